@@ -1,0 +1,26 @@
+import { fileURLToPath } from 'node:url';
+import { packageVersion } from './versions.ts';
+
+const versionOf = (name: string): string => packageVersion(import.meta.resolve(name), name);
+
+/**
+ * The embedded runner of job type `mljs.run`, as a worker describes and starts it.
+ *
+ * `command` is followed by --task-file, --workspace, --output-dir and --result-file. tsx is given by its
+ * resolved address so that the command works in any working directory.
+ */
+export const mljsRunner = {
+  library: 'mljs',
+  command: [
+    process.execPath,
+    '--import',
+    import.meta.resolve('tsx'),
+    fileURLToPath(new URL('./main.ts', import.meta.url)),
+  ],
+  packages: {
+    mljs: packageVersion(import.meta.url),
+    'ml-pls': versionOf('ml-pls'),
+    'ml-matrix': versionOf('ml-matrix'),
+    'ml-savitzky-golay-generalized': versionOf('ml-savitzky-golay-generalized'),
+  },
+} as const satisfies { library: string; command: readonly string[]; packages: Record<string, string> };

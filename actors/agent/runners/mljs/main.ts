@@ -1,0 +1,73 @@
+// Command line of the embedded runner of `mljs.run`; see README.md next to this file for the protocol.
+import { existsSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { parseArgs } from 'node:util';
+import { InputFault } from './fault.ts';
+import { writeJson } from './files.ts';
+import { runTask } from './run.ts';
+import { readTask } from './task.ts';
+import { packageVersion } from './versions.ts';
+
+const EXIT_FAILURE = 1;
+const EXIT_INPUT_FAULT = 2;
+
+interface Arguments {
+  taskFile: string;
+  outputDir: string;
+  resultFile: string;
+}
+
+function readArguments(): Arguments {
+  const options = {
+    'task-file': { type: 'string' },
+    workspace: { type: 'string' },
+    'output-dir': { type: 'string' },
+    'result-file': { type: 'string' },
+  } as const;
+  const { values } = parseArgs({ options });
+  const required = (name: keyof typeof options): string => {
+    const value = values[name];
+    if (!value) throw new InputFault(`--${name} is missing`);
+    return value;
+  };
+  // The workspace is part of the protocol of all runners; this one keeps everything in memory.
+  return {
+    taskFile: required('task-file'),
+    outputDir: required('output-dir'),
+    resultFile: required('result-file'),
+  };
+}
+
+function main(): void {
+  const { taskFile, outputDir, resultFile } = readArguments();
+  if (!existsSync(dirname(resultFile))) throw new InputFault(`no folder for the result file: ${resultFile}`);
+  const version = packageVersion(import.meta.url);
+  const task = readTask(taskFile);
+  const result = runTask(task, outputDir, version, {
+    log: (line) => {
+      if (task.verbose) process.stdout.write(`${line}\n`);
+    },
+    progress: (fraction, message) => {
+      process.stdout.write(`::progress ${Number(fraction.toFixed(4))} ${message}\n`);
+    },
+  });
+  writeJson(resultFile, {
+    status: 'succeeded',
+    mljs_version: version,
+    duration_seconds: Number((performance.now() / 1000).toFixed(3)),
+    ...result,
+  });
+}
+
+try {
+  main();
+} catch (error) {
+  const { message, stack } = error as Error;
+  const expected =
+    error instanceof InputFault || String((error as NodeJS.ErrnoException).code).startsWith('ERR_PARSE_ARGS');
+  process.stderr.write(`Error: ${message.replaceAll(/\s*\n\s*/g, ' ')}\n`);
+  // A fault of the runner itself: the place in the code is what its developers need.
+  if (!expected) process.stderr.write(`${stack?.split('\n').slice(1).join('\n') ?? ''}\n`);
+  // No process.exit: it could cut off lines still on their way to a pipe.
+  process.exitCode = expected ? EXIT_INPUT_FAULT : EXIT_FAILURE;
+}

@@ -1,0 +1,77 @@
+import { didYouMean, InputFault } from './fault.ts';
+import { readText } from './files.ts';
+import { isMapping, type Mapping, show, wholeNumber } from './options.ts';
+import { MAX_SEED } from './random.ts';
+
+/** A task as the worker hands it over, after checking. */
+export interface Task {
+  /** Path of the pipeline file. */
+  pipeline: string;
+  /** Path of the dataset folder. */
+  dataset: string;
+  randomState: number;
+  /** Whether to write log lines. */
+  verbose: boolean;
+  exportModel: boolean;
+  /** Things that were ignored and that the user may want to know. */
+  warnings: string[];
+}
+
+const PARAMS = ['random_state', 'verbose'];
+
+/**
+ * Reads and checks a task file.
+ *
+ * @throws InputFault if it is missing, not JSON or asks for something this runner cannot do
+ */
+export function readTask(path: string): Task {
+  const text = readText(path, 'task file');
+  let content: unknown;
+  try {
+    content = JSON.parse(text);
+  } catch (error) {
+    throw new InputFault(`task file is not JSON: ${(error as Error).message}`);
+  }
+  return parseTask(content);
+}
+
+/** Checks the content of a task file; see {@link readTask}. */
+export function parseTask(content: unknown): Task {
+  if (!isMapping(content)) throw new InputFault(`task file must hold an object, got ${show(content)}`);
+  const params = section(content, 'params');
+  const outputs = section(content, 'outputs');
+  const warnings = Object.keys(params)
+    .filter((name) => !PARAMS.includes(name))
+    .map((name) => `unknown parameter "${name}" ignored${didYouMean(name, PARAMS)}`);
+  const exportModel = outputs.export_best_model ?? true;
+  if (typeof exportModel !== 'boolean') {
+    throw new InputFault(`outputs.export_best_model must be true or false, got ${show(exportModel)}`);
+  }
+  const verbose = typeof params.verbose === 'boolean' ? Number(params.verbose) : (params.verbose ?? 1);
+  return {
+    pipeline: pathOf(content, 'pipeline'),
+    dataset: pathOf(content, 'dataset'),
+    randomState: wholeNumber('params.random_state', params.random_state ?? 0, 0, MAX_SEED),
+    verbose: wholeNumber('params.verbose', verbose, 0) > 0,
+    exportModel,
+    warnings,
+  };
+}
+
+function section(content: Mapping, name: string): Mapping {
+  const value = content[name] ?? {};
+  if (!isMapping(value)) throw new InputFault(`${name} must be an object, got ${show(value)}`);
+  return value;
+}
+
+function pathOf(content: Mapping, name: 'pipeline' | 'dataset'): string {
+  const { mode, path } = section(content, name);
+  if (mode === 'entrypoint') {
+    throw new InputFault(`${name}: mljs.run has no entrypoints; give a ${name} file or inline steps instead`);
+  }
+  if (mode !== 'path') throw new InputFault(`${name}.mode must be "path", got ${show(mode)}`);
+  if (typeof path !== 'string' || path === '') {
+    throw new InputFault(`${name}.path must be a path, got ${show(path)}`);
+  }
+  return path;
+}

@@ -1,0 +1,202 @@
+import { randomBytes } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { stat } from 'node:fs/promises';
+import { basename } from 'node:path';
+import { Readable } from 'node:stream';
+import type { Static, TObject, TSchema } from 'typebox';
+import { Agent, type Dispatcher } from 'undici';
+import type { JsonRoute, UploadRoute } from '../contract/route.ts';
+import { type RouteName, type Routes, routes } from '../contract/routes.ts';
+import { API_VERSION, PACKAGE_VERSION } from '../version.ts';
+import { AnsweredError, UnreachableError } from './errors.ts';
+
+export interface ClientOptions {
+  /** Base address, such as `http://127.0.0.1:8765`. */
+  server: string;
+  token?: string | undefined;
+  /** The advisory role header. */
+  role?: 'client' | 'worker';
+  /** Milliseconds without a byte of the answer before the request is given up. Default 30,000. */
+  timeoutMs?: number;
+}
+
+type QueryOf<R> = R extends { query?: infer Q extends TObject } ? Partial<Static<Q>> : Record<string, never>;
+type BodyOf<R> = R extends { body?: infer B extends TSchema } ? Static<B> : undefined;
+type ReplyOf<R> = R extends { reply: infer S extends TSchema } ? Static<S> : never;
+export type JsonName = {
+  [K in RouteName]: Routes[K] extends JsonRoute<infer _Q, infer _B, infer _R> ? K : never;
+}[RouteName];
+export type UploadName = {
+  [K in RouteName]: Routes[K] extends UploadRoute<infer _Q, infer _R> ? K : never;
+}[RouteName];
+
+interface Aim {
+  params?: Record<string, string>;
+  signal?: AbortSignal;
+  timeoutMs?: number;
+}
+type CallInput<K extends RouteName> = Aim & {
+  query?: QueryOf<Routes[K]>;
+  body?: BodyOf<Routes[K]>;
+  /** The body as text, where numbers must stay as written. */
+  text?: string;
+  contentType?: string;
+};
+type UploadInput<K extends UploadName> = Aim & {
+  query?: QueryOf<Routes[K]>;
+  file: string;
+  filename?: string;
+  onProgress?: (sentBytes: number, totalBytes: number) => void;
+};
+
+/**
+ * The typed client, from the route table. Errors: `AnsweredError` when the server refused,
+ * `UnreachableError` when no answer came. It never retries by itself.
+ */
+export class ClusterClient {
+  readonly server: string;
+  readonly #options: ClientOptions;
+  readonly #agent: Agent;
+
+  constructor(options: ClientOptions) {
+    this.server = options.server.replace(/\/+$/, '');
+    this.#options = options;
+    this.#agent = new Agent({ connections: 64, keepAliveTimeout: 4_000, connect: { timeout: 5_000 } });
+  }
+
+  /** Calls a JSON endpoint by its name in the route table. */
+  async call<K extends JsonName>(name: K, input: CallInput<K> = {}): Promise<ReplyOf<Routes[K]>> {
+    return JSON.parse(await this.callText(name, input)) as ReplyOf<Routes[K]>;
+  }
+
+  /** Like `call`, but gives the text of the answer, numbers as written. */
+  async callText<K extends JsonName>(name: K, input: CallInput<K> = {}): Promise<string> {
+    const route = routes[name] as unknown as JsonRoute;
+    const text = input.text ?? (input.body === undefined ? undefined : JSON.stringify(input.body));
+    const headers: Record<string, string> =
+      text === undefined ? {} : { 'content-type': input.contentType ?? 'application/json' };
+    const answer = await this.#send(route.verb, this.#path(route.path, input), input, headers, text);
+    return this.#reading(() => answer.body.text());
+  }
+
+  /** Streams a file as the part `file` of a multipart body; constant memory. */
+  async upload<K extends UploadName>(name: K, input: UploadInput<K>): Promise<ReplyOf<Routes[K]>> {
+    const route = routes[name] as unknown as UploadRoute;
+    const boundary = `jq-${randomBytes(16).toString('hex')}`;
+    const filename = encodeURIComponent(input.filename ?? basename(input.file));
+    const head = Buffer.from(
+      `--${boundary}\r\nContent-Disposition: form-data; name="file"; filename*=UTF-8''${filename}\r\n` +
+        'Content-Type: application/octet-stream\r\n\r\n',
+    );
+    const tail = Buffer.from(`\r\n--${boundary}--\r\n`);
+    const total = (await stat(input.file)).size;
+    async function* body() {
+      yield head;
+      let sent = 0;
+      for await (const chunk of createReadStream(input.file, { highWaterMark: 256 * 1024 })) {
+        yield chunk;
+        sent += (chunk as Buffer).length;
+        input.onProgress?.(sent, total);
+      }
+      yield tail;
+    }
+    const headers = {
+      'content-type': `multipart/form-data; boundary=${boundary}`,
+      'content-length': String(head.length + total + tail.length),
+    };
+    const path = this.#path(route.path, input);
+    const answer = await this.#send('post', path, input, headers, Readable.from(body()));
+    return (await this.#reading(() => answer.body.json())) as ReplyOf<Routes[K]>;
+  }
+
+  /** Opens the content of an artifact; the caller reads or destroys the stream. */
+  async download(
+    id: string,
+    input: { range?: string; signal?: AbortSignal } = {},
+  ): Promise<{
+    status: number;
+    headers: Record<string, string | string[] | undefined>;
+    body: Readable;
+  }> {
+    const headers: Record<string, string> = input.range ? { range: input.range } : {};
+    const path = `/v1/artifacts/${encodeURIComponent(id)}`;
+    const { statusCode, headers: got, body } = await this.#send('get', path, input, headers, undefined);
+    return { status: statusCode, headers: got, body };
+  }
+
+  /** Ends idle connections; requests under way fail. */
+  async close(): Promise<void> {
+    await this.#agent.destroy();
+  }
+
+  #path(template: string, input: { params?: Record<string, string>; query?: object }): string {
+    const path = template.replace(/\{(\w+)\}/g, (_, key: string) =>
+      encodeURIComponent(input.params?.[key] ?? ''),
+    );
+    const query = new URLSearchParams();
+    for (const [key, value] of Object.entries(input.query ?? {})) {
+      if (value !== undefined && value !== null) query.set(key, String(value));
+    }
+    return query.size > 0 ? `${path}?${query}` : path;
+  }
+
+  async #send(
+    verb: string,
+    path: string,
+    aim: Aim,
+    headers: Record<string, string>,
+    body: string | Readable | undefined,
+  ): Promise<Dispatcher.ResponseData> {
+    const timeout = aim.timeoutMs ?? this.#options.timeoutMs ?? 30_000;
+    const answer = await this.#reading(() =>
+      this.#agent.request({
+        origin: this.server,
+        path,
+        method: verb.toUpperCase() as Dispatcher.HttpMethod,
+        headers: { ...this.headers(), ...headers },
+        body: body ?? null,
+        signal: aim.signal ?? null,
+        headersTimeout: timeout,
+        bodyTimeout: timeout,
+      }),
+    );
+    if (answer.statusCode < 400) return answer;
+    throw await this.#refusal(answer);
+  }
+
+  /** The headers that every request carries. */
+  headers(): Record<string, string> {
+    const headers: Record<string, string> = {
+      'x-cluster-version': PACKAGE_VERSION,
+      'x-cluster-api': String(API_VERSION),
+      'x-cluster-role': this.#options.role ?? 'client',
+    };
+    if (this.#options.token) headers.authorization = `Bearer ${this.#options.token}`;
+    return headers;
+  }
+
+  async #refusal(answer: Dispatcher.ResponseData): Promise<AnsweredError> {
+    const text = await this.#reading(() => answer.body.text());
+    const after = Number(answer.headers['retry-after']);
+    try {
+      return new AnsweredError(
+        answer.statusCode,
+        JSON.parse(text),
+        Number.isFinite(after) ? after : undefined,
+      );
+    } catch {
+      return new AnsweredError(answer.statusCode, {
+        detail: `${this.server} answered ${answer.statusCode}: ${text.slice(0, 200)}`,
+      });
+    }
+  }
+
+  async #reading<T>(step: () => Promise<T>): Promise<T> {
+    try {
+      return await step();
+    } catch (fault) {
+      if (fault instanceof AnsweredError || (fault as Error).name === 'AbortError') throw fault;
+      throw new UnreachableError(this.server, fault);
+    }
+  }
+}

@@ -1,0 +1,47 @@
+import type { ClusterError, ErrorCode } from '../../machines/errors.ts';
+
+/** The HTTP status of every error code, and when it is given (contract, "Errors"). */
+export const ERRORS: Readonly<Record<ErrorCode, { status: number; when: string }>> = {
+  malformed_body: { status: 400, when: 'the body is not JSON, YAML or multipart as the endpoint takes it' },
+  malformed_query: { status: 400, when: 'a query parameter cannot be read' },
+  python_jobs_disabled: { status: 400, when: 'a python_entrypoint pipeline without --allow-python-jobs' },
+  unauthenticated: { status: 401, when: 'the credential is missing or unknown' },
+  missing_rights: { status: 403, when: 'the credential lacks a right that the endpoint requires' },
+  not_owner: { status: 403, when: "the worker or task belongs to another principal's worker" },
+  origin_refused: { status: 403, when: 'a browser of a foreign origin; see --cors-origin' },
+  host_refused: { status: 403, when: 'an open server on loopback asked under another host name' },
+  unknown_path: { status: 404, when: 'no such path' },
+  unknown_id: { status: 404, when: 'no job, task, worker or artifact with this id' },
+  method_not_allowed: { status: 405, when: 'the path exists for other methods; see Allow' },
+  illegal_transition: { status: 409, when: 'the state does not allow what was asked' },
+  not_holder: { status: 409, when: 'the reporting worker does not hold the task' },
+  stale_attempt: { status: 409, when: 'the report is for an earlier attempt' },
+  idempotency_conflict: { status: 409, when: 'the idempotency key was used with another body' },
+  body_too_large: { status: 413, when: 'the body exceeds --max-request-mb' },
+  artifact_too_large: { status: 413, when: 'the artifact exceeds --max-artifact-mb' },
+  range_not_satisfiable: { status: 416, when: 'the range lies outside the artifact' },
+  invalid_body: { status: 422, when: 'the body is well-formed but not valid; all faults are listed' },
+  too_many_tasks: { status: 422, when: 'the job decomposes into more than 100,000 tasks' },
+  incompatible_api: { status: 426, when: 'the protocol major of the request is another one' },
+  internal: { status: 500, when: 'a fault of the server itself; it is in the log' },
+  store_unavailable: { status: 503, when: 'the store cannot commit; nothing was accepted' },
+  draining: { status: 503, when: 'the server is shutting down' },
+  no_room: { status: 507, when: 'there is no room for the artifact' },
+};
+
+/** The body of an error answer (contract, "Errors"). */
+export interface ErrorBody {
+  detail: string;
+  code: ErrorCode;
+  errors?: { path: string; message: string }[];
+}
+
+export function errorBody(error: ClusterError): ErrorBody {
+  const body: ErrorBody = { detail: error.message, code: error.code };
+  if (error.faults) body.errors = error.faults;
+  return body;
+}
+
+export function statusOf(error: ClusterError): number {
+  return ERRORS[error.code].status;
+}

@@ -1,0 +1,114 @@
+import type { Static, TObject, TSchema } from 'typebox';
+import type { ErrorCode } from '../../machines/errors.ts';
+import type { RawJson } from '../../machines/json/raw.ts';
+import type { Principal, Right } from '../../machines/rights.ts';
+import type { ClusterPort } from '../ports.ts';
+
+export type Verb = 'get' | 'post';
+
+/** What the server is called and what it allows; the same for every request. */
+export interface ServiceFacts {
+  service: string;
+  version: string;
+  allowPythonJobs: boolean;
+}
+
+/** A checked request, as a route's `run` gets it. */
+export interface Call<Q, B> {
+  principal: Principal;
+  params: Record<string, string>;
+  query: Q;
+  body: B;
+  /** The body as compact JSON text, numbers as written; `{}` when there was none. */
+  text: string;
+  port: ClusterPort;
+  facts: ServiceFacts;
+  /** Aborted when the client goes away before the answer. */
+  signal: AbortSignal;
+}
+
+/** The bytes that a multipart upload brought, already durable. */
+export interface UploadedBlob {
+  sha256: string;
+  size_bytes: number;
+  filename: string | null;
+}
+
+interface Common {
+  verb: Verb;
+  path: string;
+  summary: string;
+  /** The right a credential needs; null: no credential at all. */
+  right: Right | null;
+  tag: 'health' | 'jobs' | 'cluster' | 'artifacts' | 'workers' | 'tasks';
+  query?: TObject;
+  /** Codes this route may answer with, beside those that every route of its kind shares. */
+  errors?: readonly ErrorCode[];
+}
+
+/** JSON in, JSON out. The query of a JSON route arrives with its numbers parsed. */
+export interface JsonRoute<
+  Q extends TObject = TObject,
+  B extends TSchema = TSchema,
+  R extends TSchema = TSchema,
+> extends Common {
+  kind: 'json';
+  query?: Q;
+  body?: B;
+  /** Also accepts `application/yaml`. */
+  yaml?: boolean;
+  reply: R;
+  run(call: Call<Static<Q>, Static<B>>): Promise<Static<R> | RawJson> | Static<R> | RawJson;
+  /** Called when the answer could not be written because the client had gone. */
+  undelivered?(call: Call<Static<Q>, Static<B>>, reply: unknown): void;
+}
+
+/** One part `file` of a multipart body, streamed into the blob store. */
+export interface UploadRoute<Q extends TObject = TObject, R extends TSchema = TSchema> extends Common {
+  kind: 'upload';
+  query?: Q;
+  reply: R;
+  /** Runs before the first byte is taken. */
+  admit?(call: Call<Static<Q>, undefined>): Promise<void>;
+  run(call: Call<Static<Q>, undefined>, blob: UploadedBlob): Promise<Static<R>>;
+}
+
+/** Bytes out, with ranges and ETag. */
+export interface DownloadRoute extends Common {
+  kind: 'download';
+  find(call: Call<unknown, undefined>): ReturnType<ClusterPort['reads']['artifact']>;
+}
+
+/** A WebSocket stream of events: history first, then live. */
+export interface StreamRoute extends Common {
+  kind: 'stream';
+  /** The job whose events are sent, or undefined for all. */
+  scope(params: Record<string, string>): string | undefined;
+}
+
+/** A page for people. */
+export interface PageRoute extends Common {
+  kind: 'page';
+}
+
+export type Route = JsonRoute | UploadRoute | DownloadRoute | StreamRoute | PageRoute;
+
+/** Declares a JSON route; only here are its types tied together. */
+export function json<Q extends TObject, B extends TSchema, R extends TSchema>(
+  route: Omit<JsonRoute<Q, B, R>, 'kind'>,
+): JsonRoute<Q, B, R> {
+  return { kind: 'json', ...route };
+}
+
+export function upload<Q extends TObject, R extends TSchema>(
+  route: Omit<UploadRoute<Q, R>, 'kind'>,
+): UploadRoute<Q, R> {
+  return { kind: 'upload', ...route };
+}
+
+export const download = (route: Omit<DownloadRoute, 'kind'>): DownloadRoute => ({
+  kind: 'download',
+  ...route,
+});
+export const stream = (route: Omit<StreamRoute, 'kind'>): StreamRoute => ({ kind: 'stream', ...route });
+export const page = (route: Omit<PageRoute, 'kind'>): PageRoute => ({ kind: 'page', ...route });

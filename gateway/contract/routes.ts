@@ -1,0 +1,20 @@
+import type { Route } from './route.ts';
+import { cluster } from './routes/cluster.ts';
+import { health } from './routes/health.ts';
+import { jobs } from './routes/jobs.ts';
+import { workers } from './routes/workers.ts';
+
+/**
+ * Every endpoint, once. Validation, authorisation, OpenAPI and the typed client all come from this table;
+ * it holds no logic beyond naming the message or the read that an endpoint stands for.
+ */
+export const routes = { ...health, ...jobs, ...cluster, ...workers };
+
+export type Routes = typeof routes;
+export type RouteName = keyof Routes;
+
+/** The table without the types of its rows, for those who walk it. */
+export const routeList: readonly (readonly [RouteName, Route])[] = Object.entries(routes) as unknown as [
+  RouteName,
+  Route,
+][];

@@ -1,0 +1,158 @@
+import { Type } from 'typebox';
+import { Seconds } from '../../../machines/schema/common.ts';
+import { JobSpec } from '../../../machines/schema/job.ts';
+import { ArtifactView, EventView, JobStatus, JobView, TaskView } from '../../../machines/schema/views.ts';
+import { admitJob, unknownMembers } from '../../../machines/submission.ts';
+import { json, stream } from '../route.ts';
+
+const None = Type.Object({});
+export const JOBS_LIMIT = { default: 100, max: 1000 };
+export const EVENTS_LIMIT = { default: 500, max: 5000 };
+const limit = (of: { default: number; max: number }) =>
+  Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      default: of.default,
+      description: `at most ${of.max}; larger values are clamped`,
+    }),
+  );
+const clamp = (value: number | undefined, of: { default: number; max: number }) =>
+  Math.min(value ?? of.default, of.max);
+
+const AfterId = Type.Optional(Type.Integer({ minimum: 0, description: 'only events after this id' }));
+
+export const jobs = {
+  submitJob: json({
+    verb: 'post',
+    path: '/v1/jobs',
+    summary: 'Submit a job',
+    right: 'submit',
+    tag: 'jobs',
+    yaml: true,
+    body: JobSpec,
+    reply: JobView,
+    errors: ['python_jobs_disabled', 'idempotency_conflict', 'too_many_tasks'],
+    run: ({ port, principal, body, text, facts }) => {
+      admitJob(body, facts);
+      return port.send({ type: 'submit_job', principal, spec: body, text, warnings: unknownMembers(body) });
+    },
+  }),
+  listJobs: json({
+    verb: 'get',
+    path: '/v1/jobs',
+    summary: 'Jobs, newest first',
+    right: 'read',
+    tag: 'jobs',
+    query: Type.Object({
+      status: Type.Optional(JobStatus),
+      name: Type.Optional(Type.String({ description: 'substring, case-insensitive' })),
+      limit: limit(JOBS_LIMIT),
+      created_before: Type.Optional(Seconds),
+    }),
+    reply: Type.Array(JobView),
+    run: ({ port, query }) => port.reads.jobs({ ...query, limit: clamp(query.limit, JOBS_LIMIT) }),
+  }),
+  getJob: json({
+    verb: 'get',
+    path: '/v1/jobs/{id}',
+    summary: 'One job with its aggregate',
+    right: 'read',
+    tag: 'jobs',
+    reply: JobView,
+    errors: ['unknown_id'],
+    run: ({ port, params }) => port.reads.job(params.id as string),
+  }),
+  getJobRequest: json({
+    verb: 'get',
+    path: '/v1/jobs/{id}/request',
+    summary: 'The specification as submitted, numbers as written',
+    right: 'read',
+    tag: 'jobs',
+    reply: JobSpec,
+    errors: ['unknown_id'],
+    run: ({ port, params }) => port.reads.jobRequest(params.id as string),
+  }),
+  listJobTasks: json({
+    verb: 'get',
+    path: '/v1/jobs/{id}/tasks',
+    summary: 'The tasks of a job',
+    right: 'read',
+    tag: 'jobs',
+    reply: Type.Array(TaskView),
+    errors: ['unknown_id'],
+    run: ({ port, params }) => port.reads.tasks(params.id as string),
+  }),
+  listJobEvents: json({
+    verb: 'get',
+    path: '/v1/jobs/{id}/events',
+    summary: 'The events of a job, oldest first',
+    right: 'read',
+    tag: 'jobs',
+    query: Type.Object({ after_id: AfterId, limit: limit(EVENTS_LIMIT) }),
+    reply: Type.Array(EventView),
+    errors: ['unknown_id'],
+    run: ({ port, params, query }) =>
+      port.reads.events({
+        job_id: params.id as string,
+        after_id: query.after_id ?? 0,
+        limit: clamp(query.limit, EVENTS_LIMIT),
+      }),
+  }),
+  listJobArtifacts: json({
+    verb: 'get',
+    path: '/v1/jobs/{id}/artifacts',
+    summary: 'The artifacts of a job',
+    right: 'read',
+    tag: 'jobs',
+    reply: Type.Array(ArtifactView),
+    errors: ['unknown_id'],
+    run: ({ port, params }) => port.reads.jobArtifacts(params.id as string),
+  }),
+  cancelJob: json({
+    verb: 'post',
+    path: '/v1/jobs/{id}/cancel',
+    summary: 'Request the cancellation of a job',
+    right: 'cancel',
+    tag: 'jobs',
+    body: None,
+    reply: JobView,
+    errors: ['unknown_id'],
+    run: async ({ port, principal, params }) => {
+      const { job_id } = await port.send({ type: 'cancel_job', principal, job_id: params.id as string });
+      return port.reads.job(job_id);
+    },
+  }),
+  retryJob: json({
+    verb: 'post',
+    path: '/v1/jobs/{id}/retry',
+    summary: 'Queue the failed tasks of a failed job again',
+    right: 'submit',
+    tag: 'jobs',
+    body: None,
+    reply: JobView,
+    errors: ['unknown_id', 'illegal_transition'],
+    run: async ({ port, principal, params }) => {
+      const { job_id } = await port.send({ type: 'retry_job', principal, job_id: params.id as string });
+      return port.reads.job(job_id);
+    },
+  }),
+  streamJobEvents: stream({
+    verb: 'get',
+    path: '/v1/jobs/{id}/events/stream',
+    summary: 'WebSocket: the events of one job, history first, then live',
+    right: 'read',
+    tag: 'jobs',
+    query: Type.Object({ token: Type.Optional(Type.String()), after_id: AfterId }),
+    errors: ['unknown_id'],
+    scope: (params) => params.id,
+  }),
+  streamEvents: stream({
+    verb: 'get',
+    path: '/v1/events/stream',
+    summary: 'WebSocket: all events, the last 200 (or those after an id) first, then live',
+    right: 'read',
+    tag: 'cluster',
+    query: Type.Object({ token: Type.Optional(Type.String()), after_id: AfterId }),
+    scope: () => undefined,
+  }),
+};

@@ -1,0 +1,212 @@
+import { Type } from 'typebox';
+import { ClusterError } from '../../../machines/errors.ts';
+import { compose, RawJson } from '../../../machines/json/raw.ts';
+import {
+  EventReport,
+  FailReply,
+  FailReport,
+  Ok,
+  type ReportedEvent,
+  TaskResult,
+} from '../../../machines/schema/report.ts';
+import { ArtifactUploaded, LeaseReply } from '../../../machines/schema/views.ts';
+import {
+  HeartbeatReply,
+  HeartbeatRequest,
+  LeaseRequest,
+  WorkerRegistered,
+  WorkerRegistration,
+} from '../../../machines/schema/worker.ts';
+import type { LeasedTask } from '../../messages.ts';
+import { json, upload } from '../route.ts';
+
+/** Longest time, in seconds, that a lease request may wait. */
+const MAX_LEASE_WAIT = 60;
+
+const Attempt = Type.Optional(Type.Integer({ minimum: 0, description: 'fences: a stale attempt gets 409' }));
+const Holder = Type.Object({ worker_id: Type.String({ minLength: 1 }), attempt: Attempt });
+const MaybeHolder = Type.Object({
+  worker_id: Type.Optional(Type.String({ minLength: 1 })),
+  attempt: Attempt,
+});
+const REPORT_ERRORS = [
+  'unknown_id',
+  'not_owner',
+  'illegal_transition',
+  'not_holder',
+  'stale_attempt',
+] as const;
+
+export const workers = {
+  registerWorker: json({
+    verb: 'post',
+    path: '/v1/workers/register',
+    summary: 'Register a worker, or take up a registration again',
+    right: 'execute',
+    tag: 'workers',
+    body: WorkerRegistration,
+    reply: WorkerRegistered,
+    errors: ['not_owner'],
+    run: async ({ port, principal, body }) => {
+      const registered = await port.send({ type: 'register_worker', principal, registration: body });
+      return { ...registered, rights: [...principal.rights] };
+    },
+  }),
+  heartbeat: json({
+    verb: 'post',
+    path: '/v1/workers/{id}/heartbeat',
+    summary: 'Keep-alive; renews leases and tells which tasks to stop',
+    right: 'execute',
+    tag: 'workers',
+    body: HeartbeatRequest,
+    reply: HeartbeatReply,
+    errors: ['unknown_id', 'not_owner'],
+    run: ({ port, principal, params, body, signal }) =>
+      port.send({
+        type: 'heartbeat',
+        principal,
+        worker_id: params.id as string,
+        active: body.active,
+        wait_s: body.wait_s ?? 0,
+        signal,
+      }),
+  }),
+  lease: json({
+    verb: 'post',
+    path: '/v1/workers/{id}/lease',
+    summary: 'Claim the next eligible task; long-poll',
+    right: 'execute',
+    tag: 'workers',
+    body: LeaseRequest,
+    reply: LeaseReply,
+    errors: ['unknown_id', 'not_owner', 'draining'],
+    run: async ({ port, principal, params, body, signal }) => {
+      const { tasks } = await port.send({
+        type: 'lease',
+        principal,
+        worker_id: params.id as string,
+        wait_s: Math.min(body.wait_s ?? 0, MAX_LEASE_WAIT),
+        max_tasks: body.max_tasks ?? 1,
+        signal,
+      });
+      const payloads = tasks.map((leased) => leased.payload);
+      const text = compose({
+        task: payloads[0] ?? null,
+        tasks: body.max_tasks === undefined ? undefined : payloads,
+      });
+      return new LeaseAnswer(text, tasks);
+    },
+    undelivered: ({ port, params }, reply) => {
+      const { leased } = reply as LeaseAnswer;
+      if (leased.length === 0) return;
+      const tasks = leased.map(({ task_id, attempt }) => ({ task_id, attempt }));
+      // Should this fail too, the lease lapses in its time.
+      port.send({ type: 'lease_undelivered', worker_id: params.id as string, tasks }).catch(() => {});
+    },
+  }),
+  startTask: json({
+    verb: 'post',
+    path: '/v1/tasks/{id}/start',
+    summary: 'Mark a leased task running',
+    right: 'execute',
+    tag: 'tasks',
+    query: Holder,
+    body: Type.Object({}),
+    reply: Ok,
+    errors: REPORT_ERRORS,
+    run: ({ port, principal, params, query }) =>
+      port.send({ type: 'start_task', principal, task_id: params.id as string, ...query }),
+  }),
+  reportEvents: json({
+    verb: 'post',
+    path: '/v1/tasks/{id}/events',
+    summary: 'Report progress, log lines and other events',
+    right: 'execute',
+    tag: 'tasks',
+    query: MaybeHolder,
+    body: EventReport,
+    reply: Ok,
+    errors: REPORT_ERRORS,
+    run: ({ port, principal, params, query, body }) =>
+      port.send({
+        type: 'report_events',
+        principal,
+        task_id: params.id as string,
+        ...query,
+        events: eventsOf(body),
+      }),
+  }),
+  uploadTaskArtifact: upload({
+    verb: 'post',
+    path: '/v1/tasks/{id}/artifacts',
+    summary: 'Upload an output of a task',
+    right: 'execute',
+    tag: 'tasks',
+    query: Type.Object({
+      role: Type.Optional(Type.String({ minLength: 1, maxLength: 100, default: 'output' })),
+      kind: Type.Optional(Type.String({ minLength: 1, maxLength: 100, default: 'blob' })),
+      ...MaybeHolder.properties,
+    }),
+    reply: ArtifactUploaded,
+    errors: REPORT_ERRORS,
+    admit: ({ port, params }) => port.reads.assertTask(params.id as string),
+    run: ({ port, principal, params, query }, blob) =>
+      port.send({
+        type: 'record_artifact',
+        principal,
+        ...blob,
+        kind: query.kind ?? 'blob',
+        task: {
+          task_id: params.id as string,
+          role: query.role ?? 'output',
+          worker_id: query.worker_id,
+          attempt: query.attempt,
+        },
+      }),
+  }),
+  completeTask: json({
+    verb: 'post',
+    path: '/v1/tasks/{id}/complete',
+    summary: 'Report success with the task result',
+    right: 'execute',
+    tag: 'tasks',
+    query: Holder,
+    body: TaskResult,
+    reply: Ok,
+    errors: REPORT_ERRORS,
+    run: ({ port, principal, params, query, body }) =>
+      port.send({ type: 'complete_task', principal, task_id: params.id as string, ...query, result: body }),
+  }),
+  failTask: json({
+    verb: 'post',
+    path: '/v1/tasks/{id}/fail',
+    summary: 'Report failure; the task is queued again while attempts remain',
+    right: 'execute',
+    tag: 'tasks',
+    query: Holder,
+    body: FailReport,
+    reply: FailReply,
+    errors: REPORT_ERRORS,
+    run: ({ port, principal, params, query, body }) =>
+      port.send({ type: 'fail_task', principal, task_id: params.id as string, ...query, failure: body }),
+  }),
+};
+
+/** The text of a lease answer, and which leases it carries should it not arrive. */
+class LeaseAnswer extends RawJson {
+  readonly leased: LeasedTask[];
+  constructor(text: string, leased: LeasedTask[]) {
+    super(text);
+    this.leased = leased;
+  }
+}
+
+/** A report holds one event, or several under `events`. */
+function eventsOf(body: Partial<ReportedEvent> & { events?: ReportedEvent[] }): ReportedEvent[] {
+  const { events, ...single } = body;
+  if (events) return events;
+  if (single.type === undefined) {
+    throw ClusterError.invalid('event report', [{ path: '/type', message: 'is required' }]);
+  }
+  return [{ ...single, type: single.type }];
+}

@@ -1,0 +1,85 @@
+import type { RawJson } from '../machines/json/raw.ts';
+import type { Principal } from '../machines/rights.ts';
+import type { JobSpec } from '../machines/schema/job.ts';
+import type { FailReport, ReportedEvent, TaskResult } from '../machines/schema/report.ts';
+import type { ArtifactUploaded, JobView, TaskPayload } from '../machines/schema/views.ts';
+import type { ActiveTask, HeartbeatReply, WorkerRegistration } from '../machines/schema/worker.ts';
+
+/** A worker's report on one task; `attempt` fences (contract, "Reports"). */
+interface Report {
+  principal: Principal;
+  task_id: string;
+  worker_id: string;
+  attempt?: number;
+}
+
+/** Aborted when the client went away while its answer was being prepared. */
+interface Waiting {
+  signal?: AbortSignal;
+}
+
+/** What the gateway may ask of the supervisor, each with the answer it gets once the change is durable. */
+export interface Messages {
+  submit_job: { in: { principal: Principal; spec: JobSpec; text: string; warnings: string[] }; out: JobView };
+  cancel_job: { in: { principal: Principal; job_id: string }; out: { job_id: string } };
+  retry_job: { in: { principal: Principal; job_id: string }; out: { job_id: string } };
+  register_worker: {
+    in: { principal: Principal; registration: WorkerRegistration };
+    out: { worker_id: string; heartbeat_interval_s: number; lease_ttl_s: number };
+  };
+  heartbeat: {
+    in: { principal: Principal; worker_id: string; active?: ActiveTask[]; wait_s: number } & Waiting;
+    out: HeartbeatReply;
+  };
+  lease: {
+    in: { principal: Principal; worker_id: string; wait_s: number; max_tasks: number } & Waiting;
+    out: { tasks: LeasedTask[] };
+  };
+  /** The answer of a lease never reached the socket. */
+  lease_undelivered: { in: { worker_id: string; tasks: { task_id: string; attempt: number }[] }; out: Done };
+  start_task: { in: Report; out: Done };
+  complete_task: { in: Report & { result: TaskResult }; out: Done };
+  fail_task: { in: Report & { failure: FailReport }; out: { ok: boolean; requeued: boolean } };
+  report_events: {
+    in: {
+      principal: Principal;
+      task_id: string;
+      worker_id?: string;
+      attempt?: number;
+      events: ReportedEvent[];
+    };
+    out: Done;
+  };
+  /** The bytes are in the blob store already; this records them. */
+  record_artifact: {
+    in: {
+      principal: Principal;
+      sha256: string;
+      size_bytes: number;
+      kind: string;
+      filename: string | null;
+      task?: { task_id: string; role: string; worker_id?: string; attempt?: number };
+    };
+    out: ArtifactUploaded;
+  };
+  /** A compatible peer of another package version; noted once per (role, version). */
+  note_peer: { in: { role: string; version: string }; out: Done };
+}
+
+/** A leased task: the payload as text (numbers as written) and what identifies the lease. */
+export interface LeasedTask {
+  task_id: string;
+  attempt: number;
+  payload: RawJson;
+}
+
+export type { TaskPayload };
+
+interface Done {
+  ok: boolean;
+}
+
+export type MessageType = keyof Messages;
+export type MessageOf<T extends MessageType> = { type: T } & Messages[T]['in'];
+export type ReplyOf<T extends MessageType> = Messages[T]['out'];
+export type Message = { [T in MessageType]: MessageOf<T> }[MessageType];

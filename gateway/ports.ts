@@ -1,0 +1,79 @@
+import type { Readable } from 'node:stream';
+import type { RawJson } from '../machines/json/raw.ts';
+import type {
+  ArtifactView,
+  ClusterStats,
+  EventView,
+  JobView,
+  StatsMinute,
+  TaskView,
+  WorkerView,
+} from '../machines/schema/views.ts';
+import type { MessageOf, MessageType, ReplyOf } from './messages.ts';
+
+/** The queries behind the GETs. Unknown ids throw `ClusterError` with code `unknown_id`. */
+export interface Reads {
+  jobs(query: JobQuery): Promise<JobView[]>;
+  job(id: string): Promise<JobView>;
+  jobRequest(id: string): Promise<RawJson>;
+  tasks(jobId: string): Promise<TaskView[]>;
+  /** Events after `after_id`, oldest first; of one job (which must exist), or of all. */
+  events(query: { job_id?: string; after_id: number; limit: number }): Promise<EventView[]>;
+  /** The id before the last `count` events of the whole server; 0 when there are fewer. */
+  eventIdBefore(count: number): Promise<number>;
+  jobArtifacts(jobId: string): Promise<ArtifactView[]>;
+  artifact(id: string): Promise<StoredArtifact>;
+  stats(): Promise<ClusterStats>;
+  statsHistory(): Promise<StatsMinute[]>;
+  workers(): Promise<WorkerView[]>;
+  /** Throws unless the task exists. */
+  assertTask(id: string): Promise<void>;
+}
+
+export interface JobQuery {
+  status?: string;
+  name?: string;
+  limit: number;
+  created_before?: number;
+}
+
+export interface StoredArtifact {
+  id: string;
+  sha256: string;
+  size_bytes: number;
+  kind: string;
+  filename: string | null;
+}
+
+/** One upload on its way to disk. */
+export interface BlobWriter {
+  /** Resolves when the store wants more. Rejects with `no_room`, or `artifact_too_large` past the limit. */
+  write(chunk: Uint8Array): Promise<void>;
+  /** Makes the bytes durable under their hash; equal bytes are kept once. */
+  finish(): Promise<{ sha256: string; size_bytes: number }>;
+  /** Leaves nothing behind. Safe at any time. */
+  abort(): Promise<void>;
+}
+
+export interface Blobs {
+  create(): Promise<BlobWriter>;
+  /** Bytes `start` to `end`, both included. */
+  read(sha256: string, start: number, end: number): Readable;
+}
+
+/** Committed events in commit order, for the WebSocket streams. */
+export interface EventSource {
+  /** The id of the last event handed to subscribers. */
+  readonly lastId: number;
+  /** Calls back after each commit with its events; returns the way to stop. */
+  subscribe(listener: (events: EventView[]) => void): () => void;
+}
+
+/** All that the gateway needs of the floor above it. */
+export interface ClusterPort {
+  /** Resolves once the change is durable; rejects with `ClusterError`. */
+  send<T extends MessageType>(message: MessageOf<T>): Promise<ReplyOf<T>>;
+  readonly reads: Reads;
+  readonly blobs: Blobs;
+  readonly events: EventSource;
+}

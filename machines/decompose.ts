@@ -1,0 +1,97 @@
+import { basename, extname } from 'node:path/posix';
+import {
+  type DatasetRef,
+  DEFAULT_MAX_ATTEMPTS,
+  DEFAULT_RANK_METRIC,
+  type JobSpec,
+  type PipelineRef,
+  type Requirements,
+} from './schema/job.ts';
+import { datasetsOf, pipelinesOf } from './submission.ts';
+
+/** A task before it has an id: which pipeline on which dataset, and what a worker must offer for it. */
+export interface TaskPlan {
+  pipeline: number;
+  dataset: number;
+  pipeline_label: string;
+  dataset_label: string;
+  requirements: Requirements;
+}
+
+/** One task for each pipeline on each dataset (specification, "Decomposition levels" 0 and 1). */
+export function decompose(spec: JobSpec): TaskPlan[] {
+  const datasets = datasetsOf(spec);
+  const perDataset = datasets.map((dataset) => ({
+    label: datasetLabel(dataset),
+    requirements: requirementsFor(spec, dataset),
+  }));
+  return pipelinesOf(spec).flatMap((pipeline, p) =>
+    perDataset.map(({ label, requirements }, d) => ({
+      pipeline: p,
+      dataset: d,
+      pipeline_label: pipelineLabel(pipeline),
+      dataset_label: label,
+      requirements,
+    })),
+  );
+}
+
+/** What the job asks, the analysis library, and for a named local dataset the label that declares it. */
+function requirementsFor(spec: JobSpec, dataset: DatasetRef): Requirements {
+  const asked = spec.requirements ?? {};
+  const library = libraryOf(spec.type);
+  const packages = asked.packages ?? {};
+  const labels = { ...asked.labels };
+  if (dataset.kind === 'worker_local' && dataset.name !== undefined)
+    labels[`dataset.${dataset.name}`] = 'true';
+  const requirements: Requirements = {
+    packages: Object.hasOwn(packages, library) ? packages : { ...packages, [library]: '' },
+  };
+  if (Object.keys(labels).length > 0) requirements.labels = labels;
+  if (asked.min_memory_gb !== undefined) requirements.min_memory_gb = asked.min_memory_gb;
+  if (asked.min_gpu_count !== undefined) requirements.min_gpu_count = asked.min_gpu_count;
+  return requirements;
+}
+
+export const libraryOf = (type: string): string => type.slice(0, -'.run'.length);
+
+/** Contract, "Jobs": dataset `name`, else path, else id. */
+function datasetLabel(dataset: DatasetRef): string {
+  if ('name' in dataset && dataset.name) return dataset.name;
+  if ('path' in dataset && dataset.path) return dataset.path;
+  return dataset.kind === 'catalog'
+    ? dataset.catalog_id
+    : 'artifact_id' in dataset
+      ? dataset.artifact_id
+      : dataset.kind;
+}
+
+/** Contract, "Jobs": the path's stem, else the entrypoint, else the kind. */
+function pipelineLabel(pipeline: PipelineRef): string {
+  if (pipeline.kind === 'path') {
+    const name = basename(pipeline.path.replaceAll('\\', '/'));
+    return name.slice(0, name.length - extname(name).length) || name;
+  }
+  return pipeline.kind === 'python_entrypoint' ? pipeline.entrypoint : pipeline.kind;
+}
+
+/** The members of a specification that have defaults, with them. */
+export function settingsOf(spec: JobSpec) {
+  const rank_metric = spec.rank_metric ?? DEFAULT_RANK_METRIC;
+  return {
+    priority: spec.priority ?? 0,
+    max_attempts: spec.retry?.max_attempts ?? DEFAULT_MAX_ATTEMPTS,
+    rank_metric,
+    rank_mode: spec.rank_mode ?? defaultRankMode(rank_metric),
+    timeout_seconds: spec.timeout_seconds ?? null,
+    outputs: {
+      export_best_model: spec.outputs?.export_best_model ?? true,
+      keep_task_workspace: spec.outputs?.keep_task_workspace ?? false,
+    },
+  };
+}
+
+/** Errors are better small, what is named after agreement is better large. */
+function defaultRankMode(metric: string): 'min' | 'max' {
+  return /(^|_)(r2|accuracy|acc|auc|f1|precision|recall|r|rpd)$/i.test(metric) ? 'max' : 'min';
+}

@@ -1,0 +1,164 @@
+/**
+ * JSON as text. "Numbers are text until someone computes" (contract, "Bodies"): what a user wrote must reach
+ * the analysis unchanged, so documents are cut and joined here as text and never rebuilt from parsed values.
+ * All functions but `parseTolerant` expect valid JSON: `JSON.parse` it first.
+ */
+
+/** A piece of JSON text that `compose` copies as it is. */
+export class RawJson {
+  readonly text: string;
+  constructor(text: string) {
+    this.text = text;
+  }
+  /** The parsed value, for those who compute. */
+  parse(): unknown {
+    return JSON.parse(this.text);
+  }
+}
+
+const QUOTE = 34;
+const BACKSLASH = 92;
+const isSpace = (code: number) => code === 32 || code === 10 || code === 13 || code === 9;
+
+function endOfString(text: string, start: number): number {
+  let i = start + 1;
+  for (; ; i++) {
+    const code = text.charCodeAt(i);
+    if (code === BACKSLASH) i++;
+    else if (code === QUOTE || Number.isNaN(code)) return i + 1;
+  }
+}
+
+function skipSpace(text: string, start: number): number {
+  let i = start;
+  while (isSpace(text.charCodeAt(i))) i++;
+  return i;
+}
+
+/** The index behind the value that starts at `start`. */
+function endOfValue(text: string, start: number): number {
+  let depth = 0;
+  for (let i = start; i < text.length; ) {
+    const char = text[i] as string;
+    if (char === '"') i = endOfString(text, i);
+    else if (char === '{' || char === '[') {
+      depth++;
+      i++;
+      continue;
+    } else if (char === '}' || char === ']') {
+      if (depth === 0) return i;
+      depth--;
+      i++;
+    } else if (depth === 0 && (char === ',' || isSpace(text.charCodeAt(i)))) return i;
+    else {
+      i++;
+      continue;
+    }
+    if (depth === 0) return i;
+  }
+  return text.length;
+}
+
+/** The members of a JSON object as text, in the order written; a repeated key keeps its last value. */
+export function members(text: string): Map<string, string> {
+  const found = new Map<string, string>();
+  let i = skipSpace(text, 0);
+  if (text[i] !== '{') return found;
+  i = skipSpace(text, i + 1);
+  while (i < text.length && text[i] !== '}') {
+    const keyEnd = endOfString(text, i);
+    const key = JSON.parse(text.slice(i, keyEnd)) as string;
+    const start = skipSpace(text, skipSpace(text, keyEnd) + 1);
+    const end = endOfValue(text, start);
+    found.set(key, text.slice(start, end));
+    i = skipSpace(text, end);
+    if (text[i] === ',') i = skipSpace(text, i + 1);
+  }
+  return found;
+}
+
+/** The elements of a JSON array as text; of anything else, none. */
+export function elements(text: string): string[] {
+  const found: string[] = [];
+  let i = skipSpace(text, 0);
+  if (text[i] !== '[') return found;
+  i = skipSpace(text, i + 1);
+  while (i < text.length && text[i] !== ']') {
+    const end = endOfValue(text, i);
+    found.push(text.slice(i, end));
+    i = skipSpace(text, end);
+    if (text[i] === ',') i = skipSpace(text, i + 1);
+  }
+  return found;
+}
+
+/** The text at a path of member names and element numbers, or undefined. */
+export function at(text: string, ...path: (string | number)[]): string | undefined {
+  let here: string | undefined = text;
+  for (const step of path) {
+    if (here === undefined) return undefined;
+    here = typeof step === 'number' ? elements(here)[step] : members(here).get(step);
+  }
+  return here;
+}
+
+/** The same document without the white space between its tokens. */
+export function compact(text: string): string {
+  let out = '';
+  let from = 0;
+  for (let i = 0; i < text.length; ) {
+    const code = text.charCodeAt(i);
+    if (code === QUOTE) i = endOfString(text, i);
+    else if (isSpace(code)) {
+      out += text.slice(from, i);
+      i = skipSpace(text, i);
+      from = i;
+    } else i++;
+  }
+  return out + text.slice(from);
+}
+
+/** Serialises a value in which `RawJson` pieces may stand, at any depth; undefined members are left out. */
+export function compose(value: unknown): string {
+  if (value instanceof RawJson) return value.text;
+  if (Array.isArray(value)) return `[${value.map((item) => compose(item ?? null)).join(',')}]`;
+  if (typeof value === 'object' && value !== null) {
+    const parts: string[] = [];
+    for (const [key, member] of Object.entries(value)) {
+      if (member !== undefined) parts.push(`${JSON.stringify(key)}:${compose(member)}`);
+    }
+    return `{${parts.join(',')}}`;
+  }
+  return JSON.stringify(value) ?? 'null';
+}
+
+/**
+ * Parses JSON in which bare `NaN`, `Infinity` and `-Infinity` may stand, as Python's json module writes them;
+ * they are read as null (contract, "Bodies"). Throws `SyntaxError` like `JSON.parse`.
+ */
+export function parseTolerant(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (fault) {
+    if (!/NaN|Infinity/.test(text)) throw fault;
+    return JSON.parse(nullForNonFinite(text));
+  }
+}
+
+function nullForNonFinite(text: string): string {
+  let out = '';
+  let from = 0;
+  for (let i = 0; i < text.length; ) {
+    const char = text[i];
+    if (char === '"') i = endOfString(text, i);
+    else if (char === 'N' || char === 'I' || char === '-') {
+      const word = ['NaN', 'Infinity', '-Infinity'].find((w) => text.startsWith(w, i));
+      if (word) {
+        out += `${text.slice(from, i)}null`;
+        i += word.length;
+        from = i;
+      } else i++;
+    } else i++;
+  }
+  return out + text.slice(from);
+}

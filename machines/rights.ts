@@ -1,0 +1,30 @@
+/** Rights and roles (specification, "Authentication"). */
+export const RIGHTS = ['admin', 'cancel', 'execute', 'read', 'submit'] as const;
+export type Right = (typeof RIGHTS)[number];
+
+export const ROLES: Readonly<Record<string, readonly Right[]>> = {
+  submitter: ['submit', 'read', 'cancel'],
+  executor: ['read', 'execute'],
+  viewer: ['read'],
+  admin: RIGHTS,
+};
+
+/** Who makes a request, and what the credential allows. */
+export interface Principal {
+  name: string;
+  rights: readonly Right[];
+}
+
+/** Everybody, in open mode (no credential configured). */
+export const ANONYMOUS: Principal = { name: 'anonymous', rights: RIGHTS };
+
+/** The rights in their one order; `admin` is a wildcard and brings all others. */
+export function expandRights(rights: Iterable<Right>): readonly Right[] {
+  const held = new Set(rights);
+  return held.has('admin') ? RIGHTS : RIGHTS.filter((right) => held.has(right));
+}
+
+export function missingRights(principal: Principal, required: readonly Right[]): Right[] {
+  if (principal.rights.includes('admin')) return [];
+  return required.filter((right) => !principal.rights.includes(right));
+}

@@ -1,0 +1,108 @@
+import { type Static, Type } from 'typebox';
+import { AnyObject, Id, TextMap, Words } from './common.ts';
+
+const Kind = <const K extends string>(kind: K) => Type.Literal(kind);
+const Path = Type.String({ minLength: 1, maxLength: 4096, description: 'path as the worker sees it' });
+
+/** Where the pipeline comes from (specification, "Pipeline kinds"; fields in contract, "Jobs"). */
+export const PipelineRef = Type.Union(
+  [
+    Type.Object({ kind: Kind('path'), path: Path }),
+    Type.Object({ kind: Kind('artifact'), artifact_id: Id('artifact') }),
+    Type.Object({
+      kind: Kind('inline_json'),
+      inline: Type.Unknown({ description: 'any JSON; reaches the runner exactly as written' }),
+      expected_fingerprint: Type.Optional(Type.String({ pattern: '^sha256:[0-9a-f]{64}$' })),
+    }),
+    Type.Object({
+      kind: Kind('python_entrypoint'),
+      entrypoint: Type.String({
+        pattern: '^[A-Za-z_][\\w.]*(:[A-Za-z_]\\w*)?$',
+        description: 'module:function',
+      }),
+      bundle_artifact_id: Type.Optional(Id('artifact')),
+    }),
+  ],
+  { discriminator: { propertyName: 'kind' } },
+);
+
+/** Where the dataset comes from (specification, "Dataset kinds"; fields in contract, "Jobs"). */
+export const DatasetRef = Type.Union(
+  [
+    Type.Object({ kind: Kind('shared_path'), path: Path, name: Type.Optional(Type.String()) }),
+    Type.Object({ kind: Kind('artifact'), artifact_id: Id('artifact'), name: Type.Optional(Type.String()) }),
+    Type.Object({
+      kind: Kind('catalog'),
+      catalog_id: Type.String({ minLength: 1, description: 'name or name@version' }),
+    }),
+    Type.Object({
+      kind: Kind('worker_local'),
+      path: Type.Optional(Path),
+      name: Type.Optional(Type.String({ minLength: 1 })),
+    }),
+  ],
+  { discriminator: { propertyName: 'kind' } },
+);
+
+export const Requirements = Type.Object({
+  labels: Type.Optional(TextMap),
+  min_memory_gb: Type.Optional(
+    Type.Number({ minimum: 0, description: 'GiB the worker must declare at least' }),
+  ),
+  min_gpu_count: Type.Optional(Type.Integer({ minimum: 0 })),
+  packages: Type.Optional(
+    Type.Record(Type.String(), Type.String(), {
+      description: 'package name to PEP 440 constraint; "" means present',
+    }),
+  ),
+});
+
+export const Outputs = Type.Object({
+  export_best_model: Type.Optional(Type.Boolean({ default: true })),
+  keep_task_workspace: Type.Optional(Type.Boolean({ default: false })),
+});
+
+/** The job specification as a client submits it. Defaults are in `jobDefaults`. */
+export const JobSpec = Type.Object({
+  type: Type.String({ pattern: '^[a-z][a-z0-9_]*\\.run$', description: '<lib>.run' }),
+  name: Type.Optional(Type.String({ maxLength: 500 })),
+  priority: Type.Optional(
+    Type.Integer({
+      minimum: -1_000_000_000,
+      maximum: 1_000_000_000,
+      default: 0,
+      description: 'larger first',
+    }),
+  ),
+  pipeline: Type.Optional(PipelineRef),
+  pipelines: Type.Optional(Type.Array(PipelineRef, { minItems: 1 })),
+  dataset: Type.Optional(DatasetRef),
+  datasets: Type.Optional(Type.Array(DatasetRef, { minItems: 1 })),
+  params: Type.Optional(AnyObject),
+  requirements: Type.Optional(Requirements),
+  outputs: Type.Optional(Outputs),
+  retry: Type.Optional(
+    Type.Object({ max_attempts: Type.Optional(Type.Integer({ minimum: 1, maximum: 10, default: 2 })) }),
+  ),
+  timeout_seconds: Type.Optional(
+    Type.Number({ exclusiveMinimum: 0, maximum: 31_536_000, description: 'seconds per attempt' }),
+  ),
+  rank_metric: Type.Optional(Type.String({ minLength: 1, maxLength: 200, default: 'best_rmse' })),
+  rank_mode: Type.Optional(Words(['min', 'max'])),
+  idempotency_key: Type.Optional(
+    Type.String({ minLength: 1, maxLength: 500, description: 'unique per principal' }),
+  ),
+});
+
+export type PipelineRef = Static<typeof PipelineRef>;
+export type DatasetRef = Static<typeof DatasetRef>;
+export type Requirements = Static<typeof Requirements>;
+export type JobSpec = Static<typeof JobSpec>;
+
+/** Members that other clients are known to send and that mean nothing here (contract, "Jobs"). */
+export const SILENT_MEMBERS = ['parity', 'scheduler', 'submission', 'native_payload', 'nativePayload'];
+
+export const DEFAULT_MAX_ATTEMPTS = 2;
+export const DEFAULT_RANK_METRIC = 'best_rmse';
+/** Most tasks that one job may decompose into (contract, "Errors", 422). */
+export const MAX_TASKS = 100_000;

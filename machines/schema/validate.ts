@@ -1,0 +1,169 @@
+import type { Static, TSchema } from 'typebox';
+import { Compile } from 'typebox/compile';
+import { Settings } from 'typebox/system';
+
+// The library stops after 8 faults by default; a person wants the whole list.
+Settings.Set({ maxErrors: 1000 });
+
+/** One fault of a document: where (a JSON pointer) and what. */
+export interface Fault {
+  path: string;
+  message: string;
+}
+
+/** Either the value, or every fault it has. */
+export type Checked<T> = { ok: true; value: T } | { ok: false; faults: Fault[] };
+
+interface AnySchema {
+  properties?: Record<string, AnySchema>;
+  patternProperties?: Record<string, AnySchema>;
+  required?: string[];
+  items?: AnySchema;
+  anyOf?: AnySchema[];
+  const?: unknown;
+  discriminator?: { propertyName: string };
+  [key: string]: unknown;
+}
+
+interface SchemaError {
+  keyword: string;
+  schemaPath: string;
+  instancePath: string;
+  params: Record<string, unknown>;
+  message: string;
+}
+
+/**
+ * Compiles a schema to a check that reports all faults at once. Before the check, `null` in an optional
+ * member is taken as absent (contract, "Bodies"); unknown members are kept.
+ */
+export function validator<S extends TSchema>(schema: S): (value: unknown) => Checked<Static<S>> {
+  const compiled = Compile(schema);
+  const raw = schema as unknown as AnySchema;
+  return (input) => {
+    const value = withoutNulls(raw, input);
+    if (compiled.Check(value)) return { ok: true, value: value as Static<S> };
+    return { ok: false, faults: faultsOf(raw, value, compiled.Errors(value) as unknown as SchemaError[]) };
+  };
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** A copy without the optional members that are null; the same reference when there are none. */
+function withoutNulls(schema: AnySchema, value: unknown): unknown {
+  if (schema.anyOf) {
+    const branch = branchOf(schema, value);
+    return branch ? withoutNulls(branch, value) : value;
+  }
+  if (Array.isArray(value)) {
+    if (!schema.items) return value;
+    const items = schema.items;
+    return value.map((item) => withoutNulls(items, item));
+  }
+  if (!isObject(value) || !schema.properties) return value;
+  const copy: Record<string, unknown> = Object.create(null);
+  for (const [key, member] of Object.entries(value)) {
+    const known = Object.hasOwn(schema.properties, key) ? schema.properties[key] : undefined;
+    if (known && member === null && !schema.required?.includes(key)) continue;
+    copy[key] = known ? withoutNulls(known, member) : member;
+  }
+  return copy;
+}
+
+function branchOf(union: AnySchema, value: unknown): AnySchema | undefined {
+  const by = union.discriminator?.propertyName;
+  if (by && isObject(value)) return union.anyOf?.find((b) => b.properties?.[by]?.const === value[by]);
+  if (isObject(value)) return union.anyOf?.find((b) => b.properties);
+  return undefined;
+}
+
+/** Turns the compiler's errors into faults a person can act on: one line each, unions told by their branch. */
+function faultsOf(root: AnySchema, value: unknown, errors: SchemaError[]): Fault[] {
+  const faults = new Map<string, Fault>();
+  const add = (path: string, message: string) => {
+    faults.set(`${path} ${message}`, { path: path || '/', message });
+  };
+  for (const error of errors) {
+    const union = enclosingUnion(root, error.schemaPath);
+    if (!union) {
+      describe(error, add);
+      continue;
+    }
+    const at = valueAt(value, union.instanceDepth(error), error.instancePath);
+    const branch = branchOf(union.schema, at.value);
+    if (branch && union.schema.anyOf?.[union.index] === branch) describe(error, add);
+    else if (!branch) add(unionPath(union.schema, at), expectation(union.schema, at.value));
+  }
+  return [...faults.values()];
+}
+
+function describe(error: SchemaError, add: (path: string, message: string) => void): void {
+  if (error.keyword === 'required') {
+    for (const name of (error.params.requiredProperties as string[]) ?? []) {
+      add(`${error.instancePath}/${name}`, 'is required');
+    }
+  } else if (error.keyword === 'enum') {
+    add(error.instancePath, `must be one of: ${(error.params.allowedValues as unknown[]).join(', ')}`);
+  } else if (error.keyword !== 'anyOf') add(error.instancePath, error.message);
+}
+
+interface UnionAt {
+  schema: AnySchema;
+  index: number;
+  instanceDepth(error: SchemaError): number;
+}
+
+/** The innermost union that an error's schema path runs through. */
+function enclosingUnion(root: AnySchema, schemaPath: string): UnionAt | null {
+  const segments = schemaPath.replace(/^#\/?/, '').split('/');
+  let node: AnySchema | undefined = root;
+  let depth = 0;
+  let found: UnionAt | null = null;
+  for (let i = 0; node && i < segments.length; i++) {
+    const word = segments[i] as string;
+    if (word === 'anyOf') {
+      const index = Number(segments[++i]);
+      const schema: AnySchema = node;
+      const at = depth;
+      found = { schema, index, instanceDepth: () => at };
+      node = schema.anyOf?.[index];
+    } else if (word === 'properties' || word === 'patternProperties') {
+      // A property name may itself hold escaped slashes, never plain ones.
+      const name = (segments[++i] as string).replaceAll('~1', '/').replaceAll('~0', '~');
+      node = node[word]?.[name];
+      depth++;
+    } else if (word === 'items') {
+      node = node.items;
+      depth++;
+      if (segments[i + 1] !== undefined && /^\d+$/.test(segments[i + 1] as string)) i++;
+    } else node = undefined;
+  }
+  return found;
+}
+
+function valueAt(root: unknown, depth: number, instancePath: string): { path: string; value: unknown } {
+  const parts = instancePath.split('/').slice(1, depth + 1);
+  let value = root;
+  for (const part of parts) {
+    value = (value as Record<string, unknown>)?.[part.replaceAll('~1', '/').replaceAll('~0', '~')];
+  }
+  return { path: parts.length ? `/${parts.join('/')}` : '', value };
+}
+
+function unionPath(union: AnySchema, at: { path: string; value: unknown }): string {
+  const by = union.discriminator?.propertyName;
+  return by && isObject(at.value) ? `${at.path}/${by}` : at.path;
+}
+
+function expectation(union: AnySchema, value: unknown): string {
+  const by = union.discriminator?.propertyName;
+  if (by && !isObject(value)) return 'must be object';
+  const branches = union.anyOf ?? [];
+  const words = branches
+    .map((b) => (by ? b.properties?.[by]?.const : b.const))
+    .filter((w) => w !== undefined);
+  if (words.length) return `must be one of: ${words.join(', ')}`;
+  return `must be one of these: ${branches.map((b) => b.type ?? 'value').join(', ')}`;
+}

@@ -1,0 +1,198 @@
+import { type Static, Type } from 'typebox';
+import { AnyObject, Nullable, Seconds, TextMap, Words } from './common.ts';
+import { Requirements } from './job.ts';
+import { Level } from './report.ts';
+import { WorkerVersion } from './worker.ts';
+
+export const JOB_STATES = ['queued', 'running', 'cancelling', 'cancelled', 'succeeded', 'failed'] as const;
+export const TASK_STATES = [
+  'queued',
+  'leased',
+  'running',
+  'lost',
+  'succeeded',
+  'failed',
+  'cancelled',
+] as const;
+export const WORKER_STATES = ['alive', 'dead'] as const;
+
+export const JobStatus = Words(JOB_STATES);
+export const TaskStatus = Words(TASK_STATES);
+export const WorkerStatus = Words(WORKER_STATES);
+
+export const RankingEntry = Type.Object(
+  {
+    task_id: Type.String(),
+    dataset: Type.String(),
+    pipeline: Type.String(),
+    metrics: AnyObject,
+  },
+  { additionalProperties: true, description: 'beside these, the rank metric under its own name' },
+);
+
+export const Aggregate = Type.Object({
+  num_tasks: Type.Integer(),
+  num_queued: Type.Integer({ description: 'queued and leased' }),
+  num_running: Type.Integer(),
+  num_succeeded: Type.Integer(),
+  num_failed: Type.Integer(),
+  num_cancelled: Type.Integer(),
+  best_metric: Nullable(Type.Number()),
+  best_task_id: Nullable(Type.String()),
+  best_model_artifact_id: Nullable(Type.String()),
+  ranking: Type.Array(RankingEntry),
+  errors: TextMap,
+});
+
+export const Submission = Type.Object({
+  mode: Type.Literal('client_submitted'),
+  principal: Type.String(),
+  required_rights: Type.Array(Type.String()),
+  granted_rights: Type.Array(Type.String()),
+});
+
+export const JobView = Type.Object({
+  id: Type.String(),
+  type: Type.String(),
+  name: Nullable(Type.String()),
+  status: JobStatus,
+  priority: Type.Integer(),
+  created_at: Seconds,
+  updated_at: Seconds,
+  owner: Nullable(Type.String()),
+  error: Nullable(Type.String()),
+  warnings: Type.Array(Type.String()),
+  submission: Submission,
+  aggregate: Aggregate,
+});
+
+export const Waiting = Type.Object({ requirement: Type.String(), workers_missing: Type.Integer() });
+
+export const TaskView = Type.Object({
+  id: Type.String(),
+  job_id: Type.String(),
+  status: TaskStatus,
+  attempt: Type.Integer(),
+  max_attempts: Type.Integer(),
+  worker_id: Nullable(Type.String()),
+  lease_expires_at: Nullable(Seconds),
+  requirements: Requirements,
+  dataset_label: Type.String(),
+  pipeline_label: Type.String(),
+  created_at: Seconds,
+  updated_at: Seconds,
+  started_at: Nullable(Seconds),
+  result: Nullable(AnyObject),
+  error: Nullable(Type.String()),
+  waiting_for: Type.Array(Waiting),
+});
+
+export const WorkerView = Type.Object({
+  id: Type.String(),
+  name: Nullable(Type.String()),
+  status: WorkerStatus,
+  slots_total: Type.Integer(),
+  slots_used: Type.Integer(),
+  last_seen_at: Seconds,
+  labels: TextMap,
+  capabilities: AnyObject,
+  version: WorkerVersion,
+  cluster_version: Nullable(Type.String()),
+  version_divergent: Type.Boolean(),
+});
+
+export const EventView = Type.Object({
+  id: Type.Integer(),
+  job_id: Nullable(Type.String()),
+  task_id: Nullable(Type.String()),
+  worker_id: Nullable(Type.String()),
+  ts: Seconds,
+  level: Level,
+  type: Type.String(),
+  message: Type.String(),
+  data: AnyObject,
+});
+
+export const ArtifactUploaded = Type.Object({
+  artifact_id: Type.String(),
+  sha256: Type.String(),
+  size_bytes: Type.Integer(),
+});
+
+export const ArtifactView = Type.Object({
+  role: Type.String(),
+  task_id: Nullable(Type.String()),
+  id: Type.String(),
+  sha256: Type.String(),
+  kind: Type.String(),
+  size_bytes: Type.Integer(),
+  created_at: Seconds,
+  filename: Nullable(Type.String()),
+  metadata: AnyObject,
+});
+
+export const ClusterStats = Type.Object({
+  server_version: Type.String(),
+  api_version: Type.Integer(),
+  jobs_by_status: Type.Record(Type.String(), Type.Integer()),
+  tasks_by_status: Type.Record(Type.String(), Type.Integer()),
+  tasks_in_flight: Type.Integer(),
+  workers_alive: Type.Integer(),
+  workers_dead: Type.Integer(),
+});
+
+export const StatsMinute = Type.Object({
+  ts: Seconds,
+  submitted: Type.Integer(),
+  started: Type.Integer(),
+  succeeded: Type.Integer(),
+  failed: Type.Integer(),
+  queued: Type.Integer(),
+  workers_alive: Type.Integer(),
+});
+
+export const TaskPayload = Type.Object({
+  task_id: Type.String(),
+  job_id: Type.String(),
+  type: Type.String(),
+  attempt: Type.Integer(),
+  max_attempts: Type.Integer(),
+  pipeline: AnyObject,
+  dataset: AnyObject,
+  params: AnyObject,
+  outputs: Type.Object({ export_best_model: Type.Boolean(), keep_task_workspace: Type.Boolean() }),
+  requirements: Requirements,
+  timeout_seconds: Nullable(Type.Number()),
+  rank_metric: Type.String(),
+  lease_expires_at: Seconds,
+  assignment: Type.Object({
+    mode: Type.Literal('server_leased_executor'),
+    assigned_by: Type.Literal('server'),
+    executor_principal: Type.String(),
+    worker_id: Type.String(),
+    required_rights: Type.Array(Type.String()),
+    granted_rights: Type.Array(Type.String()),
+  }),
+});
+
+export const LeaseReply = Type.Object({
+  task: Nullable(TaskPayload),
+  tasks: Type.Optional(Type.Array(TaskPayload)),
+});
+
+export type JobStatus = Static<typeof JobStatus>;
+export type TaskStatus = Static<typeof TaskStatus>;
+export type WorkerStatus = Static<typeof WorkerStatus>;
+export type RankingEntry = Static<typeof RankingEntry>;
+export type Aggregate = Static<typeof Aggregate>;
+export type JobView = Static<typeof JobView>;
+export type TaskView = Static<typeof TaskView>;
+export type WorkerView = Static<typeof WorkerView>;
+export type EventView = Static<typeof EventView>;
+export type ArtifactUploaded = Static<typeof ArtifactUploaded>;
+export type ArtifactView = Static<typeof ArtifactView>;
+export type ClusterStats = Static<typeof ClusterStats>;
+export type StatsMinute = Static<typeof StatsMinute>;
+export type TaskPayload = Static<typeof TaskPayload>;
+export type LeaseReply = Static<typeof LeaseReply>;
+export type Waiting = Static<typeof Waiting>;

@@ -1,0 +1,56 @@
+import { type Static, Type } from 'typebox';
+import { AnyObject, Id, TextMap } from './common.ts';
+
+export const WorkerVersion = Type.Object(
+  {
+    python: Type.Optional(Type.String()),
+    node: Type.Optional(Type.String()),
+    platform: Type.Optional(Type.String()),
+    cluster: Type.Optional(Type.String({ description: "the worker program's own version" })),
+    packages: Type.Optional(TextMap),
+  },
+  { additionalProperties: true },
+);
+
+export const WorkerRegistration = Type.Object({
+  worker_id: Type.Optional(Id('worker')),
+  name: Type.Optional(Type.String({ maxLength: 500 })),
+  labels: Type.Optional(TextMap),
+  capabilities: Type.Optional(AnyObject),
+  slots_total: Type.Optional(Type.Integer({ minimum: 1, maximum: 100_000, default: 1 })),
+  version: Type.Optional(WorkerVersion),
+});
+
+export const WorkerRegistered = Type.Object({
+  worker_id: Id('worker'),
+  heartbeat_interval_s: Type.Number(),
+  lease_ttl_s: Type.Number(),
+  rights: Type.Array(Type.String()),
+});
+
+export const ActiveTask = Type.Object({
+  task_id: Id('task'),
+  attempt: Type.Integer({ minimum: 0 }),
+  stopping: Type.Optional(Type.Boolean()),
+});
+
+export const HeartbeatRequest = Type.Object({
+  active: Type.Optional(
+    Type.Array(ActiveTask, { description: 'with it, only the listed leases are renewed' }),
+  ),
+  wait_s: Type.Optional(Type.Number({ minimum: 0, description: 'seconds the answer may be held back' })),
+});
+
+export const HeartbeatReply = Type.Object({ ok: Type.Boolean(), cancel_task_ids: Type.Array(Type.String()) });
+
+export const LeaseRequest = Type.Object({
+  wait_s: Type.Optional(Type.Number({ minimum: 0, description: 'seconds to wait for work, at most 60' })),
+  max_tasks: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000, default: 1 })),
+});
+
+export type WorkerVersion = Static<typeof WorkerVersion>;
+export type WorkerRegistration = Static<typeof WorkerRegistration>;
+export type ActiveTask = Static<typeof ActiveTask>;
+export type HeartbeatRequest = Static<typeof HeartbeatRequest>;
+export type HeartbeatReply = Static<typeof HeartbeatReply>;
+export type LeaseRequest = Static<typeof LeaseRequest>;
