@@ -75,8 +75,18 @@ function pipelineLabel(pipeline: PipelineRef): string {
   return pipeline.kind === 'python_entrypoint' ? pipeline.entrypoint : pipeline.kind;
 }
 
+export interface JobSettings {
+  priority: number;
+  max_attempts: number;
+  rank_metric: string;
+  rank_mode: 'min' | 'max';
+  /** Seconds per attempt; null: no limit. */
+  timeout_seconds: number | null;
+  outputs: { export_best_model: boolean; keep_task_workspace: boolean };
+}
+
 /** The members of a specification that have defaults, with them. */
-export function settingsOf(spec: JobSpec) {
+export function settingsOf(spec: JobSpec): JobSettings {
   const rank_metric = spec.rank_metric ?? DEFAULT_RANK_METRIC;
   return {
     priority: spec.priority ?? 0,

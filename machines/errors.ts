@@ -26,6 +26,7 @@ export const ERROR_CODES = [
   'invalid_body',
   'too_many_tasks',
   'incompatible_api',
+  'upgrade_required',
   'internal',
   'store_unavailable',
   'draining',

@@ -103,5 +103,5 @@ export function nearest(word: string, known: readonly string[]): string | undefi
   const ranked = known.map((k) => [distance(word.toLowerCase(), k.toLowerCase()), k] as const);
   ranked.sort(([a], [b]) => a - b);
   const best = ranked[0];
-  return best && best[0] <= Math.max(1, Math.floor(word.length / 3)) ? best[1] : undefined;
+  return best && best[0] <= Math.ceil(word.length / 3) ? best[1] : undefined;
 }

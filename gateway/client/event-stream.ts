@@ -4,6 +4,9 @@ import type { EventView } from '../../machines/schema/views.ts';
 import type { ClusterClient } from './client.ts';
 import { AnsweredError, UnreachableError } from './errors.ts';
 
+/** Longer than the slowest refusal: what lasts beyond it was a connection. */
+const HELD_MS = 15_000;
+
 export interface StreamOptions {
   client: ClusterClient;
   /** One job's events; absent: all of them. */
@@ -17,25 +20,39 @@ export interface StreamOptions {
   maxRetries?: number;
 }
 
+/** An event, and its text as the server wrote it. */
+export interface EventFrame {
+  event: EventView;
+  text: string;
+}
+
+/** Like `eventFrames`, for those who need no text. */
+export async function* eventStream(options: StreamOptions): AsyncGenerator<EventView, void, void> {
+  for await (const { event } of eventFrames(options)) yield event;
+}
+
 /**
  * Events in order, for as long as the reader goes on reading. A lost connection is taken up again behind the
  * last event seen, so none is missed or doubled. Throws `AnsweredError` when the server refuses the stream.
  */
-export async function* eventStream(options: StreamOptions): AsyncGenerator<EventView, void, void> {
+export async function* eventFrames(options: StreamOptions): AsyncGenerator<EventFrame, void, void> {
   let afterId = options.afterId;
   let failures = 0;
   while (!options.signal?.aborted) {
+    const since = performance.now();
     try {
-      for await (const event of connect(options, afterId)) {
+      for await (const frame of connect(options, afterId)) {
         failures = 0;
-        afterId = event.id;
-        yield event;
+        afterId = frame.event.id;
+        yield frame;
       }
       if (options.signal?.aborted) return;
       throw new UnreachableError(options.client.server, 'the stream ended');
     } catch (fault) {
       if (options.signal?.aborted) return;
       if (fault instanceof AnsweredError && !fault.transient) throw fault;
+      // A connection that held for a while without an event was no failure.
+      if (performance.now() - since > HELD_MS) failures = 0;
       failures++;
       if (options.maxRetries !== undefined && failures > options.maxRetries) throw fault;
       const seconds = Math.min(5, 0.1 * 2 ** (failures - 1)) * (0.75 + Math.random() / 2);
@@ -46,7 +63,7 @@ export async function* eventStream(options: StreamOptions): AsyncGenerator<Event
 }
 
 /** One connection: yields until it ends. */
-async function* connect(options: StreamOptions, afterId: number | undefined): AsyncGenerator<EventView> {
+async function* connect(options: StreamOptions, afterId: number | undefined): AsyncGenerator<EventFrame> {
   const { client, jobId, signal } = options;
   const url = new URL(client.server.replace(/^http/, 'ws'));
   const scope =
@@ -60,7 +77,7 @@ async function* connect(options: StreamOptions, afterId: number | undefined): As
     perMessageDeflate: false,
   });
 
-  const queue: EventView[] = [];
+  const queue: string[] = [];
   let ended: { fault: Error | null } | null = null;
   let wake: () => void = () => {};
   const end = (fault: Error | null) => {
@@ -68,7 +85,7 @@ async function* connect(options: StreamOptions, afterId: number | undefined): As
     wake();
   };
   socket.on('message', (frame) => {
-    queue.push(JSON.parse(String(frame)) as EventView);
+    queue.push(String(frame));
     if (queue.length > 10_000) socket.pause();
     wake();
   });
@@ -91,7 +108,9 @@ async function* connect(options: StreamOptions, afterId: number | undefined): As
   signal?.addEventListener('abort', abort, { once: true });
   try {
     for (;;) {
-      for (let event = queue.shift(); event; event = queue.shift()) yield event;
+      for (let text = queue.shift(); text !== undefined; text = queue.shift()) {
+        yield { event: JSON.parse(text) as EventView, text };
+      }
       if (socket.isPaused) socket.resume();
       const over = ended as { fault: Error | null } | null;
       if (over?.fault) throw over.fault;

@@ -23,6 +23,7 @@ export const ERRORS: Readonly<Record<ErrorCode, { status: number; when: string }
   invalid_body: { status: 422, when: 'the body is well-formed but not valid; all faults are listed' },
   too_many_tasks: { status: 422, when: 'the job decomposes into more than 100,000 tasks' },
   incompatible_api: { status: 426, when: 'the protocol major of the request is another one' },
+  upgrade_required: { status: 426, when: 'a WebSocket stream asked for without an upgrade' },
   internal: { status: 500, when: 'a fault of the server itself; it is in the log' },
   store_unavailable: { status: 503, when: 'the store cannot commit; nothing was accepted' },
   draining: { status: 503, when: 'the server is shutting down' },

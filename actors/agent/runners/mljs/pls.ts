@@ -12,6 +12,8 @@ export interface PlsFit {
 // that capture less than the second are rounding of exhausted spectra.
 const EXACT_FIT = 1e-13;
 const EXHAUSTED = 1e-11;
+// Values that are all the same differ from their mean by rounding: relative to them, less than this.
+const ROUNDING = 1e-13;
 
 const mean = (values: readonly number[]): number =>
   values.reduce((sum, value) => sum + value, 0) / values.length;
@@ -69,12 +71,14 @@ export function fitPls(
   if (!Number.isFinite(xNorm) || !Number.isFinite(yNorm)) {
     throw new InputFault(`${where}: pls: values are too large to calculate with`);
   }
-  if (!(xNorm > 0)) throw new InputFault(`${where}: pls: the spectra do not differ from one another`);
+  if (!(xNorm > ROUNDING * norm(x)))
+    throw new InputFault(`${where}: pls: the spectra do not differ from one another`);
 
   const fit: PlsFit = { coefficients: [], intercepts: [] };
   let beta = xMean.map(() => 0);
   const rotations: number[][] = [];
-  const factors = yNorm > 0 ? decompose(xc, xNorm, yc, yNorm, components) : null;
+  const factors =
+    yNorm > ROUNDING * norm([y as number[]]) ? decompose(xc, xNorm, yc, yNorm, components) : null;
   const found = factors?.B?.rows ?? 0;
   for (let k = 0; k < components; k++) {
     if (factors && k < found) {

@@ -25,6 +25,9 @@ export type FittedStep =
   | { name: 'standardize'; mean: number[]; deviation: number[] }
   | { name: 'center'; mean: number[] };
 
+// Values that are all the same differ from their mean by rounding: relative to them, less than this.
+const ROUNDING = 1e-13;
+
 /** Steps that treat each row by itself: nothing is learnt, so they need not be repeated in every fold. */
 export function isRowWise(step: PreprocessStep): step is { name: 'snv' } | SavitzkyGolay {
   return step.name === 'snv' || step.name === 'savitzky_golay';
@@ -45,7 +48,10 @@ function columnMeans(rows: readonly number[][]): number[] {
 function columnDeviations(rows: readonly number[][], mean: readonly number[]): number[] {
   const squares = sumColumns(rows, (value, j) => (value - (mean[j] as number)) ** 2);
   // A constant column stays at zero instead of becoming NaN: it holds no information either way.
-  return squares.map((sum) => Math.sqrt(sum / (rows.length - 1)) || 1);
+  return squares.map((sum, j) => {
+    const deviation = Math.sqrt(sum / (rows.length - 1));
+    return deviation > ROUNDING * Math.abs(mean[j] as number) ? deviation : 1;
+  });
 }
 
 const average = (row: readonly number[]): number => row.reduce((sum, value) => sum + value, 0) / row.length;
@@ -66,7 +72,7 @@ export function fitStep(step: PreprocessStep, rows: readonly number[][]): Fitted
 function standardNormalVariate(row: readonly number[], where: string): number[] {
   const mean = average(row);
   const spread = Math.sqrt(row.reduce((sum, value) => sum + (value - mean) ** 2, 0) / (row.length - 1));
-  if (!(spread > 0)) throw new InputFault(`${where}: snv: the spectrum is constant`);
+  if (!(spread > ROUNDING * Math.abs(mean))) throw new InputFault(`${where}: snv: the spectrum is constant`);
   return row.map((value) => (value - mean) / spread);
 }
 
@@ -81,7 +87,7 @@ function scatterCorrected(row: readonly number[], reference: readonly number[], 
     square += offset * offset;
   }
   const slope = product / square;
-  if (!(square > 0))
+  if (!(Math.sqrt(square / row.length) > ROUNDING * Math.abs(centre)))
     throw new InputFault(`${where}: msc: the mean spectrum of the training rows is constant`);
   if (!(Math.abs(slope) > 1e-12))
     throw new InputFault(`${where}: msc: the spectrum does not follow the mean`);

@@ -1,0 +1,68 @@
+import type { Logger } from 'pino';
+import { LIMITS, type ZipLimits } from './inputs/zip.ts';
+import type { BackoffLimits } from './link/backoff.ts';
+
+/** A library that this worker can run, and how (contract, "The runner protocol"). */
+export interface Runner {
+  /** The `<lib>` of job type `<lib>.run`. */
+  library: string;
+  /** Program and arguments; the four options of the runner protocol are appended. */
+  command: readonly string[];
+  /** What the runner brings, declared at registration: package name to version. */
+  packages: Readonly<Record<string, string>>;
+}
+
+/** What a worker program is started with. */
+export interface WorkerConfig {
+  /** Base address of the server. */
+  server: string;
+  token?: string | undefined;
+  /** State directory: the worker's id, one directory per task, results that are not delivered yet. */
+  state: string;
+  /** Tasks at the same time. */
+  slots: number;
+  /** Name in lists; default the host name. */
+  name?: string | undefined;
+  labels?: Readonly<Record<string, string>> | undefined;
+  /** GiB to declare; default what the machine has. */
+  memoryGb?: number | undefined;
+  /** GPUs to declare; default what nvidia-smi lists. */
+  gpus?: number | undefined;
+  /** Run python_entrypoint pipelines. */
+  allowPython?: boolean | undefined;
+  /** Datasets that only this worker has, by name; each is declared as label `dataset.NAME=true`. */
+  datasets?: Readonly<Record<string, string>> | undefined;
+  runners: readonly Runner[];
+  log: Logger;
+  /** Seconds between SIGTERM and SIGKILL. Default 5. */
+  graceSeconds?: number | undefined;
+  /** Seconds that a lease request waits for work. Default 20. */
+  leaseWaitSeconds?: number | undefined;
+  /** Seconds that a stopping worker still tries to deliver its last results. Default 10. */
+  deliverySeconds?: number | undefined;
+  /** Bytes of output that the log file of a task takes at most. Default 64 MiB. */
+  maxLogBytes?: number | undefined;
+  zipLimits?: ZipLimits | undefined;
+  backoff?: Partial<BackoffLimits> | undefined;
+  /** Between 0 and 1, for jitter. Default `Math.random`. */
+  random?: (() => number) | undefined;
+}
+
+/** The configuration with its defaults filled in. */
+export type Settings = ReturnType<typeof settingsOf>;
+
+export function settingsOf(config: WorkerConfig) {
+  return {
+    ...config,
+    labels: config.labels ?? {},
+    allowPython: config.allowPython ?? false,
+    datasets: config.datasets ?? {},
+    graceSeconds: config.graceSeconds ?? 5,
+    leaseWaitSeconds: config.leaseWaitSeconds ?? 20,
+    deliverySeconds: config.deliverySeconds ?? 10,
+    maxLogBytes: config.maxLogBytes ?? 64 * 1024 * 1024,
+    zipLimits: config.zipLimits ?? LIMITS,
+    backoff: { baseMs: 250, maxMs: 10_000, slowMs: 30_000, ...config.backoff },
+    random: config.random ?? Math.random,
+  };
+}

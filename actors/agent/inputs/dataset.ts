@@ -1,0 +1,45 @@
+import { join } from 'node:path';
+import { DatasetRef } from '../../../machines/schema/job.ts';
+import { validator } from '../../../machines/schema/validate.ts';
+import { downloadArtifact } from './download.ts';
+import { InputFault } from './fault.ts';
+import type { InputContext } from './materialize.ts';
+import { existingPath, singleFolderIn } from './paths.ts';
+import { unzip } from './zip.ts';
+
+const check = validator(DatasetRef);
+
+/** The path of the dataset on this machine. @throws InputFault */
+export async function placeDataset(context: InputContext): Promise<string> {
+  const checked = check(context.lease.payload.dataset);
+  if (!checked.ok) {
+    const fault = checked.faults[0];
+    throw new InputFault(`this worker cannot take the dataset: ${fault?.path} ${fault?.message}`);
+  }
+  const ref = checked.value;
+  switch (ref.kind) {
+    case 'shared_path':
+      return existingPath(ref.path, 'the dataset', 'any');
+    case 'artifact':
+      return unpacked(context, ref.artifact_id);
+    case 'worker_local':
+      return existingPath(localPath(context, ref), 'the dataset', 'any');
+    case 'catalog':
+      throw new InputFault(`no catalog configured on this worker; it cannot resolve '${ref.catalog_id}'`);
+  }
+}
+
+async function unpacked(context: InputContext, artifactId: string): Promise<string> {
+  const { path } = await downloadArtifact({ ...context, artifactId, prefix: 'dataset-' });
+  const target = join(context.folder, 'dataset');
+  const { zipLimits, persistence } = context;
+  await unzip(path, target, `the dataset (artifact ${artifactId})`, zipLimits, persistence.signal);
+  return (await singleFolderIn(target)) ?? target;
+}
+
+function localPath({ datasets }: InputContext, { path, name }: { path?: string; name?: string }): string {
+  if (path !== undefined) return path;
+  const declared = name !== undefined && Object.hasOwn(datasets, name) ? datasets[name] : undefined;
+  if (declared !== undefined) return declared;
+  throw new InputFault(`this worker has no dataset '${name}' (jq-worker --dataset NAME=PATH declares one)`);
+}

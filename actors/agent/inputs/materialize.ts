@@ -1,0 +1,70 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import type { ClusterClient } from '../../../gateway/client/client.ts';
+import { at, compose, members, RawJson } from '../../../machines/json/raw.ts';
+import type { Lease } from '../../../machines/run.ts';
+import type { Persistence } from '../link/persist.ts';
+import type { RunPaths } from '../paths.ts';
+import { placeDataset } from './dataset.ts';
+import { InputFault } from './fault.ts';
+import { placePipeline } from './pipeline.ts';
+import type { ZipLimits } from './zip.ts';
+
+/** What placing one input needs. */
+export interface InputContext {
+  lease: Lease;
+  client: ClusterClient;
+  /** Folder for what is downloaded, unpacked or written. */
+  folder: string;
+  allowPython: boolean;
+  datasets: Readonly<Record<string, string>>;
+  zipLimits: ZipLimits;
+  persistence: Persistence;
+}
+
+export interface Materialized {
+  fingerprint: string | undefined;
+}
+
+/**
+ * Puts pipeline and dataset in place and writes the spec file of the runner protocol, which holds local paths
+ * only and the params exactly as the client wrote them.
+ * @throws InputFault for what the job names wrongly
+ */
+export async function materialize(context: InputContext, paths: RunPaths): Promise<Materialized> {
+  for (const folder of [paths.inputs, paths.workspace, paths.output]) await mkdir(folder, { recursive: true });
+  const [pipeline, dataset] = await together(placePipeline(context), placeDataset(context));
+  const { params, inner_n_jobs } = splitParams(at(context.lease.text, 'params') ?? '{}');
+  const outputs = at(context.lease.text, 'outputs') ?? '{}';
+  const spec = compose({
+    pipeline: pipeline.local,
+    dataset: { mode: 'path', path: dataset },
+    params,
+    inner_n_jobs,
+    outputs: new RawJson(outputs),
+  });
+  await writeFile(paths.spec, spec);
+  return { fingerprint: pipeline.fingerprint };
+}
+
+/** Both, or the first fault once neither works any more: nothing may write behind the back of a failed run. */
+async function together<A, B>(a: Promise<A>, b: Promise<B>): Promise<[A, B]> {
+  const [first, second] = await Promise.allSettled([a, b]);
+  if (first.status === 'rejected') throw first.reason;
+  if (second.status === 'rejected') throw second.reason;
+  return [first.value, second.value];
+}
+
+/** `inner_n_jobs` is the worker's, not a parameter of the run function (specification, "Job specification"). */
+export function splitParams(text: string): { params: RawJson; inner_n_jobs: RawJson } {
+  const all = members(text);
+  const jobs = all.get('inner_n_jobs') ?? '1';
+  all.delete('inner_n_jobs');
+  if (jobs !== 'null' && !/^-?[1-9]\d*$/.test(jobs)) {
+    throw new InputFault(`params.inner_n_jobs must be a whole number other than 0, not ${jobs.slice(0, 100)}`);
+  }
+  const rest = [...all].map(([key, value]) => `${JSON.stringify(key)}:${value}`);
+  return {
+    params: new RawJson(`{${rest.join(',')}}`),
+    inner_n_jobs: new RawJson(jobs === 'null' ? '1' : jobs),
+  };
+}

@@ -1,0 +1,33 @@
+import { constants } from 'node:fs';
+import { access, readdir, stat } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { InputFault } from './fault.ts';
+
+/**
+ * A path as the job names it, made absolute (relative ones count from where the worker was started).
+ * @param what how messages call it
+ * @throws InputFault when it does not exist here, cannot be read, or is not a file where one is needed
+ */
+export async function existingPath(path: string, what: string, needs: 'file' | 'any'): Promise<string> {
+  const absolute = resolve(path);
+  try {
+    const found = await stat(absolute);
+    if (needs === 'file' && !found.isFile()) throw new InputFault(`${what} is not a file: ${path}`);
+    await access(absolute, constants.R_OK);
+    return absolute;
+  } catch (fault) {
+    if (fault instanceof InputFault) throw fault;
+    const { code } = fault as NodeJS.ErrnoException;
+    const missing = code === 'ENOENT' || code === 'ENOTDIR';
+    throw new InputFault(
+      missing ? `${what} does not exist on this worker: ${path}` : `${what} cannot be read (${code}): ${path}`,
+    );
+  }
+}
+
+/** The only folder in a folder, where there is nothing beside it; else undefined. */
+export async function singleFolderIn(folder: string): Promise<string | undefined> {
+  const entries = (await readdir(folder, { withFileTypes: true })).filter((e) => e.name !== '.DS_Store');
+  const only = entries[0];
+  return entries.length === 1 && only?.isDirectory() ? join(folder, only.name) : undefined;
+}

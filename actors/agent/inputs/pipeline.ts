@@ -1,0 +1,90 @@
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { jsonFingerprint } from '../../../machines/json/canonical.ts';
+import { at } from '../../../machines/json/raw.ts';
+import { PipelineRef } from '../../../machines/schema/job.ts';
+import { validator } from '../../../machines/schema/validate.ts';
+import { downloadArtifact } from './download.ts';
+import { InputFault } from './fault.ts';
+import type { InputContext } from './materialize.ts';
+import { existingPath, singleFolderIn } from './paths.ts';
+import { unzip } from './zip.ts';
+
+/** The pipeline as the spec file of the runner protocol names it. */
+export type LocalPipeline =
+  | { mode: 'path'; path: string }
+  | { mode: 'entrypoint'; entrypoint: string; sys_path: string[] };
+
+export interface PlacedPipeline {
+  local: LocalPipeline;
+  /** Contract, "Fingerprint"; undefined where the runner has to tell it. */
+  fingerprint: string | undefined;
+}
+
+const check = validator(PipelineRef);
+
+/** @throws InputFault */
+export async function placePipeline(context: InputContext): Promise<PlacedPipeline> {
+  const checked = check(context.lease.payload.pipeline);
+  if (!checked.ok) {
+    const fault = checked.faults[0];
+    throw new InputFault(`this worker cannot take the pipeline: ${fault?.path} ${fault?.message}`);
+  }
+  const ref = checked.value;
+  switch (ref.kind) {
+    case 'path': {
+      const path = await existingPath(ref.path, 'the pipeline', 'file');
+      return { local: { mode: 'path', path }, fingerprint: await fileFingerprint(path) };
+    }
+    case 'artifact': {
+      const { path, sha256 } = await downloadArtifact({
+        ...context,
+        artifactId: ref.artifact_id,
+        prefix: 'pipeline-',
+      });
+      return { local: { mode: 'path', path }, fingerprint: `sha256:${sha256}` };
+    }
+    case 'inline_json':
+      return placeInline(context);
+    case 'python_entrypoint':
+      return { local: await placeEntrypoint(context, ref), fingerprint: undefined };
+  }
+}
+
+/** The text as the client wrote it: no number is rewritten. */
+async function placeInline({ lease, folder }: InputContext): Promise<PlacedPipeline> {
+  const text = at(lease.text, 'pipeline', 'inline') ?? 'null';
+  const path = join(folder, 'pipeline.json');
+  await mkdir(folder, { recursive: true });
+  await writeFile(path, text);
+  return { local: { mode: 'path', path }, fingerprint: jsonFingerprint(text) };
+}
+
+async function placeEntrypoint(
+  context: InputContext,
+  ref: { entrypoint: string; bundle_artifact_id?: string },
+): Promise<LocalPipeline> {
+  if (!context.allowPython) {
+    throw new InputFault('this worker runs no python_entrypoint pipelines (it was started without --allow-python)');
+  }
+  const entrypoint = ref.entrypoint.includes(':') ? ref.entrypoint : `${ref.entrypoint}:build_pipeline`;
+  if (ref.bundle_artifact_id === undefined) return { mode: 'entrypoint', entrypoint, sys_path: [] };
+  const { path } = await downloadArtifact({
+    ...context,
+    artifactId: ref.bundle_artifact_id,
+    prefix: 'bundle-',
+  });
+  const bundle = join(context.folder, 'bundle');
+  await unzip(path, bundle, 'the pipeline bundle', context.zipLimits, context.persistence.signal);
+  // The module may lie at the top or, where somebody packed the folder around it, one level below.
+  const inner = await singleFolderIn(bundle);
+  return { mode: 'entrypoint', entrypoint, sys_path: inner ? [bundle, inner] : [bundle] };
+}
+
+async function fileFingerprint(path: string): Promise<string> {
+  const hash = createHash('sha256');
+  for await (const chunk of createReadStream(path)) hash.update(chunk as Buffer);
+  return `sha256:${hash.digest('hex')}`;
+}

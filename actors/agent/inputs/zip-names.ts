@@ -1,0 +1,58 @@
+import { type Entry, validateFileName } from 'yauzl';
+import { InputFault } from './fault.ts';
+
+const TYPE_BITS = 0o170000;
+const REGULAR = 0o100000;
+const DIRECTORY = 0o040000;
+const MAX_NAME_BYTES = 1024;
+
+interface Claimed {
+  /** Relative path, with `/`. */
+  name: string;
+  folder: boolean;
+}
+
+/** Checks the names of an archive's entries, and that none is given twice or is both file and folder. */
+export class NameLedger {
+  readonly #kinds = new Map<string, 'file' | 'folder'>();
+
+  /** The place of an entry; null for one to pass over. @throws InputFault */
+  claim(entry: Entry): Claimed | null {
+    const folder = entry.fileName.endsWith('/');
+    const segments = checkedSegments(entry.fileName, folder);
+    refuseSpecial(entry, folder);
+    // What macOS adds to archives is no data.
+    if (segments[0] === '__MACOSX') return null;
+    const name = segments.join('/');
+    for (let depth = 1; depth < segments.length; depth++) {
+      this.#folder(segments.slice(0, depth).join('/'));
+    }
+    if (folder) this.#folder(name);
+    else if (this.#kinds.has(name)) throw new InputFault(`'${name}' is in it twice`);
+    else this.#kinds.set(name, 'file');
+    return { name, folder };
+  }
+
+  #folder(name: string): void {
+    if (this.#kinds.get(name) === 'file') throw new InputFault(`'${name}' is both a file and a folder`);
+    this.#kinds.set(name, 'folder');
+  }
+}
+
+function checkedSegments(fileName: string, folder: boolean): string[] {
+  const fault = validateFileName(fileName);
+  if (fault !== null) throw new InputFault(`refused entry: ${fault}`);
+  const segments = (folder ? fileName.slice(0, -1) : fileName).split('/');
+  const odd = segments.some((s) => s === '' || s === '.' || s === '..' || s.includes('\0'));
+  if (odd || Buffer.byteLength(fileName) > MAX_NAME_BYTES) {
+    throw new InputFault(`refused entry name: ${JSON.stringify(fileName.slice(0, 200))}`);
+  }
+  return segments;
+}
+
+/** Links, devices and pipes; the type stands in the upper half of the attributes when Unix wrote them. */
+function refuseSpecial(entry: Entry, folder: boolean): void {
+  const type = (entry.externalFileAttributes >>> 16) & TYPE_BITS;
+  if (type === 0 || type === REGULAR || (folder && type === DIRECTORY)) return;
+  throw new InputFault(`'${entry.fileName}' is neither a plain file nor a folder (a link?); refused`);
+}

@@ -1,0 +1,41 @@
+import type { Logger } from 'pino';
+import { AnsweredError } from '../../../gateway/client/errors.ts';
+import { type Backoff, sleep, slowWaitMs, waitMs } from './backoff.ts';
+import { isAbort, kindOf } from './faults.ts';
+
+/** So many answers "internal fault" in a row are taken as the server's last word. */
+const MAX_INTERNAL = 8;
+
+export interface Persistence {
+  backoff: Backoff;
+  log: Logger;
+  signal: AbortSignal;
+}
+
+/**
+ * Repeats a request until it succeeds: with growing pauses while the server is away or answers 503, slowly
+ * while it refuses this program. Throws what the server will never answer otherwise, local faults, and
+ * `AbortError` once the signal is aborted.
+ */
+export async function persist<T>(
+  what: string,
+  step: () => Promise<T>,
+  { backoff, log, signal }: Persistence,
+): Promise<T> {
+  let internal = 0;
+  for (let failures = 1; ; failures++) {
+    signal.throwIfAborted();
+    try {
+      return await step();
+    } catch (fault) {
+      if (isAbort(fault)) throw fault;
+      const kind = kindOf(fault);
+      internal = fault instanceof AnsweredError && fault.status === 500 ? internal + 1 : 0;
+      if (kind === 'final' || kind === 'local' || internal >= MAX_INTERNAL) throw fault;
+      const retryAfter = fault instanceof AnsweredError ? fault.retryAfter : undefined;
+      const ms = kind === 'refused' ? slowWaitMs(backoff) : waitMs(backoff, failures, retryAfter);
+      log.warn({ what, why: (fault as Error).message, ms: Math.round(ms) }, 'request failed, will be repeated');
+      await sleep(ms, signal);
+    }
+  }
+}

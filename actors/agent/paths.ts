@@ -1,0 +1,44 @@
+import { createHash } from 'node:crypto';
+import { join } from 'node:path';
+import type { AttemptRef } from '../../machines/run.ts';
+
+/** Where the files of one attempt lie. */
+export interface RunPaths {
+  /** Everything below it goes with the attempt. */
+  root: string;
+  inputs: string;
+  workspace: string;
+  output: string;
+  spec: string;
+  result: string;
+  log: string;
+  /** Which process group runs it, for the worker program that comes after a crash. */
+  process: string;
+  /** The packed workspace. */
+  archive: string;
+}
+
+export const tasksFolder = (state: string): string => join(state, 'tasks');
+export const outboxFolder = (state: string): string => join(state, 'outbox');
+
+export function runPaths(state: string, ref: Pick<AttemptRef, 'task_id' | 'attempt'>): RunPaths {
+  const root = join(tasksFolder(state), safeName(ref.task_id), String(ref.attempt));
+  const inRoot = (name: string) => join(root, name);
+  return {
+    root,
+    inputs: inRoot('inputs'),
+    workspace: inRoot('workspace'),
+    output: inRoot('output'),
+    spec: inRoot('spec.json'),
+    result: inRoot('result.json'),
+    log: inRoot('run.log'),
+    process: inRoot('process.json'),
+    archive: inRoot('workspace.zip'),
+  };
+}
+
+/** Ids are opaque: one that would mean something to the file system is replaced by its hash. */
+export function safeName(id: string): string {
+  if (/^[A-Za-z0-9_-][A-Za-z0-9._-]{0,120}$/.test(id)) return id;
+  return `id-${createHash('sha256').update(id).digest('hex')}`;
+}

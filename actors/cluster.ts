@@ -1,0 +1,127 @@
+import { join } from 'node:path';
+import type { Logger } from 'pino';
+import type { ClusterPort } from '../gateway/ports.ts';
+import { PACKAGE_VERSION } from '../gateway/version.ts';
+import { BlobStore } from './blobs.ts';
+import { type Clock, systemClock } from './clock.ts';
+import { EventLog } from './event-log.ts';
+import { idMaker, type Random } from './ids.ts';
+import { acquireLock } from './lock.ts';
+import { createReads } from './reads.ts';
+import { Store, type StoreFaults } from './store/store.ts';
+import { type Core, DEFAULT_SETTINGS, type SupervisorSettings } from './supervisor/core.ts';
+import { Deadlines } from './supervisor/deadlines.ts';
+import { documentCache } from './supervisor/documents.ts';
+import { Live } from './supervisor/live.ts';
+import { Parking } from './supervisor/parking.ts';
+import { QueueIndex } from './supervisor/queue-index.ts';
+import { Registry } from './supervisor/registry.ts';
+import { RequirementBook } from './supervisor/requirements.ts';
+import { Supervisor } from './supervisor/supervisor.ts';
+import { Tally } from './supervisor/tally.ts';
+
+export interface ClusterOptions {
+  /** Holds `store.sqlite`, `objects/` and the lock; made when missing. */
+  stateDir: string;
+  log: Logger;
+  /** Bytes an artifact may have at most. */
+  maxArtifactBytes: number;
+  settings?: Partial<SupervisorSettings>;
+  /** Stand-ins for tests: simulated time, seeded randomness, a store that fails. */
+  clock?: Clock;
+  random?: Random;
+  faults?: StoreFaults;
+}
+
+/** A running cluster state: what the gateway talks to, and the way to stop it. */
+export interface Cluster {
+  readonly port: ClusterPort;
+  /** `recovering`, `serving`, `degraded`, `draining` or `stopped`. */
+  readonly state: string;
+  stop(): Promise<void>;
+}
+
+/**
+ * Opens a state directory, replays it and serves it.
+ * @throws StartFault when the directory is in use, not writable, or newer than this program
+ */
+export async function startCluster(options: ClusterOptions): Promise<Cluster> {
+  const lock = await acquireLock(join(options.stateDir, 'lock.sqlite'));
+  let store: Store | undefined;
+  try {
+    const blobs = new BlobStore(options.stateDir, options.maxArtifactBytes);
+    await blobs.start();
+    store = await Store.open(options.stateDir, options.faults);
+    const { supervisor, core } = assemble(store, options);
+    await supervisor.start();
+    const log = new EventLog(core.sequences.event - 1);
+    core.publish = (events) => log.publish(events);
+    const reads = createReads(store, new Live(core), core.clock);
+    core.views = { job: (id) => reads.job(id) };
+    return running(supervisor, store, lock, {
+      send: (message) => supervisor.send(message),
+      reads,
+      blobs,
+      events: log,
+    });
+  } catch (fault) {
+    await store?.close();
+    await lock.release();
+    throw fault;
+  }
+}
+
+function assemble(store: Store, options: ClusterOptions): { supervisor: Supervisor; core: Core } {
+  const clock = options.clock ?? systemClock;
+  // Deadlines may only come due once the supervisor runs; it exists by then.
+  const deadlines: Core['deadlines'] = new Deadlines(clock, (key) => supervisor.deadlinePassed(key));
+  const core: Core = {
+    clock,
+    settings: { ...DEFAULT_SETTINGS, version: PACKAGE_VERSION, ...options.settings },
+    store,
+    log: options.log,
+    makeId: idMaker(clock, options.random),
+    registry: new Registry(store),
+    requirements: new RequirementBook(),
+    queue: new QueueIndex(),
+    deadlines,
+    parking: new Parking(clock),
+    documents: documentCache(),
+    tally: new Tally(),
+    sequences: { job: 1, task: 1, event: 1, lastCreatedAt: 0 },
+    revoked: new Map(),
+    moved: { workers: new Set(), tasks: new Set() },
+    signs: new Map(),
+    listing: new Set(),
+    askedAt: new Map(),
+    peers: new Set(),
+    publish: () => {},
+    views: { job: () => Promise.reject(new Error('not started')) },
+  };
+  const supervisor = new Supervisor(core);
+  return { supervisor, core };
+}
+
+function running(
+  supervisor: Supervisor,
+  store: Store,
+  lock: { release(): Promise<void> },
+  port: ClusterPort,
+): Cluster {
+  let stopped: Promise<void> | null = null;
+  const stop = async () => {
+    await supervisor.stop();
+    await store.close();
+    await lock.release();
+  };
+  return {
+    port,
+    get state() {
+      return supervisor.state;
+    },
+    stop() {
+      stopped ??= stop();
+      return stopped;
+    },
+  };
+}

@@ -1,0 +1,24 @@
+import type { EventSource } from '../gateway/ports.ts';
+import type { EventView } from '../machines/schema/views.ts';
+
+/** Hands committed events on to those who listen, in commit order. */
+export class EventLog implements EventSource {
+  lastId: number;
+  readonly #listeners = new Set<(events: EventView[]) => void>();
+
+  constructor(lastId: number) {
+    this.lastId = lastId;
+  }
+
+  subscribe(listener: (events: EventView[]) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  publish(events: EventView[]): void {
+    const last = events.at(-1);
+    if (!last) return;
+    this.lastId = last.id;
+    for (const listener of this.#listeners) listener(events);
+  }
+}

@@ -1,0 +1,57 @@
+import { access, constants, mkdir } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { open } from 'sqlite';
+import sqlite3 from 'sqlite3';
+import { StartFault } from './faults.ts';
+
+export interface Lock {
+  release(): Promise<void>;
+}
+
+/**
+ * Takes a directory for one process: a transaction held open on a small SQLite file of its own. The operating
+ * system ends it with the process, however that dies, so no stale lock is ever left.
+ * @throws StartFault `state_in_use` or `state_unwritable`
+ */
+export async function acquireLock(path: string): Promise<Lock> {
+  const folder = dirname(path);
+  try {
+    await mkdir(folder, { recursive: true });
+    await access(folder, constants.R_OK | constants.W_OK | constants.X_OK);
+  } catch (fault) {
+    const why = (fault as NodeJS.ErrnoException).code ?? String(fault);
+    throw new StartFault(
+      'state_unwritable',
+      `cannot write to the state directory ${folder} (${why}); choose another with --state, or grant write access`,
+    );
+  }
+  const db = await open({ filename: path, driver: sqlite3.Database }).catch((fault: Error) => {
+    throw new StartFault(
+      'state_unwritable',
+      `cannot open ${path} (${fault.message}); choose another --state`,
+    );
+  });
+  try {
+    await db.exec('PRAGMA busy_timeout = 0; PRAGMA journal_mode = DELETE; BEGIN EXCLUSIVE');
+  } catch (fault) {
+    await db.close();
+    const busy = (fault as { code?: string }).code === 'SQLITE_BUSY';
+    throw busy
+      ? new StartFault(
+          'state_in_use',
+          `the state directory ${folder} is in use by another process; stop that one, or choose another with --state`,
+        )
+      : new StartFault(
+          'state_unwritable',
+          `cannot lock ${path} (${(fault as Error).message}); choose another --state`,
+        );
+  }
+  let held = true;
+  return {
+    async release() {
+      if (!held) return;
+      held = false;
+      await db.close();
+    },
+  };
+}

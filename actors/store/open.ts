@@ -1,0 +1,70 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type Database, open } from 'sqlite';
+import sqlite3 from 'sqlite3';
+import { StartFault } from '../faults.ts';
+
+export type Connection = Database<sqlite3.Database, sqlite3.Statement>;
+
+const MIGRATIONS = new URL('../schema/', import.meta.url);
+/** WAL pages after which a commit checkpoints, so that the log stays bounded (4 KiB each). */
+const CHECKPOINT_PAGES = 2000;
+
+/**
+ * Opens the writing connection and brings the store to this program's version. Every commit is followed by
+ * an fsync (`synchronous = FULL`); nothing acknowledged is lost with the power.
+ * @throws StartFault `store_too_new`, `store_unreadable` or `state_unwritable`
+ */
+export async function openWriter(path: string): Promise<Connection> {
+  const db = await open({ filename: path, driver: sqlite3.Database }).catch((fault: Error) => {
+    throw new StartFault('state_unwritable', `cannot open the store ${path} (${fault.message})`);
+  });
+  try {
+    await db.exec(
+      `PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA busy_timeout = 5000;
+       PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}; PRAGMA journal_size_limit = 67108864;`,
+    );
+    await migrate(db, path);
+    return db;
+  } catch (fault) {
+    await db.close();
+    if (fault instanceof StartFault) throw fault;
+    throw new StartFault('store_unreadable', `cannot use the store ${path} (${(fault as Error).message})`);
+  }
+}
+
+/** Opens a connection that only reads; it sees every commit that was answered. */
+export async function openReader(path: string): Promise<Connection> {
+  const db = await open({ filename: path, driver: sqlite3.Database, mode: sqlite3.OPEN_READONLY });
+  await db.exec('PRAGMA busy_timeout = 5000');
+  return db;
+}
+
+/** The numbered migrations of this program, in order. */
+async function migrations(): Promise<{ version: number; sql: string }[]> {
+  const folder = MIGRATIONS.pathname;
+  const names = (await readdir(folder)).filter((name) => /^\d{4}-.*\.sql$/.test(name)).sort();
+  return Promise.all(
+    names.map(async (name) => ({
+      version: Number(name.slice(0, 4)),
+      sql: await readFile(join(folder, name), 'utf8'),
+    })),
+  );
+}
+
+/** Applies what is missing, each migration in a transaction of its own together with its version number. */
+async function migrate(db: Connection, path: string): Promise<void> {
+  const known = await migrations();
+  const newest = known.at(-1)?.version ?? 0;
+  const row = await db.get<{ user_version: number }>('PRAGMA user_version');
+  const current = row?.user_version ?? 0;
+  if (current > newest) {
+    throw new StartFault(
+      'store_too_new',
+      `the store ${path} has version ${current}, newer than this program (${newest}); install the newer jq-cluster, or choose another --state`,
+    );
+  }
+  for (const { version, sql } of known) {
+    if (version > current) await db.exec(`BEGIN IMMEDIATE; ${sql}; PRAGMA user_version = ${version}; COMMIT`);
+  }
+}

@@ -1,0 +1,125 @@
+import type { TaskCounts } from '../../machines/job.ts';
+import type { Right } from '../../machines/rights.ts';
+import type { Level } from '../../machines/schema/report.ts';
+import type { JobStatus, TaskStatus, WorkerStatus } from '../../machines/schema/views.ts';
+import type { WorkerVersion } from '../../machines/schema/worker.ts';
+import type { AcceptedReport } from '../../machines/task.ts';
+
+/** The rows as the program holds them: text columns parsed, counters together. */
+export interface JobRow {
+  seq: number;
+  id: string;
+  type: string;
+  name: string | null;
+  status: JobStatus;
+  priority: number;
+  created_at: number;
+  updated_at: number;
+  owner: string;
+  granted_rights: readonly Right[];
+  warnings: string[];
+  error: string | null;
+  idempotency_key: string | null;
+  rank_metric: string;
+  rank_mode: 'min' | 'max';
+  /** `retry.max_attempts` of the specification: how many attempts a manual retry adds. */
+  retry_attempts: number;
+  /** Whether a pipeline of the job names the fingerprint that it expects. */
+  pins_fingerprint: boolean;
+  num_tasks: number;
+  counts: TaskCounts;
+  best_metric: number | null;
+  best_task_id: string | null;
+  best_model_artifact_id: string | null;
+}
+
+export interface TaskRow {
+  seq: number;
+  id: string;
+  job_id: string;
+  status: TaskStatus;
+  /** The state below the status (`executing`, `stopping`), if there is one. */
+  state: string | null;
+  priority: number;
+  attempt: number;
+  max_attempts: number;
+  worker_id: string | null;
+  lease_expires_at: number | null;
+  requirement_id: number;
+  /** Which pipeline and dataset of the job's specification. */
+  payload: { pipeline: number; dataset: number };
+  pipeline_label: string;
+  dataset_label: string;
+  timeout_seconds: number | null;
+  created_at: number;
+  updated_at: number;
+  started_at: number | null;
+  /** JSON text. */
+  result: string | null;
+  rank_value: number | null;
+  model_artifact_id: string | null;
+  error: string | null;
+  last_report: AcceptedReport | null;
+}
+
+export interface WorkerRow {
+  id: string;
+  name: string | null;
+  principal: string;
+  status: WorkerStatus;
+  state: string | null;
+  registered_at: number;
+  last_seen_at: number;
+  labels: Record<string, string>;
+  capabilities: Record<string, unknown>;
+  version: WorkerVersion;
+  slots_total: number;
+  slots_used: number;
+}
+
+export interface ArtifactRow {
+  id: string;
+  sha256: string;
+  kind: string;
+  path: string;
+  size_bytes: number;
+  created_at: number;
+  filename: string | null;
+  metadata: Record<string, unknown>;
+}
+
+export interface TaskArtifactRow {
+  task_id: string;
+  attempt: number;
+  role: string;
+  artifact_id: string;
+}
+
+export interface EventRow {
+  id: number;
+  job_id: string | null;
+  task_id: string | null;
+  worker_id: string | null;
+  ts: number;
+  level: Level;
+  type: string;
+  message: string;
+  data: Record<string, unknown>;
+}
+
+export interface RequirementRow {
+  id: number;
+  signature: string;
+  document: string;
+}
+
+export interface MinuteRow {
+  /** Minutes since the epoch. */
+  minute: number;
+  submitted: number;
+  started: number;
+  succeeded: number;
+  failed: number;
+  queued: number;
+  workers_alive: number;
+}

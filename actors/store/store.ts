@@ -1,0 +1,148 @@
+import { join } from 'node:path';
+import type { Statement } from 'sqlite';
+import type sqlite3 from 'sqlite3';
+import { type Connection, openReader, openWriter } from './open.ts';
+import type {
+  ArtifactRow,
+  EventRow,
+  JobRow,
+  MinuteRow,
+  RequirementRow,
+  TaskArtifactRow,
+  TaskRow,
+  WorkerRow,
+} from './rows.ts';
+import * as tables from './tables.ts';
+import { type SqlRow, type Table, upsertSql } from './tables.ts';
+
+/** All that one turn changed; written in one transaction. */
+export interface Changes {
+  jobs: JobRow[];
+  job_requests: { job_id: string; request: string }[];
+  requirements: RequirementRow[];
+  tasks: TaskRow[];
+  workers: WorkerRow[];
+  artifacts: ArtifactRow[];
+  task_artifacts: TaskArtifactRow[];
+  events: EventRow[];
+  minutes: MinuteRow[];
+}
+
+/** Where commits can be made to fail, or to be slow, in tests. */
+export interface StoreFaults {
+  /** Called before the transaction begins. */
+  beforeCommit?(): Promise<void>;
+  /** Called when the transaction is durable, before anybody is answered. */
+  afterCommit?(): Promise<void>;
+}
+
+/** Rows a statement takes at most, which bounds the size of the JSON document. */
+const BATCH = 5000;
+
+const WRITES: readonly [keyof Changes, Table<never>][] = [
+  ['requirements', tables.REQUIREMENTS],
+  ['jobs', tables.JOBS],
+  ['job_requests', tables.JOB_REQUESTS],
+  ['tasks', tables.TASKS],
+  ['workers', tables.WORKERS],
+  ['artifacts', tables.ARTIFACTS],
+  ['task_artifacts', tables.TASK_ARTIFACTS],
+  ['events', tables.EVENTS],
+  ['minutes', tables.MINUTES],
+] as unknown as readonly [keyof Changes, Table<never>][];
+
+/** The durable store: one connection that writes turns, one that loads rows for them. */
+export class Store {
+  readonly path: string;
+  /** Loads rows for turns. */
+  readonly reader: Connection;
+  /** Answers the GETs, so that a long list does not hold up a turn. */
+  readonly queries: Connection;
+  readonly #writer: Connection;
+  readonly #faults: StoreFaults;
+  readonly #statements = new Map<string, Promise<Statement<sqlite3.Statement>>>();
+
+  private constructor(
+    path: string,
+    writer: Connection,
+    reader: Connection,
+    queries: Connection,
+    faults: StoreFaults,
+  ) {
+    this.path = path;
+    this.#writer = writer;
+    this.reader = reader;
+    this.queries = queries;
+    this.#faults = faults;
+  }
+
+  /** @throws StartFault when the store cannot be used */
+  static async open(stateDir: string, faults: StoreFaults = {}): Promise<Store> {
+    const path = join(stateDir, 'store.sqlite');
+    const writer = await openWriter(path);
+    return new Store(path, writer, await openReader(path), await openReader(path), faults);
+  }
+
+  /** Writes everything in one transaction and returns once it is durable. When it rejects, nothing happened. */
+  async commit(changes: Changes): Promise<void> {
+    await this.#faults.beforeCommit?.();
+    await this.#run('BEGIN IMMEDIATE');
+    try {
+      for (const [name, table] of WRITES) {
+        const rows = changes[name] as never[];
+        for (let from = 0; from < rows.length; from += BATCH) {
+          const document = JSON.stringify(rows.slice(from, from + BATCH).map((row) => table.encode(row)));
+          await this.#run(upsertSql(table), document);
+        }
+      }
+      await this.#run('COMMIT');
+    } catch (fault) {
+      // After some faults (a full disk) SQLite has rolled back already, and says so.
+      await this.#run('ROLLBACK').catch(() => {});
+      throw fault;
+    }
+    await this.#faults.afterCommit?.();
+  }
+
+  /** Whether a commit works: writes nothing that anybody reads, with an fsync all the same. */
+  async probe(): Promise<void> {
+    await this.#faults.beforeCommit?.();
+    await this.#writer
+      .exec(
+        'BEGIN IMMEDIATE; CREATE TABLE IF NOT EXISTS probe (at INTEGER); DELETE FROM probe; INSERT INTO probe VALUES (1); COMMIT',
+      )
+      .catch(async (fault) => {
+        await this.#writer.exec('ROLLBACK').catch(() => {});
+        throw fault;
+      });
+  }
+
+  async load<Row>(table: Table<Row>, where: string, ...params: unknown[]): Promise<Row[]> {
+    const rows = await this.reader.all<SqlRow[]>(`SELECT * FROM ${table.name} WHERE ${where}`, params);
+    return rows.map((row) => table.decode(row));
+  }
+
+  /** The rows whose column has one of the values. */
+  async loadBy<Row>(table: Table<Row>, column: string, values: readonly (string | number)[]): Promise<Row[]> {
+    if (values.length === 0) return [];
+    return this.load(table, `${column} IN (SELECT value FROM json_each(?))`, JSON.stringify(values));
+  }
+
+  async close(): Promise<void> {
+    for (const statement of this.#statements.values()) await (await statement).finalize();
+    this.#statements.clear();
+    await this.reader.close();
+    await this.queries.close();
+    await this.#writer.close();
+  }
+
+  async #run(sql: string, ...params: unknown[]): Promise<void> {
+    let prepared = this.#statements.get(sql);
+    if (!prepared) {
+      prepared = this.#writer.prepare(sql);
+      this.#statements.set(sql, prepared);
+      prepared.catch(() => this.#statements.delete(sql));
+    }
+    await (await prepared).run(...params);
+  }
+}

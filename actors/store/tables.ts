@@ -1,0 +1,243 @@
+import type {
+  ArtifactRow,
+  EventRow,
+  JobRow,
+  MinuteRow,
+  RequirementRow,
+  TaskArtifactRow,
+  TaskRow,
+  WorkerRow,
+} from './rows.ts';
+
+/** What SQLite stores in a column. */
+export type Cell = string | number | null;
+export type SqlRow = Record<string, Cell>;
+
+/**
+ * How a kind of row is written: its columns in order, which of them never change after the insert, and the
+ * conversion both ways.
+ */
+export interface Table<Row> {
+  readonly name: string;
+  readonly key: readonly string[];
+  readonly columns: readonly string[];
+  readonly fixed: readonly string[];
+  encode(row: Row): Cell[];
+  decode(row: SqlRow): Row;
+}
+
+const parse = <T>(cell: Cell | undefined): T => JSON.parse(cell as string) as T;
+
+function define<Row>(
+  name: string,
+  key: string[],
+  fixed: string[],
+  columns: Record<string, (row: Row) => Cell>,
+  decode: (row: SqlRow) => Row,
+): Table<Row> {
+  const getters = Object.values(columns);
+  return {
+    name,
+    key,
+    fixed,
+    columns: Object.keys(columns),
+    encode: (row) => getters.map((get) => get(row)),
+    decode,
+  };
+}
+
+/** A column whose value is stored as it is. */
+const plain = <Row>(...names: (keyof Row & string)[]) =>
+  Object.fromEntries(names.map((name) => [name, (row: Row) => row[name] as Cell]));
+
+export const JOBS = define<JobRow>(
+  'jobs',
+  ['id'],
+  [
+    'seq',
+    'type',
+    'name',
+    'name_folded',
+    'priority',
+    'created_at',
+    'owner',
+    'granted_rights',
+    'warnings',
+    'idempotency_key',
+    'rank_metric',
+    'rank_mode',
+    'retry_attempts',
+    'pins_fingerprint',
+    'num_tasks',
+  ],
+  {
+    ...plain<JobRow>('seq', 'id', 'type', 'name'),
+    name_folded: (row) => row.name?.toLowerCase() ?? null,
+    ...plain<JobRow>('status', 'priority', 'created_at', 'updated_at', 'owner'),
+    granted_rights: (row) => JSON.stringify(row.granted_rights),
+    warnings: (row) => JSON.stringify(row.warnings),
+    ...plain<JobRow>('error', 'idempotency_key', 'rank_metric', 'rank_mode', 'retry_attempts'),
+    pins_fingerprint: (row) => Number(row.pins_fingerprint),
+    num_tasks: (row) => row.num_tasks,
+    num_queued: (row) => row.counts.queued,
+    num_leased: (row) => row.counts.leased,
+    num_running: (row) => row.counts.running,
+    num_lost: (row) => row.counts.lost,
+    num_succeeded: (row) => row.counts.succeeded,
+    num_failed: (row) => row.counts.failed,
+    num_cancelled: (row) => row.counts.cancelled,
+    ...plain<JobRow>('best_metric', 'best_task_id', 'best_model_artifact_id'),
+  },
+  (row) => ({
+    ...(row as unknown as JobRow),
+    granted_rights: parse(row.granted_rights),
+    warnings: parse(row.warnings),
+    pins_fingerprint: row.pins_fingerprint === 1,
+    counts: {
+      queued: row.num_queued as number,
+      leased: row.num_leased as number,
+      running: row.num_running as number,
+      lost: row.num_lost as number,
+      succeeded: row.num_succeeded as number,
+      failed: row.num_failed as number,
+      cancelled: row.num_cancelled as number,
+    },
+  }),
+);
+
+export const TASKS = define<TaskRow>(
+  'tasks',
+  ['id'],
+  [
+    'seq',
+    'job_id',
+    'priority',
+    'requirement_id',
+    'payload',
+    'pipeline_label',
+    'dataset_label',
+    'timeout_seconds',
+    'created_at',
+  ],
+  {
+    ...plain<TaskRow>(
+      'seq',
+      'id',
+      'job_id',
+      'status',
+      'state',
+      'priority',
+      'attempt',
+      'max_attempts',
+      'worker_id',
+      'lease_expires_at',
+      'requirement_id',
+    ),
+    payload: (row) => JSON.stringify(row.payload),
+    ...plain<TaskRow>(
+      'pipeline_label',
+      'dataset_label',
+      'timeout_seconds',
+      'created_at',
+      'updated_at',
+      'started_at',
+      'result',
+      'rank_value',
+      'model_artifact_id',
+      'error',
+    ),
+    last_report: (row) => (row.last_report ? JSON.stringify(row.last_report) : null),
+  },
+  (row) => ({
+    ...(row as unknown as TaskRow),
+    payload: parse(row.payload),
+    last_report: row.last_report === null ? null : parse(row.last_report),
+  }),
+);
+
+export const WORKERS = define<WorkerRow>(
+  'workers',
+  ['id'],
+  ['principal', 'registered_at'],
+  {
+    ...plain<WorkerRow>('id', 'name', 'principal', 'status', 'state', 'registered_at', 'last_seen_at'),
+    labels: (row) => JSON.stringify(row.labels),
+    capabilities: (row) => JSON.stringify(row.capabilities),
+    version: (row) => JSON.stringify(row.version),
+    ...plain<WorkerRow>('slots_total', 'slots_used'),
+  },
+  (row) => ({
+    ...(row as unknown as WorkerRow),
+    labels: parse(row.labels),
+    capabilities: parse(row.capabilities),
+    version: parse(row.version),
+  }),
+);
+
+export const ARTIFACTS = define<ArtifactRow>(
+  'artifacts',
+  ['id'],
+  [],
+  {
+    ...plain<ArtifactRow>('id', 'sha256', 'kind', 'path', 'size_bytes', 'created_at', 'filename'),
+    metadata: (row) => JSON.stringify(row.metadata),
+  },
+  (row) => ({ ...(row as unknown as ArtifactRow), metadata: parse(row.metadata) }),
+);
+
+export const TASK_ARTIFACTS = define<TaskArtifactRow>(
+  'task_artifacts',
+  ['task_id', 'attempt', 'role', 'artifact_id'],
+  [],
+  plain<TaskArtifactRow>('task_id', 'attempt', 'role', 'artifact_id'),
+  (row) => row as unknown as TaskArtifactRow,
+);
+
+export const EVENTS = define<EventRow>(
+  'events',
+  ['id'],
+  [],
+  {
+    ...plain<EventRow>('id', 'job_id', 'task_id', 'worker_id', 'ts', 'level', 'type', 'message'),
+    data: (row) => JSON.stringify(row.data),
+  },
+  (row) => ({ ...(row as unknown as EventRow), data: parse(row.data) }),
+);
+
+export const REQUIREMENTS = define<RequirementRow>(
+  'requirements',
+  ['id'],
+  [],
+  plain<RequirementRow>('id', 'signature', 'document'),
+  (row) => row as unknown as RequirementRow,
+);
+
+export const MINUTES = define<MinuteRow>(
+  'stats_minutes',
+  ['minute'],
+  [],
+  plain<MinuteRow>('minute', 'submitted', 'started', 'succeeded', 'failed', 'queued', 'workers_alive'),
+  (row) => row as unknown as MinuteRow,
+);
+
+export const JOB_REQUESTS = define<{ job_id: string; request: string }>(
+  'job_requests',
+  ['job_id'],
+  [],
+  plain('job_id', 'request'),
+  (row) => row as unknown as { job_id: string; request: string },
+);
+
+/**
+ * The statement that writes many rows from one JSON document: an array of arrays of cells. Rows whose key
+ * exists get their changing columns replaced.
+ */
+export function upsertSql<Row>(table: Table<Row>): string {
+  const cells = table.columns.map((_, i) => `json_extract(value, '$[${i}]')`);
+  const changing = table.columns.filter((c) => !table.key.includes(c) && !table.fixed.includes(c));
+  const onConflict = changing.length
+    ? `DO UPDATE SET ${changing.map((c) => `${c} = excluded.${c}`).join(', ')}`
+    : 'DO NOTHING';
+  // "WHERE true" keeps the parser from reading ON CONFLICT as a join condition (SQLite, "UPSERT").
+  return `INSERT INTO ${table.name} (${table.columns.join(', ')}) SELECT ${cells.join(', ')} FROM json_each(?) WHERE true ON CONFLICT (${table.key.join(', ')}) ${onConflict}`;
+}

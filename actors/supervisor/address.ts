@@ -1,0 +1,157 @@
+import {
+  type Actor,
+  type AnyStateMachine,
+  createActor,
+  type EmittedFrom,
+  type EventFromLogic,
+  type SnapshotFrom,
+} from 'xstate';
+import { type JobContext, jobMachine } from '../../machines/job.ts';
+import { type TaskContext, taskMachine } from '../../machines/task.ts';
+import { type WorkerContext, workerMachine } from '../../machines/worker.ts';
+import type { JobRow, TaskRow, WorkerRow } from '../store/rows.ts';
+
+/** How a row and the snapshot of its actor correspond; exact both ways, for every state. */
+export interface Correspondence<Row, M extends AnyStateMachine> {
+  machine: M;
+  restore(row: Row): SnapshotFrom<M>;
+  fold(row: Row, snapshot: SnapshotFrom<M>): Row;
+}
+
+export const JOB: Correspondence<JobRow, typeof jobMachine> = {
+  machine: jobMachine,
+  restore: (row) => {
+    const context: JobContext = {
+      id: row.id,
+      rank_mode: row.rank_mode,
+      num_tasks: row.num_tasks,
+      counts: row.counts,
+      best_metric: row.best_metric,
+      best_task_id: row.best_task_id,
+      best_model_artifact_id: row.best_model_artifact_id,
+      error: row.error,
+    };
+    return jobMachine.resolveState({ value: row.status as 'queued', context });
+  },
+  fold: (row, { value, context }) => {
+    const { counts, best_metric, best_task_id, best_model_artifact_id, error } = context;
+    return { ...row, status: value, counts, best_metric, best_task_id, best_model_artifact_id, error };
+  },
+};
+
+/** Splits a state value into the status on the wire and the state below it. */
+function split<S extends string>(value: unknown): { status: S; state: string | null } {
+  if (typeof value === 'string') return { status: value as S, state: null };
+  const [[status, state] = []] = Object.entries(value as Record<string, string>);
+  return { status: status as S, state: state ?? null };
+}
+
+const join = (row: { status: string; state: string | null }) =>
+  row.state === null ? row.status : { [row.status]: row.state };
+
+export const TASK: Correspondence<TaskRow, typeof taskMachine> = {
+  machine: taskMachine,
+  restore: (row) => {
+    const context: TaskContext = {
+      id: row.id,
+      job_id: row.job_id,
+      attempt: row.attempt,
+      max_attempts: row.max_attempts,
+      worker_id: row.worker_id,
+      lease_expires_at: row.lease_expires_at,
+      started_at: row.started_at,
+      error: row.error,
+      result: row.result,
+      rank_value: row.rank_value,
+      model_artifact_id: row.model_artifact_id,
+      last_report: row.last_report,
+    };
+    return taskMachine.resolveState({ value: join(row) as 'queued', context });
+  },
+  fold: (row, { value, context }) => ({ ...row, ...context, ...split<TaskRow['status']>(value) }),
+};
+
+export const WORKER: Correspondence<WorkerRow, typeof workerMachine> = {
+  machine: workerMachine,
+  restore: (row) => {
+    const context: WorkerContext = { id: row.id, slots_total: row.slots_total, slots_used: row.slots_used };
+    return workerMachine.resolveState({ value: join(row) as 'dead', context });
+  },
+  fold: (row, { value, context }) => ({ ...row, ...context, ...split<WorkerRow['status']>(value) }),
+};
+
+/**
+ * An actor at its durable address. The row is the truth; the actor is restored from it when a message comes
+ * and may be let go at any time. Until the turn is committed, `committed` remembers what to fall back to.
+ */
+export class Address<Row extends { id: string }, M extends AnyStateMachine> {
+  row: Row;
+  /** The row as the store has it; null when the store does not have it yet. */
+  committed: Row | null;
+  readonly #kind: Correspondence<Row, M>;
+  #actor: Actor<M> | null = null;
+  #emitted: EmittedFrom<M>[] = [];
+
+  constructor(kind: Correspondence<Row, M>, row: Row, stored: boolean) {
+    this.#kind = kind;
+    this.row = row;
+    this.committed = stored ? row : null;
+  }
+
+  get id(): string {
+    return this.row.id;
+  }
+
+  /**
+   * Sends an event to the actor. Null when its state does not take the event: then nothing changed.
+   * Otherwise what the actor emitted, in order; the row has followed the snapshot.
+   */
+  send(event: EventFromLogic<M>): EmittedFrom<M>[] | null {
+    const actor = this.#live();
+    const before = actor.getSnapshot();
+    actor.send(event);
+    const after = actor.getSnapshot();
+    const emitted = this.#emitted;
+    this.#emitted = [];
+    if (before === after) return null;
+    this.row = this.#kind.fold(this.row, after);
+    return emitted;
+  }
+
+  /** The store has the row now. */
+  settle(): void {
+    this.committed = this.row;
+  }
+
+  /** Forgets what was not committed. False when nothing is left: the address never existed. */
+  fallBack(): boolean {
+    this.letGo();
+    if (this.committed === null) return false;
+    this.row = this.committed;
+    return true;
+  }
+
+  /** Drops the actor; the row keeps all it knows. */
+  letGo(): void {
+    this.#actor?.stop();
+    this.#actor = null;
+  }
+
+  #live(): Actor<M> {
+    if (this.#actor) return this.#actor;
+    const actor = createActor(this.#kind.machine, {
+      snapshot: this.#kind.restore(this.row) as never,
+      id: this.row.id,
+    } as never) as Actor<M>;
+    actor.on('*', (emission) => this.#emitted.push(emission as EmittedFrom<M>));
+    this.#actor = actor.start();
+    return actor;
+  }
+}
+
+export type JobAddress = Address<JobRow, typeof jobMachine>;
+export type TaskAddress = Address<TaskRow, typeof taskMachine>;
+export class WorkerAddress extends Address<WorkerRow, typeof workerMachine> {
+  /** Which requirements this registration meets, decided once each. */
+  readonly eligible = new Map<number, boolean>();
+}

@@ -1,0 +1,81 @@
+import type { LRUCache } from 'lru-cache';
+import type { Logger } from 'pino';
+import type { EventView, JobView } from '../../machines/schema/views.ts';
+import type { Clock } from '../clock.ts';
+import type { IdKind } from '../ids.ts';
+import type { Store } from '../store/store.ts';
+import type { Deadlines } from './deadlines.ts';
+import type { JobDocument } from './documents.ts';
+import type { Parking } from './parking.ts';
+import type { QueueIndex } from './queue-index.ts';
+import type { Registry } from './registry.ts';
+import type { RequirementBook } from './requirements.ts';
+import type { Tally } from './tally.ts';
+
+/** Times and limits of the service, in seconds. */
+export interface SupervisorSettings {
+  leaseTtl: number;
+  heartbeatInterval: number;
+  workerDeadAfter: number;
+  /** How long the server leaves it to the worker to enforce a task's timeout. */
+  timeoutGrace: number;
+  /** How long a complete or fail waits for the store before it is refused. */
+  reportPatience: number;
+  /** Between two tries of a store that cannot commit. */
+  probeInterval: number;
+  version: string;
+}
+
+export const DEFAULT_SETTINGS: Omit<SupervisorSettings, 'version'> = {
+  leaseTtl: 60,
+  heartbeatInterval: 10,
+  workerDeadAfter: 45,
+  timeoutGrace: 60,
+  reportPatience: 30,
+  probeInterval: 1,
+};
+
+/** What a deadline is about; the id follows the colon. */
+export type DeadlineKey = `lease:${string}` | `silence:${string}` | `timeout:${string}` | `stale:${string}`;
+
+/** The next number of each counter that must never repeat. */
+export interface Sequences {
+  job: number;
+  task: number;
+  event: number;
+  /** Seconds; each job's `created_at` is larger than this. */
+  lastCreatedAt: number;
+}
+
+/** The parts that the supervisor and its helpers share. */
+export interface Core {
+  readonly clock: Clock;
+  readonly settings: SupervisorSettings;
+  readonly store: Store;
+  readonly log: Logger;
+  readonly makeId: (kind: IdKind) => string;
+  readonly registry: Registry;
+  readonly requirements: RequirementBook;
+  readonly queue: QueueIndex;
+  readonly deadlines: Deadlines<DeadlineKey>;
+  readonly parking: Parking;
+  readonly documents: LRUCache<string, JobDocument>;
+  readonly tally: Tally;
+  readonly sequences: Sequences;
+  /** Worker id to tasks it must stop although it no longer holds them; for workers that send no `active`. */
+  readonly revoked: Map<string, Set<string>>;
+  /** Worker and task ids whose times moved in memory; written with the next commit. */
+  readonly moved: { workers: Set<string>; tasks: Set<string> };
+  /** Task id to the monotonic second of its last own sign of life. */
+  readonly signs: Map<string, number>;
+  /** Workers whose last heartbeat listed their active tasks. */
+  readonly listing: Set<string>;
+  /** Worker id to the monotonic second of its last lease request. */
+  readonly askedAt: Map<string, number>;
+  /** Peers already noted, as `role version`. */
+  readonly peers: Set<string>;
+  /** Hands committed events to the streams. */
+  publish: (events: EventView[]) => void;
+  /** Answers that are read from the store after the commit. */
+  views: { job(id: string): Promise<JobView> };
+}

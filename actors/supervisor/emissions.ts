@@ -1,0 +1,92 @@
+import type { JobEmission } from '../../machines/job.ts';
+import type { Level } from '../../machines/schema/report.ts';
+import type { TaskEmission } from '../../machines/task.ts';
+import type { WorkerEmission } from '../../machines/worker.ts';
+import type { JobRow, TaskRow, WorkerRow } from '../store/rows.ts';
+
+/** What clients see of an emission, before it has an id and a time. */
+export interface Telling {
+  level: Level;
+  type: string;
+  message: string;
+  data: Record<string, unknown>;
+}
+
+const title = (row: { id: string; name: string | null }) => (row.name ? `${row.name} (${row.id})` : row.id);
+
+export function tellJob(row: JobRow, emission: JobEmission): Telling {
+  const { counts } = row;
+  const data = { num_tasks: row.num_tasks, num_succeeded: counts.succeeded, num_failed: counts.failed };
+  switch (emission.type) {
+    case 'job_running':
+      return { level: 'info', type: emission.type, message: `job ${title(row)} is running`, data: {} };
+    case 'job_succeeded':
+      return {
+        level: 'info',
+        type: emission.type,
+        message: `job ${title(row)} succeeded: ${counts.succeeded} of ${row.num_tasks} tasks`,
+        data: { ...data, best_metric: row.best_metric, best_task_id: row.best_task_id },
+      };
+    case 'job_failed':
+      return {
+        level: 'error',
+        type: emission.type,
+        message: `job ${title(row)} failed: ${emission.error}`,
+        data: { ...data, error: emission.error },
+      };
+    case 'job_cancelled':
+      return { level: 'warning', type: emission.type, message: `job ${title(row)} was cancelled`, data };
+    case 'job_retried':
+      return { level: 'info', type: emission.type, message: `job ${title(row)} is tried again`, data: {} };
+  }
+}
+
+export function tellTask(row: TaskRow, emission: TaskEmission): Telling {
+  const name = `task ${row.pipeline_label} × ${row.dataset_label}`;
+  const data = { attempt: row.attempt, max_attempts: row.max_attempts };
+  const of = `attempt ${row.attempt} of ${row.max_attempts}`;
+  switch (emission.type) {
+    case 'task_leased':
+      return { level: 'info', type: emission.type, message: `${name} leased, ${of}`, data };
+    case 'task_started':
+      return { level: 'info', type: emission.type, message: `${name} started`, data };
+    case 'task_completed':
+      return {
+        level: 'info',
+        type: emission.type,
+        message: `${name} succeeded`,
+        data: { ...data, rank_value: emission.rank_value },
+      };
+    case 'task_failed': {
+      const { error, retriable, requeued, traceback } = emission;
+      return {
+        level: requeued ? 'warning' : 'error',
+        type: emission.type,
+        message: `${name} failed (${of}): ${error}`,
+        data: { ...data, error, retriable, requeued, ...(traceback === undefined ? {} : { traceback }) },
+      };
+    }
+    case 'task_lost':
+      return { level: 'warning', type: emission.type, message: `${name} lost: its worker fell silent`, data };
+    case 'task_requeued':
+      return {
+        level: 'info',
+        type: emission.type,
+        message: `${name} queued again (${emission.reason.replace('_', ' ')})`,
+        data: { ...data, reason: emission.reason },
+      };
+    case 'task_cancelled':
+      return { level: 'warning', type: emission.type, message: `${name} cancelled`, data };
+  }
+}
+
+export function tellWorker(row: WorkerRow, emission: WorkerEmission): Telling {
+  const message = {
+    worker_registered: `worker ${title(row)} registered with ${row.slots_total} slot(s)`,
+    worker_dead: `worker ${title(row)} fell silent and counts as dead`,
+    worker_alive: `worker ${title(row)} is back`,
+  }[emission.type];
+  const data =
+    emission.type === 'worker_registered' ? { labels: row.labels, slots_total: row.slots_total } : {};
+  return { level: emission.type === 'worker_dead' ? 'warning' : 'info', type: emission.type, message, data };
+}

@@ -1,0 +1,47 @@
+import type { Message } from '../../gateway/messages.ts';
+import { ARTIFACTS } from '../store/tables.ts';
+import { fetchDocuments } from './grant.ts';
+import type { Turn } from './turn.ts';
+import { type Fetched, keyOf, type Needs, type Verb } from './verb.ts';
+import { VERBS } from './verbs/index.ts';
+
+/** Brings everything that the messages of a turn need into memory, in few queries. */
+export async function fetchNeeds(turn: Turn, messages: readonly Message[]): Promise<Fetched> {
+  const needs = messages.flatMap((message) => {
+    const verb = VERBS[message.type] as Verb<typeof message.type>;
+    return verb.needs ? [verb.needs(message as never)] : [];
+  });
+  if (needs.length === 0) return { artifacts: new Map(), keys: new Map(), documents: new Map() };
+  const gather = <K extends 'jobs' | 'tasks' | 'artifacts' | 'pinsOf'>(key: K) =>
+    needs.flatMap((n) => n[key] ?? []);
+  const { registry, store } = turn.core;
+  await registry.fetch({ jobs: gather('jobs'), tasks: gather('tasks') });
+  for (const { tasksOf } of needs) {
+    for (const { job, statuses } of tasksOf ?? []) await registry.fetchTasksOf(job, statuses);
+  }
+  const pinned = gather('pinsOf').flatMap((id) => {
+    const job = registry.tasks.get(id)?.row.job_id;
+    return job !== undefined && registry.jobs.get(job)?.row.pins_fingerprint ? [job] : [];
+  });
+  const artifacts = await store.loadBy(ARTIFACTS, 'id', [...new Set(gather('artifacts'))]);
+  return {
+    artifacts: new Map(artifacts.map((row) => [row.id, row])),
+    keys: await fetchKeys(turn, needs),
+    documents: await fetchDocuments(turn, new Set(pinned)),
+  };
+}
+
+async function fetchKeys(turn: Turn, needs: Needs[]): Promise<Fetched['keys']> {
+  const wanted = needs.flatMap(({ key }) => (key ? [[key.owner, key.key]] : []));
+  if (wanted.length === 0) return new Map();
+  const rows = await turn.core.store.reader.all<
+    { owner: string; key: string; job_id: string; request: string }[]
+  >(
+    `SELECT j.owner, j.idempotency_key AS key, j.id AS job_id, r.request
+     FROM json_each(?) w
+     JOIN jobs j ON j.owner = json_extract(w.value, '$[0]') AND j.idempotency_key = json_extract(w.value, '$[1]')
+     JOIN job_requests r ON r.job_id = j.id`,
+    JSON.stringify(wanted),
+  );
+  return new Map(rows.map(({ owner, key, job_id, request }) => [keyOf(owner, key), { job_id, request }]));
+}

@@ -1,0 +1,76 @@
+import { API_VERSION } from '../../gateway/version.ts';
+import { clusterVersion } from '../../machines/matching.ts';
+import type { ClusterStats, Waiting, WorkerView } from '../../machines/schema/views.ts';
+import type { Core } from './core.ts';
+
+/** What is known in memory and never read from the store: workers, the tally, deadlines that heartbeats move. */
+export class Live {
+  readonly #core: Core;
+
+  constructor(core: Core) {
+    this.#core = core;
+  }
+
+  /** Seconds since the epoch at which a lease expires as things stand; null when there is none. */
+  leaseExpiresAt(taskId: string): number | null {
+    const left = this.#core.deadlines.left(`lease:${taskId}`);
+    return left === null ? null : Math.round((this.#core.clock.now() + left) * 1000) / 1000;
+  }
+
+  requirements(id: number): string {
+    return this.#core.requirements.document(id);
+  }
+
+  workers(): WorkerView[] {
+    const views: WorkerView[] = [];
+    for (const { committed: row } of this.#core.registry.workers.values()) {
+      if (!row) continue;
+      const cluster_version = clusterVersion(row.version);
+      views.push({
+        id: row.id,
+        name: row.name,
+        status: row.status,
+        slots_total: row.slots_total,
+        slots_used: row.slots_used,
+        last_seen_at: row.last_seen_at,
+        labels: row.labels,
+        capabilities: row.capabilities,
+        version: row.version,
+        cluster_version,
+        version_divergent: cluster_version !== this.#core.settings.version,
+      });
+    }
+    return views;
+  }
+
+  stats(): ClusterStats {
+    const { jobs, tasks, workers } = this.#core.tally;
+    return {
+      server_version: this.#core.settings.version,
+      api_version: API_VERSION,
+      jobs_by_status: { ...jobs },
+      tasks_by_status: { ...tasks },
+      tasks_in_flight: (tasks.leased ?? 0) + (tasks.running ?? 0),
+      workers_alive: workers.alive ?? 0,
+      workers_dead: workers.dead ?? 0,
+    };
+  }
+
+  /** Why a queued task with these requirements waits (contract, "Jobs", `waiting_for`). */
+  waitingFor(requirementId: number): Waiting[] {
+    const missing = new Map<string, number>();
+    let matching = 0;
+    let full = 0;
+    for (const worker of this.#core.registry.workers.values()) {
+      if (worker.row.status !== 'alive') continue;
+      const unmet = this.#core.requirements.unmetBy(requirementId, worker.row);
+      for (const requirement of unmet) missing.set(requirement, (missing.get(requirement) ?? 0) + 1);
+      if (unmet.length > 0) continue;
+      matching++;
+      if (worker.row.slots_used >= worker.row.slots_total) full++;
+    }
+    const waiting = [...missing].map(([requirement, workers_missing]) => ({ requirement, workers_missing }));
+    if (matching > 0 && matching === full) waiting.push({ requirement: 'slots', workers_missing: full });
+    return waiting;
+  }
+}

@@ -1,0 +1,111 @@
+import type { LeasedTask } from '../../gateway/messages.ts';
+import type { Principal } from '../../machines/rights.ts';
+import type { HeartbeatReply } from '../../machines/schema/worker.ts';
+import type { Clock } from '../clock.ts';
+import { Deadlines } from './deadlines.ts';
+
+/** A lease request that waits for work. */
+export interface ParkedLease {
+  ticket: string;
+  worker_id: string;
+  principal: Principal;
+  max_tasks: number;
+  /** Monotonic second until which it waits. */
+  until: number;
+  answer(tasks: LeasedTask[]): void;
+}
+
+/** A heartbeat whose answer is held back until something has to be stopped. */
+export interface ParkedHeartbeat {
+  ticket: string;
+  worker_id: string;
+  /** Task ids that the worker is stopping already. */
+  stopping: ReadonlySet<string>;
+  answer(reply: HeartbeatReply): void;
+}
+
+/**
+ * The requests that wait, longest first. Each is answered once: by work, by time, or not at all when its
+ * client goes away.
+ */
+export class Parking {
+  readonly leases = new Map<string, ParkedLease>();
+  readonly heartbeats = new Map<string, ParkedHeartbeat>();
+  readonly #clock: Clock;
+  readonly #timers: Deadlines<string>;
+  #tickets = 0;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+    this.#timers = new Deadlines(clock, (ticket) => {
+      this.removeLease(ticket)?.answer([]);
+      this.removeHeartbeat(ticket)?.answer({ ok: true, cancel_task_ids: [] });
+    });
+  }
+
+  parkLease(lease: Omit<ParkedLease, 'ticket'>, seconds: number, signal?: AbortSignal): ParkedLease {
+    const parked = { ...lease, ticket: `lease:${++this.#tickets}` };
+    this.leases.set(parked.ticket, parked);
+    this.#wait(parked.ticket, seconds, signal);
+    return parked;
+  }
+
+  /** Parks a heartbeat; an older one of the same worker is released. */
+  parkHeartbeat(heartbeat: Omit<ParkedHeartbeat, 'ticket'>, seconds: number, signal?: AbortSignal): void {
+    this.releaseHeartbeat(heartbeat.worker_id);
+    const parked = { ...heartbeat, ticket: `heartbeat:${++this.#tickets}` };
+    this.heartbeats.set(parked.worker_id, parked);
+    this.#wait(parked.ticket, seconds, signal);
+  }
+
+  /** Takes a lease out; undefined when it has been answered. */
+  removeLease(ticket: string): ParkedLease | undefined {
+    const parked = this.leases.get(ticket);
+    this.leases.delete(ticket);
+    if (parked) this.#timers.delete(ticket);
+    return parked;
+  }
+
+  /** Puts back a lease that was taken out in a turn which did not commit. */
+  returnLease(parked: ParkedLease): void {
+    this.leases.set(parked.ticket, parked);
+    this.#timers.set(parked.ticket, Math.max(0, parked.until - this.#clock.monotonic()));
+  }
+
+  removeHeartbeat(ticket: string): ParkedHeartbeat | undefined {
+    for (const [worker, parked] of this.heartbeats) {
+      if (parked.ticket !== ticket) continue;
+      this.heartbeats.delete(worker);
+      this.#timers.delete(ticket);
+      return parked;
+    }
+    return undefined;
+  }
+
+  releaseHeartbeat(workerId: string, cancel: string[] = []): void {
+    const parked = this.heartbeats.get(workerId);
+    if (!parked) return;
+    this.heartbeats.delete(workerId);
+    this.#timers.delete(parked.ticket);
+    parked.answer({ ok: true, cancel_task_ids: cancel });
+  }
+
+  /** Answers everybody who waits: the server is going down. */
+  releaseAll(): void {
+    for (const ticket of [...this.leases.keys()]) this.removeLease(ticket)?.answer([]);
+    for (const worker of [...this.heartbeats.keys()]) this.releaseHeartbeat(worker);
+  }
+
+  stop(): void {
+    this.releaseAll();
+    this.#timers.stop();
+  }
+
+  #wait(ticket: string, seconds: number, signal?: AbortSignal): void {
+    this.#timers.set(ticket, seconds);
+    signal?.addEventListener('abort', () => {
+      this.removeLease(ticket);
+      this.removeHeartbeat(ticket);
+    });
+  }
+}

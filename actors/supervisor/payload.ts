@@ -1,0 +1,40 @@
+import type { LeasedTask, TaskPayload } from '../../gateway/messages.ts';
+import { compose, RawJson } from '../../machines/json/raw.ts';
+import type { Principal } from '../../machines/rights.ts';
+import type { JobRow, TaskRow } from '../store/rows.ts';
+import type { JobDocument } from './documents.ts';
+
+/** What a worker gets with a lease; pipeline, dataset and params are the text that the client wrote. */
+export function leasedTask(parts: {
+  job: JobRow;
+  task: TaskRow;
+  document: JobDocument;
+  requirements: string;
+  principal: Principal;
+}): LeasedTask {
+  const { job, task, document, requirements, principal } = parts;
+  const payload: Record<keyof TaskPayload, unknown> = {
+    task_id: task.id,
+    job_id: job.id,
+    type: job.type,
+    attempt: task.attempt,
+    max_attempts: task.max_attempts,
+    pipeline: new RawJson(document.pipelines[task.payload.pipeline] ?? 'null'),
+    dataset: new RawJson(document.datasets[task.payload.dataset] ?? 'null'),
+    params: new RawJson(document.params),
+    outputs: document.settings.outputs,
+    requirements: new RawJson(requirements),
+    timeout_seconds: task.timeout_seconds,
+    rank_metric: job.rank_metric,
+    lease_expires_at: task.lease_expires_at,
+    assignment: {
+      mode: 'server_leased_executor',
+      assigned_by: 'server',
+      executor_principal: principal.name,
+      worker_id: task.worker_id,
+      required_rights: ['execute'],
+      granted_rights: principal.rights,
+    },
+  };
+  return { task_id: task.id, attempt: task.attempt, payload: new RawJson(compose(payload)) };
+}

@@ -1,0 +1,80 @@
+import { ClusterError } from '../../machines/errors.ts';
+import type { Principal } from '../../machines/rights.ts';
+import type { AcceptedReport } from '../../machines/task.ts';
+import type { TaskAddress } from './address.ts';
+import { hear, ownWorker } from './life.ts';
+import { isHeld } from './registry.ts';
+import type { Turn } from './turn.ts';
+
+interface Report {
+  principal: Principal;
+  task_id: string;
+  worker_id: string;
+  attempt?: number;
+}
+
+/**
+ * Checks who reports on what (contract, "Reports"): 404, 403, then either the answer of the report that this
+ * one repeats, or the task that the worker holds.
+ * @throws ClusterError `unknown_id`, `not_owner`, `not_holder` or `stale_attempt`
+ */
+export function admitReport(
+  turn: Turn,
+  report: Report,
+  verb: AcceptedReport['verb'],
+): { task: TaskAddress; repeated: AcceptedReport['answer'] | null } {
+  const task = turn.core.registry.task(report.task_id);
+  const worker = ownWorker(turn, report.principal, report.worker_id);
+  hear(turn, worker);
+  turn.core.signs.set(task.id, turn.core.clock.monotonic());
+  forgetRevoked(turn, report.worker_id, task.id);
+  if (isRepetition(task, report, verb))
+    return { task, repeated: task.row.last_report?.answer ?? { ok: true } };
+  assertHolder(task, report.worker_id, report.attempt);
+  return { task, repeated: null };
+}
+
+function isRepetition(task: TaskAddress, report: Report, verb: AcceptedReport['verb']): boolean {
+  const last = task.row.last_report;
+  if (!last || last.verb !== verb || last.worker_id !== report.worker_id) return false;
+  if (report.attempt !== undefined) return last.attempt === report.attempt;
+  // Without an attempt, a report of a worker that holds the task anew is about the new lease.
+  const holdsAnew =
+    isHeld(task.row) && task.row.worker_id === report.worker_id && task.row.attempt > last.attempt;
+  return !holdsAnew;
+}
+
+/** @throws ClusterError `not_holder` or `stale_attempt` */
+export function assertHolder(task: TaskAddress, workerId: string, attempt: number | undefined): void {
+  const { row } = task;
+  if (attempt !== undefined && attempt !== row.attempt) {
+    throw new ClusterError(
+      'stale_attempt',
+      `task ${row.id} is at attempt ${row.attempt}, the report is for ${attempt}`,
+    );
+  }
+  if (!isHeld(row) || row.worker_id !== workerId) {
+    throw new ClusterError(
+      'not_holder',
+      `worker ${workerId} does not hold task ${row.id}, which is ${row.status}`,
+    );
+  }
+}
+
+export function accepted(
+  task: TaskAddress,
+  report: Report,
+  verb: AcceptedReport['verb'],
+  answer: AcceptedReport['answer'],
+): AcceptedReport {
+  return { worker_id: report.worker_id, attempt: task.row.attempt, verb, answer };
+}
+
+export function illegal(task: TaskAddress, verb: string): ClusterError {
+  return new ClusterError('illegal_transition', `a task that is ${task.row.status} cannot be ${verb}`);
+}
+
+/** The worker knows by now: the task needs no further mention in its heartbeats. */
+function forgetRevoked(turn: Turn, workerId: string, taskId: string): void {
+  turn.core.revoked.get(workerId)?.delete(taskId);
+}

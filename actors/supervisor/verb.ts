@@ -1,0 +1,59 @@
+import type { MessageOf, MessageType, ReplyOf } from '../../gateway/messages.ts';
+import type { ArtifactRow } from '../store/rows.ts';
+import type { JobDocument } from './documents.ts';
+import type { Turn } from './turn.ts';
+
+/** What a message needs in memory before it can be handled. */
+export interface Needs {
+  jobs?: string[];
+  tasks?: string[];
+  /** All tasks of these jobs in one of the states. */
+  tasksOf?: { job: string; statuses: string[] }[];
+  artifacts?: string[];
+  /** The job that an owner submitted under a key. */
+  key?: { owner: string; key: string };
+  /** The specifications of these tasks' jobs, where a job pins fingerprints. */
+  pinsOf?: string[];
+}
+
+/** What was fetched beside addresses, for all messages of the turn. */
+export interface Fetched {
+  artifacts: Map<string, ArtifactRow>;
+  /** `owner key` to the job's id and its request text. */
+  keys: Map<string, { job_id: string; request: string }>;
+  /** Specifications by job id. */
+  documents: Map<string, JobDocument>;
+}
+
+/** The answer is given later, through `answer`. */
+export const PARKED = Symbol('parked');
+/** The answer is read from the store after the commit. */
+export class After<T> {
+  readonly read: () => Promise<T>;
+  constructor(read: () => Promise<T>) {
+    this.read = read;
+  }
+}
+
+export interface Handling<T extends MessageType> {
+  turn: Turn;
+  fetched: Fetched;
+  /** For parked messages. */
+  answer(reply: ReplyOf<T>): void;
+}
+
+/**
+ * One kind of message. `run` refuses with a `ClusterError` before it changes anything, or changes actors
+ * through the turn and returns the answer that is due once the turn is durable.
+ */
+export interface Verb<T extends MessageType> {
+  needs?(message: MessageOf<T>): Needs;
+  run(message: MessageOf<T>, handling: Handling<T>): ReplyOf<T> | typeof PARKED | After<ReplyOf<T>>;
+  /**
+   * What becomes of the message when the store cannot commit: `refuse` (503, the default), `wait` for the
+   * store a while, or `answer` all the same because the answer promises nothing durable.
+   */
+  whenStoreFails?: 'refuse' | 'wait' | 'answer';
+}
+
+export const keyOf = (owner: string, key: string): string => JSON.stringify([owner, key]);

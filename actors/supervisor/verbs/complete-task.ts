@@ -1,0 +1,83 @@
+import type { MessageOf } from '../../../gateway/messages.ts';
+import { ClusterError } from '../../../machines/errors.ts';
+import { at } from '../../../machines/json/raw.ts';
+import type { TaskResult } from '../../../machines/schema/report.ts';
+import type { Fault } from '../../../machines/schema/validate.ts';
+import type { TaskAddress } from '../address.ts';
+import { accepted, admitReport, illegal } from '../reports.ts';
+import type { Turn } from '../turn.ts';
+import type { Fetched, Verb } from '../verb.ts';
+
+type Complete = MessageOf<'complete_task'>;
+
+/** Success with a result; it counts as cancelled when the job is being cancelled. */
+export const completeTask: Verb<'complete_task'> = {
+  whenStoreFails: 'wait',
+  needs: ({ task_id, result }) => ({
+    tasks: [task_id],
+    pinsOf: [task_id],
+    artifacts: Object.values(result.artifacts ?? {}).filter((id) => id !== null),
+  }),
+  run(message, { turn, fetched }) {
+    const { task, repeated } = admitReport(turn, message, 'complete');
+    if (repeated) return repeated;
+    assertArtifacts(message.result, fetched);
+    const job = turn.core.registry.job(task.row.job_id);
+    const report = accepted(task, message, 'complete', { ok: true });
+    const completed = turn.tellTask(task, {
+      type: 'COMPLETE',
+      result: JSON.stringify(attested(message, task)),
+      rank_value: finite(message.result.metrics?.[job.row.rank_metric]),
+      model_artifact_id: message.result.artifacts?.model ?? null,
+      report,
+    });
+    if (!completed) throw illegal(task, 'completed');
+    if (job.row.pins_fingerprint) compareFingerprint(turn, task, message.result, fetched);
+    return report.answer;
+  },
+};
+
+const finite = (value: unknown): number | null =>
+  typeof value === 'number' && Number.isFinite(value) ? value : null;
+
+/** The result as reported, with who reported it as the server knows it (contract, "TaskResult"). */
+function attested({ result, principal, worker_id }: Complete, task: TaskAddress): Record<string, unknown> {
+  return {
+    ...result,
+    provenance: {
+      source: 'worker_report',
+      reported_by_principal: principal.name,
+      worker_id,
+      job_id: task.row.job_id,
+      task_id: task.id,
+      attempt: task.row.attempt,
+      assignment_mode: 'server_leased_executor',
+      required_rights: ['execute'],
+      granted_rights: principal.rights,
+    },
+  };
+}
+
+/** @throws ClusterError `invalid_body`: a result is complete only when its artifacts are stored */
+function assertArtifacts(result: TaskResult, fetched: Fetched): void {
+  const faults: Fault[] = Object.entries(result.artifacts ?? {})
+    .filter(([, id]) => id !== null && !fetched.artifacts.has(id))
+    .map(([role, id]) => ({ path: `/artifacts/${role}`, message: `no artifact with id '${id}'` }));
+  if (faults.length > 0) throw ClusterError.invalid('task result', faults);
+}
+
+function compareFingerprint(turn: Turn, task: TaskAddress, result: TaskResult, fetched: Fetched): void {
+  const pipeline = fetched.documents.get(task.row.job_id)?.pipelines[task.row.payload.pipeline];
+  const text = pipeline === undefined ? undefined : at(pipeline, 'expected_fingerprint');
+  const expected = text === undefined ? null : (JSON.parse(text) as string | null);
+  if (expected === null || expected === result.pipeline_fingerprint) return;
+  turn.event(
+    { job_id: task.row.job_id, task_id: task.id, worker_id: task.row.worker_id },
+    {
+      level: 'warning',
+      type: 'pipeline_fingerprint_mismatch',
+      message: 'the worker ran another pipeline than the client pinned',
+      data: { expected, reported: result.pipeline_fingerprint ?? null },
+    },
+  );
+}

@@ -1,0 +1,71 @@
+import type { MessageOf } from '../../../gateway/messages.ts';
+import { ClusterError } from '../../../machines/errors.ts';
+import { clusterVersion } from '../../../machines/matching.ts';
+import type { WorkerRow } from '../../store/rows.ts';
+import type { WorkerAddress } from '../address.ts';
+import { hear } from '../life.ts';
+import type { Turn } from '../turn.ts';
+import type { Verb } from '../verb.ts';
+import { notePeerOnce } from './note-peer.ts';
+
+type Register = MessageOf<'register_worker'>;
+
+/** Registers a worker; an id that the same principal registered before is taken up again. */
+export const registerWorker: Verb<'register_worker'> = {
+  run(message, { turn }) {
+    const { settings, registry, revoked, listing } = turn.core;
+    const known = message.registration.worker_id;
+    const earlier = known === undefined ? undefined : registry.workers.get(known);
+    if (earlier && earlier.row.principal !== message.principal.name) {
+      throw new ClusterError(
+        'not_owner',
+        `principal '${message.principal.name}' is not registered for worker ${known}`,
+      );
+    }
+    const worker = earlier ?? registry.addWorker(newWorker(message, turn), false);
+    declare(worker, message, turn);
+    turn.tellWorker(worker, { type: 'REGISTER', slots_total: message.registration.slots_total ?? 1 });
+    hear(turn, worker);
+    revoked.delete(worker.id);
+    listing.delete(worker.id);
+    turn.woken.add(worker.id);
+    const version = clusterVersion(worker.row.version);
+    if (version !== null) notePeerOnce(turn, 'worker', version);
+    return {
+      worker_id: worker.id,
+      heartbeat_interval_s: settings.heartbeatInterval,
+      lease_ttl_s: settings.leaseTtl,
+    };
+  },
+};
+
+function newWorker({ principal, registration }: Register, turn: Turn): WorkerRow {
+  return {
+    id: turn.core.makeId('worker'),
+    name: null,
+    principal: principal.name,
+    status: 'alive',
+    state: 'idle',
+    registered_at: turn.now,
+    last_seen_at: turn.now,
+    labels: {},
+    capabilities: {},
+    version: {},
+    slots_total: registration.slots_total ?? 1,
+    slots_used: 0,
+  };
+}
+
+/** What the worker says of itself decides what it may run, from now on. */
+function declare(worker: WorkerAddress, { registration }: Register, turn: Turn): void {
+  worker.row = {
+    ...worker.row,
+    name: registration.name ?? null,
+    labels: registration.labels ?? {},
+    capabilities: registration.capabilities ?? {},
+    version: registration.version ?? {},
+  };
+  worker.eligible.clear();
+  turn.workers.add(worker);
+  turn.onRollback(() => worker.eligible.clear());
+}

@@ -1,0 +1,88 @@
+import type { EventView, JobView } from '../../machines/schema/views.ts';
+import type { Session } from '../support/client-command.ts';
+import { EXIT } from '../support/exit.ts';
+import { type Patience, patiently } from '../support/interrupt.ts';
+import { moveLine } from '../terminal/event-line.ts';
+import { counted, duration } from '../terminal/format.ts';
+import { plain } from '../terminal/plain.ts';
+import { Progress } from '../terminal/progress.ts';
+import { followJob, hasEnded } from './follow.ts';
+import { printJob } from './job-document.ts';
+import { TaskBoard, taskLabels } from './task-board.ts';
+
+/** Beyond this many tasks their names are not asked for; their ids stand in the lines. */
+const MAX_NAMED = 5_000;
+
+/**
+ * Waits until a job has ended, whatever the end, with a progress bar and a line for each move; then prints the
+ * job. The exit code tells the end: 0 only for success.
+ * @param seconds time limit, or undefined for none
+ */
+export async function watchJob(session: Session, job: JobView, seconds?: number): Promise<number> {
+  const { output } = session;
+  const { ended, exit } = await patiently(seconds, async (patience) => ({
+    ended: await followToEnd(session, job, patience).catch((fault) => {
+      if (patience.exit !== undefined) return null;
+      throw fault;
+    }),
+    exit: patience.exit,
+  }));
+  if (ended !== null) {
+    await printJob(session, job.id);
+    return ended.status === 'succeeded' ? EXIT.done : EXIT.failed;
+  }
+  const why = exit === EXIT.timeout ? `not ended after ${duration(seconds ?? 0)}` : 'interrupted';
+  output.note(`${why}; ${plain(job.id)} goes on`);
+  output.note(output.noteColours.dim(`come back with: jqctl wait ${plain(job.id)}`));
+  if (exit === EXIT.timeout && output.json) await printJob(session, job.id);
+  return exit ?? EXIT.interrupted;
+}
+
+async function followToEnd(session: Session, job: JobView, { signal }: Patience): Promise<JobView | null> {
+  const { client, output } = session;
+  if (hasEnded(job.status)) return job;
+  const labels = await labelsOf(session, job, signal);
+  const board = new TaskBoard(job.aggregate.num_tasks);
+  const progress = new Progress(output, board.total, '');
+  const onRetry = (why: string, s: number) =>
+    progress.line(output.noteColours.yellow(`${plain(why)}; trying again in ${duration(s)}`));
+  try {
+    const events = followJob({ client, jobId: job.id, signal, onRetry });
+    for (;;) {
+      const next = await events.next();
+      if (next.done) return next.value;
+      const { event } = next.value;
+      board.apply(event);
+      // What happened before this command began is history, not news.
+      const line = event.ts < job.updated_at ? undefined : moveOf(event, labels, output.noteColours);
+      if (line !== undefined) progress.line(line);
+      progress.update(board.done, standing(board));
+    }
+  } finally {
+    progress.stop();
+  }
+}
+
+async function labelsOf(
+  { client }: Session,
+  job: JobView,
+  signal: AbortSignal,
+): Promise<Map<string, string>> {
+  if (job.aggregate.num_tasks > MAX_NAMED) return new Map();
+  return taskLabels(await client.call('listJobTasks', { params: { id: job.id }, signal }));
+}
+
+const moveOf = (event: EventView, labels: Map<string, string>, colours: Session['output']['noteColours']) =>
+  moveLine(event, event.task_id === null ? undefined : (labels.get(event.task_id) ?? event.task_id), colours);
+
+function standing(board: TaskBoard): string {
+  const running = board.count('running') + board.count('leased');
+  const failed = board.count('failed');
+  return [
+    `${board.ended}/${counted(board.total, 'task')}`,
+    running > 0 && `${running} running`,
+    failed > 0 && `${failed} failed`,
+  ]
+    .filter(Boolean)
+    .join(', ');
+}

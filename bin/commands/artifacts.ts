@@ -1,0 +1,122 @@
+import { Option } from 'clipanion';
+import { compose, elements, members, RawJson } from '../../machines/json/raw.ts';
+import type { ArtifactView } from '../../machines/schema/views.ts';
+import { type Download, downloadAll, planDownloads } from '../client/download.ts';
+import { ClientCommand, type Session } from '../support/client-command.ts';
+import { EXIT, usageFault } from '../support/exit.ts';
+import { id } from '../support/flags.ts';
+import { patiently } from '../support/interrupt.ts';
+import { clientUsage, value } from '../support/usage.ts';
+import { bytes, counted } from '../terminal/format.ts';
+import { plain } from '../terminal/plain.ts';
+import { Progress } from '../terminal/progress.ts';
+import { table } from '../terminal/table.ts';
+
+export class ArtifactsCommand extends ClientCommand {
+  static override paths = [['artifacts']];
+  static override usage = clientUsage({
+    category: 'Jobs',
+    description: 'list the artifacts of a job, and download them',
+    details: `
+      With \`--out\` the artifacts are downloaded into that directory, those of a task into a folder named after
+      it. Every file is verified by its SHA-256 and appears only when it is complete; nothing is written outside
+      the directory, whatever the names of the artifacts are. Files of the same name are replaced.
+    `,
+    examples: [
+      ['List them', 'jqctl artifacts job_01k9'],
+      ['Fetch the best model', 'jqctl artifacts job_01k9 --out results --role best_model'],
+    ],
+  });
+
+  job = Option.String({ name: 'job id' });
+  out = Option.String('--out', value('DIR', 'download into this directory'));
+  role = Option.String(
+    '--role',
+    value('ROLE', 'only artifacts of this role, such as best_model, model, logs, workspace'),
+  );
+
+  protected async act(session: Session): Promise<number> {
+    const { client, output } = session;
+    if (this.out === '') throw usageFault('--out: the directory has no name');
+    const answer = await client.callText('listJobArtifacts', { params: { id: id('job', this.job) } });
+    const texts = elements(answer).filter((text) => this.role === undefined || roleOf(text) === this.role);
+    const artifacts = texts.map((text) => JSON.parse(text) as ArtifactView);
+    if (artifacts.length === 0) {
+      const which = this.role === undefined ? '' : ` of role ${plain(this.role)}`;
+      output.note(`${plain(this.job)} has no artifacts${which}`);
+    }
+    if (this.out !== undefined) return this.#download(session, this.out, texts, artifacts);
+    if (output.json) await output.print(`[${texts.join(',')}]`);
+    else if (artifacts.length > 0) await output.print(listOf(artifacts, output));
+    return EXIT.done;
+  }
+
+  async #download(session: Session, directory: string, texts: string[], artifacts: ArtifactView[]) {
+    const { client, output } = session;
+    const downloads = planDownloads(artifacts);
+    const total = artifacts.reduce((sum, { size_bytes }) => sum + size_bytes, 0);
+    const progress = new Progress(output, total, '');
+    let got = 0;
+    const onBytes = (count: number) => {
+      got += count;
+      progress.update(got, `${bytes(got)} of ${bytes(total)}`);
+    };
+    try {
+      await patiently(undefined, ({ signal }) =>
+        downloadAll({ client, directory, downloads, signal, onBytes }),
+      );
+    } finally {
+      progress.stop();
+    }
+    if (output.json) await output.print(documentOf(texts, downloads));
+    return this.#conclude(session, directory, downloads);
+  }
+
+  /** Says what arrived and what did not; the first fault gives the exit code. */
+  async #conclude({ output }: Session, directory: string, downloads: Download[]): Promise<number> {
+    const { green, red, dim } = output.colours;
+    for (const { path, artifact, fault } of output.json ? [] : downloads) {
+      if (fault === undefined)
+        await output.print(`${green('saved')} ${plain(path)} ${dim(bytes(artifact.size_bytes))}`);
+    }
+    const faults = downloads.flatMap((download) => (download.fault ? [download] : []));
+    for (const { path, artifact, fault } of faults) {
+      output.note(`${red('failed')} ${plain(path)} (${plain(artifact.id)}): ${plain(fault?.message)}`);
+    }
+    const saved = downloads.length - faults.length;
+    if (downloads.length > 0) output.note(`${counted(saved, 'file')} in ${plain(directory)}`);
+    const hint = faults[0]?.fault?.hint;
+    if (hint !== undefined) output.note(output.noteColours.dim(plain(hint)));
+    return faults[0]?.fault?.exit ?? EXIT.done;
+  }
+}
+
+const roleOf = (text: string) => (JSON.parse(text) as ArtifactView).role;
+
+/** The entries as the server wrote them, each with where it lies now: `path` below the directory, or null. */
+function documentOf(texts: string[], downloads: Download[]): string {
+  const entries = texts.map((text, i) => {
+    const parts = [...members(text)].map(([key, value]) => [key, new RawJson(value)] as const);
+    const { path, fault } = downloads[i] as Download;
+    return { ...Object.fromEntries(parts), path: fault === undefined ? path : null };
+  });
+  return compose(entries);
+}
+
+function listOf(artifacts: ArtifactView[], output: Session['output']): string {
+  const rows = artifacts.map(({ role, filename, size_bytes, id: artifactId, task_id }) => [
+    plain(role),
+    plain(filename ?? '-'),
+    bytes(size_bytes),
+    plain(artifactId),
+    plain(task_id ?? '-'),
+  ]);
+  const columns = [
+    { title: 'role', flexible: true },
+    { title: 'file', flexible: true },
+    { title: 'size', align: 'right' as const },
+    { title: 'artifact' },
+    { title: 'task', flexible: true },
+  ];
+  return table(columns, rows, output);
+}

@@ -1,0 +1,62 @@
+import { Option } from 'clipanion';
+import { JOB_STATES, type JobView } from '../../machines/schema/views.ts';
+import { ClientCommand, type Session } from '../support/client-command.ts';
+import { EXIT } from '../support/exit.ts';
+import { integer, word } from '../support/flags.ts';
+import { clientUsage, value } from '../support/usage.ts';
+import { ago, metric } from '../terminal/format.ts';
+import { plain } from '../terminal/plain.ts';
+import { styled } from '../terminal/status-style.ts';
+import { table } from '../terminal/table.ts';
+
+export class JobsCommand extends ClientCommand {
+  static override paths = [['jobs']];
+  static override usage = clientUsage({
+    category: 'Jobs',
+    description: 'list jobs, newest first',
+    details: `Under \`tasks\` stand the tasks that have ended and all of them, under \`best\` the best rank metric.`,
+    examples: [
+      ['The last ten', 'jqctl jobs --limit 10'],
+      ['What failed', 'jqctl jobs --status failed'],
+    ],
+  });
+
+  status = Option.String('--status', value('STATUS', `only jobs in this state: ${JOB_STATES.join(', ')}`));
+  name = Option.String('--name', value('NAME', 'only jobs with this in their name'));
+  limit = Option.String('--limit', '20', value('N', 'how many at most, up to 1000'));
+
+  protected async act({ client, output }: Session): Promise<number> {
+    const query = {
+      limit: integer('--limit', this.limit, { min: 1, max: 1000 }),
+      ...(this.name === undefined ? {} : { name: this.name }),
+      ...(this.status === undefined ? {} : { status: word('--status', this.status, JOB_STATES) }),
+    };
+    const answer = await client.callText('listJobs', { query });
+    const jobs = JSON.parse(answer) as JobView[];
+    if (output.json) await output.print(answer);
+    else if (jobs.length > 0) await output.print(listOf(jobs, output));
+    else output.note('no such jobs');
+    return EXIT.done;
+  }
+}
+
+function listOf(jobs: JobView[], output: Session['output']): string {
+  const now = Date.now() / 1000;
+  const rows = jobs.map(({ id, name, status, aggregate: sum, created_at }) => [
+    plain(id),
+    plain(name ?? '-'),
+    styled(status, output.colours),
+    `${sum.num_succeeded + sum.num_failed + sum.num_cancelled}/${sum.num_tasks}`,
+    metric(sum.best_metric),
+    ago(now - created_at),
+  ]);
+  const columns = [
+    { title: 'job' },
+    { title: 'name', flexible: true },
+    { title: 'status' },
+    { title: 'tasks', align: 'right' as const },
+    { title: 'best', align: 'right' as const },
+    { title: 'submitted', align: 'right' as const },
+  ];
+  return table(columns, rows, output);
+}

@@ -1,0 +1,79 @@
+import { Option } from 'clipanion';
+import type { EventFrame } from '../../gateway/client/event-stream.ts';
+import { compact } from '../../machines/json/raw.ts';
+import { followJob, history } from '../client/follow.ts';
+import { taskLabels } from '../client/task-board.ts';
+import { ClientCommand, type Session } from '../support/client-command.ts';
+import { EXIT } from '../support/exit.ts';
+import { id, integer } from '../support/flags.ts';
+import { patiently } from '../support/interrupt.ts';
+import { clientUsage, value } from '../support/usage.ts';
+import { eventLines } from '../terminal/event-line.ts';
+import { duration } from '../terminal/format.ts';
+import { plain } from '../terminal/plain.ts';
+
+export class LogsCommand extends ClientCommand {
+  static override paths = [['logs']];
+  static override usage = clientUsage({
+    category: 'Jobs',
+    description: 'print what a job logged, and follow it',
+    details: `
+      Prints the output of the runs and, between them, what happened to the job and its tasks. With \`--follow\`
+      it goes on until the job has ended; a lost connection is taken up again, with no line missed or doubled,
+      for about a minute. The exit code is 0 whatever the end of the job.
+
+      \`--json\` prints one event a line.
+    `,
+    examples: [
+      ['Follow a job', 'jqctl logs job_01k9 --follow'],
+      ['Only what one task printed', 'jqctl logs job_01k9 --task task_01k9'],
+    ],
+  });
+
+  job = Option.String({ name: 'job id' });
+  follow = Option.Boolean('-f,--follow', false, { description: 'go on until the job has ended' });
+  task = Option.String('--task', value('ID', 'only events of this task'));
+  afterId = Option.String('--after-id', value('N', 'only events after the one with this number'));
+
+  protected async act(session: Session): Promise<number> {
+    const { client, output } = session;
+    const jobId = id('job', this.job);
+    const afterId = this.afterId === undefined ? 0 : integer('--after-id', this.afterId);
+    const labels = await this.#labels(session, jobId);
+    const print = (frame: EventFrame) => this.#print(session, frame, labels);
+    if (!this.follow) {
+      for await (const frame of history(client, jobId, afterId)) await print(frame);
+      return EXIT.done;
+    }
+    return patiently(undefined, async (patience) => {
+      const { signal } = patience;
+      const onRetry = (why: string, s: number) =>
+        output.note(output.noteColours.yellow(`${plain(why)}; trying again in ${duration(s)}`));
+      try {
+        const frames = followJob({ client, jobId, afterId, signal, onRetry });
+        for await (const frame of frames) await print(frame);
+      } catch (fault) {
+        if (patience.exit === undefined) throw fault;
+      }
+      if (patience.exit !== undefined) output.note(`interrupted; ${plain(jobId)} goes on`);
+      return patience.exit ?? EXIT.done;
+    });
+  }
+
+  /** The names of the tasks, for people, where there are several. */
+  async #labels({ client, output }: Session, jobId: string): Promise<Map<string, string>> {
+    const tasks = await client.call('listJobTasks', { params: { id: jobId } });
+    const one = tasks.find((task) => task.id === this.task);
+    if (this.task !== undefined && one === undefined) {
+      output.warn(`${plain(jobId)} has no task ${plain(this.task)}; see them with: jqctl status --json`);
+    }
+    return output.json || tasks.length === 1 || one !== undefined ? new Map() : taskLabels(tasks);
+  }
+
+  async #print({ output }: Session, { event, text }: EventFrame, labels: Map<string, string>) {
+    if (this.task !== undefined && event.task_id !== this.task) return;
+    if (output.json) return output.print(compact(text));
+    const label = event.task_id === null ? undefined : labels.get(event.task_id);
+    await output.print(eventLines(event, label, Date.now() / 1000, output.colours).join('\n'));
+  }
+}

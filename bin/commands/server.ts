@@ -1,0 +1,121 @@
+import { Command, Option } from 'clipanion';
+import { SERVICE_NAME } from '../../gateway/version.ts';
+import { BaseCommand } from '../support/base.ts';
+import { integer, number, tokenOf } from '../support/flags.ts';
+import { LOG_LEVELS, logLevel } from '../support/log-level.ts';
+import { announce, serveUntilSignal } from '../support/serve.ts';
+import { programUsage, value } from '../support/usage.ts';
+import type { Output } from '../terminal/output.ts';
+
+const MIB = 1024 * 1024;
+/** Seconds; beyond it a lease would outlive any run. */
+const LONGEST = 86_400;
+
+export class ServerCommand extends BaseCommand {
+  static override paths = [['server']];
+  static override usage = programUsage({
+    category: 'Programs',
+    description: 'run the server',
+    details: `
+      Keeps the queue in the state directory and serves REST, WebSocket streams and the dashboard (\`/ui\`).
+      Without any credential the server is open: everybody who reaches it has all rights.
+
+      A credential of \`JQ_TOKEN\` counts only when neither \`--token\` nor a principal is given. SIGTERM and
+      Ctrl-C end in an orderly way (exit code 0), a second one at once; SIGHUP reads the auth file again.
+      \`--json\` prints a line for each event of the program, the first being \`listening\` with the \`url\`.
+    `,
+    examples: [
+      ['An open server for this machine', '$0 --state ./cluster-state'],
+      ['A server for the network', 'JQ_TOKEN=secret $0 --host 0.0.0.0 --port 8765'],
+      ['Two principals', '$0 --principal ann:s3cret:submitter --principal lab:t0ken:executor'],
+    ],
+  });
+
+  host = Option.String('--host', '127.0.0.1', value('ADDRESS', 'address to listen on (127.0.0.1)'));
+  port = Option.String('--port', '8765', value('PORT', 'port to listen on; 0 takes a free one (8765)'));
+  state = Option.String('--state', './cluster-state', value('DIR', 'state directory (./cluster-state)'));
+  token = Option.String('--token', value('TOKEN', 'one credential with all rights (better in JQ_TOKEN)'));
+  principals = Option.Array(
+    '--principal',
+    [],
+    value('PRINCIPAL', 'NAME:TOKEN:ROLE[,ROLE]; roles are submitter, executor, viewer, admin; repeatable'),
+  );
+  authFile = Option.String('--auth-file', value('FILE', 'principals as a JSON or YAML list'));
+  corsOrigins = Option.Array(
+    '--cors-origin',
+    [],
+    value('ORIGIN', 'origin from which browsers may call; repeatable'),
+  );
+  allowPythonJobs = Option.Boolean('--allow-python-jobs', false, {
+    description: 'accept python_entrypoint pipelines (trusted clients only)',
+  });
+  leaseTtl = Option.String('--lease-ttl', '60', value('SECONDS', 'seconds a lease lasts unrenewed (60)'));
+  heartbeat = Option.String(
+    '--heartbeat-interval',
+    '10',
+    value('SECONDS', 'seconds between heartbeats (10)'),
+  );
+  deadAfter = Option.String(
+    '--worker-dead-after',
+    '45',
+    value('SECONDS', 'seconds of silence after which a worker is dead (45)'),
+  );
+  maxRequestMb = Option.String('--max-request-mb', '16', value('MIB', 'largest JSON body, MiB (16)'));
+  maxArtifactMb = Option.String('--max-artifact-mb', '2048', value('MIB', 'largest artifact, MiB (2048)'));
+  logLevel = Option.String('--log-level', 'info', value('LEVEL', `${LOG_LEVELS.join(', ')} (info)`));
+  logFile = Option.String('--log-file', value('FILE', 'write the log to this file, not to stderr'));
+  serviceName = Option.String(
+    '--service-name',
+    SERVICE_NAME,
+    value('NAME', `name in JSON and on the dashboard (${SERVICE_NAME})`),
+  );
+  headerPrefixes = Option.Array(
+    '--header-prefix',
+    [],
+    value('PREFIX', 'further prefix of the handshake headers, beside X-CLUSTER; repeatable'),
+  );
+
+  protected override async run(output: Output): Promise<number> {
+    const options = this.#options();
+    // Loaded only here: a client command starts without the store and the sockets of a server.
+    const { startServer } = await import('../parts/server.ts');
+    const server = await startServer(options);
+    announce(
+      output,
+      { event: 'listening', url: server.url },
+      `${options.serviceName} listens on ${server.url} (dashboard: ${server.url}/ui)`,
+    );
+    return serveUntilSignal(server, output);
+  }
+
+  #options() {
+    const named = this.principals.length > 0 || this.authFile !== undefined;
+    const seconds = (name: string, text: string) => number(name, text, { above: true, max: LONGEST });
+    const mebibytes = (name: string, text: string) =>
+      Math.floor(number(name, text, { above: true, max: 1_000_000_000 }) * MIB);
+    return {
+      host: this.host,
+      port: integer('--port', this.port, { max: 65_535 }),
+      state: this.state,
+      token: this.token === undefined && named ? undefined : tokenOf(this.token, this.context.env),
+      principals: this.principals,
+      authFile: this.authFile,
+      corsOrigins: this.corsOrigins,
+      allowPythonJobs: this.allowPythonJobs,
+      leaseTtl: seconds('--lease-ttl', this.leaseTtl),
+      heartbeatInterval: seconds('--heartbeat-interval', this.heartbeat),
+      workerDeadAfter: seconds('--worker-dead-after', this.deadAfter),
+      maxRequestBytes: mebibytes('--max-request-mb', this.maxRequestMb),
+      maxArtifactBytes: mebibytes('--max-artifact-mb', this.maxArtifactMb),
+      logLevel: logLevel(this.logLevel),
+      logFile: this.logFile,
+      serviceName: this.serviceName,
+      headerPrefixes: this.headerPrefixes,
+    };
+  }
+}
+
+/** `jq-server`: the same command, whose flags follow the program's name. */
+export class ServerProgram extends ServerCommand {
+  static override paths = [Command.Default];
+}

@@ -1,0 +1,38 @@
+import { type ClusterStats, JOB_STATES, TASK_STATES } from '../../machines/schema/views.ts';
+import { ClientCommand, type Session } from '../support/client-command.ts';
+import { EXIT } from '../support/exit.ts';
+import { clientUsage } from '../support/usage.ts';
+import { plain } from '../terminal/plain.ts';
+import { facts } from '../terminal/table.ts';
+
+export class StatsCommand extends ClientCommand {
+  static override paths = [['stats']];
+  static override usage = clientUsage({
+    category: 'Cluster',
+    description: 'show jobs and tasks by status, and the workers alive',
+    details: 'Counts what the server has stored and who is connected now.',
+    examples: [['Show the numbers', 'jqctl stats']],
+  });
+
+  protected async act({ client, output }: Session): Promise<number> {
+    const answer = await client.callText('getStats');
+    await output.print(output.json ? answer : report(JSON.parse(answer) as ClusterStats, output));
+    return EXIT.done;
+  }
+}
+
+function report(stats: ClusterStats, output: Session['output']): string {
+  const rows: [string, string][] = [
+    ['server', `version ${plain(stats.server_version)}, protocol ${stats.api_version}`],
+    ['workers', `${stats.workers_alive} alive, ${stats.workers_dead} dead`],
+    ['jobs', counts(stats.jobs_by_status, JOB_STATES)],
+    ['tasks', counts(stats.tasks_by_status, TASK_STATES)],
+    ['in flight', String(stats.tasks_in_flight)],
+  ];
+  return facts(rows, output);
+}
+
+function counts(byStatus: Record<string, number>, order: readonly string[]): string {
+  const there = order.filter((status) => (byStatus[status] ?? 0) > 0);
+  return there.map((status) => `${byStatus[status]} ${status}`).join(', ') || 'none';
+}

@@ -1,0 +1,78 @@
+import { Command, Option } from 'clipanion';
+import { BaseCommand } from '../support/base.ts';
+import { integer, number, pairs, serverAddress, tokenOf } from '../support/flags.ts';
+import { LOG_LEVELS, logLevel } from '../support/log-level.ts';
+import { announce, serveUntilSignal } from '../support/serve.ts';
+import { programUsage, value } from '../support/usage.ts';
+import type { Output } from '../terminal/output.ts';
+
+export class WorkerCommand extends BaseCommand {
+  static override paths = [['worker']];
+  static override usage = programUsage({
+    category: 'Programs',
+    description: 'run a worker',
+    details: `
+      Registers at the server of \`--server\` (else \`JQ_SERVER\`, else \`http://127.0.0.1:8765\`) with the
+      credential of \`--token\` (else \`JQ_TOKEN\`), takes tasks and runs each in a child process and a directory
+      of its own. While the server is away it waits for it; a finished result is kept until the server has it.
+
+      SIGTERM and Ctrl-C drain: no new task, running ones finish, exit code 0; a second one cancels them.
+      \`--json\` prints a line for each event of the program, the first being \`started\`.
+    `,
+    examples: [
+      ['A worker with four slots', '$0 --server http://queue.lab:8765 --slots 4'],
+      ['With labels and a dataset of its own', '$0 --labels site=lab-a,gpu=no --dataset corn=/data/corn'],
+    ],
+  });
+
+  server = Option.String('--server', value('URL', 'address of the server'));
+  token = Option.String('--token', value('TOKEN', 'credential (better in JQ_TOKEN)'));
+  labels = Option.Array('--labels', [], value('LABELS', 'k=v,k=v; tasks may require them; repeatable'));
+  state = Option.String('--state', './worker-state', value('DIR', 'state directory (./worker-state)'));
+  slots = Option.String('--slots', '1', value('N', 'tasks at the same time (1)'));
+  name = Option.String('--name', value('NAME', 'name in lists (the host name)'));
+  memoryGb = Option.String('--memory-gb', value('GIB', 'memory to declare, GiB (what the machine has)'));
+  gpus = Option.String('--gpus', value('N', 'GPUs to declare (what nvidia-smi finds)'));
+  allowPython = Option.Boolean('--allow-python', false, {
+    description: 'run python_entrypoint pipelines (trusted servers only)',
+  });
+  datasets = Option.Array(
+    '--dataset',
+    [],
+    value('DATASET', 'NAME=PATH, a dataset that this worker alone has; repeatable'),
+  );
+  logLevel = Option.String('--log-level', 'info', value('LEVEL', `${LOG_LEVELS.join(', ')} (info)`));
+  logFile = Option.String('--log-file', value('FILE', 'write the log to this file, not to stderr'));
+
+  protected override async run(output: Output): Promise<number> {
+    const options = this.#options();
+    const { startWorker } = await import('../parts/worker.ts');
+    const worker = await startWorker(options);
+    announce(output, { event: 'started', server: options.server }, `working for ${options.server}`);
+    return serveUntilSignal(worker, output);
+  }
+
+  #options() {
+    const { env } = this.context;
+    return {
+      server: serverAddress(this.server, env),
+      token: tokenOf(this.token, env),
+      labels: pairs('--labels', this.labels, ','),
+      state: this.state,
+      slots: integer('--slots', this.slots, { min: 1, max: 100_000 }),
+      name: this.name,
+      memoryGb:
+        this.memoryGb === undefined ? undefined : number('--memory-gb', this.memoryGb, { max: 1_000_000 }),
+      gpus: this.gpus === undefined ? undefined : integer('--gpus', this.gpus, { max: 10_000 }),
+      allowPython: this.allowPython,
+      datasets: pairs('--dataset', this.datasets),
+      logLevel: logLevel(this.logLevel),
+      logFile: this.logFile,
+    };
+  }
+}
+
+/** `jq-worker`: the same command, whose flags follow the program's name. */
+export class WorkerProgram extends WorkerCommand {
+  static override paths = [Command.Default];
+}

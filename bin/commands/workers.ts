@@ -1,0 +1,66 @@
+import type { WorkerView } from '../../machines/schema/views.ts';
+import { ClientCommand, type Session } from '../support/client-command.ts';
+import { EXIT } from '../support/exit.ts';
+import { clientUsage } from '../support/usage.ts';
+import { ago } from '../terminal/format.ts';
+import { plain } from '../terminal/plain.ts';
+import { styled } from '../terminal/status-style.ts';
+import { table } from '../terminal/table.ts';
+
+export class WorkersCommand extends ClientCommand {
+  static override paths = [['workers']];
+  static override usage = clientUsage({
+    category: 'Cluster',
+    description: 'list the workers',
+    details: `
+      Under \`slots\` stand the slots in use and all of them. A version that differs from the server's is marked
+      with \`!\`.
+    `,
+    examples: [['List the workers', 'jqctl workers']],
+  });
+
+  protected async act({ client, output }: Session): Promise<number> {
+    const answer = await client.callText('listWorkers');
+    const workers = JSON.parse(answer) as WorkerView[];
+    if (output.json) await output.print(answer);
+    else if (workers.length > 0) await output.print(listOf(workers, output));
+    else output.note('no worker has registered; start one with: jq-worker');
+    return EXIT.done;
+  }
+}
+
+function listOf(workers: WorkerView[], output: Session['output']): string {
+  const now = Date.now() / 1000;
+  const rows = workers.map((worker) => [
+    plain(worker.name ?? '-'),
+    styled(worker.status, output.colours),
+    `${worker.slots_used}/${worker.slots_total}`,
+    plain(labelsOf(worker)),
+    versionOf(worker, output),
+    ago(now - worker.last_seen_at),
+    plain(worker.id),
+  ]);
+  const columns = [
+    { title: 'name', flexible: true },
+    { title: 'status' },
+    { title: 'slots', align: 'right' as const },
+    { title: 'labels', flexible: true },
+    { title: 'version' },
+    { title: 'seen', align: 'right' as const },
+    { title: 'worker', flexible: true },
+  ];
+  return table(columns, rows, output);
+}
+
+const labelsOf = ({ labels }: WorkerView) =>
+  Object.entries(labels)
+    .map(([key, value]) => `${key}=${value}`)
+    .join(',') || '-';
+
+function versionOf(
+  { cluster_version: version, version_divergent: differs }: WorkerView,
+  output: Session['output'],
+) {
+  const text = plain(version ?? '-');
+  return differs ? output.colours.yellow(`${text} !`) : text;
+}

@@ -1,0 +1,107 @@
+import { startCluster } from '../../actors/cluster.ts';
+import type { StoreFaults } from '../../actors/store/store.ts';
+import { Credentials } from '../../gateway/auth/credentials.ts';
+import { startGateway } from '../../gateway/server/gateway.ts';
+import { isLoopback } from '../../gateway/server/origin.ts';
+import { dashboardPage } from '../../gateway/ui/page.ts';
+import { PACKAGE_VERSION } from '../../gateway/version.ts';
+import { type LogConfig, openLog } from './log.ts';
+
+/** Everything that `jq-server` can be told. Times in seconds. */
+export interface ServerConfig extends LogConfig {
+  host: string;
+  /** 0 takes a free port. */
+  port: number;
+  state: string;
+  token?: string | undefined;
+  principals: readonly string[];
+  authFile?: string | undefined;
+  corsOrigins: readonly string[];
+  allowPythonJobs: boolean;
+  leaseTtl: number;
+  heartbeatInterval: number;
+  workerDeadAfter: number;
+  maxRequestBytes: number;
+  maxArtifactBytes: number;
+  serviceName: string;
+  headerPrefixes: readonly string[];
+  /** For tests: a store that fails or is slow. */
+  faults?: StoreFaults | undefined;
+}
+
+export interface RunningServer {
+  readonly url: string;
+  readonly port: number;
+  /** Whether no credential is configured: everybody has all rights. */
+  readonly open: boolean;
+  /** The supervisor's state. */
+  readonly state: string;
+  /** Reads the auth file again. */
+  reload(): Promise<void>;
+  /** No new leases, turns under way are committed, streams closed with 1001. Idempotent. */
+  stop(): Promise<void>;
+}
+
+/**
+ * Puts a server together: the cluster on its state directory, and the gateway in front of it.
+ * @throws StartFault or GatewayFault, in words that say what to do
+ */
+export async function startServer(config: ServerConfig): Promise<RunningServer> {
+  const auth = Credentials.from(config);
+  const { log, close } = openLog(config.serviceName, config);
+  const cluster = await startCluster({
+    stateDir: config.state,
+    log,
+    maxArtifactBytes: config.maxArtifactBytes,
+    settings: {
+      leaseTtl: config.leaseTtl,
+      heartbeatInterval: config.heartbeatInterval,
+      workerDeadAfter: config.workerDeadAfter,
+    },
+    ...(config.faults ? { faults: config.faults } : {}),
+  });
+  const gateway = await startGateway({
+    clusterPort: cluster.port,
+    host: config.host,
+    port: config.port,
+    auth,
+    corsOrigins: config.corsOrigins,
+    facts: { service: config.serviceName, version: PACKAGE_VERSION, allowPythonJobs: config.allowPythonJobs },
+    headerPrefixes: config.headerPrefixes,
+    maxRequestBytes: config.maxRequestBytes,
+    maxArtifactBytes: config.maxArtifactBytes,
+    log,
+    dashboard: () => dashboardPage(config.serviceName),
+  }).catch(async (fault) => {
+    await cluster.stop();
+    throw fault;
+  });
+  log.info({ url: gateway.url, state: config.state, open: auth.open }, 'listening');
+  if (auth.open && !isLoopback(config.host)) {
+    log.warn(
+      'no credential is configured and the server is reachable from the network: everybody has all rights',
+    );
+  }
+  let stopped: Promise<void> | null = null;
+  const stop = async () => {
+    await cluster.stop();
+    await gateway.stop();
+    close();
+  };
+  return {
+    url: gateway.url,
+    port: gateway.port,
+    open: auth.open,
+    get state() {
+      return cluster.state;
+    },
+    async reload() {
+      auth.reload();
+      log.info('the auth file was read again');
+    },
+    stop() {
+      stopped ??= stop();
+      return stopped;
+    },
+  };
+}

@@ -1,0 +1,105 @@
+import { type BaseContext, Builtins, Cli, type Command, type CommandClass } from 'clipanion';
+import pc from 'picocolors';
+import { PACKAGE_VERSION } from '../gateway/version.ts';
+import { nearest } from '../machines/submission.ts';
+import { ArtifactsCommand } from './commands/artifacts.ts';
+import { CancelCommand } from './commands/cancel.ts';
+import { JobsCommand } from './commands/jobs.ts';
+import { LogsCommand } from './commands/logs.ts';
+import { RetryCommand } from './commands/retry.ts';
+import { ServerCommand, ServerProgram } from './commands/server.ts';
+import { StatsCommand } from './commands/stats.ts';
+import { StatusCommand } from './commands/status.ts';
+import { SubmitCommand } from './commands/submit.ts';
+import { WaitCommand } from './commands/wait.ts';
+import { WorkerCommand, WorkerProgram } from './commands/worker.ts';
+import { WorkersCommand } from './commands/workers.ts';
+import { EXIT } from './support/exit.ts';
+import { commandHelp, overview } from './support/help.ts';
+import { isColourful } from './terminal/output.ts';
+import { plain } from './terminal/plain.ts';
+
+export type ProgramName = 'jqctl' | 'jq-server' | 'jq-worker';
+export type Streams = Pick<BaseContext, 'env' | 'stdin' | 'stdout' | 'stderr'>;
+
+const LABELS: Record<ProgramName, string> = {
+  jqctl: 'The command line of jq-cluster',
+  'jq-server': 'The server of jq-cluster',
+  'jq-worker': 'The worker of jq-cluster',
+};
+
+const COMMANDS: Record<ProgramName, CommandClass[]> = {
+  jqctl: [
+    SubmitCommand,
+    StatusCommand,
+    LogsCommand,
+    WaitCommand,
+    ArtifactsCommand,
+    JobsCommand,
+    CancelCommand,
+    RetryCommand,
+    WorkersCommand,
+    StatsCommand,
+    ServerCommand,
+    WorkerCommand,
+  ],
+  'jq-server': [ServerProgram],
+  'jq-worker': [WorkerProgram],
+};
+
+/** Runs one command line and gives its exit code; never throws and never ends the process. */
+export async function runProgram(name: ProgramName, argv: string[], streams: Streams): Promise<number> {
+  const { stdout, stderr, env } = streams;
+  const cli = Cli.from([...COMMANDS[name], Builtins.VersionCommand], {
+    binaryName: name,
+    binaryLabel: LABELS[name],
+    binaryVersion: PACKAGE_VERSION,
+    enableColors: false,
+  });
+  const asked = named(name, argv);
+  if (wantsHelp(argv)) {
+    const colours = pc.createColors(isColourful(stdout, env));
+    stdout.write(asked === undefined ? overview(cli, colours) : commandHelp(cli, asked, colours));
+    return EXIT.done;
+  }
+  if (name === 'jqctl' && argv.length === 0) {
+    stderr.write(overview(cli, pc.createColors(isColourful(stderr, env))));
+    return EXIT.usage;
+  }
+  const context = { ...streams, colorDepth: 1 };
+  let command: Command;
+  try {
+    command = cli.process(argv, context);
+  } catch (fault) {
+    // The library would write this to stdout and answer 1.
+    const red = pc.createColors(isColourful(stderr, env)).red;
+    stderr.write(`${red('error:')} ${usageMessage(fault as Error, name, argv)}\n`);
+    return EXIT.usage;
+  }
+  return cli.run(command, context);
+}
+
+const wantsHelp = (argv: string[]) => argv.includes('-h') || argv.includes('--help') || argv[0] === 'help';
+
+const wordOf = (command: CommandClass) => command.paths?.[0]?.[0] ?? '';
+
+/** The command that a command line names, or the only one of a program. */
+function named(name: ProgramName, argv: string[]): CommandClass | undefined {
+  const commands = COMMANDS[name];
+  if (commands.length === 1) return commands[0];
+  return argv.map((arg) => commands.find((command) => wordOf(command) === arg)).find((found) => found);
+}
+
+/** What is wrong with a command line, and where to read how it is right. */
+function usageMessage(fault: Error, name: ProgramName, argv: string[]): string {
+  const command = named(name, argv);
+  if (command === undefined) {
+    const word = argv.find((arg) => !arg.startsWith('-'));
+    if (word === undefined) return `no command is named\nSee: ${name} --help`;
+    const near = nearest(word, COMMANDS[name].map(wordOf));
+    const hint = near === undefined ? '' : `, did you mean '${near}'?`;
+    return `there is no command '${plain(word)}'${hint}\nSee: ${name} --help`;
+  }
+  const message = plain(fault.message.split('\n')[0]?.replace(/\.$/, '') ?? '');
+  return `${message}\nSee: ${[name, wordOf(command), '--help'].filter(Boolean).join(' ')}`;
+}

@@ -1,0 +1,36 @@
+import { Option } from 'clipanion';
+import { ClusterClient } from '../../gateway/client/client.ts';
+import type { Output } from '../terminal/output.ts';
+import { BaseCommand } from './base.ts';
+import { serverAddress, tokenOf } from './flags.ts';
+import { value } from './usage.ts';
+
+/** What a command of a client works with. */
+export interface Session {
+  client: ClusterClient;
+  output: Output;
+}
+
+/** A command that talks to a server: `--server`, `--token`, and a client that is closed at the end. */
+export abstract class ClientCommand extends BaseCommand {
+  server = Option.String(
+    '--server',
+    value('URL', 'address of the server (JQ_SERVER, else http://127.0.0.1:8765)'),
+  );
+  token = Option.String('--token', value('TOKEN', 'credential (better in JQ_TOKEN: others see arguments)'));
+
+  protected abstract act(session: Session): Promise<number>;
+
+  protected override async run(output: Output): Promise<number> {
+    const { env } = this.context;
+    const client = new ClusterClient({
+      server: serverAddress(this.server, env),
+      token: tokenOf(this.token, env),
+    });
+    try {
+      return await this.act({ client, output });
+    } finally {
+      await client.close();
+    }
+  }
+}

@@ -1,0 +1,82 @@
+import { UsageError } from 'clipanion';
+import { AnsweredError, UnreachableError } from '../../gateway/client/errors.ts';
+import { plain } from '../terminal/plain.ts';
+import { CliFault, EXIT } from './exit.ts';
+
+/** Faults of this machine's files, by their code, in words. */
+const LOCAL: Readonly<Record<string, string>> = {
+  EACCES: 'permission denied',
+  EPERM: 'operation not permitted',
+  EROFS: 'the file system is read-only',
+  ENOSPC: 'no space left on the device',
+  EDQUOT: 'the disk quota is used up',
+  ENOENT: 'no such file or directory',
+  ENOTDIR: 'a part of the path is not a directory',
+  EISDIR: 'it is a directory',
+  EEXIST: 'it exists already',
+  ENAMETOOLONG: 'the name is too long',
+  ELOOP: 'too many symbolic links',
+  EMFILE: 'too many open files',
+  EIO: 'input/output error',
+};
+
+/** The sentence for a fault of this machine's files, or undefined when it is something else. */
+export function localFault(fault: unknown): string | undefined {
+  const { code, path } = fault as NodeJS.ErrnoException;
+  const words = code === undefined ? undefined : LOCAL[code];
+  return words && `${path === undefined ? '' : `${plain(path)}: `}${words}`;
+}
+
+/** Turns whatever went wrong into an exit code, a sentence and what to do next. */
+export function explain(fault: unknown): CliFault {
+  if (fault instanceof CliFault) return fault;
+  if (fault instanceof AnsweredError) return refused(fault);
+  if (fault instanceof UnreachableError) {
+    return new CliFault(EXIT.unreachable, fault.message, {
+      hint: 'is the server running there? Start one with: jqctl server; name another with --server or JQ_SERVER',
+    });
+  }
+  if (fault instanceof UsageError) return new CliFault(EXIT.usage, fault.message);
+  const local = localFault(fault);
+  if (local !== undefined) return new CliFault(EXIT.usage, local);
+  const error = fault instanceof Error ? fault : new Error(String(fault));
+  return new CliFault(EXIT.internal, `internal fault: ${error.message}`, {
+    hint: 'this is a defect of the program; JQ_DEBUG=1 shows where',
+    details: process.env.JQ_DEBUG ? (error.stack?.split('\n').slice(1) ?? []) : [],
+  });
+}
+
+/** What the server refused, by its status (contract, "Errors"). */
+function refused(answer: AnsweredError): CliFault {
+  const details = faultLines(answer.faults);
+  const fault = (exit: number, hint?: string) =>
+    new CliFault(exit, answer.message, hint === undefined ? { details } : { details, hint });
+  const { status, code } = answer;
+  if (status === 401) return fault(EXIT.unauthorised, 'give a valid token with --token or JQ_TOKEN');
+  if (status === 403) {
+    return fault(EXIT.unauthorised, 'use a credential that may do this, with --token or JQ_TOKEN');
+  }
+  if (status >= 500) {
+    const seconds = answer.retryAfter;
+    const again = seconds === undefined ? 'later' : `in ${seconds} s`;
+    return fault(EXIT.unreachable, `the server cannot do this now; try again ${again}`);
+  }
+  if (status === 426) {
+    return fault(
+      EXIT.usage,
+      'this program and the server are of different generations: upgrade the older one',
+    );
+  }
+  if (code === 'unknown_id') return fault(EXIT.usage, 'list the jobs with: jqctl jobs');
+  if (status === 404 || status === 405) {
+    return fault(EXIT.usage, 'is this the address of a jq-cluster server? See --server and JQ_SERVER');
+  }
+  if (code === 'idempotency_conflict') {
+    return fault(EXIT.usage, 'another job was submitted under this key; choose another one');
+  }
+  return fault(EXIT.usage);
+}
+
+export function faultLines(faults: readonly { path: string; message: string }[]): string[] {
+  return faults.map(({ path, message }) => `${path}  ${message}`);
+}

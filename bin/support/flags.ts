@@ -1,0 +1,87 @@
+import { usageFault } from './exit.ts';
+
+type Env = Record<string, string | undefined>;
+const DEFAULT_SERVER = 'http://127.0.0.1:8765';
+
+/** Flag, else environment, else default (contract, "Names"); an empty variable counts as absent. */
+export function serverAddress(flag: string | undefined, env: Env): string {
+  const text = (flag ?? (env.JQ_SERVER || DEFAULT_SERVER)).trim();
+  const source = flag === undefined && env.JQ_SERVER ? 'JQ_SERVER' : '--server';
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url?.protocol !== 'http:' && url?.protocol !== 'https:') {
+    const guess = /^[\w.-]+(:\d+)?$/.test(text)
+      ? `did you mean http://${text}?`
+      : `such as ${DEFAULT_SERVER}`;
+    throw usageFault(`${source}: '${text}' is not an http address; ${guess}`);
+  }
+  if (url.pathname !== '/' || url.search || url.hash || url.username || url.password) {
+    throw usageFault(`${source}: '${text}' must be scheme, host and port alone, such as ${url.origin}`);
+  }
+  return url.origin;
+}
+
+/** @throws CliFault for what no header can carry */
+export function tokenOf(flag: string | undefined, env: Env): string | undefined {
+  const token = flag ?? (env.JQ_TOKEN || undefined);
+  if (token === undefined || /^[\x21-\x7e]+$/.test(token)) return token;
+  const source = flag === undefined ? 'JQ_TOKEN' : '--token';
+  throw usageFault(`${source}: the token is empty or holds spaces or characters beyond ASCII`);
+}
+
+interface Range {
+  min?: number;
+  max?: number;
+  /** Refuses `min` itself. */
+  above?: boolean;
+}
+
+/** A number of a flag. @throws CliFault unless it is a finite number in its range */
+export function number(name: string, text: string, { min = 0, max = Infinity, above }: Range = {}): number {
+  const value = text.trim() === '' ? Number.NaN : Number(text);
+  if (Number.isFinite(value) && (above ? value > min : value >= min) && value <= max) return value;
+  throw usageFault(`${name}: '${text}' is not a number ${bounds(min, max, above)}`);
+}
+
+/** A whole number of a flag. @throws CliFault unless it is an integer in its range */
+export function integer(name: string, text: string, { min = 0, max = Infinity }: Range = {}): number {
+  const value = /^[+-]?\d+$/.test(text.trim()) ? Number(text) : Number.NaN;
+  if (Number.isSafeInteger(value) && value >= min && value <= max) return value;
+  throw usageFault(`${name}: '${text}' is not a whole number ${bounds(min, max)}`);
+}
+
+function bounds(min: number, max: number, above = false): string {
+  if (max !== Infinity) return `from ${min} to ${max}`;
+  return above ? `above ${min}` : `of at least ${min}`;
+}
+
+/** One word of a closed set. */
+export function word<const W extends string>(name: string, text: string, words: readonly W[]): W {
+  const found = words.find((w) => w === text);
+  if (found !== undefined) return found;
+  throw usageFault(`${name}: '${text}' is none of ${words.join(', ')}`);
+}
+
+/** `a=1,b=2` as a map. @throws CliFault for an entry without `=`, an empty or a repeated key */
+export function pairs(name: string, texts: readonly string[], separator?: string): Record<string, string> {
+  const entries = new Map<string, string>();
+  for (const entry of texts.flatMap((text) => (separator === undefined ? [text] : text.split(separator)))) {
+    if (separator !== undefined && entry.trim() === '') continue;
+    const cut = entry.indexOf('=');
+    const key = entry.slice(0, Math.max(cut, 0)).trim();
+    if (key === '') throw usageFault(`${name}: '${entry}' is not of the form NAME=VALUE`);
+    if (entries.has(key)) throw usageFault(`${name}: '${key}' is given twice`);
+    entries.set(key, entry.slice(cut + 1).trim());
+  }
+  return Object.fromEntries(entries);
+}
+
+/** Seconds of `--timeout`, if given. */
+export function timeoutOf(text: string | undefined): number | undefined {
+  return text === undefined ? undefined : number('--timeout', text, { above: true, max: 2_000_000 });
+}
+
+/** An id of the command line; an empty one would address the list. */
+export function id(what: string, text: string): string {
+  if (text.trim() === '') throw usageFault(`the ${what} id is empty`, 'list the jobs with: jqctl jobs');
+  return text.trim();
+}

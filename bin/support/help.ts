@@ -1,0 +1,79 @@
+import type { Cli, CommandClass, Definition } from 'clipanion';
+import type pc from 'picocolors';
+import { EXIT_CODES, PROGRAM_EXIT_CODES } from './usage.ts';
+
+type Colours = ReturnType<typeof pc.createColors>;
+const WIDTH = 80;
+
+/** The help of one command: usage, what it does, options, exit codes, examples. */
+export function commandHelp(cli: Cli, command: CommandClass, colours: Colours): string {
+  const { usage } = command;
+  const path = [cli.binaryName, ...(command.paths?.[0] ?? [])].join(' ');
+  const definition = cli.definitions().find((d) => d.path === path || d.path.startsWith(`${path} `));
+  const serves = usage?.category === 'Programs';
+  const sections = [
+    `${colours.bold(`${definition?.usage ?? path} [options]`)}\n\n${wrap(usage?.description ?? '', 2)}`,
+    paragraphs(usage?.details ?? ''),
+    section('Options', optionRows(definition), colours),
+    section(
+      'Exit codes',
+      (serves ? PROGRAM_EXIT_CODES : EXIT_CODES).map(([code, meaning]) => [String(code), meaning]),
+      colours,
+    ),
+    examples(usage?.examples ?? [], path, colours),
+  ];
+  return `${sections.filter((text) => text !== '').join('\n\n')}\n`;
+}
+
+/** The help of a program with several commands: one line each. */
+export function overview(cli: Cli, colours: Colours): string {
+  const groups = new Map<string, [string, string][]>();
+  for (const { category, path, description } of cli.definitions()) {
+    const group = category?.trim() ?? '';
+    groups.set(group, [...(groups.get(group) ?? []), [path, description?.trim() ?? '']]);
+  }
+  const named = ['Jobs', 'Cluster', 'Programs'].map((name) => section(name, groups.get(name) ?? [], colours));
+  const codes = EXIT_CODES.map(([code, meaning]): [string, string] => [String(code), meaning]);
+  return [
+    `${colours.bold(`${cli.binaryLabel}, version ${cli.binaryVersion}`)}\n\n  ${cli.binaryName} <command> [options]`,
+    ...named,
+    section('Exit codes', codes, colours),
+    `More about a command: ${cli.binaryName} <command> --help\n`,
+  ].join('\n\n');
+}
+
+function optionRows(definition: Definition | undefined): [string, string][] {
+  const rows = (definition?.options ?? []).map(({ definition: flags, description }): [string, string] => {
+    const [, name, text] = /^<([^>]+)> (.*)$/s.exec(description ?? '') ?? [];
+    const shown = flags.replace(/,(?=--)/, ', ');
+    return name === undefined ? [shown, description ?? ''] : [shown.replace('#0', name), text ?? ''];
+  });
+  return [...rows, ['-h, --help', 'show this help']];
+}
+
+function section(title: string, rows: [string, string][], colours: Colours): string {
+  const indent = Math.max(...rows.map(([name]) => name.length)) + 4;
+  const lines = rows.map(([name, text]) => `  ${name.padEnd(indent - 2)}${wrap(text, indent).trimStart()}`);
+  return [colours.bold(title), ...lines].join('\n');
+}
+
+function examples(list: readonly (readonly [string, string])[], path: string, colours: Colours): string {
+  if (list.length === 0) return '';
+  const lines = list.map(([title, line]) => `  ${title}\n    $ ${line.replace(/\$0/g, path)}`);
+  return [colours.bold('Examples'), ...lines].join('\n');
+}
+
+function paragraphs(text: string): string {
+  return text
+    .split(/\n\s*\n/)
+    .map((paragraph) => wrap(paragraph.replaceAll('`', '').trim().replace(/\s+/g, ' '), 0))
+    .filter((paragraph) => paragraph !== '')
+    .join('\n\n');
+}
+
+/** Breaks a text into lines of at most 80 columns, all indented. */
+function wrap(text: string, indent: number): string {
+  const pad = ' '.repeat(indent);
+  const lines = text.match(new RegExp(`(?:\\S.{0,${WIDTH - indent - 1}})(?= |$)`, 'g')) ?? [];
+  return lines.map((line) => pad + line.trim()).join('\n');
+}

@@ -1,0 +1,61 @@
+import type { Output } from '../terminal/output.ts';
+import { EXIT } from './exit.ts';
+
+/** A program that has started. */
+export interface Running {
+  /** Ends in an orderly way; resolves when all is done. */
+  stop(): Promise<void>;
+  /** At the second signal; afterwards `stop` still has to resolve. Absent: the process ends at once. */
+  hurry?(): void;
+  /** At SIGHUP. */
+  reload?(): Promise<void>;
+  /** Resolves or rejects should the program end by itself. */
+  ended?: Promise<void>;
+}
+
+/**
+ * Runs until SIGTERM or SIGINT, which ends in an orderly way with exit code 0. A second one hurries; where
+ * that is not possible, and at a third one, the process ends at once with 128 + the signal's number.
+ */
+export async function serveUntilSignal(running: Running, output: Output): Promise<number> {
+  let signals = 0;
+  let stopping: (ended: Promise<void>) => void = () => {};
+  const stopped = new Promise<void>((resolve) => {
+    stopping = resolve;
+  });
+  const onSignal = (signal: NodeJS.Signals) => {
+    signals++;
+    if (signals === 1) {
+      announce(output, { event: 'stopping' }, `${signal}: stopping; once more to hurry`);
+      stopping(running.stop());
+    } else if (signals === 2 && running.hurry) {
+      announce(
+        output,
+        { event: 'hurrying' },
+        `${signal}: stopping what still runs; once more to end at once`,
+      );
+      running.hurry();
+    } else process.exit(signal === 'SIGINT' ? EXIT.interrupted : 143);
+  };
+  const onHangup = () => {
+    running.reload?.().catch((fault: Error) => output.warn(`SIGHUP: ${fault.message}`));
+  };
+  process.on('SIGTERM', onSignal);
+  process.on('SIGINT', onSignal);
+  process.on('SIGHUP', onHangup);
+  try {
+    await Promise.race([stopped, running.ended ?? stopped]);
+  } finally {
+    process.off('SIGTERM', onSignal);
+    process.off('SIGINT', onSignal);
+    process.off('SIGHUP', onHangup);
+  }
+  announce(output, { event: 'stopped' }, 'stopped');
+  return EXIT.done;
+}
+
+/** Tells people on stderr, or programs by a line of JSON on stdout. */
+export function announce(output: Output, event: Record<string, unknown>, sentence: string): void {
+  if (output.json) void output.print(JSON.stringify(event));
+  else output.note(sentence);
+}

@@ -1,0 +1,46 @@
+import { Command, type Usage } from 'clipanion';
+import { EXIT } from './exit.ts';
+
+/** What each exit code says; the help of every command lists them. */
+export const EXIT_CODES: readonly (readonly [code: number, meaning: string])[] = [
+  [EXIT.done, 'done'],
+  [EXIT.failed, 'the job failed or was cancelled (commands that wait for it)'],
+  [EXIT.usage, 'wrong usage or invalid input, also when the server refuses it'],
+  [EXIT.unauthorised, 'not authorised'],
+  [EXIT.unreachable, 'the server is unreachable or cannot serve now, or a download arrived damaged'],
+  [EXIT.timeout, 'the time of --timeout is over'],
+  [EXIT.interrupted, 'interrupted by Ctrl-C'],
+];
+
+/** The exit codes of the programs that serve. */
+export const PROGRAM_EXIT_CODES: typeof EXIT_CODES = [
+  [EXIT.done, 'ended in an orderly way, by SIGTERM or Ctrl-C'],
+  [EXIT.usage, 'wrong usage, or it cannot start; the message says what to do'],
+  [EXIT.unauthorised, 'not authorised (worker)'],
+  [EXIT.interrupted, 'ended at once by Ctrl-C (143 by SIGTERM)'],
+];
+
+const SERVER = `
+The server is the one of \`--server\`, else of the environment variable \`JQ_SERVER\`, else
+\`http://127.0.0.1:8765\`; the credential is that of \`--token\`, else of \`JQ_TOKEN\`.
+`;
+
+interface Words {
+  category: 'Jobs' | 'Cluster' | 'Programs';
+  description: string;
+  details: string;
+  examples: [string, string][];
+}
+
+/** The help of a command that talks to a server: its own words, then what all of them share. */
+export function clientUsage(words: Words): Usage {
+  return Command.Usage({ ...words, details: `${words.details}\n${SERVER}` });
+}
+
+/** The help of a program that serves. */
+export function programUsage(words: Words): Usage {
+  return Command.Usage(words);
+}
+
+/** The description of an option with the name of its value, which the help shows behind the option. */
+export const value = (name: string, description: string) => ({ description: `<${name}> ${description}` });

@@ -1,0 +1,141 @@
+import type { JobView, RankingEntry, TaskView } from '../../machines/schema/views.ts';
+import { taskLabels } from '../client/task-board.ts';
+import { counted, dateTime, duration, metric } from './format.ts';
+import type { Output } from './output.ts';
+import { plain } from './plain.ts';
+import { styled } from './status-style.ts';
+import { facts, table } from './table.ts';
+
+/** Rows of the ranking and of the failed tasks that a person wants at a glance. */
+const SHOWN = 20;
+/** Metrics beside the rank metric, in this order. */
+const METRICS = ['best_rmse', 'best_r2', 'best_mae', 'best_accuracy', 'best_score'];
+
+/** Everything about a job that a person asks for: how it stands, what is best, what failed and what waits. */
+export function jobReport(job: JobView, tasks: TaskView[], workersAlive: number, output: Output): string {
+  const labels = taskLabels(tasks);
+  return [
+    heading(job, output),
+    ranking(job, labels, output),
+    failures(job, labels, output),
+    waiting(tasks, workersAlive, output),
+    job.warnings.map((text) => `${output.colours.yellow('warning:')} ${plain(text)}`).join('\n'),
+  ]
+    .filter((part) => part !== '')
+    .join('\n\n');
+}
+
+function heading(job: JobView, output: Output): string {
+  const { bold } = output.colours;
+  const { aggregate: sum } = job;
+  const rows: [string, string][] = [
+    ['job', `${bold(plain(job.id))}${job.name === null ? '' : `  ${plain(job.name)}`}`],
+    ['status', `${styled(job.status, output.colours)}${job.error === null ? '' : `: ${plain(job.error)}`}`],
+    ['type', `${plain(job.type)}${job.priority === 0 ? '' : `, priority ${job.priority}`}`],
+    ['submitted', `${dateTime(job.created_at)}${job.owner === null ? '' : ` by ${plain(job.owner)}`}`],
+    [
+      isOver(job) ? 'ended' : 'changed',
+      `${dateTime(job.updated_at)}, after ${duration(job.updated_at - job.created_at)}`,
+    ],
+    ['tasks', `${counted(sum.num_tasks, 'task')}: ${countsOf(job)}`],
+  ];
+  if (sum.best_metric !== null) {
+    rows.push(['best', `${plain(rankMetricOf(sum.ranking))} ${bold(metric(sum.best_metric))}`]);
+  }
+  return facts(rows, output);
+}
+
+const isOver = ({ status }: JobView) =>
+  status === 'succeeded' || status === 'failed' || status === 'cancelled';
+
+function countsOf({ aggregate: sum }: JobView): string {
+  const counts: [number, string][] = [
+    [sum.num_succeeded, 'succeeded'],
+    [sum.num_failed, 'failed'],
+    [sum.num_cancelled, 'cancelled'],
+    [sum.num_running, 'running'],
+    [sum.num_queued, 'queued'],
+  ];
+  const there = counts.filter(([n]) => n > 0).map(([n, word]) => `${n} ${word}`);
+  return there.join(', ') || 'none';
+}
+
+/** The member of a ranking entry that carries the rank metric under its own name. */
+function rankMetricOf(entries: readonly RankingEntry[]): string {
+  const others = ['task_id', 'dataset', 'pipeline', 'metrics'];
+  return Object.keys(entries[0] ?? {}).find((key) => !others.includes(key)) ?? 'metric';
+}
+
+function ranking(job: JobView, labels: Map<string, string>, output: Output): string {
+  const entries = job.aggregate.ranking;
+  if (entries.length === 0) return '';
+  const rankMetric = rankMetricOf(entries);
+  const others = METRICS.filter(
+    (name) => name !== rankMetric && entries.some((e) => typeof e.metrics[name] === 'number'),
+  );
+  const rows = entries
+    .slice(0, SHOWN)
+    .map((entry, i) => [
+      String(i + 1),
+      plain(entry.dataset),
+      plain(pipelineOf(entry, labels)),
+      metric((entry as Record<string, unknown>)[rankMetric]),
+      ...others.map((name) => metric(entry.metrics[name])),
+    ]);
+  const columns = [
+    { title: '#', align: 'right' as const },
+    { title: 'dataset', flexible: true },
+    { title: 'pipeline', flexible: true },
+    ...[rankMetric, ...others].map((title) => ({ title: plain(title), align: 'right' as const })),
+  ];
+  return table(columns, rows, output) + leftOut(entries.length, output);
+}
+
+/** The pipeline's label, with the number that tells equal ones apart. */
+function pipelineOf(entry: RankingEntry, labels: Map<string, string>): string {
+  const number = /#\d+$/.exec(labels.get(entry.task_id) ?? '')?.[0];
+  return number === undefined ? entry.pipeline : `${entry.pipeline} ${number}`;
+}
+
+function failures(job: JobView, labels: Map<string, string>, output: Output): string {
+  const errors = Object.entries(job.aggregate.errors);
+  if (errors.length === 0) return '';
+  const { red, dim } = output.colours;
+  const rows = errors
+    .slice(0, SHOWN)
+    .map(([id, why]) => `  ${plain(labels.get(id) ?? id)}  ${plain(why)}\n    ${dim(plain(id))}`);
+  const title = red(`${counted(errors.length, 'task')} with errors`);
+  return `${title}\n${rows.join('\n')}${leftOut(errors.length, output)}`;
+}
+
+function leftOut(count: number, output: Output): string {
+  return count > SHOWN
+    ? `\n${output.colours.dim(`  and ${count - SHOWN} more; --json lists all of them`)}`
+    : '';
+}
+
+/** Why queued tasks are not running, told once for all that wait for the same. */
+function waiting(tasks: TaskView[], workersAlive: number, output: Output): string {
+  const queued = tasks.filter((task) => task.status === 'queued');
+  if (queued.length === 0) return '';
+  const { yellow } = output.colours;
+  if (workersAlive === 0) {
+    return yellow(`${verb(queued.length)}: no worker is alive; start one with: jq-worker`);
+  }
+  const reasons = new Map<string, number>();
+  for (const task of queued) {
+    const reason = task.waiting_for.map(wish).join(', and ');
+    reasons.set(reason, (reasons.get(reason) ?? 0) + 1);
+  }
+  return [...reasons]
+    .filter(([reason]) => reason !== '')
+    .map(([reason, count]) => yellow(`${verb(count)} for ${reason}`))
+    .join('\n');
+}
+
+const verb = (count: number) => `${counted(count, 'queued task')} ${count === 1 ? 'waits' : 'wait'}`;
+
+function wish({ requirement, workers_missing: n }: TaskView['waiting_for'][number]): string {
+  if (requirement === 'slots') return 'a free slot (every worker that fits is busy)';
+  return `${plain(requirement)} (missing on ${counted(n, 'worker')})`;
+}

@@ -1,0 +1,21 @@
+import type { JobStatus, TaskStatus, WorkerStatus } from '../../machines/schema/views.ts';
+import type { Colours } from './output.ts';
+
+/** A status in the colour that it has everywhere. */
+export function styled(status: JobStatus | TaskStatus | WorkerStatus, colours: Colours): string {
+  switch (status) {
+    case 'succeeded':
+    case 'alive':
+      return colours.green(status);
+    case 'failed':
+    case 'dead':
+      return colours.red(status);
+    case 'running':
+    case 'leased':
+      return colours.cyan(status);
+    case 'queued':
+      return status;
+    default:
+      return colours.yellow(status);
+  }
+}

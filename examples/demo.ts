@@ -1,0 +1,143 @@
+/**
+ * The whole way of a job on one machine: a server, a worker, a comparison of seven pipelines on real spectra,
+ * the ranking, and the best model in `demo-results/`. Every step is a program of `bin/`, as a person would
+ * start it. `npm run demo`
+ */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+
+const ROOT = fileURLToPath(new URL('..', import.meta.url));
+const JOB = 'examples/gasoline-matrix.yaml';
+const RESULTS = 'demo-results';
+/** Milliseconds until a program that was told to stop is killed. */
+const GRACE = 10_000;
+
+class Stopped extends Error {}
+
+/** The programs of one demonstration; whatever happens, `clean` leaves nothing of them behind. */
+class Demo {
+  readonly #state: string;
+  readonly #services: ChildProcess[] = [];
+  readonly #steps = new Set<ChildProcess>();
+  #env: Record<string, string | undefined>;
+  #stopped = false;
+
+  constructor(state: string) {
+    this.#state = state;
+    // The demonstration has a server of its own, whatever the person's environment names.
+    this.#env = { ...process.env, JQ_SERVER: undefined, JQ_TOKEN: undefined };
+  }
+
+  async run(): Promise<void> {
+    const server = ['--port', '0', '--state', join(this.#state, 'server')];
+    const url = (await this.#service('jq-server', server, 'listening')).url as string;
+    say(`a server listens on ${url} (dashboard: ${url}/ui)`);
+    this.#env = { ...this.#env, JQ_SERVER: url };
+    const worker = ['--slots', '2', '--name', 'demo', '--state', join(this.#state, 'worker')];
+    await this.#service('jq-worker', worker, 'started');
+    say('a worker with two slots is there\n');
+    const id = (await this.#step('jqctl', ['submit', JOB], true)).trim();
+    await this.#step('jqctl', ['wait', id]);
+    say('');
+    await this.#step('jqctl', ['artifacts', id, '--out', RESULTS, '--role', 'best_model']);
+    say(`\nThe best model is in ${RESULTS}/. Now with your own data: see the README.`);
+  }
+
+  /** Starts a program that serves, and gives the event that says it is ready. */
+  async #service(program: string, args: string[], ready: string): Promise<Record<string, unknown>> {
+    const all = [...args, '--json', '--log-file', join(this.#state, `${program}.log`)];
+    // In a group of its own: Ctrl-C reaches this program alone, which then stops them in order.
+    const child = this.#spawn(program, all, ['ignore', 'pipe', 'inherit'], true);
+    this.#services.unshift(child);
+    for await (const line of createInterface({ input: child.stdout as NodeJS.ReadableStream })) {
+      const event = JSON.parse(line) as Record<string, unknown>;
+      if (event.event !== ready) continue;
+      child.stdout?.resume();
+      return event;
+    }
+    throw this.#stopped ? new Stopped() : new Error(`${program} ended before it was ready`);
+  }
+
+  /** Runs a command to its end, and gives what it printed if it is not shown. */
+  async #step(program: string, args: string[], capture = false): Promise<string> {
+    if (this.#stopped) throw new Stopped();
+    say(`$ ${program} ${args.join(' ')}`);
+    const child = this.#spawn(program, args, ['ignore', capture ? 'pipe' : 'inherit', 'inherit'], false);
+    this.#steps.add(child);
+    let printed = '';
+    child.stdout?.on('data', (chunk) => {
+      printed += chunk;
+    });
+    const [code] = await once(child, 'close');
+    this.#steps.delete(child);
+    if (this.#stopped) throw new Stopped();
+    if (code !== 0) throw new Error(`'${program} ${args.join(' ')}' ended with exit code ${code}`);
+    return printed;
+  }
+
+  #spawn(program: string, args: string[], stdio: ('ignore' | 'pipe' | 'inherit')[], detached: boolean) {
+    const file = join(ROOT, 'bin', program);
+    return spawn(process.execPath, [file, ...args], { cwd: ROOT, env: this.#env, stdio, detached });
+  }
+
+  /** Makes the step under way fail, so that `run` ends. */
+  stop(): void {
+    this.#stopped = true;
+    for (const child of [...this.#steps, ...this.#services]) child.kill('SIGTERM');
+  }
+
+  /** Stops the worker, then the server, and removes their state. */
+  async clean(): Promise<void> {
+    for (const child of this.#services) await end(child);
+    await rm(this.#state, { recursive: true, force: true });
+  }
+
+  async tellLogs(): Promise<void> {
+    for (const program of ['jq-server', 'jq-worker']) {
+      const log = await readFile(join(this.#state, `${program}.log`), 'utf8').catch(() => '');
+      const last = log.trim().split('\n').slice(-10).join('\n');
+      if (last !== '') process.stderr.write(`--- the end of the log of ${program} ---\n${last}\n`);
+    }
+  }
+}
+
+async function end(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const closed = once(child, 'exit');
+  child.kill('SIGTERM');
+  const timer = setTimeout(() => child.kill('SIGKILL'), GRACE);
+  await closed;
+  clearTimeout(timer);
+}
+
+function say(text: string): void {
+  process.stdout.write(`${text}\n`);
+}
+
+const demo = new Demo(await mkdtemp(join(tmpdir(), 'jq-cluster-demo-')));
+for (const [signal, code] of [
+  ['SIGINT', 130],
+  ['SIGTERM', 143],
+  ['SIGHUP', 129],
+] as const) {
+  process.on(signal, () => {
+    process.exitCode = code;
+    demo.stop();
+  });
+}
+try {
+  await demo.run();
+} catch (fault) {
+  process.exitCode ||= 1;
+  if (!(fault instanceof Stopped)) {
+    process.stderr.write(`the demonstration failed: ${(fault as Error).message}\n`);
+    await demo.tellLogs();
+  }
+} finally {
+  await demo.clean();
+}

@@ -1,0 +1,39 @@
+import { expandRights, type Principal, RIGHTS, type Right, ROLES } from '../../machines/rights.ts';
+import { GatewayFault, type GatewayFaultCode } from '../faults.ts';
+
+/** One credential: the digest of its token and whom it stands for. */
+export interface Entry {
+  digest: Buffer;
+  principal: Principal;
+  /** Where it was configured, for messages: `--principal alice`, `auth.yaml, entry 2 (alice)`. */
+  source: string;
+}
+
+/** The rights of a list of roles, in their one order. */
+export function rightsOfRoles(
+  roles: readonly string[],
+  whose: string,
+  code: GatewayFaultCode,
+): readonly Right[] {
+  return expandRights(roles.flatMap((role) => [...rightsOfRole(role, whose, code)]));
+}
+
+function rightsOfRole(role: string, whose: string, code: GatewayFaultCode): readonly Right[] {
+  const rights = Object.hasOwn(ROLES, role) ? ROLES[role] : undefined;
+  if (rights) return rights;
+  const known = Object.keys(ROLES).join(', ');
+  throw new GatewayFault(code, `${whose} has the unknown role '${role}' (known: ${known})`);
+}
+
+/** The named rights, checked. */
+export function rightsByName(
+  names: readonly string[],
+  whose: string,
+  code: GatewayFaultCode,
+): readonly Right[] {
+  const unknown = names.find((name) => !(RIGHTS as readonly string[]).includes(name));
+  if (unknown !== undefined) {
+    throw new GatewayFault(code, `${whose} has the unknown right '${unknown}' (known: ${RIGHTS.join(', ')})`);
+  }
+  return expandRights(names as Right[]);
+}

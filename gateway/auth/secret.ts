@@ -1,0 +1,25 @@
+import { createHash } from 'node:crypto';
+import { GatewayFault } from '../faults.ts';
+
+/** What an Authorization header can carry without being changed on its way. */
+const SENDABLE = /^[\x21-\x7e]+$/;
+
+/** The digest of a token. Only digests are kept and compared; the token itself is forgotten. */
+export function digestOf(token: string): Buffer {
+  return createHash('sha256').update(token, 'utf8').digest();
+}
+
+/**
+ * The digest of a configured token.
+ * @throws GatewayFault `bad_token` for an empty token, or one that no client could send
+ */
+export function checkedDigest(token: string, whose: string): Buffer {
+  if (token === '') throw new GatewayFault('bad_token', `${whose} has an empty token`);
+  if (!SENDABLE.test(token)) {
+    throw new GatewayFault(
+      'bad_token',
+      `the token of ${whose} holds white space, control or non-ASCII characters, which a header cannot carry`,
+    );
+  }
+  return digestOf(token);
+}

@@ -1,0 +1,21 @@
+export type GatewayFaultCode =
+  | 'bad_principal'
+  | 'bad_auth_file'
+  | 'bad_token'
+  | 'duplicate_token'
+  | 'bad_option'
+  | 'port_in_use'
+  | 'port_forbidden'
+  | 'address_unavailable'
+  | 'listen_failed';
+
+/** A reason why the gateway cannot start, in words that say what to do. Programs print it and exit with 2. */
+export class GatewayFault extends Error {
+  readonly code: GatewayFaultCode;
+
+  constructor(code: GatewayFaultCode, message: string) {
+    super(message);
+    this.name = 'GatewayFault';
+    this.code = code;
+  }
+}

@@ -1,0 +1,115 @@
+import type { HttpRequest, HttpResponse, us_socket_context_t } from 'uWebSockets.js';
+import { ClusterError } from '../../machines/errors.ts';
+import { statusOf } from '../contract/errors.ts';
+import type { Admission, Admitted, Preflight, Refused } from './admission.ts';
+import { answerDownload } from './answer-download.ts';
+import { answerJson } from './answer-json.ts';
+import { answerUpload } from './answer-upload.ts';
+import { discardBody } from './body.ts';
+import { ClientGone, Exchange } from './exchange.ts';
+import type { Handshake } from './handshake.ts';
+import { type RequestHead, readHead } from './head.ts';
+import type { InFlight } from './in-flight.ts';
+import type { OriginPolicy } from './origin.ts';
+import { type Header, Refusal } from './refusal.ts';
+import { replyError } from './reply.ts';
+import type { Service } from './service.ts';
+import { upgradeToStream } from './streams/upgrade.ts';
+
+interface Parts {
+  admission: Admission;
+  handshake: Handshake;
+  origins: OriginPolicy;
+  service: Service;
+  inFlight: InFlight;
+  /** Whether the server is stopping, so that connections end with their answer. */
+  closing: () => boolean;
+}
+
+const VARY: Header = ['Vary', 'Origin'];
+
+/** Takes every request of the server from its head to its answer. */
+export class Dispatcher {
+  readonly #parts: Parts;
+
+  constructor(parts: Parts) {
+    this.#parts = parts;
+  }
+
+  /** `context` is given for a WebSocket upgrade, and only then. */
+  handle(res: HttpResponse, req: HttpRequest, context?: us_socket_context_t): void {
+    const exchange = this.#open(res, readHead(req));
+    this.#answer(exchange, context).catch((fault: unknown) => this.#fail(exchange, fault));
+  }
+
+  #open(res: HttpResponse, head: RequestHead): Exchange {
+    const { handshake, origins, inFlight, closing } = this.#parts;
+    inFlight.enter();
+    return new Exchange(res, head, {
+      headers: [...handshake.headers, VARY, ...origins.headers(head)],
+      closing,
+      onOver: (exchange, status) => this.#over(exchange, status),
+    });
+  }
+
+  /** Up to its first await this runs before the body's first byte, as those who read the body need. */
+  async #answer(exchange: Exchange, context: us_socket_context_t | undefined): Promise<void> {
+    const verdict = this.#parts.admission.judge(exchange.head);
+    if ('error' in verdict) return this.#refuse(exchange, verdict);
+    if ('allow' in verdict) return this.#allow(exchange, verdict);
+    exchange.principal = verdict.principal.name;
+    return this.#serve(exchange, verdict, context);
+  }
+
+  async #refuse(exchange: Exchange, { error, countUpTo }: Refused): Promise<void> {
+    if (countUpTo !== null) await discardBody(exchange, countUpTo);
+    throw error;
+  }
+
+  #allow(exchange: Exchange, { allow }: Preflight): void {
+    const { origins } = this.#parts;
+    const asked = exchange.head.headers['access-control-request-method'] !== undefined;
+    const cors = asked && origins.headers(exchange.head).length > 0 ? origins.preflight(allow) : [];
+    exchange.answer(204, [['Allow', allow], ...cors]);
+  }
+
+  async #serve(exchange: Exchange, admitted: Admitted, context?: us_socket_context_t): Promise<void> {
+    const { service } = this.#parts;
+    switch (admitted.endpoint.route.kind) {
+      case 'json':
+        return answerJson(exchange, admitted, service);
+      case 'upload':
+        return answerUpload(exchange, admitted, service);
+      case 'download':
+        return answerDownload(exchange, admitted, service);
+      case 'page':
+        return void exchange.answer(200, service.dashboard.headers, service.dashboard.html);
+      case 'stream':
+        if (context) return upgradeToStream(exchange, admitted, service.clusterPort.reads, context);
+        throw new Refusal(
+          'upgrade_required',
+          'this is a WebSocket stream: connect to it with a WebSocket client (ws://…)',
+          [['Upgrade', 'websocket']],
+        );
+    }
+  }
+
+  #fail(exchange: Exchange, fault: unknown): void {
+    if (fault instanceof ClientGone) return;
+    const { log } = this.#parts.service;
+    const { method, path } = exchange.head;
+    if (!(fault instanceof ClusterError)) log.error({ err: fault, method, path }, 'a request failed');
+    else if (statusOf(fault) >= 500) log.warn({ method, path, code: fault.code }, fault.message);
+    replyError(exchange, fault);
+  }
+
+  /** The query is not logged: a stream's holds the token. */
+  #over(exchange: Exchange, status: number): void {
+    this.#parts.inFlight.leave();
+    const { log } = this.#parts.service;
+    if (!log.isLevelEnabled('debug')) return;
+    const { method, path } = exchange.head;
+    const ms = Math.round((performance.now() - exchange.startedAt) * 10) / 10;
+    log.debug({ method, path, status, ms, principal: exchange.principal }, 'request');
+  }
+}

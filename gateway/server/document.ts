@@ -1,0 +1,86 @@
+import { isUtf8 } from 'node:buffer';
+import { ClusterError } from '../../machines/errors.ts';
+import { parseTolerant } from '../../machines/json/raw.ts';
+import { YamlFault, yamlToJson } from '../../machines/json/yaml.ts';
+
+/** A body as a value, and as the JSON text that it was (or, from YAML, that it says). */
+export interface Document {
+  value: unknown;
+  text: string;
+}
+
+export interface DocumentRules {
+  contentType: string | undefined;
+  contentEncoding: string | undefined;
+  /** Whether the endpoint takes YAML. */
+  yaml: boolean;
+  /** Whether bare NaN and Infinity are read as null, as in the bodies of workers (contract, "Bodies"). */
+  tolerant: boolean;
+}
+
+const YAML_TYPE = /^\s*(application|text)\/(x-)?yaml\s*(;|$)/i;
+/** Deeper nesting would end in a stack overflow wherever somebody walks the document. */
+const MAX_DEPTH = 500;
+const EMPTY: Document = { value: {}, text: '{}' };
+
+const malformed = (detail: string) => new ClusterError('malformed_body', detail);
+
+/**
+ * Reads a body. What does not say that it is YAML is taken for JSON, whatever type it claims; an empty body is
+ * `{}`.
+ * @throws ClusterError `malformed_body`; for a body that is no object, `invalid_body`
+ */
+export function readDocument(bytes: Buffer, rules: DocumentRules): Document {
+  if (rules.contentEncoding && rules.contentEncoding.trim().toLowerCase() !== 'identity') {
+    throw malformed(`the body is compressed (${rules.contentEncoding}); send it as it is`);
+  }
+  if (!isUtf8(bytes)) throw malformed('the body is not valid UTF-8');
+  const sent = bytes.toString('utf8').replace(/^\uFEFF/, '');
+  if (sent.trim() === '') return EMPTY;
+  const text = YAML_TYPE.test(rules.contentType ?? '') ? jsonOfYaml(sent, rules) : sent;
+  if (depthExceeds(text, MAX_DEPTH)) throw malformed(`the body is nested deeper than ${MAX_DEPTH} levels`);
+  const value = parse(text, rules);
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw ClusterError.invalid('body', [{ path: '/', message: 'must be object' }]);
+  }
+  return { value, text };
+}
+
+function jsonOfYaml(text: string, rules: DocumentRules): string {
+  if (!rules.yaml) throw malformed('this endpoint takes JSON, not YAML');
+  try {
+    return yamlToJson(text);
+  } catch (fault) {
+    if (fault instanceof YamlFault) throw malformed(`malformed YAML: ${fault.message}`);
+    throw malformed('malformed YAML');
+  }
+}
+
+function parse(text: string, rules: DocumentRules): unknown {
+  try {
+    return rules.tolerant ? parseTolerant(text) : JSON.parse(text);
+  } catch (fault) {
+    throw malformed(`malformed JSON: ${(fault as Error).message}`);
+  }
+}
+
+const QUOTE = 34;
+const BACKSLASH = 92;
+
+/** Whether brackets nest deeper than `max`; works on text that is not valid JSON as well. */
+export function depthExceeds(text: string, max: number): boolean {
+  if (text.length <= max) return false;
+  let depth = 0;
+  let inString = false;
+  for (let i = 0; i < text.length; i++) {
+    const code = text.charCodeAt(i);
+    if (inString) {
+      if (code === BACKSLASH) i++;
+      else if (code === QUOTE) inString = false;
+    } else if (code === QUOTE) inString = true;
+    else if (code === 123 || code === 91) {
+      if (++depth > max) return true;
+    } else if (code === 125 || code === 93) depth--;
+  }
+  return false;
+}

@@ -1,0 +1,117 @@
+import type { HttpResponse } from 'uWebSockets.js';
+import type { RequestHead } from './head.ts';
+import type { Header } from './refusal.ts';
+import { statusLine } from './status.ts';
+
+/** Thrown inside a handler when the client has gone; nobody is left to answer. */
+export class ClientGone extends Error {
+  constructor() {
+    super('the client closed the connection');
+    this.name = 'ClientGone';
+  }
+}
+
+export interface ExchangeContext {
+  /** Headers of every answer to this request. */
+  headers: readonly Header[];
+  /** Whether the connection ends with this answer, because the server is stopping. */
+  closing: () => boolean;
+  /** Called once, when the exchange is over; status 0 says that the client went away unanswered. */
+  onOver: (exchange: Exchange, status: number) => void;
+}
+
+/**
+ * One request and its one answer. Guards the server's response object, which must not be touched after the
+ * answer or the abort.
+ */
+export class Exchange {
+  readonly res: HttpResponse;
+  readonly head: RequestHead;
+  readonly startedAt = performance.now();
+  /** The name of who asks, once known; for the log. */
+  principal: string | undefined;
+  #state: 'open' | 'answering' | 'over' = 'open';
+  #gone = false;
+  #abort: AbortController | undefined;
+  readonly #onGone: (() => void)[] = [];
+  readonly #context: ExchangeContext;
+
+  constructor(res: HttpResponse, head: RequestHead, context: ExchangeContext) {
+    this.res = res;
+    this.head = head;
+    this.#context = context;
+    res.onAborted(() => this.#lost());
+  }
+
+  /** Whether the client went away before the answer was complete. */
+  get gone(): boolean {
+    return this.#gone;
+  }
+
+  /** Whether an answer has been begun. */
+  get answered(): boolean {
+    return this.#state !== 'open';
+  }
+
+  /** Aborted when the client goes away. Made only for those who ask for it. */
+  get signal(): AbortSignal {
+    this.#abort ??= new AbortController();
+    if (this.#gone) this.#abort.abort();
+    return this.#abort.signal;
+  }
+
+  /** Calls back when the client goes away; at once if it has. */
+  whenGone(callback: () => void): void {
+    if (this.#gone) callback();
+    else this.#onGone.push(callback);
+  }
+
+  /**
+   * Writes a whole answer. Without a body, `Content-Length` is left to `headers`. A HEAD request gets the
+   * headers that a GET would. Does nothing when the client has gone or an answer was begun.
+   */
+  answer(status: number, headers: readonly Header[], body?: string | Uint8Array): boolean {
+    if (!this.begin()) return false;
+    const close = this.#context.closing();
+    this.res.cork(() => {
+      this.writeHead(status, headers);
+      if (body === undefined) this.res.endWithoutBody(undefined, close);
+      else if (this.head.method === 'HEAD') {
+        // Not as the argument of `endWithoutBody`: that leaves the connection waiting for the body.
+        this.res.writeHeader('Content-Length', String(Buffer.byteLength(body)));
+        this.res.endWithoutBody(undefined, close);
+      } else this.res.end(body, close);
+    });
+    this.over(status);
+    return true;
+  }
+
+  /** Claims the answer for a handler that writes it piece by piece; `over` must follow. */
+  begin(): boolean {
+    if (this.#gone || this.#state !== 'open') return false;
+    this.#state = 'answering';
+    return true;
+  }
+
+  /** Status line and headers; to be called inside `cork`. */
+  writeHead(status: number, headers: readonly Header[]): void {
+    this.res.writeStatus(statusLine(status));
+    for (const [name, value] of this.#context.headers) this.res.writeHeader(name, value);
+    for (const [name, value] of headers) this.res.writeHeader(name, value);
+  }
+
+  /** The answer is complete; the response object must not be used any more. */
+  over(status: number): void {
+    if (this.#state === 'over') return;
+    this.#state = 'over';
+    this.#context.onOver(this, status);
+  }
+
+  #lost(): void {
+    if (this.#state === 'over') return;
+    this.#gone = true;
+    this.#abort?.abort();
+    for (const callback of this.#onGone) callback();
+    this.over(0);
+  }
+}

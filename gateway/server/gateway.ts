@@ -1,0 +1,100 @@
+import uWS from 'uWebSockets.js';
+import { Admission } from './admission.ts';
+import { Dispatcher } from './dispatcher.ts';
+import { compileEndpoints } from './endpoint.ts';
+import { Handshake } from './handshake.ts';
+import { InFlight } from './in-flight.ts';
+import { listen } from './listen.ts';
+import { DEFAULTS, type GatewayOptions } from './options.ts';
+import { isLoopback, OriginPolicy } from './origin.ts';
+import { confined } from './page.ts';
+import { Router } from './router.ts';
+import { StreamSockets } from './streams/sockets.ts';
+
+export interface Gateway {
+  readonly host: string;
+  readonly port: number;
+  /** Base address for clients on this machine, such as `http://127.0.0.1:8765`. */
+  readonly url: string;
+  /**
+   * Takes no new connections, closes streams with 1001, lets requests under way finish (at most `drainMs`) and
+   * closes what is left. Idempotent. The supervisor should be drained before, so that parked requests end.
+   */
+  stop(): Promise<void>;
+}
+
+/**
+ * Starts the HTTP and WebSocket server.
+ * @throws GatewayFault when it cannot listen, or an option makes no sense
+ */
+export async function startGateway(options: GatewayOptions): Promise<Gateway> {
+  const { host, log, clusterPort } = options;
+  const inFlight = new InFlight();
+  let stopping: Promise<void> | undefined;
+  const dispatcher = assemble(options, inFlight, () => stopping !== undefined);
+  const app = uWS.App();
+  const sockets = new StreamSockets(clusterPort, log);
+  sockets.serve(app, (res, req, context) => dispatcher.handle(res, req, context));
+  app.any('/*', (res, req) => dispatcher.handle(res, req));
+  const listening = await listen(app, host, options.port).catch((fault) => {
+    sockets.stop();
+    throw fault;
+  });
+
+  const stop = async () => {
+    listening.close();
+    sockets.stop();
+    const left = await inFlight.idle(options.drainMs ?? DEFAULTS.drainMs);
+    if (left > 0) log.warn({ requests: left }, 'requests under way are broken off');
+    app.close();
+  };
+  return {
+    host,
+    port: listening.port,
+    url: urlOf(host, listening.port),
+    stop: () => {
+      stopping ??= stop();
+      return stopping;
+    },
+  };
+}
+
+function assemble(options: GatewayOptions, inFlight: InFlight, closing: () => boolean): Dispatcher {
+  const { auth, log, clusterPort, facts, host } = options;
+  const limits = {
+    maxRequestBytes: options.maxRequestBytes ?? DEFAULTS.maxRequestBytes,
+    maxArtifactBytes: options.maxArtifactBytes ?? DEFAULTS.maxArtifactBytes,
+  };
+  const handshake = new Handshake({
+    prefixes: options.headerPrefixes ?? [],
+    version: facts.version,
+    port: clusterPort,
+    log,
+  });
+  const origins = new OriginPolicy({
+    corsOrigins: options.corsOrigins ?? [],
+    versionHeaders: handshake.names,
+    loopbackOnly: () => auth.open && isLoopback(host),
+  });
+  const router = new Router(compileEndpoints(limits));
+  return new Dispatcher({
+    admission: new Admission({ router, handshake, origins, auth, limits }),
+    handshake,
+    origins,
+    service: {
+      clusterPort,
+      facts,
+      maxArtifactBytes: limits.maxArtifactBytes,
+      dashboard: confined(options.dashboard()),
+      log,
+    },
+    inFlight,
+    closing,
+  });
+}
+
+/** An address that clients can use: the unspecified ones mean every interface, so loopback among them. */
+function urlOf(host: string, port: number): string {
+  const named = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host;
+  return `http://${named.includes(':') ? `[${named}]` : named}:${port}`;
+}

@@ -1,0 +1,85 @@
+import type { Logger } from 'pino';
+import { GatewayFault } from '../faults.ts';
+import type { ClusterPort } from '../ports.ts';
+import { API_VERSION } from '../version.ts';
+import type { RequestHead } from './head.ts';
+import { type Header, Refusal } from './refusal.ts';
+
+const HEADER_NAME = /^[A-Za-z0-9][A-Za-z0-9-]*$/;
+const VERSION = /^(\d{1,9})(\.\d+)*$/;
+/** Peers remembered as noted; beyond it nothing more is noted, so that made-up versions cost no memory. */
+const MAX_PEERS = 1000;
+const MAX_TEXT = 100;
+
+/** The version headers: read, compared, answered (contract, "Versioning"). */
+export class Handshake {
+  /** The headers that every answer carries. */
+  readonly headers: readonly Header[];
+  /** Their names, and those that requests carry, for CORS. */
+  readonly names: readonly string[];
+  readonly #prefixes: readonly string[];
+  readonly #version: string;
+  readonly #port: ClusterPort;
+  readonly #log: Logger;
+  readonly #noted = new Set<string>();
+
+  /** @throws GatewayFault `bad_option` for a prefix that cannot stand in a header's name */
+  constructor(options: { prefixes: readonly string[]; version: string; port: ClusterPort; log: Logger }) {
+    const bad = options.prefixes.find((prefix) => !HEADER_NAME.test(prefix));
+    if (bad !== undefined) {
+      throw new GatewayFault('bad_option', `--header-prefix '${bad}' may hold letters, digits and '-' only`);
+    }
+    const unique = new Map(['CLUSTER', ...options.prefixes].map((p) => [p.toLowerCase(), p]));
+    this.headers = [...unique.values()].flatMap((prefix): Header[] => [
+      [`X-${prefix}-Version`, options.version],
+      [`X-${prefix}-Api`, String(API_VERSION)],
+      [`X-${prefix}-Role`, 'server'],
+    ]);
+    this.names = this.headers.map(([name]) => name);
+    this.#prefixes = [...unique.keys()];
+    this.#version = options.version;
+    this.#port = options.port;
+    this.#log = options.log;
+  }
+
+  /**
+   * Refuses another protocol major. An absent or empty header is compatible; of `1.4` only the 1 counts; a text
+   * that is no version is refused, since nothing says that its sender speaks this protocol.
+   */
+  check(head: RequestHead): void {
+    for (const prefix of this.#prefixes) {
+      const sent = head.headers[`x-${prefix}-api`]?.trim();
+      if (!sent) continue;
+      const major = VERSION.exec(sent)?.[1];
+      if (major !== undefined && Number(major) === API_VERSION) continue;
+      throw new Refusal(
+        'incompatible_api',
+        `this server speaks protocol ${API_VERSION}, the request protocol '${sent.slice(0, MAX_TEXT)}'; ` +
+          'update the older of the two',
+      );
+    }
+  }
+
+  /** Notes a compatible peer of another package version, once per (role, version). */
+  note(head: RequestHead): void {
+    for (const prefix of this.#prefixes) {
+      const version = head.headers[`x-${prefix}-version`];
+      if (!version || version === this.#version) continue;
+      this.#noteOnce(
+        (head.headers[`x-${prefix}-role`] || 'client').slice(0, MAX_TEXT),
+        version.slice(0, MAX_TEXT),
+      );
+    }
+  }
+
+  #noteOnce(role: string, version: string): void {
+    const key = JSON.stringify([role, version]);
+    if (this.#noted.has(key) || this.#noted.size >= MAX_PEERS) return;
+    this.#noted.add(key);
+    this.#port.send({ type: 'note_peer', role, version }).catch((fault: unknown) => {
+      // Not recorded, so the next request of such a peer tries again.
+      this.#noted.delete(key);
+      this.#log.debug({ err: fault, role, version }, 'a peer of another version could not be noted');
+    });
+  }
+}

@@ -1,0 +1,36 @@
+import type { Logger } from 'pino';
+import type { Credentials } from '../auth/credentials.ts';
+import type { ServiceFacts } from '../contract/route.ts';
+import type { ClusterPort } from '../ports.ts';
+
+export interface GatewayOptions {
+  clusterPort: ClusterPort;
+  /** Address to listen on, such as `127.0.0.1`, `0.0.0.0` or `::1`. */
+  host: string;
+  /** TCP port; 0 takes a free one. */
+  port: number;
+  auth: Credentials;
+  /** Origins of other sites whose pages may use the API; `*` allows all. */
+  corsOrigins?: readonly string[];
+  facts: ServiceFacts;
+  /** Prefixes of the version headers beside `CLUSTER`; accepted and answered alike. */
+  headerPrefixes?: readonly string[];
+  /** Largest JSON or YAML body, in bytes. */
+  maxRequestBytes?: number;
+  /** Largest artifact, in bytes. */
+  maxArtifactBytes?: number;
+  log: Logger;
+  /** The HTML of the dashboard; called once, at the start. */
+  dashboard: () => string;
+  /** Longest time, in milliseconds, that `stop` waits for requests under way. */
+  drainMs?: number;
+}
+
+const MIB = 1024 * 1024;
+
+/** Limits where the caller names none (contract, "Errors" 413). */
+export const DEFAULTS = {
+  maxRequestBytes: 16 * MIB,
+  maxArtifactBytes: 2048 * MIB,
+  drainMs: 10_000,
+} as const;

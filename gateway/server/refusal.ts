@@ -1,0 +1,37 @@
+import { ClusterError, type ErrorCode } from '../../machines/errors.ts';
+
+/** A response header: name and value. */
+export type Header = readonly [string, string];
+
+/** An error answer that carries headers beside its body. */
+export class Refusal extends ClusterError {
+  readonly headers: readonly Header[];
+
+  constructor(code: ErrorCode, detail: string, headers: readonly Header[] = []) {
+    super(code, detail);
+    this.headers = headers;
+  }
+}
+
+/** Headers that belong to a code wherever it comes from. `Retry-After` is in seconds. */
+export function headersOf(error: ClusterError): readonly Header[] {
+  if (error instanceof Refusal && error.headers.length > 0) return error.headers;
+  if (error.code === 'unauthenticated') return [['WWW-Authenticate', 'Bearer']];
+  if (error.code === 'store_unavailable') return [['Retry-After', '1']];
+  if (error.code === 'draining') return [['Retry-After', '5']];
+  return [];
+}
+
+/** More than `limit` bytes of JSON or YAML. */
+export function bodyTooLarge(limit: number): ClusterError {
+  return new ClusterError(
+    'body_too_large',
+    `the body exceeds the limit of ${limit} bytes (--max-request-mb)`,
+  );
+}
+
+/** More than `limit` bytes of an artifact. */
+export function artifactTooLarge(limit: number): ClusterError {
+  const detail = `the artifact exceeds the limit of ${limit} bytes (--max-artifact-mb)`;
+  return new ClusterError('artifact_too_large', detail);
+}

@@ -1,0 +1,14 @@
+import type { Logger } from 'pino';
+import type { ServiceFacts } from '../contract/route.ts';
+import type { ClusterPort } from '../ports.ts';
+import type { Page } from './page.ts';
+
+/** What the handlers share. */
+export interface Service {
+  readonly clusterPort: ClusterPort;
+  readonly facts: ServiceFacts;
+  /** Largest artifact, in bytes. */
+  readonly maxArtifactBytes: number;
+  readonly dashboard: Page;
+  readonly log: Logger;
+}

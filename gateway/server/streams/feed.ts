@@ -1,0 +1,187 @@
+import type { EventView } from '../../../machines/schema/views.ts';
+import type { Reads } from '../../ports.ts';
+import type { EventHub, Follower, Published } from './hub.ts';
+
+/** The part of a WebSocket that a feed needs. No method may be called after the socket has closed. */
+export interface FeedSocket {
+  send(text: string): void;
+  /** Gathers what `work` sends into as few packets as possible. */
+  cork(work: () => void): void;
+  /** Bytes that the client has not taken yet. */
+  buffered(): number;
+  end(code: number, reason: string): void;
+}
+
+export interface FeedLimits {
+  /** Bytes that may wait for a client who follows live; beyond it the client is too slow. */
+  maxBuffered: number;
+  /** Bytes that may wait while history is sent; it is read on when they are taken. */
+  historyBuffered: number;
+  /** Events read at once from the store. */
+  pageSize: number;
+}
+
+export const FEED_LIMITS: FeedLimits = {
+  maxBuffered: 1024 * 1024,
+  historyBuffered: 256 * 1024,
+  pageSize: 500,
+};
+
+/** Close codes (RFC 6455 and its registry). */
+const TRY_AGAIN_LATER = 1013;
+
+interface FeedParts {
+  socket: FeedSocket;
+  hub: EventHub;
+  reads: Pick<Reads, 'events'>;
+  /** The job whose events are sent; undefined for all. */
+  jobId: string | undefined;
+  /** Only events behind this id are sent. */
+  afterId: number;
+  limits: FeedLimits;
+  onFault: (fault: unknown) => void;
+}
+
+/**
+ * One socket's events: history from the store, then live, none missed or doubled in between.
+ *
+ * `#cursor` is the id of the last event sent. While catching up, nothing is kept for the socket: what is
+ * published meanwhile is read from the store in its turn. The switch to live happens within one call, when the
+ * store had nothing more and the hub still knows all that was published since that was asked.
+ */
+export class EventFeed implements Follower {
+  readonly jobId: string | undefined;
+  readonly #parts: FeedParts;
+  #cursor: number;
+  #state: 'catching-up' | 'live' | 'closed' = 'catching-up';
+  #drained: () => void = () => {};
+
+  constructor(parts: FeedParts) {
+    this.#parts = parts;
+    this.jobId = parts.jobId;
+    this.#cursor = parts.afterId;
+  }
+
+  /** Begins with the history; returns at once. */
+  start(): void {
+    this.#catchUp();
+  }
+
+  /** The client has taken what was waiting. */
+  drained(): void {
+    this.#drained();
+  }
+
+  /** The socket has closed and must not be touched any more. */
+  closed(): void {
+    this.#state = 'closed';
+    this.#parts.hub.unfollow(this);
+    this.#drained();
+  }
+
+  publish(batch: readonly Published[]): void {
+    if (this.#state === 'closed') return;
+    // Still waiting from an earlier commit: this client does not keep up.
+    if (this.#isFull(this.#parts.limits.maxBuffered)) {
+      this.#end(TRY_AGAIN_LATER, 'too slow; resume with after_id');
+    } else if (this.#state === 'live') {
+      this.#parts.socket.cork(() => this.#sendLive(batch));
+    }
+  }
+
+  #sendLive(batch: readonly Published[]): void {
+    for (const published of batch) {
+      this.#send(published.event, () => published.text);
+      if (this.#isFull(this.#parts.limits.maxBuffered)) {
+        // One large commit alone is not the client's fault: the rest of it is read from the store.
+        this.#catchUp();
+        return;
+      }
+    }
+  }
+
+  #isFull(limit: number): boolean {
+    return this.#parts.socket.buffered() > limit;
+  }
+
+  /** An event that was sent already is passed over. */
+  #send(event: EventView, text: () => string): void {
+    if (event.id <= this.#cursor) return;
+    this.#cursor = event.id;
+    this.#parts.socket.send(text());
+  }
+
+  #isClosed(): boolean {
+    return this.#state === 'closed';
+  }
+
+  #end(code: number, reason: string): void {
+    if (this.#isClosed()) return;
+    this.#parts.socket.end(code, reason);
+    this.closed();
+  }
+
+  #catchUp(): void {
+    this.#state = 'catching-up';
+    this.#readHistory().catch((fault: unknown) => {
+      if (this.#isClosed()) return;
+      this.#parts.onFault(fault);
+      this.#end(TRY_AGAIN_LATER, 'the events cannot be read; resume with after_id');
+    });
+  }
+
+  async #readHistory(): Promise<void> {
+    const { hub, reads, limits } = this.#parts;
+    while (!this.#isClosed()) {
+      const horizon = hub.lastId;
+      const page = await reads.events({
+        ...(this.jobId === undefined ? {} : { job_id: this.jobId }),
+        after_id: this.#cursor,
+        limit: limits.pageSize,
+      });
+      await this.#sendPage(page);
+      if (this.#isClosed() || (page.length < limits.pageSize && this.#goLive(horizon))) return;
+    }
+  }
+
+  /** Sends a page as fast as the client takes it; resolves when there is room for more. */
+  async #sendPage(page: readonly EventView[]): Promise<void> {
+    const { socket, limits } = this.#parts;
+    for (let next = 0; next < page.length; ) {
+      await this.#room();
+      if (this.#isClosed()) return;
+      socket.cork(() => {
+        while (next < page.length && !this.#isFull(limits.historyBuffered)) {
+          const event = page[next++] as EventView;
+          this.#send(event, () => JSON.stringify(event));
+        }
+      });
+    }
+    await this.#room();
+  }
+
+  /** The store had nothing more at `horizon`; live if what came since is known and fits. */
+  #goLive(horizon: number): boolean {
+    const { hub, limits } = this.#parts;
+    const missed = hub.since(horizon);
+    if (missed === null) return false;
+    for (const published of missed) {
+      if (this.#isFull(limits.historyBuffered)) return false;
+      const { job_id } = published.event;
+      if (this.jobId !== undefined && job_id !== this.jobId) continue;
+      this.#send(published.event, () => published.text);
+    }
+    this.#state = 'live';
+    hub.follow(this);
+    return true;
+  }
+
+  /** Resolves when the client has taken enough for more to be sent. */
+  async #room(): Promise<void> {
+    while (!this.#isClosed() && this.#isFull(this.#parts.limits.historyBuffered)) {
+      await new Promise<void>((resolve) => {
+        this.#drained = resolve;
+      });
+    }
+  }
+}

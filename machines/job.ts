@@ -1,0 +1,179 @@
+import { assign, emit, setup } from 'xstate';
+import type { LeftState, TaskEmission } from './task.ts';
+
+/** How many of the job's tasks are in each state; kept by the job itself, never recounted. */
+export interface TaskCounts {
+  queued: number;
+  leased: number;
+  running: number;
+  lost: number;
+  succeeded: number;
+  failed: number;
+  cancelled: number;
+}
+
+export interface JobContext {
+  id: string;
+  rank_mode: 'min' | 'max';
+  num_tasks: number;
+  counts: TaskCounts;
+  best_metric: number | null;
+  best_task_id: string | null;
+  best_model_artifact_id: string | null;
+  error: string | null;
+}
+
+/** What a job is told: a person's wishes, and what its tasks emit. */
+export type JobEvent =
+  | { type: 'CANCEL' }
+  | { type: 'RETRY' }
+  | { type: 'TASK_LEASED' }
+  | { type: 'TASK_STARTED' }
+  | { type: 'TASK_LOST'; from: LeftState }
+  | { type: 'TASK_REQUEUED'; from: LeftState }
+  | { type: 'TASK_SUCCEEDED'; task_id: string; rank_value: number | null; model_artifact_id: string | null }
+  | { type: 'TASK_FAILED'; from: LeftState; error: string }
+  | { type: 'TASK_CANCELLED'; from: LeftState };
+
+export type JobEmission =
+  | { type: 'job_running' }
+  | { type: 'job_succeeded' }
+  | { type: 'job_failed'; error: string }
+  | { type: 'job_cancelled' }
+  | { type: 'job_retried' };
+
+/** The routing table: which event of the job a task's emission is. A failure that is tried again moves nothing. */
+export function jobEventFor(taskId: string, emission: TaskEmission): JobEvent | null {
+  switch (emission.type) {
+    case 'task_leased':
+      return { type: 'TASK_LEASED' };
+    case 'task_started':
+      return { type: 'TASK_STARTED' };
+    case 'task_completed':
+      return {
+        type: 'TASK_SUCCEEDED',
+        task_id: taskId,
+        rank_value: emission.rank_value,
+        model_artifact_id: emission.model_artifact_id,
+      };
+    case 'task_failed':
+      return emission.requeued ? null : { type: 'TASK_FAILED', from: emission.from, error: emission.error };
+    case 'task_lost':
+      return { type: 'TASK_LOST', from: emission.from };
+    case 'task_requeued':
+      return { type: 'TASK_REQUEUED', from: emission.from };
+    case 'task_cancelled':
+      return { type: 'TASK_CANCELLED', from: emission.from };
+  }
+}
+
+type CountState = keyof TaskCounts;
+
+const MOVES: Partial<Record<JobEvent['type'], { from?: CountState; to: CountState }>> = {
+  TASK_LEASED: { from: 'queued', to: 'leased' },
+  TASK_STARTED: { from: 'leased', to: 'running' },
+  TASK_SUCCEEDED: { from: 'running', to: 'succeeded' },
+  TASK_LOST: { to: 'lost' },
+  TASK_REQUEUED: { to: 'queued' },
+  TASK_FAILED: { to: 'failed' },
+  TASK_CANCELLED: { to: 'cancelled' },
+};
+
+function countMove(counts: TaskCounts, event: JobEvent): TaskCounts {
+  const move = MOVES[event.type];
+  if (!move) return counts;
+  const from = move.from ?? ('from' in event ? event.from : undefined);
+  if (!from) return counts;
+  return { ...counts, [from]: counts[from] - 1, [move.to]: counts[move.to] + 1 };
+}
+
+function isBetter(context: JobContext, value: number | null): boolean {
+  if (value === null) return context.best_task_id === null;
+  if (context.best_metric === null) return true;
+  return context.rank_mode === 'min' ? value < context.best_metric : value > context.best_metric;
+}
+
+/**
+ * One job (specification, "Job states"). It becomes running when its first task is leased and ends when all
+ * its tasks have ended: cancelled if it was cancelling, else succeeded if one succeeded, else failed.
+ */
+export const jobMachine = setup({
+  types: {
+    context: {} as JobContext,
+    events: {} as JobEvent,
+    emitted: {} as JobEmission,
+    input: {} as JobContext,
+  },
+  guards: {
+    allEnded: ({ context: { counts, num_tasks } }) =>
+      counts.succeeded + counts.failed + counts.cancelled === num_tasks,
+    allEndedOneSucceeded: ({ context: { counts, num_tasks } }) =>
+      counts.succeeded > 0 && counts.succeeded + counts.failed + counts.cancelled === num_tasks,
+  },
+  actions: {
+    count: assign(({ context, event }) => ({ counts: countMove(context.counts, event) })),
+    rank: assign(({ context, event }) =>
+      event.type === 'TASK_SUCCEEDED' && isBetter(context, event.rank_value)
+        ? {
+            best_metric: event.rank_value,
+            best_task_id: event.task_id,
+            best_model_artifact_id: event.model_artifact_id,
+          }
+        : {},
+    ),
+    keepError: assign({
+      error: ({ context, event }) => (event.type === 'TASK_FAILED' ? event.error : context.error),
+    }),
+    clearError: assign({ error: null }),
+    /** A queued job has only queued tasks; they are cancelled with it. */
+    cancelQueued: assign(({ context: { counts } }) => ({
+      counts: { ...counts, queued: 0, cancelled: counts.cancelled + counts.queued },
+    })),
+    emitRunning: emit({ type: 'job_running' }),
+    emitSucceeded: emit({ type: 'job_succeeded' }),
+    emitFailed: emit(({ context }) => ({ type: 'job_failed', error: context.error ?? 'all tasks failed' })),
+    emitCancelled: emit({ type: 'job_cancelled' }),
+    emitRetried: emit({ type: 'job_retried' }),
+  },
+}).createMachine({
+  id: 'job',
+  context: ({ input }) => input,
+  initial: 'queued',
+  states: {
+    queued: {
+      on: {
+        TASK_LEASED: { target: 'running', actions: ['count', 'emitRunning'] },
+        TASK_REQUEUED: { actions: 'count' },
+        CANCEL: { target: 'cancelled', actions: ['cancelQueued', 'emitCancelled'] },
+      },
+    },
+    running: {
+      on: {
+        TASK_LEASED: { actions: 'count' },
+        TASK_STARTED: { actions: 'count' },
+        TASK_LOST: { actions: 'count' },
+        TASK_REQUEUED: { actions: 'count' },
+        TASK_SUCCEEDED: { actions: ['count', 'rank'] },
+        TASK_FAILED: { actions: ['count', 'keepError'] },
+        CANCEL: { target: 'cancelling' },
+      },
+      always: [
+        { guard: 'allEndedOneSucceeded', target: 'succeeded', actions: ['clearError', 'emitSucceeded'] },
+        { guard: 'allEnded', target: 'failed', actions: 'emitFailed' },
+      ],
+    },
+    cancelling: {
+      on: {
+        TASK_CANCELLED: { actions: 'count' },
+      },
+      always: { guard: 'allEnded', target: 'cancelled', actions: ['clearError', 'emitCancelled'] },
+    },
+    cancelled: { type: 'final' },
+    succeeded: { type: 'final' },
+    failed: {
+      on: {
+        RETRY: { target: 'queued', actions: ['clearError', 'emitRetried'] },
+      },
+    },
+  },
+});

@@ -1,0 +1,300 @@
+import { assign, type PromiseActorLogic, setup } from 'xstate';
+import type { FailReport, TaskResult } from './schema/report.ts';
+import type { TaskPayload } from './schema/views.ts';
+
+/** One attempt at a task by one worker: what every report about it names. */
+export interface AttemptRef {
+  task_id: string;
+  attempt: number;
+  /** The worker that holds the lease. */
+  worker_id: string;
+}
+
+/** A task as a lease brought it: checked, and the text it came in, numbers as written. */
+export interface Lease {
+  ref: AttemptRef;
+  payload: TaskPayload;
+  text: string;
+}
+
+/** How an attempt ended; it is reported with this verb. */
+export type Outcome = { verb: 'complete'; result: TaskResult } | { verb: 'fail'; failure: FailReport };
+
+/** Who stops an attempt: the server, its deadline, or the worker program that has to end. */
+export type StopReason = 'cancelled' | 'timed_out' | 'worker_stopped';
+
+/** The server's answer to a report: accepted, or the attempt is not (or no longer) this worker's. */
+export type Verdict = 'accepted' | 'not_ours';
+
+export type RunInput =
+  | { kind: 'leased'; lease: Lease }
+  /** A result that an earlier process of this worker saved and could not deliver. */
+  | { kind: 'saved'; ref: AttemptRef; outcome: Outcome };
+
+export interface RunContext {
+  ref: AttemptRef;
+  lease: Lease | null;
+  outcome: Outcome | null;
+  stopping: StopReason | null;
+  /** Whether the result stays on disk instead of being delivered now. */
+  parking: boolean;
+  /** Artifact ids by role, once uploaded. */
+  artifacts: Record<string, string>;
+  ended: RunOutput['ended'];
+}
+
+export type RunEvent =
+  | { type: 'STOP'; reason: StopReason }
+  /** Deliver nothing any more; what is saved waits for the next process of this worker. */
+  | { type: 'PARK' };
+
+export interface RunOutput {
+  ref: AttemptRef;
+  ended: 'reported' | 'not_ours' | 'parked';
+}
+
+/** The impure steps, provided by `actors/agent`. Each ends when its state is left: its signal is aborted. */
+type RunActors = {
+  reportStart: PromiseActorLogic<Verdict, Lease>;
+  /** Puts every input in place; null when all is there, else the failure. */
+  materialize: PromiseActorLogic<FailReport | null, Lease>;
+  /** Resolves after so many seconds; never for null. */
+  deadline: PromiseActorLogic<void, number | null>;
+  /** Runs the analysis child to its end. */
+  runChild: PromiseActorLogic<Outcome, Lease>;
+  /** Resolves once nothing of the attempt runs any more. */
+  stopWork: PromiseActorLogic<void, AttemptRef>;
+  /** Makes the outcome durable, with the files that go with it. */
+  save: PromiseActorLogic<void, { ref: AttemptRef; outcome: Outcome }>;
+  upload: PromiseActorLogic<{ verdict: Verdict; artifacts: Record<string, string> }, AttemptRef>;
+  report: PromiseActorLogic<
+    Verdict,
+    { ref: AttemptRef; outcome: Outcome; artifacts: Record<string, string> }
+  >;
+  /** Removes everything that the attempt left on disk. */
+  clean: PromiseActorLogic<void, AttemptRef>;
+};
+
+/**
+ * One attempt at a task, from its lease to the server's acknowledgement. `start` is reported first, so that
+ * the server's task is running while inputs are still on their way (contract, "Reports").
+ */
+export const runMachine = setup({
+  types: {} as { context: RunContext; input: RunInput; events: RunEvent; output: RunOutput },
+  actors: {} as RunActors,
+  guards: {
+    isSettled: ({ context }) => context.outcome !== null,
+    isParking: ({ context }) => context.parking,
+    isReady: (_, failure: FailReport | null) => failure === null,
+    isNotOurs: (_, verdict: Verdict) => verdict === 'not_ours',
+    /** A cancellation makes uploads pointless, except those of an attempt that was stopped before. */
+    isNewlyCancelled: ({ context }, reason: StopReason) =>
+      reason === 'cancelled' && context.stopping !== 'cancelled',
+  },
+  actions: {
+    noteStop: assign({ stopping: (_, reason: StopReason) => reason }),
+    notePark: assign({ parking: true }),
+    settle: assign({ outcome: (_, outcome: Outcome) => outcome }),
+    settleAsFailed: assign({
+      outcome: (_, failure: FailReport): Outcome => ({ verb: 'fail', failure }),
+    }),
+    settleAsStopped: assign({
+      outcome: ({ context }): Outcome => ({ verb: 'fail', failure: stopFailure(context) }),
+    }),
+    noteArtifacts: assign({ artifacts: (_, artifacts: Record<string, string>) => artifacts }),
+    noteEnd: assign({ ended: (_, ended: RunOutput['ended']) => ended }),
+  },
+}).createMachine({
+  id: 'run',
+  context: ({ input }) => ({
+    ref: input.kind === 'leased' ? input.lease.ref : input.ref,
+    lease: input.kind === 'leased' ? input.lease : null,
+    outcome: input.kind === 'saved' ? input.outcome : null,
+    stopping: null,
+    parking: false,
+    artifacts: {},
+    ended: 'reported',
+  }),
+  output: ({ context }) => ({ ref: context.ref, ended: context.ended }),
+  initial: 'entering',
+  on: { PARK: { actions: 'notePark' } },
+  states: {
+    entering: {
+      always: [{ guard: 'isSettled', target: 'uploading' }, { target: 'starting' }],
+    },
+    starting: {
+      invoke: {
+        src: 'reportStart',
+        input: ({ context }) => leaseOf(context),
+        onDone: [
+          {
+            guard: { type: 'isNotOurs', params: ({ event }) => event.output },
+            target: 'cleaning',
+            actions: { type: 'noteEnd', params: 'not_ours' },
+          },
+          { target: 'working' },
+        ],
+        onError: {
+          target: 'saving',
+          actions: { type: 'settleAsFailed', params: ({ event }) => failureOf(event.error) },
+        },
+      },
+      on: {
+        STOP: { target: 'cancelling', actions: { type: 'noteStop', params: ({ event }) => event.reason } },
+      },
+    },
+    working: {
+      initial: 'materializing',
+      invoke: {
+        src: 'deadline',
+        input: ({ context }) => leaseOf(context).payload.timeout_seconds,
+        onDone: { target: 'cancelling', actions: { type: 'noteStop', params: 'timed_out' } },
+      },
+      on: {
+        STOP: { target: 'cancelling', actions: { type: 'noteStop', params: ({ event }) => event.reason } },
+      },
+      states: {
+        materializing: {
+          invoke: {
+            src: 'materialize',
+            input: ({ context }) => leaseOf(context),
+            onDone: [
+              { guard: { type: 'isReady', params: ({ event }) => event.output }, target: 'running' },
+              {
+                target: '#run.saving',
+                actions: { type: 'settleAsFailed', params: ({ event }) => event.output as FailReport },
+              },
+            ],
+            onError: {
+              target: '#run.saving',
+              actions: { type: 'settleAsFailed', params: ({ event }) => failureOf(event.error) },
+            },
+          },
+        },
+        running: {
+          invoke: {
+            src: 'runChild',
+            input: ({ context }) => leaseOf(context),
+            onDone: {
+              target: '#run.saving',
+              actions: { type: 'settle', params: ({ event }) => event.output },
+            },
+            onError: {
+              target: '#run.saving',
+              actions: { type: 'settleAsFailed', params: ({ event }) => failureOf(event.error) },
+            },
+          },
+        },
+      },
+    },
+    cancelling: {
+      invoke: {
+        src: 'stopWork',
+        input: ({ context }) => context.ref,
+        onDone: { target: 'saving', actions: 'settleAsStopped' },
+        onError: { target: 'saving', actions: 'settleAsStopped' },
+      },
+      on: { STOP: { actions: { type: 'noteStop', params: ({ event }) => event.reason } } },
+    },
+    saving: {
+      invoke: {
+        src: 'save',
+        input: ({ context }) => ({ ref: context.ref, outcome: outcomeOf(context) }),
+        onDone: 'delivering',
+        // What cannot be saved may still be delivered, from memory.
+        onError: 'delivering',
+      },
+      on: {
+        STOP: {
+          guard: { type: 'isNewlyCancelled', params: ({ event }) => event.reason },
+          actions: [{ type: 'noteStop', params: ({ event }) => event.reason }, 'settleAsStopped'],
+        },
+      },
+    },
+    delivering: {
+      always: [{ guard: 'isParking', target: 'parked' }, { target: 'uploading' }],
+    },
+    uploading: {
+      invoke: {
+        src: 'upload',
+        input: ({ context }) => context.ref,
+        onDone: [
+          {
+            guard: { type: 'isNotOurs', params: ({ event }) => event.output.verdict },
+            target: 'cleaning',
+            actions: { type: 'noteEnd', params: 'not_ours' },
+          },
+          {
+            target: 'reporting',
+            actions: { type: 'noteArtifacts', params: ({ event }) => event.output.artifacts },
+          },
+        ],
+        onError: 'reporting',
+      },
+      on: {
+        STOP: {
+          guard: { type: 'isNewlyCancelled', params: ({ event }) => event.reason },
+          target: 'reporting',
+          actions: [{ type: 'noteStop', params: ({ event }) => event.reason }, 'settleAsStopped'],
+        },
+        PARK: 'parked',
+      },
+    },
+    reporting: {
+      invoke: {
+        src: 'report',
+        input: ({ context }) => ({
+          ref: context.ref,
+          outcome: outcomeOf(context),
+          artifacts: context.artifacts,
+        }),
+        onDone: [
+          {
+            guard: { type: 'isNotOurs', params: ({ event }) => event.output },
+            target: 'cleaning',
+            actions: { type: 'noteEnd', params: 'not_ours' },
+          },
+          { target: 'cleaning' },
+        ],
+        onError: 'parked',
+      },
+      on: { PARK: 'parked' },
+    },
+    cleaning: {
+      invoke: {
+        src: 'clean',
+        input: ({ context }) => context.ref,
+        onDone: 'ended',
+        onError: 'ended',
+      },
+    },
+    parked: { type: 'final', entry: { type: 'noteEnd', params: 'parked' } },
+    ended: { type: 'final' },
+  },
+});
+
+/** The lease; states that ask for it are not entered without one. */
+function leaseOf(context: RunContext): Lease {
+  if (!context.lease) throw new Error(`attempt ${runKey(context.ref)} has no lease`);
+  return context.lease;
+}
+
+function outcomeOf(context: RunContext): Outcome {
+  if (!context.outcome) throw new Error(`attempt ${runKey(context.ref)} has no outcome`);
+  return context.outcome;
+}
+
+/** What names an attempt among all of a worker. */
+export const runKey = (ref: { task_id: string; attempt: number }): string => `${ref.task_id}#${ref.attempt}`;
+
+function stopFailure({ stopping, lease }: RunContext): FailReport {
+  if (stopping === 'timed_out') {
+    return { error: `timed out after ${lease?.payload.timeout_seconds} s`, retriable: true };
+  }
+  if (stopping === 'worker_stopped') return { error: 'worker stopped', retriable: true };
+  return { error: 'cancelled', retriable: false };
+}
+
+function failureOf(fault: unknown): FailReport {
+  return { error: fault instanceof Error ? fault.message : String(fault), retriable: true };
+}

@@ -1,0 +1,209 @@
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, it } from 'node:test';
+import { planDownloads } from '../../bin/client/download.ts';
+import { safeFileName } from '../../bin/client/filenames.ts';
+import type { ArtifactView } from '../../machines/schema/views.ts';
+import { run } from './cli-support.ts';
+import { type Answer, anArtifact, fakeServer } from './fake-server.ts';
+
+const sha = (text: string) => createHash('sha256').update(text).digest('hex');
+
+/** An artifact and its content, as an honest server would have them. */
+const holding = (content: string, over: Partial<ArtifactView>) => ({
+  content,
+  view: anArtifact({ sha256: sha(content), size_bytes: content.length, ...over }),
+});
+
+describe('artifacts --out', () => {
+  let box: string;
+  let out: string;
+  let stop = async () => {};
+  beforeEach(async () => {
+    box = await mkdtemp(join(tmpdir(), 'jq-artifacts-'));
+    out = join(box, 'out');
+  });
+  afterEach(async () => {
+    await stop();
+    await rm(box, { recursive: true });
+  });
+
+  async function fetchAll(
+    held: ReturnType<typeof holding>[],
+    flags: string[] = [],
+    over: Record<string, Answer> = {},
+  ) {
+    const answers: Record<string, Answer> = {
+      'GET /v1/jobs/job_1/artifacts': { body: held.map((h) => h.view) },
+    };
+    for (const { view, content } of held) answers[`GET /v1/artifacts/${view.id}`] = { body: content };
+    const server = await fakeServer({ ...answers, ...over });
+    stop = server.stop;
+    const outcome = await run(['artifacts', 'job_1', '--out', out, '--server', server.url, ...flags]);
+    return { ...outcome, requests: server.requests };
+  }
+  const files = async () =>
+    (await readdir(box, { recursive: true, withFileTypes: true }))
+      .filter((entry) => !entry.isDirectory())
+      .map((entry) => join(entry.parentPath, entry.name).slice(box.length + 1))
+      .sort();
+
+  it("puts the job's own artifacts into the directory, those of a task into a folder of its name", async () => {
+    const { code, stdout, requests } = await fetchAll([
+      holding('best', { role: 'best_model', task_id: null, id: 'art_1' }),
+      holding('best', { role: 'model', task_id: 'task_1', id: 'art_1' }),
+      holding('a log', { role: 'logs', task_id: 'task_1', id: 'art_2', filename: 'run.log' }),
+    ]);
+    assert.equal(code, 0);
+    assert.deepEqual(await files(), [
+      'out/best_model.json',
+      'out/task_1/best_model.json',
+      'out/task_1/run.log',
+    ]);
+    assert.equal(await readFile(join(out, 'task_1/best_model.json'), 'utf8'), 'best');
+    assert.match(stdout, /saved best_model\.json 4 B/);
+    assert.equal(
+      requests.filter((r) => r.includes('/artifacts/art_1')).length,
+      1,
+      'equal content comes once',
+    );
+  });
+
+  it('takes only the artifacts of a role', async () => {
+    const { code } = await fetchAll(
+      [holding('m', { id: 'art_1' }), holding('l', { id: 'art_2', role: 'logs', filename: 'run.log' })],
+      ['--role', 'logs'],
+    );
+    assert.equal(code, 0);
+    assert.deepEqual(await files(), ['out/task_1/run.log']);
+  });
+
+  it('never writes outside the directory, whatever names the server gives', async () => {
+    const names = [
+      '../../escape',
+      '/etc/escape',
+      '..',
+      '.',
+      '',
+      'a/../../b',
+      'C:\\evil.exe',
+      '.bashrc',
+      'x\u0000y',
+      '\u001b[31mred',
+      'con',
+    ];
+    const { code } = await fetchAll(
+      names.flatMap((filename, i) => [
+        holding(`root ${i}`, { id: `art_r${i}`, filename, task_id: null, role: '../role' }),
+        holding(`task ${i}`, { id: `art_t${i}`, filename, task_id: '../../task', role: '..' }),
+      ]),
+    );
+    assert.equal(code, 0);
+    const found = await files();
+    assert.equal(found.length, names.length * 2);
+    for (const file of found) {
+      assert.match(file, /^out\/(task\/)?[^/.][^/]*$/);
+      assert.doesNotMatch(file, /\p{Cc}/u);
+    }
+  });
+
+  it('does not follow a link that leads out of the directory', async () => {
+    await mkdir(out);
+    await mkdir(join(box, 'elsewhere'));
+    await symlink(join(box, 'elsewhere'), join(out, 'task_1'));
+    const { code, stderr } = await fetchAll([holding('m', {})]);
+    assert.equal(code, 2);
+    assert.match(stderr, /leads out of/);
+    assert.deepEqual(await readdir(join(box, 'elsewhere')), []);
+  });
+
+  it('gives files of the same name distinct names', async () => {
+    const { code } = await fetchAll([
+      holding('1', { id: 'art_1', filename: 'Model.json' }),
+      holding('2', { id: 'art_2', filename: 'model.json' }),
+      holding('3', { id: 'art_3', filename: 'dir/model.json' }),
+    ]);
+    assert.equal(code, 0);
+    assert.deepEqual(await files(), [
+      'out/task_1/Model.json',
+      'out/task_1/model-2.json',
+      'out/task_1/model-3.json',
+    ]);
+  });
+
+  it('throws away what does not match its SHA-256: exit code 4, the other files arrive', async () => {
+    const { code, stderr } = await fetchAll([
+      holding('good', { id: 'art_1', filename: 'good' }),
+      {
+        content: 'changed on the way',
+        view: anArtifact({ id: 'art_2', sha256: sha('as it was'), filename: 'bad' }),
+      },
+    ]);
+    assert.equal(code, 4);
+    assert.match(stderr, /failed task_1\/bad \(art_2\): the content does not match its SHA-256/);
+    assert.deepEqual(await files(), ['out/task_1/good'], 'nothing partial is left');
+  });
+
+  it('leaves nothing of a download that breaks off: exit code 4', async () => {
+    const { code } = await fetchAll([holding('x'.repeat(1000), {})], [], {
+      'GET /v1/artifacts/art_1': { body: 'x'.repeat(1000), cut: true },
+    });
+    assert.equal(code, 4);
+    assert.deepEqual(await files(), []);
+  });
+
+  it('replaces an older file of the same name', async () => {
+    await mkdir(join(out, 'task_1'), { recursive: true });
+    await writeFile(join(out, 'task_1/best_model.json'), 'old');
+    const { code } = await fetchAll([holding('new', {})]);
+    assert.equal(code, 0);
+    assert.equal(await readFile(join(out, 'task_1/best_model.json'), 'utf8'), 'new');
+  });
+
+  it('says so when the directory is a file: exit code 2', async () => {
+    await writeFile(out, '');
+    const { code, stderr } = await fetchAll([holding('m', {})]);
+    assert.equal(code, 2);
+    assert.match(stderr, /cannot use the directory/);
+  });
+
+  it('prints one document under --json, with the path of each file and numbers as the server wrote them', async () => {
+    const view = anArtifact({ sha256: sha('m'), metadata: {} });
+    const text = JSON.stringify(view).replace(
+      '"metadata":{}',
+      '"metadata":{"n":1.0,"big":12345678901234567890}',
+    );
+    const { code, stdout } = await fetchAll([holding('m', {})], ['--json'], {
+      'GET /v1/jobs/job_1/artifacts': { body: `[${text}]` },
+    });
+    assert.equal(code, 0);
+    assert.equal(JSON.parse(stdout)[0].path, join('task_1', 'best_model.json'));
+    assert.match(stdout, /"n":1\.0,"big":12345678901234567890/);
+  });
+});
+
+describe('a file name from a server', () => {
+  it('keeps what is harmless, and its extension when it is too long', () => {
+    assert.equal(safeFileName('Übersicht 2024.csv', 'x'), 'Übersicht 2024.csv');
+    const long = safeFileName(`${'ä'.repeat(300)}.json`, 'x');
+    assert.ok(Buffer.byteLength(long) <= 200);
+    assert.match(long, /^ä+~[0-9a-f]{8}\.json$/);
+    assert.notEqual(long, safeFileName(`${'ä'.repeat(301)}.json`, 'x'));
+  });
+
+  it('is its role when there is none, and never empty', () => {
+    assert.equal(safeFileName(null, 'model'), 'model');
+    assert.equal(safeFileName('...', '..'), 'file');
+  });
+
+  it('does not take the name of the folder of a task', () => {
+    const paths = planDownloads([
+      anArtifact({ task_id: null, filename: 'task_1' }),
+      anArtifact({ task_id: 'task_1', filename: 'm' }),
+    ]).map(({ path }) => path);
+    assert.deepEqual(paths, ['task_1-2', join('task_1', 'm')]);
+  });
+});

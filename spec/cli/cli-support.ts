@@ -1,0 +1,64 @@
+import { spawn } from 'node:child_process';
+import { PassThrough, Readable, Writable } from 'node:stream';
+import { fileURLToPath } from 'node:url';
+import { type ProgramName, runProgram } from '../../bin/program.ts';
+
+export const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+export const EXAMPLE = 'examples/gasoline-matrix.yaml';
+
+/** What a run of a program left behind. */
+export interface Outcome {
+  code: number;
+  stdout: string;
+  stderr: string;
+}
+
+class Collector extends Writable {
+  text = '';
+  isTTY = false;
+  columns = 80;
+  override _write(chunk: Buffer, _encoding: string, done: () => void): void {
+    this.text += chunk.toString();
+    done();
+  }
+}
+
+export interface RunOptions {
+  env?: Record<string, string>;
+  stdin?: string;
+  /** Pretend that both streams are a terminal of 80 columns. */
+  terminal?: boolean;
+  program?: ProgramName;
+}
+
+/** Runs a program in this process, its streams captured. */
+export async function run(argv: string[], options: RunOptions = {}): Promise<Outcome> {
+  const stdout = new Collector();
+  const stderr = new Collector();
+  stdout.isTTY = stderr.isTTY = options.terminal ?? false;
+  const stdin = options.stdin === undefined ? new PassThrough().end() : Readable.from([options.stdin]);
+  const env = { TERM: 'xterm', ...options.env };
+  const code = await runProgram(options.program ?? 'jqctl', argv, { env, stdin, stdout, stderr });
+  return { code, stdout: stdout.text, stderr: stderr.text };
+}
+
+/** Starts a program as a process of its own; `outcome` resolves when it has ended. */
+export function start(program: ProgramName, argv: string[], env: Record<string, string> = {}) {
+  const child = spawn(`${ROOT}bin/${program}`, argv, {
+    cwd: ROOT,
+    env: { PATH: process.env.PATH ?? '', HOME: process.env.HOME ?? '', ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const said = { stdout: '', stderr: '' };
+  child.stdout.on('data', (chunk) => {
+    said.stdout += chunk;
+  });
+  child.stderr.on('data', (chunk) => {
+    said.stderr += chunk;
+  });
+  const outcome = new Promise<Outcome & { signal: string | null }>((resolve, reject) => {
+    child.on('error', reject);
+    child.on('close', (code, signal) => resolve({ code: code ?? -1, signal, ...said }));
+  });
+  return { child, said, outcome };
+}

@@ -1,0 +1,82 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { run } from './cli-support.ts';
+
+const COMMANDS = [
+  ...['submit', 'status', 'logs', 'wait', 'artifacts', 'jobs', 'cancel', 'retry', 'workers', 'stats'],
+  ...['server', 'worker'],
+];
+
+describe('the help', () => {
+  it('names every command, and every exit code', async () => {
+    const { code, stdout, stderr } = await run(['--help']);
+    assert.equal(code, 0);
+    assert.equal(stderr, '');
+    for (const command of COMMANDS) assert.match(stdout, new RegExp(`jqctl ${command} `));
+    for (const exit of [0, 1, 2, 3, 4, 5, 130]) assert.match(stdout, new RegExp(`^ {2}${exit} +\\w`, 'm'));
+  });
+
+  for (const command of COMMANDS) {
+    it(`of ${command} tells its options and its exit codes in 80 columns`, async () => {
+      const { code, stdout } = await run([command, '--help']);
+      assert.equal(code, 0);
+      assert.match(stdout, new RegExp(`^jqctl ${command} .*\\[options\\]`));
+      assert.match(stdout, /--json/);
+      assert.match(stdout, /^Exit codes\n {2}0 +\w/m);
+      assert.doesNotMatch(stdout, /#0|<[A-Z]/, 'every option names its value');
+      for (const line of stdout.split('\n')) assert.ok(line.length <= 80 || line.includes('$ '), line);
+    });
+  }
+
+  it('of the single programs is that of the command, without its name', async () => {
+    const server = await run(['--help'], { program: 'jq-server' });
+    assert.match(server.stdout, /^jq-server \[options\]/);
+    assert.match(server.stdout, /--principal PRINCIPAL/);
+    const worker = await run(['-h'], { program: 'jq-worker' });
+    assert.match(worker.stdout, /--labels LABELS/);
+  });
+});
+
+describe('wrong usage', () => {
+  const wrong: [title: string, argv: string[], says: RegExp][] = [
+    ['an unknown command, with the nearest one', ['statsu'], /no command 'statsu', did you mean 'stats'\?/],
+    ['an unknown option', ['jobs', '--bogus'], /--bogus[\s\S]*jqctl jobs --help/],
+    ['a missing argument', ['status'], /argument[\s\S]*jqctl status --help/],
+    ['an argument too many', ['stats', 'x'], /"x"/],
+    ['no command at all', [], /jqctl <command>/],
+    ['a limit that is no number', ['jobs', '--limit', 'many'], /--limit: 'many' is not a whole number/],
+    ['a limit out of range', ['jobs', '--limit', '0'], /--limit: '0' .* from 1 to 1000/],
+    [
+      'a status that does not exist',
+      ['jobs', '--status', 'done'],
+      /--status: 'done' is none of queued, running/,
+    ],
+    ['a time limit of nothing', ['wait', 'job_1', '--timeout', '0'], /--timeout: '0' is not a number/],
+    ['an empty job id', ['status', ''], /job id is empty/],
+    ['--timeout without --wait', ['submit', 'x.yaml', '--timeout', '3'], /--timeout needs --wait/],
+    ['an address without its scheme', ['stats', '--server', 'lab:8765'], /did you mean http:\/\/lab:8765\?/],
+    ['an address with a path', ['stats', '--server', 'http://lab/queue'], /scheme, host and port alone/],
+    ['a token that no header can carry', ['stats', '--token', 'two words'], /--token: .* spaces/],
+    ['a port beyond all ports', ['server', '--port', '70000'], /--port: '70000' .* from 0 to 65535/],
+    ['a log level that does not exist', ['server', '--log-level', 'loud'], /--log-level: 'loud' is none of/],
+    ['a worker without slots', ['worker', '--slots', '0'], /--slots: '0'/],
+    ['labels that are no pairs', ['worker', '--labels', 'site'], /--labels: 'site' is not of the form/],
+    ['a label given twice', ['worker', '--labels', 'a=1,a=2'], /--labels: 'a' is given twice/],
+    ['a dataset without a path', ['worker', '--dataset', 'corn'], /--dataset: 'corn' is not of the form/],
+  ];
+  for (const [title, argv, says] of wrong) {
+    it(`${title}: exit code 2, the reason on stderr, nothing on stdout`, async () => {
+      const { code, stdout, stderr } = await run(argv);
+      assert.equal(code, 2);
+      assert.match(stderr, says);
+      assert.equal(stdout, '');
+      assert.doesNotMatch(stderr, /\n +at /, 'no stack trace');
+    });
+  }
+
+  it('of an environment variable names the variable', async () => {
+    const { code, stderr } = await run(['stats'], { env: { JQ_SERVER: 'nonsense here' } });
+    assert.equal(code, 2);
+    assert.match(stderr, /JQ_SERVER: 'nonsense here'/);
+  });
+});

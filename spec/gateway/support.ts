@@ -1,0 +1,140 @@
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { setImmediate as turn } from 'node:timers/promises';
+import pino, { type Logger } from 'pino';
+import { Credentials } from '../../gateway/auth/credentials.ts';
+import { type Gateway, startGateway } from '../../gateway/server/gateway.ts';
+import type { GatewayOptions } from '../../gateway/server/options.ts';
+import { FakePort } from '../support/fake-port.ts';
+
+export interface TestGateway extends Gateway, AsyncDisposable {
+  cluster: FakePort;
+}
+
+/** A gateway on a free port, over a cluster that the test controls. */
+export async function gatewayFor(
+  options: Partial<GatewayOptions> & { principals?: string[] } = {},
+  cluster = new FakePort(),
+): Promise<TestGateway> {
+  const { principals, ...rest } = options;
+  const gateway = await startGateway({
+    clusterPort: cluster,
+    host: '127.0.0.1',
+    port: 0,
+    auth: Credentials.from({ principals }),
+    facts: { service: 'jq-cluster', version: '9.9.9', allowPythonJobs: false },
+    log: silent(),
+    dashboard: () => '<!doctype html><title>t</title>',
+    drainMs: 2_000,
+    ...rest,
+  });
+  return Object.assign(gateway, { cluster, [Symbol.asyncDispose]: () => gateway.stop() });
+}
+
+export const silent = (): Logger => pino({ level: 'silent' });
+
+/** A log whose lines the test can read. */
+export function recordingLog(level = 'debug'): { log: Logger; lines: string[] } {
+  const lines: string[] = [];
+  return { lines, log: pino({ level }, { write: (line: string) => void lines.push(line) }) };
+}
+
+export interface RawAnswer {
+  status: number;
+  headers: Map<string, string>;
+  body: string;
+}
+
+/** A connection without a client library's opinions. */
+export class RawConnection {
+  readonly socket: Socket;
+  #received = Buffer.alloc(0);
+
+  private constructor(socket: Socket) {
+    this.socket = socket;
+    socket.on('data', (chunk) => {
+      this.#received = Buffer.concat([this.#received, chunk]);
+    });
+    socket.on('error', () => {});
+  }
+
+  static async open(port: number): Promise<RawConnection> {
+    const socket = connect(port, '127.0.0.1');
+    await once(socket, 'connect');
+    return new RawConnection(socket);
+  }
+
+  get received(): string {
+    return this.#received.toString('latin1');
+  }
+
+  write(text: string | Buffer): void {
+    this.socket.write(text);
+  }
+
+  /** Writes a request head; a Host header is added. */
+  head(line: string, headers: Record<string, string> = {}): void {
+    const all = { Host: `127.0.0.1:${this.socket.remotePort}`, ...headers };
+    const text = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);
+    this.write(`${line} HTTP/1.1\r\n${text.join('')}\r\n`);
+  }
+
+  chunk(bytes: string): void {
+    this.write(`${Buffer.byteLength(bytes).toString(16)}\r\n${bytes}\r\n`);
+  }
+
+  /** The next answer, by its Content-Length (or none, for `bodiless`); what follows it stays. */
+  async answer(bodiless = false): Promise<RawAnswer> {
+    for (;;) {
+      const found = parseAnswer(this.#received, bodiless);
+      if (found) {
+        this.#received = this.#received.subarray(found.end);
+        return found.answer;
+      }
+      if (this.socket.closed) throw new Error(`closed without an answer: ${this.received}`);
+      await Promise.race([once(this.socket, 'data'), once(this.socket, 'close')]);
+    }
+  }
+
+  close(): void {
+    this.socket.destroy();
+  }
+}
+
+function parseAnswer(bytes: Buffer, bodiless: boolean): { answer: RawAnswer; end: number } | null {
+  const headEnd = bytes.indexOf('\r\n\r\n');
+  if (headEnd < 0) return null;
+  const [first, ...lines] = bytes.toString('latin1', 0, headEnd).split('\r\n');
+  const headers = new Map<string, string>();
+  for (const line of lines) {
+    const colon = line.indexOf(':');
+    headers.set(line.slice(0, colon).toLowerCase(), line.slice(colon + 1).trim());
+  }
+  const length = bodiless ? 0 : Number(headers.get('content-length') ?? 0);
+  const end = headEnd + 4 + length;
+  if (bytes.length < end) return null;
+  const status = Number((first as string).split(' ')[1]);
+  return { answer: { status, headers, body: bytes.toString('utf8', headEnd + 4, end) }, end };
+}
+
+/** Waits, turn of the event loop by turn, until the condition holds. */
+export async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await condition())) await turn();
+}
+
+/** A multipart body with the given parts, and its content type. */
+export function multipart(
+  parts: { disposition: string; content: string | Buffer; type?: string }[],
+  boundary = 'xyz',
+): { body: Buffer; type: string } {
+  const pieces = parts.flatMap(({ disposition, content, type }) => [
+    Buffer.from(
+      `--${boundary}\r\nContent-Disposition: form-data; ${disposition}\r\n` +
+        `${type ? `Content-Type: ${type}\r\n` : ''}\r\n`,
+    ),
+    Buffer.from(content),
+    Buffer.from('\r\n'),
+  ]);
+  const body = Buffer.concat([...pieces, Buffer.from(`--${boundary}--\r\n`)]);
+  return { body, type: `multipart/form-data; boundary=${boundary}` };
+}

@@ -1,0 +1,70 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { TestContext } from 'node:test';
+import { type RunningServer, type ServerConfig, startServer } from '../../bin/parts/server.ts';
+import { ClusterClient } from '../../gateway/client/client.ts';
+
+export interface TestServer extends RunningServer {
+  readonly stateDir: string;
+  readonly config: ServerConfig;
+  readonly client: ClusterClient;
+  /** A client with another credential. */
+  clientWith(token: string | undefined, role?: 'client' | 'worker'): ClusterClient;
+}
+
+/** A directory of the test's own, removed at its end. */
+export async function temporaryDirectory(t: TestContext): Promise<string> {
+  const path = await mkdtemp(join(tmpdir(), 'jq-spec-'));
+  t.after(() => rm(path, { recursive: true, force: true }));
+  return path;
+}
+
+/** A real server in this process: real SQLite file, real socket on a free port. Stopped when the test ends. */
+export async function startTestServer(
+  t: TestContext,
+  options: Partial<ServerConfig> = {},
+): Promise<TestServer> {
+  const config: ServerConfig = {
+    host: '127.0.0.1',
+    port: 0,
+    state: options.state ?? (await temporaryDirectory(t)),
+    principals: [],
+    corsOrigins: [],
+    allowPythonJobs: false,
+    leaseTtl: 60,
+    heartbeatInterval: 10,
+    workerDeadAfter: 45,
+    maxRequestBytes: 16 * 1024 * 1024,
+    maxArtifactBytes: 2048 * 1024 * 1024,
+    serviceName: 'jq-cluster',
+    headerPrefixes: [],
+    logLevel: 'silent',
+    ...options,
+  };
+  const server = await startServer(config);
+  const clients: ClusterClient[] = [];
+  const clientWith = (token: string | undefined, role?: 'client' | 'worker') => {
+    const client = new ClusterClient({ server: server.url, token, ...(role ? { role } : {}) });
+    clients.push(client);
+    return client;
+  };
+  t.after(async () => {
+    for (const client of clients) await client.close();
+    await server.stop();
+  });
+  return {
+    url: server.url,
+    port: server.port,
+    open: server.open,
+    get state() {
+      return server.state;
+    },
+    reload: () => server.reload(),
+    stop: () => server.stop(),
+    stateDir: config.state,
+    config,
+    client: clientWith(config.token),
+    clientWith,
+  };
+}
