@@ -1,4 +1,4 @@
-import type { JobQuery, Reads } from '../gateway/ports.ts';
+import type { EventQuery, JobQuery, Reads } from '../gateway/ports.ts';
 import { ClusterError } from '../machines/errors.ts';
 import { RawJson } from '../machines/json/raw.ts';
 import type { StatsMinute, Waiting } from '../machines/schema/views.ts';
@@ -73,19 +73,11 @@ export function createReads(store: Store, live: Live, clock: Clock): Reads {
       );
     },
 
-    async events({ job_id, after_id, limit }) {
-      if (job_id === undefined) {
-        return all<EventRow>(EVENTS, 'WHERE id > ? ORDER BY id LIMIT ?', after_id, limit);
-      }
-      const rows = await all<EventRow>(
-        EVENTS,
-        'WHERE job_id = ? AND id > ? ORDER BY id LIMIT ?',
-        job_id,
-        after_id,
-        limit,
-      );
-      if (rows.length === 0) await assertExists('jobs', 'job', job_id);
-      return rows;
+    async events(query) {
+      const { sql, params } = eventFilter(query);
+      const rows = await all<EventRow>(EVENTS, sql, ...params);
+      if (rows.length === 0 && query.job_id !== undefined) await assertExists('jobs', 'job', query.job_id);
+      return query.before_id === undefined ? rows : rows.reverse();
     },
 
     async eventIdBefore(count) {
@@ -142,6 +134,22 @@ function jobFilter({ status, name, created_before, limit }: JobQuery): {
   }
   const where = conditions.length > 0 ? `WHERE ${conditions.join(' AND ')} ` : '';
   return { sql: `${where}ORDER BY created_at DESC LIMIT ?`, params: [...params, limit] };
+}
+
+function eventFilter({ job_id, task_id, after_id, before_id, limit }: EventQuery): {
+  sql: string;
+  params: (string | number)[];
+} {
+  const conditions = ['id > ?'];
+  const params: (string | number)[] = [after_id];
+  const bounds = { 'job_id = ?': job_id, 'task_id = ?': task_id, 'id < ?': before_id };
+  for (const [condition, bound] of Object.entries(bounds)) {
+    if (bound === undefined) continue;
+    conditions.push(condition);
+    params.push(bound);
+  }
+  const order = before_id === undefined ? 'id' : 'id DESC';
+  return { sql: `WHERE ${conditions.join(' AND ')} ORDER BY ${order} LIMIT ?`, params: [...params, limit] };
 }
 
 /** Sixty minutes up to the present one; a minute without a commit carries the queue length on. */

@@ -18,7 +18,7 @@ export interface Reads {
   jobRequest(id: string): Promise<RawJson>;
   tasks(jobId: string): Promise<TaskView[]>;
   /** Events after `after_id`, oldest first; of one job (which must exist), or of all. */
-  events(query: { job_id?: string; after_id: number; limit: number }): Promise<EventView[]>;
+  events(query: EventQuery): Promise<EventView[]>;
   /** The id before the last `count` events of the whole server; 0 when there are fewer. */
   eventIdBefore(count: number): Promise<number>;
   jobArtifacts(jobId: string): Promise<ArtifactView[]>;
@@ -35,6 +35,16 @@ export interface JobQuery {
   name?: string;
   limit: number;
   created_before?: number;
+}
+
+export interface EventQuery {
+  job_id?: string;
+  /** Only of this task; with `job_id` alone. */
+  task_id?: string | undefined;
+  after_id: number;
+  /** Events below this id: the last `limit` of them rather than the first, still oldest first. */
+  before_id?: number | undefined;
+  limit: number;
 }
 
 export interface StoredArtifact {

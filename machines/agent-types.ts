@@ -80,5 +80,8 @@ export type AgentActors = {
   /** One lease request; an empty list when there was no work in its time. */
   lease: PromiseActorLogic<Answered<Lease[]>, { registered: Registration; free: number }>;
   /** Waits with exponential backoff and jitter; long after a refusal. */
-  pause: PromiseActorLogic<void, { failures: number; trouble: Trouble | null }>;
+  pause: PromiseActorLogic<
+    void,
+    { failures: number; trouble: Trouble | null; registered: Registration | null }
+  >;
 };

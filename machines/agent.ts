@@ -163,7 +163,11 @@ const link = agent.createStateConfig({
     away: {
       invoke: {
         src: 'pause',
-        input: ({ context }) => ({ failures: context.linkFailures, trouble: context.trouble }),
+        input: ({ context }) => ({
+          failures: context.linkFailures,
+          trouble: context.trouble,
+          registered: context.registered,
+        }),
         onDone: [{ guard: 'isRegistered', target: 'rejoining' }, { target: 'registering' }],
         onError: 'registering',
       },
@@ -233,7 +237,11 @@ const duty = agent.createStateConfig({
         resting: {
           invoke: {
             src: 'pause',
-            input: ({ context }) => ({ failures: context.leaseFailures, trouble: context.trouble }),
+            input: ({ context }) => ({
+              failures: context.leaseFailures,
+              trouble: context.trouble,
+              registered: context.registered,
+            }),
             onDone: 'idle',
             onError: 'idle',
           },

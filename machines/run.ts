@@ -65,7 +65,7 @@ type RunActors = {
   /** Resolves once nothing of the attempt runs any more. */
   stopWork: PromiseActorLogic<void, AttemptRef>;
   /** Makes the outcome durable, with the files that go with it. */
-  save: PromiseActorLogic<void, { ref: AttemptRef; outcome: Outcome }>;
+  save: PromiseActorLogic<void, { ref: AttemptRef; outcome: Outcome; lease: Lease | null }>;
   upload: PromiseActorLogic<{ verdict: Verdict; artifacts: Record<string, string> }, AttemptRef>;
   report: PromiseActorLogic<
     Verdict,
@@ -199,7 +199,7 @@ export const runMachine = setup({
     saving: {
       invoke: {
         src: 'save',
-        input: ({ context }) => ({ ref: context.ref, outcome: outcomeOf(context) }),
+        input: ({ context }) => ({ ref: context.ref, outcome: outcomeOf(context), lease: context.lease }),
         onDone: 'delivering',
         // What cannot be saved may still be delivered, from memory.
         onError: 'delivering',

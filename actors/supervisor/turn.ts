@@ -6,6 +6,7 @@ import type {
   ArtifactRow,
   EventRow,
   JobRow,
+  MinuteRow,
   RequirementRow,
   TaskArtifactRow,
   TaskRow,
@@ -16,7 +17,7 @@ import type { Core } from './core.ts';
 import { type Telling, tellJob, tellTask, tellWorker } from './emissions.ts';
 import type { ParkedLease } from './parking.ts';
 import { isHeld } from './registry.ts';
-import { Tally } from './tally.ts';
+import { type Added, Tally } from './tally.ts';
 
 /**
  * One turn: what it touched, what it will write, and how to undo what it did in memory. Nothing of it is
@@ -164,13 +165,14 @@ export class Turn {
       artifacts: this.artifacts,
       task_artifacts: this.taskArtifacts,
       events: this.events,
-      minutes: [this.core.tally.minuteWith(this.now, this.#happened())],
+      minutes: [this.#minute()],
     };
   }
 
   /** Makes the turn the new truth, after its commit. */
   accept(): void {
     const { registry, tally, moved } = this.core;
+    tally.minute = this.#minute();
     for (const job of this.jobs) {
       Tally.move(tally.jobs, job.committed?.status, job.row.status);
       job.settle();
@@ -184,7 +186,6 @@ export class Turn {
       Tally.move(tally.workers, worker.committed?.status, worker.row.status);
       worker.settle();
     }
-    tally.minute = tally.minuteWith(this.now, this.#happened());
     moved.workers.clear();
     moved.tasks.clear();
   }
@@ -228,16 +229,24 @@ export class Turn {
     if (!isHeld(after)) this.woken.add(worker.id);
   }
 
-  #happened(): { submitted: number; started: number; succeeded: number; failed: number } {
-    const happened = { submitted: 0, started: 0, succeeded: 0, failed: 0 };
+  #minute(): MinuteRow {
+    return this.core.tally.minuteWith(this.now, this.#added());
+  }
+
+  #added(): Added {
+    const added = { submitted: 0, started: 0, succeeded: 0, failed: 0, queued: 0, workers_alive: 0 };
     for (const { row, committed } of this.tasks) {
-      if (committed === null) happened.submitted++;
-      if (row.status !== committed?.status) {
-        if (row.status === 'running') happened.started++;
-        if (row.status === 'succeeded') happened.succeeded++;
-        if (row.status === 'failed') happened.failed++;
-      }
+      const before = committed?.status;
+      if (before === undefined) added.submitted++;
+      if (row.status === before) continue;
+      if (row.status === 'running') added.started++;
+      if (row.status === 'succeeded') added.succeeded++;
+      if (row.status === 'failed') added.failed++;
+      added.queued += Number(row.status === 'queued') - Number(before === 'queued');
     }
-    return happened;
+    for (const { row, committed } of this.workers) {
+      added.workers_alive += Number(row.status === 'alive') - Number(committed?.status === 'alive');
+    }
+    return added;
   }
 }

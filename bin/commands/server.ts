@@ -1,4 +1,5 @@
 import { Command, Option } from 'clipanion';
+import { isLoopback } from '../../gateway/server/origin.ts';
 import { SERVICE_NAME } from '../../gateway/version.ts';
 import { BaseCommand } from '../support/base.ts';
 import { integer, number, tokenOf } from '../support/flags.ts';
@@ -85,6 +86,9 @@ export class ServerCommand extends BaseCommand {
       { event: 'listening', url: server.url },
       `${options.serviceName} listens on ${server.url} (dashboard: ${server.url}/ui)`,
     );
+    if (server.open && !isLoopback(options.host)) {
+      output.warn('no credential is set: everybody who reaches this server has all rights; see --principal');
+    }
     return serveUntilSignal(server, output);
   }
 

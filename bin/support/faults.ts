@@ -1,5 +1,7 @@
 import { UsageError } from 'clipanion';
+import { StartFault } from '../../actors/faults.ts';
 import { AnsweredError, UnreachableError } from '../../gateway/client/errors.ts';
+import { GatewayFault } from '../../gateway/faults.ts';
 import { plain } from '../terminal/plain.ts';
 import { CliFault, EXIT } from './exit.ts';
 
@@ -36,7 +38,9 @@ export function explain(fault: unknown): CliFault {
       hint: 'is the server running there? Start one with: jqctl server; name another with --server or JQ_SERVER',
     });
   }
-  if (fault instanceof UsageError) return new CliFault(EXIT.usage, fault.message);
+  if (fault instanceof StartFault || fault instanceof GatewayFault || fault instanceof UsageError) {
+    return new CliFault(EXIT.usage, fault.message);
+  }
   const local = localFault(fault);
   if (local !== undefined) return new CliFault(EXIT.usage, local);
   const error = fault instanceof Error ? fault : new Error(String(fault));

@@ -11,6 +11,7 @@ import type { Handshake } from './handshake.ts';
 import { type RequestHead, readHead } from './head.ts';
 import type { InFlight } from './in-flight.ts';
 import type { OriginPolicy } from './origin.ts';
+import type { Page } from './page.ts';
 import { type Header, Refusal } from './refusal.ts';
 import { replyError } from './reply.ts';
 import type { Service } from './service.ts';
@@ -83,7 +84,7 @@ export class Dispatcher {
       case 'download':
         return answerDownload(exchange, admitted, service);
       case 'page':
-        return void exchange.answer(200, service.dashboard.headers, service.dashboard.html);
+        return this.#show(exchange, await service.dashboard());
       case 'stream':
         if (context) return upgradeToStream(exchange, admitted, service.clusterPort.reads, context);
         throw new Refusal(
@@ -92,6 +93,10 @@ export class Dispatcher {
           [['Upgrade', 'websocket']],
         );
     }
+  }
+
+  #show(exchange: Exchange, page: Page): void {
+    exchange.answer(200, page.headers, page.html);
   }
 
   #fail(exchange: Exchange, fault: unknown): void {

@@ -7,7 +7,7 @@ import { InFlight } from './in-flight.ts';
 import { listen } from './listen.ts';
 import { DEFAULTS, type GatewayOptions } from './options.ts';
 import { isLoopback, OriginPolicy } from './origin.ts';
-import { confined } from './page.ts';
+import { pageOnDemand } from './page.ts';
 import { Router } from './router.ts';
 import { StreamSockets } from './streams/sockets.ts';
 
@@ -85,7 +85,7 @@ function assemble(options: GatewayOptions, inFlight: InFlight, closing: () => bo
       clusterPort,
       facts,
       maxArtifactBytes: limits.maxArtifactBytes,
-      dashboard: confined(options.dashboard()),
+      dashboard: pageOnDemand(options.dashboard),
       log,
     },
     inFlight,

@@ -20,8 +20,8 @@ export interface GatewayOptions {
   /** Largest artifact, in bytes. */
   maxArtifactBytes?: number;
   log: Logger;
-  /** The HTML of the dashboard; called once, at the start. */
-  dashboard: () => string;
+  /** The HTML of the dashboard; called when the page is first asked for, and again only after a failure. */
+  dashboard: () => string | Promise<string>;
   /** Longest time, in milliseconds, that `stop` waits for requests under way. */
   drainMs?: number;
 }

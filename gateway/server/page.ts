@@ -35,6 +35,19 @@ export function confined(html: string): Page {
   };
 }
 
+/** Makes the page when it is first asked for and keeps it; a failure is not kept. */
+export function pageOnDemand(html: () => string | Promise<string>): () => Promise<Page> {
+  let page: Promise<Page> | undefined;
+  const make = async () => confined(await html());
+  return () => {
+    page ??= make().catch((fault: unknown) => {
+      page = undefined;
+      throw fault;
+    });
+    return page;
+  };
+}
+
 function hashes(html: string, element: 'script' | 'style'): string {
   const blocks = html.matchAll(new RegExp(`<${element}\\b[^>]*>([\\s\\S]*?)</${element}\\s*>`, 'gi'));
   const sources = [...blocks].map(([, text]) => {

@@ -9,6 +9,6 @@ export interface Service {
   readonly facts: ServiceFacts;
   /** Largest artifact, in bytes. */
   readonly maxArtifactBytes: number;
-  readonly dashboard: Page;
+  readonly dashboard: () => Promise<Page>;
   readonly log: Logger;
 }

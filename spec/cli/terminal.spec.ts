@@ -93,9 +93,13 @@ describe('output on a terminal', () => {
 
   it('is coloured, but not where NO_COLOR is set or the terminal is dumb', async () => {
     assert.ok((await at(['status', 'job_1'], { terminal: true })).stdout.includes(`${ESCAPE}[`));
-    for (const env of [{ NO_COLOR: '1' }, { TERM: 'dumb' }]) {
+    for (const [name, value] of [
+      ['NO_COLOR', '1'],
+      ['TERM', 'dumb'],
+    ] as const) {
+      const env = { [name]: value };
       const { stdout, stderr } = await at(['status', 'job_1'], { terminal: true, env });
-      assert.ok(!(stdout + stderr).includes(ESCAPE), Object.keys(env)[0]);
+      assert.ok(!(stdout + stderr).includes(ESCAPE), name);
     }
   });
 

@@ -8,7 +8,9 @@ test('a job travels from submission over lease, start and completion to its rank
     text: '{"type":"demo.run","name":"first","pipeline":{"kind":"inline_json","inline":{"a":1.0}},"dataset":{"kind":"shared_path","path":"/data/x"},"params":{"alpha":1e-3,"n":12345678901234567890}}',
   });
   assert.equal(job.status, 'queued');
-  const { worker_id } = await client.call('registerWorker', { body: { name: 'w', version: { packages: { demo: '1.0' } } } });
+  const { worker_id } = await client.call('registerWorker', {
+    body: { name: 'w', version: { packages: { demo: '1.0' } } },
+  });
   const text = await client.callText('lease', { params: { id: worker_id }, body: {} });
   assert.match(text, /"params":\{"alpha":1e-3,"n":12345678901234567890\}/);
   const { task } = JSON.parse(text);

@@ -42,7 +42,13 @@ export async function downloadArtifact(download: Download): Promise<Downloaded> 
 }
 
 async function fetchOnce({ client, artifactId, folder, prefix, persistence }: Download): Promise<Downloaded> {
-  const { headers, body } = await client.download(artifactId, { signal: persistence.signal });
+  const { headers, body } = await client
+    .download(artifactId, { signal: persistence.signal })
+    .catch((fault: unknown) => {
+      // Without the right to read, this worker will not get it; another one may.
+      const refused = fault instanceof AnsweredError && fault.status === 403;
+      throw refused ? new Error(`cannot download artifact '${artifactId}': ${fault.message}`) : fault;
+    });
   const path = join(folder, prefix + safeFileName(String(headers['content-disposition'] ?? '')));
   const sha256 = await writeHashed(body, path, client.server, persistence.signal);
   const etag = String(headers.etag ?? '').replace(/^(W\/)?"|"$/g, '');
@@ -53,7 +59,12 @@ async function fetchOnce({ client, artifactId, folder, prefix, persistence }: Do
 }
 
 /** Writes a body to disk. Breaks of the connection are told from faults of this machine's disk. */
-async function writeHashed(body: Readable, path: string, server: string, signal: AbortSignal): Promise<string> {
+async function writeHashed(
+  body: Readable,
+  path: string,
+  server: string,
+  signal: AbortSignal,
+): Promise<string> {
   const hash = createHash('sha256');
   const file = await open(path, 'w');
   try {

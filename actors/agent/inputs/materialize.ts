@@ -31,7 +31,8 @@ export interface Materialized {
  * @throws InputFault for what the job names wrongly
  */
 export async function materialize(context: InputContext, paths: RunPaths): Promise<Materialized> {
-  for (const folder of [paths.inputs, paths.workspace, paths.output]) await mkdir(folder, { recursive: true });
+  for (const folder of [paths.inputs, paths.workspace, paths.output])
+    await mkdir(folder, { recursive: true });
   const [pipeline, dataset] = await together(placePipeline(context), placeDataset(context));
   const { params, inner_n_jobs } = splitParams(at(context.lease.text, 'params') ?? '{}');
   const outputs = at(context.lease.text, 'outputs') ?? '{}';
@@ -60,7 +61,9 @@ export function splitParams(text: string): { params: RawJson; inner_n_jobs: RawJ
   const jobs = all.get('inner_n_jobs') ?? '1';
   all.delete('inner_n_jobs');
   if (jobs !== 'null' && !/^-?[1-9]\d*$/.test(jobs)) {
-    throw new InputFault(`params.inner_n_jobs must be a whole number other than 0, not ${jobs.slice(0, 100)}`);
+    throw new InputFault(
+      `params.inner_n_jobs must be a whole number other than 0, not ${jobs.slice(0, 100)}`,
+    );
   }
   const rest = [...all].map(([key, value]) => `${JSON.stringify(key)}:${value}`);
   return {

@@ -20,7 +20,9 @@ export async function existingPath(path: string, what: string, needs: 'file' | '
     const { code } = fault as NodeJS.ErrnoException;
     const missing = code === 'ENOENT' || code === 'ENOTDIR';
     throw new InputFault(
-      missing ? `${what} does not exist on this worker: ${path}` : `${what} cannot be read (${code}): ${path}`,
+      missing
+        ? `${what} does not exist on this worker: ${path}`
+        : `${what} cannot be read (${code}): ${path}`,
     );
   }
 }

@@ -67,7 +67,9 @@ async function placeEntrypoint(
   ref: { entrypoint: string; bundle_artifact_id?: string },
 ): Promise<LocalPipeline> {
   if (!context.allowPython) {
-    throw new InputFault('this worker runs no python_entrypoint pipelines (it was started without --allow-python)');
+    throw new InputFault(
+      'this worker runs no python_entrypoint pipelines (it was started without --allow-python)',
+    );
   }
   const entrypoint = ref.entrypoint.includes(':') ? ref.entrypoint : `${ref.entrypoint}:build_pipeline`;
   if (ref.bundle_artifact_id === undefined) return { mode: 'entrypoint', entrypoint, sys_path: [] };

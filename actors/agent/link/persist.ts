@@ -34,7 +34,10 @@ export async function persist<T>(
       if (kind === 'final' || kind === 'local' || internal >= MAX_INTERNAL) throw fault;
       const retryAfter = fault instanceof AnsweredError ? fault.retryAfter : undefined;
       const ms = kind === 'refused' ? slowWaitMs(backoff) : waitMs(backoff, failures, retryAfter);
-      log.warn({ what, why: (fault as Error).message, ms: Math.round(ms) }, 'request failed, will be repeated');
+      log.warn(
+        { what, why: (fault as Error).message, ms: Math.round(ms) },
+        'request failed, will be repeated',
+      );
       await sleep(ms, signal);
     }
   }

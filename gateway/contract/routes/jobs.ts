@@ -20,6 +20,12 @@ const clamp = (value: number | undefined, of: { default: number; max: number }) 
   Math.min(value ?? of.default, of.max);
 
 const AfterId = Type.Optional(Type.Integer({ minimum: 0, description: 'only events after this id' }));
+const BeforeId = Type.Optional(
+  Type.Integer({
+    minimum: 0,
+    description: 'the newest events before this id instead of the oldest; a way to read backwards',
+  }),
+);
 
 export const jobs = {
   submitJob: json({
@@ -88,13 +94,20 @@ export const jobs = {
     summary: 'The events of a job, oldest first',
     right: 'read',
     tag: 'jobs',
-    query: Type.Object({ after_id: AfterId, limit: limit(EVENTS_LIMIT) }),
+    query: Type.Object({
+      after_id: AfterId,
+      before_id: BeforeId,
+      task_id: Type.Optional(Type.String({ minLength: 1, description: 'only events of this task' })),
+      limit: limit(EVENTS_LIMIT),
+    }),
     reply: Type.Array(EventView),
     errors: ['unknown_id'],
     run: ({ port, params, query }) =>
       port.reads.events({
         job_id: params.id as string,
+        task_id: query.task_id,
         after_id: query.after_id ?? 0,
+        before_id: query.before_id,
         limit: clamp(query.limit, EVENTS_LIMIT),
       }),
   }),

@@ -1,0 +1,66 @@
+import { type Actor, createActor, fromCallback, fromPromise } from 'xstate';
+import { activeOf, agentMachine } from '../../machines/agent.ts';
+import type { Answered, Registration, ToCancel, Trouble } from '../../machines/agent-types.ts';
+import type { Lease } from '../../machines/run.ts';
+import type { OutboxEntry } from './delivery/outbox.ts';
+import { ActiveList } from './link/active-list.ts';
+import { sleep, slowWaitMs, waitMs } from './link/backoff.ts';
+import { rejoin, startHeartbeats } from './link/heartbeat.ts';
+import { Identity } from './link/identity.ts';
+import { requestLease } from './link/lease.ts';
+import { register } from './link/register.ts';
+import type { Declaration } from './link/registration.ts';
+import { runLogic } from './run-steps.ts';
+import type { Workshop } from './workshop.ts';
+
+export type AgentActor = Actor<typeof agentMachine>;
+
+/** The statechart of the worker program with its impure parts; not started. */
+export function createAgent(shop: Workshop, declaration: Declaration, saved: OutboxEntry[]): AgentActor {
+  const { settings, client } = shop;
+  const { log } = settings;
+  const active = new ActiveList();
+  const identity = new Identity(settings.state);
+  const leaseContext = { client, log, waitSeconds: settings.leaseWaitSeconds };
+
+  const logic = agentMachine.provide({
+    actors: {
+      run: runLogic(shop),
+      register: fromPromise<Answered<Registration>>(({ signal }) =>
+        register(client, identity, declaration, signal),
+      ),
+      heartbeat: fromCallback(({ sendBack, input }) =>
+        startHeartbeats({ client, active, registered: input }, sendBack),
+      ),
+      rejoin: fromPromise<Answered<ToCancel[]>, Registration>(({ input, signal }) =>
+        rejoin({ client, active, registered: input }, signal),
+      ),
+      lease: fromPromise<Answered<Lease[]>, { registered: Registration; free: number }>(({ input, signal }) =>
+        requestLease(leaseContext, input.registered, input.free, signal),
+      ),
+      pause: fromPromise<void, PauseInput>(({ input, signal }) => sleep(pauseMs(shop, input), signal)),
+    },
+  });
+  const agent = createActor(logic, {
+    input: { slots: settings.slots, saved, deliverySeconds: settings.deliverySeconds },
+  });
+  agent.subscribe({
+    next: ({ context }) => active.set(activeOf(context.runs)),
+    error: (fault) => log.fatal({ err: fault }, 'the agent failed'),
+  });
+  return agent;
+}
+
+interface PauseInput {
+  failures: number;
+  trouble: Trouble | null;
+  registered: Registration | null;
+}
+
+/** Never longer than a heartbeat interval while the server is away: leases have to be renewed in time. */
+function pauseMs({ settings }: Workshop, { failures, trouble, registered }: PauseInput): number {
+  const interval = registered ? registered.heartbeat_interval_s * 1000 : Number.POSITIVE_INFINITY;
+  const limits = { ...settings.backoff, maxMs: Math.min(settings.backoff.maxMs, interval) };
+  const backoff = { limits, random: settings.random };
+  return trouble?.kind === 'refused' ? slowWaitMs(backoff) : waitMs(backoff, failures, trouble?.retryAfter);
+}

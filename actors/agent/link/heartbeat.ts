@@ -1,0 +1,150 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { ClusterClient } from '../../../gateway/client/client.ts';
+import type { Answered, LinkEvent, Registration, ToCancel } from '../../../machines/agent-types.ts';
+import type { ActiveTask } from '../../../machines/schema/worker.ts';
+import type { ActiveList } from './active-list.ts';
+import { isAbort, troubleOf } from './faults.ts';
+
+/** A list that changes is sent anew at once, but changes of the same moment together. */
+const JOIN_MS = 20;
+/** Beyond the held time, how long an answer may take. */
+const PATIENCE_MS = 15_000;
+/** After an answer that came early and brought nothing; four times as long after each further one. */
+const EARLY_MS = 250;
+/** Whatever interval a server names. */
+const SHORTEST_INTERVAL_MS = 100;
+/** Heartbeats that a newer one overtook and that the server has not answered yet. */
+const MAX_OVERTAKEN = 4;
+
+export interface HeartbeatContext {
+  client: ClusterClient;
+  registered: Registration;
+  active: ActiveList;
+}
+
+/** One heartbeat, held by the server for `waitSeconds` at most; gives the tasks that it wants stopped. */
+export async function beat(
+  { client, registered, active }: HeartbeatContext,
+  waitSeconds: number,
+  signal: AbortSignal,
+): Promise<ToCancel[]> {
+  const sent = active.tasks;
+  const { cancel_task_ids } = await client.call('heartbeat', {
+    params: { id: registered.worker_id },
+    body: { active: [...sent], wait_s: waitSeconds },
+    timeoutMs: waitSeconds * 1000 + PATIENCE_MS,
+    signal,
+  });
+  return cancel_task_ids.map((task_id) => ({ task_id, attempt: attemptIn(sent, task_id) }));
+}
+
+/** The answer names tasks, not attempts: it is about those that the request listed. */
+const attemptIn = (sent: readonly ActiveTask[], id: string): number | null =>
+  sent.find((task) => task.task_id === id)?.attempt ?? null;
+
+/** One heartbeat that is answered at once: whether the server is there again. */
+export async function rejoin(context: HeartbeatContext, signal: AbortSignal): Promise<Answered<ToCancel[]>> {
+  try {
+    return { ok: true, value: await beat(context, 0, signal) };
+  } catch (fault) {
+    return { ok: false, trouble: troubleOf(fault) };
+  }
+}
+
+/**
+ * Beats until it is stopped. One request is always held by the server for one interval, so that a cancellation
+ * arrives in milliseconds; the next goes out when it ends, or when the list of tasks has changed. The server
+ * then answers the overtaken one.
+ * @returns the way to stop
+ */
+export function startHeartbeats(context: HeartbeatContext, tell: (event: LinkEvent) => void): () => void {
+  const stopping = new AbortController();
+  const { signal } = stopping;
+  const stop = () => stopping.abort();
+  loop(context, signal, tell).catch((fault: unknown) => {
+    if (signal.aborted || isAbort(fault)) return;
+    stop();
+    tell({ type: 'TROUBLE', trouble: troubleOf(fault) });
+  });
+  return stop;
+}
+
+async function loop(context: HeartbeatContext, signal: AbortSignal, tell: (event: LinkEvent) => void) {
+  const intervalMs = Math.max(SHORTEST_INTERVAL_MS, context.registered.heartbeat_interval_s * 1000);
+  const overtaken = new Set<Beat>();
+  let early = 0;
+  while (!signal.aborted) {
+    const change = new Change(context.active);
+    try {
+      const startedAt = performance.now();
+      const current = new Beat(context, signal, tell);
+      await Promise.race([current.ended, change.happened]);
+      if (current.fault !== undefined) throw current.fault;
+      if (current.answered) {
+        const left = intervalMs - (performance.now() - startedAt);
+        early = left > intervalMs / 2 && !change.seen ? early + 1 : 0;
+        const wait = Math.min(left, early === 0 ? 0 : EARLY_MS * 4 ** (early - 1));
+        if (wait > 0) await Promise.race([delay(wait, undefined, { signal }), change.happened]);
+      } else {
+        early = 0;
+        overtaken.add(current);
+        current.ended.then(() => overtaken.delete(current));
+        if (overtaken.size > MAX_OVERTAKEN) [...overtaken][0]?.abort();
+      }
+    } finally {
+      change.end();
+    }
+    if (change.seen) await delay(JOIN_MS, undefined, { signal });
+  }
+}
+
+/** A heartbeat under way, which tells its own answer, whether or not a newer one has overtaken it. */
+class Beat {
+  answered = false;
+  fault: unknown;
+  /** Never rejects. */
+  readonly ended: Promise<void>;
+  readonly #own = new AbortController();
+
+  constructor(context: HeartbeatContext, signal: AbortSignal, tell: (event: LinkEvent) => void) {
+    const abort = () => this.abort();
+    signal.addEventListener('abort', abort, { once: true });
+    this.ended = beat(context, context.registered.heartbeat_interval_s, this.#own.signal).then(
+      (tasks) => {
+        signal.removeEventListener('abort', abort);
+        this.answered = true;
+        if (signal.aborted) return;
+        tell({ type: 'BEAT' });
+        if (tasks.length > 0) tell({ type: 'CANCEL', tasks });
+      },
+      (fault: unknown) => {
+        signal.removeEventListener('abort', abort);
+        this.fault = fault;
+      },
+    );
+  }
+
+  abort(): void {
+    this.#own.abort();
+  }
+}
+
+/** The next change of the list. */
+class Change {
+  seen = false;
+  readonly happened: Promise<void>;
+  #off: () => void = () => {};
+
+  constructor(active: ActiveList) {
+    this.happened = new Promise((resolve) => {
+      this.#off = active.onChange(() => {
+        this.seen = true;
+        resolve();
+      });
+    });
+  }
+
+  end(): void {
+    this.#off();
+  }
+}

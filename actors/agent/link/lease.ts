@@ -1,0 +1,72 @@
+import type { Logger } from 'pino';
+import type { ClusterClient } from '../../../gateway/client/client.ts';
+import type { Answered, Registration } from '../../../machines/agent-types.ts';
+import { at, elements } from '../../../machines/json/raw.ts';
+import type { Lease } from '../../../machines/run.ts';
+import { validator } from '../../../machines/schema/validate.ts';
+import { TaskPayload } from '../../../machines/schema/views.ts';
+import { sleep } from './backoff.ts';
+import { isAbort, troubleOf } from './faults.ts';
+
+/** Beyond the wait that was asked for, how long an answer may take. */
+const PATIENCE_MS = 15_000;
+/** A server that does not wait is not asked more often. */
+const SHORTEST_ROUND_MS = 1_000;
+const MAX_TASKS = 1_000;
+
+const check = validator(TaskPayload);
+
+export interface LeaseContext {
+  client: ClusterClient;
+  log: Logger;
+  waitSeconds: number;
+}
+
+/**
+ * Asks for as many tasks as there are free slots, in one request: one parked request a worker is enough, since
+ * the server fills several slots in one turn, and with one there is no second that could grab too much.
+ */
+export async function requestLease(
+  { client, log, waitSeconds }: LeaseContext,
+  registered: Registration,
+  free: number,
+  signal: AbortSignal,
+): Promise<Answered<Lease[]>> {
+  const startedAt = performance.now();
+  try {
+    const text = await client.callText('lease', {
+      params: { id: registered.worker_id },
+      body: { wait_s: waitSeconds, max_tasks: Math.min(free, MAX_TASKS) },
+      timeoutMs: waitSeconds * 1000 + PATIENCE_MS,
+      signal,
+    });
+    const leases = leasesOf(text, registered.worker_id, log);
+    const early = SHORTEST_ROUND_MS - (performance.now() - startedAt);
+    if (leases.length === 0 && early > 0) await sleep(early, signal);
+    return { ok: true, value: leases };
+  } catch (fault) {
+    if (isAbort(fault)) throw fault;
+    return { ok: false, trouble: troubleOf(fault) };
+  }
+}
+
+/**
+ * The tasks of a lease answer, each with the text it came in. One that this worker cannot read is left to the
+ * lapse of its lease, since there is nothing that could be reported about it.
+ * @throws SyntaxError
+ */
+export function leasesOf(text: string, workerId: string, log: Logger): Lease[] {
+  JSON.parse(text);
+  const tasks = at(text, 'tasks');
+  const texts = tasks === undefined ? [at(text, 'task') ?? 'null'] : elements(tasks);
+  return texts.flatMap((task) => {
+    if (task === 'null') return [];
+    const checked = check(JSON.parse(task));
+    if (checked.ok) {
+      const { task_id, attempt } = checked.value;
+      return [{ ref: { task_id, attempt, worker_id: workerId }, payload: checked.value, text: task }];
+    }
+    log.error({ faults: checked.faults.slice(0, 5) }, 'the server leased a task that cannot be read');
+    return [];
+  });
+}

@@ -1,0 +1,38 @@
+import type { Logger } from 'pino';
+import type { SnapshotFrom } from 'xstate';
+import type { agentMachine } from '../../machines/agent.ts';
+import type { AgentActor } from './agent.ts';
+
+type Snapshot = SnapshotFrom<typeof agentMachine>;
+
+/** Writes what people want to know of an agent to the log: each change once. */
+export function narrate(agent: AgentActor, log: Logger, server: string): void {
+  let before: Snapshot | undefined;
+  agent.subscribe((now) => {
+    const { context } = now;
+    if (linkOf(now) !== linkOf(before)) narrateLink(now, log, server);
+    if (context.trouble && context.trouble.detail !== before?.context.trouble?.detail) {
+      const { kind, detail } = context.trouble;
+      if (kind === 'refused') log.error({ server }, `the server refuses this worker: ${detail}`);
+      else log.warn({ server }, detail);
+    }
+    const keys = new Set(Object.keys(context.runs));
+    for (const key of keys) if (!before?.context.runs[key]) log.info({ run: key }, 'task taken');
+    for (const key of Object.keys(before?.context.runs ?? {})) {
+      if (!keys.has(key)) log.info({ run: key }, 'task ended');
+    }
+    before = now;
+  });
+}
+
+function narrateLink(now: Snapshot, log: Logger, server: string): void {
+  const link = linkOf(now);
+  const worker_id = now.context.registered?.worker_id;
+  if (link === 'connected') log.info({ server, worker_id }, 'connected');
+  else if (link) log.debug({ server, worker_id }, link);
+}
+
+function linkOf(snapshot: Snapshot | undefined): string | undefined {
+  const value = snapshot?.value;
+  return typeof value === 'object' ? value.active?.link : undefined;
+}

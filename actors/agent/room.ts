@@ -1,0 +1,84 @@
+import { mkdir, rm, rmdir } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import type { AttemptRef } from '../../machines/run.ts';
+import type { ReportedEvent } from '../../machines/schema/report.ts';
+import { TaskEvents } from './child/events.ts';
+import { LogFile } from './child/log-file.ts';
+import type { OutboxEntry } from './delivery/outbox.ts';
+import { type RunPaths, runPaths } from './paths.ts';
+
+interface RoomOptions {
+  state: string;
+  ref: AttemptRef;
+  maxLogBytes: number;
+  sendEvents(events: ReportedEvent[]): Promise<unknown>;
+}
+
+/** What one attempt holds on this machine while it goes on: its directory, its log, its events. */
+export class Room {
+  readonly ref: AttemptRef;
+  readonly paths: RunPaths;
+  readonly events: TaskEvents;
+  /** Of the pipeline that was materialised. */
+  fingerprint: string | undefined;
+  /** The outcome with its files, once there is one. */
+  entry: OutboxEntry | null = null;
+  /** Whether the attempt was stopped before its own end. */
+  stopped = false;
+  #log: LogFile | null = null;
+  readonly #maxLogBytes: number;
+  #work: Promise<unknown> = Promise.resolve();
+
+  constructor({ state, ref, maxLogBytes, sendEvents }: RoomOptions) {
+    this.ref = ref;
+    this.paths = runPaths(state, ref);
+    this.events = new TaskEvents(sendEvents);
+    this.#maxLogBytes = maxLogBytes;
+  }
+
+  /** Makes the directory, empty, and opens the log. */
+  async open(): Promise<void> {
+    await rm(this.paths.root, { recursive: true, force: true });
+    await mkdir(this.paths.root, { recursive: true });
+    this.#log = new LogFile(this.paths.log, this.#maxLogBytes);
+  }
+
+  get log(): LogFile {
+    if (!this.#log) throw new Error('the directory of the attempt is not open');
+    return this.#log;
+  }
+
+  /** A line of the worker's own in the log, where there is one. */
+  note(line: string): void {
+    this.#log?.note(line);
+  }
+
+  /** Runs a step and remembers it, so that `settled` can wait for the end of one that was given up. */
+  work<T>(step: Promise<T>): Promise<T> {
+    this.#work = step.catch(() => {});
+    return step;
+  }
+
+  /** Resolves once the last step has ended, however it ended. */
+  async settled(): Promise<void> {
+    await this.#work;
+  }
+
+  async closeLog(): Promise<void> {
+    await this.#log?.close();
+  }
+
+  /** Lets go of what would keep the process alive; the directory stays. */
+  async leave(): Promise<void> {
+    this.events.drop();
+    await this.closeLog();
+  }
+
+  /** Removes the directory. */
+  async clear(): Promise<void> {
+    await this.leave();
+    await rm(this.paths.root, { recursive: true, force: true });
+    // The folder of the task itself, unless another attempt is in it.
+    await rmdir(dirname(this.paths.root)).catch(() => {});
+  }
+}

@@ -1,0 +1,183 @@
+import { fromPromise } from 'xstate';
+import { libraryOf } from '../../machines/decompose.ts';
+import { type AttemptRef, type Lease, type Outcome, runMachine, type Verdict } from '../../machines/run.ts';
+import type { FailReport } from '../../machines/schema/report.ts';
+import { outcomeOf } from './child/ending.ts';
+import { runGroup } from './child/group.ts';
+import { markProcess } from './child/leftovers.ts';
+import { Output } from './child/output.ts';
+import type { Runner } from './config.ts';
+import { isNotOurs, report, type Uploaded, uploadFiles } from './delivery/deliver.ts';
+import { pack } from './delivery/pack.ts';
+import { InputFault } from './inputs/fault.ts';
+import { materialize } from './inputs/materialize.ts';
+import { sleep } from './link/backoff.ts';
+import { isAbort } from './link/faults.ts';
+import { persist } from './link/persist.ts';
+import type { Workshop } from './workshop.ts';
+
+/** Node's timers overflow beyond 2^31 ms and then fire at once. */
+const LONGEST_SLEEP_MS = 2_000_000_000;
+
+/** The statechart of a run with its impure steps: HTTP, files, processes. */
+export function runLogic(shop: Workshop) {
+  return runMachine.provide({
+    actors: {
+      reportStart: fromPromise<Verdict, Lease>(({ input, signal }) => reportStart(shop, input.ref, signal)),
+      materialize: fromPromise<FailReport | null, Lease>(({ input, signal }) =>
+        shop.room(input.ref).work(placeInputs(shop, input, signal)),
+      ),
+      deadline: fromPromise<void, number | null>(({ input, signal }) => untilDeadline(input, signal)),
+      runChild: fromPromise<Outcome, Lease>(({ input, signal }) =>
+        shop.room(input.ref).work(runChild(shop, input, signal)),
+      ),
+      stopWork: fromPromise<void, AttemptRef>(({ input }) => stopWork(shop, input)),
+      save: fromPromise<void, { ref: AttemptRef; outcome: Outcome; lease: Lease | null }>(({ input }) =>
+        save(shop, input.ref, input.outcome, input.lease),
+      ),
+      upload: fromPromise<Uploaded, AttemptRef>(({ input, signal }) => upload(shop, input, signal)),
+      report: fromPromise<Verdict, { ref: AttemptRef; outcome: Outcome; artifacts: Record<string, string> }>(
+        ({ input: { ref, outcome, artifacts }, signal }) =>
+          report(ref, outcome, artifacts, {
+            client: shop.client,
+            persistence: shop.persistence(ref, signal),
+          }),
+      ),
+      clean: fromPromise<void, AttemptRef>(({ input }) => clean(shop, input)),
+    },
+  });
+}
+
+async function reportStart(shop: Workshop, ref: AttemptRef, signal: AbortSignal): Promise<Verdict> {
+  await shop.room(ref).open();
+  const aim = {
+    params: { id: ref.task_id },
+    query: { worker_id: ref.worker_id, attempt: ref.attempt },
+    signal,
+  };
+  try {
+    await persist('start', () => shop.client.call('startTask', aim), shop.persistence(ref, signal));
+    return 'accepted';
+  } catch (fault) {
+    if (!isNotOurs(fault)) throw fault;
+    shop.logOf(ref).info({ why: (fault as Error).message }, 'the task is not ours any more');
+    return 'not_ours';
+  }
+}
+
+async function placeInputs(shop: Workshop, lease: Lease, signal: AbortSignal): Promise<FailReport | null> {
+  const room = shop.room(lease.ref);
+  const { allowPython, datasets, zipLimits } = shop.settings;
+  const persistence = shop.persistence(lease.ref, signal);
+  const folder = room.paths.inputs;
+  const context = { lease, client: shop.client, folder, allowPython, datasets, zipLimits, persistence };
+  try {
+    const { fingerprint } = await materialize(context, room.paths);
+    room.fingerprint = fingerprint;
+    return null;
+  } catch (fault) {
+    if (fault instanceof InputFault) return { error: fault.message, retriable: false };
+    throw fault;
+  }
+}
+
+async function untilDeadline(seconds: number | null, signal: AbortSignal): Promise<void> {
+  const end = performance.now() + (seconds ?? Number.POSITIVE_INFINITY) * 1000;
+  for (let left = end - performance.now(); left > 0; left = end - performance.now()) {
+    await sleep(Math.min(left, LONGEST_SLEEP_MS), signal);
+  }
+}
+
+async function runChild(shop: Workshop, lease: Lease, signal: AbortSignal): Promise<Outcome> {
+  const room = shop.room(lease.ref);
+  const { paths } = room;
+  const [command, ...args] = runnerFor(shop.settings.runners, lease.payload.type).command;
+  const output = new Output(room.log, room.events);
+  const end = await runGroup({
+    command: command as string,
+    args: [
+      ...args,
+      ...['--task-file', paths.spec, '--workspace', paths.workspace],
+      ...['--output-dir', paths.output, '--result-file', paths.result],
+    ],
+    cwd: paths.workspace,
+    env: childEnvironment(),
+    graceMs: shop.settings.graceSeconds * 1000,
+    signal,
+    onSpawn: (pid) => markProcess(paths.process, pid),
+    stdout: (stream) => output.stdout(stream),
+    stderr: (stream) => output.stderr(stream),
+  });
+  return outcomeOf(end, paths.result, output.errorText, room.fingerprint);
+}
+
+function runnerFor(runners: readonly Runner[], type: string): Runner {
+  const library = libraryOf(type);
+  const runner = runners.find((r) => r.library === library);
+  if (!runner || runner.command.length === 0) throw new Error(`this worker has no runner for ${type}`);
+  return runner;
+}
+
+/** The worker's, without its credential. Python shall not hold its lines back. */
+function childEnvironment(): NodeJS.ProcessEnv {
+  const { JQ_TOKEN: _, ...rest } = process.env;
+  return { PYTHONUNBUFFERED: '1', ...rest };
+}
+
+async function stopWork(shop: Workshop, ref: AttemptRef): Promise<void> {
+  const room = shop.room(ref);
+  room.stopped = true;
+  await room.settled();
+}
+
+/** Gathers the files and writes the outbox entry: from here on the result survives this process. */
+async function save(shop: Workshop, ref: AttemptRef, outcome: Outcome, lease: Lease | null): Promise<void> {
+  const room = shop.room(ref);
+  const log = shop.logOf(ref);
+  if (outcome.verb === 'fail') room.note(outcome.failure.error);
+  await room.closeLog();
+  const outputs = lease?.payload.outputs;
+  const wanted = {
+    model: outcome.verb === 'complete' && outputs?.export_best_model === true,
+    workspace: !room.stopped && outputs?.keep_task_workspace === true,
+  };
+  room.entry = { ref, outcome, files: [] };
+  try {
+    room.entry.files = await pack(room.paths, wanted, (fault) =>
+      log.error({ why: fault.message }, 'the workspace cannot be packed; left out'),
+    );
+  } finally {
+    await shop.outbox.save(room.entry);
+  }
+}
+
+async function upload(shop: Workshop, ref: AttemptRef, signal: AbortSignal): Promise<Uploaded> {
+  const room = shop.room(ref);
+  room.entry ??= await shop.outbox.find(ref);
+  const { entry } = room;
+  if (!entry) return { verdict: 'accepted', artifacts: {} };
+  const context = { client: shop.client, persistence: shop.persistence(ref, signal) };
+  try {
+    return await uploadFiles(entry, room.paths.root, shop.uploads, context, () => remember(shop, entry));
+  } catch (fault) {
+    if (!isAbort(fault))
+      shop.logOf(ref).error({ err: fault }, 'uploads failed; the result goes without them');
+    throw fault;
+  } finally {
+    await room.events.close();
+  }
+}
+
+/** So that a later process need not upload it again; a full disk costs no more than that. */
+async function remember(shop: Workshop, entry: Parameters<Workshop['outbox']['save']>[0]): Promise<void> {
+  await shop.outbox.save(entry).catch((fault: Error) => {
+    shop.logOf(entry.ref).warn({ why: fault.message }, 'cannot note an upload');
+  });
+}
+
+async function clean(shop: Workshop, ref: AttemptRef): Promise<void> {
+  // First the entry: what is left of the directory after a crash is removed at the next start.
+  await shop.outbox.remove(ref);
+  await shop.room(ref).clear();
+  shop.forget(ref);
+}

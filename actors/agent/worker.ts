@@ -1,0 +1,113 @@
+import { join, resolve } from 'node:path';
+import { ClusterClient } from '../../gateway/client/client.ts';
+import type { Trouble } from '../../machines/agent-types.ts';
+import { acquireLock } from '../lock.ts';
+import { type AgentActor, createAgent } from './agent.ts';
+import { settingsOf, type WorkerConfig } from './config.ts';
+import { declarationOf } from './link/registration.ts';
+import { narrate } from './narrate.ts';
+import { tidy } from './tidy.ts';
+import { Workshop } from './workshop.ts';
+
+/** A worker program under way. */
+export interface RunningWorker {
+  /** Null until the server has registered it. */
+  readonly workerId: string | null;
+  /** Resolves with the id once the server has registered the worker. */
+  readonly registered: Promise<string>;
+  /** Resolves once nothing runs any more; rejects when the server refuses the worker for good. */
+  readonly ended: Promise<void>;
+  /** First call: no new task, running ones finish. Second: they are cancelled. Third: nothing is waited for. */
+  drain(): void;
+  /** Drains, if it does not yet, and resolves when all has ended. */
+  stop(): Promise<void>;
+  /** Cancels what runs (it is queued again), delivers what it can, and ends. */
+  hurry(): void;
+}
+
+/**
+ * Starts a worker program. Resolves once it is registered, or once it is clear that the server is away: then
+ * it goes on trying.
+ * @throws StartFault for a state directory that cannot be used; `AnsweredError` when the server refuses
+ */
+export async function startWorkerProgram(config: WorkerConfig): Promise<RunningWorker> {
+  const settings = settingsOf({ ...config, state: resolve(config.state) });
+  const lock = await acquireLock(join(settings.state, 'worker.lock'));
+  const client = new ClusterClient({ server: settings.server, token: settings.token, role: 'worker' });
+  const shop = new Workshop(settings, client);
+  const release = async () => {
+    await shop.close();
+    await client.close();
+    await lock.release();
+  };
+  try {
+    const { entries, broken } = await shop.outbox.load();
+    for (const path of broken) settings.log.error({ path }, 'a saved result cannot be read; put aside');
+    await tidy(settings.state, entries, settings.log);
+    const agent = createAgent(shop, await declarationOf(settings), entries);
+    narrate(agent, settings.log, settings.server);
+    const running = handleOf(agent, release);
+    agent.start();
+    await Promise.race([running.registered, running.ended, firstTrouble(agent)]);
+    return running;
+  } catch (fault) {
+    await release();
+    throw fault;
+  }
+}
+
+function handleOf(agent: AgentActor, release: () => Promise<void>): RunningWorker {
+  const registered = new Promise<string>((found) => {
+    agent.subscribe(({ context }) => context.registered && found(context.registered.worker_id));
+  });
+  const ended = endOf(agent).then(
+    () => release(),
+    async (fault: unknown) => {
+      await release();
+      throw fault;
+    },
+  );
+  // Whoever does not wait for the end must not be ended by it.
+  ended.catch(() => {});
+  let ending = false;
+  const drain = () => {
+    ending = true;
+    agent.send({ type: 'DRAIN' });
+  };
+  return {
+    get workerId() {
+      return agent.getSnapshot().context.registered?.worker_id ?? null;
+    },
+    registered,
+    ended,
+    drain,
+    async stop() {
+      if (!ending) drain();
+      await ended;
+    },
+    hurry() {
+      ending = true;
+      agent.send({ type: 'STOP' });
+    },
+  };
+}
+
+/** The end of the agent; a refusal at start-up is thrown. */
+function endOf(agent: AgentActor): Promise<void> {
+  return new Promise((resolve, reject) => {
+    agent.subscribe({
+      complete() {
+        const failure = agent.getSnapshot().output?.failure;
+        if (failure) reject(failure.cause ?? new Error(failure.detail));
+        else resolve();
+      },
+      error: reject,
+    });
+  });
+}
+
+function firstTrouble(agent: AgentActor): Promise<Trouble> {
+  return new Promise((resolve) => {
+    agent.subscribe(({ context }) => context.trouble && resolve(context.trouble));
+  });
+}

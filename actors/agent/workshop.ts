@@ -1,0 +1,67 @@
+import PQueue from 'p-queue';
+import type { ClusterClient } from '../../gateway/client/client.ts';
+import { type AttemptRef, runKey } from '../../machines/run.ts';
+import type { Settings } from './config.ts';
+import { Outbox } from './delivery/outbox.ts';
+import type { Persistence } from './link/persist.ts';
+import { Room } from './room.ts';
+
+/** Uploads at the same time, over all tasks: more would only share the line. */
+const UPLOADS = 4;
+/** Events are worth little when they are late. */
+const EVENTS_TIMEOUT_MS = 5_000;
+
+/** What all runs of a worker share. */
+export class Workshop {
+  readonly settings: Settings;
+  readonly client: ClusterClient;
+  readonly outbox: Outbox;
+  readonly uploads = new PQueue({ concurrency: UPLOADS });
+  readonly #rooms = new Map<string, Room>();
+
+  constructor(settings: Settings, client: ClusterClient) {
+    this.settings = settings;
+    this.client = client;
+    this.outbox = new Outbox(settings.state);
+  }
+
+  /** The room of an attempt, the same at every call until `forget`. */
+  room(ref: AttemptRef): Room {
+    const key = runKey(ref);
+    const known = this.#rooms.get(key);
+    if (known) return known;
+    const room = new Room({
+      state: this.settings.state,
+      ref,
+      maxLogBytes: this.settings.maxLogBytes,
+      sendEvents: (events) =>
+        this.client.call('reportEvents', {
+          params: { id: ref.task_id },
+          query: { worker_id: ref.worker_id, attempt: ref.attempt },
+          body: { events },
+          timeoutMs: EVENTS_TIMEOUT_MS,
+        }),
+    });
+    this.#rooms.set(key, room);
+    return room;
+  }
+
+  forget(ref: AttemptRef): void {
+    this.#rooms.delete(runKey(ref));
+  }
+
+  persistence(ref: AttemptRef, signal: AbortSignal): Persistence {
+    const { backoff: limits, random } = this.settings;
+    return { backoff: { limits, random }, log: this.logOf(ref), signal };
+  }
+
+  logOf(ref: AttemptRef) {
+    return this.settings.log.child({ task_id: ref.task_id, attempt: ref.attempt });
+  }
+
+  /** Leaves all rooms as they are on disk. */
+  async close(): Promise<void> {
+    for (const room of this.#rooms.values()) await room.leave();
+    this.#rooms.clear();
+  }
+}

@@ -1,0 +1,140 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { type AnyStateMachine, createActor, type StateNode } from 'xstate';
+import type { JobRow, TaskRow, WorkerRow } from '../../actors/store/rows.ts';
+import { type Changes, Store } from '../../actors/store/store.ts';
+import { JOBS, TASKS, type Table, WORKERS } from '../../actors/store/tables.ts';
+import { type Correspondence, JOB, TASK, WORKER } from '../../actors/supervisor/address.ts';
+import { temporaryDirectory } from '../support/server.ts';
+
+const jobRow: JobRow = {
+  seq: 1,
+  id: 'job_1',
+  type: 'demo.run',
+  name: 'Größe "x" \u{1F600}',
+  status: 'running',
+  priority: -3,
+  created_at: 1764278465.123001,
+  updated_at: 1764278466.5,
+  owner: 'ann',
+  granted_rights: ['read', 'submit'],
+  warnings: ["unknown field 'x'"],
+  error: 'why\nnot',
+  idempotency_key: 'key',
+  rank_metric: 'best_rmse',
+  rank_mode: 'max',
+  retry_attempts: 2,
+  pins_fingerprint: true,
+  num_tasks: 28,
+  counts: { queued: 1, leased: 2, running: 3, lost: 4, succeeded: 5, failed: 6, cancelled: 7 },
+  best_metric: 0.1 + 0.2,
+  best_task_id: 'task_9',
+  best_model_artifact_id: 'art_9',
+};
+
+const taskRow: TaskRow = {
+  seq: 7,
+  id: 'task_1',
+  job_id: 'job_1',
+  status: 'running',
+  state: 'executing',
+  priority: 4,
+  attempt: 2,
+  max_attempts: 5,
+  worker_id: 'worker_1',
+  lease_expires_at: 1764278999.25,
+  requirement_id: 3,
+  payload: { pipeline: 1, dataset: 2 },
+  pipeline_label: 'p',
+  dataset_label: 'd',
+  timeout_seconds: 0.5,
+  created_at: 1764278465.123,
+  updated_at: 1764278465.124,
+  started_at: 1764278465.125,
+  result: '{"metrics":{"a":1.0}}',
+  rank_value: 5e-324,
+  model_artifact_id: 'art_1',
+  error: 'boom',
+  last_report: { worker_id: 'worker_1', attempt: 2, verb: 'fail', answer: { ok: true, requeued: false } },
+};
+
+const workerRow: WorkerRow = {
+  id: 'worker_1',
+  name: null,
+  principal: 'lab',
+  status: 'alive',
+  state: 'busy',
+  registered_at: 1,
+  last_seen_at: 2.5,
+  labels: { site: 'a', __proto__x: 'y' },
+  capabilities: { memory_gb: 15.5, deep: { list: [1, null] } },
+  version: { python: '3.11', packages: { numpy: '2.0' } },
+  slots_total: 4,
+  slots_used: 2,
+};
+
+/** Every state an actor can rest in: atomic, final, or the compound ones' children. */
+function restingStates(machine: AnyStateMachine): { status: string; state: string | null }[] {
+  const found: { status: string; state: string | null }[] = [];
+  for (const top of Object.values(machine.root.states) as StateNode[]) {
+    const nested = Object.keys(top.states);
+    if (nested.length === 0) found.push({ status: top.key, state: null });
+    for (const state of nested) found.push({ status: top.key, state });
+  }
+  return found;
+}
+
+const kinds: [
+  string,
+  Correspondence<never, AnyStateMachine>,
+  Table<never>,
+  Record<string, unknown>,
+  keyof Changes,
+][] = [
+  ['job', JOB, JOBS, jobRow, 'jobs'],
+  ['task', TASK, TASKS, taskRow, 'tasks'],
+  ['worker', WORKER, WORKERS, workerRow, 'workers'],
+] as never;
+
+for (const [name, kind, table, sample, list] of kinds) {
+  describe(`a ${name}'s row, its snapshot and its line in the store are the same thing`, () => {
+    for (const resting of restingStates(kind.machine)) {
+      const row = {
+        ...sample,
+        status: resting.status,
+        ...('state' in sample ? { state: resting.state } : {}),
+      };
+      const title = resting.state ? `${resting.status}.${resting.state}` : resting.status;
+
+      test(`in state ${title}`, async (t) => {
+        const store = await Store.open(await temporaryDirectory(t));
+        t.after(() => store.close());
+        await store.commit({ ...nothing(), [list]: [row] });
+        const [stored] = await store.load(table, 'id = ?', sample.id);
+        for (const [key, value] of Object.entries(row)) assert.deepEqual(stored?.[key as never], value, key);
+
+        // An actor restored from the stored row is in that state, and says the same of itself.
+        const actor = createActor(kind.machine, { snapshot: kind.restore(stored as never) as never });
+        const snapshot = actor.getSnapshot();
+        assert.deepEqual(kind.fold(stored as never, snapshot as never), stored);
+        const persisted = actor.getPersistedSnapshot() as unknown as { value: unknown; context: unknown };
+        const again = createActor(kind.machine, { snapshot: persisted as never }).getSnapshot();
+        assert.deepEqual([again.value, again.context], [snapshot.value, snapshot.context]);
+      });
+    }
+  });
+}
+
+function nothing(): Changes {
+  return {
+    jobs: [],
+    job_requests: [],
+    requirements: [],
+    tasks: [],
+    workers: [],
+    artifacts: [],
+    task_artifacts: [],
+    events: [],
+    minutes: [],
+  };
+}

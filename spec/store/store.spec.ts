@@ -1,0 +1,78 @@
+import assert from 'node:assert/strict';
+import { chmod, mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, test } from 'node:test';
+import { pino } from 'pino';
+import { open } from 'sqlite';
+import sqlite3 from 'sqlite3';
+import { startCluster } from '../../actors/cluster.ts';
+import { temporaryDirectory } from '../support/server.ts';
+
+const start = (stateDir: string) =>
+  startCluster({ stateDir, log: pino({ level: 'silent' }), maxArtifactBytes: 1000 });
+
+describe('the state directory', () => {
+  test('belongs to one server: a second one is refused with a clear message', async (t) => {
+    const dir = await temporaryDirectory(t);
+    const first = await start(dir);
+    await assert.rejects(start(dir), { code: 'state_in_use', message: /in use by another process/ });
+    await first.stop();
+    await (await start(dir)).stop();
+  });
+
+  test('of a newer program is refused and left as it is', async (t) => {
+    const dir = await temporaryDirectory(t);
+    await (await start(dir)).stop();
+    const db = await open({ filename: join(dir, 'store.sqlite'), driver: sqlite3.Database });
+    await db.exec('PRAGMA user_version = 9999');
+    await db.close();
+    await assert.rejects(start(dir), { code: 'store_too_new', message: /9999, newer than this program/ });
+    await assert.rejects(start(dir), { code: 'store_too_new' });
+  });
+
+  test('that is a file, or below one, is refused', async (t) => {
+    const dir = await temporaryDirectory(t);
+    const file = join(dir, 'file');
+    await writeFile(file, 'x');
+    await assert.rejects(start(file), {
+      code: 'state_unwritable',
+      message: /cannot write to the state directory/,
+    });
+  });
+
+  test('whose store is not a database is refused', async (t) => {
+    const dir = await temporaryDirectory(t);
+    await writeFile(
+      join(dir, 'store.sqlite'),
+      'not a database, but long enough to be looked at '.repeat(100),
+    );
+    await assert.rejects(start(dir), { code: 'store_unreadable' });
+  });
+
+  test('without write permission is refused', async (t) => {
+    const dir = join(await temporaryDirectory(t), 'locked');
+    await mkdir(dir);
+    await chmod(dir, 0o500);
+    await asSomebodyWithoutPower(() => assert.rejects(start(dir), { code: 'state_unwritable' }));
+  });
+
+  test('is in write-ahead-log mode, and each commit is followed by an fsync', async (t) => {
+    const dir = await temporaryDirectory(t);
+    const { openWriter } = await import('../../actors/store/open.ts');
+    const db = await openWriter(join(dir, 'store.sqlite'));
+    t.after(() => db.close());
+    const pragma = async (name: string) => Object.values((await db.get(`PRAGMA ${name}`)) as object)[0];
+    assert.deepEqual([await pragma('journal_mode'), await pragma('synchronous')], ['wal', 2]);
+  });
+});
+
+/** Root may write everywhere, so for a while the process acts as nobody. */
+async function asSomebodyWithoutPower(action: () => Promise<void>): Promise<void> {
+  const root = process.geteuid?.() === 0;
+  if (root) process.seteuid?.(65_534);
+  try {
+    await action();
+  } finally {
+    if (root) process.seteuid?.(0);
+  }
+}

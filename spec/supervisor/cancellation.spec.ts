@@ -1,0 +1,146 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { job, TestCluster } from '../support/cluster.ts';
+import { until } from '../support/until.ts';
+
+const three = () =>
+  job({ pipeline: null, pipelines: [1, 2, 3].map((n) => ({ kind: 'inline_json', inline: n })) });
+const statuses = async (cluster: TestCluster, id: string) =>
+  (await cluster.port.reads.tasks(id)).map((task) => task.status).sort();
+
+describe('cancelling a job', () => {
+  test('a queued job is cancelled at once, with all its tasks, and none is ever leased', async (t) => {
+    const cluster = await TestCluster.start(t);
+    const submitted = await cluster.submit(three());
+    await cluster.cancel(submitted.id);
+    const view = await cluster.port.reads.job(submitted.id);
+    assert.deepEqual(
+      [view.status, view.aggregate.num_cancelled, view.aggregate.num_queued],
+      ['cancelled', 3, 0],
+    );
+    assert.deepEqual(await statuses(cluster, submitted.id), ['cancelled', 'cancelled', 'cancelled']);
+    const worker = await cluster.register({ slots_total: 3 });
+    assert.deepEqual(await worker.lease(3), []);
+  });
+
+  test('queued and leased tasks are cancelled at once, a running one when its worker lets go', async (t) => {
+    const cluster = await TestCluster.start(t);
+    const submitted = await cluster.submit(three());
+    const worker = await cluster.register({ slots_total: 2 });
+    const running = await worker.run();
+    const leased = await worker.leaseOne();
+    await cluster.cancel(submitted.id);
+    assert.equal((await cluster.port.reads.job(submitted.id)).status, 'cancelling');
+    assert.deepEqual(await statuses(cluster, submitted.id), ['cancelled', 'cancelled', 'running']);
+    await assert.rejects(worker.start(leased), { code: 'not_holder' });
+    assert.deepEqual((await worker.heartbeat()).cancel_task_ids, [running.task_id]);
+    await worker.fail(running, { error: 'cancelled', retriable: false });
+    assert.equal((await cluster.port.reads.job(submitted.id)).status, 'cancelled');
+    assert.equal((await cluster.port.reads.workers())[0]?.slots_used, 0);
+  });
+
+  test('a success that is reported for a job being cancelled counts as cancelled', async (t) => {
+    const cluster = await TestCluster.start(t);
+    const submitted = await cluster.submit();
+    const worker = await cluster.register();
+    const task = await worker.run();
+    await cluster.cancel(submitted.id);
+    assert.deepEqual(await worker.complete(task), { ok: true });
+    const view = await cluster.onlyTask(submitted.id);
+    assert.deepEqual([view.status, view.result], ['cancelled', null]);
+  });
+
+  test('a lapsed lease of a cancelled job is cancelled, never launched again', async (t) => {
+    const cluster = await TestCluster.start(t);
+    const submitted = await cluster.submit();
+    await (await cluster.register()).run();
+    await cluster.cancel(submitted.id);
+    await cluster.clock.advance(61);
+    await until(
+      'the job is cancelled',
+      async () => (await cluster.port.reads.job(submitted.id)).status === 'cancelled',
+    );
+    const types = await cluster.eventTypes(submitted.id);
+    assert.equal(types.includes('task_requeued'), false);
+  });
+
+  test('a held-back heartbeat is answered by the cancellation, without waiting for its time', async (t) => {
+    const cluster = await TestCluster.start(t);
+    const submitted = await cluster.submit();
+    const worker = await cluster.register();
+    const task = await worker.run();
+    const beat = worker.heartbeat([{ task_id: task.task_id, attempt: 1 }], 10);
+    await cluster.cancel(submitted.id);
+    assert.deepEqual(await beat, { ok: true, cancel_task_ids: [task.task_id] });
+  });
+
+  test('a task that the worker says it is stopping is not named again', async (t) => {
+    const cluster = await TestCluster.start(t);
+    const submitted = await cluster.submit();
+    const worker = await cluster.register();
+    const task = await worker.run();
+    await cluster.cancel(submitted.id);
+    const stopping = { task_id: task.task_id, attempt: 1, stopping: true };
+    assert.deepEqual((await worker.heartbeat([stopping])).cancel_task_ids, []);
+  });
+
+  test('a task that the worker lists but no longer holds is named', async (t) => {
+    const cluster = await TestCluster.start(t);
+    const worker = await cluster.register();
+    const ghost = { task_id: 'task_gone', attempt: 1 };
+    assert.deepEqual((await worker.heartbeat([ghost])).cancel_task_ids, ['task_gone']);
+  });
+
+  test('a newer heartbeat releases an older one', async (t) => {
+    const cluster = await TestCluster.start(t);
+    const worker = await cluster.register();
+    const older = worker.heartbeat([], 10);
+    const newer = worker.heartbeat([], 10);
+    assert.deepEqual(await older, { ok: true, cancel_task_ids: [] });
+    await cluster.clock.advance(10);
+    assert.deepEqual(await newer, { ok: true, cancel_task_ids: [] });
+  });
+
+  test('cancelling an ended job changes nothing, and the request is on record all the same', async (t) => {
+    const cluster = await TestCluster.start(t);
+    const submitted = await cluster.submit();
+    const worker = await cluster.register();
+    await worker.complete(await worker.run());
+    await cluster.cancel(submitted.id);
+    assert.equal((await cluster.port.reads.job(submitted.id)).status, 'succeeded');
+    assert.equal((await cluster.eventTypes(submitted.id)).at(-1), 'job_cancel_requested');
+  });
+
+  test('an unknown job is refused', async (t) => {
+    const cluster = await TestCluster.start(t);
+    await assert.rejects(cluster.cancel('job_none'), { code: 'unknown_id' });
+    await assert.rejects(cluster.retry('job_none'), { code: 'unknown_id' });
+  });
+});
+
+describe('retrying a failed job', () => {
+  test('its failed tasks are queued again with more attempts, and the count of attempts goes on', async (t) => {
+    const cluster = await TestCluster.start(t);
+    const submitted = await cluster.submit(job({ retry: { max_attempts: 1 } }));
+    const worker = await cluster.register();
+    await worker.fail(await worker.run());
+    await cluster.retry(submitted.id);
+    const queued = await cluster.onlyTask(submitted.id);
+    assert.deepEqual(
+      [queued.status, queued.attempt, queued.max_attempts, queued.error],
+      ['queued', 1, 2, null],
+    );
+    const again = await worker.run();
+    assert.equal(again.attempt, 2);
+    await worker.complete(again);
+    assert.equal((await cluster.port.reads.job(submitted.id)).status, 'succeeded');
+  });
+
+  test('only a failed job can be retried', async (t) => {
+    const cluster = await TestCluster.start(t);
+    const submitted = await cluster.submit();
+    await assert.rejects(cluster.retry(submitted.id), { code: 'illegal_transition' });
+    await cluster.cancel(submitted.id);
+    await assert.rejects(cluster.retry(submitted.id), { code: 'illegal_transition' });
+  });
+});

@@ -1,0 +1,364 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { job, TestCluster } from '../support/cluster.ts';
+import { until } from '../support/until.ts';
+
+const labelsOf = async (cluster: TestCluster, ids: string[]) => {
+  const names = await Promise.all(ids.map((id) => cluster.port.reads.job(id)));
+  return names.map((view) => view.name);
+};
+
+describe('which task a lease gets', () => {
+  test('tasks are served first in, first out within priority, larger priorities first', async (t) => {
+    const cluster = await TestCluster.start(t);
+    for (const [name, priority] of [
+      ['a', 0],
+      ['b', 5],
+      ['c', 0],
+      ['d', 5],
+      ['e', -1],
+    ] as const) {
+      await cluster.submit(job({ name, priority }));
+    }
+    const worker = await cluster.register({ slots_total: 5 });
+    const leased = await worker.lease(5);
+    const jobs = leased.map((task) => (task.payload.parse() as { job_id: string }).job_id);
+    assert.deepEqual(await labelsOf(cluster, jobs), ['b', 'd', 'a', 'c', 'e']);
+  });
+
+  test('a worker gets only what its labels, memory, gpus and packages satisfy', async (t) => {
+    const cluster = await TestCluster.start(t);
+    const asks = [
+      { labels: { site: 'a' } },
+      { min_memory_gb: 64 },
+      { min_gpu_count: 1 },
+      { packages: { demo: '>=2' } },
+    ];
+    for (const requirements of asks) await cluster.submit(job({ requirements }));
+    const fits = await cluster.submit(job({ name: 'fits', requirements: { labels: { site: 'b' } } }));
+    const worker = await cluster.register({
+      slots_total: 9,
+      labels: { site: 'b' },
+      capabilities: { memory_gb: 16, gpu_count: 0 },
+    });
+    const leased = await worker.lease(9);
+    assert.deepEqual(
+      leased.map((task) => (task.payload.parse() as { job_id: string }).job_id),
+      [fits.id],
+    );
+  });
+
+  test('a worker that does not declare the library never gets its task', async (t) => {
+    const cluster = await TestCluster.start(t);
+    await cluster.submit();
+    const worker = await cluster.register({ version: { packages: { other: '1.0' } } });
+    assert.deepEqual(await worker.lease(), []);
+  });
+
+  test('a task is leased only while a slot is free', async (t) => {
+    const cluster = await TestCluster.start(t);
+    for (let i = 0; i < 3; i++) await cluster.submit();
+    const worker = await cluster.register({ slots_total: 2 });
+    const [first] = await worker.lease(5);
+    assert.equal((await cluster.port.reads.stats()).tasks_in_flight, 2);
+    assert.deepEqual(await worker.lease(5), []);
+    assert.ok(first);
+    await worker.start(first);
+    await worker.complete(first);
+    assert.equal((await worker.lease(5)).length, 1);
+  });
+
+  test('two workers never get the same task', async (t) => {
+    const cluster = await TestCluster.start(t);
+    for (let i = 0; i < 20; i++) await cluster.submit();
+    const workers = await Promise.all(Array.from({ length: 5 }, () => cluster.register({ slots_total: 4 })));
+    const leased = (await Promise.all(workers.map((worker) => worker.lease(4)))).flat();
+    assert.equal(new Set(leased.map((task) => task.task_id)).size, 20);
+  });
+});
+
+describe('waiting for work', () => {
+  test('a parked lease is answered by the submission that it waited for', async (t) => {
+    const cluster = await TestCluster.start(t);
+    const worker = await cluster.register();
+    const waiting = worker.lease(1, 20);
+    const submitted = await cluster.submit();
+    const [task] = await waiting;
+    assert.equal(task?.attempt, 1);
+    assert.equal((await cluster.onlyTask(submitted.id)).status, 'leased');
+  });
+
+  test('the longest-waiting worker is served first', async (t) => {
+    const cluster = await TestCluster.start(t);
+    const [first, second] = [await cluster.register(), await cluster.register()];
+    const order: string[] = [];
+    const one = first.lease(1, 20).then((tasks) => tasks.length > 0 && order.push('first'));
+    const two = second.lease(1, 20).then((tasks) => tasks.length > 0 && order.push('second'));
+    await cluster.submit();
+    await one;
+    assert.deepEqual(order, ['first']);
+    await cluster.submit();
+    await two;
+    assert.deepEqual(order, ['first', 'second']);
+  });
+
+  test('a lease whose time is up is answered with nothing', async (t) => {
+    const cluster = await TestCluster.start(t);
+    const worker = await cluster.register();
+    const waiting = worker.lease(1, 20);
+    await until('the lease is parked', async () => {
+      await cluster.clock.advance(21);
+      return Promise.race([
+        waiting.then(() => true),
+        new Promise<false>((resolve) => setImmediate(resolve, false)),
+      ]);
+    });
+    assert.deepEqual(await waiting, []);
+  });
+
+  test('a waiting client that goes away gets no task', async (t) => {
+    const cluster = await TestCluster.start(t);
+    const worker = await cluster.register();
+    const gone = new AbortController();
+    void worker.lease(1, 20, gone.signal);
+    await worker.heartbeat();
+    gone.abort();
+    const submitted = await cluster.submit();
+    const task = await cluster.onlyTask(submitted.id);
+    assert.deepEqual([task.status, task.attempt], ['queued', 0]);
+  });
+
+  test('a slot that comes free answers the lease that waited for it', async (t) => {
+    const cluster = await TestCluster.start(t);
+    await cluster.submit();
+    await cluster.submit();
+    const worker = await cluster.register();
+    const first = await worker.run();
+    const waiting = worker.lease(1, 20);
+    await worker.complete(first);
+    assert.equal((await waiting).length, 1);
+  });
+});
+
+describe('the life of a lease', () => {
+  test('a lapsed lease makes the task lost and queues it again while attempts remain', async (t) => {
+    const cluster = await TestCluster.start(t, { leaseTtl: 60 });
+    const submitted = await cluster.submit();
+    const worker = await cluster.register();
+    await worker.run();
+    await cluster.clock.advance(61);
+    const task = await until('the lease lapses', async () => {
+      const now = await cluster.onlyTask(submitted.id);
+      return now.status === 'queued' && now;
+    });
+    assert.equal(task.attempt, 1);
+    const types = await cluster.eventTypes(submitted.id);
+    assert.deepEqual(types.slice(-2), ['task_lost', 'task_requeued']);
+  });
+
+  test('the last attempt that lapses fails the task, and its job', async (t) => {
+    const cluster = await TestCluster.start(t);
+    const submitted = await cluster.submit(job({ retry: { max_attempts: 1 } }));
+    const worker = await cluster.register();
+    await worker.run();
+    await cluster.clock.advance(61);
+    const view = await until('the job ends', async () => {
+      const now = await cluster.port.reads.job(submitted.id);
+      return now.status === 'failed' && now;
+    });
+    assert.match(Object.values(view.aggregate.errors)[0] ?? '', /silent/);
+  });
+
+  test('every heartbeat renews: the task of a healthy worker is never reaped', async (t) => {
+    const cluster = await TestCluster.start(t);
+    const submitted = await cluster.submit();
+    const worker = await cluster.register();
+    await worker.run();
+    for (let i = 0; i < 30; i++) {
+      await cluster.clock.advance(40);
+      await worker.heartbeat();
+    }
+    assert.equal((await cluster.onlyTask(submitted.id)).status, 'running');
+    assert.equal((await cluster.eventTypes(submitted.id)).includes('task_lost'), false);
+  });
+
+  test('a heartbeat with `active` renews only what it lists, and what it leaves out runs to its end', async (t) => {
+    const cluster = await TestCluster.start(t, { leaseTtl: 60 });
+    const [kept, lost] = [await cluster.submit(), await cluster.submit()];
+    const worker = await cluster.register({ slots_total: 2 });
+    const [first, second] = await worker.lease(2);
+    assert.ok(first && second);
+    await cluster.clock.advance(40);
+    await worker.heartbeat([{ task_id: first.task_id, attempt: 1 }]);
+    assert.equal((await cluster.onlyTask(lost.id)).status, 'leased');
+    await cluster.clock.advance(30);
+    await until(
+      'the unlisted lease lapses',
+      async () => (await cluster.onlyTask(lost.id)).status === 'queued',
+    );
+    assert.equal((await cluster.onlyTask(kept.id)).status, 'leased');
+  });
+
+  test('an attempt that is not the present one is not renewed', async (t) => {
+    const cluster = await TestCluster.start(t, { leaseTtl: 60 });
+    const submitted = await cluster.submit();
+    const worker = await cluster.register();
+    const task = await worker.run();
+    await cluster.clock.advance(40);
+    await worker.heartbeat([{ task_id: task.task_id, attempt: 7 }]);
+    await cluster.clock.advance(30);
+    await until('the lease lapses', async () => (await cluster.onlyTask(submitted.id)).status === 'queued');
+  });
+
+  test('a lease that never reached its worker goes back to its place and costs no attempt', async (t) => {
+    const cluster = await TestCluster.start(t);
+    const [first] = [await cluster.submit(), await cluster.submit()];
+    const worker = await cluster.register();
+    const task = await worker.leaseOne();
+    await cluster.port.send({ type: 'lease_undelivered', worker_id: worker.id, tasks: [task] });
+    const back = await cluster.onlyTask(first.id);
+    assert.deepEqual([back.status, back.attempt, back.worker_id], ['queued', 0, null]);
+    assert.equal((await worker.leaseOne()).task_id, task.task_id);
+  });
+
+  test('a jump of the wall clock loses no lease and no worker', async (t) => {
+    const cluster = await TestCluster.start(t);
+    const submitted = await cluster.submit();
+    const worker = await cluster.register();
+    await worker.run();
+    for (const jump of [3600, -7200, 315_360_000, -630_720_000]) {
+      cluster.clock.jump(jump);
+      await cluster.clock.advance(30);
+      await worker.heartbeat();
+    }
+    assert.equal((await cluster.onlyTask(submitted.id)).status, 'running');
+    assert.equal((await cluster.eventTypes()).includes('worker_dead'), false);
+  });
+
+  test('after a restart every lease and every worker gets a full period anew', async (t) => {
+    const cluster = await TestCluster.start(t, { leaseTtl: 60, workerDeadAfter: 45 });
+    const submitted = await cluster.submit();
+    const worker = await cluster.register();
+    const task = await worker.run();
+    await cluster.clock.advance(44);
+    await cluster.restart();
+    await cluster.clock.advance(44);
+    assert.deepEqual(
+      (await cluster.port.reads.workers()).map((view) => view.status),
+      ['alive'],
+    );
+    assert.equal((await cluster.onlyTask(submitted.id)).status, 'running');
+    await worker.complete(task);
+    assert.equal((await cluster.port.reads.job(submitted.id)).status, 'succeeded');
+  });
+
+  test('a worker that does not list its tasks and asks for a whole TTL while full loses its quietest task', async (t) => {
+    const cluster = await TestCluster.start(t, { leaseTtl: 60 });
+    const [quiet, loud] = [
+      await cluster.submit(job({ name: 'quiet' })),
+      await cluster.submit(job({ name: 'loud' })),
+    ];
+    const worker = await cluster.register({ slots_total: 2 });
+    const [, second] = await worker.lease(2);
+    assert.ok(second);
+    await worker.start(second);
+    const asked: number[] = [];
+    for (let i = 0; i < 4 && asked.at(-1) !== 1; i++) {
+      await cluster.clock.advance(20);
+      await worker.heartbeat();
+      asked.push((await worker.lease(1)).length);
+    }
+    // The first question starts the period; it ends within the fourth, which gets the task that came free.
+    assert.deepEqual(asked, [0, 0, 0, 1]);
+    assert.deepEqual((await cluster.eventTypes(quiet.id)).slice(-3), [
+      'task_lost',
+      'task_requeued',
+      'task_leased',
+    ]);
+    assert.equal((await cluster.onlyTask(loud.id)).status, 'running');
+  });
+
+  test('a worker that lists its tasks may ask while full as long as it likes', async (t) => {
+    const cluster = await TestCluster.start(t, { leaseTtl: 60 });
+    const submitted = await cluster.submit();
+    const worker = await cluster.register();
+    const task = await worker.run();
+    for (let i = 0; i < 8; i++) {
+      await cluster.clock.advance(20);
+      await worker.heartbeat([{ task_id: task.task_id, attempt: 1 }]);
+      await worker.lease(1);
+    }
+    assert.equal((await cluster.onlyTask(submitted.id)).status, 'running');
+  });
+});
+
+describe('the life of a worker', () => {
+  test('silence makes a worker dead, which by itself takes no task; a heartbeat brings it back', async (t) => {
+    const cluster = await TestCluster.start(t, { leaseTtl: 600, workerDeadAfter: 45 });
+    const submitted = await cluster.submit();
+    const worker = await cluster.register();
+    await worker.run();
+    await cluster.clock.advance(46);
+    const dead = await until('the worker is dead', async () =>
+      (await cluster.port.reads.workers()).find((view) => view.status === 'dead'),
+    );
+    assert.equal(dead.slots_used, 1);
+    assert.equal((await cluster.onlyTask(submitted.id)).status, 'running');
+    await worker.heartbeat();
+    assert.equal((await cluster.port.reads.workers())[0]?.status, 'alive');
+    const types = await cluster.eventTypes();
+    assert.deepEqual(types.slice(-2), ['worker_dead', 'worker_alive']);
+  });
+
+  test('an id that the same principal registered is taken up again; another principal may not', async (t) => {
+    const cluster = await TestCluster.start(t);
+    const worker = await cluster.register({ name: 'old', slots_total: 1 });
+    const again = await cluster.register({ worker_id: worker.id, name: 'new', slots_total: 3 });
+    assert.equal(again.id, worker.id);
+    const [view] = await cluster.port.reads.workers();
+    assert.deepEqual([view?.name, view?.slots_total], ['new', 3]);
+    const stranger = { name: 'eve', rights: ['execute'] as const };
+    await assert.rejects(cluster.register({ worker_id: worker.id }, stranger), {
+      code: 'not_owner',
+      message: `principal 'eve' is not registered for worker ${worker.id}`,
+    });
+  });
+
+  test('a heartbeat of an unknown worker is refused, so that it registers again', async (t) => {
+    const cluster = await TestCluster.start(t);
+    const beat = {
+      type: 'heartbeat',
+      principal: cluster.principal,
+      worker_id: 'worker_nobody',
+      wait_s: 0,
+    } as const;
+    await assert.rejects(cluster.port.send(beat), { code: 'unknown_id' });
+  });
+
+  test('what keeps a queued task waiting is counted over the live workers', async (t) => {
+    const cluster = await TestCluster.start(t);
+    const submitted = await cluster.submit(job({ requirements: { labels: { site: 'b' } } }));
+    await cluster.register({ labels: { site: 'a' } });
+    await cluster.register({ labels: { site: 'a' }, version: {} });
+    const waiting = async () => (await cluster.onlyTask(submitted.id)).waiting_for;
+    assert.deepEqual(await waiting(), [
+      { requirement: 'labels.site=b', workers_missing: 2 },
+      { requirement: 'packages.demo', workers_missing: 1 },
+    ]);
+    await cluster.submit(job({ priority: 1, requirements: { labels: { site: 'b' } } }));
+    const full = await cluster.register({ labels: { site: 'b' } });
+    await full.run();
+    assert.deepEqual((await waiting()).at(-1), { requirement: 'slots', workers_missing: 1 });
+  });
+
+  test('a peer of another version is noted once for each role and version', async (t) => {
+    const cluster = await TestCluster.start(t);
+    await cluster.register({ version: { cluster: '9.9.9' } });
+    await cluster.register({ version: { cluster: '9.9.9' } });
+    await cluster.port.send({ type: 'note_peer', role: 'worker', version: '9.9.9' });
+    await cluster.port.send({ type: 'note_peer', role: 'client', version: '9.9.9' });
+    const noted = (await cluster.eventTypes()).filter((type) => type === 'version_divergence');
+    assert.equal(noted.length, 2);
+    assert.equal((await cluster.port.reads.workers())[0]?.version_divergent, true);
+  });
+});

@@ -1,0 +1,320 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { job, TestCluster } from '../support/cluster.ts';
+import { until } from '../support/until.ts';
+
+describe('fencing', () => {
+  test('only the worker that holds the task may report on it', async (t) => {
+    const cluster = await TestCluster.start(t);
+    await cluster.submit();
+    const [holder, other] = [await cluster.register(), await cluster.register()];
+    const task = await holder.run();
+    await assert.rejects(other.complete(task), { code: 'not_holder' });
+    await assert.rejects(other.fail(task), { code: 'not_holder' });
+    await holder.complete(task);
+  });
+
+  test('a report of an earlier attempt changes nothing', async (t) => {
+    const cluster = await TestCluster.start(t);
+    const submitted = await cluster.submit();
+    const worker = await cluster.register();
+    const first = await worker.run();
+    await cluster.clock.advance(61);
+    await until('the lease lapses', async () => (await cluster.onlyTask(submitted.id)).status === 'queued');
+    const second = await worker.run();
+    assert.equal(second.attempt, 2);
+    await assert.rejects(worker.complete(first), { code: 'stale_attempt' });
+    assert.equal((await cluster.onlyTask(submitted.id)).status, 'running');
+  });
+
+  test("another principal's worker and its tasks are refused with the principal's name", async (t) => {
+    const cluster = await TestCluster.start(t);
+    await cluster.submit();
+    const worker = await cluster.register();
+    const task = await worker.run();
+    const eve = { name: 'eve', rights: ['execute'] as const };
+    const report = {
+      type: 'complete_task',
+      principal: eve,
+      worker_id: worker.id,
+      task_id: task.task_id,
+    } as const;
+    await assert.rejects(cluster.port.send({ ...report, result: { status: 'succeeded' } }), {
+      code: 'not_owner',
+      message: `principal 'eve' is not registered for worker ${worker.id}`,
+    });
+  });
+
+  test('reports on unknown tasks and by unknown workers are refused', async (t) => {
+    const cluster = await TestCluster.start(t);
+    await cluster.submit();
+    const worker = await cluster.register();
+    const task = await worker.run();
+    await assert.rejects(worker.complete({ task_id: 'task_none', attempt: 1 }), { code: 'unknown_id' });
+    const ghost = {
+      type: 'start_task',
+      principal: cluster.principal,
+      worker_id: 'worker_none',
+      task_id: task.task_id,
+    };
+    await assert.rejects(cluster.port.send(ghost as never), { code: 'unknown_id' });
+  });
+
+  test('a task must be started before it is completed', async (t) => {
+    const cluster = await TestCluster.start(t);
+    await cluster.submit();
+    const worker = await cluster.register();
+    const task = await worker.leaseOne();
+    await assert.rejects(worker.complete(task), { code: 'illegal_transition' });
+  });
+});
+
+describe('repeated reports', () => {
+  test('repeating start, complete or fail gets the same answer and changes nothing', async (t) => {
+    const cluster = await TestCluster.start(t);
+    const submitted = await cluster.submit();
+    const worker = await cluster.register();
+    const task = await worker.leaseOne();
+    assert.deepEqual([await worker.start(task), await worker.start(task)], [{ ok: true }, { ok: true }]);
+    assert.deepEqual(
+      [await worker.complete(task), await worker.complete(task)],
+      [{ ok: true }, { ok: true }],
+    );
+    const types = await cluster.eventTypes(submitted.id);
+    for (const type of ['task_started', 'task_completed', 'job_succeeded']) {
+      assert.equal(types.filter((found) => found === type).length, 1, type);
+    }
+  });
+
+  test('a failure may be repeated after the task was queued anew, by whoever reported it', async (t) => {
+    const cluster = await TestCluster.start(t);
+    const submitted = await cluster.submit();
+    const worker = await cluster.register();
+    const task = await worker.run();
+    assert.deepEqual(await worker.fail(task), { ok: true, requeued: true });
+    await cluster.restart();
+    assert.deepEqual(await worker.fail(task), { ok: true, requeued: true });
+    assert.equal((await cluster.onlyTask(submitted.id)).attempt, 1);
+  });
+
+  test('without an attempt, a report of a worker that holds the task anew is about the new lease', async (t) => {
+    const cluster = await TestCluster.start(t);
+    const submitted = await cluster.submit();
+    const worker = await cluster.register();
+    const task = await worker.run();
+    const report = {
+      type: 'fail_task',
+      principal: cluster.principal,
+      worker_id: worker.id,
+      task_id: task.task_id,
+      failure: { error: 'no' },
+    } as const;
+    assert.deepEqual(await cluster.port.send(report), { ok: true, requeued: true });
+    assert.deepEqual(await cluster.port.send(report), { ok: true, requeued: true });
+    await worker.run();
+    assert.deepEqual(await cluster.port.send(report), { ok: true, requeued: false });
+    assert.equal((await cluster.onlyTask(submitted.id)).status, 'failed');
+  });
+});
+
+describe('failure', () => {
+  test('a failure queues the task again while attempts remain, then fails it and its job', async (t) => {
+    const cluster = await TestCluster.start(t);
+    const submitted = await cluster.submit(job({ retry: { max_attempts: 2 } }));
+    const worker = await cluster.register();
+    await worker.fail(await worker.run(), { error: 'first' });
+    const last = await worker.run();
+    assert.deepEqual(await worker.fail(last, { error: 'second' }), { ok: true, requeued: false });
+    const view = await cluster.port.reads.job(submitted.id);
+    assert.equal(view.status, 'failed');
+    assert.equal(view.error, 'second');
+    assert.deepEqual(view.aggregate.errors, { [last.task_id]: 'second' });
+  });
+
+  test('a failure that is not retriable fails at once, whatever attempts remain', async (t) => {
+    const cluster = await TestCluster.start(t);
+    const submitted = await cluster.submit(job({ retry: { max_attempts: 9 } }));
+    const worker = await cluster.register();
+    assert.deepEqual(await worker.fail(await worker.run(), { retriable: false }), {
+      ok: true,
+      requeued: false,
+    });
+    assert.equal((await cluster.port.reads.job(submitted.id)).status, 'failed');
+  });
+
+  test('a failure before the start counts like one after it', async (t) => {
+    const cluster = await TestCluster.start(t);
+    const submitted = await cluster.submit();
+    const worker = await cluster.register();
+    assert.deepEqual(await worker.fail(await worker.leaseOne()), { ok: true, requeued: true });
+    assert.equal((await cluster.onlyTask(submitted.id)).attempt, 1);
+  });
+
+  test('a job with one success among failures has succeeded, with the errors listed by task', async (t) => {
+    const cluster = await TestCluster.start(t);
+    const pipeline = { kind: 'inline_json', inline: 1 };
+    const submitted = await cluster.submit(job({ pipeline: null, pipelines: [pipeline, pipeline] }));
+    const worker = await cluster.register({ slots_total: 2 });
+    const bad = await worker.run();
+    await worker.fail(bad, { error: 'no data', retriable: false });
+    const good = await worker.run();
+    await worker.complete(good, { metrics: { best_rmse: 1 } });
+    const view = await cluster.port.reads.job(submitted.id);
+    assert.equal(view.status, 'succeeded');
+    assert.deepEqual(view.aggregate.errors, { [bad.task_id]: 'no data' });
+    assert.equal(view.aggregate.best_task_id, good.task_id);
+  });
+
+  test('the server ends an attempt whose worker does not enforce the timeout, and tells it to stop', async (t) => {
+    const cluster = await TestCluster.start(t, { timeoutGrace: 60, leaseTtl: 1000 });
+    const submitted = await cluster.submit(job({ timeout_seconds: 30, retry: { max_attempts: 1 } }));
+    const worker = await cluster.register();
+    const task = await worker.run();
+    await cluster.clock.advance(89);
+    assert.equal((await cluster.onlyTask(submitted.id)).status, 'running');
+    await cluster.clock.advance(2);
+    const failed = await until('the attempt ends', async () => {
+      const now = await cluster.onlyTask(submitted.id);
+      return now.status === 'failed' && now;
+    });
+    assert.match(failed.error ?? '', /timed out.*30 s/);
+    assert.deepEqual((await worker.heartbeat()).cancel_task_ids, [task.task_id]);
+    await assert.rejects(worker.complete(task), { code: 'not_holder' });
+    assert.deepEqual((await worker.heartbeat()).cancel_task_ids, []);
+  });
+});
+
+describe('results', () => {
+  test('the ranking has the best first and results without the metric last', async (t) => {
+    const cluster = await TestCluster.start(t);
+    const pipelines = [1, 2, 3, 4].map((n) => ({ kind: 'path', path: `/p/model-${n}.yaml` }));
+    const submitted = await cluster.submit(
+      job({ pipeline: null, pipelines, rank_metric: 'best_r2', rank_mode: 'max' }),
+    );
+    const worker = await cluster.register({ slots_total: 4 });
+    const values = [0.5, undefined, 0.9, 0.7];
+    for (const [i, task] of (await worker.lease(4)).entries()) {
+      await worker.start(task);
+      const value = values[i];
+      await worker.complete(task, { metrics: value === undefined ? {} : { best_r2: value } });
+    }
+    const { aggregate } = await cluster.port.reads.job(submitted.id);
+    assert.deepEqual(
+      aggregate.ranking.map((entry) => [entry.pipeline, (entry as Record<string, unknown>).best_r2]),
+      [
+        ['model-3', 0.9],
+        ['model-4', 0.7],
+        ['model-1', 0.5],
+        ['model-2', null],
+      ],
+    );
+    assert.equal(aggregate.best_metric, 0.9);
+  });
+
+  test('what the server knows of the report replaces what the worker says of it', async (t) => {
+    const cluster = await TestCluster.start(t);
+    const submitted = await cluster.submit();
+    const worker = await cluster.register();
+    const task = await worker.run();
+    const claimed = { status: 'succeeded', provenance: { source: 'forged' }, mine: 1 } as const;
+    await worker.complete(task, claimed);
+    const { result } = JSON.parse(
+      JSON.stringify(await cluster.onlyTask(submitted.id), (_, v) => (v?.text ? JSON.parse(v.text) : v)),
+    );
+    assert.equal(result.mine, 1);
+    assert.deepEqual(result.provenance, {
+      source: 'worker_report',
+      reported_by_principal: 'anonymous',
+      worker_id: worker.id,
+      job_id: submitted.id,
+      task_id: task.task_id,
+      attempt: 1,
+      assignment_mode: 'server_leased_executor',
+      required_rights: ['execute'],
+      granted_rights: ['admin', 'cancel', 'execute', 'read', 'submit'],
+    });
+  });
+
+  test('a result that names an artifact which is not stored is refused, and the task stays running', async (t) => {
+    const cluster = await TestCluster.start(t);
+    const submitted = await cluster.submit();
+    const worker = await cluster.register();
+    const task = await worker.run();
+    await assert.rejects(worker.complete(task, { artifacts: { model: 'art_none' } }), {
+      code: 'invalid_body',
+      faults: [{ path: '/artifacts/model', message: "no artifact with id 'art_none'" }],
+    });
+    assert.equal((await cluster.onlyTask(submitted.id)).status, 'running');
+  });
+
+  test('a worker that ran another pipeline than the client pinned is noted; the result stands', async (t) => {
+    const cluster = await TestCluster.start(t);
+    const expected_fingerprint = `sha256:${'0'.repeat(64)}`;
+    const submitted = await cluster.submit(
+      job({ pipeline: { kind: 'inline_json', inline: {}, expected_fingerprint } }),
+    );
+    const worker = await cluster.register();
+    await worker.complete(await worker.run(), { pipeline_fingerprint: 'sha256:other' });
+    assert.equal((await cluster.port.reads.job(submitted.id)).status, 'succeeded');
+    const events = await cluster.port.reads.events({ job_id: submitted.id, after_id: 0, limit: 100 });
+    const noted = events.find((event) => event.type === 'pipeline_fingerprint_mismatch');
+    assert.deepEqual(noted?.data, { expected: expected_fingerprint, reported: 'sha256:other' });
+  });
+
+  test('progress is kept as data.progress and moves no state', async (t) => {
+    const cluster = await TestCluster.start(t);
+    const submitted = await cluster.submit();
+    const worker = await cluster.register();
+    const task = await worker.run();
+    await cluster.port.send({
+      type: 'report_events',
+      principal: cluster.principal,
+      task_id: task.task_id,
+      worker_id: worker.id,
+      events: [{ type: 'progress', progress: 0.5, data: { fold: 3 } }],
+    });
+    const events = await cluster.port.reads.events({ job_id: submitted.id, after_id: 0, limit: 100 });
+    assert.deepEqual(events.at(-1)?.data, { fold: 3, progress: 0.5 });
+    assert.equal((await cluster.onlyTask(submitted.id)).status, 'running');
+  });
+});
+
+describe('artifacts of tasks', () => {
+  const upload = (cluster: TestCluster, task_id: string, role: string, sha: string, attempt?: number) =>
+    cluster.port.send({
+      type: 'record_artifact',
+      principal: cluster.principal,
+      sha256: sha.repeat(64),
+      size_bytes: 3,
+      kind: 'blob',
+      filename: `${role}.bin`,
+      task: { task_id, role, ...(attempt === undefined ? {} : { attempt }) },
+    });
+
+  test('a job lists what the last attempt uploaded, and in named roles exactly what the result names', async (t) => {
+    const cluster = await TestCluster.start(t);
+    const submitted = await cluster.submit();
+    const worker = await cluster.register();
+    const first = await worker.run();
+    await upload(cluster, first.task_id, 'logs', '1');
+    await worker.fail(first);
+    const second = await worker.run();
+    const model = await upload(cluster, second.task_id, 'model', '2');
+    await upload(cluster, second.task_id, 'model', '3');
+    const extra = await upload(cluster, second.task_id, 'plot', '4');
+    await worker.complete(second, {
+      artifacts: { model: model.artifact_id, logs: null },
+      metrics: { best_rmse: 1 },
+    });
+    await assert.rejects(upload(cluster, second.task_id, 'model', '5', 1), { code: 'stale_attempt' });
+    const listed = await cluster.port.reads.jobArtifacts(submitted.id);
+    assert.deepEqual(
+      listed.map((entry) => [entry.role, entry.task_id, entry.id]).sort(),
+      [
+        ['best_model', null, model.artifact_id],
+        ['model', second.task_id, model.artifact_id],
+        ['plot', second.task_id, extra.artifact_id],
+      ].sort(),
+    );
+  });
+});

@@ -1,0 +1,118 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { job, TestCluster } from '../support/cluster.ts';
+
+describe('submitting', () => {
+  test('several pipelines and datasets make one task for each combination', async (t) => {
+    const cluster = await TestCluster.start(t);
+    const pipelines = ['a', 'b'].map((name) => ({ kind: 'path', path: `/p/${name}.yaml` }));
+    const datasets = ['x', 'y', 'z'].map((name) => ({ kind: 'shared_path', path: `/d/${name}` }));
+    const submitted = await cluster.submit(job({ pipeline: null, dataset: null, pipelines, datasets }));
+    assert.equal(submitted.aggregate.num_tasks, 6);
+    const tasks = await cluster.port.reads.tasks(submitted.id);
+    assert.deepEqual(
+      tasks.map((task) => `${task.pipeline_label} ${task.dataset_label}`),
+      ['a /d/x', 'a /d/y', 'a /d/z', 'b /d/x', 'b /d/y', 'b /d/z'],
+    );
+  });
+
+  test('the specification comes back as it was written, numbers and order included', async (t) => {
+    const cluster = await TestCluster.start(t);
+    const text =
+      '{"type":"demo.run","pipeline":{"kind":"inline_json","inline":{"b":1.0,"a":[1e-3,12345678901234567890],"2":0,"1":0}},"dataset":{"kind":"shared_path","path":"/d"},"params":{"z":-0.0,"alpha":1.50}}';
+    const spec = JSON.parse(text);
+    const { id } = await cluster.port.send({
+      type: 'submit_job',
+      principal: cluster.principal,
+      spec,
+      text,
+      warnings: [],
+    });
+    await cluster.restart();
+    assert.equal((await cluster.port.reads.jobRequest(id)).text, text);
+    const task = await (await cluster.register()).leaseOne();
+    assert.ok(task.payload.text.includes('"inline":{"b":1.0,"a":[1e-3,12345678901234567890],"2":0,"1":0}'));
+    assert.ok(task.payload.text.includes('"params":{"z":-0.0,"alpha":1.50}'));
+  });
+
+  test('an artifact that is not stored is a fault of the job', async (t) => {
+    const cluster = await TestCluster.start(t);
+    const refs = {
+      pipeline: { kind: 'artifact', artifact_id: 'art_a' },
+      dataset: { kind: 'artifact', artifact_id: 'art_b' },
+    };
+    await assert.rejects(cluster.submit(job(refs)), {
+      code: 'invalid_body',
+      faults: [
+        { path: '/pipeline/artifact_id', message: "no artifact with id 'art_a'" },
+        { path: '/dataset/artifact_id', message: "no artifact with id 'art_b'" },
+      ],
+    });
+  });
+});
+
+describe('idempotency keys', () => {
+  test('the same key with the same body gives the same job, also at the same moment and after a restart', async (t) => {
+    const cluster = await TestCluster.start(t);
+    const document = job({ idempotency_key: 'k' });
+    const twins = await Promise.all([cluster.submit(document), cluster.submit(document)]);
+    await cluster.restart();
+    const later = await cluster.submit(document);
+    assert.equal(new Set([...twins, later].map((view) => view.id)).size, 1);
+    assert.equal((await cluster.port.reads.jobs({ limit: 10 })).length, 1);
+  });
+
+  test('the same key with another body is refused', async (t) => {
+    const cluster = await TestCluster.start(t);
+    await cluster.submit(job({ idempotency_key: 'k' }));
+    await assert.rejects(cluster.submit(job({ idempotency_key: 'k', priority: 1 })), {
+      code: 'idempotency_conflict',
+    });
+  });
+
+  test('keys of different principals do not meet', async (t) => {
+    const cluster = await TestCluster.start(t);
+    const ann = { name: 'ann', rights: ['submit'] as const };
+    const bob = { name: 'bob', rights: ['submit'] as const };
+    const one = await cluster.submit(job({ idempotency_key: 'k' }), ann);
+    const two = await cluster.submit(job({ idempotency_key: 'k' }), bob);
+    assert.notEqual(one.id, two.id);
+    assert.deepEqual([one.owner, two.owner], ['ann', 'bob']);
+  });
+});
+
+describe('listing jobs', () => {
+  test('newest first, by status, and by a part of the name, whatever its case; % and _ mean themselves', async (t) => {
+    const cluster = await TestCluster.start(t);
+    for (const name of ['Élan 100%', 'a_b', 'aXb', null]) await cluster.submit(job({ name }));
+    const names = async (name: string) =>
+      (await cluster.port.reads.jobs({ name, limit: 10 })).map((view) => view.name);
+    assert.deepEqual(await names('A_B'), ['a_b']);
+    assert.deepEqual(await names('%'), ['Élan 100%']);
+    assert.deepEqual(await names('élan'), ['Élan 100%']);
+    const all = await cluster.port.reads.jobs({ limit: 10 });
+    assert.deepEqual(
+      all.map((view) => view.name),
+      [null, 'aXb', 'a_b', 'Élan 100%'],
+    );
+    assert.deepEqual(await cluster.port.reads.jobs({ status: 'failed', limit: 10 }), []);
+  });
+
+  test('the last hour is told minute by minute', async (t) => {
+    const cluster = await TestCluster.start(t);
+    await cluster.submit();
+    await cluster.submit();
+    const worker = await cluster.register();
+    await worker.complete(await worker.run());
+    await cluster.clock.advance(130);
+    await cluster.restart();
+    const history = await cluster.port.reads.statsHistory();
+    assert.equal(history.length, 60);
+    const busy = history.filter((entry) => entry.submitted > 0);
+    assert.deepEqual(
+      busy.map(({ submitted, started, succeeded, failed }) => ({ submitted, started, succeeded, failed })),
+      [{ submitted: 2, started: 1, succeeded: 1, failed: 0 }],
+    );
+    assert.equal(history.at(-1)?.queued, 1);
+  });
+});

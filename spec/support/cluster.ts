@@ -1,0 +1,193 @@
+import type { TestContext } from 'node:test';
+import { pino } from 'pino';
+import { type Cluster, startCluster } from '../../actors/cluster.ts';
+import type { StoreFaults } from '../../actors/store/store.ts';
+import type { SupervisorSettings } from '../../actors/supervisor/core.ts';
+import type { LeasedTask, ReplyOf } from '../../gateway/messages.ts';
+import type { ClusterPort } from '../../gateway/ports.ts';
+import { ANONYMOUS, type Principal } from '../../machines/rights.ts';
+import { JobSpec } from '../../machines/schema/job.ts';
+import type { TaskResult } from '../../machines/schema/report.ts';
+import { validator } from '../../machines/schema/validate.ts';
+import type { ActiveTask, WorkerRegistration } from '../../machines/schema/worker.ts';
+import { SimulatedClock } from './clock.ts';
+import { temporaryDirectory } from './server.ts';
+
+const checkJob = validator(JobSpec);
+
+/** The smallest valid job; give what differs. */
+export const job = (differs: Record<string, unknown> = {}): Record<string, unknown> => ({
+  type: 'demo.run',
+  pipeline: { kind: 'inline_json', inline: { steps: [] } },
+  dataset: { kind: 'shared_path', path: '/data/x' },
+  ...differs,
+});
+
+/** A cluster state without a gateway, on a simulated clock and a real store. */
+export class TestCluster {
+  readonly clock = new SimulatedClock();
+  readonly faults: StoreFaults = {};
+  readonly stateDir: string;
+  readonly #settings: Partial<SupervisorSettings>;
+  #cluster: Cluster | null = null;
+  principal: Principal = ANONYMOUS;
+
+  private constructor(stateDir: string, settings: Partial<SupervisorSettings>) {
+    this.stateDir = stateDir;
+    this.#settings = settings;
+  }
+
+  static async start(t: TestContext, settings: Partial<SupervisorSettings> = {}): Promise<TestCluster> {
+    const cluster = new TestCluster(await temporaryDirectory(t), settings);
+    await cluster.start();
+    t.after(() => cluster.stop());
+    return cluster;
+  }
+
+  async start(): Promise<void> {
+    this.#cluster = await startCluster({
+      stateDir: this.stateDir,
+      log: pino({ level: 'silent' }),
+      maxArtifactBytes: 1024 * 1024,
+      settings: this.#settings,
+      clock: this.clock,
+      faults: this.faults,
+    });
+  }
+
+  async stop(): Promise<void> {
+    await this.#cluster?.stop();
+  }
+
+  /** Stops and starts again on the same state directory. */
+  async restart(): Promise<void> {
+    await this.stop();
+    await this.start();
+  }
+
+  get port(): ClusterPort {
+    return (this.#cluster as Cluster).port;
+  }
+
+  get state(): string {
+    return (this.#cluster as Cluster).state;
+  }
+
+  submit(
+    document: Record<string, unknown> = job(),
+    principal = this.principal,
+  ): Promise<ReplyOf<'submit_job'>> {
+    const checked = checkJob(document);
+    if (!checked.ok) throw new Error(`the test's own job is wrong: ${JSON.stringify(checked.faults)}`);
+    const text = JSON.stringify(document);
+    return this.port.send({ type: 'submit_job', principal, spec: checked.value, text, warnings: [] });
+  }
+
+  async register(registration: WorkerRegistration = {}, principal = this.principal): Promise<TestWorker> {
+    const declared = { version: { packages: { demo: '1.0' } }, ...registration };
+    const { worker_id } = await this.port.send({
+      type: 'register_worker',
+      principal,
+      registration: declared,
+    });
+    return new TestWorker(this, worker_id, principal);
+  }
+
+  cancel(job_id: string) {
+    return this.port.send({ type: 'cancel_job', principal: this.principal, job_id });
+  }
+
+  retry(job_id: string) {
+    return this.port.send({ type: 'retry_job', principal: this.principal, job_id });
+  }
+
+  async eventTypes(job_id?: string): Promise<string[]> {
+    const events = await this.port.reads.events({ ...(job_id ? { job_id } : {}), after_id: 0, limit: 5000 });
+    return events.map((event) => event.type);
+  }
+
+  async onlyTask(job_id: string) {
+    const [task] = await this.port.reads.tasks(job_id);
+    if (!task) throw new Error('the job has no task');
+    return task;
+  }
+}
+
+/** A worker that does what the test says. */
+export class TestWorker {
+  readonly cluster: TestCluster;
+  readonly id: string;
+  readonly principal: Principal;
+
+  constructor(cluster: TestCluster, id: string, principal: Principal) {
+    this.cluster = cluster;
+    this.id = id;
+    this.principal = principal;
+  }
+
+  get #who() {
+    return { principal: this.principal, worker_id: this.id };
+  }
+
+  async lease(max_tasks = 1, wait_s = 0, signal?: AbortSignal): Promise<LeasedTask[]> {
+    const asked = this.cluster.port.send({
+      type: 'lease',
+      ...this.#who,
+      wait_s,
+      max_tasks,
+      ...(signal ? { signal } : {}),
+    });
+    // On the simulated clock, a request that waits no time is answered when time is looked at.
+    if (wait_s === 0) return (await this.#ticking(asked)).tasks;
+    return (await asked).tasks;
+  }
+
+  async leaseOne(): Promise<LeasedTask> {
+    const [task] = await this.lease();
+    if (!task) throw new Error('no task was leased');
+    return task;
+  }
+
+  start({ task_id, attempt }: Held) {
+    return this.cluster.port.send({ type: 'start_task', ...this.#who, task_id, attempt });
+  }
+
+  complete({ task_id, attempt }: Held, result: Partial<TaskResult> = {}) {
+    const full: TaskResult = { status: 'succeeded', ...result };
+    return this.cluster.port.send({ type: 'complete_task', ...this.#who, task_id, attempt, result: full });
+  }
+
+  fail({ task_id, attempt }: Held, failure: { error?: string; retriable?: boolean } = {}) {
+    const full = { error: 'it broke', ...failure };
+    return this.cluster.port.send({ type: 'fail_task', ...this.#who, task_id, attempt, failure: full });
+  }
+
+  heartbeat(active?: ActiveTask[], wait_s = 0) {
+    return this.cluster.port.send({ type: 'heartbeat', ...this.#who, ...(active ? { active } : {}), wait_s });
+  }
+
+  /** Leases and starts the next task. */
+  async run(): Promise<LeasedTask> {
+    const task = await this.leaseOne();
+    await this.start(task);
+    return task;
+  }
+
+  async #ticking<T>(asked: Promise<T>): Promise<T> {
+    let open = true;
+    const settled = asked.finally(() => {
+      open = false;
+    });
+    settled.catch(() => {});
+    while (open) {
+      await this.cluster.clock.advance(0);
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    return settled;
+  }
+}
+
+interface Held {
+  task_id: string;
+  attempt: number;
+}
