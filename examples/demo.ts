@@ -41,8 +41,9 @@ class Demo {
     const worker = ['--slots', '2', '--name', 'demo', '--state', join(this.#state, 'worker')];
     await this.#service('jq-worker', worker, 'started');
     say('a worker with two slots is there\n');
-    const id = (await this.#step('jqctl', ['submit', JOB], true)).trim();
-    await this.#step('jqctl', ['wait', id]);
+    await this.#step('jqctl', ['submit', JOB, '--wait']);
+    const jobs = (await (await fetch(`${url}/v1/jobs`)).json()) as { id: string }[];
+    const id = jobs[0]?.id ?? '';
     say('');
     await this.#step('jqctl', ['artifacts', id, '--out', RESULTS, '--role', 'best_model']);
     say(`\nThe best model is in ${RESULTS}/. Now with your own data: see the README.`);
@@ -63,21 +64,16 @@ class Demo {
     throw this.#stopped ? new Stopped() : new Error(`${program} ended before it was ready`);
   }
 
-  /** Runs a command to its end, and gives what it printed if it is not shown. */
-  async #step(program: string, args: string[], capture = false): Promise<string> {
+  /** Runs a command to its end. */
+  async #step(program: string, args: string[]): Promise<void> {
     if (this.#stopped) throw new Stopped();
     say(`$ ${program} ${args.join(' ')}`);
-    const child = this.#spawn(program, args, ['ignore', capture ? 'pipe' : 'inherit', 'inherit'], false);
+    const child = this.#spawn(program, args, ['ignore', 'inherit', 'inherit'], false);
     this.#steps.add(child);
-    let printed = '';
-    child.stdout?.on('data', (chunk) => {
-      printed += chunk;
-    });
-    const [code] = await once(child, 'close');
+    const [code] = await once(child, 'exit');
     this.#steps.delete(child);
     if (this.#stopped) throw new Stopped();
     if (code !== 0) throw new Error(`'${program} ${args.join(' ')}' ended with exit code ${code}`);
-    return printed;
   }
 
   #spawn(program: string, args: string[], stdio: ('ignore' | 'pipe' | 'inherit')[], detached: boolean) {

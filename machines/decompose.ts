@@ -57,13 +57,15 @@ export const libraryOf = (type: string): string => type.slice(0, -'.run'.length)
 
 /** Contract, "Jobs": dataset `name`, else path, else id. */
 function datasetLabel(dataset: DatasetRef): string {
-  if ('name' in dataset && dataset.name) return dataset.name;
-  if ('path' in dataset && dataset.path) return dataset.path;
-  return dataset.kind === 'catalog'
-    ? dataset.catalog_id
-    : 'artifact_id' in dataset
-      ? dataset.artifact_id
-      : dataset.kind;
+  // Members that a kind does not have may still be there, as anything.
+  switch (dataset.kind) {
+    case 'catalog':
+      return dataset.catalog_id;
+    case 'artifact':
+      return dataset.name || dataset.artifact_id;
+    default:
+      return dataset.name || dataset.path || dataset.kind;
+  }
 }
 
 /** Contract, "Jobs": the path's stem, else the entrypoint, else the kind. */

@@ -1,4 +1,4 @@
-import { satisfies, valid } from '@renovatebot/pep440';
+import { meetsConstraint } from './pep440.ts';
 import type { Requirements } from './schema/job.ts';
 import type { WorkerVersion } from './schema/worker.ts';
 
@@ -50,9 +50,10 @@ function declaredVersion(version: WorkerVersion, name: string): string | undefin
 function meets(declared: string | undefined, constraint: string): boolean {
   if (declared === undefined) return false;
   if (constraint.trim() === '') return true;
-  // Workers may declare builds such as "3.11.7 (main, …)" for python; the version is the first word.
-  const version = declared.trim().split(/\s+/)[0] ?? '';
-  return valid(version) !== null && satisfies(version, constraint, { prereleases: true });
+  // Workers may declare builds such as "3.11.7 (main, …)" or "3.13.0+" for python: the version is the first
+  // word, and the plus sign says that it was built from a branch.
+  const version = (declared.trim().split(/\s+/)[0] ?? '').replace(/\+$/, '');
+  return meetsConstraint(version, constraint);
 }
 
 /** Requirements that are alike in meaning have the same signature; the index of queued tasks is keyed by it. */

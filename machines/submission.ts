@@ -1,11 +1,11 @@
-import { validRange } from '@renovatebot/pep440';
 import { distance } from 'fastest-levenshtein';
 import type { TSchema } from 'typebox';
 import { ClusterError } from './errors.ts';
 import { DatasetRef, JobSpec, MAX_TASKS, PipelineRef, SILENT_MEMBERS } from './schema/job.ts';
-import type { Fault } from './schema/validate.ts';
 
 const MAX_WARNINGS = 100;
+/** Characters of a member's name that a warning repeats. */
+const LONGEST_WORD = 100;
 
 export const pipelinesOf = (spec: JobSpec): PipelineRef[] =>
   spec.pipelines ?? (spec.pipeline ? [spec.pipeline] : []);
@@ -13,17 +13,10 @@ export const datasetsOf = (spec: JobSpec): DatasetRef[] =>
   spec.datasets ?? (spec.dataset ? [spec.dataset] : []);
 
 /**
- * Refuses what the schema cannot: faults between members, and what this server does not allow.
- * @throws ClusterError `python_jobs_disabled`, `invalid_body` with all faults, or `too_many_tasks`
+ * Refuses a valid specification that this server does not take.
+ * @throws ClusterError `python_jobs_disabled` or `too_many_tasks`
  */
 export function admitJob(spec: JobSpec, allow: { allowPythonJobs: boolean }): void {
-  const faults = [
-    ...exactlyOne(spec, 'pipeline', 'pipelines'),
-    ...exactlyOne(spec, 'dataset', 'datasets'),
-    ...datasetFaults(spec),
-    ...constraintFaults(spec),
-  ];
-  if (faults.length > 0) throw ClusterError.invalid('job', faults);
   if (!allow.allowPythonJobs && pipelinesOf(spec).some((p) => p.kind === 'python_entrypoint')) {
     throw new ClusterError(
       'python_jobs_disabled',
@@ -35,41 +28,14 @@ export function admitJob(spec: JobSpec, allow: { allowPythonJobs: boolean }): vo
     throw new ClusterError(
       'too_many_tasks',
       `the job makes ${count} tasks; at most ${MAX_TASKS} are allowed`,
-      [{ path: '/pipelines', message: `times /datasets makes ${count} tasks, more than ${MAX_TASKS}` }],
+      [
+        {
+          path: spec.pipelines ? '/pipelines' : '/datasets',
+          message: `makes ${count} tasks, more than ${MAX_TASKS}`,
+        },
+      ],
     );
   }
-}
-
-function exactlyOne(spec: JobSpec, one: 'pipeline' | 'dataset', many: 'pipelines' | 'datasets'): Fault[] {
-  if (spec[one] !== undefined && spec[many] !== undefined) {
-    return [{ path: `/${many}`, message: `give either '${one}' or '${many}', not both` }];
-  }
-  if (spec[one] === undefined && spec[many] === undefined) {
-    return [{ path: `/${one}`, message: `is required (or '${many}' for several)` }];
-  }
-  return [];
-}
-
-function datasetFaults(spec: JobSpec): Fault[] {
-  return datasetsOf(spec).flatMap((dataset, i) => {
-    if (dataset.kind !== 'worker_local' || dataset.path !== undefined || dataset.name !== undefined)
-      return [];
-    const path = spec.datasets ? `/datasets/${i}` : '/dataset';
-    return [{ path, message: "a worker_local dataset needs 'path' or 'name'" }];
-  });
-}
-
-function constraintFaults(spec: JobSpec): Fault[] {
-  return Object.entries(spec.requirements?.packages ?? {}).flatMap(([name, constraint]) =>
-    constraint.trim() === '' || validRange(constraint)
-      ? []
-      : [
-          {
-            path: `/requirements/packages/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`,
-            message: `'${constraint}' is not a version constraint (PEP 440, such as '>=1.2,<2')`,
-          },
-        ],
-  );
 }
 
 /** A sentence for each member that this system does not know, with the nearest one that it does. */
@@ -80,8 +46,9 @@ export function unknownMembers(spec: JobSpec): string[] {
     const known = Object.keys((schema as { properties?: object }).properties ?? {});
     for (const key of Object.keys(value)) {
       if (known.includes(key) || silent.includes(key) || warnings.size >= MAX_WARNINGS) continue;
-      const near = nearest(key, known);
-      warnings.add(`unknown field '${prefix}${key}'${near ? `, did you mean '${prefix}${near}'?` : ''}`);
+      const near = key.length <= LONGEST_WORD ? nearest(key, known) : undefined;
+      const shown = near || key.length <= LONGEST_WORD ? key : `${key.slice(0, LONGEST_WORD)}…`;
+      warnings.add(`unknown field '${prefix}${shown}'${near ? `, did you mean '${prefix}${near}'?` : ''}`);
     }
   };
   const branch = (union: TSchema, kind: string): TSchema =>

@@ -32,6 +32,7 @@ export const workerMachine = setup({
     input: {} as WorkerContext,
   },
   guards: {
+    hasTask: ({ context }) => context.slots_used > 0,
     hasNoTask: ({ context }) => context.slots_used <= 0,
     isFull: ({ context }) => context.slots_used >= context.slots_total,
     hasRoom: ({ context }) => context.slots_used < context.slots_total,
@@ -42,7 +43,7 @@ export const workerMachine = setup({
       slots_total: event.type === 'REGISTER' ? event.slots_total : context.slots_total,
     })),
     takeSlot: assign({ slots_used: ({ context }) => context.slots_used + 1 }),
-    freeSlot: assign({ slots_used: ({ context }) => Math.max(0, context.slots_used - 1) }),
+    freeSlot: assign({ slots_used: ({ context }) => context.slots_used - 1 }),
     emitRegistered: emit({ type: 'worker_registered' }),
     emitDead: emit({ type: 'worker_dead' }),
     emitAlive: emit({ type: 'worker_alive' }),
@@ -53,7 +54,7 @@ export const workerMachine = setup({
   initial: 'alive',
   on: {
     REGISTER: { target: '.alive', actions: ['resize', 'emitRegistered'] },
-    TASK_RELEASED: { actions: 'freeSlot' },
+    TASK_RELEASED: { guard: 'hasTask', actions: 'freeSlot' },
   },
   states: {
     alive: {

@@ -36,13 +36,7 @@ export function runLogic(shop: Workshop) {
         save(shop, input.ref, input.outcome, input.lease),
       ),
       upload: fromPromise<Uploaded, AttemptRef>(({ input, signal }) => upload(shop, input, signal)),
-      report: fromPromise<Verdict, { ref: AttemptRef; outcome: Outcome; artifacts: Record<string, string> }>(
-        ({ input: { ref, outcome, artifacts }, signal }) =>
-          report(ref, outcome, artifacts, {
-            client: shop.client,
-            persistence: shop.persistence(ref, signal),
-          }),
-      ),
+      report: fromPromise<Verdict, Report>(({ input, signal }) => deliverReport(shop, input, signal)),
       clean: fromPromise<void, AttemptRef>(({ input }) => clean(shop, input)),
     },
   });
@@ -173,6 +167,20 @@ async function remember(shop: Workshop, entry: Parameters<Workshop['outbox']['sa
   await shop.outbox.save(entry).catch((fault: Error) => {
     shop.logOf(entry.ref).warn({ why: fault.message }, 'cannot note an upload');
   });
+}
+
+interface Report {
+  ref: AttemptRef;
+  outcome: Outcome;
+  artifacts: Record<string, string>;
+}
+
+async function deliverReport(shop: Workshop, { ref, outcome, artifacts }: Report, signal: AbortSignal) {
+  const context = { client: shop.client, persistence: shop.persistence(ref, signal) };
+  const verdict = await report(ref, outcome, artifacts, context);
+  const why = outcome.verb === 'fail' ? { error: outcome.failure.error } : {};
+  shop.logOf(ref).info({ ...why, verdict }, `task ${outcome.verb === 'fail' ? 'failed' : 'succeeded'}`);
+  return verdict;
 }
 
 async function clean(shop: Workshop, ref: AttemptRef): Promise<void> {

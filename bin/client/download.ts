@@ -1,10 +1,11 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { createWriteStream } from 'node:fs';
-import { copyFile, mkdir, realpath, rename, rm } from 'node:fs/promises';
+import { copyFile, realpath, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join, sep } from 'node:path';
 import { Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import PQueue from 'p-queue';
+import { makeDirectory } from '../../actors/make-directory.ts';
 import type { ClusterClient } from '../../gateway/client/client.ts';
 import { UnreachableError } from '../../gateway/client/errors.ts';
 import type { ArtifactView } from '../../machines/schema/views.ts';
@@ -89,17 +90,19 @@ const interrupted = () => new CliFault(EXIT.interrupted, 'interrupted');
 
 async function openDirectory(directory: string): Promise<string> {
   try {
-    await mkdir(directory, { recursive: true });
-    return await realpath(directory);
+    await makeDirectory(directory);
+    const root = await realpath(directory);
+    if ((await stat(root)).isDirectory()) return root;
   } catch (fault) {
     throw usageFault(`cannot use the directory ${localFault(fault) ?? directory}`, 'choose another --out');
   }
+  throw usageFault(`cannot use the directory ${directory}: it is a file`, 'choose another --out');
 }
 
 /** The full path of a file below `root`, whose folder exists and is no link to somewhere else. */
 async function place(root: string, path: string): Promise<string> {
   const folder = join(root, dirname(path));
-  await mkdir(folder, { recursive: true });
+  await makeDirectory(folder);
   const real = await realpath(folder);
   if (real !== root && !real.startsWith(root.endsWith(sep) ? root : root + sep)) {
     throw usageFault(`${dirname(path)} leads out of ${root}`, 'remove that link, or choose another --out');

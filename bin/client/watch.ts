@@ -28,6 +28,7 @@ export async function watchJob(session: Session, job: JobView, seconds?: number)
     exit: patience.exit,
   }));
   if (ended !== null) {
+    if (!output.json && !hasEnded(job.status)) output.note('');
     await printJob(session, job.id);
     return ended.status === 'succeeded' ? EXIT.done : EXIT.failed;
   }

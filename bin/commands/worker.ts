@@ -5,6 +5,7 @@ import { LOG_LEVELS, logLevel } from '../support/log-level.ts';
 import { announce, serveUntilSignal } from '../support/serve.ts';
 import { programUsage, value } from '../support/usage.ts';
 import type { Output } from '../terminal/output.ts';
+import { plain } from '../terminal/plain.ts';
 
 export class WorkerCommand extends BaseCommand {
   static override paths = [['worker']];
@@ -17,7 +18,8 @@ export class WorkerCommand extends BaseCommand {
       of its own. While the server is away it waits for it; a finished result is kept until the server has it.
 
       SIGTERM and Ctrl-C drain: no new task, running ones finish, exit code 0; a second one cancels them.
-      \`--json\` prints a line for each event of the program, the first being \`started\`.
+      \`--json\` prints a line for each event of the program, the first being \`started\`, and
+      \`registered\` should the server have been away then.
     `,
     examples: [
       ['A worker with four slots', '$0 --server http://queue.lab:8765 --slots 4'],
@@ -48,7 +50,20 @@ export class WorkerCommand extends BaseCommand {
     const options = this.#options();
     const { startWorker } = await import('../parts/worker.ts');
     const worker = await startWorker(options);
-    announce(output, { event: 'started', server: options.server }, `working for ${options.server}`);
+    const { workerId } = worker;
+    announce(
+      output,
+      { event: 'started', server: options.server, worker_id: workerId },
+      workerId === null
+        ? `${options.server} is away; this worker goes on trying`
+        : `${plain(workerId)} works for ${options.server}`,
+    );
+    if (workerId === null) {
+      const tell = (id: string) =>
+        announce(output, { event: 'registered', worker_id: id }, `${plain(id)} works for ${options.server}`);
+      // Should it never be registered, the end of the worker says why.
+      worker.registered.then(tell, () => {});
+    }
     return serveUntilSignal(worker, output);
   }
 

@@ -26,7 +26,8 @@ export async function serveUntilSignal(running: Running, output: Output): Promis
   const onSignal = (signal: NodeJS.Signals) => {
     signals++;
     if (signals === 1) {
-      announce(output, { event: 'stopping' }, `${signal}: stopping; once more to hurry`);
+      const more = running.hurry ? 'once more to cancel what runs' : 'once more to end at once';
+      announce(output, { event: 'stopping' }, `${signal}: stopping; ${more}`);
       stopping(running.stop());
     } else if (signals === 2 && running.hurry) {
       announce(

@@ -1,14 +1,23 @@
 import type { Route } from './route.ts';
 import { cluster } from './routes/cluster.ts';
+import { description } from './routes/description.ts';
 import { health } from './routes/health.ts';
 import { jobs } from './routes/jobs.ts';
 import { workers } from './routes/workers.ts';
+
+type Table = readonly (readonly [string, Route])[];
 
 /**
  * Every endpoint, once. Validation, authorisation, OpenAPI and the typed client all come from this table;
  * it holds no logic beyond naming the message or the read that an endpoint stands for.
  */
-export const routes = { ...health, ...jobs, ...cluster, ...workers };
+export const routes = {
+  ...health,
+  ...description((): Table => routeList),
+  ...jobs,
+  ...cluster,
+  ...workers,
+};
 
 export type Routes = typeof routes;
 export type RouteName = keyof Routes;

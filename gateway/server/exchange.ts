@@ -72,15 +72,10 @@ export class Exchange {
    */
   answer(status: number, headers: readonly Header[], body?: string | Uint8Array): boolean {
     if (!this.begin()) return false;
-    const close = this.#context.closing();
     this.res.cork(() => {
       this.writeHead(status, headers);
-      if (body === undefined) this.res.endWithoutBody(undefined, close);
-      else if (this.head.method === 'HEAD') {
-        // Not as the argument of `endWithoutBody`: that leaves the connection waiting for the body.
-        this.res.writeHeader('Content-Length', String(Buffer.byteLength(body)));
-        this.res.endWithoutBody(undefined, close);
-      } else this.res.end(body, close);
+      if (body !== undefined && this.head.method !== 'HEAD') this.res.end(body, this.#context.closing());
+      else this.#endWithoutBody(body);
     });
     this.over(status);
     return true;
@@ -105,6 +100,13 @@ export class Exchange {
     if (this.#state === 'over') return;
     this.#state = 'over';
     this.#context.onOver(this, status);
+  }
+
+  /** Without arguments, since the library takes even an undefined length for one, and then waits for the body. */
+  #endWithoutBody(body: string | Uint8Array | undefined): void {
+    if (body !== undefined) this.res.writeHeader('Content-Length', String(Buffer.byteLength(body)));
+    if (this.#context.closing()) this.res.writeHeader('Connection', 'close');
+    this.res.endWithoutBody();
   }
 
   #lost(): void {

@@ -39,7 +39,8 @@ export class Router<T extends { route: Route }> {
   /** Null for an unknown path, which one whose percent-encoding cannot be read is as well. */
   find(method: string, path: string): Match<T> | null {
     const found = this.#places.find('GET', path);
-    if (!found) return null;
+    // `/v1/jobs/` names no job.
+    if (!found || Object.values(found.params).includes('')) return null;
     const { verbs, allow } = found.store as Place<T>;
     const verb = method === 'HEAD' ? 'get' : method.toLowerCase();
     return {

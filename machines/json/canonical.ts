@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { elements, members } from './raw.ts';
+import { endOfString, skipSpace } from './raw.ts';
 
 /**
  * The canonical form of a JSON text, as `json.dumps(json.loads(text), sort_keys=True,
@@ -7,15 +7,77 @@ import { elements, members } from './raw.ts';
  * (contract, "Fingerprint").
  */
 export function canonicalJson(text: string): string {
-  const value = text.trim();
-  const first = value[0];
-  if (first === '{') {
-    const sorted = [...members(value)].sort(([a], [b]) => byCodePoint(a, b));
-    return `{${sorted.map(([key, member]) => `${asciiString(key)}:${canonicalJson(member)}`).join(',')}}`;
+  return new Reader(text).value();
+}
+
+/** One pass over the text: what a value costs does not grow with how deep it lies. */
+class Reader {
+  readonly #text: string;
+  #at = 0;
+
+  constructor(text: string) {
+    this.#text = text;
   }
-  if (first === '[') return `[${elements(value).map(canonicalJson).join(',')}]`;
-  if (first === '"') return asciiString(JSON.parse(value) as string);
-  return /^-?\d/.test(value) ? pythonNumber(value) : value;
+
+  value(): string {
+    const first = this.#peek();
+    if (first === '{') return this.#object();
+    if (first === '[') return this.#array();
+    if (first === '"') return asciiString(this.#string());
+    const word = this.#word();
+    return /^-?\d/.test(word) ? pythonNumber(word) : word;
+  }
+
+  #object(): string {
+    const members = new Map<string, string>();
+    for (let next = this.#enter(); next !== undefined && next !== '}'; next = this.#next()) {
+      const key = this.#string();
+      this.#peek();
+      this.#at++;
+      members.set(key, this.value());
+    }
+    this.#at++;
+    const sorted = [...members].sort(([a], [b]) => byCodePoint(a, b));
+    return `{${sorted.map(([key, member]) => `${asciiString(key)}:${member}`).join(',')}}`;
+  }
+
+  #array(): string {
+    const elements: string[] = [];
+    for (let next = this.#enter(); next !== undefined && next !== ']'; next = this.#next())
+      elements.push(this.value());
+    this.#at++;
+    return `[${elements.join(',')}]`;
+  }
+
+  #string(): string {
+    const end = endOfString(this.#text, this.#at);
+    const value = JSON.parse(this.#text.slice(this.#at, end)) as string;
+    this.#at = end;
+    return value;
+  }
+
+  #word(): string {
+    const start = this.#at;
+    while (this.#at < this.#text.length && !/[\s,\]}]/.test(this.#text[this.#at] as string)) this.#at++;
+    return this.#text.slice(start, this.#at);
+  }
+
+  /** Steps over the opening bracket, to the first item or the closing bracket. */
+  #enter(): string | undefined {
+    this.#at++;
+    return this.#peek();
+  }
+
+  /** Steps behind an item, to the next one or the closing bracket. */
+  #next(): string | undefined {
+    if (this.#peek() === ',') this.#at++;
+    return this.#peek();
+  }
+
+  #peek(): string | undefined {
+    this.#at = skipSpace(this.#text, this.#at);
+    return this.#text[this.#at];
+  }
 }
 
 /** `sha256:` and the hex digest over the canonical form of an inline pipeline's JSON text. */
@@ -35,10 +97,11 @@ function byCodePoint(a: string, b: string): number {
 }
 
 function asciiString(value: string): string {
-  return JSON.stringify(value).replace(/[\u007f-\uffff]/g, (unit) => {
-    // Python's encoder escapes what is not ASCII; DEL (0x7f) is ASCII and stays.
-    return unit === '\u007f' ? unit : `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`;
-  });
+  // Python's encoder leaves what can be printed in ASCII; DEL (0x7f) cannot.
+  return JSON.stringify(value).replace(
+    /[\u007f-\uffff]/g,
+    (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
 }
 
 /** A JSON number the way Python prints it: integers in full, floats as `repr` does. */

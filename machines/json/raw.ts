@@ -20,7 +20,8 @@ const QUOTE = 34;
 const BACKSLASH = 92;
 const isSpace = (code: number) => code === 32 || code === 10 || code === 13 || code === 9;
 
-function endOfString(text: string, start: number): number {
+/** The index behind the string literal that starts at `start`. */
+export function endOfString(text: string, start: number): number {
   let i = start + 1;
   for (; ; i++) {
     const code = text.charCodeAt(i);
@@ -29,7 +30,8 @@ function endOfString(text: string, start: number): number {
   }
 }
 
-function skipSpace(text: string, start: number): number {
+/** The index of the first character from `start` on that is no white space. */
+export function skipSpace(text: string, start: number): number {
   let i = start;
   while (isSpace(text.charCodeAt(i))) i++;
   return i;
@@ -137,13 +139,18 @@ export function compose(value: unknown): string {
  * they are read as null (contract, "Bodies"). Throws `SyntaxError` like `JSON.parse`.
  */
 export function parseTolerant(text: string): unknown {
+  // A number may also be too large to be finite.
+  const reviver = /[eE]\+?\d{3}|\d{309}/.test(text) ? finiteOrNull : undefined;
   try {
-    return JSON.parse(text);
+    return JSON.parse(text, reviver);
   } catch (fault) {
     if (!/NaN|Infinity/.test(text)) throw fault;
-    return JSON.parse(nullForNonFinite(text));
+    return JSON.parse(nullForNonFinite(text), reviver);
   }
 }
+
+const finiteOrNull = (_key: string, value: unknown): unknown =>
+  typeof value === 'number' && !Number.isFinite(value) ? null : value;
 
 function nullForNonFinite(text: string): string {
   let out = '';

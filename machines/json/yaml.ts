@@ -1,4 +1,15 @@
-import { isAlias, isMap, isScalar, isSeq, LineCounter, type Node, parseDocument, type Scalar } from 'yaml';
+import {
+  type Document,
+  isAlias,
+  isMap,
+  isScalar,
+  isSeq,
+  LineCounter,
+  type Node,
+  parseDocument,
+  type Scalar,
+  type YAMLMap,
+} from 'yaml';
 
 /** A fault of a YAML text, with the place where a person can mend it. Lines and columns count from 1. */
 export class YamlFault extends Error {
@@ -13,78 +24,169 @@ export class YamlFault extends Error {
 }
 
 const JSON_NUMBER = /^-?(0|[1-9]\d*)(\.\d+)?([eE][-+]?\d+)?$/;
-/** Bounds what aliases may expand to, so that a small text cannot become a huge document. */
+/** Bound what aliases may expand to, so that a small text cannot become a huge document. */
 const MAX_OUTPUT = 64 * 1024 * 1024;
+const MAX_REPEATED_NODES = 1_000_000;
+const MAX_DEPTH = 500;
+
+/** Longer integers are not what people write in base 16 or 8, and take long to convert. */
+const BASED_INTEGER = /^0(x[0-9a-fA-F]{1,256}|o[0-7]{1,256})$/;
+
+/** Words for the package's faults that speak of its own interface or of nothing a person wrote. */
+const PLAIN_WORDS: Record<string, string> = {
+  MULTIPLE_DOCS: "the text holds a second document (after '---' or '...'); give one",
+  RESOURCE_EXHAUSTION: 'nested too deeply',
+  TAG_RESOLVE_FAILED: 'this tag is not known, or does not fit the value',
+};
+
+type FaultAt = (message: string, offset: number) => YamlFault;
 
 /**
  * Rewrites a YAML 1.2 text as JSON text: keys in the order written, numbers digit by digit as written
  * (`1.0`, `1e-3` and integers beyond 2^53 included). What JSON cannot say in the same digits is put in
- * its nearest JSON spelling: `.5` is `0.5`, `+1` is `1`, `0x1F` is `31`. Throws `YamlFault`.
+ * its nearest JSON spelling: `.5` is `0.5`, `+1` is `1`, `0x1F` is `31`. What would change its meaning on the
+ * way (unknown tags, `.nan`, merge keys, a second document, YAML 1.1) is refused. Throws `YamlFault`.
  */
 export function yamlToJson(text: string): string {
   const lines = new LineCounter();
+  const faultAt: FaultAt = (message, offset) => {
+    const { line, col } = lines.linePos(offset);
+    return new YamlFault(message, Math.max(line, 1), Math.max(col, 1));
+  };
   const doc = parseDocument(text, {
     lineCounter: lines,
     prettyErrors: false,
     version: '1.2',
-    uniqueKeys: true,
+    schema: 'core',
+    resolveKnownTags: false,
+    // Looked after below: the package compares every key with all keys before it.
+    uniqueKeys: false,
   });
-  const fault = (message: string, offset: number): YamlFault => {
-    const { line, col } = lines.linePos(offset);
-    return new YamlFault(message, Math.max(line, 1), Math.max(col, 1));
-  };
-  const first = doc.errors[0];
-  if (first) throw fault(first.message, first.pos[0]);
-  let written = 0;
-  const emit = (piece: string) => {
-    written += piece.length;
-    if (written > MAX_OUTPUT) throw fault('the document expands to more than 64 MiB', 0);
-    return piece;
-  };
+  refuse(doc, faultAt);
+  return new Writer(faultAt).write(doc.contents, 0);
+}
 
-  const write = (node: unknown, depth: number): string => {
-    if (node === null || node === undefined) return emit('null');
-    const offset = (node as Node).range?.[0] ?? 0;
-    if (depth > 500) throw fault('nested deeper than 500 levels', offset);
-    if (isAlias(node)) return write(node.resolve(doc), depth + 1);
-    if (isSeq(node)) return `[${node.items.map((item) => write(item, depth + 1)).join(',')}]`;
-    if (isMap(node)) {
-      const pairs = node.items.map((pair) => `${key(pair.key, offset)}:${write(pair.value, depth + 1)}`);
-      return `{${pairs.join(',')}}`;
+/** What the package found wrong, or would pass over in silence. */
+function refuse(doc: Document.Parsed, faultAt: FaultAt): void {
+  const wrong = doc.errors[0] ?? doc.warnings.find(({ code }) => /TAG|COLLECTION/.test(code));
+  if (wrong) throw faultAt(PLAIN_WORDS[wrong.code] ?? wrong.message, wrong.pos[0]);
+  const { explicit, version } = doc.directives.yaml;
+  if (explicit && version !== '1.2') {
+    throw faultAt(`YAML ${version} reads numbers and words differently; write YAML 1.2`, 0);
+  }
+}
+
+class Writer {
+  readonly #faultAt: FaultAt;
+  readonly #anchors = new Map<string, Node>();
+  /** What each alias stands for; an anchor may be set anew behind it. */
+  readonly #targets = new Map<Node, Node>();
+  /** The nodes being written, outermost first. */
+  readonly #open = new Set<Node>();
+  #written = 0;
+  /** How many aliases enclose what is being written. */
+  #within = 0;
+  #repeated = 0;
+
+  constructor(faultAt: FaultAt) {
+    this.#faultAt = faultAt;
+  }
+
+  write(node: unknown, depth: number): string {
+    if (node === null || node === undefined) return this.#count('null', 0);
+    const offset = offsetOf(node, 0);
+    if (isAlias(node)) return this.#repeat(node, depth);
+    this.#note(node as Node);
+    if (isScalar(node)) return this.#count(this.#scalar(node, offset), offset);
+    if (!isSeq(node) && !isMap(node)) throw this.#faultAt('this kind of node has no JSON form', offset);
+    if (depth >= MAX_DEPTH) throw this.#faultAt(`nested deeper than ${MAX_DEPTH} levels`, offset);
+    this.#open.add(node);
+    const text = isSeq(node)
+      ? `[${node.items.map((item) => this.write(item, depth + 1)).join(',')}]`
+      : `{${this.#pairs(node, depth).join(',')}}`;
+    this.#open.delete(node);
+    this.#written += 2 + node.items.length;
+    return text;
+  }
+
+  #repeat(alias: Node, depth: number): string {
+    const target = this.#target(alias);
+    if (this.#open.has(target)) {
+      throw this.#faultAt('an alias stands for a value that contains it', offsetOf(alias, 0));
     }
-    if (isScalar(node)) return emit(scalar(node, offset));
-    throw fault('this kind of YAML node has no JSON form', offset);
-  };
+    this.#within++;
+    const text = this.write(target, depth);
+    this.#within--;
+    return text;
+  }
 
-  const key = (node: unknown, offset: number): string => {
-    if (isAlias(node)) return key(node.resolve(doc), offset);
-    if (!isScalar(node)) throw fault('a key must be text', offset);
-    if (node.value === '<<' && node.type === 'PLAIN')
-      throw fault("merge keys ('<<') are not supported", offset);
-    const plain = typeof node.value === 'string' ? node.value : (node.source ?? String(node.value));
-    return emit(JSON.stringify(plain));
-  };
+  #target(alias: Node): Node {
+    const { source } = alias as Node & { source: string };
+    const target = this.#targets.get(alias) ?? this.#anchors.get(source);
+    if (!target)
+      throw this.#faultAt(`there is no anchor &${short(source)} before this alias`, offsetOf(alias, 0));
+    this.#targets.set(alias, target);
+    return target;
+  }
 
-  const scalar = (node: Scalar, offset: number): string => {
+  #note(node: Node): void {
+    if (this.#within > 0) {
+      if (++this.#repeated <= MAX_REPEATED_NODES) return;
+      throw this.#faultAt(`aliases repeat more than ${MAX_REPEATED_NODES} values`, offsetOf(node, 0));
+    }
+    if ('anchor' in node && node.anchor) this.#anchors.set(node.anchor, node);
+  }
+
+  #count(piece: string, offset: number): string {
+    this.#written += piece.length;
+    if (this.#written > MAX_OUTPUT) throw this.#faultAt('the document expands to more than 64 MiB', offset);
+    return piece;
+  }
+
+  #pairs(map: YAMLMap, depth: number): string[] {
+    const keys = new Set<string>();
+    return map.items.map((pair) => {
+      const offset = offsetOf(pair.key, offsetOf(map, 0));
+      const key = this.#key(pair.key, offset);
+      if (keys.has(key)) throw this.#faultAt(`the key ${short(key)} occurs twice`, offset);
+      keys.add(key);
+      return `${this.#count(key, offset)}:${this.write(pair.value, depth + 1)}`;
+    });
+  }
+
+  /** A key as JSON text. Numbers are keys as they are written. */
+  #key(node: unknown, offset: number): string {
+    if (isAlias(node)) return this.#key(this.#target(node), offset);
+    if (!isScalar(node) || node.value === null) throw this.#faultAt('a key must be text', offset);
+    this.#note(node);
+    if (node.value === '<<' && node.type === 'PLAIN') {
+      throw this.#faultAt("merge keys ('<<') are not supported", offset);
+    }
+    const isNumber = typeof node.value === 'number' && node.source !== undefined;
+    return JSON.stringify(isNumber ? node.source : String(node.value));
+  }
+
+  #scalar(node: Scalar, offset: number): string {
     const { value } = node;
-    if (typeof value === 'number' || typeof value === 'bigint') return number(node, offset);
-    if (value === null || typeof value === 'boolean' || typeof value === 'string')
-      return JSON.stringify(value);
-    throw fault(`a value of this type (${node.tag ?? typeof value}) has no JSON form`, offset);
-  };
+    return typeof value === 'number'
+      ? this.#number(node.source ?? String(value), offset)
+      : JSON.stringify(value);
+  }
 
-  const number = (node: Scalar, offset: number): string => {
-    const source = node.source ?? String(node.value);
+  #number(source: string, offset: number): string {
     if (JSON_NUMBER.test(source)) return source;
-    if (/^0[xo]/.test(source)) return BigInt(source).toString();
+    if (BASED_INTEGER.test(source)) return BigInt(source).toString();
     const spelled = source
       .replace(/^\+/, '')
       .replace(/^(-?)0+(?=\d)/, '$1')
       .replace(/^(-?)\./, '$10.')
       .replace(/\.(?=$|[eE])/, '.0');
     if (JSON_NUMBER.test(spelled)) return spelled;
-    throw fault(`the number ${source} has no JSON form`, offset);
-  };
-
-  return write(doc.contents, 0);
+    throw this.#faultAt(`the number ${short(source)} has no JSON form`, offset);
+  }
 }
+
+const short = (text: string): string => (text.length > 80 ? `${text.slice(0, 80)}…` : text);
+
+const offsetOf = (node: unknown, otherwise: number): number =>
+  (node as Node | null | undefined)?.range?.[0] ?? otherwise;

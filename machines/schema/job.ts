@@ -1,5 +1,7 @@
 import { type Static, Type } from 'typebox';
 import { AnyObject, Id, TextMap, Words } from './common.ts';
+import { jobRules } from './job-rules.ts';
+import { RULES } from './validate.ts';
 
 const Kind = <const K extends string>(kind: K) => Type.Literal(kind);
 const Path = Type.String({ minLength: 1, maxLength: 4096, description: 'path as the worker sees it' });
@@ -62,37 +64,40 @@ export const Outputs = Type.Object({
   keep_task_workspace: Type.Optional(Type.Boolean({ default: false })),
 });
 
-/** The job specification as a client submits it. Defaults are in `jobDefaults`. */
-export const JobSpec = Type.Object({
-  type: Type.String({ pattern: '^[a-z][a-z0-9_]*\\.run$', description: '<lib>.run' }),
-  name: Type.Optional(Type.String({ maxLength: 500 })),
-  priority: Type.Optional(
-    Type.Integer({
-      minimum: -1_000_000_000,
-      maximum: 1_000_000_000,
-      default: 0,
-      description: 'larger first',
-    }),
-  ),
-  pipeline: Type.Optional(PipelineRef),
-  pipelines: Type.Optional(Type.Array(PipelineRef, { minItems: 1 })),
-  dataset: Type.Optional(DatasetRef),
-  datasets: Type.Optional(Type.Array(DatasetRef, { minItems: 1 })),
-  params: Type.Optional(AnyObject),
-  requirements: Type.Optional(Requirements),
-  outputs: Type.Optional(Outputs),
-  retry: Type.Optional(
-    Type.Object({ max_attempts: Type.Optional(Type.Integer({ minimum: 1, maximum: 10, default: 2 })) }),
-  ),
-  timeout_seconds: Type.Optional(
-    Type.Number({ exclusiveMinimum: 0, maximum: 31_536_000, description: 'seconds per attempt' }),
-  ),
-  rank_metric: Type.Optional(Type.String({ minLength: 1, maxLength: 200, default: 'best_rmse' })),
-  rank_mode: Type.Optional(Words(['min', 'max'])),
-  idempotency_key: Type.Optional(
-    Type.String({ minLength: 1, maxLength: 500, description: 'unique per principal' }),
-  ),
-});
+/** The job specification as a client submits it; its defaults are applied by `settingsOf`. */
+export const JobSpec = Type.Object(
+  {
+    type: Type.String({ pattern: '^[a-z][a-z0-9_]*\\.run$', description: '<lib>.run' }),
+    name: Type.Optional(Type.String({ maxLength: 500 })),
+    priority: Type.Optional(
+      Type.Integer({
+        minimum: -1_000_000_000,
+        maximum: 1_000_000_000,
+        default: 0,
+        description: 'larger first',
+      }),
+    ),
+    pipeline: Type.Optional(PipelineRef),
+    pipelines: Type.Optional(Type.Array(PipelineRef, { minItems: 1 })),
+    dataset: Type.Optional(DatasetRef),
+    datasets: Type.Optional(Type.Array(DatasetRef, { minItems: 1 })),
+    params: Type.Optional(AnyObject),
+    requirements: Type.Optional(Requirements),
+    outputs: Type.Optional(Outputs),
+    retry: Type.Optional(
+      Type.Object({ max_attempts: Type.Optional(Type.Integer({ minimum: 1, maximum: 10, default: 2 })) }),
+    ),
+    timeout_seconds: Type.Optional(
+      Type.Number({ exclusiveMinimum: 0, maximum: 31_536_000, description: 'seconds per attempt' }),
+    ),
+    rank_metric: Type.Optional(Type.String({ minLength: 1, maxLength: 200, default: 'best_rmse' })),
+    rank_mode: Type.Optional(Words(['min', 'max'])),
+    idempotency_key: Type.Optional(
+      Type.String({ minLength: 1, maxLength: 500, description: 'unique per principal' }),
+    ),
+  },
+  { [RULES]: jobRules },
+);
 
 export type PipelineRef = Static<typeof PipelineRef>;
 export type DatasetRef = Static<typeof DatasetRef>;

@@ -11,6 +11,13 @@ export interface Fault {
   message: string;
 }
 
+/**
+ * Under this member a schema of an object may name a function for what it cannot say itself, such as rules
+ * between members. It gets values that the schema may have refused, and is part of no document.
+ */
+export const RULES = Symbol('rules');
+type Rules = (value: Record<string, unknown>) => Fault[];
+
 /** Either the value, or every fault it has. */
 export type Checked<T> = { ok: true; value: T } | { ok: false; faults: Fault[] };
 
@@ -40,10 +47,15 @@ interface SchemaError {
 export function validator<S extends TSchema>(schema: S): (value: unknown) => Checked<Static<S>> {
   const compiled = Compile(schema);
   const raw = schema as unknown as AnySchema;
+  const rules = (schema as { [RULES]?: Rules })[RULES];
   return (input) => {
     const value = withoutNulls(raw, input);
-    if (compiled.Check(value)) return { ok: true, value: value as Static<S> };
-    return { ok: false, faults: faultsOf(raw, value, compiled.Errors(value) as unknown as SchemaError[]) };
+    const broken = rules && isObject(value) ? rules(value) : [];
+    if (compiled.Check(value)) {
+      return broken.length > 0 ? { ok: false, faults: broken } : { ok: true, value: value as Static<S> };
+    }
+    const faults = faultsOf(raw, value, compiled.Errors(value) as unknown as SchemaError[]);
+    return { ok: false, faults: [...faults, ...broken] };
   };
 }
 
@@ -51,7 +63,7 @@ function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** A copy without the optional members that are null; the same reference when there are none. */
+/** A copy without the optional members that are null. */
 function withoutNulls(schema: AnySchema, value: unknown): unknown {
   if (schema.anyOf) {
     const branch = branchOf(schema, value);
@@ -85,7 +97,10 @@ function faultsOf(root: AnySchema, value: unknown, errors: SchemaError[]): Fault
   const add = (path: string, message: string) => {
     faults.set(`${path} ${message}`, { path: path || '/', message });
   };
+  // Which words may stand there says more than that it must be text.
+  const exact = new Set(errors.filter(({ keyword }) => isExact(keyword)).map((e) => e.instancePath));
   for (const error of errors) {
+    if (error.keyword === 'type' && exact.has(error.instancePath)) continue;
     const union = enclosingUnion(root, error.schemaPath);
     if (!union) {
       describe(error, add);
@@ -99,11 +114,15 @@ function faultsOf(root: AnySchema, value: unknown, errors: SchemaError[]): Fault
   return [...faults.values()];
 }
 
+const isExact = (keyword: string) => keyword === 'const' || keyword === 'enum';
+
 function describe(error: SchemaError, add: (path: string, message: string) => void): void {
   if (error.keyword === 'required') {
     for (const name of (error.params.requiredProperties as string[]) ?? []) {
       add(`${error.instancePath}/${name}`, 'is required');
     }
+  } else if (error.keyword === 'const') {
+    add(error.instancePath, `must be ${JSON.stringify(error.params.allowedValue)}`);
   } else if (error.keyword === 'enum') {
     add(error.instancePath, `must be one of: ${(error.params.allowedValues as unknown[]).join(', ')}`);
   } else if (error.keyword !== 'anyOf') add(error.instancePath, error.message);

@@ -31,16 +31,30 @@ export interface RunOptions {
   program?: ProgramName;
 }
 
-/** Runs a program in this process, its streams captured. */
-export async function run(argv: string[], options: RunOptions = {}): Promise<Outcome> {
+/** Starts a program in this process, its streams captured; `said` shows them while it runs. */
+export function begin(argv: string[], options: RunOptions = {}) {
   const stdout = new Collector();
   const stderr = new Collector();
   stdout.isTTY = stderr.isTTY = options.terminal ?? false;
   const stdin = options.stdin === undefined ? new PassThrough().end() : Readable.from([options.stdin]);
   const env = { TERM: 'xterm', ...options.env };
-  const code = await runProgram(options.program ?? 'jqctl', argv, { env, stdin, stdout, stderr });
-  return { code, stdout: stdout.text, stderr: stderr.text };
+  const said = {
+    get stdout() {
+      return stdout.text;
+    },
+    get stderr() {
+      return stderr.text;
+    },
+  };
+  const outcome = runProgram(options.program ?? 'jqctl', argv, { env, stdin, stdout, stderr }).then(
+    (code): Outcome => ({ code, stdout: stdout.text, stderr: stderr.text }),
+  );
+  return { said, outcome };
 }
+
+/** Runs a program in this process to its end. */
+export const run = (argv: string[], options: RunOptions = {}): Promise<Outcome> =>
+  begin(argv, options).outcome;
 
 /** Starts a program as a process of its own; `outcome` resolves when it has ended. */
 export function start(program: ProgramName, argv: string[], env: Record<string, string> = {}) {

@@ -1,31 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { gatewayFor, type RawAnswer, RawConnection } from './support.ts';
+import { type Ask, ask, bearer, gatewayFor, RawConnection } from './support.ts';
 
 const LIMIT = 1000;
 const BIG = 'x'.repeat(LIMIT + 1);
 const principals = ['viewer:v-token:viewer', 'alice:s-token:submitter', 'ron:x-token:executor'];
-const as = (token: string) => ({ Authorization: `Bearer ${token}` });
-
-type Ask = { line: string; headers?: Record<string, string>; body?: string; chunked?: boolean };
-
-async function ask(
-  port: number,
-  { line, headers = {}, body = '', chunked = false }: Ask,
-): Promise<RawAnswer> {
-  const connection = await RawConnection.open(port);
-  const length: Record<string, string> = chunked
-    ? { 'Transfer-Encoding': 'chunked' }
-    : { 'Content-Length': String(body.length) };
-  connection.head(line, { ...length, ...headers });
-  if (chunked) {
-    connection.chunk(body);
-    connection.write('0\r\n\r\n');
-  } else connection.write(body);
-  const answer = await connection.answer(line.startsWith('HEAD'));
-  connection.close();
-  return answer;
-}
 
 describe('the order of the checks', () => {
   const wrongApi = { 'X-CLUSTER-Api': '2' };
@@ -62,25 +41,25 @@ describe('the order of the checks', () => {
     ],
     [
       'the right before the body',
-      { line: 'POST /v1/jobs', body: '{', headers: as('v-token') },
+      { line: 'POST /v1/jobs', body: '{', headers: bearer('v-token') },
       403,
       'missing_rights',
     ],
     [
       'a malformed body before its id',
-      { line: 'POST /v1/jobs/job_unknown/cancel', body: '{', headers: as('s-token') },
+      { line: 'POST /v1/jobs/job_unknown/cancel', body: '{', headers: bearer('s-token') },
       400,
       'malformed_body',
     ],
     [
       'an invalid body before its id',
-      { line: 'POST /v1/workers/worker_unknown/lease', body: '{"wait_s":"1"}', headers: as('x-token') },
+      { line: 'POST /v1/workers/worker_unknown/lease', body: '{"wait_s":"1"}', headers: bearer('x-token') },
       422,
       'invalid_body',
     ],
     [
       'a malformed query before its id',
-      { line: 'POST /v1/tasks/task_unknown/start', headers: as('x-token') },
+      { line: 'POST /v1/tasks/task_unknown/start', headers: bearer('x-token') },
       400,
       'malformed_query',
     ],
@@ -99,14 +78,14 @@ describe('the order of the checks', () => {
 
 describe('every answer', () => {
   const asks: Ask[] = [
-    { line: 'GET /v1/workers', headers: as('v-token') },
-    { line: 'HEAD /v1/workers', headers: as('v-token') },
+    { line: 'GET /v1/workers', headers: bearer('v-token') },
+    { line: 'HEAD /v1/workers', headers: bearer('v-token') },
     { line: 'OPTIONS /v1/workers' },
     { line: 'GET /v1/workers' },
-    { line: 'GET /v1/artifacts/art_unknown', headers: as('v-token') },
-    { line: 'POST /v1/artifacts', headers: as('s-token') },
+    { line: 'GET /v1/artifacts/art_unknown', headers: bearer('v-token') },
+    { line: 'POST /v1/artifacts', headers: bearer('s-token') },
     { line: 'GET /v1/%ff' },
-    { line: 'GET /v1/events/stream', headers: as('v-token') },
+    { line: 'GET /v1/events/stream', headers: bearer('v-token') },
     { line: 'POST /v1/jobs', body: BIG },
     { line: 'GET /v1/workers', headers: { 'X-CLUSTER-Api': '7' } },
   ];
@@ -129,7 +108,7 @@ describe('every answer', () => {
 
   it('to an error names a code and a sentence', async () => {
     await using gateway = await gatewayFor({ principals });
-    const { body } = await ask(gateway.port, { line: 'POST /v1/jobs', headers: as('v-token') });
+    const { body } = await ask(gateway.port, { line: 'POST /v1/jobs', headers: bearer('v-token') });
     assert.deepEqual(JSON.parse(body), {
       detail: "principal 'viewer' lacks required right(s): submit",
       code: 'missing_rights',

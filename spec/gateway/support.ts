@@ -1,6 +1,5 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
-import { setImmediate as turn } from 'node:timers/promises';
 import pino, { type Logger } from 'pino';
 import { Credentials } from '../../gateway/auth/credentials.ts';
 import { type Gateway, startGateway } from '../../gateway/server/gateway.ts';
@@ -68,8 +67,8 @@ export class RawConnection {
     return this.#received.toString('latin1');
   }
 
-  write(text: string | Buffer): void {
-    this.socket.write(text);
+  write(bytes: string | Buffer): void {
+    this.socket.write(bytes);
   }
 
   /** Writes a request head; a Host header is added. */
@@ -117,10 +116,33 @@ function parseAnswer(bytes: Buffer, bodiless: boolean): { answer: RawAnswer; end
   return { answer: { status, headers, body: bytes.toString('utf8', headEnd + 4, end) }, end };
 }
 
-/** Waits, turn of the event loop by turn, until the condition holds. */
-export async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
-  while (!(await condition())) await turn();
+export interface Ask {
+  /** Method and target, such as `GET /v1/jobs`. */
+  line: string;
+  headers?: Record<string, string>;
+  body?: string | Buffer;
+  /** Sends the body in chunks, without a declared length. */
+  chunked?: boolean;
 }
+
+/** One request on a connection of its own, byte for byte as asked. */
+export async function ask(port: number, { line, headers, body = '', chunked }: Ask): Promise<RawAnswer> {
+  const connection = await RawConnection.open(port);
+  const length: Record<string, string> = chunked
+    ? { 'Transfer-Encoding': 'chunked' }
+    : { 'Content-Length': String(Buffer.byteLength(body)) };
+  connection.head(line, { ...length, ...headers });
+  if (chunked) connection.write(`${Buffer.byteLength(body).toString(16)}\r\n`);
+  connection.write(body);
+  if (chunked) connection.write('\r\n0\r\n\r\n');
+  try {
+    return await connection.answer(line.startsWith('HEAD'));
+  } finally {
+    connection.close();
+  }
+}
+
+export const bearer = (token: string) => ({ Authorization: `Bearer ${token}` });
 
 /** A multipart body with the given parts, and its content type. */
 export function multipart(

@@ -47,7 +47,7 @@ export class FakePort implements ClusterPort {
 
   /** The messages of one type, in the order they came. */
   received<T extends MessageType>(type: T): MessageOf<T>[] {
-    return this.sent.filter((message) => message.type === type) as MessageOf<T>[];
+    return this.sent.filter((message) => message.type === type) as unknown as MessageOf<T>[];
   }
 
   /** Stores bytes as an artifact under an id of the test's choice. */

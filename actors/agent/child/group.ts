@@ -9,6 +9,8 @@ export interface ChildOptions {
   env: NodeJS.ProcessEnv;
   /** Milliseconds between SIGTERM and SIGKILL. */
   graceMs: number;
+  /** Milliseconds for what is left in the pipes of a child that has ended. Default 2,000. */
+  drainMs?: number;
   /** Aborted: the group is terminated. */
   signal: AbortSignal;
   /** Called with the process id, which is the id of its group, before the child does anything of note. */
@@ -24,8 +26,7 @@ export interface ChildEnd {
   seconds: number;
 }
 
-/** What is left in the pipes of a child that has ended is read for so long at most. */
-const DRAIN_MS = 5_000;
+const DRAIN_MS = 2_000;
 
 /**
  * Runs a program as the leader of its own process group until it ends, and leaves nothing of the group behind:
@@ -64,7 +65,9 @@ export async function runGroup(options: ChildOptions): Promise<ChildEnd> {
     signal.removeEventListener('abort', terminate);
     killGroup(pid, 'SIGKILL');
     const enough = new AbortController();
-    await Promise.race([closed, delay(DRAIN_MS, undefined, { signal: enough.signal }).catch(() => {})]);
+    // A process that left the group may hold the pipes open for ever.
+    const waited = delay(options.drainMs ?? DRAIN_MS, undefined, { signal: enough.signal });
+    await Promise.race([closed, waited.catch(() => {})]);
     enough.abort();
     child.stdout.destroy();
     child.stderr.destroy();

@@ -1,0 +1,15 @@
+import type { ErrorCode } from '../../machines/errors.ts';
+import type { Route } from '../contract/route.ts';
+
+/** Every code that a route may answer with: its own, and those of its kind. */
+export function codesOf(route: Route): ErrorCode[] {
+  const codes: ErrorCode[] = ['origin_refused', 'host_refused', 'incompatible_api', 'internal'];
+  codes.push(route.kind === 'upload' ? 'artifact_too_large' : 'body_too_large');
+  if (route.right !== null) codes.push('unauthenticated', 'missing_rights', 'store_unavailable', 'draining');
+  if (route.path.includes('{')) codes.push('unknown_path');
+  if (route.query) codes.push('malformed_query');
+  if (route.kind === 'json' && route.verb === 'post') codes.push('malformed_body', 'invalid_body');
+  if (route.kind === 'upload') codes.push('malformed_body', 'no_room');
+  if (route.kind === 'stream') codes.push('upgrade_required');
+  return [...new Set([...codes, ...(route.errors ?? [])])];
+}

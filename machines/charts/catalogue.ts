@@ -1,0 +1,20 @@
+import type { AnyStateMachine } from 'xstate';
+import { agentMachine } from '../agent.ts';
+import { jobMachine } from '../job.ts';
+import { runMachine } from '../run.ts';
+import { supervisorMachine } from '../supervisor.ts';
+import { taskMachine } from '../task.ts';
+import { workerMachine } from '../worker.ts';
+
+export const MACHINE_NAMES = ['job', 'task', 'worker', 'supervisor', 'agent', 'run'] as const;
+export type MachineName = (typeof MACHINE_NAMES)[number];
+
+/** Every statechart of the system, the very objects that run. */
+export const MACHINES: Readonly<Record<MachineName, { machine: AnyStateMachine; what: string }>> = {
+  job: { machine: jobMachine, what: 'a job: one request of a client, done when all its tasks have ended' },
+  task: { machine: taskMachine, what: 'a task: the unit that is leased to one worker' },
+  worker: { machine: workerMachine, what: 'a worker as the server sees it' },
+  supervisor: { machine: supervisorMachine, what: 'the supervisor of the server' },
+  agent: { machine: agentMachine, what: 'the worker program: its link to the server and its duty' },
+  run: { machine: runMachine, what: 'one attempt at a task, inside the worker program' },
+};

@@ -1,0 +1,51 @@
+import { isConstraint } from '../pep440.ts';
+import type { Fault } from './validate.ts';
+
+type Members = Record<string, unknown>;
+
+/**
+ * What the schema of a job specification cannot say: rules between members, and the grammar of version
+ * constraints. The value need not be valid otherwise, so that a person hears of all faults at once.
+ */
+export function jobRules(spec: Members): Fault[] {
+  return [
+    ...exactlyOne(spec, 'pipeline', 'pipelines'),
+    ...exactlyOne(spec, 'dataset', 'datasets'),
+    ...datasetFaults(spec),
+    ...constraintFaults(spec),
+  ];
+}
+
+function exactlyOne(spec: Members, one: string, many: string): Fault[] {
+  if (spec[one] !== undefined && spec[many] !== undefined) {
+    return [{ path: `/${many}`, message: `give either '${one}' or '${many}', not both` }];
+  }
+  if (spec[one] === undefined && spec[many] === undefined) {
+    return [{ path: `/${one}`, message: `is required (or '${many}' for several)` }];
+  }
+  return [];
+}
+
+function datasetFaults({ dataset, datasets }: Members): Fault[] {
+  const places = [
+    { ref: dataset, path: '/dataset' },
+    ...(Array.isArray(datasets) ? datasets : []).map((ref, i) => ({ ref, path: `/datasets/${i}` })),
+  ];
+  return places
+    .filter(({ ref }) => isObject(ref) && ref.kind === 'worker_local' && !('path' in ref) && !('name' in ref))
+    .map(({ path }) => ({ path, message: "a worker_local dataset needs 'path' or 'name'" }));
+}
+
+function constraintFaults({ requirements }: Members): Fault[] {
+  const packages = isObject(requirements) ? requirements.packages : undefined;
+  if (!isObject(packages)) return [];
+  return Object.entries(packages)
+    .filter(([, constraint]) => typeof constraint === 'string' && !isConstraint(constraint))
+    .map(([name, constraint]) => ({
+      path: `/requirements/packages/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`,
+      message: `'${constraint}' is not a version constraint (PEP 440, such as '>=1.2,<2')`,
+    }));
+}
+
+const isObject = (value: unknown): value is Members =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);

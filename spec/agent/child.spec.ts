@@ -1,0 +1,209 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Readable } from 'node:stream';
+import { describe, it, type TestContext } from 'node:test';
+import { type ChildEnd, runGroup } from '../../actors/agent/child/group.ts';
+import { killMarked, markProcess, statOf } from '../../actors/agent/child/leftovers.ts';
+import { until } from '../support/until.ts';
+import { exists, temporaryFolder } from './folder.ts';
+
+/** Whether a process is there and not merely waiting to be reaped by its parent. */
+const runs = (pid: number): boolean => {
+  const stat = statOf(pid);
+  return stat !== undefined && !stat.zombie;
+};
+
+interface Started {
+  pid: number;
+  end: Promise<ChildEnd>;
+  stop: AbortController;
+  output(): string;
+}
+
+/** Runs a piece of JavaScript as a child in a group of its own. */
+function start(t: TestContext, script: string, graceMs = 60_000, drainMs = 60_000): Started {
+  const stop = new AbortController();
+  let text = '';
+  let pid = 0;
+  const read = (stream: Readable) => stream.on('data', (chunk) => (text += chunk));
+  const end = runGroup({
+    command: process.execPath,
+    args: ['-e', script],
+    cwd: '/',
+    env: process.env,
+    graceMs,
+    drainMs,
+    signal: stop.signal,
+    onSpawn: (id) => {
+      pid = id;
+    },
+    stdout: read,
+    stderr: read,
+  });
+  end.catch(() => {});
+  t.after(() => {
+    stop.abort();
+    if (runs(pid)) process.kill(-pid, 'SIGKILL');
+  });
+  return {
+    get pid() {
+      return pid;
+    },
+    end,
+    stop,
+    output: () => text,
+  };
+}
+
+const LIVE = 'setInterval(() => {}, 1000);';
+/** Starts a grandchild that goes on for ever and says its id. */
+const FORK = `const c = require('child_process').spawn(process.execPath, ['-e', '${LIVE}'], {stdio: 'inherit'});
+  c.unref(); console.log('grandchild', c.pid);`;
+
+describe('a child process', () => {
+  it('leads a process group of its own', async (t) => {
+    const child = start(t, `${LIVE} console.log('up')`);
+    await until('the child', () => child.output().includes('up'));
+    assert.equal(statOf(child.pid)?.group, child.pid);
+  });
+
+  it('tells its exit code and all that it wrote', async (t) => {
+    const child = start(t, "console.log('out'); console.error('err'); process.exitCode = 3");
+    assert.equal((await child.end).code, 3);
+    assert.deepEqual(child.output().trim().split('\n').sort(), ['err', 'out']);
+  });
+
+  it('tells the signal that ended it', async (t) => {
+    const end = await start(t, "process.kill(process.pid, 'SIGSEGV')").end;
+    assert.deepEqual([end.code, end.signal], [null, 'SIGSEGV']);
+  });
+
+  it('fails clearly when the program does not exist', async () => {
+    const nothing = () => {};
+    const end = runGroup({
+      command: '/no/such/program',
+      args: [],
+      cwd: '/',
+      env: {},
+      graceMs: 0,
+      signal: new AbortController().signal,
+      onSpawn: nothing,
+      stdout: nothing,
+      stderr: nothing,
+    });
+    await assert.rejects(end, /ENOENT/);
+  });
+
+  it('is not started when it was stopped before', async (t) => {
+    const folder = await temporaryFolder(t);
+    const end = runGroup({
+      command: 'touch',
+      args: [join(folder, 'mark')],
+      cwd: '/',
+      env: process.env,
+      graceMs: 0,
+      signal: AbortSignal.abort(),
+      onSpawn: () => {},
+      stdout: () => {},
+      stderr: () => {},
+    });
+    await assert.rejects(end, { name: 'AbortError' });
+    assert.equal(await exists(join(folder, 'mark')), false);
+  });
+
+  it('may end by itself after SIGTERM', async (t) => {
+    const child = start(t, `${LIVE} process.on('SIGTERM', () => process.exit(7)); console.log('up')`);
+    await until('the child', () => child.output().includes('up'));
+    child.stop.abort();
+    assert.equal((await child.end).code, 7);
+  });
+
+  it('is killed after the grace period when it ignores SIGTERM', async (t) => {
+    const child = start(t, `${LIVE} process.on('SIGTERM', () => console.log('no')); console.log('up')`, 50);
+    await until('the child', () => child.output().includes('up'));
+    child.stop.abort();
+    assert.equal((await child.end).signal, 'SIGKILL');
+    assert.match(child.output(), /no/, 'it had been asked first');
+  });
+
+  it('leaves no grandchild behind, and one that holds the pipes does not delay its end', async (t) => {
+    const child = start(t, FORK);
+    assert.equal((await child.end).code, 0);
+    const grandchild = Number(/grandchild (\d+)/.exec(child.output())?.[1]);
+    assert.ok(grandchild > 0);
+    await until('the grandchild to be gone', () => !runs(grandchild));
+  });
+
+  it('ends for us, too, when a process that left its group holds the pipes', async (t) => {
+    const child = start(t, FORK.replace('{stdio', '{detached: true, stdio'), 0, 20);
+    assert.equal((await child.end).code, 0);
+    const grandchild = Number(/grandchild (\d+)/.exec(child.output())?.[1]);
+    assert.ok(runs(grandchild));
+    process.kill(grandchild, 'SIGKILL');
+  });
+
+  it('is stopped with all of its group', async (t) => {
+    const child = start(t, `${FORK} ${LIVE}`, 50);
+    await until('the grandchild', () => child.output().includes('grandchild'));
+    const grandchild = Number(/grandchild (\d+)/.exec(child.output())?.[1]);
+    child.stop.abort();
+    await child.end;
+    await until('the grandchild to be gone', () => !runs(grandchild));
+  });
+});
+
+describe('a process group that an earlier worker program left running', () => {
+  /** A group that nobody supervises, marked in a file. */
+  async function leftOver(t: TestContext, script = LIVE) {
+    const child = spawn(process.execPath, ['-e', script], {
+      detached: true,
+      stdio: ['ignore', 'pipe', 'ignore'],
+    });
+    const pid = child.pid as number;
+    t.after(() => runs(pid) && process.kill(-pid, 'SIGKILL'));
+    const mark = join(await temporaryFolder(t), 'process.json');
+    markProcess(mark, pid);
+    return { child, pid, mark };
+  }
+
+  it('is killed by its mark', async (t) => {
+    const { child, pid, mark } = await leftOver(t);
+    assert.equal(killMarked(mark), true);
+    await once(child, 'exit');
+    assert.equal(runs(pid), false);
+  });
+
+  it('is killed even when its leader is gone', async (t) => {
+    const { child, mark } = await leftOver(t, FORK);
+    const [line] = (await once(child.stdout as Readable, 'data')) as [Buffer];
+    const grandchild = Number(/\d+/.exec(String(line))?.[0]);
+    await once(child, 'exit');
+    assert.ok(runs(grandchild));
+    assert.equal(killMarked(mark), true);
+    await until('the grandchild to be gone', () => !runs(grandchild));
+  });
+
+  it('is let alone when the id belongs to a stranger by now', async (t) => {
+    const { pid, mark } = await leftOver(t);
+    const marked = JSON.parse(await readFile(mark, 'utf8'));
+    await writeFile(mark, JSON.stringify({ ...marked, started: '1' }));
+    assert.equal(killMarked(mark), false);
+    await writeFile(mark, JSON.stringify({ ...marked, boot: 'another' }));
+    assert.equal(killMarked(mark), false);
+    assert.ok(runs(pid));
+  });
+
+  it('is nothing to kill once it has ended, nor where the mark is missing or broken', async (t) => {
+    const { child, mark } = await leftOver(t, '');
+    await once(child, 'exit');
+    assert.equal(killMarked(mark), false);
+    assert.equal(killMarked('/no/such/mark'), false);
+    for (const text of ['{', '{}', '{"pid":-1,"started":"1","boot":"x"}', 'null']) {
+      await writeFile(mark, text);
+      assert.equal(killMarked(mark), false);
+    }
+  });
+});

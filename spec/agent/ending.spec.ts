@@ -1,0 +1,127 @@
+import assert from 'node:assert/strict';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, it, type TestContext } from 'node:test';
+import { firstReadable, outcomeOf } from '../../actors/agent/child/ending.ts';
+import type { ChildEnd } from '../../actors/agent/child/group.ts';
+import type { Outcome } from '../../machines/run.ts';
+import { temporaryFolder } from './folder.ts';
+
+interface Ended extends Partial<ChildEnd> {
+  /** Text of the result file; absent: there is none. */
+  result?: string;
+  stderr?: string;
+  fingerprint?: string;
+}
+
+async function ended(t: TestContext, { result, stderr = '', fingerprint, ...end }: Ended): Promise<Outcome> {
+  const file = join(await temporaryFolder(t), 'result.json');
+  if (result !== undefined) await writeFile(file, result);
+  return outcomeOf({ code: 0, signal: null, seconds: 1.23456, ...end }, file, stderr, fingerprint);
+}
+
+const failure = (outcome: Outcome) =>
+  outcome.verb === 'fail' ? outcome.failure : assert.fail('it succeeded');
+const success = (outcome: Outcome) =>
+  outcome.verb === 'complete' ? outcome.result : assert.fail('it failed');
+
+describe('a child that has ended', () => {
+  it('succeeded when it wrote a valid result; fingerprint and duration are added', async (t) => {
+    const result = '{"status":"succeeded","demo_version":"1","metrics":{"best_rmse":0.1},"odd":[1]}';
+    assert.deepEqual(
+      { ...success(await ended(t, { result, fingerprint: 'sha256:ab' })) },
+      {
+        status: 'succeeded',
+        demo_version: '1',
+        metrics: { best_rmse: 0.1 },
+        odd: [1],
+        duration_seconds: 1.235,
+        pipeline_fingerprint: 'sha256:ab',
+      },
+    );
+  });
+
+  it('keeps the duration that the analysis measured itself', async (t) => {
+    const result = '{"status":"succeeded","duration_seconds":0.5}';
+    assert.equal(success(await ended(t, { result })).duration_seconds, 0.5);
+  });
+
+  it('may write NaN and Infinity, as Python does; they are null', async (t) => {
+    const result = '{"status":"succeeded","metrics":{"best_rmse":NaN,"best_r2":-Infinity}}';
+    assert.deepEqual(success(await ended(t, { result })).metrics, { best_rmse: null, best_r2: null });
+  });
+
+  it('does not choose the artifacts: those are what the worker uploads', async (t) => {
+    const result = '{"status":"succeeded","artifacts":{"model":"art_of_somebody"}}';
+    assert.equal(success(await ended(t, { result })).artifacts, undefined);
+  });
+
+  it('failed without a result', async (t) => {
+    const { error, retriable } = failure(await ended(t, {}));
+    assert.match(error, /ended without writing a result/);
+    assert.equal(retriable, true);
+  });
+
+  it('failed with a result that is no JSON, or not a valid one', async (t) => {
+    assert.match(failure(await ended(t, { result: '{"status":' })).error, /result cannot be read/);
+    const odd = '{"status":"succeeded","duration_seconds":"long"}';
+    assert.match(failure(await ended(t, { result: odd })).error, /not valid: \/duration_seconds/);
+    assert.match(failure(await ended(t, { result: 'null' })).error, /not valid/);
+  });
+
+  it('failed when it says so in the result, in its own words', async (t) => {
+    const result = '{"status":"failed","error":"did not converge"}';
+    assert.equal(failure(await ended(t, { result })).error, 'did not converge');
+    assert.match(failure(await ended(t, { result: '{"status":"failed"}' })).error, /status 'failed'/);
+  });
+
+  it('failed by its exit code even with a result', async (t) => {
+    const outcome = await ended(t, {
+      code: 1,
+      result: '{"status":"succeeded"}',
+      stderr: 'ValueError: bad shape',
+    });
+    assert.deepEqual(failure(outcome), {
+      error: 'ValueError: bad shape',
+      traceback: 'ValueError: bad shape',
+      retriable: true,
+    });
+  });
+
+  it('is not tried again after exit code 2: the fault is in what the job names', async (t) => {
+    const { error, retriable } = failure(await ended(t, { code: 2, stderr: 'Error: no steps' }));
+    assert.deepEqual([error, retriable], ['Error: no steps', false]);
+  });
+
+  it('is reported by its exit code when it said nothing', async (t) => {
+    assert.match(failure(await ended(t, { code: 9 })).error, /exit code 9 and said nothing/);
+  });
+
+  it('is reported by the signal that ended it, and may be tried again', async (t) => {
+    const { error, retriable } = failure(await ended(t, { code: null, signal: 'SIGSEGV', stderr: 'oops' }));
+    assert.deepEqual([error, retriable], ['the analysis was ended by SIGSEGV', true]);
+    const killed = failure(await ended(t, { code: null, signal: 'SIGKILL' }));
+    assert.match(killed.error, /SIGKILL \(out of memory\?\)/);
+  });
+});
+
+describe('the line of an error output that is shown first', () => {
+  const cases: [string, string, string | undefined][] = [
+    [
+      'the last of a Python traceback',
+      'Traceback (most recent call last):\n  File "a.py"\n    x\nKeyError: 1',
+      'KeyError: 1',
+    ],
+    ['the first of a Node error', 'TypeError: no\n    at f (a.js:1)\n\nNode.js v20.20.2', 'TypeError: no'],
+    [
+      'an error of a package',
+      'sklearn.exceptions.NotFittedError: call fit\nsome other line',
+      'sklearn.exceptions.NotFittedError: call fit',
+    ],
+    ['the last plain line', 'warming up\ngiving up', 'giving up'],
+    ['nothing of nothing', '', undefined],
+  ];
+  for (const [what, text, line] of cases) {
+    it(`is ${what}`, () => assert.equal(firstReadable(text), line));
+  }
+});

@@ -1,0 +1,137 @@
+import type { JobContext, JobEvent, TaskCounts } from '../../machines/job.ts';
+import type { AcceptedReport, LeftState, TaskContext, TaskEvent } from '../../machines/task.ts';
+import type { WorkerContext, WorkerEvent } from '../../machines/worker.ts';
+
+/** Contexts and events to start from; each test changes what it is about. */
+
+export const taskContext = (changes: Partial<TaskContext> = {}): TaskContext => ({
+  id: 'task_1',
+  job_id: 'job_1',
+  attempt: 0,
+  max_attempts: 2,
+  worker_id: null,
+  lease_expires_at: null,
+  started_at: null,
+  error: null,
+  result: null,
+  rank_value: null,
+  model_artifact_id: null,
+  last_report: null,
+  ...changes,
+});
+
+/** A task that a worker holds in its first of two attempts. */
+export const heldTask = (changes: Partial<TaskContext> = {}): TaskContext =>
+  taskContext({ attempt: 1, worker_id: 'worker_1', lease_expires_at: 160, ...changes });
+
+export const report = (verb: AcceptedReport['verb'], attempt = 1): AcceptedReport => ({
+  worker_id: 'worker_1',
+  attempt,
+  verb,
+  answer: { ok: true },
+});
+
+const fail = (retriable: boolean): TaskEvent => ({
+  type: 'FAIL',
+  error: 'the spectra are empty',
+  retriable,
+  report: report('fail'),
+});
+
+/** One event of each kind, and of each variant that a guard tells apart. */
+export const TASK_EVENTS = {
+  LEASE: { type: 'LEASE', worker_id: 'worker_1', lease_expires_at: 160 },
+  RETURN: { type: 'RETURN' },
+  START: { type: 'START', now: 100, report: report('start') },
+  COMPLETE: {
+    type: 'COMPLETE',
+    result: '{"status":"succeeded"}',
+    rank_value: 0.5,
+    model_artifact_id: 'art_1',
+    report: report('complete'),
+  },
+  'FAIL retriable': fail(true),
+  'FAIL final': fail(false),
+  LAPSE: { type: 'LAPSE' },
+  TIMEOUT: { type: 'TIMEOUT', error: 'timed out' },
+  CANCEL: { type: 'CANCEL' },
+  RETRY: { type: 'RETRY', extra_attempts: 2 },
+} satisfies Record<string, TaskEvent>;
+
+export const NO_TASKS: TaskCounts = {
+  queued: 0,
+  leased: 0,
+  running: 0,
+  lost: 0,
+  succeeded: 0,
+  failed: 0,
+  cancelled: 0,
+};
+
+export function jobContext(counts: Partial<TaskCounts>, changes: Partial<JobContext> = {}): JobContext {
+  const all = { ...NO_TASKS, ...counts };
+  return {
+    id: 'job_1',
+    rank_mode: 'min',
+    num_tasks: Object.values(all).reduce((sum, n) => sum + n, 0),
+    counts: all,
+    best_metric: null,
+    best_task_id: null,
+    best_model_artifact_id: null,
+    error: null,
+    ...changes,
+  };
+}
+
+const failed = (from: LeftState): JobEvent => ({ type: 'TASK_FAILED', from, error: 'the spectra are empty' });
+const requeued = (from: LeftState): JobEvent => ({ type: 'TASK_REQUEUED', from });
+const cancelled = (from: LeftState): JobEvent => ({ type: 'TASK_CANCELLED', from });
+
+export const succeeded = (task_id: string, rank_value: number | null): JobEvent => ({
+  type: 'TASK_SUCCEEDED',
+  task_id,
+  rank_value,
+  model_artifact_id: `model of ${task_id}`,
+});
+
+export const JOB_EVENTS = {
+  CANCEL: { type: 'CANCEL' },
+  RETRY: { type: 'RETRY' },
+  TASK_LEASED: { type: 'TASK_LEASED' },
+  TASK_STARTED: { type: 'TASK_STARTED' },
+  'TASK_LOST leased': { type: 'TASK_LOST', from: 'leased' },
+  'TASK_LOST running': { type: 'TASK_LOST', from: 'running' },
+  'TASK_REQUEUED leased': requeued('leased'),
+  'TASK_REQUEUED running': requeued('running'),
+  'TASK_REQUEUED lost': requeued('lost'),
+  'TASK_REQUEUED failed': requeued('failed'),
+  TASK_SUCCEEDED: succeeded('task_1', 0.5),
+  'TASK_FAILED leased': failed('leased'),
+  'TASK_FAILED running': failed('running'),
+  'TASK_FAILED lost': failed('lost'),
+  'TASK_CANCELLED queued': cancelled('queued'),
+  'TASK_CANCELLED leased': cancelled('leased'),
+  'TASK_CANCELLED running': cancelled('running'),
+} satisfies Record<string, JobEvent>;
+
+/** The state that the task of an event is in before it, as the job counts it. */
+export function leftBy(event: JobEvent): keyof TaskCounts | null {
+  if ('from' in event) return event.from;
+  const left = { TASK_LEASED: 'queued', TASK_STARTED: 'leased', TASK_SUCCEEDED: 'running' } as const;
+  return event.type === 'CANCEL' || event.type === 'RETRY' ? null : left[event.type];
+}
+
+export const workerContext = (slots_used: number, slots_total = 2): WorkerContext => ({
+  id: 'worker_1',
+  slots_total,
+  slots_used,
+});
+
+export const WORKER_EVENTS = {
+  'REGISTER one slot': { type: 'REGISTER', slots_total: 1 },
+  'REGISTER two slots': { type: 'REGISTER', slots_total: 2 },
+  HEARTBEAT: { type: 'HEARTBEAT' },
+  SILENCE: { type: 'SILENCE' },
+  TASK_TAKEN: { type: 'TASK_TAKEN' },
+  TASK_RELEASED: { type: 'TASK_RELEASED' },
+} satisfies Record<string, WorkerEvent>;

@@ -1,0 +1,243 @@
+/**
+ * The transition tables of the specification ("Job states", "Task states") with what its rules imply, as data.
+ * Whatever a table does not list is refused. `transitions.spec.ts` walks every pair of state and event.
+ */
+
+/**
+ * One allowed move. Where several states, events or situations are named, the move is the same for each; an
+ * event's plain name stands for all of its variants (`FAIL` for `FAIL retriable` and `FAIL final`).
+ */
+export interface Move {
+  from: string | string[];
+  event: string | string[];
+  /** Only in these situations; absent: in all of the table's. */
+  situation?: string | string[];
+  to: string;
+  /** What is emitted, in order. */
+  emits?: string[];
+}
+
+export interface Table {
+  /** Every state in which the machine can rest, and how it is written in `moves`. */
+  states: string[];
+  /** States that are left at once, so that no event ever meets them. */
+  passing: string[];
+  /** States that nothing leaves. */
+  final: string[];
+  moves: Move[];
+}
+
+/**
+ * Attempts remain: a lease may follow. None remain: this was the last allowed attempt.
+ * A task of a job that is being cancelled is `running.stopping`.
+ */
+export const TASK_TABLE: Table = {
+  states: ['queued', 'leased', 'running.executing', 'running.stopping', 'succeeded', 'failed', 'cancelled'],
+  passing: ['lost'],
+  final: ['succeeded', 'cancelled'],
+  moves: [
+    // A worker claims the next eligible task.
+    { from: 'queued', event: 'LEASE', to: 'leased', emits: ['task_leased'] },
+    // The worker calls start.
+    { from: 'leased', event: 'START', to: 'running.executing', emits: ['task_started'] },
+    // The answer of the lease never reached the worker.
+    { from: 'leased', event: 'RETURN', to: 'queued', emits: ['task_requeued'] },
+    // The worker reports success.
+    { from: 'running.executing', event: 'COMPLETE', to: 'succeeded', emits: ['task_completed'] },
+    // A failure reported from `leased` counts like one from `running`.
+    {
+      from: ['leased', 'running.executing'],
+      event: 'FAIL retriable',
+      situation: 'attempts remain',
+      to: 'queued',
+      emits: ['task_failed', 'task_requeued'],
+    },
+    {
+      from: ['leased', 'running.executing'],
+      event: 'FAIL retriable',
+      situation: 'none remain',
+      to: 'failed',
+      emits: ['task_failed'],
+    },
+    // `retriable: false` fails the task whatever attempts remain.
+    { from: ['leased', 'running.executing'], event: 'FAIL final', to: 'failed', emits: ['task_failed'] },
+    // The worker fell silent: `lost`, which resolves at once.
+    {
+      from: ['leased', 'running.executing'],
+      event: 'LAPSE',
+      situation: 'attempts remain',
+      to: 'queued',
+      emits: ['task_lost', 'task_requeued'],
+    },
+    {
+      from: ['leased', 'running.executing'],
+      event: 'LAPSE',
+      situation: 'none remain',
+      to: 'failed',
+      emits: ['task_lost', 'task_failed'],
+    },
+    // The worker did not enforce the timeout, so the server does: the attempt fails.
+    {
+      from: 'running.executing',
+      event: 'TIMEOUT',
+      situation: 'attempts remain',
+      to: 'queued',
+      emits: ['task_failed', 'task_requeued'],
+    },
+    {
+      from: 'running.executing',
+      event: 'TIMEOUT',
+      situation: 'none remain',
+      to: 'failed',
+      emits: ['task_failed'],
+    },
+    // Job cancelled: what no child process works on ends at once, a running task is told to stop.
+    { from: ['queued', 'leased'], event: 'CANCEL', to: 'cancelled', emits: ['task_cancelled'] },
+    { from: 'running.executing', event: 'CANCEL', to: 'running.stopping' },
+    // However a task ends that was told to stop, it ends cancelled; it is never launched again.
+    {
+      from: 'running.stopping',
+      event: ['COMPLETE', 'FAIL', 'LAPSE', 'TIMEOUT'],
+      to: 'cancelled',
+      emits: ['task_cancelled'],
+    },
+    // Manual retry of the job.
+    { from: 'failed', event: 'RETRY', to: 'queued', emits: ['task_requeued'] },
+  ],
+};
+
+/**
+ * A situation says how the job's other tasks stand: still at work, or all ended so that the event about one
+ * task may end the job.
+ */
+export const JOB_TABLE: Table = {
+  states: ['queued', 'running', 'cancelling', 'cancelled', 'succeeded', 'failed'],
+  passing: [],
+  final: ['cancelled', 'succeeded'],
+  moves: [
+    // The first task is leased.
+    { from: 'queued', event: 'TASK_LEASED', to: 'running', emits: ['job_running'] },
+    // After a manual retry its failed tasks come back.
+    { from: 'queued', event: 'TASK_REQUEUED', to: 'queued' },
+    { from: 'queued', event: 'CANCEL', to: 'cancelled', emits: ['job_cancelled'] },
+    // Tasks move without ending: no matter how the others stand.
+    { from: 'running', event: ['TASK_LEASED', 'TASK_STARTED', 'TASK_LOST', 'TASK_REQUEUED'], to: 'running' },
+    // A task ends while others are at work.
+    {
+      from: 'running',
+      event: ['TASK_SUCCEEDED', 'TASK_FAILED'],
+      situation: 'others at work',
+      to: 'running',
+    },
+    // The last task ends: succeeded if one succeeded, else failed.
+    {
+      from: 'running',
+      event: 'TASK_SUCCEEDED',
+      situation: ['others failed', 'one succeeded'],
+      to: 'succeeded',
+      emits: ['job_succeeded'],
+    },
+    {
+      from: 'running',
+      event: 'TASK_FAILED',
+      situation: 'one succeeded',
+      to: 'succeeded',
+      emits: ['job_succeeded'],
+    },
+    {
+      from: 'running',
+      event: 'TASK_FAILED',
+      situation: 'others failed',
+      to: 'failed',
+      emits: ['job_failed'],
+    },
+    // Running tasks are told to stop, and the job waits for the last of them.
+    { from: 'running', event: 'CANCEL', to: 'cancelling' },
+    { from: 'cancelling', event: 'TASK_CANCELLED', situation: 'others at work', to: 'cancelling' },
+    // Cancelled, even if a task had succeeded before.
+    {
+      from: 'cancelling',
+      event: 'TASK_CANCELLED',
+      situation: ['others failed', 'one succeeded'],
+      to: 'cancelled',
+      emits: ['job_cancelled'],
+    },
+    // Manual retry.
+    { from: 'failed', event: 'RETRY', to: 'queued', emits: ['job_retried'] },
+  ],
+};
+
+/** A situation says how many of the worker's two slots are taken; below `alive` the state follows from it. */
+export const WORKER_TABLE: Table = {
+  states: ['alive.idle', 'alive.busy', 'alive.full', 'dead'],
+  passing: [],
+  final: [],
+  moves: [
+    { from: 'alive.idle', event: 'TASK_TAKEN', to: 'alive.busy' },
+    { from: 'alive.busy', event: 'TASK_TAKEN', to: 'alive.full' },
+    { from: 'alive.busy', event: 'TASK_RELEASED', to: 'alive.idle' },
+    { from: 'alive.full', event: 'TASK_RELEASED', to: 'alive.busy' },
+    // Tasks end while their worker is dead; its slots are counted all the same.
+    { from: 'dead', event: 'TASK_RELEASED', situation: ['one taken', 'both taken'], to: 'dead' },
+    // Death takes no task: the lapse of its lease does.
+    {
+      from: ['alive.idle', 'alive.busy', 'alive.full'],
+      event: 'SILENCE',
+      to: 'dead',
+      emits: ['worker_dead'],
+    },
+    // Any sign of life brings it back.
+    { from: 'dead', event: 'HEARTBEAT', situation: 'none taken', to: 'alive.idle', emits: ['worker_alive'] },
+    { from: 'dead', event: 'HEARTBEAT', situation: 'one taken', to: 'alive.busy', emits: ['worker_alive'] },
+    { from: 'dead', event: 'HEARTBEAT', situation: 'both taken', to: 'alive.full', emits: ['worker_alive'] },
+    // A registration takes an id up again, alive or dead, with the slots that it declares.
+    {
+      from: ['alive.idle', 'dead'],
+      event: 'REGISTER',
+      situation: 'none taken',
+      to: 'alive.idle',
+      emits: ['worker_registered'],
+    },
+    {
+      from: ['alive.busy', 'dead'],
+      event: 'REGISTER two slots',
+      situation: 'one taken',
+      to: 'alive.busy',
+      emits: ['worker_registered'],
+    },
+    {
+      from: ['alive.busy', 'dead'],
+      event: 'REGISTER one slot',
+      situation: 'one taken',
+      to: 'alive.full',
+      emits: ['worker_registered'],
+    },
+    // With fewer slots than tasks it stays full until enough of them have ended.
+    {
+      from: ['alive.full', 'dead'],
+      event: 'REGISTER',
+      situation: 'both taken',
+      to: 'alive.full',
+      emits: ['worker_registered'],
+    },
+  ],
+};
+
+/** `recovering → serving ⇄ degraded → draining → stopped`. */
+export const SUPERVISOR_TABLE: Table = {
+  states: ['recovering', 'serving', 'degraded', 'draining', 'stopped'],
+  passing: [],
+  final: ['stopped'],
+  moves: [
+    { from: 'recovering', event: 'RECOVERED', to: 'serving' },
+    // Told to stop before it served anybody: there is nothing to drain.
+    { from: 'recovering', event: 'DRAIN', to: 'stopped' },
+    { from: 'serving', event: 'COMMIT_FAILED', to: 'degraded' },
+    { from: 'degraded', event: 'COMMIT_FAILED', to: 'degraded' },
+    { from: 'degraded', event: 'COMMITTED', to: 'serving' },
+    { from: ['serving', 'degraded'], event: 'DRAIN', to: 'draining' },
+    // What is in flight is committed, or not, while it drains.
+    { from: 'draining', event: ['COMMITTED', 'COMMIT_FAILED'], to: 'draining' },
+    { from: 'draining', event: 'DRAINED', to: 'stopped' },
+  ],
+};

@@ -1,0 +1,164 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { AnyStateMachine } from 'xstate';
+import { getStateNodes } from 'xstate/graph';
+import { jobMachine } from '../../machines/job.ts';
+import { JOB_STATES, TASK_STATES, WORKER_STATES } from '../../machines/schema/views.ts';
+import { type SupervisorEvent, supervisorMachine } from '../../machines/supervisor.ts';
+import { taskMachine } from '../../machines/task.ts';
+import { workerMachine } from '../../machines/worker.ts';
+import { Driven } from './drive.ts';
+import {
+  heldTask,
+  JOB_EVENTS,
+  jobContext,
+  leftBy,
+  TASK_EVENTS,
+  WORKER_EVENTS,
+  workerContext,
+} from './samples.ts';
+import { JOB_TABLE, type Move, SUPERVISOR_TABLE, TASK_TABLE, type Table, WORKER_TABLE } from './tables.ts';
+
+interface Subject {
+  name: string;
+  machine: AnyStateMachine;
+  table: Table;
+  events: Record<string, { type: string }>;
+  /** The contexts in which the state meets the event, by situation. */
+  situations(state: string, event: { type: string }): Record<string, unknown>;
+}
+
+const SUPERVISOR_EVENTS = {
+  RECOVERED: { type: 'RECOVERED' },
+  COMMITTED: { type: 'COMMITTED' },
+  COMMIT_FAILED: { type: 'COMMIT_FAILED', fault: 'disk full' },
+  DRAIN: { type: 'DRAIN' },
+  DRAINED: { type: 'DRAINED' },
+} satisfies Record<SupervisorEvent['type'], SupervisorEvent>;
+
+const SLOTS = { 'alive.idle': [0], 'alive.busy': [1], 'alive.full': [2], dead: [0, 1, 2] };
+const SLOT_WORDS = ['none taken', 'one taken', 'both taken'];
+
+const subjects: Subject[] = [
+  {
+    name: 'task',
+    machine: taskMachine,
+    table: TASK_TABLE,
+    events: TASK_EVENTS,
+    situations: () => ({
+      'attempts remain': heldTask({ attempt: 1, max_attempts: 2 }),
+      'none remain': heldTask({ attempt: 2, max_attempts: 2 }),
+    }),
+  },
+  {
+    name: 'job',
+    machine: jobMachine,
+    table: JOB_TABLE,
+    events: JOB_EVENTS,
+    situations: (_, event) => {
+      const own = leftBy(event as never) ?? 'queued';
+      return {
+        'others at work': jobContext({ leased: 1, [own]: own === 'leased' ? 2 : 1 }),
+        'others failed': jobContext({ failed: 1, [own]: own === 'failed' ? 2 : 1 }),
+        'one succeeded': jobContext({ failed: 1, succeeded: 1, [own]: own === 'failed' ? 2 : 1 }),
+      };
+    },
+  },
+  {
+    name: 'worker',
+    machine: workerMachine,
+    table: WORKER_TABLE,
+    events: WORKER_EVENTS,
+    situations: (state) =>
+      Object.fromEntries(
+        SLOTS[state as keyof typeof SLOTS].map((used) => [SLOT_WORDS[used], workerContext(used)]),
+      ),
+  },
+  {
+    name: 'supervisor',
+    machine: supervisorMachine,
+    table: SUPERVISOR_TABLE,
+    events: SUPERVISOR_EVENTS,
+    situations: () => ({ always: { failures: 0, fault: null } }),
+  },
+];
+
+const list = <T>(value: T | T[]): T[] => (Array.isArray(value) ? value : [value]);
+
+function movesFor(table: Table, from: string, event: string, situation: string): Move[] {
+  return table.moves.filter(
+    (move) =>
+      list(move.from).includes(from) &&
+      list(move.event).some((name) => event === name || event.startsWith(`${name} `)) &&
+      (move.situation === undefined || list(move.situation).includes(situation)),
+  );
+}
+
+/** Sends the event and checks that exactly what the table says comes of it. */
+function meet({ machine, table, events, situations }: Subject, from: string, name: string): void {
+  const event = events[name] as never;
+  for (const [situation, context] of Object.entries(situations(from, event))) {
+    const where = `${from} × ${name}, ${situation}`;
+    const moves = movesFor(table, from, name, situation);
+    assert.ok(moves.length <= 1, `the table says two things about ${where}`);
+    const actor = new Driven(machine, from, context);
+    const before = actor.snapshot;
+    const can = before.can(event);
+    const emitted = (actor.send(event) as { type: string }[]).map(({ type }) => type);
+    const [move] = moves;
+    assert.equal(can, move !== undefined, `whether ${where} is allowed`);
+    assert.deepEqual(emitted, move?.emits ?? [], `what ${where} emits`);
+    if (move) assert.equal(actor.state, move.to, `where ${where} leads`);
+    else assert.equal(actor.snapshot, before, `${where} is refused and changes nothing`);
+    assert.equal(actor.snapshot.status, table.final.includes(actor.state) ? 'done' : 'active', where);
+  }
+}
+
+for (const subject of subjects) {
+  const { name, machine, table, events } = subject;
+  describe(`the ${name}'s transition table`, () => {
+    it('names every state that the machine has, and whether it is passed through or final', () => {
+      const nodes = getStateNodes(machine).filter(({ type }) => type === 'atomic' || type === 'final');
+      const path = ({ path }: { path: string[] }) => path.join('.');
+      const passing = nodes.filter(({ always }) => always?.some(({ guard }) => guard === undefined));
+      assert.deepEqual(nodes.map(path).sort(), [...table.states, ...table.passing].sort());
+      assert.deepEqual(passing.map(path).sort(), table.passing);
+      assert.deepEqual(
+        nodes
+          .filter(({ type }) => type === 'final')
+          .map(path)
+          .sort(),
+        [...table.final].sort(),
+      );
+    });
+
+    it('knows every event that the machine takes', () => {
+      const known = new Set(Object.values(events).map(({ type }) => type));
+      assert.deepEqual([...known].sort(), [...machine.events].sort());
+    });
+
+    it('speaks of no state and no event that do not exist', () => {
+      for (const move of table.moves) {
+        for (const state of [...list(move.from), move.to]) assert.ok(table.states.includes(state), state);
+        for (const event of list(move.event)) {
+          const meant = Object.keys(events).filter((key) => key === event || key.startsWith(`${event} `));
+          assert.notEqual(meant.length, 0, event);
+        }
+      }
+    });
+
+    for (const from of table.states) {
+      it(`says what each event does in ${from}: the named state follows, or it is refused without a trace`, () => {
+        for (const event of Object.keys(events)) meet(subject, from, event);
+      });
+    }
+  });
+}
+
+describe('the statuses on the wire', () => {
+  it('are the top-level states of the machines', () => {
+    assert.deepEqual(Object.keys(jobMachine.states).sort(), [...JOB_STATES].sort());
+    assert.deepEqual(Object.keys(taskMachine.states).sort(), [...TASK_STATES].sort());
+    assert.deepEqual(Object.keys(workerMachine.states).sort(), [...WORKER_STATES].sort());
+  });
+});
