@@ -38,6 +38,9 @@ export interface Cluster {
   readonly port: ClusterPort;
   /** `recovering`, `serving`, `degraded`, `draining` or `stopped`. */
   readonly state: string;
+  /** Grants no more leases, answers who waits and commits what is in the mailbox; reads go on. Idempotent. */
+  drain(): Promise<void>;
+  /** Drains and closes the store. Idempotent. */
   stop(): Promise<void>;
 }
 
@@ -108,9 +111,14 @@ function running(
   lock: { release(): Promise<void> },
   port: ClusterPort,
 ): Cluster {
+  let drained: Promise<void> | null = null;
   let stopped: Promise<void> | null = null;
+  const drain = () => {
+    drained ??= supervisor.stop();
+    return drained;
+  };
   const stop = async () => {
-    await supervisor.stop();
+    await drain();
     await store.close();
     await lock.release();
   };
@@ -119,6 +127,7 @@ function running(
     get state() {
       return supervisor.state;
     },
+    drain,
     stop() {
       stopped ??= stop();
       return stopped;

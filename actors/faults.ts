@@ -1,6 +1,11 @@
 /** A reason why a program cannot start, in words that say what to do. Programs print it and exit with 2. */
 export class StartFault extends Error {
-  readonly code: 'state_in_use' | 'state_unwritable' | 'store_too_new' | 'store_unreadable';
+  readonly code:
+    | 'state_in_use'
+    | 'state_unwritable'
+    | 'store_too_new'
+    | 'store_unreadable'
+    | 'log_unwritable';
 
   constructor(code: StartFault['code'], message: string) {
     super(message);

@@ -1,7 +1,8 @@
-import { access, constants, mkdir } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { access, constants } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
 import { open } from 'sqlite';
 import sqlite3 from 'sqlite3';
+import { makeDirectory } from './directory.ts';
 import { StartFault } from './faults.ts';
 
 export interface Lock {
@@ -16,7 +17,7 @@ export interface Lock {
 export async function acquireLock(path: string): Promise<Lock> {
   const folder = dirname(path);
   try {
-    await mkdir(folder, { recursive: true });
+    await makeDirectory(resolve(folder));
     await access(folder, constants.R_OK | constants.W_OK | constants.X_OK);
   } catch (fault) {
     const why = (fault as NodeJS.ErrnoException).code ?? String(fault);

@@ -1,4 +1,8 @@
-import { type DestinationStream, destination, type Logger, pino } from 'pino';
+import { closeSync, openSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
+import { destination, type Logger, pino } from 'pino';
+import { makeDirectory } from '../../actors/directory.ts';
+import { StartFault } from '../../actors/faults.ts';
 
 /** Where a program's log goes and how much of it. */
 export interface LogConfig {
@@ -7,11 +11,34 @@ export interface LogConfig {
   logFile?: string | undefined;
 }
 
-/** Opens a program's log, one JSON line an entry. Tokens never reach it. */
-export function openLog(name: string, { logLevel, logFile }: LogConfig): { log: Logger; close(): void } {
-  const stream = destination({ dest: logFile ?? 2, mkdir: true, sync: true }) as DestinationStream & {
-    end(): void;
-  };
+/**
+ * Opens a program's log, one JSON line an entry. Tokens never reach it.
+ * @throws StartFault `log_unwritable`
+ */
+export async function openLog(
+  name: string,
+  { logLevel, logFile }: LogConfig,
+): Promise<{ log: Logger; close(): void }> {
+  const file = logFile === undefined ? undefined : await openFile(resolve(logFile));
+  const stream = destination({ dest: file ?? 2, sync: true });
   const log = pino({ name, level: logLevel, base: { name, pid: process.pid } }, stream);
-  return { log, close: () => (logFile === undefined ? undefined : stream.end()) };
+  const close = () => {
+    // Whoever still has something to say speaks into the void rather than into a closed file.
+    log.level = 'silent';
+    if (file !== undefined) closeSync(file);
+  };
+  return { log, close };
+}
+
+async function openFile(path: string): Promise<number> {
+  try {
+    await makeDirectory(dirname(path));
+    return openSync(path, 'a');
+  } catch (fault) {
+    const why = (fault as NodeJS.ErrnoException).code ?? String(fault);
+    throw new StartFault(
+      'log_unwritable',
+      `cannot write the log file ${path} (${why}); choose another with --log-file`,
+    );
+  }
 }

@@ -48,7 +48,7 @@ export interface RunningServer {
  */
 export async function startServer(config: ServerConfig): Promise<RunningServer> {
   const auth = Credentials.from(config);
-  const { log, close } = openLog(config.serviceName, config);
+  const { log, close } = await openLog(config.serviceName, config);
   const cluster = await startCluster({
     stateDir: config.state,
     log,
@@ -84,8 +84,10 @@ export async function startServer(config: ServerConfig): Promise<RunningServer> 
   }
   let stopped: Promise<void> | null = null;
   const stop = async () => {
-    await cluster.stop();
+    await cluster.drain();
+    // Reads that are under way end before the store does.
     await gateway.stop();
+    await cluster.stop();
     close();
   };
   return {

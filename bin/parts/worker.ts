@@ -16,7 +16,7 @@ export type { RunningWorker };
  * @throws StartFault for a state directory that cannot be used; `AnsweredError` when the server refuses it
  */
 export async function startWorker(config: WorkerConfig): Promise<RunningWorker> {
-  const { log, close } = openLog('jq-worker', config);
+  const { log, close } = await openLog('jq-worker', config);
   try {
     const worker = await startWorkerProgram({ ...config, runners: config.runners ?? [mljsRunner], log });
     worker.ended.then(close, close);

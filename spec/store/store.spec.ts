@@ -40,6 +40,10 @@ describe('the state directory', () => {
     });
   });
 
+  test('where nothing can be made is refused, and not tried for ever', async () => {
+    await assert.rejects(start('/proc/nowhere/state'), { code: 'state_unwritable', message: /ENOENT/ });
+  });
+
   test('whose store is not a database is refused', async (t) => {
     const dir = await temporaryDirectory(t);
     await writeFile(
