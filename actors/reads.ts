@@ -110,6 +110,8 @@ export function createReads(store: Store, live: Live, clock: Clock): Reads {
       return live.workers();
     },
 
+    stateCounts: (machine) => live.stateCounts(machine),
+
     assertTask: (id) => assertExists('tasks', 'task', id),
   };
 }

@@ -1,4 +1,5 @@
 import type { Readable } from 'node:stream';
+import type { MachineName } from '../machines/charts/catalogue.ts';
 import type { RawJson } from '../machines/json/raw.ts';
 import type {
   ArtifactView,
@@ -26,6 +27,8 @@ export interface Reads {
   stats(): Promise<ClusterStats>;
   statsHistory(): Promise<StatsMinute[]>;
   workers(): Promise<WorkerView[]>;
+  /** State ids of a machine, such as `task.running.executing`, to how many actors are in them now. */
+  stateCounts(machine: MachineName): Record<string, number>;
   /** Throws unless the task exists. */
   assertTask(id: string): Promise<void>;
 }

@@ -67,8 +67,11 @@ export function unknownMembers(spec: JobSpec): string[] {
 
 /** The known word that a person probably meant, or undefined when none is near. */
 export function nearest(word: string, known: readonly string[]): string | undefined {
-  const ranked = known.map((k) => [distance(word.toLowerCase(), k.toLowerCase()), k] as const);
+  const meant = word.toLowerCase();
+  const ranked = known.map((k) => [distance(meant, k.toLowerCase()), k] as const);
   ranked.sort(([a], [b]) => a - b);
   const best = ranked[0];
-  return best && best[0] <= Math.ceil(word.length / 3) ? best[1] : undefined;
+  if (best && best[0] <= Math.ceil(word.length / 3)) return best[1];
+  // A part of the name, as `attempts` of `max_attempts`.
+  return meant.length >= 4 ? known.find((k) => k.toLowerCase().includes(meant)) : undefined;
 }

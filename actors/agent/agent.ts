@@ -1,4 +1,4 @@
-import { type Actor, createActor, fromCallback, fromPromise } from 'xstate';
+import { type Actor, createActor, fromCallback, fromPromise, type SnapshotFrom } from 'xstate';
 import { activeOf, agentMachine } from '../../machines/agent.ts';
 import type { Answered, Registration, ToCancel, Trouble } from '../../machines/agent-types.ts';
 import type { Lease } from '../../machines/run.ts';
@@ -49,6 +49,11 @@ export function createAgent(shop: Workshop, declaration: Declaration, saved: Out
     error: (fault) => log.fatal({ err: fault }, 'the agent failed'),
   });
   return agent;
+}
+
+/** Looks at each state. A fault of the statechart itself is not this observer's: the worker's end tells it. */
+export function watch(agent: AgentActor, look: (snapshot: SnapshotFrom<typeof agentMachine>) => void): void {
+  agent.subscribe({ next: look, error: () => {} });
 }
 
 interface PauseInput {

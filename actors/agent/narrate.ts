@@ -1,14 +1,14 @@
 import type { Logger } from 'pino';
 import type { SnapshotFrom } from 'xstate';
 import type { agentMachine } from '../../machines/agent.ts';
-import type { AgentActor } from './agent.ts';
+import { type AgentActor, watch } from './agent.ts';
 
 type Snapshot = SnapshotFrom<typeof agentMachine>;
 
 /** Writes what people want to know of an agent to the log: each change once. */
 export function narrate(agent: AgentActor, log: Logger, server: string): void {
   let before: Snapshot | undefined;
-  agent.subscribe((now) => {
+  watch(agent, (now) => {
     const { context } = now;
     if (linkOf(now) !== linkOf(before)) narrateLink(now, log, server);
     if (context.trouble && context.trouble.detail !== before?.context.trouble?.detail) {
@@ -19,7 +19,7 @@ export function narrate(agent: AgentActor, log: Logger, server: string): void {
     const keys = new Set(Object.keys(context.runs));
     for (const key of keys) if (!before?.context.runs[key]) log.info({ run: key }, 'task taken');
     for (const key of Object.keys(before?.context.runs ?? {})) {
-      if (!keys.has(key)) log.info({ run: key }, 'task ended');
+      if (!keys.has(key)) log.debug({ run: key }, 'task ended');
     }
     before = now;
   });

@@ -150,9 +150,13 @@ async function upload(shop: Workshop, ref: AttemptRef, signal: AbortSignal): Pro
   room.entry ??= await shop.outbox.find(ref);
   const { entry } = room;
   if (!entry) return { verdict: 'accepted', artifacts: {} };
-  const context = { client: shop.client, persistence: shop.persistence(ref, signal) };
+  const told = {
+    uploaded: () => remember(shop, entry),
+    leftOut: (role: string, why: string) =>
+      room.events.log(`[jq-worker] the ${role} could not be uploaded: ${why}`),
+  };
   try {
-    return await uploadFiles(entry, room.paths.root, shop.uploads, context, () => remember(shop, entry));
+    return await uploadFiles(entry, room.paths.root, shop.uploads, delivery(shop, ref, signal), told);
   } catch (fault) {
     if (!isAbort(fault))
       shop.logOf(ref).error({ err: fault }, 'uploads failed; the result goes without them');
@@ -161,6 +165,11 @@ async function upload(shop: Workshop, ref: AttemptRef, signal: AbortSignal): Pro
     await room.events.close();
   }
 }
+
+const delivery = (shop: Workshop, ref: AttemptRef, signal: AbortSignal) => ({
+  client: shop.client,
+  persistence: { ...shop.persistence(ref, signal), patient: true },
+});
 
 /** So that a later process need not upload it again; a full disk costs no more than that. */
 async function remember(shop: Workshop, entry: Parameters<Workshop['outbox']['save']>[0]): Promise<void> {
@@ -176,8 +185,7 @@ interface Report {
 }
 
 async function deliverReport(shop: Workshop, { ref, outcome, artifacts }: Report, signal: AbortSignal) {
-  const context = { client: shop.client, persistence: shop.persistence(ref, signal) };
-  const verdict = await report(ref, outcome, artifacts, context);
+  const verdict = await report(ref, outcome, artifacts, delivery(shop, ref, signal));
   const why = outcome.verb === 'fail' ? { error: outcome.failure.error } : {};
   shop.logOf(ref).info({ ...why, verdict }, `task ${outcome.verb === 'fail' ? 'failed' : 'succeeded'}`);
   return verdict;

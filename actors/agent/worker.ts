@@ -2,7 +2,7 @@ import { join, resolve } from 'node:path';
 import { ClusterClient } from '../../gateway/client/client.ts';
 import type { Trouble } from '../../machines/agent-types.ts';
 import { acquireLock } from '../lock.ts';
-import { type AgentActor, createAgent } from './agent.ts';
+import { type AgentActor, createAgent, watch } from './agent.ts';
 import { settingsOf, type WorkerConfig } from './config.ts';
 import { declarationOf } from './link/registration.ts';
 import { narrate } from './narrate.ts';
@@ -58,7 +58,7 @@ export async function startWorkerProgram(config: WorkerConfig): Promise<RunningW
 
 function handleOf(agent: AgentActor, release: () => Promise<void>): RunningWorker {
   const registered = new Promise<string>((found) => {
-    agent.subscribe(({ context }) => context.registered && found(context.registered.worker_id));
+    watch(agent, ({ context }) => context.registered && found(context.registered.worker_id));
   });
   const ended = endOf(agent).then(
     () => release(),
@@ -108,6 +108,6 @@ function endOf(agent: AgentActor): Promise<void> {
 
 function firstTrouble(agent: AgentActor): Promise<Trouble> {
   return new Promise((resolve) => {
-    agent.subscribe(({ context }) => context.trouble && resolve(context.trouble));
+    watch(agent, ({ context }) => context.trouble && resolve(context.trouble));
   });
 }

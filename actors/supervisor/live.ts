@@ -1,4 +1,5 @@
 import { API_VERSION } from '../../gateway/version.ts';
+import type { MachineName } from '../../machines/charts/catalogue.ts';
 import { clusterVersion } from '../../machines/matching.ts';
 import type { ClusterStats, Waiting, WorkerView } from '../../machines/schema/views.ts';
 import type { Core } from './core.ts';
@@ -56,6 +57,17 @@ export class Live {
     };
   }
 
+  /** State ids of a machine to how many actors are in them; empty for machines that run inside the workers. */
+  stateCounts(machine: MachineName): Record<string, number> {
+    const { tally, registry } = this.#core;
+    if (machine === 'job') return prefixed('job', tally.jobs);
+    if (machine !== 'task' && machine !== 'worker') return {};
+    const addresses = machine === 'task' ? registry.tasks.values() : registry.workers.values();
+    const counts = prefixed(machine, machine === 'task' ? tally.tasks : tally.workers);
+    for (const { committed } of addresses) count(counts, machine, committed);
+    return counts;
+  }
+
   /** Why a queued task with these requirements waits (contract, "Jobs", `waiting_for`). */
   waitingFor(requirementId: number): Waiting[] {
     const missing = new Map<string, number>();
@@ -73,4 +85,18 @@ export class Live {
     if (matching > 0 && matching === full) waiting.push({ requirement: 'slots', workers_missing: full });
     return waiting;
   }
+}
+
+const prefixed = (machine: string, counts: Record<string, number>): Record<string, number> =>
+  Object.fromEntries(Object.entries(counts).map(([status, n]) => [`${machine}.${status}`, n]));
+
+/** Counts the states below a status; the tally knows only the statuses. */
+function count(
+  counts: Record<string, number>,
+  machine: string,
+  row: { status: string; state: string | null } | null,
+): void {
+  if (!row?.state) return;
+  const id = `${machine}.${row.status}.${row.state}`;
+  counts[id] = (counts[id] ?? 0) + 1;
 }

@@ -1,11 +1,11 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { createWriteStream } from 'node:fs';
 import { copyFile, realpath, rename, rm, stat } from 'node:fs/promises';
-import { basename, dirname, join, sep } from 'node:path';
+import { basename, dirname, join, resolve, sep } from 'node:path';
 import { Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import PQueue from 'p-queue';
-import { makeDirectory } from '../../actors/make-directory.ts';
+import { makeDirectory } from '../../actors/directory.ts';
 import type { ClusterClient } from '../../gateway/client/client.ts';
 import { UnreachableError } from '../../gateway/client/errors.ts';
 import type { ArtifactView } from '../../machines/schema/views.ts';
@@ -90,7 +90,7 @@ const interrupted = () => new CliFault(EXIT.interrupted, 'interrupted');
 
 async function openDirectory(directory: string): Promise<string> {
   try {
-    await makeDirectory(directory);
+    await makeDirectory(resolve(directory));
     const root = await realpath(directory);
     if ((await stat(root)).isDirectory()) return root;
   } catch (fault) {

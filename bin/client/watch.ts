@@ -48,6 +48,9 @@ async function followToEnd(session: Session, job: JobView, { signal }: Patience)
   const onRetry = (why: string, s: number) =>
     progress.line(output.noteColours.yellow(`${plain(why)}; trying again in ${duration(s)}`));
   try {
+    if (job.status === 'queued' && (await client.call('getStats', { signal })).workers_alive === 0) {
+      progress.line(output.noteColours.yellow('no worker is alive yet; start one with: jq-worker'));
+    }
     const events = followJob({ client, jobId: job.id, signal, onRetry });
     for (;;) {
       const next = await events.next();

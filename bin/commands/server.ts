@@ -1,11 +1,12 @@
 import { Command, Option } from 'clipanion';
-import { isLoopback } from '../../gateway/server/origin.ts';
 import { SERVICE_NAME } from '../../gateway/version.ts';
 import { BaseCommand } from '../support/base.ts';
+import { usageFault } from '../support/exit.ts';
 import { integer, number, tokenOf } from '../support/flags.ts';
 import { LOG_LEVELS, logLevel } from '../support/log-level.ts';
 import { announce, serveUntilSignal } from '../support/serve.ts';
 import { programUsage, value } from '../support/usage.ts';
+import { outliveBrokenPipe } from '../terminal/broken-pipe.ts';
 import type { Output } from '../terminal/output.ts';
 
 const MIB = 1024 * 1024;
@@ -78,8 +79,10 @@ export class ServerCommand extends BaseCommand {
 
   protected override async run(output: Output): Promise<number> {
     const options = this.#options();
+    outliveBrokenPipe();
     // Loaded only here: a client command starts without the store and the sockets of a server.
     const { startServer } = await import('../parts/server.ts');
+    const { isLoopback } = await import('../../gateway/server/origin.ts');
     const server = await startServer(options);
     announce(
       output,
@@ -96,7 +99,14 @@ export class ServerCommand extends BaseCommand {
     const named = this.principals.length > 0 || this.authFile !== undefined;
     const seconds = (name: string, text: string) => number(name, text, { above: true, max: LONGEST });
     const mebibytes = (name: string, text: string) =>
-      Math.floor(number(name, text, { above: true, max: 1_000_000_000 }) * MIB);
+      Math.ceil(number(name, text, { above: true, max: 1_000_000_000 }) * MIB);
+    const leaseTtl = seconds('--lease-ttl', this.leaseTtl);
+    const heartbeatInterval = seconds('--heartbeat-interval', this.heartbeat);
+    if (heartbeatInterval >= leaseTtl) {
+      throw usageFault(
+        '--heartbeat-interval: must be shorter than --lease-ttl, or leases of healthy workers lapse',
+      );
+    }
     return {
       host: this.host,
       port: integer('--port', this.port, { max: 65_535 }),
@@ -106,8 +116,8 @@ export class ServerCommand extends BaseCommand {
       authFile: this.authFile,
       corsOrigins: this.corsOrigins,
       allowPythonJobs: this.allowPythonJobs,
-      leaseTtl: seconds('--lease-ttl', this.leaseTtl),
-      heartbeatInterval: seconds('--heartbeat-interval', this.heartbeat),
+      leaseTtl,
+      heartbeatInterval,
       workerDeadAfter: seconds('--worker-dead-after', this.deadAfter),
       maxRequestBytes: mebibytes('--max-request-mb', this.maxRequestMb),
       maxArtifactBytes: mebibytes('--max-artifact-mb', this.maxArtifactMb),

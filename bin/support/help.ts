@@ -1,9 +1,9 @@
 import type { Cli, CommandClass, Definition } from 'clipanion';
 import type pc from 'picocolors';
+import { wrap } from '../terminal/format.ts';
 import { EXIT_CODES, PROGRAM_EXIT_CODES } from './usage.ts';
 
 type Colours = ReturnType<typeof pc.createColors>;
-const WIDTH = 80;
 
 /** The help of one command: usage, what it does, options, exit codes, examples. */
 export function commandHelp(cli: Cli, command: CommandClass, colours: Colours): string {
@@ -69,11 +69,4 @@ function paragraphs(text: string): string {
     .map((paragraph) => wrap(paragraph.replaceAll('`', '').trim().replace(/\s+/g, ' '), 0))
     .filter((paragraph) => paragraph !== '')
     .join('\n\n');
-}
-
-/** Breaks a text into lines of at most 80 columns, all indented. */
-function wrap(text: string, indent: number): string {
-  const pad = ' '.repeat(indent);
-  const lines = text.match(new RegExp(`(?:\\S.{0,${WIDTH - indent - 1}})(?= |$)`, 'g')) ?? [];
-  return lines.map((line) => pad + line.trim()).join('\n');
 }

@@ -7,14 +7,14 @@ export interface Running {
   stop(): Promise<void>;
   /** At the second signal; afterwards `stop` still has to resolve. Absent: the process ends at once. */
   hurry?(): void;
-  /** At SIGHUP. */
+  /** At SIGHUP; where it is absent, that signal is like SIGTERM. */
   reload?(): Promise<void>;
   /** Resolves or rejects should the program end by itself. */
   ended?: Promise<void>;
 }
 
 /**
- * Runs until SIGTERM or SIGINT, which ends in an orderly way with exit code 0. A second one hurries; where
+ * Runs until SIGTERM or SIGINT, which end it in an orderly way with exit code 0. A second one hurries; where
  * that is not possible, and at a third one, the process ends at once with 128 + the signal's number.
  */
 export async function serveUntilSignal(running: Running, output: Output): Promise<number> {
@@ -30,16 +30,13 @@ export async function serveUntilSignal(running: Running, output: Output): Promis
       announce(output, { event: 'stopping' }, `${signal}: stopping; ${more}`);
       stopping(running.stop());
     } else if (signals === 2 && running.hurry) {
-      announce(
-        output,
-        { event: 'hurrying' },
-        `${signal}: stopping what still runs; once more to end at once`,
-      );
+      announce(output, { event: 'hurrying' }, `${signal}: cancelling what runs; once more to end at once`);
       running.hurry();
     } else process.exit(signal === 'SIGINT' ? EXIT.interrupted : 143);
   };
-  const onHangup = () => {
-    running.reload?.().catch((fault: Error) => output.warn(`SIGHUP: ${fault.message}`));
+  const onHangup = (signal: NodeJS.Signals) => {
+    if (running.reload === undefined) onSignal(signal);
+    else running.reload().catch((fault: Error) => output.warn(`SIGHUP: ${fault.message}`));
   };
   process.on('SIGTERM', onSignal);
   process.on('SIGINT', onSignal);
@@ -57,6 +54,7 @@ export async function serveUntilSignal(running: Running, output: Output): Promis
 
 /** Tells people on stderr, or programs by a line of JSON on stdout. */
 export function announce(output: Output, event: Record<string, unknown>, sentence: string): void {
-  if (output.json) void output.print(JSON.stringify(event));
+  // The reader may be gone; the program stays.
+  if (output.json) output.print(JSON.stringify(event)).catch(() => {});
   else output.note(sentence);
 }

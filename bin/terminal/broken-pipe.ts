@@ -9,10 +9,13 @@ export function endOnBrokenPipe(): void {
   for (const stream of [process.stdout, process.stderr]) stream.on('error', end);
 }
 
-/** For programs that serve: the reader of their messages may go, the program stays. */
+function ignore(): void {}
+
+/** For programs that serve: the reader of their messages may go, the program stays. Idempotent. */
 export function outliveBrokenPipe(): void {
   for (const stream of [process.stdout, process.stderr]) {
     stream.off('error', end);
-    stream.on('error', () => {});
+    stream.off('error', ignore);
+    stream.on('error', ignore);
   }
 }

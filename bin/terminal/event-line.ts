@@ -22,39 +22,54 @@ export function eventLines(
   if (event.type === 'log') {
     return plainLines(event.message).map((line) => `${head}${colours.dim('|')} ${line}`);
   }
+  const text = stateText(event, label) ?? reportText(event);
   const paint =
     event.level === 'error' ? colours.red : event.level === 'warning' ? colours.yellow : colours.dim;
-  return [`${head}${paint(`${plain(event.type)}${spoken(event)}`)}`];
+  return [`${head}${paint(text)}`];
 }
 
-function spoken(event: EventView): string {
-  const { progress } = event.data;
-  const share = typeof progress === 'number' ? ` ${Math.round(progress * 100)}%` : '';
-  return `${share}${event.message ? `  ${plain(event.message)}` : ''}`;
-}
-
-const MOVES: Readonly<Record<string, string>> = {
+const WORDS: Readonly<Record<string, string>> = {
+  task_leased: 'leased',
   task_started: 'started',
   task_completed: 'succeeded',
   task_failed: 'failed',
   task_lost: 'lost',
+  task_requeued: 'queued again',
   task_cancelled: 'cancelled',
   job_cancel_requested: 'cancelling',
   job_retried: 'retried',
 };
 
+/** What happened to a task or a job; undefined for what a worker reports. */
+function stateText(event: EventView, label: string | undefined): string | undefined {
+  const word = WORDS[event.type];
+  if (event.task_id === null || word === undefined) {
+    return event.type.startsWith('job_') ? plain(event.message || event.type) : undefined;
+  }
+  return `${label === undefined ? 'task ' : ''}${word}${reason(event)}`;
+}
+
+/** Why it went wrong, and whether it is tried again. */
+function reason({ level, message, data }: EventView): string {
+  const again = data.requeued === true ? ' (will be tried again)' : '';
+  if (level !== 'error' && level !== 'warning') return again;
+  return `: ${plain(typeof data.error === 'string' ? data.error : message)}${again}`;
+}
+
+function reportText({ type, message, data }: EventView): string {
+  const share = typeof data.progress === 'number' ? ` ${Math.round(data.progress * 100)}%` : '';
+  return `${plain(type)}${share}${message ? `  ${plain(message)}` : ''}`;
+}
+
+/** Moves worth a line while somebody waits; every task makes at least two. */
+const QUIET = ['task_leased', 'task_requeued'];
+
 /** One line for an event that moves a task or its job, or undefined for all others. */
 export function moveLine(event: EventView, label: string | undefined, colours: Colours): string | undefined {
-  const word = MOVES[event.type];
-  if (word === undefined) return undefined;
-  const padded = word.padEnd(10);
-  const paint =
-    event.type === 'task_completed'
-      ? colours.green
-      : event.type === 'task_failed' || event.type === 'task_lost'
-        ? colours.red
-        : colours.cyan;
-  const again = event.data.requeued === true ? ' (will be tried again)' : '';
-  const why = event.level === 'error' || event.level === 'warning' ? `  ${plain(event.message)}` : '';
-  return `${colours.dim(clock(event.ts))} ${paint(padded)} ${plain(label ?? '')}${why}${again}`.trimEnd();
+  const word = WORDS[event.type];
+  if (word === undefined || QUIET.includes(event.type)) return undefined;
+  const bad = event.type === 'task_failed' || event.type === 'task_lost';
+  const paint = event.type === 'task_completed' ? colours.green : bad ? colours.red : colours.cyan;
+  const time = colours.dim(clock(event.ts));
+  return `${time} ${paint(word.padEnd(10))} ${plain(label ?? '')}${reason(event)}`.trimEnd();
 }

@@ -62,3 +62,12 @@ export function metric(value: unknown): string {
 export function counted(n: number, noun: string): string {
   return `${n} ${noun}${n === 1 ? '' : 's'}`;
 }
+
+/** Breaks a text at spaces into lines of at most `width` columns, all indented; infinite: one line. */
+export function wrap(text: string, indent: number, width = 80): string {
+  const pad = ' '.repeat(indent);
+  if (width === Infinity) return pad + text;
+  const room = Math.max(width - indent - 1, 0);
+  const lines = text.match(new RegExp(`\\S.{0,${room}}(?= |$)|\\S+`, 'g')) ?? [];
+  return lines.map((line) => pad + line.trim()).join('\n');
+}

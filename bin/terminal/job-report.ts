@@ -1,6 +1,7 @@
 import type { JobView, RankingEntry, TaskView } from '../../machines/schema/views.ts';
+import { hasEnded } from '../client/follow.ts';
 import { taskLabels } from '../client/task-board.ts';
-import { counted, dateTime, duration, metric } from './format.ts';
+import { counted, dateTime, duration, metric, wrap } from './format.ts';
 import type { Output } from './output.ts';
 import { plain } from './plain.ts';
 import { styled } from './status-style.ts';
@@ -34,7 +35,7 @@ function heading(job: JobView, output: Output): string {
     ['type', `${plain(job.type)}${job.priority === 0 ? '' : `, priority ${job.priority}`}`],
     ['submitted', `${dateTime(job.created_at)}${job.owner === null ? '' : ` by ${plain(job.owner)}`}`],
     [
-      isOver(job) ? 'ended' : 'changed',
+      hasEnded(job.status) ? 'ended' : 'changed',
       `${dateTime(job.updated_at)}, after ${duration(job.updated_at - job.created_at)}`,
     ],
     ['tasks', `${counted(sum.num_tasks, 'task')}: ${countsOf(job)}`],
@@ -44,9 +45,6 @@ function heading(job: JobView, output: Output): string {
   }
   return facts(rows, output);
 }
-
-const isOver = ({ status }: JobView) =>
-  status === 'succeeded' || status === 'failed' || status === 'cancelled';
 
 function countsOf({ aggregate: sum }: JobView): string {
   const counts: [number, string][] = [
@@ -101,9 +99,10 @@ function failures(job: JobView, labels: Map<string, string>, output: Output): st
   const errors = Object.entries(job.aggregate.errors);
   if (errors.length === 0) return '';
   const { red, dim } = output.colours;
-  const rows = errors
-    .slice(0, SHOWN)
-    .map(([id, why]) => `  ${plain(labels.get(id) ?? id)}  ${plain(why)}\n    ${dim(plain(id))}`);
+  const rows = errors.slice(0, SHOWN).map(([id, why]) => {
+    const text = wrap(plain(why), 4, output.width ?? Infinity);
+    return `  ${plain(labels.get(id) ?? id)}  ${dim(plain(id))}\n${text}`;
+  });
   const title = red(`${counted(errors.length, 'task')} with errors`);
   return `${title}\n${rows.join('\n')}${leftOut(errors.length, output)}`;
 }

@@ -1,6 +1,10 @@
 import { MultiBar, Presets, type SingleBar } from 'cli-progress';
 import type { Output } from './output.ts';
 
+/** The terminal cuts the bar at its edge (DECAWM off), but breaks the lines above it. */
+const WRAP = '\u001b[?7h';
+const CUT = '\u001b[?7l';
+
 /**
  * A progress bar on stderr with lines that scroll above it. Without a terminal there is no bar, only the
  * lines; under `--json` the lines too are left to the reader of stdout.
@@ -37,7 +41,7 @@ export class Progress {
 
   /** A line that stays. */
   line(text: string): void {
-    if (this.#bars && this.#bar) this.#bars.log(`${text}\n`);
+    if (this.#bars && this.#bar) this.#bars.log(`${WRAP}${text}\n${CUT}`);
     else if (!this.#output.json) this.#output.note(text);
   }
 

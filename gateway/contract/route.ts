@@ -46,6 +46,14 @@ interface Common {
   errors?: readonly ErrorCode[];
 }
 
+/** An answer in text instead of JSON, for routes that say so with `text`. */
+export class PlainText {
+  readonly text: string;
+  constructor(text: string) {
+    this.text = text;
+  }
+}
+
 /** JSON in, JSON out. The query of a JSON route arrives with its numbers parsed. */
 export interface JsonRoute<
   Q extends TObject = TObject,
@@ -58,7 +66,11 @@ export interface JsonRoute<
   /** Also accepts `application/yaml`. */
   yaml?: boolean;
   reply: R;
-  run(call: Call<Static<Q>, Static<B>>): Promise<Static<R> | RawJson> | Static<R> | RawJson;
+  /** Says when the answer is `text/plain` instead. */
+  text?: string;
+  run(
+    call: Call<Static<Q>, Static<B>>,
+  ): Promise<Static<R> | RawJson | PlainText> | Static<R> | RawJson | PlainText;
   /** Called when the answer could not be written because the client had gone. */
   undelivered?(call: Call<Static<Q>, Static<B>>, reply: unknown): void;
 }

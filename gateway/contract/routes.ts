@@ -3,6 +3,7 @@ import { cluster } from './routes/cluster.ts';
 import { description } from './routes/description.ts';
 import { health } from './routes/health.ts';
 import { jobs } from './routes/jobs.ts';
+import { machines } from './routes/machines.ts';
 import { workers } from './routes/workers.ts';
 
 type Table = readonly (readonly [string, Route])[];
@@ -16,6 +17,7 @@ export const routes = {
   ...description((): Table => routeList),
   ...jobs,
   ...cluster,
+  ...machines,
   ...workers,
 };
 

@@ -1,7 +1,7 @@
 import type { ErrorCode } from '../../machines/errors.ts';
 import { EventView } from '../../machines/schema/views.ts';
 import { ERRORS } from '../contract/errors.ts';
-import type { Route } from '../contract/route.ts';
+import type { JsonRoute, Route, UploadRoute } from '../contract/route.ts';
 import { codesOf } from './codes.ts';
 import type { Components, Json } from './schemas.ts';
 
@@ -29,12 +29,7 @@ function successes(route: Route, components: Components): Record<string, Json> {
   switch (route.kind) {
     case 'json':
     case 'upload':
-      return {
-        200: {
-          description: 'Done',
-          content: { 'application/json': { schema: components.of(route.reply) } },
-        },
-      };
+      return { 200: { description: 'Done', content: contentOf(route, components) } };
     case 'download':
       return downloads();
     case 'page':
@@ -50,6 +45,12 @@ function successes(route: Route, components: Components): Record<string, Json> {
         },
       };
   }
+}
+
+function contentOf(route: JsonRoute | UploadRoute, components: Components): Json {
+  const json = { 'application/json': { schema: components.of(route.reply) } };
+  if (route.kind === 'upload' || route.text === undefined) return json;
+  return { ...json, 'text/plain': { schema: { type: 'string', description: route.text } } };
 }
 
 function downloads(): Record<string, Json> {

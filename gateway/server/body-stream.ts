@@ -30,10 +30,11 @@ export class BodyStream {
     });
   }
 
-  /** Reads to the end. Throws `ClientGone` when the client breaks off. */
+  /** Reads to the end, or until it is discarded. Throws `ClientGone` when the client breaks off. */
   async *read(): AsyncGenerator<Buffer, void, void> {
     for (;;) {
       if (this.#exchange.gone) throw new ClientGone();
+      if (this.#stopped) return;
       const chunk = this.#chunks.shift();
       if (chunk) {
         this.#held -= chunk.length;
@@ -43,11 +44,12 @@ export class BodyStream {
     }
   }
 
-  /** Lets go of what is held and of what still comes, so that an early answer finds its way. */
+  /** Ends the reading and lets go of what is held and of what still comes, so that an answer finds its way. */
   discard(): void {
     this.#stopped = true;
     this.#chunks.length = 0;
     this.#resume();
+    this.#wake();
   }
 
   #more(): Promise<void> {

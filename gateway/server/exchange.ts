@@ -3,6 +3,9 @@ import type { RequestHead } from './head.ts';
 import type { Header } from './refusal.ts';
 import { statusLine } from './status.ts';
 
+/** Bodies beyond this many characters may not fit into the socket at once. */
+const LARGE = 64 * 1024;
+
 /** Thrown inside a handler when the client has gone; nobody is left to answer. */
 export class ClientGone extends Error {
   constructor() {
@@ -72,12 +75,14 @@ export class Exchange {
    */
   answer(status: number, headers: readonly Header[], body?: string | Uint8Array): boolean {
     if (!this.begin()) return false;
+    let complete = true;
     this.res.cork(() => {
       this.writeHead(status, headers);
-      if (body !== undefined && this.head.method !== 'HEAD') this.res.end(body, this.#context.closing());
-      else this.#endWithoutBody(body);
+      if (body === undefined || this.head.method === 'HEAD') this.#endWithoutBody(body);
+      else if (body.length <= LARGE) this.res.end(body, this.#context.closing());
+      else complete = this.#endLarge(status, Buffer.from(body));
     });
-    this.over(status);
+    if (complete) this.over(status);
     return true;
   }
 
@@ -107,6 +112,17 @@ export class Exchange {
     if (body !== undefined) this.res.writeHeader('Content-Length', String(Buffer.byteLength(body)));
     if (this.#context.closing()) this.res.writeHeader('Connection', 'close');
     this.res.endWithoutBody();
+  }
+
+  /** In pieces, as the socket takes them, so that the exchange is known to be under way until the last one is out. */
+  #endLarge(status: number, body: Buffer): boolean {
+    if (this.#context.closing()) this.res.writeHeader('Connection', 'close');
+    this.res.onWritable((offset) => {
+      const [ok, complete] = this.res.tryEnd(body.subarray(offset), body.length);
+      if (complete) this.over(status);
+      return ok;
+    });
+    return this.res.tryEnd(body, body.length)[1];
   }
 
   #lost(): void {

@@ -5,6 +5,7 @@ import { ClusterError } from '../../machines/errors.ts';
 import type { UploadedBlob } from '../contract/route.ts';
 import type { Blobs, BlobWriter } from '../ports.ts';
 import type { BodyStream } from './body-stream.ts';
+import { ClientGone } from './exchange.ts';
 import { safeFilename } from './filename.ts';
 import { artifactTooLarge } from './refusal.ts';
 
@@ -65,7 +66,8 @@ class FileReceiver {
     } catch (fault) {
       this.#fail(fault);
       await this.#written.catch(() => {});
-      await this.#writer?.abort();
+      // Should this fail as well, the first fault is still the one to tell.
+      await this.#writer?.abort().catch(() => {});
       throw this.#failure;
     }
   }
@@ -76,11 +78,11 @@ class FileReceiver {
     try {
       const parser = new Busboy({ headers, limits: LIMITS, isPartAFile, preservePath: true });
       // Stays for good: the parser may report the same broken body more than once.
-      parser.on('error', (fault) => this.#fail(malformed(`malformed multipart body: ${messageOf(fault)}`)));
+      parser.on('error', (fault) => this.#fail(brokenBody(fault)));
       parser.on('file', (_name, file, filename) => this.#take(file, filename));
       return parser;
     } catch (fault) {
-      throw malformed(`malformed multipart body: ${messageOf(fault)}`);
+      throw brokenBody(fault);
     }
   }
 
@@ -127,6 +129,8 @@ class FileReceiver {
   }
 }
 
-function messageOf(fault: unknown): string {
-  return fault instanceof Error ? fault.message : String(fault);
+/** The parser is also destroyed with the faults of its source, and tells them again as its own. */
+function brokenBody(fault: unknown): unknown {
+  if (fault instanceof ClusterError || fault instanceof ClientGone) return fault;
+  return malformed(`malformed multipart body: ${fault instanceof Error ? fault.message : String(fault)}`);
 }

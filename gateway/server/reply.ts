@@ -1,6 +1,7 @@
 import { ClusterError } from '../../machines/errors.ts';
 import { compose, RawJson } from '../../machines/json/raw.ts';
 import { errorBody, statusOf } from '../contract/errors.ts';
+import { PlainText } from '../contract/route.ts';
 import type { Exchange } from './exchange.ts';
 import { type Header, headersOf } from './refusal.ts';
 
@@ -9,8 +10,15 @@ const JSON_HEADERS: readonly Header[] = [
   ['Cache-Control', 'no-store'],
 ];
 
-/** Answers 200 with JSON. Returns false when the client had gone. */
+const TEXT_HEADERS: readonly Header[] = [
+  ['Content-Type', 'text/plain; charset=utf-8'],
+  ['Cache-Control', 'no-store'],
+  ['X-Content-Type-Options', 'nosniff'],
+];
+
+/** Answers 200 with JSON, or with text where the route says so. Returns false when the client had gone. */
 export function replyJson(exchange: Exchange, value: unknown): boolean {
+  if (value instanceof PlainText) return exchange.answer(200, TEXT_HEADERS, value.text);
   return exchange.answer(200, JSON_HEADERS, toJson(value));
 }
 

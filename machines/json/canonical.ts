@@ -1,10 +1,12 @@
 import { createHash } from 'node:crypto';
 import { endOfString, skipSpace } from './raw.ts';
 
+const MAX_DEPTH = 1000;
+
 /**
  * The canonical form of a JSON text, as `json.dumps(json.loads(text), sort_keys=True,
  * separators=(",", ":"), ensure_ascii=True)` gives it in Python, from which clients compute fingerprints
- * (contract, "Fingerprint").
+ * (contract, "Fingerprint"). Throws `RangeError` where Python would, too: nested deeper than 1000 levels.
  */
 export function canonicalJson(text: string): string {
   return new Reader(text).value();
@@ -14,6 +16,7 @@ export function canonicalJson(text: string): string {
 class Reader {
   readonly #text: string;
   #at = 0;
+  #depth = 0;
 
   constructor(text: string) {
     this.#text = text;
@@ -21,8 +24,12 @@ class Reader {
 
   value(): string {
     const first = this.#peek();
-    if (first === '{') return this.#object();
-    if (first === '[') return this.#array();
+    if (first === '{' || first === '[') {
+      if (++this.#depth > MAX_DEPTH) throw new RangeError(`nested deeper than ${MAX_DEPTH} levels`);
+      const composite = first === '{' ? this.#object() : this.#array();
+      this.#depth--;
+      return composite;
+    }
     if (first === '"') return asciiString(this.#string());
     const word = this.#word();
     return /^-?\d/.test(word) ? pythonNumber(word) : word;

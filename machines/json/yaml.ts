@@ -1,45 +1,15 @@
-import {
-  type Document,
-  isAlias,
-  isMap,
-  isScalar,
-  isSeq,
-  LineCounter,
-  type Node,
-  parseDocument,
-  type Scalar,
-  type YAMLMap,
-} from 'yaml';
+import { isAlias, isMap, isScalar, isSeq, type Node, type Scalar, type YAMLMap } from 'yaml';
+import { type FaultAt, MAX_DEPTH, parseYaml, TOO_DEEP } from './yaml-document.ts';
 
-/** A fault of a YAML text, with the place where a person can mend it. Lines and columns count from 1. */
-export class YamlFault extends Error {
-  readonly line: number;
-  readonly column: number;
-  constructor(message: string, line: number, column: number) {
-    super(`line ${line}, column ${column}: ${message}`);
-    this.name = 'YamlFault';
-    this.line = line;
-    this.column = column;
-  }
-}
+export { YamlFault } from './yaml-document.ts';
 
 const JSON_NUMBER = /^-?(0|[1-9]\d*)(\.\d+)?([eE][-+]?\d+)?$/;
 /** Bound what aliases may expand to, so that a small text cannot become a huge document. */
 const MAX_OUTPUT = 64 * 1024 * 1024;
 const MAX_REPEATED_NODES = 1_000_000;
-const MAX_DEPTH = 500;
 
 /** Longer integers are not what people write in base 16 or 8, and take long to convert. */
 const BASED_INTEGER = /^0(x[0-9a-fA-F]{1,256}|o[0-7]{1,256})$/;
-
-/** Words for the package's faults that speak of its own interface or of nothing a person wrote. */
-const PLAIN_WORDS: Record<string, string> = {
-  MULTIPLE_DOCS: "the text holds a second document (after '---' or '...'); give one",
-  RESOURCE_EXHAUSTION: 'nested too deeply',
-  TAG_RESOLVE_FAILED: 'this tag is not known, or does not fit the value',
-};
-
-type FaultAt = (message: string, offset: number) => YamlFault;
 
 /**
  * Rewrites a YAML 1.2 text as JSON text: keys in the order written, numbers digit by digit as written
@@ -48,32 +18,8 @@ type FaultAt = (message: string, offset: number) => YamlFault;
  * way (unknown tags, `.nan`, merge keys, a second document, YAML 1.1) is refused. Throws `YamlFault`.
  */
 export function yamlToJson(text: string): string {
-  const lines = new LineCounter();
-  const faultAt: FaultAt = (message, offset) => {
-    const { line, col } = lines.linePos(offset);
-    return new YamlFault(message, Math.max(line, 1), Math.max(col, 1));
-  };
-  const doc = parseDocument(text, {
-    lineCounter: lines,
-    prettyErrors: false,
-    version: '1.2',
-    schema: 'core',
-    resolveKnownTags: false,
-    // Looked after below: the package compares every key with all keys before it.
-    uniqueKeys: false,
-  });
-  refuse(doc, faultAt);
+  const { doc, faultAt } = parseYaml(text);
   return new Writer(faultAt).write(doc.contents, 0);
-}
-
-/** What the package found wrong, or would pass over in silence. */
-function refuse(doc: Document.Parsed, faultAt: FaultAt): void {
-  const wrong = doc.errors[0] ?? doc.warnings.find(({ code }) => /TAG|COLLECTION/.test(code));
-  if (wrong) throw faultAt(PLAIN_WORDS[wrong.code] ?? wrong.message, wrong.pos[0]);
-  const { explicit, version } = doc.directives.yaml;
-  if (explicit && version !== '1.2') {
-    throw faultAt(`YAML ${version} reads numbers and words differently; write YAML 1.2`, 0);
-  }
 }
 
 class Writer {
@@ -99,7 +45,7 @@ class Writer {
     this.#note(node as Node);
     if (isScalar(node)) return this.#count(this.#scalar(node, offset), offset);
     if (!isSeq(node) && !isMap(node)) throw this.#faultAt('this kind of node has no JSON form', offset);
-    if (depth >= MAX_DEPTH) throw this.#faultAt(`nested deeper than ${MAX_DEPTH} levels`, offset);
+    if (depth >= MAX_DEPTH) throw this.#faultAt(TOO_DEEP, offset);
     this.#open.add(node);
     const text = isSeq(node)
       ? `[${node.items.map((item) => this.write(item, depth + 1)).join(',')}]`

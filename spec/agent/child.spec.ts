@@ -97,6 +97,27 @@ describe('a child process', () => {
     await assert.rejects(end, /ENOENT/);
   });
 
+  it('is killed when it cannot be watched', async () => {
+    let child = 0;
+    const end = runGroup({
+      command: process.execPath,
+      args: ['-e', LIVE],
+      cwd: '/',
+      env: process.env,
+      graceMs: 0,
+      drainMs: 20,
+      signal: new AbortController().signal,
+      onSpawn: (pid) => {
+        child = pid;
+        throw new Error('disk full');
+      },
+      stdout: () => {},
+      stderr: () => {},
+    });
+    await assert.rejects(end, /disk full/);
+    await until('the child to be gone', () => child > 0 && !runs(child));
+  });
+
   it('is not started when it was stopped before', async (t) => {
     const folder = await temporaryFolder(t);
     const end = runGroup({
@@ -125,7 +146,11 @@ describe('a child process', () => {
     const child = start(t, `${LIVE} process.on('SIGTERM', () => console.log('no')); console.log('up')`, 50);
     await until('the child', () => child.output().includes('up'));
     child.stop.abort();
-    assert.equal((await child.end).signal, 'SIGKILL');
+    let end: ChildEnd | undefined;
+    child.end.then((ended) => {
+      end = ended;
+    });
+    assert.equal((await until('its end', () => end)).signal, 'SIGKILL');
     assert.match(child.output(), /no/, 'it had been asked first');
   });
 

@@ -95,6 +95,11 @@ describe('a request that is repeated', () => {
     assert.equal(calls(), 8);
   });
 
+  it('does, where giving up would lose a result', async () => {
+    const { step } = failing(...Array.from({ length: 20 }, () => answered(500)));
+    assert.equal(await persist('it', step, { ...persistence, patient: true }), 21);
+  });
+
   it('ends when it is stopped, in the middle of a wait too', async () => {
     const stop = new AbortController();
     const slow = {
@@ -157,10 +162,11 @@ describe('heartbeats', () => {
     stop();
   });
 
-  it('are renewed as soon as what runs has changed', async () => {
+  it('are renewed as soon as what runs has changed, changes of one moment together', async () => {
     const { held, active, stop } = beating();
     await until('the first', () => held.length === 1);
     active.set([task('task_1')]);
+    await new Promise((resolve) => setImmediate(resolve));
     active.set([task('task_1'), task('task_2')]);
     await until('the second', () => held.length === 2);
     assert.deepEqual(one(held, 1).active, [task('task_1'), task('task_2')]);

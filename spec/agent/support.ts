@@ -4,20 +4,14 @@ import { text } from 'node:stream/consumers';
 import type { TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { statOf } from '../../actors/agent/child/leftovers.ts';
-import type { Runner, WorkerConfig } from '../../actors/agent/config.ts';
+import type { WorkerConfig } from '../../actors/agent/config.ts';
 import { type RunningWorker, startWorkerProgram } from '../../actors/agent/worker.ts';
 import type { TaskView } from '../../machines/schema/views.ts';
 import type { TestServer } from '../support/server.ts';
 import { until } from '../support/until.ts';
+import { demoRunner } from './demo-runner.ts';
 import { temporaryFolder } from './folder.ts';
 import { quick, silent } from './quick.ts';
-
-/** The runner of `demo.run`: a program that does what `params.do` says. */
-export const demoRunner: Runner = {
-  library: 'demo',
-  command: [process.execPath, fileURLToPath(new URL('./fixtures/analysis.mjs', import.meta.url))],
-  packages: { demo: '1.0' },
-};
 
 /** A real worker program in this process; ended when the test ends, whatever still runs. */
 export async function startTestWorker(

@@ -7,7 +7,8 @@ import { afterEach, beforeEach, describe, it } from 'node:test';
 import { planDownloads } from '../../bin/client/download.ts';
 import { safeFileName } from '../../bin/client/filenames.ts';
 import type { ArtifactView } from '../../machines/schema/views.ts';
-import { run } from './cli-support.ts';
+import { until } from '../support/until.ts';
+import { run, start } from './cli-support.ts';
 import { type Answer, anArtifact, fakeServer } from './fake-server.ts';
 
 const sha = (text: string) => createHash('sha256').update(text).digest('hex');
@@ -149,9 +150,23 @@ describe('artifacts --out', () => {
 
   it('leaves nothing of a download that breaks off: exit code 4', async () => {
     const { code } = await fetchAll([holding('x'.repeat(1000), {})], [], {
-      'GET /v1/artifacts/art_1': { body: 'x'.repeat(1000), cut: true },
+      'GET /v1/artifacts/art_1': { body: 'x'.repeat(1000), end: 'cut' },
     });
     assert.equal(code, 4);
+    assert.deepEqual(await files(), []);
+  });
+
+  it('leaves nothing of a download that Ctrl-C ends: exit code 130', async () => {
+    const { view } = holding('x'.repeat(1000), {});
+    const server = await fakeServer({
+      'GET /v1/jobs/job_1/artifacts': { body: [view] },
+      'GET /v1/artifacts/art_1': { body: 'x'.repeat(1000), end: 'never' },
+    });
+    stop = server.stop;
+    const { child, outcome } = start('jqctl', ['artifacts', 'job_1', '--out', out, '--server', server.url]);
+    await until('the first bytes', async () => (await files()).length === 1);
+    child.kill('SIGINT');
+    assert.equal((await outcome).code, 130);
     assert.deepEqual(await files(), []);
   });
 

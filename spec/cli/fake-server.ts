@@ -3,8 +3,8 @@ import type { AddressInfo } from 'node:net';
 import { WebSocketServer } from 'ws';
 import type { ArtifactView, EventView, JobView, TaskView } from '../../machines/schema/views.ts';
 
-/** What a path answers: a document, its text or bytes, or a refusal; `cut` breaks off before the end. */
-type Fixed = { status?: number; body: unknown; cut?: boolean };
+/** What a path answers: a document, its text or bytes, or a refusal; or all but the end of it. */
+type Fixed = { status?: number; body: unknown; end?: 'cut' | 'never' };
 export type Answer = Fixed | ((request: IncomingMessage) => Answer);
 
 /**
@@ -23,13 +23,13 @@ export async function fakeServer(answers: Record<string, Answer>, events: EventV
       body: { detail: 'no such path', code: 'unknown_path' },
     };
     if (typeof answer === 'function') answer = answer(request);
-    const { status = 200, body, cut } = answer as Fixed;
+    const { status = 200, body, end } = answer as Fixed;
     request.resume();
     request.on('end', () => {
       const bytes = Buffer.isBuffer(body) || typeof body === 'string' ? body : JSON.stringify(body);
       response.writeHead(status, { 'content-length': Buffer.byteLength(bytes) });
-      if (cut) response.write(bytes.slice(0, -1), () => setImmediate(() => response.destroy()));
-      else response.end(bytes);
+      if (end === undefined) response.end(bytes);
+      else response.write(bytes.slice(0, -1), () => end === 'cut' && setImmediate(() => response.destroy()));
     });
   });
   const sockets = new WebSocketServer({ server });

@@ -102,6 +102,15 @@ describe('wait', () => {
     assert.equal((await outcome).code, 0);
   });
 
+  it('says so when there is no worker that could do the job', async (t) => {
+    const server = await startTestServer(t);
+    const id = await submit(server.url, 'a.yaml');
+    const { said, outcome } = begin(['wait', id, '--server', server.url]);
+    await until('the hint', () => /no worker is alive yet; start one with: jq-worker/.test(said.stderr));
+    await run(['cancel', id, '--server', server.url]);
+    assert.equal((await outcome).code, 1);
+  });
+
   it('shows a bar on a terminal that moves with the progress of the tasks, and leaves no trace of it', async (t) => {
     const server = await startTestServer(t);
     const id = await submit(server.url, 'a.yaml', 'b.yaml');

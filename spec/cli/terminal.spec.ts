@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { ago, bytes, duration, metric } from '../../bin/terminal/format.ts';
 import { plain, plainLines } from '../../bin/terminal/plain.ts';
-import { run } from './cli-support.ts';
+import { run, start } from './cli-support.ts';
 import { aJob, anArtifact, anEvent, aTask, fakeServer } from './fake-server.ts';
 
 const ESCAPE = '\u001b';
@@ -125,6 +125,21 @@ describe('output on a terminal', () => {
       for (const line of stdout.trimEnd().split('\n')) JSON.parse(line);
       assert.ok(!stdout.includes(ESCAPE));
     }
+  });
+});
+
+describe('a reader that closes early, such as head,', () => {
+  it('ends the program without a word', async () => {
+    const body = Array.from({ length: 3000 }, (_, i) => anEvent({ id: i + 1, message: 'x'.repeat(200) }));
+    const server = await fakeServer({
+      'GET /v1/jobs/job_1/tasks': { body: [aTask()] },
+      'GET /v1/jobs/job_1/events': { body },
+    });
+    const { child, outcome } = start('jqctl', ['logs', 'job_1', '--server', server.url]);
+    child.stdout.once('data', () => child.stdout.destroy());
+    const { code, stderr, signal } = await outcome;
+    await server.stop();
+    assert.deepEqual({ code, stderr, signal }, { code: 0, stderr: '', signal: null });
   });
 });
 

@@ -59,6 +59,11 @@ describe('wrong usage', () => {
     ['a token that no header can carry', ['stats', '--token', 'two words'], /--token: .* spaces/],
     ['a port beyond all ports', ['server', '--port', '70000'], /--port: '70000' .* from 0 to 65535/],
     ['a log level that does not exist', ['server', '--log-level', 'loud'], /--log-level: 'loud' is none of/],
+    [
+      'heartbeats slower than leases',
+      ['server', '--lease-ttl', '5'],
+      /--heartbeat-interval: must be shorter/,
+    ],
     ['a worker without slots', ['worker', '--slots', '0'], /--slots: '0'/],
     ['labels that are no pairs', ['worker', '--labels', 'site'], /--labels: 'site' is not of the form/],
     ['a label given twice', ['worker', '--labels', 'a=1,a=2'], /--labels: 'a' is given twice/],

@@ -47,13 +47,18 @@ export interface RawAnswer {
 /** A connection without a client library's opinions. */
 export class RawConnection {
   readonly socket: Socket;
-  #received = Buffer.alloc(0);
+  readonly #chunks: Buffer[] = [];
+  #size = 0;
+  #changed: () => void = () => {};
 
   private constructor(socket: Socket) {
     this.socket = socket;
     socket.on('data', (chunk) => {
-      this.#received = Buffer.concat([this.#received, chunk]);
+      this.#chunks.push(chunk);
+      this.#size += chunk.length;
+      this.#changed();
     });
+    socket.on('close', () => this.#changed());
     socket.on('error', () => {});
   }
 
@@ -64,7 +69,7 @@ export class RawConnection {
   }
 
   get received(): string {
-    return this.#received.toString('latin1');
+    return this.#joined().toString('latin1');
   }
 
   write(bytes: string | Buffer): void {
@@ -84,15 +89,30 @@ export class RawConnection {
 
   /** The next answer, by its Content-Length (or none, for `bodiless`); what follows it stays. */
   async answer(bodiless = false): Promise<RawAnswer> {
-    for (;;) {
-      const found = parseAnswer(this.#received, bodiless);
-      if (found) {
-        this.#received = this.#received.subarray(found.end);
-        return found.answer;
-      }
-      if (this.socket.closed) throw new Error(`closed without an answer: ${this.received}`);
-      await Promise.race([once(this.socket, 'data'), once(this.socket, 'close')]);
+    await this.#until(() => this.#joined().includes('\r\n\r\n'));
+    const head = readHead(this.#joined());
+    const length = bodiless ? 0 : Number(head.headers.get('content-length') ?? 0);
+    await this.#until(() => this.#size >= head.end + length);
+    const bytes = this.#joined();
+    this.#chunks.splice(0, 1, bytes.subarray(head.end + length));
+    this.#size -= head.end + length;
+    const body = bytes.toString('utf8', head.end, head.end + length);
+    return { status: head.status, headers: head.headers, body };
+  }
+
+  async #until(condition: () => boolean): Promise<void> {
+    while (!condition()) {
+      if (this.socket.closed) throw new Error(`closed without an answer: ${this.received.slice(0, 300)}`);
+      await new Promise<void>((resolve) => {
+        this.#changed = resolve;
+      });
     }
+  }
+
+  /** All that came and was not taken yet, in one piece. */
+  #joined(): Buffer {
+    if (this.#chunks.length !== 1) this.#chunks.splice(0, Infinity, Buffer.concat(this.#chunks));
+    return this.#chunks[0] as Buffer;
   }
 
   close(): void {
@@ -100,20 +120,16 @@ export class RawConnection {
   }
 }
 
-function parseAnswer(bytes: Buffer, bodiless: boolean): { answer: RawAnswer; end: number } | null {
-  const headEnd = bytes.indexOf('\r\n\r\n');
-  if (headEnd < 0) return null;
-  const [first, ...lines] = bytes.toString('latin1', 0, headEnd).split('\r\n');
+/** `end` is where the body begins. */
+function readHead(bytes: Buffer): { status: number; headers: Map<string, string>; end: number } {
+  const end = bytes.indexOf('\r\n\r\n');
+  const [first, ...lines] = bytes.toString('latin1', 0, end).split('\r\n');
   const headers = new Map<string, string>();
   for (const line of lines) {
     const colon = line.indexOf(':');
     headers.set(line.slice(0, colon).toLowerCase(), line.slice(colon + 1).trim());
   }
-  const length = bodiless ? 0 : Number(headers.get('content-length') ?? 0);
-  const end = headEnd + 4 + length;
-  if (bytes.length < end) return null;
-  const status = Number((first as string).split(' ')[1]);
-  return { answer: { status, headers, body: bytes.toString('utf8', headEnd + 4, end) }, end };
+  return { status: Number((first as string).split(' ')[1]), headers, end: end + 4 };
 }
 
 export interface Ask {

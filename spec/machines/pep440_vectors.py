@@ -1,6 +1,7 @@
 """Writes pep440-vectors.json: which versions each constraint admits, by Python's own `packaging` library.
 
-Run: python3 spec/machines/pep440_vectors.py > spec/machines/pep440-vectors.json
+Run: python3 spec/machines/pep440_vectors.py > spec/machines/pep440-vectors.json  (packaging 26 or newer)
+     npx biome check --write spec/machines/pep440-vectors.json
 """
 
 import json

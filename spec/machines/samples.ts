@@ -31,7 +31,7 @@ export const report = (verb: AcceptedReport['verb'], attempt = 1): AcceptedRepor
   answer: { ok: true },
 });
 
-const fail = (retriable: boolean): TaskEvent => ({
+const fail = (retriable: boolean): Extract<TaskEvent, { type: 'FAIL' }> => ({
   type: 'FAIL',
   error: 'the spectra are empty',
   retriable,

@@ -55,10 +55,13 @@ const subjects: Subject[] = [
     machine: jobMachine,
     table: JOB_TABLE,
     events: JOB_EVENTS,
-    situations: (_, event) => {
+    situations: (state, event) => {
       const own = leftBy(event as never) ?? 'queued';
+      const atWork = { 'others at work': jobContext({ leased: 1, [own]: own === 'leased' ? 2 : 1 }) };
+      // An event about a task that had failed before meets only jobs that go on, or are tried again.
+      if (own === 'failed' && state !== 'queued') return atWork;
       return {
-        'others at work': jobContext({ leased: 1, [own]: own === 'leased' ? 2 : 1 }),
+        ...atWork,
         'others failed': jobContext({ failed: 1, [own]: own === 'failed' ? 2 : 1 }),
         'one succeeded': jobContext({ failed: 1, succeeded: 1, [own]: own === 'failed' ? 2 : 1 }),
       };

@@ -23,6 +23,7 @@ export class FakePort implements ClusterPort {
     this.reads = {
       jobs: async () => [],
       job: unset,
+      stateCounts: () => ({}),
       jobRequest: unset,
       tasks: unset,
       jobArtifacts: unset,

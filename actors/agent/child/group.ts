@@ -47,10 +47,6 @@ export async function runGroup(options: ChildOptions): Promise<ChildEnd> {
   const closed = new Promise<void>((resolve) => child.once('close', () => resolve()));
   const { pid } = child;
   if (pid === undefined) return ended;
-  options.onSpawn(pid);
-  options.stdout(child.stdout);
-  options.stderr(child.stderr);
-
   let killer: NodeJS.Timeout | undefined;
   const terminate = () => {
     killGroup(pid, 'SIGTERM');
@@ -59,6 +55,9 @@ export async function runGroup(options: ChildOptions): Promise<ChildEnd> {
   signal.addEventListener('abort', terminate, { once: true });
   if (signal.aborted) terminate();
   try {
+    options.onSpawn(pid);
+    options.stdout(child.stdout);
+    options.stderr(child.stderr);
     return await ended;
   } finally {
     clearTimeout(killer);

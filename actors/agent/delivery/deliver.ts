@@ -26,26 +26,29 @@ export interface Uploaded {
 /**
  * Uploads the files of an attempt that are not on the server yet. Repeated while the server is away. A file
  * that the server will never take is left out; the result goes without it.
- * @param onUploaded called after each file, with its artifact id set
+ * @param told.uploaded called after each file, with its artifact id set
+ * @param told.leftOut called for each file that does not go
  */
 export async function uploadFiles(
   entry: OutboxEntry,
   root: string,
   queue: PQueue,
   context: DeliveryContext,
-  onUploaded: () => Promise<void>,
+  told: { uploaded(): Promise<void>; leftOut(role: string, why: string): void },
 ): Promise<Uploaded> {
   for (const file of entry.files.filter((f) => f.artifact_id === undefined)) {
     try {
       file.artifact_id = await queue.add(() => uploadFile(entry.ref, file, root, context), {
         signal: context.persistence.signal,
       });
-      await onUploaded();
+      await told.uploaded();
     } catch (fault) {
       const { log, signal } = context.persistence;
       signal.throwIfAborted();
       if (isNotOurs(fault)) return { verdict: 'not_ours', artifacts: {} };
-      log.error({ role: file.role, why: (fault as Error).message }, 'a file cannot be uploaded; left out');
+      const why = (fault as Error).message;
+      log.error({ role: file.role, why }, 'a file cannot be uploaded; left out');
+      told.leftOut(file.role, why);
     }
   }
   const ids = entry.files.flatMap((f) => (f.artifact_id === undefined ? [] : [[f.role, f.artifact_id]]));

@@ -10,6 +10,8 @@ export interface Persistence {
   backoff: Backoff;
   log: Logger;
   signal: AbortSignal;
+  /** Never give up on a server that answers "internal fault": what would be lost is worth the wait. */
+  patient?: boolean;
 }
 
 /**
@@ -20,7 +22,7 @@ export interface Persistence {
 export async function persist<T>(
   what: string,
   step: () => Promise<T>,
-  { backoff, log, signal }: Persistence,
+  { backoff, log, signal, patient = false }: Persistence,
 ): Promise<T> {
   let internal = 0;
   for (let failures = 1; ; failures++) {
@@ -31,7 +33,7 @@ export async function persist<T>(
       if (isAbort(fault)) throw fault;
       const kind = kindOf(fault);
       internal = fault instanceof AnsweredError && fault.status === 500 ? internal + 1 : 0;
-      if (kind === 'final' || kind === 'local' || internal >= MAX_INTERNAL) throw fault;
+      if (kind === 'final' || kind === 'local' || (internal >= MAX_INTERNAL && !patient)) throw fault;
       const retryAfter = fault instanceof AnsweredError ? fault.retryAfter : undefined;
       const ms = kind === 'refused' ? slowWaitMs(backoff) : waitMs(backoff, failures, retryAfter);
       log.warn(

@@ -24,7 +24,7 @@ export interface FeedLimits {
 export const FEED_LIMITS: FeedLimits = {
   maxBuffered: 1024 * 1024,
   historyBuffered: 256 * 1024,
-  pageSize: 500,
+  pageSize: 200,
 };
 
 /** Close codes (RFC 6455 and its registry). */

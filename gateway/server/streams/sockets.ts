@@ -14,7 +14,10 @@ interface SocketData extends StreamAim {
   feed?: EventFeed;
 }
 
-/** Seconds of silence after which a client that answers no ping is taken for gone. */
+/**
+ * Seconds of silence after which a client that answers no ping is taken for gone. One that was told to go and
+ * does not even read that is dropped by the library after 16 seconds.
+ */
 const IDLE_SECONDS = 60;
 /** Clients have nothing to say on a stream. */
 const MAX_MESSAGE_BYTES = 1024;
@@ -73,7 +76,10 @@ export class StreamSockets {
         send: (text) => void ws.send(text),
         cork: (work) => void ws.cork(work),
         buffered: () => ws.getBufferedAmount(),
-        end: (code, reason) => void ws.end(code, reason),
+        end: (code, reason) => {
+          this.#log.info({ job_id: data.jobId, code }, `an event stream is closed: ${reason}`);
+          ws.end(code, reason);
+        },
       },
       hub: this.#hub,
       reads: this.#port.reads,

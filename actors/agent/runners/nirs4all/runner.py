@@ -1,0 +1,350 @@
+"""Runs one task of job type `nirs4all.run`; README.md next to this file says what it takes and gives.
+
+Only the standard library is needed to start; nirs4all is imported once the task is known to make sense.
+"""
+
+import argparse
+import hashlib
+import importlib
+import inspect
+import json
+import math
+import os
+import shutil
+import sys
+import time
+import traceback
+from pathlib import Path
+
+EXIT_FAILURE = 1
+EXIT_INPUT_FAULT = 2
+LONGEST_LINE = 1000
+
+# What the worker decides, so that two tasks never share a workspace.
+RESERVED = ("pipeline", "dataset", "workspace_path", "session", "should_stop")
+# Where nirs4all reads what its users wrote. A ValueError from there is about the input, not about the run.
+READERS = ("data/config.py", "data/config_parser.py", "data/parsers/", "data/loaders/", "pipeline/config/",
+           "core/task_detection.py")
+INPUT_ERRORS = (ValueError, TypeError, LookupError, AttributeError, ImportError, FileNotFoundError)
+# Causes by which nirs4all refuses a request before it computes anything.
+REFUSALS = ("unsupported_shape", "unsupported_capability", "invalid_request")
+# How nirs4all reads CSV files unless it is told otherwise.
+USUAL_CSV = {"delimiter": ";", "decimal_separator": "."}
+
+
+class InputFault(Exception):
+    """A fault in what the user handed in: running the task again cannot help."""
+
+
+class Overheard:
+    """Standard output, with an ear for the lines by which nirs4all says that it goes on without something."""
+
+    def __init__(self, stream):
+        self._stream = stream
+        self._line = ""
+        self.warnings = []
+
+    def write(self, text):
+        *lines, self._line = (self._line + text).split("\n")
+        self._line = self._line[-LONGEST_LINE:]
+        self.warnings += [line for line in lines if line.startswith("Failed to ") and line not in self.warnings]
+        return self._stream.write(text)
+
+    def __getattr__(self, name):
+        return getattr(self._stream, name)
+
+
+def progress(fraction, message):
+    print(f"::progress {fraction} {message}", flush=True)
+
+
+def pulse(fraction):
+    """Tells once a second that work goes on, for `should_stop`, which nirs4all asks before each step.
+
+    How many steps there will be is not known, so the fraction stays where it is and only the message moves.
+    """
+    steps, due = 0, time.monotonic() + 1
+
+    def go_on():
+        nonlocal steps, due
+        steps += 1
+        if time.monotonic() >= due:
+            due = time.monotonic() + 1
+            progress(fraction, f"{steps} steps done")
+        return False
+
+    return go_on
+
+
+def read_arguments(argv):
+    parser = argparse.ArgumentParser(description="Runs one task of job type nirs4all.run.")
+    for name in ("task-file", "workspace", "output-dir", "result-file"):
+        parser.add_argument(f"--{name}", required=True, type=lambda path: Path(path).resolve())
+    return parser.parse_args(argv)
+
+
+def read_task(path):
+    try:
+        task = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise InputFault(f"task file cannot be read: {path}: {error}") from error
+    for name in RESERVED:
+        if name in task.setdefault("params", {}):
+            raise InputFault(f"params.{name} is decided by the worker; leave it out")
+    return task
+
+
+def existing_path(reference, what):
+    path = Path(reference["path"])
+    if not path.exists():
+        raise InputFault(f"{what} not found: {path}")
+    return path
+
+
+def pipeline_argument(reference):
+    """The pipeline as `nirs4all.run` takes it, and a fingerprint where the worker cannot know one."""
+    if reference["mode"] == "entrypoint":
+        pipeline = built_pipeline(reference)
+        return pipeline, fingerprint(pipeline)
+    path = existing_path(reference, "pipeline")
+    if not path.is_file():
+        raise InputFault(f"pipeline is a directory, not a file: {path}")
+    # nirs4all tells files from text by these endings. It takes the text of a file with another one.
+    known = path.name.lower().endswith((".json", ".yaml", ".yml"))
+    return (str(path) if known else path.read_text(encoding="utf-8", errors="replace")), None
+
+
+def built_pipeline(reference):
+    """Imports `module:function` and calls it."""
+    module_name, _, function_name = reference["entrypoint"].partition(":")
+    function_name = function_name or "build_pipeline"
+    here = str(Path(__file__).resolve().parent)
+    sys.path[:] = [*(reference.get("sys_path") or []), *(folder for folder in sys.path if folder != here)]
+    try:
+        module = importlib.import_module(module_name)
+    except ModuleNotFoundError as error:
+        # What the user's module imports in turn may be missing on this worker alone.
+        if error.name is None or not f"{module_name}.".startswith(f"{error.name}."):
+            raise
+        raise InputFault(f"pipeline: there is no module '{error.name}'") from error
+    function = getattr(module, function_name, None)
+    if not callable(function):
+        raise InputFault(f"pipeline: module '{module_name}' has no function '{function_name}'")
+    pipeline = function()
+    if pipeline is None:
+        raise InputFault(f"pipeline: {module_name}:{function_name} returned nothing")
+    return pipeline
+
+
+def fingerprint(pipeline):
+    """Of the pipeline's canonical JSON, as of an inline one; None if it cannot be written as JSON."""
+    from nirs4all.pipeline.config.component_serialization import serialize_component
+
+    try:
+        content = serialize_component(getattr(pipeline, "original_template", pipeline))
+        text = json.dumps(content, sort_keys=True, separators=(",", ":"))
+    except (TypeError, ValueError):
+        return None
+    return f"sha256:{hashlib.sha256(text.encode()).hexdigest()}"
+
+
+def dataset_argument(reference):
+    """The dataset as `nirs4all.run` takes it: the path itself wherever nirs4all can read that."""
+    path = existing_path(reference, "dataset")
+    if path.is_file():
+        described = path.suffix.lower() in (".yaml", ".yml", ".json")
+        return described_dataset(path, path.stem) if described else str(path)
+    for name in ("nirs4all.yaml", "nirs4all.yml", "nirs4all.json"):
+        if (path / name).is_file():
+            return described_dataset(path / name, path.name)
+    csv = csv_format(path)
+    return str(path) if csv == USUAL_CSV else {"folder": str(path), "global_params": csv}
+
+
+def described_dataset(path, name):
+    """A dataset description; relative paths in it count from where it lies, not from where this happens to run."""
+    import yaml
+
+    def anchored(value):
+        if isinstance(value, dict):
+            return {key: anchored(item) for key, item in value.items()}
+        if isinstance(value, list):
+            return [anchored(item) for item in value]
+        found = isinstance(value, str) and value and (path.parent / value).exists()
+        return str(path.parent / value) if found else value
+
+    try:
+        text = path.read_text(encoding="utf-8")
+        content = json.loads(text) if path.suffix.lower() == ".json" else yaml.safe_load(text)
+    except (ValueError, yaml.YAMLError) as error:
+        raise InputFault(f"dataset description cannot be read: {path}: {error}") from error
+    if not isinstance(content, dict):
+        raise InputFault(f"dataset description must be a mapping: {path}")
+    return {**anchored(content), "name": content.get("name", name)}
+
+
+def csv_format(folder):
+    """The delimiter and decimal mark of a folder's CSV files, from the first two lines of each."""
+    lines = []
+    for path in sorted(folder.glob("*.csv")):
+        with open(path, encoding="utf-8", errors="replace") as file:
+            lines += [file.readline(), file.readline()]
+    for delimiter in (";", "\t", ","):
+        table = [line for line in lines if delimiter in line]
+        if table:
+            decimals = "," if delimiter == "\t" and any("," in line for line in table) else "."
+            return {"delimiter": delimiter, "decimal_separator": decimals}
+    return USUAL_CSV
+
+
+def parallelism(task, run):
+    """How `inner_n_jobs` is told to nirs4all.
+
+    Its older engine has `n_jobs`. The general one refuses that option and has `cpu_threads`, 1 by default.
+    Versions without a choice of engines have the older one.
+    """
+    jobs = task.get("inner_n_jobs", 1)
+    if task["params"].get("engine") == "legacy" or "engine" not in inspect.signature(run).parameters:
+        return {"n_jobs": jobs}
+    threads = jobs if jobs > 0 else max(1, (os.cpu_count() or 1) + 1 + jobs)
+    return {"cpu_threads": threads} if threads > 1 else {}
+
+
+def plain(value):
+    """A value as JSON has it: numpy scalars as numbers, what is not finite as null, the rest as text."""
+    if isinstance(value, dict):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(item) for item in value]
+    if hasattr(value, "item") and getattr(value, "size", 1) == 1:
+        value = value.item()
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value if value is None or isinstance(value, (bool, int, float, str)) else str(value)
+
+
+def metrics_of(result):
+    """The scores of the selected model: `best_*` on the test samples, `cv_*` in cross-validation."""
+    best = result.best
+    tested = (best.get("scores") or {}).get("test") or {}
+    validated = (result.cv_best.get("scores") or {}).get("val") or {}
+    names = ("best_score", "best_rmse", "best_r2", "best_accuracy", "cv_best_score", "final_score")
+    metrics = {name: getattr(result, name, None) for name in names}
+    metrics["best_mae"] = best["mae"] if best.get("mae") is not None else tested.get("mae")
+    for prefix, scores in (("best", tested), ("cv", validated)):
+        for name, value in scores.items():
+            # A name with a colon is that of one target of several, or repeats the plain one.
+            if ":" not in name:
+                metrics.setdefault(f"{prefix}_{name}", value)
+    return metrics
+
+
+def export_model(result, scratch, output_dir, warnings):
+    """Exports the best model and returns its file name.
+
+    A failed export, as where `refit` is off, costs the task no more than the model: None, and a warning.
+    """
+    reasons = []
+    for method, name in (("export", "best_model.n4a"), ("export_model", "best_model.joblib")):
+        scratch.mkdir(parents=True, exist_ok=True)
+        try:
+            # Elsewhere first: half a file of a failed export must not be taken for the model.
+            written = getattr(result, method)(str(scratch / name))
+            shutil.move(str(written), str(output_dir / name))
+            return name
+        except Exception as error:
+            reasons.append(message_of(error))
+        finally:
+            shutil.rmtree(scratch, ignore_errors=True)
+    warnings.append(f"no model was exported: {reasons[0]}")
+    print(f"warning: {warnings[-1]}", flush=True)
+    return None
+
+
+def write_json(path, value):
+    """So that a reader sees nothing or the whole file."""
+    draft = path.with_name(f"{path.name}.{os.getpid()}.tmp")
+    draft.write_text(json.dumps(plain(value), indent=2, allow_nan=False) + "\n", encoding="utf-8")
+    os.replace(draft, path)
+
+
+def run_task(arguments, warnings):
+    started = time.monotonic()
+    task = read_task(arguments.task_file)
+    dataset = dataset_argument(task["dataset"])
+    progress(0.02, "loading nirs4all")
+    pipeline, built_fingerprint = pipeline_argument(task["pipeline"])
+    import nirs4all
+
+    options = {**parallelism(task, nirs4all.run), **task["params"]}
+    print(f"nirs4all {nirs4all.__version__}: dataset {dataset!r}, options {options!r}", flush=True)
+    progress(0.05, "running")
+    # Not where it would have to be sent to other processes.
+    if options.get("n_jobs", 1) == 1 and "should_stop" in inspect.signature(nirs4all.PipelineRunner).parameters:
+        options["should_stop"] = pulse(0.05)
+    workspace = str(arguments.workspace / "nirs4all")
+    result = nirs4all.run(pipeline, dataset, workspace_path=workspace, **options)
+
+    model_file = None
+    if task.get("outputs", {}).get("export_best_model", True):
+        progress(0.95, "exporting the best model")
+        model_file = export_model(result, arguments.workspace / "export", arguments.output_dir, warnings)
+    shown = ("model_name", "config_name", "preprocessings", "best_params", "dataset_name", "metric", "task_type")
+    write_json(arguments.result_file, {
+        "status": "succeeded",
+        "nirs4all_version": nirs4all.__version__,
+        **({"pipeline_fingerprint": built_fingerprint} if built_fingerprint else {}),
+        "metrics": metrics_of(result),
+        "counts": {"num_predictions": result.num_predictions, "num_models": len(result.get_models())},
+        "extra": {
+            "engine": getattr(result, "execution_engine", None),
+            "best": {name: result.best.get(name) for name in shown},
+            "model_file": model_file,
+            "warnings": warnings[:20],
+        },
+        "duration_seconds": round(time.monotonic() - started, 3),
+    })
+    progress(1, "done")
+
+
+def message_of(error):
+    line = " ".join(str(getattr(error, "message", None) or error).split()) or type(error).__name__
+    return line if len(line) <= LONGEST_LINE else f"{line[:LONGEST_LINE]}…"
+
+
+def summary_of(error):
+    """The line of an error that tells a person most."""
+    text = str(error).strip()
+    if "Traceback (most recent call last)" in text:
+        # The engine packs the error of a step, traceback included, into the message of its own.
+        return [line for line in text.splitlines() if line and not line[0].isspace()][-1][:LONGEST_LINE]
+    return f"{type(error).__name__}: {message_of(error)}" if text else type(error).__name__
+
+
+def is_input_fault(error):
+    if isinstance(error, InputFault) or type(error).__name__ == "DagMlValidationError":
+        return True
+    if not isinstance(error, INPUT_ERRORS):
+        return getattr(error, "cause", None) in REFUSALS
+    files = (frame.filename.replace(os.sep, "/") for frame in traceback.extract_tb(error.__traceback__))
+    return any(f"/nirs4all/{reader}" in file for file in files for reader in READERS)
+
+
+def main(argv):
+    arguments = read_arguments(argv)
+    output = sys.stdout = Overheard(sys.stdout)
+    try:
+        run_task(arguments, output.warnings)
+        return 0
+    except (Exception, SystemExit) as error:
+        output.flush()
+        if is_input_fault(error):
+            print(f"Error: {message_of(error)}", file=sys.stderr, flush=True)
+            return EXIT_INPUT_FAULT
+        print(f"Error: {summary_of(error)}", file=sys.stderr)
+        traceback.print_exception(type(error), error, error.__traceback__, file=sys.stderr)
+        return EXIT_FAILURE
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

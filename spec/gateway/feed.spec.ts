@@ -1,0 +1,301 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import * as fc from 'fast-check';
+import { EventFeed, type FeedLimits } from '../../gateway/server/streams/feed.ts';
+import { EventHub } from '../../gateway/server/streams/hub.ts';
+import { FakeEvents } from '../support/fake-port.ts';
+import { until } from '../support/until.ts';
+
+/** A socket whose client takes what was sent only when the test says so. */
+class StallingSocket {
+  readonly ids: number[] = [];
+  waiting = 0;
+  closed: { code: number; reason: string } | undefined;
+  stalls = false;
+  feed: EventFeed | undefined;
+
+  send(text: string): void {
+    assert.equal(this.closed, undefined, 'a closed socket is left alone');
+    this.ids.push((JSON.parse(text) as { id: number }).id);
+    if (this.stalls) this.waiting += text.length;
+  }
+  cork(work: () => void): void {
+    work();
+  }
+  buffered(): number {
+    assert.equal(this.closed, undefined, 'a closed socket is left alone');
+    return this.waiting;
+  }
+  end(code: number, reason: string): void {
+    this.closed = { code, reason };
+  }
+  take(): void {
+    this.waiting = 0;
+    if (!this.closed) this.feed?.drained();
+  }
+}
+
+const SMALL: FeedLimits = { maxBuffered: 2000, historyBuffered: 600, pageSize: 3 };
+
+function feedOf(events: FakeEvents, aim: { jobId?: string; afterId?: number; limits?: FeedLimits } = {}) {
+  const socket = new StallingSocket();
+  const hub = new EventHub(events);
+  const faults: unknown[] = [];
+  const feed = new EventFeed({
+    socket,
+    hub,
+    reads: { events: (query) => events.read(query) },
+    jobId: aim.jobId,
+    afterId: aim.afterId ?? 0,
+    limits: aim.limits ?? SMALL,
+    onFault: (fault) => faults.push(fault),
+  });
+  socket.feed = feed;
+  return { socket, feed, hub, faults };
+}
+
+const drafts = (count: number) => Array.from({ length: count }, () => ({}));
+const idsUpTo = (last: number, first = 1) => Array.from({ length: last - first + 1 }, (_, i) => first + i);
+
+describe('a feed of events', () => {
+  it('sends the history page by page, then what is committed live', async () => {
+    const events = new FakeEvents();
+    events.commit(...drafts(10));
+    const { socket, feed } = feedOf(events);
+    feed.start();
+    await until('the history', () => socket.ids.length === 10);
+    events.commit({});
+    await until('the live event', () => socket.ids.length === 11);
+    events.commit({}, {});
+    assert.deepEqual(socket.ids, idsUpTo(13), 'once live, an event is sent as it is published');
+  });
+
+  it('begins behind an id', async () => {
+    const events = new FakeEvents();
+    events.commit(...drafts(10));
+    const { socket, feed } = feedOf(events, { afterId: 7 });
+    feed.start();
+    await until('the rest', () => socket.ids.length === 3);
+    assert.deepEqual(socket.ids, [8, 9, 10]);
+  });
+
+  it('of a job passes over other jobs, in history and live', async () => {
+    const events = new FakeEvents();
+    events.commit({ job_id: 'job_a' }, { job_id: 'job_b' }, { job_id: null }, { job_id: 'job_a' });
+    const { socket, feed } = feedOf(events, { jobId: 'job_a' });
+    feed.start();
+    await until('the history', () => socket.ids.length === 2);
+    await until('live', () => {
+      events.commit({ job_id: 'job_b' }, { job_id: 'job_a' });
+      return events.reading === 0;
+    });
+    events.commit({ job_id: null }, { job_id: 'job_a' });
+    const own = events.all.filter((event) => event.job_id === 'job_a').map((event) => event.id);
+    await until('all of its own', () => socket.ids.length === own.length);
+    assert.deepEqual(socket.ids, own);
+  });
+
+  it('neither misses nor doubles an event that is published while its last page is read', async () => {
+    const events = new FakeEvents();
+    events.commit(...drafts(2));
+    let published = false;
+    events.afterRead = async () => {
+      if (published) return;
+      published = true;
+      events.commit({}, {});
+    };
+    const { socket, feed } = feedOf(events);
+    feed.start();
+    await until('all', () => socket.ids.length === 4);
+    events.commit({});
+    assert.deepEqual(socket.ids, idsUpTo(5));
+  });
+
+  it('does not double an event that the store shows before it is published', async () => {
+    const events = new FakeEvents();
+    const early = events.store({}, {});
+    const { socket, feed } = feedOf(events);
+    feed.start();
+    await until('the history', () => socket.ids.length === 2);
+    events.publish(early);
+    events.commit({});
+    await until('the next', () => socket.ids.length === 3);
+    assert.deepEqual(socket.ids, [1, 2, 3]);
+  });
+
+  it('reads on in the store when more is published than the hub remembers', async () => {
+    const events = new FakeEvents();
+    let rounds = 3;
+    events.afterRead = async () => {
+      if (rounds-- > 0) events.commit(...drafts(300));
+    };
+    const { socket, feed } = feedOf(events, { limits: { ...SMALL, pageSize: 500 } });
+    feed.start();
+    await until('all', () => socket.ids.length === 900);
+    events.commit({});
+    assert.deepEqual(socket.ids, idsUpTo(901));
+  });
+
+  it('waits with the history for a client that takes its time, and never gives it up', async () => {
+    const events = new FakeEvents();
+    events.commit(...drafts(100));
+    const { socket, feed } = feedOf(events);
+    socket.stalls = true;
+    feed.start();
+    while (socket.ids.length < 100) {
+      await until('a full buffer, or the end', () => socket.waiting > 600 || socket.ids.length === 100);
+      assert.ok(socket.waiting < 1000, 'no more is sent than fits');
+      events.commit({});
+      socket.take();
+    }
+    assert.deepEqual(socket.ids.slice(0, 100), idsUpTo(100));
+    assert.equal(socket.closed, undefined);
+  });
+
+  it('closes a live client that still has not taken the commits before', async () => {
+    const events = new FakeEvents();
+    const { socket, feed } = feedOf(events);
+    feed.start();
+    await until('live', () => {
+      events.commit({});
+      return socket.ids.length === events.all.length;
+    });
+    socket.stalls = true;
+    for (let i = 0; i < 100 && !socket.closed; i++) events.commit({});
+    assert.equal(socket.closed?.code, 1013);
+    assert.match(socket.closed?.reason ?? '', /resume with after_id/);
+    assert.ok(socket.waiting < 2500, 'its memory stays bounded');
+    assert.deepEqual(socket.ids, idsUpTo(socket.ids.length), 'up to there it had everything');
+  });
+
+  it('does not blame the client for one large commit: the rest of it is read from the store', async () => {
+    const events = new FakeEvents();
+    const { socket, feed } = feedOf(events);
+    feed.start();
+    await until('live', () => {
+      events.commit({});
+      return socket.ids.length === events.all.length;
+    });
+    socket.stalls = true;
+    events.commit(...drafts(200));
+    assert.equal(socket.closed, undefined);
+    assert.ok(socket.waiting < 2500, 'only what fits is sent');
+    socket.stalls = false;
+    socket.take();
+    await until('the rest', () => socket.ids.length === events.all.length);
+    events.commit({});
+    await until('live again', () => socket.ids.length === events.all.length);
+    assert.deepEqual(socket.ids, idsUpTo(events.all.length));
+  });
+
+  it('closes with "try again" when the store cannot be read', async () => {
+    const events = new FakeEvents();
+    events.afterRead = async () => {
+      throw new Error('disk');
+    };
+    const { socket, feed, faults } = feedOf(events);
+    feed.start();
+    await until('the end', () => socket.closed !== undefined);
+    assert.equal(socket.closed?.code, 1013);
+    assert.equal(faults.length, 1);
+  });
+
+  it('leaves a socket alone that closed while the store was read', async () => {
+    const events = new FakeEvents();
+    events.commit(...drafts(5));
+    let release = () => {};
+    events.afterRead = () => new Promise((resolve) => (release = resolve));
+    const { socket, feed, hub } = feedOf(events);
+    feed.start();
+    await until('a read', () => events.reading === 1);
+    socket.closed = { code: 1006, reason: '' };
+    feed.closed();
+    release();
+    await until('the read', () => events.reading === 0);
+    events.commit({});
+    hub.stop();
+    assert.deepEqual(socket.ids, []);
+  });
+
+  it('is complete and in order, however commits, reads and the client interleave', async () => {
+    const step = fc.oneof(
+      fc.record({ kind: fc.constant('commit' as const), count: fc.integer({ min: 1, max: 9 }) }),
+      fc.record({ kind: fc.constant('stall' as const) }),
+      fc.record({ kind: fc.constant('take' as const) }),
+      fc.record({ kind: fc.constant('turn' as const) }),
+    );
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { maxLength: 40 }), fc.nat(20), async (steps, history) => {
+        const events = new FakeEvents();
+        if (history > 0) events.commit(...drafts(history));
+        events.afterRead = () => new Promise((resolve) => setImmediate(resolve));
+        const { socket, feed } = feedOf(events, { limits: { ...SMALL, maxBuffered: 1e9 } });
+        feed.start();
+        for (const action of steps) {
+          if (action.kind === 'commit') events.commit(...drafts(action.count));
+          else if (action.kind === 'stall') socket.stalls = true;
+          else if (action.kind === 'take') {
+            socket.stalls = false;
+            socket.take();
+          } else await new Promise((resolve) => setImmediate(resolve));
+        }
+        socket.stalls = false;
+        socket.take();
+        await until('everything', () => socket.ids.length >= events.all.length);
+        assert.deepEqual(socket.ids, idsUpTo(events.all.length));
+      }),
+      { numRuns: 200 },
+    );
+  });
+});
+
+describe('the hub of events', () => {
+  it('serialises an event once, however many listen', () => {
+    const events = new FakeEvents();
+    const hub = new EventHub(events);
+    const texts: string[] = [];
+    let reads = 0;
+    for (let i = 0; i < 3; i++) {
+      hub.follow({ jobId: undefined, publish: (batch) => texts.push(...batch.map((p) => p.text)) });
+    }
+    const data = {
+      toJSON: () => {
+        reads++;
+        return {};
+      },
+    };
+    events.commit({ data });
+    assert.equal(texts.length, 3);
+    assert.equal(reads, 1);
+  });
+
+  it('takes one subscription, and gives it back', () => {
+    const events = new FakeEvents();
+    const hub = new EventHub(events);
+    assert.equal(events.listeners.size, 1);
+    hub.stop();
+    assert.equal(events.listeners.size, 0);
+  });
+
+  it('tells what was published behind an id, or that it no longer knows', () => {
+    const events = new FakeEvents();
+    events.commit(...drafts(5));
+    const hub = new EventHub(events);
+    assert.equal(hub.since(4), null, 'it was not there yet');
+    events.commit(...drafts(10));
+    assert.deepEqual(
+      hub.since(5)?.map(({ event }) => event.id),
+      idsUpTo(15, 6),
+    );
+    assert.deepEqual(hub.since(15), []);
+    events.commit(...drafts(250));
+    assert.equal(hub.since(8), null);
+    assert.deepEqual(
+      hub.since(9)?.map(({ event }) => event.id),
+      idsUpTo(265, 10),
+    );
+    events.commit(...drafts(1000));
+    assert.equal(hub.since(265), null);
+    assert.equal(hub.since(1009)?.length, 256);
+  });
+});

@@ -1,0 +1,191 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { decompose, libraryOf, settingsOf } from '../../machines/decompose.ts';
+import type { DatasetRef, JobSpec, PipelineRef, Requirements } from '../../machines/schema/job.ts';
+
+const path = (name: string): PipelineRef => ({ kind: 'path', path: name });
+const shared = (name: string): DatasetRef => ({ kind: 'shared_path', path: name });
+const spec = (changes: Partial<JobSpec>): JobSpec => ({ type: 'mljs.run', ...changes });
+const only = (changes: Partial<JobSpec>) => {
+  const tasks = decompose(spec({ pipeline: path('p.yaml'), dataset: shared('d'), ...changes }));
+  assert.equal(tasks.length, 1);
+  return tasks[0] as NonNullable<(typeof tasks)[0]>;
+};
+const pipelineLabel = (pipeline: PipelineRef) => only({ pipeline }).pipeline_label;
+const datasetLabel = (dataset: object) => only({ dataset: dataset as DatasetRef }).dataset_label;
+const requirements = (asked: Requirements | undefined, changes: Partial<JobSpec> = {}) =>
+  only({ requirements: asked, ...changes }).requirements;
+
+describe('the tasks of a job', () => {
+  it('are one for each pipeline on each dataset: pipeline by pipeline, datasets in their order', () => {
+    const tasks = decompose(
+      spec({
+        pipelines: [path('p.yaml'), path('q.yaml')],
+        datasets: [shared('a'), shared('b'), shared('c')],
+      }),
+    );
+    assert.deepEqual(
+      tasks.map((task) => [task.pipeline, task.dataset, task.pipeline_label, task.dataset_label]),
+      [
+        [0, 0, 'p', 'a'],
+        [0, 1, 'p', 'b'],
+        [0, 2, 'p', 'c'],
+        [1, 0, 'q', 'a'],
+        [1, 1, 'q', 'b'],
+        [1, 2, 'q', 'c'],
+      ],
+    );
+  });
+
+  it('are one when there is one of each', () => {
+    const { pipeline, dataset } = only({});
+    assert.deepEqual({ pipeline, dataset }, { pipeline: 0, dataset: 0 });
+  });
+});
+
+describe('the label of a pipeline', () => {
+  it('is the stem of its path', () => {
+    for (const [name, label] of [
+      ['/data/pls.yaml', 'pls'],
+      ['pls', 'pls'],
+      ['pls.v2.json', 'pls.v2'],
+      ['C:\\pipelines\\snv.yml', 'snv'],
+      ['.hidden', '.hidden'],
+      ['/data/pls/', 'pls'],
+      ['/', '/'],
+    ] as const) {
+      assert.equal(pipelineLabel(path(name)), label, name);
+    }
+  });
+
+  it('is else its entrypoint, else its kind', () => {
+    assert.equal(
+      pipelineLabel({ kind: 'python_entrypoint', entrypoint: 'models.pls:build' }),
+      'models.pls:build',
+    );
+    assert.equal(pipelineLabel({ kind: 'inline_json', inline: {} }), 'inline_json');
+    assert.equal(pipelineLabel({ kind: 'artifact', artifact_id: 'art_1' }), 'artifact');
+  });
+});
+
+describe('the label of a dataset', () => {
+  it('is its name, else its path, else its id', () => {
+    assert.equal(datasetLabel({ kind: 'shared_path', path: '/data/a', name: 'gasoline' }), 'gasoline');
+    assert.equal(datasetLabel({ kind: 'shared_path', path: '/data/a' }), '/data/a');
+    assert.equal(datasetLabel({ kind: 'shared_path', path: '/data/a', name: '' }), '/data/a');
+    assert.equal(datasetLabel({ kind: 'worker_local', path: '/data/a', name: 'gasoline' }), 'gasoline');
+    assert.equal(datasetLabel({ kind: 'worker_local', path: '/data/a' }), '/data/a');
+    assert.equal(datasetLabel({ kind: 'artifact', artifact_id: 'art_1', name: 'gasoline' }), 'gasoline');
+    assert.equal(datasetLabel({ kind: 'artifact', artifact_id: 'art_1' }), 'art_1');
+    assert.equal(datasetLabel({ kind: 'catalog', catalog_id: 'gasoline@2' }), 'gasoline@2');
+  });
+
+  it('is text, whatever members stand there that its kind does not have', () => {
+    assert.equal(datasetLabel({ kind: 'catalog', catalog_id: 'c', name: { deep: 1 }, path: 5 }), 'c');
+    assert.equal(datasetLabel({ kind: 'artifact', artifact_id: 'art_1', path: ['x'] }), 'art_1');
+  });
+});
+
+describe('what a task requires of a worker', () => {
+  it('is what the job asks, and the analysis library in any version', () => {
+    assert.deepEqual(requirements(undefined), { packages: { mljs: '' } });
+    assert.deepEqual(
+      requirements({ labels: { site: 'a' }, min_memory_gb: 8, min_gpu_count: 1, packages: { numpy: '>=2' } }),
+      {
+        labels: { site: 'a' },
+        min_memory_gb: 8,
+        min_gpu_count: 1,
+        packages: { numpy: '>=2', mljs: '' },
+      },
+    );
+    assert.deepEqual(requirements({ min_memory_gb: 0 }), { min_memory_gb: 0, packages: { mljs: '' } });
+  });
+
+  it('is the library in the version that the job pins', () => {
+    assert.deepEqual(requirements({ packages: { mljs: '==1.2' } }), { packages: { mljs: '==1.2' } });
+    assert.deepEqual(requirements({}, { type: 'nirs_lib.run' }), { packages: { nirs_lib: '' } });
+    assert.equal(libraryOf('nirs_lib.run'), 'nirs_lib');
+  });
+
+  it('is the label of a named dataset that only some workers have', () => {
+    const local = (changes: object) => ({ dataset: { kind: 'worker_local', ...changes } as DatasetRef });
+    assert.deepEqual(requirements({ labels: { site: 'a' } }, local({ name: 'gasoline' })).labels, {
+      site: 'a',
+      'dataset.gasoline': 'true',
+    });
+    assert.deepEqual(requirements({}, local({ name: 'gasoline', path: '/d' })).labels, {
+      'dataset.gasoline': 'true',
+    });
+    assert.equal(requirements({}, local({ path: '/d' })).labels, undefined);
+    assert.equal(
+      requirements({}, { dataset: { kind: 'shared_path', path: '/d', name: 'gasoline' } }).labels,
+      undefined,
+    );
+  });
+
+  it('differs only between the datasets that need it, and leaves the specification alone', () => {
+    const asked = { labels: { site: 'a' } };
+    const tasks = decompose(
+      spec({
+        pipeline: path('p'),
+        datasets: [{ kind: 'worker_local', name: 'x' }, shared('y')],
+        requirements: asked,
+      }),
+    );
+    assert.deepEqual(
+      tasks.map((task) => task.requirements.labels),
+      [{ site: 'a', 'dataset.x': 'true' }, { site: 'a' }],
+    );
+    assert.deepEqual(asked, { labels: { site: 'a' } });
+  });
+});
+
+describe('the settings of a job', () => {
+  it('have defaults', () => {
+    assert.deepEqual(settingsOf(spec({})), {
+      priority: 0,
+      max_attempts: 2,
+      rank_metric: 'best_rmse',
+      rank_mode: 'min',
+      timeout_seconds: null,
+      outputs: { export_best_model: true, keep_task_workspace: false },
+    });
+    const { outputs, max_attempts } = settingsOf(spec({ outputs: {}, retry: {} }));
+    assert.deepEqual(
+      { outputs, max_attempts },
+      { outputs: { export_best_model: true, keep_task_workspace: false }, max_attempts: 2 },
+    );
+  });
+
+  it('are what the job says', () => {
+    const said = {
+      priority: -1,
+      rank_metric: 'best_r2',
+      rank_mode: 'min',
+      timeout_seconds: 1.5,
+      outputs: { export_best_model: false, keep_task_workspace: true },
+    } as const;
+    assert.deepEqual(settingsOf(spec({ ...said, retry: { max_attempts: 5 } })), { ...said, max_attempts: 5 });
+  });
+
+  it('rank errors from the smallest on, and agreement from the largest on, unless the job says otherwise', () => {
+    const mode = (rank_metric: string) => settingsOf(spec({ rank_metric })).rank_mode;
+    for (const metric of ['best_rmse', 'best_mae', 'mse', 'bias', 'error', 'r2_error']) {
+      assert.equal(mode(metric), 'min', metric);
+    }
+    for (const metric of [
+      'best_r2',
+      'r2',
+      'R2',
+      'best_accuracy',
+      'balanced_accuracy',
+      'roc_auc',
+      'f1',
+      'precision',
+      'recall',
+      'rpd',
+    ]) {
+      assert.equal(mode(metric), 'max', metric);
+    }
+  });
+});

@@ -1,0 +1,158 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import {
+  type JobContext,
+  type JobEvent,
+  jobEventFor,
+  jobMachine,
+  type TaskCounts,
+} from '../../machines/job.ts';
+import { Driven } from './drive.ts';
+import { JOB_EVENTS, jobContext, leftBy, NO_TASKS, succeeded } from './samples.ts';
+
+const job = (state: string, counts: Partial<TaskCounts>, changes: Partial<JobContext> = {}) =>
+  new Driven(jobMachine, state, jobContext(counts, changes));
+const running = (tasks: number, changes: Partial<JobContext> = {}) =>
+  job('running', { running: tasks }, changes);
+const failed = (error: string): JobEvent => ({ type: 'TASK_FAILED', from: 'running', error });
+
+const arrivals = {
+  TASK_LEASED: 'leased',
+  TASK_STARTED: 'running',
+  TASK_LOST: 'lost',
+  TASK_REQUEUED: 'queued',
+  TASK_SUCCEEDED: 'succeeded',
+  TASK_FAILED: 'failed',
+  TASK_CANCELLED: 'cancelled',
+} as const;
+
+describe('the counts of a job', () => {
+  for (const [name, event] of Object.entries(JOB_EVENTS) as [string, JobEvent][]) {
+    if (event.type === 'CANCEL' || event.type === 'RETRY') continue;
+    const from = leftBy(event) as keyof TaskCounts;
+    const to = arrivals[event.type];
+    it(`move one task from ${from} to ${to} on ${name}`, () => {
+      const state = event.type === 'TASK_CANCELLED' ? 'cancelling' : 'running';
+      // Three tasks in each state keep the job open, and show which two numbers change.
+      const three = Object.fromEntries(Object.keys(NO_TASKS).map((key) => [key, 3])) as unknown as TaskCounts;
+      const moved = job(state, three);
+      moved.send(event);
+      assert.deepEqual(moved.snapshot.context.counts, { ...three, [from]: 2, [to]: 4 });
+    });
+  }
+
+  it('count all tasks of a job that is cancelled before any was leased as cancelled with it', () => {
+    const queued = job('queued', { queued: 2, failed: 1 });
+    assert.deepEqual(queued.send({ type: 'CANCEL' }), [{ type: 'job_cancelled' }]);
+    assert.deepEqual(queued.snapshot.context.counts, { ...NO_TASKS, cancelled: 2, failed: 1 });
+  });
+
+  it('bring the failed tasks of a retried job back one by one', () => {
+    const retried = job('failed', { failed: 2 }, { error: 'x' });
+    assert.deepEqual(retried.send({ type: 'RETRY' }), [{ type: 'job_retried' }]);
+    retried.sendAll(JOB_EVENTS['TASK_REQUEUED failed'], JOB_EVENTS['TASK_REQUEUED failed']);
+    assert.deepEqual(retried.snapshot.context, jobContext({ queued: 2 }));
+  });
+});
+
+describe('the end of a job', () => {
+  it('is success, without an error, when one task of several succeeded', () => {
+    const ended = running(2);
+    ended.send(failed('the spectra are empty'));
+    assert.deepEqual(ended.send(succeeded('task_2', 0.5)), [{ type: 'job_succeeded' }]);
+    assert.equal(ended.snapshot.context.error, null);
+  });
+
+  it('is failure with the error of the task that failed last', () => {
+    const ended = running(2);
+    ended.send(failed('first'));
+    assert.deepEqual(ended.send(failed('second')), [{ type: 'job_failed', error: 'second' }]);
+    assert.equal(ended.snapshot.context.error, 'second');
+  });
+
+  it('is cancellation, without an error, whatever its tasks had come to', () => {
+    const ended = running(3);
+    ended.sendAll(failed('x'), succeeded('task_2', 0.5), { type: 'CANCEL' });
+    assert.deepEqual(ended.send(JOB_EVENTS['TASK_CANCELLED running']), [{ type: 'job_cancelled' }]);
+    assert.deepEqual(ended.snapshot.context.counts, { ...NO_TASKS, failed: 1, succeeded: 1, cancelled: 1 });
+    assert.equal(ended.snapshot.context.error, null);
+  });
+
+  it('comes only with the last task', () => {
+    const open = running(3);
+    assert.deepEqual(open.sendAll(failed('x'), succeeded('task_2', 0.5)), []);
+    assert.equal(open.state, 'running');
+  });
+});
+
+describe('the best task of a job', () => {
+  const best = (mode: 'min' | 'max', ...values: (number | null)[]) => {
+    const ranked = running(values.length + 1, { rank_mode: mode });
+    ranked.sendAll(...values.map((value, i) => succeeded(`task_${i}`, value)));
+    const { best_metric, best_task_id, best_model_artifact_id } = ranked.snapshot.context;
+    assert.equal(best_model_artifact_id, best_task_id && `model of ${best_task_id}`);
+    return [best_metric, best_task_id];
+  };
+
+  it('is the one with the smallest value, or the largest, as the rank mode says', () => {
+    assert.deepEqual(best('min', 0.5, 0.3, 0.4), [0.3, 'task_1']);
+    assert.deepEqual(best('max', 0.5, 0.3, 0.9), [0.9, 'task_2']);
+    assert.deepEqual(best('min', 0, -1), [-1, 'task_1']);
+    assert.deepEqual(best('max', -1, 0), [0, 'task_1']);
+  });
+
+  it('is the first of equals', () => {
+    assert.deepEqual(best('min', 0.3, 0.3), [0.3, 'task_0']);
+    assert.deepEqual(best('max', 0.3, 0.3), [0.3, 'task_0']);
+  });
+
+  it('is the first success as long as none has a value; any value is better than none', () => {
+    assert.deepEqual(best('min', null, null), [null, 'task_0']);
+    assert.deepEqual(best('min', null, 7, null), [7, 'task_1']);
+    assert.deepEqual(best('max', null, -7, null), [-7, 'task_1']);
+    assert.deepEqual(best('min', 0, null), [0, 'task_0']);
+  });
+
+  it('does not exist before a task has succeeded', () => {
+    const none = running(2);
+    none.send(failed('x'));
+    const { best_metric, best_task_id } = none.snapshot.context;
+    assert.deepEqual({ best_metric, best_task_id }, { best_metric: null, best_task_id: null });
+  });
+});
+
+describe('the routing table', () => {
+  it('tells a job what became of its task', () => {
+    const route = (emission: Parameters<typeof jobEventFor>[1]) => jobEventFor('task_9', emission);
+    assert.deepEqual(route({ type: 'task_leased', worker_id: 'worker_1' }), { type: 'TASK_LEASED' });
+    assert.deepEqual(route({ type: 'task_started' }), { type: 'TASK_STARTED' });
+    assert.deepEqual(route({ type: 'task_completed', rank_value: 0.5, model_artifact_id: 'art_1' }), {
+      type: 'TASK_SUCCEEDED',
+      task_id: 'task_9',
+      rank_value: 0.5,
+      model_artifact_id: 'art_1',
+    });
+    assert.deepEqual(route({ type: 'task_lost', from: 'leased', worker_id: 'worker_1' }), {
+      type: 'TASK_LOST',
+      from: 'leased',
+    });
+    assert.deepEqual(route({ type: 'task_requeued', from: 'lost', reason: 'lease_lapsed' }), {
+      type: 'TASK_REQUEUED',
+      from: 'lost',
+    });
+    assert.deepEqual(route({ type: 'task_cancelled', from: 'running' }), {
+      type: 'TASK_CANCELLED',
+      from: 'running',
+    });
+  });
+
+  it('tells it of a failure only when the task is not tried again: the requeue says the rest', () => {
+    const failure = { type: 'task_failed', from: 'leased', error: 'x', retriable: true } as const;
+    assert.deepEqual(jobEventFor('task_9', { ...failure, requeued: false }), {
+      type: 'TASK_FAILED',
+      from: 'leased',
+      error: 'x',
+    });
+    assert.equal(jobEventFor('task_9', { ...failure, requeued: true }), null);
+  });
+});

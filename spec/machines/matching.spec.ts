@@ -1,0 +1,221 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { describe, it } from 'node:test';
+import { clusterVersion, signatureOf, unmet, type WorkerProfile } from '../../machines/matching.ts';
+import { isConstraint, meetsConstraint } from '../../machines/pep440.ts';
+import type { Requirements } from '../../machines/schema/job.ts';
+import type { WorkerVersion } from '../../machines/schema/worker.ts';
+
+const worker = (changes: Partial<WorkerProfile> = {}): WorkerProfile => ({
+  labels: {},
+  capabilities: {},
+  version: {},
+  ...changes,
+});
+const packages = (declared: Record<string, string>) => worker({ version: { packages: declared } });
+/** Whether a worker that declared this version of numpy meets the constraint. */
+const meets = (version: string, constraint: string) =>
+  unmet({ packages: { numpy: constraint } }, packages({ numpy: version })).length === 0;
+
+describe('a worker is eligible', () => {
+  it('for a task that asks nothing', () => {
+    assert.deepEqual(unmet({}, worker()), []);
+    assert.deepEqual(unmet({ labels: {}, packages: {} }, worker()), []);
+  });
+
+  it('when every required label is equal', () => {
+    const labels = { site: 'lab-b', rack: '7' };
+    assert.deepEqual(unmet({ labels: { site: 'lab-b' } }, worker({ labels })), []);
+    assert.deepEqual(unmet({ labels }, worker({ labels })), []);
+    assert.deepEqual(unmet({ labels }, worker({ labels: { site: 'lab-a' } })), [
+      'labels.site=lab-b',
+      'labels.rack=7',
+    ]);
+    assert.deepEqual(unmet({ labels: { site: 'LAB-B' } }, worker({ labels })), ['labels.site=LAB-B']);
+    assert.deepEqual(unmet({ labels: { site: '' } }, worker()), ['labels.site=']);
+    assert.deepEqual(unmet({ labels: { constructor: 'x' } }, worker()), ['labels.constructor=x']);
+  });
+
+  it('when it has the memory, or does not say how much it has', () => {
+    const memory = (memory_gb: unknown) =>
+      unmet({ min_memory_gb: 16 }, worker({ capabilities: { memory_gb } }));
+    assert.deepEqual(memory(16), []);
+    assert.deepEqual(memory(15.9), ['min_memory_gb=16']);
+    assert.deepEqual(memory(0), ['min_memory_gb=16']);
+    assert.deepEqual(memory(undefined), []);
+    assert.deepEqual(memory('much'), []);
+    assert.deepEqual(unmet({}, worker({ capabilities: { memory_gb: 0 } })), []);
+  });
+
+  it('when it has the GPUs: who does not say has none', () => {
+    const gpus = (wanted: number | undefined, gpu_count: unknown) =>
+      unmet({ min_gpu_count: wanted }, worker({ capabilities: { gpu_count } }));
+    assert.deepEqual(gpus(2, 2), []);
+    assert.deepEqual(gpus(2, 1), ['min_gpu_count=2']);
+    assert.deepEqual(gpus(1, undefined), ['min_gpu_count=1']);
+    assert.deepEqual(gpus(1, '4'), ['min_gpu_count=1']);
+    assert.deepEqual(gpus(0, undefined), []);
+    assert.deepEqual(gpus(undefined, undefined), []);
+  });
+
+  it('when it declares every package in a version that is asked for', () => {
+    const declared = packages({ numpy: '2.1.0', mljs: '0.9' });
+    assert.deepEqual(unmet({ packages: { numpy: '>=2,<3', mljs: '' } }, declared), []);
+    assert.deepEqual(unmet({ packages: { numpy: '>=3', scipy: '>=1', torch: '' } }, declared), [
+      'packages.numpy>=3',
+      'packages.scipy>=1',
+      'packages.torch',
+    ]);
+    assert.deepEqual(unmet({ packages: { numpy: '>=2' } }, worker()), ['packages.numpy>=2']);
+    assert.deepEqual(unmet({ packages: { constructor: '' } }, packages({})), ['packages.constructor']);
+  });
+
+  it('and everything that it does not meet is listed', () => {
+    const asked: Requirements = {
+      labels: { a: '1' },
+      min_memory_gb: 8,
+      min_gpu_count: 1,
+      packages: { x: '>=1' },
+    };
+    assert.deepEqual(unmet(asked, worker({ capabilities: { memory_gb: 4 } })), [
+      'labels.a=1',
+      'min_memory_gb=8',
+      'min_gpu_count=1',
+      'packages.x>=1',
+    ]);
+  });
+});
+
+describe('the name of a package', () => {
+  const found = (asked: string, declared: string) =>
+    unmet({ packages: { [asked]: '' } }, packages({ [declared]: '1' })).length === 0;
+
+  it('is the same in any case and with any of - _ . between its words', () => {
+    assert.ok(found('scikit-learn', 'scikit_learn'));
+    assert.ok(found('Scikit.Learn', 'scikit-learn'));
+    assert.ok(found('nirs__lib', 'NIRS-.lib'));
+    assert.ok(!found('scikitlearn', 'scikit-learn'));
+  });
+
+  it('is looked for as it is written first', () => {
+    const declared = packages({ 'a-b': '1', a_b: '2' });
+    assert.deepEqual(unmet({ packages: { a_b: '==2' } }, declared), []);
+    assert.deepEqual(unmet({ packages: { 'a-b': '==1' } }, declared), []);
+  });
+
+  it('may be python: then it is the version of the interpreter', () => {
+    const python = (version: WorkerVersion, asked = '>=3.10,<3.13') =>
+      unmet({ packages: { python: asked } }, worker({ version }));
+    assert.deepEqual(python({ python: '3.11.7' }), []);
+    assert.deepEqual(python({ python: '3.9.1' }), ['packages.python>=3.10,<3.13']);
+    assert.deepEqual(python({ node: '20.1.0' }), ['packages.python>=3.10,<3.13']);
+    assert.deepEqual(python({ python: '3.11.7 (main, Dec  8 2023) [GCC 11]' }), []);
+    assert.deepEqual(python({ python: '3.12.0+' }), [], 'built from a branch');
+    assert.deepEqual(
+      python({ python: '3.9', packages: { Python: '3.12' } }),
+      [],
+      'a declared package says more',
+    );
+    assert.deepEqual(unmet({ packages: { Python: '' } }, worker({ version: { python: '3' } })), []);
+    assert.deepEqual(unmet({ packages: { node: '' } }, worker({ version: { node: '20.1.0' } })), [
+      'packages.node',
+    ]);
+  });
+});
+
+describe('a version', () => {
+  it('only has to be there when the constraint is empty, whatever it looks like', () => {
+    for (const version of ['1.0', '2.0rc1', 'unknown', 'git:abc123', '']) {
+      assert.ok(meets(version, ''), version);
+      assert.ok(meets(version, ' '), version);
+    }
+  });
+
+  it('may be a pre-release: it is what is installed, so it counts where its order puts it', () => {
+    assert.ok(meets('2.0rc1', '>=1.0'));
+    assert.ok(meets('2.0rc1', '<2.0rc2'));
+    assert.ok(!meets('2.0rc1', '>=2.0'));
+    assert.ok(!meets('2.0rc1', '<2.0'));
+    assert.ok(!meets('2.0.dev1', '~=1.4'));
+  });
+
+  it('may be a post-release: it is not above what it corrects', () => {
+    assert.ok(meets('1.2.post1', '>=1.2'));
+    assert.ok(!meets('1.2.post1', '>1.2'));
+    assert.ok(meets('1.2.post2', '>1.2.post1'));
+    assert.ok(!meets('1.2.post1', '==1.2'));
+    assert.ok(meets('1.2.post1', '==1.2.*'));
+  });
+
+  it('may be a local one: it counts as what it was built from, unless a constraint names another', () => {
+    assert.ok(meets('2.1.0+cu118', '==2.1.0'));
+    assert.ok(meets('2.1.0+cu118', '>=2.1,<=2.1.0'));
+    assert.ok(!meets('2.1.0+cu118', '>2.1.0'));
+    assert.ok(meets('2.1.0+cu118', '==2.1.0+cu118'));
+    assert.ok(!meets('2.1.0+cu118', '==2.1.0+cu121'));
+    assert.ok(meets('2.1.0+cu118', '!=2.1.0+cu121'));
+    assert.ok(!meets('2.1.0', '==2.1.0+cu118'));
+  });
+
+  it('that is not PEP 440 meets only what names it', () => {
+    for (const constraint of ['>=0', '!=1.0', '==1.*', '<99'])
+      assert.ok(!meets('unknown', constraint), constraint);
+    assert.ok(meets('unknown', '===unknown'));
+    assert.ok(!meets('', '>=0'));
+  });
+
+  const file = new URL('./pep440-vectors.json', import.meta.url);
+  const vectors = JSON.parse(readFileSync(file, 'utf8')) as {
+    versions: string[];
+    admitted: Record<string, number[] | null>;
+  };
+  const constraints = Object.entries(vectors.admitted);
+  it(`is judged as Python's own library does, in ${vectors.versions.length} × ${constraints.length} cases`, () => {
+    assert.ok(vectors.versions.length > 50 && constraints.length > 100);
+    for (const [constraint, admitted] of constraints) {
+      assert.equal(isConstraint(constraint), admitted !== null, constraint);
+      const met = vectors.versions.flatMap((version, i) => (meetsConstraint(version, constraint) ? [i] : []));
+      const words = (numbers: number[]) => numbers.map((i) => vectors.versions[i]);
+      assert.deepEqual(words(met), words(admitted ?? []), constraint);
+    }
+  });
+});
+
+describe('the signature of requirements', () => {
+  it('is the same for what means the same', () => {
+    const one: Requirements = { labels: { a: '1', b: '2' }, packages: { x: '', y: '>=1' }, min_gpu_count: 0 };
+    const other: Requirements = {
+      packages: { y: '>=1', x: '' },
+      min_memory_gb: 0,
+      labels: { b: '2', a: '1' },
+    };
+    assert.equal(signatureOf(one), signatureOf(other));
+    assert.equal(signatureOf({}), signatureOf({ labels: {}, packages: {} }));
+  });
+
+  it('differs for whatever makes a difference', () => {
+    const all: Requirements[] = [
+      {},
+      { labels: { a: '1' } },
+      { labels: { a: '2' } },
+      { labels: { b: '1' } },
+      { packages: { a: '1' } },
+      { min_memory_gb: 1 },
+      { min_gpu_count: 1 },
+      { labels: { a: '1', b: '1' } },
+      { labels: { 'a,b': '1' } },
+    ];
+    assert.equal(new Set(all.map(signatureOf)).size, all.length);
+  });
+});
+
+describe('the version of the worker program', () => {
+  it('is `cluster`, else what first ends in `_cluster`, else unknown', () => {
+    const program = (version: Record<string, unknown>) => clusterVersion(version as WorkerVersion);
+    assert.equal(program({ cluster: '1.2.3', lib_cluster: '9' }), '1.2.3');
+    assert.equal(program({ python: '3', lib_cluster: '9', other_cluster: '8' }), '9');
+    assert.equal(program({ a_cluster: 5, b_cluster: '8' }), '8');
+    assert.equal(program({ cluster_x: '9', python: '3' }), null);
+    assert.equal(program({}), null);
+  });
+});

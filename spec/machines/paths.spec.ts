@@ -1,0 +1,288 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { AnyStateMachine, EventFromLogic, SnapshotFrom } from 'xstate';
+import { getShortestPaths, getSimplePaths, type StatePath } from 'xstate/graph';
+import {
+  type JobContext,
+  type JobEvent,
+  jobEventFor,
+  jobMachine,
+  type TaskCounts,
+} from '../../machines/job.ts';
+import { type TaskContext, type TaskEmission, type TaskEvent, taskMachine } from '../../machines/task.ts';
+import { type WorkerContext, type WorkerEvent, workerMachine } from '../../machines/worker.ts';
+import { Driven, nameOf } from './drive.ts';
+import {
+  JOB_EVENTS,
+  jobContext,
+  leftBy,
+  succeeded,
+  TASK_EVENTS,
+  taskContext,
+  WORKER_EVENTS,
+  workerContext,
+} from './samples.ts';
+
+/** One step that was driven: where it started, what was sent, where it led, what was emitted. */
+interface Step<C, E, M> {
+  from: string;
+  to: string;
+  before: C;
+  after: C;
+  event: E;
+  emitted: M[];
+}
+
+const contextOf = (actor: { snapshot: unknown }) => (actor.snapshot as { context: unknown }).context;
+
+/**
+ * Walks each path with an actor of its own, and from its end every event of `further` once, so that all
+ * reachable states and all events in them are met. Returns the number of steps.
+ */
+function drive<M extends AnyStateMachine>(
+  machine: M,
+  initial: [state: string, context: unknown],
+  paths: StatePath<SnapshotFrom<M>, EventFromLogic<M>>[],
+  further: (snapshot: SnapshotFrom<M>) => EventFromLogic<M>[],
+  check: (step: Step<never, never, never>) => void,
+): number {
+  let steps = 0;
+  const walk = (events: EventFromLogic<M>[]) => {
+    const actor = new Driven(machine, ...initial);
+    for (const event of events) {
+      const [from, before] = [actor.state, contextOf(actor)];
+      const emitted = actor.send(event);
+      check({ from, to: actor.state, before, after: contextOf(actor), event, emitted } as never);
+      steps++;
+    }
+    return actor;
+  };
+  for (const path of paths) {
+    const events = path.steps.map((step) => step.event).filter(({ type }) => !type.startsWith('xstate.'));
+    const end = walk(events);
+    assert.equal(end.state, nameOf((path.state as { value: unknown }).value), 'the path leads where it says');
+    for (const event of further(end.snapshot)) walk([...events, event]);
+  }
+  return steps;
+}
+
+const taskEvents: TaskEvent[] = Object.values(TASK_EVENTS);
+const ENDED = ['succeeded', 'failed', 'cancelled'];
+const status = (state: string) => state.split('.')[0] as string;
+
+/** From where to where a task moves with what it emits, as its job is told. */
+const ARRIVALS: Record<string, string> = {
+  TASK_LEASED: 'leased',
+  TASK_STARTED: 'running',
+  TASK_LOST: 'lost',
+  TASK_REQUEUED: 'queued',
+  TASK_SUCCEEDED: 'succeeded',
+  TASK_FAILED: 'failed',
+  TASK_CANCELLED: 'cancelled',
+};
+
+function checkTask({
+  from,
+  to,
+  before,
+  after,
+  event,
+  emitted,
+}: Step<TaskContext, TaskEvent, TaskEmission>): void {
+  const step = `${from} × ${event.type} → ${to}`;
+  assert.ok(after.attempt <= after.max_attempts, `${step}: no more attempts than allowed`);
+  assert.ok(
+    after.attempt >= before.attempt || event.type === 'RETURN',
+    `${step}: attempts are never uncounted`,
+  );
+  assert.equal(
+    after.attempt - before.attempt,
+    { LEASE: to === from ? 0 : 1, RETURN: to === from ? 0 : -1 }[event.type as string] ?? 0,
+    step,
+  );
+  assert.notEqual(to, 'lost', `${step}: lost is never a resting state`);
+  if (ENDED.includes(from) && to !== from) assert.equal(step, 'failed × RETRY → queued');
+  if (from === 'running.stopping') assert.ok([from, 'cancelled'].includes(to), `${step}: never relaunched`);
+  const held = ['leased', 'running'].includes(status(to));
+  assert.equal(
+    after.lease_expires_at !== null,
+    held,
+    `${step}: a lease is held exactly while leased or running`,
+  );
+  if (held) assert.notEqual(after.worker_id, null, step);
+  if (to === 'queued') assert.equal(after.worker_id, null, step);
+  assert.equal(after.result !== null, to === 'succeeded', `${step}: there is a result exactly of a success`);
+  let at = status(from);
+  for (const told of emitted.map((emission) => jobEventFor('task_1', emission))) {
+    if (!told) continue;
+    assert.equal(leftBy(told), at, `${step}: the emission leaves the state that the task was in`);
+    at = ARRIVALS[told.type] as string;
+  }
+  assert.equal(at, status(to), `${step}: the emissions lead where the task is`);
+}
+
+describe('every way of a task', () => {
+  const initial: [string, TaskContext] = ['queued', taskContext()];
+  const options = {
+    input: taskContext(),
+    events: taskEvents,
+    serializeState: ({ value, context }: SnapshotFrom<typeof taskMachine>) =>
+      JSON.stringify([value, context.attempt, context.max_attempts]) as never,
+  };
+
+  it('keeps the rules of attempts, leases and ends, with up to four attempts and a manual retry', () => {
+    const paths = getShortestPaths(taskMachine, {
+      ...options,
+      filterEvents: ({ context }, { type }) => type !== 'RETRY' || context.max_attempts < 4,
+    });
+    const reached = new Set(paths.map(({ state }) => nameOf(state.value)));
+    assert.deepEqual([...reached].sort(), [
+      'cancelled',
+      'failed',
+      'leased',
+      'queued',
+      'running.executing',
+      'running.stopping',
+      'succeeded',
+    ]);
+    const steps = drive(taskMachine, initial, paths, () => taskEvents, checkTask as never);
+    assert.ok(steps > 500, `${steps} steps`);
+  });
+
+  it('keeps them on every path without a repeated state, not only the shortest', () => {
+    const paths = getSimplePaths(taskMachine, {
+      ...options,
+      filterEvents: (_, { type }) => type !== 'RETRY',
+    });
+    drive(taskMachine, initial, paths, () => [], checkTask as never);
+    assert.ok(paths.length > 100, `${paths.length} paths`);
+  });
+});
+
+const sum = (counts: TaskCounts) => Object.values(counts).reduce((total, n) => total + n, 0);
+const ended = ({ counts }: JobContext) => counts.succeeded + counts.failed + counts.cancelled;
+
+/** What two tasks can tell their job next: as the task's own machine moves, and `lost` before all else. */
+function possible({ value, context: { counts } }: SnapshotFrom<typeof jobMachine>): JobEvent[] {
+  const coming = [
+    ...Object.values(JOB_EVENTS),
+    succeeded('task_2', 0.3),
+    succeeded('task_3', null),
+  ] as JobEvent[];
+  return coming.filter((event) => {
+    const from = leftBy(event);
+    if (from !== null && counts[from] === 0) return false;
+    if (counts.lost > 0) return from === 'lost';
+    // A retry of the job is followed by those of its failed tasks before anything else.
+    if (value === 'queued' && counts.failed > 0) return from === 'failed';
+    if (from === null) return true;
+    if (value === 'cancelling') return event.type === 'TASK_CANCELLED';
+    return event.type !== 'TASK_CANCELLED' && from !== 'failed';
+  });
+}
+
+function checkJob({
+  from,
+  to,
+  before,
+  after,
+  event,
+  emitted,
+}: Step<JobContext, JobEvent, { type: string }>): void {
+  const step = `${from} × ${event.type} → ${to}, ${JSON.stringify(after.counts)}`;
+  assert.equal(sum(after.counts), after.num_tasks, `${step}: every task is counted once`);
+  assert.ok(
+    Object.values(after.counts).every((n) => n >= 0),
+    `${step}: no count is negative`,
+  );
+  // A retried job's tasks follow it in the same turn.
+  if (event.type !== 'RETRY' || to === from) {
+    assert.equal(ended(after) === after.num_tasks, ENDED.includes(to), `${step}: it ends with its last task`);
+  }
+  if (ENDED.includes(from) && to !== from) assert.equal(`${from} ${event.type} ${to}`, 'failed RETRY queued');
+  if (to === 'succeeded') assert.ok(after.counts.succeeded > 0, step);
+  if (to === 'failed') assert.equal(after.counts.failed, after.num_tasks, step);
+  if (from === 'cancelling') assert.ok(['cancelling', 'cancelled'].includes(to), step);
+  if (to === 'queued') assert.equal(after.counts.leased + after.counts.running, 0, step);
+  assert.equal(after.best_task_id !== null, after.counts.succeeded > 0, `${step}: a best task is a success`);
+  if (before.best_metric !== null) assert.ok((after.best_metric as number) <= before.best_metric, step);
+  if (ENDED.includes(to)) {
+    assert.equal(after.error !== null, to === 'failed', `${step}: an ended job has an error if it failed`);
+  }
+  const telling = from === 'failed' ? 'job_retried' : `job_${to}`;
+  const silent = to === from || to === 'cancelling';
+  assert.deepEqual(
+    emitted.map(({ type }) => type),
+    silent ? [] : [telling],
+    step,
+  );
+}
+
+describe('every way of a job with two tasks', () => {
+  it('keeps the counts, ends with its last task, and comes back only by a retry', () => {
+    const paths = getShortestPaths(jobMachine, {
+      input: jobContext({ queued: 2 }),
+      events: possible,
+      serializeState: ({ value, context }) =>
+        JSON.stringify([value, context.counts, context.best_metric, context.error]) as never,
+    });
+    const reached = new Set(paths.map(({ state }) => nameOf(state.value)));
+    assert.deepEqual([...reached].sort(), Object.keys(jobMachine.states).sort());
+    const steps = drive(
+      jobMachine,
+      ['queued', jobContext({ queued: 2 })],
+      paths,
+      () => [],
+      checkJob as never,
+    );
+    assert.ok(steps > 100, `${steps} steps on ${paths.length} paths`);
+  });
+});
+
+function checkWorker({
+  from,
+  to,
+  before,
+  after,
+  event,
+  emitted,
+}: Step<WorkerContext, WorkerEvent, { type: string }>): void {
+  const step = `${from} × ${event.type} → ${to}, ${after.slots_used} of ${after.slots_total}`;
+  assert.ok(after.slots_used >= 0, step);
+  const shrunk =
+    event.type === 'REGISTER' ||
+    after.slots_used < before.slots_used ||
+    before.slots_used > before.slots_total;
+  assert.ok(after.slots_used <= after.slots_total || shrunk, `${step}: never more than there are`);
+  if (after.slots_used > before.slots_used) {
+    assert.equal(status(from), 'alive', `${step}: a dead worker takes nothing`);
+    assert.ok(before.slots_used < before.slots_total, `${step}: a full worker takes nothing`);
+  }
+  const room = after.slots_used === 0 ? 'idle' : after.slots_used < after.slots_total ? 'busy' : 'full';
+  assert.ok(to === 'dead' || to === `alive.${room}`, step);
+  const moved = status(from) === status(to) ? [] : [to === 'dead' ? 'worker_dead' : 'worker_alive'];
+  assert.deepEqual(
+    emitted.map(({ type }) => type),
+    event.type === 'REGISTER' ? ['worker_registered'] : moved,
+    step,
+  );
+}
+
+describe('every way of a worker', () => {
+  it('keeps its slots within bounds, alive or dead, whatever it registers', () => {
+    const events: WorkerEvent[] = [...Object.values(WORKER_EVENTS), { type: 'REGISTER', slots_total: 3 }];
+    const paths = getShortestPaths(workerMachine, {
+      input: workerContext(0),
+      events,
+      serializeState: ({ value, context }) => JSON.stringify([value, context]) as never,
+    });
+    const steps = drive(
+      workerMachine,
+      ['alive.idle', workerContext(0)],
+      paths,
+      () => events,
+      checkWorker as never,
+    );
+    assert.ok(steps > 200, `${steps} steps on ${paths.length} paths`);
+  });
+});

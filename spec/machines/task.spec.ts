@@ -1,0 +1,222 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { type TaskContext, taskMachine } from '../../machines/task.ts';
+import { Driven } from './drive.ts';
+import { heldTask, report, TASK_EVENTS, taskContext } from './samples.ts';
+
+const task = (state: string, context: TaskContext) => new Driven(taskMachine, state, context);
+const held = (state: string, changes: Partial<TaskContext> = {}) => task(state, heldTask(changes));
+const last = { attempt: 2, max_attempts: 2 };
+const SILENT = 'the worker fell silent and the lease lapsed';
+
+describe('a task that is leased', () => {
+  it('counts the attempt, belongs to the worker until the lease expires, and has not been started', () => {
+    const leased = task('queued', taskContext({ attempt: 1, started_at: 50, error: 'of the first attempt' }));
+    const emitted = leased.send({ type: 'LEASE', worker_id: 'worker_7', lease_expires_at: 160 });
+    const { attempt, worker_id, lease_expires_at, started_at } = leased.snapshot.context;
+    assert.deepEqual(
+      { attempt, worker_id, lease_expires_at, started_at },
+      { attempt: 2, worker_id: 'worker_7', lease_expires_at: 160, started_at: null },
+    );
+    assert.deepEqual(emitted, [{ type: 'task_leased', worker_id: 'worker_7' }]);
+  });
+
+  it('goes back to its place at no cost when the answer never reached the worker', () => {
+    const leased = held('leased', { attempt: 2, max_attempts: 2 });
+    assert.deepEqual(leased.send(TASK_EVENTS.RETURN), [
+      { type: 'task_requeued', from: 'leased', reason: 'undelivered' },
+    ]);
+    const { attempt, worker_id, lease_expires_at } = leased.snapshot.context;
+    assert.deepEqual(
+      { attempt, worker_id, lease_expires_at },
+      { attempt: 1, worker_id: null, lease_expires_at: null },
+    );
+    leased.send(TASK_EVENTS.LEASE);
+    assert.equal(leased.snapshot.context.attempt, 2, 'and the last attempt can still be made');
+  });
+});
+
+describe('a task that is started', () => {
+  it('notes when, keeps its lease, and remembers the report so that a repetition gets the same answer', () => {
+    const started = held('leased');
+    assert.deepEqual(started.send(TASK_EVENTS.START), [{ type: 'task_started' }]);
+    const { started_at, worker_id, lease_expires_at, last_report } = started.snapshot.context;
+    assert.deepEqual(
+      { started_at, worker_id, lease_expires_at },
+      { started_at: 100, worker_id: 'worker_1', lease_expires_at: 160 },
+    );
+    assert.deepEqual(last_report, report('start'));
+  });
+});
+
+describe('a task that is completed', () => {
+  it('keeps result, rank value, model and report, and who did it; lease and earlier errors are over', () => {
+    const done = held('running.executing', { error: 'of the first attempt', attempt: 2 });
+    const emitted = done.send({ ...TASK_EVENTS.COMPLETE, report: report('complete', 2) });
+    assert.deepEqual(emitted, [{ type: 'task_completed', rank_value: 0.5, model_artifact_id: 'art_1' }]);
+    assert.deepEqual(
+      done.snapshot.context,
+      heldTask({
+        attempt: 2,
+        lease_expires_at: null,
+        result: '{"status":"succeeded"}',
+        rank_value: 0.5,
+        model_artifact_id: 'art_1',
+        last_report: report('complete', 2),
+      }),
+    );
+  });
+});
+
+for (const state of ['leased', 'running.executing']) {
+  const from = state.split('.')[0] as 'leased' | 'running';
+  describe(`a task that fails while it is ${from}`, () => {
+    it('is queued again without worker and lease, and remembers why', () => {
+      const failed = held(state);
+      assert.deepEqual(failed.send({ ...TASK_EVENTS['FAIL retriable'], traceback: 'line 7' }), [
+        {
+          type: 'task_failed',
+          from,
+          error: 'the spectra are empty',
+          retriable: true,
+          requeued: true,
+          traceback: 'line 7',
+        },
+        { type: 'task_requeued', from, reason: 'failure' },
+      ]);
+      assert.deepEqual(
+        failed.snapshot.context,
+        taskContext({ attempt: 1, error: 'the spectra are empty', last_report: report('fail') }),
+      );
+    });
+
+    it('ends failed after the last attempt, and keeps the worker that had it', () => {
+      const failed = held(state, last);
+      assert.deepEqual(failed.send(TASK_EVENTS['FAIL retriable']), [
+        { type: 'task_failed', from, error: 'the spectra are empty', retriable: true, requeued: false },
+      ]);
+      assert.deepEqual(
+        failed.snapshot.context,
+        heldTask({
+          ...last,
+          lease_expires_at: null,
+          error: 'the spectra are empty',
+          last_report: report('fail'),
+        }),
+      );
+    });
+
+    it('ends failed at once when a further attempt would make no sense', () => {
+      const failed = held(state);
+      assert.deepEqual(failed.send(TASK_EVENTS['FAIL final']), [
+        { type: 'task_failed', from, error: 'the spectra are empty', retriable: false, requeued: false },
+      ]);
+      assert.equal(failed.state, 'failed');
+    });
+  });
+
+  describe(`a task whose lease lapses while it is ${from}`, () => {
+    it('is lost and queued again in one step', () => {
+      const lapsed = held(state, { last_report: report('start') });
+      assert.deepEqual(lapsed.send(TASK_EVENTS.LAPSE), [
+        { type: 'task_lost', from, worker_id: 'worker_1' },
+        { type: 'task_requeued', from: 'lost', reason: 'lease_lapsed' },
+      ]);
+      assert.deepEqual(
+        lapsed.snapshot.context,
+        taskContext({ attempt: 1, error: SILENT, last_report: report('start') }),
+      );
+    });
+
+    it('is lost and failed in one step after the last attempt', () => {
+      const lapsed = held(state, last);
+      assert.deepEqual(lapsed.send(TASK_EVENTS.LAPSE), [
+        { type: 'task_lost', from, worker_id: 'worker_1' },
+        { type: 'task_failed', from: 'lost', error: SILENT, retriable: true, requeued: false },
+      ]);
+      assert.deepEqual(lapsed.snapshot.context, heldTask({ ...last, lease_expires_at: null, error: SILENT }));
+    });
+  });
+}
+
+describe('a task that the server times out', () => {
+  it('fails like one whose worker reported it', () => {
+    const late = held('running.executing');
+    assert.deepEqual(late.send(TASK_EVENTS.TIMEOUT), [
+      { type: 'task_failed', from: 'running', error: 'timed out', retriable: true, requeued: true },
+      { type: 'task_requeued', from: 'running', reason: 'failure' },
+    ]);
+    assert.deepEqual(late.snapshot.context, taskContext({ attempt: 1, error: 'timed out' }));
+  });
+
+  it('ends failed after the last attempt', () => {
+    const late = held('running.executing', last);
+    assert.deepEqual(late.send(TASK_EVENTS.TIMEOUT), [
+      { type: 'task_failed', from: 'running', error: 'timed out', retriable: true, requeued: false },
+    ]);
+    assert.deepEqual(
+      late.snapshot.context,
+      heldTask({ ...last, lease_expires_at: null, error: 'timed out' }),
+    );
+  });
+});
+
+describe('a task of a cancelled job', () => {
+  it('ends at once while it is queued or leased, and holds no lease any more', () => {
+    const queued = task('queued', taskContext());
+    assert.deepEqual(queued.send(TASK_EVENTS.CANCEL), [{ type: 'task_cancelled', from: 'queued' }]);
+    assert.deepEqual(queued.snapshot.context, taskContext());
+    const leased = held('leased');
+    assert.deepEqual(leased.send(TASK_EVENTS.CANCEL), [{ type: 'task_cancelled', from: 'leased' }]);
+    assert.deepEqual(leased.snapshot.context, heldTask({ lease_expires_at: null }));
+  });
+
+  it('stays running, with its lease, until its worker lets go of it', () => {
+    const running = held('running.executing');
+    assert.deepEqual(running.send(TASK_EVENTS.CANCEL), []);
+    assert.deepEqual(running.snapshot.context, heldTask());
+  });
+
+  for (const event of ['COMPLETE', 'FAIL retriable', 'FAIL final'] as const) {
+    it(`ends cancelled on ${event}: the report is remembered, its outcome is not`, () => {
+      const stopping = held('running.stopping');
+      assert.deepEqual(stopping.send(TASK_EVENTS[event]), [{ type: 'task_cancelled', from: 'running' }]);
+      const last_report = TASK_EVENTS[event].report;
+      assert.deepEqual(stopping.snapshot.context, heldTask({ lease_expires_at: null, last_report }));
+    });
+  }
+
+  for (const event of ['LAPSE', 'TIMEOUT'] as const) {
+    it(`ends cancelled on ${event} and is never launched again`, () => {
+      const stopping = held('running.stopping');
+      assert.deepEqual(stopping.send(TASK_EVENTS[event]), [{ type: 'task_cancelled', from: 'running' }]);
+      assert.deepEqual(stopping.snapshot.context, heldTask({ lease_expires_at: null }));
+    });
+  }
+});
+
+describe('a failed task that a person retries', () => {
+  it('gets more attempts; its count of attempts goes on, for it fences late reports', () => {
+    const failed = held('failed', {
+      ...last,
+      lease_expires_at: null,
+      error: 'x',
+      last_report: report('fail', 2),
+    });
+    assert.deepEqual(failed.send({ type: 'RETRY', extra_attempts: 3 }), [
+      { type: 'task_requeued', from: 'failed', reason: 'retry' },
+    ]);
+    assert.deepEqual(
+      failed.snapshot.context,
+      taskContext({ attempt: 2, max_attempts: 5, last_report: report('fail', 2) }),
+    );
+  });
+});
+
+describe('a report that is refused', () => {
+  it('does not take the place of the last accepted one', () => {
+    const done = held('succeeded', { last_report: report('complete') });
+    done.send(TASK_EVENTS['FAIL final']);
+    assert.deepEqual(done.snapshot.context.last_report, report('complete'));
+  });
+});

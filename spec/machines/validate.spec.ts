@@ -1,0 +1,259 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { Type } from 'typebox';
+import { JobSpec } from '../../machines/schema/job.ts';
+import { EventReport, TaskResult } from '../../machines/schema/report.ts';
+import { RULES, validator } from '../../machines/schema/validate.ts';
+import { HeartbeatRequest, WorkerRegistration } from '../../machines/schema/worker.ts';
+
+const checkJob = validator(JobSpec);
+const base = {
+  type: 'mljs.run',
+  pipeline: { kind: 'path', path: '/data/pls.yaml' },
+  dataset: { kind: 'shared_path', path: '/data/gasoline' },
+};
+const KINDS = 'path, artifact, inline_json, python_entrypoint';
+
+/** `path message` of each fault. */
+function faults(check: ReturnType<typeof validator>, value: unknown): string[] {
+  const checked = check(value);
+  return checked.ok ? [] : checked.faults.map(({ path, message }) => `${path} ${message}`);
+}
+const jobFaults = (changes: object) => faults(checkJob, { ...base, ...changes });
+
+/** What the check makes of a valid value, as plain JSON. */
+function taken(check: ReturnType<typeof validator>, value: unknown): unknown {
+  const checked = check(value);
+  assert.ok(checked.ok, JSON.stringify(checked));
+  return JSON.parse(JSON.stringify(checked.value));
+}
+
+describe('a valid document', () => {
+  it('is taken as it is, with members that nobody knows', () => {
+    const job = {
+      ...base,
+      priority: -3,
+      timeout_seconds: 0.5,
+      params: { '10': 1, a: { deep: [null] } },
+      retires: 3,
+      requirements: { labels: { site: 'a' }, gpus: ['x'] },
+    };
+    assert.deepEqual(taken(checkJob, job), job);
+  });
+
+  it('may name members as JavaScript names its own', () => {
+    const text = `{"type":"mljs.run","pipeline":{"kind":"inline_json","inline":{"__proto__":1}},
+      "dataset":{"kind":"catalog","catalog_id":"c"},"__proto__":{"type":5},"constructor":null,"params":{"__proto__":[]}}`;
+    assert.deepEqual(taken(checkJob, JSON.parse(text)), JSON.parse(text));
+  });
+});
+
+describe('null', () => {
+  it('in an optional member means that it is absent', () => {
+    const nulls = {
+      name: null,
+      params: null,
+      pipelines: null,
+      retry: { max_attempts: null },
+      timeout_seconds: null,
+    };
+    assert.deepEqual(taken(checkJob, { ...base, ...nulls }), { ...base, retry: {} });
+    const nested = { kind: 'artifact', artifact_id: 'art_1', name: null };
+    assert.deepEqual(taken(checkJob, { ...base, dataset: nested }), {
+      ...base,
+      dataset: { kind: 'artifact', artifact_id: 'art_1' },
+    });
+    const several = { type: 'a.run', pipelines: [base.pipeline], datasets: [nested, base.dataset] };
+    assert.deepEqual(taken(checkJob, several), {
+      ...several,
+      datasets: [{ kind: 'artifact', artifact_id: 'art_1' }, base.dataset],
+    });
+    assert.deepEqual(taken(validator(HeartbeatRequest), { active: null, wait_s: null }), {});
+    const active = [{ task_id: 'task_1', attempt: 1, stopping: null }];
+    assert.deepEqual(taken(validator(HeartbeatRequest), { active }), {
+      active: [{ task_id: 'task_1', attempt: 1 }],
+    });
+  });
+
+  it('stays where it is a value: in members that nobody knows, in free objects, where a schema says so', () => {
+    const job = {
+      ...base,
+      unknown: null,
+      params: { random_state: null },
+      pipeline: { kind: 'inline_json', inline: null, note: null },
+    };
+    assert.deepEqual(taken(checkJob, job), job);
+    const result = {
+      status: 'succeeded',
+      artifacts: { model: 'art_1', logs: null },
+      metrics: { best_r2: null },
+    };
+    assert.deepEqual(taken(validator(TaskResult), result), result);
+  });
+
+  it('is a fault where a value is needed', () => {
+    assert.deepEqual(jobFaults({ type: null }), ['/type must be string']);
+    assert.deepEqual(jobFaults({ pipelines: [null], pipeline: undefined }), ['/pipelines/0 must be object']);
+    assert.deepEqual(jobFaults({ requirements: { labels: { site: null } } }), [
+      '/requirements/labels/site must be string',
+    ]);
+  });
+});
+
+describe('an invalid document', () => {
+  it('is told all of its faults at once, each with the place where it is', () => {
+    assert.deepEqual(
+      jobFaults({
+        type: 'Mljs.run',
+        name: 5,
+        priority: 1.5,
+        outputs: { export_best_model: 'yes' },
+        retry: { max_attempts: 11 },
+        timeout_seconds: 0,
+        rank_mode: 'up',
+        requirements: { min_memory_gb: -1, packages: { 'a/b~c': 5, numpy: '2' } },
+        datasets: [],
+      }).sort(),
+      [
+        "/datasets give either 'dataset' or 'datasets', not both",
+        '/datasets must not have fewer than 1 items',
+        '/name must be string',
+        '/outputs/export_best_model must be boolean',
+        '/priority must be integer',
+        '/rank_mode must be one of: min, max',
+        '/requirements/min_memory_gb must be >= 0',
+        '/requirements/packages/a~1b~0c must be string',
+        "/requirements/packages/numpy '2' is not a version constraint (PEP 440, such as '>=1.2,<2')",
+        '/retry/max_attempts must be <= 10',
+        '/timeout_seconds must be > 0',
+        '/type must match pattern "^[a-z][a-z0-9_]*\\.run$"',
+      ],
+    );
+  });
+
+  it('is told of every member that it lacks, and of more faults than a person counts', () => {
+    assert.deepEqual(faults(checkJob, {}), [
+      '/type is required',
+      "/pipeline is required (or 'pipelines' for several)",
+      "/dataset is required (or 'datasets' for several)",
+    ]);
+    const events = Array.from({ length: 200 }, () => ({ level: 'info' }));
+    const told = faults(validator(EventReport), { events });
+    assert.deepEqual(
+      told,
+      events.map((_, i) => `/events/${i}/type is required`),
+    );
+  });
+
+  it('that is no object is told so', () => {
+    for (const value of [null, 5, 'x', true, []])
+      assert.deepEqual(faults(checkJob, value), ['/ must be object']);
+    assert.deepEqual(jobFaults({ params: [], requirements: 5, retry: 'x' }), [
+      '/params must be object',
+      '/requirements must be object',
+      '/retry must be object',
+    ]);
+  });
+
+  it('is told which words may stand in a place, once', () => {
+    const checkEvent = validator(EventReport);
+    for (const level of ['loud', 5]) {
+      assert.deepEqual(faults(checkEvent, { level }), ['/level must be one of: debug, info, warning, error']);
+    }
+    for (const status of ['failed', null, 5]) {
+      assert.deepEqual(faults(validator(TaskResult), { status }), ['/status must be "succeeded"']);
+    }
+  });
+
+  it('is told what a member may be besides null', () => {
+    const result = { status: 'succeeded', artifacts: { model: 5 } };
+    assert.deepEqual(faults(validator(TaskResult), result), [
+      '/artifacts/model must be one of these: string, null',
+    ]);
+  });
+
+  it('has bounds, which are named', () => {
+    const registration = { slots_total: 0, version: { packages: { numpy: 2 } }, name: 'x'.repeat(501) };
+    assert.deepEqual(faults(validator(WorkerRegistration), registration), [
+      '/name must not have more than 500 characters',
+      '/slots_total must be >= 1',
+      '/version/packages/numpy must be string',
+    ]);
+    assert.deepEqual(jobFaults({ priority: Number.POSITIVE_INFINITY }), ['/priority must be integer']);
+    assert.deepEqual(jobFaults({ retry: { max_attempts: 0 } }), ['/retry/max_attempts must be >= 1']);
+  });
+});
+
+describe('a reference with a kind', () => {
+  it('is judged by the fields of its kind, and by no other', () => {
+    assert.deepEqual(jobFaults({ pipeline: { kind: 'path', artifact_id: 5 } }), [
+      '/pipeline/path is required',
+    ]);
+    assert.deepEqual(jobFaults({ pipeline: { kind: 'artifact', path: 5 } }), [
+      '/pipeline/artifact_id is required',
+    ]);
+    assert.deepEqual(jobFaults({ pipeline: { kind: 'inline_json' } }), ['/pipeline/inline is required']);
+    assert.deepEqual(jobFaults({ dataset: { kind: 'shared_path', path: 5 } }), [
+      '/dataset/path must be string',
+    ]);
+    assert.deepEqual(jobFaults({ dataset: { kind: 'catalog', catalog_id: '' } }), [
+      '/dataset/catalog_id must not have fewer than 1 characters',
+    ]);
+    assert.deepEqual(
+      jobFaults({ pipeline: { kind: 'inline_json', inline: 1, expected_fingerprint: 'sha256:AB' } }),
+      ['/pipeline/expected_fingerprint must match pattern "^sha256:[0-9a-f]{64}$"'],
+    );
+  });
+
+  it('of a kind that does not exist is told the kinds', () => {
+    for (const pipeline of [{ kind: 'inline' }, { kind: null }, { kind: 5 }, { path: 'x' }, {}]) {
+      assert.deepEqual(jobFaults({ pipeline }), [`/pipeline/kind must be one of: ${KINDS}`]);
+    }
+    assert.deepEqual(jobFaults({ pipeline: 'pls.yaml' }), ['/pipeline must be object']);
+    assert.deepEqual(jobFaults({ pipeline: [] }), ['/pipeline must be object']);
+  });
+
+  it('in a list is named by its number', () => {
+    const pipelines = [
+      base.pipeline,
+      { kind: 'path' },
+      { kind: 'x' },
+      7,
+      { kind: 'python_entrypoint', entrypoint: '1a' },
+    ];
+    assert.deepEqual(jobFaults({ pipeline: null, pipelines }), [
+      '/pipelines/1/path is required',
+      `/pipelines/2/kind must be one of: ${KINDS}`,
+      '/pipelines/3 must be object',
+      '/pipelines/4/entrypoint must match pattern "^[A-Za-z_][\\w.]*(:[A-Za-z_]\\w*)?$"',
+    ]);
+  });
+});
+
+describe('a schema with rules', () => {
+  const Range = Type.Object(
+    { from: Type.Number(), to: Type.Optional(Type.Number()) },
+    {
+      [RULES]: ({ from, to }: Record<string, unknown>) =>
+        (from as number) > (to as number) ? [{ path: '/to', message: 'must not be below from' }] : [],
+    },
+  );
+  const check = validator(Range);
+
+  it('is told of faults between members, also beside others', () => {
+    assert.deepEqual(faults(check, { from: 2, to: 1 }), ['/to must not be below from']);
+    assert.deepEqual(faults(check, { from: '2', to: 1 }), [
+      '/from must be number',
+      '/to must not be below from',
+    ]);
+    assert.deepEqual(faults(check, []), ['/ must be object']);
+    assert.deepEqual(taken(check, { from: 1, to: null }), { from: 1 });
+  });
+
+  it('is the same in documents that are made from it', () => {
+    assert.equal(
+      JSON.stringify(Range),
+      JSON.stringify(Type.Object({ from: Type.Number(), to: Type.Optional(Type.Number()) })),
+    );
+  });
+});

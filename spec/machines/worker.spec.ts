@@ -1,0 +1,77 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { supervisorMachine } from '../../machines/supervisor.ts';
+import { workerMachine } from '../../machines/worker.ts';
+import { Driven } from './drive.ts';
+import { workerContext } from './samples.ts';
+
+const worker = (state: string, used: number, total: number) =>
+  new Driven(workerMachine, state, workerContext(used, total));
+
+describe('the slots of a worker', () => {
+  it('are taken and freed one by one, and the state says whether there is room', () => {
+    const three = worker('alive.idle', 0, 3);
+    const seen = [three.state];
+    for (const type of ['TASK_TAKEN', 'TASK_TAKEN', 'TASK_TAKEN', 'TASK_RELEASED'] as const) {
+      three.send({ type });
+      seen.push(`${three.state} ${three.snapshot.context.slots_used}`);
+    }
+    assert.deepEqual(seen, ['alive.idle', 'alive.busy 1', 'alive.busy 2', 'alive.full 3', 'alive.busy 2']);
+  });
+
+  it('can be one: then it is idle or full', () => {
+    const one = worker('alive.idle', 0, 1);
+    one.send({ type: 'TASK_TAKEN' });
+    assert.equal(one.state, 'alive.full');
+    one.send({ type: 'TASK_RELEASED' });
+    assert.equal(one.state, 'alive.idle');
+  });
+
+  it('may become fewer than are taken when it registers anew: it takes nothing until enough are free', () => {
+    const shrunk = worker('alive.busy', 2, 3);
+    shrunk.send({ type: 'REGISTER', slots_total: 1 });
+    assert.deepEqual(shrunk.snapshot.context, workerContext(2, 1));
+    shrunk.send({ type: 'TASK_RELEASED' });
+    assert.equal(shrunk.state, 'alive.full');
+    assert.equal(shrunk.snapshot.can({ type: 'TASK_TAKEN' }), false);
+    shrunk.send({ type: 'TASK_RELEASED' });
+    assert.equal(shrunk.state, 'alive.idle');
+  });
+
+  it('may become more: a full worker has room at once', () => {
+    const grown = worker('alive.full', 1, 1);
+    grown.send({ type: 'REGISTER', slots_total: 2 });
+    assert.equal(grown.state, 'alive.busy');
+  });
+
+  it('stay taken while it is dead, and are freed when its tasks end or lapse', () => {
+    const silent = worker('alive.full', 2, 2);
+    silent.send({ type: 'SILENCE' });
+    silent.send({ type: 'TASK_RELEASED' });
+    assert.equal(silent.state, 'dead');
+    silent.send({ type: 'HEARTBEAT' });
+    assert.equal(silent.state, 'alive.busy');
+    assert.deepEqual(silent.snapshot.context, workerContext(1, 2));
+  });
+});
+
+describe('the supervisor', () => {
+  it('counts the commits that failed in a row, and why the last one did, until one works', () => {
+    const supervisor = new Driven(supervisorMachine, 'serving', { failures: 0, fault: null });
+    supervisor.sendAll(
+      { type: 'COMMIT_FAILED', fault: 'disk full' },
+      { type: 'COMMIT_FAILED', fault: 'read-only' },
+    );
+    assert.deepEqual(supervisor.snapshot.context, { failures: 2, fault: 'read-only' });
+    supervisor.send({ type: 'COMMITTED' });
+    assert.deepEqual(supervisor.snapshot.context, { failures: 0, fault: null });
+  });
+
+  it('does so while it drains as well', () => {
+    const supervisor = new Driven(supervisorMachine, 'draining', { failures: 0, fault: null });
+    supervisor.send({ type: 'COMMIT_FAILED', fault: 'disk full' });
+    assert.deepEqual(supervisor.snapshot.context, { failures: 1, fault: 'disk full' });
+    supervisor.send({ type: 'COMMITTED' });
+    assert.deepEqual(supervisor.snapshot.context, { failures: 0, fault: null });
+  });
+});

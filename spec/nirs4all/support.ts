@@ -1,0 +1,111 @@
+import { spawn } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdir } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { after } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import PQueue from 'p-queue';
+import type { Nirs4allRunner } from '../../actors/agent/runners/nirs4all/index.ts';
+
+const inRepository = (path: string) => fileURLToPath(new URL(`../../${path}`, import.meta.url));
+
+/** Calibration and validation samples, in files as nirs4all expects them. */
+export const GASOLINE = inRepository('examples/nirs4all/gasoline');
+/** Calibration samples only, separated by commas. */
+export const GASOLINE_COMMA = inRepository('examples/gasoline');
+export const pipelineFile = (name: string): string =>
+  inRepository(`examples/nirs4all/pipelines/${name}.yaml`);
+
+/** Every child loads a large library; more at a time would only make all of them slow. */
+const children = new PQueue({ concurrency: 2 });
+
+const root = mkdtempSync(join(tmpdir(), 'jq-nirs4all-'));
+after(() => rmSync(root, { recursive: true, force: true }));
+
+/** A new empty folder that is removed when the tests of the file are over. */
+export const scratch = (): string => mkdtempSync(join(root, 'at-'));
+
+/** Writes a pipeline file and returns its path. */
+export function writePipeline(content: unknown, name = 'pipeline.json'): string {
+  const path = join(scratch(), name);
+  writeFileSync(path, typeof content === 'string' ? content : JSON.stringify(content));
+  return path;
+}
+
+export interface TaskInput {
+  pipeline: string | Record<string, unknown>;
+  dataset: string;
+  params?: Record<string, unknown>;
+  inner_n_jobs?: number;
+  outputs?: Record<string, unknown>;
+}
+
+export interface Ended {
+  code: number | null;
+  stdout: string;
+  stderr: string;
+  folder: string;
+  /** The content of the result file. */
+  result(): Record<string, Record<string, unknown>>;
+}
+
+/** Runs a task as the worker does: the runner's command as a child process, in a folder of the task's own. */
+export function runTask(runner: Nirs4allRunner, { pipeline, dataset, ...rest }: TaskInput): Promise<Ended> {
+  const folder = scratch();
+  const spec = {
+    pipeline: typeof pipeline === 'string' ? { mode: 'path', path: pipeline } : pipeline,
+    dataset: { mode: 'path', path: dataset },
+    params: {},
+    inner_n_jobs: 1,
+    outputs: { export_best_model: false, keep_task_workspace: false },
+    ...rest,
+  };
+  return runSpec(runner, folder, JSON.stringify(spec));
+}
+
+export async function runSpec(runner: Nirs4allRunner, folder: string, spec: string): Promise<Ended> {
+  const at = (name: string) => join(folder, name);
+  await mkdir(at('workspace'));
+  await mkdir(at('output'));
+  writeFileSync(at('spec.json'), spec);
+  const files = ['--task-file', at('spec.json'), '--workspace', at('workspace')];
+  const results = ['--output-dir', at('output'), '--result-file', at('result.json')];
+  const ended = await run([...runner.command, ...files, ...results], '', at('workspace'));
+  return { ...ended, folder, result: () => JSON.parse(readFileSync(at('result.json'), 'utf8')) };
+}
+
+export interface DirectRun {
+  pipeline: unknown;
+  dataset: unknown;
+  params: Record<string, unknown>;
+}
+
+/** The scores that nirs4all gives without any queue; see direct.py. */
+export async function callDirectly<Name extends string>(
+  runner: Nirs4allRunner,
+  runs: Record<Name, DirectRun>,
+): Promise<Record<Name, Record<string, number | null>>> {
+  const script = fileURLToPath(new URL('./direct.py', import.meta.url));
+  const { code, stdout, stderr } = await run(
+    [runner.command[0] as string, script],
+    JSON.stringify(runs),
+    scratch(),
+  );
+  if (code !== 0) throw new Error(`direct.py failed: ${stderr}`);
+  return JSON.parse(stdout);
+}
+
+function run([program, ...args]: readonly string[], input: string, cwd: string) {
+  return children.add(async () => {
+    const child = spawn(program as string, args, { cwd });
+    const ended = new Promise<number | null>((resolve, reject) => {
+      child.once('error', reject);
+      child.once('close', resolve);
+    });
+    child.stdin.end(input);
+    const [stdout, stderr, code] = await Promise.all([text(child.stdout), text(child.stderr), ended]);
+    return { code, stdout, stderr };
+  });
+}
