@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream';
-import type { MachineName } from '../machines/charts/catalogue.ts';
+import type { MachineName } from '../machines/charts/names.ts';
 import type { RawJson } from '../machines/json/raw.ts';
 import type {
   ArtifactView,

@@ -1,5 +1,5 @@
 import { API_VERSION } from '../../gateway/version.ts';
-import type { MachineName } from '../../machines/charts/catalogue.ts';
+import type { MachineName } from '../../machines/charts/names.ts';
 import { clusterVersion } from '../../machines/matching.ts';
 import type { ClusterStats, Waiting, WorkerView } from '../../machines/schema/views.ts';
 import type { Core } from './core.ts';

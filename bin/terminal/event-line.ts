@@ -50,9 +50,9 @@ function stateText(event: EventView, label: string | undefined): string | undefi
 }
 
 /** Why it went wrong, and whether it is tried again. */
-function reason({ level, message, data }: EventView): string {
+function reason({ type, message, data }: EventView): string {
   const again = data.requeued === true ? ' (will be tried again)' : '';
-  if (level !== 'error' && level !== 'warning') return again;
+  if (type !== 'task_failed' && type !== 'task_lost') return again;
   return `: ${plain(typeof data.error === 'string' ? data.error : message)}${again}`;
 }
 

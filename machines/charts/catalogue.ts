@@ -5,9 +5,7 @@ import { runMachine } from '../run.ts';
 import { supervisorMachine } from '../supervisor.ts';
 import { taskMachine } from '../task.ts';
 import { workerMachine } from '../worker.ts';
-
-export const MACHINE_NAMES = ['job', 'task', 'worker', 'supervisor', 'agent', 'run'] as const;
-export type MachineName = (typeof MACHINE_NAMES)[number];
+import type { MachineName } from './names.ts';
 
 /** Every statechart of the system, the very objects that run. */
 export const MACHINES: Readonly<Record<MachineName, { machine: AnyStateMachine; what: string }>> = {

@@ -47,7 +47,7 @@ describe('exit code 0', () => {
     await worker.complete(await worker.take());
     const { code, stdout } = await ctl('wait', id);
     assert.equal(code, 0);
-    assert.match(stdout, /1 task with errors\n +a +no such column/);
+    assert.match(stdout, /1 task with errors\n +a +task_\w+\n +no such column/);
   });
 
   it('of status whatever the status of the job is', async (t) => {

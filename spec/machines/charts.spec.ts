@@ -2,10 +2,11 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { createMachine } from 'xstate';
 import { asciiOf } from '../../machines/charts/ascii.ts';
-import { MACHINE_NAMES, MACHINES } from '../../machines/charts/catalogue.ts';
+import { MACHINES } from '../../machines/charts/catalogue.ts';
 import { machineJson } from '../../machines/charts/config.ts';
 import { chartOf } from '../../machines/charts/graph.ts';
 import { mermaidOf } from '../../machines/charts/mermaid.ts';
+import { MACHINE_NAMES } from '../../machines/charts/names.ts';
 
 for (const name of MACHINE_NAMES) {
   const { machine } = MACHINES[name];

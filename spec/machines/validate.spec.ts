@@ -1,10 +1,14 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { Type } from 'typebox';
+import { jobMachine } from '../../machines/job.ts';
 import { JobSpec } from '../../machines/schema/job.ts';
 import { EventReport, TaskResult } from '../../machines/schema/report.ts';
 import { RULES, validator } from '../../machines/schema/validate.ts';
+import { JOB_STATES, TASK_STATES, WORKER_STATES } from '../../machines/schema/views.ts';
 import { HeartbeatRequest, WorkerRegistration } from '../../machines/schema/worker.ts';
+import { taskMachine } from '../../machines/task.ts';
+import { workerMachine } from '../../machines/worker.ts';
 
 const checkJob = validator(JobSpec);
 const base = {
@@ -255,5 +259,13 @@ describe('a schema with rules', () => {
       JSON.stringify(Range),
       JSON.stringify(Type.Object({ from: Type.Number(), to: Type.Optional(Type.Number()) })),
     );
+  });
+});
+
+describe('the statuses on the wire', () => {
+  it('are the top-level states of the machines', () => {
+    assert.deepEqual(Object.keys(jobMachine.states).sort(), [...JOB_STATES].sort());
+    assert.deepEqual(Object.keys(taskMachine.states).sort(), [...TASK_STATES].sort());
+    assert.deepEqual(Object.keys(workerMachine.states).sort(), [...WORKER_STATES].sort());
   });
 });

@@ -1,9 +1,5 @@
 import { Type } from 'typebox';
-import { asciiOf } from '../../../machines/charts/ascii.ts';
-import { MACHINE_NAMES, MACHINES, type MachineName } from '../../../machines/charts/catalogue.ts';
-import { machineJson } from '../../../machines/charts/config.ts';
-import { chartOf } from '../../../machines/charts/graph.ts';
-import { mermaidOf } from '../../../machines/charts/mermaid.ts';
+import { MACHINE_NAMES, type MachineName } from '../../../machines/charts/names.ts';
 import { ClusterError } from '../../../machines/errors.ts';
 import { AnyObject, Nullable, Words } from '../../../machines/schema/common.ts';
 import { json, PlainText } from '../route.ts';
@@ -35,6 +31,9 @@ const MachineView = Type.Object({
   }),
 });
 
+/** The clients share this table and start faster without the machines. */
+const charts = () => import('../../machine-views.ts');
+
 /** The statecharts that run, for people and for Stately's tools. */
 export const machines = {
   listMachines: json({
@@ -44,12 +43,13 @@ export const machines = {
     right: 'read',
     tag: 'cluster',
     reply: Type.Array(MachineView),
-    run: ({ port }) =>
-      MACHINE_NAMES.map((name) => {
-        const { machine, what } = MACHINES[name];
-        const counts = port.reads.stateCounts(name);
-        return { name, what, config: machineJson(machine), chart: chartOf(machine), counts };
-      }),
+    run: async ({ port }) => {
+      const { describeMachine } = await charts();
+      return MACHINE_NAMES.map((name) => ({
+        ...describeMachine(name),
+        counts: port.reads.stateCounts(name),
+      }));
+    },
   }),
   getMachine: json({
     verb: 'get',
@@ -61,13 +61,12 @@ export const machines = {
     reply: AnyObject,
     text: 'with `format=mermaid` and `format=ascii`',
     errors: ['unknown_id'],
-    run: ({ params, query }) => {
+    run: async ({ params, query: { format } }) => {
       const name = params.name as MachineName;
       if (!MACHINE_NAMES.includes(name)) throw ClusterError.unknown('machine', String(name));
-      const { machine } = MACHINES[name];
-      if (query.format === 'mermaid') return new PlainText(mermaidOf(chartOf(machine)));
-      if (query.format === 'ascii') return new PlainText(asciiOf(chartOf(machine)));
-      return machineJson(machine);
+      const { describeMachine, drawMachine } = await charts();
+      if (format === 'mermaid' || format === 'ascii') return new PlainText(drawMachine(name, format));
+      return describeMachine(name).config;
     },
   }),
 };

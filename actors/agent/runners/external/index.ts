@@ -39,7 +39,10 @@ export function externalRunner(text: string, folder = process.cwd()): ExternalRu
     throw new RunnerFault(`'${version}' is not a version (of ${library})`);
   }
   const words = splitCommand(command);
-  if (words === null) throw new RunnerFault(`a quotation mark is not closed in the command of ${library}`);
+  if (words === null)
+    throw new RunnerFault(
+      `the command of ${library}: a quotation mark is not closed, or a backslash ends it`,
+    );
   const [program, ...args] = words.map((word) => anchored(word, folder));
   if (!program) throw new RunnerFault(`the command of ${library} is empty`);
   return { library, command: [program, ...args], packages: { [library]: version ?? NO_VERSION } };

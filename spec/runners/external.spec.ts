@@ -1,0 +1,131 @@
+import assert from 'node:assert/strict';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { describe, it } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { externalRunner, RunnerFault } from '../../actors/agent/runners/external/index.ts';
+import { splitCommand } from '../../actors/agent/runners/external/split.ts';
+import { temporaryFolder } from '../agent/folder.ts';
+import { logOf, startTestWorker, submit, taskIn } from '../agent/support.ts';
+import { startTestServer } from '../support/server.ts';
+
+const REPOSITORY = fileURLToPath(new URL('../..', import.meta.url));
+const GASOLINE = join(REPOSITORY, 'examples/gasoline');
+const MEAN = 'mean@1.0=python3 ./examples/runners/mean.py';
+const ROWS = 'rows=./examples/runners/rows.sh';
+
+describe('a runner of your own: LIB=COMMAND', () => {
+  it('names the library, its version and the words of the command', () => {
+    assert.deepEqual(externalRunner('r_pls@2.8=Rscript --vanilla "my script.R" a=b', '/'), {
+      library: 'r_pls',
+      command: ['Rscript', '--vanilla', 'my script.R', 'a=b'],
+      packages: { r_pls: '2.8' },
+    });
+  });
+
+  it('without a version declares the library as merely present', () => {
+    assert.deepEqual(externalRunner('rows=wc').packages, { rows: 'unknown' });
+  });
+
+  it('counts paths of existing files from where the worker was started, as tasks run elsewhere', async (t) => {
+    const folder = await temporaryFolder(t);
+    await mkdir(join(folder, 'bin'));
+    for (const name of ['bin/tool', 'script.py', 'plain']) await writeFile(join(folder, name), '');
+    const { command } = externalRunner('x=bin/tool ./script.py plain bin ./missing /etc/hosts -I/x', folder);
+    assert.deepEqual(command, [
+      join(folder, 'bin/tool'),
+      join(folder, 'script.py'),
+      'plain',
+      'bin',
+      './missing',
+      '/etc/hosts',
+      '-I/x',
+    ]);
+  });
+
+  const refused: Record<string, RegExp> = {
+    mean: /'mean' is not of the form LIB=COMMAND/,
+    'Mean=python3 x': /'Mean' is not a library name/,
+    '=python3 x': /'' is not a library name/,
+    'mean@=python3': /'' is not a version \(of mean\)/,
+    'mean= ': /the command of mean is empty/,
+    'mean=""': /the command of mean is empty/,
+    'mean=sh -c "open': /mean: a quotation mark is not closed/,
+  };
+  for (const [description, reason] of Object.entries(refused)) {
+    it(`refuses ${description}`, () => {
+      assert.throws(
+        () => externalRunner(description),
+        (fault: Error) => {
+          assert.ok(fault instanceof RunnerFault);
+          assert.match(fault.message, reason);
+          return true;
+        },
+      );
+    });
+  }
+});
+
+describe('the words of a command line', () => {
+  const lines: [string, string[] | null][] = [
+    ['', []],
+    ['  a \t b\n', ['a', 'b']],
+    ["'a b' c", ['a b', 'c']],
+    ['"a b"c\'d e\'', ['a bcd e']],
+    ['a\\ b', ['a b']],
+    ["''", ['']],
+    ['"say \\"hi\\" \\n $HOME"', ['say "hi" \\n $HOME']],
+    ["'it'\\''s'", ["it's"]],
+    ['*.csv $HOME | cat', ['*.csv', '$HOME', '|', 'cat']],
+    ["'open", null],
+    ['"open', null],
+    ['end\\', null],
+  ];
+  for (const [line, words] of lines) {
+    it(`${JSON.stringify(line)} ${words ? `are ${JSON.stringify(words)}` : 'end too early'}`, () => {
+      assert.deepEqual(splitCommand(line), words);
+    });
+  }
+});
+
+describe('the example runners, each in a real worker', () => {
+  const dataset = { kind: 'shared_path', path: GASOLINE };
+
+  it('mean.py, in Python, is ranked, reports progress and exports its model', async (t) => {
+    const server = await startTestServer(t);
+    await startTestWorker(t, server, { runners: [externalRunner(MEAN, REPOSITORY)] });
+    const requirements = { packages: { mean: '>=1,<2' } };
+    const job = await submit(server, {}, { type: 'mean.run', dataset, requirements });
+    const task = await taskIn(server, job);
+    assert.equal(task.error, null);
+    const { result } = task;
+    assert.equal(Number((result?.metrics?.best_rmse as number).toFixed(3)), 1.517);
+    assert.equal(result?.mean_version, '1.0');
+    const artifacts = await server.client.call('listJobArtifacts', { params: { id: job } });
+    const model = artifacts.find((artifact) => artifact.role === 'best_model');
+    const { body } = await server.client.download(model?.id ?? '');
+    assert.equal(Number(JSON.parse(await text(body)).mean.toFixed(3)), 87.178);
+    const events = await server.client.call('listJobEvents', { params: { id: job } });
+    assert.ok(events.some(({ type, message }) => type === 'progress' && message === '60 values read'));
+  });
+
+  it('rows.sh, in shell, counts rows', async (t) => {
+    const server = await startTestServer(t);
+    await startTestWorker(t, server, { runners: [externalRunner(ROWS, REPOSITORY)] });
+    const job = await submit(server, {}, { type: 'rows.run', dataset, rank_metric: 'best_score' });
+    const { result } = await taskIn(server, job);
+    assert.deepEqual(result?.counts, { rows: 122 });
+    assert.match(await logOf(server, job), /counting/);
+  });
+
+  it('rows.sh fails at once, without another attempt, for a dataset that is no folder', async (t) => {
+    const server = await startTestServer(t);
+    await startTestWorker(t, server, { runners: [externalRunner(ROWS, REPOSITORY)] });
+    const file = { kind: 'shared_path', path: join(GASOLINE, 'train_y.csv') };
+    const task = await taskIn(server, await submit(server, {}, { type: 'rows.run', dataset: file }));
+    assert.equal(task.status, 'failed');
+    assert.match(String(task.error), /the dataset is not a folder/);
+    assert.equal(task.attempt, 1);
+  });
+});
