@@ -82,6 +82,23 @@ export interface EventSource {
   subscribe(listener: (events: EventView[]) => void): () => void;
 }
 
+/** What an actor did, or that it is there; made into text only when somebody takes it. */
+export interface Inspected {
+  /** The actor that it is about. */
+  readonly actorId: string;
+  /** An `InspectionMessage` as JSON. */
+  readonly text: string;
+}
+
+/** What the actors do, told after the commit; costs nothing while nobody watches. */
+export interface InspectionSource {
+  /**
+   * Watches one actor, or all that are in motion. The first call brings the actors as they are, each further one
+   * what a turn did. Resolves to the way to stop, which may be used more than once; rejects with `unknown_id`.
+   */
+  watch(actorId: string | undefined, listener: (messages: readonly Inspected[]) => void): Promise<() => void>;
+}
+
 /** All that the gateway needs of the floor above it. */
 export interface ClusterPort {
   /** Resolves once the change is durable; rejects with `ClusterError`. */
@@ -89,4 +106,5 @@ export interface ClusterPort {
   readonly reads: Reads;
   readonly blobs: Blobs;
   readonly events: EventSource;
+  readonly inspection: InspectionSource;
 }

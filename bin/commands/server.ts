@@ -84,15 +84,15 @@ export class ServerCommand extends BaseCommand {
     const { startServer } = await import('../parts/server.ts');
     const { isLoopback } = await import('../../gateway/server/origin.ts');
     const server = await startServer(options);
-    announce(
-      output,
-      { event: 'listening', url: server.url },
-      `${options.serviceName} listens on ${server.url} (dashboard: ${server.url}/ui)`,
-    );
-    if (server.open && !isLoopback(options.host)) {
-      output.warn('no credential is set: everybody who reaches this server has all rights; see --principal');
-    }
-    return serveUntilSignal(server, output);
+    return serveUntilSignal(server, output, () => {
+      const sentence = `${options.serviceName} listens on ${server.url} (dashboard: ${server.url}/ui)`;
+      announce(output, { event: 'listening', url: server.url }, sentence);
+      if (server.open && !isLoopback(options.host)) {
+        output.warn(
+          'no credential is set: everybody who reaches this server has all rights; see --principal',
+        );
+      }
+    });
   }
 
   #options() {

@@ -1,4 +1,5 @@
 import { Command, Option } from 'clipanion';
+import type { RunningWorker } from '../parts/worker.ts';
 import { BaseCommand } from '../support/base.ts';
 import { integer, number, pairs, serverAddress, tokenOf } from '../support/flags.ts';
 import { LOG_LEVELS, logLevel } from '../support/log-level.ts';
@@ -52,21 +53,7 @@ export class WorkerCommand extends BaseCommand {
     outliveBrokenPipe();
     const { startWorker } = await import('../parts/worker.ts');
     const worker = await startWorker(options);
-    const { workerId } = worker;
-    announce(
-      output,
-      { event: 'started', server: options.server, worker_id: workerId },
-      workerId === null
-        ? `${options.server} is away; this worker goes on trying`
-        : `${plain(workerId)} works for ${options.server}`,
-    );
-    if (workerId === null) {
-      const tell = (id: string) =>
-        announce(output, { event: 'registered', worker_id: id }, `${plain(id)} works for ${options.server}`);
-      // Should it never be registered, the end of the worker says why.
-      worker.registered.then(tell, () => {});
-    }
-    return serveUntilSignal(worker, output);
+    return serveUntilSignal(worker, output, () => tell(worker, options.server, output));
   }
 
   #options() {
@@ -87,6 +74,21 @@ export class WorkerCommand extends BaseCommand {
       logFile: this.logFile,
     };
   }
+}
+
+/** Says that the worker is there, and, should the server be away, when it has been registered. */
+function tell(worker: RunningWorker, server: string, output: Output): void {
+  const { workerId } = worker;
+  const working = (id: string) => `${plain(id)} works for ${server}`;
+  const waiting = `${server} is away; this worker goes on trying`;
+  const event = { event: 'started', server, worker_id: workerId };
+  announce(output, event, workerId === null ? waiting : working(workerId));
+  if (workerId !== null) return;
+  worker.registered.then(
+    (id) => announce(output, { event: 'registered', worker_id: id }, working(id)),
+    // Should it never be registered, the end of the worker says why.
+    () => {},
+  );
 }
 
 /** `jq-worker`: the same command, whose flags follow the program's name. */

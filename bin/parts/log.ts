@@ -1,6 +1,7 @@
 import { closeSync, openSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { destination, type Logger, pino } from 'pino';
+import { PinoPretty as pretty } from 'pino-pretty';
 import { makeDirectory } from '../../actors/directory.ts';
 import { StartFault } from '../../actors/faults.ts';
 
@@ -12,7 +13,7 @@ export interface LogConfig {
 }
 
 /**
- * Opens a program's log, one JSON line an entry. Tokens never reach it.
+ * Opens a program's log: one JSON line an entry, or on a terminal one readable line. Tokens never reach it.
  * @throws StartFault `log_unwritable`
  */
 export async function openLog(
@@ -20,7 +21,16 @@ export async function openLog(
   { logLevel, logFile }: LogConfig,
 ): Promise<{ log: Logger; close(): void }> {
   const file = logFile === undefined ? undefined : await openFile(resolve(logFile));
-  const stream = destination({ dest: file ?? 2, sync: true });
+  const onTerminal = file === undefined && process.stderr.isTTY;
+  const stream = onTerminal
+    ? pretty({
+        destination: 2,
+        sync: true,
+        ignore: 'pid,name',
+        translateTime: 'SYS:HH:MM:ss',
+        singleLine: true,
+      })
+    : destination({ dest: file ?? 2, sync: true });
   const log = pino({ name, level: logLevel, base: { name, pid: process.pid } }, stream);
   const close = () => {
     // Whoever still has something to say speaks into the void rather than into a closed file.

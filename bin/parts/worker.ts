@@ -1,10 +1,13 @@
 import type { WorkerConfig as AgentConfig } from '../../actors/agent/config.ts';
-import { mljsRunner } from '../../actors/agent/runners/mljs/index.ts';
 import { type RunningWorker, startWorkerProgram } from '../../actors/agent/worker.ts';
 import { type LogConfig, openLog } from './log.ts';
+import { findRunners, type RunnerChoice } from './runners.ts';
 
-/** Everything that `jq-worker` can be told; `runners` default to the embedded one. */
-export interface WorkerConfig extends LogConfig, Omit<AgentConfig, 'log' | 'runners'> {
+/** Everything that `jq-worker` can be told; `runners` default to those that are found. */
+export interface WorkerConfig
+  extends LogConfig,
+    RunnerChoice,
+    Omit<AgentConfig, 'log' | 'runners' | 'python'> {
   runners?: AgentConfig['runners'] | undefined;
 }
 
@@ -13,12 +16,15 @@ export type { RunningWorker };
 /**
  * Puts a worker program together. Resolves once it is registered, or once it is clear that the server is away:
  * then it goes on trying.
- * @throws StartFault for a state directory that cannot be used; `AnsweredError` when the server refuses it
+ * @throws StartFault for a state directory that cannot be used, or a runner that cannot; `AnsweredError` when the
+ *   server refuses it
  */
 export async function startWorker(config: WorkerConfig): Promise<RunningWorker> {
   const { log, close } = await openLog('jq-worker', config);
   try {
-    const worker = await startWorkerProgram({ ...config, runners: config.runners ?? [mljsRunner], log });
+    const { runners } = config;
+    const found = runners ? { runners } : await findRunners(config, log);
+    const worker = await startWorkerProgram({ ...config, python: undefined, ...found, log });
     worker.ended.then(close, close);
     return worker;
   } catch (fault) {

@@ -16,8 +16,9 @@ export interface Running {
 /**
  * Runs until SIGTERM or SIGINT, which end it in an orderly way with exit code 0. A second one hurries; where
  * that is not possible, and at a third one, the process ends at once with 128 + the signal's number.
+ * @param ready announces the program; a signal that answers the announcement is heard already
  */
-export async function serveUntilSignal(running: Running, output: Output): Promise<number> {
+export async function serveUntilSignal(running: Running, output: Output, ready: () => void): Promise<number> {
   let signals = 0;
   let stopping: (ended: Promise<void>) => void = () => {};
   const stopped = new Promise<void>((resolve) => {
@@ -42,6 +43,7 @@ export async function serveUntilSignal(running: Running, output: Output): Promis
   process.on('SIGINT', onSignal);
   process.on('SIGHUP', onHangup);
   try {
+    ready();
     await Promise.race([stopped, running.ended ?? stopped]);
   } finally {
     process.off('SIGTERM', onSignal);

@@ -91,11 +91,13 @@ export interface DownloadRoute extends Common {
   find(call: Call<unknown, undefined>): ReturnType<ClusterPort['reads']['artifact']>;
 }
 
-/** A WebSocket stream of events: history first, then live. */
-export interface StreamRoute extends Common {
+/** A WebSocket stream: of events, history first, then live; or of what the actors do, beginning with how they are. */
+export interface StreamRoute<Q extends TObject = TObject> extends Common {
   kind: 'stream';
-  /** The job whose events are sent, or undefined for all. */
-  scope(params: Record<string, string>): string | undefined;
+  query?: Q;
+  of: 'events' | 'inspection';
+  /** The job whose events are sent, or the actor that is inspected; undefined for all. */
+  scope(params: Record<string, string>, query: Static<Q>): string | undefined;
 }
 
 /** A page for people. */
@@ -122,5 +124,8 @@ export const download = (route: Omit<DownloadRoute, 'kind'>): DownloadRoute => (
   kind: 'download',
   ...route,
 });
-export const stream = (route: Omit<StreamRoute, 'kind'>): StreamRoute => ({ kind: 'stream', ...route });
+export function stream<Q extends TObject>(route: Omit<StreamRoute<Q>, 'kind'>): StreamRoute<Q> {
+  return { kind: 'stream', ...route };
+}
+
 export const page = (route: Omit<PageRoute, 'kind'>): PageRoute => ({ kind: 'page', ...route });

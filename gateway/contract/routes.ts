@@ -1,6 +1,7 @@
 import type { Route } from './route.ts';
 import { cluster } from './routes/cluster.ts';
 import { description } from './routes/description.ts';
+import { events } from './routes/events.ts';
 import { health } from './routes/health.ts';
 import { jobs } from './routes/jobs.ts';
 import { machines } from './routes/machines.ts';
@@ -16,6 +17,7 @@ export const routes = {
   ...health,
   ...description((): Table => routeList),
   ...jobs,
+  ...events,
   ...cluster,
   ...machines,
   ...workers,

@@ -86,7 +86,7 @@ export class Dispatcher {
       case 'page':
         return this.#show(exchange, await service.dashboard());
       case 'stream':
-        if (context) return upgradeToStream(exchange, admitted, service.clusterPort.reads, context);
+        if (context) return upgradeToStream(exchange, admitted, service.clusterPort, context);
         throw new Refusal(
           'upgrade_required',
           'this is a WebSocket stream: connect to it with a WebSocket client (ws://…)',

@@ -20,10 +20,7 @@ describe('logs', () => {
     await worker.complete(first);
     const all = await run(['logs', id, '--server', server.url]);
     assert.equal(all.code, 0);
-    assert.match(
-      all.stdout,
-      / a \| fold 1\n\S+ a \| fold 2\n\S+ a progress 50% {2}half\n\S+ a succeeded/,
-    );
+    assert.match(all.stdout, / a \| fold 1\n\S+ a \| fold 2\n\S+ a progress 50% {2}half\n\S+ a succeeded/);
     const last = JSON.parse(
       (await run(['logs', id, '--json', '--server', server.url])).stdout.trimEnd().split('\n').at(-1) ?? '',
     );

@@ -37,7 +37,8 @@ async function serveHere(t: TestContext, argv: string[], env: Record<string, str
   const quiet = ['--log-level', 'silent', '--json'];
   const { said, outcome } = begin(['server', '--port', '0', '--state', state, ...quiet, ...argv], { env });
   t.after(() => {
-    process.emit('SIGTERM', 'SIGTERM');
+    // The signal reaches all servers of the process; a second one would end it at once.
+    if (!said.stdout.includes('stopping')) process.emit('SIGTERM', 'SIGTERM');
     return outcome;
   });
   const line = await until('the first line', () => /^(.*)\n/.exec(said.stdout)?.[1]);
@@ -106,11 +107,10 @@ describe('jq-server', () => {
     child.stderr.destroy();
     await writeFile(file, 'broken: [');
     child.kill('SIGHUP');
-    // Signals are handled in order of their arrival; an answer shows that this one was.
-    assert.equal((await fetch(`${url}/healthz`)).status, 200);
+    // By the time of these answers it has complained to nobody.
+    for (let i = 0; i < 3; i++) assert.equal((await fetch(`${url}/healthz`)).status, 200);
     await writeFile(file, '- {name: ann, roles: [viewer], token: second}\n');
-    child.kill('SIGHUP');
-    await until('the new token', () => works(url, 'second'));
+    await until('the new token', () => child.kill('SIGHUP') && works(url, 'second'));
     child.kill('SIGTERM');
     assert.equal((await outcome).code, 0);
   });
@@ -255,6 +255,7 @@ describe('a program that serves', () => {
         },
       },
       output,
+      () => {},
     );
     process.emit('SIGTERM', 'SIGTERM');
     process.emit('SIGTERM', 'SIGTERM');

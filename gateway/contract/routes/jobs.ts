@@ -4,28 +4,9 @@ import { JobSpec } from '../../../machines/schema/job.ts';
 import { ArtifactView, EventView, JobStatus, JobView, TaskView } from '../../../machines/schema/views.ts';
 import { admitJob, unknownMembers } from '../../../machines/submission.ts';
 import { json, stream } from '../route.ts';
+import { AfterId, BeforeId, clamp, EVENTS_LIMIT, JOBS_LIMIT, limit, Token } from './query.ts';
 
 const None = Type.Object({});
-export const JOBS_LIMIT = { default: 100, max: 1000 };
-export const EVENTS_LIMIT = { default: 500, max: 5000 };
-const limit = (of: { default: number; max: number }) =>
-  Type.Optional(
-    Type.Integer({
-      minimum: 1,
-      default: of.default,
-      description: `at most ${of.max}; larger values are clamped`,
-    }),
-  );
-const clamp = (value: number | undefined, of: { default: number; max: number }) =>
-  Math.min(value ?? of.default, of.max);
-
-const AfterId = Type.Optional(Type.Integer({ minimum: 0, description: 'only events after this id' }));
-const BeforeId = Type.Optional(
-  Type.Integer({
-    minimum: 0,
-    description: 'the newest events before this id instead of the oldest; a way to read backwards',
-  }),
-);
 
 export const jobs = {
   submitJob: json({
@@ -155,17 +136,9 @@ export const jobs = {
     summary: 'WebSocket: the events of one job, history first, then live',
     right: 'read',
     tag: 'jobs',
-    query: Type.Object({ token: Type.Optional(Type.String()), after_id: AfterId }),
+    query: Type.Object({ token: Token, after_id: AfterId }),
     errors: ['unknown_id'],
+    of: 'events',
     scope: (params) => params.id,
-  }),
-  streamEvents: stream({
-    verb: 'get',
-    path: '/v1/events/stream',
-    summary: 'WebSocket: all events, the last 200 (or those after an id) first, then live',
-    right: 'read',
-    tag: 'cluster',
-    query: Type.Object({ token: Type.Optional(Type.String()), after_id: AfterId }),
-    scope: () => undefined,
   }),
 };

@@ -1,18 +1,16 @@
 import type { TemplatedApp, WebSocket } from 'uWebSockets.js';
 import type { Logger } from 'pino';
 import type { ClusterPort } from '../../ports.ts';
-import { EventFeed, FEED_LIMITS, type FeedLimits } from './feed.ts';
+import { EventFeed, FEED_LIMITS, type FeedLimits, type FeedSocket } from './feed.ts';
 import { EventHub } from './hub.ts';
+import type { InspectionFeed } from './inspection-feed.ts';
 
 /** What an upgraded socket carries. */
-export interface StreamAim {
-  jobId: string | undefined;
-  afterId: number;
-}
+export type StreamAim =
+  | { of: 'events'; jobId: string | undefined; afterId: number }
+  | { of: 'inspection'; actorId: string | undefined; feed: InspectionFeed };
 
-interface SocketData extends StreamAim {
-  feed?: EventFeed;
-}
+type SocketData = StreamAim & { feed?: EventFeed | InspectionFeed };
 
 /**
  * Seconds of silence after which a client that answers no ping is taken for gone. One that was told to go and
@@ -23,7 +21,7 @@ const IDLE_SECONDS = 60;
 const MAX_MESSAGE_BYTES = 1024;
 const GOING_AWAY = 1001;
 
-/** The open event streams of a gateway. */
+/** The open streams of a gateway. */
 export class StreamSockets {
   readonly #hub: EventHub;
   readonly #port: ClusterPort;
@@ -71,27 +69,38 @@ export class StreamSockets {
     }
     this.#open.add(ws);
     const data = ws.getUserData();
-    data.feed = new EventFeed({
-      socket: {
-        send: (text) => void ws.send(text),
-        cork: (work) => void ws.cork(work),
-        buffered: () => ws.getBufferedAmount(),
-        end: (code, reason) => {
-          this.#log.info({ job_id: data.jobId, code }, `an event stream is closed: ${reason}`);
-          ws.end(code, reason);
-        },
+    const socket: FeedSocket = {
+      send: (text) => void ws.send(text),
+      cork: (work) => void ws.cork(work),
+      buffered: () => ws.getBufferedAmount(),
+      end: (code, reason) => {
+        const what = data.of === 'events' ? 'an event stream' : 'an inspection stream';
+        this.#log.info({ ...aboutOf(data), code }, `${what} is closed: ${reason}`);
+        ws.end(code, reason);
       },
+    };
+    if (data.of === 'inspection') data.feed.attach(socket);
+    else this.#feedEvents(data, socket);
+  }
+
+  #feedEvents(data: SocketData & { of: 'events' }, socket: FeedSocket): void {
+    const feed = new EventFeed({
+      socket,
       hub: this.#hub,
       reads: this.#port.reads,
       jobId: data.jobId,
       afterId: data.afterId,
       limits: this.#limits,
-      onFault: (err) => this.#log.warn({ err, job_id: data.jobId }, 'an event stream ended early'),
+      onFault: (err) => this.#log.warn({ err, ...aboutOf(data) }, 'an event stream ended early'),
     });
-    data.feed.start();
+    data.feed = feed;
+    feed.start();
   }
 }
 
+const aboutOf = (aim: StreamAim) => (aim.of === 'events' ? { job_id: aim.jobId } : { actor_id: aim.actorId });
+
 function sayGoodbye(ws: WebSocket<SocketData>): void {
-  ws.end(GOING_AWAY, 'the server is shutting down; resume with after_id');
+  const again = ws.getUserData().of === 'events' ? 'resume with after_id' : 'connect again';
+  ws.end(GOING_AWAY, `the server is shutting down; ${again}`);
 }

@@ -1,29 +1,36 @@
 import type { us_socket_context_t } from 'uWebSockets.js';
 import type { StreamRoute } from '../../contract/route.ts';
-import type { Reads } from '../../ports.ts';
+import type { ClusterPort, Reads } from '../../ports.ts';
 import type { Admitted } from '../admission.ts';
 import type { Endpoint } from '../endpoint.ts';
 import type { Exchange } from '../exchange.ts';
+import { InspectionFeed } from './inspection-feed.ts';
 import type { StreamAim } from './sockets.ts';
 
 /** Events that the stream of everything begins with (contract, "Events"). */
 const GLOBAL_HISTORY = 200;
 
 /**
- * Turns an admitted request into an event stream. Whatever speaks against it is thrown before the upgrade, so
+ * Turns an admitted request into a stream. Whatever speaks against it is thrown before the upgrade, so
  * that it reaches the client as an HTTP answer.
  */
 export async function upgradeToStream(
   exchange: Exchange,
   admitted: Admitted,
-  reads: Reads,
+  port: ClusterPort,
   context: us_socket_context_t,
 ): Promise<void> {
-  const endpoint = admitted.endpoint as Endpoint<StreamRoute>;
-  const query = endpoint.readQuery(exchange.head.query) as { after_id?: number };
-  const jobId = endpoint.route.scope(admitted.params);
-  const aim: StreamAim = { jobId, afterId: await beginning(reads, jobId, query.after_id) };
-  if (!exchange.begin()) return;
+  const { route, readQuery } = admitted.endpoint as Endpoint<StreamRoute>;
+  const query = readQuery(exchange.head.query);
+  const scope = route.scope(admitted.params, query);
+  const aim =
+    route.of === 'events'
+      ? await eventsOf(port.reads, scope, query.after_id as number | undefined)
+      : await inspectionOf(port, scope);
+  if (!exchange.begin()) {
+    if (aim.of === 'inspection') aim.feed.closed();
+    return;
+  }
   const { headers } = exchange.head;
   exchange.res.cork(() => {
     exchange.writeHead(101, []);
@@ -39,9 +46,17 @@ export async function upgradeToStream(
   exchange.over(101);
 }
 
-/** The id behind which the stream begins. Throws `unknown_id` for a job that does not exist. */
-async function beginning(reads: Reads, jobId: string | undefined, afterId?: number): Promise<number> {
-  if (jobId === undefined) return afterId ?? (await reads.eventIdBefore(GLOBAL_HISTORY));
-  await reads.events({ job_id: jobId, after_id: afterId ?? 0, limit: 1 });
-  return afterId ?? 0;
+/** Finds the id behind which the stream begins. Throws `unknown_id` for a job that does not exist. */
+async function eventsOf(reads: Reads, jobId: string | undefined, afterId?: number): Promise<StreamAim> {
+  if (jobId !== undefined) await reads.events({ job_id: jobId, after_id: afterId ?? 0, limit: 1 });
+  const start = jobId === undefined ? () => reads.eventIdBefore(GLOBAL_HISTORY) : () => 0;
+  return { of: 'events', jobId, afterId: afterId ?? (await start()) };
+}
+
+/** Begins to watch, before there is a socket. Throws `unknown_id` for an actor that does not exist. */
+async function inspectionOf({ inspection }: ClusterPort, actorId: string | undefined): Promise<StreamAim> {
+  let unwatch = () => {};
+  const feed = new InspectionFeed(() => unwatch());
+  unwatch = await inspection.watch(actorId, (messages) => feed.publish(messages));
+  return { of: 'inspection', actorId, feed };
 }

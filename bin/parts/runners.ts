@@ -1,0 +1,66 @@
+import type { Logger } from 'pino';
+import type { WorkerConfig as AgentConfig, Runner } from '../../actors/agent/config.ts';
+import { externalRunner, RunnerFault } from '../../actors/agent/runners/external/index.ts';
+import { mljsRunner } from '../../actors/agent/runners/mljs/index.ts';
+import {
+  askInterpreter,
+  type Interpreter,
+  InterpreterFault,
+  nirs4allRunner,
+} from '../../actors/agent/runners/nirs4all/index.ts';
+import { StartFault } from '../../actors/faults.ts';
+
+export interface RunnerChoice {
+  /** The interpreter to ask for nirs4all; absent: `python3` on the path, if there is one. */
+  python?: string | undefined;
+  /** Runners of the owner's, each `LIB=COMMAND`; one replaces a runner of the same library that is built in. */
+  ownRunners?: readonly string[] | undefined;
+}
+
+/**
+ * What a worker can run: the embedded `mljs.run`, `nirs4all.run` where the interpreter has it, and the owner's.
+ * @throws StartFault for a runner that is described wrongly, or a named interpreter that does not work
+ */
+export async function findRunners(
+  choice: RunnerChoice,
+  log: Logger,
+): Promise<Pick<AgentConfig, 'runners' | 'python'>> {
+  const own = (choice.ownRunners ?? []).map(ownRunner);
+  const libraries = own.map((runner) => runner.library);
+  const twice = libraries.find((library, i) => libraries.indexOf(library) !== i);
+  if (twice !== undefined) throw new StartFault('runner_unusable', `--runner: '${twice}' is given twice`);
+  const interpreter = await findInterpreter(choice.python, log);
+  const nirs4all = interpreter && nirs4allRunner(interpreter);
+  const builtIn: Runner[] = [mljsRunner, ...(nirs4all ? [nirs4all] : [])];
+  const runners = [...builtIn.filter(({ library }) => !libraries.includes(library)), ...own];
+  log.info({ libraries: runners.map((runner) => runner.library) }, 'runs jobs of these libraries');
+  if (!interpreter) return { runners };
+  const { version, packages } = interpreter;
+  return { runners, python: { version, packages } };
+}
+
+function ownRunner(text: string): Runner {
+  try {
+    return externalRunner(text);
+  } catch (fault) {
+    if (!(fault instanceof RunnerFault)) throw fault;
+    throw new StartFault('runner_unusable', `--runner: ${fault.message}`);
+  }
+}
+
+async function findInterpreter(named: string | undefined, log: Logger): Promise<Interpreter | null> {
+  try {
+    const interpreter = await askInterpreter(named ?? 'python3');
+    const { executable, packages } = interpreter;
+    if (packages.nirs4all === undefined) {
+      const level = named === undefined ? 'info' : 'warn';
+      log[level]({ python: executable }, 'this interpreter has no nirs4all; name another with --python');
+    }
+    return interpreter;
+  } catch (fault) {
+    if (!(fault instanceof InterpreterFault)) throw fault;
+    if (named !== undefined) throw new StartFault('runner_unusable', `--python: ${fault.message}`);
+    log.info({ why: fault.message }, 'no python3: this worker runs no nirs4all jobs');
+    return null;
+  }
+}

@@ -1,0 +1,28 @@
+import { Type } from 'typebox';
+
+/** How many rows an answer holds, where the query does not say, and at most (contract, "Jobs", "Events"). */
+export const JOBS_LIMIT = { default: 100, max: 1000 };
+export const EVENTS_LIMIT = { default: 500, max: 5000 };
+
+/** The parameter `limit` of a list. */
+export const limit = (of: { default: number; max: number }) =>
+  Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      default: of.default,
+      description: `at most ${of.max}; larger values are clamped`,
+    }),
+  );
+export const clamp = (value: number | undefined, of: { default: number; max: number }) =>
+  Math.min(value ?? of.default, of.max);
+
+export const AfterId = Type.Optional(Type.Integer({ minimum: 0, description: 'only events after this id' }));
+export const BeforeId = Type.Optional(
+  Type.Integer({
+    minimum: 0,
+    description: 'the newest events before this id instead of the oldest; a way to read backwards',
+  }),
+);
+
+/** The credential of a WebSocket: browsers cannot send headers with it. */
+export const Token = Type.Optional(Type.String());

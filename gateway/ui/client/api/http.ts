@@ -1,0 +1,98 @@
+import { RefusedError, UnreachableError } from './faults.ts';
+
+/** Milliseconds until a request without an answer is given up. */
+const TIMEOUT_MS = 30_000;
+
+export type Query = Record<string, string | number | undefined>;
+
+export interface ApiOptions {
+  /** The page's own address; paths are relative to it, so a proxy may put the server under any prefix. */
+  base: string;
+  /** The present credential; empty: none. */
+  token: () => string;
+  /** Told what every answer says about its server: its version, and its clock in seconds since the epoch. */
+  onServer: (version: string | null, now: number) => void;
+}
+
+/** The REST API, as everybody uses it. Throws `RefusedError` or `UnreachableError`, or what an abort throws. */
+export class Api {
+  readonly #options: ApiOptions;
+
+  constructor(options: ApiOptions) {
+    this.#options = options;
+  }
+
+  get<T>(path: string, query: Query = {}, signal?: AbortSignal): Promise<T> {
+    return this.#whole(this.url(path, query), 'GET', signal, (answer) => answer.json() as Promise<T>);
+  }
+
+  /** The answer as the server wrote it, for documents whose numbers must stay as they are. */
+  text(path: string, signal?: AbortSignal): Promise<string> {
+    return this.#whole(this.url(path), 'GET', signal, (answer) => answer.text());
+  }
+
+  post<T>(path: string): Promise<T> {
+    return this.#whole(this.url(path), 'POST', undefined, (answer) => answer.json() as Promise<T>);
+  }
+
+  /** An answer whose body the caller reads, for as long as that takes. */
+  open(path: string, headers: Record<string, string> = {}, signal?: AbortSignal): Promise<Response> {
+    return this.#send(this.url(path), { headers, ...(signal ? { signal } : {}) });
+  }
+
+  url(path: string, query: Query = {}): URL {
+    const url = new URL(path, this.#options.base);
+    for (const [key, value] of Object.entries(query)) {
+      if (value !== undefined && value !== '') url.searchParams.set(key, String(value));
+    }
+    return url;
+  }
+
+  async #whole<T>(
+    url: URL,
+    method: string,
+    signal: AbortSignal | undefined,
+    read: (answer: Response) => Promise<T>,
+  ): Promise<T> {
+    const timeout = AbortSignal.timeout(TIMEOUT_MS);
+    const answer = await this.#send(url, {
+      method,
+      signal: signal ? AbortSignal.any([signal, timeout]) : timeout,
+    });
+    return reaching(() => read(answer), signal);
+  }
+
+  async #send(url: URL, init: RequestInit): Promise<Response> {
+    const token = this.#options.token();
+    const headers: Record<string, string> = {
+      'X-CLUSTER-Version': PACKAGE_VERSION,
+      'X-CLUSTER-Api': String(API_VERSION),
+      'X-CLUSTER-Role': 'client',
+      ...(token ? { Authorization: `Bearer ${token}` } : {}),
+      ...(init.headers as Record<string, string> | undefined),
+    };
+    const answer = await reaching(() => fetch(url, { ...init, headers, cache: 'no-store' }), init.signal);
+    const date = Date.parse(answer.headers.get('Date') ?? '');
+    this.#options.onServer(answer.headers.get('X-CLUSTER-Version'), date / 1000);
+    if (!answer.ok) throw await refusal(answer);
+    return answer;
+  }
+}
+
+async function reaching<T>(step: () => Promise<T>, signal: AbortSignal | null | undefined): Promise<T> {
+  try {
+    return await step();
+  } catch (fault) {
+    if (signal?.aborted && signal.reason?.name !== 'TimeoutError') throw fault;
+    throw new UnreachableError(fault);
+  }
+}
+
+async function refusal(answer: Response): Promise<RefusedError> {
+  const body = (await answer.json().catch(() => ({}))) as { detail?: string; code?: string };
+  return new RefusedError(
+    answer.status,
+    body.code ?? 'internal',
+    body.detail ?? `the server answered ${answer.status}`,
+  );
+}

@@ -1,0 +1,77 @@
+import { signal } from '@preact/signals';
+import { JOB_COLUMNS, type JobColumn } from './job-sort.ts';
+import { JOB_STATUSES, type JobStatus } from './status.ts';
+
+export const TABS = ['ranking', 'tasks', 'errors', 'events', 'request'] as const;
+export type Tab = (typeof TABS)[number];
+
+/** Where the reader is: all of it is in the page's address, but for the trail, which the history keeps. */
+export interface Place {
+  status: JobStatus | '';
+  name: string;
+  /** A column, with `-` before it for descending; empty: newest first, as the server lists. */
+  sort: `${'' | '-'}${JobColumn}` | '';
+  /** Cursor of the page of jobs: a `created_at`; empty for the newest page. */
+  before: string;
+  /** The job whose row is open. */
+  job: string;
+  tab: Tab | '';
+  /** The cursors of the pages that led here, oldest first. */
+  trail: string[];
+}
+
+const HOME: Place = { status: '', name: '', sort: '', before: '', job: '', tab: '', trail: [] };
+const KEYS = ['status', 'name', 'sort', 'before', 'job', 'tab'] as const;
+
+/** Reads and writes the page's address, so that a view can be linked to and Back works. */
+export class Address {
+  readonly place = signal<Place>(placeOf(location.search, history.state));
+
+  start(): void {
+    window.addEventListener('popstate', this.#moved);
+  }
+
+  stop(): void {
+    window.removeEventListener('popstate', this.#moved);
+  }
+
+  /** @param way `replace` for what changes with every key stroke */
+  go(change: Partial<Place>, way: 'push' | 'replace' = 'push'): void {
+    const place = { ...this.place.peek(), ...change };
+    const state = { trail: place.trail };
+    if (way === 'push') history.pushState(state, '', hrefOf(place));
+    else history.replaceState(state, '', hrefOf(place));
+    this.place.value = place;
+  }
+
+  readonly #moved = () => {
+    this.place.value = placeOf(location.search, history.state);
+  };
+}
+
+function hrefOf(place: Place): string {
+  const query = new URLSearchParams();
+  for (const key of KEYS) if (place[key]) query.set(key, place[key]);
+  return `${location.pathname}${query.size > 0 ? `?${query}` : ''}`;
+}
+
+/** What an address says; words that mean nothing are passed over. */
+export function placeOf(search: string, state: unknown): Place {
+  const query = new URLSearchParams(search);
+  const read = (key: string) => query.get(key) ?? '';
+  const known = <T extends string>(words: readonly T[], word: string): T | '' =>
+    words.find((one) => one === word) ?? '';
+  const [, sign = '', column = ''] = /^(-?)(.*)$/.exec(read('sort')) ?? [];
+  const sortable = known(JOB_COLUMNS, column);
+  const trail = (state as { trail?: unknown } | null)?.trail;
+  return {
+    ...HOME,
+    status: known(JOB_STATUSES, read('status')),
+    name: read('name'),
+    sort: sortable && (`${sign}${sortable}` as Place['sort']),
+    before: Number.isFinite(Number(read('before'))) ? read('before') : '',
+    job: read('job'),
+    tab: known(TABS, read('tab')),
+    trail: Array.isArray(trail) ? trail.filter((one) => typeof one === 'string') : [],
+  };
+}

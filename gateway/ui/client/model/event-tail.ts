@@ -1,0 +1,101 @@
+import { computed, signal } from '@preact/signals';
+import type { EventView } from '../../../../machines/schema/views.ts';
+import { wordsOf } from '../api/faults.ts';
+import type { Api } from '../api/http.ts';
+import { Batch } from './batch.ts';
+import type { EventHub } from './event-hub.ts';
+
+export interface TailOptions {
+  jobId: string;
+  /** Only of this task. */
+  taskId?: string;
+  /** Only what this accepts. */
+  accepts?: (event: EventView) => boolean;
+  /** Events read at once. */
+  page: number;
+  /** Events kept, unless the reader asks for more; older ones can be read again. */
+  kept: number;
+}
+
+/** Above every event id. */
+const NO_END = Number.MAX_SAFE_INTEGER;
+
+/**
+ * The last events of a job or task, oldest first: history by REST, then what the global stream brings. It listens
+ * before it reads, and knows events by their id, so none is missed or shown twice.
+ */
+export class EventTail {
+  readonly rows = signal<readonly EventView[]>([]);
+  readonly loaded = signal(false);
+  readonly fault = signal<string | null>(null);
+  readonly hasEarlier = signal(false);
+  readonly empty = computed(() => this.loaded.value && this.rows.value.length === 0);
+  readonly #options: TailOptions;
+  readonly #api: Api;
+  readonly #batch: Batch<EventView>;
+  readonly #hub: EventHub;
+  readonly #stopped = new AbortController();
+  #unsubscribe: () => void = () => {};
+  /** Everything before this id has not been read. */
+  #start = NO_END;
+  #kept: number;
+
+  constructor(api: Api, hub: EventHub, options: TailOptions) {
+    this.#api = api;
+    this.#hub = hub;
+    this.#options = options;
+    this.#kept = options.kept;
+    this.#batch = new Batch(options.kept, (events) => this.#add(events));
+  }
+
+  start(): void {
+    this.#unsubscribe = this.#hub.subscribe((event) => {
+      if (this.#concerns(event)) this.#batch.push(event);
+    });
+    void this.earlier();
+  }
+
+  stop(): void {
+    this.#unsubscribe();
+    this.#batch.stop();
+    this.#stopped.abort();
+  }
+
+  /** Reads a page of history before what is shown. */
+  async earlier(): Promise<void> {
+    const { jobId, taskId, page } = this.#options;
+    const query = { before_id: this.#start, task_id: taskId, limit: page };
+    try {
+      const events = await this.#api.get<EventView[]>(
+        `v1/jobs/${encodeURIComponent(jobId)}/events`,
+        query,
+        this.#stopped.signal,
+      );
+      this.#start = events[0]?.id ?? this.#start;
+      this.hasEarlier.value = events.length === page;
+      this.fault.value = null;
+      this.#kept = Math.max(this.#kept, this.rows.peek().length + page);
+      this.#add(events);
+    } catch (fault) {
+      if (this.#stopped.signal.aborted) return;
+      this.fault.value = wordsOf(fault);
+    }
+    this.loaded.value = true;
+  }
+
+  #concerns({ job_id, task_id }: EventView): boolean {
+    const { jobId, taskId } = this.#options;
+    return job_id === jobId && (taskId === undefined || task_id === taskId);
+  }
+
+  #add(events: readonly EventView[]): void {
+    const { accepts = () => true } = this.#options;
+    const known = new Map(this.rows.peek().map((event) => [event.id, event]));
+    for (const event of events) if (accepts(event)) known.set(event.id, event);
+    const rows = [...known.values()].sort((a, b) => a.id - b.id);
+    this.rows.value = rows.slice(-this.#kept);
+    if (rows.length <= this.#kept) return;
+    this.#start = this.rows.value[0]?.id ?? this.#start;
+    this.hasEarlier.value = true;
+  }
+}

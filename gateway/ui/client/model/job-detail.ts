@@ -1,0 +1,92 @@
+import { computed, effect, signal, untracked } from '@preact/signals';
+import type { ArtifactView, JobView, TaskView } from '../../../../machines/schema/views.ts';
+import type { Api } from '../api/http.ts';
+import type { Address, Tab } from './address.ts';
+import type { EventHub } from './event-hub.ts';
+import { Refresher } from './refresher.ts';
+
+/** Tasks that are loaded without being asked for; the API gives them all at once. */
+export const MANY_TASKS = 5_000;
+
+/** The open job: itself always, its tasks and artifacts while they are looked at. */
+export class JobDetail {
+  readonly id: string;
+  readonly job = signal<JobView | null>(null);
+  readonly tasks = signal<readonly TaskView[] | null>(null);
+  readonly artifacts = signal<ReadonlyMap<string | null, readonly ArtifactView[]>>(new Map());
+  /** The submitted specification as the server keeps it, numbers as written. */
+  readonly request = signal<string | null>(null);
+  /** The reader wants all tasks, many as they are. */
+  readonly allTasks = signal(false);
+  readonly tooMany = computed(
+    () => (this.job.value?.aggregate.num_tasks ?? 0) > MANY_TASKS && !this.allTasks.value,
+  );
+  readonly tab: { readonly value: Tab };
+  readonly refresher: Refresher;
+  /** Shown until the reader chooses. */
+  readonly #opening = signal<Tab>('tasks');
+  readonly #api: Api;
+  readonly #hub: EventHub;
+  #stops: (() => void)[] = [];
+
+  constructor(id: string, api: Api, hub: EventHub, address: Address, onFault: (fault: unknown) => void) {
+    this.id = id;
+    this.#api = api;
+    this.#hub = hub;
+    this.tab = computed(() => address.place.value.tab || this.#opening.value);
+    this.refresher = new Refresher((signal) => this.#load(signal), { every: 10_000, atLeast: 500, onFault });
+  }
+
+  start(): void {
+    this.refresher.start();
+    this.#stops = [
+      this.#hub.subscribe((event) => {
+        if (event.job_id === this.id && event.type !== 'log' && event.type !== 'progress') {
+          this.refresher.touch();
+        }
+      }),
+      effect(() => {
+        // What is looked at now may not have been loaded yet.
+        void [this.tab.value, this.allTasks.value];
+        if (this.job.peek()) untracked(() => this.refresher.now());
+      }),
+    ];
+  }
+
+  stop(): void {
+    for (const stop of this.#stops) stop();
+    this.#stops = [];
+    this.refresher.stop();
+  }
+
+  async #load(signal: AbortSignal): Promise<void> {
+    const job = await this.#api.get<JobView>(this.#path(), {}, signal);
+    // Chosen once: it would be rude to turn the page while somebody reads.
+    if (this.job.value === null) this.#opening.value = openingTab(job);
+    this.job.value = job;
+    const tab = this.tab.value;
+    if (tab === 'tasks' && !this.tooMany.value) await this.#loadTasks(signal);
+    if (tab === 'request' && this.request.value === null) {
+      this.request.value = await this.#api.text(this.#path('/request'), signal);
+    }
+  }
+
+  async #loadTasks(signal: AbortSignal): Promise<void> {
+    const [tasks, artifacts] = await Promise.all([
+      this.#api.get<TaskView[]>(this.#path('/tasks'), {}, signal),
+      this.#api.get<ArtifactView[]>(this.#path('/artifacts'), {}, signal),
+    ]);
+    this.artifacts.value = Map.groupBy(artifacts, ({ task_id }) => task_id);
+    this.tasks.value = tasks;
+  }
+
+  #path(rest = ''): string {
+    return `v1/jobs/${encodeURIComponent(this.id)}${rest}`;
+  }
+}
+
+/** What one wants to see first: of a failed job the errors, of one with results the ranking. */
+function openingTab({ status, aggregate }: JobView): Tab {
+  if (status === 'failed') return 'errors';
+  return aggregate.num_succeeded > 0 ? 'ranking' : 'tasks';
+}

@@ -1,0 +1,33 @@
+import type { JobView, TaskView } from '../../../../machines/schema/views.ts';
+
+export type JobStatus = JobView['status'];
+export type TaskStatus = TaskView['status'];
+
+/** In the order in which people ask for them. */
+export const JOB_STATUSES: readonly JobStatus[] = [
+  'queued',
+  'running',
+  'cancelling',
+  'succeeded',
+  'failed',
+  'cancelled',
+];
+
+export const TASK_STATUSES: readonly TaskStatus[] = [
+  'queued',
+  'leased',
+  'running',
+  'lost',
+  'succeeded',
+  'failed',
+  'cancelled',
+];
+
+const ENDED: ReadonlySet<string> = new Set(['succeeded', 'failed', 'cancelled']);
+
+export const hasEnded = (status: JobStatus | TaskStatus): boolean => ENDED.has(status);
+
+/** Cancelling what is being cancelled or has ended changes nothing. */
+export const canCancel = (status: JobStatus): boolean => status === 'queued' || status === 'running';
+
+export const canRetry = (status: JobStatus): boolean => status === 'failed';

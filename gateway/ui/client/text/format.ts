@@ -1,0 +1,63 @@
+/** How numbers, sizes and times are written. Pure; times in seconds since the epoch unless said otherwise. */
+
+const grouped = new Intl.NumberFormat('en-GB');
+
+export const count = (n: number): string => grouped.format(n);
+
+/** `1 task`, `2 tasks`. */
+export const counted = (n: number, one: string, many = `${one}s`): string =>
+  `${count(n)} ${n === 1 ? one : many}`;
+
+/** A measured value with four significant digits; the whole of it belongs in the title. */
+export function measured(value: unknown): string {
+  if (typeof value !== 'number') return value === null || value === undefined ? '–' : String(value);
+  if (!Number.isFinite(value)) return '–';
+  return Number.isInteger(value) && Math.abs(value) < 1e15
+    ? count(value)
+    : String(Number(value.toPrecision(4)));
+}
+
+const UNITS = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
+
+export function bytes(size: number): string {
+  let unit = 0;
+  let value = size;
+  while (value >= 1024 && unit < UNITS.length - 1) {
+    value /= 1024;
+    unit++;
+  }
+  return `${value >= 100 || unit === 0 ? Math.round(value) : value.toFixed(1)} ${UNITS[unit]}`;
+}
+
+const STEPS: readonly [string, number][] = [
+  ['d', 86_400],
+  ['h', 3_600],
+  ['min', 60],
+  ['s', 1],
+];
+
+/** A length of time in its largest unit: `42 s`, `5 min`, `3 h`, `12 d`. */
+export function span(seconds: number): string {
+  const whole = Math.max(0, Math.floor(seconds));
+  for (const [unit, size] of STEPS) if (whole >= size) return `${Math.floor(whole / size)} ${unit}`;
+  return '0 s';
+}
+
+export const ago = (seconds: number): string => (seconds < 1 ? 'now' : `${span(seconds)} ago`);
+
+const two = (n: number) => String(n).padStart(2, '0');
+
+/** `14:03:09`, in the reader's own zone. */
+export function clockTime(ts: number): string {
+  const date = new Date(ts * 1000);
+  return `${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}`;
+}
+
+/** `2025-03-09 14:03:09`, in the reader's own zone. */
+export function dateTime(ts: number): string {
+  const date = new Date(ts * 1000);
+  return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())} ${clockTime(ts)}`;
+}
+
+/** The end of an id: ids sort by time, so neighbours differ only there. */
+export const tail = (id: string): string => (id.length > 10 ? `…${id.slice(-8)}` : id);

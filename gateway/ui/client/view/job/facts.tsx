@@ -1,0 +1,66 @@
+import type { ComponentChildren } from 'preact';
+import type { JobView } from '../../../../../machines/schema/views.ts';
+import { dateTime } from '../../text/format.ts';
+import { JobActions } from '../jobs/actions.tsx';
+import { Id } from '../parts/copy.tsx';
+import { DownloadButton } from '../parts/download.tsx';
+import { Icon } from '../parts/icon.tsx';
+import { Ago } from '../parts/time.tsx';
+
+/** The job in a few words; on a phone also what its row has no room for. */
+export function JobFacts({ job }: { job: JobView }) {
+  const model = job.aggregate.best_model_artifact_id;
+  return (
+    <>
+      <div class="facts-line">
+        <dl class="facts">
+          <Fact name="Job">
+            <Id id={job.id} what="job" whole />
+          </Fact>
+          {job.name !== null && (
+            <Fact name="Name" class="phone-only">
+              <bdi>{job.name}</bdi>
+            </Fact>
+          )}
+          <Fact name="Type">{job.type}</Fact>
+          <Fact name="Owner">
+            <bdi>{job.owner ?? '–'}</bdi>
+          </Fact>
+          <Fact name="Priority">{job.priority}</Fact>
+          {job.aggregate.best_metric !== null && <Fact name="Best metric">{job.aggregate.best_metric}</Fact>}
+          <Fact name="Submitted">
+            {dateTime(job.created_at)}, <Ago ts={job.created_at} />
+          </Fact>
+          <Fact name="Changed">
+            <Ago ts={job.updated_at} />
+          </Fact>
+        </dl>
+        {model && <DownloadButton id={model} label="Best model" of="the job" />}
+        <span class="phone-only">
+          <JobActions job={job} />
+        </span>
+      </div>
+      {job.warnings.map((warning) => (
+        <p key={warning} class="warning">
+          <Icon name="warning" />
+          <bdi>{warning}</bdi>
+        </p>
+      ))}
+    </>
+  );
+}
+
+interface FactProps {
+  name: string;
+  children: ComponentChildren;
+  class?: string;
+}
+
+function Fact({ name, children, class: among }: FactProps) {
+  return (
+    <div class={among}>
+      <dt>{name}</dt>
+      <dd>{children}</dd>
+    </div>
+  );
+}

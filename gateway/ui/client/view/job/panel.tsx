@@ -1,0 +1,64 @@
+import type { JobView } from '../../../../../machines/schema/views.ts';
+import type { Tab } from '../../model/address.ts';
+import type { JobDetail } from '../../model/job-detail.ts';
+import { count } from '../../text/format.ts';
+import { useDashboard } from '../context.ts';
+import { LoadFault } from '../parts/section.tsx';
+import { type TabItem, Tabs } from '../parts/tabs.tsx';
+import { Errors } from './errors.tsx';
+import { JobEvents } from './events.tsx';
+import { JobFacts } from './facts.tsx';
+import { Ranking } from './ranking.tsx';
+import { Request } from './request.tsx';
+import { Tasks } from './tasks.tsx';
+
+/** What an open row shows of its job. */
+export function JobPanel({ detail }: { detail: JobDetail }) {
+  const { address } = useDashboard();
+  const job = detail.job.value;
+  const tab = detail.tab.value;
+  return (
+    <div class="panel">
+      <LoadFault of={detail.refresher} what="The job" />
+      {job && (
+        <>
+          <JobFacts job={job} />
+          <Tabs
+            label="About this job"
+            items={tabsOf(job)}
+            chosen={tab}
+            onChoose={(next) => address.go({ tab: next }, 'replace')}
+          >
+            <Chosen tab={tab} job={job} detail={detail} />
+          </Tabs>
+        </>
+      )}
+    </div>
+  );
+}
+
+function Chosen({ tab, job, detail }: { tab: Tab; job: JobView; detail: JobDetail }) {
+  switch (tab) {
+    case 'ranking':
+      return <Ranking job={job} />;
+    case 'tasks':
+      return <Tasks job={job} detail={detail} />;
+    case 'errors':
+      return <Errors job={job} />;
+    case 'events':
+      return <JobEvents key={job.id} jobId={job.id} />;
+    case 'request':
+      return <Request detail={detail} />;
+  }
+}
+
+function tabsOf({ aggregate, error }: JobView): TabItem<Tab>[] {
+  const errors = Object.keys(aggregate.errors).length + (error === null ? 0 : 1);
+  return [
+    { name: 'ranking', label: 'Ranking', count: count(aggregate.ranking.length) },
+    { name: 'tasks', label: 'Tasks', count: count(aggregate.num_tasks) },
+    { name: 'errors', label: 'Errors', count: count(errors) },
+    { name: 'events', label: 'Events' },
+    { name: 'request', label: 'Specification' },
+  ];
+}

@@ -1,0 +1,32 @@
+import { count } from '../../text/format.ts';
+import { useDashboard } from '../context.ts';
+import { LoadFault, Section } from '../parts/section.tsx';
+import { NameFilter, StatusFilter } from './filters.tsx';
+import { Pager } from './pager.tsx';
+import { PinnedJob } from './pinned.tsx';
+import { JobTable } from './table.tsx';
+
+export function JobsSection() {
+  const { jobs, address } = useDashboard();
+  const { status, name, before } = address.place.value;
+  const loaded = jobs.jobs.value;
+  return (
+    <Section id="jobs" title="Jobs" tools={<NameFilter />}>
+      <StatusFilter />
+      <LoadFault of={jobs.refresher} what="The jobs" />
+      <PinnedJob />
+      {loaded && loaded.length > 0 && <JobTable />}
+      {loaded?.length === 0 && (
+        <p class="empty">
+          {status || name || before
+            ? 'No job matches.'
+            : 'No job has been submitted yet. Submit one with: jqctl submit FILE'}
+        </p>
+      )}
+      <Pager />
+      <p class="off-screen" role="status">
+        {loaded ? `${count(loaded.length)} jobs shown` : 'Jobs are being loaded'}
+      </p>
+    </Section>
+  );
+}

@@ -1,0 +1,139 @@
+import { effect, type ReadonlySignal, useSignal } from '@preact/signals';
+import { useEffect, useRef } from 'preact/hooks';
+import uPlot from 'uplot';
+import { clockTime, count } from '../../text/format.ts';
+import { useDashboard } from '../context.ts';
+
+export interface Curve<Row> {
+  key: keyof Row & string;
+  label: string;
+  /** A custom property of the style sheet. */
+  colour: string;
+  fill?: boolean;
+  dash?: number[];
+}
+
+interface Props<Row> {
+  title: string;
+  unit: string;
+  curves: readonly Curve<Row>[];
+  rows: ReadonlySignal<readonly Row[]>;
+  /** The picture in words. */
+  summary: ReadonlySignal<string>;
+}
+
+const HEIGHT = 104;
+/** A flat line at zero should look like one. */
+const LEAST_TOP = 4;
+
+/** Curves over time, with the values under the pointer (else the newest) in the legend. */
+export function Chart<Row extends { ts: number }>({ title, unit, curves, rows, summary }: Props<Row>) {
+  const { theme } = useDashboard();
+  const place = useRef<HTMLDivElement>(null);
+  const pointed = useSignal<number | null>(null);
+
+  useEffect(() => {
+    const element = place.current;
+    if (!element) return;
+    return effect(() => {
+      theme.turns.value;
+      return draw(element, curves, rows, (index) => {
+        pointed.value = index;
+      });
+    });
+  }, []);
+
+  const row = (pointed.value === null ? undefined : rows.value[pointed.value]) ?? rows.value.at(-1);
+  return (
+    <>
+      <div class="curve-head">
+        <h2>{title}</h2>
+        <span class="muted">{unit}</span>
+        <ul class="legend">
+          {curves.map(({ key, label, colour }) => (
+            <li key={key} class={`key${colour}`}>
+              {label} <b>{row ? count(Number(row[key])) : '–'}</b>
+            </li>
+          ))}
+          {pointed.value !== null && row && <li class="muted">{clockTime(row.ts).slice(0, 5)}</li>}
+        </ul>
+      </div>
+      <div class="plot" ref={place} role="img" aria-label={summary.value} />
+    </>
+  );
+}
+
+/** Draws, and again with every change of the rows or the width; returns the way to stop. */
+function draw<Row extends { ts: number }>(
+  element: HTMLElement,
+  curves: readonly Curve<Row>[],
+  rows: ReadonlySignal<readonly Row[]>,
+  onPoint: (index: number | null) => void,
+): () => void {
+  const data = (): uPlot.AlignedData => [
+    rows.value.map(({ ts }) => ts),
+    ...curves.map(({ key }) => rows.value.map((row) => Number(row[key]))),
+  ];
+  const plot = new uPlot(optionsFor(element, curves, onPoint), [[], ...curves.map(() => [])], element);
+  const stop = effect(() => plot.setData(data()));
+  const observer = new ResizeObserver(() => plot.setSize({ width: element.clientWidth, height: HEIGHT }));
+  observer.observe(element);
+  return () => {
+    observer.disconnect();
+    stop();
+    plot.destroy();
+  };
+}
+
+function optionsFor<Row>(
+  element: HTMLElement,
+  curves: readonly Curve<Row>[],
+  onPoint: (index: number | null) => void,
+): uPlot.Options {
+  const colour = (name: string) => resolved(element, name);
+  const axis = {
+    stroke: colour('--muted'),
+    font: `10px ${getComputedStyle(element).fontFamily}`,
+    grid: { stroke: colour('--line'), width: 1 },
+    ticks: { show: false },
+    gap: 4,
+  };
+  return {
+    width: Math.max(50, element.clientWidth),
+    height: HEIGHT,
+    padding: [6, 4, 0, 0],
+    legend: { show: false },
+    cursor: { sync: { key: 'hour' }, drag: { x: false, y: false }, points: { size: 6 } },
+    scales: { x: { time: true }, y: { range: (_plot, _low, high) => [0, Math.max(LEAST_TOP, high * 1.1)] } },
+    axes: [
+      { ...axis, size: 20, values: (_plot, times) => times.map((ts) => clockTime(ts).slice(0, 5)) },
+      { ...axis, size: 36, space: 24, incrs: WHOLE, values: (_plot, values) => values.map((n) => count(n)) },
+    ],
+    series: [
+      {},
+      ...curves.map(
+        (curve): uPlot.Series => ({
+          stroke: colour(curve.colour),
+          width: 1.5,
+          points: { show: false },
+          ...(curve.fill ? { fill: colour(`${curve.colour}-soft`) } : {}),
+          ...(curve.dash ? { dash: curve.dash } : {}),
+        }),
+      ),
+    ],
+    hooks: { setCursor: [(plot) => onPoint(plot.cursor.idx ?? null)] },
+  };
+}
+
+/** Whole numbers only: there are no half tasks. */
+const WHOLE = [0, 1, 2, 3, 4, 5, 6, 7, 8].flatMap((power) => [1, 2, 5].map((step) => step * 10 ** power));
+
+/** A custom property as a colour that a canvas understands, whichever of light and dark applies. */
+function resolved(element: HTMLElement, name: string): string {
+  const probe = document.createElement('i');
+  probe.style.color = `var(${name})`;
+  element.append(probe);
+  const colour = getComputedStyle(probe).color;
+  probe.remove();
+  return colour;
+}

@@ -1,0 +1,269 @@
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import { describe, it, type TestContext } from 'node:test';
+import type { Page } from 'playwright-core';
+import { startTestServer, temporaryDirectory } from '../support/server.ts';
+import { until } from '../support/until.ts';
+import { browserForTests, withoutBrowser } from './browser.ts';
+import { Hand, pipelines, submit } from './hands.ts';
+
+const tab = (page: Page, name: string) => page.getByRole('tab', { name: new RegExp(`^${name}`) }).click();
+/** What a test needs of an element that scrolls. */
+interface Frame {
+  scrollTop: number;
+  scrollHeight: number;
+  clientHeight: number;
+}
+
+/** What the cells of a table's body say, row by row. */
+const cells = async (page: Page, label: string) => {
+  const rows = await page.getByRole('region', { name: label }).locator('tbody tr').all();
+  return Promise.all(rows.map((row) => row.locator('th, td').allTextContents()));
+};
+
+describe('an open job on the dashboard', { skip: withoutBrowser() }, () => {
+  const open = browserForTests();
+
+  it('ranks its tasks, best first, by the metric that the job asked for', async (t) => {
+    const server = await startTestServer(t);
+    await submit(server.client, {
+      name: 'ranked',
+      ...pipelines('pls', 'snv', 'msc'),
+      rank_metric: 'best_r2',
+      rank_mode: 'max',
+    });
+    const hand = await Hand.register(server.client);
+    await hand.finish({ best_rmse: 0.3, best_r2: 0.91 });
+    await hand.finish({ best_rmse: 0.21, best_r2: 0.97 });
+    await hand.finish({ best_rmse: 0.25, best_r2: 0.95 });
+    const page = await open(server.url);
+    await page.getByRole('button', { name: 'Details of ranked' }).click();
+    await page.getByRole('region', { name: 'Ranking' }).waitFor();
+    const heads = await page.getByRole('region', { name: 'Ranking' }).locator('thead th').allTextContents();
+    assert.deepEqual(heads, ['Rank', 'Pipeline', 'Dataset', 'best_r2', 'best_rmse', 'Task']);
+    assert.deepEqual(
+      (await cells(page, 'Ranking')).map((row) => row.slice(0, 5)),
+      [
+        ['1', 'snv', 'corn', '0.97', '0.21'],
+        ['2', 'msc', 'corn', '0.95', '0.25'],
+        ['3', 'pls', 'corn', '0.91', '0.3'],
+      ],
+    );
+  });
+
+  it('loads the tasks of a huge job only on request, and shows them in portions', async (t) => {
+    const server = await startTestServer(t);
+    const many = Array.from({ length: 5_001 }, (_, i) => `p${i + 1}`);
+    const job = await submit(server.client, { name: 'huge', ...pipelines(...many) });
+    const page = await open(server.url, { path: `/ui?job=${job.id}` });
+    await page.getByText('The job has 5,001 tasks').waitFor();
+    await page.getByRole('button', { name: 'Load them' }).click();
+    const rows = page.locator('tr[data-task]');
+    await rows.first().waitFor();
+    assert.equal(await rows.count(), 50);
+    await page.getByRole('button', { name: 'Show 200 more' }).click();
+    await until('a portion more', async () => (await rows.count()) === 250);
+  });
+
+  it('tells why each queued task waits', async (t) => {
+    const server = await startTestServer(t);
+    await Hand.register(server.client, { labels: { site: 'lab-a' } });
+    const busy = await Hand.register(server.client, { labels: { site: 'lab-b' } });
+    await submit(server.client, { requirements: { labels: { site: 'lab-b' } } });
+    await busy.run();
+    const wrong = await submit(server.client, { requirements: { labels: { site: 'lab-z' } } });
+    const full = await submit(server.client, { requirements: { labels: { site: 'lab-b' } } });
+    const page = await open(server.url, { path: `/ui?job=${wrong.id}` });
+    await page.getByText('Needs labels.site=lab-z, which 2 live workers lack.').waitFor();
+    await page
+      .getByRole('button', { name: /Details of unnamed|Details of job_/ })
+      .first()
+      .waitFor();
+    await page.locator(`tr[data-job="${full.id}"] .opener`).click();
+    await page.getByText('All slots of 1 matching worker are taken.').waitFor();
+    await busy.finish({}).catch(() => {});
+  });
+
+  it('tells what went wrong, task by task', async (t) => {
+    const server = await startTestServer(t);
+    await submit(server.client, { name: 'broken', ...pipelines('a', 'b') });
+    const hand = await Hand.register(server.client);
+    await hand.fail(await hand.run(), 'the file /data/corn/train_y.csv\ndoes not exist');
+    await hand.fail(await hand.run(), 'exit code 137');
+    const page = await open(server.url);
+    await page.getByRole('button', { name: 'Details of broken' }).click();
+    await page.locator('.errors pre').nth(1).waitFor();
+    assert.deepEqual(await page.locator('.errors pre').allTextContents(), [
+      'the file /data/corn/train_y.csv\ndoes not exist',
+      'exit code 137',
+    ]);
+  });
+
+  it('shows its recent events, earlier ones on demand, and new ones as they come', async (t) => {
+    const server = await startTestServer(t);
+    const job = await submit(server.client, { name: 'talkative' });
+    const hand = await Hand.register(server.client);
+    const task = await hand.run();
+    const notes = (from: number, to: number) =>
+      Array.from({ length: to - from + 1 }, (_, i) => ({ type: 'note', message: `note ${from + i}` }));
+    await hand.tell(task, notes(1, 250));
+    const page = await open(server.url, { path: `/ui?job=${job.id}&tab=events` });
+    const events = page.getByRole('region', { name: 'Events of the job' });
+    const messages = () => events.locator('.event-message').allTextContents();
+    await events.getByText('note 250').waitFor();
+    assert.equal((await messages()).length, 100, 'the last ones come first');
+    await events.getByRole('button', { name: 'Earlier events' }).click();
+    await events.getByText('note 60', { exact: true }).waitFor();
+    await hand.tell(task, notes(251, 253));
+    await events.getByText('note 253').waitFor();
+    const seen = (await messages()).filter((message) => message.startsWith('note'));
+    assert.deepEqual(
+      seen,
+      notes(51, 253)
+        .map(({ message }) => message)
+        .toReversed(),
+      'each once, in order',
+    );
+  });
+
+  it('lets the artifacts of each task be downloaded, with the token', async (t) => {
+    const server = await startTestServer(t, { token: 'secret' });
+    const job = await submit(server.client, { name: 'fruitful' });
+    const hand = await Hand.register(server.client);
+    const dir = await temporaryDirectory(t);
+    const task = await hand.run();
+    const model = await hand.upload(task, dir, 'model', 'modèle 1.json', '{"a": 1.0}');
+    await hand.complete(task, { artifacts: { model }, metrics: { best_rmse: 1 } });
+    const page = await open(server.url, { path: `/ui?job=${job.id}&tab=tasks`, token: 'secret' });
+    for (const name of [/^Download model .* of task/, 'Download Best model of the job']) {
+      const coming = page.waitForEvent('download');
+      await page.getByRole('button', { name }).click();
+      const download = await coming;
+      assert.equal(download.suggestedFilename(), 'modèle 1.json');
+      assert.equal(await readFile(await download.path(), 'utf8'), '{"a": 1.0}');
+      await page.getByText('modèle 1.json is downloaded').first().waitFor();
+    }
+  });
+
+  it('links the artifacts of an open server, which the browser then streams by itself', async (t) => {
+    const server = await startTestServer(t);
+    const job = await submit(server.client);
+    const hand = await Hand.register(server.client);
+    const task = await hand.run();
+    await hand.upload(task, await temporaryDirectory(t), 'workspace', 'all.zip', 'PK');
+    const page = await open(server.url, { path: `/ui?job=${job.id}&tab=tasks` });
+    const coming = page.waitForEvent('download');
+    await page.getByRole('link', { name: /^Download workspace .* of task/ }).click();
+    assert.equal((await coming).suggestedFilename(), 'all.zip');
+  });
+
+  it('asks before it holds a large artifact in the browser', async (t) => {
+    const server = await startTestServer(t, { token: 'secret' });
+    const job = await submit(server.client);
+    const hand = await Hand.register(server.client);
+    const task = await hand.run();
+    const id = await hand.upload(task, await temporaryDirectory(t), 'workspace', 'all.zip', 'PK');
+    const page = await open(server.url, { path: '/ui', token: 'secret' });
+    // No test uploads gigabytes: the listing alone claims them.
+    await page.route('**/artifacts', async (route) => {
+      const answer = await route.fetch();
+      const listed = ((await answer.json()) as { id: string }[]).map((one) =>
+        one.id === id ? { ...one, size_bytes: 3 * 1024 ** 3 } : one,
+      );
+      await route.fulfill({ response: answer, json: listed });
+    });
+    await page.locator(`tr[data-job="${job.id}"] .opener`).click();
+    await page.getByRole('button', { name: /^Download workspace .* of task/ }).click();
+    const dialog = page.getByRole('dialog', { name: 'Download 3.0 GiB?' });
+    await dialog.getByText('jqctl artifacts').waitFor();
+    await dialog.getByRole('button', { name: 'Leave it' }).click();
+    await dialog.waitFor({ state: 'detached' });
+  });
+
+  /** A running task whose log is open on a page. */
+  async function watchedLog(t: TestContext) {
+    const server = await startTestServer(t);
+    const job = await submit(server.client, { name: 'watched', ...pipelines('a', 'b') });
+    const hand = await Hand.register(server.client, { slots_total: 2 });
+    const [task, other] = [await hand.run(), await hand.run()];
+    await hand.print(task, 'first line\n\u001b[32msecond\u001b[0m line');
+    await hand.print(other, 'of another task');
+    const page = await open(server.url, { path: `/ui?job=${job.id}` });
+    await page.getByRole('button', { name: 'Log and details of task a on corn' }).click();
+    const log = page.locator('.log-text');
+    await log.getByText('second line').waitFor();
+    return { hand, task, page, log, dir: await temporaryDirectory(t) };
+  }
+
+  it('follows the log of a task while it runs', async (t) => {
+    const { hand, task, page, log } = await watchedLog(t);
+    assert.equal(await log.textContent(), 'first line\nsecond line', 'plain, and of this task alone');
+    const isAtEnd = () =>
+      log.evaluate((frame: Frame) => frame.scrollHeight - frame.scrollTop - frame.clientHeight < 8);
+    const lines = (from: number) => Array.from({ length: 100 }, (_, i) => `line ${from + i}`).join('\n');
+    await hand.print(task, lines(1));
+    await log.getByText('line 100').waitFor();
+    await until('the end is in sight', isAtEnd);
+
+    await log.evaluate((frame: Frame) => {
+      frame.scrollTop = 0;
+    });
+    const follow = page.getByRole('checkbox', { name: 'Follow' });
+    await until('scrolling away stops following', async () => !(await follow.isChecked()));
+    await hand.print(task, lines(101));
+    await log.getByText('line 200').waitFor();
+    assert.equal(await log.evaluate((frame: Frame) => frame.scrollTop), 0);
+    await follow.check();
+    await until('the end is in sight again', isAtEnd);
+  });
+
+  it('shows the end of the uploaded log when a task has ended, and all of it on demand', async (t) => {
+    const { hand, task, page, log, dir } = await watchedLog(t);
+    const lines = Array.from({ length: 20_000 }, (_, i) => `file line ${i + 1}`);
+    const logs = await hand.upload(task, dir, 'logs', 'run.log', lines.join('\n'));
+    await hand.complete(task, { artifacts: { logs } });
+    await page.getByRole('button', { name: /^Log file/ }).click();
+    await log.getByText('file line 20000').waitFor();
+    const shown = ((await log.textContent()) ?? '').split('\n');
+    assert.deepEqual(shown, lines.slice(-shown.length), 'whole lines');
+    assert.ok(shown.length < 5_000, 'not all at once');
+    await page.getByRole('button', { name: /before; show all/ }).click();
+    await until('all lines', async () => (await log.textContent()) === lines.join('\n'));
+    await page.getByRole('button', { name: 'As it ran' }).click();
+    await log.getByText('second line').waitFor();
+  });
+
+  it('shows the specification as it was submitted, its numbers as written', async (t) => {
+    const server = await startTestServer(t);
+    const text =
+      '{"type":"demo.run","name":"exact","pipeline":{"kind":"path","path":"p.yaml"},' +
+      '"dataset":{"kind":"shared_path","path":"/d"},"params":{"z":1.0,"a":1e-3,"n":12345678901234567890}}';
+    await server.client.callText('submitJob', { text });
+    const page = await open(server.url);
+    await page.getByRole('button', { name: 'Details of exact' }).click();
+    await tab(page, 'Specification');
+    const shown = await page.locator('.document pre').textContent();
+    assert.match(shown ?? '', /"z": 1\.0,\n\s+"a": 1e-3,\n\s+"n": 12345678901234567890\n/);
+  });
+
+  it('opens from the live feed and by its address, on whatever page of the list it is', async (t) => {
+    const server = await startTestServer(t);
+    const first = await submit(server.client, { name: 'long ago' });
+    for (let i = 0; i < 60; i++) await submit(server.client, { name: 'filler' });
+    const page = await open(server.url, { path: `/ui?job=${first.id}` });
+    await page.getByText('Not on this page of the list').waitFor();
+    await page.getByRole('button', { name: 'Details of long ago' }).click();
+    await page.getByText('Not on this page of the list').waitFor({ state: 'detached' });
+    await page.locator('#feed').getByTitle(`Open ${first.id}`).click();
+    await page.getByRole('button', { name: 'Details of long ago' }).waitFor();
+    assert.equal(new URL(page.url()).searchParams.get('job'), first.id);
+  });
+
+  it('says so when there is no such job', async (t) => {
+    const server = await startTestServer(t);
+    const page = await open(server.url, { path: '/ui?job=job_none', expected: /404/ });
+    await page.getByRole('alert').getByText('job_none').waitFor();
+    await page.getByRole('button', { name: 'Close' }).click();
+    await page.getByRole('alert').waitFor({ state: 'detached' });
+  });
+});
