@@ -1,9 +1,17 @@
-import { type ProgramName, runProgram } from './program.ts';
+import type { ProgramName } from './program.ts';
 import { endOnBrokenPipe } from './terminal/broken-pipe.ts';
 
 /** Runs a program with this process's arguments and streams; sets the exit code and lets the process end. */
 export async function main(name: ProgramName): Promise<void> {
   endOnBrokenPipe();
-  const { env, stdin, stdout, stderr } = process;
-  process.exitCode = await runProgram(name, process.argv.slice(2), { env, stdin, stdout, stderr });
+  const { argv, env, stdin, stdout, stderr } = process;
+  const [command, kind = '', line = ''] = argv.slice(2);
+  if (name === 'jqctl' && command === 'complete') {
+    // A shell asks, and a person waits with a finger on Tab: nothing else is loaded.
+    const { idLines } = await import('./completion/ids.ts');
+    stdout.write(await idLines(kind, line, env));
+    return;
+  }
+  const { runProgram } = await import('./program.ts');
+  process.exitCode = await runProgram(name, argv.slice(2), { env, stdin, stdout, stderr });
 }

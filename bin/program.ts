@@ -4,13 +4,19 @@ import { PACKAGE_VERSION } from '../gateway/version.ts';
 import { nearest } from '../machines/submission.ts';
 import { ArtifactsCommand } from './commands/artifacts.ts';
 import { CancelCommand } from './commands/cancel.ts';
+import { CompletionCommand } from './commands/completion.ts';
+import { EventsCommand } from './commands/events.ts';
+import { InspectCommand } from './commands/inspect.ts';
 import { JobsCommand } from './commands/jobs.ts';
 import { LogsCommand } from './commands/logs.ts';
+import { MachinesCommand } from './commands/machines.ts';
 import { RetryCommand } from './commands/retry.ts';
+import { RunCommand } from './commands/run.ts';
 import { ServerCommand, ServerProgram } from './commands/server.ts';
 import { StatsCommand } from './commands/stats.ts';
 import { StatusCommand } from './commands/status.ts';
 import { SubmitCommand } from './commands/submit.ts';
+import { TopCommand } from './commands/top.ts';
 import { WaitCommand } from './commands/wait.ts';
 import { WorkerCommand, WorkerProgram } from './commands/worker.ts';
 import { WorkersCommand } from './commands/workers.ts';
@@ -31,6 +37,7 @@ const LABELS: Record<ProgramName, string> = {
 const COMMANDS: Record<ProgramName, CommandClass[]> = {
   jqctl: [
     SubmitCommand,
+    RunCommand,
     StatusCommand,
     LogsCommand,
     WaitCommand,
@@ -40,8 +47,13 @@ const COMMANDS: Record<ProgramName, CommandClass[]> = {
     RetryCommand,
     WorkersCommand,
     StatsCommand,
+    EventsCommand,
+    TopCommand,
+    MachinesCommand,
+    InspectCommand,
     ServerCommand,
     WorkerCommand,
+    CompletionCommand,
   ],
   'jq-server': [ServerProgram],
   'jq-worker': [WorkerProgram],

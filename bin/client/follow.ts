@@ -8,7 +8,7 @@ import type { EventView, JobStatus, JobView } from '../../machines/schema/views.
 /** Events of one page of history; the server's most. */
 const PAGE = 5000;
 /** Failed tries in a row before the server counts as gone: about a minute, with the stream's delays. */
-const MAX_RETRIES = 18;
+export const MAX_RETRIES = 18;
 
 export const hasEnded = (status: JobStatus): boolean =>
   status === 'succeeded' || status === 'failed' || status === 'cancelled';

@@ -35,7 +35,14 @@ export type Overrides = Partial<Pick<JobSpec, 'name' | 'priority' | 'idempotency
 export async function readJobFile(path: string, stdin: Readable, overrides: Overrides): Promise<JobFile> {
   const name = path === '-' ? 'standard input' : path;
   const written = toJson(await readText(path, name, stdin), name);
-  const text = override(written, overrides);
+  return jobFromText(override(written, overrides), name);
+}
+
+/**
+ * Checks JSON text as the server will.
+ * @throws CliFault that lists all faults of the specification
+ */
+export function jobFromText(text: string, name: string): JobFile {
   const checked = checkJob(JSON.parse(text));
   if (!checked.ok) throw invalid(name, checked.faults);
   try {

@@ -32,7 +32,9 @@ export function overview(cli: Cli, colours: Colours): string {
     const group = category?.trim() ?? '';
     groups.set(group, [...(groups.get(group) ?? []), [path, description?.trim() ?? '']]);
   }
-  const named = ['Jobs', 'Cluster', 'Programs'].map((name) => section(name, groups.get(name) ?? [], colours));
+  const named = ['Jobs', 'Cluster', 'Programs', 'Shell'].map((name) =>
+    section(name, groups.get(name) ?? [], colours),
+  );
   const codes = EXIT_CODES.map(([code, meaning]): [string, string] => [String(code), meaning]);
   return [
     `${colours.bold(`${cli.binaryLabel}, version ${cli.binaryVersion}`)}\n\n  ${cli.binaryName} <command> [options]`,

@@ -26,7 +26,7 @@ The server is the one of \`--server\`, else of the environment variable \`JQ_SER
 `;
 
 interface Words {
-  category: 'Jobs' | 'Cluster' | 'Programs';
+  category: 'Jobs' | 'Cluster' | 'Programs' | 'Shell';
   description: string;
   details: string;
   examples: [string, string][];
@@ -37,7 +37,7 @@ export function clientUsage(words: Words): Usage {
   return Command.Usage({ ...words, details: `${words.details}\n${SERVER}` });
 }
 
-/** The help of a program that serves. */
+/** The help of a program that serves, or of a command that needs no server. */
 export function programUsage(words: Words): Usage {
   return Command.Usage(words);
 }

@@ -56,7 +56,8 @@ function reason({ type, message, data }: EventView): string {
   return `: ${plain(typeof data.error === 'string' ? data.error : message)}${again}`;
 }
 
-function reportText({ type, message, data }: EventView): string {
+/** What a worker reports: its type, how far it is, and its message. */
+export function reportText({ type, message, data }: EventView): string {
   const share = typeof data.progress === 'number' ? ` ${Math.round(data.progress * 100)}%` : '';
   return `${plain(type)}${share}${message ? `  ${plain(message)}` : ''}`;
 }

@@ -9,7 +9,8 @@ import { fileURLToPath } from 'node:url';
 import PQueue from 'p-queue';
 import type { Nirs4allRunner } from '../../actors/agent/runners/nirs4all/index.ts';
 
-const inRepository = (path: string) => fileURLToPath(new URL(`../../${path}`, import.meta.url));
+export const REPOSITORY = fileURLToPath(new URL('../../', import.meta.url));
+const inRepository = (path: string) => join(REPOSITORY, path);
 
 /** Calibration and validation samples, in files as nirs4all expects them. */
 export const GASOLINE = inRepository('examples/nirs4all/gasoline');
@@ -17,6 +18,9 @@ export const GASOLINE = inRepository('examples/nirs4all/gasoline');
 export const GASOLINE_COMMA = inRepository('examples/gasoline');
 export const pipelineFile = (name: string): string =>
   inRepository(`examples/nirs4all/pipelines/${name}.yaml`);
+
+// Threads of the linear algebra that wait for each other on few busy cores take longer than one alone.
+process.env.OMP_NUM_THREADS ??= '1';
 
 /** Every child loads a large library; more at a time would only make all of them slow. */
 const children = new PQueue({ concurrency: 2 });
@@ -42,13 +46,25 @@ export interface TaskInput {
   outputs?: Record<string, unknown>;
 }
 
+/** The content of a result file. */
+export interface Report {
+  pipeline_fingerprint?: string;
+  metrics: Record<string, number | null>;
+  counts: Record<string, number>;
+  extra: {
+    engine: string | null;
+    best: Record<string, unknown>;
+    model_file: string | null;
+    warnings: string[];
+  };
+}
+
 export interface Ended {
   code: number | null;
   stdout: string;
   stderr: string;
   folder: string;
-  /** The content of the result file. */
-  result(): Record<string, Record<string, unknown>>;
+  result(): Report;
 }
 
 /** Runs a task as the worker does: the runner's command as a child process, in a folder of the task's own. */

@@ -110,7 +110,7 @@ def pipeline_argument(reference):
     if not path.is_file():
         raise InputFault(f"pipeline is a directory, not a file: {path}")
     # nirs4all tells files from text by these endings. It takes the text of a file with another one.
-    known = path.name.lower().endswith((".json", ".yaml", ".yml"))
+    known = path.suffix.lower() in (".json", ".yaml", ".yml")
     return (str(path) if known else path.read_text(encoding="utf-8", errors="replace")), None
 
 
@@ -139,7 +139,6 @@ def built_pipeline(reference):
 def fingerprint(pipeline):
     """Of the pipeline's canonical JSON, as of an inline one; None if it cannot be written as JSON."""
     from nirs4all.pipeline.config.component_serialization import serialize_component
-
     try:
         content = serialize_component(getattr(pipeline, "original_template", pipeline))
         text = json.dumps(content, sort_keys=True, separators=(",", ":"))
@@ -326,8 +325,9 @@ def is_input_fault(error):
         return True
     if not isinstance(error, INPUT_ERRORS):
         return getattr(error, "cause", None) in REFUSALS
-    files = (frame.filename.replace(os.sep, "/") for frame in traceback.extract_tb(error.__traceback__))
-    return any(f"/nirs4all/{reader}" in file for file in files for reader in READERS)
+    files = [frame.filename.replace(os.sep, "/") for frame in traceback.extract_tb(error.__traceback__)]
+    in_readers = any(f"/nirs4all/{reader}" in file for file in files for reader in READERS)
+    return in_readers or files[-1].endswith("/nirs4all/api/run.py")
 
 
 def main(argv):

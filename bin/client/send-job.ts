@@ -1,0 +1,62 @@
+import { UnreachableError } from '../../gateway/client/errors.ts';
+import type { JobView } from '../../machines/schema/views.ts';
+import type { Session } from '../support/client-command.ts';
+import { CliFault, EXIT } from '../support/exit.ts';
+import { patiently } from '../support/interrupt.ts';
+import { counted } from '../terminal/format.ts';
+import { plain } from '../terminal/plain.ts';
+import type { JobFile } from './job-file.ts';
+import { uploadLocalFiles } from './local-files.ts';
+import { watchJob } from './watch.ts';
+
+export interface SendOptions {
+  /** Upload what the job names on this machine, not only what it marks. */
+  upload: boolean;
+  /** Stay until the job has ended. */
+  wait: boolean;
+  /** With `wait`: seconds after which waiting is given up. */
+  seconds: number | undefined;
+}
+
+/** Uploads, submits and, if asked, watches a job; the exit code. */
+export async function sendJob(session: Session, file: JobFile, options: SendOptions): Promise<number> {
+  const { client, output } = session;
+  for (const warning of file.warnings) output.warn(plain(warning));
+  const text = await uploaded(session, file, options.upload);
+  const answer = await client.callText('submitJob', { text }).catch((fault: unknown) => {
+    throw fault instanceof UnreachableError ? unsure(fault, file.spec.idempotency_key) : fault;
+  });
+  const job = JSON.parse(answer) as JobView;
+  for (const warning of job.warnings) {
+    if (!file.warnings.includes(warning)) output.warn(plain(warning));
+  }
+  const id = plain(job.id);
+  output.note(`submitted ${id}, ${counted(job.aggregate.num_tasks, 'task')}`);
+  if (options.wait) return watchJob(session, job, options.seconds);
+  if (!output.json) output.note(output.noteColours.dim(`follow it with: jqctl wait ${id}`));
+  await output.print(output.json ? answer : id);
+  return EXIT.done;
+}
+
+function uploaded({ client, output }: Session, { text }: JobFile, all: boolean): Promise<string> {
+  return patiently(undefined, async (patience) => {
+    try {
+      return await uploadLocalFiles(text, { client, output, signal: patience.signal, all });
+    } catch (fault) {
+      if (patience.exit === undefined) throw fault;
+      throw new CliFault(patience.exit, 'interrupted; nothing was submitted');
+    }
+  });
+}
+
+/** When the connection broke on the way, nobody here knows whether the job arrived. */
+function unsure(fault: UnreachableError, key: string | undefined): UnreachableError | CliFault {
+  const { code } = (fault.cause ?? {}) as NodeJS.ErrnoException;
+  const refused = ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'UND_ERR_CONNECT_TIMEOUT'];
+  if (code !== undefined && refused.includes(code)) return fault;
+  const hint =
+    key === undefined
+      ? 'the job may have arrived: look with jqctl jobs before you submit it again'
+      : 'submit it again: its idempotency key keeps it from being queued twice';
+  return new CliFault(EXIT.unreachable, fault.message, { hint });
+}

@@ -1,0 +1,84 @@
+import { Option } from 'clipanion';
+import type { ClusterClient } from '../../gateway/client/client.ts';
+import { type EventFrame, eventFrames } from '../../gateway/client/event-stream.ts';
+import { compact, elements } from '../../machines/json/raw.ts';
+import type { EventView } from '../../machines/schema/views.ts';
+import { MAX_RETRIES } from '../client/follow.ts';
+import { ClientCommand, type Session } from '../support/client-command.ts';
+import { EXIT, usageFault } from '../support/exit.ts';
+import { integer } from '../support/flags.ts';
+import { patiently } from '../support/interrupt.ts';
+import { clientUsage, value } from '../support/usage.ts';
+import { feedLines } from '../terminal/feed-line.ts';
+import { duration } from '../terminal/format.ts';
+import { plain } from '../terminal/plain.ts';
+
+/** Events of one page; the server's most. */
+const PAGE = 5000;
+
+export class EventsCommand extends ClientCommand {
+  static override paths = [['events']];
+  static override usage = clientUsage({
+    category: 'Cluster',
+    description: 'print what happened to all jobs and workers, and follow it',
+    details: `
+      Prints the last events of the whole server, oldest first; with \`--after-id\` all that came after an event.
+      With \`--follow\` it goes on with what happens, until Ctrl-C; a lost connection is taken up again, with no
+      event missed or doubled, for about a minute.
+
+      \`--json\` prints one event a line.
+    `,
+    examples: [
+      ['What happened last', 'jqctl events --limit 50'],
+      ['Keep a record, and take it up again', 'jqctl events --follow --json --after-id 1042 >> events.jsonl'],
+    ],
+  });
+
+  follow = Option.Boolean('-f,--follow', false, { description: 'go on with what happens, until Ctrl-C' });
+  afterId = Option.String('--after-id', value('N', 'all events after the one with this number'));
+  limit = Option.String('--limit', value('N', 'how many of the last events, up to 5000 (20)'));
+
+  protected async act(session: Session): Promise<number> {
+    const { client, output } = session;
+    if (this.afterId !== undefined && this.limit !== undefined) {
+      throw usageFault('--limit is for the last events; it does not go with --after-id');
+    }
+    const limit = integer('--limit', this.limit ?? '20', { min: 1, max: PAGE });
+    const afterId = this.afterId === undefined ? undefined : integer('--after-id', this.afterId);
+    let last = afterId ?? 0;
+    for await (const frame of afterId === undefined ? lastEvents(client, limit) : allAfter(client, afterId)) {
+      last = frame.event.id;
+      await print(session, frame);
+    }
+    if (!this.follow) return EXIT.done;
+    return patiently(undefined, async (patience) => {
+      const { signal } = patience;
+      const onRetry = (why: string, s: number) =>
+        output.note(output.noteColours.yellow(`${plain(why)}; trying again in ${duration(s)}`));
+      const frames = eventFrames({ client, afterId: last, signal, onRetry, maxRetries: MAX_RETRIES });
+      for await (const frame of frames) await print(session, frame);
+      return patience.exit ?? EXIT.done;
+    });
+  }
+}
+
+async function print({ output }: Session, { event, text }: EventFrame): Promise<void> {
+  const lines = feedLines(event, Date.now() / 1000, output.colours);
+  await output.print(output.json ? compact(text) : lines.join('\n'));
+}
+
+async function* lastEvents(client: ClusterClient, limit: number): AsyncGenerator<EventFrame> {
+  yield* frames(await client.callText('listEvents', { query: { limit } }));
+}
+
+async function* allAfter(client: ClusterClient, afterId: number): AsyncGenerator<EventFrame> {
+  for (let after = afterId; ; ) {
+    const page = frames(await client.callText('listEvents', { query: { after_id: after, limit: PAGE } }));
+    yield* page;
+    after = page.at(-1)?.event.id ?? after;
+    if (page.length < PAGE) return;
+  }
+}
+
+const frames = (page: string): EventFrame[] =>
+  elements(page).map((text) => ({ event: JSON.parse(text) as EventView, text }));

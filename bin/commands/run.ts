@@ -1,0 +1,88 @@
+import { Option } from 'clipanion';
+import { compose, RawJson } from '../../machines/json/raw.ts';
+import { jobFromText } from '../client/job-file.ts';
+import { sendJob } from '../client/send-job.ts';
+import { ClientCommand, type Session } from '../support/client-command.ts';
+import { usageFault } from '../support/exit.ts';
+import { integer, pairs, timeoutOf, word } from '../support/flags.ts';
+import { clientUsage, value } from '../support/usage.ts';
+
+export class RunCommand extends ClientCommand {
+  static override paths = [['run']];
+  static override usage = clientUsage({
+    category: 'Jobs',
+    description: 'submit a job without a job file',
+    details: `
+      Runs every pipeline on every dataset. What exists on this machine is uploaded with \`--upload\`; without it,
+      paths are those of the workers. A parameter's value is JSON where it reads as JSON, with numbers as they
+      are written, and text otherwise.
+    `,
+    examples: [
+      [
+        'Two pipelines on a local folder',
+        'jqctl run --lib mljs --pipeline pls.yaml --pipeline snv.yaml --dataset ./gasoline --upload --wait',
+      ],
+      [
+        'With parameters',
+        'jqctl run --lib nirs4all --pipeline p.yaml --dataset /data/x --param random_state=42',
+      ],
+    ],
+  });
+
+  lib = Option.String('--lib', value('LIB', 'the analysis library, such as mljs or nirs4all'));
+  pipelines = Option.Array('--pipeline', [], value('PATH', 'pipeline file; repeatable'));
+  datasets = Option.Array('--dataset', [], value('PATH', 'dataset folder; repeatable'));
+  params = Option.Array(
+    '--param',
+    [],
+    value('PARAM', 'NAME=VALUE, a keyword parameter of the run; repeatable'),
+  );
+  name = Option.String('--name', value('NAME', 'name of the job'));
+  priority = Option.String('--priority', value('N', 'larger first (0)'));
+  rankMetric = Option.String('--rank-metric', value('METRIC', 'what the ranking goes by (best_rmse)'));
+  rankMode = Option.String('--rank-mode', value('MODE', 'min or max'));
+  upload = Option.Boolean('--upload', false, { description: 'upload the files that exist on this machine' });
+  wait = Option.Boolean('--wait', false, { description: 'wait until the job has ended' });
+  timeout = Option.String(
+    '--timeout',
+    value('SECONDS', 'with --wait: give up waiting after so many seconds'),
+  );
+
+  protected async act(session: Session): Promise<number> {
+    if (this.timeout !== undefined && !this.wait) throw usageFault('--timeout needs --wait');
+    const seconds = timeoutOf(this.timeout);
+    const file = jobFromText(this.#text(), 'the job');
+    return sendJob(session, file, { upload: this.upload, wait: this.wait, seconds });
+  }
+
+  #text(): string {
+    if (this.lib === undefined) throw usageFault('--lib is missing', 'such as --lib mljs');
+    if (this.pipelines.length === 0) throw usageFault('--pipeline is missing', 'name a pipeline file');
+    if (this.datasets.length === 0) throw usageFault('--dataset is missing', 'name a dataset folder');
+    const params = Object.entries(pairs('--param', this.params)).map(
+      ([key, text]) => [key, asJson(text)] as const,
+    );
+    return compose({
+      type: `${this.lib}.run`,
+      name: this.name,
+      priority:
+        this.priority === undefined
+          ? undefined
+          : integer('--priority', this.priority, { min: -1e9, max: 1e9 }),
+      pipelines: this.pipelines.map((path) => ({ kind: 'path', path })),
+      datasets: this.datasets.map((path) => ({ kind: 'shared_path', path })),
+      params: params.length === 0 ? undefined : Object.fromEntries(params),
+      rank_metric: this.rankMetric,
+      rank_mode: this.rankMode === undefined ? undefined : word('--rank-mode', this.rankMode, ['min', 'max']),
+    });
+  }
+}
+
+function asJson(text: string): unknown {
+  try {
+    JSON.parse(text);
+    return new RawJson(text);
+  } catch {
+    return text;
+  }
+}

@@ -1,0 +1,115 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { Option } from 'clipanion';
+import type { ClusterClient } from '../../gateway/client/client.ts';
+import { AnsweredError, UnreachableError } from '../../gateway/client/errors.ts';
+import { type Glance, glance } from '../client/glance.ts';
+import { ClientCommand, type Session } from '../support/client-command.ts';
+import { EXIT } from '../support/exit.ts';
+import { number } from '../support/flags.ts';
+import { type Patience, patiently } from '../support/interrupt.ts';
+import { clientUsage, value } from '../support/usage.ts';
+import { clusterReport } from '../terminal/cluster-report.ts';
+import { Output } from '../terminal/output.ts';
+import { plain } from '../terminal/plain.ts';
+import { Screen } from '../terminal/screen.ts';
+
+/** Jobs of each kind that are asked for where no screen bounds them. */
+const MANY = 20;
+/** Seconds over which throughput is told. */
+const WINDOW = 30;
+const CTRL_C = '\u0003';
+
+export class TopCommand extends ClientCommand {
+  static override paths = [['top']];
+  static override usage = clientUsage({
+    category: 'Cluster',
+    description: 'watch jobs, workers and throughput live',
+    details: `
+      Fills the terminal with the numbers of the cluster, the last hour as curves, jobs (those that run first) and
+      workers, and refreshes them until \`q\` or Ctrl-C. While the server is away it keeps the last view and goes
+      on trying.
+
+      Where stdout is no terminal, and with \`--json\`, it prints one snapshot and ends; so does \`--once\`.
+    `,
+    examples: [
+      ['Watch', 'jqctl top'],
+      ['A snapshot for a script', 'jqctl top --json'],
+    ],
+  });
+
+  interval = Option.String('--interval', '2', value('SECONDS', 'between two refreshes (2)'));
+  once = Option.Boolean('--once', false, { description: 'print one snapshot and end' });
+
+  protected async act({ client, output }: Session): Promise<number> {
+    const interval = number('--interval', this.interval, { min: 0.2, max: 3600 });
+    return patiently(undefined, async (patience) => {
+      const first = await glance(client, MANY, patience.signal);
+      if (output.json) {
+        const { stats, history, jobs, workers } = first;
+        await output.print(JSON.stringify({ stats, history, jobs, workers }));
+      } else if (this.once || output.width === undefined || this.context.env.TERM === 'dumb') {
+        await output.print(clusterReport({ server: client.server, now: first, height: Infinity }, output));
+      } else return this.#watch(client, first, interval, patience);
+      return EXIT.done;
+    });
+  }
+
+  async #watch(client: ClusterClient, first: Glance, interval: number, patience: Patience): Promise<number> {
+    const { stdout, stdin } = this.context;
+    const quit = new AbortController();
+    let exit: number | undefined;
+    const view: View = { server: client.server, now: first, recent: [first], trouble: undefined };
+    const draw = () => screen.draw(linesOf(view, screen.height, new Output(this.context, false)));
+    const screen = new Screen(stdout, stdin, {
+      key(key) {
+        if (key !== 'q' && key !== 'Q' && key !== CTRL_C) return;
+        exit = key === CTRL_C ? EXIT.interrupted : EXIT.done;
+        quit.abort();
+      },
+      resize: draw,
+    });
+    const signal = AbortSignal.any([patience.signal, quit.signal]);
+    try {
+      while (!signal.aborted) {
+        draw();
+        await delay(interval * 1000, undefined, { signal }).catch(() => {});
+        if (!signal.aborted) await look(client, view, screen.height, signal);
+      }
+    } finally {
+      screen.close();
+    }
+    return exit ?? patience.exit ?? EXIT.interrupted;
+  }
+}
+
+interface View {
+  server: string;
+  now: Glance;
+  /** What was seen lately, the oldest first; it tells how fast things go. */
+  recent: Glance[];
+  /** Why the view is not fresh. */
+  trouble: string | undefined;
+}
+
+/** Looks again. The server may be away for a while; that it refuses is for good. */
+async function look(client: ClusterClient, view: View, most: number, signal: AbortSignal): Promise<void> {
+  try {
+    const now = await glance(client, most, signal);
+    view.now = now;
+    view.recent = [...view.recent.filter(({ at }) => now.at - at <= WINDOW), now];
+    view.trouble = undefined;
+  } catch (fault) {
+    if (signal.aborted) return;
+    const away = fault instanceof UnreachableError || (fault instanceof AnsweredError && fault.transient);
+    if (!away) throw fault;
+    view.trouble = `${fault.message}; trying again`;
+  }
+}
+
+function linesOf(view: View, height: number, output: Output): string[] {
+  const { red, dim } = output.colours;
+  const { server, now, recent } = view;
+  const lines = clusterReport({ server, now, before: recent[0], height: height - 1 }, output).split('\n');
+  const foot = view.trouble === undefined ? dim('q to quit') : red(plain(view.trouble));
+  return [...lines.slice(0, height - 1), foot];
+}

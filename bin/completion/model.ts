@@ -1,0 +1,78 @@
+import type { Definition } from 'clipanion';
+import { MACHINE_NAMES } from '../../machines/charts/names.ts';
+import { JOB_STATES } from '../../machines/schema/views.ts';
+import { CHART_FORMATS } from '../commands/machines.ts';
+import { LOG_LEVELS } from '../support/log-level.ts';
+import type { IdKind } from './ids.ts';
+
+export const SHELLS = ['bash', 'zsh', 'fish'] as const;
+export type Shell = (typeof SHELLS)[number];
+
+/** What may stand in a place of a command line; `any` is what no program can guess. */
+export type Values =
+  | { kind: 'any' | 'files' | 'directories' }
+  | { kind: 'words'; words: readonly string[] }
+  | { kind: 'ids'; of: IdKind };
+
+export interface Flag {
+  /** Such as `-f` and `--follow`. */
+  names: string[];
+  description: string;
+  /** The name of its value and what that may be; null when it takes none. */
+  value: { name: string; values: Values } | null;
+}
+
+export interface CommandModel {
+  name: string;
+  description: string;
+  flags: Flag[];
+  /** What stands behind the command, besides flags. */
+  argument: { name: string; values: Values } | null;
+}
+
+const words = (list: readonly string[]): Values => ({ kind: 'words', words: list });
+
+/** By the name of a value or argument in the help. */
+const VALUES: Readonly<Record<string, Values>> = {
+  'job id': { kind: 'ids', of: 'jobs' },
+  'job file': { kind: 'files' },
+  machine: words(MACHINE_NAMES),
+  shell: words(SHELLS),
+  STATUS: words(JOB_STATES),
+  FORMAT: words(CHART_FORMATS),
+  LEVEL: words(LOG_LEVELS),
+  FILE: { kind: 'files' },
+  DIR: { kind: 'directories' },
+};
+
+/** Where the name alone does not tell. */
+const FLAG_VALUES: Readonly<Record<string, Values>> = {
+  '--actor': { kind: 'ids', of: 'actors' },
+  '--task': { kind: 'ids', of: 'tasks' },
+};
+
+const HELP: Flag = { names: ['-h', '--help'], description: 'show this help', value: null };
+
+/** What can be completed, from the very definitions that parse command lines. */
+export function commandModels(definitions: readonly Definition[]): CommandModel[] {
+  return definitions.map(({ path, usage, description, options }) => {
+    const [name = ''] = path.split(' ').slice(1);
+    const argument = /[<[]([\w ]+)[>\]]/.exec(usage.slice(path.length))?.[1];
+    return {
+      name,
+      description: description?.trim().replace(/\.$/, '') ?? '',
+      flags: [...options.map(flagOf), HELP],
+      argument:
+        argument === undefined ? null : { name: argument, values: VALUES[argument] ?? { kind: 'any' } },
+    };
+  });
+}
+
+function flagOf({ definition, description = '' }: Definition['options'][number]): Flag {
+  const names = definition.split(' ')[0]?.split(',') ?? [];
+  const [, name, text] = /^<([^>]+)> (.*)$/s.exec(description) ?? [];
+  if (!definition.includes('#')) return { names, description, value: null };
+  const values = names.map((flag) => FLAG_VALUES[flag]).find(Boolean) ??
+    VALUES[name ?? ''] ?? { kind: 'any' };
+  return { names, description: text ?? description, value: { name: name ?? 'VALUE', values } };
+}

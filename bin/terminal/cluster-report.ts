@@ -1,0 +1,177 @@
+import { JOB_STATES, type JobView, TASK_STATES, type WorkerView } from '../../machines/schema/views.ts';
+import { type Glance, throughput } from '../client/glance.ts';
+import { bar, sparkline } from './bar.ts';
+import { ago, clock, metric } from './format.ts';
+import type { Output } from './output.ts';
+import { plain } from './plain.ts';
+import { styled } from './status-style.ts';
+import { type Column, facts, table } from './table.ts';
+
+/** Columns from which a table has room for more than the most important. */
+const ROOMY = 110;
+const MOST_MINUTES = 60;
+/** Columns of the names of the numbers, with their gap, and of the number in front of a curve. */
+const NAMES = 9;
+const PRESENT = 16;
+/** Lines around the two tables: the header, their titles and the blank lines between them. */
+const FRAME = 11;
+/** What a list shows where no terminal bounds it. */
+const MANY = 20;
+
+interface Shown {
+  server: string;
+  now: Glance;
+  before?: Glance | undefined;
+  /** Lines that there are; infinite where nothing bounds them. */
+  height: number;
+}
+
+/** The cluster on one screen: numbers, the last hour, jobs and workers. */
+export function clusterReport({ server, now, before, height }: Shown, output: Output): string {
+  const room = Number.isFinite(height) ? Math.max(height - FRAME, 2) : 2 * MANY;
+  const forWorkers = Math.min(now.workers.length, Math.max(1, Math.floor(room / 3)));
+  const parts = [
+    heading(server, now, output),
+    facts(numbers(now, before, output), output),
+    jobTable(now, room - forWorkers, output),
+    workerTable(now, forWorkers, output),
+  ];
+  return parts.join('\n\n');
+}
+
+function heading(server: string, { at, stats }: Glance, { colours, width }: Output): string {
+  const left = `${plain(server)}  version ${plain(stats.server_version)}`;
+  const time = clock(at);
+  const gap = Math.max(2, (width ?? 0) - left.length - time.length);
+  return `${colours.bold(plain(server))}${left.slice(plain(server).length)}${' '.repeat(gap)}${colours.dim(time)}`;
+}
+
+const thousands = (n: number): string => n.toLocaleString('en-US');
+
+function numbers(now: Glance, before: Glance | undefined, output: Output): [string, string][] {
+  const { stats, workers, history } = now;
+  const alive = workers.filter(({ status }) => status === 'alive');
+  const sum = (of: (worker: WorkerView) => number) => alive.reduce((total, worker) => total + of(worker), 0);
+  const [used, total] = [sum((worker) => worker.slots_used), sum((worker) => worker.slots_total)];
+  const [ended, queue] = curves(
+    [
+      { present: rateOf(now, before), values: history.map((m) => m.succeeded + m.failed), unit: ' a minute' },
+      {
+        present: `${thousands(stats.tasks_by_status.queued ?? 0)} now`,
+        values: history.map((m) => m.queued),
+        unit: '',
+      },
+    ],
+    output,
+  ) as [string, string];
+  return [
+    ['jobs', counts(stats.jobs_by_status, JOB_STATES, output)],
+    ['tasks', counts(stats.tasks_by_status, TASK_STATES, output)],
+    [
+      'workers',
+      `${stats.workers_alive} alive, ${stats.workers_dead} dead   ${output.colours.cyan(bar(used / total, 10))} ` +
+        `${used} of ${total} slots in use`,
+    ],
+    ['ended', ended],
+    ['queue', queue],
+  ];
+}
+
+function rateOf(now: Glance, before: Glance | undefined): string {
+  const rate = throughput(before, now);
+  if (rate !== undefined) return `${rate < 10 ? rate.toFixed(1) : thousands(Math.round(rate))} a second`;
+  const last = now.history.at(-2);
+  return `${thousands((last?.succeeded ?? 0) + (last?.failed ?? 0))} last minute`;
+}
+
+interface Curve {
+  present: string;
+  values: number[];
+  unit: string;
+}
+
+/** Each a number, the last hour as a curve as far as there is room, and what its peak is; below each other. */
+function curves(list: Curve[], { colours, width }: Output): string[] {
+  const peaks = list.map(({ values, unit }) => `peak ${thousands(Math.max(...values, 0))}${unit}`);
+  const widest = Math.max(...peaks.map((peak) => peak.length));
+  const room = Math.min(MOST_MINUTES, (width ?? Infinity) - NAMES - PRESENT - 2 - widest);
+  return list.map(({ present, values }, i) => {
+    const line = room < 10 ? '' : `${colours.cyan(sparkline(values.slice(-room)).padStart(room))}  `;
+    return `${present.padEnd(PRESENT)}${line}${colours.dim(peaks[i] as string)}`;
+  });
+}
+
+function counts(byStatus: Record<string, number>, order: readonly string[], { colours }: Output): string {
+  const there = order.filter((status) => (byStatus[status] ?? 0) > 0);
+  return (
+    there
+      .map((status) => `${thousands(byStatus[status] ?? 0)} ${styled(status as 'queued', colours)}`)
+      .join(', ') || 'none'
+  );
+}
+
+/** A title and as many of the rows as fit, with how many are left out. */
+function section(title: string, columns: Column[], rows: string[][], room: number, output: Output): string {
+  const shown = rows.length > room ? rows.slice(0, Math.max(room - 1, 1)) : rows;
+  const left = rows.length - shown.length;
+  const more = left > 0 && room > 1 ? `\n${output.colours.dim(`and ${thousands(left)} more`)}` : '';
+  if (rows.length === 0) return output.colours.dim(`no ${title}`);
+  return table(columns, shown, output) + more;
+}
+
+function jobTable({ jobs, at }: Glance, room: number, output: Output): string {
+  const roomy = (output.width ?? ROOMY) >= ROOMY;
+  const columns: Column[] = [
+    { title: 'job' },
+    { title: 'name', flexible: true },
+    { title: 'status' },
+    { title: 'tasks', align: roomy ? 'left' : 'right' },
+    ...(roomy ? [{ title: 'best', align: 'right' as const }] : []),
+    { title: 'submitted', align: 'right' },
+  ];
+  const rows = jobs.map((job) => [
+    plain(job.id),
+    plain(job.name ?? '-'),
+    styled(job.status, output.colours),
+    tasksOf(job, roomy),
+    ...(roomy ? [metric(job.aggregate.best_metric)] : []),
+    ago(at - job.created_at),
+  ]);
+  return section('jobs', columns, rows, room, output);
+}
+
+function tasksOf({ aggregate: sum }: JobView, roomy: boolean): string {
+  const done = sum.num_succeeded + sum.num_failed + sum.num_cancelled;
+  const text = `${done}/${sum.num_tasks}`;
+  return roomy ? `${bar(done / sum.num_tasks, 12)} ${text}` : text;
+}
+
+function workerTable({ workers, at }: Glance, room: number, output: Output): string {
+  const roomy = (output.width ?? ROOMY) >= ROOMY;
+  const columns: Column[] = [
+    { title: 'worker', flexible: true },
+    { title: 'status' },
+    { title: 'slots' },
+    { title: 'labels', flexible: true },
+    { title: 'seen', align: 'right' },
+    ...(roomy ? [{ title: 'id' }] : []),
+  ];
+  // Those that work first, then those that wait, then the dead.
+  const rank = ({ status, slots_used }: WorkerView) => (status === 'dead' ? 2 : slots_used > 0 ? 0 : 1);
+  const rows = [...workers]
+    .sort((a, b) => rank(a) - rank(b) || b.last_seen_at - a.last_seen_at)
+    .map((worker) => [
+      plain(worker.name ?? (roomy ? '-' : worker.id)),
+      styled(worker.status, output.colours),
+      `${bar(worker.slots_used / worker.slots_total, 6)} ${worker.slots_used}/${worker.slots_total}`,
+      plain(labelsOf(worker)),
+      ago(at - worker.last_seen_at),
+      ...(roomy ? [plain(worker.id)] : []),
+    ]);
+  return section('workers', columns, rows, room, output);
+}
+
+const labelsOf = ({ labels }: WorkerView): string =>
+  Object.entries(labels)
+    .map(([key, value]) => `${key}=${value}`)
+    .join(',') || '-';

@@ -1,0 +1,45 @@
+import assert from 'node:assert/strict';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import { parse } from 'yaml';
+import { JobSpec } from '../../machines/schema/job.ts';
+import { validator } from '../../machines/schema/validate.ts';
+import { datasetsOf, pipelinesOf, unknownMembers } from '../../machines/submission.ts';
+import { GASOLINE, GASOLINE_COMMA, REPOSITORY } from './support.ts';
+
+const check = validator(JobSpec);
+const rows = (path: string) => readFileSync(path, 'utf8').trimEnd().split('\n');
+
+describe('the example jobs for nirs4all', () => {
+  for (const name of ['atomic.yaml', 'matrix.yaml', 'inline.yaml']) {
+    it(`${name} is a job without unknown fields, and what it names is there`, () => {
+      const checked = check(parse(readFileSync(join(REPOSITORY, 'examples/nirs4all', name), 'utf8')));
+      assert.ok(checked.ok);
+      const job = checked.value;
+      assert.equal(job.type, 'nirs4all.run');
+      assert.deepEqual(unknownMembers(job), []);
+      for (const reference of [...pipelinesOf(job), ...datasetsOf(job)]) {
+        if ('path' in reference) assert.ok(existsSync(join(REPOSITORY, reference.path as string)));
+      }
+    });
+  }
+
+  it('have the gasoline samples, every fourth of them for validation, number by number as they are', () => {
+    for (const [letter, file] of [
+      ['X', 'train_x.csv'],
+      ['Y', 'train_y.csv'],
+    ]) {
+      const samples = rows(join(GASOLINE_COMMA, file as string)).slice(1);
+      const kept = (partition: string, wanted: (i: number) => boolean) => {
+        const found = rows(join(GASOLINE, `${letter}${partition}.csv`)).slice(1);
+        assert.deepEqual(
+          found.map((row) => row.replaceAll(';', ',')),
+          samples.filter((_, i) => wanted(i)),
+        );
+      };
+      kept('cal', (i) => i % 4 !== 3);
+      kept('val', (i) => i % 4 === 3);
+    }
+  });
+});
