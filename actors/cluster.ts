@@ -12,6 +12,7 @@ import { Store, type StoreFaults } from './store/store.ts';
 import { type Core, DEFAULT_SETTINGS, type SupervisorSettings } from './supervisor/core.ts';
 import { Deadlines } from './supervisor/deadlines.ts';
 import { documentCache } from './supervisor/documents.ts';
+import { Inspection } from './supervisor/inspection.ts';
 import { Live } from './supervisor/live.ts';
 import { Parking } from './supervisor/parking.ts';
 import { QueueIndex } from './supervisor/queue-index.ts';
@@ -66,6 +67,7 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
       reads,
       blobs,
       events: log,
+      inspection: supervisor,
     });
   } catch (fault) {
     await store?.close();
@@ -98,6 +100,7 @@ function assemble(store: Store, options: ClusterOptions): { supervisor: Supervis
     listing: new Set(),
     askedAt: new Map(),
     peers: new Set(),
+    inspection: new Inspection(),
     publish: () => {},
     views: { job: () => Promise.reject(new Error('not started')) },
   };

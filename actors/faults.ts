@@ -5,7 +5,8 @@ export class StartFault extends Error {
     | 'state_unwritable'
     | 'store_too_new'
     | 'store_unreadable'
-    | 'log_unwritable';
+    | 'log_unwritable'
+    | 'runner_unusable';
 
   constructor(code: StartFault['code'], message: string) {
     super(message);

@@ -79,6 +79,8 @@ export type AgentActors = {
   rejoin: PromiseActorLogic<Answered<ToCancel[]>, Registration>;
   /** One lease request; an empty list when there was no work in its time. */
   lease: PromiseActorLogic<Answered<Lease[]>, { registered: Registration; free: number }>;
+  /** Has the lease request under way answered now; goes on until it is stopped, as it is with that answer. */
+  withdraw: PromiseActorLogic<void, Registration>;
   /** Waits with exponential backoff and jitter; long after a refusal. */
   pause: PromiseActorLogic<
     void,

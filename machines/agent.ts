@@ -1,109 +1,8 @@
-import { and, assign, enqueueActions, not, setup, stateIn } from 'xstate';
-import type {
-  AgentActors,
-  AgentContext,
-  AgentEvent,
-  AgentInput,
-  Answered,
-  Registration,
-  RunEntry,
-  ToCancel,
-  Trouble,
-} from './agent-types.ts';
-import { type AttemptRef, type Lease, runKey } from './run.ts';
+import { and, not } from 'xstate';
+import { agent, freeSlots } from './agent-setup.ts';
+import type { AgentContext, Answered, Registration, RunEntry, Trouble } from './agent-types.ts';
+import type { Lease } from './run.ts';
 import type { ActiveTask } from './schema/worker.ts';
-
-type Runs = Record<string, RunEntry>;
-
-const agent = setup({
-  types: {} as {
-    context: AgentContext;
-    input: AgentInput;
-    events: AgentEvent;
-    output: { failure: Trouble | null };
-  },
-  actors: {} as AgentActors,
-  guards: {
-    isRegistered: ({ context }) => context.registered !== null,
-    isConnected: stateIn('#agent.active.link.connected'),
-    mayLease: ({ context }) => freeSlots(context) > 0,
-    isIdle: ({ context }) => Object.keys(context.runs).length === 0,
-    isOk: (_, answer: Answered<unknown>) => answer.ok,
-    isUnknownWorker: (_, answer: Answered<unknown>) => !answer.ok && answer.trouble.kind === 'unknown_worker',
-    isFirstForgotten: ({ context }, trouble: Trouble) =>
-      trouble.kind === 'unknown_worker' && context.linkFailures === 0,
-    /** At start-up a refusal ends the program: a person has to mend the command line. */
-    isRefusedAtFirst: ({ context }, answer: Answered<unknown>) =>
-      !answer.ok && answer.trouble.kind === 'refused' && context.registered === null,
-    isRun: ({ context }, key: string) => Object.hasOwn(context.runs, key),
-  },
-  actions: {
-    noteRegistered: assign({ registered: (_, registered: Registration) => registered, trouble: null }),
-    noteBeat: assign({ linkFailures: 0, trouble: null }),
-    noteTrouble: assign({
-      linkFailures: ({ context }) => context.linkFailures + 1,
-      trouble: (_, trouble: Trouble) => trouble,
-    }),
-    noteLeaseTrouble: assign({
-      leaseFailures: ({ context }) => context.leaseFailures + 1,
-      trouble: (_, trouble: Trouble) => trouble,
-    }),
-    noteFailure: assign({ failure: (_, trouble: Trouble) => trouble }),
-    /** Takes up the delivery of saved results, once: a second registration finds none waiting. */
-    resumeSaved: enqueueActions(({ context, enqueue }) => {
-      for (const { ref, outcome } of context.saved) {
-        enqueue.spawnChild('run', { id: runKey(ref), input: { kind: 'saved', ref, outcome } });
-      }
-      enqueue.assign({
-        runs: withRuns(
-          context.runs,
-          context.saved.map((saved) => saved.ref),
-        ),
-        saved: [],
-      });
-    }),
-    startRuns: enqueueActions(({ context, enqueue }, leases: Lease[]) => {
-      const fresh = leases.filter((lease) => !Object.hasOwn(context.runs, runKey(lease.ref)));
-      for (const lease of fresh) {
-        enqueue.spawnChild('run', { id: runKey(lease.ref), input: { kind: 'leased', lease } });
-      }
-      const runs = withRuns(
-        context.runs,
-        fresh.map((lease) => lease.ref),
-      );
-      enqueue.assign({ runs, leaseFailures: 0 });
-    }),
-    forgetRun: assign({
-      runs: ({ context }, key: string) => {
-        const { [key]: _, ...runs } = context.runs;
-        return runs;
-      },
-    }),
-    cancelRuns: enqueueActions(({ context, enqueue }, tasks: ToCancel[]) => {
-      const named = (ref: AttemptRef) =>
-        tasks.some((t) => t.task_id === ref.task_id && (t.attempt ?? ref.attempt) === ref.attempt);
-      const hit = Object.entries(context.runs).filter(([, run]) => !run.stopping && named(run.ref));
-      if (hit.length === 0) return;
-      for (const [key] of hit) enqueue.sendTo(key, { type: 'STOP', reason: 'cancelled' });
-      const stopped = hit.map(([key, run]) => [key, { ...run, stopping: true }]);
-      const runs: Runs = { ...context.runs, ...Object.fromEntries(stopped) };
-      enqueue.assign({ runs });
-    }),
-    /** The link decides what a forgotten worker does; the duty only found out. */
-    passOn: enqueueActions(({ enqueue }, trouble: Trouble) => {
-      if (trouble.kind === 'unknown_worker') enqueue.raise({ type: 'TROUBLE', trouble });
-    }),
-    stopRuns: enqueueActions(({ context, enqueue }) => {
-      for (const key of Object.keys(context.runs)) {
-        enqueue.sendTo(key, { type: 'STOP', reason: 'worker_stopped' });
-      }
-    }),
-    parkRuns: enqueueActions(({ context, enqueue }) => {
-      for (const key of Object.keys(context.runs)) enqueue.sendTo(key, { type: 'PARK' });
-    }),
-  },
-  delays: { deliveryTime: ({ context }) => context.deliverySeconds * 1000 },
-});
 
 /** The connection to the server. Only heartbeats tell whether it is there. */
 const link = agent.createStateConfig({
@@ -200,6 +99,79 @@ const link = agent.createStateConfig({
   },
 });
 
+/**
+ * One lease request under way. A worker that is told to end hears it out, since a task that comes with the answer
+ * is its own, and would otherwise be nobody's until its lease lapses; but it asks the server to answer now.
+ */
+const asking = agent.createStateConfig({
+  invoke: {
+    src: 'lease',
+    input: ({ context }) => ({ registered: registrationOf(context), free: freeSlots(context) }),
+    onDone: [
+      {
+        guard: 'isHurried',
+        target: '#agent.active.duty.stopping',
+        actions: { type: 'startRuns', params: ({ event }) => leasesOf(event.output) },
+      },
+      {
+        guard: 'isWithdrawing',
+        target: '#agent.active.duty.draining',
+        actions: { type: 'startRuns', params: ({ event }) => leasesOf(event.output) },
+      },
+      {
+        guard: { type: 'isOk', params: ({ event }) => event.output },
+        target: 'idle',
+        actions: { type: 'startRuns', params: ({ event }) => leasesOf(event.output) },
+      },
+      {
+        target: 'resting',
+        actions: [
+          { type: 'noteLeaseTrouble', params: ({ event }) => troubleOf(event.output) },
+          { type: 'passOn', params: ({ event }) => troubleOf(event.output) },
+        ],
+      },
+    ],
+    onError: [
+      { guard: 'isHurried', target: '#agent.active.duty.stopping' },
+      { guard: 'isWithdrawing', target: '#agent.active.duty.draining' },
+      {
+        target: 'resting',
+        actions: { type: 'noteLeaseTrouble', params: ({ event }) => bug(event.error) },
+      },
+    ],
+  },
+  initial: 'waiting',
+  states: {
+    waiting: {
+      always: { guard: not('isConnected'), target: '#agent.active.duty.serving.idle' },
+      on: { DRAIN: 'withdrawing', STOP: 'withdrawing.hurriedly' },
+    },
+    withdrawing: {
+      invoke: {
+        src: 'withdraw',
+        input: ({ context }) => registrationOf(context),
+        onError: [
+          { guard: 'isHurried', target: '#agent.active.duty.stopping' },
+          { target: '#agent.active.duty.draining' },
+        ],
+      },
+      initial: 'calmly',
+      states: {
+        calmly: {
+          always: { guard: not('isConnected'), target: '#agent.active.duty.draining' },
+          after: { withdrawalTime: '#agent.active.duty.draining' },
+          on: { DRAIN: 'hurriedly', STOP: 'hurriedly' },
+        },
+        hurriedly: {
+          always: { guard: not('isConnected'), target: '#agent.active.duty.stopping' },
+          after: { withdrawalTime: '#agent.active.duty.stopping' },
+          on: { DRAIN: '#agent.active.duty.stopping' },
+        },
+      },
+    },
+  },
+});
+
 /** What the program is there for: taking tasks, or coming to an end. */
 const duty = agent.createStateConfig({
   initial: 'serving',
@@ -209,31 +181,7 @@ const duty = agent.createStateConfig({
       on: { DRAIN: 'draining', STOP: 'stopping' },
       states: {
         idle: { always: { guard: and(['isConnected', 'mayLease']), target: 'asking' } },
-        asking: {
-          always: { guard: not('isConnected'), target: 'idle' },
-          invoke: {
-            src: 'lease',
-            input: ({ context }) => ({ registered: registrationOf(context), free: freeSlots(context) }),
-            onDone: [
-              {
-                guard: { type: 'isOk', params: ({ event }) => event.output },
-                target: 'idle',
-                actions: { type: 'startRuns', params: ({ event }) => contentOf(event.output) },
-              },
-              {
-                target: 'resting',
-                actions: [
-                  { type: 'noteLeaseTrouble', params: ({ event }) => troubleOf(event.output) },
-                  { type: 'passOn', params: ({ event }) => troubleOf(event.output) },
-                ],
-              },
-            ],
-            onError: {
-              target: 'resting',
-              actions: { type: 'noteLeaseTrouble', params: ({ event }) => bug(event.error) },
-            },
-          },
-        },
+        asking,
         resting: {
           invoke: {
             src: 'pause',
@@ -305,14 +253,8 @@ export const agentMachine = agent.createMachine({
   },
 });
 
-const freeSlots = ({ slots, runs }: AgentContext): number => slots - Object.keys(runs).length;
-
-function withRuns(runs: Runs, fresh: AttemptRef[]): Runs {
-  return { ...runs, ...Object.fromEntries(fresh.map((ref) => [runKey(ref), { ref, stopping: false }])) };
-}
-
 /** The list that a heartbeat carries (contract, "Heartbeat"). */
-export function activeOf(runs: Runs): ActiveTask[] {
+export function activeOf(runs: Record<string, RunEntry>): ActiveTask[] {
   return Object.values(runs).map(({ ref, stopping }) => ({
     task_id: ref.task_id,
     attempt: ref.attempt,
@@ -330,6 +272,8 @@ function contentOf<T>(answer: Answered<T>): T {
   if (!answer.ok) throw answer.trouble;
   return answer.value;
 }
+
+const leasesOf = (answer: Answered<Lease[]>): Lease[] => (answer.ok ? answer.value : []);
 
 function troubleOf(answer: Answered<unknown>): Trouble {
   if (answer.ok) throw new Error('an answer without trouble');

@@ -72,7 +72,7 @@ function datasetLabel(dataset: DatasetRef): string {
 function pipelineLabel(pipeline: PipelineRef): string {
   if (pipeline.kind === 'path') {
     const name = basename(pipeline.path.replaceAll('\\', '/'));
-    return name.slice(0, name.length - extname(name).length) || name || pipeline.path;
+    return name.slice(0, name.length - extname(name).length) || pipeline.path;
   }
   return pipeline.kind === 'python_entrypoint' ? pipeline.entrypoint : pipeline.kind;
 }

@@ -16,8 +16,7 @@ export interface WorkerProfile {
 export function unmet(requirements: Requirements, worker: WorkerProfile): string[] {
   const missing: string[] = [];
   for (const [key, value] of Object.entries(requirements.labels ?? {})) {
-    if (!Object.hasOwn(worker.labels, key) || worker.labels[key] !== value)
-      missing.push(`labels.${key}=${value}`);
+    if (worker.labels[key] !== value) missing.push(`labels.${key}=${value}`);
   }
   const memory = worker.capabilities.memory_gb;
   const wantMemory = requirements.min_memory_gb;
@@ -49,7 +48,6 @@ function declaredVersion(version: WorkerVersion, name: string): string | undefin
 
 function meets(declared: string | undefined, constraint: string): boolean {
   if (declared === undefined) return false;
-  if (constraint.trim() === '') return true;
   // Workers may declare builds such as "3.11.7 (main, …)" or "3.13.0+" for python: the version is the first
   // word, and the plus sign says that it was built from a branch.
   const version = (declared.trim().split(/\s+/)[0] ?? '').replace(/\+$/, '');

@@ -43,13 +43,13 @@ function clauseOf(text: string): Clause | null {
   return { operator, version, prefix };
 }
 
-/** Whether the text is a constraint; the empty one admits every version. */
+/** Whether the text is a constraint. */
 export function isConstraint(text: string): boolean {
   return clausesOf(text) !== null;
 }
 
 /**
- * Whether a version meets every clause. Pre-releases are admitted where their order admits them: PEP 440 leaves
+ * Whether a version meets every clause; of none, as in `""`, it may look as it likes. Pre-releases are admitted where their order admits them: PEP 440 leaves
  * them out only where there is a choice, and a worker's version is what is installed. A version that is not PEP
  * 440 can only be named as it is, by `===`.
  */
@@ -105,6 +105,6 @@ function isPreReleaseOf(version: string, wanted: string): boolean {
 /** `>1.2` does not admit `1.2.post1`, whereas `>1.2.post1` admits `1.2.post2`. */
 function isPostReleaseOf(version: string, wanted: string): boolean {
   const parts = explain(version);
-  if (!parts?.is_postrelease || explain(wanted)?.is_postrelease) return false;
+  if (!parts?.is_postrelease) return false;
   return compare(`${parts.base_version}${parts.pre?.join('') ?? ''}`, wanted) === 0;
 }

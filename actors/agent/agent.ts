@@ -7,7 +7,7 @@ import { ActiveList } from './link/active-list.ts';
 import { sleep, slowWaitMs, waitMs } from './link/backoff.ts';
 import { rejoin, startHeartbeats } from './link/heartbeat.ts';
 import { Identity } from './link/identity.ts';
-import { requestLease } from './link/lease.ts';
+import { LeaseRequests } from './link/lease.ts';
 import { register } from './link/register.ts';
 import type { Declaration } from './link/registration.ts';
 import { runLogic } from './run-steps.ts';
@@ -21,7 +21,7 @@ export function createAgent(shop: Workshop, declaration: Declaration, saved: Out
   const { log } = settings;
   const active = new ActiveList();
   const identity = new Identity(settings.state);
-  const leaseContext = { client, log, waitSeconds: settings.leaseWaitSeconds };
+  const requests = new LeaseRequests({ client, log, waitSeconds: settings.leaseWaitSeconds });
 
   const logic = agentMachine.provide({
     actors: {
@@ -36,8 +36,9 @@ export function createAgent(shop: Workshop, declaration: Declaration, saved: Out
         rejoin({ client, active, registered: input }, signal),
       ),
       lease: fromPromise<Answered<Lease[]>, { registered: Registration; free: number }>(({ input, signal }) =>
-        requestLease(leaseContext, input.registered, input.free, signal),
+        requests.ask(input.registered, input.free, signal),
       ),
+      withdraw: fromPromise<void, Registration>(({ input, signal }) => requests.withdraw(input, signal)),
       pause: fromPromise<void, PauseInput>(({ input, signal }) => sleep(pauseMs(shop, input), signal)),
     },
   });

@@ -1,6 +1,8 @@
+import { resolve } from 'node:path';
 import type { Logger } from 'pino';
 import { LIMITS, type ZipLimits } from './inputs/zip.ts';
 import type { BackoffLimits } from './link/backoff.ts';
+import { cacheFolder } from './paths.ts';
 
 /** A library that this worker can run, and how (contract, "The runner protocol"). */
 export interface Runner {
@@ -32,7 +34,15 @@ export interface WorkerConfig {
   allowPython?: boolean | undefined;
   /** Datasets that only this worker has, by name; each is declared as label `dataset.NAME=true`. */
   datasets?: Readonly<Record<string, string>> | undefined;
+  /** File or address of the index of catalog datasets (see `inputs/catalog/index-list.ts`). */
+  catalog?: string | undefined;
+  /** Where datasets of the catalog are kept; workers of one machine may share it. Default in the state directory. */
+  cacheDir?: string | undefined;
+  /** GiB that datasets of the catalog may take; the least recently used go first. Default 20. */
+  cacheGb?: number | undefined;
   runners: readonly Runner[];
+  /** The interpreter of `--python`: declared, beside what the runners bring. */
+  python?: { version: string; packages: Readonly<Record<string, string>> } | undefined;
   log: Logger;
   /** Seconds between SIGTERM and SIGKILL. Default 5. */
   graceSeconds?: number | undefined;
@@ -57,6 +67,8 @@ export function settingsOf(config: WorkerConfig) {
     labels: config.labels ?? {},
     allowPython: config.allowPython ?? false,
     datasets: config.datasets ?? {},
+    cacheDir: resolve(config.cacheDir ?? cacheFolder(config.state)),
+    cacheGb: config.cacheGb ?? 20,
     graceSeconds: config.graceSeconds ?? 5,
     leaseWaitSeconds: config.leaseWaitSeconds ?? 20,
     deliverySeconds: config.deliverySeconds ?? 10,

@@ -12,7 +12,7 @@ export interface RunPaths {
   spec: string;
   result: string;
   log: string;
-  /** Which process group runs it, for the worker program that comes after a crash. */
+  /** Which processes run it, for the worker program that comes after a crash. */
   process: string;
   /** The packed workspace. */
   archive: string;
@@ -20,6 +20,8 @@ export interface RunPaths {
 
 export const tasksFolder = (state: string): string => join(state, 'tasks');
 export const outboxFolder = (state: string): string => join(state, 'outbox');
+/** Where the datasets of the catalog are kept, unless the worker was given another place. */
+export const cacheFolder = (state: string): string => join(state, 'cache');
 
 export function runPaths(state: string, ref: Pick<AttemptRef, 'task_id' | 'attempt'>): RunPaths {
   const root = join(tasksFolder(state), safeName(ref.task_id), String(ref.attempt));

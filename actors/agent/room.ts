@@ -5,11 +5,14 @@ import type { ReportedEvent } from '../../machines/schema/report.ts';
 import { TaskEvents } from './child/events.ts';
 import { LogFile } from './child/log-file.ts';
 import type { OutboxEntry } from './delivery/outbox.ts';
+import type { Fingerprints } from './inputs/pipeline.ts';
 import { type RunPaths, runPaths } from './paths.ts';
 
 interface RoomOptions {
   state: string;
   ref: AttemptRef;
+  /** Marks its processes; see `MARK`. */
+  mark: string;
   maxLogBytes: number;
   sendEvents(events: ReportedEvent[]): Promise<unknown>;
 }
@@ -19,8 +22,9 @@ export class Room {
   readonly ref: AttemptRef;
   readonly paths: RunPaths;
   readonly events: TaskEvents;
+  readonly mark: string;
   /** Of the pipeline that was materialised. */
-  fingerprint: string | undefined;
+  fingerprints: Fingerprints = {};
   /** The outcome with its files, once there is one. */
   entry: OutboxEntry | null = null;
   /** Whether the attempt was stopped before its own end. */
@@ -28,9 +32,11 @@ export class Room {
   #log: LogFile | null = null;
   readonly #maxLogBytes: number;
   #work: Promise<unknown> = Promise.resolve();
+  #held: (() => Promise<void>)[] = [];
 
-  constructor({ state, ref, maxLogBytes, sendEvents }: RoomOptions) {
+  constructor({ state, ref, mark, maxLogBytes, sendEvents }: RoomOptions) {
     this.ref = ref;
+    this.mark = mark;
     this.paths = runPaths(state, ref);
     this.events = new TaskEvents(sendEvents);
     this.#maxLogBytes = maxLogBytes;
@@ -64,6 +70,16 @@ export class Room {
     await this.#work;
   }
 
+  /** Keeps something that the child needs, until `release`. */
+  hold(release: () => Promise<void>): void {
+    this.#held.push(release);
+  }
+
+  /** The child has ended: lets go of what it needed. */
+  async release(): Promise<void> {
+    for (const release of this.#held.splice(0)) await release();
+  }
+
   async closeLog(): Promise<void> {
     await this.#log?.close();
   }
@@ -71,6 +87,7 @@ export class Room {
   /** Lets go of what would keep the process alive; the directory stays. */
   async leave(): Promise<void> {
     this.events.drop();
+    await this.release();
     await this.closeLog();
   }
 

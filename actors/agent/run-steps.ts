@@ -1,12 +1,6 @@
 import { fromPromise } from 'xstate';
-import { libraryOf } from '../../machines/decompose.ts';
 import { type AttemptRef, type Lease, type Outcome, runMachine, type Verdict } from '../../machines/run.ts';
 import type { FailReport } from '../../machines/schema/report.ts';
-import { outcomeOf } from './child/ending.ts';
-import { runGroup } from './child/group.ts';
-import { markProcess } from './child/leftovers.ts';
-import { Output } from './child/output.ts';
-import type { Runner } from './config.ts';
 import { isNotOurs, report, type Uploaded, uploadFiles } from './delivery/deliver.ts';
 import { pack } from './delivery/pack.ts';
 import { InputFault } from './inputs/fault.ts';
@@ -14,6 +8,7 @@ import { materialize } from './inputs/materialize.ts';
 import { sleep } from './link/backoff.ts';
 import { isAbort } from './link/faults.ts';
 import { persist } from './link/persist.ts';
+import { runChild } from './run-child.ts';
 import type { Workshop } from './workshop.ts';
 
 /** Node's timers overflow beyond 2^31 ms and then fire at once. */
@@ -62,12 +57,16 @@ async function reportStart(shop: Workshop, ref: AttemptRef, signal: AbortSignal)
 async function placeInputs(shop: Workshop, lease: Lease, signal: AbortSignal): Promise<FailReport | null> {
   const room = shop.room(lease.ref);
   const { allowPython, datasets, zipLimits } = shop.settings;
-  const persistence = shop.persistence(lease.ref, signal);
-  const folder = room.paths.inputs;
-  const context = { lease, client: shop.client, folder, allowPython, datasets, zipLimits, persistence };
+  const { client, catalog } = shop;
+  const context = {
+    ...{ lease, client, catalog, allowPython, datasets, zipLimits },
+    folder: room.paths.inputs,
+    persistence: shop.persistence(lease.ref, signal),
+    hold: (release: () => Promise<void>) => room.hold(release),
+    note: (line: string) => room.note(line),
+  };
   try {
-    const { fingerprint } = await materialize(context, room.paths);
-    room.fingerprint = fingerprint;
+    room.fingerprints = await materialize(context, room.paths);
     return null;
   } catch (fault) {
     if (fault instanceof InputFault) return { error: fault.message, retriable: false };
@@ -82,42 +81,6 @@ async function untilDeadline(seconds: number | null, signal: AbortSignal): Promi
   }
 }
 
-async function runChild(shop: Workshop, lease: Lease, signal: AbortSignal): Promise<Outcome> {
-  const room = shop.room(lease.ref);
-  const { paths } = room;
-  const [command, ...args] = runnerFor(shop.settings.runners, lease.payload.type).command;
-  const output = new Output(room.log, room.events);
-  const end = await runGroup({
-    command: command as string,
-    args: [
-      ...args,
-      ...['--task-file', paths.spec, '--workspace', paths.workspace],
-      ...['--output-dir', paths.output, '--result-file', paths.result],
-    ],
-    cwd: paths.workspace,
-    env: childEnvironment(),
-    graceMs: shop.settings.graceSeconds * 1000,
-    signal,
-    onSpawn: (pid) => markProcess(paths.process, pid),
-    stdout: (stream) => output.stdout(stream),
-    stderr: (stream) => output.stderr(stream),
-  });
-  return outcomeOf(end, paths.result, output.errorText, room.fingerprint);
-}
-
-function runnerFor(runners: readonly Runner[], type: string): Runner {
-  const library = libraryOf(type);
-  const runner = runners.find((r) => r.library === library);
-  if (!runner || runner.command.length === 0) throw new Error(`this worker has no runner for ${type}`);
-  return runner;
-}
-
-/** The worker's, without its credential. Python shall not hold its lines back. */
-function childEnvironment(): NodeJS.ProcessEnv {
-  const { JQ_TOKEN: _, ...rest } = process.env;
-  return { PYTHONUNBUFFERED: '1', ...rest };
-}
-
 async function stopWork(shop: Workshop, ref: AttemptRef): Promise<void> {
   const room = shop.room(ref);
   room.stopped = true;
@@ -129,6 +92,7 @@ async function save(shop: Workshop, ref: AttemptRef, outcome: Outcome, lease: Le
   const room = shop.room(ref);
   const log = shop.logOf(ref);
   if (outcome.verb === 'fail') room.note(outcome.failure.error);
+  await room.release();
   await room.closeLog();
   const outputs = lease?.payload.outputs;
   const wanted = {

@@ -44,6 +44,7 @@ export async function startWorkerProgram(config: WorkerConfig): Promise<RunningW
     const { entries, broken } = await shop.outbox.load();
     for (const path of broken) settings.log.error({ path }, 'a saved result cannot be read; put aside');
     await tidy(settings.state, entries, settings.log);
+    await shop.open();
     const agent = createAgent(shop, await declarationOf(settings), entries);
     narrate(agent, settings.log, settings.server);
     const running = handleOf(agent, release);

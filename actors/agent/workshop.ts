@@ -1,8 +1,10 @@
 import PQueue from 'p-queue';
 import type { ClusterClient } from '../../gateway/client/client.ts';
 import { type AttemptRef, runKey } from '../../machines/run.ts';
+import { Guard } from './child/guard.ts';
 import type { Settings } from './config.ts';
 import { Outbox } from './delivery/outbox.ts';
+import { Catalog } from './inputs/catalog/catalog.ts';
 import type { Persistence } from './link/persist.ts';
 import { Room } from './room.ts';
 
@@ -16,6 +18,8 @@ export class Workshop {
   readonly settings: Settings;
   readonly client: ClusterClient;
   readonly outbox: Outbox;
+  readonly guard: Guard;
+  readonly catalog: Catalog | null;
   readonly uploads = new PQueue({ concurrency: UPLOADS });
   readonly #rooms = new Map<string, Room>();
 
@@ -23,6 +27,16 @@ export class Workshop {
     this.settings = settings;
     this.client = client;
     this.outbox = new Outbox(settings.state);
+    this.guard = new Guard(settings.log);
+    const { catalog, cacheDir, cacheGb, zipLimits, log } = settings;
+    this.catalog =
+      catalog === undefined ? null : new Catalog({ source: catalog, cacheDir, cacheGb, zipLimits, log });
+  }
+
+  /** @throws StartFault where the cache of the catalog cannot be written */
+  async open(): Promise<void> {
+    await this.catalog?.open();
+    this.guard.start();
   }
 
   /** The room of an attempt, the same at every call until `forget`. */
@@ -33,6 +47,7 @@ export class Workshop {
     const room = new Room({
       state: this.settings.state,
       ref,
+      mark: this.guard.newMark(),
       maxLogBytes: this.settings.maxLogBytes,
       sendEvents: (events) =>
         this.client.call('reportEvents', {
@@ -63,5 +78,7 @@ export class Workshop {
   async close(): Promise<void> {
     for (const room of this.#rooms.values()) await room.leave();
     this.#rooms.clear();
+    await this.catalog?.close();
+    this.guard.stop();
   }
 }

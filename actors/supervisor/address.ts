@@ -102,6 +102,15 @@ export class Address<Row extends { id: string }, M extends AnyStateMachine> {
     return this.row.id;
   }
 
+  get machine(): M {
+    return this.#kind.machine;
+  }
+
+  /** Where the actor stands; looking at it brings no actor to life. */
+  get snapshot(): SnapshotFrom<M> {
+    return this.#actor?.getSnapshot() ?? this.#kind.restore(this.row);
+  }
+
   /**
    * Sends an event to the actor. Null when its state does not take the event: then nothing changed.
    * Otherwise what the actor emitted, in order; the row has followed the snapshot.

@@ -6,6 +6,7 @@ import type { IdKind } from '../ids.ts';
 import type { Store } from '../store/store.ts';
 import type { Deadlines } from './deadlines.ts';
 import type { JobDocument } from './documents.ts';
+import type { Inspection } from './inspection.ts';
 import type { Parking } from './parking.ts';
 import type { QueueIndex } from './queue-index.ts';
 import type { Registry } from './registry.ts';
@@ -74,6 +75,8 @@ export interface Core {
   readonly askedAt: Map<string, number>;
   /** Peers already noted, as `role version`. */
   readonly peers: Set<string>;
+  /** Who watches the actors. */
+  readonly inspection: Inspection;
   /** Hands committed events to the streams. */
   publish: (events: EventView[]) => void;
   /** Answers that are read from the store after the commit. */

@@ -66,6 +66,13 @@ export class Parking {
     return parked;
   }
 
+  /** Answers the leases of a worker that wants none any more. */
+  withdrawLeases(workerId: string): void {
+    for (const { ticket, worker_id } of [...this.leases.values()]) {
+      if (worker_id === workerId) this.removeLease(ticket)?.answer([]);
+    }
+  }
+
   /** Puts back a lease that was taken out in a turn which did not commit. */
   returnLease(parked: ParkedLease): void {
     this.leases.set(parked.ticket, parked);

@@ -95,6 +95,24 @@ export class Registry {
     return found;
   }
 
+  /** Whether an address came into motion in this very turn. */
+  hasArrived(address: JobAddress | TaskAddress | WorkerAddress): boolean {
+    if (address instanceof WorkerAddress) return address.committed === null;
+    return this.#arrivedJobs.has(address as JobAddress) || this.#arrivedTasks.has(address as TaskAddress);
+  }
+
+  /** Whatever is in motion under this id. */
+  find(id: string): JobAddress | TaskAddress | WorkerAddress | undefined {
+    return this.jobs.get(id) ?? this.tasks.get(id) ?? this.workers.get(id);
+  }
+
+  /** Everything in motion; between two turns that is what is committed. */
+  *inMotion(): Iterable<JobAddress | TaskAddress | WorkerAddress> {
+    yield* this.workers.values();
+    yield* this.jobs.values();
+    yield* this.tasks.values();
+  }
+
   /** Notes who holds a task now, after the commit that decided it. */
   noteHolder(task: TaskAddress, before: TaskRow | null): void {
     if (before?.worker_id && isHeld(before)) this.held.get(before.worker_id)?.delete(task.id);

@@ -1,14 +1,15 @@
-import { type Actor, createActor } from 'xstate';
 import type { Message, MessageOf, MessageType, ReplyOf } from '../../gateway/messages.ts';
+import type { Inspected, InspectionSource } from '../../gateway/ports.ts';
 import { ClusterError } from '../../machines/errors.ts';
-import { supervisorMachine } from '../../machines/supervisor.ts';
 import { beforeOf, follow } from './aftermath.ts';
 import type { Core, DeadlineKey } from './core.ts';
 import { passDeadline } from './deadline-verbs.ts';
 import { fetchNeeds } from './fetch.ts';
 import { grant } from './grant.ts';
+import type { Inspectable } from './inspection.ts';
 import { draining, isStoreFault, type Letter, storeUnavailable } from './letter.ts';
 import { recover } from './recovery.ts';
+import { Self } from './self.ts';
 import { Turn } from './turn.ts';
 import { After, type Fetched, PARKED, type Verb } from './verb.ts';
 import { VERBS } from './verbs/index.ts';
@@ -24,40 +25,42 @@ const TURN_LIMIT = 2000;
  * actors, and commits all changed rows and all events in one transaction; only then is anybody answered and
  * anything published. While one turn is being flushed the next one fills: group commit without a timer.
  */
-export class Supervisor {
+export class Supervisor implements InspectionSource {
   readonly #core: Core;
-  readonly #actor: Actor<typeof supervisorMachine> = createActor(supervisorMachine);
+  readonly #self: Self;
   #mailbox: Letter[] = [];
   #running: Promise<void> | null = null;
+  /** What waits for a moment between two turns. */
+  #visits: (() => Promise<void>)[] = [];
   #cancelProbe: (() => void) | null = null;
   /** Reports that wait for the store to work again. */
   #patient: MessageLetter[] = [];
 
   constructor(core: Core) {
     this.#core = core;
+    this.#self = new Self(core);
   }
 
   /** One of `recovering`, `serving`, `degraded`, `draining`, `stopped`. */
   get state(): string {
-    return this.#actor.getSnapshot().value;
+    return this.#self.state;
   }
 
   /** Replays the store; messages may come once this resolves. */
   async start(): Promise<void> {
-    this.#actor.start();
     await recover(this.#core);
-    this.#actor.send({ type: 'RECOVERED' });
+    this.#self.tell({ type: 'RECOVERED' });
   }
 
   /** Stops granting leases, answers who waits, commits what is in the mailbox. Idempotent. */
   async stop(): Promise<void> {
-    this.#actor.send({ type: 'DRAIN' });
+    this.#self.tell({ type: 'DRAIN' });
     this.#core.parking.stop();
     this.#core.deadlines.stop();
     this.#cancelProbe?.();
     for (const letter of this.#patient.splice(0)) letter.reject(storeUnavailable());
     while (this.#running) await this.#running;
-    this.#actor.send({ type: 'DRAINED' });
+    this.#self.tell({ type: 'DRAINED' });
   }
 
   /** Puts a message into the mailbox; resolves with its answer once that is durable. */
@@ -83,6 +86,36 @@ export class Supervisor {
     if (this.state === 'serving' || this.state === 'degraded') this.#post({ kind: 'deadline', key });
   }
 
+  /** Between two turns, what is in memory is what is committed: a watcher that begins there misses nothing. */
+  watch(
+    actorId: string | undefined,
+    listener: (messages: readonly Inspected[]) => void,
+  ): Promise<() => void> {
+    const { registry, inspection, clock } = this.#core;
+    return this.#between(async () => {
+      if (actorId !== undefined) await registry.fetch({ jobs: [actorId], tasks: [actorId] });
+      const present = this.#present(actorId);
+      const stop = inspection.watch(actorId, listener, present, clock.now());
+      registry.letGo({ jobs: [], tasks: [] });
+      return stop;
+    });
+  }
+
+  #present(actorId: string | undefined): Inspectable[] {
+    const { registry } = this.#core;
+    if (actorId === undefined) return [this.#self, ...registry.inMotion()];
+    const found = actorId === this.#self.id ? this.#self : registry.find(actorId);
+    if (!found) throw ClusterError.unknown('actor', actorId);
+    return [found];
+  }
+
+  #between<T>(visit: () => Promise<T>): Promise<T> {
+    return new Promise((resolve, reject) => {
+      this.#visits.push(() => visit().then(resolve, reject));
+      this.#running ??= this.#drain();
+    });
+  }
+
   #admits(type: MessageType): boolean {
     if (this.state === 'serving' || this.state === 'degraded') return true;
     // While draining, what is under way is still taken; new work is not handed out.
@@ -97,7 +130,9 @@ export class Supervisor {
   async #drain(): Promise<void> {
     // Lets everything that arrived in the same tick of the event loop share the first turn.
     await Promise.resolve();
-    while (this.#mailbox.length > 0) {
+    while (this.#mailbox.length + this.#visits.length > 0) {
+      for (const visit of this.#visits.splice(0)) await visit();
+      if (this.#mailbox.length === 0) continue;
       const letters = this.#mailbox.splice(0, TURN_LIMIT);
       await this.#turn(letters);
     }
@@ -157,6 +192,7 @@ export class Supervisor {
     }
     for (const { parked, tasks } of turn.grants) parked.answer(tasks);
     this.#core.publish(turn.events);
+    if (turn.recording) this.#core.inspection.publish(turn.recording);
     this.#core.registry.letGo(turn);
   }
 
@@ -180,7 +216,7 @@ export class Supervisor {
 
   #degrade(fault: Error): void {
     if (this.state !== 'degraded') this.#core.log.error({ err: fault }, 'the store cannot commit');
-    this.#actor.send({ type: 'COMMIT_FAILED', fault: fault.message });
+    this.#self.tell({ type: 'COMMIT_FAILED', fault: fault.message });
     this.#probeLater();
   }
 
@@ -223,7 +259,7 @@ export class Supervisor {
   #workAgain(): void {
     this.#cancelProbe?.();
     this.#core.log.info('the store commits again');
-    this.#actor.send({ type: 'COMMITTED' });
+    this.#self.tell({ type: 'COMMITTED' });
     for (const letter of this.#patient.splice(0)) this.#post(letter);
     this.#post({ kind: 'wake' });
   }

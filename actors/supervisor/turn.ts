@@ -15,6 +15,7 @@ import type { Changes } from '../store/store.ts';
 import type { JobAddress, TaskAddress, WorkerAddress } from './address.ts';
 import type { Core } from './core.ts';
 import { type Telling, tellJob, tellTask, tellWorker } from './emissions.ts';
+import { type Recording, SUPERVISOR } from './inspection.ts';
 import type { ParkedLease } from './parking.ts';
 import { isHeld } from './registry.ts';
 import { type Added, Tally } from './tally.ts';
@@ -42,6 +43,8 @@ export class Turn {
   readonly grants: { parked: ParkedLease; tasks: LeasedTask[] }[] = [];
   /** Whether a task became queued. */
   queuedAny = false;
+  /** What the actors do, for those who watch; null while nobody does. */
+  readonly recording: Recording | null;
   readonly #requirements: RequirementRow[] = [];
   readonly #undo: (() => void)[] = [];
   readonly #firstEvent: number;
@@ -50,6 +53,7 @@ export class Turn {
     this.core = core;
     this.now = Math.round(core.clock.now() * 1000) / 1000;
     this.#firstEvent = core.sequences.event;
+    this.recording = core.inspection.begin(this.now);
   }
 
   /** Whether there is anything that must be durable before somebody is answered. */
@@ -70,7 +74,9 @@ export class Turn {
 
   tellTask(task: TaskAddress, event: TaskEvent): boolean {
     const before = task.row;
+    this.#announce(task);
     const emissions = task.send(event);
+    this.recording?.event(task, event, SUPERVISOR);
     if (!emissions) return false;
     this.#touchTask(task);
     for (const emission of emissions) this.#routeTask(task, emission, before.worker_id);
@@ -79,8 +85,11 @@ export class Turn {
     return true;
   }
 
-  tellJob(job: JobAddress, event: JobEvent): boolean {
+  /** @param source the actor that tells it */
+  tellJob(job: JobAddress, event: JobEvent, source = SUPERVISOR): boolean {
+    this.#announce(job);
     const emissions = job.send(event);
+    this.recording?.event(job, event, source);
     if (!emissions) return false;
     job.row = { ...job.row, updated_at: this.now };
     this.jobs.add(job);
@@ -88,8 +97,11 @@ export class Turn {
     return true;
   }
 
-  tellWorker(worker: WorkerAddress, event: WorkerEvent): boolean {
+  /** @param source the actor that tells it */
+  tellWorker(worker: WorkerAddress, event: WorkerEvent, source = SUPERVISOR): boolean {
+    this.#announce(worker);
     const emissions = worker.send(event);
+    this.recording?.event(worker, event, source);
     if (!emissions) return false;
     this.workers.add(worker);
     for (const emission of emissions) this.event({ worker_id: worker.id }, tellWorker(worker.row, emission));
@@ -114,6 +126,7 @@ export class Turn {
   addJob(row: JobRow, request: string): JobAddress {
     const job = this.core.registry.addJob(row, false);
     this.jobs.add(job);
+    this.recording?.actor(job);
     this.requests.set(row.id, request);
     return job;
   }
@@ -200,6 +213,11 @@ export class Turn {
     sequences.event = this.#firstEvent;
   }
 
+  /** Those who watch hear of an actor before they hear what it did. */
+  #announce(address: JobAddress | TaskAddress | WorkerAddress): void {
+    if (this.recording && this.core.registry.hasArrived(address)) this.recording.actor(address);
+  }
+
   /** What heartbeats moved in memory reaches the row here, with the commit that happens to be next. */
   #dateLease(task: TaskAddress): void {
     const left = this.core.deadlines.left(`lease:${task.id}`);
@@ -216,7 +234,7 @@ export class Turn {
     const worker_id = task.row.worker_id ?? workerBefore;
     this.event({ job_id: task.row.job_id, task_id: task.id, worker_id }, tellTask(task.row, emission));
     const told = jobEventFor(task.id, emission);
-    if (told) this.tellJob(this.core.registry.job(task.row.job_id), told);
+    if (told) this.tellJob(this.core.registry.job(task.row.job_id), told, task.id);
   }
 
   /** A worker is told when a task takes or frees one of its slots. */
@@ -225,7 +243,7 @@ export class Turn {
     const id = isHeld(after) ? after.worker_id : before.worker_id;
     const worker = id === null ? undefined : this.core.registry.workers.get(id);
     if (!worker) return;
-    this.tellWorker(worker, { type: isHeld(after) ? 'TASK_TAKEN' : 'TASK_RELEASED' });
+    this.tellWorker(worker, { type: isHeld(after) ? 'TASK_TAKEN' : 'TASK_RELEASED' }, after.id);
     if (!isHeld(after)) this.woken.add(worker.id);
   }
 

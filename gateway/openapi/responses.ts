@@ -1,7 +1,8 @@
 import type { ErrorCode } from '../../machines/errors.ts';
+import { InspectionMessage } from '../../machines/schema/inspection.ts';
 import { EventView } from '../../machines/schema/views.ts';
 import { ERRORS } from '../contract/errors.ts';
-import type { JsonRoute, Route, UploadRoute } from '../contract/route.ts';
+import type { JsonRoute, Route, StreamRoute, UploadRoute } from '../contract/route.ts';
 import { codesOf } from './codes.ts';
 import type { Components, Json } from './schemas.ts';
 
@@ -35,16 +36,33 @@ function successes(route: Route, components: Components): Record<string, Json> {
     case 'page':
       return { 200: { description: 'An HTML page', content: { 'text/html': {} } } };
     case 'stream':
-      return {
-        101: {
-          description:
-            'The connection is a WebSocket from now on. Each text frame is one event as JSON, history first. ' +
-            'Closed with 1001 when the server shuts down and with 1013 when the client does not keep up: ' +
-            'connect again with the id of the last event seen as `after_id`.',
-          'x-websocket-message': components.of(EventView),
-        },
-      };
+      return { 101: streams(route, components) };
   }
+}
+
+const FRAMES: Readonly<Record<StreamRoute['of'], { told: string; schema: unknown }>> = {
+  events: {
+    told:
+      'Each text frame is one event as JSON, history first. Closed with 1001 when the server shuts down and ' +
+      'with 1013 when the client does not keep up: connect again with the id of the last event seen as ' +
+      '`after_id`.',
+    schema: EventView,
+  },
+  inspection: {
+    told:
+      'Each text frame is one message as JSON: first an `@xstate.actor` for each actor in motion, then what ' +
+      'they do, after its commit. Closed with 1001 when the server shuts down and with 1013 when the client ' +
+      'does not keep up: a new connection begins with the actors as they are then.',
+    schema: InspectionMessage,
+  },
+};
+
+function streams({ of }: StreamRoute, components: Components): Json {
+  const { told, schema } = FRAMES[of];
+  return {
+    description: `The connection is a WebSocket from now on. ${told}`,
+    'x-websocket-message': components.of(schema),
+  };
 }
 
 function contentOf(route: JsonRoute | UploadRoute, components: Components): Json {

@@ -1,3 +1,4 @@
+import * as inspection from '../../machines/schema/inspection.ts';
 import * as job from '../../machines/schema/job.ts';
 import * as report from '../../machines/schema/report.ts';
 import * as views from '../../machines/schema/views.ts';
@@ -18,7 +19,7 @@ export class Components {
   readonly #used = new Map<string, Json>();
 
   constructor() {
-    for (const [name, schema] of Object.entries({ ...job, ...report, ...worker, ...views })) {
+    for (const [name, schema] of Object.entries({ ...job, ...report, ...worker, ...views, ...inspection })) {
       const text = isSchema(schema) ? JSON.stringify(schema) : undefined;
       if (text !== undefined && !this.#names.has(text)) this.#names.set(text, name);
     }

@@ -117,7 +117,6 @@ function pythonNumber(source: string): string {
   const value = Number(source);
   if (!Number.isFinite(value)) return value > 0 ? 'Infinity' : '-Infinity';
   if (Object.is(value, -0)) return '-0.0';
-  if (value === 0) return '0.0';
   const [digits, exponent] = value.toExponential().split('e') as [string, string];
   const power = Number(exponent);
   // CPython's repr switches to scientific notation below 1e-4 and from 1e16 on.

@@ -123,7 +123,7 @@ export function compact(text: string): string {
 /** Serialises a value in which `RawJson` pieces may stand, at any depth; undefined members are left out. */
 export function compose(value: unknown): string {
   if (value instanceof RawJson) return value.text;
-  if (Array.isArray(value)) return `[${value.map((item) => compose(item ?? null)).join(',')}]`;
+  if (Array.isArray(value)) return `[${value.map((item) => compose(item)).join(',')}]`;
   if (typeof value === 'object' && value !== null) {
     const parts: string[] = [];
     for (const [key, member] of Object.entries(value)) {

@@ -32,7 +32,7 @@ export function parseYaml(text: string): { doc: Document.Parsed; faultAt: FaultA
     const { line, col } = lines.linePos(offset);
     return new YamlFault(message, Math.max(line, 1), Math.max(col, 1));
   };
-  const options = { version: '1.2', schema: 'core', resolveKnownTags: false, uniqueKeys: false } as const;
+  const options = { version: '1.2', resolveKnownTags: false, uniqueKeys: false } as const;
   const tokens = withinDepth(new Parser(lines.addNewLine).parse(text), faultAt);
   const [doc, second] = new Composer(options).compose(tokens, true, text.length);
   const wrong = doc?.errors[0];

@@ -156,7 +156,6 @@ function enclosingUnion(root: AnySchema, schemaPath: string): UnionAt | null {
     } else if (word === 'items') {
       node = node.items;
       depth++;
-      if (segments[i + 1] !== undefined && /^\d+$/.test(segments[i + 1] as string)) i++;
     } else node = undefined;
   }
   return found;

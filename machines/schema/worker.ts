@@ -45,7 +45,14 @@ export const HeartbeatReply = Type.Object({ ok: Type.Boolean(), cancel_task_ids:
 
 export const LeaseRequest = Type.Object({
   wait_s: Type.Optional(Type.Number({ minimum: 0, description: 'seconds to wait for work, at most 60' })),
-  max_tasks: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000, default: 1 })),
+  max_tasks: Type.Optional(
+    Type.Integer({
+      minimum: 0,
+      maximum: 1000,
+      default: 1,
+      description: "0 withdraws: the worker's requests that still wait are answered now",
+    }),
+  ),
 });
 
 export type WorkerVersion = Static<typeof WorkerVersion>;

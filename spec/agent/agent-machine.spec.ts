@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { createActor, fromCallback, fromPromise } from 'xstate';
+import { createActor, fromCallback, fromPromise, SimulatedClock } from 'xstate';
 import { activeOf, agentMachine } from '../../machines/agent.ts';
 import type { LinkEvent, Trouble } from '../../machines/agent-types.ts';
 import { type Lease, type Outcome, runMachine, type Verdict } from '../../machines/run.ts';
@@ -24,14 +24,17 @@ class Agent {
   beat: (event: LinkEvent) => void = () => {};
   beating = false;
   readonly actor;
-  readonly #ends = new Map<string, (value: unknown) => void>();
+  readonly clock = new SimulatedClock();
+  readonly aborted: string[] = [];
+  readonly #ends = new Map<string, { resolve(value: unknown): void; reject(fault: Error): void }>();
 
   constructor({ slots = 1, saved = [] as { ref: Lease['ref']; outcome: Outcome }[], delivers = true } = {}) {
     const step = (name: string) =>
-      fromPromise(({ input }) => {
+      fromPromise(({ input, signal }) => {
         this.begun.push(name);
         this.inputs[name] = input;
-        return new Promise((resolve) => this.#ends.set(name, resolve));
+        signal.addEventListener('abort', () => this.aborted.push(name));
+        return new Promise((resolve, reject) => this.#ends.set(name, { resolve, reject }));
       });
     const at = (value: unknown) => fromPromise(async () => value);
     const run = runMachine.provide({
@@ -53,6 +56,7 @@ class Agent {
         register: step('register'),
         rejoin: step('rejoin'),
         lease: step('lease'),
+        withdraw: step('withdraw'),
         pause: step('pause'),
         heartbeat: fromCallback(({ sendBack }) => {
           this.beating = true;
@@ -63,13 +67,21 @@ class Agent {
         }),
       },
     } as Parameters<typeof agentMachine.provide>[0]);
-    this.actor = createActor(logic, { input: { slots, saved, deliverySeconds: 60 } });
+    this.actor = createActor(logic, {
+      input: { slots, saved, deliverySeconds: 60 },
+      clock: this.clock,
+    });
     this.actor.start();
   }
 
   /** Lets the step under way end. */
   async ends(name: string, value?: unknown): Promise<void> {
-    this.#ends.get(name)?.(value);
+    this.#ends.get(name)?.resolve(value);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+
+  async breaks(name: string): Promise<void> {
+    this.#ends.get(name)?.reject(new Error(`${name} failed`));
     await new Promise((resolve) => setImmediate(resolve));
   }
 
@@ -163,7 +175,7 @@ describe('the worker program', () => {
     assert.equal(agent.link, 'rejoining');
     await agent.ends('rejoin', ok([]));
     assert.equal(agent.link, 'connected');
-    assert.equal(agent.duty, '{serving:asking}');
+    assert.equal(agent.duty, '{serving:{asking:waiting}}');
     assert.equal(agent.count('register'), 1);
     assert.equal(agent.active.length, 1);
   });
@@ -212,7 +224,7 @@ describe('the worker program', () => {
     assert.equal(agent.link, 'connected');
     assert.equal(agent.duty, '{serving:resting}');
     await agent.ends('pause');
-    assert.equal(agent.duty, '{serving:asking}');
+    assert.equal(agent.duty, '{serving:{asking:waiting}}');
   });
 
   it('tells the server that a task is being stopped, and stops it once', async () => {
@@ -250,7 +262,7 @@ describe('the worker program', () => {
   });
 
   it('drains: no new lease, and it ends when the last task has', async () => {
-    const agent = await new Agent({ slots: 2 }).connected();
+    const agent = await new Agent().connected();
     await agent.ends('lease', ok([lease('task_1')]));
     const asked = agent.count('lease');
     agent.actor.send({ type: 'DRAIN' });
@@ -261,8 +273,9 @@ describe('the worker program', () => {
     assert.equal(agent.count('lease'), asked);
   });
 
-  it('drains at once when nothing runs', async () => {
+  it('drains at once when it neither runs nor asks for anything', async () => {
     const agent = await new Agent().connected();
+    await agent.ends('lease', no(AWAY));
     agent.actor.send({ type: 'DRAIN' });
     assert.equal(agent.duty, 'stopped');
   });
@@ -293,5 +306,78 @@ describe('the worker program', () => {
     agent.actor.send({ type: 'STOP' });
     await agent.stopped();
     assert.deepEqual(agent.reports, []);
+  });
+});
+
+describe('a worker that is told to end while it asks for a task', () => {
+  const leaving = async () => {
+    const agent = await new Agent().connected();
+    agent.actor.send({ type: 'DRAIN' });
+    return agent;
+  };
+
+  it('has the open request answered now, and does not break it off', async () => {
+    const agent = await leaving();
+    assert.deepEqual(agent.inputs.withdraw, REGISTERED);
+    assert.equal(agent.aborted.length, 0);
+    await agent.ends('lease', ok([]));
+    await agent.stopped();
+    assert.ok(agent.aborted.includes('withdraw'));
+    assert.equal(agent.count('lease'), 1);
+  });
+
+  it('runs the task that had been given to it meanwhile, to its end', async () => {
+    const agent = await leaving();
+    await agent.ends('lease', ok([lease('task_1')]));
+    assert.equal(agent.duty, 'draining');
+    assert.deepEqual(agent.active, [{ task_id: 'task_1', attempt: 1 }]);
+    await agent.ends('run', 'not_ours');
+    await agent.stopped();
+    assert.equal(agent.count('lease'), 1);
+  });
+
+  it('gives that task back at once when it is in a hurry', async () => {
+    const agent = await leaving();
+    agent.actor.send({ type: 'DRAIN' });
+    assert.equal(agent.count('withdraw'), 1);
+    await agent.ends('lease', ok([lease('task_1')]));
+    await agent.stopped();
+    const failure = { error: 'worker stopped', retriable: true };
+    assert.deepEqual(agent.reports, [{ verb: 'fail', failure }]);
+  });
+
+  it('hears the answer out when it is to stop at once, too', async () => {
+    const agent = await new Agent().connected();
+    agent.actor.send({ type: 'STOP' });
+    assert.equal(agent.aborted.length, 0);
+    await agent.ends('lease', ok([]));
+    await agent.stopped();
+  });
+
+  const ways: [string, (agent: Agent) => unknown][] = [
+    ['when the request fails', (agent) => agent.ends('lease', no(AWAY))],
+    ['when the request breaks', (agent) => agent.breaks('lease')],
+    ['when the server knows no withdrawal', (agent) => agent.breaks('withdraw')],
+    ['when the connection is lost', (agent) => agent.beat({ type: 'TROUBLE', trouble: AWAY })],
+    ['when no answer comes within seconds', (agent) => agent.clock.increment(5_000)],
+  ];
+  for (const [when, happens] of ways) {
+    for (const hurried of [false, true]) {
+      it(`waits no longer ${when}${hurried ? ' and it is in a hurry' : ''}`, async () => {
+        const agent = await leaving();
+        if (hurried) agent.actor.send({ type: 'STOP' });
+        await happens(agent);
+        await agent.stopped();
+        assert.deepEqual(agent.reports, []);
+      });
+    }
+  }
+
+  it('breaks the request off at the third request to end', async () => {
+    const agent = await leaving();
+    agent.actor.send({ type: 'DRAIN' });
+    agent.actor.send({ type: 'DRAIN' });
+    await agent.stopped();
+    assert.ok(agent.aborted.includes('lease'));
   });
 });

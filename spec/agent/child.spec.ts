@@ -1,20 +1,13 @@
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { readFile, writeFile } from 'node:fs/promises';
+import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { describe, it, type TestContext } from 'node:test';
 import { type ChildEnd, runGroup } from '../../actors/agent/child/group.ts';
-import { killMarked, markProcess, statOf } from '../../actors/agent/child/leftovers.ts';
+import { statOf } from '../../actors/agent/child/proc.ts';
 import { until } from '../support/until.ts';
 import { exists, temporaryFolder } from './folder.ts';
-
-/** Whether a process is there and not merely waiting to be reaped by its parent. */
-const runs = (pid: number): boolean => {
-  const stat = statOf(pid);
-  return stat !== undefined && !stat.zombie;
-};
+import { isAlive } from './processes.ts';
 
 interface Started {
   pid: number;
@@ -34,6 +27,7 @@ function start(t: TestContext, script: string, graceMs = 60_000, drainMs = 60_00
     args: ['-e', script],
     cwd: '/',
     env: process.env,
+    mark: randomUUID(),
     graceMs,
     drainMs,
     signal: stop.signal,
@@ -46,7 +40,7 @@ function start(t: TestContext, script: string, graceMs = 60_000, drainMs = 60_00
   end.catch(() => {});
   t.after(() => {
     stop.abort();
-    if (runs(pid)) process.kill(-pid, 'SIGKILL');
+    if (isAlive(pid)) process.kill(-pid, 'SIGKILL');
   });
   return {
     get pid() {
@@ -88,6 +82,7 @@ describe('a child process', () => {
       args: [],
       cwd: '/',
       env: {},
+      mark: 'of-the-test',
       graceMs: 0,
       signal: new AbortController().signal,
       onSpawn: nothing,
@@ -104,6 +99,7 @@ describe('a child process', () => {
       args: ['-e', LIVE],
       cwd: '/',
       env: process.env,
+      mark: 'of-the-test',
       graceMs: 0,
       drainMs: 20,
       signal: new AbortController().signal,
@@ -115,7 +111,7 @@ describe('a child process', () => {
       stderr: () => {},
     });
     await assert.rejects(end, /disk full/);
-    await until('the child to be gone', () => child > 0 && !runs(child));
+    await until('the child to be gone', () => child > 0 && !isAlive(child));
   });
 
   it('is not started when it was stopped before', async (t) => {
@@ -125,6 +121,7 @@ describe('a child process', () => {
       args: [join(folder, 'mark')],
       cwd: '/',
       env: process.env,
+      mark: 'of-the-test',
       graceMs: 0,
       signal: AbortSignal.abort(),
       onSpawn: () => {},
@@ -159,15 +156,7 @@ describe('a child process', () => {
     assert.equal((await child.end).code, 0);
     const grandchild = Number(/grandchild (\d+)/.exec(child.output())?.[1]);
     assert.ok(grandchild > 0);
-    await until('the grandchild to be gone', () => !runs(grandchild));
-  });
-
-  it('ends for us, too, when a process that left its group holds the pipes', async (t) => {
-    const child = start(t, FORK.replace('{stdio', '{detached: true, stdio'), 0, 20);
-    assert.equal((await child.end).code, 0);
-    const grandchild = Number(/grandchild (\d+)/.exec(child.output())?.[1]);
-    assert.ok(runs(grandchild));
-    process.kill(grandchild, 'SIGKILL');
+    await until('the grandchild to be gone', () => !isAlive(grandchild));
   });
 
   it('is stopped with all of its group', async (t) => {
@@ -176,59 +165,6 @@ describe('a child process', () => {
     const grandchild = Number(/grandchild (\d+)/.exec(child.output())?.[1]);
     child.stop.abort();
     await child.end;
-    await until('the grandchild to be gone', () => !runs(grandchild));
-  });
-});
-
-describe('a process group that an earlier worker program left running', () => {
-  /** A group that nobody supervises, marked in a file. */
-  async function leftOver(t: TestContext, script = LIVE) {
-    const child = spawn(process.execPath, ['-e', script], {
-      detached: true,
-      stdio: ['ignore', 'pipe', 'ignore'],
-    });
-    const pid = child.pid as number;
-    t.after(() => runs(pid) && process.kill(-pid, 'SIGKILL'));
-    const mark = join(await temporaryFolder(t), 'process.json');
-    markProcess(mark, pid);
-    return { child, pid, mark };
-  }
-
-  it('is killed by its mark', async (t) => {
-    const { child, pid, mark } = await leftOver(t);
-    assert.equal(killMarked(mark), true);
-    await once(child, 'exit');
-    assert.equal(runs(pid), false);
-  });
-
-  it('is killed even when its leader is gone', async (t) => {
-    const { child, mark } = await leftOver(t, FORK);
-    const [line] = (await once(child.stdout as Readable, 'data')) as [Buffer];
-    const grandchild = Number(/\d+/.exec(String(line))?.[0]);
-    await once(child, 'exit');
-    assert.ok(runs(grandchild));
-    assert.equal(killMarked(mark), true);
-    await until('the grandchild to be gone', () => !runs(grandchild));
-  });
-
-  it('is let alone when the id belongs to a stranger by now', async (t) => {
-    const { pid, mark } = await leftOver(t);
-    const marked = JSON.parse(await readFile(mark, 'utf8'));
-    await writeFile(mark, JSON.stringify({ ...marked, started: '1' }));
-    assert.equal(killMarked(mark), false);
-    await writeFile(mark, JSON.stringify({ ...marked, boot: 'another' }));
-    assert.equal(killMarked(mark), false);
-    assert.ok(runs(pid));
-  });
-
-  it('is nothing to kill once it has ended, nor where the mark is missing or broken', async (t) => {
-    const { child, mark } = await leftOver(t, '');
-    await once(child, 'exit');
-    assert.equal(killMarked(mark), false);
-    assert.equal(killMarked('/no/such/mark'), false);
-    for (const text of ['{', '{}', '{"pid":-1,"started":"1","boot":"x"}', 'null']) {
-      await writeFile(mark, text);
-      assert.equal(killMarked(mark), false);
-    }
+    await until('the grandchild to be gone', () => !isAlive(grandchild));
   });
 });

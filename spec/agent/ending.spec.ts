@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { firstReadable, outcomeOf } from '../../actors/agent/child/ending.ts';
 import type { ChildEnd } from '../../actors/agent/child/group.ts';
+import type { Fingerprints } from '../../actors/agent/inputs/pipeline.ts';
 import type { Outcome } from '../../machines/run.ts';
 import { temporaryFolder } from './folder.ts';
 
@@ -11,13 +12,21 @@ interface Ended extends Partial<ChildEnd> {
   /** Text of the result file; absent: there is none. */
   result?: string;
   stderr?: string;
-  fingerprint?: string;
+  fingerprints?: Fingerprints;
 }
 
-async function ended(t: TestContext, { result, stderr = '', fingerprint, ...end }: Ended): Promise<Outcome> {
+async function ended(
+  t: TestContext,
+  { result, stderr = '', fingerprints = {}, ...end }: Ended,
+): Promise<Outcome> {
   const file = join(await temporaryFolder(t), 'result.json');
   if (result !== undefined) await writeFile(file, result);
-  return outcomeOf({ code: 0, signal: null, seconds: 1.23456, ...end }, file, stderr, fingerprint);
+  return outcomeOf(
+    { code: 0, signal: null, seconds: 1.23456, survivors: [], ...end },
+    file,
+    stderr,
+    fingerprints,
+  );
 }
 
 const failure = (outcome: Outcome) =>
@@ -29,7 +38,7 @@ describe('a child that has ended', () => {
   it('succeeded when it wrote a valid result; fingerprint and duration are added', async (t) => {
     const result = '{"status":"succeeded","demo_version":"1","metrics":{"best_rmse":0.1},"odd":[1]}';
     assert.deepEqual(
-      { ...success(await ended(t, { result, fingerprint: 'sha256:ab' })) },
+      { ...success(await ended(t, { result, fingerprints: { fixed: 'sha256:ab' } })) },
       {
         status: 'succeeded',
         demo_version: '1',
@@ -100,8 +109,25 @@ describe('a child that has ended', () => {
   it('is reported by the signal that ended it, and may be tried again', async (t) => {
     const { error, retriable } = failure(await ended(t, { code: null, signal: 'SIGSEGV', stderr: 'oops' }));
     assert.deepEqual([error, retriable], ['the analysis was ended by SIGSEGV', true]);
+  });
+
+  it('that the kernel killed was probably out of memory, which another attempt may escape', async (t) => {
     const killed = failure(await ended(t, { code: null, signal: 'SIGKILL' }));
-    assert.match(killed.error, /SIGKILL \(out of memory\?\)/);
+    const error = 'the analysis was killed by SIGKILL, probably out of memory';
+    assert.deepEqual(killed, { error, retriable: true });
+    // A shell that survives what it ran says so by its exit code.
+    const shell = failure(await ended(t, { code: 137, stderr: 'run.sh: line 3: 4711 Killed' }));
+    assert.equal(shell.error, 'a process of the analysis was killed by SIGKILL, probably out of memory');
+    assert.deepEqual([shell.traceback, shell.retriable], ['run.sh: line 3: 4711 Killed', true]);
+  });
+
+  it('has the fingerprint of its file rather than what the runner tells', async (t) => {
+    const result = '{"status":"succeeded","pipeline_fingerprint":"sha256:told"}';
+    const fingerprintOf = async (fingerprints: Fingerprints, text = result) =>
+      success(await ended(t, { result: text, fingerprints })).pipeline_fingerprint;
+    assert.equal(await fingerprintOf({ fixed: 'sha256:file' }), 'sha256:file');
+    assert.equal(await fingerprintOf({ fallback: 'sha256:code' }), 'sha256:told');
+    assert.equal(await fingerprintOf({ fallback: 'sha256:code' }, '{"status":"succeeded"}'), 'sha256:code');
   });
 });
 

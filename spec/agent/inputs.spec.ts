@@ -34,13 +34,16 @@ async function place(t: TestContext, task: Task, more: Partial<InputContext> = {
       folder: paths.inputs,
       allowPython: false,
       datasets: {},
+      catalog: null,
+      hold: () => {},
+      note: () => {},
       zipLimits: LIMITS,
       persistence: { backoff: { limits: quick, random: () => 0.5 }, log: silent, signal },
       ...more,
     },
     paths,
   );
-  return { ...placed, spec: await readFile(paths.spec, 'utf8') };
+  return { fingerprint: placed.fixed, spec: await readFile(paths.spec, 'utf8') };
 }
 
 const isInputFault = (message: RegExp) => (fault: unknown) =>
@@ -138,7 +141,7 @@ describe('placing the inputs of a task', () => {
     [
       'a catalog where there is none',
       { dataset: '{"kind":"catalog","catalog_id":"corn@2"}' },
-      /no catalog configured/,
+      /this worker has no catalog; it cannot resolve 'corn@2'/,
     ],
     ['a pipeline of a kind to come', { pipeline: '{"kind":"telepathy"}' }, /cannot take the pipeline/],
     [

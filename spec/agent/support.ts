@@ -1,17 +1,18 @@
-import { readFile, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import type { TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { statOf } from '../../actors/agent/child/leftovers.ts';
 import type { WorkerConfig } from '../../actors/agent/config.ts';
 import { type RunningWorker, startWorkerProgram } from '../../actors/agent/worker.ts';
 import type { TaskView } from '../../machines/schema/views.ts';
 import type { TestServer } from '../support/server.ts';
 import { until } from '../support/until.ts';
 import { demoRunner } from './demo-runner.ts';
-import { temporaryFolder } from './folder.ts';
+import { atEnd, temporaryFolder } from './folder.ts';
 import { quick, silent } from './quick.ts';
+
+export { isAlive, pidIn } from './processes.ts';
 
 /** A real worker program in this process; ended when the test ends, whatever still runs. */
 export async function startTestWorker(
@@ -32,7 +33,7 @@ export async function startTestWorker(
     backoff: quick,
     ...config,
   });
-  t.after(async () => {
+  atEnd(t, async () => {
     worker.hurry();
     worker.drain();
     worker.drain();
@@ -75,16 +76,6 @@ export function taskIn(
     const task = await taskOf(server, jobId);
     return wanted.includes(task.status) && task;
   });
-}
-
-/** The numbers in the files that children leave in a folder; see `params.mark` of the fixture. */
-export const pidIn = (path: string): Promise<number> =>
-  until(`a process id in ${path}`, async () => Number(await readFile(path, 'utf8').catch(() => '')) || false);
-
-/** Whether a process is there and not merely waiting to be reaped. */
-export function isAlive(pid: number): boolean {
-  const stat = statOf(pid);
-  return stat !== undefined && !stat.zombie;
 }
 
 /** The text of the log artifact of a job's only task. */

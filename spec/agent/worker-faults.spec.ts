@@ -13,6 +13,7 @@ describe('a task whose child goes wrong', () => {
   const once = { retry: { max_attempts: 1 } };
   const cases: [string, string, RegExp][] = [
     ['crashes by a signal', 'crash', /^the analysis was ended by SIGSEGV$/],
+    ['is killed by the kernel', 'killed', /^the analysis was killed by SIGKILL, probably out of memory$/],
     ['writes no result', 'silent', /^the analysis ended without writing a result$/],
     ['writes half a result', 'garbage', /^the result cannot be read: /],
     ['writes a result that is not valid', 'invalid', /^the result is not valid: \/duration_seconds /],
@@ -31,12 +32,15 @@ describe('a task whose child goes wrong', () => {
     });
   }
 
-  it('is tried again while attempts remain', async (t) => {
-    const server = await startTestServer(t);
-    await startTestWorker(t, server);
-    const task = await taskIn(server, await submit(server, { do: 'crash' }, { retry: { max_attempts: 3 } }));
-    assert.deepEqual([task.status, task.attempt], ['failed', 3]);
-  });
+  for (const behaviour of ['crash', 'killed']) {
+    it(`is tried again while attempts remain (${behaviour})`, async (t) => {
+      const server = await startTestServer(t);
+      await startTestWorker(t, server);
+      const job = await submit(server, { do: behaviour }, { retry: { max_attempts: 3 } });
+      const task = await taskIn(server, job);
+      assert.deepEqual([task.status, task.attempt], ['failed', 3]);
+    });
+  }
 
   it('is not tried again for an input fault', async (t) => {
     const server = await startTestServer(t);

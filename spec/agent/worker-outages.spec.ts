@@ -1,11 +1,9 @@
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import type { AnsweredError } from '../../gateway/client/errors.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
 import { until } from '../support/until.ts';
@@ -128,34 +126,6 @@ describe('while the store cannot commit', () => {
     broken = false;
     const task = await taskIn(server, job);
     assert.deepEqual([task.status, task.attempt], ['succeeded', 1]);
-  });
-});
-
-describe('a worker that was killed', () => {
-  it('is followed by one that ends its children, clears its directory and takes its place', async (t) => {
-    const server = await startServer(t, { leaseTtl: 1, heartbeatInterval: 0.2 });
-    const state = await temporaryFolder(t);
-    const program = fileURLToPath(new URL('./fixtures/worker.ts', import.meta.url));
-    const killed = spawn(process.execPath, ['--import', 'tsx', program, server.url, state], {
-      stdio: 'inherit',
-    });
-    t.after(() => killed.kill('SIGKILL'));
-    const folder = await temporaryFolder(t);
-    const [mark, go] = [join(folder, 'pid'), join(folder, 'go')];
-    const job = await submit(server, { do: 'wait', mark, until: go }, { retry: { max_attempts: 3 } });
-    const child = await pidIn(mark);
-    const { worker_id } = JSON.parse(await readFile(join(state, 'worker.json'), 'utf8'));
-    killed.kill('SIGKILL');
-    await once(killed, 'exit');
-    assert.ok(isAlive(child));
-
-    const next = await startTestWorker(t, server, { state });
-    assert.equal(next.workerId, worker_id);
-    assert.equal(isAlive(child), false);
-    await writeFile(go, '');
-    const task = await taskIn(server, job);
-    assert.equal(task.status, 'succeeded');
-    assert.ok(task.attempt > 1);
   });
 });
 

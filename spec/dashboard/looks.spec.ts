@@ -1,22 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
-import axe from 'axe-core';
-import type { Page } from 'playwright-core';
 import { startTestServer, temporaryDirectory } from '../support/server.ts';
 import { until } from '../support/until.ts';
+import { seriousFaults } from './axe.ts';
 import { browserForTests, withoutBrowser } from './browser.ts';
 import { Hand, pipelines, submit } from './hands.ts';
-
-/** What axe calls serious or critical, in words that say where; `part` is a selector. */
-async function seriousFaults(page: Page, part = 'document'): Promise<string[]> {
-  await page.evaluate(`if (!window.axe) { ${axe.source} }`);
-  const { violations } = (await page.evaluate(
-    `axe.run(${part === 'document' ? 'document' : JSON.stringify(part)}, { resultTypes: ['violations'] })`,
-  )) as axe.AxeResults;
-  return violations
-    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
-    .flatMap(({ id, nodes }) => nodes.map((node) => `${id}: ${node.html} ${node.failureSummary ?? ''}`));
-}
 
 /** A server where something of everything has happened. */
 async function livelyServer(t: TestContext) {

@@ -12,6 +12,7 @@ import UPNG from 'upng-js';
 import { openWriter } from '../../actors/store/open.ts';
 import { type RunningServer, startServer } from '../../bin/parts/server.ts';
 import { ClusterClient } from '../../gateway/client/client.ts';
+import type { EventView } from '../../machines/schema/views.ts';
 import { launchBrowser } from './browser.ts';
 import { Hand, pipelines, submit } from './hands.ts';
 
@@ -160,6 +161,7 @@ async function presentJobs(client: ClusterClient, dir: string): Promise<string> 
     { type: 'log', level: 'info', message: FOLDS },
     { type: 'progress', level: 'info', message: 'fold 4 of 10', progress: 0.4 },
   ]);
+  await bench.fail(await bench.run(), 'the share of the instrument was away', true);
   await bench.run();
   await submit(client, {
     name: 'barley, lab-z only',
@@ -212,9 +214,27 @@ async function photograph(url: string, shown: string, folder: string): Promise<v
     await page.getByRole('button', { name: /Log and details of task derivative-pls/ }).click();
     await page.locator('.log-text').getByText('fold 4 of 10: RMSE').waitFor();
     await take(page.locator('#jobs'), join(folder, 'job.png'));
+    await photographStatechart(page, url, shown, join(folder, 'statechart.png'));
   } finally {
     await browser.close();
   }
+}
+
+/** The statechart of tasks, with the way of one that failed once and runs again. */
+async function photographStatechart(page: Page, url: string, jobId: string, file: string): Promise<void> {
+  const events = (await (await fetch(`${url}/v1/jobs/${jobId}/events?limit=5000`)).json()) as EventView[];
+  const again = events.find(({ type }) => type === 'task_requeued') ?? events.find(({ task_id }) => task_id);
+  const query = new URLSearchParams({
+    view: 'statecharts',
+    machine: 'task',
+    actor: again?.task_id ?? '',
+    of: jobId,
+  });
+  await page.goto(`${url}/ui?${query}`);
+  await page.locator('[data-lit="true"]').first().waitFor();
+  await page.locator('[data-step]').first().waitFor();
+  await page.locator('.badge:not(.is-none)').first().waitFor();
+  await take(page.locator('#statecharts'), file);
 }
 
 async function main(folder: string): Promise<void> {

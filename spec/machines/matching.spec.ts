@@ -93,7 +93,7 @@ describe('the name of a package', () => {
   it('is the same in any case and with any of - _ . between its words', () => {
     assert.ok(found('scikit-learn', 'scikit_learn'));
     assert.ok(found('Scikit.Learn', 'scikit-learn'));
-    assert.ok(found('nirs__lib', 'NIRS-.lib'));
+    assert.ok(found('nirs__lib', 'NIRS-lib'));
     assert.ok(!found('scikitlearn', 'scikit-learn'));
   });
 

@@ -234,6 +234,25 @@ describe('a reference with a kind', () => {
   });
 });
 
+describe('a place in a document', () => {
+  it('is found again whatever its name holds', () => {
+    const Ref = Type.Union(
+      [
+        Type.Object({ kind: Type.Literal('a'), n: Type.Number() }),
+        Type.Object({ kind: Type.Literal('b'), t: Type.String() }),
+      ],
+      { discriminator: { propertyName: 'kind' } },
+    );
+    const named = validator(Type.Object({ 'x/y~z': Ref }));
+    assert.deepEqual(faults(named, { 'x/y~z': { kind: 'b' } }), ['/x~1y~0z/t is required']);
+    assert.deepEqual(faults(named, { 'x/y~z': { kind: 'c' } }), ['/x~1y~0z/kind must be one of: a, b']);
+    const free = validator(Type.Record(Type.String(), Type.Array(Ref)));
+    assert.deepEqual(faults(free, { 'x/y~z': [{ kind: 'a', n: 1 }, { kind: 'a' }] }), [
+      '/x~1y~0z/1/n is required',
+    ]);
+  });
+});
+
 describe('a schema with rules', () => {
   const Range = Type.Object(
     { from: Type.Number(), to: Type.Optional(Type.Number()) },

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import type { Message, MessageOf, MessageType, ReplyOf } from '../../gateway/messages.ts';
-import type { BlobWriter, ClusterPort, StoredArtifact } from '../../gateway/ports.ts';
+import type { BlobWriter, ClusterPort, Inspected, StoredArtifact } from '../../gateway/ports.ts';
 import { ClusterError } from '../../machines/errors.ts';
 import type { EventView } from '../../machines/schema/views.ts';
 
@@ -15,6 +15,7 @@ export class FakePort implements ClusterPort {
   onSend: (message: Message) => unknown = () => ({ ok: true });
   readonly blobs = new FakeBlobs();
   readonly events = new FakeEvents();
+  readonly inspection = new FakeInspection();
   readonly artifacts = new Map<string, StoredArtifact>();
   readonly reads: ClusterPort['reads'];
 
@@ -158,6 +159,26 @@ export class FakeEvents {
 
   async idBefore(count: number): Promise<number> {
     return this.all.at(-count - 1)?.id ?? 0;
+  }
+}
+
+type Watcher = (messages: readonly Inspected[]) => void;
+
+/** What actors do, as the test says. */
+export class FakeInspection {
+  /** What a watcher is told first. */
+  present: Inspected[] = [];
+  readonly watchers = new Map<Watcher, string | undefined>();
+
+  async watch(actorId: string | undefined, listener: Watcher): Promise<() => void> {
+    if (actorId?.startsWith('job_unknown')) throw ClusterError.unknown('actor', actorId);
+    this.watchers.set(listener, actorId);
+    listener(this.present);
+    return () => void this.watchers.delete(listener);
+  }
+
+  tell(...messages: Inspected[]): void {
+    for (const listener of this.watchers.keys()) listener(messages);
   }
 }
 

@@ -3,10 +3,15 @@ import { parseTolerant } from '../../../machines/json/raw.ts';
 import type { Outcome } from '../../../machines/run.ts';
 import { type FailReport, TaskResult } from '../../../machines/schema/report.ts';
 import { validator } from '../../../machines/schema/validate.ts';
+import type { Fingerprints } from '../inputs/pipeline.ts';
 import type { ChildEnd } from './group.ts';
 
 /** The exit code by which a runner says that the fault is in what the job names. */
 const EXIT_INPUT_FAULT = 2;
+/** How shells, and the programs that follow them, tell that what they ran was ended by SIGKILL: 128 and 9. */
+const EXIT_KILLED = 137;
+/** This worker's own SIGKILL is no end that is looked at here. The kernel's is what remains, as a rule. */
+const KILLED = 'killed by SIGKILL, probably out of memory';
 /** More than any server takes as a JSON body by default. */
 const MAX_RESULT_BYTES = 16 * 1024 * 1024;
 const MAX_ERROR_LENGTH = 2_000;
@@ -18,10 +23,11 @@ export async function outcomeOf(
   end: ChildEnd,
   resultFile: string,
   errorText: string,
-  fingerprint: string | undefined,
+  fingerprints: Fingerprints,
 ): Promise<Outcome> {
-  if (end.signal !== null)
-    return failed(`the analysis was ended by ${end.signal}${hintOn(end.signal)}`, errorText);
+  if (end.signal === 'SIGKILL') return failed(`the analysis was ${KILLED}`, errorText);
+  if (end.signal !== null) return failed(`the analysis was ended by ${end.signal}`, errorText);
+  if (end.code === EXIT_KILLED) return failed(`a process of the analysis was ${KILLED}`, errorText);
   if (end.code !== 0) {
     const readable = firstReadable(errorText);
     const error = readable ?? `the analysis ended with exit code ${end.code} and said nothing`;
@@ -31,6 +37,7 @@ export async function outcomeOf(
   if ('fault' in read) return failed(read.fault, errorText);
   // Artifacts are what this worker uploads, whatever the runner says.
   const { artifacts: _, ...result } = read.result;
+  const fingerprint = fingerprints.fixed ?? result.pipeline_fingerprint ?? fingerprints.fallback;
   return {
     verb: 'complete',
     result: {
@@ -40,8 +47,6 @@ export async function outcomeOf(
     },
   };
 }
-
-const hintOn = (signal: string) => (signal === 'SIGKILL' ? ' (out of memory?)' : '');
 
 type Read = { result: TaskResult } | { fault: string };
 

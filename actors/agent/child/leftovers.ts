@@ -1,75 +1,53 @@
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { killGroup } from './group.ts';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { endFamily, type Family, membersOf } from './family.ts';
+import { bootId, statOf } from './proc.ts';
 
-/** Names a process beyond doubt: ids are used again, but not with the same start. */
+/** What names the processes of a task beyond doubt. */
 interface ProcessMark {
-  pid: number;
-  /** Clock ticks from boot to its start. */
-  started: string;
+  mark: string;
   boot: string;
+  /** The leader and its start, once there is one: ids are used again, but not with the same start. */
+  pid?: number;
+  started?: number;
 }
 
 /**
- * Notes which process group runs a task, for the worker program that comes after a crash. Synchronous, so that
- * the moment in which a crash would leave an unknown group is as short as can be.
+ * Notes which processes run a task, for the worker program that comes after a crash; once before its child is
+ * started, and once after it with the child's id. Synchronous, so that no moment is left in which a crash
+ * would leave unknown processes.
  */
-export function markProcess(file: string, pid: number): void {
-  const started = statOf(pid)?.started;
-  if (started === undefined) return;
-  writeFileSync(file, JSON.stringify({ pid, started, boot: bootId() } satisfies ProcessMark));
+export function markProcess(file: string, mark: string, pid?: number): void {
+  const started = pid === undefined ? undefined : statOf(pid)?.started;
+  const noted: ProcessMark = { mark, boot: bootId(), ...(started !== undefined && { pid, started }) };
+  writeFileSync(file, JSON.stringify(noted));
 }
 
 /**
- * Kills the process group that an earlier worker program left running, if the mark still names it. Works where
- * there is a /proc; elsewhere it finds nothing.
+ * Kills what an earlier worker program left running of a task. Works where there is a /proc; elsewhere it finds
+ * nothing.
  * @returns whether there was something to kill
  */
-export function killMarked(file: string): boolean {
-  const mark = readMark(file);
-  if (!mark || mark.boot !== bootId()) return false;
-  const leader = statOf(mark.pid);
-  // A leader with another start is a stranger that was given the same id; then nothing of the group is left.
-  if (leader && leader.started !== mark.started) return false;
-  if (!leader && !hasMembers(mark.pid)) return false;
-  killGroup(mark.pid, 'SIGKILL');
+export async function endMarked(file: string): Promise<boolean> {
+  const noted = readMark(file);
+  if (!noted || noted.boot !== bootId()) return false;
+  const { mark, pid, started = 0 } = noted;
+  // A leader with another start is a stranger that was given the same id; then the group is not the task's.
+  const isThere = pid !== undefined && statOf(pid)?.started === started;
+  const family: Family = { mark, leader: isThere ? pid : null, since: started };
+  if (membersOf(family).length === 0) return false;
+  await endFamily(family);
   return true;
 }
 
 function readMark(file: string): ProcessMark | undefined {
   try {
-    const mark = JSON.parse(readFileSync(file, 'utf8')) as Partial<ProcessMark>;
-    const whole = Number.isInteger(mark.pid) && (mark.pid as number) > 1 && mark.started && mark.boot;
-    return whole ? (mark as ProcessMark) : undefined;
+    const { mark, boot, pid, started } = JSON.parse(readFileSync(file, 'utf8')) as Record<string, unknown>;
+    if (typeof mark !== 'string' || mark === '' || typeof boot !== 'string') return undefined;
+    if (pid === undefined) return { mark, boot };
+    // A process id of 1 or less would mean whole groups, or everything.
+    const whole = Number.isInteger(pid) && (pid as number) > 1 && Number.isInteger(started);
+    return whole ? { mark, boot, pid: pid as number, started: started as number } : undefined;
   } catch {
     return undefined;
-  }
-}
-
-/** Start and group of a process; undefined when there is none (any more). See proc(5), `stat`. */
-export function statOf(pid: number): { started: string; group: number; zombie: boolean } | undefined {
-  try {
-    const text = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    // The second field is the program's name in brackets, which may hold anything.
-    const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
-    return { zombie: fields[0] === 'Z', group: Number(fields[2]), started: fields[19] as string };
-  } catch {
-    return undefined;
-  }
-}
-
-function hasMembers(group: number): boolean {
-  try {
-    return readdirSync('/proc').some((name) => /^\d+$/.test(name) && statOf(Number(name))?.group === group);
-  } catch {
-    return false;
-  }
-}
-
-/** Starts are counted from boot, so they mean nothing after the next one. */
-function bootId(): string {
-  try {
-    return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
-  } catch {
-    return 'unknown';
   }
 }

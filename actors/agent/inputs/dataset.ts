@@ -25,7 +25,7 @@ export async function placeDataset(context: InputContext): Promise<string> {
     case 'worker_local':
       return existingPath(localPath(context, ref), 'the dataset', 'any');
     case 'catalog':
-      throw new InputFault(`no catalog configured on this worker; it cannot resolve '${ref.catalog_id}'`);
+      return catalogued(context, ref.catalog_id);
   }
 }
 
@@ -35,6 +35,18 @@ async function unpacked(context: InputContext, artifactId: string): Promise<stri
   const { zipLimits, persistence } = context;
   await unzip(path, target, `the dataset (artifact ${artifactId})`, zipLimits, persistence.signal);
   return (await singleFolderIn(target)) ?? target;
+}
+
+async function catalogued({ catalog, persistence, hold, note }: InputContext, id: string): Promise<string> {
+  if (!catalog) {
+    throw new InputFault(
+      `this worker has no catalog; it cannot resolve '${id}' (jq-worker --catalog FILE|URL names one)`,
+    );
+  }
+  const { entry, path, release } = await catalog.use(id, persistence);
+  hold(release);
+  note(`dataset ${entry.id}@${entry.version}, sha256 ${entry.sha256}`);
+  return path;
 }
 
 function localPath({ datasets }: InputContext, { path, name }: { path?: string; name?: string }): string {

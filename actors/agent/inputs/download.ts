@@ -1,11 +1,10 @@
-import { createHash } from 'node:crypto';
-import { mkdir, open } from 'node:fs/promises';
+import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Readable } from 'node:stream';
 import type { ClusterClient } from '../../../gateway/client/client.ts';
 import { AnsweredError, UnreachableError } from '../../../gateway/client/errors.ts';
 import { type Persistence, persist } from '../link/persist.ts';
 import { InputFault } from './fault.ts';
+import { writeHashed } from './hashed.ts';
 
 export interface Download {
   client: ClusterClient;
@@ -50,38 +49,13 @@ async function fetchOnce({ client, artifactId, folder, prefix, persistence }: Do
       throw refused ? new Error(`cannot download artifact '${artifactId}': ${fault.message}`) : fault;
     });
   const path = join(folder, prefix + safeFileName(String(headers['content-disposition'] ?? '')));
-  const sha256 = await writeHashed(body, path, client.server, persistence.signal);
+  const { signal } = persistence;
+  const sha256 = await writeHashed(body, path, signal, (fault) => new UnreachableError(client.server, fault));
   const etag = String(headers.etag ?? '').replace(/^(W\/)?"|"$/g, '');
   if (/^[0-9a-f]{64}$/.test(etag) && etag !== sha256) {
     throw new UnreachableError(client.server, new Error(`artifact ${artifactId} arrived damaged`));
   }
   return { path, sha256 };
-}
-
-/** Writes a body to disk. Breaks of the connection are told from faults of this machine's disk. */
-async function writeHashed(
-  body: Readable,
-  path: string,
-  server: string,
-  signal: AbortSignal,
-): Promise<string> {
-  const hash = createHash('sha256');
-  const file = await open(path, 'w');
-  try {
-    const chunks = body[Symbol.asyncIterator]();
-    for (;;) {
-      const next = await chunks.next().catch((fault: unknown) => {
-        signal.throwIfAborted();
-        throw new UnreachableError(server, fault);
-      });
-      if (next.done) return hash.digest('hex');
-      hash.update(next.value as Buffer);
-      await file.write(next.value as Buffer);
-    }
-  } finally {
-    body.destroy();
-    await file.close();
-  }
 }
 
 /** The name that the server gives the artifact, reduced to what is harmless in any file system. */

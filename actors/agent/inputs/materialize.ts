@@ -4,9 +4,10 @@ import { at, compose, members, RawJson } from '../../../machines/json/raw.ts';
 import type { Lease } from '../../../machines/run.ts';
 import type { Persistence } from '../link/persist.ts';
 import type { RunPaths } from '../paths.ts';
+import type { Catalog } from './catalog/catalog.ts';
 import { placeDataset } from './dataset.ts';
 import { InputFault } from './fault.ts';
-import { placePipeline } from './pipeline.ts';
+import { type Fingerprints, placePipeline } from './pipeline.ts';
 import type { ZipLimits } from './zip.ts';
 
 /** What placing one input needs. */
@@ -17,20 +18,23 @@ export interface InputContext {
   folder: string;
   allowPython: boolean;
   datasets: Readonly<Record<string, string>>;
+  /** Null where the worker was given none. */
+  catalog: Catalog | null;
   zipLimits: ZipLimits;
   persistence: Persistence;
-}
-
-export interface Materialized {
-  fingerprint: string | undefined;
+  /** Keeps something until nothing of the attempt needs it any more; `release` is called then. */
+  hold(release: () => Promise<void>): void;
+  /** Writes a line to the task's log. */
+  note(line: string): void;
 }
 
 /**
  * Puts pipeline and dataset in place and writes the spec file of the runner protocol, which holds local paths
  * only and the params exactly as the client wrote them.
+ * @returns what identifies the pipeline
  * @throws InputFault for what the job names wrongly
  */
-export async function materialize(context: InputContext, paths: RunPaths): Promise<Materialized> {
+export async function materialize(context: InputContext, paths: RunPaths): Promise<Fingerprints> {
   for (const folder of [paths.inputs, paths.workspace, paths.output])
     await mkdir(folder, { recursive: true });
   const [pipeline, dataset] = await together(placePipeline(context), placeDataset(context));
@@ -44,7 +48,7 @@ export async function materialize(context: InputContext, paths: RunPaths): Promi
     outputs: new RawJson(outputs),
   });
   await writeFile(paths.spec, spec);
-  return { fingerprint: pipeline.fingerprint };
+  return pipeline.fingerprints;
 }
 
 /** Both, or the first fault once neither works any more: nothing may write behind the back of a failed run. */

@@ -17,10 +17,20 @@ export type LocalPipeline =
   | { mode: 'path'; path: string }
   | { mode: 'entrypoint'; entrypoint: string; sys_path: string[] };
 
+/**
+ * What identifies a pipeline (contract, "Fingerprint"). Code says little of the pipeline that it builds, so there
+ * the runner may know better; what this worker can tell is the code itself.
+ */
+export interface Fingerprints {
+  /** Of the very pipeline that runs. */
+  fixed?: string;
+  /** Of the code that builds it, for a runner that tells none. */
+  fallback?: string;
+}
+
 export interface PlacedPipeline {
   local: LocalPipeline;
-  /** Contract, "Fingerprint"; undefined where the runner has to tell it. */
-  fingerprint: string | undefined;
+  fingerprints: Fingerprints;
 }
 
 const check = validator(PipelineRef);
@@ -36,7 +46,7 @@ export async function placePipeline(context: InputContext): Promise<PlacedPipeli
   switch (ref.kind) {
     case 'path': {
       const path = await existingPath(ref.path, 'the pipeline', 'file');
-      return { local: { mode: 'path', path }, fingerprint: await fileFingerprint(path) };
+      return { local: { mode: 'path', path }, fingerprints: { fixed: await fileFingerprint(path) } };
     }
     case 'artifact': {
       const { path, sha256 } = await downloadArtifact({
@@ -44,12 +54,12 @@ export async function placePipeline(context: InputContext): Promise<PlacedPipeli
         artifactId: ref.artifact_id,
         prefix: 'pipeline-',
       });
-      return { local: { mode: 'path', path }, fingerprint: `sha256:${sha256}` };
+      return { local: { mode: 'path', path }, fingerprints: { fixed: `sha256:${sha256}` } };
     }
     case 'inline_json':
       return placeInline(context);
     case 'python_entrypoint':
-      return { local: await placeEntrypoint(context, ref), fingerprint: undefined };
+      return placeEntrypoint(context, ref);
   }
 }
 
@@ -59,21 +69,24 @@ async function placeInline({ lease, folder }: InputContext): Promise<PlacedPipel
   const path = join(folder, 'pipeline.json');
   await mkdir(folder, { recursive: true });
   await writeFile(path, text);
-  return { local: { mode: 'path', path }, fingerprint: jsonFingerprint(text) };
+  return { local: { mode: 'path', path }, fingerprints: { fixed: jsonFingerprint(text) } };
 }
 
 async function placeEntrypoint(
   context: InputContext,
   ref: { entrypoint: string; bundle_artifact_id?: string },
-): Promise<LocalPipeline> {
+): Promise<PlacedPipeline> {
   if (!context.allowPython) {
     throw new InputFault(
       'this worker runs no python_entrypoint pipelines (it was started without --allow-python)',
     );
   }
   const entrypoint = ref.entrypoint.includes(':') ? ref.entrypoint : `${ref.entrypoint}:build_pipeline`;
-  if (ref.bundle_artifact_id === undefined) return { mode: 'entrypoint', entrypoint, sys_path: [] };
-  const { path } = await downloadArtifact({
+  // Without a bundle the code is whatever is installed here.
+  if (ref.bundle_artifact_id === undefined) {
+    return { local: { mode: 'entrypoint', entrypoint, sys_path: [] }, fingerprints: {} };
+  }
+  const { path, sha256 } = await downloadArtifact({
     ...context,
     artifactId: ref.bundle_artifact_id,
     prefix: 'bundle-',
@@ -82,8 +95,15 @@ async function placeEntrypoint(
   await unzip(path, bundle, 'the pipeline bundle', context.zipLimits, context.persistence.signal);
   // The module may lie at the top or, where somebody packed the folder around it, one level below.
   const inner = await singleFolderIn(bundle);
-  return { mode: 'entrypoint', entrypoint, sys_path: inner ? [bundle, inner] : [bundle] };
+  return {
+    local: { mode: 'entrypoint', entrypoint, sys_path: inner ? [bundle, inner] : [bundle] },
+    fingerprints: { fallback: codeFingerprint(entrypoint, sha256) },
+  };
 }
+
+/** Over the entry point, a line end, and the hex digest of the bundle: either of them can change the pipeline. */
+const codeFingerprint = (entrypoint: string, sha256: string): string =>
+  `sha256:${createHash('sha256').update(`${entrypoint}\n${sha256}`).digest('hex')}`;
 
 async function fileFingerprint(path: string): Promise<string> {
   const hash = createHash('sha256');

@@ -6,7 +6,7 @@ import type { Lease } from '../../../machines/run.ts';
 import { validator } from '../../../machines/schema/validate.ts';
 import { TaskPayload } from '../../../machines/schema/views.ts';
 import { sleep } from './backoff.ts';
-import { isAbort, troubleOf } from './faults.ts';
+import { isAbort, kindOf, troubleOf } from './faults.ts';
 
 /** Beyond the wait that was asked for, how long an answer may take. */
 const PATIENCE_MS = 15_000;
@@ -16,37 +16,67 @@ const MAX_TASKS = 1_000;
 
 const check = validator(TaskPayload);
 
+/** How often a withdrawal is repeated: it may have overtaken the request that it is about. */
+const WITHDRAWAL_MS = 200;
+
 export interface LeaseContext {
   client: ClusterClient;
   log: Logger;
   waitSeconds: number;
 }
 
-/**
- * Asks for as many tasks as there are free slots, in one request: one parked request a worker is enough, since
- * the server fills several slots in one turn, and with one there is no second that could grab too much.
- */
-export async function requestLease(
-  { client, log, waitSeconds }: LeaseContext,
-  registered: Registration,
-  free: number,
-  signal: AbortSignal,
-): Promise<Answered<Lease[]>> {
-  const startedAt = performance.now();
-  try {
-    const text = await client.callText('lease', {
-      params: { id: registered.worker_id },
-      body: { wait_s: waitSeconds, max_tasks: Math.min(free, MAX_TASKS) },
-      timeoutMs: waitSeconds * 1000 + PATIENCE_MS,
-      signal,
-    });
-    const leases = leasesOf(text, registered.worker_id, log);
-    const early = SHORTEST_ROUND_MS - (performance.now() - startedAt);
-    if (leases.length === 0 && early > 0) await sleep(early, signal);
-    return { ok: true, value: leases };
-  } catch (fault) {
-    if (isAbort(fault)) throw fault;
-    return { ok: false, trouble: troubleOf(fault) };
+/** The requests for work of one worker program, of which one is under way at a time. */
+export class LeaseRequests {
+  readonly #context: LeaseContext;
+  #withdrawn = new AbortController();
+
+  constructor(context: LeaseContext) {
+    this.#context = context;
+  }
+
+  /**
+   * Asks for as many tasks as there are free slots, in one request: one parked request a worker is enough, since
+   * the server fills several slots in one turn, and with one there is no second that could grab too much.
+   */
+  async ask(registered: Registration, free: number, signal: AbortSignal): Promise<Answered<Lease[]>> {
+    const { client, log, waitSeconds } = this.#context;
+    const withdrawn = new AbortController();
+    this.#withdrawn = withdrawn;
+    const startedAt = performance.now();
+    try {
+      const text = await client.callText('lease', {
+        params: { id: registered.worker_id },
+        body: { wait_s: waitSeconds, max_tasks: Math.min(free, MAX_TASKS) },
+        timeoutMs: waitSeconds * 1000 + PATIENCE_MS,
+        signal,
+      });
+      const leases = leasesOf(text, registered.worker_id, log);
+      const early = SHORTEST_ROUND_MS - (performance.now() - startedAt);
+      if (leases.length === 0 && early > 0) {
+        await sleep(early, AbortSignal.any([signal, withdrawn.signal])).catch(() => signal.throwIfAborted());
+      }
+      return { ok: true, value: leases };
+    } catch (fault) {
+      if (isAbort(fault)) throw fault;
+      return { ok: false, trouble: troubleOf(fault) };
+    }
+  }
+
+  /**
+   * Has the request under way answered now (contract, "Lease", `max_tasks` 0), which tells whether a task came
+   * with it. Repeats that until it is aborted; rejects where the server does not know of it.
+   */
+  async withdraw(registered: Registration, signal: AbortSignal): Promise<void> {
+    this.#withdrawn.abort();
+    for (;;) {
+      try {
+        const params = { id: registered.worker_id };
+        await this.#context.client.call('lease', { params, body: { max_tasks: 0 }, signal });
+      } catch (fault) {
+        if (kindOf(fault) !== 'transient') throw fault;
+      }
+      await sleep(WITHDRAWAL_MS, signal);
+    }
   }
 }
 

@@ -13,7 +13,7 @@ export type Declaration = Omit<Static<typeof WorkerRegistration>, 'worker_id'>;
 
 /** What the worker says of itself, and the server matches tasks against (contract, "Workers and leases"). */
 export async function declarationOf(settings: Settings): Promise<Declaration> {
-  const { datasets, labels, memoryGb, gpus, name, slots, runners } = settings;
+  const { datasets, labels, memoryGb, gpus, name, slots, runners, python } = settings;
   const declared = Object.keys(datasets).map((dataset) => [`dataset.${dataset}`, 'true']);
   return {
     name: name ?? hostname(),
@@ -25,9 +25,10 @@ export async function declarationOf(settings: Settings): Promise<Declaration> {
     slots_total: slots,
     version: {
       node: process.versions.node,
+      ...(python && { python: python.version }),
       platform: `${process.platform}-${process.arch}`,
       cluster: PACKAGE_VERSION,
-      packages: Object.assign({}, ...runners.map((runner) => runner.packages)),
+      packages: Object.assign({}, python?.packages, ...runners.map((runner) => runner.packages)),
     },
   };
 }

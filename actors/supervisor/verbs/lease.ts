@@ -8,6 +8,11 @@ export const lease: Verb<'lease'> = {
     const worker = ownWorker(turn, principal, worker_id);
     const { parking, askedAt, clock, deadlines, listing, settings } = turn.core;
     hear(turn, worker);
+    if (max_tasks === 0) {
+      // A worker that drains: either this reaches its open request, or a task has, which it then knows of.
+      parking.withdrawLeases(worker_id);
+      return { tasks: [] };
+    }
     askedAt.set(worker_id, clock.monotonic());
     // It asks although its slots look taken: perhaps the server's view is stale (contract, "Lease").
     const full = worker.row.slots_used >= worker.row.slots_total;

@@ -13,6 +13,7 @@ import { JobsPage } from './model/jobs-page.ts';
 import { LiveFeed } from './model/live-feed.ts';
 import { Notices } from './model/notices.ts';
 import { Questions } from './model/questions.ts';
+import { Statecharts } from './model/statecharts/statecharts.ts';
 import { Theme } from './model/theme.ts';
 import { Ticker } from './model/ticker.ts';
 import { bytes, counted } from './text/format.ts';
@@ -40,6 +41,8 @@ export class Dashboard {
   readonly link = new Link(this.api, this.session, (event) => this.hub.publish(event));
   readonly cluster = new Cluster(this.api, (fault) => this.#failed(fault));
   readonly jobs = new JobsPage(this.api, this.address, (fault) => this.#failed(fault));
+  /** The machines while their view is open. */
+  readonly statecharts = signal<Statecharts | null>(null);
   /** The job whose row is open. */
   readonly detail = signal<JobDetail | null>(null);
   /** What is shown at all; without a right to read there is nothing. */
@@ -54,6 +57,7 @@ export class Dashboard {
       this.#onTokenChange(),
       this.#whileReadable(),
       this.#whileJobOpen(),
+      this.#whileStatecharts(),
       effect(() => {
         if (this.link.state.value.is === 'live') untracked(() => this.#touchAll());
       }),
@@ -135,6 +139,7 @@ export class Dashboard {
     this.cluster.touch();
     this.jobs.refresher.touch();
     this.detail.peek()?.refresher.touch();
+    this.statecharts.peek()?.refresher.touch();
   }
 
   /** A credential that fails, or a server that is away, concerns the connection too. */
@@ -165,6 +170,23 @@ export class Dashboard {
         this.cluster.stop();
         this.jobs.stop();
       };
+    });
+  }
+
+  #whileStatecharts(): () => void {
+    const open = computed(
+      () => this.session.me.value !== null && this.address.place.value.view === 'statecharts',
+    );
+    return effect(() => {
+      if (!open.value) {
+        this.statecharts.value = null;
+        return;
+      }
+      const failed = (fault: unknown) => this.#failed(fault);
+      const statecharts = new Statecharts(this.api, this.hub, this.address, this.cluster, failed);
+      this.statecharts.value = statecharts;
+      untracked(() => statecharts.start());
+      return () => statecharts.stop();
     });
   }
 

@@ -6,6 +6,7 @@ import './style/layout.css';
 import './style/parts.css';
 import './style/jobs.css';
 import './style/feed.css';
+import './style/statecharts.css';
 import { App } from './view/app.tsx';
 
 const place = document.getElementById('app') as HTMLElement;

@@ -1,12 +1,23 @@
 import { signal } from '@preact/signals';
+import { MACHINE_NAMES, type MachineName } from '../../../../machines/charts/names.ts';
 import { JOB_COLUMNS, type JobColumn } from './job-sort.ts';
 import { JOB_STATUSES, type JobStatus } from './status.ts';
 
 export const TABS = ['ranking', 'tasks', 'errors', 'events', 'request'] as const;
 export type Tab = (typeof TABS)[number];
 
+export const VIEWS = ['statecharts'] as const;
+
 /** Where the reader is: all of it is in the page's address, but for the trail, which the history keeps. */
 export interface Place {
+  /** Empty: the overview. */
+  view: (typeof VIEWS)[number] | '';
+  /** The statechart that is shown; empty for the first. */
+  machine: MachineName | '';
+  /** The job, task or worker whose state is lit in it. */
+  actor: string;
+  /** The job that the lit task is of. */
+  of: string;
   status: JobStatus | '';
   name: string;
   /** A column, with `-` before it for descending; empty: newest first, as the server lists. */
@@ -20,8 +31,31 @@ export interface Place {
   trail: string[];
 }
 
-const HOME: Place = { status: '', name: '', sort: '', before: '', job: '', tab: '', trail: [] };
-const KEYS = ['status', 'name', 'sort', 'before', 'job', 'tab'] as const;
+const HOME: Place = {
+  view: '',
+  machine: '',
+  actor: '',
+  of: '',
+  status: '',
+  name: '',
+  sort: '',
+  before: '',
+  job: '',
+  tab: '',
+  trail: [],
+};
+const KEYS = [
+  'view',
+  'machine',
+  'actor',
+  'of',
+  'status',
+  'name',
+  'sort',
+  'before',
+  'job',
+  'tab',
+] as const satisfies readonly (keyof Place)[];
 
 /** Reads and writes the page's address, so that a view can be linked to and Back works. */
 export class Address {
@@ -66,6 +100,10 @@ export function placeOf(search: string, state: unknown): Place {
   const trail = (state as { trail?: unknown } | null)?.trail;
   return {
     ...HOME,
+    view: known(VIEWS, read('view')),
+    machine: known(MACHINE_NAMES, read('machine')),
+    actor: read('actor'),
+    of: read('of'),
     status: known(JOB_STATUSES, read('status')),
     name: read('name'),
     sort: sortable && (`${sign}${sortable}` as Place['sort']),

@@ -6,7 +6,8 @@ import { Batch } from './batch.ts';
 import type { EventHub } from './event-hub.ts';
 
 export interface TailOptions {
-  jobId: string;
+  /** Without it, the events of the whole server. */
+  jobId?: string;
   /** Only of this task. */
   taskId?: string;
   /** Only what this accepts. */
@@ -21,14 +22,16 @@ export interface TailOptions {
 const NO_END = Number.MAX_SAFE_INTEGER;
 
 /**
- * The last events of a job or task, oldest first: history by REST, then what the global stream brings. It listens
- * before it reads, and knows events by their id, so none is missed or shown twice.
+ * The last events of a job, a task or the server, oldest first: history by REST, then what the global stream
+ * brings. It listens before it reads, and knows events by their id, so none is missed or shown twice.
  */
 export class EventTail {
   readonly rows = signal<readonly EventView[]>([]);
   readonly loaded = signal(false);
   readonly fault = signal<string | null>(null);
   readonly hasEarlier = signal(false);
+  /** How many pages of history have been read. */
+  readonly page = signal(0);
   readonly empty = computed(() => this.loaded.value && this.rows.value.length === 0);
   readonly #options: TailOptions;
   readonly #api: Api;
@@ -67,7 +70,7 @@ export class EventTail {
     const query = { before_id: this.#start, task_id: taskId, limit: page };
     try {
       const events = await this.#api.get<EventView[]>(
-        `v1/jobs/${encodeURIComponent(jobId)}/events`,
+        jobId === undefined ? 'v1/events' : `v1/jobs/${encodeURIComponent(jobId)}/events`,
         query,
         this.#stopped.signal,
       );
@@ -76,6 +79,7 @@ export class EventTail {
       this.fault.value = null;
       this.#kept = Math.max(this.#kept, this.rows.peek().length + page);
       this.#add(events);
+      this.page.value++;
     } catch (fault) {
       if (this.#stopped.signal.aborted) return;
       this.fault.value = wordsOf(fault);
@@ -83,16 +87,18 @@ export class EventTail {
     this.loaded.value = true;
   }
 
-  #concerns({ job_id, task_id }: EventView): boolean {
-    const { jobId, taskId } = this.#options;
-    return job_id === jobId && (taskId === undefined || task_id === taskId);
+  #concerns(event: EventView): boolean {
+    const { jobId, taskId, accepts } = this.#options;
+    if (jobId !== undefined && event.job_id !== jobId) return false;
+    return (taskId === undefined || event.task_id === taskId) && (accepts?.(event) ?? true);
   }
 
   #add(events: readonly EventView[]): void {
-    const { accepts = () => true } = this.#options;
     const known = new Map(this.rows.peek().map((event) => [event.id, event]));
-    for (const event of events) if (accepts(event)) known.set(event.id, event);
-    const rows = [...known.values()].sort((a, b) => a.id - b.id);
+    for (const event of events) if (this.#concerns(event)) known.set(event.id, event);
+    // The stream begins with history too; of what has not been read a part would look like all of it.
+    const first = this.#start === NO_END ? 0 : this.#start;
+    const rows = [...known.values()].filter(({ id }) => id >= first).sort((a, b) => a.id - b.id);
     this.rows.value = rows.slice(-this.#kept);
     if (rows.length <= this.#kept) return;
     this.#start = this.rows.value[0]?.id ?? this.#start;

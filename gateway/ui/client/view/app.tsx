@@ -6,6 +6,7 @@ import { Feed } from './feed.tsx';
 import { JobsSection } from './jobs/section.tsx';
 import { QuestionDialog } from './parts/dialog.tsx';
 import { NoticeList } from './parts/notices.tsx';
+import { StatechartsSection } from './statecharts/section.tsx';
 import { Stats } from './stats.tsx';
 import { TopBar } from './top-bar.tsx';
 import { Workers } from './workers.tsx';
@@ -17,11 +18,21 @@ export function App({ dashboard, serviceName }: { dashboard: Dashboard; serviceN
       <main>
         <h1 class="off-screen">{serviceName}</h1>
         <Outdated />
-        {dashboard.readable.value ? <Overview /> : <AccessGate />}
+        {dashboard.readable.value ? <View /> : <AccessGate />}
       </main>
       <QuestionDialog />
       <NoticeList />
     </DashboardContext.Provider>
+  );
+}
+
+function View() {
+  const { address } = useDashboard();
+  if (address.place.value.view !== 'statecharts') return <Overview />;
+  return (
+    <div class="overview">
+      <StatechartsSection />
+    </div>
   );
 }
 

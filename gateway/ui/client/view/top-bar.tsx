@@ -6,12 +6,13 @@ import { useDashboard } from './context.ts';
 import { Icon } from './parts/icon.tsx';
 
 export function TopBar({ serviceName }: { serviceName: string }) {
-  const { readable, cluster } = useDashboard();
+  const { readable, cluster, address } = useDashboard();
+  const charts = address.place.value.view === 'statecharts';
   const version = cluster.stats.value?.server_version;
   return (
     <header class="top-bar">
-      <a class="skip" href="#jobs">
-        Skip to the jobs
+      <a class="skip" href={charts ? '#statecharts' : '#jobs'}>
+        Skip to the {charts ? 'statecharts' : 'jobs'}
       </a>
       <span class="brand">
         <svg viewBox="0 0 16 16" aria-hidden="true" focusable="false">
@@ -23,9 +24,16 @@ export function TopBar({ serviceName }: { serviceName: string }) {
       </span>
       {readable.value && (
         <nav aria-label="Sections">
-          <a href="#jobs">Jobs</a>
-          <a href="#workers">Workers</a>
-          <a href="#feed">Feed</a>
+          <SectionLink to="jobs" label="Jobs" />
+          <SectionLink to="workers" label="Workers" />
+          <SectionLink to="feed" label="Feed" />
+          <a
+            href="?view=statecharts"
+            aria-current={charts ? 'page' : undefined}
+            onClick={(event) => turn(event, () => address.go({ view: 'statecharts' }))}
+          >
+            Statecharts
+          </a>
         </nav>
       )}
       <span class="grow" />
@@ -34,6 +42,32 @@ export function TopBar({ serviceName }: { serviceName: string }) {
       <AccessButton />
     </header>
   );
+}
+
+/** A section of the overview, from whichever view one comes. */
+function SectionLink({ to, label }: { to: string; label: string }) {
+  const { address } = useDashboard();
+  if (address.place.value.view === '') return <a href={`#${to}`}>{label}</a>;
+  const go = () => {
+    address.go({ view: '' });
+    requestAnimationFrame(() => {
+      const section = document.getElementById(to);
+      section?.scrollIntoView();
+      section?.focus({ preventScroll: true });
+    });
+  };
+  return (
+    <a href={`?#${to}`} onClick={(event) => turn(event, go)}>
+      {label}
+    </a>
+  );
+}
+
+/** A plain click stays in the page; one with a key opens a tab, as links do. */
+function turn(event: MouseEvent, go: () => void): void {
+  if (event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
+  event.preventDefault();
+  go();
 }
 
 const WORDS: Readonly<Record<LinkState['is'], string>> = {

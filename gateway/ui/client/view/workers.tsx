@@ -9,6 +9,7 @@ import { Scroller } from './parts/scroller.tsx';
 import { LoadFault, Section } from './parts/section.tsx';
 import { Status } from './parts/status.tsx';
 import { Ago } from './parts/time.tsx';
+import { ShowInStatechart } from './statecharts/link.tsx';
 
 export function Workers() {
   const { cluster } = useDashboard();
@@ -109,6 +110,7 @@ function WorkerRow({ worker }: { worker: WorkerView }) {
       </td>
       <th scope="row">
         <bdi class="name">{name ?? 'unnamed'}</bdi> <Id id={id} what="worker" />
+        <ShowInStatechart about={{ kind: 'worker', id, jobId: '' }} name={name ?? id} bare />
       </th>
       <td>
         <Slots used={slots_used} total={slots_total} />

@@ -1,11 +1,13 @@
 import type { ComponentChildren } from 'preact';
 import type { JobView } from '../../../../../machines/schema/views.ts';
+import { titleOf } from '../../dashboard.ts';
 import { dateTime } from '../../text/format.ts';
 import { JobActions } from '../jobs/actions.tsx';
 import { Id } from '../parts/copy.tsx';
 import { DownloadButton } from '../parts/download.tsx';
 import { Icon } from '../parts/icon.tsx';
 import { Ago } from '../parts/time.tsx';
+import { ShowInStatechart } from '../statecharts/link.tsx';
 
 /** The job in a few words; on a phone also what its row has no room for. */
 export function JobFacts({ job }: { job: JobView }) {
@@ -35,6 +37,7 @@ export function JobFacts({ job }: { job: JobView }) {
             <Ago ts={job.updated_at} />
           </Fact>
         </dl>
+        <ShowInStatechart about={{ kind: 'job', id: job.id, jobId: job.id }} name={titleOf(job)} />
         {model && <DownloadButton id={model} label="Best model" of="the job" />}
         <span class="phone-only">
           <JobActions job={job} />

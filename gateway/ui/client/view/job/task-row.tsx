@@ -6,6 +6,7 @@ import { DownloadButton } from '../parts/download.tsx';
 import { Icon } from '../parts/icon.tsx';
 import { Status } from '../parts/status.tsx';
 import { Ago } from '../parts/time.tsx';
+import { ShowInStatechart } from '../statecharts/link.tsx';
 import { TaskLog } from './task-log.tsx';
 
 interface Props {
@@ -102,30 +103,36 @@ function WaitingFor({ of }: { of: readonly Waiting[] }) {
 function TaskPanel({ task, artifacts }: { task: TaskView; artifacts: readonly ArtifactView[] }) {
   return (
     <div class="task-panel">
-      <dl class="facts">
-        <div>
-          <dt>Task</dt>
-          <dd>
-            <Id id={task.id} what="task" whole />
-          </dd>
-        </div>
-        {task.worker_id && (
+      <div class="facts-line">
+        <dl class="facts">
           <div>
-            <dt>Worker</dt>
+            <dt>Task</dt>
             <dd>
-              <Id id={task.worker_id} what="worker" whole />
+              <Id id={task.id} what="task" whole />
             </dd>
           </div>
-        )}
-        {task.started_at !== null && (
-          <div>
-            <dt>Started</dt>
-            <dd>
-              <Ago ts={task.started_at} />
-            </dd>
-          </div>
-        )}
-      </dl>
+          {task.worker_id && (
+            <div>
+              <dt>Worker</dt>
+              <dd>
+                <Id id={task.worker_id} what="worker" whole />
+              </dd>
+            </div>
+          )}
+          {task.started_at !== null && (
+            <div>
+              <dt>Started</dt>
+              <dd>
+                <Ago ts={task.started_at} />
+              </dd>
+            </div>
+          )}
+        </dl>
+        <ShowInStatechart
+          about={{ kind: 'task', id: task.id, jobId: task.job_id }}
+          name={`${task.pipeline_label} on ${task.dataset_label}`}
+        />
+      </div>
       {task.error !== null && <pre class="frame task-error">{task.error}</pre>}
       <TaskLog key={task.id} task={task} file={artifacts.find(({ role }) => role === 'logs')} />
     </div>

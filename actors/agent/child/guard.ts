@@ -1,0 +1,80 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import type { Socket } from 'node:net';
+import { fileURLToPath } from 'node:url';
+import type { Logger } from 'pino';
+import { MARK } from './family.ts';
+
+const SCRIPT = fileURLToPath(new URL('./guard.sh', import.meta.url));
+
+/**
+ * Sees to it that tasks die with their worker program, also when that is killed: a small process of its own
+ * waits for the end of a pipe that the worker holds, and then kills what carries the worker's marks. That needs
+ * nothing but a shell, works for children of every kind, and leaves the child's end to the worker; to ask the
+ * kernel for a signal at the parent's death would reach the child alone, and none of its descendants.
+ */
+export class Guard {
+  readonly #log: Logger;
+  /** Of this start of this worker: the next one on the same state directory is not the guard's concern. */
+  readonly #run = randomUUID();
+  readonly #groups = new Set<number>();
+  #marks = 0;
+  #process: ChildProcess | null = null;
+  #stopped = false;
+
+  constructor(log: Logger) {
+    this.#log = log;
+  }
+
+  /** A mark for a task, which no other has. */
+  newMark(): string {
+    return `${this.#run}.${++this.#marks}`;
+  }
+
+  start(): void {
+    if (this.#process || this.#stopped) return;
+    const guard = spawn('/bin/sh', [SCRIPT, `${MARK}=${this.#run}.`], {
+      // Away from the terminal, whose Ctrl-C is for the worker, and from a folder that somebody may remove.
+      detached: true,
+      cwd: '/',
+      env: { PATH: process.env.PATH ?? '/usr/bin:/bin' },
+      stdio: ['pipe', 'ignore', 'ignore'],
+    });
+    this.#process = guard;
+    const over = (why: unknown) => {
+      if (this.#process !== guard) return;
+      this.#process = null;
+      if (!this.#stopped)
+        this.#log.warn({ why }, 'the guard over the tasks has ended; the next task starts one');
+    };
+    guard.once('error', over);
+    guard.once('exit', (code, signal) => over(signal ?? code));
+    guard.stdin?.on('error', () => {});
+    // It never keeps the worker from ending.
+    guard.unref();
+    (guard.stdin as Socket).unref();
+    for (const pid of this.#groups) this.#say('+', pid);
+  }
+
+  /** Takes a task's process group under its care. */
+  watch(pid: number): void {
+    this.#groups.add(pid);
+    if (this.#process) this.#say('+', pid);
+    else this.start();
+  }
+
+  /** The group is gone. */
+  release(pid: number): void {
+    if (this.#groups.delete(pid)) this.#say('-', pid);
+  }
+
+  /** Lets the guard end; should something of the worker still run, it is killed. */
+  stop(): void {
+    this.#stopped = true;
+    this.#process?.stdin?.end();
+  }
+
+  #say(change: '+' | '-', pid: number): void {
+    this.#process?.stdin?.write(`${change} ${pid}\n`);
+  }
+}

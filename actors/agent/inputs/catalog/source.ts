@@ -1,0 +1,123 @@
+import { createReadStream } from 'node:fs';
+import { stat } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
+import { Readable } from 'node:stream';
+import { fileURLToPath } from 'node:url';
+import { sleep, waitMs } from '../../link/backoff.ts';
+import { isAbort } from '../../link/faults.ts';
+import type { Persistence } from '../../link/persist.ts';
+import { InputFault } from '../fault.ts';
+
+/** Where a catalog or one of its datasets lies. */
+export type Location = { kind: 'file'; path: string } | { kind: 'http'; url: URL };
+
+/** The server of a catalog, or of a dataset, gave nothing useful: another attempt may have more luck. */
+export class SourceAway extends Error {
+  override name = 'SourceAway';
+}
+
+/** How often something that is away is asked for, before the attempt fails. */
+const TRIES = 5;
+/** Answers by which a server says that it may answer otherwise later. */
+const PASSING = new Set([408, 425, 429]);
+
+/** A path, or an http or file address. */
+export function locate(text: string): Location {
+  if (/^https?:\/\//i.test(text)) return { kind: 'http', url: new URL(text) };
+  return { kind: 'file', path: /^file:\/\//i.test(text) ? fileURLToPath(text) : resolve(text) };
+}
+
+/** The address that an index names, which may count from the index's own. @throws InputFault */
+export function locateUrl(text: string, index: Location, what: string): Location {
+  const base = index.kind === 'http' ? index.url : undefined;
+  if (!URL.canParse(text, base?.href)) throw new InputFault(`${what}: '${text}' is not an address`);
+  const url = new URL(text, base);
+  if (url.protocol === 'file:') return { kind: 'file', path: fileURLToPath(url) };
+  if (!/^https?:$/.test(url.protocol)) throw new InputFault(`${what}: '${text}' is not an http address`);
+  // Whoever may read the index may read what lies beside it.
+  if (base?.origin === url.origin && url.username === '') {
+    url.username = base.username;
+    url.password = base.password;
+  }
+  return { kind: 'http', url };
+}
+
+/** The path that an index names; relative ones count from where the index lies. @throws InputFault */
+export function locatePath(text: string, index: Location, what: string): Location {
+  if (index.kind === 'file') return { kind: 'file', path: resolve(dirname(index.path), text) };
+  if (text.startsWith('/')) return { kind: 'file', path: text };
+  throw new InputFault(
+    `${what}: the path '${text}' must be absolute, since the catalog is no file; or use url`,
+  );
+}
+
+/** How messages call it: without the credentials that an address may hold. */
+export const nameOf = (location: Location): string =>
+  location.kind === 'file' ? location.path : location.url.origin + location.url.pathname;
+
+/**
+ * Opens what lies at a location.
+ * @param what how messages call it
+ * @throws InputFault when it is not there, `SourceAway` when its server does not answer, others for this machine's
+ */
+export async function openSource(location: Location, what: string, signal: AbortSignal): Promise<Readable> {
+  return location.kind === 'file' ? openFile(location.path, what) : openUrl(location, what, signal);
+}
+
+async function openFile(path: string, what: string): Promise<Readable> {
+  const found = await stat(path).catch((fault: NodeJS.ErrnoException) => {
+    if (fault.code !== 'ENOENT' && fault.code !== 'ENOTDIR') throw fault;
+    throw new InputFault(`${what} does not exist on this worker: ${path}`);
+  });
+  if (!found.isFile()) throw new InputFault(`${what} is not a file: ${path} (a folder has to be zipped)`);
+  return createReadStream(path);
+}
+
+async function openUrl(
+  location: Location & { kind: 'http' },
+  what: string,
+  signal: AbortSignal,
+): Promise<Readable> {
+  const url = new URL(location.url);
+  // Compressed on the way, the bytes would not be those that were hashed.
+  const headers: Record<string, string> = { 'accept-encoding': 'identity' };
+  if (url.username) {
+    const pair = `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`;
+    headers.authorization = `Basic ${Buffer.from(pair).toString('base64')}`;
+    url.username = '';
+    url.password = '';
+  }
+  const answer = await fetch(url, { headers, signal }).catch((fault: unknown) => {
+    throw isAbort(fault) ? fault : away(location, what, fault);
+  });
+  if (answer.ok && answer.body) return Readable.fromWeb(answer.body);
+  await answer.body?.cancel();
+  const { status } = answer;
+  const told = `${what} (${nameOf(location)}): the server answered ${status}`;
+  if (status >= 500 || PASSING.has(status)) throw new SourceAway(told);
+  // Without the right to read it, this worker will not get it; another one may.
+  if (status === 401 || status === 403) throw new Error(told);
+  throw new InputFault(told);
+}
+
+/** A connection that did not come about, or broke. */
+export function away(location: Location, what: string, fault: unknown): unknown {
+  if (location.kind === 'file') return fault;
+  const { cause, message } = fault as Error;
+  const why = (cause as NodeJS.ErrnoException | undefined)?.code ?? (cause as Error)?.message ?? message;
+  return new SourceAway(`${what} cannot be reached at ${nameOf(location)} (${why})`);
+}
+
+/** Repeats a step a few times while the server that it needs is away. */
+export async function patiently<T>(step: () => Promise<T>, persistence: Persistence): Promise<T> {
+  const { backoff, log, signal } = persistence;
+  for (let failures = 1; ; failures++) {
+    try {
+      return await step();
+    } catch (fault) {
+      if (!(fault instanceof SourceAway) || failures === TRIES) throw fault;
+      log.warn({ why: fault.message }, 'a catalog is away, will be asked again');
+      await sleep(waitMs(backoff, failures), signal);
+    }
+  }
+}

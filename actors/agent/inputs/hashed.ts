@@ -1,0 +1,34 @@
+import { createHash } from 'node:crypto';
+import { open } from 'node:fs/promises';
+import type { Readable } from 'node:stream';
+
+/**
+ * Writes a stream to a file, at constant memory. Faults of the disk are thrown as they are.
+ * @param broken makes the error of a stream that broke off
+ * @returns the SHA-256 of the bytes, in hex digits
+ */
+export async function writeHashed(
+  body: Readable,
+  path: string,
+  signal: AbortSignal,
+  broken: (fault: unknown) => unknown,
+): Promise<string> {
+  const hash = createHash('sha256');
+  const file = await open(path, 'w');
+  try {
+    const chunks = body[Symbol.asyncIterator]();
+    for (;;) {
+      signal.throwIfAborted();
+      const next = await chunks.next().catch((fault: unknown) => {
+        signal.throwIfAborted();
+        throw broken(fault);
+      });
+      if (next.done) return hash.digest('hex');
+      hash.update(next.value as Buffer);
+      await file.write(next.value as Buffer);
+    }
+  } finally {
+    body.destroy();
+    await file.close();
+  }
+}

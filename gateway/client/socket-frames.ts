@@ -1,0 +1,124 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import WebSocket from 'ws';
+import type { ClusterClient } from './client.ts';
+import { AnsweredError, UnreachableError } from './errors.ts';
+
+/** Longer than the slowest refusal: what lasts beyond it was a connection. */
+const HELD_MS = 15_000;
+/** Frames that may wait for the reader before the socket is paused. */
+const MOST_WAITING = 10_000;
+
+/** How long to go on when the connection is lost. */
+export interface Persistence {
+  client: ClusterClient;
+  signal?: AbortSignal;
+  /** Told at each lost connection, with the seconds until the next try. */
+  onRetry?: (why: string, seconds: number) => void;
+  /** Give up after this many failed tries in a row. Default: never. */
+  maxRetries?: number;
+}
+
+/**
+ * Connects again and again, for as long as the reader goes on reading. Throws `AnsweredError` when the server
+ * refuses the stream.
+ */
+export async function* reconnecting<T>(
+  { client, signal, onRetry, maxRetries }: Persistence,
+  connect: () => AsyncGenerator<T>,
+): AsyncGenerator<T, void, void> {
+  let failures = 0;
+  while (!signal?.aborted) {
+    const since = performance.now();
+    try {
+      for await (const frame of connect()) {
+        failures = 0;
+        yield frame;
+      }
+      if (signal?.aborted) return;
+      throw new UnreachableError(client.server, 'the stream ended');
+    } catch (fault) {
+      if (signal?.aborted) return;
+      if (fault instanceof AnsweredError && !fault.transient) throw fault;
+      // A connection that held for a while without a frame was no failure.
+      if (performance.now() - since > HELD_MS) failures = 0;
+      failures++;
+      if (maxRetries !== undefined && failures > maxRetries) throw fault;
+      const seconds = Math.min(5, 0.1 * 2 ** (failures - 1)) * (0.75 + Math.random() / 2);
+      onRetry?.((fault as Error).message, seconds);
+      await delay(seconds * 1000, undefined, { signal }).catch(() => {});
+    }
+  }
+}
+
+/** The text frames of one connection, until it ends. */
+export async function* socketFrames(
+  client: ClusterClient,
+  path: string,
+  query: Record<string, string | undefined>,
+  signal?: AbortSignal,
+): AsyncGenerator<string, void, void> {
+  const url = new URL(client.server.replace(/^http/, 'ws'));
+  url.pathname = url.pathname.replace(/\/$/, '') + path;
+  for (const [name, value] of Object.entries(query)) {
+    if (value !== undefined) url.searchParams.set(name, value);
+  }
+  // A program can send the credential as a header, where no log keeps it.
+  const socket = new WebSocket(url, {
+    headers: client.headers(),
+    handshakeTimeout: 10_000,
+    perMessageDeflate: false,
+  });
+
+  const queue: string[] = [];
+  let ended: { fault: Error | null } | null = null;
+  let wake: () => void = () => {};
+  const end = (fault: Error | null) => {
+    ended ??= { fault };
+    wake();
+  };
+  socket.on('message', (frame) => {
+    queue.push(String(frame));
+    if (queue.length > MOST_WAITING) socket.pause();
+    wake();
+  });
+  socket.on('unexpected-response', (_request, response) => {
+    let text = '';
+    response.setEncoding('utf8');
+    response.on('data', (chunk: string) => {
+      text += chunk;
+    });
+    response.on('end', () => end(refusal(response.statusCode ?? 0, text)));
+  });
+  socket.on('error', (fault) => end(new UnreachableError(client.server, fault)));
+  socket.on('close', (code) =>
+    end(code === 1000 ? null : new UnreachableError(client.server, `closed with ${code}`)),
+  );
+  const abort = () => {
+    end(null);
+    socket.terminate();
+  };
+  signal?.addEventListener('abort', abort, { once: true });
+  try {
+    for (;;) {
+      for (let text = queue.shift(); text !== undefined; text = queue.shift()) yield text;
+      if (socket.isPaused) socket.resume();
+      const over = ended as { fault: Error | null } | null;
+      if (over?.fault) throw over.fault;
+      if (over) return;
+      await new Promise<void>((resolve) => {
+        wake = resolve;
+      });
+    }
+  } finally {
+    signal?.removeEventListener('abort', abort);
+    socket.terminate();
+  }
+}
+
+function refusal(status: number, text: string): AnsweredError {
+  try {
+    return new AnsweredError(status, JSON.parse(text));
+  } catch {
+    return new AnsweredError(status, {});
+  }
+}

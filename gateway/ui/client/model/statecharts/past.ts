@@ -1,0 +1,97 @@
+import type { MachineName } from '../../../../../machines/charts/names.ts';
+import type { EventView, JobView, WorkerView } from '../../../../../machines/schema/views.ts';
+
+/** The machines of which one actor can be looked at: their events reach the server's stream. */
+export const CHOOSABLE = ['job', 'task', 'worker'] as const satisfies readonly MachineName[];
+export type Choosable = (typeof CHOOSABLE)[number];
+
+/** An event that moved an actor, and between which states. */
+export interface Step {
+  event: EventView;
+  /** Null where what came before has not been read. */
+  from: string | null;
+  to: string;
+}
+
+type Moved = Pick<EventView, 'type' | 'data'>;
+
+/** Events that always lead to the same state. */
+const LEADS_TO: Readonly<Record<Choosable, Readonly<Record<string, string>>>> = {
+  job: {
+    job_submitted: 'job.queued',
+    job_running: 'job.running',
+    job_succeeded: 'job.succeeded',
+    job_failed: 'job.failed',
+    job_cancelled: 'job.cancelled',
+    job_retried: 'job.queued',
+  },
+  task: {
+    task_leased: 'task.leased',
+    task_started: 'task.running.executing',
+    task_completed: 'task.succeeded',
+    task_lost: 'task.lost',
+    task_requeued: 'task.queued',
+    task_cancelled: 'task.cancelled',
+  },
+  worker: {
+    worker_registered: 'worker.alive',
+    worker_alive: 'worker.alive',
+    worker_dead: 'worker.dead',
+  },
+};
+
+/** Where an event leads an actor; null when it moves nothing. Data of others, so nothing in it is taken for granted. */
+export function stateAfter(machine: Choosable, { type, data }: Moved): string | null {
+  // A failure that is tried again is told twice; the queue it goes back to is the second.
+  if (machine === 'task' && type === 'task_failed') return data.requeued === true ? null : 'task.failed';
+  // A job that has not begun is cancelled at once.
+  if (machine === 'job' && type === 'job_cancel_requested') {
+    return data.status === 'running' ? 'job.cancelling' : null;
+  }
+  const leads = LEADS_TO[machine];
+  return Object.hasOwn(leads, type) ? (leads[type] as string) : null;
+}
+
+/**
+ * The path that events tell, oldest first. `complete`: the first of them is the actor's first, so a task began
+ * as queued, of which no event tells.
+ */
+export function pathOf(machine: Choosable, events: readonly EventView[], complete: boolean): Step[] {
+  let from = complete && machine === 'task' ? 'task.queued' : null;
+  return events.flatMap((event) => {
+    const to = stateAfter(machine, event);
+    if (to === null) return [];
+    const step = { event, from, to };
+    from = to;
+    return [step];
+  });
+}
+
+export const jobState = ({ status }: Pick<JobView, 'status'>): string => `job.${status}`;
+
+/** A running task of a job that is being cancelled has been told to stop; no event says so. */
+export function taskState(path: readonly Step[], complete: boolean, job: JobView['status']): string | null {
+  const last = path.at(-1)?.to ?? (complete ? 'task.queued' : null);
+  return last === 'task.running.executing' && job === 'cancelling' ? 'task.running.stopping' : last;
+}
+
+export function workerState({
+  status,
+  slots_used,
+  slots_total,
+}: Pick<WorkerView, 'status' | 'slots_used' | 'slots_total'>): string {
+  if (status !== 'alive') return 'worker.dead';
+  if (slots_used >= slots_total) return 'worker.alive.full';
+  return slots_used > 0 ? 'worker.alive.busy' : 'worker.alive.idle';
+}
+
+/** Whether `id` is `other` or stands within it. */
+export const within = (id: string, other: string): boolean => id === other || id.startsWith(`${other}.`);
+
+/** Whether the path went along an arrow between these states, which may be around or within those of the path. */
+export function travelled(path: readonly Step[], arrow: { from: string; to: string }): boolean {
+  return path.some(
+    ({ from, to }) =>
+      from !== null && within(from, arrow.from) && (within(to, arrow.to) || within(arrow.to, to)),
+  );
+}

@@ -1,0 +1,165 @@
+import { useId } from 'preact/hooks';
+import { smooth } from '../../model/statecharts/geometry.ts';
+import { type Box, type Drawing, type Line, SIZES } from '../../model/statecharts/layout.ts';
+import { type Step, travelled, within } from '../../model/statecharts/past.ts';
+import { isAround, labelLines, shortId } from '../../model/statecharts/reading.ts';
+import type { MachineView } from '../../model/statecharts/statecharts.ts';
+import { count } from '../../text/format.ts';
+
+interface Props {
+  machine: MachineView;
+  drawing: Drawing;
+  /** The state of the chosen actor. */
+  state: string | null;
+  path: readonly Step[];
+  /** As wide as there is room, however small the letters. */
+  fit: boolean;
+}
+
+/** A machine as a picture; the list below it says the same to those who cannot see it. */
+export function Diagram({ machine, drawing, state, path, fit }: Props) {
+  const id = useId();
+  const { width, height, boxes, lines } = drawing;
+  const passed = new Set(path.flatMap(({ from, to }) => [from, to]));
+  const marker = { normal: `${id}-head`, travelled: `${id}-head-travelled` };
+  const travels = lines.map((line) => travelled(path, line));
+  const where = state === null ? '' : `; the chosen one is in ${shortId(state)}`;
+  return (
+    <svg
+      class={fit ? 'chart is-fit' : 'chart'}
+      role="img"
+      aria-labelledby={`${id}-title`}
+      width={width}
+      height={height}
+      viewBox={`0 0 ${width} ${height}`}
+    >
+      <title id={`${id}-title`}>{`Statechart of the ${machine.name}${where}`}</title>
+      <defs>
+        <Head id={marker.normal} class="head" />
+        <Head id={marker.travelled} class="head is-travelled" />
+      </defs>
+      {boxes.map((box) => (
+        <State
+          key={box.state.id}
+          box={box}
+          count={machine.counts[box.state.id]}
+          lit={state !== null && box.depth > 0 && within(state, box.state.id)}
+          passed={passed.has(box.state.id)}
+        />
+      ))}
+      {lines.map((line, i) => (
+        <Arrow
+          key={`${line.from} ${line.to}`}
+          line={line}
+          travelled={travels[i] === true}
+          head={travels[i] === true ? marker.travelled : marker.normal}
+        />
+      ))}
+      {lines.map((line, i) => (
+        <Labels key={`${line.from} ${line.to}`} line={line} travelled={travels[i] === true} />
+      ))}
+    </svg>
+  );
+}
+
+function Head({ id, class: name }: { id: string; class: string }) {
+  return (
+    <marker
+      id={id}
+      class={name}
+      viewBox="0 0 8 8"
+      refX="7"
+      refY="4"
+      markerWidth="7"
+      markerHeight="7"
+      orient="auto"
+    >
+      <path d="M0 0.5 8 4 0 7.5z" />
+    </marker>
+  );
+}
+
+interface StateProps {
+  box: Box;
+  count: number | undefined;
+  lit: boolean;
+  passed: boolean;
+}
+
+function State({ box, count: inside, lit, passed }: StateProps) {
+  const { state, x, y, width, height, lines, frame, depth } = box;
+  const classes = [
+    'state',
+    `is-${state.type}`,
+    frame ? `frame depth-${depth % 2}` : '',
+    lit ? 'is-lit' : '',
+    passed ? 'is-passed' : '',
+  ];
+  return (
+    <g
+      class={classes.filter(Boolean).join(' ')}
+      data-state={state.id}
+      data-lit={lit}
+      transform={`translate(${x} ${y})`}
+    >
+      <rect class="outline" width={width} height={height} rx={frame ? 10 : 8} />
+      {state.type === 'final' && (
+        <rect class="inner" x="3" y="3" width={width - 6} height={height - 6} rx="5.5" />
+      )}
+      {state.initial && <circle class="initial" cx="0" cy="14" r="4.5" />}
+      <text class="key" x="10" y="17">
+        {state.key}
+      </text>
+      {lines.map((line, i) => (
+        <text key={line} class="staying" x="10" y={SIZES.title + 10 + i * SIZES.line}>
+          {line}
+        </text>
+      ))}
+      {inside !== undefined && <Badge of={inside} right={width - 7} />}
+    </g>
+  );
+}
+
+function Badge({ of, right }: { of: number; right: number }) {
+  const text = count(of);
+  const width = text.length * SIZES.letter + 10;
+  return (
+    <g class={of > 0 ? 'badge' : 'badge is-none'}>
+      <rect x={right - width} y="5" width={width} height="16" rx="8" />
+      <text class="inside" x={right - width / 2} y="17">
+        {text}
+      </text>
+    </g>
+  );
+}
+
+function Arrow({ line, travelled, head }: { line: Line; travelled: boolean; head: string }) {
+  const { from, to, points } = line;
+  const [start] = points;
+  return (
+    <>
+      {start && isAround(from, to) && <circle class="anywhere" cx={start.x} cy={start.y} r="4" />}
+      <path
+        class={travelled ? 'arrow is-travelled' : 'arrow'}
+        data-from={from}
+        data-to={to}
+        data-travelled={travelled}
+        d={smooth(points)}
+        marker-end={`url(#${head})`}
+      />
+    </>
+  );
+}
+
+function Labels({ line: { labels, label, from, to }, travelled }: { line: Line; travelled: boolean }) {
+  return (
+    <g class={travelled ? 'labels is-travelled' : 'labels'} data-from={from} data-to={to}>
+      <rect x={label.x} y={label.y} width={label.width} height={label.height} rx="4" />
+      {labels.flatMap(labelLines).map((text, i) => (
+        <text key={i} x={label.x + label.width / 2} y={label.y + 11.5 + i * SIZES.line}>
+          {text}
+        </text>
+      ))}
+    </g>
+  );
+}

@@ -1,0 +1,120 @@
+import { assign, enqueueActions, setup, stateIn } from 'xstate';
+import type {
+  AgentActors,
+  AgentContext,
+  AgentEvent,
+  AgentInput,
+  Answered,
+  Registration,
+  RunEntry,
+  ToCancel,
+  Trouble,
+} from './agent-types.ts';
+import { type AttemptRef, type Lease, runKey } from './run.ts';
+
+type Runs = Record<string, RunEntry>;
+
+/** What the states of the worker program are built from: types, guards, actions, delays. */
+export const agent = setup({
+  types: {} as {
+    context: AgentContext;
+    input: AgentInput;
+    events: AgentEvent;
+    output: { failure: Trouble | null };
+  },
+  actors: {} as AgentActors,
+  guards: {
+    isRegistered: ({ context }) => context.registered !== null,
+    isConnected: stateIn('#agent.active.link.connected'),
+    /** Told to end while a lease request is under way. */
+    isWithdrawing: stateIn('#agent.active.duty.serving.asking.withdrawing'),
+    isHurried: stateIn('#agent.active.duty.serving.asking.withdrawing.hurriedly'),
+    mayLease: ({ context }) => freeSlots(context) > 0,
+    isIdle: ({ context }) => Object.keys(context.runs).length === 0,
+    isOk: (_, answer: Answered<unknown>) => answer.ok,
+    isUnknownWorker: (_, answer: Answered<unknown>) => !answer.ok && answer.trouble.kind === 'unknown_worker',
+    isFirstForgotten: ({ context }, trouble: Trouble) =>
+      trouble.kind === 'unknown_worker' && context.linkFailures === 0,
+    /** At start-up a refusal ends the program: a person has to mend the command line. */
+    isRefusedAtFirst: ({ context }, answer: Answered<unknown>) =>
+      !answer.ok && answer.trouble.kind === 'refused' && context.registered === null,
+    isRun: ({ context }, key: string) => Object.hasOwn(context.runs, key),
+  },
+  actions: {
+    noteRegistered: assign({ registered: (_, registered: Registration) => registered, trouble: null }),
+    noteBeat: assign({ linkFailures: 0, trouble: null }),
+    noteTrouble: assign({
+      linkFailures: ({ context }) => context.linkFailures + 1,
+      trouble: (_, trouble: Trouble) => trouble,
+    }),
+    noteLeaseTrouble: assign({
+      leaseFailures: ({ context }) => context.leaseFailures + 1,
+      trouble: (_, trouble: Trouble) => trouble,
+    }),
+    noteFailure: assign({ failure: (_, trouble: Trouble) => trouble }),
+    /** Takes up the delivery of saved results, once: a second registration finds none waiting. */
+    resumeSaved: enqueueActions(({ context, enqueue }) => {
+      for (const { ref, outcome } of context.saved) {
+        enqueue.spawnChild('run', { id: runKey(ref), input: { kind: 'saved', ref, outcome } });
+      }
+      enqueue.assign({
+        runs: withRuns(
+          context.runs,
+          context.saved.map((saved) => saved.ref),
+        ),
+        saved: [],
+      });
+    }),
+    startRuns: enqueueActions(({ context, enqueue }, leases: Lease[]) => {
+      const fresh = leases.filter((lease) => !Object.hasOwn(context.runs, runKey(lease.ref)));
+      for (const lease of fresh) {
+        enqueue.spawnChild('run', { id: runKey(lease.ref), input: { kind: 'leased', lease } });
+      }
+      const runs = withRuns(
+        context.runs,
+        fresh.map((lease) => lease.ref),
+      );
+      enqueue.assign({ runs, leaseFailures: 0 });
+    }),
+    forgetRun: assign({
+      runs: ({ context }, key: string) => {
+        const { [key]: _, ...runs } = context.runs;
+        return runs;
+      },
+    }),
+    cancelRuns: enqueueActions(({ context, enqueue }, tasks: ToCancel[]) => {
+      const named = (ref: AttemptRef) =>
+        tasks.some((t) => t.task_id === ref.task_id && (t.attempt ?? ref.attempt) === ref.attempt);
+      const hit = Object.entries(context.runs).filter(([, run]) => !run.stopping && named(run.ref));
+      if (hit.length === 0) return;
+      for (const [key] of hit) enqueue.sendTo(key, { type: 'STOP', reason: 'cancelled' });
+      const stopped = hit.map(([key, run]) => [key, { ...run, stopping: true }]);
+      const runs: Runs = { ...context.runs, ...Object.fromEntries(stopped) };
+      enqueue.assign({ runs });
+    }),
+    /** The link decides what a forgotten worker does; the duty only found out. */
+    passOn: enqueueActions(({ enqueue }, trouble: Trouble) => {
+      if (trouble.kind === 'unknown_worker') enqueue.raise({ type: 'TROUBLE', trouble });
+    }),
+    stopRuns: enqueueActions(({ context, enqueue }) => {
+      for (const key of Object.keys(context.runs)) {
+        enqueue.sendTo(key, { type: 'STOP', reason: 'worker_stopped' });
+      }
+    }),
+    parkRuns: enqueueActions(({ context, enqueue }) => {
+      for (const key of Object.keys(context.runs)) enqueue.sendTo(key, { type: 'PARK' });
+    }),
+  },
+  delays: {
+    deliveryTime: ({ context }) => context.deliverySeconds * 1000,
+    /** For a server that answers an open lease request at once; then the request is broken off. */
+    withdrawalTime: 5_000,
+  },
+});
+
+/** Slots that no run takes. */
+export const freeSlots = ({ slots, runs }: AgentContext): number => slots - Object.keys(runs).length;
+
+function withRuns(runs: Runs, fresh: AttemptRef[]): Runs {
+  return { ...runs, ...Object.fromEntries(fresh.map((ref) => [runKey(ref), { ref, stopping: false }])) };
+}

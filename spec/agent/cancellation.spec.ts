@@ -1,0 +1,107 @@
+import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, it, type TestContext } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { MARK, membersOf } from '../../actors/agent/child/family.ts';
+import { startTestServer, type TestServer } from '../support/server.ts';
+import { until } from '../support/until.ts';
+import { temporaryFolder } from './folder.ts';
+import { isAlive, pidIn, startTestWorker, submit, taskIn } from './support.ts';
+
+const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
+const PYTHON = [process.env.JQ_TEST_PYTHON, here('../../.venv/bin/python')].find(
+  (path) => path && existsSync(path),
+);
+const POOL = `${PYTHON ?? 'python3'} ${here('./fixtures/pool.py')}`;
+
+interface Scene {
+  server: TestServer;
+  job: string;
+  /** Of the processes that the script told of. */
+  pids: number[];
+  /** All processes of the task, whatever became of them. */
+  members(): number[];
+}
+
+/** A task under way whose child runs a shell script; it has told of all that it was to start. */
+async function play(t: TestContext, params: object, names: string[], differs: object = {}): Promise<Scene> {
+  const server = await startTestServer(t);
+  await startTestWorker(t, server);
+  const mark = await temporaryFolder(t);
+  const job = await submit(server, { do: 'shell', mark, forever: true, ...params }, { ...differs });
+  const pids = await Promise.all(names.map((name) => pidIn(join(mark, name))));
+  const environment = await readFile(`/proc/${pids[0]}/environ`, 'latin1');
+  const value = environment.split('\0').find((entry) => entry.startsWith(`${MARK}=`)) ?? '';
+  const members = () =>
+    membersOf({ mark: value.slice(MARK.length + 1), leader: null, since: 0 }).map(({ pid }) => pid);
+  assert.ok(members().length > names.length, 'the child, its shell, and what that started');
+  return { server, job, pids, members };
+}
+
+const cancelled = (server: TestServer, id: string) =>
+  until(
+    'the job to be cancelled',
+    async () => (await server.client.call('getJob', { params: { id } })).status === 'cancelled',
+  );
+
+const SLEEP = 'sleep 1000 & tell sleep;';
+const DAEMON = '(setsid sleep 1000 >/dev/null 2>&1 & tell daemon);';
+const trees: [string, object, string[]][] = [
+  ['a shell that started another program', { script: `${SLEEP} wait` }, ['sleep']],
+  ['programs that ignore SIGTERM', { script: `trap '' TERM; ${SLEEP} wait`, stubborn: true }, ['sleep']],
+  ['programs that left its group and session', { script: `${DAEMON} ${SLEEP} wait` }, ['daemon', 'sleep']],
+  [
+    'programs with another environment',
+    { script: `${SLEEP} env -i sleep 1000 & tell bare; wait` },
+    ['sleep', 'bare'],
+  ],
+];
+
+describe('a cancelled task leaves no process behind', () => {
+  for (const [what, params, names] of trees) {
+    it(`of ${what}`, async (t) => {
+      const { server, job, pids, members } = await play(t, params, names);
+      await server.client.call('cancelJob', { params: { id: job } });
+      await cancelled(server, job);
+      assert.deepEqual(pids.filter(isAlive), [], 'the server hears of it when nothing runs any more');
+      assert.deepEqual(members(), []);
+    });
+  }
+
+  it('of a pool of Python processes', async (t) => {
+    const pool = await temporaryFolder(t);
+    const params = { script: `${POOL} ${pool} & tell python; wait` };
+    const { server, job, members } = await play(t, params, ['python']);
+    await until('two workers', async () => (await readdir(pool)).length === 2);
+    const workers = (await readdir(pool)).map((name) => Number(name.slice('worker-'.length)));
+    assert.deepEqual(workers.map(isAlive), [true, true]);
+    await server.client.call('cancelJob', { params: { id: job } });
+    await cancelled(server, job);
+    assert.deepEqual(workers.filter(isAlive), []);
+    assert.deepEqual(members(), []);
+  });
+});
+
+describe('nor does a task', () => {
+  it('whose time is up', async (t) => {
+    const differs = { timeout_seconds: 2, retry: { max_attempts: 1 } };
+    const [, params, names] = trees[2] as (typeof trees)[0];
+    const { server, job, pids, members } = await play(t, params, names, differs);
+    const task = await taskIn(server, job);
+    assert.deepEqual([task.status, task.error], ['failed', 'timed out after 2 s']);
+    assert.deepEqual(pids.filter(isAlive), []);
+    assert.deepEqual(members(), []);
+  });
+
+  it('that succeeds', async (t) => {
+    const server = await startTestServer(t);
+    await startTestWorker(t, server);
+    const mark = await temporaryFolder(t);
+    const job = await submit(server, { do: 'shell', mark, script: DAEMON });
+    const task = await taskIn(server, job);
+    assert.equal(task.status, 'succeeded');
+    assert.equal(isAlive(await pidIn(join(mark, 'daemon'))), false);
+  });
+});

@@ -1,0 +1,219 @@
+import assert from 'node:assert/strict';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, it, type TestContext } from 'node:test';
+import { endFamily, type Family, MARK, membersOf, signalFamily } from '../../actors/agent/child/family.ts';
+import { Guard } from '../../actors/agent/child/guard.ts';
+import { endMarked, markProcess } from '../../actors/agent/child/leftovers.ts';
+import { processTable, statOf } from '../../actors/agent/child/proc.ts';
+import { until } from '../support/until.ts';
+import { atEnd, temporaryFolder } from './folder.ts';
+import { isAlive, pidIn } from './processes.ts';
+import { silent } from './quick.ts';
+
+interface Tree extends Family {
+  leader: number;
+  child: ChildProcess;
+  /** The process that the script said to be of this name, by `tell NAME`. */
+  pid(name: string): Promise<number>;
+}
+
+/** A shell script as the leader of a group and session of its own, marked as a task; all of it ends with the test. */
+async function start(t: TestContext, script: string, mark: string = randomUUID()): Promise<Tree> {
+  const folder = await temporaryFolder(t);
+  const tell = `tell() { echo $! > ${folder}/$1.part; mv ${folder}/$1.part ${folder}/$1; };`;
+  const env = { ...process.env, [MARK]: mark };
+  const child = spawn('/bin/sh', ['-c', `${tell} ${script}`], { env, detached: true, stdio: 'ignore' });
+  const leader = child.pid as number;
+  const family = { leader, mark, since: statOf(leader)?.started ?? 0 };
+  atEnd(t, () => endFamily(family));
+  return { ...family, child, pid: (name) => pidIn(join(folder, name)) };
+}
+
+const SLEEP = 'sleep 1000 & tell sleep; wait';
+/** Leaves group and session; its parent is gone at once. */
+const DAEMON = '(setsid sleep 1000 & tell daemon)';
+
+describe('the processes of a task', () => {
+  it('are its group, with all that was forked into it', async (t) => {
+    const tree = await start(t, `sh -c '${SLEEP.replace('tell sleep', 'true')}' & tell shell; wait`);
+    const shell = await tree.pid('shell');
+    await until('three processes', () => membersOf(tree).length === 3);
+    const pids = membersOf(tree).map((row) => row.pid);
+    assert.ok(pids.includes(tree.leader) && pids.includes(shell));
+  });
+
+  it('are those, too, that left group and session and whose parent is gone', async (t) => {
+    const tree = await start(t, `${DAEMON}; ${SLEEP}`);
+    const daemon = await tree.pid('daemon');
+    await until('a session of its own', () => statOf(daemon)?.session === daemon);
+    assert.notEqual(statOf(daemon)?.parent, tree.leader);
+    assert.ok(membersOf(tree).some(({ pid }) => pid === daemon));
+  });
+
+  it('are those without the environment, while it is known who started them', async (t) => {
+    const tree = await start(t, 'env -i setsid sleep 1000 & tell bare; wait');
+    const bare = await tree.pid('bare');
+    await until('it to be bare', async () => {
+      const command = await readFile(`/proc/${bare}/cmdline`, 'utf8').catch(() => '');
+      return command.startsWith('sleep') && statOf(bare)?.session === bare;
+    });
+    assert.ok(membersOf(tree).some(({ pid }) => pid === bare));
+  });
+
+  it("are not another task's, nor any that were there before", async (t) => {
+    const mark = randomUUID();
+    const [one, other] = [await start(t, SLEEP, mark), await start(t, SLEEP, `${mark}1`)];
+    await one.pid('sleep');
+    await other.pid('sleep');
+    const ours = new Set(membersOf(one).map(({ pid }) => pid));
+    assert.deepEqual(
+      [ours.has(one.leader), ours.has(other.leader), ours.has(process.pid)],
+      [true, false, false],
+    );
+    assert.deepEqual(membersOf({ ...one, since: one.since + 1_000_000 }), []);
+  });
+
+  it('are signalled all, wherever they went', async (t) => {
+    const tree = await start(t, `${DAEMON}; ${SLEEP}`);
+    const pids = [tree.leader, await tree.pid('sleep'), await tree.pid('daemon')];
+    signalFamily(tree, 'SIGTERM');
+    for (const pid of pids) await until(`${pid} to end`, () => !isAlive(pid));
+  });
+
+  it('are killed until none is left, though they go on forking', async (t) => {
+    // Each is replaced by another one, in a session of its own, every few milliseconds.
+    const script = join(await temporaryFolder(t), 'flee.sh');
+    await writeFile(script, '#!/bin/sh\nsleep 0.01\nsetsid "$0" >/dev/null 2>&1 &\n', { mode: 0o755 });
+    const tree = await start(t, `trap '' TERM; ${script} & ${script} & ${SLEEP}`);
+    await tree.pid('sleep');
+    assert.deepEqual(await endFamily({ ...tree, leader: null }), []);
+    assert.deepEqual(membersOf({ ...tree, leader: null }), []);
+  });
+});
+
+describe('what an earlier worker program left running of a task', () => {
+  /** Processes that nobody supervises, noted in a file. */
+  async function leftOver(t: TestContext, script: string) {
+    const tree = await start(t, script);
+    const file = join(await temporaryFolder(t), 'process.json');
+    markProcess(file, tree.mark, tree.leader);
+    return { tree, file };
+  }
+
+  it('is killed', async (t) => {
+    const { tree, file } = await leftOver(t, SLEEP);
+    const sleep = await tree.pid('sleep');
+    assert.equal(await endMarked(file), true);
+    assert.deepEqual([isAlive(tree.leader), isAlive(sleep)], [false, false]);
+  });
+
+  it('is killed even when its leader is gone and it left the group', async (t) => {
+    const { tree, file } = await leftOver(t, `${DAEMON}; sleep 0.1`);
+    const daemon = await tree.pid('daemon');
+    await once(tree.child, 'exit');
+    assert.ok(isAlive(daemon));
+    assert.equal(await endMarked(file), true);
+    assert.equal(isAlive(daemon), false);
+  });
+
+  it('is killed where the crash came between the start of the child and the note of its id', async (t) => {
+    const { tree, file } = await leftOver(t, SLEEP);
+    markProcess(file, tree.mark);
+    assert.equal(await endMarked(file), true);
+    assert.equal(isAlive(tree.leader), false);
+  });
+
+  it('is let alone when the id belongs to a stranger by now', async (t) => {
+    const { tree, file } = await leftOver(t, SLEEP);
+    const noted = JSON.parse(await readFile(file, 'utf8'));
+    await writeFile(file, JSON.stringify({ ...noted, mark: 'another', started: noted.started - 1 }));
+    assert.equal(await endMarked(file), false);
+    await writeFile(file, JSON.stringify({ ...noted, boot: 'another' }));
+    assert.equal(await endMarked(file), false);
+    assert.ok(isAlive(tree.leader));
+  });
+
+  it('is nothing to kill once it has ended, nor where the note is missing or broken', async (t) => {
+    const { tree, file } = await leftOver(t, 'sleep 0.1');
+    await once(tree.child, 'exit');
+    assert.equal(await endMarked(file), false);
+    assert.equal(await endMarked('/no/such/mark'), false);
+    for (const text of ['{', '{}', '{"mark":"","boot":"x"}', '{"mark":"m","boot":"x","pid":-1}', 'null']) {
+      await writeFile(file, text);
+      assert.equal(await endMarked(file), false);
+    }
+  });
+});
+
+describe('the guard of a worker program', () => {
+  /** The shell that stands guard for a mark; null when there is none. */
+  async function guardOf(mark: string): Promise<number | null> {
+    for (const { pid, zombie } of processTable()) {
+      const command = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '');
+      if (!zombie && command.includes('guard.sh') && command.includes(mark.replace(/\d+$/, ''))) return pid;
+    }
+    return null;
+  }
+
+  it('kills what carries the marks of its worker when the pipe between them ends, and no more', async (t) => {
+    const [guard, other] = [new Guard(silent), new Guard(silent)];
+    for (const one of [guard, other]) one.start();
+    t.after(() => other.stop());
+    const mine = await start(t, `${DAEMON}; ${SLEEP}`, guard.newMark());
+    const also = await start(t, SLEEP, guard.newMark());
+    const others = await start(t, SLEEP, other.newMark());
+    const daemon = await mine.pid('daemon');
+    const pids = [mine.leader, also.leader, daemon, await mine.pid('sleep'), await also.pid('sleep')];
+    // What a worker that dies cannot help doing.
+    guard.stop();
+    for (const pid of pids) await until(`${pid} to be killed`, () => !isAlive(pid));
+    assert.ok(isAlive(others.leader));
+  });
+
+  it('kills the groups that it was told of, marked or not; those that are gone may be others by now', async (t) => {
+    const guard = new Guard(silent);
+    guard.start();
+    const [one, two] = [await start(t, SLEEP), await start(t, SLEEP)];
+    guard.watch(one.leader);
+    guard.watch(two.leader);
+    guard.release(one.leader);
+    guard.stop();
+    await until('the second to be killed', () => !isAlive(two.leader));
+    assert.ok(isAlive(one.leader));
+  });
+
+  it('is replaced when it is killed, with all that it knew', async (t) => {
+    const guard = new Guard(silent);
+    guard.start();
+    const tree = await start(t, SLEEP);
+    guard.watch(tree.leader);
+    const mark = guard.newMark();
+    const first = await until('a guard', () => guardOf(mark));
+    process.kill(first, 'SIGKILL');
+    await until('another guard', async () => {
+      guard.start();
+      const found = await guardOf(mark);
+      return found !== null && found !== first;
+    });
+    guard.stop();
+    await until('the group to be killed', () => !isAlive(tree.leader));
+  });
+
+  it('outlives the signals that end the worker in good order', async () => {
+    const guard = new Guard(silent);
+    guard.start();
+    const pid = await until('the guard', () => guardOf(guard.newMark()));
+    await until('it to be deaf', async () =>
+      /SigIgn:\s*[0-9a-f]*4003\b/.test(await readFile(`/proc/${pid}/status`, 'utf8')),
+    );
+    process.kill(pid, 'SIGTERM');
+    process.kill(pid, 'SIGINT');
+    assert.ok(isAlive(pid));
+    guard.stop();
+    await until('its end', () => !isAlive(pid));
+  });
+});

@@ -1,0 +1,134 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { describeMachine } from '../../gateway/machine-views.ts';
+import {
+  CHOOSABLE,
+  type Choosable,
+  pathOf,
+  stateAfter,
+  taskState,
+  travelled,
+  workerState,
+} from '../../gateway/ui/client/model/statecharts/past.ts';
+import type { EventView } from '../../machines/schema/views.ts';
+
+const events = (...types: (string | [string, EventView['data']])[]): EventView[] =>
+  types.map((one, i) => {
+    const [type, data] = typeof one === 'string' ? [one, {}] : one;
+    const ids = { id: i + 1, job_id: 'j', task_id: 't', worker_id: null };
+    return { ...ids, ts: i, level: 'info', type, message: '', data };
+  });
+
+/** The states of a path, `?` for what is not known. */
+const told = (machine: Choosable, complete: boolean, ...types: Parameters<typeof events>) =>
+  pathOf(machine, events(...types), complete).map(({ from, to }) => `${from ?? '?'} → ${to}`);
+
+describe('the path that events tell of an actor', () => {
+  it('is that of a task from lease to end, each failure that is tried again told once', () => {
+    const path = told(
+      'task',
+      true,
+      'task_leased',
+      'task_started',
+      'log',
+      ['task_failed', { requeued: true }],
+      'task_requeued',
+      'task_leased',
+      'task_lost',
+      ['task_failed', { requeued: false }],
+      'task_requeued',
+      'task_leased',
+      'task_started',
+      'task_completed',
+    );
+    assert.deepEqual(path, [
+      'task.queued → task.leased',
+      'task.leased → task.running.executing',
+      'task.running.executing → task.queued',
+      'task.queued → task.leased',
+      'task.leased → task.lost',
+      'task.lost → task.failed',
+      'task.failed → task.queued',
+      'task.queued → task.leased',
+      'task.leased → task.running.executing',
+      'task.running.executing → task.succeeded',
+    ]);
+  });
+
+  it('begins with the unknown where earlier events have not been read', () => {
+    assert.deepEqual(told('task', false, 'task_cancelled'), ['? → task.cancelled']);
+  });
+
+  it('is that of a job; one that had not begun is cancelled at once', () => {
+    const begun = ['job_cancel_requested', { status: 'running' }] as [string, EventView['data']];
+    const queued = ['job_cancel_requested', { status: 'queued' }] as [string, EventView['data']];
+    assert.deepEqual(told('job', true, 'job_submitted', 'job_running', begun, 'job_cancelled'), [
+      '? → job.queued',
+      'job.queued → job.running',
+      'job.running → job.cancelling',
+      'job.cancelling → job.cancelled',
+    ]);
+    assert.deepEqual(
+      told('job', true, 'job_submitted', queued, 'job_cancelled').at(-1),
+      'job.queued → job.cancelled',
+    );
+    assert.deepEqual(told('job', false, 'job_failed', 'job_retried').at(-1), 'job.failed → job.queued');
+  });
+
+  it('is that of a worker, dead and alive again', () => {
+    assert.deepEqual(told('worker', true, 'worker_registered', 'worker_dead', 'worker_alive'), [
+      '? → worker.alive',
+      'worker.alive → worker.dead',
+      'worker.dead → worker.alive',
+    ]);
+  });
+
+  it('knows only states that the machines have, and is not misled by words of others', () => {
+    const types = [
+      'job_submitted',
+      'job_running',
+      'job_succeeded',
+      'job_failed',
+      'job_cancelled',
+      'job_retried',
+    ]
+      .concat(['task_leased', 'task_started', 'task_completed', 'task_failed', 'task_lost', 'task_requeued'])
+      .concat(['task_cancelled', 'worker_registered', 'worker_alive', 'worker_dead']);
+    for (const machine of CHOOSABLE) {
+      const known = describeMachine(machine).chart.states.map(({ id }) => id);
+      const reached = types
+        .map((type) => stateAfter(machine, { type, data: {} }))
+        .filter((to) => to !== null);
+      assert.ok(reached.length >= 3);
+      for (const to of reached) assert.ok(known.includes(to), to);
+      for (const type of ['constructor', 'toString', '__proto__', '']) {
+        assert.equal(stateAfter(machine, { type, data: {} }), null);
+      }
+    }
+  });
+
+  it('goes along the arrows between its states, and those around or within them', () => {
+    const path = pathOf('task', events('task_leased', 'task_started', 'task_completed'), true);
+    const goes = (from: string, to: string) => travelled(path, { from, to });
+    assert.ok(goes('task.queued', 'task.leased'));
+    assert.ok(goes('task.leased', 'task.running'));
+    assert.ok(goes('task.running.executing', 'task.succeeded'));
+    assert.ok(!goes('task.running.stopping', 'task.succeeded'));
+    assert.ok(!goes('task.leased', 'task.queued'));
+    assert.ok(!goes('task.queued', 'task.running'));
+  });
+
+  it('ends where the actor is; a running task of a job that is being cancelled was told to stop', () => {
+    const running = pathOf('task', events('task_leased', 'task_started'), true);
+    assert.equal(taskState(running, true, 'running'), 'task.running.executing');
+    assert.equal(taskState(running, true, 'cancelling'), 'task.running.stopping');
+    assert.equal(taskState([], true, 'queued'), 'task.queued');
+    assert.equal(taskState([], false, 'queued'), null);
+    const worker = (slots_used: number, status: 'alive' | 'dead' = 'alive') =>
+      workerState({ status, slots_used, slots_total: 2 });
+    assert.deepEqual(
+      [worker(0), worker(1), worker(2), worker(1, 'dead')],
+      ['worker.alive.idle', 'worker.alive.busy', 'worker.alive.full', 'worker.dead'],
+    );
+  });
+});
