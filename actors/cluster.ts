@@ -60,7 +60,7 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
     await supervisor.start();
     const log = new EventLog(core.sequences.event - 1);
     core.publish = (events) => log.publish(events);
-    const reads = createReads(store, new Live(core), core.clock);
+    const reads = createReads(store, new Live(core, () => supervisor.state), core.clock);
     core.views = { job: (id) => reads.job(id) };
     return running(supervisor, store, lock, {
       send: (message) => supervisor.send(message),

@@ -7,9 +7,11 @@ import type { Core } from './core.ts';
 /** What is known in memory and never read from the store: workers, the tally, deadlines that heartbeats move. */
 export class Live {
   readonly #core: Core;
+  readonly #supervisorState: () => string;
 
-  constructor(core: Core) {
+  constructor(core: Core, supervisorState: () => string) {
     this.#core = core;
+    this.#supervisorState = supervisorState;
   }
 
   /** Seconds since the epoch at which a lease expires as things stand; null when there is none. */
@@ -61,6 +63,7 @@ export class Live {
   stateCounts(machine: MachineName): Record<string, number> {
     const { tally, registry } = this.#core;
     if (machine === 'job') return prefixed('job', tally.jobs);
+    if (machine === 'supervisor') return { [`supervisor.${this.#supervisorState()}`]: 1 };
     if (machine !== 'task' && machine !== 'worker') return {};
     const addresses = machine === 'task' ? registry.tasks.values() : registry.workers.values();
     const counts = prefixed(machine, machine === 'task' ? tally.tasks : tally.workers);

@@ -1,4 +1,11 @@
-import { JOB_STATES, type JobView, TASK_STATES, type WorkerView } from '../../machines/schema/views.ts';
+import {
+  JOB_STATES,
+  type JobStatus,
+  type JobView,
+  TASK_STATES,
+  type TaskStatus,
+  type WorkerView,
+} from '../../machines/schema/views.ts';
 import { type Glance, throughput } from '../client/glance.ts';
 import { bar, sparkline } from './bar.ts';
 import { ago, clock, metric } from './format.ts';
@@ -10,9 +17,8 @@ import { type Column, facts, table } from './table.ts';
 /** Columns from which a table has room for more than the most important. */
 const ROOMY = 110;
 const MOST_MINUTES = 60;
-/** Columns of the names of the numbers, with their gap, and of the number in front of a curve. */
+/** Columns of the names of the numbers, with their gap. */
 const NAMES = 9;
-const PRESENT = 16;
 /** Lines around the two tables: the header, their titles and the blank lines between them. */
 const FRAME = 11;
 /** What a list shows where no terminal bounds it. */
@@ -47,6 +53,7 @@ function heading(server: string, { at, stats }: Glance, { colours, width }: Outp
 }
 
 const thousands = (n: number): string => n.toLocaleString('en-US');
+const rounded = (n: number): string => n.toLocaleString('en-US', { notation: 'compact' });
 
 function numbers(now: Glance, before: Glance | undefined, output: Output): [string, string][] {
   const { stats, workers, history } = now;
@@ -94,20 +101,25 @@ interface Curve {
 function curves(list: Curve[], { colours, width }: Output): string[] {
   const peaks = list.map(({ values, unit }) => `peak ${thousands(Math.max(...values, 0))}${unit}`);
   const widest = Math.max(...peaks.map((peak) => peak.length));
-  const room = Math.min(MOST_MINUTES, (width ?? Infinity) - NAMES - PRESENT - 2 - widest);
+  const first = Math.max(16, ...list.map(({ present }) => present.length + 2));
+  const room = Math.min(MOST_MINUTES, (width ?? Infinity) - NAMES - first - 2 - widest);
   return list.map(({ present, values }, i) => {
     const line = room < 10 ? '' : `${colours.cyan(sparkline(values.slice(-room)).padStart(room))}  `;
-    return `${present.padEnd(PRESENT)}${line}${colours.dim(peaks[i] as string)}`;
+    return `${present.padEnd(first)}${line}${colours.dim(peaks[i] as string)}`;
   });
 }
 
-function counts(byStatus: Record<string, number>, order: readonly string[], { colours }: Output): string {
+/** `2 queued, 1 running`; where that is too long, large numbers are rounded. */
+function counts(
+  byStatus: Record<string, number>,
+  order: readonly (JobStatus | TaskStatus)[],
+  { colours, width }: Output,
+): string {
   const there = order.filter((status) => (byStatus[status] ?? 0) > 0);
-  return (
-    there
-      .map((status) => `${thousands(byStatus[status] ?? 0)} ${styled(status as 'queued', colours)}`)
-      .join(', ') || 'none'
-  );
+  const long = there.map((status) => `${thousands(byStatus[status] ?? 0)} ${status}`).join(', ');
+  const form = long.length > (width ?? Infinity) - NAMES ? rounded : thousands;
+  const parts = there.map((status) => `${form(byStatus[status] ?? 0)} ${styled(status, colours)}`);
+  return parts.join(', ') || 'none';
 }
 
 /** A title and as many of the rows as fit, with how many are left out. */

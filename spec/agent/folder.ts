@@ -14,7 +14,9 @@ export function atEnd(t: TestContext, end: () => unknown): void {
   t.after(async () => {
     const faults: unknown[] = [];
     for (const one of all.reverse())
-      await Promise.resolve(one()).catch((fault: unknown) => faults.push(fault));
+      await Promise.resolve()
+        .then(one)
+        .catch((fault: unknown) => faults.push(fault));
     if (faults.length > 0) throw faults[0];
   });
 }

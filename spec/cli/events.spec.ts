@@ -34,7 +34,7 @@ describe('events', () => {
     assert.deepEqual([code, stderr], [0, '']);
     assert.match(stdout, /^\S+ worker played \(worker_\w+\) registered/m);
     assert.match(stdout, new RegExp(`^\\S+ job played \\(${id}\\) is running$`, 'm'));
-    assert.match(stdout, new RegExp(`^\\S+ ${task.task_id} a × corn leased, attempt 1 of 2$`, 'm'));
+    assert.match(stdout, new RegExp(`^\\S+ ${task.task_id} a × data/corn leased, attempt 1 of 2$`, 'm'));
     assert.match(stdout, new RegExp(`^\\S+ ${task.task_id} \\| fold 2$`, 'm'));
     assert.match(stdout, new RegExp(`^\\S+ ${task.task_id} progress 50%$`, 'm'));
   });
@@ -91,13 +91,14 @@ describe('events', () => {
   it('--follow on a server where nothing has happened yet begins with what happens first', async (t) => {
     const server = await startTestServer(t);
     const { child, said, outcome } = start('jqctl', ['events', '-f', '--json', '--server', server.url]);
-    // There is no sign of a follower who has nothing to say; each event is seen once all the same.
     await submit(server.url, 'a.yaml');
     await until('the first event', () => said.stdout.includes('"id":1'));
+    await submit(server.url, 'b.yaml');
+    await until('a live event', () => said.stdout.includes('"id":2'));
     child.kill('SIGINT');
     const { code, stdout } = await outcome;
     assert.equal(code, 130, 'Ctrl-C ends it');
-    assert.deepEqual(idsOf(stdout), [1]);
+    assert.deepEqual(idsOf(stdout), [1, 2]);
   });
 
   it('lets no event drive the terminal', async () => {

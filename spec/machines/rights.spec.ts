@@ -46,7 +46,7 @@ describe('what a principal lacks', () => {
 describe('an error', () => {
   it('has a code for programs and a sentence for people', () => {
     const error = new ClusterError('no_room', 'there is no room for an artifact of 3 GiB');
-    assert.ok(error instanceof Error);
+    assert.ok(error instanceof Error, 'an Error');
     assert.deepEqual(
       [error.name, error.code, error.message, error.faults],
       ['ClusterError', 'no_room', 'there is no room for an artifact of 3 GiB', undefined],

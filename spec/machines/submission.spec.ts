@@ -82,7 +82,7 @@ describe('a server', () => {
       admitJob(spec, { allowPythonJobs });
       return null;
     } catch (fault) {
-      assert.ok(fault instanceof ClusterError);
+      assert.ok(fault instanceof ClusterError, String(fault));
       return fault;
     }
   };

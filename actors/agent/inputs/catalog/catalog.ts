@@ -14,7 +14,7 @@ import { unzip, type ZipLimits } from '../zip.ts';
 import { DatasetCache } from './cache.ts';
 import { choose } from './choose.ts';
 import type { CatalogEntry } from './index-list.ts';
-import { away, type Location, locate, nameOf, openSource, patiently } from './source.ts';
+import { away, type Location, locate, nameOf, patiently, Sources } from './source.ts';
 
 const GIB = 1024 ** 3;
 const MAX_INDEX_BYTES = 16 * 1024 * 1024;
@@ -39,6 +39,7 @@ export interface CatalogDataset {
 export class Catalog {
   readonly #index: Location;
   readonly #cache: DatasetCache;
+  readonly #sources = new Sources();
   readonly #options: CatalogOptions;
 
   constructor(options: CatalogOptions) {
@@ -77,13 +78,14 @@ export class Catalog {
   }
 
   async close(): Promise<void> {
+    await this.#sources.close();
     await this.#cache.close();
   }
 
   #readIndex(persistence: Persistence): Promise<string> {
     const what = 'the catalog';
     return patiently(async () => {
-      const source = await openSource(this.#index, what, persistence.signal);
+      const source = await this.#sources.open(this.#index, what, persistence.signal);
       let bytes = 0;
       source.on('data', (chunk: Buffer) => {
         bytes += chunk.length;
@@ -105,7 +107,7 @@ export class Catalog {
     const what = `dataset ${entry.id}@${entry.version}`;
     const file = join(draft, 'fetched');
     const sha256 = await patiently(async () => {
-      const source = await openSource(location, what, signal);
+      const source = await this.#sources.open(location, what, signal);
       return writeHashed(source, file, signal, (fault) => away(location, what, fault));
     }, persistence);
     if (sha256 !== entry.sha256) {

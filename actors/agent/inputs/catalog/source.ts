@@ -1,8 +1,9 @@
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
-import { Readable } from 'node:stream';
+import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
+import { Agent, interceptors, request } from 'undici';
 import { sleep, waitMs } from '../../link/backoff.ts';
 import { isAbort } from '../../link/faults.ts';
 import type { Persistence } from '../../link/persist.ts';
@@ -18,6 +19,9 @@ export class SourceAway extends Error {
 
 /** How often something that is away is asked for, before the attempt fails. */
 const TRIES = 5;
+const CONNECT_MS = 5_000;
+/** Without a byte. */
+const SILENCE_MS = 60_000;
 /** Answers by which a server says that it may answer otherwise later. */
 const PASSING = new Set([408, 425, 429]);
 
@@ -55,13 +59,58 @@ export function locatePath(text: string, index: Location, what: string): Locatio
 export const nameOf = (location: Location): string =>
   location.kind === 'file' ? location.path : location.url.origin + location.url.pathname;
 
-/**
- * Opens what lies at a location.
- * @param what how messages call it
- * @throws InputFault when it is not there, `SourceAway` when its server does not answer, others for this machine's
- */
-export async function openSource(location: Location, what: string, signal: AbortSignal): Promise<Readable> {
-  return location.kind === 'file' ? openFile(location.path, what) : openUrl(location, what, signal);
+/** Reads files and addresses. */
+export class Sources {
+  readonly #agent = new Agent({ connections: 8, connect: { timeout: CONNECT_MS } });
+  readonly #web = this.#agent.compose(interceptors.redirect({ maxRedirections: 5 }));
+
+  /**
+   * Opens what lies at a location.
+   * @param what how messages call it
+   * @throws InputFault when it is not there, `SourceAway` when its server does not answer, others for this
+   *   machine's faults
+   */
+  open(location: Location, what: string, signal: AbortSignal): Promise<Readable> {
+    return location.kind === 'file' ? openFile(location.path, what) : this.#openUrl(location, what, signal);
+  }
+
+  /** Ends its connections. */
+  async close(): Promise<void> {
+    await this.#agent.destroy();
+  }
+
+  async #openUrl(
+    location: Location & { kind: 'http' },
+    what: string,
+    signal: AbortSignal,
+  ): Promise<Readable> {
+    const { url } = location;
+    const { statusCode: status, body } = await request(url.origin + url.pathname + url.search, {
+      headers: headersFor(url),
+      signal,
+      dispatcher: this.#web,
+      headersTimeout: SILENCE_MS,
+      bodyTimeout: SILENCE_MS,
+    }).catch((fault: unknown) => {
+      throw isAbort(fault) ? fault : away(location, what, fault);
+    });
+    if (status === 200) return body;
+    // A refusal's text may be a whole page; nobody reads it.
+    body.on('error', () => {}).destroy();
+    const told = `${what} (${nameOf(location)}): the server answered ${status}`;
+    if (status >= 500 || PASSING.has(status)) throw new SourceAway(told);
+    // Without the right to read it, this worker will not get it; another one may.
+    if (status === 401 || status === 403) throw new Error(told);
+    throw new InputFault(told);
+  }
+}
+
+function headersFor(url: URL): Record<string, string> {
+  // Compressed on the way, the bytes would not be those that were hashed.
+  const headers: Record<string, string> = { 'accept-encoding': 'identity' };
+  if (url.username === '') return headers;
+  const pair = `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`;
+  return { ...headers, authorization: `Basic ${Buffer.from(pair).toString('base64')}` };
 }
 
 async function openFile(path: string, what: string): Promise<Readable> {
@@ -73,38 +122,11 @@ async function openFile(path: string, what: string): Promise<Readable> {
   return createReadStream(path);
 }
 
-async function openUrl(
-  location: Location & { kind: 'http' },
-  what: string,
-  signal: AbortSignal,
-): Promise<Readable> {
-  const url = new URL(location.url);
-  // Compressed on the way, the bytes would not be those that were hashed.
-  const headers: Record<string, string> = { 'accept-encoding': 'identity' };
-  if (url.username) {
-    const pair = `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`;
-    headers.authorization = `Basic ${Buffer.from(pair).toString('base64')}`;
-    url.username = '';
-    url.password = '';
-  }
-  const answer = await fetch(url, { headers, signal }).catch((fault: unknown) => {
-    throw isAbort(fault) ? fault : away(location, what, fault);
-  });
-  if (answer.ok && answer.body) return Readable.fromWeb(answer.body);
-  await answer.body?.cancel();
-  const { status } = answer;
-  const told = `${what} (${nameOf(location)}): the server answered ${status}`;
-  if (status >= 500 || PASSING.has(status)) throw new SourceAway(told);
-  // Without the right to read it, this worker will not get it; another one may.
-  if (status === 401 || status === 403) throw new Error(told);
-  throw new InputFault(told);
-}
-
 /** A connection that did not come about, or broke. */
 export function away(location: Location, what: string, fault: unknown): unknown {
   if (location.kind === 'file') return fault;
-  const { cause, message } = fault as Error;
-  const why = (cause as NodeJS.ErrnoException | undefined)?.code ?? (cause as Error)?.message ?? message;
+  const { code, message } = fault as NodeJS.ErrnoException;
+  const why = code ?? message;
   return new SourceAway(`${what} cannot be reached at ${nameOf(location)} (${why})`);
 }
 

@@ -1,0 +1,114 @@
+import assert from 'node:assert/strict';
+import { readFile, writeFile } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import { describe, it } from 'node:test';
+import type { TaskView } from '../../machines/schema/views.ts';
+import { startTestServer, type TestServer } from '../support/server.ts';
+import { until } from '../support/until.ts';
+import { CatalogServer } from './catalog-server.ts';
+import { exists, temporaryFolder } from './folder.ts';
+import { logOf, pidIn, startTestWorker, submit, taskIn, taskOf } from './support.ts';
+
+/** Where the child of a task was told to find the dataset. */
+function datasetOf(task: TaskView): string {
+  const { spec } = (task.result?.extra ?? {}) as { spec: string };
+  return JSON.parse(spec).dataset.path;
+}
+
+const failed = async (server: TestServer, job: string) => {
+  const events = await server.client.call('listJobEvents', { params: { id: job } });
+  return events.find((event) => event.type === 'task_failed');
+};
+
+describe('a dataset of a catalog', () => {
+  const of = (catalog_id: string) => ({ dataset: { kind: 'catalog', catalog_id } });
+
+  it('reaches the child as a path; the log tells which version it was', async (t) => {
+    const [server, catalog] = [await startTestServer(t), await CatalogServer.start(t)];
+    catalog.add('corn', '1');
+    catalog.add('corn', '2');
+    await startTestWorker(t, server, { catalog: catalog.index });
+    const job = await submit(server, { do: 'echo' }, of('corn'));
+    const path = datasetOf(await taskIn(server, job));
+    assert.equal(basename(path), 'corn');
+    assert.match(await readFile(join(path, 'train.csv'), 'utf8'), /^corn2/);
+    assert.match(await logOf(server, job), /^\[jq-worker\] dataset corn@2, sha256 [0-9a-f]{64}\n$/);
+  });
+
+  it('is fetched once for all tasks of a machine, several at the same time, and stays while one runs', async (t) => {
+    const [server, catalog] = [await startTestServer(t), await CatalogServer.start(t)];
+    catalog.add('corn');
+    const cacheDir = await temporaryFolder(t);
+    const config = { catalog: catalog.index, cacheDir, cacheGb: 0, slots: 2 };
+    for (let i = 0; i < 2; i++) await startTestWorker(t, server, config);
+    const folder = await temporaryFolder(t);
+    const go = join(folder, 'go');
+    const marks = ['a', 'b', 'c', 'd'].map((name) => join(folder, name));
+    const jobs = [];
+    for (const mark of marks) jobs.push(await submit(server, { do: 'wait', mark, until: go }, of('corn@1')));
+    for (const mark of marks) await pidIn(mark);
+    assert.equal(catalog.count('corn-1.zip'), 1);
+    const [entry = ''] = await Promise.all([join(cacheDir, 'entries', `corn-${catalog.entries[0]?.sha256}`)]);
+    assert.ok(await exists(entry), 'in use, it may exceed any limit');
+    await writeFile(go, '');
+    for (const job of jobs) assert.equal((await taskIn(server, job)).status, 'succeeded');
+    await until('it to be removed, since nothing may be kept', async () => !(await exists(entry)));
+  });
+
+  it('fails its task at once when it is unknown, or is not what the catalog says', async (t) => {
+    const [server, catalog] = [await startTestServer(t), await CatalogServer.start(t)];
+    catalog.add('corn', '1', 10, { sha256: 'f'.repeat(64) });
+    await startTestWorker(t, server, { catalog: catalog.index });
+    const unknown = await taskIn(server, await submit(server, { do: 'echo' }, of('rye@1')));
+    assert.deepEqual([unknown.status, unknown.attempt], ['failed', 1]);
+    assert.equal(unknown.error, "the catalog has no dataset 'rye'; it has corn");
+    const wrong = await taskIn(server, await submit(server, { do: 'echo' }, of('corn')));
+    assert.deepEqual([wrong.status, wrong.attempt], ['failed', 1]);
+    assert.match(`${wrong.error}`, /dataset corn@1: .*the catalog says ffff/);
+  });
+
+  it('may be there at the next attempt when the catalog is away', async (t) => {
+    const server = await startTestServer(t);
+    await startTestWorker(t, server, { catalog: 'http://127.0.0.1:9/index.json' });
+    const job = await submit(server, { do: 'echo' }, of('corn'));
+    const task = await taskIn(server, job);
+    assert.deepEqual([task.status, task.attempt], ['failed', 2]);
+    assert.match(`${task.error}`, /the catalog cannot be reached at http:\/\/127.0.0.1:9\/index.json/);
+    assert.equal((await failed(server, job))?.data.retriable, true);
+  });
+
+  it('is nothing for a worker without a catalog, which says so', async (t) => {
+    const server = await startTestServer(t);
+    await startTestWorker(t, server);
+    const task = await taskIn(server, await submit(server, { do: 'echo' }, of('corn')));
+    assert.deepEqual([task.status, task.attempt], ['failed', 1]);
+    assert.match(`${task.error}`, /this worker has no catalog; .*'corn' .*--catalog/);
+  });
+});
+
+describe('a dataset that one worker alone has', () => {
+  it('leads its task there, by the name that the worker declared', async (t) => {
+    const server = await startTestServer(t);
+    await startTestWorker(t, server);
+    const corn = await temporaryFolder(t);
+    const dataset = { kind: 'worker_local', name: 'corn' };
+    const job = await submit(server, { do: 'echo' }, { dataset });
+    const waiting = await until('the reason why it waits', async () => {
+      const { waiting_for } = await taskOf(server, job);
+      return (waiting_for ?? []).length > 0 && waiting_for;
+    });
+    assert.deepEqual(waiting, [{ requirement: 'labels.dataset.corn=true', workers_missing: 1 }]);
+    const owner = await startTestWorker(t, server, { datasets: { corn } });
+    const task = await taskIn(server, job);
+    assert.deepEqual([task.status, task.worker_id, datasetOf(task)], ['succeeded', owner.workerId, corn]);
+  });
+
+  it('fails its task clearly when it has gone', async (t) => {
+    const server = await startTestServer(t);
+    await startTestWorker(t, server, { datasets: { corn: '/no/such/corn' } });
+    const dataset = { kind: 'worker_local', name: 'corn' };
+    const task = await taskIn(server, await submit(server, { do: 'echo' }, { dataset }));
+    assert.deepEqual([task.status, task.attempt], ['failed', 1]);
+    assert.equal(task.error, 'the dataset does not exist on this worker: /no/such/corn');
+  });
+});
