@@ -21,6 +21,8 @@ export interface DocumentRules {
 const YAML_TYPE = /^\s*(application|text)\/(x-)?yaml\s*(;|$)/i;
 /** Deeper nesting would end in a stack overflow wherever somebody walks the document. */
 const MAX_DEPTH = 500;
+/** Reading YAML takes about a second a megabyte, in which the server does nothing else; JSON has no such limit. */
+const MAX_YAML_CHARACTERS = 2 * 1024 * 1024;
 const EMPTY: Document = { value: {}, text: '{}' };
 
 const malformed = (detail: string) => new ClusterError('malformed_body', detail);
@@ -28,7 +30,7 @@ const malformed = (detail: string) => new ClusterError('malformed_body', detail)
 /**
  * Reads a body. What does not say that it is YAML is taken for JSON, whatever type it claims; an empty body is
  * `{}`.
- * @throws ClusterError `malformed_body`; for a body that is no object, `invalid_body`
+ * @throws ClusterError `malformed_body`; for a body that is no object, `invalid_body`; `body_too_large` for YAML
  */
 export function readDocument(bytes: Buffer, rules: DocumentRules): Document {
   if (rules.contentEncoding && rules.contentEncoding.trim().toLowerCase() !== 'identity') {
@@ -48,6 +50,12 @@ export function readDocument(bytes: Buffer, rules: DocumentRules): Document {
 
 function jsonOfYaml(text: string, rules: DocumentRules): string {
   if (!rules.yaml) throw malformed('this endpoint takes JSON, not YAML');
+  if (text.length > MAX_YAML_CHARACTERS) {
+    throw new ClusterError(
+      'body_too_large',
+      'a YAML body may have at most 2 MiB; send it as JSON, as jqctl does',
+    );
+  }
   try {
     return yamlToJson(text);
   } catch (fault) {

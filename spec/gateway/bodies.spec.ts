@@ -184,6 +184,14 @@ describe('a YAML body', () => {
     assert.match(error.detail, /line \d+, column \d+/);
   });
 
+  it('beyond 2 MiB gets 413 at once, since reading it would hold up the server', async () => {
+    const body = `name: ${'x'.repeat(2 * 1024 * 1024)}`;
+    const headers = { 'Content-Type': 'application/yaml' };
+    const { answer, error } = await post('/v1/jobs', { body, headers });
+    assert.deepEqual([answer.status, error.code], [413, 'body_too_large']);
+    assert.match(error.detail, /as JSON/);
+  });
+
   it('is refused where an endpoint takes JSON only', async () => {
     const headers = { 'Content-Type': 'application/yaml' };
     const { answer, error } = await post('/v1/workers/register', { body: 'name: w', headers });
