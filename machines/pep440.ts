@@ -102,9 +102,8 @@ function isPreReleaseOf(version: string, wanted: string): boolean {
   return compare(version, `${wanted}.dev0`) >= 0;
 }
 
-/** `>1.2` does not admit `1.2.post1`, whereas `>1.2.post1` admits `1.2.post2`. */
+/** Of what is above it: `>1.2` does not admit `1.2.post1`, whereas `>1.2.post1` admits `1.2.post2`. */
 function isPostReleaseOf(version: string, wanted: string): boolean {
   const parts = explain(version);
-  if (!parts?.is_postrelease) return false;
-  return compare(`${parts.base_version}${parts.pre?.join('') ?? ''}`, wanted) === 0;
+  return compare(`${parts?.base_version}${parts?.pre?.join('') ?? ''}`, wanted) === 0;
 }

@@ -1,6 +1,7 @@
 import { Command, Option } from 'clipanion';
 import type { RunningWorker } from '../parts/worker.ts';
 import { BaseCommand } from '../support/base.ts';
+import { usageFault } from '../support/exit.ts';
 import { integer, number, pairs, serverAddress, tokenOf } from '../support/flags.ts';
 import { LOG_LEVELS, logLevel } from '../support/log-level.ts';
 import { announce, serveUntilSignal } from '../support/serve.ts';
@@ -19,6 +20,10 @@ export class WorkerCommand extends BaseCommand {
       credential of \`--token\` (else \`JQ_TOKEN\`), takes tasks and runs each in a child process and a directory
       of its own. While the server is away it waits for it; a finished result is kept until the server has it.
 
+      It runs \`mljs.run\`, \`nirs4all.run\` where the interpreter of \`--python\` has that library, and what
+      \`--runner\` names. \`--catalog\` is a JSON or YAML list of \`{id, version, url or path, sha256}\`: datasets
+      that tasks name by \`id\` or \`id@version\`, kept in a cache that workers of one machine may share.
+
       SIGTERM and Ctrl-C drain: no new task, running ones finish, exit code 0; a second one cancels them.
       \`--json\` prints a line for each event of the program, the first being \`started\`, and
       \`registered\` should the server have been away then.
@@ -26,6 +31,11 @@ export class WorkerCommand extends BaseCommand {
     examples: [
       ['A worker with four slots', '$0 --server http://queue.lab:8765 --slots 4'],
       ['With labels and a dataset of its own', '$0 --labels site=lab-a,gpu=no --dataset corn=/data/corn'],
+      ['With nirs4all of a virtual environment', '$0 --python /opt/nirs/bin/python'],
+      [
+        'With a library of your own, and a catalog',
+        '$0 --runner "mean=python3 ./mean.py" --catalog sets.yaml',
+      ],
     ],
   });
 
@@ -37,6 +47,15 @@ export class WorkerCommand extends BaseCommand {
   name = Option.String('--name', value('NAME', 'name in lists (the host name)'));
   memoryGb = Option.String('--memory-gb', value('GIB', 'memory to declare, GiB (what the machine has)'));
   gpus = Option.String('--gpus', value('N', 'GPUs to declare (what nvidia-smi finds)'));
+  python = Option.String(
+    '--python',
+    value('PYTHON', 'the interpreter that may have nirs4all (python3 on the path)'),
+  );
+  runners = Option.Array(
+    '--runner',
+    [],
+    value('RUNNER', 'LIB=COMMAND or LIB@VERSION=COMMAND, a program for jobs of type LIB.run; repeatable'),
+  );
   allowPython = Option.Boolean('--allow-python', false, {
     description: 'run python_entrypoint pipelines (trusted servers only)',
   });
@@ -45,6 +64,9 @@ export class WorkerCommand extends BaseCommand {
     [],
     value('DATASET', 'NAME=PATH, a dataset that this worker alone has; repeatable'),
   );
+  catalog = Option.String('--catalog', value('FILE|URL', 'the index of versioned datasets'));
+  cacheDir = Option.String('--cache-dir', value('DIR', 'where they are kept (in the state directory)'));
+  cacheGb = Option.String('--cache-gb', value('GIB', 'disk space that they may take, GiB (20)'));
   logLevel = Option.String('--log-level', 'info', value('LEVEL', `${LOG_LEVELS.join(', ')} (info)`));
   logFile = Option.String('--log-file', value('FILE', 'write the log to this file, not to stderr'));
 
@@ -69,11 +91,23 @@ export class WorkerCommand extends BaseCommand {
         this.memoryGb === undefined ? undefined : number('--memory-gb', this.memoryGb, { max: 1_000_000 }),
       gpus: this.gpus === undefined ? undefined : integer('--gpus', this.gpus, { max: 10_000 }),
       allowPython: this.allowPython,
+      python: this.python,
+      ownRunners: this.runners,
       datasets: pairs('--dataset', this.datasets),
+      catalog: catalogOf(this.catalog),
+      cacheDir: this.cacheDir,
+      cacheGb:
+        this.cacheGb === undefined ? undefined : number('--cache-gb', this.cacheGb, { max: 1_000_000 }),
       logLevel: logLevel(this.logLevel),
       logFile: this.logFile,
     };
   }
+}
+
+function catalogOf(text: string | undefined): string | undefined {
+  const usable = text === undefined || (text !== '' && (!/^\w+:\/\//.test(text) || URL.canParse(text)));
+  if (usable) return text;
+  throw usageFault(`--catalog: '${text}' is neither a file nor an address`);
 }
 
 /** Says that the worker is there, and, should the server be away, when it has been registered. */

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { startTestServer, type TestServer } from '../support/server.ts';
 import { until } from '../support/until.ts';
+import { FaultyLine } from './faulty-line.ts';
 import { exists, temporaryFolder } from './folder.ts';
 import { isAlive, logOf, pidIn, startTestWorker, submit, taskIn, taskOf } from './support.ts';
 
@@ -89,6 +90,31 @@ describe('a worker that has to stop', () => {
     assert.deepEqual(await readdir(join(worker.state, 'outbox')), []);
   });
 
+  it('runs the task that the server gave it in that very moment, rather than lose it', async (t) => {
+    const server = await startTestServer(t);
+    const proxy = await FaultyLine.start(t, server.port);
+    const worker = await startTestWorker(t, proxy);
+    // The answer with the task is on its way when the worker is told to stop.
+    proxy.fate = (line, from) => (line.request.endsWith('/lease') && from === 'server' ? 'hold' : 'pass');
+    const job = await submit(server, { do: 'echo' });
+    await taskIn(server, job, 'leased');
+    worker.drain();
+    proxy.release();
+    await worker.ended;
+    const task = await taskOf(server, job);
+    assert.deepEqual([task.status, task.attempt], ['succeeded', 1]);
+  });
+
+  it('has its open request for work answered, so that no task is given to it afterwards', async (t) => {
+    const server = await startTestServer(t);
+    const worker = await startTestWorker(t, server, { leaseWaitSeconds: 60 });
+    await worker.stop();
+    const job = await submit(server, { do: 'echo' });
+    const next = await startTestWorker(t, server);
+    const task = await taskIn(server, job);
+    assert.deepEqual([task.worker_id, task.attempt], [next.workerId, 1]);
+  });
+
   it('stops at once when it has nothing to do', async (t) => {
     const server = await startTestServer(t);
     const worker = await startTestWorker(t, server);
@@ -119,5 +145,30 @@ describe('a worker that has to stop', () => {
     await worker.stop();
     const next = await startTestWorker(t, server, { state: worker.state });
     assert.equal(next.workerId, worker.workerId);
+  });
+});
+
+describe('a request for work that is withdrawn', () => {
+  it("is answered at once, and so is no other worker's", async (t) => {
+    const server = await startTestServer(t);
+    const { client } = server;
+    const register = async () =>
+      (await client.call('registerWorker', { body: { version: { packages: { demo: '1' } } } })).worker_id;
+    const [one, other] = [await register(), await register()];
+    const ask = (id: string) => client.call('lease', { params: { id }, body: { wait_s: 60, max_tasks: 2 } });
+    const asked = ask(one);
+    const stays = ask(other);
+    // Repeated, since the first of these may reach the server before what it is about.
+    const withdrawn = await until('the answer', async () => {
+      const reply = await client.call('lease', { params: { id: one }, body: { wait_s: 60, max_tasks: 0 } });
+      assert.deepEqual(reply, { task: null, tasks: [] });
+      return Promise.race([asked, new Promise<null>((resolve) => setTimeout(resolve, 20, null))]);
+    });
+    assert.deepEqual(withdrawn, { task: null, tasks: [] });
+    const job = await submit(server, { do: 'echo' });
+    assert.deepEqual(
+      (await stays).tasks?.map((task) => task.job_id),
+      [job],
+    );
   });
 });

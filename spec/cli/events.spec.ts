@@ -91,6 +91,7 @@ describe('events', () => {
   it('--follow on a server where nothing has happened yet begins with what happens first', async (t) => {
     const server = await startTestServer(t);
     const { child, said, outcome } = start('jqctl', ['events', '-f', '--json', '--server', server.url]);
+    t.after(() => child.kill('SIGKILL'));
     await submit(server.url, 'a.yaml');
     await until('the first event', () => said.stdout.includes('"id":1'));
     await submit(server.url, 'b.yaml');

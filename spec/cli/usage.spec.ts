@@ -4,7 +4,7 @@ import { run } from './cli-support.ts';
 
 const COMMANDS = [
   ...['submit', 'status', 'logs', 'wait', 'artifacts', 'jobs', 'cancel', 'retry', 'workers', 'stats'],
-  ...['server', 'worker'],
+  ...['events', 'top', 'machines', 'inspect', 'server', 'worker', 'completion'],
 ];
 
 describe('the help', () => {

@@ -144,6 +144,23 @@ describe('the inspection stream', () => {
   });
 });
 
+describe('the OpenAPI description of the inspection stream', () => {
+  it('names the right it needs and every kind of message', async () => {
+    await using gateway = await gatewayFor();
+    const { paths, components } = JSON.parse((await ask(gateway.port, { line: 'GET /openapi.json' })).body);
+    const { security, responses, parameters } = paths['/v1/inspect'].get;
+    assert.deepEqual(security, [{ bearer: ['admin'] }, { token: ['admin'] }]);
+    const schema = responses['101']['x-websocket-message'];
+    assert.deepEqual(schema, { $ref: '#/components/schemas/InspectionMessage' });
+    const kinds = components.schemas.InspectionMessage.anyOf.map(
+      ({ $ref }: { $ref: string }) =>
+        components.schemas[$ref.split('/').at(-1) as string].properties.type.const,
+    );
+    assert.deepEqual(kinds, ['@xstate.actor', '@xstate.event', '@xstate.snapshot']);
+    assert.ok(parameters.some(({ name }: { name?: string }) => name === 'actor'));
+  });
+});
+
 describe('the inspection stream is refused by an HTTP answer', () => {
   const cases: [title: string, target: string, status: number, code: string][] = [
     ['without a credential', '/v1/inspect', 401, 'unauthenticated'],

@@ -50,7 +50,7 @@ export class Catalog {
 
   /** @throws StartFault where datasets cannot be kept */
   async open(): Promise<void> {
-    const { cacheDir } = this.#options;
+    const { cacheDir, log } = this.#options;
     try {
       await this.#cache.open();
       await access(cacheDir, constants.R_OK | constants.W_OK | constants.X_OK);
@@ -62,6 +62,12 @@ export class Catalog {
       );
     }
     this.#cache.evict();
+    // A share that is not mounted yet is no reason not to start, but a slip of the pen should be seen.
+    if (this.#index.kind === 'file') {
+      await access(this.#index.path, constants.R_OK).catch((fault: Error) =>
+        log.warn({ why: fault.message }, 'the catalog cannot be read now'),
+      );
+    }
   }
 
   /**

@@ -1,0 +1,39 @@
+import assert from 'node:assert/strict';
+import { describe, it, type TestContext } from 'node:test';
+import { startTestServer } from '../support/server.ts';
+
+/** A server with ten events, of ten jobs. */
+async function withTenEvents(t: TestContext) {
+  const server = await startTestServer(t);
+  for (let i = 0; i < 10; i++) {
+    await server.client.call('submitJob', {
+      body: {
+        type: 'demo.run',
+        pipeline: { kind: 'inline_json', inline: { steps: [] } },
+        dataset: { kind: 'catalog', catalog_id: 'wheat' },
+      },
+    });
+  }
+  return async (query: { after_id?: number; before_id?: number; limit?: number }) =>
+    (await server.client.call('listEvents', { query })).map(({ id }) => id);
+}
+
+const idsUpTo = (last: number, first = 1) => Array.from({ length: last - first + 1 }, (_, i) => first + i);
+
+describe('the history of all events', () => {
+  it('is the last of them, oldest first', async (t) => {
+    const ids = await withTenEvents(t);
+    assert.deepEqual(await ids({}), idsUpTo(10));
+    assert.deepEqual(await ids({ limit: 3 }), [8, 9, 10]);
+    assert.deepEqual(await ids({ limit: 1_000_000 }), idsUpTo(10));
+  });
+
+  it('is read forwards behind an id, and backwards before one', async (t) => {
+    const ids = await withTenEvents(t);
+    assert.deepEqual(await ids({ after_id: 0, limit: 3 }), [1, 2, 3]);
+    assert.deepEqual(await ids({ after_id: 8 }), [9, 10]);
+    assert.deepEqual(await ids({ after_id: 10 }), []);
+    assert.deepEqual(await ids({ before_id: 8, limit: 3 }), [5, 6, 7]);
+    assert.deepEqual(await ids({ after_id: 4, before_id: 8 }), [5, 6, 7]);
+  });
+});
