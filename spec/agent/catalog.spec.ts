@@ -138,7 +138,7 @@ describe('the cache of datasets', () => {
     for (const id of ['a', 'b', 'a', 'c']) await (await use(id)).release();
     await until('one to be removed', async () => (await kept()).length === 2);
     assert.deepEqual(await kept(), ['a', 'c']);
-    assert.deepEqual(await drafts(), []);
+    await until('its files to be gone', async () => (await drafts()).length === 0);
     await use('b');
     assert.equal(server.count('b-1.zip'), 2);
   });
