@@ -32,17 +32,17 @@ export async function upgradeToStream(
     return;
   }
   const { headers } = exchange.head;
-  exchange.res.cork(() => {
-    exchange.writeHead(101, []);
-    exchange.res.upgrade(
-      { ...aim },
-      headers['sec-websocket-key'] ?? '',
-      // No subprotocol and no compression are offered, so none is agreed to.
-      '',
-      '',
-      context,
-    );
-  });
+  exchange.res.cork(() => exchange.writeHead(101, []));
+  // Not inside `cork`: when the socket keeps its place in memory, the library then takes it for the HTTP response
+  // that it no longer is, and by chance half-closes the stream as soon as it is open.
+  exchange.res.upgrade(
+    { ...aim },
+    headers['sec-websocket-key'] ?? '',
+    // No subprotocol and no compression are offered, so none is agreed to.
+    '',
+    '',
+    context,
+  );
   exchange.over(101);
 }
 
