@@ -12,9 +12,10 @@ import { type RequestHead, readHead } from './head.ts';
 import type { InFlight } from './in-flight.ts';
 import type { OriginPolicy } from './origin.ts';
 import type { Page } from './page.ts';
-import { type Header, Refusal } from './refusal.ts';
+import { type Header, upgradeRequired } from './refusal.ts';
 import { replyError } from './reply.ts';
 import type { Service } from './service.ts';
+import type { Anchor } from './streams/anchor.ts';
 import { upgradeToStream } from './streams/upgrade.ts';
 
 interface Parts {
@@ -23,6 +24,7 @@ interface Parts {
   origins: OriginPolicy;
   service: Service;
   inFlight: InFlight;
+  anchor: Anchor;
   /** Whether the server is stopping, so that connections end with their answer. */
   closing: () => boolean;
 }
@@ -86,12 +88,10 @@ export class Dispatcher {
       case 'page':
         return this.#show(exchange, await service.dashboard());
       case 'stream':
-        if (context) return upgradeToStream(exchange, admitted, service.clusterPort, context);
-        throw new Refusal(
-          'upgrade_required',
-          'this is a WebSocket stream: connect to it with a WebSocket client (ws://…)',
-          [['Upgrade', 'websocket']],
-        );
+        if (context) {
+          return upgradeToStream(exchange, admitted, service.clusterPort, context, this.#parts.anchor);
+        }
+        throw upgradeRequired();
     }
   }
 

@@ -9,6 +9,7 @@ import { DEFAULTS, type GatewayOptions } from './options.ts';
 import { isLoopback, OriginPolicy } from './origin.ts';
 import { pageOnDemand } from './page.ts';
 import { Router } from './router.ts';
+import { Anchor } from './streams/anchor.ts';
 import { StreamSockets } from './streams/sockets.ts';
 
 export interface Gateway {
@@ -31,10 +32,12 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const { host, log, clusterPort } = options;
   const inFlight = new InFlight();
   let stopping: Promise<void> | undefined;
-  const dispatcher = assemble(options, inFlight, () => stopping !== undefined);
+  const anchor = new Anchor();
+  const dispatcher = assemble(options, { inFlight, anchor, closing: () => stopping !== undefined });
   const app = uWS.App();
   const sockets = new StreamSockets(clusterPort, log);
   sockets.serve(app, (res, req, context) => dispatcher.handle(res, req, context));
+  anchor.serve(app);
   app.any('/*', (res, req) => dispatcher.handle(res, req));
   const listening = await listen(app, host, options.port).catch((fault) => {
     sockets.stop();
@@ -44,10 +47,12 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const stop = async () => {
     listening.close();
     sockets.stop();
+    anchor.stop();
     const left = await inFlight.idle(options.drainMs ?? DEFAULTS.drainMs);
     if (left > 0) log.warn({ requests: left }, 'requests under way are broken off');
     app.close();
   };
+  anchor.aim(reachable(host), listening.port);
   return {
     host,
     port: listening.port,
@@ -59,7 +64,10 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   };
 }
 
-function assemble(options: GatewayOptions, inFlight: InFlight, closing: () => boolean): Dispatcher {
+function assemble(
+  options: GatewayOptions,
+  parts: { inFlight: InFlight; anchor: Anchor; closing: () => boolean },
+): Dispatcher {
   const { auth, log, clusterPort, facts, host } = options;
   const limits = {
     maxRequestBytes: options.maxRequestBytes ?? DEFAULTS.maxRequestBytes,
@@ -88,13 +96,14 @@ function assemble(options: GatewayOptions, inFlight: InFlight, closing: () => bo
       dashboard: pageOnDemand(options.dashboard),
       log,
     },
-    inFlight,
-    closing,
+    ...parts,
   });
 }
 
 /** An address that clients can use: the unspecified ones mean every interface, so loopback among them. */
+const reachable = (host: string): string => (host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host);
+
 function urlOf(host: string, port: number): string {
-  const named = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host;
+  const named = reachable(host);
   return `http://${named.includes(':') ? `[${named}]` : named}:${port}`;
 }

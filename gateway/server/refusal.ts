@@ -22,6 +22,12 @@ export function headersOf(error: ClusterError): readonly Header[] {
   return [];
 }
 
+/** A stream was asked for in another way than as a WebSocket. */
+export function upgradeRequired(): Refusal {
+  const detail = 'this is a WebSocket stream: connect to it with a WebSocket client (ws://…)';
+  return new Refusal('upgrade_required', detail, [['Upgrade', 'websocket']]);
+}
+
 /** More than `limit` bytes of JSON or YAML. */
 export function bodyTooLarge(limit: number): ClusterError {
   return new ClusterError(

@@ -1,11 +1,17 @@
 import type { us_socket_context_t } from 'uWebSockets.js';
+import { setImmediate } from 'node:timers/promises';
 import type { StreamRoute } from '../../contract/route.ts';
 import type { ClusterPort, Reads } from '../../ports.ts';
 import type { Admitted } from '../admission.ts';
 import type { Endpoint } from '../endpoint.ts';
 import type { Exchange } from '../exchange.ts';
+import { upgradeRequired } from '../refusal.ts';
+import type { Anchor } from './anchor.ts';
 import { InspectionFeed } from './inspection-feed.ts';
 import type { StreamAim } from './sockets.ts';
+
+/** Without it the library would close the connection behind the upgrade, as after an answer (RFC 6455, 4.2.1). */
+const UPGRADE = /(^|,)\s*upgrade\s*(,|$)/i;
 
 /** Events that the stream of everything begins with (contract, "Events"). */
 const GLOBAL_HISTORY = 200;
@@ -19,7 +25,9 @@ export async function upgradeToStream(
   admitted: Admitted,
   port: ClusterPort,
   context: us_socket_context_t,
+  anchor: Anchor,
 ): Promise<void> {
+  if (!UPGRADE.test(exchange.head.headers.connection ?? '')) throw upgradeRequired();
   const { route, readQuery } = admitted.endpoint as Endpoint<StreamRoute>;
   const query = readQuery(exchange.head.query);
   const scope = route.scope(admitted.params, query);
@@ -27,22 +35,25 @@ export async function upgradeToStream(
     route.of === 'events'
       ? await eventsOf(port.reads, scope, query.after_id as number | undefined)
       : await inspectionOf(port, scope);
+  await anchor.ready();
+  // Never while the library parses a request, its own or another's: it would take that one for upgraded.
+  await setImmediate();
   if (!exchange.begin()) {
     if (aim.of === 'inspection') aim.feed.closed();
     return;
   }
   const { headers } = exchange.head;
   exchange.res.cork(() => exchange.writeHead(101, []));
-  // Not inside `cork`: when the socket keeps its place in memory, the library then takes it for the HTTP response
-  // that it no longer is, and by chance half-closes the stream as soon as it is open.
-  exchange.res.upgrade(
-    { ...aim },
-    headers['sec-websocket-key'] ?? '',
-    // No subprotocol and no compression are offered, so none is agreed to.
-    '',
-    '',
-    context,
-  );
+  (anchor.response ?? exchange.res).cork(() => {
+    exchange.res.upgrade(
+      { ...aim },
+      headers['sec-websocket-key'] ?? '',
+      // No subprotocol and no compression are offered, so none is agreed to.
+      '',
+      '',
+      context,
+    );
+  });
   exchange.over(101);
 }
 
