@@ -32,8 +32,11 @@ async function play(t: TestContext, params: object, names: string[], differs: ob
   const mark = await temporaryFolder(t);
   const job = await submit(server, { do: 'shell', mark, forever: true, ...params }, { ...differs });
   const pids = await Promise.all(names.map((name) => pidIn(join(mark, name))));
-  const environment = await readFile(`/proc/${pids[0]}/environ`, 'latin1');
-  const value = environment.split('\0').find((entry) => entry.startsWith(`${MARK}=`)) ?? '';
+  // While it turns from a shell into its program it has none.
+  const value = await until('its mark', async () => {
+    const environment = await readFile(`/proc/${pids[0]}/environ`, 'latin1');
+    return environment.split('\0').find((entry) => entry.startsWith(`${MARK}=`));
+  });
   const members = () =>
     membersOf({ mark: value.slice(MARK.length + 1), leader: null, since: 0 }).map(({ pid }) => pid);
   assert.ok(members().length > names.length, 'the child, its shell, and what that started');
@@ -48,15 +51,13 @@ const cancelled = (server: TestServer, id: string) =>
 
 const SLEEP = 'sleep 1000 & tell sleep;';
 const DAEMON = '(setsid sleep 1000 >/dev/null 2>&1 & tell daemon);';
+/** Neither its environment nor its group tells whose it is, and soon nor does its parent; SIGTERM is nothing to it. */
+const BARE = `env -i setsid sh -c 'trap "" TERM; echo; sleep 1000; echo' & tell bare;`;
 const trees: [string, object, string[]][] = [
   ['a shell that started another program', { script: `${SLEEP} wait` }, ['sleep']],
   ['programs that ignore SIGTERM', { script: `trap '' TERM; ${SLEEP} wait`, stubborn: true }, ['sleep']],
   ['programs that left its group and session', { script: `${DAEMON} ${SLEEP} wait` }, ['daemon', 'sleep']],
-  [
-    'programs with another environment',
-    { script: `${SLEEP} env -i sleep 1000 & tell bare; wait` },
-    ['sleep', 'bare'],
-  ],
+  ['programs with another environment', { script: `${BARE} ${SLEEP} wait` }, ['sleep', 'bare']],
 ];
 
 describe('a cancelled task leaves no process behind', () => {

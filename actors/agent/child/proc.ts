@@ -1,5 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 
+/** On a machine where processes come and go all the time there is always a new one. */
+const MOST_LISTINGS = 10;
+
 /** A process as /proc shows it; see proc(5), `stat`. */
 export interface ProcessRow {
   pid: number;
@@ -34,9 +37,23 @@ export function statOf(pid: number): ProcessRow | undefined {
 
 /** All processes of this machine; none where there is no /proc. */
 export function processTable(): ProcessRow[] {
+  const rows: ProcessRow[] = [];
+  const seen = new Set<string>();
+  // To read them takes a while. What was started meanwhile, perhaps by one that has ended meanwhile, counts, too.
+  for (let fresh = idsBeside(seen), round = 0; fresh.length > 0 && round < MOST_LISTINGS; round++) {
+    for (const id of fresh) {
+      seen.add(id);
+      const row = statOf(Number(id));
+      if (row) rows.push(row);
+    }
+    fresh = idsBeside(seen);
+  }
+  return rows;
+}
+
+function idsBeside(seen: ReadonlySet<string>): string[] {
   try {
-    const ids = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
-    return ids.flatMap((id) => statOf(Number(id)) ?? []);
+    return readdirSync('/proc').filter((name) => /^\d+$/.test(name) && !seen.has(name));
   } catch {
     return [];
   }
