@@ -26,12 +26,44 @@ export function admitReport(
   const task = turn.core.registry.task(report.task_id);
   const worker = ownWorker(turn, report.principal, report.worker_id);
   hear(turn, worker);
-  turn.core.signs.set(task.id, turn.core.clock.monotonic());
   forgetRevoked(turn, report.worker_id, task.id);
   if (isRepetition(task, report, verb))
     return { task, repeated: task.row.last_report?.answer ?? { ok: true } };
   assertHolder(task, report.worker_id, report.attempt);
+  noteSign(turn, task);
   return { task, repeated: null };
+}
+
+/**
+ * Checks what moves no state, events and uploads, where naming the worker and the attempt is optional: what is
+ * named must be right, and the task's worker must be the principal's.
+ * @throws ClusterError `unknown_id`, `not_owner`, `not_holder` or `stale_attempt`
+ */
+export function admitMention(
+  turn: Turn,
+  mention: {
+    principal: Principal;
+    task_id: string;
+    worker_id?: string | undefined;
+    attempt?: number | undefined;
+  },
+): TaskAddress {
+  const { principal, task_id, worker_id, attempt } = mention;
+  const task = turn.core.registry.task(task_id);
+  const holder = worker_id ?? task.row.worker_id;
+  if (holder !== null) {
+    const worker = ownWorker(turn, principal, holder);
+    if (worker_id !== undefined) hear(turn, worker);
+  }
+  assertAttempt(task, attempt);
+  if (worker_id !== undefined) assertHolder(task, worker_id, attempt);
+  noteSign(turn, task);
+  return task;
+}
+
+/** The task's own sign of life; the quietest of a worker's tasks is the first to be doubted. */
+function noteSign(turn: Turn, task: TaskAddress): void {
+  turn.core.signs.set(task.id, turn.core.clock.monotonic());
 }
 
 function isRepetition(task: TaskAddress, report: Report, verb: AcceptedReport['verb']): boolean {
@@ -44,21 +76,22 @@ function isRepetition(task: TaskAddress, report: Report, verb: AcceptedReport['v
   return !holdsAnew;
 }
 
-/** @throws ClusterError `not_holder` or `stale_attempt` */
-export function assertHolder(task: TaskAddress, workerId: string, attempt: number | undefined): void {
+function assertAttempt({ row }: TaskAddress, attempt: number | undefined): void {
+  if (attempt === undefined || attempt === row.attempt) return;
+  throw new ClusterError(
+    'stale_attempt',
+    `task ${row.id} is at attempt ${row.attempt}, the report is for ${attempt}`,
+  );
+}
+
+function assertHolder(task: TaskAddress, workerId: string, attempt: number | undefined): void {
+  assertAttempt(task, attempt);
   const { row } = task;
-  if (attempt !== undefined && attempt !== row.attempt) {
-    throw new ClusterError(
-      'stale_attempt',
-      `task ${row.id} is at attempt ${row.attempt}, the report is for ${attempt}`,
-    );
-  }
-  if (!isHeld(row) || row.worker_id !== workerId) {
-    throw new ClusterError(
-      'not_holder',
-      `worker ${workerId} does not hold task ${row.id}, which is ${row.status}`,
-    );
-  }
+  if (isHeld(row) && row.worker_id === workerId) return;
+  throw new ClusterError(
+    'not_holder',
+    `worker ${workerId} does not hold task ${row.id}, which is ${row.status}`,
+  );
 }
 
 export function accepted(
