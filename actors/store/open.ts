@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { type Database, open } from 'sqlite';
 import sqlite3 from 'sqlite3';
 import { StartFault } from '../faults.ts';
+import { turnView } from './turn-sql.ts';
 
 export type Connection = Database<sqlite3.Database, sqlite3.Statement>;
 
@@ -21,10 +22,11 @@ export async function openWriter(path: string): Promise<Connection> {
   });
   try {
     await db.exec(
-      `PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA busy_timeout = 5000;
+      `PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA busy_timeout = 5000; PRAGMA temp_store = MEMORY;
        PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}; PRAGMA journal_size_limit = 67108864;`,
     );
     await migrate(db, path);
+    await db.exec(turnView());
     return db;
   } catch (fault) {
     await db.close();

@@ -12,15 +12,17 @@ import type {
   TaskRow,
   WorkerRow,
 } from './rows.ts';
-import * as tables from './tables.ts';
-import { type SqlRow, type Table, upsertSql } from './tables.ts';
+import type { SqlRow, Table } from './tables.ts';
+import { cellsOf, LIST_NAMES, TURN_SQL } from './turn-sql.ts';
 
 /** All that one turn changed; written in one transaction. */
 export interface Changes {
-  jobs: JobRow[];
-  job_requests: { job_id: string; request: string }[];
   requirements: RequirementRow[];
-  tasks: TaskRow[];
+  new_jobs: JobRow[];
+  changed_jobs: JobRow[];
+  job_requests: { job_id: string; request: string }[];
+  new_tasks: TaskRow[];
+  changed_tasks: TaskRow[];
   workers: WorkerRow[];
   artifacts: ArtifactRow[];
   task_artifacts: TaskArtifactRow[];
@@ -36,20 +38,8 @@ export interface StoreFaults {
   afterCommit?(): Promise<void>;
 }
 
-/** Rows a statement takes at most, which bounds the size of the JSON document. */
+/** Rows of a list that a statement takes at most, which bounds the size of its JSON documents. */
 const BATCH = 5000;
-
-const WRITES: readonly [keyof Changes, Table<never>][] = [
-  ['requirements', tables.REQUIREMENTS],
-  ['jobs', tables.JOBS],
-  ['job_requests', tables.JOB_REQUESTS],
-  ['tasks', tables.TASKS],
-  ['workers', tables.WORKERS],
-  ['artifacts', tables.ARTIFACTS],
-  ['task_artifacts', tables.TASK_ARTIFACTS],
-  ['events', tables.EVENTS],
-  ['minutes', tables.MINUTES],
-] as unknown as readonly [keyof Changes, Table<never>][];
 
 /** The durable store: one connection that writes turns, one that loads rows for them. */
 export class Store {
@@ -86,22 +76,33 @@ export class Store {
   /** Writes everything in one transaction and returns once it is durable. When it rejects, nothing happened. */
   async commit(changes: Changes): Promise<void> {
     await this.#faults.beforeCommit?.();
+    const longest = Math.max(...LIST_NAMES.map((name) => changes[name].length));
+    if (longest <= BATCH) await this.#write(changes, 0);
+    else await this.#writeInParts(changes, longest);
+    await this.#faults.afterCommit?.();
+  }
+
+  async #writeInParts(changes: Changes, longest: number): Promise<void> {
     await this.#run('BEGIN IMMEDIATE');
     try {
-      for (const [name, table] of WRITES) {
-        const rows = changes[name] as never[];
-        for (let from = 0; from < rows.length; from += BATCH) {
-          const document = JSON.stringify(rows.slice(from, from + BATCH).map((row) => table.encode(row)));
-          await this.#run(upsertSql(table), document);
-        }
-      }
+      for (let from = 0; from < longest; from += BATCH) await this.#write(changes, from);
       await this.#run('COMMIT');
     } catch (fault) {
       // After some faults (a full disk) SQLite has rolled back already, and says so.
       await this.#run('ROLLBACK').catch(() => {});
       throw fault;
     }
-    await this.#faults.afterCommit?.();
+  }
+
+  /** One statement; outside a transaction it is one by itself. */
+  #write(changes: Changes, from: number): Promise<void> {
+    const documents = LIST_NAMES.map((name) => {
+      const rows = changes[name];
+      if (rows.length <= from) return '[]';
+      const part = rows.length > BATCH ? rows.slice(from, from + BATCH) : rows;
+      return JSON.stringify(part.map((row) => cellsOf(name, row as never)));
+    });
+    return this.#run(TURN_SQL, ...documents);
   }
 
   /** Whether a commit works: writes nothing that anybody reads, with an fsync all the same. */

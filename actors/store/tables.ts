@@ -14,15 +14,17 @@ export type Cell = string | number | null;
 export type SqlRow = Record<string, Cell>;
 
 /**
- * How a kind of row is written: its columns in order, which of them never change after the insert, and the
- * conversion both ways.
+ * How a kind of row is written: its columns in order, what it is found by, and the conversion both ways.
  */
 export interface Table<Row> {
   readonly name: string;
   readonly key: readonly string[];
   readonly columns: readonly string[];
-  readonly fixed: readonly string[];
+  /** The columns that may change after the insert. */
+  readonly changing: readonly string[];
   encode(row: Row): Cell[];
+  /** The key, then what may have changed. */
+  encodeChange(row: Row): Cell[];
   decode(row: SqlRow): Row;
 }
 
@@ -35,13 +37,19 @@ function define<Row>(
   columns: Record<string, (row: Row) => Cell>,
   decode: (row: SqlRow) => Row,
 ): Table<Row> {
-  const getters = Object.values(columns);
+  const all = Object.keys(columns);
+  const changing = all.filter((column) => !key.includes(column) && !fixed.includes(column));
+  const reading = (names: readonly string[]) => {
+    const getters = names.map((column) => columns[column] as (row: Row) => Cell);
+    return (row: Row) => getters.map((get) => get(row));
+  };
   return {
     name,
     key,
-    fixed,
-    columns: Object.keys(columns),
-    encode: (row) => getters.map((get) => get(row)),
+    columns: all,
+    changing,
+    encode: reading(all),
+    encodeChange: reading([...key, ...changing]),
     decode,
   };
 }
@@ -52,9 +60,9 @@ const plain = <Row>(...names: (keyof Row & string)[]) =>
 
 export const JOBS = define<JobRow>(
   'jobs',
-  ['id'],
+  ['seq'],
   [
-    'seq',
+    'id',
     'type',
     'name',
     'name_folded',
@@ -107,9 +115,9 @@ export const JOBS = define<JobRow>(
 
 export const TASKS = define<TaskRow>(
   'tasks',
-  ['id'],
+  ['seq'],
   [
-    'seq',
+    'id',
     'job_id',
     'priority',
     'requirement_id',
@@ -227,17 +235,3 @@ export const JOB_REQUESTS = define<{ job_id: string; request: string }>(
   plain('job_id', 'request'),
   (row) => row as unknown as { job_id: string; request: string },
 );
-
-/**
- * The statement that writes many rows from one JSON document: an array of arrays of cells. Rows whose key
- * exists get their changing columns replaced.
- */
-export function upsertSql<Row>(table: Table<Row>): string {
-  const cells = table.columns.map((_, i) => `json_extract(value, '$[${i}]')`);
-  const changing = table.columns.filter((c) => !table.key.includes(c) && !table.fixed.includes(c));
-  const onConflict = changing.length
-    ? `DO UPDATE SET ${changing.map((c) => `${c} = excluded.${c}`).join(', ')}`
-    : 'DO NOTHING';
-  // "WHERE true" keeps the parser from reading ON CONFLICT as a join condition (SQLite, "UPSERT").
-  return `INSERT INTO ${table.name} (${table.columns.join(', ')}) SELECT ${cells.join(', ')} FROM json_each(?) WHERE true ON CONFLICT (${table.key.join(', ')}) ${onConflict}`;
-}

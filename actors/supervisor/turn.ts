@@ -170,10 +170,12 @@ export class Turn {
     }
     for (const task of this.tasks) this.#dateLease(task);
     return {
-      jobs: [...this.jobs].map((job) => job.row),
-      job_requests: [...this.requests].map(([job_id, request]) => ({ job_id, request })),
       requirements: this.#requirements,
-      tasks: [...this.tasks].map((task) => task.row),
+      new_jobs: rowsOf(this.jobs, isNew),
+      changed_jobs: rowsOf(this.jobs, isStored),
+      job_requests: [...this.requests].map(([job_id, request]) => ({ job_id, request })),
+      new_tasks: rowsOf(this.tasks, isNew),
+      changed_tasks: rowsOf(this.tasks, isStored),
       workers: [...this.workers].map((worker) => worker.row),
       artifacts: this.artifacts,
       task_artifacts: this.taskArtifacts,
@@ -267,4 +269,14 @@ export class Turn {
     }
     return added;
   }
+}
+
+const isNew = (address: { committed: unknown }): boolean => address.committed === null;
+const isStored = (address: { committed: unknown }): boolean => !isNew(address);
+
+function rowsOf<Row>(
+  addresses: Iterable<{ row: Row; committed: Row | null }>,
+  which: (address: { committed: unknown }) => boolean,
+): Row[] {
+  return [...addresses].filter(which).map((address) => address.row);
 }

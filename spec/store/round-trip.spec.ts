@@ -91,8 +91,8 @@ const kinds: [
   Record<string, unknown>,
   keyof Changes,
 ][] = [
-  ['job', JOB, JOBS, jobRow, 'jobs'],
-  ['task', TASK, TASKS, taskRow, 'tasks'],
+  ['job', JOB, JOBS, jobRow, 'new_jobs'],
+  ['task', TASK, TASKS, taskRow, 'new_tasks'],
   ['worker', WORKER, WORKERS, workerRow, 'workers'],
 ] as never;
 
@@ -127,10 +127,12 @@ for (const [name, kind, table, sample, list] of kinds) {
 
 function nothing(): Changes {
   return {
-    jobs: [],
-    job_requests: [],
     requirements: [],
-    tasks: [],
+    new_jobs: [],
+    changed_jobs: [],
+    job_requests: [],
+    new_tasks: [],
+    changed_tasks: [],
     workers: [],
     artifacts: [],
     task_artifacts: [],

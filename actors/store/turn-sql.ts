@@ -1,0 +1,72 @@
+import type { Table } from './tables.ts';
+import * as tables from './tables.ts';
+
+/** How the rows of a list reach their table. */
+export type Writing = 'insert' | 'update' | 'upsert';
+
+interface List {
+  table: Table<never>;
+  writing: Writing;
+}
+
+const list = <Row>(table: Table<Row>, writing: Writing): List => ({
+  table: table as unknown as Table<never>,
+  writing,
+});
+
+/** The lists of rows that a turn may change, in the order in which they are written. */
+export const LISTS = {
+  requirements: list(tables.REQUIREMENTS, 'upsert'),
+  new_jobs: list(tables.JOBS, 'insert'),
+  changed_jobs: list(tables.JOBS, 'update'),
+  job_requests: list(tables.JOB_REQUESTS, 'insert'),
+  new_tasks: list(tables.TASKS, 'insert'),
+  changed_tasks: list(tables.TASKS, 'update'),
+  workers: list(tables.WORKERS, 'upsert'),
+  artifacts: list(tables.ARTIFACTS, 'upsert'),
+  task_artifacts: list(tables.TASK_ARTIFACTS, 'upsert'),
+  events: list(tables.EVENTS, 'insert'),
+  minutes: list(tables.MINUTES, 'upsert'),
+} as const;
+
+export type ListName = keyof typeof LISTS;
+export const LIST_NAMES = Object.keys(LISTS) as ListName[];
+
+/** The cells of a row that a list writes. */
+export function cellsOf(name: ListName, row: never): tables.Cell[] {
+  const { table, writing } = LISTS[name];
+  return writing === 'update' ? table.encodeChange(row) : table.encode(row);
+}
+
+/**
+ * A view that takes a whole turn as one row, one JSON document a list: its trigger writes them all. So a turn is one
+ * statement, which SQLite makes a transaction by itself, and one crossing to the thread that SQLite works on.
+ */
+export function turnView(): string {
+  const columns = LIST_NAMES.map((name) => `NULL AS ${name}`).join(', ');
+  const writes = LIST_NAMES.map((name) => `${writeSql(name)};`).join('\n');
+  return `CREATE TEMP VIEW turn AS SELECT ${columns};
+    CREATE TEMP TRIGGER write_turn INSTEAD OF INSERT ON turn BEGIN ${writes} END`;
+}
+
+/** The statement that the view is written with; its parameters are the documents, in the order of the lists. */
+export const TURN_SQL = `INSERT INTO turn (${LIST_NAMES.join(', ')}) VALUES (${LIST_NAMES.map(() => '?').join(', ')})`;
+
+function writeSql(name: ListName): string {
+  const { table, writing } = LISTS[name];
+  const rows = `jsonb_each(NEW.${name})`;
+  if (writing === 'update') {
+    const cells = [...table.key, ...table.changing].map((column, i) => `value ->> ${i} AS ${column}`);
+    const set = table.changing.map((column) => `${column} = v.${column}`);
+    const same = table.key.map((column) => `${table.name}.${column} = v.${column}`);
+    return `UPDATE ${table.name} SET ${set.join(', ')} FROM (SELECT ${cells.join(', ')} FROM ${rows}) AS v WHERE ${same.join(' AND ')}`;
+  }
+  const cells = table.columns.map((_, i) => `value ->> ${i}`);
+  const insert = `INSERT INTO ${table.name} (${table.columns.join(', ')}) SELECT ${cells.join(', ')} FROM ${rows}`;
+  if (writing === 'insert') return insert;
+  const onConflict = table.changing.length
+    ? `DO UPDATE SET ${table.changing.map((column) => `${column} = excluded.${column}`).join(', ')}`
+    : 'DO NOTHING';
+  // "WHERE true" keeps the parser from reading ON CONFLICT as a join condition (SQLite, "UPSERT").
+  return `${insert} WHERE true ON CONFLICT (${table.key.join(', ')}) ${onConflict}`;
+}
