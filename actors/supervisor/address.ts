@@ -82,12 +82,17 @@ export const WORKER: Correspondence<WorkerRow, typeof workerMachine> = {
 
 /**
  * An actor at its durable address. The row is the truth; the actor is restored from it when a message comes
- * and may be let go at any time. Until the turn is committed, `committed` remembers what to fall back to.
+ * and may be let go at any time. A row passes three places: `row` is where the open turn is, `sealed` what the
+ * turn before it is writing, `committed` what the store has.
  */
 export class Address<Row extends { id: string }, M extends AnyStateMachine> {
   row: Row;
+  /** The row that is being written; null when none is. */
+  sealed: Row | null = null;
   /** The row as the store has it; null when the store does not have it yet. */
   committed: Row | null;
+  /** How many turns and visits need it in memory. */
+  pins = 0;
   readonly #kind: Correspondence<Row, M>;
   #actor: Actor<M> | null = null;
   #emitted: EmittedFrom<M>[] = [];
@@ -127,16 +132,29 @@ export class Address<Row extends { id: string }, M extends AnyStateMachine> {
     return emitted;
   }
 
-  /** The store has the row now. */
-  settle(): void {
-    this.committed = this.row;
+  /** What the turn made of the row is about to be written. */
+  seal(): Row {
+    this.sealed = this.row;
+    return this.row;
   }
 
-  /** Forgets what was not committed. False when nothing is left: the address never existed. */
+  /** The store has the sealed row now. */
+  settle(): void {
+    this.committed = this.sealed;
+    this.sealed = null;
+  }
+
+  /** The sealed row was not written. */
+  unseal(): void {
+    this.sealed = null;
+  }
+
+  /** Forgets what the open turn did. False when nothing is left: the address never existed. */
   fallBack(): boolean {
     this.letGo();
-    if (this.committed === null) return false;
-    this.row = this.committed;
+    const before = this.sealed ?? this.committed;
+    if (before === null) return false;
+    this.row = before;
     return true;
   }
 
@@ -164,3 +182,4 @@ export class WorkerAddress extends Address<WorkerRow, typeof workerMachine> {
   /** Which requirements this registration meets, decided once each. */
   readonly eligible = new Map<number, boolean>();
 }
+export type AnyAddress = JobAddress | TaskAddress | WorkerAddress;

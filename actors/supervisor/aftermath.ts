@@ -1,51 +1,41 @@
 import type { TaskRow } from '../store/rows.ts';
-import type { TaskAddress, WorkerAddress } from './address.ts';
 import type { Core } from './core.ts';
 import { isHeld } from './registry.ts';
-import type { Turn } from './turn.ts';
-
-/** What a turn changed of each task and worker, taken down before the turn is accepted. */
-export type Before = { tasks: [TaskAddress, TaskRow | null][]; workers: WorkerAddress[] };
-
-export const beforeOf = (turn: Turn): Before => ({
-  tasks: [...turn.tasks].map((task) => [task, task.committed]),
-  workers: [...turn.workers],
-});
+import type { SealedTurn } from './sealed.ts';
 
 /** Deadlines, and what held-back heartbeats must hear, follow what has been committed. */
-export function follow(core: Core, { tasks, workers }: Before): void {
+export function follow(core: Core, { tasks, workers }: SealedTurn): void {
   const concerned = new Set<string>();
-  for (const [task, before] of tasks) followTask(core, task, before, concerned);
-  for (const worker of workers) {
-    if (worker.row.status === 'dead') core.deadlines.delete(`silence:${worker.id}`);
-    if (worker.row.slots_used < worker.row.slots_total) core.deadlines.delete(`stale:${worker.id}`);
+  for (const { before, after } of tasks) followTask(core, before, after, concerned);
+  for (const { after } of workers) {
+    if (after.status === 'dead') core.deadlines.delete(`silence:${after.id}`);
+    if (after.slots_used < after.slots_total) core.deadlines.delete(`stale:${after.id}`);
   }
   for (const workerId of concerned) tellHeldBack(core, workerId);
 }
 
-function followTask(core: Core, task: TaskAddress, before: TaskRow | null, concerned: Set<string>): void {
-  const { row } = task;
+function followTask(core: Core, before: TaskRow | null, row: TaskRow, concerned: Set<string>): void {
   const { deadlines, settings, signs } = core;
   const sameLease = before !== null && isHeld(before) && isHeld(row) && before.attempt === row.attempt;
   if (isHeld(row) && !sameLease) {
-    deadlines.set(`lease:${task.id}`, settings.leaseTtl);
-    signs.set(task.id, core.clock.monotonic());
+    deadlines.set(`lease:${row.id}`, settings.leaseTtl);
+    signs.set(row.id, core.clock.monotonic());
   }
   const started = row.status === 'running' && before?.status !== 'running';
   if (started && row.timeout_seconds !== null) {
-    deadlines.set(`timeout:${task.id}`, row.timeout_seconds + settings.timeoutGrace);
+    deadlines.set(`timeout:${row.id}`, row.timeout_seconds + settings.timeoutGrace);
   }
   if (!sameLease) revoke(core, before, row, concerned);
   // A new lease to the same worker makes an older word to stop void.
-  if (!sameLease && isHeld(row) && row.worker_id) core.revoked.get(row.worker_id)?.delete(task.id);
+  if (!sameLease && isHeld(row) && row.worker_id) core.revoked.get(row.worker_id)?.delete(row.id);
   if (isHeld(row)) {
     if (row.state === 'stopping' && before?.state !== 'stopping' && row.worker_id)
       concerned.add(row.worker_id);
     return;
   }
-  deadlines.delete(`lease:${task.id}`);
-  deadlines.delete(`timeout:${task.id}`);
-  signs.delete(task.id);
+  deadlines.delete(`lease:${row.id}`);
+  deadlines.delete(`timeout:${row.id}`);
+  signs.delete(row.id);
 }
 
 /** A task was taken from its worker without a report of that worker: it must be told to stop. */
@@ -65,7 +55,7 @@ function tellHeldBack(core: Core, workerId: string): void {
   const parked = core.parking.heartbeats.get(workerId);
   if (!parked) return;
   const stopping = [...(core.registry.held.get(workerId) ?? [])].filter(
-    (id) => core.registry.tasks.get(id)?.row.state === 'stopping',
+    (id) => core.registry.tasks.get(id)?.committed?.state === 'stopping',
   );
   const cancel = [...new Set([...stopping, ...(core.revoked.get(workerId) ?? [])])].filter(
     (id) => !parked.stopping.has(id),

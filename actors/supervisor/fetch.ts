@@ -15,9 +15,9 @@ export async function fetchNeeds(turn: Turn, messages: readonly Message[]): Prom
   const gather = <K extends 'jobs' | 'tasks' | 'artifacts' | 'pinsOf'>(key: K) =>
     needs.flatMap((n) => n[key] ?? []);
   const { registry, store } = turn.core;
-  await registry.fetch({ jobs: gather('jobs'), tasks: gather('tasks') });
+  await registry.fetch(turn.pins, { jobs: gather('jobs'), tasks: gather('tasks') });
   for (const { tasksOf } of needs) {
-    for (const { job, statuses } of tasksOf ?? []) await registry.fetchTasksOf(job, statuses);
+    for (const { job, statuses } of tasksOf ?? []) await registry.fetchTasksOf(turn.pins, job, statuses);
   }
   const pinned = gather('pinsOf').flatMap((id) => {
     const job = registry.tasks.get(id)?.row.job_id;

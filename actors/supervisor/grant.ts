@@ -27,7 +27,10 @@ export async function grant(turn: Turn): Promise<void> {
     for (const { parked } of picks) {
       if (core.parking.removeLease(parked.ticket)) turn.onRollback(() => core.parking.returnLease(parked));
     }
-    const fetched = await fetchPicked(turn, picks);
+    const fetched = await core.registry.fetchQueued(
+      turn.pins,
+      picks.map(({ seq }) => seq),
+    );
     for (const { parked, seq } of picks) {
       const task = fetched.get(seq);
       if (task?.row.status !== 'queued') continue;
@@ -36,6 +39,8 @@ export async function grant(turn: Turn): Promise<void> {
     }
     for (const { parked } of picks) if (!granted.has(parked)) core.parking.returnLease(parked);
   }
+  turn.queuedAny = false;
+  turn.woken.clear();
   await handOut(turn, granted);
 }
 
@@ -60,15 +65,6 @@ function pick(turn: Turn, waiting: ParkedLease[], granted: Map<ParkedLease, Task
     }
   }
   return picks;
-}
-
-async function fetchPicked({ core, tasks }: Turn, picks: Pick[]): Promise<Map<number, TaskAddress>> {
-  const found = new Map<number, TaskAddress>();
-  const wanted = new Set(picks.map(({ seq }) => seq));
-  for (const task of tasks) if (wanted.delete(task.row.seq)) found.set(task.row.seq, task);
-  if (wanted.size === 0) return found;
-  for (const [seq, task] of await core.registry.fetchQueued([...wanted])) found.set(seq, task);
-  return found;
 }
 
 function leaseTo(turn: Turn, task: TaskAddress, parked: ParkedLease): void {
@@ -104,7 +100,7 @@ export async function fetchDocuments(turn: Turn, jobs: Iterable<string>): Promis
   const found = new Map<string, JobDocument>();
   const missing: string[] = [];
   for (const id of jobs) {
-    const request = turn.requests.get(id);
+    const request = turn.requestOf(id);
     const known = documents.get(id) ?? (request === undefined ? undefined : cutDocument(request));
     if (known) found.set(id, known);
     else missing.push(id);

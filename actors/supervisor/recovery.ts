@@ -1,5 +1,6 @@
 import { REQUIREMENTS, TASKS, WORKERS } from '../store/tables.ts';
 import type { Core } from './core.ts';
+import { Pins } from './registry.ts';
 
 /** Rows read at a time while the queue's index is rebuilt. */
 const PAGE = 50_000;
@@ -24,17 +25,18 @@ export async function recover(core: Core): Promise<void> {
 async function recoverHeld(core: Core): Promise<void> {
   const { store, registry, deadlines, settings, signs, clock } = core;
   const rows = await store.load(TASKS, "status IN ('leased', 'running') ORDER BY seq");
+  const pins = new Pins();
   for (const row of rows) {
-    const task = registry.addTask(row, true);
-    registry.noteHolder(task, null);
+    registry.addTask(pins, row, true);
+    registry.noteHolder(null, row);
     deadlines.set(`lease:${row.id}`, settings.leaseTtl);
     signs.set(row.id, clock.monotonic());
     if (row.status === 'running' && row.timeout_seconds !== null) {
       deadlines.set(`timeout:${row.id}`, row.timeout_seconds + settings.timeoutGrace);
     }
   }
-  await registry.fetch({ jobs: [], tasks: rows.map((row) => row.id) });
-  registry.letGo({ tasks: [], jobs: [] });
+  await registry.fetch(pins, { tasks: rows.map((row) => row.id) });
+  registry.letGo(pins);
 }
 
 /** One ordered scan over an index that covers it, in pages so that memory stays flat. */

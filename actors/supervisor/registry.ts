@@ -2,13 +2,44 @@ import { ClusterError } from '../../machines/errors.ts';
 import type { JobRow, TaskRow, WorkerRow } from '../store/rows.ts';
 import type { Store } from '../store/store.ts';
 import { JOBS, TASKS } from '../store/tables.ts';
-import { Address, JOB, type JobAddress, TASK, type TaskAddress, WORKER, WorkerAddress } from './address.ts';
+import {
+  Address,
+  type AnyAddress,
+  JOB,
+  type JobAddress,
+  TASK,
+  type TaskAddress,
+  WORKER,
+  WorkerAddress,
+} from './address.ts';
 
 export const isHeld = (row: TaskRow): boolean => row.status === 'leased' || row.status === 'running';
 
+/** What a turn, or a visit between two turns, needs in memory until it is over. */
+export class Pins {
+  readonly jobs = new Set<JobAddress>();
+  readonly tasks = new Set<TaskAddress>();
+  /** What came into motion with it. */
+  readonly arrived = new Set<AnyAddress>();
+
+  job(address: JobAddress): JobAddress {
+    if (!this.jobs.has(address)) address.pins++;
+    this.jobs.add(address);
+    return address;
+  }
+
+  task(address: TaskAddress): TaskAddress {
+    if (!this.tasks.has(address)) address.pins++;
+    this.tasks.add(address);
+    return address;
+  }
+}
+
 /**
  * The addresses that are in motion: all workers, the tasks that a worker holds with their jobs, and whatever
- * the present turn touches. Everything else is a row in the store until a message comes for it.
+ * a turn has pinned. Everything else is a row in the store until a message comes for it. While the store writes one
+ * turn, the next one may read rows that are about to change: what is in memory always counts for more, so whatever
+ * a turn wants is pinned before it waits for the store.
  */
 export class Registry {
   readonly jobs = new Map<string, JobAddress>();
@@ -16,8 +47,7 @@ export class Registry {
   readonly workers = new Map<string, WorkerAddress>();
   /** Committed holdings: worker id to the ids of tasks leased to it or running on it. */
   readonly held = new Map<string, Set<string>>();
-  readonly #arrivedJobs = new Set<JobAddress>();
-  readonly #arrivedTasks = new Set<TaskAddress>();
+  readonly #tasksBySeq = new Map<number, TaskAddress>();
   readonly #store: Store;
 
   constructor(store: Store) {
@@ -25,50 +55,67 @@ export class Registry {
   }
 
   /** Brings the rows of these ids into memory, a task with its job. Ids that do not exist are passed over. */
-  async fetch(ids: { jobs: Iterable<string>; tasks: Iterable<string> }): Promise<void> {
-    const tasks = [...new Set(ids.tasks)].filter((id) => !this.tasks.has(id));
-    for (const row of await this.#store.loadBy(TASKS, 'id', tasks)) this.addTask(row, true);
+  async fetch(pins: Pins, ids: { jobs?: Iterable<string>; tasks?: Iterable<string> }): Promise<void> {
+    const missing: string[] = [];
     const jobs = new Set(ids.jobs);
-    for (const id of ids.tasks) {
+    for (const id of new Set(ids.tasks)) {
       const task = this.tasks.get(id);
-      if (task) jobs.add(task.row.job_id);
+      if (task) jobs.add(pins.task(task).row.job_id);
+      else missing.push(id);
     }
-    await this.#fetchJobs(jobs);
+    for (const row of await this.#store.loadBy(TASKS, 'id', missing)) {
+      jobs.add(this.addTask(pins, row, true).row.job_id);
+    }
+    await this.#fetchJobs(pins, jobs);
   }
 
   /** Tasks by their place in the queue, with their jobs. */
-  async fetchQueued(seqs: number[]): Promise<Map<number, TaskAddress>> {
+  async fetchQueued(pins: Pins, seqs: readonly number[]): Promise<Map<number, TaskAddress>> {
     const found = new Map<number, TaskAddress>();
-    const rows = await this.#store.loadBy(TASKS, 'seq', seqs);
-    for (const row of rows) found.set(row.seq, this.tasks.get(row.id) ?? this.addTask(row, true));
-    await this.#fetchJobs(new Set(rows.map((row) => row.job_id)));
+    const missing: number[] = [];
+    for (const seq of seqs) {
+      const task = this.#tasksBySeq.get(seq);
+      if (task) found.set(seq, pins.task(task));
+      else missing.push(seq);
+    }
+    for (const row of await this.#store.loadBy(TASKS, 'seq', missing)) {
+      found.set(row.seq, this.addTask(pins, row, true));
+    }
+    await this.#fetchJobs(pins, new Set([...found.values()].map((task) => task.row.job_id)));
     return found;
   }
 
-  /** The tasks of a job in the given states. */
-  async fetchTasksOf(jobId: string, statuses: readonly string[]): Promise<void> {
+  /** The tasks of a job in the given states, beside those that are in memory anyway. */
+  async fetchTasksOf(pins: Pins, jobId: string, statuses: readonly string[]): Promise<void> {
+    for (const task of this.tasks.values()) if (task.row.job_id === jobId) pins.task(task);
     const list = statuses.map((status) => `'${status}'`).join(', ');
     const rows = await this.#store.load(TASKS, `job_id = ? AND status IN (${list}) ORDER BY seq`, jobId);
-    for (const row of rows) if (!this.tasks.has(row.id)) this.addTask(row, true);
+    for (const row of rows) if (!this.tasks.has(row.id)) this.addTask(pins, row, true);
   }
 
-  async #fetchJobs(wanted: Set<string>): Promise<void> {
-    const missing = [...wanted].filter((id) => !this.jobs.has(id));
-    for (const row of await this.#store.loadBy(JOBS, 'id', missing)) this.addJob(row, true);
+  async #fetchJobs(pins: Pins, wanted: Set<string>): Promise<void> {
+    const missing: string[] = [];
+    for (const id of wanted) {
+      const job = this.jobs.get(id);
+      if (job) pins.job(job);
+      else missing.push(id);
+    }
+    for (const row of await this.#store.loadBy(JOBS, 'id', missing)) this.addJob(pins, row, true);
   }
 
-  addJob(row: JobRow, stored: boolean): JobAddress {
+  addJob(pins: Pins, row: JobRow, stored: boolean): JobAddress {
     const address = new Address(JOB, row, stored);
     this.jobs.set(row.id, address);
-    this.#arrivedJobs.add(address);
-    return address;
+    pins.arrived.add(address);
+    return pins.job(address);
   }
 
-  addTask(row: TaskRow, stored: boolean): TaskAddress {
+  addTask(pins: Pins, row: TaskRow, stored: boolean): TaskAddress {
     const address = new Address(TASK, row, stored);
     this.tasks.set(row.id, address);
-    this.#arrivedTasks.add(address);
-    return address;
+    this.#tasksBySeq.set(row.seq, address);
+    pins.arrived.add(address);
+    return pins.task(address);
   }
 
   addWorker(row: WorkerRow, stored: boolean): WorkerAddress {
@@ -95,51 +142,47 @@ export class Registry {
     return found;
   }
 
-  /** Whether an address came into motion in this very turn. */
-  hasArrived(address: JobAddress | TaskAddress | WorkerAddress): boolean {
-    if (address instanceof WorkerAddress) return address.committed === null;
-    return this.#arrivedJobs.has(address as JobAddress) || this.#arrivedTasks.has(address as TaskAddress);
-  }
-
   /** Whatever is in motion under this id. */
-  find(id: string): JobAddress | TaskAddress | WorkerAddress | undefined {
+  find(id: string): AnyAddress | undefined {
     return this.jobs.get(id) ?? this.tasks.get(id) ?? this.workers.get(id);
   }
 
   /** Everything in motion; between two turns that is what is committed. */
-  *inMotion(): Iterable<JobAddress | TaskAddress | WorkerAddress> {
+  *inMotion(): Iterable<AnyAddress> {
     yield* this.workers.values();
     yield* this.jobs.values();
     yield* this.tasks.values();
   }
 
   /** Notes who holds a task now, after the commit that decided it. */
-  noteHolder(task: TaskAddress, before: TaskRow | null): void {
-    if (before?.worker_id && isHeld(before)) this.held.get(before.worker_id)?.delete(task.id);
-    const { worker_id } = task.row;
-    if (!worker_id || !isHeld(task.row)) return;
-    let set = this.held.get(worker_id);
-    if (!set) {
-      set = new Set();
-      this.held.set(worker_id, set);
-    }
-    set.add(task.id);
+  noteHolder(before: TaskRow | null, after: TaskRow): void {
+    if (before?.worker_id && isHeld(before)) this.held.get(before.worker_id)?.delete(before.id);
+    if (!after.worker_id || !isHeld(after)) return;
+    const set = this.held.get(after.worker_id) ?? new Set<string>();
+    this.held.set(after.worker_id, set.add(after.id));
   }
 
-  /** Lets go of what came into memory or was touched in a turn and no worker holds. Workers stay: every match looks at them. */
-  letGo(touched: { tasks: Iterable<TaskAddress>; jobs: Iterable<JobAddress> }): void {
-    for (const task of new Set([...this.#arrivedTasks, ...touched.tasks])) {
-      if (isHeld(task.row)) continue;
-      task.letGo();
-      this.tasks.delete(task.id);
+  /** Lets go of what nobody needs any more and no worker holds. Workers stay: every match looks at them. */
+  letGo(pins: Pins): void {
+    for (const task of pins.tasks) {
+      if (--task.pins === 0 && !isHeld(task.row)) this.removeTask(task);
     }
-    for (const job of new Set([...this.#arrivedJobs, ...touched.jobs])) {
+    for (const job of pins.jobs) {
       const { counts } = job.row;
-      if (counts.leased + counts.running > 0) continue;
-      job.letGo();
-      this.jobs.delete(job.id);
+      if (--job.pins === 0 && counts.leased + counts.running === 0) this.removeJob(job);
     }
-    this.#arrivedTasks.clear();
-    this.#arrivedJobs.clear();
+    pins.tasks.clear();
+    pins.jobs.clear();
+  }
+
+  removeTask(task: TaskAddress): void {
+    task.letGo();
+    if (this.tasks.get(task.id) === task) this.tasks.delete(task.id);
+    if (this.#tasksBySeq.get(task.row.seq) === task) this.#tasksBySeq.delete(task.row.seq);
+  }
+
+  removeJob(job: JobAddress): void {
+    job.letGo();
+    if (this.jobs.get(job.id) === job) this.jobs.delete(job.id);
   }
 }

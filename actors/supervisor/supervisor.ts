@@ -1,44 +1,42 @@
 import type { Message, MessageOf, MessageType, ReplyOf } from '../../gateway/messages.ts';
 import type { Inspected, InspectionSource } from '../../gateway/ports.ts';
 import { ClusterError } from '../../machines/errors.ts';
-import { beforeOf, follow } from './aftermath.ts';
+import { follow } from './aftermath.ts';
 import type { Core, DeadlineKey } from './core.ts';
 import { passDeadline } from './deadline-verbs.ts';
 import { fetchNeeds } from './fetch.ts';
 import { grant } from './grant.ts';
 import type { Inspectable } from './inspection.ts';
-import { draining, isStoreFault, type Letter, storeUnavailable } from './letter.ts';
+import { draining, isStoreFault, type Letter } from './letter.ts';
+import { Outage } from './outage.ts';
+import { type Batch, Pipeline } from './pipeline.ts';
 import { recover } from './recovery.ts';
+import { Pins } from './registry.ts';
 import { Self } from './self.ts';
-import { Turn } from './turn.ts';
 import { After, type Fetched, PARKED, type Verb } from './verb.ts';
 import { VERBS } from './verbs/index.ts';
-
-type MessageLetter = Extract<Letter, { kind: 'message' }>;
-type Told = { letter: MessageLetter; reply?: unknown; refusal?: ClusterError };
-
-/** Most letters in one turn, which bounds how long the first of them waits for the last. */
-const TURN_LIMIT = 2000;
 
 /**
  * The supervisor actor: a mailbox drained in turns. A turn takes every waiting letter, sends events to
  * actors, and commits all changed rows and all events in one transaction; only then is anybody answered and
- * anything published. While one turn is being flushed the next one fills: group commit without a timer.
+ * anything published.
  */
 export class Supervisor implements InspectionSource {
   readonly #core: Core;
   readonly #self: Self;
-  #mailbox: Letter[] = [];
-  #running: Promise<void> | null = null;
-  /** What waits for a moment between two turns. */
-  #visits: (() => Promise<void>)[] = [];
-  #cancelProbe: (() => void) | null = null;
-  /** Reports that wait for the store to work again. */
-  #patient: MessageLetter[] = [];
+  readonly #pipeline: Pipeline;
+  readonly #outage: Outage;
 
   constructor(core: Core) {
     this.#core = core;
     this.#self = new Self(core);
+    this.#pipeline = new Pipeline(core, {
+      handle: (batch, letters) => this.#handle(batch, letters),
+      commit: (batch) => this.#commit(batch),
+      settle: (batch) => this.#settle(batch),
+      failed: (batch, fault) => this.#failed(batch, fault),
+    });
+    this.#outage = new Outage(core, this.#self, this.#pipeline);
   }
 
   /** One of `recovering`, `serving`, `degraded`, `draining`, `stopped`. */
@@ -57,9 +55,8 @@ export class Supervisor implements InspectionSource {
     this.#self.tell({ type: 'DRAIN' });
     this.#core.parking.stop();
     this.#core.deadlines.stop();
-    this.#cancelProbe?.();
-    for (const letter of this.#patient.splice(0)) letter.reject(storeUnavailable());
-    while (this.#running) await this.#running;
+    this.#outage.stop();
+    await this.#pipeline.idle();
     this.#self.tell({ type: 'DRAINED' });
   }
 
@@ -71,7 +68,7 @@ export class Supervisor implements InspectionSource {
         return;
       }
       const arrived = this.#core.clock.monotonic();
-      this.#post({
+      this.#pipeline.post({
         kind: 'message',
         message: message as unknown as Message,
         resolve: resolve as (reply: unknown) => void,
@@ -83,7 +80,7 @@ export class Supervisor implements InspectionSource {
 
   /** A deadline has passed; what follows from it is a part of the next turn. */
   deadlinePassed(key: DeadlineKey): void {
-    if (this.state === 'serving' || this.state === 'degraded') this.#post({ kind: 'deadline', key });
+    if (this.state === 'serving' || this.state === 'degraded') this.#pipeline.post({ kind: 'deadline', key });
   }
 
   /** Between two turns, what is in memory is what is committed: a watcher that begins there misses nothing. */
@@ -92,12 +89,14 @@ export class Supervisor implements InspectionSource {
     listener: (messages: readonly Inspected[]) => void,
   ): Promise<() => void> {
     const { registry, inspection, clock } = this.#core;
-    return this.#between(async () => {
-      if (actorId !== undefined) await registry.fetch({ jobs: [actorId], tasks: [actorId] });
-      const present = this.#present(actorId);
-      const stop = inspection.watch(actorId, listener, present, clock.now());
-      registry.letGo({ jobs: [], tasks: [] });
-      return stop;
+    return this.#pipeline.visit(async () => {
+      const pins = new Pins();
+      try {
+        if (actorId !== undefined) await registry.fetch(pins, { jobs: [actorId], tasks: [actorId] });
+        return inspection.watch(actorId, listener, this.#present(actorId), clock.now());
+      } finally {
+        registry.letGo(pins);
+      }
     });
   }
 
@@ -109,56 +108,20 @@ export class Supervisor implements InspectionSource {
     return [found];
   }
 
-  #between<T>(visit: () => Promise<T>): Promise<T> {
-    return new Promise((resolve, reject) => {
-      this.#visits.push(() => visit().then(resolve, reject));
-      this.#running ??= this.#drain();
-    });
-  }
-
   #admits(type: MessageType): boolean {
     if (this.state === 'serving' || this.state === 'degraded') return true;
     // While draining, what is under way is still taken; new work is not handed out.
     return this.state === 'draining' && type !== 'lease';
   }
 
-  #post(letter: Letter): void {
-    this.#mailbox.push(letter);
-    this.#running ??= this.#drain();
+  async #handle(batch: Batch, letters: readonly Letter[]): Promise<void> {
+    const messages = letters.flatMap((letter) => (letter.kind === 'message' ? [letter.message] : []));
+    const fetched = await fetchNeeds(batch.turn, messages);
+    for (const letter of letters) this.#handleOne(batch, letter, fetched);
+    if (this.state === 'serving') await grant(batch.turn);
   }
 
-  async #drain(): Promise<void> {
-    // Lets everything that arrived in the same tick of the event loop share the first turn.
-    await Promise.resolve();
-    while (this.#mailbox.length + this.#visits.length > 0) {
-      for (const visit of this.#visits.splice(0)) await visit();
-      if (this.#mailbox.length === 0) continue;
-      const letters = this.#mailbox.splice(0, TURN_LIMIT);
-      await this.#turn(letters);
-    }
-    // In the same step as the look at the empty mailbox, so that no letter falls in between.
-    this.#running = null;
-  }
-
-  async #turn(letters: Letter[]): Promise<void> {
-    const turn = new Turn(this.#core);
-    const told: Told[] = [];
-    try {
-      const messages = letters.flatMap((letter) => (letter.kind === 'message' ? [letter.message] : []));
-      const fetched = await fetchNeeds(turn, messages);
-      for (const letter of letters) this.#handle(turn, letter, fetched, told);
-      if (this.state === 'serving') await grant(turn);
-      if (!turn.isEmpty) await this.#core.store.commit(turn.changes());
-    } catch (fault) {
-      turn.rollback();
-      this.#core.registry.letGo(turn);
-      await this.#recoverFrom(fault, letters, told);
-      return;
-    }
-    this.#settle(turn, told);
-  }
-
-  #handle(turn: Turn, letter: Letter, fetched: Fetched, told: Told[]): void {
+  #handleOne({ turn, told }: Batch, letter: Letter, fetched: Fetched): void {
     if (letter.kind === 'wake') {
       turn.queuedAny = true;
       return;
@@ -177,14 +140,18 @@ export class Supervisor implements InspectionSource {
     }
   }
 
+  async #commit({ turn }: Batch): Promise<void> {
+    if (!turn.isEmpty) await this.#core.store.commit(turn.seal().changes);
+  }
+
   /** The turn is durable: it becomes the truth in memory, then everybody hears of it. */
-  #settle(turn: Turn, told: Told[]): void {
-    const before = beforeOf(turn);
-    if (!turn.isEmpty) {
-      turn.accept();
-      if (this.state === 'degraded') this.#workAgain();
+  #settle({ turn, told }: Batch): void {
+    const { sealed } = turn;
+    if (sealed) {
+      sealed.accept();
+      if (this.state === 'degraded') this.#outage.end();
+      follow(this.#core, sealed);
     }
-    follow(this.#core, before);
     for (const { letter, reply, refusal } of told) {
       if (refusal) letter.reject(refusal);
       else if (reply instanceof After) reply.read().then(letter.resolve, letter.reject);
@@ -193,83 +160,20 @@ export class Supervisor implements InspectionSource {
     for (const { parked, tasks } of turn.grants) parked.answer(tasks);
     this.#core.publish(turn.events);
     if (turn.recording) this.#core.inspection.publish(turn.recording);
-    this.#core.registry.letGo(turn);
+    this.#core.registry.letGo(turn.pins);
   }
 
   /** Nothing of the turn happened. Is the store at fault, or one of the messages? */
-  async #recoverFrom(fault: unknown, letters: Letter[], told: Told[]): Promise<void> {
+  #failed(batch: Batch, fault: unknown): 'given up' | 'try each' {
     if (isStoreFault(fault)) {
-      this.#degrade(fault as Error);
-      this.#refuse(letters, told);
-      return;
+      this.#outage.begin(fault as Error, batch);
+      return 'given up';
     }
-    if (letters.length === 1) {
-      this.#core.log.error({ err: fault }, 'a message could not be handled');
-      const [letter] = letters;
-      if (letter?.kind === 'message')
-        letter.reject(new ClusterError('internal', 'the server could not handle this request'));
-      return;
-    }
-    // One message's fault must not fail its neighbours: each gets a turn of its own.
-    for (const letter of letters) await this.#turn([letter]);
-  }
-
-  #degrade(fault: Error): void {
-    if (this.state !== 'degraded') this.#core.log.error({ err: fault }, 'the store cannot commit');
-    this.#self.tell({ type: 'COMMIT_FAILED', fault: fault.message });
-    this.#probeLater();
-  }
-
-  #refuse(letters: Letter[], told: Told[]): void {
-    const now = this.#core.clock.monotonic();
-    const answers = new Map(told.map((entry) => [entry.letter, entry]));
-    for (const letter of letters) {
-      if (letter.kind !== 'message') continue;
-      const policy = (VERBS[letter.message.type] as Verb<MessageType>).whenStoreFails ?? 'refuse';
-      const answer = answers.get(letter);
-      if (policy === 'answer' && answer && !answer.refusal) letter.resolve(answer.reply);
-      else if (
-        policy === 'wait' &&
-        now - letter.arrived < this.#core.settings.reportPatience &&
-        this.state === 'degraded'
-      ) {
-        this.#patient.push(letter);
-      } else letter.reject(storeUnavailable());
-    }
-  }
-
-  #probeLater(): void {
-    this.#cancelProbe?.();
-    this.#cancelProbe = this.#core.clock.timer(this.#core.settings.probeInterval, () => void this.#probe());
-  }
-
-  /** While degraded, tries the store now and then, so that waiting reports go on without a new message. */
-  async #probe(): Promise<void> {
-    if (this.state !== 'degraded') return;
-    while (this.#running) await this.#running;
-    try {
-      await this.#core.store.probe();
-      this.#workAgain();
-    } catch {
-      this.#giveUpOld();
-      if (this.state === 'degraded') this.#probeLater();
-    }
-  }
-
-  #workAgain(): void {
-    this.#cancelProbe?.();
-    this.#core.log.info('the store commits again');
-    this.#self.tell({ type: 'COMMITTED' });
-    for (const letter of this.#patient.splice(0)) this.#post(letter);
-    this.#post({ kind: 'wake' });
-  }
-
-  #giveUpOld(): void {
-    const now = this.#core.clock.monotonic();
-    const patience = this.#core.settings.reportPatience;
-    for (const letter of this.#patient.filter((waiting) => now - waiting.arrived >= patience)) {
-      letter.reject(storeUnavailable());
-    }
-    this.#patient = this.#patient.filter((waiting) => now - waiting.arrived < patience);
+    const [letter, ...others] = batch.letters;
+    if (others.length > 0) return 'try each';
+    this.#core.log.error({ err: fault }, 'a message could not be handled');
+    if (letter?.kind === 'message')
+      letter.reject(new ClusterError('internal', 'the server could not handle this request'));
+    return 'given up';
   }
 }

@@ -6,37 +6,36 @@ import type {
   ArtifactRow,
   EventRow,
   JobRow,
-  MinuteRow,
   RequirementRow,
   TaskArtifactRow,
   TaskRow,
 } from '../store/rows.ts';
-import type { Changes } from '../store/store.ts';
-import type { JobAddress, TaskAddress, WorkerAddress } from './address.ts';
+import { type AnyAddress, type JobAddress, type TaskAddress, WorkerAddress } from './address.ts';
 import type { Core } from './core.ts';
 import { type Telling, tellJob, tellTask, tellWorker } from './emissions.ts';
 import { type Recording, SUPERVISOR } from './inspection.ts';
 import type { ParkedLease } from './parking.ts';
-import { isHeld } from './registry.ts';
-import { type Added, Tally } from './tally.ts';
+import { isHeld, Pins } from './registry.ts';
+import { SealedTurn } from './sealed.ts';
+import type { KeyedJob } from './verb.ts';
 
 /**
  * One turn: what it touched, what it will write, and how to undo what it did in memory. Nothing of it is
- * visible outside before the commit; if that fails, `rollback` leaves everything as if it had not been.
+ * visible outside before the commit; if that fails, `rollback` leaves everything as if it had not been. A turn may
+ * begin while the one before it is being written; then it is undone first.
  */
 export class Turn {
   readonly core: Core;
   /** Seconds since the epoch, one value for the whole turn. */
   readonly now: number;
+  /** What it needs in memory. */
+  readonly pins = new Pins();
   readonly jobs = new Set<JobAddress>();
   readonly tasks = new Set<TaskAddress>();
   readonly workers = new Set<WorkerAddress>();
-  readonly requests = new Map<string, string>();
   readonly events: EventRow[] = [];
   readonly artifacts: ArtifactRow[] = [];
   readonly taskArtifacts: TaskArtifactRow[] = [];
-  /** New jobs by owner and idempotency key. */
-  readonly keys = new Map<string, { job_id: string; request: string }>();
   /** Workers whose parked leases should be looked at: a slot came free, or they are new. */
   readonly woken = new Set<string>();
   /** Leases granted in this turn, to be handed out after the commit. */
@@ -45,12 +44,19 @@ export class Turn {
   queuedAny = false;
   /** What the actors do, for those who watch; null while nobody does. */
   readonly recording: Recording | null;
+  readonly #requests = new Map<string, string>();
+  /** New jobs by owner and idempotency key. */
+  readonly #keys = new Map<string, KeyedJob>();
   readonly #requirements: RequirementRow[] = [];
   readonly #undo: (() => void)[] = [];
   readonly #firstEvent: number;
+  /** The turn that was being written when this one began: the store may not show yet what it did. */
+  #earlier: Turn | null;
+  #sealed: SealedTurn | null = null;
 
-  constructor(core: Core) {
+  constructor(core: Core, earlier: Turn | null = null) {
     this.core = core;
+    this.#earlier = earlier;
     this.now = Math.round(core.clock.now() * 1000) / 1000;
     this.#firstEvent = core.sequences.event;
     this.recording = core.inspection.begin(this.now);
@@ -92,7 +98,7 @@ export class Turn {
     this.recording?.event(job, event, source);
     if (!emissions) return false;
     job.row = { ...job.row, updated_at: this.now };
-    this.jobs.add(job);
+    this.jobs.add(this.pins.job(job));
     for (const emission of emissions) this.event({ job_id: job.id }, tellJob(job.row, emission));
     return true;
   }
@@ -124,15 +130,30 @@ export class Turn {
   }
 
   addJob(row: JobRow, request: string): JobAddress {
-    const job = this.core.registry.addJob(row, false);
+    const job = this.core.registry.addJob(this.pins, row, false);
     this.jobs.add(job);
     this.recording?.actor(job);
-    this.requests.set(row.id, request);
+    this.#requests.set(row.id, request);
     return job;
   }
 
+  /** The specification of a job that is too new to be read from the store. */
+  requestOf(jobId: string): string | undefined {
+    return this.#requests.get(jobId) ?? this.#earlier?.requestOf(jobId);
+  }
+
+  /** @param key of `keyOf` */
+  keepKey(key: string, job: KeyedJob): void {
+    this.#keys.set(key, job);
+  }
+
+  /** The job under a key that is too new to be read from the store. */
+  jobUnder(key: string): KeyedJob | undefined {
+    return this.#keys.get(key) ?? this.#earlier?.jobUnder(key);
+  }
+
   addTask(row: TaskRow): TaskAddress {
-    const task = this.core.registry.addTask(row, false);
+    const task = this.core.registry.addTask(this.pins, row, false);
     this.tasks.add(task);
     this.enqueue(task);
     return task;
@@ -158,66 +179,47 @@ export class Turn {
     return next;
   }
 
-  changes(): Changes {
-    const { registry, moved } = this.core;
-    for (const id of moved.workers) {
-      const worker = registry.workers.get(id);
-      if (worker) this.workers.add(worker);
-    }
-    for (const id of moved.tasks) {
-      const task = registry.tasks.get(id);
-      if (task) this.tasks.add(task);
-    }
+  /** Takes nothing more: what it did can be written. The turn before it has been written by now. */
+  seal(): SealedTurn {
+    this.#earlier = null;
     for (const task of this.tasks) this.#dateLease(task);
-    return {
-      requirements: this.#requirements,
-      new_jobs: rowsOf(this.jobs, isNew),
-      changed_jobs: rowsOf(this.jobs, isStored),
-      job_requests: [...this.requests].map(([job_id, request]) => ({ job_id, request })),
-      new_tasks: rowsOf(this.tasks, isNew),
-      changed_tasks: rowsOf(this.tasks, isStored),
-      workers: [...this.workers].map((worker) => worker.row),
-      artifacts: this.artifacts,
-      task_artifacts: this.taskArtifacts,
-      events: this.events,
-      minutes: [this.#minute()],
-    };
+    this.#sealed = new SealedTurn(
+      this.core,
+      this,
+      {
+        requirements: this.#requirements,
+        job_requests: [...this.#requests].map(([job_id, request]) => ({ job_id, request })),
+        artifacts: this.artifacts,
+        task_artifacts: this.taskArtifacts,
+        events: this.events,
+      },
+      this.now,
+    );
+    return this.#sealed;
   }
 
-  /** Makes the turn the new truth, after its commit. */
-  accept(): void {
-    const { registry, tally, moved } = this.core;
-    tally.minute = this.#minute();
-    for (const job of this.jobs) {
-      Tally.move(tally.jobs, job.committed?.status, job.row.status);
-      job.settle();
-    }
-    for (const task of this.tasks) {
-      Tally.move(tally.tasks, task.committed?.status, task.row.status);
-      registry.noteHolder(task, task.committed);
-      task.settle();
-    }
-    for (const worker of this.workers) {
-      Tally.move(tally.workers, worker.committed?.status, worker.row.status);
-      worker.settle();
-    }
-    moved.workers.clear();
-    moved.tasks.clear();
+  /** What is written of it; null while it is open, or when there was nothing to write. */
+  get sealed(): SealedTurn | null {
+    return this.#sealed;
   }
 
   rollback(): void {
     const { registry, sequences } = this.core;
-    for (const job of this.jobs) if (!job.fallBack()) registry.jobs.delete(job.id);
-    for (const task of this.tasks) if (!task.fallBack()) registry.tasks.delete(task.id);
+    this.#sealed?.takeBack();
+    for (const job of this.jobs) if (!job.fallBack()) registry.removeJob(job);
+    for (const task of this.tasks) if (!task.fallBack()) registry.removeTask(task);
     for (const worker of this.workers) if (!worker.fallBack()) registry.workers.delete(worker.id);
     for (const undo of this.#undo.reverse()) undo();
     // Event ids stay without gaps. Numbers of jobs and tasks are not used again: the index may still hold them.
     sequences.event = this.#firstEvent;
+    registry.letGo(this.pins);
   }
 
   /** Those who watch hear of an actor before they hear what it did. */
-  #announce(address: JobAddress | TaskAddress | WorkerAddress): void {
-    if (this.recording && this.core.registry.hasArrived(address)) this.recording.actor(address);
+  #announce(address: AnyAddress): void {
+    const arrived =
+      address instanceof WorkerAddress ? address.committed === null : this.pins.arrived.has(address);
+    if (this.recording && arrived) this.recording.actor(address);
   }
 
   /** What heartbeats moved in memory reaches the row here, with the commit that happens to be next. */
@@ -228,7 +230,7 @@ export class Turn {
 
   #touchTask(task: TaskAddress): void {
     task.row = { ...task.row, updated_at: this.now };
-    this.tasks.add(task);
+    this.tasks.add(this.pins.task(task));
   }
 
   /** The routing table at work: the event that clients see, then what the job is told. */
@@ -248,35 +250,4 @@ export class Turn {
     this.tellWorker(worker, { type: isHeld(after) ? 'TASK_TAKEN' : 'TASK_RELEASED' }, after.id);
     if (!isHeld(after)) this.woken.add(worker.id);
   }
-
-  #minute(): MinuteRow {
-    return this.core.tally.minuteWith(this.now, this.#added());
-  }
-
-  #added(): Added {
-    const added = { submitted: 0, started: 0, succeeded: 0, failed: 0, queued: 0, workers_alive: 0 };
-    for (const { row, committed } of this.tasks) {
-      const before = committed?.status;
-      if (before === undefined) added.submitted++;
-      if (row.status === before) continue;
-      if (row.status === 'running') added.started++;
-      if (row.status === 'succeeded') added.succeeded++;
-      if (row.status === 'failed') added.failed++;
-      added.queued += Number(row.status === 'queued') - Number(before === 'queued');
-    }
-    for (const { row, committed } of this.workers) {
-      added.workers_alive += Number(row.status === 'alive') - Number(committed?.status === 'alive');
-    }
-    return added;
-  }
-}
-
-const isNew = (address: { committed: unknown }): boolean => address.committed === null;
-const isStored = (address: { committed: unknown }): boolean => !isNew(address);
-
-function rowsOf<Row>(
-  addresses: Iterable<{ row: Row; committed: Row | null }>,
-  which: (address: { committed: unknown }) => boolean,
-): Row[] {
-  return [...addresses].filter(which).map((address) => address.row);
 }

@@ -16,11 +16,17 @@ export interface Needs {
   pinsOf?: string[];
 }
 
+/** A job that was submitted under an idempotency key, and the text it was submitted with. */
+export interface KeyedJob {
+  job_id: string;
+  request: string;
+}
+
 /** What was fetched beside addresses, for all messages of the turn. */
 export interface Fetched {
   artifacts: Map<string, ArtifactRow>;
-  /** `owner key` to the job's id and its request text. */
-  keys: Map<string, { job_id: string; request: string }>;
+  /** By `keyOf`. */
+  keys: Map<string, KeyedJob>;
   /** Specifications by job id. */
   documents: Map<string, JobDocument>;
 }

@@ -36,7 +36,7 @@ export const submitJob: Verb<'submit_job'> = {
     );
     if (job.row.idempotency_key !== null) {
       const key = keyOf(job.row.owner, job.row.idempotency_key);
-      turn.keys.set(key, { job_id: job.id, request: message.text });
+      turn.keepKey(key, { job_id: job.id, request: message.text });
     }
     return jobView(job.row, [], {});
   },
@@ -46,7 +46,7 @@ export const submitJob: Verb<'submit_job'> = {
 function submittedBefore({ spec, principal, text }: Submit, turn: Turn, fetched: Fetched): string | null {
   if (spec.idempotency_key === undefined) return null;
   const key = keyOf(principal.name, spec.idempotency_key);
-  const found = turn.keys.get(key) ?? fetched.keys.get(key);
+  const found = turn.jobUnder(key) ?? fetched.keys.get(key);
   if (!found) return null;
   if (found.request === text) return found.job_id;
   throw new ClusterError(

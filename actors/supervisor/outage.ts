@@ -1,0 +1,92 @@
+import type { MessageType } from '../../gateway/messages.ts';
+import type { Core } from './core.ts';
+import { storeUnavailable } from './letter.ts';
+import type { Batch, MessageLetter } from './pipeline.ts';
+import type { Self } from './self.ts';
+import type { Verb } from './verb.ts';
+import { VERBS } from './verbs/index.ts';
+
+/** What the outage needs of the supervisor. */
+interface Mailbox {
+  post(letter: MessageLetter | { kind: 'wake' }): void;
+  idle(): Promise<void>;
+}
+
+/**
+ * The time in which the store cannot commit: who is refused, who waits, and how it is noticed that it works again,
+ * which needs no new message and no restart.
+ */
+export class Outage {
+  readonly #core: Core;
+  readonly #self: Self;
+  readonly #mailbox: Mailbox;
+  #cancelProbe: (() => void) | null = null;
+  /** Reports that wait for the store to work again. */
+  #patient: MessageLetter[] = [];
+
+  constructor(core: Core, self: Self, mailbox: Mailbox) {
+    this.#core = core;
+    this.#self = self;
+    this.#mailbox = mailbox;
+  }
+
+  /** The store could not commit a turn: nothing of it happened. */
+  begin(fault: Error, { letters, told }: Batch): void {
+    if (this.#self.state !== 'degraded') this.#core.log.error({ err: fault }, 'the store cannot commit');
+    this.#self.tell({ type: 'COMMIT_FAILED', fault: fault.message });
+    this.#probeLater();
+    const answers = new Map(told.map((entry) => [entry.letter, entry]));
+    for (const letter of letters) {
+      if (letter.kind !== 'message') continue;
+      const policy = (VERBS[letter.message.type] as Verb<MessageType>).whenStoreFails ?? 'refuse';
+      const answer = answers.get(letter);
+      if (policy === 'answer' && answer && !answer.refusal) letter.resolve(answer.reply);
+      else if (policy === 'wait' && !this.#isOld(letter) && this.#self.state === 'degraded') {
+        this.#patient.push(letter);
+      } else letter.reject(storeUnavailable());
+    }
+  }
+
+  /** The store commits again. */
+  end(): void {
+    this.#cancelProbe?.();
+    this.#core.log.info('the store commits again');
+    this.#self.tell({ type: 'COMMITTED' });
+    for (const letter of this.#patient.splice(0)) this.#mailbox.post(letter);
+    this.#mailbox.post({ kind: 'wake' });
+  }
+
+  /** The server goes down: nobody waits any longer. */
+  stop(): void {
+    this.#cancelProbe?.();
+    for (const letter of this.#patient.splice(0)) letter.reject(storeUnavailable());
+  }
+
+  #probeLater(): void {
+    this.#cancelProbe?.();
+    this.#cancelProbe = this.#core.clock.timer(this.#core.settings.probeInterval, () => void this.#probe());
+  }
+
+  /** Tries the store now and then, so that waiting reports go on without a new message. */
+  async #probe(): Promise<void> {
+    if (this.#self.state !== 'degraded') return;
+    await this.#mailbox.idle();
+    try {
+      await this.#core.store.probe();
+      this.end();
+    } catch {
+      this.#giveUpOld();
+      if (this.#self.state === 'degraded') this.#probeLater();
+    }
+  }
+
+  #giveUpOld(): void {
+    const old = this.#patient.filter((letter) => this.#isOld(letter));
+    this.#patient = this.#patient.filter((letter) => !this.#isOld(letter));
+    for (const letter of old) letter.reject(storeUnavailable());
+  }
+
+  #isOld({ arrived }: MessageLetter): boolean {
+    return this.#core.clock.monotonic() - arrived >= this.#core.settings.reportPatience;
+  }
+}

@@ -1,0 +1,120 @@
+import type { JobRow, MinuteRow, TaskRow, WorkerRow } from '../store/rows.ts';
+import type { Changes } from '../store/store.ts';
+import type { JobAddress, TaskAddress, WorkerAddress } from './address.ts';
+import type { Core } from './core.ts';
+import { type Added, Tally } from './tally.ts';
+
+/** What a turn did to a row: as the store has it (null when it has none), and as it will have it. */
+export interface Move<Row, Address> {
+  address: Address;
+  before: Row | null;
+  after: Row;
+}
+
+type Lists = Omit<
+  Changes,
+  'new_jobs' | 'changed_jobs' | 'new_tasks' | 'changed_tasks' | 'workers' | 'minutes'
+>;
+
+/**
+ * A turn that takes nothing more: the rows as it leaves them, while the next turn may go on from there. It becomes
+ * the truth with its commit, or is undone together with what came after it.
+ */
+export class SealedTurn {
+  readonly jobs: readonly Move<JobRow, JobAddress>[];
+  readonly tasks: readonly Move<TaskRow, TaskAddress>[];
+  readonly workers: readonly Move<WorkerRow, WorkerAddress>[];
+  readonly changes: Changes;
+  readonly #core: Core;
+  readonly #minute: MinuteRow;
+  /** Whose times moved in memory, and are written with this turn. */
+  readonly #moved: { workers: string[]; tasks: string[] };
+
+  constructor(
+    core: Core,
+    touched: { jobs: Set<JobAddress>; tasks: Set<TaskAddress>; workers: Set<WorkerAddress> },
+    lists: Lists,
+    now: number,
+  ) {
+    const { registry, moved } = core;
+    this.#core = core;
+    this.#moved = { workers: [...moved.workers], tasks: [...moved.tasks] };
+    for (const id of moved.workers) addIf(touched.workers, registry.workers.get(id));
+    for (const id of moved.tasks) addIf(touched.tasks, registry.tasks.get(id));
+    moved.workers.clear();
+    moved.tasks.clear();
+    this.jobs = [...touched.jobs].map(seal<JobRow, JobAddress>);
+    this.tasks = [...touched.tasks].map(seal<TaskRow, TaskAddress>);
+    this.workers = [...touched.workers].map(seal<WorkerRow, WorkerAddress>);
+    this.#minute = core.tally.minuteWith(now, this.#added());
+    this.changes = {
+      ...lists,
+      new_jobs: rowsOf(this.jobs, true),
+      changed_jobs: rowsOf(this.jobs, false),
+      new_tasks: rowsOf(this.tasks, true),
+      changed_tasks: rowsOf(this.tasks, false),
+      workers: this.workers.map(({ after }) => after),
+      minutes: [this.#minute],
+    };
+  }
+
+  /** Makes the turn the new truth, after its commit. */
+  accept(): void {
+    const { registry, tally } = this.#core;
+    tally.minute = this.#minute;
+    for (const { address, before, after } of this.jobs) {
+      Tally.move(tally.jobs, before?.status, after.status);
+      address.settle();
+    }
+    for (const { address, before, after } of this.tasks) {
+      Tally.move(tally.tasks, before?.status, after.status);
+      registry.noteHolder(before, after);
+      address.settle();
+    }
+    for (const { address, before, after } of this.workers) {
+      Tally.move(tally.workers, before?.status, after.status);
+      address.settle();
+      // What was heard while the turn was written counts: it moves no status.
+      address.committed = { ...after, last_seen_at: address.row.last_seen_at };
+    }
+  }
+
+  /** It was not written. */
+  takeBack(): void {
+    for (const { address } of this.jobs) address.unseal();
+    for (const { address } of this.tasks) address.unseal();
+    for (const { address } of this.workers) address.unseal();
+    for (const id of this.#moved.workers) this.#core.moved.workers.add(id);
+    for (const id of this.#moved.tasks) this.#core.moved.tasks.add(id);
+  }
+
+  #added(): Added {
+    const added = { submitted: 0, started: 0, succeeded: 0, failed: 0, queued: 0, workers_alive: 0 };
+    for (const { before, after } of this.tasks) {
+      if (before === null) added.submitted++;
+      if (after.status === before?.status) continue;
+      if (after.status === 'running') added.started++;
+      if (after.status === 'succeeded') added.succeeded++;
+      if (after.status === 'failed') added.failed++;
+      added.queued += Number(after.status === 'queued') - Number(before?.status === 'queued');
+    }
+    for (const { before, after } of this.workers) {
+      added.workers_alive += Number(after.status === 'alive') - Number(before?.status === 'alive');
+    }
+    return added;
+  }
+}
+
+function addIf<T>(set: Set<T>, value: T | undefined): void {
+  if (value !== undefined) set.add(value);
+}
+
+function seal<Row, A extends { committed: Row | null; seal(): Row }>(address: A): Move<Row, A> {
+  return { address, before: address.committed, after: address.seal() };
+}
+
+function rowsOf<Row>(moves: readonly Move<Row, unknown>[], isNew: boolean): Row[] {
+  const rows: Row[] = [];
+  for (const { before, after } of moves) if ((before === null) === isNew) rows.push(after);
+  return rows;
+}
