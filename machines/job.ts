@@ -87,6 +87,8 @@ function countMove(counts: TaskCounts, event: JobEvent): TaskCounts {
   return { ...counts, [from]: counts[from] - 1, [move.to]: counts[move.to] + 1 };
 }
 
+const numEnded = ({ counts }: JobContext): number => counts.succeeded + counts.failed + counts.cancelled;
+
 function isBetter(context: JobContext, value: number | null): boolean {
   if (value === null) return context.best_task_id === null;
   if (context.best_metric === null) return true;
@@ -105,10 +107,10 @@ export const jobMachine = setup({
     input: {} as JobContext,
   },
   guards: {
-    allEnded: ({ context: { counts, num_tasks } }) =>
-      counts.succeeded + counts.failed + counts.cancelled === num_tasks,
-    allEndedOneSucceeded: ({ context: { counts, num_tasks } }) =>
-      counts.succeeded > 0 && counts.succeeded + counts.failed + counts.cancelled === num_tasks,
+    /** The task that this event is about is the last one to end. */
+    isLast: ({ context }) => numEnded(context) + 1 === context.num_tasks,
+    isLastAndOneSucceeded: ({ context }) =>
+      context.counts.succeeded > 0 && numEnded(context) + 1 === context.num_tasks,
   },
   actions: {
     count: assign(({ context, event }) => ({ counts: countMove(context.counts, event) })),
@@ -153,20 +155,33 @@ export const jobMachine = setup({
         TASK_STARTED: { actions: 'count' },
         TASK_LOST: { actions: 'count' },
         TASK_REQUEUED: { actions: 'count' },
-        TASK_SUCCEEDED: { actions: ['count', 'rank'] },
-        TASK_FAILED: { actions: ['count', 'keepError'] },
+        TASK_SUCCEEDED: [
+          {
+            guard: 'isLast',
+            target: 'succeeded',
+            actions: ['count', 'rank', 'clearError', 'emitSucceeded'],
+          },
+          { actions: ['count', 'rank'] },
+        ],
+        TASK_FAILED: [
+          {
+            guard: 'isLastAndOneSucceeded',
+            target: 'succeeded',
+            actions: ['count', 'clearError', 'emitSucceeded'],
+          },
+          { guard: 'isLast', target: 'failed', actions: ['count', 'keepError', 'emitFailed'] },
+          { actions: ['count', 'keepError'] },
+        ],
         CANCEL: { target: 'cancelling' },
       },
-      always: [
-        { guard: 'allEndedOneSucceeded', target: 'succeeded', actions: ['clearError', 'emitSucceeded'] },
-        { guard: 'allEnded', target: 'failed', actions: 'emitFailed' },
-      ],
     },
     cancelling: {
       on: {
-        TASK_CANCELLED: { actions: 'count' },
+        TASK_CANCELLED: [
+          { guard: 'isLast', target: 'cancelled', actions: ['count', 'clearError', 'emitCancelled'] },
+          { actions: 'count' },
+        ],
       },
-      always: { guard: 'allEnded', target: 'cancelled', actions: ['clearError', 'emitCancelled'] },
     },
     cancelled: { type: 'final' },
     succeeded: { type: 'final' },

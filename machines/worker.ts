@@ -33,10 +33,12 @@ export const workerMachine = setup({
   },
   guards: {
     hasTask: ({ context }) => context.slots_used > 0,
-    hasNoTask: ({ context }) => context.slots_used <= 0,
     isFull: ({ context }) => context.slots_used >= context.slots_total,
-    hasRoom: ({ context }) => context.slots_used < context.slots_total,
-    isBusy: ({ context }) => context.slots_used > 0 && context.slots_used < context.slots_total,
+    isBusy: ({ context }) => context.slots_used > 0,
+    takesLastSlot: ({ context }) => context.slots_used + 1 >= context.slots_total,
+    freesLastTask: ({ context }) => context.slots_used <= 1,
+    /** It registered again with fewer slots than it has tasks. */
+    staysFull: ({ context }) => context.slots_used - 1 >= context.slots_total,
   },
   actions: {
     resize: assign(({ context, event }) => ({
@@ -60,27 +62,42 @@ export const workerMachine = setup({
     alive: {
       initial: 'idle',
       on: {
-        TASK_TAKEN: { guard: 'hasRoom', actions: 'takeSlot' },
         SILENCE: { target: 'dead', actions: 'emitDead' },
       },
       states: {
         idle: {
+          // Whoever registers or comes back may hold tasks.
           always: [
             { guard: 'isFull', target: 'full' },
             { guard: 'isBusy', target: 'busy' },
           ],
+          on: {
+            TASK_TAKEN: [
+              { guard: 'takesLastSlot', target: 'full', actions: 'takeSlot' },
+              { target: 'busy', actions: 'takeSlot' },
+            ],
+          },
         },
         busy: {
-          always: [
-            { guard: 'isFull', target: 'full' },
-            { guard: 'hasNoTask', target: 'idle' },
-          ],
+          on: {
+            TASK_TAKEN: [
+              { guard: 'takesLastSlot', target: 'full', actions: 'takeSlot' },
+              { actions: 'takeSlot' },
+            ],
+            TASK_RELEASED: [
+              { guard: 'freesLastTask', target: 'idle', actions: 'freeSlot' },
+              { actions: 'freeSlot' },
+            ],
+          },
         },
         full: {
-          always: [
-            { guard: 'hasNoTask', target: 'idle' },
-            { guard: 'isBusy', target: 'busy' },
-          ],
+          on: {
+            TASK_RELEASED: [
+              { guard: 'staysFull', actions: 'freeSlot' },
+              { guard: 'freesLastTask', target: 'idle', actions: 'freeSlot' },
+              { target: 'busy', actions: 'freeSlot' },
+            ],
+          },
         },
       },
     },

@@ -42,8 +42,10 @@ export const JOB: Correspondence<JobRow, typeof jobMachine> = {
 /** Splits a state value into the status on the wire and the state below it. */
 function split<S extends string>(value: unknown): { status: S; state: string | null } {
   if (typeof value === 'string') return { status: value as S, state: null };
-  const [[status, state] = []] = Object.entries(value as Record<string, string>);
-  return { status: status as S, state: state ?? null };
+  for (const status in value as Record<string, string>) {
+    return { status: status as S, state: (value as Record<string, string>)[status] ?? null };
+  }
+  throw new Error('a state value without a state');
 }
 
 const join = (row: { status: string; state: string | null }) =>
@@ -118,7 +120,7 @@ export class Address<Row extends { id: string }, M extends AnyStateMachine> {
 
   /**
    * Sends an event to the actor. Null when its state does not take the event: then nothing changed.
-   * Otherwise what the actor emitted, in order; the row has followed the snapshot.
+   * Otherwise what the actor emitted, in order; the row, a new object, has followed the snapshot.
    */
   send(event: EventFromLogic<M>): EmittedFrom<M>[] | null {
     const actor = this.#live();

@@ -97,7 +97,7 @@ export class Turn {
     const emissions = job.send(event);
     this.recording?.event(job, event, source);
     if (!emissions) return false;
-    job.row = { ...job.row, updated_at: this.now };
+    job.row.updated_at = this.now;
     this.jobs.add(this.pins.job(job));
     for (const emission of emissions) this.event({ job_id: job.id }, tellJob(job.row, emission));
     return true;
@@ -229,7 +229,7 @@ export class Turn {
   }
 
   #touchTask(task: TaskAddress): void {
-    task.row = { ...task.row, updated_at: this.now };
+    task.row.updated_at = this.now;
     this.tasks.add(this.pins.task(task));
   }
 
