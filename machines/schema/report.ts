@@ -36,11 +36,58 @@ export const TaskResult = Type.Object({
   extra: Type.Optional(AnyObject),
 });
 
+const Attempt = Type.Optional(Type.Integer({ minimum: 0, description: 'fences: a stale attempt gets 409' }));
+const Worker = Type.String({ minLength: 1 });
+
+/** Who reports: the worker that holds the task, and the attempt that it runs. */
+export const Holder = Type.Object({ worker_id: Worker, attempt: Attempt });
+/** The same where naming them is optional. */
+export const MaybeHolder = Type.Object({ worker_id: Type.Optional(Worker), attempt: Attempt });
+
+const Task = Type.String({ minLength: 1 });
+
+/** One report among many; each is what the endpoint of its own takes. */
+export const TaskReport = Type.Union(
+  [
+    Type.Object({ type: Type.Literal('start'), task_id: Task, ...Holder.properties }),
+    Type.Object({
+      type: Type.Literal('events'),
+      task_id: Task,
+      ...MaybeHolder.properties,
+      events: Type.Array(ReportedEvent, { maxItems: 1000 }),
+    }),
+    Type.Object({
+      type: Type.Literal('complete'),
+      task_id: Task,
+      ...Holder.properties,
+      result: TaskResult,
+    }),
+    Type.Object({ type: Type.Literal('fail'), task_id: Task, ...Holder.properties, failure: FailReport }),
+  ],
+  { discriminator: { propertyName: 'type' } },
+);
+
+/** Reports on many tasks, taken in their order. */
+export const TaskReports = Type.Object({ reports: Type.Array(TaskReport, { maxItems: 1000 }) });
+
 export const Ok = Type.Object({ ok: Type.Boolean() });
 export const FailReply = Type.Object({ ok: Type.Boolean(), requeued: Type.Boolean() });
+
+/** What became of each report, in the order of the reports: its answer, or the error it would have got by itself. */
+export const TaskReportsReply = Type.Object({
+  results: Type.Array(
+    Type.Object({
+      ok: Type.Boolean(),
+      requeued: Type.Optional(Type.Boolean({ description: 'of a failure' })),
+      status: Type.Optional(Type.Integer({ description: 'HTTP status of the error' })),
+      error: Type.Optional(Type.Object({ detail: Type.String(), code: Type.String() })),
+    }),
+  ),
+});
 
 export type Level = Static<typeof Level>;
 export type ReportedEvent = Static<typeof ReportedEvent>;
 export type EventReport = Static<typeof EventReport>;
 export type FailReport = Static<typeof FailReport>;
 export type TaskResult = Static<typeof TaskResult>;
+export type TaskReport = Static<typeof TaskReport>;

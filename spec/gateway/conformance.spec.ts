@@ -33,6 +33,7 @@ function validAsk(route: Route, params: Record<string, string>): Ask {
     '/v1/tasks/{id}/events': { type: 'progress', progress: 0.5 },
     '/v1/tasks/{id}/complete': { status: 'succeeded' },
     '/v1/tasks/{id}/fail': { error: 'it broke' },
+    '/v1/tasks/reports': { reports: [{ type: 'start', task_id: 'task_0', worker_id: 'worker_0' }] },
   };
   return { line, body: JSON.stringify(bodies[route.path] ?? {}) };
 }

@@ -5,8 +5,12 @@ import {
   EventReport,
   FailReply,
   FailReport,
+  Holder,
+  MaybeHolder,
   Ok,
   type ReportedEvent,
+  TaskReports,
+  TaskReportsReply,
   TaskResult,
 } from '../../../machines/schema/report.ts';
 import { ArtifactUploaded, LeaseReply } from '../../../machines/schema/views.ts';
@@ -19,16 +23,11 @@ import {
 } from '../../../machines/schema/worker.ts';
 import type { LeasedTask } from '../../messages.ts';
 import { json, upload } from '../route.ts';
+import { answered, sendReport } from './reports.ts';
 
 /** Longest time, in seconds, that a lease request may wait. */
 const MAX_LEASE_WAIT = 60;
 
-const Attempt = Type.Optional(Type.Integer({ minimum: 0, description: 'fences: a stale attempt gets 409' }));
-const Holder = Type.Object({ worker_id: Type.String({ minLength: 1 }), attempt: Attempt });
-const MaybeHolder = Type.Object({
-  worker_id: Type.Optional(Type.String({ minLength: 1 })),
-  attempt: Attempt,
-});
 const REPORT_ERRORS = [
   'unknown_id',
   'not_owner',
@@ -189,6 +188,18 @@ export const workers = {
     errors: REPORT_ERRORS,
     run: ({ port, principal, params, query, body }) =>
       port.send({ type: 'fail_task', principal, task_id: params.id as string, ...query, failure: body }),
+  }),
+  reportMany: json({
+    verb: 'post',
+    path: '/v1/tasks/reports',
+    summary: 'Many reports in one request, each answered by itself',
+    right: 'execute',
+    tag: 'tasks',
+    body: TaskReports,
+    reply: TaskReportsReply,
+    run: async ({ port, principal, body }) => ({
+      results: await Promise.all(body.reports.map((report) => answered(sendReport(port, principal, report)))),
+    }),
   }),
 };
 
