@@ -7,7 +7,7 @@ import { type Clock, systemClock } from './clock.ts';
 import { EventLog } from './event-log.ts';
 import { idMaker, type Random } from './ids.ts';
 import { acquireLock } from './lock.ts';
-import { createReads } from './reads.ts';
+import { createReads } from './reads/reads.ts';
 import { Store, type StoreFaults } from './store/store.ts';
 import { type Core, DEFAULT_SETTINGS, type SupervisorSettings } from './supervisor/core.ts';
 import { Deadlines } from './supervisor/deadlines.ts';

@@ -7,7 +7,6 @@ import type {
   EventView,
   JobView,
   StatsMinute,
-  TaskView,
   WorkerView,
 } from '../machines/schema/views.ts';
 import type { MessageOf, MessageType, ReplyOf } from './messages.ts';
@@ -15,9 +14,11 @@ import type { MessageOf, MessageType, ReplyOf } from './messages.ts';
 /** The queries behind the GETs. Unknown ids throw `ClusterError` with code `unknown_id`. */
 export interface Reads {
   jobs(query: JobQuery): Promise<JobView[]>;
+  /** Its ranking and errors may be text. */
   job(id: string): Promise<JobView>;
   jobRequest(id: string): Promise<RawJson>;
-  tasks(jobId: string): Promise<TaskView[]>;
+  /** The `TaskView`s of a job, in order. */
+  tasks(jobId: string): Promise<RawJson>;
   /** Events after `after_id`, oldest first; of one job (which must exist), or of all. */
   events(query: EventQuery): Promise<EventView[]>;
   /** The id before the last `count` events of the whole server; 0 when there are fewer. */

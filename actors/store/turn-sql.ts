@@ -44,13 +44,21 @@ export function cellsOf(name: ListName, row: never): tables.Cell[] {
  */
 export function turnView(): string {
   const columns = LIST_NAMES.map((name) => `NULL AS ${name}`).join(', ');
-  const writes = LIST_NAMES.map((name) => `${writeSql(name)};`).join('\n');
+  const writes = [...LIST_NAMES.map(writeSql), INDEX_NAMES].map((sql) => `${sql};`).join('\n');
   return `CREATE TEMP VIEW turn AS SELECT ${columns};
     CREATE TEMP TRIGGER write_turn INSTEAD OF INSERT ON turn BEGIN ${writes} END`;
 }
 
 /** The statement that the view is written with; its parameters are the documents, in the order of the lists. */
 export const TURN_SQL = `INSERT INTO turn (${LIST_NAMES.join(', ')}) VALUES (${LIST_NAMES.map(() => '?').join(', ')})`;
+
+/** The index of job names keeps no text of its own, so that it has to be told. */
+const INDEX_NAMES = (() => {
+  const [seq, name] = ['seq', 'name_folded'].map(
+    (column) => `value ->> ${tables.JOBS.columns.indexOf(column)}`,
+  );
+  return `INSERT INTO job_names (rowid, name_folded) SELECT ${seq}, ${name} FROM jsonb_each(NEW.new_jobs) WHERE ${name} IS NOT NULL`;
+})();
 
 function writeSql(name: ListName): string {
   const { table, writing } = LISTS[name];

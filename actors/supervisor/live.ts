@@ -14,10 +14,16 @@ export class Live {
     this.#supervisorState = supervisorState;
   }
 
-  /** Seconds since the epoch at which a lease expires as things stand; null when there is none. */
-  leaseExpiresAt(taskId: string): number | null {
-    const left = this.#core.deadlines.left(`lease:${taskId}`);
-    return left === null ? null : Math.round((this.#core.clock.now() + left) * 1000) / 1000;
+  /** When the leases of a job's tasks expire as things stand: seconds since the epoch, by task id. */
+  leases(jobId: string): Record<string, number> {
+    const { registry, deadlines, clock } = this.#core;
+    const leases: Record<string, number> = {};
+    for (const task of registry.tasks.values()) {
+      if (task.row.job_id !== jobId) continue;
+      const left = deadlines.left(`lease:${task.id}`);
+      if (left !== null) leases[task.id] = Math.round((clock.now() + left) * 1000) / 1000;
+    }
+    return leases;
   }
 
   requirements(id: number): string {

@@ -84,19 +84,55 @@ function restingStates(machine: AnyStateMachine): { status: string; state: strin
   return found;
 }
 
+/** What may change of each, at other values than those of the samples. */
+const CHANGING: Record<string, Record<string, unknown>> = {
+  job: {
+    updated_at: 1,
+    error: null,
+    counts: { queued: 0, leased: 0, running: 0, lost: 0, succeeded: 0, failed: 0, cancelled: 0 },
+    best_metric: null,
+    best_task_id: null,
+    best_model_artifact_id: null,
+  },
+  task: {
+    state: null,
+    attempt: 0,
+    max_attempts: 9,
+    worker_id: null,
+    lease_expires_at: null,
+    updated_at: 1,
+    started_at: null,
+    result: null,
+    rank_value: null,
+    model_artifact_id: null,
+    error: null,
+    last_report: null,
+  },
+  worker: {
+    name: null,
+    state: null,
+    last_seen_at: 1,
+    labels: {},
+    capabilities: {},
+    version: {},
+    slots_total: 99,
+    slots_used: 0,
+  },
+};
+
 const kinds: [
   string,
   Correspondence<never, AnyStateMachine>,
   Table<never>,
   Record<string, unknown>,
-  keyof Changes,
+  { fresh: keyof Changes; changed: keyof Changes },
 ][] = [
-  ['job', JOB, JOBS, jobRow, 'new_jobs'],
-  ['task', TASK, TASKS, taskRow, 'new_tasks'],
-  ['worker', WORKER, WORKERS, workerRow, 'workers'],
+  ['job', JOB, JOBS, jobRow, { fresh: 'new_jobs', changed: 'changed_jobs' }],
+  ['task', TASK, TASKS, taskRow, { fresh: 'new_tasks', changed: 'changed_tasks' }],
+  ['worker', WORKER, WORKERS, workerRow, { fresh: 'workers', changed: 'workers' }],
 ] as never;
 
-for (const [name, kind, table, sample, list] of kinds) {
+for (const [name, kind, table, sample, lists] of kinds) {
   describe(`a ${name}'s row, its snapshot and its line in the store are the same thing`, () => {
     for (const resting of restingStates(kind.machine)) {
       const row = {
@@ -109,9 +145,20 @@ for (const [name, kind, table, sample, list] of kinds) {
       test(`in state ${title}`, async (t) => {
         const store = await Store.open(await temporaryDirectory(t));
         t.after(() => store.close());
-        await store.commit({ ...nothing(), [list]: [row] });
+        await store.commit({ ...nothing(), [lists.fresh]: [row] });
         const [stored] = await store.load(table, 'id = ?', sample.id);
         for (const [key, value] of Object.entries(row)) assert.deepEqual(stored?.[key as never], value, key);
+
+        // And when the row was there before, in another state and with nothing in what may change.
+        const bare = { ...row, ...CHANGING[name], status: 'other' };
+        await store.commit({ ...nothing(), [lists.changed]: [bare] });
+        assert.notDeepEqual(
+          await store.load(table, 'id = ?', sample.id),
+          [stored],
+          'the change was not written',
+        );
+        await store.commit({ ...nothing(), [lists.changed]: [row] });
+        assert.deepEqual(await store.load(table, 'id = ?', sample.id), [stored]);
 
         // An actor restored from the stored row is in that state, and says the same of itself.
         const actor = createActor(kind.machine, { snapshot: kind.restore(stored as never) as never });

@@ -6,14 +6,14 @@ import { until } from '../support/until.ts';
 const three = () =>
   job({ pipeline: null, pipelines: [1, 2, 3].map((n) => ({ kind: 'inline_json', inline: n })) });
 const statuses = async (cluster: TestCluster, id: string) =>
-  (await cluster.port.reads.tasks(id)).map((task) => task.status).sort();
+  (await cluster.tasks(id)).map((task) => task.status).sort();
 
 describe('cancelling a job', () => {
   test('a queued job is cancelled at once, with all its tasks, and none is ever leased', async (t) => {
     const cluster = await TestCluster.start(t);
     const submitted = await cluster.submit(three());
     await cluster.cancel(submitted.id);
-    const view = await cluster.port.reads.job(submitted.id);
+    const view = await cluster.job(submitted.id);
     assert.deepEqual(
       [view.status, view.aggregate.num_cancelled, view.aggregate.num_queued],
       ['cancelled', 3, 0],
@@ -30,12 +30,12 @@ describe('cancelling a job', () => {
     const running = await worker.run();
     const leased = await worker.leaseOne();
     await cluster.cancel(submitted.id);
-    assert.equal((await cluster.port.reads.job(submitted.id)).status, 'cancelling');
+    assert.equal((await cluster.job(submitted.id)).status, 'cancelling');
     assert.deepEqual(await statuses(cluster, submitted.id), ['cancelled', 'cancelled', 'running']);
     await assert.rejects(worker.start(leased), { code: 'not_holder' });
     assert.deepEqual((await worker.heartbeat()).cancel_task_ids, [running.task_id]);
     await worker.fail(running, { error: 'cancelled', retriable: false });
-    assert.equal((await cluster.port.reads.job(submitted.id)).status, 'cancelled');
+    assert.equal((await cluster.job(submitted.id)).status, 'cancelled');
     assert.equal((await cluster.port.reads.workers())[0]?.slots_used, 0);
   });
 
@@ -56,10 +56,7 @@ describe('cancelling a job', () => {
     await (await cluster.register()).run();
     await cluster.cancel(submitted.id);
     await cluster.clock.advance(61);
-    await until(
-      'the job is cancelled',
-      async () => (await cluster.port.reads.job(submitted.id)).status === 'cancelled',
-    );
+    await until('the job is cancelled', async () => (await cluster.job(submitted.id)).status === 'cancelled');
     const types = await cluster.eventTypes(submitted.id);
     assert.equal(types.includes('task_requeued'), false);
   });
@@ -107,7 +104,7 @@ describe('cancelling a job', () => {
     const worker = await cluster.register();
     await worker.complete(await worker.run());
     await cluster.cancel(submitted.id);
-    assert.equal((await cluster.port.reads.job(submitted.id)).status, 'succeeded');
+    assert.equal((await cluster.job(submitted.id)).status, 'succeeded');
     assert.equal((await cluster.eventTypes(submitted.id)).at(-1), 'job_cancel_requested');
   });
 
@@ -133,7 +130,7 @@ describe('retrying a failed job', () => {
     const again = await worker.run();
     assert.equal(again.attempt, 2);
     await worker.complete(again);
-    assert.equal((await cluster.port.reads.job(submitted.id)).status, 'succeeded');
+    assert.equal((await cluster.job(submitted.id)).status, 'succeeded');
   });
 
   test('only a failed job can be retried', async (t) => {

@@ -33,7 +33,7 @@ describe('a store that cannot commit', () => {
     assert.equal(cluster.state, 'serving');
     const worker = await cluster.register({ slots_total: 2 });
     assert.equal((await worker.lease(2)).length, 2);
-    assert.equal((await cluster.port.reads.job(submitted.id)).status, 'running');
+    assert.equal((await cluster.job(submitted.id)).status, 'running');
     const ids = (await cluster.port.reads.events({ after_id: 0, limit: 100 })).map((event) => event.id);
     assert.deepEqual(
       ids,
@@ -92,8 +92,8 @@ describe('a store that cannot commit', () => {
     delete cluster.faults.beforeCommit;
     await cluster.clock.advance(2);
     assert.deepEqual(await Promise.all(reports), [{ ok: true }, { ok: true, requeued: false }]);
-    assert.equal((await cluster.port.reads.job(one.id)).status, 'succeeded');
-    assert.equal((await cluster.port.reads.job(two.id)).status, 'failed');
+    assert.equal((await cluster.job(one.id)).status, 'succeeded');
+    assert.equal((await cluster.job(two.id)).status, 'failed');
   });
 
   test('refuses a waiting report after its patience, and the same report is taken later', async (t) => {
@@ -117,7 +117,7 @@ describe('a store that cannot commit', () => {
     await refused;
     delete cluster.faults.beforeCommit;
     await worker.complete(task);
-    assert.equal((await cluster.port.reads.job(submitted.id)).status, 'succeeded');
+    assert.equal((await cluster.job(submitted.id)).status, 'succeeded');
   });
 
   test('does not forget a lease that lapsed meanwhile', async (t) => {
@@ -220,8 +220,8 @@ describe('a restart', () => {
     await worker.complete(running);
     const next = await worker.run();
     await worker.complete(next);
-    assert.equal((await cluster.port.reads.job(high.id)).status, 'succeeded');
-    assert.equal((await cluster.port.reads.job(low.id)).status, 'succeeded');
+    assert.equal((await cluster.job(high.id)).status, 'succeeded');
+    assert.equal((await cluster.job(low.id)).status, 'succeeded');
     const ids = (await cluster.port.reads.events({ after_id: 0, limit: 100 })).map((event) => event.id);
     assert.deepEqual(
       ids,
@@ -268,6 +268,6 @@ describe('draining', () => {
     await stopped;
     await assert.rejects(cluster.submit(), { code: 'draining' });
     await cluster.start();
-    assert.equal((await cluster.port.reads.job(view.id)).status, 'queued');
+    assert.equal((await cluster.job(view.id)).status, 'queued');
   });
 });

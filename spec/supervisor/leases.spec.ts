@@ -4,7 +4,7 @@ import { job, TestCluster } from '../support/cluster.ts';
 import { until } from '../support/until.ts';
 
 const labelsOf = async (cluster: TestCluster, ids: string[]) => {
-  const names = await Promise.all(ids.map((id) => cluster.port.reads.job(id)));
+  const names = await Promise.all(ids.map((id) => cluster.job(id)));
   return names.map((view) => view.name);
 };
 
@@ -163,7 +163,7 @@ describe('the life of a lease', () => {
     await worker.run();
     await cluster.clock.advance(61);
     const view = await until('the job ends', async () => {
-      const now = await cluster.port.reads.job(submitted.id);
+      const now = await cluster.job(submitted.id);
       return now.status === 'failed' && now;
     });
     assert.match(Object.values(view.aggregate.errors)[0] ?? '', /silent/);
@@ -249,7 +249,7 @@ describe('the life of a lease', () => {
     );
     assert.equal((await cluster.onlyTask(submitted.id)).status, 'running');
     await worker.complete(task);
-    assert.equal((await cluster.port.reads.job(submitted.id)).status, 'succeeded');
+    assert.equal((await cluster.job(submitted.id)).status, 'succeeded');
   });
 
   test('a worker that does not list its tasks and asks for a whole TTL while full loses its quietest task', async (t) => {

@@ -125,7 +125,7 @@ describe('failure', () => {
     await worker.fail(await worker.run(), { error: 'first' });
     const last = await worker.run();
     assert.deepEqual(await worker.fail(last, { error: 'second' }), { ok: true, requeued: false });
-    const view = await cluster.port.reads.job(submitted.id);
+    const view = await cluster.job(submitted.id);
     assert.equal(view.status, 'failed');
     assert.equal(view.error, 'second');
     assert.deepEqual(view.aggregate.errors, { [last.task_id]: 'second' });
@@ -139,7 +139,7 @@ describe('failure', () => {
       ok: true,
       requeued: false,
     });
-    assert.equal((await cluster.port.reads.job(submitted.id)).status, 'failed');
+    assert.equal((await cluster.job(submitted.id)).status, 'failed');
   });
 
   test('a failure before the start counts like one after it', async (t) => {
@@ -159,7 +159,7 @@ describe('failure', () => {
     await worker.fail(bad, { error: 'no data', retriable: false });
     const good = await worker.run();
     await worker.complete(good, { metrics: { best_rmse: 1 } });
-    const view = await cluster.port.reads.job(submitted.id);
+    const view = await cluster.job(submitted.id);
     assert.equal(view.status, 'succeeded');
     assert.deepEqual(view.aggregate.errors, { [bad.task_id]: 'no data' });
     assert.equal(view.aggregate.best_task_id, good.task_id);
@@ -198,7 +198,7 @@ describe('results', () => {
       const value = values[i];
       await worker.complete(task, { metrics: value === undefined ? {} : { best_r2: value } });
     }
-    const { aggregate } = await cluster.port.reads.job(submitted.id);
+    const { aggregate } = await cluster.job(submitted.id);
     assert.deepEqual(
       aggregate.ranking.map((entry) => [entry.pipeline, (entry as Record<string, unknown>).best_r2]),
       [
@@ -255,7 +255,7 @@ describe('results', () => {
     );
     const worker = await cluster.register();
     await worker.complete(await worker.run(), { pipeline_fingerprint: 'sha256:other' });
-    assert.equal((await cluster.port.reads.job(submitted.id)).status, 'succeeded');
+    assert.equal((await cluster.job(submitted.id)).status, 'succeeded');
     const events = await cluster.port.reads.events({ job_id: submitted.id, after_id: 0, limit: 100 });
     const noted = events.find((event) => event.type === 'pipeline_fingerprint_mismatch');
     assert.deepEqual(noted?.data, { expected: expected_fingerprint, reported: 'sha256:other' });

@@ -9,7 +9,7 @@ describe('submitting', () => {
     const datasets = ['x', 'y', 'z'].map((name) => ({ kind: 'shared_path', path: `/d/${name}` }));
     const submitted = await cluster.submit(job({ pipeline: null, dataset: null, pipelines, datasets }));
     assert.equal(submitted.aggregate.num_tasks, 6);
-    const tasks = await cluster.port.reads.tasks(submitted.id);
+    const tasks = await cluster.tasks(submitted.id);
     assert.deepEqual(
       tasks.map((task) => `${task.pipeline_label} ${task.dataset_label}`),
       ['a /d/x', 'a /d/y', 'a /d/z', 'b /d/x', 'b /d/y', 'b /d/z'],

@@ -5,10 +5,12 @@ import type { StoreFaults } from '../../actors/store/store.ts';
 import type { SupervisorSettings } from '../../actors/supervisor/core.ts';
 import type { LeasedTask, ReplyOf } from '../../gateway/messages.ts';
 import type { ClusterPort } from '../../gateway/ports.ts';
+import { compose } from '../../machines/json/raw.ts';
 import { ANONYMOUS, type Principal } from '../../machines/rights.ts';
 import { JobSpec } from '../../machines/schema/job.ts';
 import type { TaskResult } from '../../machines/schema/report.ts';
 import { validator } from '../../machines/schema/validate.ts';
+import type { JobView, TaskView } from '../../machines/schema/views.ts';
 import type { ActiveTask, WorkerRegistration } from '../../machines/schema/worker.ts';
 import { SimulatedClock } from './clock.ts';
 import { temporaryDirectory } from './server.ts';
@@ -106,8 +108,17 @@ export class TestCluster {
     return events.map((event) => event.type);
   }
 
+  /** A job as clients see it. */
+  async job(job_id: string): Promise<JobView> {
+    return JSON.parse(compose(await this.port.reads.job(job_id))) as JobView;
+  }
+
+  async tasks(job_id: string): Promise<TaskView[]> {
+    return (await this.port.reads.tasks(job_id)).parse() as TaskView[];
+  }
+
   async onlyTask(job_id: string) {
-    const [task] = await this.port.reads.tasks(job_id);
+    const [task] = await this.tasks(job_id);
     if (!task) throw new Error('the job has no task');
     return task;
   }

@@ -1,6 +1,6 @@
-import type { ArtifactView } from '../machines/schema/views.ts';
-import type { Connection } from './store/open.ts';
-import type { JobRow } from './store/rows.ts';
+import type { ArtifactView } from '../../machines/schema/views.ts';
+import type { Connection } from '../store/open.ts';
+import type { JobRow } from '../store/rows.ts';
 
 interface UploadRow {
   task_id: string;
@@ -30,7 +30,7 @@ export async function listArtifacts(db: Connection, job: JobRow): Promise<Artifa
     job.id,
   );
   const results = await db.all<{ id: string; artifacts: string | null }[]>(
-    `SELECT id, json_extract(result, '$.artifacts') AS artifacts FROM tasks
+    `SELECT id, iif(json_valid(result), json_extract(result, '$.artifacts'), NULL) AS artifacts FROM tasks
      WHERE job_id = ? AND status = 'succeeded' ORDER BY seq`,
     job.id,
   );

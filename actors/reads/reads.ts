@@ -1,15 +1,21 @@
-import type { EventQuery, JobQuery, Reads } from '../gateway/ports.ts';
-import { ClusterError } from '../machines/errors.ts';
-import { RawJson } from '../machines/json/raw.ts';
-import type { StatsMinute, Waiting } from '../machines/schema/views.ts';
-import { listArtifacts } from './artifact-list.ts';
-import type { Clock } from './clock.ts';
-import type { Connection } from './store/open.ts';
-import type { ArtifactRow, EventRow, JobRow, MinuteRow, TaskRow } from './store/rows.ts';
-import type { Store } from './store/store.ts';
-import { ARTIFACTS, EVENTS, JOBS, type SqlRow, TASKS, type Table } from './store/tables.ts';
-import type { Live } from './supervisor/live.ts';
-import { jobView, rankTasks, taskView } from './views.ts';
+import type { EventQuery, Reads } from '../../gateway/ports.ts';
+import { ClusterError } from '../../machines/errors.ts';
+import { RawJson } from '../../machines/json/raw.ts';
+import type { Aggregate, StatsMinute } from '../../machines/schema/views.ts';
+import type { Clock } from '../clock.ts';
+import type { Connection } from '../store/open.ts';
+import type { ArtifactRow, EventRow, JobRow, MinuteRow } from '../store/rows.ts';
+import type { Store } from '../store/store.ts';
+import { ARTIFACTS, EVENTS, JOBS, type SqlRow, type Table } from '../store/tables.ts';
+import type { Live } from '../supervisor/live.ts';
+import { jobView } from '../views.ts';
+import { listArtifacts } from './artifacts.ts';
+import { jobList } from './jobs.ts';
+import { errorsOf, rankingOf } from './ranking.ts';
+import { listTasks } from './tasks.ts';
+
+/** So many jobs are looked at one by one in a few milliseconds. */
+const FEW = 5000;
 
 /** The queries behind the GETs: rows from the store, and from memory what is never stored at once. */
 export function createReads(store: Store, live: Live, clock: Clock): Reads {
@@ -32,24 +38,16 @@ export function createReads(store: Store, live: Live, clock: Clock): Reads {
 
   return {
     async jobs(query) {
-      const { sql, params } = jobFilter(query);
-      return (await all<JobRow>(JOBS, sql, ...params)).map((row) => jobView(row, [], {}));
+      const { sql, params } = jobList(query, (status) => (live.stats().jobs_by_status[status] ?? 0) <= FEW);
+      const rows = await db.all<SqlRow[]>(sql, params);
+      return rows.map((row) => jobView(JOBS.decode(row), [], {}));
     },
 
     async job(id) {
       const row = await jobRow(id);
-      const ended = "WHERE job_id = ? AND status IN ('succeeded', 'failed') ORDER BY seq";
-      const tasks = row.counts.succeeded + row.counts.failed > 0 ? await all<TaskRow>(TASKS, ended, id) : [];
-      const failed = tasks.filter((task) => task.status === 'failed');
-      const errors = Object.fromEntries(failed.map((task) => [task.id, task.error ?? 'failed']));
-      return jobView(
-        row,
-        rankTasks(
-          row,
-          tasks.filter((task) => task.status === 'succeeded'),
-        ),
-        errors,
-      );
+      const ranking = row.counts.succeeded > 0 ? await rankingOf(db, row) : [];
+      const errors = row.counts.failed > 0 ? await errorsOf(db, row) : {};
+      return jobView(row, ranking as Aggregate['ranking'], errors as Aggregate['errors']);
     },
 
     async jobRequest(id) {
@@ -60,17 +58,7 @@ export function createReads(store: Store, live: Live, clock: Clock): Reads {
 
     async tasks(jobId) {
       await assertExists('jobs', 'job', jobId);
-      const waiting = new Map<number, Waiting[]>();
-      const waitingFor = ({ status, requirement_id }: TaskRow): Waiting[] => {
-        if (status !== 'queued') return [];
-        const known = waiting.get(requirement_id) ?? live.waitingFor(requirement_id);
-        waiting.set(requirement_id, known);
-        return known;
-      };
-      const rows = await all<TaskRow>(TASKS, 'WHERE job_id = ? ORDER BY seq', jobId);
-      return rows.map((row) =>
-        taskView(row, live.requirements(row.requirement_id), live.leaseExpiresAt(row.id), waitingFor(row)),
-      );
+      return listTasks(db, live, jobId);
     },
 
     async events(query) {
@@ -114,28 +102,6 @@ export function createReads(store: Store, live: Live, clock: Clock): Reads {
 
     assertTask: (id) => assertExists('tasks', 'task', id),
   };
-}
-
-function jobFilter({ status, name, created_before, limit }: JobQuery): {
-  sql: string;
-  params: (string | number)[];
-} {
-  const conditions: string[] = [];
-  const params: (string | number)[] = [];
-  if (status !== undefined) {
-    conditions.push('status = ?');
-    params.push(status);
-  }
-  if (name !== undefined && name !== '') {
-    conditions.push('instr(name_folded, ?) > 0');
-    params.push(name.toLowerCase());
-  }
-  if (created_before !== undefined) {
-    conditions.push('created_at < ?');
-    params.push(created_before);
-  }
-  const where = conditions.length > 0 ? `WHERE ${conditions.join(' AND ')} ` : '';
-  return { sql: `${where}ORDER BY created_at DESC LIMIT ?`, params: [...params, limit] };
 }
 
 function eventFilter({ job_id, task_id, after_id, before_id, limit }: EventQuery): {

@@ -1,0 +1,43 @@
+/**
+ * Expressions of SQL that make JSON text of columns, so that long lists are composed by SQLite, on its own thread,
+ * and reach the socket as one string. Values stay exact: results are copied as text, numbers of which a reader gets
+ * the same double back are written in full.
+ */
+
+/** A column of text, or null. */
+export const text = (column: string): string => `json_quote(${column})`;
+
+/** A column of whole numbers, or null. */
+export const integer = (column: string): string => `coalesce(${column}, 'null')`;
+
+/** A column of seconds, kept to the microsecond, or null. */
+export const seconds = (column: string): string =>
+  `iif(${column} IS NULL, 'null', rtrim(rtrim(printf('%.6f', ${column}), '0'), '.'))`;
+
+/** A column of doubles, or null; 15 digits where they are enough, else 17, which always are. */
+export const double = (column: string): string =>
+  `CASE WHEN ${column} IS NULL THEN 'null'
+        WHEN CAST(printf('%!.15g', ${column}) AS REAL) = ${column} THEN printf('%!.15g', ${column})
+        ELSE printf('%!.17g', ${column}) END`;
+
+/** A column that holds JSON text, or null. */
+export const json = (column: string): string => `coalesce(${column}, 'null')`;
+
+/** Stands for a member's name that is a parameter of the query, as JSON text. */
+export const PARAMETER = Symbol('parameter');
+
+/** An object of members whose values are such expressions. */
+export function object(
+  members: readonly (readonly [name: string | typeof PARAMETER, value: string])[],
+): string {
+  const parts = members.map(([name, value], i) => {
+    const before = i === 0 ? '{' : ',';
+    if (name === PARAMETER) return `'${before}' || ? || ':' || ${value}`;
+    return `'${before}${JSON.stringify(name)}:' || ${value}`;
+  });
+  return `${parts.join(' || ')} || '}'`;
+}
+
+/** All rows' texts as the inside of an array or object, in the given order; the empty text when there are none. */
+export const joined = (expression: string, order: string): string =>
+  `coalesce(group_concat(${expression}, ',' ORDER BY ${order}), '')`;

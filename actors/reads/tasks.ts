@@ -1,0 +1,47 @@
+import { RawJson } from '../../machines/json/raw.ts';
+import type { Connection } from '../store/open.ts';
+import type { Live } from '../supervisor/live.ts';
+import { integer, joined, json, object, seconds, text } from './json-text.ts';
+
+/** What clients see of a task (contract, "Jobs"). */
+const TASK = object([
+  ['id', text('t.id')],
+  ['job_id', text('t.job_id')],
+  ['status', text('t.status')],
+  ['attempt', integer('t.attempt')],
+  ['max_attempts', integer('t.max_attempts')],
+  ['worker_id', text('t.worker_id')],
+  [
+    'lease_expires_at',
+    `iif(t.status IN ('leased', 'running'), ${seconds('coalesce(lease.at, t.lease_expires_at)')}, 'null')`,
+  ],
+  ['requirements', 'need.document'],
+  ['dataset_label', text('t.dataset_label')],
+  ['pipeline_label', text('t.pipeline_label')],
+  ['created_at', seconds('t.created_at')],
+  ['updated_at', seconds('t.updated_at')],
+  ['started_at', seconds('t.started_at')],
+  ['result', json('t.result')],
+  ['error', text('t.error')],
+  ['waiting_for', `iif(t.status = 'queued', need.waiting, '[]')`],
+]);
+
+const LIST = `
+  WITH need (id, document, waiting) AS MATERIALIZED
+         (SELECT value ->> 0, value ->> 1, value ->> 2 FROM json_each(?)),
+       lease (id, at) AS MATERIALIZED (SELECT key, value FROM json_each(?))
+  SELECT ${joined(TASK, 't.seq')} AS text
+  FROM tasks t LEFT JOIN need ON need.id = t.requirement_id LEFT JOIN lease ON lease.id = t.id
+  WHERE t.job_id = ?`;
+
+/** The tasks of a job in their order, as JSON; with what only memory knows: leases as they stand, and who is missing. */
+export async function listTasks(db: Connection, live: Live, jobId: string): Promise<RawJson> {
+  const asked = await db.all<{ id: number }[]>(
+    'SELECT DISTINCT requirement_id AS id FROM tasks WHERE job_id = ?',
+    jobId,
+  );
+  const needs = asked.map(({ id }) => [id, live.requirements(id), JSON.stringify(live.waitingFor(id))]);
+  const leases = JSON.stringify(live.leases(jobId));
+  const row = await db.get<{ text: string }>(LIST, JSON.stringify(needs), leases, jobId);
+  return new RawJson(`[${row?.text ?? ''}]`);
+}

@@ -1,0 +1,137 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import fc from 'fast-check';
+import { jobList } from '../../actors/reads/jobs.ts';
+import { openReader } from '../../actors/store/open.ts';
+import { job, TestCluster } from '../support/cluster.ts';
+
+const inline = (n: number) =>
+  Array.from({ length: n }, (_, i) => ({ kind: 'inline_json', inline: { step: i } }));
+
+interface Ranked {
+  best_rmse: number;
+  metrics: { best_rmse: number };
+}
+
+/** Finishes every task of the queue with these metrics, one after the other. */
+async function finish(cluster: TestCluster, metrics: Record<string, unknown>[]): Promise<void> {
+  const worker = await cluster.register({ slots_total: 1 });
+  for (const values of metrics) await worker.complete(await worker.run(), { metrics: values } as never);
+}
+
+describe('lists are composed by the store, and say exactly what was reported', () => {
+  test('every double comes back as the same double, and ranks where it belongs', async (t) => {
+    const cluster = await TestCluster.start(t);
+    const edges = [0.1 + 0.2, 1e22, -0.5, 5e-324, 1.7976931348623157e308, 3, -0, 123456789.12345678];
+    const drawn = fc.sample(fc.double({ noNaN: true, noDefaultInfinity: true }), { numRuns: 60, seed: 7 });
+    const values = [...edges, ...drawn];
+    const { id } = await cluster.submit(job({ pipeline: undefined, pipelines: inline(values.length) }));
+    await finish(
+      cluster,
+      values.map((best_rmse) => ({ best_rmse })),
+    );
+    const ranking = (await cluster.job(id)).aggregate.ranking as unknown as Ranked[];
+    const ranked = ranking.map((entry) => entry.best_rmse);
+    assert.deepEqual(
+      ranked,
+      [...ranked].sort((a, b) => a - b),
+    );
+    assert.deepEqual(new Set(ranked), new Set(values.map((value) => (Object.is(value, -0) ? 0 : value))));
+    for (const { best_rmse, metrics } of ranking) {
+      assert.equal(metrics.best_rmse, best_rmse);
+    }
+  });
+
+  test('times come back to the microsecond', async (t) => {
+    const cluster = await TestCluster.start(t);
+    await Promise.all([cluster.submit(), cluster.submit(), cluster.submit()]);
+    for (const { id, created_at } of await cluster.port.reads.jobs({ limit: 10 })) {
+      assert.equal((await cluster.onlyTask(id)).created_at, created_at);
+    }
+  });
+
+  test('text of any kind stays what it was', async (t) => {
+    const cluster = await TestCluster.start(t);
+    const error = 'line "one"\n\ttwo \\ \u0000 \u001b[31m ü 漢字 🧪 </script>';
+    const { id } = await cluster.submit(job({ retry: { max_attempts: 1 } }));
+    const worker = await cluster.register();
+    const task = await worker.run();
+    await worker.fail(task, { error });
+    assert.equal((await cluster.onlyTask(id)).error, error);
+    assert.deepEqual((await cluster.job(id)).aggregate.errors, { [task.task_id]: error });
+  });
+
+  test('a result that is nested deeper than the store reads is listed, without its metrics', async (t) => {
+    const cluster = await TestCluster.start(t);
+    const { id } = await cluster.submit();
+    const deep = JSON.parse(`${'['.repeat(3000)}${']'.repeat(3000)}`) as unknown;
+    await finish(cluster, [{ best_rmse: 1, deep }]);
+    const { aggregate } = await cluster.job(id);
+    assert.equal(aggregate.best_metric, 1);
+    assert.deepEqual(
+      (aggregate.ranking as unknown as Ranked[]).map(({ best_rmse, metrics }) => [best_rmse, metrics]),
+      [[1, {}]],
+    );
+    // Compared as text: what compares values gives up at such a depth.
+    const { result } = await cluster.onlyTask(id);
+    assert.equal(JSON.stringify(result?.metrics), JSON.stringify({ best_rmse: 1, deep }));
+    assert.deepEqual(await cluster.port.reads.jobArtifacts(id), []);
+  });
+});
+
+describe('the list of jobs', () => {
+  const NAMES = ['Wheat 2024', 'wheat "b"', 'ÄHREN wheat', 'corn*', 'co%n', 'x', null];
+
+  async function named(t: Parameters<typeof TestCluster.start>[0]) {
+    const cluster = await TestCluster.start(t);
+    for (const name of NAMES) await cluster.submit(job(name === null ? {} : { name }));
+    return async (name: string, more: object = {}) =>
+      (await cluster.port.reads.jobs({ name, limit: 100, ...more })).map((found) => found.name);
+  }
+
+  test('is searched by any part of the name, whatever its case, newest first', async (t) => {
+    const search = await named(t);
+    assert.deepEqual(await search('WHEAT'), ['ÄHREN wheat', 'wheat "b"', 'Wheat 2024']);
+    assert.deepEqual(await search('ähr'), ['ÄHREN wheat']);
+    assert.deepEqual(await search('t 2'), ['Wheat 2024']);
+    assert.deepEqual(await search('nowhere'), []);
+    assert.equal((await search('')).length, NAMES.length);
+  });
+
+  test('takes every character of the search for itself', async (t) => {
+    const search = await named(t);
+    assert.deepEqual(await search('t "b'), ['wheat "b"']);
+    assert.deepEqual(await search('rn*'), ['corn*']);
+    assert.deepEqual(await search('o%n'), ['co%n']);
+    assert.deepEqual(await search('c%n'), []);
+    assert.deepEqual(await search('wheat OR corn'), []);
+  });
+
+  test('is searched by one or two characters as well', async (t) => {
+    const search = await named(t);
+    assert.deepEqual(await search('x'), ['x']);
+    assert.deepEqual(await search('CO'), ['co%n', 'corn*']);
+  });
+
+  test('narrows a search by status, time and number', async (t) => {
+    const search = await named(t);
+    assert.deepEqual(await search('wheat', { status: 'queued', limit: 1 }), ['ÄHREN wheat']);
+    assert.deepEqual(await search('wheat', { status: 'failed' }), []);
+    assert.deepEqual(await search('wheat', { created_before: 0 }), []);
+  });
+
+  test('needs no look at every job, however it is filtered', async (t) => {
+    const cluster = await TestCluster.start(t);
+    const db = await openReader(`${cluster.stateDir}/store.sqlite`);
+    t.after(() => db.close());
+    const filters = [{}, { status: 'queued' }, { name: 'wheat' }, { name: 'wheat', status: 'queued' }];
+    for (const filter of [...filters, ...filters.map((f) => ({ ...f, created_before: 5 }))]) {
+      for (const few of [true, false]) {
+        const { sql, params } = jobList({ ...filter, limit: 100 }, () => few);
+        const plan = await db.all<{ detail: string }[]>(`EXPLAIN QUERY PLAN ${sql}`, params);
+        const details = plan.map(({ detail }) => detail).join('; ');
+        assert.doesNotMatch(details, /TEMP B-TREE|SCAN jobs(?! USING INDEX)/, `${sql}: ${details}`);
+      }
+    }
+  });
+});
