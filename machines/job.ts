@@ -114,15 +114,16 @@ export const jobMachine = setup({
   },
   actions: {
     count: assign(({ context, event }) => ({ counts: countMove(context.counts, event) })),
-    rank: assign(({ context, event }) =>
-      event.type === 'TASK_SUCCEEDED' && isBetter(context, event.rank_value)
+    countAndRank: assign(({ context, event }) => ({
+      counts: countMove(context.counts, event),
+      ...(event.type === 'TASK_SUCCEEDED' && isBetter(context, event.rank_value)
         ? {
             best_metric: event.rank_value,
             best_task_id: event.task_id,
             best_model_artifact_id: event.model_artifact_id,
           }
-        : {},
-    ),
+        : {}),
+    })),
     keepError: assign({
       error: ({ context, event }) => (event.type === 'TASK_FAILED' ? event.error : context.error),
     }),
@@ -159,9 +160,9 @@ export const jobMachine = setup({
           {
             guard: 'isLast',
             target: 'succeeded',
-            actions: ['count', 'rank', 'clearError', 'emitSucceeded'],
+            actions: ['countAndRank', 'clearError', 'emitSucceeded'],
           },
-          { actions: ['count', 'rank'] },
+          { actions: 'countAndRank' },
         ],
         TASK_FAILED: [
           {

@@ -98,7 +98,9 @@ export const taskMachine = setup({
     ),
     takeBackAttempt: assign(({ context }) => ({ attempt: context.attempt - 1 })),
     release: assign({ worker_id: null, lease_expires_at: null }),
-    markStarted: assign({ started_at: ({ event }) => (event.type === 'START' ? event.now : null) }),
+    start: assign(({ event }) =>
+      event.type === 'START' ? { started_at: event.now, last_report: event.report } : {},
+    ),
     keepReport: assign({
       last_report: ({ context, event }) => ('report' in event ? event.report : context.last_report),
     }),
@@ -110,6 +112,7 @@ export const taskMachine = setup({
             model_artifact_id: event.model_artifact_id,
             error: null,
             lease_expires_at: null,
+            last_report: event.report,
           }
         : {},
     ),
@@ -167,7 +170,7 @@ export const taskMachine = setup({
     },
     leased: {
       on: {
-        START: { target: 'running', actions: ['markStarted', 'keepReport', 'emitStarted'] },
+        START: { target: 'running', actions: ['start', 'emitStarted'] },
         RETURN: {
           target: 'queued',
           actions: [
@@ -209,7 +212,7 @@ export const taskMachine = setup({
       states: {
         executing: {
           on: {
-            COMPLETE: { target: '#task.succeeded', actions: ['keepReport', 'keepResult', 'emitCompleted'] },
+            COMPLETE: { target: '#task.succeeded', actions: ['keepResult', 'emitCompleted'] },
             FAIL: [
               {
                 guard: 'mayRetryFailure',

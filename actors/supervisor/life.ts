@@ -19,8 +19,10 @@ export function ownWorker(turn: Turn, principal: Principal, workerId: string): W
 export function hear(turn: Turn, worker: WorkerAddress): void {
   const { deadlines, settings, moved } = turn.core;
   deadlines.set(`silence:${worker.id}`, settings.workerDeadAfter);
-  worker.row = { ...worker.row, last_seen_at: turn.now };
-  if (worker.committed) worker.committed = { ...worker.committed, last_seen_at: turn.now };
+  // The one time that is true whatever becomes of the turn: it was heard.
+  worker.row.last_seen_at = turn.now;
+  if (worker.sealed) worker.sealed.last_seen_at = turn.now;
+  if (worker.committed) worker.committed.last_seen_at = turn.now;
   moved.workers.add(worker.id);
   if (worker.row.status === 'dead') turn.tellWorker(worker, { type: 'HEARTBEAT' });
 }

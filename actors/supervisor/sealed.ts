@@ -74,8 +74,6 @@ export class SealedTurn {
     for (const { address, before, after } of this.workers) {
       Tally.move(tally.workers, before?.status, after.status);
       address.settle();
-      // What was heard while the turn was written counts: it moves no status.
-      address.committed = { ...after, last_seen_at: address.row.last_seen_at };
     }
   }
 

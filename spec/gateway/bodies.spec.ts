@@ -259,7 +259,8 @@ describe('a client that goes away', () => {
     cluster.onSend = (message) =>
       message.type === 'lease' ? new Promise((resolve) => (release = resolve)) : { ok: true };
     const connection = await RawConnection.open(gateway.port);
-    connection.head('POST /v1/workers/worker_1/lease', { 'Content-Length': '0' });
+    connection.head('POST /v1/workers/worker_1/lease', { 'Content-Length': '13' });
+    connection.write('{"wait_s":20}');
     await until('the lease', () => cluster.received('lease').length === 1);
     const { signal } = cluster.received('lease')[0] as { signal: AbortSignal };
     assert.equal(signal.aborted, false);

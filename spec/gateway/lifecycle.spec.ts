@@ -223,7 +223,8 @@ describe('stopping', () => {
     const gateway = await gatewayFor({ drainMs: 20 });
     gateway.cluster.onSend = () => new Promise(() => {});
     const connection = await RawConnection.open(gateway.port);
-    connection.head('POST /v1/workers/worker_1/lease', { 'Content-Length': '0' });
+    connection.head('POST /v1/workers/worker_1/lease', { 'Content-Length': '13' });
+    connection.write('{"wait_s":20}');
     await until('the request', () => gateway.cluster.sent.length === 1);
     const { signal } = gateway.cluster.received('lease')[0] as { signal: AbortSignal };
     await gateway.stop();

@@ -60,14 +60,13 @@ export const workers = {
     body: HeartbeatRequest,
     reply: HeartbeatReply,
     errors: ['unknown_id', 'not_owner'],
-    run: ({ port, principal, params, body, signal }) =>
-      port.send({
+    run: (call) =>
+      call.port.send({
         type: 'heartbeat',
-        principal,
-        worker_id: params.id as string,
-        active: body.active,
-        wait_s: body.wait_s ?? 0,
-        signal,
+        principal: call.principal,
+        worker_id: call.params.id as string,
+        active: call.body.active,
+        ...waiting(call, call.body.wait_s ?? 0),
       }),
   }),
   lease: json({
@@ -79,14 +78,14 @@ export const workers = {
     body: LeaseRequest,
     reply: LeaseReply,
     errors: ['unknown_id', 'not_owner', 'draining'],
-    run: async ({ port, principal, params, body, signal }) => {
-      const { tasks } = await port.send({
+    run: async (call) => {
+      const { body } = call;
+      const { tasks } = await call.port.send({
         type: 'lease',
-        principal,
-        worker_id: params.id as string,
-        wait_s: Math.min(body.wait_s ?? 0, MAX_LEASE_WAIT),
+        principal: call.principal,
+        worker_id: call.params.id as string,
         max_tasks: body.max_tasks ?? 1,
-        signal,
+        ...waiting(call, Math.min(body.wait_s ?? 0, MAX_LEASE_WAIT)),
       });
       const payloads = tasks.map((leased) => leased.payload);
       const text = compose({
@@ -202,6 +201,10 @@ export const workers = {
     }),
   }),
 };
+
+/** Only who waits has to hear that the client went away: to make a signal costs more than most requests. */
+const waiting = (call: { readonly signal: AbortSignal }, wait_s: number) =>
+  wait_s > 0 ? { wait_s, signal: call.signal } : { wait_s };
 
 /** The text of a lease answer, and which leases it carries should it not arrive. */
 class LeaseAnswer extends RawJson {
