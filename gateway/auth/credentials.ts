@@ -1,5 +1,5 @@
 import { timingSafeEqual } from 'node:crypto';
-import { ANONYMOUS, expandRights, type Principal } from '../../machines/rights.ts';
+import { ANONYMOUS, expandRights, missingRights, type Principal, type Right } from '../../machines/rights.ts';
 import { GatewayFault } from '../faults.ts';
 import { readAuthFile } from './auth-file.ts';
 import type { Entry } from './entry.ts';
@@ -26,6 +26,9 @@ export class Credentials {
   readonly #fixed: readonly Entry[];
   readonly #authFile: string | undefined;
   #entries: readonly Entry[];
+  /** The digest by which each principal was identified; tells whether its credential is still valid. */
+  readonly #digests = new WeakMap<Principal, Buffer>();
+  readonly #watchers = new Set<() => void>();
 
   private constructor(fixed: readonly Entry[], authFile: string | undefined) {
     this.#fixed = fixed;
@@ -67,17 +70,36 @@ export class Credentials {
   }
 
   /**
-   * Reads the auth file again, as on SIGHUP. A file with a fault changes nothing.
+   * Whether the credential of an identified principal would still be let in where the right is asked for; false
+   * once a reload has withdrawn the token or the right. For what goes on after its request was admitted.
+   */
+  stillGrants(principal: Principal, right: Right | null): boolean {
+    if (right === null || this.open) return true;
+    const digest = this.#digests.get(principal);
+    const now = digest && this.#entries.find((entry) => entry.digest.equals(digest))?.principal;
+    return now !== undefined && missingRights(now, [right]).length === 0;
+  }
+
+  /**
+   * Reads the auth file again, as on SIGHUP, and tells the watchers. A file with a fault changes nothing.
    * @throws GatewayFault with the fault of the file; the principals from before stay valid
    */
   reload(): void {
     this.#entries = this.#read();
+    for (const watcher of this.#watchers) watcher();
+  }
+
+  /** Calls back after each reload, until the returned function is called. */
+  watch(watcher: () => void): () => void {
+    this.#watchers.add(watcher);
+    return () => void this.#watchers.delete(watcher);
   }
 
   #read(): readonly Entry[] {
     const fromFile = this.#authFile === undefined ? [] : readAuthFile(this.#authFile);
     const entries = [...this.#fixed, ...fromFile];
     refuseSharedTokens(entries);
+    for (const { principal, digest } of entries) this.#digests.set(principal, digest);
     return entries;
   }
 }

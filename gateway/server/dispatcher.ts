@@ -1,5 +1,6 @@
 import type { HttpRequest, HttpResponse, us_socket_context_t } from 'uWebSockets.js';
 import { ClusterError } from '../../machines/errors.ts';
+import type { Credentials } from '../auth/credentials.ts';
 import { statusOf } from '../contract/errors.ts';
 import type { Admission, Admitted, Preflight, Refused } from './admission.ts';
 import { answerDownload } from './answer-download.ts';
@@ -25,6 +26,7 @@ interface Parts {
   service: Service;
   inFlight: InFlight;
   anchor: Anchor;
+  auth: Credentials;
   /** Whether the server is stopping, so that connections end with their answer. */
   closing: () => boolean;
 }
@@ -34,6 +36,8 @@ const VARY: Header = ['Vary', 'Origin'];
 /** Takes every request of the server from its head to its answer. */
 export class Dispatcher {
   readonly #parts: Parts;
+  /** Requests that wait for something to happen, such as leases. */
+  readonly #waiting = new Set<Exchange>();
 
   constructor(parts: Parts) {
     this.#parts = parts;
@@ -45,12 +49,24 @@ export class Dispatcher {
     this.#answer(exchange, context).catch((fault: unknown) => this.#fail(exchange, fault));
   }
 
+  /** Refuses the requests that still wait on a credential that was withdrawn since they came. */
+  recheck(): void {
+    for (const exchange of [...this.#waiting]) {
+      const { grant } = exchange;
+      if (!grant || this.#parts.auth.stillGrants(grant.principal, grant.right)) continue;
+      const detail = 'the credential was withdrawn while the request waited; check the token';
+      replyError(exchange, new ClusterError('unauthenticated', detail));
+      exchange.stopWaiting();
+    }
+  }
+
   #open(res: HttpResponse, head: RequestHead): Exchange {
     const { handshake, origins, inFlight, closing } = this.#parts;
     inFlight.enter();
     return new Exchange(res, head, {
       headers: [...handshake.headers, VARY, ...origins.headers(head)],
       closing,
+      onWait: (exchange) => void this.#waiting.add(exchange),
       onOver: (exchange, status) => this.#over(exchange, status),
     });
   }
@@ -60,7 +76,7 @@ export class Dispatcher {
     const verdict = this.#parts.admission.judge(exchange.head);
     if ('error' in verdict) return this.#refuse(exchange, verdict);
     if ('allow' in verdict) return this.#allow(exchange, verdict);
-    exchange.principal = verdict.principal.name;
+    exchange.grant = { principal: verdict.principal, right: verdict.endpoint.route.right };
     return this.#serve(exchange, verdict, context);
   }
 
@@ -111,10 +127,11 @@ export class Dispatcher {
   /** The query is not logged: a stream's holds the token. */
   #over(exchange: Exchange, status: number): void {
     this.#parts.inFlight.leave();
+    this.#waiting.delete(exchange);
     const { log } = this.#parts.service;
     if (!log.isLevelEnabled('debug')) return;
     const { method, path } = exchange.head;
     const ms = Math.round((performance.now() - exchange.startedAt) * 10) / 10;
-    log.debug({ method, path, status, ms, principal: exchange.principal }, 'request');
+    log.debug({ method, path, status, ms, principal: exchange.grant?.principal.name }, 'request');
   }
 }

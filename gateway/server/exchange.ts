@@ -1,4 +1,5 @@
 import type { HttpResponse } from 'uWebSockets.js';
+import type { Principal, Right } from '../../machines/rights.ts';
 import type { RequestHead } from './head.ts';
 import type { Header } from './refusal.ts';
 import { statusLine } from './status.ts';
@@ -14,11 +15,19 @@ export class ClientGone extends Error {
   }
 }
 
+/** On whose credential a request was let in, and for which right. */
+export interface Grant {
+  principal: Principal;
+  right: Right | null;
+}
+
 export interface ExchangeContext {
   /** Headers of every answer to this request. */
   headers: readonly Header[];
   /** Whether the connection ends with this answer, because the server is stopping. */
   closing: () => boolean;
+  /** Called once the handler asks for `signal`, which those do that may wait long. */
+  onWait: (exchange: Exchange) => void;
   /** Called once, when the exchange is over; status 0 says that the client went away unanswered. */
   onOver: (exchange: Exchange, status: number) => void;
 }
@@ -31,8 +40,8 @@ export class Exchange {
   readonly res: HttpResponse;
   readonly head: RequestHead;
   readonly startedAt = performance.now();
-  /** The name of who asks, once known; for the log. */
-  principal: string | undefined;
+  /** Who asks, once known. */
+  grant: Grant | undefined;
   #state: 'open' | 'answering' | 'over' = 'open';
   #gone = false;
   #abort: AbortController | undefined;
@@ -56,11 +65,19 @@ export class Exchange {
     return this.#state !== 'open';
   }
 
-  /** Aborted when the client goes away. Made only for those who ask for it. */
+  /** Aborted when the client goes away, or is answered otherwise. Made only for those who ask for it. */
   get signal(): AbortSignal {
-    this.#abort ??= new AbortController();
+    if (!this.#abort) {
+      this.#abort = new AbortController();
+      if (this.#state !== 'over') this.#context.onWait(this);
+    }
     if (this.#gone) this.#abort.abort();
     return this.#abort.signal;
+  }
+
+  /** Ends the handler's waiting; the answer that it finds then is not sent any more if there was another. */
+  stopWaiting(): void {
+    this.#abort?.abort();
   }
 
   /** Calls back when the client goes away; at once if it has. */

@@ -35,17 +35,23 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const anchor = new Anchor();
   const dispatcher = assemble(options, { inFlight, anchor, closing: () => stopping !== undefined });
   const app = uWS.App();
-  const sockets = new StreamSockets(clusterPort, log);
+  const sockets = new StreamSockets(clusterPort, options.auth, log);
+  const unwatch = options.auth.watch(() => {
+    sockets.recheck();
+    dispatcher.recheck();
+  });
   sockets.serve(app, (res, req, context) => dispatcher.handle(res, req, context));
   anchor.serve(app);
   app.any('/*', (res, req) => dispatcher.handle(res, req));
   const listening = await listen(app, host, options.port).catch((fault) => {
+    unwatch();
     sockets.stop();
     throw fault;
   });
 
   const stop = async () => {
     listening.close();
+    unwatch();
     sockets.stop();
     anchor.stop();
     const left = await inFlight.idle(options.drainMs ?? DEFAULTS.drainMs);
@@ -89,6 +95,7 @@ function assemble(
     admission: new Admission({ router, handshake, origins, auth, limits }),
     handshake,
     origins,
+    auth,
     service: {
       clusterPort,
       facts,

@@ -46,7 +46,7 @@ export async function upgradeToStream(
   exchange.res.cork(() => exchange.writeHead(101, []));
   (anchor.response ?? exchange.res).cork(() => {
     exchange.res.upgrade(
-      { ...aim },
+      { aim, grant: exchange.grant },
       headers['sec-websocket-key'] ?? '',
       // No subprotocol and no compression are offered, so none is agreed to.
       '',
