@@ -91,7 +91,7 @@ function description(): string {
   const rows = ERROR_CODES.map((code) => `| ${ERRORS[code].status} | \`${code}\` | ${ERRORS[code].when} |`);
   return [
     'Every path takes HEAD where it takes GET, and OPTIONS. An unknown path is answered with 404, another method ' +
-      'with 405 and `Allow`. Checks run in this order: 413, 426, 404 and 405 of the route, 403 of host and origin, ' +
+      'with 405 and `Allow`. Checks run in this order: 400 of the head, 413, 426, 404 and 405 of the route, 403 of host and origin, ' +
       '401, 403 of the right, 400 and 422 of the body, 404 of the id, 403 of the owner, 409.',
     ['| status | code | when |', '|---|---|---|', ...rows].join('\n'),
   ].join('\n\n');

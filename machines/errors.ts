@@ -5,6 +5,7 @@ import type { Fault } from './schema/validate.ts';
  * `gateway/contract/errors.ts`; the words here are shared by all floors.
  */
 export const ERROR_CODES = [
+  'malformed_request',
   'malformed_body',
   'malformed_query',
   'python_jobs_disabled',

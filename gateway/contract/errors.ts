@@ -2,6 +2,10 @@ import type { ClusterError, ErrorCode } from '../../machines/errors.ts';
 
 /** The HTTP status of every error code, and when it is given (contract, "Errors"). */
 export const ERRORS: Readonly<Record<ErrorCode, { status: number; when: string }>> = {
+  malformed_request: {
+    status: 400,
+    when: 'the head can be read in two ways: a repeated Host, Content-Length or Authorization, an unknown encoding',
+  },
   malformed_body: { status: 400, when: 'the body is not JSON, YAML or multipart as the endpoint takes it' },
   malformed_query: { status: 400, when: 'a query parameter cannot be read' },
   python_jobs_disabled: { status: 400, when: 'a python_entrypoint pipeline without --allow-python-jobs' },

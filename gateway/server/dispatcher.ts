@@ -1,4 +1,5 @@
 import type { HttpRequest, HttpResponse, us_socket_context_t } from 'uWebSockets.js';
+import { setImmediate } from 'node:timers/promises';
 import { ClusterError } from '../../machines/errors.ts';
 import type { Credentials } from '../auth/credentials.ts';
 import { statusOf } from '../contract/errors.ts';
@@ -65,7 +66,8 @@ export class Dispatcher {
     inFlight.enter();
     return new Exchange(res, head, {
       headers: [...handshake.headers, VARY, ...origins.headers(head)],
-      closing,
+      // Behind a request whose end is not clear, nothing that follows is either.
+      closing: () => head.ambiguity !== undefined || closing(),
       onWait: (exchange) => void this.#waiting.add(exchange),
       onOver: (exchange, status) => this.#over(exchange, status),
     });
@@ -82,6 +84,8 @@ export class Dispatcher {
 
   async #refuse(exchange: Exchange, { error, countUpTo }: Refused): Promise<void> {
     if (countUpTo !== null) await discardBody(exchange, countUpTo);
+    // Unanswered until all that came with it is parsed: the library hangs up on a request behind an unanswered one.
+    if (exchange.head.ambiguity !== undefined) await setImmediate();
     throw error;
   }
 

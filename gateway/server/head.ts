@@ -10,18 +10,32 @@ export interface RequestHead {
   readonly query: string;
   /** By lower-case name; of a repeated header, the first. */
   readonly headers: Readonly<Record<string, string | undefined>>;
+  /** What can be read in two ways, so that a proxy before this server may have read it otherwise. */
+  readonly ambiguity: string | undefined;
 }
+
+/** Headers that decide where a request ends, whom it is for and who asks. */
+const DECISIVE = new Set(['host', 'content-length', 'transfer-encoding', 'authorization']);
 
 export function readHead(req: HttpRequest): RequestHead {
   const headers: Record<string, string> = Object.create(null);
+  let ambiguity: string | undefined;
   req.forEach((name, value) => {
-    headers[name] ??= value;
+    const first = headers[name];
+    if (first === undefined) headers[name] = value;
+    else if (first !== value && DECISIVE.has(name)) ambiguity ??= `more than one '${name}' header`;
   });
+  const encoding = headers['transfer-encoding'];
+  // The library takes whatever ends in `chunked` for chunks and undoes no other encoding.
+  if (encoding !== undefined && encoding.toLowerCase() !== 'chunked') {
+    ambiguity ??= "a 'transfer-encoding' other than chunked";
+  }
   return {
     method: req.getMethod().toUpperCase(),
     path: req.getUrl(),
     query: (req.getQuery() as string | undefined) ?? '',
     headers,
+    ambiguity,
   };
 }
 
