@@ -66,10 +66,26 @@ function jsonOfYaml(text: string, rules: DocumentRules): string {
 
 function parse(text: string, rules: DocumentRules): unknown {
   try {
-    return rules.tolerant ? parseTolerant(text) : JSON.parse(text);
+    const value = rules.tolerant ? parseTolerant(text) : JSON.parse(text);
+    return HALF_PAIR.test(text) ? wellFormed(value) : value;
   } catch (fault) {
     throw malformed(`malformed JSON: ${(fault as Error).message}`);
   }
+}
+
+/** Only an escape can bring half a surrogate pair into a body that is UTF-8. */
+const HALF_PAIR = /\\u[dD][89a-fA-F]/;
+
+/**
+ * Replaces halves of surrogate pairs in texts, in place. They have no form in UTF-8, so the store would keep
+ * something else than was answered.
+ */
+function wellFormed(value: unknown): unknown {
+  if (typeof value === 'string') return value.replace(/\p{Cs}/gu, '\ufffd');
+  if (typeof value !== 'object' || value === null) return value;
+  const members = value as Record<string, unknown>;
+  for (const key of Object.keys(members)) members[key] = wellFormed(members[key]);
+  return value;
 }
 
 const QUOTE = 34;
