@@ -83,7 +83,7 @@ export class ClusterClient {
   async upload<K extends UploadName>(name: K, input: UploadInput<K>): Promise<ReplyOf<Routes[K]>> {
     const route = routes[name] as unknown as UploadRoute;
     const boundary = `jq-${randomBytes(16).toString('hex')}`;
-    const filename = encodeURIComponent(input.filename ?? basename(input.file));
+    const filename = encodeURIComponent(sendable(input.filename ?? basename(input.file)));
     const head = Buffer.from(
       `--${boundary}\r\nContent-Disposition: form-data; name="file"; filename*=UTF-8''${filename}\r\n` +
         'Content-Type: application/octet-stream\r\n\r\n',
@@ -200,3 +200,9 @@ export class ClusterClient {
     }
   }
 }
+
+/**
+ * A file name as the head of a part can carry it: a part whose name holds a line break is passed over by multipart
+ * parsers, and half a surrogate pair has no UTF-8 form.
+ */
+const sendable = (filename: string): string => filename.replace(/[\p{Cc}\p{Cs}]/gu, '_');

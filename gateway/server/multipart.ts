@@ -61,7 +61,8 @@ class FileReceiver {
       await pipeline(this.#counted(), this.#parser);
       await this.#written;
       if (this.#failure !== undefined) throw this.#failure;
-      if (!this.#writer) throw malformed(`the body has no part '${PART}'`);
+      if (!this.#writer)
+        throw malformed(`the body has no part '${PART}' whose name and filename can be read`);
       return { ...(await this.#writer.finish()), filename: this.#filename };
     } catch (fault) {
       this.#fail(fault);
