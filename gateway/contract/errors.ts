@@ -41,11 +41,22 @@ export interface ErrorBody {
   errors?: { path: string; message: string }[];
 }
 
+/** Characters that an answer repeats of what was sent; a person reads no more, and a name may have megabytes. */
+const LONGEST = { detail: 2_000, fault: 500 };
+
+/** The error as it is answered; texts that quote a request at length are cut. */
 export function errorBody(error: ClusterError): ErrorBody {
-  const body: ErrorBody = { detail: error.message, code: error.code };
-  if (error.faults) body.errors = error.faults;
+  const body: ErrorBody = { detail: cut(error.message, LONGEST.detail), code: error.code };
+  if (error.faults) {
+    body.errors = error.faults.map(({ path, message }) => ({
+      path: cut(path, LONGEST.fault),
+      message: cut(message, LONGEST.fault),
+    }));
+  }
   return body;
 }
+
+const cut = (text: string, most: number): string => (text.length <= most ? text : `${text.slice(0, most)}…`);
 
 export function statusOf(error: ClusterError): number {
   return ERRORS[error.code].status;
