@@ -45,8 +45,8 @@ export function withoutBrowser(): string | false {
   return why;
 }
 
-export function launchBrowser(): Promise<Browser> {
-  return chromium.launch({ executablePath: chromiumPath() ?? '', args: FLAGS });
+export function launchBrowser(flags: string[] = []): Promise<Browser> {
+  return chromium.launch({ executablePath: chromiumPath() ?? '', args: [...FLAGS, ...flags] });
 }
 
 export interface Visit extends BrowserContextOptions {

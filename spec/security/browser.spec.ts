@@ -1,0 +1,196 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { after, before, describe, it, type TestContext } from 'node:test';
+import type { Browser, Page } from 'playwright-core';
+import { launchBrowser, withoutBrowser } from '../dashboard/browser.ts';
+import { startTestServer, type TestServer } from '../support/server.ts';
+
+/** The names of the browser's world, in the functions that run there. */
+declare const document: {
+  forms: { submit(): void }[];
+  createElement(name: string): Frame;
+  body: { append(element: Frame): void };
+};
+declare const navigator: { sendBeacon(url: string, body: string): boolean };
+interface Frame {
+  onload: () => void;
+  src: string;
+  contentDocument: unknown;
+}
+
+const JOB = JSON.stringify({
+  type: 'demo.run',
+  name: 'planted',
+  pipeline: { kind: 'path', path: 'x' },
+  dataset: { kind: 'catalog', catalog_id: 'x' },
+});
+
+/** What a page's script learnt of a request. */
+interface Learnt {
+  status?: number;
+  text?: string;
+  failed?: string;
+}
+
+/** A site of somebody else's, on this machine but on another port: another origin. */
+async function foreignSite(t: TestContext): Promise<string> {
+  const site: Server = createServer((_request, response) => {
+    response.setHeader('Content-Type', 'text/html');
+    response.end('<!doctype html><title>evil</title><p>nothing to see</p>');
+  });
+  site.listen(0, '127.0.0.1');
+  await once(site, 'listening');
+  t.after(() => site.close());
+  return `http://127.0.0.1:${(site.address() as AddressInfo).port}`;
+}
+
+/** Runs `fetch` in a page, as a script of its site would. */
+const fetchIn = (page: Page, url: string, init: RequestInit): Promise<Learnt> =>
+  page.evaluate(
+    async ([target, options]) => {
+      try {
+        const answer = await fetch(target, options);
+        return { status: answer.status, text: await answer.text() };
+      } catch (fault) {
+        return { failed: String(fault) };
+      }
+    },
+    [url, init] as const,
+  );
+
+/** How a WebSocket that a page opens goes: whether it opened, and what it heard. */
+const socketIn = (page: Page, url: string): Promise<{ opened: boolean; heard: number }> =>
+  page.evaluate(
+    (target) =>
+      new Promise((resolve) => {
+        const socket = new WebSocket(target);
+        let opened = false;
+        let heard = 0;
+        socket.onopen = () => {
+          opened = true;
+        };
+        socket.onmessage = () => {
+          heard++;
+          socket.close();
+        };
+        socket.onclose = () => resolve({ opened, heard });
+      }),
+    url,
+  );
+
+const jobsOf = async (server: TestServer, token?: string) =>
+  (await server.clientWith(token).call('listJobs')).map(({ name }) => name);
+
+describe('a page of somebody else in a real browser', { skip: withoutBrowser() }, () => {
+  let browser: Browser;
+  before(async () => {
+    browser = await launchBrowser();
+  });
+  after(() => browser?.close());
+
+  async function visit(t: TestContext, url: string, from = browser): Promise<Page> {
+    const context = await from.newContext();
+    t.after(() => context.close());
+    const page = await context.newPage();
+    await page.goto(url);
+    return page;
+  }
+
+  it('can plant no job at an open server, by whatever request needs no preflight', async (t) => {
+    const server = await startTestServer(t);
+    const page = await visit(t, await foreignSite(t));
+    const target = `${server.url}/v1/jobs`;
+    for (const init of [
+      { method: 'POST', body: JOB },
+      { method: 'POST', body: JOB, mode: 'no-cors' },
+      { method: 'POST', body: JOB, mode: 'no-cors', credentials: 'include' },
+      { method: 'POST', body: JOB, headers: { 'Content-Type': 'text/plain' }, mode: 'no-cors' },
+      { method: 'POST', body: JOB, headers: { 'Content-Type': 'application/json' } },
+      { method: 'POST', body: JOB, keepalive: true, mode: 'no-cors' },
+    ] as RequestInit[]) {
+      const learnt = await fetchIn(page, target, init);
+      assert.ok(learnt.failed !== undefined || learnt.status === 0, JSON.stringify({ init, learnt }));
+    }
+    await page.evaluate(([url, body]) => navigator.sendBeacon(url, body), [target, JOB] as const);
+    // A form sends the browser there, so what is shown is the refusal itself.
+    await page.setContent(
+      `<form method="post" enctype="text/plain" action="${target}"><input name='${JOB.slice(0, -1)},"x":"' value='"}'></form>`,
+    );
+    const [answer] = await Promise.all([
+      page.waitForResponse(
+        (response) => response.url() === target && response.request().isNavigationRequest(),
+      ),
+      page.evaluate(() => document.forms[0]?.submit()),
+    ]);
+    assert.equal(answer.status(), 403);
+    assert.deepEqual(await jobsOf(server), [], 'nothing was planted');
+  });
+
+  it('can read nothing of an open server, nor listen to its streams', async (t) => {
+    const server = await startTestServer(t);
+    await server.client.call('submitJob', { text: JOB });
+    const page = await visit(t, await foreignSite(t));
+    for (const path of ['/v1/jobs', '/v1/workers', '/v1/events', '/healthz', '/ui', '/openapi.json']) {
+      for (const init of [{}, { credentials: 'include' }, { mode: 'no-cors' }] as RequestInit[]) {
+        const learnt = await fetchIn(page, server.url + path, init);
+        assert.ok(learnt.failed !== undefined || learnt.text === '', `${path}: ${JSON.stringify(learnt)}`);
+      }
+    }
+    const address = server.url.replace('http', 'ws');
+    for (const path of ['/v1/events/stream', '/v1/inspect']) {
+      assert.deepEqual(await socketIn(page, address + path), { opened: false, heard: 0 }, path);
+    }
+    const frame = await page.evaluate(
+      (url) =>
+        new Promise<boolean>((resolve) => {
+          const element = document.createElement('iframe');
+          element.onload = () => resolve(element.contentDocument === null);
+          element.src = url;
+          document.body.append(element);
+        }),
+      `${server.url}/ui`,
+    );
+    assert.ok(frame, 'the dashboard lets nobody frame it');
+  });
+
+  it('can do nothing with a token that it came to know, unless its origin is allowed', async (t) => {
+    const principals = ['ada:ada-token:admin'];
+    const site = await foreignSite(t);
+    const closed = await startTestServer(t, { principals });
+    const allowed = await startTestServer(t, { principals, corsOrigins: [site] });
+    const page = await visit(t, site);
+    const headers = { Authorization: 'Bearer ada-token', 'Content-Type': 'application/json' };
+    const submit = (server: TestServer) =>
+      fetchIn(page, `${server.url}/v1/jobs`, { method: 'POST', body: JOB, headers });
+    const stream = (server: TestServer) =>
+      socketIn(page, `${server.url.replace('http', 'ws')}/v1/events/stream?token=ada-token`);
+    assert.ok((await submit(closed)).failed);
+    assert.deepEqual(await jobsOf(closed, 'ada-token'), []);
+    assert.equal((await submit(allowed)).status, 200);
+    assert.deepEqual(await jobsOf(allowed, 'ada-token'), ['planted']);
+    await closed.clientWith('ada-token').call('submitJob', { text: JOB });
+    assert.deepEqual(await stream(closed), { opened: false, heard: 0 });
+    assert.deepEqual(await stream(allowed), { opened: true, heard: 1 });
+  });
+
+  it('gains nothing when its name is turned to this machine (DNS rebinding)', async (t) => {
+    const server = await startTestServer(t);
+    await server.client.call('submitJob', { text: JOB });
+    const rebound = await launchBrowser(['--host-resolver-rules=MAP evil.example 127.0.0.1']);
+    t.after(() => rebound.close());
+    const address = `http://evil.example:${server.port}`;
+    // The page of the name is asked of this server, so the browser takes it for its own.
+    const page = await visit(t, `${address}/healthz`, rebound);
+    assert.match((await page.textContent('body')) ?? '', /host_refused/);
+    for (const init of [{}, { method: 'POST', body: JOB }]) {
+      const learnt = await fetchIn(page, `${address}/v1/jobs`, init);
+      assert.equal(learnt.status, 403, JSON.stringify(learnt));
+      assert.match(learnt.text ?? '', /host_refused/);
+    }
+    const stream = await socketIn(page, `ws://evil.example:${server.port}/v1/events/stream`);
+    assert.deepEqual(stream, { opened: false, heard: 0 });
+    assert.deepEqual(await jobsOf(server), ['planted'], 'only the job of before');
+  });
+});
