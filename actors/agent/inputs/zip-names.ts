@@ -21,6 +21,8 @@ export class NameLedger {
     const folder = entry.fileName.endsWith('/');
     const segments = checkedSegments(entry.fileName, folder);
     refuseSpecial(entry, folder);
+    if (entry.isEncrypted())
+      throw new InputFault(`'${entry.fileName}' is encrypted; pack it without a password`);
     // What macOS adds to archives is no data.
     if (segments[0] === '__MACOSX') return null;
     const name = segments.join('/');
