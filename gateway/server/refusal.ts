@@ -25,7 +25,10 @@ export function headersOf(error: ClusterError): readonly Header[] {
 /** A stream was asked for in another way than as a WebSocket. */
 export function upgradeRequired(): Refusal {
   const detail = 'this is a WebSocket stream: connect to it with a WebSocket client (ws://…)';
-  return new Refusal('upgrade_required', detail, [['Upgrade', 'websocket']]);
+  return new Refusal('upgrade_required', detail, [
+    ['Upgrade', 'websocket'],
+    ['Sec-WebSocket-Version', '13'],
+  ]);
 }
 
 /** More than `limit` bytes of JSON or YAML. */

@@ -5,6 +5,7 @@ import type { ClusterPort, Reads } from '../../ports.ts';
 import type { Admitted } from '../admission.ts';
 import type { Endpoint } from '../endpoint.ts';
 import type { Exchange } from '../exchange.ts';
+import type { RequestHead } from '../head.ts';
 import { upgradeRequired } from '../refusal.ts';
 import type { Anchor } from './anchor.ts';
 import { InspectionFeed } from './inspection-feed.ts';
@@ -12,6 +13,19 @@ import type { StreamAim } from './sockets.ts';
 
 /** Without it the library would close the connection behind the upgrade, as after an answer (RFC 6455, 4.2.1). */
 const UPGRADE = /(^|,)\s*upgrade\s*(,|$)/i;
+const WEBSOCKET = /(^|,)\s*websocket\s*(,|$)/i;
+/** Sixteen bytes in base64. */
+const KEY = /^[A-Za-z0-9+/]{22}==$/;
+
+/** Whether a request asks for a WebSocket of the version that is spoken here; the library looks at the key alone. */
+function isHandshake({ headers }: RequestHead): boolean {
+  return (
+    UPGRADE.test(headers.connection ?? '') &&
+    WEBSOCKET.test(headers.upgrade ?? '') &&
+    headers['sec-websocket-version']?.trim() === '13' &&
+    KEY.test(headers['sec-websocket-key']?.trim() ?? '')
+  );
+}
 
 /** Events that the stream of everything begins with (contract, "Events"). */
 const GLOBAL_HISTORY = 200;
@@ -27,7 +41,7 @@ export async function upgradeToStream(
   context: us_socket_context_t,
   anchor: Anchor,
 ): Promise<void> {
-  if (!UPGRADE.test(exchange.head.headers.connection ?? '')) throw upgradeRequired();
+  if (!isHandshake(exchange.head)) throw upgradeRequired();
   const { route, readQuery } = admitted.endpoint as Endpoint<StreamRoute>;
   const query = readQuery(exchange.head.query);
   const scope = route.scope(admitted.params, query);
