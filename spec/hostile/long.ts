@@ -1,4 +1,4 @@
-// Fuzzes a real server for as long as it is told: `npm run hostile -- --runs N --seed S`.
+// Fuzzes a real server for as long as it is told: `npm run hostile -- --runs N --seed S`, `--minutes M` at most.
 import { parseArgs } from 'node:util';
 import { machineLine, writeSection } from '../support/report.ts';
 import { noise } from './noise.ts';
@@ -8,13 +8,14 @@ import { Target } from './target.ts';
 import { fuzzZips } from './zips.ts';
 
 /** Requests to each operation in one round; each round has a seed of its own and a look at the server after it. */
-const ROUND = 200;
+const ROUND = 100;
 
 const { values } = parseArgs({
   options: {
     runs: { type: 'string', default: '1000' },
     seed: { type: 'string', default: String(Math.floor(Math.random() * 2 ** 31)) },
     operation: { type: 'string' },
+    minutes: { type: 'string', default: '600' },
   },
 });
 const runs = Number(values.runs);
@@ -43,7 +44,8 @@ const operations = fuzzer.document.operations.filter(
 const whole = values.operation === undefined;
 let zips = 0;
 let connections = 0;
-for (let done = 0, round = seed; done < runs; done += ROUND, round++) {
+const end = startedAt + Number(values.minutes) * 60_000;
+for (let done = 0, round = seed; done < runs && performance.now() < end; done += ROUND, round++) {
   const count = Math.min(ROUND, runs - done);
   const replay = `--runs ${count} --seed ${round}`;
   for (const operation of operations) {
@@ -68,7 +70,7 @@ const grown = Math.round(((await target.memory()) - before) / 2 ** 20);
 const figures = [
   machineLine(),
   '',
-  `\`npm run hostile -- --runs ${runs} --seed ${seed}\`, ${seconds} s.`,
+  `\`npm run hostile -- --runs ${runs} --seed ${seed} --minutes ${values.minutes}\`, ${seconds} s.`,
   '',
   '| | |',
   '|---|---|',
