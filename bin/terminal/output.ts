@@ -44,7 +44,8 @@ export class Output {
 
   /** Writes a line, or several, to stdout; resolves once the reader keeps up. */
   async print(text: string): Promise<void> {
-    if (this.#stdout.write(text.endsWith('\n') ? text : `${text}\n`)) return;
+    const fit = this.json ? fitJson(text) : text;
+    if (this.#stdout.write(fit.endsWith('\n') ? fit : `${fit}\n`)) return;
     await once(this.#stdout, 'drain');
   }
 
@@ -57,3 +58,10 @@ export class Output {
     this.note(`${this.noteColours.yellow('warning:')} ${text}`);
   }
 }
+
+/** Control characters beyond ASCII, and those that reorder or hide text: JSON lets them stand as they are. */
+const UNSAFE = /[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g;
+
+/** The same JSON without characters that could drive a terminal; outside of strings, JSON has none of them. */
+const fitJson = (text: string): string =>
+  text.replace(UNSAFE, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`);
