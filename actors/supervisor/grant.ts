@@ -83,6 +83,7 @@ function leaseTo(turn: Turn, task: TaskAddress, parked: ParkedLease): void {
     worker_id: parked.worker_id,
     lease_expires_at: turn.now + core.settings.leaseTtl,
   });
+  turn.leased.add(task);
 }
 
 async function handOut(turn: Turn, granted: Map<ParkedLease, TaskAddress[]>): Promise<void> {
