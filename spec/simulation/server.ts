@@ -1,0 +1,237 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as delay, setImmediate as tick } from 'node:timers/promises';
+import { pino } from 'pino';
+import { type Cluster, startCluster } from '../../actors/cluster.ts';
+import type { StoreFaults } from '../../actors/store/store.ts';
+import type { SupervisorSettings } from '../../actors/supervisor/core.ts';
+import type { ClusterPort, Reads } from '../../gateway/ports.ts';
+import { PACKAGE_VERSION } from '../../gateway/version.ts';
+import type { EventView } from '../../machines/schema/views.ts';
+import type { Seeded } from '../support/seeded.ts';
+import type { StepClock } from '../support/step-clock.ts';
+import { Wire, type WireCall, type WireRequest } from '../support/wire.ts';
+
+/** What the disk does, in simulated seconds. */
+export interface DiskWeather {
+  /** A commit takes at most this long. */
+  commit: number;
+  /** Commits fail. */
+  full: boolean;
+}
+
+/** Real milliseconds in which a read of one row has long ended. */
+const A_READ_MS = 3;
+/** Ticks of the event loop in which nothing may happen before everything counts as being at rest. */
+const QUIET = 6;
+
+/** The real cluster and gateway, with a disk that takes simulated time, and a plug that can be pulled. */
+export class PlayedServer {
+  disk: DiskWeather = { commit: 0.01, full: false };
+  readonly counts = { commits: 0, failedCommits: 0, crashes: 0, restarts: 0 };
+  onEvents: (events: EventView[]) => void = () => {};
+  readonly #clock: StepClock;
+  readonly #chance: Seeded;
+  readonly #settings: Partial<SupervisorSettings>;
+  readonly #folder: string;
+  #life: Life | null = null;
+
+  private constructor(
+    clock: StepClock,
+    chance: Seeded,
+    settings: Partial<SupervisorSettings>,
+    folder: string,
+  ) {
+    this.#clock = clock;
+    this.#chance = chance;
+    this.#settings = settings;
+    this.#folder = folder;
+  }
+
+  static async make(
+    clock: StepClock,
+    chance: Seeded,
+    settings: Partial<SupervisorSettings>,
+    base: string,
+  ): Promise<PlayedServer> {
+    const server = new PlayedServer(clock, chance, settings, await mkdtemp(join(base, 'jq-simulation-')));
+    await server.start();
+    return server;
+  }
+
+  get isUp(): boolean {
+    return this.#life !== null;
+  }
+
+  get port(): ClusterPort {
+    if (!this.#life) throw new Error('the server is down');
+    return this.#life.port;
+  }
+
+  /** Whether what is in memory is what is in the file. */
+  get isIdle(): boolean {
+    return this.#life?.isIdle ?? false;
+  }
+
+  /** What takes requests; null while the server is down. */
+  get wire(): { request(request: WireRequest): WireCall } | null {
+    return this.#life;
+  }
+
+  async start(): Promise<void> {
+    const life = new Life(this.#clock, this.#chance, () => this.disk, this.counts);
+    await life.start({
+      stateDir: this.#folder,
+      log: pino({ level: 'silent' }),
+      maxArtifactBytes: 1024 * 1024,
+      settings: this.#settings,
+      clock: this.#clock,
+      random: (n) => this.#chance.bytes(n),
+      faults: life.faults,
+    });
+    life.port.events.subscribe((events) => this.onEvents(events));
+    this.#life = life;
+  }
+
+  /** The process is gone, with all that it had in memory; the file is as the last commit left it. */
+  async crash(): Promise<void> {
+    const life = this.#life;
+    this.#life = null;
+    this.counts.crashes++;
+    await life?.end('crash');
+  }
+
+  async stop(): Promise<void> {
+    const life = this.#life;
+    this.#life = null;
+    this.counts.restarts++;
+    await life?.end('calmly');
+  }
+
+  /** Waits until nothing goes on any more but what waits for simulated time. */
+  async rest(): Promise<void> {
+    await this.#life?.rest();
+    for (let i = 0; i < QUIET; i++) await tick();
+  }
+
+  async remove(): Promise<void> {
+    await this.#life?.end('calmly');
+    await rm(this.#folder, { recursive: true, force: true });
+  }
+}
+
+/** One process of the server, from its start to its end. */
+class Life {
+  readonly faults: StoreFaults;
+  readonly #calls = new Set<WireCall>();
+  readonly #clock: StepClock;
+  readonly #disk: () => DiskWeather;
+  readonly #counts: PlayedServer['counts'];
+  #cluster: Cluster | null = null;
+  #wire: Wire | null = null;
+  #reading = 0;
+  /** Submissions under way: one that repeats an earlier one is answered by a read that nobody counts. */
+  readonly #submissions = new Set<WireCall>();
+  #ending: 'crash' | 'calmly' | null = null;
+  /** Commits that wait for simulated time. */
+  readonly #held = new Set<() => void>();
+
+  constructor(clock: StepClock, chance: Seeded, disk: () => DiskWeather, counts: PlayedServer['counts']) {
+    this.#clock = clock;
+    this.#disk = disk;
+    this.#counts = counts;
+    this.faults = {
+      beforeCommit: async () => {
+        await this.#hold(chance.between(0, this.#disk().commit));
+        const fails = this.#ending === 'crash' || (this.#disk().full && this.#ending === null);
+        this.#counts[fails ? 'failedCommits' : 'commits']++;
+        if (fails) throw Object.assign(new Error('SQLITE_FULL: disk full'), { code: 'SQLITE_FULL' });
+      },
+      afterCommit: () => this.#hold(chance.between(0, this.#disk().commit / 2)),
+    };
+  }
+
+  async start(options: Parameters<typeof startCluster>[0]): Promise<void> {
+    this.#cluster = await startCluster(options);
+    this.#wire = new Wire({ ...this.port, reads: this.#counted(this.port.reads) });
+  }
+
+  get port(): ClusterPort {
+    return (this.#cluster as Cluster).port;
+  }
+
+  get isIdle(): boolean {
+    return this.#held.size === 0;
+  }
+
+  request(request: WireRequest): WireCall {
+    const call = (this.#wire as Wire).request(request);
+    this.#calls.add(call);
+    if (request.method === 'POST' && request.path === '/v1/jobs') this.#submissions.add(call);
+    const over = () => {
+      this.#calls.delete(call);
+      this.#submissions.delete(call);
+    };
+    call.answer.then(over, over);
+    return call;
+  }
+
+  async end(how: 'crash' | 'calmly'): Promise<void> {
+    this.#ending = how;
+    if (how === 'crash') for (const call of this.#calls) call.hangUp();
+    for (const release of [...this.#held]) release();
+    await this.#cluster?.stop();
+    for (const call of this.#calls) call.hangUp();
+  }
+
+  async rest(): Promise<void> {
+    for (let barriers = 0; barriers < 2; ) {
+      for (let i = 0; i < QUIET; i++) await tick();
+      while (this.#reading > 0) await tick();
+      if (this.#held.size > 0) {
+        if (this.#submissions.size > 0) await delay(A_READ_MS);
+        return;
+      }
+      let through = false;
+      const nothing = { type: 'note_peer', role: 'client', version: PACKAGE_VERSION } as const;
+      const barrier = this.port.send(nothing).catch(() => {});
+      void barrier.then(() => {
+        through = true;
+      });
+      while (!through && this.#held.size === 0) await tick();
+      if (through) barriers++;
+    }
+    await Promise.allSettled([...this.#submissions].map((call) => call.answer));
+  }
+
+  #hold(seconds: number): Promise<void> {
+    if (this.#ending) return Promise.resolve();
+    return new Promise((resolve) => {
+      const release = () => {
+        cancel();
+        this.#held.delete(release);
+        resolve();
+      };
+      const cancel = this.#clock.timer(seconds, release);
+      this.#held.add(release);
+    });
+  }
+
+  /** Reads go on beside turns; a rest has to wait for them too. */
+  #counted(reads: Reads): Reads {
+    return new Proxy(reads, {
+      get:
+        (target, name: keyof Reads) =>
+        (...args: unknown[]) => {
+          const result = (target[name] as (...args: unknown[]) => unknown)(...args);
+          if (!(result instanceof Promise)) return result;
+          this.#reading++;
+          const over = () => {
+            this.#reading--;
+          };
+          result.then(over, over);
+          return result;
+        },
+    });
+  }
+}
