@@ -22,10 +22,11 @@ interface ChaosParts {
   server: PlayedServer;
   agents: readonly PlayedAgent[];
   lines: readonly PlayedLine[];
-  /** Seconds between two faults, at most. */
-  pace: number;
+  /** By how much everything is slower than with a heartbeat of ten seconds. */
+  slowness: number;
   /** Does something that takes real time, before the next step. */
   soon(action: () => Promise<void>): void;
+  afterCrash(): Promise<void>;
   note(line: string): void;
 }
 
@@ -85,12 +86,18 @@ export class Chaos {
   }
 
   #next(): void {
-    const { clock, chance, pace } = this.#parts;
-    clock.timer(chance.between(1, pace), () => {
+    const { clock, chance } = this.#parts;
+    clock.timer(this.#upTo(400), () => {
       if (this.#over) return;
       chance.pick(this.#kinds)();
       this.#next();
     });
+  }
+
+  /** Seconds until something begins or ends. */
+  #upTo(longest: number): number {
+    const { chance, slowness } = this.#parts;
+    return chance.between(1, longest * slowness);
   }
 
   /** What goes wrong for a while, unless the chaos ends before. */
@@ -101,12 +108,15 @@ export class Chaos {
   }
 
   #takeServerDown(how: 'crash' | 'stop'): void {
-    const { server, chance, soon, note } = this.#parts;
+    const { server, soon, note, afterCrash } = this.#parts;
     if (!server.isUp) return;
     this.counts[how === 'crash' ? 'crashes' : 'restarts']++;
     note(`the server: ${how}`);
-    soon(() => server[how]());
-    this.#later(chance.between(0, 60), () => soon(() => this.#bringServerUp()));
+    soon(async () => {
+      await server[how]();
+      if (how === 'crash') await afterCrash();
+    });
+    this.#later(this.#upTo(60), () => soon(() => this.#bringServerUp()));
   }
 
   async #bringServerUp(): Promise<void> {
@@ -116,11 +126,11 @@ export class Chaos {
   }
 
   #worsenDisk(disk: { commit: number; full: boolean }, longest: number): void {
-    const { server, chance, note } = this.#parts;
+    const { server, note } = this.#parts;
     this.counts[disk.full ? 'fullDisks' : 'slowDisks']++;
     note(`the disk: ${JSON.stringify(disk)}`);
     server.disk = disk;
-    this.#later(chance.between(1, longest), () => {
+    this.#later(this.#upTo(longest), () => {
       server.disk = DISK;
     });
   }
@@ -131,7 +141,7 @@ export class Chaos {
     this.counts.partitions++;
     line.broken = chance.pick(['refuses', 'swallows'] as const);
     note(`line ${lines.indexOf(line)} ${line.broken}`);
-    this.#later(chance.between(5, 600), () => {
+    this.#later(this.#upTo(600), () => {
       line.broken = null;
     });
   }
@@ -141,7 +151,7 @@ export class Chaos {
     this.counts.storms++;
     note('a storm');
     for (const line of lines) if (chance.chance(0.7)) line.weather = STORM;
-    this.#later(chance.between(30, 600), () => {
+    this.#later(this.#upTo(600), () => {
       for (const line of lines) line.weather = USUAL;
     });
   }
@@ -152,7 +162,7 @@ export class Chaos {
     this.counts.freezes++;
     note(`${agent.name} freezes`);
     agent.time.freeze();
-    this.#later(chance.between(1, 900), () => agent.time.thaw());
+    this.#later(this.#upTo(900), () => agent.time.thaw());
   }
 
   #crashWorker(): void {
@@ -162,7 +172,7 @@ export class Chaos {
     this.counts.workerCrashes++;
     note(`${agent.name} crashes`);
     agent.crash();
-    this.#later(chance.between(1, 200), () => {
+    this.#later(this.#upTo(200), () => {
       if (!agent.isRunning) agent.start();
     });
   }

@@ -12,12 +12,17 @@ import { PeerTime } from './time.ts';
 
 export interface SimulationOptions {
   seed: number;
-  /** Simulated hours of chaos; what is under way then has a day to end. */
+  /**
+   * Simulated hours of chaos where workers beat every ten seconds; with slower hearts everything takes
+   * proportionally longer. What is under way then has a day to end.
+   */
   hours: number;
   /** Where the state directory is made. */
   base: string;
   /** Called with each line of the trace. */
   onLine?: (line: string) => void;
+  /** Called with the state directory after each crash; to see that a loss is found. */
+  afterCrash?: (folder: string) => Promise<void>;
 }
 
 export interface Simulated {
@@ -71,6 +76,8 @@ class Simulation {
   readonly #ledger = new Ledger();
   readonly #hash = createHash('sha256');
   readonly #chaos: Chaos;
+  /** How much slower than with the default heartbeat everything goes. */
+  readonly #slowness: number;
   #steps = 0;
   #soon: (() => Promise<void>)[] = [];
   /** A broken promise that showed while events were published. */
@@ -78,6 +85,7 @@ class Simulation {
 
   private constructor(options: SimulationOptions, clock: StepClock, server: PlayedServer, interval: number) {
     this.#options = options;
+    this.#slowness = interval / 10;
     this.#clock = clock;
     this.#server = server;
     this.#network = new Network(
@@ -95,15 +103,16 @@ class Simulation {
       server,
       agents: this.#agents,
       lines: [...this.#agents, ...this.#clients].map(({ line }) => line),
-      pace: 400,
+      slowness: this.#slowness,
       soon: (action) => this.#soon.push(action),
+      afterCrash: async () => options.afterCrash?.(server.folder),
       note: (line) => this.#note(line),
     });
   }
 
   static async make(options: SimulationOptions): Promise<Simulation> {
     const clock = new StepClock();
-    const interval = new Seeded(`${options.seed} interval`).pick([10, 20, 40]);
+    const interval = new Seeded(`${options.seed} interval`).pick([10, 60, 240]);
     const settings = { heartbeatInterval: interval, leaseTtl: 6 * interval, workerDeadAfter: 4.5 * interval };
     const chance = new Seeded(`${options.seed} server`);
     const server = await PlayedServer.make(clock, chance, settings, options.base);
@@ -114,14 +123,14 @@ class Simulation {
     for (const agent of this.#agents) agent.start();
     for (const client of this.#clients) client.start();
     this.#chaos.start();
-    const calm = this.#clock.monotonic() + this.#options.hours * 3600;
+    const calm = this.#clock.monotonic() + this.#options.hours * 3600 * this.#slowness;
     while (this.#clock.monotonic() < calm) await this.#step();
     this.#chaos.end();
     for (const client of this.#clients) client.end();
     this.#note('calm');
     while (!this.#hasEnded) {
       must(
-        this.#clock.monotonic() < calm + A_DAY,
+        this.#clock.monotonic() < calm + A_DAY * this.#slowness,
         `nothing is wrong, and after a day there still are ${this.#left}`,
       );
       await this.#step();
@@ -145,7 +154,16 @@ class Simulation {
     const line = this.#network.line(name, time, this.#chance(`${name} line`));
     const chance = this.#chance(name);
     this.#agents.push(
-      new PlayedAgent({ name, slots, site, time, line, chance, leaseWait: 2 * interval, longest: 240 }),
+      new PlayedAgent({
+        name,
+        slots,
+        site,
+        time,
+        line,
+        chance,
+        leaseWait: Math.min(60, 2 * interval),
+        longest: 240 * this.#slowness,
+      }),
     );
   }
 
@@ -154,7 +172,11 @@ class Simulation {
     const line = this.#network.line(name, time, this.#chance(`${name} line`));
     const chance = this.#chance(name);
     this.#clients.push(
-      new PlayedClient({ name, time, line, chance, pace: 200, sites: SITES, longestTimeout: 900 }),
+      new PlayedClient({
+        ...{ name, time, line, chance, sites: SITES },
+        pace: 200 * this.#slowness,
+        longestTimeout: 900 * this.#slowness,
+      }),
     );
   }
 

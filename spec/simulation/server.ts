@@ -33,7 +33,7 @@ export class PlayedServer {
   readonly #clock: StepClock;
   readonly #chance: Seeded;
   readonly #settings: Partial<SupervisorSettings>;
-  readonly #folder: string;
+  readonly folder: string;
   #life: Life | null = null;
 
   private constructor(
@@ -45,7 +45,7 @@ export class PlayedServer {
     this.#clock = clock;
     this.#chance = chance;
     this.#settings = settings;
-    this.#folder = folder;
+    this.folder = folder;
   }
 
   static async make(
@@ -81,7 +81,7 @@ export class PlayedServer {
   async start(): Promise<void> {
     const life = new Life(this.#clock, this.#chance, () => this.disk, this.counts);
     await life.start({
-      stateDir: this.#folder,
+      stateDir: this.folder,
       log: pino({ level: 'silent' }),
       maxArtifactBytes: 1024 * 1024,
       settings: this.#settings,
@@ -116,7 +116,7 @@ export class PlayedServer {
 
   async remove(): Promise<void> {
     await this.#life?.end('calmly');
-    await rm(this.#folder, { recursive: true, force: true });
+    await rm(this.folder, { recursive: true, force: true });
   }
 }
 

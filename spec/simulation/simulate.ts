@@ -16,7 +16,7 @@ const { values } = parseArgs({
 });
 const first = Number(values.seed ?? Date.now() % 2 ** 31);
 const runs = Number(values.runs ?? (values.seed === undefined ? 20 : 1));
-const hours = Number(values.hours ?? 12);
+const hours = Number(values.hours ?? 2);
 const limit = Number(values.seconds ?? Number.POSITIVE_INFINITY);
 
 function fail(seed: number, fault: unknown): never {
