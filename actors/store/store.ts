@@ -116,6 +116,7 @@ export class Store {
         await this.#writer.exec('ROLLBACK').catch(() => {});
         throw fault;
       });
+    await this.#faults.afterCommit?.();
   }
 
   async load<Row>(table: Table<Row>, where: string, ...params: unknown[]): Promise<Row[]> {

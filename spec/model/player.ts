@@ -1,4 +1,5 @@
 import { setImmediate as tick } from 'node:timers/promises';
+import { readTasks } from '../support/views.ts';
 import type { Act } from './acts.ts';
 import { nameIt } from './acts.ts';
 import { requestOf } from './calls.ts';
@@ -272,7 +273,9 @@ export class Player {
     }
     if (act.act !== 'submit') return null;
     const found = (await reads.jobs({ limit: 1000 })).find(isNew);
-    return found ? { id: found.id, tasks: (await reads.tasks(found.id)).map((task) => task.id) } : null;
+    return found
+      ? { id: found.id, tasks: (await readTasks(this.#system.port, found.id)).map((task) => task.id) }
+      : null;
   }
 
   #bindLost({ ticket, act }: Act, { id, tasks }: { id: string; tasks: string[] }): void {
@@ -364,7 +367,7 @@ export class Player {
       this.#system.outstanding.delete(ticket);
       this.played.answered++;
       if (this.#acts.get(ticket)?.act === 'submit' && answer.status === 200) {
-        const views = await this.#system.port.reads.tasks(String(body.id));
+        const views = await readTasks(this.#system.port, String(body.id));
         tasks.set(
           String(body.id),
           views.map((view) => view.id),

@@ -1,15 +1,13 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { ClusterPort } from '../../gateway/ports.ts';
 import type { JobView, TaskView } from '../../machines/schema/views.ts';
+import { readJob, readTasks } from '../support/views.ts';
 import type { Names } from './compare.ts';
 import { heldBy, isHeld, type Task, tasksOf, type World } from './world.ts';
 
 /** Compares all that can be read with the reference. @returns what does not fit, or null */
-export async function stateMismatch(
-  world: World,
-  { reads }: ClusterPort,
-  names: Names,
-): Promise<string | null> {
+export async function stateMismatch(world: World, port: ClusterPort, names: Names): Promise<string | null> {
+  const { reads } = port;
   const jobs = await reads.jobs({ limit: 1000 });
   const created = jobs.map((job) => job.created_at);
   if (created.some((at, i) => i > 0 && at >= (created[i - 1] as number)))
@@ -17,8 +15,8 @@ export async function stateMismatch(
   const actual: Record<string, unknown> = {};
   const expected: Record<string, unknown> = {};
   for (const { id } of jobs) {
-    actual[names.nameOf(id)] = seenJob(await reads.job(id), names);
-    for (const task of await reads.tasks(id)) actual[names.nameOf(task.id)] = seenTask(task, names);
+    actual[names.nameOf(id)] = seenJob(await readJob(port, id), names);
+    for (const task of await readTasks(port, id)) actual[names.nameOf(task.id)] = seenTask(task, names);
   }
   for (const worker of await reads.workers()) {
     const { status, slots_total, slots_used } = worker;
@@ -72,14 +70,14 @@ function expectedJob(world: World, name: string): object {
 }
 
 function seenTask(view: TaskView, names: Names): object {
-  const result = view.result === null ? null : JSON.parse(String((view.result as { text?: string }).text));
+  const { metrics } = (view.result ?? {}) as { metrics?: { best_rmse: number } };
   return {
     status: view.status,
     attempt: view.attempt,
     max: view.max_attempts,
     worker: view.worker_id === null ? null : names.nameOf(view.worker_id),
     leased: view.lease_expires_at !== null,
-    result: result?.metrics.best_rmse ?? null,
+    result: metrics?.best_rmse ?? null,
   };
 }
 

@@ -21,7 +21,9 @@ export interface DiskWeather {
 }
 
 /** Real milliseconds in which a read of one row has long ended. */
-const A_READ_MS = 3;
+const A_READ_MS = 50;
+/** Real milliseconds after which a server that still has not come to rest never will. */
+const MOST_MS = 60_000;
 /** Ticks of the event loop in which nothing may happen before everything counts as being at rest. */
 const QUIET = 6;
 
@@ -120,18 +122,23 @@ export class PlayedServer {
   }
 }
 
+const isSubmission = ({ method, path }: WireRequest): boolean => method === 'POST' && path === '/v1/jobs';
+
 /** One process of the server, from its start to its end. */
 class Life {
   readonly faults: StoreFaults;
-  readonly #calls = new Set<WireCall>();
+  readonly #calls = new Set<WireRequest & { call: WireCall }>();
   readonly #clock: StepClock;
   readonly #disk: () => DiskWeather;
   readonly #counts: PlayedServer['counts'];
   #cluster: Cluster | null = null;
   #wire: Wire | null = null;
   #reading = 0;
-  /** Submissions under way: one that repeats an earlier one is answered by a read that nobody counts. */
-  readonly #submissions = new Set<WireCall>();
+  /** Whether a commit has begun and is not durable yet. */
+  #writing = false;
+  /** Submissions that were made before: such a one is answered by a read that nobody counts. */
+  readonly #repeated = new Set<WireCall>();
+  readonly #submitted = new Set<string>();
   #ending: 'crash' | 'calmly' | null = null;
   /** Commits that wait for simulated time. */
   readonly #held = new Set<() => void>();
@@ -146,8 +153,12 @@ class Life {
         const fails = this.#ending === 'crash' || (this.#disk().full && this.#ending === null);
         this.#counts[fails ? 'failedCommits' : 'commits']++;
         if (fails) throw Object.assign(new Error('SQLITE_FULL: disk full'), { code: 'SQLITE_FULL' });
+        this.#writing = true;
       },
-      afterCommit: () => this.#hold(chance.between(0, this.#disk().commit / 2)),
+      afterCommit: () => {
+        this.#writing = false;
+        return this.#hold(chance.between(0, this.#disk().commit / 2));
+      },
     };
   }
 
@@ -166,11 +177,13 @@ class Life {
 
   request(request: WireRequest): WireCall {
     const call = (this.#wire as Wire).request(request);
-    this.#calls.add(call);
-    if (request.method === 'POST' && request.path === '/v1/jobs') this.#submissions.add(call);
+    const entry = { ...request, call };
+    this.#calls.add(entry);
+    if (isSubmission(request) && this.#submitted.has(request.body ?? '')) this.#repeated.add(call);
+    if (isSubmission(request)) this.#submitted.add(request.body ?? '');
     const over = () => {
-      this.#calls.delete(call);
-      this.#submissions.delete(call);
+      this.#calls.delete(entry);
+      this.#repeated.delete(call);
     };
     call.answer.then(over, over);
     return call;
@@ -178,30 +191,60 @@ class Life {
 
   async end(how: 'crash' | 'calmly'): Promise<void> {
     this.#ending = how;
-    if (how === 'crash') for (const call of this.#calls) call.hangUp();
+    if (how === 'crash') for (const { call } of this.#calls) call.hangUp();
     for (const release of [...this.#held]) release();
     await this.#cluster?.stop();
-    for (const call of this.#calls) call.hangUp();
+    for (const { call } of this.#calls) call.hangUp();
   }
 
   async rest(): Promise<void> {
     for (let barriers = 0; barriers < 2; ) {
-      for (let i = 0; i < QUIET; i++) await tick();
-      while (this.#reading > 0) await tick();
-      if (this.#held.size > 0) {
-        if (this.#submissions.size > 0) await delay(A_READ_MS);
+      await this.#quiet();
+      const barrier = this.#sendBarrier();
+      await this.#spin(() => barrier.handled);
+      await this.#quiet();
+      await this.#spin(() => barrier.answered || this.#held.size > 0);
+      if (barrier.answered) barriers++;
+      else {
+        if (this.#repeated.size > 0) await delay(A_READ_MS);
         return;
       }
-      let through = false;
-      const nothing = { type: 'note_peer', role: 'client', version: PACKAGE_VERSION } as const;
-      const barrier = this.port.send(nothing).catch(() => {});
-      void barrier.then(() => {
-        through = true;
-      });
-      while (!through && this.#held.size === 0) await tick();
-      if (through) barriers++;
     }
-    await Promise.allSettled([...this.#submissions].map((call) => call.answer));
+    await Promise.allSettled([...this.#calls].filter(isSubmission).map(({ call }) => call.answer));
+  }
+
+  async #quiet(): Promise<void> {
+    for (let i = 0; i < QUIET; i++) await tick();
+    await this.#spin(() => this.#reading === 0 && !this.#writing);
+  }
+
+  /** Real work takes real time, but never this much. */
+  async #spin(condition: () => boolean): Promise<void> {
+    for (const end = Date.now() + MOST_MS; !condition(); await tick()) {
+      if (Date.now() > end) throw new Error('the server does not come to rest');
+    }
+  }
+
+  /**
+   * A message that changes nothing and goes through the mailbox behind all others. It tells when it is handled,
+   * which may be long before it is answered: a letter is handled while the turn before it is written.
+   */
+  #sendBarrier(): { handled: boolean; answered: boolean } {
+    const barrier = { handled: false, answered: false };
+    const nothing = {
+      type: 'note_peer',
+      version: PACKAGE_VERSION,
+      get role() {
+        barrier.handled = true;
+        return 'client';
+      },
+    } as const;
+    const over = () => {
+      barrier.handled = true;
+      barrier.answered = true;
+    };
+    this.port.send(nothing).then(over, over);
+    return barrier;
   }
 
   #hold(seconds: number): Promise<void> {

@@ -1,5 +1,6 @@
 import type { ClusterPort } from '../../gateway/ports.ts';
 import type { EventView, TaskView } from '../../machines/schema/views.ts';
+import { readJob, readTasks } from '../support/views.ts';
 
 interface TaskShadow {
   job: string;
@@ -186,14 +187,14 @@ export class Shadow {
   }
 
   /** The rows against the events; results against what they were when they were first seen. */
-  async compareStore({ reads }: ClusterPort, now: number): Promise<void> {
+  async compareStore(port: ClusterPort, now: number): Promise<void> {
     for (const [id, job] of this.jobs) {
-      const view = await reads.job(id);
+      const view = await readJob(port, id);
       must(
         view.status === job.status,
         `job ${id} is ${view.status} in the store, ${job.status} by its events`,
       );
-      const tasks = await reads.tasks(id);
+      const tasks = await readTasks(port, id);
       must(tasks.length === job.tasks, `job ${id} has ${tasks.length} tasks of ${job.tasks}`);
       for (const task of tasks) this.#compareTask(task, now);
       const counted = (status: string) => tasks.filter((task) => task.status === status).length;
@@ -220,7 +221,7 @@ export class Shadow {
     if (held) must(view.worker_id === worker, `${view.id} is held by ${view.worker_id}, not ${worker}`);
     if (held) must((view.lease_expires_at ?? 0) > now, `${view.id} is ${status} without a live lease`);
     if (view.result === null) return;
-    const text = String((view.result as unknown as { text: string }).text);
+    const text = JSON.stringify(view.result);
     must((this.#results.get(view.id) ?? text) === text, `the result of ${view.id} has changed`);
     this.#results.set(view.id, text);
   }
