@@ -2,6 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay, setImmediate as tick } from 'node:timers/promises';
 import { pino } from 'pino';
+import type { Clock } from '../../actors/clock.ts';
 import { type Cluster, startCluster } from '../../actors/cluster.ts';
 import type { StoreFaults } from '../../actors/store/store.ts';
 import type { SupervisorSettings } from '../../actors/supervisor/core.ts';
@@ -22,6 +23,8 @@ export interface DiskWeather {
 
 /** Real milliseconds in which a read of one row has long ended. */
 const A_READ_MS = 50;
+/** Seconds, unlike any other time that the server waits, so that it is known which timer tries the store. */
+const PROBE_INTERVAL = 1.0001;
 /** Real milliseconds after which a server that still has not come to rest never will. */
 const MOST_MS = 60_000;
 /** Ticks of the event loop in which nothing may happen before everything counts as being at rest. */
@@ -86,8 +89,8 @@ export class PlayedServer {
       stateDir: this.folder,
       log: pino({ level: 'silent' }),
       maxArtifactBytes: 1024 * 1024,
-      settings: this.#settings,
-      clock: this.#clock,
+      settings: { ...this.#settings, probeInterval: PROBE_INTERVAL },
+      clock: life.clock,
       random: (n) => this.#chance.bytes(n),
       faults: life.faults,
     });
@@ -127,6 +130,8 @@ const isSubmission = ({ method, path }: WireRequest): boolean => method === 'POS
 /** One process of the server, from its start to its end. */
 class Life {
   readonly faults: StoreFaults;
+  /** The simulated clock; it notes when the store is about to be tried. */
+  readonly clock: Clock;
   readonly #calls = new Set<WireRequest & { call: WireCall }>();
   readonly #clock: StepClock;
   readonly #disk: () => DiskWeather;
@@ -136,6 +141,8 @@ class Life {
   #reading = 0;
   /** Whether a commit has begun and is not durable yet. */
   #writing = false;
+  /** The store is about to be tried: until a commit under way has ended, no letter is handled. */
+  #trying = false;
   /** Submissions that were made before: such a one is answered by a read that nobody counts. */
   readonly #repeated = new Set<WireCall>();
   readonly #submitted = new Set<string>();
@@ -147,12 +154,29 @@ class Life {
     this.#clock = clock;
     this.#disk = disk;
     this.#counts = counts;
+    this.clock = {
+      now: () => clock.now(),
+      monotonic: () => clock.monotonic(),
+      timer: (seconds, callback) =>
+        clock.timer(seconds, () => {
+          this.#trying ||= seconds === PROBE_INTERVAL;
+          callback();
+        }),
+    };
+    const fail = () => {
+      const fails = this.#ending === 'crash' || (this.#disk().full && this.#ending === null);
+      this.#counts[fails ? 'failedCommits' : 'commits']++;
+      if (fails) throw Object.assign(new Error('SQLITE_FULL: disk full'), { code: 'SQLITE_FULL' });
+    };
     this.faults = {
+      // Nothing else is handled meanwhile, so that waiting for simulated time would only hold up the simulation.
+      beforeProbe: async () => {
+        this.#trying = false;
+        fail();
+      },
       beforeCommit: async () => {
         await this.#hold(chance.between(0, this.#disk().commit));
-        const fails = this.#ending === 'crash' || (this.#disk().full && this.#ending === null);
-        this.#counts[fails ? 'failedCommits' : 'commits']++;
-        if (fails) throw Object.assign(new Error('SQLITE_FULL: disk full'), { code: 'SQLITE_FULL' });
+        fail();
         this.#writing = true;
       },
       afterCommit: () => {
@@ -201,7 +225,7 @@ class Life {
     for (let barriers = 0; barriers < 2; ) {
       await this.#quiet();
       const barrier = this.#sendBarrier();
-      await this.#spin(() => barrier.handled);
+      await this.#spin(() => barrier.handled || (this.#trying && this.#held.size > 0));
       await this.#quiet();
       await this.#spin(() => barrier.answered || this.#held.size > 0);
       if (barrier.answered) barriers++;
