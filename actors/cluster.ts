@@ -98,7 +98,7 @@ function assemble(store: Store, options: ClusterOptions): { supervisor: Supervis
     moved: { workers: new Set(), tasks: new Set() },
     signs: new Map(),
     listing: new Set(),
-    askedAt: new Map(),
+    askedUntil: new Map(),
     peers: new Set(),
     inspection: new Inspection(),
     publish: () => {},

@@ -34,6 +34,8 @@ export interface Changes {
 export interface StoreFaults {
   /** Called before the transaction begins. */
   beforeCommit?(): Promise<void>;
+  /** Called before the store is tried, in the place of `beforeCommit` where it is given. */
+  beforeProbe?(): Promise<void>;
   /** Called when the transaction is durable, before anybody is answered. */
   afterCommit?(): Promise<void>;
 }
@@ -107,7 +109,7 @@ export class Store {
 
   /** Whether a commit works: writes nothing that anybody reads, with an fsync all the same. */
   async probe(): Promise<void> {
-    await this.#faults.beforeCommit?.();
+    await (this.#faults.beforeProbe ?? this.#faults.beforeCommit)?.();
     await this.#writer
       .exec(
         'BEGIN IMMEDIATE; CREATE TABLE IF NOT EXISTS probe (at INTEGER); DELETE FROM probe; INSERT INTO probe VALUES (1); COMMIT',

@@ -1,12 +1,18 @@
-import type { TaskRow } from '../store/rows.ts';
 import type { Core } from './core.ts';
 import { isHeld } from './registry.ts';
 import type { SealedTurn } from './sealed.ts';
 
+type Moved = SealedTurn['tasks'][number] & {
+  /** Whether it was leased in this turn. */
+  leased: boolean;
+};
+
 /** Deadlines, and what held-back heartbeats must hear, follow what has been committed. */
-export function follow(core: Core, { tasks, workers }: SealedTurn): void {
+export function follow(core: Core, { tasks, workers, leased }: SealedTurn): void {
   const concerned = new Set<string>();
-  for (const { before, after } of tasks) followTask(core, before, after, concerned);
+  for (const move of tasks) {
+    followTask(core, { ...move, leased: leased.has(move.address) }, concerned);
+  }
   for (const { after } of workers) {
     if (after.status === 'dead') core.deadlines.delete(`silence:${after.id}`);
     if (after.slots_used < after.slots_total) core.deadlines.delete(`stale:${after.id}`);
@@ -14,9 +20,10 @@ export function follow(core: Core, { tasks, workers }: SealedTurn): void {
   for (const workerId of concerned) tellHeldBack(core, workerId);
 }
 
-function followTask(core: Core, before: TaskRow | null, row: TaskRow, concerned: Set<string>): void {
+function followTask(core: Core, moved: Moved, concerned: Set<string>): void {
+  const { before, after: row, leased } = moved;
   const { deadlines, settings, signs } = core;
-  const sameLease = before !== null && isHeld(before) && isHeld(row) && before.attempt === row.attempt;
+  const sameLease = !leased && before !== null && isHeld(before) && isHeld(row);
   if (isHeld(row) && !sameLease) {
     deadlines.set(`lease:${row.id}`, settings.leaseTtl);
     signs.set(row.id, core.clock.monotonic());
@@ -25,7 +32,7 @@ function followTask(core: Core, before: TaskRow | null, row: TaskRow, concerned:
   if (started && row.timeout_seconds !== null) {
     deadlines.set(`timeout:${row.id}`, row.timeout_seconds + settings.timeoutGrace);
   }
-  if (!sameLease) revoke(core, before, row, concerned);
+  if (!sameLease) revoke(core, moved, concerned);
   // A new lease to the same worker makes an older word to stop void.
   if (!sameLease && isHeld(row) && row.worker_id) core.revoked.get(row.worker_id)?.delete(row.id);
   if (isHeld(row)) {
@@ -39,11 +46,12 @@ function followTask(core: Core, before: TaskRow | null, row: TaskRow, concerned:
 }
 
 /** A task was taken from its worker without a report of that worker: it must be told to stop. */
-function revoke(core: Core, before: TaskRow | null, after: TaskRow, concerned: Set<string>): void {
+function revoke(core: Core, { before, after, leased }: Moved, concerned: Set<string>): void {
   if (before === null || !isHeld(before) || before.worker_id === null) return;
   const last = after.last_report;
   const reported = last !== null && last !== before.last_report && last.worker_id === before.worker_id;
-  const returned = after.attempt < before.attempt;
+  // An undelivered lease gives its attempt back; a new lease may have taken it at once.
+  const returned = after.attempt < before.attempt || (leased && after.attempt === before.attempt);
   if (reported || returned) return;
   const list = core.revoked.get(before.worker_id) ?? new Set<string>();
   core.revoked.set(before.worker_id, list.add(before.id));

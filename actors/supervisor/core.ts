@@ -71,8 +71,8 @@ export interface Core {
   readonly signs: Map<string, number>;
   /** Workers whose last heartbeat listed their active tasks. */
   readonly listing: Set<string>;
-  /** Worker id to the monotonic second of its last lease request. */
-  readonly askedAt: Map<string, number>;
+  /** Worker id to the monotonic second up to which its last lease request asks. */
+  readonly askedUntil: Map<string, number>;
   /** Peers already noted, as `role version`. */
   readonly peers: Set<string>;
   /** Who watches the actors. */

@@ -43,10 +43,11 @@ function fallSilent(turn: Turn, workerId: string): void {
  * taken here: its task with the oldest sign of life is taken for gone (contract, "Lease").
  */
 function doubtView(turn: Turn, workerId: string): void {
-  const { registry, listing, askedAt, clock, settings, signs } = turn.core;
+  const { registry, listing, askedUntil, clock, settings, signs } = turn.core;
   const worker = registry.workers.get(workerId);
   if (!worker || listing.has(workerId) || worker.row.slots_used < worker.row.slots_total) return;
-  const stillAsking = clock.monotonic() - (askedAt.get(workerId) ?? 0) <= settings.leaseTtl;
+  // Once is not "for a whole TTL": its requests, with the time that they wait, go on into the second half.
+  const stillAsking = (askedUntil.get(workerId) ?? 0) >= clock.monotonic() - settings.leaseTtl / 2;
   if (!stillAsking) return;
   const held = [...(registry.held.get(workerId) ?? [])];
   held.sort((a, b) => (signs.get(a) ?? 0) - (signs.get(b) ?? 0));

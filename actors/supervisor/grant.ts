@@ -8,6 +8,8 @@ import type { Turn } from './turn.ts';
 
 interface Pick {
   parked: ParkedLease;
+  requirement: number;
+  priority: number;
   seq: number;
 }
 
@@ -22,7 +24,8 @@ export async function grant(turn: Turn): Promise<void> {
     (parked) => turn.queuedAny || turn.woken.has(parked.worker_id),
   );
   const granted = new Map<ParkedLease, TaskAddress[]>();
-  // Usually one round; another when the index named tasks that had left the queue by another way.
+  // Usually one round; another when the index named tasks that had left the queue by another way. What was picked
+  // beside those goes back first, or who waited longest would get less for it.
   for (let picks = pick(turn, waiting, granted); picks.length > 0; picks = pick(turn, waiting, granted)) {
     for (const { parked } of picks) {
       if (core.parking.removeLease(parked.ticket)) turn.onRollback(() => core.parking.returnLease(parked));
@@ -31,9 +34,15 @@ export async function grant(turn: Turn): Promise<void> {
       turn.pins,
       picks.map(({ seq }) => seq),
     );
-    for (const { parked, seq } of picks) {
-      const task = fetched.get(seq);
-      if (task?.row.status !== 'queued') continue;
+    const isQueued = ({ seq }: Pick) => fetched.get(seq)?.row.status === 'queued';
+    const allQueued = picks.every(isQueued);
+    for (const found of picks.filter(isQueued)) {
+      const { parked, requirement, priority, seq } = found;
+      if (!allQueued) {
+        core.queue.add(requirement, priority, seq);
+        continue;
+      }
+      const task = fetched.get(seq) as TaskAddress;
       leaseTo(turn, task, parked);
       granted.set(parked, [...(granted.get(parked) ?? []), task]);
     }
@@ -60,7 +69,7 @@ function pick(turn: Turn, waiting: ParkedLease[], granted: Map<ParkedLease, Task
       const next = core.queue.take((requirement) => core.requirements.isMetBy(requirement, worker));
       if (!next) break;
       turn.onRollback(() => core.queue.add(next.requirement, next.priority, next.seq));
-      picks.push({ parked, seq: next.seq });
+      picks.push({ parked, ...next });
       taken.set(worker.id, (taken.get(worker.id) ?? 0) + 1);
     }
   }
@@ -74,6 +83,7 @@ function leaseTo(turn: Turn, task: TaskAddress, parked: ParkedLease): void {
     worker_id: parked.worker_id,
     lease_expires_at: turn.now + core.settings.leaseTtl,
   });
+  turn.leased.add(task);
 }
 
 async function handOut(turn: Turn, granted: Map<ParkedLease, TaskAddress[]>): Promise<void> {

@@ -24,5 +24,8 @@ export function hear(turn: Turn, worker: WorkerAddress): void {
   if (worker.sealed) worker.sealed.last_seen_at = turn.now;
   if (worker.committed) worker.committed.last_seen_at = turn.now;
   moved.workers.add(worker.id);
-  if (worker.row.status === 'dead') turn.tellWorker(worker, { type: 'HEARTBEAT' });
+  if (worker.row.status !== 'dead') return;
+  turn.tellWorker(worker, { type: 'HEARTBEAT' });
+  // A request for work may have outlived its worker's silence; what was queued meanwhile passed it by.
+  turn.woken.add(worker.id);
 }

@@ -9,7 +9,7 @@ import { VERBS } from './verbs/index.ts';
 /** What the outage needs of the supervisor. */
 interface Mailbox {
   post(letter: MessageLetter | { kind: 'wake' }): void;
-  idle(): Promise<void>;
+  visit<T>(visit: () => Promise<T>): Promise<T>;
 }
 
 /**
@@ -70,9 +70,9 @@ export class Outage {
   /** Tries the store now and then, so that waiting reports go on without a new message. */
   async #probe(): Promise<void> {
     if (this.#self.state !== 'degraded') return;
-    await this.#mailbox.idle();
     try {
-      await this.#core.store.probe();
+      // Never beside a turn: the two would share one connection, and with it one transaction.
+      await this.#mailbox.visit(() => this.#core.store.probe());
       this.end();
     } catch {
       this.#giveUpOld();

@@ -7,6 +7,8 @@ import { Deadlines } from './deadlines.ts';
 /** A lease request that waits for work. */
 export interface ParkedLease {
   ticket: string;
+  /** Counts the requests in the order they came. */
+  number: number;
   worker_id: string;
   principal: Principal;
   max_tasks: number;
@@ -43,8 +45,13 @@ export class Parking {
     });
   }
 
-  parkLease(lease: Omit<ParkedLease, 'ticket'>, seconds: number, signal?: AbortSignal): ParkedLease {
-    const parked = { ...lease, ticket: `lease:${++this.#tickets}` };
+  parkLease(
+    lease: Omit<ParkedLease, 'ticket' | 'number'>,
+    seconds: number,
+    signal?: AbortSignal,
+  ): ParkedLease {
+    const number = ++this.#tickets;
+    const parked = { ...lease, number, ticket: `lease:${number}` };
     this.leases.set(parked.ticket, parked);
     this.#wait(parked.ticket, seconds, signal);
     return parked;
@@ -73,9 +80,14 @@ export class Parking {
     }
   }
 
-  /** Puts back a lease that was taken out in a turn which did not commit. */
+  /** Puts a lease that was taken out in vain back to its place: before those that came later. */
   returnLease(parked: ParkedLease): void {
+    const later = [...this.leases.values()].filter((other) => other.number > parked.number);
     this.leases.set(parked.ticket, parked);
+    for (const other of later) {
+      this.leases.delete(other.ticket);
+      this.leases.set(other.ticket, other);
+    }
     this.#timers.set(parked.ticket, Math.max(0, parked.until - this.#clock.monotonic()));
   }
 

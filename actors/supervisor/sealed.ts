@@ -24,6 +24,8 @@ export class SealedTurn {
   readonly jobs: readonly Move<JobRow, JobAddress>[];
   readonly tasks: readonly Move<TaskRow, TaskAddress>[];
   readonly workers: readonly Move<WorkerRow, WorkerAddress>[];
+  /** Those that were leased in the turn. */
+  readonly leased: ReadonlySet<TaskAddress>;
   readonly changes: Changes;
   readonly #core: Core;
   readonly #minute: MinuteRow;
@@ -32,12 +34,18 @@ export class SealedTurn {
 
   constructor(
     core: Core,
-    touched: { jobs: Set<JobAddress>; tasks: Set<TaskAddress>; workers: Set<WorkerAddress> },
+    touched: {
+      jobs: Set<JobAddress>;
+      tasks: Set<TaskAddress>;
+      workers: Set<WorkerAddress>;
+      leased: ReadonlySet<TaskAddress>;
+    },
     lists: Lists,
     now: number,
   ) {
     const { registry, moved } = core;
     this.#core = core;
+    this.leased = touched.leased;
     this.#moved = { workers: [...moved.workers], tasks: [...moved.tasks] };
     for (const id of moved.workers) addIf(touched.workers, registry.workers.get(id));
     for (const id of moved.tasks) addIf(touched.tasks, registry.tasks.get(id));

@@ -57,6 +57,8 @@ export class Supervisor implements InspectionSource {
     this.#core.deadlines.stop();
     this.#outage.stop();
     await this.#pipeline.idle();
+    // Requests that were in the mailbox and would wait now.
+    this.#core.parking.stop();
     this.#self.tell({ type: 'DRAINED' });
   }
 

@@ -36,6 +36,8 @@ export class Turn {
   readonly events: EventRow[] = [];
   readonly artifacts: ArtifactRow[] = [];
   readonly taskArtifacts: TaskArtifactRow[] = [];
+  /** Tasks that were leased in this turn; a lease that was returned in it may have been the same attempt. */
+  readonly leased = new Set<TaskAddress>();
   /** Workers whose parked leases should be looked at: a slot came free, or they are new. */
   readonly woken = new Set<string>();
   /** Leases granted in this turn, to be handed out after the commit. */

@@ -18,6 +18,8 @@ export interface ClientOptions {
   role?: 'client' | 'worker';
   /** Milliseconds without a byte of the answer before the request is given up. Default 30,000. */
   timeoutMs?: number;
+  /** What carries the requests; default: sockets of the client's own. Simulations give a network that they play. */
+  dispatcher?: Dispatcher;
 }
 
 type QueryOf<R> = R extends { query?: infer Q extends TObject } ? Partial<Static<Q>> : Record<string, never>;
@@ -56,12 +58,14 @@ type UploadInput<K extends UploadName> = Aim & {
 export class ClusterClient {
   readonly server: string;
   readonly #options: ClientOptions;
-  readonly #agent: Agent;
+  readonly #dispatcher: Dispatcher;
 
   constructor(options: ClientOptions) {
     this.server = options.server.replace(/\/+$/, '');
     this.#options = options;
-    this.#agent = new Agent({ connections: 64, keepAliveTimeout: 4_000, connect: { timeout: 5_000 } });
+    this.#dispatcher =
+      options.dispatcher ??
+      new Agent({ connections: 64, keepAliveTimeout: 4_000, connect: { timeout: 5_000 } });
   }
 
   /** Calls a JSON endpoint by its name in the route table. */
@@ -126,7 +130,7 @@ export class ClusterClient {
 
   /** Ends idle connections; requests under way fail. */
   async close(): Promise<void> {
-    await this.#agent.destroy();
+    await this.#dispatcher.destroy();
   }
 
   #path(template: string, input: { params?: Record<string, string>; query?: object }): string {
@@ -149,7 +153,7 @@ export class ClusterClient {
   ): Promise<Dispatcher.ResponseData> {
     const timeout = aim.timeoutMs ?? this.#options.timeoutMs ?? 30_000;
     const answer = await this.#reading(() =>
-      this.#agent.request({
+      this.#dispatcher.request({
         origin: this.server,
         path,
         method: verb.toUpperCase() as Dispatcher.HttpMethod,

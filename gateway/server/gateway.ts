@@ -70,7 +70,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   };
 }
 
-function assemble(
+/** Puts the parts that answer requests together; nothing listens yet. */
+export function assemble(
   options: GatewayOptions,
   parts: { inFlight: InFlight; anchor: Anchor; closing: () => boolean },
 ): Dispatcher {

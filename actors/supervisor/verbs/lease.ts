@@ -6,14 +6,14 @@ import { PARKED, type Verb } from '../verb.ts';
 export const lease: Verb<'lease'> = {
   run({ principal, worker_id, wait_s, max_tasks, signal }, { turn, answer }) {
     const worker = ownWorker(turn, principal, worker_id);
-    const { parking, askedAt, clock, deadlines, listing, settings } = turn.core;
+    const { parking, askedUntil, clock, deadlines, listing, settings } = turn.core;
     hear(turn, worker);
     if (max_tasks === 0) {
       // A worker that drains: either this reaches its open request, or a task has, which it then knows of.
       parking.withdrawLeases(worker_id);
       return { tasks: [] };
     }
-    askedAt.set(worker_id, clock.monotonic());
+    askedUntil.set(worker_id, clock.monotonic() + wait_s);
     // It asks although its slots look taken: perhaps the server's view is stale (contract, "Lease").
     const full = worker.row.slots_used >= worker.row.slots_total;
     if (!full || listing.has(worker_id)) deadlines.delete(`stale:${worker_id}`);

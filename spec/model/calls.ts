@@ -1,0 +1,67 @@
+import type { Act } from './acts.ts';
+import { TIMES } from './operations.ts';
+
+export interface HttpRequest {
+  method: 'POST';
+  path: string;
+  body?: object;
+}
+
+/** The request that an act is, with ids for names. */
+export function requestOf(act: Act, idOf: (name: string) => string): HttpRequest {
+  switch (act.act) {
+    case 'submit':
+      return post('/v1/jobs', jobOf(act));
+    case 'register':
+      return post('/v1/workers/register', {
+        ...(act.worker === null ? {} : { worker_id: idOf(act.worker) }),
+        slots_total: act.slots,
+        labels: { site: act.site },
+        version: { packages: { demo: '1.0' } },
+      });
+    case 'lease':
+      return post(`/v1/workers/${idOf(act.worker)}/lease`, { max_tasks: act.max, wait_s: act.wait });
+    case 'report': {
+      const attempt = act.attempt === null ? '' : `&attempt=${act.attempt}`;
+      const path = `/v1/tasks/${idOf(act.task)}/${act.verb}?worker_id=${idOf(act.worker)}${attempt}`;
+      return post(path, reportBody(act));
+    }
+    case 'progress':
+      return post(`/v1/tasks/${idOf(act.task)}/events?worker_id=${idOf(act.worker)}`, { type: 'note' });
+    case 'beat': {
+      const active = act.active?.map(({ task, ...rest }) => ({ task_id: idOf(task), ...rest }));
+      return post(`/v1/workers/${idOf(act.worker)}/heartbeat`, {
+        ...(active
+          ? { active: active.map((entry) => ({ ...entry, attempt: Math.max(0, entry.attempt) })) }
+          : {}),
+        wait_s: act.wait,
+      });
+    }
+    default:
+      return post(`/v1/jobs/${idOf(act.job)}/${act.act}`);
+  }
+}
+
+const post = (path: string, body?: object): HttpRequest => ({
+  method: 'POST',
+  path,
+  ...(body ? { body } : {}),
+});
+
+function jobOf(act: Extract<Act, { act: 'submit' }>): object {
+  return {
+    type: 'demo.run',
+    pipelines: Array.from({ length: act.tasks }, (_, i) => ({ kind: 'path', path: `/p/${i}.yaml` })),
+    dataset: { kind: 'shared_path', path: '/data' },
+    priority: act.priority,
+    retry: { max_attempts: act.attempts },
+    requirements: act.site === null ? {} : { labels: { site: act.site } },
+    ...(act.limited ? { timeout_seconds: TIMES.timeout } : {}),
+    ...(act.key === null ? {} : { idempotency_key: `key ${act.key}` }),
+  };
+}
+
+function reportBody(act: Extract<Act, { act: 'report' }>): object {
+  if (act.verb === 'complete') return { status: 'succeeded', metrics: { best_rmse: act.ticket } };
+  return act.verb === 'fail' ? { error: `failure ${act.ticket}`, retriable: act.retriable } : {};
+}

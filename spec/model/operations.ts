@@ -1,0 +1,69 @@
+/**
+ * What a sequence is made of. Things are named by numbers that are taken modulo how many there are, so that any
+ * part of a sequence is a sequence too, and a failing one can be cut down.
+ */
+export interface Submit {
+  op: 'submit';
+  tasks: number;
+  priority: number;
+  attempts: number;
+  /** A label that the worker must have. */
+  site: 'a' | 'b' | null;
+  /** Whether the tasks have a timeout. */
+  limited: boolean;
+  key: number | null;
+}
+export interface Report {
+  op: 'report';
+  task: number;
+  verb: 'start' | 'complete' | 'fail';
+  /** Null: the worker that holds the task, or held it last. */
+  by: number | null;
+  attempt: 'right' | 'stale' | 'ahead' | 'none';
+  retriable: boolean;
+}
+export interface Beat {
+  op: 'beat';
+  worker: number;
+  /** Which of its tasks the worker lists; `null`: no list at all. */
+  active: 'all' | 'none' | 'stale' | 'stopping' | 'first' | null;
+  wait: number;
+}
+
+export type Request =
+  | Submit
+  | Report
+  | Beat
+  | { op: 'register'; slots: number; site: 'a' | 'b'; again: number | null }
+  | { op: 'lease'; worker: number; max: number; wait: number }
+  | { op: 'progress'; task: number; by: number | null }
+  | { op: 'cancel'; job: number }
+  | { op: 'retry'; job: number };
+
+export type Operation =
+  | Request
+  /** A lease whose answer finds nobody. */
+  | { op: 'lost_lease'; worker: number }
+  /** A waiting request whose client goes away. */
+  | { op: 'hang_up'; which: number }
+  | { op: 'pass'; seconds: number }
+  | { op: 'jump'; seconds: number }
+  | { op: 'unknown'; request: 'report' | 'cancel' | 'retry' | 'beat' | 'lease' }
+  | { op: 'restart' }
+  /** The server dies while it handles a request: before it is durable, or when it is but nobody was answered. */
+  | { op: 'crash'; request: Request; durable: boolean }
+  /** The store cannot commit a request. */
+  | { op: 'refuse'; request: Request }
+  /** Requests that are under way at the same time. */
+  | { op: 'at_once'; requests: Request[]; duringCommit: boolean };
+
+/** Times of the service in seconds, as the sequences are played. Fractions keep deadlines of two kinds apart. */
+export const TIMES = {
+  leaseTtl: 60,
+  deadAfter: 45,
+  heartbeatInterval: 10,
+  timeout: 36.7,
+  timeoutGrace: 60,
+  /** Between the ticks of two operations, so that no two of them set the same deadline. */
+  tick: 0.001,
+} as const;

@@ -1,0 +1,384 @@
+import { setImmediate as tick } from 'node:timers/promises';
+import { readTasks } from '../support/views.ts';
+import type { Act } from './acts.ts';
+import { nameIt } from './acts.ts';
+import { requestOf } from './calls.ts';
+import { mismatch, Names, type Observation } from './compare.ts';
+import { type Operation, type Request, TIMES } from './operations.ts';
+import { outcomes } from './orders.ts';
+import { expire, perform, settle } from './reference.ts';
+import { giveBack } from './rules.ts';
+import { stateMismatch } from './state.ts';
+import { type System, storeFault } from './system.ts';
+import { passUntil, startAnew } from './time.ts';
+import { emptyWorld, type Task, type World } from './world.ts';
+
+/** What was played, for the report. */
+export interface Played {
+  operations: number;
+  requests: number;
+  answered: number;
+  restarts: number;
+  crashes: number;
+  refusals: number;
+  groups: number;
+}
+
+/** Plays one sequence on the system and on the reference, and stops at the first difference. */
+export class Player {
+  readonly played: Played = {
+    ...{ operations: 0, requests: 0, answered: 0, restarts: 0, crashes: 0, refusals: 0, groups: 0 },
+  };
+  readonly #system: System;
+  #world: World;
+  #names = new Names();
+  #ticket = 0;
+  readonly #acts = new Map<number, Act>();
+
+  constructor(system: System) {
+    this.#system = system;
+    this.#world = emptyWorld(system.clock.monotonic());
+  }
+
+  /** @throws Error that says what the system did otherwise than the reference */
+  async play(operations: readonly Operation[]): Promise<void> {
+    for (const [i, operation] of operations.entries()) {
+      try {
+        await this.#tick();
+        await this.#playOne(operation);
+        this.played.operations++;
+      } catch (fault) {
+        throw new Error(`operation ${i}, ${JSON.stringify(operation)}: ${(fault as Error).message}`, {
+          cause: fault,
+        });
+      }
+    }
+    await this.#compareState();
+  }
+
+  async #playOne(operation: Operation): Promise<void> {
+    switch (operation.op) {
+      case 'pass':
+        return this.#pass(operation.seconds);
+      case 'jump':
+        return this.#system.clock.jump(operation.seconds);
+      case 'restart':
+        return this.#restart();
+      case 'crash':
+        return this.#crash(operation.request, operation.durable);
+      case 'refuse':
+        return this.#refuse(operation.request);
+      case 'at_once':
+        return this.#atOnce(operation.requests, operation.duringCommit);
+      case 'hang_up':
+        return this.#hangUp(operation.which);
+      case 'lost_lease':
+        return this.#loseLease(operation.worker);
+      case 'unknown':
+        return this.#unknown(operation.request);
+      default:
+        return this.#single(operation);
+    }
+  }
+
+  async #tick(): Promise<void> {
+    await this.#pass(TIMES.tick);
+  }
+
+  async #pass(seconds: number): Promise<void> {
+    await this.#system.pass(seconds);
+    passUntil(this.#world, this.#system.clock.monotonic());
+    await this.#compare([this.#world], seconds > 1);
+  }
+
+  #name(request: Request): Act | null {
+    const act = nameIt(this.#world, request, ++this.#ticket);
+    if (act) this.#acts.set(act.ticket, act);
+    return act;
+  }
+
+  async #send(act: Act): Promise<void> {
+    const { method, path, body } = requestOf(act, this.#names.idOf);
+    const mayWait = act.act === 'lease' || act.act === 'beat';
+    this.played.requests++;
+    await this.#system.send(act.ticket, method, path, body, mayWait);
+  }
+
+  async #single(request: Request): Promise<void> {
+    const act = this.#name(request);
+    if (!act) return;
+    await this.#send(act);
+    await this.#comeToRest();
+    perform(this.#world, act);
+    settle(this.#world);
+    expire(this.#world);
+    await this.#compare([this.#world], false);
+  }
+
+  /** Who waits no time is answered when time is looked at. */
+  async #comeToRest(): Promise<void> {
+    await this.#system.settle();
+    await this.#system.pass(0);
+  }
+
+  async #atOnce(requests: readonly Request[], duringCommit: boolean): Promise<void> {
+    const acts = this.#distinct(requests);
+    if (acts.length === 0) return;
+    this.played.groups++;
+    if (duringCommit) await this.#sendDuringCommit(acts);
+    else await Promise.all(acts.map((act) => this.#send(act)));
+    await this.#comeToRest();
+    await this.#compare(outcomes(this.#world, acts), true);
+    // What a worker was told of its tasks may depend on the order; a heartbeat with a list makes it plain.
+    const heard = new Set(
+      acts.flatMap((act) => ('worker' in act && act.worker !== null ? [act.worker] : [])),
+    );
+    const workers = Object.keys(this.#world.workers);
+    for (const name of heard) {
+      await this.#single({ op: 'beat', worker: workers.indexOf(name), active: 'all', wait: 0 });
+    }
+  }
+
+  /** At most one lease a worker: two with the same deadline could lapse in either order. */
+  #distinct(requests: readonly Request[]): Act[] {
+    const asking = new Set(this.#world.leases.map((lease) => lease.worker));
+    return requests.flatMap((request) => {
+      const act = this.#name(request);
+      if (act?.act === 'lease' && act.max > 0) {
+        if (asking.has(act.worker)) return [];
+        asking.add(act.worker);
+      }
+      return act ? [act] : [];
+    });
+  }
+
+  async #sendDuringCommit(acts: readonly Act[]): Promise<void> {
+    let release: () => void = () => {};
+    let begun: () => void = () => {};
+    const committing = new Promise<void>((resolve) => {
+      begun = resolve;
+    });
+    const gate = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    this.#system.faults.beforeCommit = async () => {
+      delete this.#system.faults.beforeCommit;
+      begun();
+      await gate;
+    };
+    const [first, ...others] = acts as [Act, ...Act[]];
+    await this.#send(first);
+    // A request that changes nothing has no commit to wait for.
+    await Promise.race([committing, this.#system.settle()]);
+    for (const act of others) await this.#send(act);
+    await tick();
+    delete this.#system.faults.beforeCommit;
+    release();
+  }
+
+  async #hangUp(which: number): Promise<void> {
+    const waiting = [...this.#world.leases, ...this.#world.beats];
+    const chosen = waiting[which % Math.max(1, waiting.length)];
+    if (!chosen) return;
+    await this.#system.hangUp(chosen.ticket);
+    this.#leave(chosen.ticket);
+    await this.#compare([this.#world], false);
+  }
+
+  #leave(ticket: number): void {
+    this.#world.leases = this.#world.leases.filter((lease) => lease.ticket !== ticket);
+    this.#world.beats = this.#world.beats.filter((beat) => beat.ticket !== ticket);
+    delete this.#world.answers[ticket];
+  }
+
+  async #loseLease(worker: number): Promise<void> {
+    // Over a socket, nobody can say whether the break or the answer comes first.
+    if (this.#system.kind === 'http') return;
+    const act = this.#name({ op: 'lease', worker, max: 1, wait: 0 });
+    if (!act) return;
+    this.#system.faults.afterCommit = async () => {
+      delete this.#system.faults.afterCommit;
+      this.#system.outstanding.get(act.ticket)?.call.hangUp();
+    };
+    await this.#send(act);
+    await this.#system.settle();
+    delete this.#system.faults.afterCommit;
+    await this.#system.hangUp(act.ticket);
+    perform(this.#world, act);
+    settle(this.#world);
+    const granted = (this.#world.answers[act.ticket]?.body?.tasks ?? []) as { task: string }[];
+    for (const { task } of granted) giveBack(this.#world, this.#world.tasks[task] as Task);
+    this.#leave(act.ticket);
+    settle(this.#world);
+    await this.#compare([this.#world], false);
+  }
+
+  async #unknown(what: 'report' | 'cancel' | 'retry' | 'beat' | 'lease'): Promise<void> {
+    const paths = {
+      report: '/v1/tasks/task_unknown/complete?worker_id=worker_unknown',
+      cancel: '/v1/jobs/job_unknown/cancel',
+      retry: '/v1/jobs/job_unknown/retry',
+      beat: '/v1/workers/worker_unknown/heartbeat',
+      lease: '/v1/workers/worker_unknown/lease',
+    };
+    const ticket = ++this.#ticket;
+    const body = what === 'report' ? { status: 'succeeded' } : {};
+    await this.#system.send(ticket, 'POST', paths[what], body, false);
+    await this.#system.settle();
+    this.#world.answers[ticket] = { status: 404, code: 'unknown_id' };
+    await this.#compare([this.#world], false);
+  }
+
+  async #restart(): Promise<void> {
+    await this.#compareState();
+    this.played.restarts++;
+    for (const waiting of [...this.#world.leases, ...this.#world.beats]) waiting.until = this.#world.now;
+    expire(this.#world);
+    await this.#system.restart();
+    startAnew(this.#world);
+    await this.#compare([this.#world], false);
+    await this.#compareState();
+  }
+
+  async #crash(request: Request, durable: boolean): Promise<void> {
+    const act = this.#name(request);
+    if (!act) return;
+    this.played.crashes++;
+    const stuck = this.#stopAtCommit(durable);
+    await this.#send(act);
+    await Promise.race([stuck.reached, this.#system.settle()]);
+    stuck.release();
+    await this.#system.crash();
+    const before = structuredClone(this.#world);
+    const bound = durable ? await this.#newcomer(act) : null;
+    if (durable || !stuck.wasReached()) {
+      perform(this.#world, act);
+      settle(this.#world);
+      if (bound && this.#world.answers[act.ticket]?.status === 200) this.#bindLost(act, bound);
+    }
+    if (!durable && stuck.wasReached()) this.#world = before;
+    this.#world.answers = {};
+    startAnew(this.#world);
+    await this.#compare([this.#world], false);
+    await this.#compareState();
+  }
+
+  /** Who is told nothing of a new job or worker finds it in the lists. */
+  async #newcomer(act: Act): Promise<{ id: string; tasks: string[] } | null> {
+    const { reads } = this.#system.port;
+    const isNew = ({ id }: { id: string }) => this.#names.nameOf(id) === id;
+    if (act.act === 'register') {
+      const found = (await reads.workers()).find(isNew);
+      return found ? { id: found.id, tasks: [] } : null;
+    }
+    if (act.act !== 'submit') return null;
+    const found = (await reads.jobs({ limit: 1000 })).find(isNew);
+    return found
+      ? { id: found.id, tasks: (await readTasks(this.#system.port, found.id)).map((task) => task.id) }
+      : null;
+  }
+
+  #bindLost({ ticket, act }: Act, { id, tasks }: { id: string; tasks: string[] }): void {
+    const name = act === 'submit' ? `J${ticket}` : `W${ticket}`;
+    this.#names.bind(name, id);
+    tasks.forEach((task, i) => void this.#names.bind(`${name}.${i}`, task));
+  }
+
+  /** Holds the next commit, before or after it is durable, and makes the one before it fail in the end. */
+  #stopAtCommit(durable: boolean) {
+    let reached = false;
+    let tellReached: () => void = () => {};
+    let release: () => void = () => {};
+    const whenReached = new Promise<void>((resolve) => {
+      tellReached = resolve;
+    });
+    const gate = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    const hold = async () => {
+      reached = true;
+      tellReached();
+      await gate;
+      if (!durable) throw storeFault('SQLITE_IOERR');
+    };
+    if (durable) this.#system.faults.afterCommit = hold;
+    else this.#system.faults.beforeCommit = hold;
+    return { reached: whenReached, release, wasReached: () => reached };
+  }
+
+  async #refuse(request: Request): Promise<void> {
+    const act = this.#name(request);
+    // A success or a failure waits for the store; what a lease or a heartbeat moves in memory stays moved.
+    if (!act || act.act === 'lease' || act.act === 'beat') return;
+    if ((act.act === 'report' && act.verb !== 'start') || (act.act === 'register' && act.worker !== null))
+      return;
+    this.played.refusals++;
+    this.#system.faults.beforeCommit = () => Promise.reject(storeFault('SQLITE_FULL'));
+    await this.#send(act);
+    await this.#system.settle();
+    delete this.#system.faults.beforeCommit;
+    const tried = structuredClone(this.#world);
+    perform(tried, act);
+    const heard = 'worker' in act && act.worker !== null ? this.#world.workers[act.worker] : undefined;
+    if (tried.events.length === this.#world.events.length) this.#world = tried;
+    else {
+      this.#world.answers[act.ticket] = { status: 503, code: 'store_unavailable' };
+      if (heard?.alive) heard.silentAt = this.#world.now + TIMES.deadAfter;
+      if (heard && act.act === 'report') heard.revoked = heard.revoked.filter((task) => task !== act.task);
+      if ('task' in act && heard) this.#noteSign(tried, act.task);
+    }
+    await this.#compare([this.#world], false);
+    // The store is tried again after a second.
+    await this.#pass(1);
+  }
+
+  #noteSign(tried: World, task: string): void {
+    const [mine, theirs] = [this.#world.tasks[task], tried.tasks[task]];
+    if (mine && theirs) mine.sign = theirs.sign;
+  }
+
+  /** Goes on with the first of the possible worlds that fits what the system did. */
+  async #compare(worlds: Iterable<World>, grouped: boolean): Promise<void> {
+    let observed: Observation | null = null;
+    let first: string | null = null;
+    for (const world of worlds) {
+      observed ??= await this.#observe(world);
+      const names = new Names(this.#names);
+      const fault = mismatch(world, this.#acts, observed, names, grouped);
+      if (fault === null) {
+        this.#names = names;
+        this.#world = { ...world, answers: {}, events: [] };
+        return;
+      }
+      first ??= fault;
+    }
+    throw new Error(first ?? 'there is nothing to compare with');
+  }
+
+  async #observe(world: World): Promise<Observation> {
+    const answers: Observation['answers'] = new Map();
+    const tasks: Observation['tasks'] = new Map();
+    for (const ticket of Object.keys(world.answers).map(Number))
+      await this.#system.answered(ticket).catch(() => null);
+    for (const [ticket, { answer }] of this.#system.outstanding) {
+      if (!answer) continue;
+      const body = JSON.parse(answer.body) as Record<string, unknown>;
+      answers.set(ticket, { status: answer.status, body });
+      this.#system.outstanding.delete(ticket);
+      this.played.answered++;
+      if (this.#acts.get(ticket)?.act === 'submit' && answer.status === 200) {
+        const views = await readTasks(this.#system.port, String(body.id));
+        tasks.set(
+          String(body.id),
+          views.map((view) => view.id),
+        );
+      }
+    }
+    return { answers, tasks, events: await this.#system.newEvents() };
+  }
+
+  async #compareState(): Promise<void> {
+    const fault = await stateMismatch(this.#world, this.#system.port, this.#names);
+    if (fault !== null) throw new Error(fault);
+  }
+}

@@ -1,0 +1,232 @@
+import type { Act } from './acts.ts';
+import { TIMES } from './operations.ts';
+import {
+  cancelJob,
+  endTask,
+  failOrRequeue,
+  hear,
+  isKnownRepetition,
+  requeue,
+  startLease,
+  tell,
+} from './rules.ts';
+import { type Answer, freeSlots, heldBy, isHeld, NEVER, type Task, tasksOf, type World } from './world.ts';
+
+/**
+ * The reference: what the specification says, written down a second time in the plainest way, without turns,
+ * actors or a store. It predicts every answer, every event and every status.
+ */
+export function perform(world: World, act: Act): void {
+  const answer = PERFORM[act.act](world, act as never);
+  if (answer) world.answers[act.ticket] = answer;
+}
+
+const refused = (status: number, code: string): Answer => ({ status, code });
+const done = (body: Record<string, unknown>): Answer => ({ status: 200, body });
+type Of<A extends Act['act']> = Extract<Act, { act: A }>;
+
+const PERFORM: { [A in Act['act']]: (world: World, act: Of<A>) => Answer | null } = {
+  submit(world, { act: _, ticket, ...spec }) {
+    const body = JSON.stringify(spec);
+    const known = spec.key === null ? undefined : world.keys[spec.key];
+    if (known) return known.body === body ? done({ job: known.job }) : refused(409, 'idempotency_conflict');
+    const job = `J${ticket}`;
+    if (spec.key !== null) world.keys[spec.key] = { job, body };
+    world.jobs[job] = { name: job, status: 'queued', retry: spec.attempts };
+    for (let i = 0; i < spec.tasks; i++) addTask(world, job, i, spec);
+    tell(world, { type: 'job_submitted', job });
+    return done({ job });
+  },
+
+  register(world, { ticket, slots, site, worker }) {
+    const name = worker ?? `W${ticket}`;
+    const earlier = world.workers[name];
+    world.workers[name] = {
+      name,
+      alive: true,
+      silentAt: world.now + TIMES.deadAfter,
+      slots,
+      site,
+      lists: false,
+      revoked: [],
+      doubtAt: earlier?.doubtAt ?? NEVER,
+      askedUntil: earlier?.askedUntil ?? 0,
+    };
+    tell(world, { type: 'worker_registered', worker: name });
+    return done({ worker: name });
+  },
+
+  lease(world, { ticket, worker: name, max, wait }) {
+    const worker = hear(world, name);
+    if (max === 0) {
+      for (const waiting of world.leases.filter((lease) => lease.worker === name)) {
+        world.answers[waiting.ticket] = done({ tasks: [] });
+      }
+      world.leases = world.leases.filter((lease) => lease.worker !== name);
+      return done({ tasks: [] });
+    }
+    worker.askedUntil = world.now + wait;
+    if (freeSlots(world, worker) > 0 || worker.lists) worker.doubtAt = NEVER;
+    else worker.doubtAt = Math.min(worker.doubtAt, world.now + TIMES.leaseTtl);
+    world.leases.push({ ticket, worker: name, max, until: world.now + wait });
+    return null;
+  },
+
+  report(world, { ticket, task: name, worker, verb, attempt, retriable }) {
+    hear(world, worker);
+    forget(world, worker, name);
+    const task = world.tasks[name] as Task;
+    if (isKnownRepetition(task, worker, verb, attempt)) return task.last?.answer ?? null;
+    const wrong = wrongHolder(task, worker, attempt);
+    if (wrong) return wrong;
+    task.sign = world.now;
+    const from = { worker, attempt: task.attempt, verb };
+    if (verb === 'start') {
+      task.status = 'running';
+      if (task.limited) task.timesOut = world.now + TIMES.timeout + TIMES.timeoutGrace;
+      tell(world, { type: 'task_started', task: name, worker, attempt: task.attempt });
+      task.last = { ...from, answer: done({ ok: true }) };
+      return task.last.answer;
+    }
+    if (verb === 'complete' && task.status === 'leased') return refused(409, 'illegal_transition');
+    const requeued = verb === 'fail' && !task.stopping && retriable && task.attempt < task.maxAttempts;
+    task.last = { ...from, answer: done(verb === 'fail' ? { ok: true, requeued } : { ok: true }) };
+    if (task.stopping) endTask(world, task, 'cancelled', { type: 'task_cancelled', worker });
+    else if (verb === 'fail') failOrRequeue(world, task, requeued);
+    else {
+      task.result = ticket;
+      endTask(world, task, 'succeeded', { type: 'task_completed', worker });
+    }
+    return task.last.answer;
+  },
+
+  progress(world, { task: name, worker }) {
+    hear(world, worker);
+    const task = world.tasks[name] as Task;
+    const wrong = wrongHolder(task, worker, null);
+    if (wrong) return wrong;
+    task.sign = world.now;
+    tell(world, { type: 'note', task: name, worker });
+    return done({ ok: true });
+  },
+
+  beat(world, { ticket, worker: name, active, wait }) {
+    const worker = hear(world, name);
+    releaseBeat(world, name, []);
+    worker.lists = active !== null;
+    if (active) worker.revoked = [];
+    for (const task of heldBy(world, name)) {
+      const listed = active?.some((entry) => entry.task === task.name && entry.attempt === task.attempt);
+      if (listed ?? true) task.leaseEnds = world.now + TIMES.leaseTtl;
+    }
+    const cancel = active
+      ? active.filter((entry) => !entry.stopping && mustStop(world, name, entry)).map((entry) => entry.task)
+      : toStop(world, name);
+    if (cancel.length > 0 || wait === 0) return done({ ok: true, cancel });
+    const stopping = (active ?? []).filter((entry) => entry.stopping).map((entry) => entry.task);
+    const until = world.now + Math.min(wait, TIMES.heartbeatInterval);
+    world.beats.push({ ticket, worker: name, stopping, until });
+    return null;
+  },
+
+  cancel(world, { job: name }) {
+    const job = world.jobs[name] as World['jobs'][string];
+    tell(world, { type: 'job_cancel_requested', job: name });
+    if (job.status === 'queued' || job.status === 'running') cancelJob(world, job);
+    return done({ job: name, status: job.status });
+  },
+
+  retry(world, { job: name }) {
+    const job = world.jobs[name] as World['jobs'][string];
+    if (job.status !== 'failed') return refused(409, 'illegal_transition');
+    job.status = 'queued';
+    tell(world, { type: 'job_retried', job: name });
+    for (const task of tasksOf(world, name)) {
+      if (task.status !== 'failed') continue;
+      task.maxAttempts += job.retry;
+      requeue(world, task);
+    }
+    return done({ job: name, status: 'queued' });
+  },
+};
+
+function addTask(
+  world: World,
+  job: string,
+  i: number,
+  spec: { priority: number; site: string | null; limited: boolean; attempts: number },
+): void {
+  const name = `${job}.${i}`;
+  const { priority, site, limited, attempts } = spec;
+  world.tasks[name] = {
+    ...{ name, job, order: Object.keys(world.tasks).length, priority, site, limited },
+    ...{ status: 'queued', stopping: false, attempt: 0, maxAttempts: attempts, worker: null },
+    ...{ leaseEnds: NEVER, timesOut: NEVER, sign: 0, last: null, result: null },
+  };
+}
+
+function wrongHolder(task: Task, worker: string, attempt: number | null): Answer | null {
+  if (attempt !== null && attempt !== task.attempt) return refused(409, 'stale_attempt');
+  return isHeld(task) && task.worker === worker ? null : refused(409, 'not_holder');
+}
+
+function mustStop(world: World, worker: string, entry: { task: string; attempt: number }): boolean {
+  const task = world.tasks[entry.task];
+  const holds = task && isHeld(task) && task.worker === worker && task.attempt === entry.attempt;
+  return !holds || task.stopping;
+}
+
+function toStop(world: World, worker: string): string[] {
+  const stopping = heldBy(world, worker).filter((task) => task.stopping);
+  return [...new Set([...stopping.map((task) => task.name), ...(world.workers[worker]?.revoked ?? [])])];
+}
+
+function forget(world: World, worker: string, task: string): void {
+  const known = world.workers[worker];
+  if (known) known.revoked = known.revoked.filter((name) => name !== task);
+}
+
+function releaseBeat(world: World, worker: string, cancel: string[]): void {
+  for (const beat of world.beats.filter((held) => held.worker === worker)) {
+    world.answers[beat.ticket] = done({ ok: true, cancel });
+  }
+  world.beats = world.beats.filter((held) => held.worker !== worker);
+}
+
+/** What follows from the requests served so far: leases that wait get what there is, held heartbeats their news. */
+export function settle(world: World): void {
+  for (const waiting of [...world.leases]) {
+    const worker = world.workers[waiting.worker];
+    if (!worker?.alive) continue;
+    const queue = Object.values(world.tasks)
+      .filter((task) => task.status === 'queued' && (task.site === null || task.site === worker.site))
+      .sort((a, b) => b.priority - a.priority || a.order - b.order);
+    const tasks = queue.slice(0, Math.min(freeSlots(world, worker), waiting.max));
+    if (tasks.length === 0) continue;
+    for (const task of tasks) startLease(world, task, worker);
+    world.leases = world.leases.filter((lease) => lease !== waiting);
+    world.answers[waiting.ticket] = done({
+      tasks: tasks.map(({ name, attempt }) => ({ task: name, attempt })),
+    });
+  }
+  for (const name of world.concerned.splice(0)) {
+    const beat = world.beats.find((held) => held.worker === name);
+    const cancel = toStop(world, name).filter((task) => !beat?.stopping.includes(task));
+    if (cancel.length > 0) releaseBeat(world, name, cancel);
+  }
+  for (const worker of Object.values(world.workers)) if (freeSlots(world, worker) > 0) worker.doubtAt = NEVER;
+  // A job's view is read when all this has been done.
+  for (const { body } of Object.values(world.answers)) {
+    if (body && 'status' in body) body.status = world.jobs[body.job as string]?.status;
+  }
+}
+
+/** Requests whose time to wait is over get an empty answer. */
+export function expire(world: World): void {
+  for (const lease of world.leases)
+    if (lease.until <= world.now) world.answers[lease.ticket] = done({ tasks: [] });
+  world.leases = world.leases.filter((lease) => lease.until > world.now);
+  for (const beat of world.beats)
+    if (beat.until <= world.now) world.answers[beat.ticket] = done({ ok: true, cancel: [] });
+  world.beats = world.beats.filter((beat) => beat.until > world.now);
+}

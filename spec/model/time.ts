@@ -1,0 +1,69 @@
+import { TIMES } from './operations.ts';
+import { expire, settle } from './reference.ts';
+import { lapse, tell, timeOut } from './rules.ts';
+import { freeSlots, heldBy, isHeld, NEVER, type Worker, type World } from './world.ts';
+
+/** Lets time pass up to a second, with everything that comes due on the way. */
+export function passUntil(world: World, end: number): void {
+  for (let next = nextDue(world); next <= end; next = nextDue(world)) {
+    world.now = Math.max(world.now, next);
+    comeDue(world);
+    settle(world);
+    expire(world);
+  }
+  world.now = end;
+}
+
+function nextDue(world: World): number {
+  return Math.min(
+    ...Object.values(world.tasks).flatMap((task) => [task.leaseEnds, task.timesOut]),
+    ...Object.values(world.workers).flatMap((worker) => [worker.silentAt, worker.doubtAt]),
+    ...world.leases.map((lease) => lease.until),
+    ...world.beats.map((beat) => beat.until),
+    NEVER,
+  );
+}
+
+function comeDue(world: World): void {
+  for (const worker of Object.values(world.workers)) {
+    if (worker.silentAt <= world.now) {
+      worker.silentAt = NEVER;
+      if (worker.alive) tell(world, { type: 'worker_dead', worker: worker.name });
+      worker.alive = false;
+    }
+    if (worker.doubtAt <= world.now) doubt(world, worker);
+  }
+  for (const task of Object.values(world.tasks)) {
+    if (task.leaseEnds <= world.now && isHeld(task)) lapse(world, task);
+    if (task.timesOut <= world.now && isHeld(task)) timeOut(world, task);
+  }
+}
+
+/** For a whole TTL the worker has asked for work although its slots look taken: one of them is not. */
+function doubt(world: World, worker: Worker): void {
+  worker.doubtAt = NEVER;
+  const stillAsking = worker.askedUntil >= world.now - TIMES.leaseTtl / 2;
+  if (worker.lists || !stillAsking || freeSlots(world, worker) > 0) return;
+  const [oldest] = heldBy(world, worker.name).sort((a, b) => a.sign - b.sign || a.order - b.order);
+  if (oldest) lapse(world, oldest);
+}
+
+/** After a restart every lease and every worker starts a full period anew; who waited has gone. */
+export function startAnew(world: World): void {
+  world.leases = [];
+  world.beats = [];
+  for (const worker of Object.values(world.workers)) {
+    worker.silentAt = worker.alive ? world.now + TIMES.deadAfter : NEVER;
+    worker.lists = false;
+    worker.revoked = [];
+    worker.doubtAt = NEVER;
+    worker.askedUntil = 0;
+  }
+  for (const task of Object.values(world.tasks)) {
+    if (!isHeld(task)) continue;
+    task.leaseEnds = world.now + TIMES.leaseTtl;
+    task.sign = world.now;
+    if (task.status === 'running' && task.limited)
+      task.timesOut = world.now + TIMES.timeout + TIMES.timeoutGrace;
+  }
+}

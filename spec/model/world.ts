@@ -1,0 +1,104 @@
+/** The reference model's state: plain data, so that it can be copied to try several orders of the same requests. */
+export interface Task {
+  name: string;
+  job: string;
+  order: number;
+  priority: number;
+  site: string | null;
+  limited: boolean;
+  status: 'queued' | 'leased' | 'running' | 'succeeded' | 'failed' | 'cancelled';
+  /** Running, and its job is being cancelled. */
+  stopping: boolean;
+  attempt: number;
+  maxAttempts: number;
+  worker: string | null;
+  leaseEnds: number;
+  timesOut: number;
+  /** Second of its own last sign of life. */
+  sign: number;
+  last: { worker: string; attempt: number; verb: string; answer: Answer } | null;
+  /** The ticket of the report whose result is recorded. */
+  result: number | null;
+}
+export interface Job {
+  name: string;
+  status: 'queued' | 'running' | 'cancelling' | 'cancelled' | 'succeeded' | 'failed';
+  retry: number;
+}
+export interface Worker {
+  name: string;
+  alive: boolean;
+  silentAt: number;
+  slots: number;
+  site: string;
+  /** Whether its last heartbeat listed its tasks. */
+  lists: boolean;
+  /** Tasks taken from it without its own word. */
+  revoked: string[];
+  /** When the server's view of its slots is doubted. */
+  doubtAt: number;
+  askedUntil: number;
+}
+export interface WaitingLease {
+  ticket: number;
+  worker: string;
+  max: number;
+  until: number;
+}
+export interface WaitingBeat {
+  ticket: number;
+  worker: string;
+  stopping: string[];
+  until: number;
+}
+export interface Told {
+  type: string;
+  job?: string;
+  task?: string;
+  worker?: string | null;
+  attempt?: number;
+  requeued?: boolean;
+}
+/** An answer with every id replaced by its name here. */
+export interface Answer {
+  status: number;
+  code?: string;
+  body?: Record<string, unknown>;
+}
+export interface World {
+  now: number;
+  jobs: Record<string, Job>;
+  tasks: Record<string, Task>;
+  workers: Record<string, Worker>;
+  keys: Record<string, { job: string; body: string }>;
+  leases: WaitingLease[];
+  beats: WaitingBeat[];
+  events: Told[];
+  answers: Record<number, Answer>;
+  /** Workers that must hear of something new to stop. */
+  concerned: string[];
+}
+
+export const NEVER = Number.POSITIVE_INFINITY;
+
+export const emptyWorld = (now: number): World => ({
+  now,
+  jobs: {},
+  tasks: {},
+  workers: {},
+  keys: {},
+  leases: [],
+  beats: [],
+  events: [],
+  answers: {},
+  concerned: [],
+});
+
+export const isHeld = (task: Task): boolean => task.status === 'leased' || task.status === 'running';
+export const hasEnded = (task: Task): boolean => !isHeld(task) && task.status !== 'queued';
+export const tasksOf = (world: World, job: string): Task[] =>
+  Object.values(world.tasks).filter((task) => task.job === job);
+export const heldBy = (world: World, worker: string): Task[] =>
+  Object.values(world.tasks).filter((task) => isHeld(task) && task.worker === worker);
+export const freeSlots = (world: World, worker: Worker): number =>
+  Math.max(0, worker.slots - heldBy(world, worker.name).length);

@@ -1,0 +1,229 @@
+import { pino } from 'pino';
+import { type Actor, createActor, type EventObject, fromCallback, fromPromise } from 'xstate';
+import type { Uploaded } from '../../actors/agent/delivery/deliver.ts';
+import { ActiveList } from '../../actors/agent/link/active-list.ts';
+import { sleep, slowWaitMs, waitMs } from '../../actors/agent/link/backoff.ts';
+import { rejoin, startHeartbeats } from '../../actors/agent/link/heartbeat.ts';
+import type { Identity } from '../../actors/agent/link/identity.ts';
+import { LeaseRequests } from '../../actors/agent/link/lease.ts';
+import { register } from '../../actors/agent/link/register.ts';
+import { runLogic } from '../../actors/agent/run-steps.ts';
+import type { Workshop } from '../../actors/agent/workshop.ts';
+import { ClusterClient } from '../../gateway/client/client.ts';
+import { activeOf, agentMachine } from '../../machines/agent.ts';
+import type { Answered, Registration, ToCancel, Trouble } from '../../machines/agent-types.ts';
+import { type AttemptRef, type Lease, type Outcome, runKey } from '../../machines/run.ts';
+import type { FailReport } from '../../machines/schema/report.ts';
+import type { Seeded } from '../support/seeded.ts';
+import type { PlayedLine } from './network.ts';
+import type { PeerTime } from './time.ts';
+
+interface AgentOptions {
+  name: string;
+  slots: number;
+  site: string;
+  time: PeerTime;
+  line: PlayedLine;
+  chance: Seeded;
+  /** Seconds that a lease request waits. */
+  leaseWait: number;
+  /** Seconds that the analysis takes at most. */
+  longest: number;
+}
+
+const silent = pino({ level: 'silent' });
+
+/**
+ * The worker program's own statecharts, link and delivery, on a played network and a played machine: a child
+ * process is a while of simulated time, and the disk is a map that outlives a crash.
+ */
+export class PlayedAgent {
+  readonly name: string;
+  readonly time: PeerTime;
+  readonly line: PlayedLine;
+  readonly counts = { crashes: 0, children: 0 };
+  readonly #options: AgentOptions;
+  readonly #disk = { workerId: undefined as string | undefined, outbox: new Map<string, Saved>() };
+  readonly #client: ClusterClient;
+  #actor: Actor<typeof agentMachine> | null = null;
+  #results = 0;
+
+  constructor(options: AgentOptions) {
+    this.#options = options;
+    this.name = options.name;
+    this.time = options.time;
+    this.line = options.line;
+    this.#client = new ClusterClient({ server: 'http://server', role: 'worker', dispatcher: options.line });
+  }
+
+  get isRunning(): boolean {
+    return this.#actor !== null;
+  }
+
+  /** Results that the server has not acknowledged. */
+  get undelivered(): number {
+    return this.#disk.outbox.size;
+  }
+
+  get isBusy(): boolean {
+    return Object.keys(this.#actor?.getSnapshot().context.runs ?? {}).length > 0;
+  }
+
+  start(): void {
+    this.time.run(() => {
+      const active = new ActiveList();
+      const logic = agentMachine.provide({ actors: this.#actors(active) });
+      const actor = createActor(logic, {
+        input: { slots: this.#options.slots, saved: [...this.#disk.outbox.values()], deliverySeconds: 10 },
+        clock: timersOf(this.time),
+      });
+      actor.subscribe({
+        next: ({ context }) => active.set(activeOf(context.runs)),
+        error: (fault) => {
+          throw fault;
+        },
+      });
+      this.#actor = actor;
+      actor.start();
+    });
+  }
+
+  /** The process is killed; its disk stays. */
+  crash(): void {
+    this.counts.crashes++;
+    this.time.die();
+    this.#actor?.stop();
+    this.#actor = null;
+  }
+
+  #actors(active: ActiveList) {
+    const client = this.#client;
+    const { leaseWait } = this.#options;
+    const requests = new LeaseRequests({ client, log: silent, waitSeconds: leaseWait });
+    const context = (registered: Registration) => ({ client, active, registered });
+    return {
+      run: this.#runLogic(),
+      register: fromPromise<Answered<Registration>>(({ signal }) =>
+        register(client, this.#identity(), this.#declaration(), signal),
+      ),
+      heartbeat: fromCallback<EventObject, Registration>(({ sendBack, input }) =>
+        startHeartbeats(context(input), sendBack),
+      ),
+      rejoin: fromPromise<Answered<ToCancel[]>, Registration>(({ input, signal }) =>
+        rejoin(context(input), signal),
+      ),
+      lease: fromPromise<Answered<Lease[]>, { registered: Registration; free: number }>(({ input, signal }) =>
+        requests.ask(input.registered, input.free, signal),
+      ),
+      withdraw: fromPromise<void, Registration>(({ input, signal }) => requests.withdraw(input, signal)),
+      pause: fromPromise<void, Pause>(({ input, signal }) =>
+        sleep(this.#pauseMs(input.failures, input.trouble), signal),
+      ),
+    };
+  }
+
+  #pauseMs(failures: number, trouble: Trouble | null): number {
+    const { backoff } = this.#settings();
+    if (trouble?.kind === 'refused') return slowWaitMs(backoff);
+    return waitMs(backoff, failures, trouble?.retryAfter);
+  }
+
+  #settings() {
+    const limits = { baseMs: 250, maxMs: 10_000, slowMs: 30_000 };
+    return { backoff: { limits, random: () => this.#options.chance.next() } };
+  }
+
+  #declaration() {
+    const { name, slots, site } = this.#options;
+    return { name, slots_total: slots, labels: { site }, version: { packages: { demo: '1.0' } } };
+  }
+
+  #identity(): Identity {
+    const disk = this.#disk;
+    const identity = {
+      read: async () => disk.workerId,
+      write: async (id: string) => {
+        disk.workerId = id;
+      },
+    };
+    return identity as unknown as Identity;
+  }
+
+  /** The statechart of a run: what is sent to the server is the program's own, what touches the machine is played. */
+  #runLogic() {
+    const { outbox } = this.#disk;
+    return runLogic(this.#shop()).provide({
+      actors: {
+        materialize: fromPromise<FailReport | null, Lease>(async () => null),
+        runChild: fromPromise<Outcome, Lease>(({ input, signal }) => this.#analyse(input, signal)),
+        stopWork: fromPromise<void, AttemptRef>(() => sleep(this.#options.chance.between(1, 5000))),
+        save: fromPromise<void, Saved & { lease: Lease | null }>(async ({ input: { ref, outcome } }) => {
+          outbox.set(runKey(ref), { ref, outcome });
+        }),
+        upload: fromPromise<Uploaded, AttemptRef>(async () => ({ verdict: 'accepted', artifacts: {} })),
+        clean: fromPromise<void, AttemptRef>(async ({ input }) => {
+          outbox.delete(runKey(input));
+        }),
+      },
+    });
+  }
+
+  #shop(): Workshop {
+    const room = { open: async () => {} };
+    const shop = {
+      client: this.#client,
+      room: () => room,
+      logOf: () => silent,
+      persistence: (_: AttemptRef, signal: AbortSignal) => ({ ...this.#settings(), log: silent, signal }),
+    };
+    return shop as unknown as Workshop;
+  }
+
+  async #analyse({ ref }: Lease, signal: AbortSignal): Promise<Outcome> {
+    this.counts.children++;
+    const { chance, longest } = this.#options;
+    const number = ++this.#results;
+    // Most are short; a few are endless, for timeouts and cancellations.
+    const seconds = chance.chance(0.05) ? 100 * longest : chance.between(0.5, longest);
+    const [fails, retriable] = [chance.chance(0.15), chance.chance(0.7)];
+    await sleep(seconds * 1000, signal);
+    if (fails) return { verb: 'fail', failure: { error: `${this.name} ${number}`, retriable } };
+    const metrics = { best_rmse: Math.round(chance.next() * 1e6) / 1e6 };
+    const extra = { mark: `${this.name} ${number} ${ref.attempt}` };
+    return { verb: 'complete', result: { status: 'succeeded', metrics, extra } };
+  }
+}
+
+interface Pause {
+  failures: number;
+  trouble: Trouble | null;
+  registered: Registration | null;
+}
+
+interface Saved {
+  ref: AttemptRef;
+  outcome: Outcome;
+}
+
+/** Timers as the statechart's interpreter wants them. */
+function timersOf(time: PeerTime) {
+  const running = new Map<number, () => void>();
+  let count = 0;
+  return {
+    setTimeout(callback: (...args: unknown[]) => void, ms: number) {
+      const id = ++count;
+      running.set(
+        id,
+        time.after(ms / 1000, () => {
+          running.delete(id);
+          callback();
+        }),
+      );
+      return id;
+    },
+    clearTimeout(id: number) {
+      running.get(id)?.();
+      running.delete(id);
+    },
+  };
+}

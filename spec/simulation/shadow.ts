@@ -1,0 +1,248 @@
+import type { ClusterPort } from '../../gateway/ports.ts';
+import type { EventView, TaskView } from '../../machines/schema/views.ts';
+import { readJob, readTasks } from '../support/views.ts';
+
+interface TaskShadow {
+  job: string;
+  status: string;
+  attempt: number;
+  worker: string | null;
+}
+
+interface JobShadow {
+  status: string;
+  tasks: number;
+  cancelRequested: boolean;
+  retried: boolean;
+}
+
+const ENDED = ['succeeded', 'failed', 'cancelled'];
+
+/**
+ * What follows from the committed events alone. Each event is held against what came before it: this is where a
+ * second holder, a changed result or a job that runs although it was cancelled shows.
+ */
+export class Shadow {
+  lastId = 0;
+  readonly jobs = new Map<string, JobShadow>();
+  readonly tasks = new Map<string, TaskShadow>();
+  readonly workers = new Map<string, string>();
+  /** `task attempt` of each lease that was granted, started, and ended by a report or by the server. */
+  readonly leased = new Set<string>();
+  readonly started = new Set<string>();
+  readonly ended = new Set<string>();
+  readonly #taskCounts = new Map<string, number>();
+  readonly #jobCounts = new Map<string, number>();
+  readonly #results = new Map<string, string>();
+
+  take(events: readonly EventView[]): void {
+    for (const event of events) {
+      must(event.id === this.lastId + 1, `event ${event.id} follows event ${this.lastId}`);
+      this.lastId = event.id;
+      if (event.type.startsWith('task_')) this.#takeTask(event);
+      else if (event.type.startsWith('job_')) this.#takeJob(event);
+      else if (event.type.startsWith('worker_')) this.#takeWorker(event);
+    }
+  }
+
+  #takeWorker({ type, worker_id }: EventView): void {
+    this.workers.set(worker_id as string, type === 'worker_dead' ? 'dead' : 'alive');
+  }
+
+  #takeJob({ type, job_id, data }: EventView): void {
+    const id = job_id as string;
+    if (type === 'job_submitted') {
+      must(!this.jobs.has(id), `job ${id} is submitted twice`);
+      const tasks = data.num_tasks as number;
+      this.jobs.set(id, { status: '', tasks, cancelRequested: false, retried: false });
+      this.#count(this.#taskCounts, 'queued', tasks);
+      this.#moveJob(id, 'queued');
+      return;
+    }
+    const job = this.#job(id);
+    if (type === 'job_cancel_requested') {
+      job.cancelRequested = true;
+      if (job.status === 'running') this.#moveJob(id, 'cancelling');
+      return;
+    }
+    const { status } = job;
+    const to = { job_running: 'running', job_retried: 'queued' }[type] ?? type.slice('job_'.length);
+    const from: Record<string, string[]> = {
+      running: ['queued'],
+      queued: ['failed'],
+      succeeded: ['running'],
+      failed: ['running'],
+      cancelled: ['queued', 'cancelling'],
+    };
+    must(from[to]?.includes(status) ?? false, `${type} of a job that is ${status}`);
+    if (type === 'job_retried') job.retried = true;
+    this.#moveJob(id, to);
+  }
+
+  #takeTask(event: EventView): void {
+    const id = event.task_id as string;
+    const job = this.#job(event.job_id as string);
+    const task = this.tasks.get(id) ?? {
+      job: event.job_id as string,
+      status: 'queued',
+      attempt: 0,
+      worker: null,
+    };
+    this.tasks.set(id, task);
+    this.#moveTask(task, this.#statusAfter(event, task, job));
+  }
+
+  /** @throws Error when the event cannot follow what came before */
+  #statusAfter(event: EventView, task: TaskShadow, job: JobShadow): string {
+    const { type, data } = event;
+    const id = event.task_id as string;
+    const lease = `${id} ${data.attempt}`;
+    const refuse = (why: string) => must(false, `${type} of ${id}, which is ${task.status}: ${why}`);
+    const among = (...statuses: string[]) => {
+      if (!statuses.includes(task.status)) refuse(`only from ${statuses.join(', ')}`);
+    };
+    switch (type) {
+      case 'task_leased':
+        among('queued');
+        if (data.attempt !== task.attempt + 1) refuse(`attempt ${data.attempt} after ${task.attempt}`);
+        if (!['queued', 'running'].includes(job.status)) refuse(`its job is ${job.status}`);
+        task.attempt++;
+        task.worker = event.worker_id;
+        this.leased.add(`${lease} ${event.worker_id}`);
+        return 'leased';
+      case 'task_started':
+        among('leased');
+        if (event.worker_id !== task.worker) refuse('started by another worker');
+        if (job.status !== 'running') refuse(`its job is ${job.status}`);
+        this.started.add(lease);
+        return 'running';
+      case 'task_completed':
+        among('running');
+        if (event.worker_id !== task.worker || data.attempt !== task.attempt) refuse('by another lease');
+        if (job.status !== 'running') refuse(`its job is ${job.status}`);
+        this.ended.add(lease);
+        return 'succeeded';
+      case 'task_failed':
+        among('leased', 'running', 'lost');
+        this.ended.add(lease);
+        return data.requeued ? 'failing' : 'failed';
+      case 'task_lost':
+        among('leased', 'running');
+        return 'lost';
+      case 'task_requeued':
+        if (data.reason === 'undelivered') {
+          among('leased');
+          task.attempt--;
+        } else among('failing', 'lost', 'failed');
+        if (job.status === 'cancelled' || job.status === 'cancelling') refuse('its job is being cancelled');
+        task.worker = null;
+        return 'queued';
+      case 'task_cancelled':
+        among('queued', 'leased', 'running');
+        if (!job.cancelRequested) refuse('nobody asked for it');
+        this.ended.add(lease);
+        return 'cancelled';
+      default:
+        return task.status;
+    }
+  }
+
+  #job(id: string): JobShadow {
+    const job = this.jobs.get(id);
+    if (!job) throw new Error(`an event of job ${id}, which was never submitted`);
+    return job;
+  }
+
+  #moveTask(task: TaskShadow, to: string): void {
+    this.#count(this.#taskCounts, task.status, -1);
+    this.#count(this.#taskCounts, to, 1);
+    task.status = to;
+  }
+
+  #moveJob(id: string, to: string): void {
+    const job = this.#job(id);
+    if (job.status !== '') this.#count(this.#jobCounts, job.status, -1);
+    this.#count(this.#jobCounts, to, 1);
+    job.status = to;
+  }
+
+  #count(counts: Map<string, number>, key: string, by: number): void {
+    counts.set(key, (counts.get(key) ?? 0) + by);
+  }
+
+  /** Counts and slots, which the server keeps in memory, against the events. Cheap: made after every step. */
+  async compareMemory({ reads }: ClusterPort): Promise<void> {
+    const stats = await reads.stats();
+    same('tasks by status', stats.tasks_by_status, this.#taskCounts);
+    same('jobs by status', stats.jobs_by_status, this.#jobCounts);
+    const held = new Map<string, number>();
+    for (const { worker, status } of this.tasks.values()) {
+      if (worker && ['leased', 'running'].includes(status)) held.set(worker, (held.get(worker) ?? 0) + 1);
+    }
+    for (const worker of await reads.workers()) {
+      const holds = held.get(worker.id) ?? 0;
+      must(worker.slots_used === holds, `${worker.name} has ${worker.slots_used} slots used, holds ${holds}`);
+      must(worker.status === this.workers.get(worker.id), `${worker.name} is ${worker.status}`);
+    }
+  }
+
+  /** The rows against the events; results against what they were when they were first seen. */
+  async compareStore(port: ClusterPort, now: number): Promise<void> {
+    for (const [id, job] of this.jobs) {
+      const view = await readJob(port, id);
+      must(
+        view.status === job.status,
+        `job ${id} is ${view.status} in the store, ${job.status} by its events`,
+      );
+      const tasks = await readTasks(port, id);
+      must(tasks.length === job.tasks, `job ${id} has ${tasks.length} tasks of ${job.tasks}`);
+      for (const task of tasks) this.#compareTask(task, now);
+      const counted = (status: string) => tasks.filter((task) => task.status === status).length;
+      const { num_queued, num_running, num_succeeded, num_failed, num_cancelled } = view.aggregate;
+      const fits =
+        num_queued === counted('queued') + counted('leased') &&
+        num_running === counted('running') &&
+        num_succeeded === counted('succeeded') &&
+        num_failed === counted('failed') &&
+        num_cancelled === counted('cancelled');
+      must(fits, `the counts of job ${id} do not fit its tasks: ${JSON.stringify(view.aggregate)}`);
+    }
+  }
+
+  #compareTask(view: TaskView, now: number): void {
+    const { status, attempt, worker } = this.tasks.get(view.id) ?? {
+      status: 'queued',
+      attempt: 0,
+      worker: null,
+    };
+    must(view.status === status, `${view.id} is ${view.status} in the store, ${status} by its events`);
+    must(view.attempt === attempt, `${view.id} is at attempt ${view.attempt}, by its events ${attempt}`);
+    const held = ['leased', 'running'].includes(status);
+    if (held) must(view.worker_id === worker, `${view.id} is held by ${view.worker_id}, not ${worker}`);
+    if (held) must((view.lease_expires_at ?? 0) > now, `${view.id} is ${status} without a live lease`);
+    if (view.result === null) return;
+    const text = JSON.stringify(view.result);
+    must((this.#results.get(view.id) ?? text) === text, `the result of ${view.id} has changed`);
+    this.#results.set(view.id, text);
+  }
+
+  resultOf(task: string): string | undefined {
+    return this.#results.get(task);
+  }
+
+  get unended(): string[] {
+    return [...this.jobs].filter(([, { status }]) => !ENDED.includes(status)).map(([id]) => id);
+  }
+}
+
+/** @throws Error when a promise of the service is broken */
+export function must(holds: boolean, what: string): void {
+  if (!holds) throw new Error(what);
+}
+
+function same(what: string, actual: Record<string, number>, expected: Map<string, number>): void {
+  for (const key of new Set([...Object.keys(actual), ...expected.keys()])) {
+    const [is, should] = [actual[key] ?? 0, expected.get(key) ?? 0];
+    must(is === should, `${what}: ${key} is ${is}, by the events ${should}`);
+  }
+}

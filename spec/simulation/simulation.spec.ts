@@ -1,0 +1,58 @@
+import assert from 'node:assert/strict';
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { open } from 'sqlite';
+import sqlite3 from 'sqlite3';
+import { fastFolder } from '../model/base.ts';
+import { type SimulationOptions, simulate } from './run.ts';
+import { playTime } from './time.ts';
+
+const short = (seed: number, differs: Partial<SimulationOptions> = {}): SimulationOptions => ({
+  ...{ seed, hours: 0.5, base: fastFolder() },
+  ...differs,
+});
+
+/** Takes the last events out of a store, as if their commit had been acknowledged and not been durable. */
+async function forgetTheLast(folder: string): Promise<void> {
+  const found = (await readdir(folder)).find((name) => name === 'store.sqlite');
+  assert.ok(found, 'the store is where it should be');
+  const db = await open({ filename: join(folder, found), driver: sqlite3.Database });
+  await db.run('DELETE FROM events WHERE id > (SELECT MAX(id) FROM events) - 3');
+  await db.close();
+}
+
+describe('a cluster in which everything fails now and then', () => {
+  let back: () => void = () => {};
+  before(() => {
+    back = playTime();
+  });
+  after(() => back());
+
+  for (const seed of [1, 2, 3]) {
+    test(`keeps every promise, and ends all work when the faults end (seed ${seed})`, async () => {
+      const run = await simulate(short(seed));
+      assert.ok(run.acknowledged > 300, `only ${run.acknowledged} requests were acknowledged`);
+      assert.ok(run.seconds >= 1800 && run.children > 10, `${run.children} analyses in ${run.seconds} s`);
+      const { lost, cut, doubled } = run.network;
+      assert.ok(Math.min(lost, cut, doubled) > 0, 'the network is too good for this');
+    });
+  }
+
+  test('goes the same way with the same seed, and another way with another', async () => {
+    const [first, again, other] = [
+      await simulate(short(4, { hours: 0.3 })),
+      await simulate(short(4, { hours: 0.3 })),
+      await simulate(short(5, { hours: 0.3 })),
+    ];
+    assert.deepEqual(again, first);
+    assert.notEqual(other.trace, first.trace);
+  });
+
+  test('is found out when a crash takes what was acknowledged with it', async () => {
+    await assert.rejects(
+      simulate(short(1, { hours: 6, afterCrash: forgetTheLast })),
+      /is not in the store|follows event/,
+    );
+  });
+});
