@@ -1,0 +1,48 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { ClusterClient } from '../../gateway/client/client.ts';
+import { AnsweredError } from '../../gateway/client/errors.ts';
+import type { Ledger } from './ledger.ts';
+
+/** What those who ask share: the way to the server, the ledger, and whether to go on. */
+export class Line {
+  readonly ledger: Ledger;
+  readonly client: ClusterClient;
+  #open = true;
+
+  constructor(url: string, ledger: Ledger) {
+    this.ledger = ledger;
+    this.client = new ClusterClient({ server: url, timeoutMs: 60_000 });
+  }
+
+  get open(): boolean {
+    return this.#open;
+  }
+
+  /** No new work; what is under way is still seen through. */
+  shut(): void {
+    this.#open = false;
+  }
+
+  /** One request; undefined when nobody answered, or the server asks to come back later. */
+  async once<T>(request: () => Promise<T>): Promise<T | undefined> {
+    try {
+      return await request();
+    } catch (fault) {
+      if (fault instanceof AnsweredError && fault.status !== 503) throw fault;
+      this.ledger.unanswered++;
+      await delay(20);
+      return undefined;
+    }
+  }
+
+  /** The same request until it is answered; one that the server refuses for good rejects. */
+  async persist<T>(request: () => Promise<T>): Promise<T> {
+    for (;;) {
+      const answer = await this.once(request);
+      if (answer !== undefined) return answer;
+    }
+  }
+}
+
+/** Whether the server said that the task is not this worker's any more, or not in a state for it. */
+export const isFenced = (fault: unknown): boolean => fault instanceof AnsweredError && fault.status === 409;
