@@ -28,7 +28,7 @@ export class Hand {
 
   async run(): Promise<void> {
     const beating = this.#beat();
-    while (this.#line.open) {
+    while (this.#line.staffed) {
       if (this.#id === '') await this.#register();
       const task = await this.#lease();
       if (!task) continue;
@@ -104,7 +104,7 @@ export class Hand {
   }
 
   async #beat(): Promise<void> {
-    while (this.#line.open) {
+    while (this.#line.staffed) {
       await delay(500);
       if (this.#id === '') continue;
       const active = this.#held ? [{ task_id: this.#held.task_id, attempt: this.#held.attempt }] : [];

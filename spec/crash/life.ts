@@ -69,7 +69,7 @@ export class Life {
       }
       await this.#end(line, load);
     } finally {
-      line.shut();
+      line.dismiss();
       await this.#server?.kill();
       await this.#worker?.kill();
       await line.client.close();
@@ -174,8 +174,9 @@ export class Life {
     this.#server = await this.#startServer();
     await this.#check(this.#options.rounds, 'end', left);
     line.shut();
-    await load;
     await until('all jobs to end', () => this.#allEnded(line), 120);
+    line.dismiss();
+    await load;
     const { rounds } = this.#options;
     await this.#check(rounds, 'end', this.#uploads());
     const { code } = (await this.#worker?.terminate()) ?? {};

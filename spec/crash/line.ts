@@ -8,6 +8,7 @@ export class Line {
   readonly ledger: Ledger;
   readonly client: ClusterClient;
   #open = true;
+  #staffed = true;
 
   constructor(url: string, ledger: Ledger) {
     this.ledger = ledger;
@@ -18,9 +19,20 @@ export class Line {
     return this.#open;
   }
 
-  /** No new work; what is under way is still seen through. */
+  /** Nobody submits any more; those who work go on. */
   shut(): void {
     this.#open = false;
+  }
+
+  /** Whether workers take tasks. */
+  get staffed(): boolean {
+    return this.#staffed;
+  }
+
+  /** No new work at all; what is under way is still seen through. */
+  dismiss(): void {
+    this.shut();
+    this.#staffed = false;
   }
 
   /** One request; undefined when nobody answered, or the server asks to come back later. */
@@ -30,7 +42,7 @@ export class Line {
     } catch (fault) {
       if (fault instanceof AnsweredError && fault.status !== 503) throw fault;
       this.ledger.unanswered++;
-      await delay(20);
+      await delay(50);
       return undefined;
     }
   }
