@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
+import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { temporaryDirectory } from '../support/server.ts';
 import { Life } from './life.ts';
+import { migrateKilled, VERSIONS } from './migration.ts';
 import { AIMS } from './strike.ts';
 
 describe('a server that is killed again and again while it is used', () => {
@@ -17,4 +19,14 @@ describe('a server that is killed again and again while it is used', () => {
       );
     }
   });
+});
+
+describe('a migration that is killed', () => {
+  for (const version of [0, ...VERSIONS.slice(0, -1)].slice(0, 2)) {
+    test(`from version ${version} is there as a whole or not at all, and the next one takes it up`, async (t) => {
+      const figures = await migrateKilled(join(await temporaryDirectory(t), 'state'), version);
+      assert.deepEqual(figures.faults, []);
+      assert.ok(figures.killed >= 2, `the migration was killed ${figures.killed} times`);
+    });
+  }
 });
