@@ -3,7 +3,7 @@ import type { Route } from '../contract/route.ts';
 
 /** Every code that a route may answer with: its own, and those of its kind. */
 export function codesOf(route: Route): ErrorCode[] {
-  const codes: ErrorCode[] = ['origin_refused', 'host_refused', 'incompatible_api', 'internal'];
+  const codes: ErrorCode[] = ['origin_refused', 'host_refused', 'incompatible_api', 'internal', 'overloaded'];
   codes.push(route.kind === 'upload' ? 'artifact_too_large' : 'body_too_large');
   if (route.right !== null) codes.push('unauthenticated', 'missing_rights', 'store_unavailable', 'draining');
   if (route.path.includes('{')) codes.push('unknown_path');

@@ -1,7 +1,7 @@
 import type { TemplatedApp, WebSocket } from 'uWebSockets.js';
 import type { Logger } from 'pino';
 import type { ClusterPort } from '../../ports.ts';
-import { EventFeed, FEED_LIMITS, type FeedLimits, type FeedSocket } from './feed.ts';
+import { EventFeed, FEED_LIMITS, type FeedLimits, type FeedSocket, shared } from './feed.ts';
 import { EventHub } from './hub.ts';
 import type { InspectionFeed } from './inspection-feed.ts';
 
@@ -34,7 +34,7 @@ export class StreamSockets {
     this.#hub = new EventHub(port.events);
     this.#port = port;
     this.#log = log;
-    this.#limits = limits;
+    this.#limits = shared(limits, () => this.#open.size);
   }
 
   /** Takes the WebSockets of an app; `upgrade` decides who becomes one. */
