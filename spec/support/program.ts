@@ -76,13 +76,16 @@ export class Program {
   }
 
   /** The event of this name among the lines of JSON that the program prints. Rejects when it ends before. */
-  announced(event: string): Promise<Record<string, unknown>> {
-    return until(`${event} to be announced`, () => {
-      const line = this.stdout.split('\n').find((text) => text.includes(`"event":"${event}"`));
-      if (line) return JSON.parse(line) as Record<string, unknown>;
-      if (this.#over) throw new Error(`the program ended before it announced ${event}: ${this.stderr}`);
-      return null;
-    });
+  async announced(event: string): Promise<Record<string, unknown>> {
+    const line = () => this.stdout.split('\n').find((text) => text.includes(`"event":"${event}"`));
+    try {
+      await until(`${event} to be announced, or its end`, () => line() !== undefined || this.#over);
+    } catch (fault) {
+      throw new Error(`${(fault as Error).message}; it said: ${this.stdout} ${this.stderr}`);
+    }
+    const found = line();
+    if (found === undefined) throw new Error(`it ended before it announced ${event}: ${this.stderr}`);
+    return JSON.parse(found) as Record<string, unknown>;
   }
 }
 
