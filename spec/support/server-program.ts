@@ -27,8 +27,6 @@ export interface ServerProgramOptions {
   heartbeatInterval?: number;
   workerDeadAfter?: number;
   maxArtifactMb?: number;
-  /** Most files that it may have open. */
-  openFiles?: number;
   /** Where they are given, the launcher is started instead of `bin/jq-server`. */
   faults?: LaunchFaults;
 }
@@ -40,8 +38,7 @@ export interface ServerProgram extends Program {
 /** Starts a server as a process; it may not listen yet. */
 export function spawnServer(options: ServerProgramOptions): Program {
   const command = options.faults ? launcherCommand(options, options.faults) : programCommand(options);
-  const limits = options.openFiles === undefined ? [] : ['prlimit', `--nofile=${options.openFiles}`, '--'];
-  const [program, ...args] = [...limits, ...command];
+  const [program, ...args] = command;
   return new Program(program as string, args);
 }
 
