@@ -7,6 +7,8 @@ import { until } from './until.ts';
 export const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 /** Bytes of a program's output that are kept, from its beginning. */
 const KEPT = 256 * 1024;
+/** Seconds in which a program says something, on a machine that has much else to do. */
+const PATIENCE = 120;
 
 /** How a program ended. */
 export interface Ended {
@@ -79,9 +81,10 @@ export class Program {
   async announced(event: string): Promise<Record<string, unknown>> {
     const line = () => this.stdout.split('\n').find((text) => text.includes(`"event":"${event}"`));
     try {
-      await until(`${event} to be announced, or its end`, () => line() !== undefined || this.#over);
+      await until(`${event} to be announced, or its end`, () => line() !== undefined || this.#over, PATIENCE);
     } catch (fault) {
-      throw new Error(`${(fault as Error).message}; it said: ${this.stdout} ${this.stderr}`);
+      const busy = `${processorTimeOf(this.pid)} s of processor time`;
+      throw new Error(`${(fault as Error).message}; after ${busy} it said: ${this.stdout} ${this.stderr}`);
     }
     const found = line();
     if (found === undefined) throw new Error(`it ended before it announced ${event}: ${this.stderr}`);

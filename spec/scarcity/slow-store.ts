@@ -1,0 +1,101 @@
+import assert from 'node:assert/strict';
+import { performance } from 'node:perf_hooks';
+import { ClusterClient } from '../../gateway/client/client.ts';
+import { AnsweredError } from '../../gateway/client/errors.ts';
+import { compare } from '../crash/compare.ts';
+import { Ledger } from '../crash/ledger.ts';
+import { jobText } from '../crash/load.ts';
+import { forgetPeak, memoryOf } from '../support/program.ts';
+import { startServerProgram } from '../support/server-program.ts';
+
+export interface SlowOptions {
+  state: string;
+  /** Milliseconds that a commit takes. */
+  slowMs: number;
+  seconds: number;
+  /** Clients who submit small jobs as fast as they are answered. */
+  clients: number;
+  /** Clients who then submit jobs of nearly 4 MB, all at the same time. */
+  heavy: number;
+}
+
+export interface SlowFigures {
+  accepted: number;
+  perSecond: number;
+  /** Bytes. */
+  grownSmall: number;
+  heavyAccepted: number;
+  heavyRefused: number;
+  grownHeavy: number;
+}
+
+const MIB = 1024 * 1024;
+
+/**
+ * A store whose commits take long: many requests share one, all that is answered is stored, and what would not fit
+ * into memory is refused with 503 rather than kept.
+ */
+export async function slowStore(options: SlowOptions): Promise<SlowFigures> {
+  const { state, slowMs, clients, heavy } = options;
+  const server = await startServerProgram({ state, faults: { slowMs } });
+  const ledger = new Ledger();
+  const submit = submitTo(server.url, ledger);
+  try {
+    await submit.job('warm', jobText('warm', 1));
+    const before = memoryOf(server.pid).resident;
+    forgetPeak(server.pid);
+    const began = performance.now();
+    const end = began + options.seconds * 1000;
+    const loops = Array.from({ length: clients }, async (_, i) => {
+      for (let n = 0; performance.now() < end; n++) await submit.job(`s${i}-${n}`, jobText(`s${i}-${n}`, 1));
+    });
+    await Promise.all(loops);
+    const accepted = ledger.size - 1;
+    const perSecond = accepted / ((performance.now() - began) / 1000);
+    const grownSmall = memoryOf(server.pid).peak - before;
+
+    const padding = 'x'.repeat(4 * MIB - 4096);
+    const large = (name: string) => jobText(name, 1).replace('"padding":""', `"padding":"${padding}"`);
+    const answers = await Promise.all(
+      Array.from({ length: heavy }, (_, i) => submit.job(`h${i}`, large(`h${i}`))),
+    );
+    const heavyAccepted = answers.filter((taken) => taken).length;
+    const grownHeavy = memoryOf(server.pid).peak - before;
+    assert.deepEqual(await compare(state, ledger), []);
+    return {
+      accepted,
+      perSecond,
+      grownSmall,
+      heavyAccepted,
+      heavyRefused: heavy - heavyAccepted,
+      grownHeavy,
+    };
+  } finally {
+    await submit.close();
+    await server.kill();
+  }
+}
+
+function submitTo(url: string, ledger: Ledger) {
+  // As many connections as there are requests at the same time.
+  const pool = Array.from({ length: 8 }, () => new ClusterClient({ server: url, timeoutMs: 120_000 }));
+  let next = 0;
+  return {
+    /** Whether it was accepted; a refusal has to be a 503 that says when to come back. */
+    async job(name: string, text: string): Promise<boolean> {
+      ledger.submitted.add(name);
+      const client = pool[next++ % pool.length] as ClusterClient;
+      try {
+        const { id } = await client.call('submitJob', { text });
+        ledger.add({ what: 'job', name, id, text });
+        return true;
+      } catch (fault) {
+        if (!(fault instanceof AnsweredError)) throw fault;
+        assert.deepEqual([fault.status, fault.code], [503, 'overloaded']);
+        assert.ok((fault.retryAfter ?? 0) > 0, 'it says when to come back');
+        return false;
+      }
+    },
+    close: () => Promise.all(pool.map((client) => client.close())),
+  };
+}
