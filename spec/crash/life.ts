@@ -69,10 +69,9 @@ export class Life {
       }
       await this.#end(line, load);
     } finally {
-      line.dismiss();
+      await line.abandon();
       await this.#server?.kill();
       await this.#worker?.kill();
-      await line.client.close();
     }
     return {
       rounds: this.#rounds,

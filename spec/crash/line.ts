@@ -9,6 +9,7 @@ export class Line {
   readonly client: ClusterClient;
   #open = true;
   #staffed = true;
+  #given = false;
 
   constructor(url: string, ledger: Ledger) {
     this.ledger = ledger;
@@ -35,6 +36,13 @@ export class Line {
     this.#staffed = false;
   }
 
+  /** Nobody waits for an answer any more, as the server will not come back. */
+  async abandon(): Promise<void> {
+    this.dismiss();
+    this.#given = true;
+    await this.client.close();
+  }
+
   /** One request; undefined when nobody answered, or the server asks to come back later. */
   async once<T>(request: () => Promise<T>): Promise<T | undefined> {
     try {
@@ -49,10 +57,11 @@ export class Line {
 
   /** The same request until it is answered; one that the server refuses for good rejects. */
   async persist<T>(request: () => Promise<T>): Promise<T> {
-    for (;;) {
+    while (!this.#given) {
       const answer = await this.once(request);
       if (answer !== undefined) return answer;
     }
+    throw new Error('the server is not waited for any more');
   }
 }
 

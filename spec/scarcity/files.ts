@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { ClusterClient } from '../../gateway/client/client.ts';
@@ -52,12 +51,7 @@ export async function outOfFiles(state: string, room: number, connections: numbe
     const limit = openFilesOf(server.pid) + room;
     // Only now: to start, a program opens its many modules at once.
     execFileSync('prlimit', ['--pid', String(server.pid), `--nofile=${limit}:${limit}`]);
-    for (let i = 0; i < connections; i++) {
-      const socket = connect(port, '127.0.0.1');
-      socket.on('error', () => {});
-      await once(socket, 'connect');
-      flood.push(socket);
-    }
+    for (let i = 0; i < connections; i++) flood.push(connect(port, '127.0.0.1').on('error', () => {}));
     await until('no file to be left', () => openFilesOf(server.pid) >= limit);
     const before = processorTimeOf(server.pid);
     const since = performance.now();

@@ -39,7 +39,7 @@ await scenario('disk full, store and uploads', async () => {
 });
 
 await scenario('no more files to open', async (folder) => {
-  const { limit, connections, load } = await outOfFiles(join(folder, 'state'), 60, 1000);
+  const { limit, connections, load } = await outOfFiles(join(folder, 'state'), 60, 400);
   return `${connections} connections, ${limit} files; answered on known connections, recovered; processor ${Math.round(load * 100)} % of one core meanwhile`;
 });
 
