@@ -173,7 +173,7 @@ export class Life {
     this.#server = await this.#startServer();
     await this.#check(this.#options.rounds, 'end', left);
     line.shut();
-    await until('all jobs to end', () => this.#allEnded(line), 120);
+    await until('all jobs to end', () => this.#allEnded(line), 900);
     line.dismiss();
     await load;
     const { rounds } = this.#options;
