@@ -127,7 +127,7 @@ export class Life {
   /** A server that dies before, or shortly after, it has replayed the store. */
   async #interruptStart(): Promise<void> {
     const server = spawnServer(this.#serverOptions());
-    await until('the lock to be taken', () => existsSync(join(this.#state, 'lock.sqlite-journal')));
+    await until('the lock to be taken', () => existsSync(join(this.#state, 'lock.sqlite-journal')), 120);
     await delay(this.#chance.between(0, 60));
     await server.kill();
   }
@@ -161,7 +161,7 @@ export class Life {
 
   async #noChildren(when: string): Promise<void> {
     const tasks = join(this.#options.folder, 'worker', 'tasks');
-    const gone = until('the children of the worker to be gone', () => processesWith(tasks).length === 0, 10);
+    const gone = until('the children of the worker to be gone', () => processesWith(tasks).length === 0);
     await gone.catch(() =>
       this.#faults.push(`${when}: children live on: ${processesWith(tasks).join(', ')}`),
     );

@@ -54,8 +54,8 @@ export async function strike(aim: Aim, target: Target): Promise<void> {
     case 'upload':
       return atChange('uploads', chance.between(2, 8), target, sendFiles);
     case 'record':
-      // The first change is the file's beginning, the second that it was moved to its place.
-      return atChange('uploads', 2, target, sendFiles, 'rename');
+      // An upload begins, its mark is made, it is moved to its place, and once it is recorded the mark goes.
+      return atChange('uploads', chance.between(2, 5), target, sendFiles, 'rename');
     case 'checkpoint':
       return atChange('store.sqlite', chance.between(1, 40), target, (going) =>
         flood(target.line, `${target.label}-flood`, going),

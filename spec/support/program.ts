@@ -69,7 +69,7 @@ export class Program {
   }
 
   /** SIGTERM, and the wait for its end; SIGKILL if that does not come. */
-  async terminate(seconds = 20): Promise<Ended> {
+  async terminate(seconds = PATIENCE): Promise<Ended> {
     this.child.kill('SIGTERM');
     const late = setTimeout(() => this.child.kill('SIGKILL'), seconds * 1000);
     const ended = await this.ended;
