@@ -15,8 +15,8 @@ export interface SlowOptions {
   seconds: number;
   /** Clients who submit small jobs as fast as they are answered. */
   clients: number;
-  /** Clients who then submit jobs of nearly 4 MB, all at the same time. */
-  heavy: number;
+  /** Then this often, sixty clients submit jobs of nearly 4 MB, all at the same time. */
+  waves: number;
 }
 
 export interface SlowFigures {
@@ -32,13 +32,14 @@ export interface SlowFigures {
 }
 
 const MIB = 1024 * 1024;
+const WAVE = 60;
 
 /**
  * A store whose commits take long: many requests share one, all that is answered is stored, and what would not fit
  * into memory is refused with 503 rather than kept.
  */
 export async function slowStore(options: SlowOptions): Promise<SlowFigures> {
-  const { state, slowMs, clients, heavy } = options;
+  const { state, slowMs, clients, waves } = options;
   const server = await startServerProgram({ state, faults: { slowMs } });
   const ledger = new Ledger();
   const submit = submitTo(server.url, ledger);
@@ -58,9 +59,11 @@ export async function slowStore(options: SlowOptions): Promise<SlowFigures> {
 
     const padding = 'x'.repeat(4 * MIB - 4096);
     const large = (name: string) => jobText(name, 1).replace('"padding":""', `"padding":"${padding}"`);
-    const answers = await Promise.all(
-      Array.from({ length: heavy }, (_, i) => submit.job(`h${i}`, large(`h${i}`))),
-    );
+    const answers: Answer[] = [];
+    for (let wave = 0; wave < waves; wave++) {
+      const names = Array.from({ length: WAVE }, (_, i) => `heavy-${wave}-${i}`);
+      answers.push(...(await Promise.all(names.map((name) => submit.job(name, large(name))))));
+    }
     const count = (answer: Answer) => answers.filter((given) => given === answer).length;
     const grownHeavy = memoryOf(server.pid).peak - before;
     assert.deepEqual(await compare(state, ledger), []);
