@@ -53,9 +53,10 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
   const lock = await acquireLock(join(options.stateDir, 'lock.sqlite'));
   let store: Store | undefined;
   try {
-    const blobs = new BlobStore(options.stateDir, options.maxArtifactBytes);
+    const opened = await Store.open(options.stateDir, options.faults);
+    store = opened;
+    const blobs = new BlobStore(options.stateDir, options.maxArtifactBytes, (sha256) => opened.names(sha256));
     await blobs.start();
-    store = await Store.open(options.stateDir, options.faults);
     const { supervisor, core } = assemble(store, options);
     await supervisor.start();
     const log = new EventLog(core.sequences.event - 1);

@@ -65,7 +65,9 @@ export interface BlobWriter {
   write(chunk: Uint8Array): Promise<void>;
   /** Makes the bytes durable under their hash; equal bytes are kept once. */
   finish(): Promise<{ sha256: string; size_bytes: number }>;
-  /** Leaves nothing behind. Safe at any time. */
+  /** After `finish`: an artifact names the bytes now, so they stay. */
+  keep(): Promise<void>;
+  /** Leaves nothing behind, after `finish` as well: only bytes that an artifact names stay. Safe at any time. */
   abort(): Promise<void>;
 }
 

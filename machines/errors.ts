@@ -31,6 +31,7 @@ export const ERROR_CODES = [
   'internal',
   'store_unavailable',
   'draining',
+  'overloaded',
   'no_room',
 ] as const;
 

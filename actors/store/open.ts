@@ -38,7 +38,8 @@ export async function openWriter(path: string): Promise<Connection> {
 /** Opens a connection that only reads; it sees every commit that was answered. */
 export async function openReader(path: string): Promise<Connection> {
   const db = await open({ filename: path, driver: sqlite3.Database, mode: sqlite3.OPEN_READONLY });
-  await db.exec('PRAGMA busy_timeout = 5000');
+  // SQLite opens the log with the first read: now, since later the process may have no file left to open.
+  await db.exec('PRAGMA busy_timeout = 5000; SELECT 1 FROM sqlite_master');
   return db;
 }
 

@@ -131,6 +131,11 @@ export class Store {
     return this.load(table, `${column} IN (SELECT value FROM json_each(?))`, JSON.stringify(values));
   }
 
+  /** Whether an artifact has this hash. */
+  async names(sha256: string): Promise<boolean> {
+    return (await this.queries.get('SELECT 1 FROM artifacts WHERE sha256 = ?', sha256)) !== undefined;
+  }
+
   async close(): Promise<void> {
     for (const statement of this.#statements.values()) await (await statement).finalize();
     this.#statements.clear();

@@ -13,7 +13,7 @@ import type { Registry } from './registry.ts';
 import type { RequirementBook } from './requirements.ts';
 import type { Tally } from './tally.ts';
 
-/** Times and limits of the service, in seconds. */
+/** Times, in seconds, and limits of the service. */
 export interface SupervisorSettings {
   leaseTtl: number;
   heartbeatInterval: number;
@@ -24,6 +24,8 @@ export interface SupervisorSettings {
   reportPatience: number;
   /** Between two tries of a store that cannot commit. */
   probeInterval: number;
+  /** Messages that may wait in the mailbox; more are refused, but for heartbeats and the reports of results. */
+  maxWaiting: number;
   version: string;
 }
 
@@ -34,6 +36,7 @@ export const DEFAULT_SETTINGS: Omit<SupervisorSettings, 'version'> = {
   timeoutGrace: 60,
   reportPatience: 30,
   probeInterval: 1,
+  maxWaiting: 10_000,
 };
 
 /** What a deadline is about; the id follows the colon. */

@@ -42,5 +42,8 @@ export const storeUnavailable = (): ClusterError =>
     'the store cannot commit at the moment; nothing was accepted, try again',
   );
 
+export const overloaded = (): ClusterError =>
+  new ClusterError('overloaded', 'too many requests wait for the store; nothing was accepted, try again');
+
 export const draining = (): ClusterError =>
   new ClusterError('draining', 'the server is shutting down; try again when it is back');

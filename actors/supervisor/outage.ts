@@ -41,7 +41,7 @@ export class Outage {
       const policy = (VERBS[letter.message.type] as Verb<MessageType>).whenStoreFails ?? 'refuse';
       const answer = answers.get(letter);
       if (policy === 'answer' && answer && !answer.refusal) letter.resolve(answer.reply);
-      else if (policy === 'wait' && !this.#isOld(letter) && this.#self.state === 'degraded') {
+      else if (policy === 'wait' && this.#mayWait(letter)) {
         this.#patient.push(letter);
       } else letter.reject(storeUnavailable());
     }
@@ -84,6 +84,11 @@ export class Outage {
     const old = this.#patient.filter((letter) => this.#isOld(letter));
     this.#patient = this.#patient.filter((letter) => !this.#isOld(letter));
     for (const letter of old) letter.reject(storeUnavailable());
+  }
+
+  #mayWait(letter: MessageLetter): boolean {
+    const isRoom = this.#patient.length < this.#core.settings.maxWaiting;
+    return isRoom && !this.#isOld(letter) && this.#self.state === 'degraded';
   }
 
   #isOld({ arrived }: MessageLetter): boolean {

@@ -61,6 +61,11 @@ export class Pipeline {
     this.#stages = stages;
   }
 
+  /** Letters that are not on their way to the disk yet. */
+  get waiting(): number {
+    return this.#mailbox.length + (this.#open?.letters.length ?? 0);
+  }
+
   post(letter: Letter): void {
     this.#mailbox.push(letter);
     this.#stir();

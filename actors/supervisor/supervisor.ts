@@ -7,7 +7,7 @@ import { passDeadline } from './deadline-verbs.ts';
 import { fetchNeeds } from './fetch.ts';
 import { grant } from './grant.ts';
 import type { Inspectable } from './inspection.ts';
-import { draining, isStoreFault, type Letter } from './letter.ts';
+import { draining, isStoreFault, type Letter, overloaded } from './letter.ts';
 import { Outage } from './outage.ts';
 import { type Batch, Pipeline } from './pipeline.ts';
 import { recover } from './recovery.ts';
@@ -15,6 +15,11 @@ import { Pins } from './registry.ts';
 import { Self } from './self.ts';
 import { After, type Fetched, PARKED, type Verb } from './verb.ts';
 import { VERBS } from './verbs/index.ts';
+
+/** Whether a full mailbox may refuse it. Of heartbeats and results there are no more than leases; they always fit. */
+function mayBeTurnedAway(type: MessageType): boolean {
+  return VERBS[type].whenStoreFails === undefined && type !== 'lease_undelivered';
+}
 
 /**
  * The supervisor actor: a mailbox drained in turns. A turn takes every waiting letter, sends events to
@@ -67,6 +72,10 @@ export class Supervisor implements InspectionSource {
     return new Promise((resolve, reject) => {
       if (!this.#admits(message.type)) {
         reject(draining());
+        return;
+      }
+      if (this.#pipeline.waiting >= this.#core.settings.maxWaiting && mayBeTurnedAway(message.type)) {
+        reject(overloaded());
         return;
       }
       const arrived = this.#core.clock.monotonic();

@@ -9,6 +9,7 @@ export function codesOf(route: Route): ErrorCode[] {
     'host_refused',
     'incompatible_api',
     'internal',
+    'overloaded',
   ];
   codes.push(route.kind === 'upload' ? 'artifact_too_large' : 'body_too_large');
   if (route.right !== null) codes.push('unauthenticated', 'missing_rights', 'store_unavailable', 'draining');

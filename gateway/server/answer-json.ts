@@ -2,6 +2,7 @@ import { ClusterError } from '../../machines/errors.ts';
 import type { JsonRoute } from '../contract/route.ts';
 import type { Admitted } from './admission.ts';
 import { readBody } from './body.ts';
+import type { BodyShare } from './body-budget.ts';
 import { HttpCall } from './call.ts';
 import { type Document, readDocument } from './document.ts';
 import type { Endpoint } from './endpoint.ts';
@@ -13,9 +14,18 @@ const NO_DOCUMENT: Document = { value: {}, text: '{}' };
 
 /** Runs a JSON endpoint: body, checks, the route, the answer. */
 export async function answerJson(exchange: Exchange, admitted: Admitted, service: Service): Promise<void> {
+  const share = service.bodies.share();
+  try {
+    await answer(exchange, admitted, service, share);
+  } finally {
+    share.release();
+  }
+}
+
+async function answer(exchange: Exchange, admitted: Admitted, service: Service, share: BodyShare) {
   const endpoint = admitted.endpoint as Endpoint<JsonRoute>;
   const { route } = endpoint;
-  const bytes = route.verb === 'get' ? null : await readBody(exchange, endpoint.maxBytes);
+  const bytes = route.verb === 'get' ? null : await readBody(exchange, endpoint.maxBytes, share);
   const document = bytes ? checkedDocument(exchange, endpoint, bytes) : NO_DOCUMENT;
   const query = endpoint.readQuery(exchange.head.query);
   const request = { principal: admitted.principal, params: admitted.params, query, exchange };

@@ -4,7 +4,7 @@ import { BodyStream } from './body-stream.ts';
 import { HttpCall } from './call.ts';
 import type { Endpoint } from './endpoint.ts';
 import type { Exchange } from './exchange.ts';
-import { assertMultipart, receiveFile } from './multipart.ts';
+import { assertMultipart, type ReceivedFile, receiveFile } from './multipart.ts';
 import { replyJson } from './reply.ts';
 import type { Service } from './service.ts';
 
@@ -20,7 +20,7 @@ export async function answerUpload(exchange: Exchange, admitted: Admitted, servi
   const call = new HttpCall(request, service, { value: undefined, text: '{}' });
   try {
     await route.admit?.(call as Parameters<typeof route.run>[0]);
-    const blob = await receiveFile({
+    const file = await receiveFile({
       contentType,
       body,
       blobs: service.clusterPort.blobs,
@@ -28,9 +28,24 @@ export async function answerUpload(exchange: Exchange, admitted: Admitted, servi
       maxBodyBytes: endpoint.maxBytes,
     });
     // Also when the client has gone by now: all of its bytes came, and it may have gone without waiting.
-    replyJson(exchange, await route.run(call as Parameters<typeof route.run>[0], blob));
+    replyJson(
+      exchange,
+      await recorded(file, () => route.run(call as Parameters<typeof route.run>[0], file.blob)),
+    );
   } catch (fault) {
     body.discard();
+    throw fault;
+  }
+}
+
+/** Bytes that could not be recorded are let go; that this fails as well is mended at the next start. */
+async function recorded<T>({ keep, discard }: ReceivedFile, record: () => Promise<T>): Promise<T> {
+  try {
+    const reply = await record();
+    await keep().catch(() => {});
+    return reply;
+  } catch (fault) {
+    await discard().catch(() => {});
     throw fault;
   }
 }

@@ -14,7 +14,7 @@ import { type RequestHead, readHead } from './head.ts';
 import type { InFlight } from './in-flight.ts';
 import type { OriginPolicy } from './origin.ts';
 import type { Page } from './page.ts';
-import { type Header, upgradeRequired } from './refusal.ts';
+import { type Header, inWords, upgradeRequired } from './refusal.ts';
 import { replyError } from './reply.ts';
 import type { Service } from './service.ts';
 import type { Anchor } from './streams/anchor.ts';
@@ -119,8 +119,9 @@ export class Dispatcher {
     exchange.answer(200, page.headers, page.html);
   }
 
-  #fail(exchange: Exchange, fault: unknown): void {
-    if (fault instanceof ClientGone) return;
+  #fail(exchange: Exchange, cause: unknown): void {
+    if (cause instanceof ClientGone) return;
+    const fault = inWords(cause);
     const { log } = this.#parts.service;
     const { method, path } = exchange.head;
     if (!(fault instanceof ClusterError)) log.error({ err: fault, method, path }, 'a request failed');

@@ -1,5 +1,6 @@
 import uWS from 'uWebSockets.js';
 import { Admission } from './admission.ts';
+import { BodyBudget } from './body-budget.ts';
 import { Dispatcher } from './dispatcher.ts';
 import { compileEndpoints } from './endpoint.ts';
 import { Handshake } from './handshake.ts';
@@ -101,12 +102,16 @@ export function assemble(
       clusterPort,
       facts,
       maxArtifactBytes: limits.maxArtifactBytes,
+      bodies: new BodyBudget(BODIES * limits.maxRequestBytes),
       dashboard: pageOnDemand(options.dashboard),
       log,
     },
     ...parts,
   });
 }
+
+/** How many bodies of the largest size may be in memory at the same time. */
+const BODIES = 4;
 
 /** An address that clients can use: the unspecified ones mean every interface, so loopback among them. */
 const reachable = (host: string): string => (host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host);

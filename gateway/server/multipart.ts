@@ -32,13 +32,22 @@ export interface Upload {
   maxBodyBytes: number;
 }
 
+/** The bytes lie in the blob store; what becomes of them is for the caller to say. */
+export interface ReceivedFile {
+  blob: UploadedBlob;
+  /** An artifact names them. */
+  keep(): Promise<void>;
+  /** No artifact will. */
+  discard(): Promise<void>;
+}
+
 /**
  * Streams the part `file` of a multipart body into the blob store, at constant memory. Whatever goes wrong,
  * nothing is left in the store.
  * @throws ClusterError `malformed_body` unless there is exactly one such part, `artifact_too_large`, and what
  * the store says; ClientGone
  */
-export function receiveFile(upload: Upload): Promise<UploadedBlob> {
+export function receiveFile(upload: Upload): Promise<ReceivedFile> {
   return new FileReceiver(upload).run();
 }
 
@@ -56,14 +65,15 @@ class FileReceiver {
     this.#parser = this.#makeParser();
   }
 
-  async run(): Promise<UploadedBlob> {
+  async run(): Promise<ReceivedFile> {
     try {
       await pipeline(this.#counted(), this.#parser);
       await this.#written;
       if (this.#failure !== undefined) throw this.#failure;
-      if (!this.#writer)
-        throw malformed(`the body has no part '${PART}' whose name and filename can be read`);
-      return { ...(await this.#writer.finish()), filename: this.#filename };
+      const writer = this.#writer;
+      if (!writer) throw malformed(`the body has no part '${PART}' whose name and filename can be read`);
+      const blob = { ...(await writer.finish()), filename: this.#filename };
+      return { blob, keep: () => writer.keep(), discard: () => writer.abort() };
     } catch (fault) {
       this.#fail(fault);
       await this.#written.catch(() => {});

@@ -17,7 +17,7 @@ export class Refusal extends ClusterError {
 export function headersOf(error: ClusterError): readonly Header[] {
   if (error instanceof Refusal && error.headers.length > 0) return error.headers;
   if (error.code === 'unauthenticated') return [['WWW-Authenticate', 'Bearer']];
-  if (error.code === 'store_unavailable') return [['Retry-After', '1']];
+  if (error.code === 'store_unavailable' || error.code === 'overloaded') return [['Retry-After', '1']];
   if (error.code === 'draining') return [['Retry-After', '5']];
   return [];
 }
@@ -29,6 +29,20 @@ export function upgradeRequired(): Refusal {
     ['Upgrade', 'websocket'],
     ['Sec-WebSocket-Version', '13'],
   ]);
+}
+
+/** The server has more under way than it can hold; trying again a little later helps. */
+export function overloaded(what: string): ClusterError {
+  return new ClusterError('overloaded', `${what}; nothing was accepted, try again`);
+}
+
+const OUT_OF_FILES = new Set(['EMFILE', 'ENFILE']);
+
+/** A fault in the words of the contract where it has some: that no file can be opened now is nobody's mistake. */
+export function inWords(fault: unknown): unknown {
+  const code = (fault as { code?: unknown } | null)?.code;
+  if (typeof code !== 'string' || !OUT_OF_FILES.has(code)) return fault;
+  return overloaded('the server has as many files and connections open as it may');
 }
 
 /** More than `limit` bytes of JSON or YAML. */

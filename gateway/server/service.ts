@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import type { ServiceFacts } from '../contract/route.ts';
 import type { ClusterPort } from '../ports.ts';
+import type { BodyBudget } from './body-budget.ts';
 import type { Page } from './page.ts';
 
 /** What the handlers share. */
@@ -9,6 +10,8 @@ export interface Service {
   readonly facts: ServiceFacts;
   /** Largest artifact, in bytes. */
   readonly maxArtifactBytes: number;
+  /** What JSON bodies may take of the memory, all together. */
+  readonly bodies: BodyBudget;
   readonly dashboard: () => Promise<Page>;
   readonly log: Logger;
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
-import { EventFeed, type FeedLimits } from '../../gateway/server/streams/feed.ts';
+import { EventFeed, FEED_LIMITS, type FeedLimits, shared } from '../../gateway/server/streams/feed.ts';
 import { EventHub } from '../../gateway/server/streams/hub.ts';
 import { FakeEvents } from '../support/fake-port.ts';
 import { until } from '../support/until.ts';
@@ -150,6 +150,51 @@ describe('a feed of events', () => {
     }
     assert.deepEqual(socket.ids.slice(0, 100), idsUpTo(100));
     assert.equal(socket.closed, undefined);
+  });
+
+  it('keeps nothing for a client that takes its time: what did not fit is read again, and then less at once', async () => {
+    const events = new FakeEvents();
+    events.commit(...drafts(60));
+    const asked: { after_id: number; limit: number }[] = [];
+    const read = events.read.bind(events);
+    events.read = (query) => {
+      asked.push({ after_id: query.after_id, limit: query.limit });
+      return read(query);
+    };
+    const { socket, feed } = feedOf(events, { limits: { ...SMALL, pageSize: 50 } });
+    socket.stalls = true;
+    feed.start();
+    await until('a full buffer', () => socket.waiting > 600);
+    const sent = socket.ids.length;
+    assert.ok(sent < 10, 'most of the page did not fit');
+    socket.take();
+    await until('the next look at the store', () => asked.length === 2);
+    assert.deepEqual(asked[1], { after_id: sent, limit: sent });
+    socket.stalls = false;
+    socket.take();
+    await until('everything', () => socket.ids.length === 60);
+    assert.deepEqual(socket.ids, idsUpTo(60));
+  });
+
+  it('has less that may wait the more streams there are, so that all together stay bounded', () => {
+    const bytes = (streams: number) => streams * shared(FEED_LIMITS, () => streams).maxBuffered;
+    assert.equal(shared(FEED_LIMITS, () => 1).maxBuffered, FEED_LIMITS.maxBuffered);
+    for (const streams of [16, 500, 10_000]) assert.equal(bytes(streams), 16 * 1024 * 1024);
+  });
+
+  it('is not given up during its history, however small its share of what may wait is', async () => {
+    const events = new FakeEvents();
+    events.commit(...drafts(5));
+    const tiny = { maxBuffered: 20, historyBuffered: 10, pageSize: 3 };
+    const { socket, feed } = feedOf(events, { limits: tiny });
+    socket.stalls = true;
+    feed.start();
+    await until('an event that is larger than the share', () => socket.waiting > 20);
+    events.commit({});
+    assert.equal(socket.closed, undefined);
+    socket.stalls = false;
+    socket.take();
+    await until('everything', () => socket.ids.length === 6);
   });
 
   it('closes a live client that still has not taken the commits before', async () => {

@@ -11,7 +11,11 @@ const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest(
 
 async function open(t: TestContext, maxBytes = 1024 * 1024) {
   const root = await temporaryDirectory(t);
-  const blobs = new BlobStore(root, maxBytes);
+  /** The hashes that artifacts name. */
+  const named = new Set<string>();
+  const isNamed = async (hash: string) => named.has(hash);
+  const restarted = () => new BlobStore(root, maxBytes, isNamed);
+  const blobs = restarted();
   await blobs.start();
   const files = async (folder: string) =>
     (await readdir(join(root, folder), { recursive: true, withFileTypes: true })).filter((entry) =>
@@ -20,9 +24,19 @@ async function open(t: TestContext, maxBytes = 1024 * 1024) {
   const put = async (...chunks: Uint8Array[]) => {
     const writer = await blobs.create();
     for (const chunk of chunks) await writer.write(chunk);
-    return writer.finish();
+    const stored = await writer.finish();
+    named.add(stored.sha256);
+    await writer.keep();
+    return stored;
   };
-  return { root, blobs, files, put };
+  /** An upload whose bytes lie in their place, while no artifact names them yet. */
+  const placed = async (bytes: Uint8Array) => {
+    const writer = await blobs.create();
+    await writer.write(bytes);
+    await writer.finish();
+    return writer;
+  };
+  return { root, blobs, named, restarted, files, put, placed };
 }
 
 describe('the blob store', () => {
@@ -79,12 +93,46 @@ describe('the blob store', () => {
   });
 
   test('clears away at start-up what uploads left when an earlier server died', async (t) => {
-    const { root, blobs, files, put } = await open(t);
+    const { restarted, blobs, files, put } = await open(t);
     await put(Buffer.from('kept'));
     const dying = await blobs.create();
     await dying.write(Buffer.from('never finished'));
     t.after(() => dying.abort());
-    await new BlobStore(root, 10).start();
+    await restarted().start();
+    assert.deepEqual([(await files('uploads')).length, (await files('objects')).length], [0, 1]);
+  });
+
+  test('removes bytes whose record was refused, unless an artifact names the same', async (t) => {
+    const { files, put, placed } = await open(t);
+    const refused = await placed(Buffer.from('refused'));
+    assert.equal((await files('objects')).length, 1);
+    await refused.abort();
+    assert.deepEqual([await files('uploads'), await files('objects')], [[], []]);
+
+    await put(Buffer.from('named'));
+    await (await placed(Buffer.from('named'))).abort();
+    assert.deepEqual([(await files('uploads')).length, (await files('objects')).length], [0, 1]);
+  });
+
+  test('keeps bytes as long as one of those who uploaded them may still have them named', async (t) => {
+    const { named, files, placed } = await open(t);
+    const bytes = Buffer.from('uploaded three times');
+    const [one, two, three] = [await placed(bytes), await placed(bytes), await placed(bytes)];
+    await one.abort();
+    assert.equal((await files('objects')).length, 1);
+    named.add(sha256(bytes));
+    await two.keep();
+    await three.abort();
+    assert.deepEqual([(await files('uploads')).length, (await files('objects')).length], [0, 1]);
+  });
+
+  test('clears away at start-up bytes that lay in their place when the server died before they were named', async (t) => {
+    const { named, restarted, files, placed } = await open(t);
+    await placed(Buffer.from('never named'));
+    await placed(Buffer.from('named, but the server died before it could remove the mark'));
+    assert.deepEqual([(await files('uploads')).length, (await files('objects')).length], [2, 2]);
+    named.add(sha256(Buffer.from('named, but the server died before it could remove the mark')));
+    await restarted().start();
     assert.deepEqual([(await files('uploads')).length, (await files('objects')).length], [0, 1]);
   });
 });

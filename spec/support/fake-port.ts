@@ -86,6 +86,7 @@ export class FakeBlobs {
       if (isOpen) this.open--;
       isOpen = false;
     };
+    let unnamed: string | undefined;
     return {
       write: async (chunk) => {
         await this.beforeWrite(chunk);
@@ -95,9 +96,16 @@ export class FakeBlobs {
       finish: async () => {
         close();
         const bytes = Buffer.concat(chunks);
-        return { sha256: this.add(bytes), size_bytes: bytes.length };
+        unnamed = this.add(bytes);
+        return { sha256: unnamed, size_bytes: bytes.length };
       },
-      abort: async () => close(),
+      keep: async () => {
+        unnamed = undefined;
+      },
+      abort: async () => {
+        close();
+        if (unnamed !== undefined) this.stored.delete(unnamed);
+      },
     };
   }
 

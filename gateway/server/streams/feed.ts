@@ -14,11 +14,11 @@ export interface FeedSocket {
 
 export interface FeedLimits {
   /** Bytes that may wait for a client who follows live; beyond it the client is too slow. */
-  maxBuffered: number;
+  readonly maxBuffered: number;
   /** Bytes that may wait while history is sent; it is read on when they are taken. */
-  historyBuffered: number;
-  /** Events read at once from the store. */
-  pageSize: number;
+  readonly historyBuffered: number;
+  /** Events read at once from the store, at most. */
+  readonly pageSize: number;
 }
 
 export const FEED_LIMITS: FeedLimits = {
@@ -26,6 +26,23 @@ export const FEED_LIMITS: FeedLimits = {
   historyBuffered: 256 * 1024,
   pageSize: 200,
 };
+
+/** Bytes that may wait for all streams together, one more event each not counted. */
+const ALL_BUFFERED = 16 * 1024 * 1024;
+
+/** The limits of one stream among many: what may wait for it is its share of what may wait for all. */
+export function shared(limits: FeedLimits, streams: () => number): FeedLimits {
+  const share = (limit: number, all: number) => Math.min(limit, all / Math.max(1, streams()));
+  return {
+    pageSize: limits.pageSize,
+    get maxBuffered() {
+      return share(limits.maxBuffered, ALL_BUFFERED);
+    },
+    get historyBuffered() {
+      return share(limits.historyBuffered, ALL_BUFFERED / 2);
+    },
+  };
+}
 
 /** Close codes (RFC 6455 and its registry). */
 const TRY_AGAIN_LATER = 1013;
@@ -54,6 +71,8 @@ export class EventFeed implements Follower {
   readonly #parts: FeedParts;
   #cursor: number;
   #state: 'catching-up' | 'live' | 'closed' = 'catching-up';
+  /** Whether the client has had all of the history. */
+  #wasLive = false;
   #drained: () => void = () => {};
 
   constructor(parts: FeedParts) {
@@ -81,8 +100,8 @@ export class EventFeed implements Follower {
 
   publish(batch: readonly Published[]): void {
     if (this.#state === 'closed') return;
-    // Still waiting from an earlier commit: this client does not keep up.
-    if (this.#isFull(this.#parts.limits.maxBuffered)) {
+    // Still waiting from an earlier commit: this client does not keep up. With the history it may take its time.
+    if (this.#wasLive && this.#isFull(this.#parts.limits.maxBuffered)) {
       this.#end(TRY_AGAIN_LATER, 'too slow; resume with after_id');
     } else if (this.#state === 'live') {
       this.#parts.socket.cork(() => this.#sendLive(batch));
@@ -132,32 +151,38 @@ export class EventFeed implements Follower {
 
   async #readHistory(): Promise<void> {
     const { hub, reads, limits } = this.#parts;
-    while (!this.#isClosed()) {
+    let pageSize = limits.pageSize;
+    for (;;) {
+      await this.#room();
+      if (this.#isClosed()) return;
       const horizon = hub.lastId;
       const page = await reads.events({
         ...(this.jobId === undefined ? {} : { job_id: this.jobId }),
         after_id: this.#cursor,
-        limit: limits.pageSize,
+        limit: pageSize,
       });
-      await this.#sendPage(page);
-      if (this.#isClosed() || (page.length < limits.pageSize && this.#goLive(horizon))) return;
+      if (this.#isClosed()) return;
+      const sent = this.#sendPage(page);
+      if (sent === page.length && page.length < pageSize && this.#goLive(horizon)) return;
+      // A client that takes little is read little.
+      pageSize = sent === page.length ? Math.min(limits.pageSize, pageSize * 2) : Math.max(1, sent);
     }
   }
 
-  /** Sends a page as fast as the client takes it; resolves when there is room for more. */
-  async #sendPage(page: readonly EventView[]): Promise<void> {
+  /**
+   * Sends of a page what fits, and tells how many that were. The rest is not kept for the client, since there may
+   * be many who take their time, but read again when there is room.
+   */
+  #sendPage(page: readonly EventView[]): number {
     const { socket, limits } = this.#parts;
-    for (let next = 0; next < page.length; ) {
-      await this.#room();
-      if (this.#isClosed()) return;
-      socket.cork(() => {
-        while (next < page.length && !this.#isFull(limits.historyBuffered)) {
-          const event = page[next++] as EventView;
-          this.#send(event, () => JSON.stringify(event));
-        }
-      });
-    }
-    await this.#room();
+    let next = 0;
+    socket.cork(() => {
+      while (next < page.length && !this.#isFull(limits.historyBuffered)) {
+        const event = page[next++] as EventView;
+        this.#send(event, () => JSON.stringify(event));
+      }
+    });
+    return next;
   }
 
   /** The store had nothing more at `horizon`; live if what came since is known and fits. */
@@ -172,6 +197,7 @@ export class EventFeed implements Follower {
       this.#send(published.event, () => published.text);
     }
     this.#state = 'live';
+    this.#wasLive = true;
     hub.follow(this);
     return true;
   }

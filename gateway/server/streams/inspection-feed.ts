@@ -8,7 +8,7 @@ export interface InspectionLimits {
   maxWaiting: number;
 }
 
-export const INSPECTION_LIMITS: InspectionLimits = { maxBuffered: 256 * 1024, maxWaiting: 5_000 };
+export const INSPECTION_LIMITS: InspectionLimits = { maxBuffered: 64 * 1024, maxWaiting: 5_000 };
 
 const TRY_AGAIN_LATER = 1013;
 const TOO_SLOW = 'too slow; connect again';

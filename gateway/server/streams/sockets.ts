@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import type { Credentials } from '../../auth/credentials.ts';
 import type { ClusterPort } from '../../ports.ts';
 import type { Grant } from '../exchange.ts';
-import { EventFeed, FEED_LIMITS, type FeedLimits, type FeedSocket } from './feed.ts';
+import { EventFeed, FEED_LIMITS, type FeedLimits, type FeedSocket, shared } from './feed.ts';
 import { EventHub } from './hub.ts';
 import type { InspectionFeed } from './inspection-feed.ts';
 
@@ -47,7 +47,7 @@ export class StreamSockets {
     this.#port = port;
     this.#auth = auth;
     this.#log = log;
-    this.#limits = limits;
+    this.#limits = shared(limits, () => this.#open.size);
   }
 
   /** Takes the WebSockets of an app; `upgrade` decides who becomes one. */

@@ -1,0 +1,32 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { describe, test } from 'node:test';
+import { temporaryDirectory } from '../support/server.ts';
+import { Life } from './life.ts';
+import { migrateKilled, VERSIONS } from './migration.ts';
+import { AIMS } from './strike.ts';
+
+describe('a server that is killed again and again while it is used', () => {
+  test('loses nothing that it acknowledged, doubles nothing, and leaves nothing behind', async (t) => {
+    const life = new Life({ folder: await temporaryDirectory(t), seed: 7, rounds: AIMS.length + 2 });
+    const figures = await life.run();
+    t.diagnostic(JSON.stringify(figures));
+    assert.deepEqual(figures.faults, []);
+    for (const what of ['job', 'complete', 'fail', 'event', 'artifact', 'cancel']) {
+      assert.ok(
+        (figures.acknowledged[what] ?? 0) > 0,
+        `the ledger holds acknowledged requests of kind ${what}`,
+      );
+    }
+  });
+});
+
+describe('a migration that is killed', () => {
+  for (const version of [0, ...VERSIONS.slice(0, -1)].slice(0, 2)) {
+    test(`from version ${version} is there as a whole or not at all, and the next one takes it up`, async (t) => {
+      const figures = await migrateKilled(join(await temporaryDirectory(t), 'state'), version);
+      assert.deepEqual(figures.faults, []);
+      assert.ok(figures.killed >= 2, `the migration was killed ${figures.killed} times`);
+    });
+  }
+});

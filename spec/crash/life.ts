@@ -1,0 +1,195 @@
+import { existsSync, mkdirSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { type Program, processesWith, quietPort } from '../support/program.ts';
+import { type ServerProgram, spawnServer, startServerProgram } from '../support/server-program.ts';
+import { until } from '../support/until.ts';
+import { compare, strayBlobs } from './compare.ts';
+import { Hand } from './hand.ts';
+import { Ledger } from './ledger.ts';
+import { Line } from './line.ts';
+import { operator, submitter, uploader } from './load.ts';
+import { Chance } from './random.ts';
+import { AIMS, type Aim, faultsFor, strike } from './strike.ts';
+import { startWorkerProgram } from './worker-program.ts';
+
+export interface LifeOptions {
+  /** An empty directory of its own. */
+  folder: string;
+  seed: number;
+  rounds: number;
+}
+
+/** What one life of a state directory came to. */
+export interface LifeFigures {
+  rounds: Record<Aim, number>;
+  workerKills: number;
+  acknowledged: Record<string, number>;
+  unanswered: number;
+  /** What is wrong, with the round in which it was seen. */
+  faults: string[];
+}
+
+/**
+ * One state directory, many servers, each killed while clients and workers use it. After each crash the store is
+ * compared with what had been acknowledged; in the end all work is done, and nothing is left over.
+ */
+export class Life {
+  readonly #options: LifeOptions;
+  readonly #chance: Chance;
+  readonly #ledger = new Ledger();
+  readonly #faults: string[] = [];
+  readonly #rounds = Object.fromEntries(AIMS.map((aim) => [aim, 0])) as Record<Aim, number>;
+  readonly #state: string;
+  readonly #scratch: string;
+  #workerKills = 0;
+  #port = 0;
+  #server: Program | null = null;
+  #worker: Program | null = null;
+
+  constructor(options: LifeOptions) {
+    this.#options = options;
+    this.#chance = new Chance(options.seed);
+    this.#state = join(options.folder, 'server');
+    this.#scratch = join(options.folder, 'files');
+    mkdirSync(this.#state);
+    mkdirSync(this.#scratch);
+  }
+
+  async run(): Promise<LifeFigures> {
+    this.#port = await quietPort();
+    const line = new Line(`http://127.0.0.1:${this.#port}`, this.#ledger);
+    const load = this.#load(line);
+    // A fault of the load ends the life; it must not go unheard until then.
+    load.catch(() => {});
+    try {
+      this.#worker = this.#startWorker();
+      for (let round = 0; round < this.#options.rounds; round++) {
+        await Promise.race([this.#round(round, line), load]);
+      }
+      await this.#end(line, load);
+    } finally {
+      await line.abandon();
+      await this.#server?.kill();
+      await this.#worker?.kill();
+    }
+    return {
+      rounds: this.#rounds,
+      workerKills: this.#workerKills,
+      acknowledged: this.#ledger.counts(),
+      unanswered: this.#ledger.unanswered,
+      faults: this.#faults,
+    };
+  }
+
+  async #load(line: Line): Promise<void> {
+    const chance = () => new Chance(this.#chance.between(0, 2 ** 31));
+    await Promise.all([
+      ...[1, 2, 3].map((n) => submitter(line, chance(), `job${n}`)),
+      ...[1, 2, 3, 4, 5].map(() => new Hand(line, chance()).run()),
+      operator(line, chance()),
+      uploader(line, chance(), this.#scratch),
+    ]);
+  }
+
+  async #round(round: number, line: Line): Promise<void> {
+    const aim = AIMS[round % AIMS.length] as Aim;
+    this.#rounds[aim]++;
+    const left = this.#uploads();
+    if (aim === 'start-up') await this.#interruptStart();
+    this.#server = await this.#startServer(aim);
+    await this.#check(round, aim, left);
+    if (round % 3 === 2) await this.#replaceWorker();
+    const { server, state, scratch, chance } = {
+      server: this.#server,
+      state: this.#state,
+      scratch: this.#scratch,
+      chance: this.#chance,
+    };
+    await strike(aim, { server, state, scratch, line, chance, label: `round${round}` });
+  }
+
+  #startServer(aim?: Aim): Promise<ServerProgram> {
+    const faults = aim && faultsFor(aim, this.#chance);
+    return startServerProgram({ ...this.#serverOptions(), ...(faults ? { faults } : {}) });
+  }
+
+  #serverOptions() {
+    return {
+      state: this.#state,
+      port: this.#port,
+      leaseTtl: 4,
+      heartbeatInterval: 1,
+      workerDeadAfter: 3,
+    };
+  }
+
+  /** A server that dies before, or shortly after, it has replayed the store. */
+  async #interruptStart(): Promise<void> {
+    const server = spawnServer(this.#serverOptions());
+    await until('the lock to be taken', () => existsSync(join(this.#state, 'lock.sqlite-journal')), 120);
+    await delay(this.#chance.between(0, 60));
+    await server.kill();
+  }
+
+  async #check(round: number, aim: Aim | 'end', uploadsBefore: string[]): Promise<void> {
+    const found = await compare(this.#state, this.#ledger);
+    const present = new Set(this.#uploads());
+    found.push(
+      ...uploadsBefore.filter((name) => present.has(name)).map((name) => `the upload ${name} was left over`),
+    );
+    this.#faults.push(...found.map((fault) => `round ${round} (${aim}): ${fault}`));
+  }
+
+  #uploads(): string[] {
+    const folder = join(this.#state, 'uploads');
+    return existsSync(folder) ? readdirSync(folder) : [];
+  }
+
+  #startWorker(): Program {
+    const state = join(this.#options.folder, 'worker');
+    return startWorkerProgram(`http://127.0.0.1:${this.#port}`, state);
+  }
+
+  /** The worker is killed as well; its children must not outlive it, and another one takes its place. */
+  async #replaceWorker(): Promise<void> {
+    this.#workerKills++;
+    await this.#worker?.kill();
+    await this.#noChildren('after the worker was killed');
+    this.#worker = this.#startWorker();
+  }
+
+  async #noChildren(when: string): Promise<void> {
+    const tasks = join(this.#options.folder, 'worker', 'tasks');
+    const gone = until('the children of the worker to be gone', () => processesWith(tasks).length === 0);
+    await gone.catch(() =>
+      this.#faults.push(`${when}: children live on: ${processesWith(tasks).join(', ')}`),
+    );
+  }
+
+  /** Nobody submits any more; everything that was accepted comes to its end. */
+  async #end(line: Line, load: Promise<void>): Promise<void> {
+    const left = this.#uploads();
+    this.#server = await this.#startServer();
+    await this.#check(this.#options.rounds, 'end', left);
+    line.shut();
+    await until('all jobs to end', () => this.#allEnded(line), 900);
+    line.dismiss();
+    await load;
+    const { rounds } = this.#options;
+    await this.#check(rounds, 'end', this.#uploads());
+    const { code } = (await this.#worker?.terminate()) ?? {};
+    if (code !== 0) this.#faults.push(`the worker ended with ${code}`);
+    await this.#noChildren('at the end');
+    const stopped = await this.#server.terminate();
+    if (stopped.code !== 0) this.#faults.push(`the server ended with ${stopped.code}`);
+    const strays = await strayBlobs(this.#state);
+    this.#faults.push(...strays.map((path) => `at the end: no artifact names ${path}`));
+  }
+
+  async #allEnded(line: Line): Promise<boolean> {
+    const stats = await line.client.call('getStats');
+    const { queued = 0, running = 0, cancelling = 0 } = stats.jobs_by_status as Record<string, number>;
+    return queued + running + cancelling === 0;
+  }
+}

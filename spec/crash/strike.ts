@@ -1,0 +1,94 @@
+import { type FSWatcher, watch } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Program } from '../support/program.ts';
+import type { LaunchFaults } from '../support/server-program.ts';
+import type { Line } from './line.ts';
+import { flood, upload } from './load.ts';
+import type { Chance } from './random.ts';
+
+/**
+ * Where a server is killed: at a random moment under load; before a commit, or between a commit and the answers;
+ * while an artifact comes in, or between its bytes and its record; while the log of the store is written into it;
+ * while it starts.
+ */
+export const AIMS = [
+  'after commit',
+  'upload',
+  'checkpoint',
+  'moment',
+  'start-up',
+  'before commit',
+  'record',
+] as const;
+export type Aim = (typeof AIMS)[number];
+
+/** The faults that a server has to be started with for an aim; undefined: none, it is `bin/jq-server`. */
+export function faultsFor(aim: Aim, chance: Chance): LaunchFaults | undefined {
+  const commit = chance.between(5, 150);
+  if (aim === 'after commit') return { dieAfterCommit: commit };
+  if (aim === 'before commit') return { dieBeforeCommit: commit };
+  return undefined;
+}
+
+interface Target {
+  server: Program;
+  state: string;
+  /** For the files that clients send. */
+  scratch: string;
+  line: Line;
+  chance: Chance;
+  /** Of this round alone. */
+  label: string;
+}
+
+/** Kills the server at its aim and resolves when it is dead. */
+export async function strike(aim: Aim, target: Target): Promise<void> {
+  const { server, chance } = target;
+  switch (aim) {
+    case 'after commit':
+    case 'before commit':
+      // It does that itself; the requests of the others make the commits.
+      await server.ended;
+      return;
+    case 'upload':
+      return atChange('uploads', chance.between(2, 8), target, sendFiles);
+    case 'record':
+      // An upload begins, its mark is made, it is moved to its place, and once it is recorded the mark goes.
+      return atChange('uploads', chance.between(2, 5), target, sendFiles, 'rename');
+    case 'checkpoint':
+      return atChange('store.sqlite', chance.between(1, 40), target, (going) =>
+        flood(target.line, `${target.label}-flood`, going),
+      );
+    case 'start-up':
+    case 'moment':
+      await delay(chance.between(0, 800));
+      await server.kill();
+  }
+
+  async function sendFiles(going: () => boolean): Promise<void> {
+    while (going()) await upload(target.line, join(target.scratch, `${target.label}-file`), 1_500_000);
+  }
+}
+
+/** Kills when something below the state directory has changed some times, while `busy` makes it change. */
+async function atChange(
+  name: string,
+  count: number,
+  { server, state }: Target,
+  busy: (going: () => boolean) => Promise<void>,
+  kind?: 'rename',
+): Promise<void> {
+  let left = count;
+  const watcher: FSWatcher = watch(join(state, name), (type) => {
+    if (kind !== undefined && type !== kind) return;
+    if (--left === 0) server.child.kill('SIGKILL');
+  });
+  try {
+    const going = busy(() => !server.over);
+    await server.ended;
+    await going;
+  } finally {
+    watcher.close();
+  }
+}

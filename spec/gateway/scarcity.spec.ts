@@ -1,0 +1,88 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { BodyBudget } from '../../gateway/server/body-budget.ts';
+import { until } from '../support/until.ts';
+import { ask, gatewayFor, RawConnection } from './support.ts';
+
+const KIB = 1024;
+/** Of each body that many bytes are not counted. */
+const FREE = 16 * KIB;
+
+const jobOf = (bytes: number) =>
+  JSON.stringify({
+    type: 'demo.run',
+    pipeline: { kind: 'inline_json', inline: 'x'.repeat(bytes) },
+    dataset: { kind: 'catalog', catalog_id: 'wheat' },
+  });
+
+describe('the memory that bodies may take together', () => {
+  it('is counted from the first byte to the answer, and given back', () => {
+    const budget = new BodyBudget(100 * KIB);
+    const [one, two] = [budget.share(), budget.share()];
+    one.take(FREE + 60 * KIB);
+    assert.equal(budget.held, 60 * KIB);
+    two.take(FREE);
+    assert.equal(budget.held, 60 * KIB, 'small bodies find their way at any time');
+    two.take(40 * KIB);
+    assert.throws(() => two.take(1), { code: 'overloaded' });
+    one.release();
+    one.release();
+    assert.equal(budget.held, 40 * KIB);
+    two.take(1);
+    two.release();
+    assert.equal(budget.held, 0);
+  });
+
+  it('refuses more with 503 while the store is slow, but heartbeats find their way', async () => {
+    // Four bodies of the largest size are the limit: 400 KiB.
+    await using gateway = await gatewayFor({ maxRequestBytes: 100 * KIB });
+    const { cluster, port } = gateway;
+    let release = () => {};
+    const stored = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    cluster.onSend = async ({ type }) => {
+      if (type === 'submit_job') await stored;
+      return { ok: true };
+    };
+    const submit = () => ask(port, { line: 'POST /v1/jobs', body: jobOf(90 * KIB) });
+    const waiting = Array.from({ length: 5 }, submit);
+    await until('five to wait for the store', () => cluster.received('submit_job').length === 5);
+    const refused = await submit();
+    assert.deepEqual([refused.status, JSON.parse(refused.body).code], [503, 'overloaded']);
+    assert.equal(refused.headers.get('retry-after'), '1');
+    const heartbeat = { line: 'POST /v1/workers/worker_1/heartbeat', body: '{}' };
+    assert.equal((await ask(port, heartbeat)).status, 200);
+    release();
+    for (const { status } of await Promise.all(waiting)) assert.equal(status, 200);
+    assert.equal((await submit()).status, 200, 'what was answered no longer counts');
+  });
+
+  it('is given back by a client that goes in the middle of its body', async () => {
+    await using gateway = await gatewayFor({ maxRequestBytes: 100 * KIB });
+    const { port } = gateway;
+    const submit = () => ask(port, { line: 'POST /v1/jobs', body: jobOf(90 * KIB) });
+    const connections = await Promise.all(Array.from({ length: 5 }, () => RawConnection.open(port)));
+    for (const connection of connections) {
+      connection.head('POST /v1/jobs', { 'Content-Length': String(100 * KIB) });
+      connection.write('x'.repeat(95 * KIB));
+    }
+    await until('the limit to be reached', async () => (await submit()).status === 503);
+    for (const connection of connections) connection.close();
+    await until('the limit to be far again', async () => (await submit()).status === 200);
+  });
+});
+
+describe('a server that can open no more files', () => {
+  for (const code of ['EMFILE', 'ENFILE']) {
+    it(`says 503 and when to come back, not 500 (${code})`, async () => {
+      await using gateway = await gatewayFor();
+      gateway.cluster.reads.jobs = async () => {
+        throw Object.assign(new Error('too many open files'), { code });
+      };
+      const answer = await ask(gateway.port, { line: 'GET /v1/jobs' });
+      assert.deepEqual([answer.status, JSON.parse(answer.body).code], [503, 'overloaded']);
+      assert.equal(answer.headers.get('retry-after'), '1');
+    });
+  }
+});

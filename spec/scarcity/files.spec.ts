@@ -1,0 +1,11 @@
+import { join } from 'node:path';
+import { describe, test } from 'node:test';
+import { temporaryDirectory } from '../support/server.ts';
+import { outOfFiles } from './files.ts';
+
+describe('a server that may open no more files', () => {
+  test('answers those whom it knows, says 503 where a file is needed, and recovers when connections go', async (t) => {
+    const figures = await outOfFiles(join(await temporaryDirectory(t), 'state'), 30, 200);
+    t.diagnostic(JSON.stringify(figures));
+  });
+});

@@ -1,0 +1,27 @@
+// The server in a process of its own, put together as jq-server does it, with a store that has faults:
+// `server-launcher.ts '{"config": {...}, "faults": {...}}'`.
+import { setTimeout as delay } from 'node:timers/promises';
+import type { StoreFaults } from '../../actors/store/store.ts';
+import { type ServerConfig, startServer } from '../../bin/parts/server.ts';
+import type { Launch } from './server-program.ts';
+
+const { config, faults } = JSON.parse(process.argv[2] ?? '{}') as Required<Launch>;
+
+function storeFaults(): StoreFaults {
+  let begun = 0;
+  let done = 0;
+  const die = () => process.kill(process.pid, 'SIGKILL');
+  return {
+    async beforeCommit() {
+      if (++begun === faults.dieBeforeCommit) die();
+      if (faults.slowMs !== undefined) await delay(faults.slowMs);
+    },
+    async afterCommit() {
+      if (++done === faults.dieAfterCommit) die();
+    },
+  };
+}
+
+const server = await startServer({ ...(config as ServerConfig), faults: storeFaults() });
+console.log(JSON.stringify({ event: 'listening', url: server.url }));
+process.once('SIGTERM', () => server.stop().then(() => process.exit(0)));

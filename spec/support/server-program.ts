@@ -1,0 +1,91 @@
+import { fileURLToPath } from 'node:url';
+import type { ServerConfig } from '../../bin/parts/server.ts';
+import { Program, ROOT } from './program.ts';
+
+const LAUNCHER = fileURLToPath(new URL('./server-launcher.ts', import.meta.url));
+
+/** Faults of the store that the launcher knows. */
+export interface LaunchFaults {
+  /** SIGKILL to itself when this commit (counted from 1) is about to begin. */
+  dieBeforeCommit?: number;
+  /** SIGKILL to itself when this commit is durable and nobody has been answered. */
+  dieAfterCommit?: number;
+  /** Milliseconds that every commit takes longer. */
+  slowMs?: number;
+}
+
+export interface Launch {
+  config?: ServerConfig;
+  faults?: LaunchFaults;
+}
+
+export interface ServerProgramOptions {
+  state: string;
+  /** 0 takes a free one. */
+  port?: number;
+  leaseTtl?: number;
+  heartbeatInterval?: number;
+  workerDeadAfter?: number;
+  maxArtifactMb?: number;
+  /** Where they are given, the launcher is started instead of `bin/jq-server`. */
+  faults?: LaunchFaults;
+}
+
+export interface ServerProgram extends Program {
+  url: string;
+}
+
+/** Starts a server as a process; it may not listen yet. */
+export function spawnServer(options: ServerProgramOptions): Program {
+  const command = options.faults ? launcherCommand(options, options.faults) : programCommand(options);
+  const [program, ...args] = command;
+  return new Program(program as string, args);
+}
+
+/** Starts a server as a process and waits until it listens. */
+export async function startServerProgram(options: ServerProgramOptions): Promise<ServerProgram> {
+  const program = spawnServer(options);
+  const { url } = await program.announced('listening').catch(async (fault) => {
+    await program.kill();
+    throw fault;
+  });
+  return Object.assign(program, { url: url as string });
+}
+
+function programCommand(options: ServerProgramOptions): string[] {
+  const { leaseTtl, heartbeatInterval, workerDeadAfter, maxArtifactMb } = options;
+  const flags = {
+    '--port': options.port ?? 0,
+    '--state': options.state,
+    '--lease-ttl': leaseTtl,
+    '--heartbeat-interval': heartbeatInterval,
+    '--worker-dead-after': workerDeadAfter,
+    '--max-artifact-mb': maxArtifactMb,
+    '--log-level': 'error',
+  };
+  const given = Object.entries(flags).flatMap(([flag, value]) =>
+    value === undefined ? [] : [flag, `${value}`],
+  );
+  return [process.execPath, `${ROOT}bin/jq-server`, ...given, '--json'];
+}
+
+function launcherCommand(options: ServerProgramOptions, faults: LaunchFaults): string[] {
+  const config: ServerConfig = {
+    host: '127.0.0.1',
+    port: options.port ?? 0,
+    state: options.state,
+    principals: [],
+    corsOrigins: [],
+    allowPythonJobs: false,
+    leaseTtl: options.leaseTtl ?? 60,
+    heartbeatInterval: options.heartbeatInterval ?? 10,
+    workerDeadAfter: options.workerDeadAfter ?? 45,
+    maxRequestBytes: 16 * 1024 * 1024,
+    maxArtifactBytes: (options.maxArtifactMb ?? 2048) * 1024 * 1024,
+    serviceName: 'jq-cluster',
+    headerPrefixes: [],
+    logLevel: 'error',
+  };
+  const launch: Launch = { config, faults };
+  return [process.execPath, '--import', 'tsx', LAUNCHER, JSON.stringify(launch)];
+}
