@@ -12,46 +12,32 @@ export type FromLoad = { ready: true } | { done: unknown; cpuSeconds: number } |
 export interface StartedLoad<Name extends LoadName> {
   /** Says go; resolves with what was measured. */
   go(): Promise<Result<Name> & { generatorCpuSeconds: number }>;
-  stop(): void;
 }
 
 const running = new Set<ChildProcess>();
+/** Load processes with nothing to do: the next load takes one, since starting one costs most of a second. */
+const idle: ChildProcess[] = [];
+
+process.once('exit', () => {
+  for (const child of running) child.kill('SIGKILL');
+});
 
 /** Starts a load in a process of its own and waits until it has connected. */
 export async function startLoad<Name extends LoadName>(
   name: Name,
   params: ParamsOf<Name>,
 ): Promise<StartedLoad<Name>> {
-  const child = forkScript('main.ts');
-  let heard: (message: FromLoad) => void = () => {};
-  const fault = new Promise<never>((_, reject) => {
-    child.on('error', reject);
-    child.on('exit', (code, signal) =>
-      reject(new Error(`the load '${name}' ended early (${code ?? signal})`)),
-    );
-    child.on('message', (message: FromLoad) => {
-      if ('fault' in message) reject(new Error(`the load '${name}' failed: ${message.fault}`));
-      else heard(message);
-    });
-  });
-  fault.catch(() => {});
-  const next = () =>
-    new Promise<FromLoad>((resolve) => {
-      heard = resolve;
-    });
-  const ready = next();
-  child.send({ name, params });
-  await Promise.race([ready, fault]);
+  const child = idle.pop() ?? forkScript('main.ts');
+  hold(child, true);
+  await answer(child, name, { name, params });
   return {
     async go() {
-      const done = next();
-      child.send('go');
-      const message = await Promise.race([done, fault]);
-      child.disconnect();
+      const message = await answer(child, name, 'go');
+      hold(child, false);
+      idle.push(child);
       if (!('done' in message)) throw new Error(`the load '${name}' was not ready`);
       return { ...(message.done as Result<Name>), generatorCpuSeconds: message.cpuSeconds };
     },
-    stop: () => child.kill('SIGKILL'),
   };
 }
 
@@ -61,7 +47,7 @@ export async function runLoad<Name extends LoadName>(name: Name, params: ParamsO
   return load.go();
 }
 
-/** Starts a script of this folder as a process with a message channel. */
+/** Starts a script of this folder as a process with a message channel. It ends with this process at the latest. */
 export function forkScript(script: string, argv: string[] = []): ChildProcess {
   const child = fork(fileURLToPath(new URL(script, import.meta.url)), argv, {
     execArgv: ['--import', 'tsx'],
@@ -71,6 +57,23 @@ export function forkScript(script: string, argv: string[] = []): ChildProcess {
   return child;
 }
 
-process.once('exit', () => {
-  for (const child of running) child.kill('SIGKILL');
-});
+/** Sends a message and waits for the one that answers it. A load that fails ends its process. */
+function answer(child: ChildProcess, name: LoadName, message: object | string): Promise<FromLoad> {
+  return new Promise((resolve, reject) => {
+    const onExit = () => reject(new Error(`the process of the load '${name}' ended`));
+    child.once('exit', onExit);
+    child.once('message', (answered: FromLoad) => {
+      child.off('exit', onExit);
+      if (!('fault' in answered)) return resolve(answered);
+      child.kill('SIGKILL');
+      reject(new Error(`the load '${name}' failed: ${answered.fault}`));
+    });
+    child.send(message);
+  });
+}
+
+/** Whether this process stays alive for a load process. */
+function hold(child: ChildProcess, held: boolean): void {
+  child[held ? 'ref' : 'unref']();
+  child.channel?.[held ? 'ref' : 'unref']();
+}
