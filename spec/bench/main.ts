@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util';
 import type { BenchOptions } from './bench.ts';
 import { loadFigures, mergeFigures, saveFigures } from './figures.ts';
+import { loadProfiles, profilesIn, saveProfiles, summarize } from './profile.ts';
 import { printTable, writeReport } from './report.ts';
 import { measureTogether } from './run.ts';
 import type { Workload } from './workload.ts';
@@ -14,7 +15,7 @@ const USAGE = `npm run bench -- [options]
   --quick             small counts, a minute or two in all; the report stays as it is
   --minutes N         minutes of the soak (30)
   --dir DIR           where state directories are made, on a disk (/var/tmp/jq-cluster-bench)
-  --profile DIR       write CPU profiles of the servers to DIR; the report stays as it is
+  --profile DIR       write CPU profiles of the servers to DIR; of the report, only the profiles change
   --dry               print only; the report stays as it is
 
 workloads: ${WORKLOADS.map(({ name }) => name).join(', ')}
@@ -57,15 +58,31 @@ async function main(): Promise<void> {
   const runs = values.quick ? 1 : Number(values.runs);
   const writes = !values.quick && !values.dry && values.profile === undefined;
   const workloads = chosen();
-  const groups = values.together ? [workloads] : workloads.map((workload) => [workload]);
-  let figures = loadFigures();
+  // A profile is one workload's.
+  const groups =
+    values.together && values.profile === undefined ? [workloads] : workloads.map((workload) => [workload]);
+  const known = loadFigures();
+  let figures = known;
   for (const group of groups) {
+    const before = profilesIn(values.profile ?? '');
     figures = mergeFigures(figures, await measureTogether(group, options, runs));
+    if (values.profile !== undefined) keepProfile(values.profile, before, group);
     if (!writes) continue;
     saveFigures(figures);
-    writeReport(figures, WORKLOADS);
+    writeReport(figures, loadProfiles(), WORKLOADS);
   }
+  if (values.profile !== undefined && !values.dry) writeReport(known, loadProfiles(), WORKLOADS);
   process.stdout.write(`${printTable(figures, workloads)}\n`);
+}
+
+/** Keeps the summary of a workload's new profiles, and prints it. */
+function keepProfile(directory: string, before: readonly string[], workloads: readonly Workload[]): void {
+  const fresh = profilesIn(directory).filter((name) => !before.includes(name));
+  const profile = summarize(directory, fresh, new Date().toISOString().slice(0, 16).replace('T', ' '));
+  if (!profile) return;
+  const name = workloads.map((workload) => workload.name).join('+');
+  if (!values.dry) saveProfiles({ ...loadProfiles(), [name]: profile });
+  process.stdout.write(`${name}: ${JSON.stringify(profile, null, 2)}\n`);
 }
 
 await main();

@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { release } from 'node:os';
 import { fileURLToPath } from 'node:url';
@@ -6,6 +5,7 @@ import Table from 'cli-table3';
 import { machineLine } from '../support/report.ts';
 import { type Figure, type Figures, judge, type Verdict } from './figures.ts';
 import { median } from './load/quantiles.ts';
+import type { Profile, Profiles } from './profile.ts';
 import type { Unit, Workload } from './workload.ts';
 
 const FILE = fileURLToPath(new URL('REPORT.md', import.meta.url));
@@ -22,7 +22,12 @@ export function printTable(figures: Figures, workloads: readonly Workload[]): st
 }
 
 /** Writes `spec/bench/REPORT.md`: machine and versions, the table by workload, and the notes beside it. */
-export function writeReport(figures: Figures, workloads: readonly Workload[], file: string = FILE): void {
+export function writeReport(
+  figures: Figures,
+  profiles: Profiles,
+  workloads: readonly Workload[],
+  file: string = FILE,
+): void {
   const sections = workloads
     .map(({ name, about }) => ({ name, about, rows: ofWorkload(figures, name) }))
     .filter(({ rows }) => rows.length > 0)
@@ -30,10 +35,23 @@ export function writeReport(figures: Figures, workloads: readonly Workload[], fi
       const dates = [...new Set(rows.map((row) => row.measured))].join('; ');
       const lines = rows.map((row) => `| ${cells(row, figures, true).join(' | ')} |`);
       const rule = HEAD.map(() => '---').join(' | ');
-      return `## ${name}\n\n${about}\nMeasured ${dates}.\n\n| ${HEAD.join(' | ')} |\n| ${rule} |\n${lines.join('\n')}\n`;
+      return `## ${name}\n\n${about}\nMeasured ${dates}.\n\n| ${HEAD.join(' | ')} |\n| ${rule} |\n${lines.join('\n')}\n${profileText(profiles[name])}`;
     });
   const text = [intro(), summary(figures), ...sections, readFileSync(NOTES, 'utf8').trim(), ''];
   writeFileSync(file, text.join('\n'));
+}
+
+/** The profile of a workload, as two lists. */
+function profileText(profile: Profile | undefined): string {
+  if (!profile) return '';
+  const list = (entries: [string, number][]) =>
+    entries.map(([name, share]) => `${name} ${(share * 100).toFixed(1)} %`).join(', ');
+  return `
+Where the server's main thread worked (profiled ${profile.measured}, ${bare(profile.seconds)} s of work), by file or package:
+${list(profile.places)}.
+
+By function: ${list(profile.functions)}.
+`;
 }
 
 function intro(): string {
@@ -112,13 +130,4 @@ export function bare(value: number): string {
 
 function show(value: number, unit: Unit): string {
   return unit === '/s' ? `${bare(value)}/s` : `${bare(value)} ${unit}`;
-}
-
-/** The program's version as the repository knows it, or `unknown`. */
-export function commitName(): string {
-  try {
-    return execFileSync('git', ['rev-parse', '--short', 'HEAD'], { encoding: 'utf8' }).trim();
-  } catch {
-    return 'unknown';
-  }
 }

@@ -29,6 +29,7 @@ export async function follow(
 ): Promise<{ frames: number; p50: number; p99: number; worst: number }> {
   let frames = 0;
   let complete = 0;
+  let begun = false;
   let worst = 0;
   const delays: number[] = [];
   let finished: (fault?: Error) => void = () => {};
@@ -42,6 +43,7 @@ export async function follow(
     const reader = await FrameReader.open(url, path, (text) => {
       const at = text.indexOf('"sent":');
       if (at < 0) return;
+      if (!begun) finished(new Error('a tick came before the first was sent'));
       const n = Number.parseInt(text.slice(text.indexOf('"n":') + 4), 10);
       if (n !== next) finished(new Error(`tick ${n} came where ${next} was due`));
       next++;
@@ -58,6 +60,7 @@ export async function follow(
     await Promise.all(Array.from({ length: Math.min(50, clients - i) }, open));
   }
   await control.ready();
+  begun = true;
   const late = setTimeout(() => {
     finished(new Error(`${frames} of ${clients * ticks} frames came within ${seconds} s`));
   }, seconds * 1000);

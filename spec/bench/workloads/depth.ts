@@ -11,7 +11,7 @@ export const depth: Workload = {
   maxRuns: 1,
   async run(bench) {
     const readings: Reading[] = [];
-    for (const requirements of [1, bench.pick(100, 100, 10)]) {
+    for (const requirements of bench.pick([1, 100], [1, 100], [10])) {
       const small = await filled(bench, bench.pick(1000, 1000, 200), requirements);
       const large = await filled(bench, bench.pick(1_000_000, 100_000, 1000), requirements);
       const ratios: number[] = [];

@@ -1,6 +1,7 @@
 import type { Bench } from '../bench.ts';
 import { runLoad, startLoad } from '../load/process.ts';
 import { quantile } from '../load/quantiles.ts';
+import type { MeasuredServer } from '../measure/server.ts';
 import { cloneJobs } from '../seed/clone.ts';
 import { atMost, type Reading, type Workload } from '../workload.ts';
 import { assertStats, getJson, queueJobs } from './checks.ts';
@@ -16,21 +17,21 @@ export const restart: Workload = {
     const workers = bench.pick(10_000, 1000, 20);
     const queued = bench.pick(1_000_000, 100_000, 1000);
     const finished = bench.pick(100_000, 10_000, 100);
+    const rounds = bench.pick(3, 2, 1);
     const state = bench.directory();
     await seedFinished(bench, state, finished);
     const filling = await bench.server(state);
     await runLoad('fill', { url: filling.url, tasks: workers, requirements: 1 });
+    await queueJobs(filling.url, rounds);
     await runLoad('occupy', { url: filling.url, workers });
-    await filling.stop();
-    const without = await restarts(bench, state, 'one job');
+    const without = await restarts(bench, filling, rounds);
     const again = await bench.server(state);
-    const waiting = (await getJson<{ tasks_by_status: { queued: number } }>(again.url, '/v1/stats'))
-      .tasks_by_status;
     await runLoad('fill', { url: again.url, tasks: queued, requirements: 1 });
-    await assertStats(again.url, { running: workers, queued: waiting.queued + queued });
-    await again.kill();
-    const empty = await restarts(bench, bench.directory(), 'one job');
-    const full = await restarts(bench, state, 'as it is');
+    await assertStats(again.url, { running: workers, leased: rounds, queued });
+    const full = await restarts(bench, again, rounds);
+    const single = await bench.server();
+    await queueJobs(single.url, rounds);
+    const empty = await restarts(bench, single, rounds);
     const perTask = (base: Restarts) =>
       full.peaks.map((peak, i) => (peak - (base.peaks[i] as number)) / queued);
     return [
@@ -67,23 +68,16 @@ interface Restarts {
   peaks: number[];
 }
 
-/** Starts a server, leases a first task and kills it, several times. */
-async function restarts(bench: Bench, state: string, jobs: 'as it is' | 'one job'): Promise<Restarts> {
+/** Kills a server and starts it again until it has leased a task, several times. */
+async function restarts(bench: Bench, before: MeasuredServer, rounds: number): Promise<Restarts> {
   const done: Restarts = { seconds: [], peaks: [] };
-  for (let round = 0; round < bench.pick(3, 2, 1); round++) {
-    if (jobs === 'one job') {
-      const server = await bench.server(state);
-      await queueJobs(server.url, 1);
-      await server.kill();
-    }
-    const began = performance.timeOrigin + performance.now();
-    const server = await bench.server(state);
+  await before.kill();
+  for (let round = 0; round < rounds; round++) {
+    const server = await bench.server(before.state);
     // The start of the worker's process is not the server's.
     const load = await startLoad('firstLease', { url: server.url });
-    const listened = performance.timeOrigin + performance.now();
-    const { at } = await load.go();
-    done.seconds.push(server.startSeconds + (at - listened) / 1000);
-    if (at < began) throw new Error('the lease was answered before the start');
+    const { seconds } = await load.go();
+    done.seconds.push(server.startSeconds + seconds);
     done.peaks.push(server.usage().peakBytes);
     await server.kill();
   }

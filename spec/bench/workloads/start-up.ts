@@ -12,10 +12,8 @@ export const startUp: Workload = {
     'From the start of the process until `jqctl` has ended, and until `jq-server` listens on an empty state; beside it Node.js that does nothing.',
   async run(bench) {
     const server = await bench.server();
-    await server.stop();
-    const again = await bench.server(server.state);
     const help = await timed(process.execPath, [JQCTL, 'submit', '--help']);
-    const stats = await timed(process.execPath, [JQCTL, 'stats', '--json', '--server', again.url]);
+    const stats = await timed(process.execPath, [JQCTL, 'stats', '--json', '--server', server.url]);
     const bare = await timed(process.execPath, ['-e', '0']);
     return [
       {
@@ -23,7 +21,7 @@ export const startUp: Workload = {
         what: 'jq-server listens',
         unit: 's',
         value: server.startSeconds,
-        server: again.usage(),
+        server: server.usage(),
       },
       { id: 'start-up.help', what: 'jqctl submit --help', unit: 's', value: help },
       { id: 'start-up.stats', what: 'jqctl stats', unit: 's', value: stats },
