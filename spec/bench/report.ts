@@ -129,5 +129,5 @@ export function bare(value: number): string {
 }
 
 function show(value: number, unit: Unit): string {
-  return unit === '/s' ? `${bare(value)}/s` : `${bare(value)} ${unit}`;
+  return unit === '/s' ? `${bare(value)}/s` : `${bare(value)} ${unit}`.trim();
 }

@@ -1,3 +1,4 @@
+import { loadavg } from 'node:os';
 import { Bench, type BenchOptions } from './bench.ts';
 import { type Figures, figuresOf } from './figures.ts';
 import { diskTimes } from './measure/disk.ts';
@@ -7,6 +8,7 @@ import type { Reading, Workload } from './workload.ts';
 export async function runOnce(workload: Workload, options: BenchOptions): Promise<Reading[]> {
   const bench = new Bench(options);
   try {
+    const [busy = 0] = loadavg();
     const disk = await diskTimes(options.folder);
     const beside = (id: 'commit' | 'fdatasync', what: string): Reading => ({
       id: `${workload.name}.${id}`,
@@ -18,6 +20,13 @@ export async function runOnce(workload: Workload, options: BenchOptions): Promis
       ...(await workload.run(bench)),
       beside('commit', 'one synced SQLite commit'),
       beside('fdatasync', 'one bare fdatasync of 4 KiB'),
+      // What else the machine did: a figure taken on a busy machine says little.
+      {
+        id: `${workload.name}.load`,
+        what: 'before it: load average of the last minute',
+        unit: '',
+        value: busy,
+      },
     ];
   } finally {
     await bench.close();

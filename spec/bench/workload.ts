@@ -1,7 +1,8 @@
 import type { Bench } from './bench.ts';
 import type { Usage } from './measure/server.ts';
 
-export type Unit = '/s' | 'µs' | 'ms' | 's' | '×' | 'B' | 'MiB' | 'MiB/s';
+/** '' is a bare number. */
+export type Unit = '' | '/s' | 'µs' | 'ms' | 's' | '×' | 'B' | 'MiB' | 'MiB/s';
 
 /** A bound on a figure: a number in the figure's unit, or so many times another figure. */
 export interface Target {

@@ -51,7 +51,7 @@ export async function batchLifecycle(
 type Verb = 'start' | 'complete';
 
 async function bulk(pool: HttpPool, worker_id: string, tasks: Task[], type: Verb): Promise<void> {
-  const fields = type === 'complete' ? RESULT : {};
+  const fields = type === 'complete' ? { result: RESULT } : {};
   const reports = tasks.map(({ task_id, attempt }) => ({ type, task_id, worker_id, attempt, ...fields }));
   const answer = await pool.accepted('/v1/tasks/reports', JSON.stringify({ reports }));
   const { results } = JSON.parse(answer) as { results: { ok?: boolean; error?: unknown }[] };
