@@ -1,6 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { connect, type Socket } from 'node:net';
 
+/** All sockets of the process read into it: what came is used before the next read, or copied. */
+const SHARED = Buffer.allocUnsafe(256 * 1024);
 const END_OF_HEAD = Buffer.from('\r\n\r\n');
 
 /**
@@ -15,24 +17,32 @@ export class FrameReader {
   #opened: () => void = () => {};
   #failed: (fault: Error) => void = () => {};
 
-  private constructor(socket: Socket, onText: (text: string) => void) {
-    this.#socket = socket;
+  private constructor(host: string, port: number, onText: (text: string) => void) {
     this.#onText = onText;
-    socket.on('data', (chunk) => this.#data(chunk));
-    socket.on('error', (fault) => this.#failed(fault));
-    socket.on('close', () => this.#failed(new Error('the stream was closed')));
+    this.#socket = connect({
+      host,
+      port,
+      onread: {
+        buffer: SHARED,
+        callback: (length) => {
+          this.#data(SHARED.subarray(0, length));
+          return true;
+        },
+      },
+    });
+    this.#socket.on('error', (fault) => this.#failed(fault));
+    this.#socket.on('close', () => this.#failed(new Error('the stream was closed')));
   }
 
   /** @param onText is called with the text of each frame */
   static open(url: string, path: string, onText: (text: string) => void): Promise<FrameReader> {
     const { hostname, port } = new URL(url);
     return new Promise((resolve, reject) => {
-      const socket = connect(Number(port), hostname);
-      const reader = new FrameReader(socket, onText);
+      const reader = new FrameReader(hostname, Number(port), onText);
       reader.#opened = () => resolve(reader);
       reader.#failed = reject;
       const key = randomBytes(16).toString('base64');
-      socket.write(
+      reader.#socket.write(
         `GET ${path} HTTP/1.1\r\nhost: ${hostname}:${port}\r\nupgrade: websocket\r\nconnection: Upgrade\r\nsec-websocket-key: ${key}\r\nsec-websocket-version: 13\r\n\r\n`,
       );
     });
@@ -53,7 +63,7 @@ export class FrameReader {
     if (!this.#upgraded) {
       const end = bytes.indexOf(END_OF_HEAD);
       if (end < 0) {
-        this.#rest = bytes;
+        this.#rest = Buffer.from(bytes);
         return;
       }
       const status = bytes.toString('latin1', 9, 12);
@@ -85,6 +95,6 @@ export class FrameReader {
       if (opcode === 8) this.#failed(new Error(`closed with ${bytes.readUInt16BE(at + head)}`));
       at = end;
     }
-    return at === bytes.length ? null : at === 0 ? bytes : Buffer.from(bytes.subarray(at));
+    return at === bytes.length ? null : Buffer.from(bytes.subarray(at));
   }
 }

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 
 /** The answer to one request. */
@@ -12,6 +13,8 @@ interface Waiting {
   reject(fault: Error): void;
 }
 
+/** All connections of the process read into it: what came is used before the next read, or copied. */
+const SHARED = Buffer.allocUnsafe(256 * 1024);
 const END_OF_HEAD = Buffer.from('\r\n\r\n');
 const LENGTH = 'content-length: ';
 
@@ -106,24 +109,28 @@ class Line {
   #bodyAt = 0;
   #status = 0;
 
-  private constructor(socket: Socket, released: (line: Line) => void) {
-    this.#socket = socket;
+  private constructor(host: string, port: number, released: (line: Line) => void) {
     this.#released = released;
-    socket.setNoDelay(true);
-    socket.on('data', (chunk) => this.#data(chunk));
-    socket.on('close', () => this.#fail(new Error('the server closed the connection')));
-    socket.on('error', (fault) => this.#fail(fault));
+    this.#socket = connect({
+      host,
+      port,
+      noDelay: true,
+      onread: {
+        buffer: SHARED,
+        callback: (length) => {
+          this.#data(SHARED.subarray(0, length));
+          return true;
+        },
+      },
+    });
+    this.#socket.on('close', () => this.#fail(new Error('the server closed the connection')));
+    this.#socket.on('error', (fault) => this.#fail(fault));
   }
 
-  static open(host: string, port: number, released: (line: Line) => void): Promise<Line> {
-    return new Promise((resolve, reject) => {
-      const socket = connect(port, host);
-      socket.once('error', reject);
-      socket.once('connect', () => {
-        socket.off('error', reject);
-        resolve(new Line(socket, released));
-      });
-    });
+  static async open(host: string, port: number, released: (line: Line) => void): Promise<Line> {
+    const line = new Line(host, port, released);
+    await once(line.#socket, 'connect');
+    return line;
   }
 
   send(request: Waiting): void {
@@ -138,12 +145,9 @@ class Line {
 
   #data(chunk: Buffer): void {
     const received = this.#received === null ? chunk : Buffer.concat([this.#received, chunk]);
-    if (this.#expected === 0 && !this.#head(received)) {
-      this.#received = received;
-      return;
-    }
-    if (received.length < this.#expected) {
-      this.#received = received;
+    const headed = this.#expected > 0 || this.#head(received);
+    if (!headed || received.length < this.#expected) {
+      this.#received = received === chunk ? Buffer.from(chunk) : received;
       return;
     }
     const body = received.toString('utf8', this.#bodyAt, this.#expected);

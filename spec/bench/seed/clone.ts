@@ -45,6 +45,7 @@ export async function cloneJobs(
         task_id: `CASE WHEN old.task_id IS NULL THEN NULL ELSE ${newTask('old.task_id')} END`,
       });
     }
+    await db.exec("INSERT INTO job_names (job_names) VALUES ('rebuild')");
     await db.exec('COMMIT; DROP TABLE copies; ANALYZE; PRAGMA wal_checkpoint(TRUNCATE)');
   } finally {
     await db.close();

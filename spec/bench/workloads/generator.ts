@@ -18,12 +18,23 @@ export const generator: Workload = {
       for (const client of CLIENTS) {
         for (const connections of [64, 256]) {
           const url = `http://127.0.0.1:${port}`;
-          const { perSecond } = await runLoad('echo', { url, requests, connections, client });
+          const { perSecond, generatorCpuSeconds } = await runLoad('echo', {
+            url,
+            requests,
+            connections,
+            client,
+          });
           readings.push({
             id: `generator.${client}.${connections}`,
             what: `requests echoed, ${client}, ${connections} connections`,
             unit: '/s',
             value: perSecond,
+          });
+          readings.push({
+            id: `generator.${client}.${connections}.cpu`,
+            what: `processor time of the client a request, ${client}, ${connections} connections`,
+            unit: 'µs',
+            value: (generatorCpuSeconds / requests) * 1e6,
           });
         }
       }
