@@ -46,6 +46,8 @@ export async function cloneJobs(
       });
     }
     await db.exec("INSERT INTO job_names (job_names) VALUES ('rebuild')");
+    // The index of names is made of the jobs' rows.
+    await db.exec("INSERT INTO job_names (job_names) VALUES ('rebuild')");
     await db.exec('COMMIT; DROP TABLE copies; ANALYZE; PRAGMA wal_checkpoint(TRUNCATE)');
   } finally {
     await db.close();
