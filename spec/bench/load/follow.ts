@@ -59,8 +59,8 @@ export async function follow(
   for (let i = 0; i < clients; i += 50) {
     await Promise.all(Array.from({ length: Math.min(50, clients - i) }, open));
   }
-  await control.ready();
   begun = true;
+  await control.ready();
   const late = setTimeout(() => {
     finished(new Error(`${frames} of ${clients * ticks} frames came within ${seconds} s`));
   }, seconds * 1000);
