@@ -1,8 +1,14 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { readdirSync } from 'node:fs';
+import { createServer } from 'node:http';
 import { describe, test } from 'node:test';
+import { type WebSocket, WebSocketServer } from 'ws';
 import { temporaryDirectory } from '../support/server.ts';
+import { until } from '../support/until.ts';
 import { figuresOf, judge, mergeFigures } from './figures.ts';
+import { FrameReader } from './load/frames.ts';
+import { HttpPool } from './load/http-pool.ts';
 import { runOnce } from './run.ts';
 import { atLeast, atMost, type Reading } from './workload.ts';
 import { WORKLOADS } from './workloads/index.ts';
@@ -27,6 +33,55 @@ describe('the bench', { concurrency: 2 }, () => {
   test('names every figure once', async () => {
     const names = WORKLOADS.map(({ name }) => name);
     assert.equal(new Set(names).size, names.length);
+  });
+});
+
+describe('the clients of the bench', () => {
+  test('a follower reads frames of any length and answers pings', async (t) => {
+    const server = new WebSocketServer({ port: 0, host: '127.0.0.1' });
+    await once(server, 'listening');
+    t.after(() => server.close());
+    const pong = once(server, 'connection').then(async ([socket]: [WebSocket]) => {
+      const answered = once(socket, 'pong');
+      socket.ping('alive?');
+      const [text] = await answered;
+      for (const length of [5, 200, 70_000]) socket.send('x'.repeat(length));
+      return String(text);
+    });
+    const lengths: number[] = [];
+    const { port } = server.address() as { port: number };
+    const reader = await FrameReader.open(`http://127.0.0.1:${port}`, '/', (text) =>
+      lengths.push(text.length),
+    );
+    t.after(() => reader.close());
+    assert.equal(await pong, 'alive?');
+    await until('all frames have come', () => lengths.length === 3);
+    assert.deepEqual(lengths, [5, 200, 70_000]);
+  });
+
+  test('the HTTP client reads answers that come in pieces, and queues what is more than its connections', async (t) => {
+    const server = createServer(async (request, response) => {
+      const text = `${request.method} ${request.url}`;
+      response.writeHead(200, { 'content-length': text.length });
+      for (const letter of text) {
+        response.write(letter);
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+      response.end();
+    });
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+    const { port } = server.address() as { port: number };
+    const pool = await HttpPool.open(`http://127.0.0.1:${port}`, 2);
+    t.after(() => {
+      pool.close();
+      server.close();
+    });
+    const paths = Array.from({ length: 10 }, (_, i) => `/${'x'.repeat(i)}`);
+    const answers = await Promise.all(paths.map((path) => pool.read(path)));
+    assert.deepEqual(
+      answers,
+      paths.map((path) => `GET ${path}`),
+    );
   });
 });
 

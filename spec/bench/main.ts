@@ -65,7 +65,14 @@ async function main(): Promise<void> {
   let figures = known;
   for (const group of groups) {
     const before = profilesIn(values.profile ?? '');
-    figures = mergeFigures(figures, await measureTogether(group, options, runs));
+    const measured = await measureTogether(group, options, runs).catch((fault: Error) => {
+      process.stderr.write(
+        `${group.map(({ name }) => name).join(', ')} failed: ${fault.stack ?? fault.message}\n`,
+      );
+      process.exitCode = 1;
+      return {};
+    });
+    figures = mergeFigures(figures, measured);
     if (values.profile !== undefined) keepProfile(values.profile, before, group);
     if (!writes) continue;
     saveFigures(figures);

@@ -3,11 +3,17 @@ import { connect, type Socket } from 'node:net';
 
 /** All sockets of the process read into it: what came is used before the next read, or copied. */
 const SHARED = Buffer.allocUnsafe(256 * 1024);
+const TEXT = 1;
+const CLOSE = 8;
+const PING = 9;
+const PONG = 10;
+const FINAL = 0x80;
+const MASKED = 0x80;
 const END_OF_HEAD = Buffer.from('\r\n\r\n');
 
 /**
- * A WebSocket client that only receives, as cheaply as possible: no masking, no events, text frames of a server as
- * they come (RFC 6455, section 5.2). Frames of other kinds are passed over.
+ * A WebSocket client that only receives, as cheaply as possible: text frames of a server as they come (RFC 6455,
+ * section 5.2). Pings are answered, or the server would take the client for dead.
  */
 export class FrameReader {
   readonly #socket: Socket;
@@ -75,6 +81,11 @@ export class FrameReader {
     this.#rest = this.#frames(bytes);
   }
 
+  /** A client masks what it sends; a mask of zeros leaves the text as it is. */
+  #pong(text: Buffer): void {
+    this.#socket.write(Buffer.from([FINAL | PONG, MASKED | text.length, 0, 0, 0, 0, ...text]));
+  }
+
   /** Reads all whole frames and returns what is left. */
   #frames(bytes: Buffer): Buffer | null {
     let at = 0;
@@ -91,8 +102,9 @@ export class FrameReader {
       const end = at + head + length;
       if (bytes.length < end) break;
       const opcode = (bytes[at] as number) & 0x0f;
-      if (opcode === 1) this.#onText(bytes.toString('latin1', at + head, end));
-      if (opcode === 8) this.#failed(new Error(`closed with ${bytes.readUInt16BE(at + head)}`));
+      if (opcode === TEXT) this.#onText(bytes.toString('latin1', at + head, end));
+      if (opcode === PING) this.#pong(bytes.subarray(at + head, end));
+      if (opcode === CLOSE) this.#failed(new Error(`closed with ${bytes.readUInt16BE(at + head)}`));
       at = end;
     }
     return at === bytes.length ? null : Buffer.from(bytes.subarray(at));

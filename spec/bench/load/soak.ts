@@ -54,6 +54,12 @@ export async function soak(params: SoakParams, control: Control) {
       }),
     ),
   );
+  let lost: Error | null = null;
+  for (const follower of followers) {
+    follower.onFault((fault) => {
+      lost = fault;
+    });
+  }
   await control.ready();
   const latencies = new Latencies();
   const state = { over: false, submitted: 0, ended: 0 };
@@ -75,6 +81,7 @@ export async function soak(params: SoakParams, control: Control) {
   const left = await drained(clients);
   state.over = true;
   await Promise.all(working);
+  if (lost) throw lost;
   for (const follower of followers) follower.close();
   clients.close();
   lines.close();
