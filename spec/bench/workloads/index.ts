@@ -1,0 +1,36 @@
+import type { Workload } from '../workload.ts';
+import { artifacts } from './artifacts.ts';
+import { cancel } from './cancel.ts';
+import { depth } from './depth.ts';
+import { fanOut } from './fan-out.ts';
+import { functions } from './functions.ts';
+import { generator } from './generator.ts';
+import { latency } from './latency.ts';
+import { batchLifecycle, lifecycle } from './lifecycle.ts';
+import { list } from './list.ts';
+import { matrix } from './matrix.ts';
+import { peers } from './peers.ts';
+import { restart } from './restart.ts';
+import { soak } from './soak.ts';
+import { startUp } from './start-up.ts';
+import { submit } from './submit.ts';
+
+/** All workloads, in the order of the report. */
+export const WORKLOADS: readonly Workload[] = [
+  generator,
+  peers,
+  submit,
+  lifecycle,
+  batchLifecycle,
+  matrix,
+  latency,
+  cancel,
+  depth,
+  restart,
+  fanOut,
+  list,
+  artifacts,
+  soak,
+  startUp,
+  functions,
+];

@@ -1,0 +1,137 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { describe, test } from 'node:test';
+import { open } from 'sqlite';
+import sqlite3 from 'sqlite3';
+import { job, TestCluster } from '../support/cluster.ts';
+
+/** Statements that the connections of this process run, in the order in which they first came. */
+const statements = new Set<string>();
+const methods = sqlite3.Database.prototype as unknown as Record<
+  'all' | 'get' | 'prepare',
+  (sql: string, ...rest: unknown[]) => unknown
+>;
+for (const name of ['all', 'get', 'prepare'] as const) {
+  const original = methods[name];
+  methods[name] = function (sql: string, ...rest: unknown[]) {
+    if (/^\s*(SELECT|WITH)/i.test(sql)) statements.add(sql.replace(/\s+/g, ' ').trim());
+    return original.call(this, sql, ...rest);
+  };
+}
+
+/** The statements that some work runs. */
+async function statementsOf(work: () => Promise<unknown>): Promise<string[]> {
+  statements.clear();
+  await work();
+  return [...statements];
+}
+
+/** How SQLite finds the rows of a statement, a step a line. */
+async function planOf(stateDir: string, sql: string): Promise<string[]> {
+  const db = await open({ filename: join(stateDir, 'store.sqlite'), driver: sqlite3.Database });
+  try {
+    return (await db.all<{ detail: string }[]>(`EXPLAIN QUERY PLAN ${sql}`)).map(({ detail }) => detail);
+  } finally {
+    await db.close();
+  }
+}
+
+/** One or two letters of a name are in no index; the walk along the order ends with the page. */
+const LOOKS_AT_EACH = /instr\((jobs\.)?name_folded, \?\)/;
+
+/**
+ * What is slow in a plan: a table read from one end to the other, or a sort of all that was found. To walk along
+ * an order is fine where a LIMIT ends it and nothing is passed over. What the statement itself was given is no table.
+ */
+function slowIn(sql: string, plan: readonly string[]): string[] {
+  const filters = /\bWHERE\b/.test(sql) && !LOOKS_AT_EACH.test(sql);
+  const walks = /\bLIMIT\b/.test(sql) && !filters;
+  const given = [...sql.matchAll(/(\w+) \([^()]*\) AS (?:MATERIALIZED )?\(/g)].map(([, name]) => name);
+  const reads = (step: string) => {
+    const [, table] = /^SCAN (\w+)/.exec(step) ?? [];
+    return table !== undefined && !given.includes(table) && !/ VIRTUAL TABLE | CONSTANT ROW/.test(step);
+  };
+  const slow = plan.filter(
+    (step) => /TEMP B-TREE FOR (ORDER BY|GROUP BY)/.test(step) || (reads(step) && !walks),
+  );
+  // A range of ids is no search for the rows of one job.
+  const asked = /\b\w+ = \?/.test(sql.replace(/^.*?\bWHERE\b/, ''));
+  return asked && !plan.some((step) => /[(]\w+=\?/.test(step))
+    ? [...slow, 'no search for what is asked']
+    : slow;
+}
+
+async function slowSteps(stateDir: string, found: readonly string[]): Promise<string[]> {
+  const slow: string[] = [];
+  for (const sql of found) {
+    for (const step of slowIn(sql, await planOf(stateDir, sql))) slow.push(`${step}: ${sql}`);
+  }
+  return slow;
+}
+
+describe('the queries of the store', () => {
+  test('a GET finds its rows by an index, whatever it filters by', async (t) => {
+    const cluster = await TestCluster.start(t);
+    const { id: job_id } = await cluster.submit(job({ name: 'named' }));
+    const worker = await cluster.register();
+    const leased = await worker.run();
+    await worker.complete(leased);
+    const { reads } = cluster.port;
+    const found = await statementsOf(async () => {
+      for (const status of [undefined, 'succeeded', 'queued']) {
+        for (const name of [undefined, 'named', 'na']) {
+          for (const created_before of [undefined, 1e12]) {
+            await reads.jobs({
+              limit: 100,
+              ...(status ? { status } : {}),
+              ...(name ? { name } : {}),
+              ...(created_before ? { created_before } : {}),
+            });
+          }
+        }
+      }
+      await reads.job(job_id);
+      await reads.jobRequest(job_id);
+      await reads.tasks(job_id);
+      for (const scope of [{}, { job_id }, { job_id, task_id: leased.task_id }]) {
+        await reads.events({ ...scope, after_id: 0, limit: 500 });
+        await reads.events({ ...scope, after_id: 0, before_id: 1000, limit: 500 });
+      }
+      await reads.eventIdBefore(200);
+      await reads.jobArtifacts(job_id);
+      await reads.artifact('art_none').catch(() => {});
+      await reads.statsHistory();
+      await reads.assertTask(leased.task_id);
+    });
+    assert.ok(found.length >= 10, `only ${found.length} statements were seen`);
+    assert.deepEqual(await slowSteps(cluster.stateDir, found), []);
+  });
+
+  test('a turn loads the rows that it needs by an index', async (t) => {
+    const cluster = await TestCluster.start(t);
+    const found = await statementsOf(async () => {
+      await cluster.submit(job({ idempotency_key: 'once' }));
+      const worker = await cluster.register();
+      await worker.complete(await worker.run());
+      const other = await cluster.submit(job());
+      await cluster.cancel(other.id);
+    });
+    assert.ok(found.length >= 2, `only ${found.length} statements were seen`);
+    assert.deepEqual(await slowSteps(cluster.stateDir, found), []);
+  });
+
+  test('a statement without an index would be noticed', async (t) => {
+    const { stateDir } = await TestCluster.start(t);
+    const statements = [
+      "SELECT id FROM tasks WHERE status = 'failed'",
+      'SELECT id FROM jobs ORDER BY name LIMIT 1',
+      'SELECT id FROM events WHERE id > ? AND worker_id = ? ORDER BY id LIMIT ?',
+      'SELECT id FROM events WHERE message > ? ORDER BY id LIMIT ?',
+    ];
+    const slow = await Promise.all(statements.map((sql) => slowSteps(stateDir, [sql])));
+    assert.deepEqual(
+      statements.filter((_, i) => slow[i]?.length === 0),
+      [],
+    );
+  });
+});
