@@ -41,7 +41,8 @@ describe('the clients of the bench', () => {
     const server = new WebSocketServer({ port: 0, host: '127.0.0.1' });
     await once(server, 'listening');
     t.after(() => server.close());
-    const pong = once(server, 'connection').then(async ([socket]: [WebSocket]) => {
+    const pong = once(server, 'connection').then(async (connected) => {
+      const socket = connected[0] as WebSocket;
       const answered = once(socket, 'pong');
       socket.ping('alive?');
       const [text] = await answered;
