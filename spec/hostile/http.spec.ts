@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { connect } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import { until } from '../support/until.ts';
+import { noise } from './noise.ts';
 import { OpenScope } from './scope.ts';
 import { Target } from './target.ts';
 
@@ -199,5 +200,10 @@ describe('a request that no client would write', () => {
       assert.deepEqual(statusesIn(said.received), [200], said.received.slice(0, 300));
     }
     await target.assertUnharmed('requests in pieces');
+  });
+
+  it('may be anything at all: noise harms nobody', async () => {
+    const open = await Target.start(scope);
+    assert.equal(await noise(open, { seed: 20_240_607, runs: 20 }), 200);
   });
 });
