@@ -4,6 +4,8 @@ import type { Act } from './acts.ts';
 import { nameIt } from './acts.ts';
 import { requestOf } from './calls.ts';
 import { mismatch, Names, type Observation } from './compare.ts';
+import { Gate } from './gate.ts';
+import { bindNewcomer, findNewcomer } from './newcomer.ts';
 import { type Operation, type Request, TIMES } from './operations.ts';
 import { outcomes } from './orders.ts';
 import { expire, perform, settle } from './reference.ts';
@@ -153,27 +155,15 @@ export class Player {
   }
 
   async #sendDuringCommit(acts: readonly Act[]): Promise<void> {
-    let release: () => void = () => {};
-    let begun: () => void = () => {};
-    const committing = new Promise<void>((resolve) => {
-      begun = resolve;
-    });
-    const gate = new Promise<void>((resolve) => {
-      release = resolve;
-    });
-    this.#system.faults.beforeCommit = async () => {
-      delete this.#system.faults.beforeCommit;
-      begun();
-      await gate;
-    };
+    const gate = Gate.beforeNext(this.#system);
     const [first, ...others] = acts as [Act, ...Act[]];
     await this.#send(first);
     // A request that changes nothing has no commit to wait for.
-    await Promise.race([committing, this.#system.settle()]);
+    await Promise.race([gate.reached, this.#system.settle()]);
     for (const act of others) await this.#send(act);
     await tick();
     delete this.#system.faults.beforeCommit;
-    release();
+    gate.release();
   }
 
   async #hangUp(which: number): Promise<void> {
@@ -244,66 +234,23 @@ export class Player {
     const act = this.#name(request);
     if (!act) return;
     this.played.crashes++;
-    const stuck = this.#stopAtCommit(durable);
+    const gate = Gate.forCrash(this.#system, durable);
     await this.#send(act);
-    await Promise.race([stuck.reached, this.#system.settle()]);
-    stuck.release();
+    await Promise.race([gate.reached, this.#system.settle()]);
+    gate.release();
     await this.#system.crash();
     const before = structuredClone(this.#world);
-    const bound = durable ? await this.#newcomer(act) : null;
-    if (durable || !stuck.wasReached()) {
+    const bound = durable ? await findNewcomer(this.#system.port, act, this.#names) : null;
+    if (durable || !gate.wasReached) {
       perform(this.#world, act);
       settle(this.#world);
-      if (bound && this.#world.answers[act.ticket]?.status === 200) this.#bindLost(act, bound);
+      if (bound && this.#world.answers[act.ticket]?.status === 200) bindNewcomer(this.#names, act, bound);
     }
-    if (!durable && stuck.wasReached()) this.#world = before;
+    if (!durable && gate.wasReached) this.#world = before;
     this.#world.answers = {};
     startAnew(this.#world);
     await this.#compare([this.#world], false);
     await this.#compareState();
-  }
-
-  /** Who is told nothing of a new job or worker finds it in the lists. */
-  async #newcomer(act: Act): Promise<{ id: string; tasks: string[] } | null> {
-    const { reads } = this.#system.port;
-    const isNew = ({ id }: { id: string }) => this.#names.nameOf(id) === id;
-    if (act.act === 'register') {
-      const found = (await reads.workers()).find(isNew);
-      return found ? { id: found.id, tasks: [] } : null;
-    }
-    if (act.act !== 'submit') return null;
-    const found = (await reads.jobs({ limit: 1000 })).find(isNew);
-    return found
-      ? { id: found.id, tasks: (await readTasks(this.#system.port, found.id)).map((task) => task.id) }
-      : null;
-  }
-
-  #bindLost({ ticket, act }: Act, { id, tasks }: { id: string; tasks: string[] }): void {
-    const name = act === 'submit' ? `J${ticket}` : `W${ticket}`;
-    this.#names.bind(name, id);
-    tasks.forEach((task, i) => void this.#names.bind(`${name}.${i}`, task));
-  }
-
-  /** Holds the next commit, before or after it is durable, and makes the one before it fail in the end. */
-  #stopAtCommit(durable: boolean) {
-    let reached = false;
-    let tellReached: () => void = () => {};
-    let release: () => void = () => {};
-    const whenReached = new Promise<void>((resolve) => {
-      tellReached = resolve;
-    });
-    const gate = new Promise<void>((resolve) => {
-      release = resolve;
-    });
-    const hold = async () => {
-      reached = true;
-      tellReached();
-      await gate;
-      if (!durable) throw storeFault('SQLITE_IOERR');
-    };
-    if (durable) this.#system.faults.afterCommit = hold;
-    else this.#system.faults.beforeCommit = hold;
-    return { reached: whenReached, release, wasReached: () => reached };
   }
 
   async #refuse(request: Request): Promise<void> {
