@@ -52,7 +52,7 @@ if (values.path !== undefined || values.line !== undefined) {
   const http = await play('http', Math.ceil(runs / 10));
   writeSection(
     'Model-based tests',
-    `${machineLine()} \`npm run model -- --runs ${runs} --seed ${seed}\`; state directories in memory where the
+    `${machineLine()} \`npm run model -- --runs ${runs} --seed ${seed}${seconds === undefined ? '' : ` --seconds ${seconds}`}\`; state directories in memory where the
 machine has such a place. Every answer, event and status was as the reference predicted: 0 differences, 0 losses.
 
 | Line | Sequences | Operations | Requests | Answered | At once | Restarts | Crashes | Refused commits | Seconds |
