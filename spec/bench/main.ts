@@ -16,6 +16,7 @@ const USAGE = `npm run bench -- [options]
   --minutes N         minutes of the soak (30)
   --dir DIR           where state directories are made, on a disk (/var/tmp/jq-cluster-bench)
   --profile DIR       write CPU profiles of the servers to DIR; of the report, only the profiles change
+  --render            measure nothing; write the report anew from the figures that are kept
   --dry               print only; the report stays as it is
 
 workloads: ${WORKLOADS.map(({ name }) => name).join(', ')}
@@ -30,6 +31,7 @@ const { values } = parseArgs({
     minutes: { type: 'string', default: '30' },
     dir: { type: 'string', default: '/var/tmp/jq-cluster-bench' },
     profile: { type: 'string' },
+    render: { type: 'boolean', default: false },
     dry: { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
   },
@@ -47,6 +49,10 @@ function chosen(): Workload[] {
 async function main(): Promise<void> {
   if (values.help) {
     process.stdout.write(USAGE);
+    return;
+  }
+  if (values.render) {
+    writeReport(loadFigures(), loadProfiles(), WORKLOADS);
     return;
   }
   const options: BenchOptions = {

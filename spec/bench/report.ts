@@ -10,6 +10,8 @@ import type { Unit, Workload } from './workload.ts';
 
 const FILE = fileURLToPath(new URL('REPORT.md', import.meta.url));
 const NOTES = fileURLToPath(new URL('NOTES.md', import.meta.url));
+/** Load average above which a machine of two processors is not ours alone. */
+const BUSY = 3;
 const HEAD = ['figure', 'median', 'spread', 'target', 'reached', 'server CPU', 'peak MiB'];
 
 /** One table with a row for each figure, for the terminal. */
@@ -35,10 +37,19 @@ export function writeReport(
       const dates = [...new Set(rows.map((row) => row.measured))].join('; ');
       const lines = rows.map((row) => `| ${cells(row, figures, true).join(' | ')} |`);
       const rule = HEAD.map(() => '---').join(' | ');
-      return `## ${name}\n\n${about}\nMeasured ${dates}.\n\n| ${HEAD.join(' | ')} |\n| ${rule} |\n${lines.join('\n')}\n${profileText(profiles[name])}`;
+      return `## ${name}\n\n${about}\nMeasured ${dates}.${busyText(rows)}\n\n| ${HEAD.join(' | ')} |\n| ${rule} |\n${lines.join('\n')}\n${profileText(profiles[name])}`;
     });
   const text = [intro(), summary(figures), ...sections, readFileSync(NOTES, 'utf8').trim(), ''];
   writeFileSync(file, text.join('\n'));
+}
+
+/** Says so where other programs had the processors meanwhile: such figures are a lower bound at best. */
+function busyText(rows: readonly Figure[]): string {
+  const load = rows.find(({ id }) => id.endsWith('.load'));
+  const average = load ? median(load.values) : 0;
+  return average > BUSY
+    ? ` **The machine was busy with other work (load average ${bare(average)}): to be measured again.**`
+    : '';
 }
 
 /** The profile of a workload, as two lists. */

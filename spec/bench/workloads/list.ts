@@ -19,34 +19,49 @@ export const list: Workload = {
     const server = await bench.server(state);
     const [newest] = await getJson<{ created_at: number }[]>(server.url, '/v1/jobs?limit=1');
     const middle = (newest?.created_at ?? 0) - jobs / 2000;
-    const small = await measure(bench, server, [
-      ['plain', 'newest 100 jobs', '/v1/jobs?limit=100', 100, 20],
-      ['cursor', '100 jobs from the middle', `/v1/jobs?limit=100&created_before=${middle}`, 100, 20],
-      ['status', 'newest 100 queued jobs', '/v1/jobs?limit=100&status=queued', 100, 20],
-      ['ended', 'newest 100 succeeded jobs', '/v1/jobs?limit=100&status=succeeded', 100, 20],
-      ['absent', 'no job has the status', '/v1/jobs?limit=100&status=cancelling', 0, 20],
-      ['name', 'a name that many have', '/v1/jobs?limit=100&name=run-', 100, 20],
-      ['both', 'status and name', '/v1/jobs?limit=100&status=succeeded&name=run-', 100, 20],
-      ['rare', 'a name that one has, the oldest', '/v1/jobs?limit=100&name=the%20oldest', 1, 20],
-      ['stats', 'GET /v1/stats', '/v1/stats', 1, 20],
-    ]);
+    const small = await measure(
+      bench,
+      server,
+      [
+        ['plain', 'newest 100 jobs', '/v1/jobs?limit=100', 100, 20],
+        ['cursor', '100 jobs from the middle', `/v1/jobs?limit=100&created_before=${middle}`, 100, 20],
+        ['status', 'newest 100 queued jobs', '/v1/jobs?limit=100&status=queued', 100, 20],
+        ['ended', 'newest 100 succeeded jobs', '/v1/jobs?limit=100&status=succeeded', 100, 20],
+        ['absent', 'no job has the status', '/v1/jobs?limit=100&status=cancelling', 0, 20],
+        ['name', 'a name that many have', '/v1/jobs?limit=100&name=run-', 100, 20],
+        ['both', 'status and name', '/v1/jobs?limit=100&status=succeeded&name=run-', 100, 20],
+        ['rare', 'a name that one has, the oldest', '/v1/jobs?limit=100&name=the%20oldest', 1, 20],
+        ['stats', 'GET /v1/stats', '/v1/stats', 1, 20],
+      ],
+      bench.pick(200, 50, 3),
+    );
     // Apart from the others: what it leaves to the garbage collector is not their cost.
-    const large = await measure(bench, server, [
-      ['job', `job of ${bench.pick('10,000', '10,000', '100')} finished tasks`, `/v1/jobs/${big}`, 1, 60],
-      ['tasks', 'its list of tasks', `/v1/jobs/${big}/tasks`, bench.pick(10_000, 10_000, 100), 0],
-      ['events', '500 of its events', `/v1/jobs/${big}/events`, bench.pick(500, 500, 100), 20],
-    ]);
+    const large = await measure(
+      bench,
+      server,
+      [
+        ['job', `job of ${bench.pick('10,000', '10,000', '100')} finished tasks`, `/v1/jobs/${big}`, 1, 60],
+        ['tasks', 'its list of tasks', `/v1/jobs/${big}/tasks`, bench.pick(10_000, 10_000, 100), 0],
+        ['events', '500 of its events', `/v1/jobs/${big}/events`, bench.pick(500, 500, 100), 20],
+      ],
+      bench.pick(50, 10, 3),
+    );
     return [...small, ...large];
   },
 };
 
 type Question = [id: string, what: string, path: string, atLeast: number, bound: number];
 
-async function measure(bench: Bench, server: MeasuredServer, questions: Question[]): Promise<Reading[]> {
+async function measure(
+  bench: Bench,
+  server: MeasuredServer,
+  questions: Question[],
+  rounds: number,
+): Promise<Reading[]> {
   const paths = questions.map(([, , path, atLeast]) => ({ path, atLeast }));
-  await runLoad('list', { url: server.url, paths, rounds: bench.pick(20, 5, 1) });
+  await runLoad('list', { url: server.url, paths, rounds: Math.ceil(rounds / 10) });
   server.reset();
-  const { times } = await runLoad('list', { url: server.url, paths, rounds: bench.pick(200, 50, 3) });
+  const { times } = await runLoad('list', { url: server.url, paths, rounds });
   return questions.flatMap(([id, what, , , bound], i): Reading[] => {
     const taken = times[i] as number[];
     return [
