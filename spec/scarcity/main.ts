@@ -52,14 +52,14 @@ await scenario('commits of 500 ms', async (folder) => {
 });
 
 await scenario('slow and stalled event streams', async (folder) => {
-  const { streams, events, grown, closed, gaps } = await slowStreams({
+  const { streams, events, grown, closed, gaps, resumed } = await slowStreams({
     state: join(folder, 'state'),
     streams: 500,
     seconds: 60,
   });
   assert.ok(grown < 50 * MIB, `memory grew by ${mib(grown)}`);
   assert.equal(gaps, 0);
-  return `${streams} for 60 s, ${events} events of 16 kB; memory +${mib(grown)}; ${closed} were closed with 1013 and resumed; gaps ${gaps}`;
+  return `${streams} for 60 s, ${events} events of 16 kB; memory +${mib(grown)}; ${closed} were closed with 1013 and resumed; all had everything ${resumed} s after they read again; gaps ${gaps}`;
 });
 
 await scenario('clients who hold on', async (folder) => {

@@ -22,6 +22,8 @@ export interface StreamFigures {
   /** Streams that the server gave up, and that resumed. */
   closed: number;
   gaps: number;
+  /** Seconds until all had everything, once they read again. */
+  resumed: number;
 }
 
 /** A follower that is slow: it reads only when it is told to, and resumes behind the last event that it saw. */
@@ -113,10 +115,12 @@ export async function slowStreams({ state, streams, seconds }: StreamOptions): P
     const grown = memoryOf(server.pid).peak - before;
 
     const last = await lastId(client);
+    const since = performance.now();
     for (const follower of followers) follower.read(true);
-    await until('everybody to have every event', () => followers.every((f) => f.last >= last), 120);
+    await until('everybody to have every event', () => followers.every((f) => f.last >= last), 600);
+    const resumed = Math.round((performance.now() - since) / 1000);
     const sum = (of: (follower: SlowFollower) => number) => followers.reduce((all, f) => all + of(f), 0);
-    return { streams, events, grown, closed: sum((f) => f.closed), gaps: sum((f) => f.gaps) };
+    return { streams, events, grown, closed: sum((f) => f.closed), gaps: sum((f) => f.gaps), resumed };
   } finally {
     for (const follower of followers) follower.end();
     await client.close();

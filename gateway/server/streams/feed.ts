@@ -104,19 +104,28 @@ export class EventFeed implements Follower {
     if (this.#wasLive && this.#isFull(this.#parts.limits.maxBuffered)) {
       this.#end(TRY_AGAIN_LATER, 'too slow; resume with after_id');
     } else if (this.#state === 'live') {
-      this.#parts.socket.cork(() => this.#sendLive(batch));
+      this.#sendLive(batch);
     }
   }
 
   #sendLive(batch: readonly Published[]): void {
-    for (const published of batch) {
+    const sent = this.#sendWhatFits(batch, this.#parts.limits.maxBuffered, (published) => {
       this.#send(published.event, () => published.text);
-      if (this.#isFull(this.#parts.limits.maxBuffered)) {
-        // One large commit alone is not the client's fault: the rest of it is read from the store.
-        this.#catchUp();
-        return;
-      }
-    }
+    });
+    // One large commit alone is not the client's fault: the rest of it is read from the store.
+    if (sent < batch.length) this.#catchUp();
+  }
+
+  /** Tells how many were sent before too much waited. */
+  #sendWhatFits<T>(all: readonly T[], limit: number, send: (one: T) => void): number {
+    let next = 0;
+    do {
+      this.#parts.socket.cork(() => {
+        while (next < all.length && !this.#isFull(limit)) send(all[next++] as T);
+      });
+      // What was gathered may have gone out at once, and then there is room again.
+    } while (next < all.length && !this.#isFull(limit));
+    return next;
   }
 
   #isFull(limit: number): boolean {
@@ -174,15 +183,9 @@ export class EventFeed implements Follower {
    * be many who take their time, but read again when there is room.
    */
   #sendPage(page: readonly EventView[]): number {
-    const { socket, limits } = this.#parts;
-    let next = 0;
-    socket.cork(() => {
-      while (next < page.length && !this.#isFull(limits.historyBuffered)) {
-        const event = page[next++] as EventView;
-        this.#send(event, () => JSON.stringify(event));
-      }
+    return this.#sendWhatFits(page, this.#parts.limits.historyBuffered, (event) => {
+      this.#send(event, () => JSON.stringify(event));
     });
-    return next;
   }
 
   /** The store had nothing more at `horizon`; live if what came since is known and fits. */
