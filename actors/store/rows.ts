@@ -123,3 +123,11 @@ export interface MinuteRow {
   queued: number;
   workers_alive: number;
 }
+
+/** How many are in each status. */
+export interface TallyRow {
+  id: 1;
+  jobs: Readonly<Record<string, number>>;
+  tasks: Readonly<Record<string, number>>;
+  workers: Readonly<Record<string, number>>;
+}

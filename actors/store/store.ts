@@ -8,6 +8,7 @@ import type {
   JobRow,
   MinuteRow,
   RequirementRow,
+  TallyRow,
   TaskArtifactRow,
   TaskRow,
   WorkerRow,
@@ -28,6 +29,7 @@ export interface Changes {
   task_artifacts: TaskArtifactRow[];
   events: EventRow[];
   minutes: MinuteRow[];
+  tally: TallyRow[];
 }
 
 /** Where commits can be made to fail, or to be slow, in tests. */

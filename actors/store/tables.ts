@@ -4,6 +4,7 @@ import type {
   JobRow,
   MinuteRow,
   RequirementRow,
+  TallyRow,
   TaskArtifactRow,
   TaskRow,
   WorkerRow,
@@ -226,6 +227,19 @@ export const MINUTES = define<MinuteRow>(
   [],
   plain<MinuteRow>('minute', 'submitted', 'started', 'succeeded', 'failed', 'queued', 'workers_alive'),
   (row) => row as unknown as MinuteRow,
+);
+
+export const TALLY = define<TallyRow>(
+  'tally',
+  ['id'],
+  [],
+  {
+    id: (row) => row.id,
+    jobs: (row) => JSON.stringify(row.jobs),
+    tasks: (row) => JSON.stringify(row.tasks),
+    workers: (row) => JSON.stringify(row.workers),
+  },
+  (row) => ({ id: 1, jobs: parse(row.jobs), tasks: parse(row.tasks), workers: parse(row.workers) }),
 );
 
 export const JOB_REQUESTS = define<{ job_id: string; request: string }>(

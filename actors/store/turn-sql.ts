@@ -27,6 +27,7 @@ export const LISTS = {
   task_artifacts: list(tables.TASK_ARTIFACTS, 'upsert'),
   events: list(tables.EVENTS, 'insert'),
   minutes: list(tables.MINUTES, 'upsert'),
+  tally: list(tables.TALLY, 'upsert'),
 } as const;
 
 export type ListName = keyof typeof LISTS;

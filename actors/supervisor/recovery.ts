@@ -19,7 +19,7 @@ export async function recover(core: Core): Promise<void> {
   await recoverHeld(core);
   await recoverQueue(core);
   await recoverSequences(core);
-  await tally.recount(store.reader, clock.now());
+  await tally.recover(store, clock.now());
 }
 
 async function recoverHeld(core: Core): Promise<void> {
@@ -39,22 +39,33 @@ async function recoverHeld(core: Core): Promise<void> {
   registry.letGo(pins);
 }
 
-/** One ordered scan over an index that covers it, in pages so that memory stays flat. */
-async function recoverQueue({ store, queue }: Core): Promise<void> {
-  type Entry = { priority: number; seq: number; requirement_id: number };
-  let after: { priority: number; seq: number } | null = null;
-  for (;;) {
-    const where: string = after ? 'AND (priority < ? OR (priority = ? AND seq > ?))' : '';
-    const params: number[] = after ? [after.priority, after.priority, after.seq] : [];
-    const rows: Entry[] = await store.reader.all<Entry[]>(
-      `SELECT priority, seq, requirement_id FROM tasks WHERE status = 'queued' ${where}
-       ORDER BY priority DESC, seq LIMIT ${PAGE}`,
-      params,
+/** Each priority in one scan over an index that covers it, in pages so that memory stays flat. */
+async function recoverQueue(core: Core): Promise<void> {
+  const { reader } = core.store;
+  const next = "SELECT MAX(priority) AS priority FROM tasks WHERE status = 'queued'";
+  let found = await reader.get<{ priority: number | null }>(next);
+  while (found && found.priority !== null) {
+    await recoverPriority(core, found.priority);
+    found = await reader.get<{ priority: number | null }>(`${next} AND priority < ?`, found.priority);
+  }
+}
+
+async function recoverPriority({ store, queue }: Core, priority: number): Promise<void> {
+  for (let after = 0, full = true; full; ) {
+    // One text a page: a million rows of their own would take seconds to become objects.
+    const page = await store.reader.get<{ entries: string | null }>(
+      `SELECT group_concat(seq || ',' || requirement_id) AS entries FROM (
+         SELECT seq, requirement_id FROM tasks
+         WHERE status = 'queued' AND priority = ? AND seq > ? ORDER BY seq LIMIT ${PAGE})`,
+      priority,
+      after,
     );
-    for (const { requirement_id, priority, seq } of rows) queue.add(requirement_id, priority, seq);
-    const last: Entry | undefined = rows.at(-1);
-    if (rows.length < PAGE || !last) return;
-    after = last;
+    const entries = JSON.parse(`[${page?.entries ?? ''}]`) as number[];
+    for (let i = 0; i < entries.length; i += 2) {
+      after = entries[i] as number;
+      queue.add(entries[i + 1] as number, priority, after);
+    }
+    full = entries.length === 2 * PAGE;
   }
 }
 

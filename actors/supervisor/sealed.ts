@@ -1,8 +1,8 @@
-import type { JobRow, MinuteRow, TaskRow, WorkerRow } from '../store/rows.ts';
+import type { JobRow, MinuteRow, TallyRow, TaskRow, WorkerRow } from '../store/rows.ts';
 import type { Changes } from '../store/store.ts';
 import type { JobAddress, TaskAddress, WorkerAddress } from './address.ts';
 import type { Core } from './core.ts';
-import { type Added, Tally } from './tally.ts';
+import type { Added } from './tally.ts';
 
 /** What a turn did to a row: as the store has it (null when it has none), and as it will have it. */
 export interface Move<Row, Address> {
@@ -13,7 +13,7 @@ export interface Move<Row, Address> {
 
 type Lists = Omit<
   Changes,
-  'new_jobs' | 'changed_jobs' | 'new_tasks' | 'changed_tasks' | 'workers' | 'minutes'
+  'new_jobs' | 'changed_jobs' | 'new_tasks' | 'changed_tasks' | 'workers' | 'minutes' | 'tally'
 >;
 
 /**
@@ -29,6 +29,7 @@ export class SealedTurn {
   readonly changes: Changes;
   readonly #core: Core;
   readonly #minute: MinuteRow;
+  readonly #tally: TallyRow;
   /** Whose times moved in memory, and are written with this turn. */
   readonly #moved: { workers: string[]; tasks: string[] };
 
@@ -55,6 +56,7 @@ export class SealedTurn {
     this.tasks = [...touched.tasks].map(seal<TaskRow, TaskAddress>);
     this.workers = [...touched.workers].map(seal<WorkerRow, WorkerAddress>);
     this.#minute = core.tally.minuteWith(now, this.#added());
+    this.#tally = core.tally.rowWith(this);
     this.changes = {
       ...lists,
       new_jobs: rowsOf(this.jobs, true),
@@ -63,26 +65,20 @@ export class SealedTurn {
       changed_tasks: rowsOf(this.tasks, false),
       workers: this.workers.map(({ after }) => after),
       minutes: [this.#minute],
+      tally: [this.#tally],
     };
   }
 
   /** Makes the turn the new truth, after its commit. */
   accept(): void {
     const { registry, tally } = this.#core;
-    tally.minute = this.#minute;
-    for (const { address, before, after } of this.jobs) {
-      Tally.move(tally.jobs, before?.status, after.status);
-      address.settle();
-    }
+    tally.accept(this.#tally, this.#minute);
+    for (const { address } of this.jobs) address.settle();
     for (const { address, before, after } of this.tasks) {
-      Tally.move(tally.tasks, before?.status, after.status);
       registry.noteHolder(before, after);
       address.settle();
     }
-    for (const { address, before, after } of this.workers) {
-      Tally.move(tally.workers, before?.status, after.status);
-      address.settle();
-    }
+    for (const { address } of this.workers) address.settle();
   }
 
   /** It was not written. */

@@ -185,5 +185,6 @@ function nothing(): Changes {
     task_artifacts: [],
     events: [],
     minutes: [],
+    tally: [],
   };
 }

@@ -45,9 +45,8 @@ export async function cloneJobs(
         task_id: `CASE WHEN old.task_id IS NULL THEN NULL ELSE ${newTask('old.task_id')} END`,
       });
     }
-    await db.exec("INSERT INTO job_names (job_names) VALUES ('rebuild')");
-    // The index of names is made of the jobs' rows.
-    await db.exec("INSERT INTO job_names (job_names) VALUES ('rebuild')");
+    // What follows from the rows: the index of names, and the tally, which the next start counts anew.
+    await db.exec("INSERT INTO job_names (job_names) VALUES ('rebuild'); DELETE FROM tally");
     await db.exec('COMMIT; DROP TABLE copies; ANALYZE; PRAGMA wal_checkpoint(TRUNCATE)');
   } finally {
     await db.close();
