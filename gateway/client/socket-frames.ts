@@ -5,6 +5,11 @@ import { AnsweredError, UnreachableError } from './errors.ts';
 
 /** Longer than the slowest refusal: what lasts beyond it was a connection. */
 const HELD_MS = 15_000;
+/**
+ * Milliseconds without a frame or a ping after which a connection is taken for lost, although nobody has closed it:
+ * a server that went with its machine, or a router that forgot. The server pings after less than a minute.
+ */
+const SILENCE_MS = 90_000;
 /** Frames that may wait for the reader before the socket is paused. */
 const MOST_WAITING = 10_000;
 
@@ -50,12 +55,16 @@ export async function* reconnecting<T>(
   }
 }
 
-/** The text frames of one connection, until it ends. */
+/**
+ * The text frames of one connection, until it ends.
+ * @param silenceMs how long the server may say nothing, not even a ping
+ */
 export async function* socketFrames(
   client: ClusterClient,
   path: string,
   query: Record<string, string | undefined>,
   signal?: AbortSignal,
+  silenceMs = SILENCE_MS,
 ): AsyncGenerator<string, void, void> {
   const url = new URL(client.server.replace(/^http/, 'ws'));
   url.pathname = url.pathname.replace(/\/$/, '') + path;
@@ -76,7 +85,14 @@ export async function* socketFrames(
     ended ??= { fault };
     wake();
   };
+  const silence = setTimeout(() => {
+    // While the reader takes its time, it is this side that does not listen.
+    if (socket.isPaused) silence.refresh();
+    else end(new UnreachableError(client.server, `no sign of life for ${silenceMs / 1000} s`));
+  }, silenceMs);
+  socket.on('ping', () => silence.refresh());
   socket.on('message', (frame) => {
+    silence.refresh();
     queue.push(String(frame));
     if (queue.length > MOST_WAITING) socket.pause();
     wake();
@@ -101,7 +117,10 @@ export async function* socketFrames(
   try {
     for (;;) {
       for (let text = queue.shift(); text !== undefined; text = queue.shift()) yield text;
-      if (socket.isPaused) socket.resume();
+      if (socket.isPaused) {
+        socket.resume();
+        silence.refresh();
+      }
       const over = ended as { fault: Error | null } | null;
       if (over?.fault) throw over.fault;
       if (over) return;
@@ -110,6 +129,7 @@ export async function* socketFrames(
       });
     }
   } finally {
+    clearTimeout(silence);
     signal?.removeEventListener('abort', abort);
     socket.terminate();
   }

@@ -1,0 +1,46 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { describe, it, type TestContext } from 'node:test';
+import { WebSocketServer } from 'ws';
+import { ClusterClient } from '../../gateway/client/client.ts';
+import { socketFrames } from '../../gateway/client/socket-frames.ts';
+
+/** Milliseconds that stand in for those of the client. */
+const SILENCE = 300;
+
+/** A server of streams that sends one frame, and then pings as often as it is told to. */
+async function serve(t: TestContext, pings: number): Promise<ClusterClient> {
+  const server = new WebSocketServer({ port: 0, host: '127.0.0.1' });
+  t.after(() => server.close());
+  server.on('connection', (socket) => {
+    socket.send('one');
+    let left = pings;
+    const pinging = setInterval(() => {
+      if (left-- > 0) socket.ping();
+      else clearInterval(pinging);
+    }, SILENCE / 4);
+    socket.on('close', () => clearInterval(pinging));
+  });
+  await once(server, 'listening');
+  const client = new ClusterClient({ server: `http://127.0.0.1:${(server.address() as AddressInfo).port}` });
+  t.after(() => client.close());
+  return client;
+}
+
+describe('a stream whose server is gone without a word', () => {
+  it('ends as unreachable, so that the client connects again', async (t) => {
+    const frames = socketFrames(await serve(t, 0), '/v1/events/stream', {}, undefined, SILENCE);
+    assert.equal((await frames.next()).value, 'one');
+    await assert.rejects(frames.next(), { name: 'UnreachableError', message: /no sign of life/ });
+  });
+
+  it('is not mistaken for one that has nothing to tell, and pings', async (t) => {
+    const since = performance.now();
+    const frames = socketFrames(await serve(t, 12), '/v1/events/stream', {}, undefined, SILENCE);
+    assert.equal((await frames.next()).value, 'one');
+    await assert.rejects(frames.next(), { message: /no sign of life/ });
+    // Twelve pings, a quarter of the silence apart, came before it.
+    assert.ok(performance.now() - since > 3 * SILENCE, 'pings are signs of life');
+  });
+});
