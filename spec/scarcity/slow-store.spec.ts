@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { TestCluster } from '../support/cluster.ts';
 import { temporaryDirectory } from '../support/server.ts';
+import { until } from '../support/until.ts';
 import { slowStore } from './slow-store.ts';
 
 const MIB = 1024 * 1024;
@@ -28,13 +29,15 @@ describe('a mailbox that is full', () => {
     const worker = await cluster.register();
     const task = await worker.run();
     let release = () => {};
+    let isWriting = false;
     cluster.faults.beforeCommit = () =>
       new Promise((resolve) => {
+        isWriting = true;
         release = resolve;
       });
     const first = cluster.submit();
-    // The first is in its turn; the mailbox fills behind it.
-    await new Promise((resolve) => setImmediate(resolve));
+    // While the first is being written, the mailbox fills behind it.
+    await until('the first to be on its way', () => isWriting);
     const waiting = [cluster.submit(), cluster.submit(), cluster.submit()];
     await assert.rejects(cluster.submit(), { code: 'overloaded', message: /nothing was accepted/ });
     await assert.rejects(cluster.register(), { code: 'overloaded' });

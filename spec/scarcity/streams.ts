@@ -26,6 +26,9 @@ export interface StreamFigures {
   resumed: number;
 }
 
+/** Milliseconds without a frame or a ping after which a follower that reads takes its connection for lost. */
+const SILENCE_MS = 75_000;
+
 /** A follower that is slow: it reads only when it is told to, and resumes behind the last event that it saw. */
 class SlowFollower {
   readonly #url: string;
@@ -33,6 +36,7 @@ class SlowFollower {
   #open = false;
   #last: number;
   #paused = true;
+  #heard = 0;
   closed = 0;
   gaps = 0;
 
@@ -53,12 +57,21 @@ class SlowFollower {
     const socket = new WebSocket(`${this.#url}?after_id=${this.#last}`, { perMessageDeflate: false });
     this.#socket = socket;
     socket.on('error', () => {});
+    // Under memory pressure the system may drop a connection without a word to this side.
+    const silence = setInterval(() => {
+      if (!this.#paused && performance.now() - this.#heard > SILENCE_MS) socket.terminate();
+    }, 1000);
+    this.#heard = performance.now();
+    socket.on('ping', () => {
+      this.#heard = performance.now();
+    });
     socket.on('open', () => {
       this.#open = true;
       if (this.#paused) socket.pause();
     });
     socket.on('message', (data) => this.#take(data as Buffer));
     socket.on('close', () => {
+      clearInterval(silence);
       this.#open = false;
       if (this.#socket === null) return;
       this.closed++;
@@ -67,6 +80,7 @@ class SlowFollower {
   }
 
   read(going: boolean): void {
+    if (going && this.#paused) this.#heard = performance.now();
     this.#paused = !going;
     if (!this.#open) return;
     if (going) this.#socket?.resume();
@@ -82,6 +96,7 @@ class SlowFollower {
   #take(frame: Buffer): void {
     // Only the number, at the front: there are many large frames.
     const id = Number(/^\{"id":(\d+),/.exec(frame.toString('latin1', 0, 40))?.[1]);
+    this.#heard = performance.now();
     if (id !== this.#last + 1) this.gaps++;
     this.#last = id;
   }
