@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
-import { mkdir, writeFile } from 'node:fs/promises';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
@@ -262,5 +264,33 @@ describe('a program that serves', () => {
     assert.equal(await served, 0);
     assert.deepEqual(calls, ['stop', 'hurry']);
     assert.equal(process.listenerCount('SIGTERM'), 0);
+  });
+});
+
+describe('a program that dies of a fault that nobody caught', () => {
+  it('says so in its log before it ends', async (t) => {
+    const folder = await temporaryDirectory(t);
+    const logFile = join(folder, 'program.log');
+    const script = join(folder, 'dies.mjs');
+    const log = new URL('../../bin/parts/log.ts', import.meta.url).href;
+    await writeFile(
+      script,
+      `const { openLog } = await import(${JSON.stringify(log)});
+       await openLog('jq-worker', { logLevel: 'info', logFile: ${JSON.stringify(logFile)} });
+       setImmediate(() => { throw new Error('a socket that nobody watches'); });`,
+    );
+    const child = spawn(process.execPath, ['--import', import.meta.resolve('tsx'), script], {
+      stdio: 'ignore',
+    });
+    const [code] = await once(child, 'exit');
+    assert.notEqual(code, 0);
+    const lines = (await readFile(logFile, 'utf8'))
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    const last = lines.at(-1);
+    assert.equal(last.level, 60);
+    assert.equal(last.err.message, 'a socket that nobody watches');
+    assert.match(last.msg, /internal fault/);
   });
 });

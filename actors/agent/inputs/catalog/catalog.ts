@@ -84,7 +84,7 @@ export class Catalog {
   }
 
   async close(): Promise<void> {
-    await this.#sources.close();
+    this.#sources.close();
     await this.#cache.close();
   }
 
