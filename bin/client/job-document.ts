@@ -19,7 +19,7 @@ export async function printJob({ client, output }: Session, jobId: string): Prom
     return;
   }
   const tasks = JSON.parse(tasksText) as TaskView[];
-  const waits = tasks.some(({ status, waiting_for }) => status === 'queued' && waiting_for.length === 0);
+  const waits = tasks.some(({ status }) => status === 'queued');
   const alive = waits ? (await client.call('getStats')).workers_alive : 1;
   await output.print(jobReport(JSON.parse(jobText) as JobView, tasks, alive, output));
 }

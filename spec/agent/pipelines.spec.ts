@@ -11,7 +11,7 @@ import { startTestServer, type TestServer } from '../support/server.ts';
 import { sha256 } from './catalog-server.ts';
 import { temporaryFolder } from './folder.ts';
 import { rawZip } from './raw-zip.ts';
-import { startTestWorker, submit, taskIn, uploadInput } from './support.ts';
+import { startTestWorker, submit, taskIn, taskOf, uploadInput } from './support.ts';
 
 const ENTRY = externalRunner(
   `entry@1.0=python3 ${fileURLToPath(new URL('./fixtures/entry.py', import.meta.url))}`,
@@ -52,14 +52,15 @@ describe('a pipeline that Python code builds', () => {
     await assert.rejects(run('lab.models'), { status: 400, message: /--allow-python-jobs/ });
   });
 
-  it('is refused by a worker that was not told to run such code, whatever attempts remain', async (t) => {
+  it('goes to no worker that was not told to run such code: it waits for one that was', async (t) => {
     const { server, run } = await play(t, { worker: false });
-    const task = await taskIn(server, await run('lab.models'));
-    assert.deepEqual([task.status, task.attempt], ['failed', 1]);
-    assert.equal(
-      task.error,
-      'this worker runs no python_entrypoint pipelines (it was started without --allow-python)',
-    );
+    const job = await run('lab.models');
+    assert.deepEqual((await taskOf(server, job)).waiting_for, [
+      { requirement: 'capabilities.python_entrypoint', workers_missing: 1 },
+    ]);
+    const able = await startTestWorker(t, server, { allowPython: true, runners: [ENTRY] });
+    const task = await taskIn(server, job);
+    assert.deepEqual([task.status, task.attempt, task.worker_id], ['succeeded', 1, able.workerId]);
   });
 
   it('has the fingerprint that its runner tells, else that of entry point and bundle', async (t) => {
