@@ -1,4 +1,5 @@
 import type { JobView, RankingEntry, TaskView } from '../../machines/schema/views.ts';
+import type { Mismatch } from '../client/fingerprints.ts';
 import { hasEnded } from '../client/follow.ts';
 import { taskLabels } from '../client/task-board.ts';
 import { counted, dateTime, duration, metric, wrap } from './format.ts';
@@ -13,15 +14,26 @@ const SHOWN = 20;
 /** Metrics beside the rank metric, in this order. */
 const METRICS = ['best_rmse', 'best_r2', 'best_mae', 'best_accuracy', 'best_score'];
 
+export interface KnownJob {
+  job: JobView;
+  tasks: TaskView[];
+  /** Of the whole cluster. */
+  workersAlive: number;
+  mismatches: Mismatch[];
+}
+
 /** Everything about a job that a person asks for: how it stands, what is best, what failed and what waits. */
-export function jobReport(job: JobView, tasks: TaskView[], workersAlive: number, output: Output): string {
+export function jobReport(known: KnownJob, output: Output): string {
+  const { job, tasks, workersAlive } = known;
   const labels = taskLabels(tasks);
   return [
     heading(job, output),
     ranking(job, labels, output),
     failures(job, labels, output),
     waitingLines(tasks, workersAlive).map(output.colours.yellow).join('\n'),
-    job.warnings.map((text) => `${output.colours.yellow('warning:')} ${plain(text)}`).join('\n'),
+    [...job.warnings, ...oddPipelines(known, labels)]
+      .map((text) => `${output.colours.yellow('warning:')} ${plain(text)}`)
+      .join('\n'),
   ]
     .filter((part) => part !== '')
     .join('\n\n');
@@ -114,4 +126,16 @@ function leftOut(count: number, output: Output): string {
   return count > SHOWN
     ? `\n${output.colours.dim(`  and ${count - SHOWN} more; --json lists all of them`)}`
     : '';
+}
+
+/** Whoever pinned a fingerprint has to hear that something else was run. */
+function oddPipelines({ mismatches }: KnownJob, labels: Map<string, string>): string[] {
+  const lines = mismatches
+    .slice(0, SHOWN)
+    .map(
+      ({ task_id, expected, reported }) =>
+        `${labels.get(task_id) ?? task_id} ran a pipeline with ${reported === null ? 'no fingerprint' : `fingerprint ${reported}`}, not the expected ${expected}`,
+    );
+  const more = mismatches.length - lines.length;
+  return more > 0 ? [...lines, `and ${more} more with another fingerprint than expected`] : lines;
 }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
@@ -101,12 +102,9 @@ describe('the fingerprint of a pipeline', () => {
     );
   });
 
-  // As a Python client computes it, over the same JSON.
-  const PYTHON = `
-import hashlib, json, sys
-text = json.dumps(json.loads(sys.argv[1]), sort_keys=True, separators=(",", ":"))
-print("sha256:" + hashlib.sha256(text.encode()).hexdigest())
-`;
+  // As the README tells a Python client to compute it, over the same JSON.
+  const README = fileURLToPath(new URL('../../actors/agent/runners/nirs4all/README.md', import.meta.url));
+  const PYTHON = /```python\n(.*?)```/s.exec(readFileSync(README, 'utf8'))?.[1] ?? '';
   const inlines: [string, string][] = [
     [
       'floats',
@@ -125,8 +123,10 @@ print("sha256:" + hashlib.sha256(text.encode()).hexdigest())
   ];
   it('is that of a Python client for the same inline JSON: floats, unicode and nested order included', async (t) => {
     const server = await play(t);
+    const cwd = await temporaryFolder(t);
     for (const [what, inline] of inlines) {
-      const { stdout } = await promisify(execFile)('python3', ['-c', PYTHON, inline]);
+      await writeFile(join(cwd, 'pipeline.json'), inline);
+      const { stdout } = await promisify(execFile)('python3', ['-c', PYTHON], { cwd });
       const pipeline = `{"kind":"inline_json","inline":${inline}}`;
       assert.equal(await fingerprintOf(server, pipeline), stdout.trim(), what);
     }

@@ -80,6 +80,36 @@ describe('whoever waits for a job', () => {
   });
 });
 
+describe('a task that ran another pipeline than its job pinned', () => {
+  it('is named where the job is shown', async (t) => {
+    const server = await startTestServer(t);
+    const expected = `sha256:${'0'.repeat(64)}`;
+    const inline = { kind: 'inline_json', inline: [] };
+    const spec = {
+      type: 'mljs.run',
+      pipelines: [
+        { ...inline, name: 'a' },
+        { ...inline, name: 'b', expected_fingerprint: expected },
+      ],
+      datasets: ['x', 'y'].map((path) => ({ kind: 'shared_path', path })),
+    };
+    const { id } = await server.client.call('submitJob', { text: JSON.stringify(spec) });
+    const worker = await playWorker(server.client);
+    const complete = async (pipeline_fingerprint: string) => {
+      const { task_id } = await worker.take();
+      const query = { worker_id: worker.worker_id };
+      const body = { status: 'succeeded' as const, metrics: { best_rmse: 1 }, pipeline_fingerprint };
+      await server.client.call('completeTask', { params: { id: task_id }, query, body });
+    };
+    for (const told of ['sha256:one', 'sha256:two', expected, 'sha256:other']) await complete(told);
+    const { stdout } = await run(['status', id, '--server', server.url]);
+    assert.deepEqual(stdout.match(/^warning: .*$/gm), [
+      `warning: y · b ran a pipeline with fingerprint sha256:other, not the expected ${expected}`,
+    ]);
+    assert.equal((await run(['wait', id, '--server', server.url])).stdout.match(/^warning: /gm)?.length, 1);
+  });
+});
+
 describe('the status of a job that goes on', () => {
   it('is not the reason of a task that failed', async (t) => {
     const server = await startTestServer(t);
@@ -93,5 +123,19 @@ describe('the status of a job that goes on', () => {
     assert.match(running, /1 task with errors\n.*\n +no such dataset/);
     await worker.fail(second, 'no such dataset');
     assert.match((await ctl(['status', id])).stdout, /^status +failed: .*no such dataset/m);
+  });
+});
+
+describe('the list of workers', () => {
+  it('has the libraries that each runs, with their versions, not all that it has', async (t) => {
+    const server = await startTestServer(t);
+    const packages = { nirs4all: '1.4.10', numpy: '2.1.0', mean: 'unknown', mljs: '0.3' };
+    const libraries = ['mljs', 'nirs4all', 'mean'];
+    await playWorker(server.client, 4, { capabilities: { libraries }, version: { packages } });
+    const { stdout } = await run(['workers', '--server', server.url]);
+    assert.match(stdout, /^played +alive +0\/4 +mljs 0\.3, nirs4all 1\.4\.10, mean +- /m);
+    await playWorker(server.client, 2, { version: { packages } });
+    const both = (await run(['workers', '--server', server.url])).stdout;
+    assert.match(both, /^played +alive +0\/2 +nirs4all 1\.4\.10, numpy 2\.1\.0, mean, mljs 0\.3 /m);
   });
 });
