@@ -48,7 +48,7 @@ function listOf(workers: WorkerView[], output: Session['output']): string {
     { title: 'slots', align: 'right' as const },
     { title: 'runs', flexible: true },
     { title: 'labels', flexible: true },
-    { title: 'version' },
+    { title: 'version', flexible: true },
     { title: 'seen', align: 'right' as const },
     { title: 'worker', flexible: true },
   ];
@@ -56,9 +56,9 @@ function listOf(workers: WorkerView[], output: Session['output']): string {
 }
 
 /** The libraries that a worker says it runs; workers of other make say only what they have. */
-function librariesOf({ capabilities, version }: Partial<WorkerView>): string {
-  const packages = version?.packages ?? {};
-  const libraries = capabilities?.libraries;
+function librariesOf({ capabilities, version }: WorkerView): string {
+  const packages = version.packages ?? {};
+  const { libraries } = capabilities;
   const names = Array.isArray(libraries) ? libraries.map(String) : Object.keys(packages);
   const named = names.map((name) => {
     const found = Object.hasOwn(packages, name) ? packages[name] : undefined;
