@@ -36,7 +36,10 @@ function listOf(workers: WorkerView[], output: Session['output']): string {
     plain(worker.name ?? '-'),
     styled(worker.status, output.colours),
     `${worker.slots_used}/${worker.slots_total}`,
-    plain(librariesOf(worker)),
+    // Below each other where the room is scarce, since their versions are what people look for.
+    librariesOf(worker)
+      .map(plain)
+      .join(output.width === undefined ? ', ' : '\n') || '-',
     plain(labelsOf(worker)),
     versionOf(worker, output),
     ago(now - worker.last_seen_at),
@@ -46,7 +49,7 @@ function listOf(workers: WorkerView[], output: Session['output']): string {
     { title: 'name', flexible: true },
     { title: 'status' },
     { title: 'slots', align: 'right' as const },
-    { title: 'runs', flexible: true },
+    { title: 'runs', flexible: 'last' as const },
     { title: 'labels', flexible: true },
     { title: 'version', flexible: true },
     { title: 'seen', align: 'right' as const },
@@ -56,15 +59,14 @@ function listOf(workers: WorkerView[], output: Session['output']): string {
 }
 
 /** The libraries that a worker says it runs; workers of other make say only what they have. */
-function librariesOf({ capabilities, version }: WorkerView): string {
+function librariesOf({ capabilities, version }: WorkerView): string[] {
   const packages = version.packages ?? {};
   const { libraries } = capabilities;
   const names = Array.isArray(libraries) ? libraries.map(String) : Object.keys(packages);
-  const named = names.map((name) => {
+  return names.map((name) => {
     const found = Object.hasOwn(packages, name) ? packages[name] : undefined;
     return found === undefined || found === 'unknown' ? name : `${name} ${found}`;
   });
-  return named.join(', ') || '-';
 }
 
 const labelsOf = ({ labels }: WorkerView) =>

@@ -134,6 +134,8 @@ describe('the list of workers', () => {
     await playWorker(server.client, 4, { capabilities: { libraries }, version: { packages } });
     const { stdout } = await run(['workers', '--server', server.url]);
     assert.match(stdout, /^played +alive +0\/4 +mljs 0\.3, nirs4all 1\.4\.10, mean +- /m);
+    const narrow = await run(['workers', '--server', server.url], { terminal: true, env: { NO_COLOR: '1' } });
+    assert.match(narrow.stdout, /^ +nirs4all 1\.4\.10$/m, 'not cut, and below the other one');
     await playWorker(server.client, 2, { version: { packages } });
     const both = (await run(['workers', '--server', server.url])).stdout;
     assert.match(both, /^played +alive +0\/2 +nirs4all 1\.4\.10, numpy 2\.1\.0, mean, mljs 0\.3 /m);
