@@ -3,7 +3,7 @@ import { stat } from 'node:fs/promises';
 import type { IncomingMessage } from 'node:http';
 import { dirname, resolve } from 'node:path';
 import type { Readable } from 'node:stream';
-import { fileURLToPath } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { HttpGetter } from '../../../../gateway/client/http-get.ts';
 import { sleep, waitMs } from '../../link/backoff.ts';
 import { isAbort } from '../../link/faults.ts';
@@ -35,13 +35,13 @@ export function locate(text: string): Location {
 
 /** The address that an index names, which may count from the index's own. @throws InputFault */
 export function locateUrl(text: string, index: Location, what: string): Location {
-  const base = index.kind === 'http' ? index.url : undefined;
-  if (!URL.canParse(text, base?.href)) throw new InputFault(`${what}: '${text}' is not an address`);
+  const base = index.kind === 'http' ? index.url : pathToFileURL(index.path);
+  if (!URL.canParse(text, base.href)) throw new InputFault(`${what}: '${text}' is not an address`);
   const url = new URL(text, base);
   if (url.protocol === 'file:') return { kind: 'file', path: fileURLToPath(url) };
   if (!/^https?:$/.test(url.protocol)) throw new InputFault(`${what}: '${text}' is not an http address`);
   // Whoever may read the index may read what lies beside it.
-  if (base?.origin === url.origin && url.username === '') {
+  if (base.origin === url.origin && url.username === '') {
     url.username = base.username;
     url.password = base.password;
   }
