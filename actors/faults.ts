@@ -6,7 +6,8 @@ export class StartFault extends Error {
     | 'store_too_new'
     | 'store_unreadable'
     | 'log_unwritable'
-    | 'runner_unusable';
+    | 'runner_unusable'
+    | 'input_unusable';
 
   constructor(code: StartFault['code'], message: string) {
     super(message);

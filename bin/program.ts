@@ -20,6 +20,8 @@ import { TopCommand } from './commands/top.ts';
 import { WaitCommand } from './commands/wait.ts';
 import { WorkerCommand, WorkerProgram } from './commands/worker.ts';
 import { WorkersCommand } from './commands/workers.ts';
+import { commandModels } from './completion/model.ts';
+import { diagnose } from './support/diagnosis.ts';
 import { EXIT } from './support/exit.ts';
 import { commandHelp, overview } from './support/help.ts';
 import { isColourful } from './terminal/output.ts';
@@ -85,7 +87,7 @@ export async function runProgram(name: ProgramName, argv: string[], streams: Str
   } catch (fault) {
     // The library would write this to stdout and answer 1.
     const red = pc.createColors(isColourful(stderr, env)).red;
-    stderr.write(`${red('error:')} ${usageMessage(fault as Error, name, argv)}\n`);
+    stderr.write(`${red('error:')} ${usageMessage(fault as Error, cli, name, argv)}\n`);
     return EXIT.usage;
   }
   return cli.run(command, context);
@@ -103,7 +105,7 @@ function named(name: ProgramName, argv: string[]): CommandClass | undefined {
 }
 
 /** What is wrong with a command line, and where to read how it is right. */
-function usageMessage(fault: Error, name: ProgramName, argv: string[]): string {
+function usageMessage(fault: Error, cli: Cli, name: ProgramName, argv: string[]): string {
   const command = named(name, argv);
   if (command === undefined) {
     const word = argv.find((arg) => !arg.startsWith('-'));
@@ -112,6 +114,11 @@ function usageMessage(fault: Error, name: ProgramName, argv: string[]): string {
     const hint = near === undefined ? '' : `, did you mean '${near}'?`;
     return `there is no command '${plain(word)}'${hint}\nSee: ${name} --help`;
   }
-  const message = plain(fault.message.split('\n')[0]?.replace(/\.$/, '') ?? '');
+  const word = wordOf(command);
+  const model = commandModels(cli.definitions()).find((known) => known.name === word);
+  // A word of the command itself may stand behind options of the program.
+  const words = word === '' ? argv : argv.toSpliced(argv.indexOf(word), 1);
+  const found = model && diagnose(model, words);
+  const message = plain(found ?? fault.message.split('\n')[0]?.replace(/\.$/, '') ?? '');
   return `${message}\nSee: ${[name, wordOf(command), '--help'].filter(Boolean).join(' ')}`;
 }

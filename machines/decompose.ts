@@ -23,21 +23,25 @@ export function decompose(spec: JobSpec): TaskPlan[] {
   const datasets = datasetsOf(spec);
   const perDataset = datasets.map((dataset) => ({
     label: datasetLabel(dataset),
-    requirements: requirementsFor(spec, dataset),
+    plain: requirementsFor(spec, dataset, false),
+    withCode: requirementsFor(spec, dataset, true),
   }));
   return pipelinesOf(spec).flatMap((pipeline, p) =>
-    perDataset.map(({ label, requirements }, d) => ({
+    perDataset.map(({ label, plain, withCode }, d) => ({
       pipeline: p,
       dataset: d,
       pipeline_label: pipelineLabel(pipeline),
       dataset_label: label,
-      requirements,
+      requirements: pipeline.kind === 'python_entrypoint' ? withCode : plain,
     })),
   );
 }
 
-/** What the job asks, the analysis library, and for a named local dataset the label that declares it. */
-function requirementsFor(spec: JobSpec, dataset: DatasetRef): Requirements {
+/**
+ * What the job asks, the analysis library, for a named local dataset the label that declares it, and what not
+ * every worker was started for: code of the submitter, datasets of a catalog.
+ */
+function requirementsFor(spec: JobSpec, dataset: DatasetRef, withCode: boolean): Requirements {
   const asked = spec.requirements ?? {};
   const library = libraryOf(spec.type);
   const packages = asked.packages ?? {};
@@ -48,6 +52,12 @@ function requirementsFor(spec: JobSpec, dataset: DatasetRef): Requirements {
     packages: Object.hasOwn(packages, library) ? packages : { ...packages, [library]: '' },
   };
   if (Object.keys(labels).length > 0) requirements.labels = labels;
+  const capabilities = {
+    ...asked.capabilities,
+    ...(withCode && { python_entrypoint: true }),
+    ...(dataset.kind === 'catalog' && { catalog: true }),
+  };
+  if (Object.keys(capabilities).length > 0) requirements.capabilities = capabilities;
   if (asked.min_memory_gb !== undefined) requirements.min_memory_gb = asked.min_memory_gb;
   if (asked.min_gpu_count !== undefined) requirements.min_gpu_count = asked.min_gpu_count;
   return requirements;
@@ -68,8 +78,9 @@ function datasetLabel(dataset: DatasetRef): string {
   }
 }
 
-/** Contract, "Jobs": the path's stem, else the entrypoint, else the kind. */
+/** Its own `name`, else contract, "Jobs": the path's stem, else the entrypoint, else the kind. */
 function pipelineLabel(pipeline: PipelineRef): string {
+  if (pipeline.name) return pipeline.name;
   if (pipeline.kind === 'path') {
     const name = basename(pipeline.path.replaceAll('\\', '/'));
     return name.slice(0, name.length - extname(name).length) || pipeline.path;

@@ -31,8 +31,18 @@ export function unmet(requirements: Requirements, worker: WorkerProfile): string
     if (!meets(declaredVersion(worker.version, name), constraint))
       missing.push(`packages.${name}${constraint}`);
   }
+  for (const name of askedCapabilities(requirements)) {
+    const declared = Object.hasOwn(worker.capabilities, name) ? worker.capabilities[name] : undefined;
+    // Workers of other make do not know the word, and may be able all the same.
+    if (declared === false) missing.push(`capabilities.${name}`);
+  }
   return missing;
 }
+
+const askedCapabilities = ({ capabilities = {} }: Requirements): string[] =>
+  Object.keys(capabilities)
+    .filter((name) => capabilities[name])
+    .sort();
 
 /** Python normalises project names: case and runs of `-_.` do not matter (PEP 503). */
 const normalise = (name: string) => name.toLowerCase().replace(/[-_.]+/g, '-');
@@ -58,11 +68,14 @@ function meets(declared: string | undefined, constraint: string): boolean {
 export function signatureOf(requirements: Requirements): string {
   const sorted = (map: Record<string, string> | undefined) =>
     Object.entries(map ?? {}).sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0));
+  const capabilities = askedCapabilities(requirements);
   return JSON.stringify([
     sorted(requirements.labels),
     requirements.min_memory_gb ?? 0,
     requirements.min_gpu_count ?? 0,
     sorted(requirements.packages),
+    // Absent where there are none, as in the signatures that stores of earlier versions hold.
+    ...(capabilities.length > 0 ? [capabilities] : []),
   ]);
 }
 

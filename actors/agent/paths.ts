@@ -6,6 +6,8 @@ import type { AttemptRef } from '../../machines/run.ts';
 export interface RunPaths {
   /** Everything below it goes with the attempt. */
   root: string;
+  /** Which attempt it is, while nothing of its end is known, for the worker program that comes after a crash. */
+  attempt: string;
   inputs: string;
   workspace: string;
   output: string;
@@ -28,6 +30,7 @@ export function runPaths(state: string, ref: Pick<AttemptRef, 'task_id' | 'attem
   const inRoot = (name: string) => join(root, name);
   return {
     root,
+    attempt: inRoot('attempt.json'),
     inputs: inRoot('inputs'),
     workspace: inRoot('workspace'),
     output: inRoot('output'),

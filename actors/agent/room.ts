@@ -1,4 +1,4 @@
-import { mkdir, rm, rmdir } from 'node:fs/promises';
+import { mkdir, rm, rmdir, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { AttemptRef } from '../../machines/run.ts';
 import type { ReportedEvent } from '../../machines/schema/report.ts';
@@ -42,10 +42,11 @@ export class Room {
     this.#maxLogBytes = maxLogBytes;
   }
 
-  /** Makes the directory, empty, and opens the log. */
+  /** Makes the directory, with nothing but a note of whose it is, and opens the log. */
   async open(): Promise<void> {
     await rm(this.paths.root, { recursive: true, force: true });
     await mkdir(this.paths.root, { recursive: true });
+    await writeFile(this.paths.attempt, JSON.stringify(this.ref));
     this.#log = new LogFile(this.paths.log, this.#maxLogBytes);
   }
 
@@ -89,6 +90,11 @@ export class Room {
     this.events.drop();
     await this.release();
     await this.closeLog();
+  }
+
+  /** The end is known to the server: no later worker program shall report another one. */
+  async settle(): Promise<void> {
+    await rm(this.paths.attempt, { force: true });
   }
 
   /** Removes the directory. */

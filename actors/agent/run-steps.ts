@@ -156,7 +156,8 @@ async function deliverReport(shop: Workshop, { ref, outcome, artifacts }: Report
 }
 
 async function clean(shop: Workshop, ref: AttemptRef): Promise<void> {
-  // First the entry: what is left of the directory after a crash is removed at the next start.
+  // In this order, what is left after a crash is delivered once more, or removed, at the next start.
+  await shop.room(ref).settle();
   await shop.outbox.remove(ref);
   await shop.room(ref).clear();
   shop.forget(ref);

@@ -1,25 +1,72 @@
-import { mkdir, readdir, rm, rmdir } from 'node:fs/promises';
+import { appendFile, mkdir, readdir, readFile, rm, rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
+import { validator } from '../../machines/schema/validate.ts';
 import { endMarked } from './child/leftovers.ts';
-import type { OutboxEntry } from './delivery/outbox.ts';
-import { runPaths, tasksFolder } from './paths.ts';
+import { AttemptRef, type OutboxEntry } from './delivery/outbox.ts';
+import { type RunPaths, runPaths, tasksFolder } from './paths.ts';
+
+const check = validator(AttemptRef);
+
+const INTERRUPTED = 'the worker program that ran this was killed, or its machine went down';
 
 /**
  * Ends and removes what an earlier worker program left in its state directory: processes that still run,
  * and the directories of tasks, except those whose results wait in the outbox.
+ * @returns what is to be reported of attempts that had not come to an end: they have failed, and need not wait
+ *   for the lapse of their leases; of their directories the log is left
  */
-export async function tidy(state: string, saved: readonly OutboxEntry[], log: Logger): Promise<void> {
+export async function tidy(
+  state: string,
+  saved: readonly OutboxEntry[],
+  log: Logger,
+): Promise<OutboxEntry[]> {
   const keep = new Set(saved.map(({ ref }) => runPaths(state, ref).root));
   const folder = tasksFolder(state);
+  const interrupted: OutboxEntry[] = [];
   await mkdir(folder, { recursive: true });
   for (const task of await readdir(folder)) {
     const attempts = await readdir(join(folder, task)).catch(() => []);
     for (const attempt of attempts) {
       const root = join(folder, task, attempt);
       if (await endMarked(join(root, 'process.json'))) log.warn({ task, attempt }, 'ended a left-over task');
-      if (!keep.has(root)) await rm(root, { recursive: true, force: true });
+      if (keep.has(root)) continue;
+      const entry = await interruptedIn(state, root);
+      if (entry) interrupted.push(entry);
+      else await rm(root, { recursive: true, force: true });
     }
     await rmdir(join(folder, task)).catch(() => {});
   }
+  return interrupted;
+}
+
+/** The end of an attempt that was cut short; null for a directory that nothing is known of. */
+async function interruptedIn(state: string, root: string): Promise<OutboxEntry | null> {
+  const ref = await readRef(join(root, 'attempt.json'));
+  if (ref === null) return null;
+  const paths = runPaths(state, ref);
+  // A note that names another directory is none of this one.
+  if (paths.root !== root) return null;
+  const files = (await keepLog(paths)) ? [{ role: 'logs' as const, path: 'run.log' }] : [];
+  return { ref, outcome: { verb: 'fail', failure: { error: INTERRUPTED, retriable: true } }, files };
+}
+
+async function readRef(file: string): Promise<AttemptRef | null> {
+  try {
+    const checked = check(JSON.parse(await readFile(file, 'utf8')));
+    return checked.ok ? checked.value : null;
+  } catch {
+    return null;
+  }
+}
+
+/** Leaves the log alone in the directory, with a line that says how it came to its end. */
+async function keepLog(paths: RunPaths): Promise<boolean> {
+  for (const folder of [paths.inputs, paths.workspace, paths.output, paths.archive]) {
+    await rm(folder, { recursive: true, force: true });
+  }
+  return appendFile(paths.log, `\n[jq-worker] ${INTERRUPTED}\n`).then(
+    () => true,
+    () => false,
+  );
 }

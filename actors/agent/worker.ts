@@ -43,9 +43,10 @@ export async function startWorkerProgram(config: WorkerConfig): Promise<RunningW
   try {
     const { entries, broken } = await shop.outbox.load();
     for (const path of broken) settings.log.error({ path }, 'a saved result cannot be read; put aside');
-    await tidy(settings.state, entries, settings.log);
+    const interrupted = await tidy(settings.state, entries, settings.log);
+    for (const entry of interrupted) await shop.outbox.save(entry);
     await shop.open();
-    const agent = createAgent(shop, await declarationOf(settings), entries);
+    const agent = createAgent(shop, await declarationOf(settings), [...entries, ...interrupted]);
     narrate(agent, settings.log, settings.server);
     const running = handleOf(agent, release);
     agent.start();

@@ -2,6 +2,7 @@ import { compose, members, RawJson } from '../../machines/json/raw.ts';
 import type { JobView, TaskView } from '../../machines/schema/views.ts';
 import type { Session } from '../support/client-command.ts';
 import { jobReport } from '../terminal/job-report.ts';
+import { mismatches } from './fingerprints.ts';
 
 /**
  * Prints a job with its tasks: the report for people, or one document, the job with the member `tasks`, in
@@ -19,7 +20,9 @@ export async function printJob({ client, output }: Session, jobId: string): Prom
     return;
   }
   const tasks = JSON.parse(tasksText) as TaskView[];
-  const waits = tasks.some(({ status, waiting_for }) => status === 'queued' && waiting_for.length === 0);
+  const waits = tasks.some(({ status }) => status === 'queued');
   const alive = waits ? (await client.call('getStats')).workers_alive : 1;
-  await output.print(jobReport(JSON.parse(jobText) as JobView, tasks, alive, output));
+  const job = JSON.parse(jobText) as JobView;
+  const odd = await mismatches(client, job, tasks);
+  await output.print(jobReport({ job, tasks, workersAlive: alive, mismatches: odd }, output));
 }

@@ -1,5 +1,5 @@
 import { readFile, stat } from 'node:fs/promises';
-import { extname } from 'node:path';
+import { dirname, extname } from 'node:path';
 import type { Readable } from 'node:stream';
 import { ClusterError } from '../../machines/errors.ts';
 import { compose, members, RawJson } from '../../machines/json/raw.ts';
@@ -22,6 +22,8 @@ export interface JobFile {
   spec: JobSpec;
   /** About members that nobody knows. */
   warnings: string[];
+  /** Where the file lies; undefined for a job that is not in a file. */
+  folder?: string;
 }
 
 /** Members that the command line sets above what the file says. */
@@ -35,7 +37,8 @@ export type Overrides = Partial<Pick<JobSpec, 'name' | 'priority' | 'idempotency
 export async function readJobFile(path: string, stdin: Readable, overrides: Overrides): Promise<JobFile> {
   const name = path === '-' ? 'standard input' : path;
   const written = toJson(await readText(path, name, stdin), name);
-  return jobFromText(override(written, overrides), name);
+  const job = jobFromText(override(written, overrides), name);
+  return path === '-' ? job : { ...job, folder: dirname(path) };
 }
 
 /**

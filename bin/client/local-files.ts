@@ -2,24 +2,25 @@ import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { mkdtemp, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { basename, extname, join, resolve } from 'node:path';
+import { basename, extname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import type { ClusterClient } from '../../gateway/client/client.ts';
-import { compose, elements, members, RawJson } from '../../machines/json/raw.ts';
 import { usageFault } from '../support/exit.ts';
 import { localFault } from '../support/faults.ts';
 import type { Output } from '../terminal/output.ts';
+import { plain } from '../terminal/plain.ts';
 import { Progress } from '../terminal/progress.ts';
+import {
+  artifactRef,
+  type LocalRef,
+  labelOf,
+  localRef,
+  locate,
+  type Role,
+  references,
+  rewrite,
+} from './local-refs.ts';
 import { zipFolder } from './zip-folder.ts';
-
-/** A path marked so is uploaded, with or without `--upload`. */
-const MARK = 'file:';
-
-/** A reference of a job specification to something on this machine. */
-interface LocalRef {
-  role: 'pipeline' | 'dataset';
-  path: string;
-}
 
 interface Upload {
   client: ClusterClient;
@@ -27,131 +28,75 @@ interface Upload {
   signal: AbortSignal;
   /** Upload every path that exists here, not only the marked ones. */
   all: boolean;
+  /** Folders from which relative paths count, the first in which there is such a thing. */
+  folders: readonly string[];
+}
+
+/** Something on this machine that a specification names. */
+interface LocalFile {
+  role: Role;
+  path: string;
 }
 
 /**
- * Uploads the pipeline files and dataset folders that a specification names on this machine, and names the
- * artifacts in their place. Everything else of the text stays as it is written. Equal content is sent once.
+ * Uploads what a specification names on this machine, and names the artifacts in its place. Everything else of
+ * the text stays as it is written. Equal content is sent once. Says which paths are left to the workers.
  * @throws CliFault for a marked path that does not exist or cannot be read
  */
 export async function uploadLocalFiles(text: string, upload: Upload): Promise<string> {
   if (!text.trimStart().startsWith('{')) return text;
-  const refs = new Map<string, LocalRef>();
-  const note = async (ref: LocalRef | null) => {
-    if (ref && (await isWanted(ref, upload.all))) refs.set(keyOf(ref), ref);
-  };
-  for (const piece of references(text)) await note(localRef(piece));
-  if (refs.size === 0) return text;
-  const artifacts = await sendAll([...refs.values()], upload);
+  const found = new Map<string, LocalFile>();
+  const left = new Set<string>();
+  for (const piece of references(text)) {
+    const ref = localRef(piece);
+    if (!ref || !(ref.marked || upload.all)) continue;
+    const path = await locate(ref, upload.folders);
+    if (path === null) left.add(ref.text);
+    else found.set(keyOf(ref), { role: ref.role, path });
+  }
+  for (const path of left)
+    upload.output.note(`not on this machine, left as the workers' path: ${plain(path)}`);
+  if (found.size === 0) return text;
+  const ids = await sendAll(found, upload);
   return rewrite(text, (piece) => {
     const ref = localRef(piece);
-    const id = ref && artifacts.get(keyOf(ref));
-    return id ? artifactRef(piece, ref, id) : piece;
+    const [file, id] = ref ? [found.get(keyOf(ref)), ids.get(keyOf(ref))] : [];
+    return ref && file && id ? artifactRef(piece, ref, file.path, id) : piece.text;
   });
 }
 
-const keyOf = (ref: LocalRef): string => `${ref.role} ${ref.path}`;
+/** A path that is marked in one place only is uploaded there only. */
+const keyOf = (ref: LocalRef): string => `${ref.role} ${ref.marked} ${ref.text}`;
 
-interface Piece {
-  role: 'pipeline' | 'dataset';
-  text: string;
-}
-
-const ROLES = {
-  pipeline: 'pipeline',
-  pipelines: 'pipeline',
-  dataset: 'dataset',
-  datasets: 'dataset',
-} as const;
-const isRole = (key: string): key is keyof typeof ROLES => Object.hasOwn(ROLES, key);
-
-function references(text: string): Piece[] {
-  return [...members(text)].flatMap(([key, value]) => {
-    if (!isRole(key)) return [];
-    const texts = key.endsWith('s') ? elements(value) : [value];
-    return texts.map((piece) => ({ role: ROLES[key], text: piece }));
-  });
-}
-
-/** The same document with every pipeline and dataset replaced by what `change` makes of it. */
-function rewrite(text: string, change: (piece: Piece) => Piece): string {
-  const parts = [...members(text)].map(([key, value]) => {
-    if (!isRole(key)) return `${JSON.stringify(key)}:${value}`;
-    const changed = (piece: string) => change({ role: ROLES[key], text: piece }).text;
-    const written =
-      key.endsWith('s') && value.startsWith('[')
-        ? `[${elements(value).map(changed).join(',')}]`
-        : changed(value);
-    return `${JSON.stringify(key)}:${written}`;
-  });
-  return `{${parts.join(',')}}`;
-}
-
-/** What a pipeline or dataset names by a path; null for the kinds that name no path. */
-function localRef({ role, text }: Piece): LocalRef | null {
-  if (!text.startsWith('{')) return null;
-  const { kind, path } = JSON.parse(text) as { kind?: unknown; path?: unknown };
-  const wanted = role === 'pipeline' ? 'path' : 'shared_path';
-  return kind === wanted && typeof path === 'string' ? { role, path } : null;
-}
-
-const localPath = (ref: LocalRef): string =>
-  resolve(ref.path.startsWith(MARK) ? ref.path.slice(MARK.length) : ref.path);
-
-async function isWanted(ref: LocalRef, all: boolean): Promise<boolean> {
-  const marked = ref.path.startsWith(MARK);
-  if (!marked && !all) return false;
-  const path = localPath(ref);
-  const found = await stat(path).catch(() => null);
-  if (!found && marked)
-    throw usageFault(`there is no ${path} to upload`, `the job file marks it with '${MARK}'`);
-  if (found?.isDirectory() && ref.role === 'pipeline')
-    throw usageFault(`the pipeline ${path} is a directory`);
-  if (found?.isFile() && ref.role === 'dataset' && extname(path) !== '.zip') {
-    throw usageFault(`the dataset ${path} is a file`, 'a dataset is a folder, or a zip of one');
-  }
-  return found !== null;
-}
-
-function artifactRef({ role, text }: Piece, ref: LocalRef, id: string): Piece {
-  const {
-    kind: _kind,
-    path: _path,
-    ...rest
-  } = Object.fromEntries([...members(text)].map(([key, value]) => [key, new RawJson(value)]));
-  const name = role === 'dataset' && !('name' in rest) ? { name: basename(localPath(ref), '.zip') } : {};
-  return { role, text: compose({ kind: 'artifact', artifact_id: id, ...rest, ...name }) };
-}
-
-/** Artifact ids by reference. */
-async function sendAll(refs: LocalRef[], { client, output, signal }: Upload): Promise<Map<string, string>> {
+/** Artifact ids by the keys of the files. */
+async function sendAll(files: ReadonlyMap<string, LocalFile>, upload: Upload): Promise<Map<string, string>> {
+  const { client, output, signal } = upload;
   const scratch = await mkdtemp(join(tmpdir(), 'jqctl-'));
   const progress = new Progress(output, 1, 'uploading');
   const sent = new Map<string, string>();
   const ids = new Map<string, string>();
   try {
-    for (const [i, ref] of refs.entries()) {
-      const file = await packed(ref, join(scratch, `${i}.zip`));
-      const digest = `${ref.role} ${await sha256(file)}`;
-      const label = `uploading ${basename(localPath(ref))}`;
-      const onProgress = (done: number, total: number) =>
-        progress.update((i + done / Math.max(total, 1)) / refs.length, label);
-      const filename =
-        ref.role === 'dataset' ? `${basename(localPath(ref), '.zip')}.zip` : basename(localPath(ref));
+    for (const [key, { role, path }] of files) {
+      const share = (part: number) => (ids.size + part) / files.size;
+      const zipping = () => progress.update(share(0), `zipping ${plain(basename(path))}`);
+      const packed = await pack({ role, path }, join(scratch, `${ids.size}.zip`), zipping);
+      // Runners tell the kind of a file by its ending, so equal bytes under another one are something else.
+      const content = `${role} ${extname(packed)} ${await sha256(packed)}`;
       const id =
-        sent.get(digest) ??
+        sent.get(content) ??
         (
           await client.upload('uploadArtifact', {
-            file,
-            filename,
+            file: packed,
+            filename: role === 'pipeline' ? basename(path) : `${labelOf(role, path)}.zip`,
             query: { kind: 'input' },
-            onProgress,
+            onProgress: (done, total) =>
+              progress.update(share(done / Math.max(total, 1)), `uploading ${plain(basename(path))}`),
             signal,
           })
         ).artifact_id;
-      if (!sent.has(digest)) progress.line(`uploaded ${localPath(ref)}`);
-      sent.set(digest, id);
-      ids.set(keyOf(ref), id);
+      if (!sent.has(content)) progress.line(`uploaded ${plain(path)}`);
+      sent.set(content, id);
+      ids.set(key, id);
     }
     return ids;
   } finally {
@@ -160,15 +105,18 @@ async function sendAll(refs: LocalRef[], { client, output, signal }: Upload): Pr
   }
 }
 
-async function packed(ref: LocalRef, target: string): Promise<string> {
-  const path = localPath(ref);
+/** The file to send: the one that is named, or the folder as a zip. */
+async function pack({ role, path }: LocalFile, target: string, zipping: () => void): Promise<string> {
+  let files: number;
   try {
     if (!(await stat(path)).isDirectory()) return path;
-    await zipFolder(path, target);
-    return target;
+    zipping();
+    files = await zipFolder(path, target);
   } catch (fault) {
     throw usageFault(`cannot read ${localFault(fault) ?? path}`);
   }
+  if (files > 0) return target;
+  throw usageFault(`the ${role} ${path} holds no files`, 'hidden ones are not uploaded');
 }
 
 async function sha256(path: string): Promise<string> {

@@ -38,10 +38,11 @@ export async function sendJob(session: Session, file: JobFile, options: SendOpti
   return EXIT.done;
 }
 
-function uploaded({ client, output }: Session, { text }: JobFile, all: boolean): Promise<string> {
+function uploaded({ client, output }: Session, { text, folder }: JobFile, all: boolean): Promise<string> {
+  const folders = ['.', ...(folder === undefined ? [] : [folder])];
   return patiently(undefined, async (patience) => {
     try {
-      return await uploadLocalFiles(text, { client, output, signal: patience.signal, all });
+      return await uploadLocalFiles(text, { client, output, signal: patience.signal, all, folders });
     } catch (fault) {
       if (patience.exit === undefined) throw fault;
       throw new CliFault(patience.exit, 'interrupted; nothing was submitted');

@@ -16,6 +16,9 @@ const STATUS: Readonly<Record<string, TaskStatus>> = {
 };
 const ENDED: readonly TaskStatus[] = ['succeeded', 'failed', 'cancelled'];
 
+/** Beyond this many tasks their names are not asked for; their ids stand in the lines. */
+export const MAX_NAMED = 5_000;
+
 /** Where every task of a job stands, told by the job's events alone. */
 export class TaskBoard {
   readonly total: number;

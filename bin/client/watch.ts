@@ -8,10 +8,8 @@ import { plain } from '../terminal/plain.ts';
 import { Progress } from '../terminal/progress.ts';
 import { followJob, hasEnded } from './follow.ts';
 import { printJob } from './job-document.ts';
-import { TaskBoard, taskLabels } from './task-board.ts';
-
-/** Beyond this many tasks their names are not asked for; their ids stand in the lines. */
-const MAX_NAMED = 5_000;
+import { MAX_NAMED, TaskBoard, taskLabels } from './task-board.ts';
+import { WaitingReasons } from './waiting-reasons.ts';
 
 /**
  * Waits until a job has ended, whatever the end, with a progress bar and a line for each move; then prints the
@@ -47,10 +45,14 @@ async function followToEnd(session: Session, job: JobView, { signal }: Patience)
   const progress = new Progress(output, board.total, '');
   const onRetry = (why: string, s: number) =>
     progress.line(output.noteColours.yellow(`${plain(why)}; trying again in ${duration(s)}`));
+  const reasons = new WaitingReasons(session, job, board, (line) =>
+    progress.line(output.noteColours.yellow(line)),
+  );
   try {
     if (job.status === 'queued' && (await client.call('getStats', { signal })).workers_alive === 0) {
       progress.line(output.noteColours.yellow('no worker is alive yet; start one with: jq-worker'));
     }
+    reasons.start();
     const events = followJob({ client, jobId: job.id, signal, onRetry });
     for (;;) {
       const next = await events.next();
@@ -63,6 +65,7 @@ async function followToEnd(session: Session, job: JobView, { signal }: Patience)
       progress.update(board.done, standing(board));
     }
   } finally {
+    reasons.stop();
     progress.stop();
   }
 }

@@ -7,8 +7,12 @@ import { ZipFile } from 'yazl';
 /** The same for every entry, so that equal folders make equal bytes, which the server keeps once. */
 const MODIFIED = new Date(Date.UTC(1980, 0, 2));
 
-/** Packs the files of a folder, links followed, hidden ones left out; the same content gives the same bytes. */
-export async function zipFolder(folder: string, target: string): Promise<void> {
+/**
+ * Packs the files of a folder, links followed, hidden ones and Python's caches left out; the same content gives
+ * the same bytes.
+ * @returns how many files it has packed
+ */
+export async function zipFolder(folder: string, target: string): Promise<number> {
   const zip = new ZipFile();
   const written = pipeline(zip.outputStream, createWriteStream(target, { flags: 'wx' }));
   // Should a file vanish meanwhile, the stream fails; nobody must miss that before it is awaited.
@@ -16,17 +20,20 @@ export async function zipFolder(folder: string, target: string): Promise<void> {
   zip.on('error', (fault) =>
     (zip.outputStream as NodeJS.ReadableStream & { destroy(e: unknown): void }).destroy(fault),
   );
-  for (const path of await filesOf(folder)) {
+  const files = await filesOf(folder);
+  for (const path of files) {
     const name = relative(folder, path).split(sep).join('/');
     zip.addFile(path, name, { mtime: MODIFIED, mode: 0o100644 });
   }
   zip.end();
   await written;
+  return files.length;
 }
 
 async function filesOf(folder: string): Promise<string[]> {
   const found: string[] = [];
-  const names = (await readdir(folder)).filter((name) => !name.startsWith('.')).sort();
+  const isKept = (name: string) => !name.startsWith('.') && name !== '__pycache__';
+  const names = (await readdir(folder)).filter(isKept).sort();
   for (const name of names) {
     const path = join(folder, name);
     const kind = await stat(path);

@@ -13,8 +13,8 @@ export class RunCommand extends ClientCommand {
     category: 'Jobs',
     description: 'submit a job without a job file',
     details: `
-      Runs every pipeline on every dataset. What exists on this machine is uploaded with \`--upload\`; without it,
-      paths are those of the workers. A parameter's value is JSON where it reads as JSON, with numbers as they
+      Runs every pipeline on every dataset. What exists on this machine (relative paths count from the current
+      directory) is uploaded with \`--upload\`; without it, paths are those of the workers. A parameter's value is JSON where it reads as JSON, with numbers as they
       are written, and text otherwise.
     `,
     examples: [

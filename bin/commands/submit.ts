@@ -16,8 +16,10 @@ export class SubmitCommand extends ClientCommand {
       written. Paths in it are those of the workers; they need not exist on this machine.
 
       With \`--upload\`, pipeline files and dataset folders that exist on this machine are uploaded (folders as
-      zips, equal content once) and named as artifacts instead, so that no disk has to be shared. A path that
-      begins with \`file:\` is uploaded in any case.
+      zips, equal content once) and named as artifacts instead, so that no disk has to be shared. What is not
+      here is left as the workers' path, and told. A path that begins with \`file:\` is uploaded in any case,
+      and so is an \`artifact_id\` or \`bundle_artifact_id\` that does (a bundle is a zip, or a folder).
+      Relative paths count from the current directory, or else from the folder of the job file.
 
       Prints the id of the job. With \`--wait\` it shows the tasks as they move and ends when the job has ended,
       whatever the end; Ctrl-C leaves the job running.

@@ -24,6 +24,9 @@ export class WorkerCommand extends BaseCommand {
       \`--runner\` names. \`--catalog\` is a JSON or YAML list of \`{id, version, url or path, sha256}\`: datasets
       that tasks name by \`id\` or \`id@version\`, kept in a cache that workers of one machine may share.
 
+      A task that is cancelled or out of time gets SIGTERM, with all its processes, and SIGKILL after
+      \`--cancel-grace\` seconds.
+
       SIGTERM and Ctrl-C drain: no new task, running ones finish, exit code 0; a second one cancels them.
       \`--json\` prints a line for each event of the program, the first being \`started\`, and
       \`registered\` should the server have been away then.
@@ -67,6 +70,10 @@ export class WorkerCommand extends BaseCommand {
   catalog = Option.String('--catalog', value('FILE|URL', 'the index of versioned datasets'));
   cacheDir = Option.String('--cache-dir', value('DIR', 'where they are kept (in the state directory)'));
   cacheGb = Option.String('--cache-gb', value('GIB', 'disk space that they may take, GiB (20)'));
+  cancelGrace = Option.String(
+    '--cancel-grace',
+    value('SECONDS', 'between SIGTERM and SIGKILL for a task that has to stop (5)'),
+  );
   logLevel = Option.String('--log-level', 'info', value('LEVEL', `${LOG_LEVELS.join(', ')} (info)`));
   logFile = Option.String('--log-file', value('FILE', 'write the log to this file, not to stderr'));
 
@@ -98,6 +105,10 @@ export class WorkerCommand extends BaseCommand {
       cacheDir: this.cacheDir,
       cacheGb:
         this.cacheGb === undefined ? undefined : number('--cache-gb', this.cacheGb, { max: 1_000_000 }),
+      graceSeconds:
+        this.cancelGrace === undefined
+          ? undefined
+          : number('--cancel-grace', this.cancelGrace, { max: 86_400 }),
       logLevel: logLevel(this.logLevel),
       logFile: this.logFile,
     };

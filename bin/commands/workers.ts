@@ -13,8 +13,9 @@ export class WorkersCommand extends ClientCommand {
     category: 'Cluster',
     description: 'list the workers',
     details: `
-      Under \`slots\` stand the slots in use and all of them. A version that differs from the server's is marked
-      with \`!\`.
+      Under \`slots\` stand the slots in use and all of them, under \`runs\` the analysis libraries with their
+      versions, under \`version\` that of the worker program; one that differs from the server's is marked with
+      \`!\`. \`--json\` has all packages of a worker.
     `,
     examples: [['List the workers', 'jqctl workers']],
   });
@@ -35,6 +36,10 @@ function listOf(workers: WorkerView[], output: Session['output']): string {
     plain(worker.name ?? '-'),
     styled(worker.status, output.colours),
     `${worker.slots_used}/${worker.slots_total}`,
+    // Below each other where the room is scarce, since their versions are what people look for.
+    librariesOf(worker)
+      .map(plain)
+      .join(output.width === undefined ? ', ' : '\n') || '-',
     plain(labelsOf(worker)),
     versionOf(worker, output),
     ago(now - worker.last_seen_at),
@@ -44,12 +49,24 @@ function listOf(workers: WorkerView[], output: Session['output']): string {
     { title: 'name', flexible: true },
     { title: 'status' },
     { title: 'slots', align: 'right' as const },
+    { title: 'runs', flexible: 'last' as const },
     { title: 'labels', flexible: true },
-    { title: 'version' },
+    { title: 'version', flexible: true },
     { title: 'seen', align: 'right' as const },
     { title: 'worker', flexible: true },
   ];
   return table(columns, rows, output);
+}
+
+/** The libraries that a worker says it runs; workers of other make say only what they have. */
+function librariesOf({ capabilities, version }: WorkerView): string[] {
+  const packages = version.packages ?? {};
+  const { libraries } = capabilities;
+  const names = Array.isArray(libraries) ? libraries.map(String) : Object.keys(packages);
+  return names.map((name) => {
+    const found = Object.hasOwn(packages, name) ? packages[name] : undefined;
+    return found === undefined || found === 'unknown' ? name : `${name} ${found}`;
+  });
 }
 
 const labelsOf = ({ labels }: WorkerView) =>

@@ -14,6 +14,7 @@ export interface LogConfig {
 
 /**
  * Opens a program's log: one JSON line an entry, or on a terminal one readable line. Tokens never reach it.
+ * Should the process end by a fault that nobody caught, that is its last entry.
  * @throws StartFault `log_unwritable`
  */
 export async function openLog(
@@ -32,7 +33,12 @@ export async function openLog(
       })
     : destination({ dest: file ?? 2, sync: true });
   const log = pino({ name, level: logLevel, base: { name, pid: process.pid } }, stream);
+  const dying = (fault: Error, origin: string) =>
+    log.fatal({ err: fault, origin }, 'internal fault: ends now');
+  // Looks on only: what happens then, a trace on stderr and the end, stays as it is.
+  process.on('uncaughtExceptionMonitor', dying);
   const close = () => {
+    process.off('uncaughtExceptionMonitor', dying);
     // Whoever still has something to say speaks into the void rather than into a closed file.
     log.level = 'silent';
     if (file !== undefined) closeSync(file);

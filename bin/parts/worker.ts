@@ -2,6 +2,7 @@ import type { WorkerConfig as AgentConfig } from '../../actors/agent/config.ts';
 import { type RunningWorker, startWorkerProgram } from '../../actors/agent/worker.ts';
 import { type LogConfig, openLog } from './log.ts';
 import { findRunners, type RunnerChoice } from './runners.ts';
+import { checkNamed } from './worker-checks.ts';
 
 /** Everything that `jq-worker` can be told; `runners` default to those that are found. */
 export interface WorkerConfig
@@ -24,6 +25,7 @@ export async function startWorker(config: WorkerConfig): Promise<RunningWorker> 
   try {
     const { runners } = config;
     const found = runners ? { runners } : await findRunners(config, log);
+    await checkNamed({ ...config, ...found }, log);
     const worker = await startWorkerProgram({ ...config, python: undefined, ...found, log });
     worker.ended.then(close, close);
     return worker;

@@ -52,7 +52,10 @@ export function explain(fault: unknown): CliFault {
 
 /** What the server refused, by its status (contract, "Errors"). */
 function refused(answer: AnsweredError): CliFault {
-  const details = faultLines(answer.faults);
+  // A single fault often is the sentence itself.
+  const isNew = ({ path, message }: { path: string; message: string }) =>
+    !(answer.message.includes(path) && answer.message.includes(message));
+  const details = faultLines(answer.faults.filter(isNew));
   const fault = (exit: number, hint?: string) =>
     new CliFault(exit, answer.message, hint === undefined ? { details } : { details, hint });
   const { status, code } = answer;

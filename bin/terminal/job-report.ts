@@ -1,4 +1,5 @@
 import type { JobView, RankingEntry, TaskView } from '../../machines/schema/views.ts';
+import type { Mismatch } from '../client/fingerprints.ts';
 import { hasEnded } from '../client/follow.ts';
 import { taskLabels } from '../client/task-board.ts';
 import { counted, dateTime, duration, metric, wrap } from './format.ts';
@@ -6,21 +7,33 @@ import type { Output } from './output.ts';
 import { plain } from './plain.ts';
 import { styled } from './status-style.ts';
 import { facts, table } from './table.ts';
+import { waitingLines } from './waiting.ts';
 
 /** Rows of the ranking and of the failed tasks that a person wants at a glance. */
 const SHOWN = 20;
 /** Metrics beside the rank metric, in this order. */
 const METRICS = ['best_rmse', 'best_r2', 'best_mae', 'best_accuracy', 'best_score'];
 
+export interface KnownJob {
+  job: JobView;
+  tasks: TaskView[];
+  /** Of the whole cluster. */
+  workersAlive: number;
+  mismatches: Mismatch[];
+}
+
 /** Everything about a job that a person asks for: how it stands, what is best, what failed and what waits. */
-export function jobReport(job: JobView, tasks: TaskView[], workersAlive: number, output: Output): string {
+export function jobReport(known: KnownJob, output: Output): string {
+  const { job, tasks, workersAlive } = known;
   const labels = taskLabels(tasks);
   return [
     heading(job, output),
     ranking(job, labels, output),
     failures(job, labels, output),
-    waiting(tasks, workersAlive, output),
-    job.warnings.map((text) => `${output.colours.yellow('warning:')} ${plain(text)}`).join('\n'),
+    waitingLines(tasks, workersAlive).map(output.colours.yellow).join('\n'),
+    [...job.warnings, ...oddPipelines(known, labels)]
+      .map((text) => `${output.colours.yellow('warning:')} ${plain(text)}`)
+      .join('\n'),
   ]
     .filter((part) => part !== '')
     .join('\n\n');
@@ -29,9 +42,11 @@ export function jobReport(job: JobView, tasks: TaskView[], workersAlive: number,
 function heading(job: JobView, output: Output): string {
   const { bold } = output.colours;
   const { aggregate: sum } = job;
+  const reason = job.status === 'failed' ? job.error : null;
   const rows: [string, string][] = [
     ['job', `${bold(plain(job.id))}${job.name === null ? '' : `  ${plain(job.name)}`}`],
-    ['status', `${styled(job.status, output.colours)}${job.error === null ? '' : `: ${plain(job.error)}`}`],
+    // While it goes on, or where others succeeded, the reason of one task says nothing of the job.
+    ['status', `${styled(job.status, output.colours)}${reason === null ? '' : `: ${plain(reason)}`}`],
     ['type', `${plain(job.type)}${job.priority === 0 ? '' : `, priority ${job.priority}`}`],
     ['submitted', `${dateTime(job.created_at)}${job.owner === null ? '' : ` by ${plain(job.owner)}`}`],
     [
@@ -113,28 +128,14 @@ function leftOut(count: number, output: Output): string {
     : '';
 }
 
-/** Why queued tasks are not running, told once for all that wait for the same. */
-function waiting(tasks: TaskView[], workersAlive: number, output: Output): string {
-  const queued = tasks.filter((task) => task.status === 'queued');
-  if (queued.length === 0) return '';
-  const { yellow } = output.colours;
-  if (workersAlive === 0) {
-    return yellow(`${verb(queued.length)}: no worker is alive; start one with: jq-worker`);
-  }
-  const reasons = new Map<string, number>();
-  for (const task of queued) {
-    const reason = task.waiting_for.map(wish).join(', and ');
-    reasons.set(reason, (reasons.get(reason) ?? 0) + 1);
-  }
-  return [...reasons]
-    .filter(([reason]) => reason !== '')
-    .map(([reason, count]) => yellow(`${verb(count)} for ${reason}`))
-    .join('\n');
-}
-
-const verb = (count: number) => `${counted(count, 'queued task')} ${count === 1 ? 'waits' : 'wait'}`;
-
-function wish({ requirement, workers_missing: n }: TaskView['waiting_for'][number]): string {
-  if (requirement === 'slots') return 'a free slot (every worker that fits is busy)';
-  return `${plain(requirement)} (missing on ${counted(n, 'worker')})`;
+/** Whoever pinned a fingerprint has to hear that something else was run. */
+function oddPipelines({ mismatches }: KnownJob, labels: Map<string, string>): string[] {
+  const lines = mismatches
+    .slice(0, SHOWN)
+    .map(
+      ({ task_id, expected, reported }) =>
+        `${labels.get(task_id) ?? task_id} ran a pipeline with ${reported === null ? 'no fingerprint' : `fingerprint ${reported}`}, not the expected ${expected}`,
+    );
+  const more = mismatches.length - lines.length;
+  return more > 0 ? [...lines, `and ${more} more with another fingerprint than expected`] : lines;
 }

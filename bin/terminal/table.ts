@@ -5,8 +5,8 @@ import type { Output } from './output.ts';
 export interface Column {
   title: string;
   align?: 'left' | 'right';
-  /** May be cut when the terminal is too narrow. */
-  flexible?: boolean;
+  /** May be cut when the terminal is too narrow; `last`: only when all others are as narrow as they may be. */
+  flexible?: boolean | 'last';
 }
 
 const GAP = 2;
@@ -58,19 +58,22 @@ function widths(columns: Column[], rows: string[][], room: number | undefined): 
     Math.max(title.length, ...rows.map((row) => displayed(row[i] ?? ''))),
   );
   const natural = [...wide];
-  const flexible = columns.flatMap(({ flexible }, i) => (flexible ? [i] : []));
   let excess = wide.reduce((sum, width) => sum + width + GAP, -GAP) - room;
-  while (excess > 0) {
-    const widest = flexible.reduce((a, b) => ((wide[b] ?? 0) > (wide[a] ?? 0) ? b : a), flexible[0] ?? -1);
-    if (widest < 0 || (wide[widest] ?? 0) <= NARROWEST) break;
-    wide[widest] = (wide[widest] ?? 0) - 1;
-    excess--;
+  for (const when of [true, 'last'] as const) {
+    const flexible = columns.flatMap(({ flexible }, i) => (flexible === when ? [i] : []));
+    while (excess > 0) {
+      const widest = flexible.reduce((a, b) => ((wide[b] ?? 0) > (wide[a] ?? 0) ? b : a), flexible[0] ?? -1);
+      if (widest < 0 || (wide[widest] ?? 0) <= NARROWEST) break;
+      wide[widest] = (wide[widest] ?? 0) - 1;
+      excess--;
+    }
   }
   return wide.map((width, i) => (width < (natural[i] ?? 0) ? width + GAP : null));
 }
 
-/** Characters of a cell without its colours; the table itself measures exactly where it cuts. */
-const displayed = (cell: string) => [...stripVTControlCharacters(cell)].length;
+/** Characters of a cell without its colours; the table itself measures exactly where it cuts. A cell may have lines. */
+const displayed = (cell: string) =>
+  Math.max(...cell.split('\n').map((line) => [...stripVTControlCharacters(line)].length));
 
 /** Names and values below each other. */
 export function facts(rows: [name: string, value: string][], output: Output): string {

@@ -1,14 +1,20 @@
 import { randomBytes } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
+import type { IncomingHttpHeaders } from 'node:http';
 import { basename } from 'node:path';
 import { Readable } from 'node:stream';
+import { text as textOf } from 'node:stream/consumers';
 import type { Static, TObject, TSchema } from 'typebox';
 import { Agent, type Dispatcher } from 'undici';
 import type { JsonRoute, UploadRoute } from '../contract/route.ts';
 import { type RouteName, type Routes, routes } from '../contract/routes.ts';
 import { API_VERSION, PACKAGE_VERSION } from '../version.ts';
 import { AnsweredError, UnreachableError } from './errors.ts';
+import { HttpGetter } from './http-get.ts';
+
+/** Milliseconds without a byte of an answer. */
+const TIMEOUT_MS = 30_000;
 
 export interface ClientOptions {
   /** Base address, such as `http://127.0.0.1:8765`. */
@@ -18,7 +24,10 @@ export interface ClientOptions {
   role?: 'client' | 'worker';
   /** Milliseconds without a byte of the answer before the request is given up. Default 30,000. */
   timeoutMs?: number;
-  /** What carries the requests; default: sockets of the client's own. Simulations give a network that they play. */
+  /**
+   * What carries the requests, except downloads; default: sockets of the client's own. Simulations give a network
+   * that they play.
+   */
   dispatcher?: Dispatcher;
 }
 
@@ -59,6 +68,7 @@ export class ClusterClient {
   readonly server: string;
   readonly #options: ClientOptions;
   readonly #dispatcher: Dispatcher;
+  readonly #getter = new HttpGetter(true);
 
   constructor(options: ClientOptions) {
     this.server = options.server.replace(/\/+$/, '');
@@ -122,14 +132,19 @@ export class ClusterClient {
     headers: Record<string, string | string[] | undefined>;
     body: Readable;
   }> {
-    const headers: Record<string, string> = input.range ? { range: input.range } : {};
-    const path = `/v1/artifacts/${encodeURIComponent(id)}`;
-    const { statusCode, headers: got, body } = await this.#send('get', path, input, headers, undefined);
-    return { status: statusCode, headers: got, body };
+    const url = new URL(`/v1/artifacts/${encodeURIComponent(id)}`, this.server);
+    const headers = { ...this.headers(), ...(input.range && { range: input.range }) };
+    const silenceMs = this.#options.timeoutMs ?? TIMEOUT_MS;
+    const get = { headers, signal: input.signal, silenceMs };
+    const body = await this.#reading(() => this.#getter.get(url, get));
+    const status = body.statusCode ?? 0;
+    if (status >= 400) throw await this.#refusal(status, body.headers, () => textOf(body));
+    return { status, headers: body.headers, body };
   }
 
   /** Ends idle connections; requests under way fail. */
   async close(): Promise<void> {
+    this.#getter.close();
     await this.#dispatcher.destroy();
   }
 
@@ -151,7 +166,7 @@ export class ClusterClient {
     headers: Record<string, string>,
     body: string | Readable | undefined,
   ): Promise<Dispatcher.ResponseData> {
-    const timeout = aim.timeoutMs ?? this.#options.timeoutMs ?? 30_000;
+    const timeout = aim.timeoutMs ?? this.#options.timeoutMs ?? TIMEOUT_MS;
     const answer = await this.#reading(() =>
       this.#dispatcher.request({
         origin: this.server,
@@ -162,10 +177,12 @@ export class ClusterClient {
         signal: aim.signal ?? null,
         headersTimeout: timeout,
         bodyTimeout: timeout,
+        // Never paused, since it is read whole in any case; see HttpGetter for what undici 7 makes of a pause.
+        highWaterMark: Number.MAX_SAFE_INTEGER,
       }),
     );
     if (answer.statusCode < 400) return answer;
-    throw await this.#refusal(answer);
+    throw await this.#refusal(answer.statusCode, answer.headers, () => answer.body.text());
   }
 
   /** The headers that every request carries. */
@@ -179,18 +196,18 @@ export class ClusterClient {
     return headers;
   }
 
-  async #refusal(answer: Dispatcher.ResponseData): Promise<AnsweredError> {
-    const text = await this.#reading(() => answer.body.text());
-    const after = Number(answer.headers['retry-after']);
+  async #refusal(
+    status: number,
+    headers: IncomingHttpHeaders,
+    read: () => Promise<string>,
+  ): Promise<AnsweredError> {
+    const body = await this.#reading(read);
+    const after = Number(headers['retry-after']);
     try {
-      return new AnsweredError(
-        answer.statusCode,
-        JSON.parse(text),
-        Number.isFinite(after) ? after : undefined,
-      );
+      return new AnsweredError(status, JSON.parse(body), Number.isFinite(after) ? after : undefined);
     } catch {
-      return new AnsweredError(answer.statusCode, {
-        detail: `${this.server} answered ${answer.statusCode}: ${text.slice(0, 200)}`,
+      return new AnsweredError(status, {
+        detail: `${this.server} answered ${status}: ${body.slice(0, 200)}`,
       });
     }
   }

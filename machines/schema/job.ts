@@ -6,18 +6,24 @@ import { RULES } from './validate.ts';
 const Kind = <const K extends string>(kind: K) => Type.Literal(kind);
 const Path = Type.String({ minLength: 1, maxLength: 4096, description: 'path as the worker sees it' });
 
+const PipelineName = Type.Optional(
+  Type.String({ maxLength: 500, description: 'its label in rankings and lists' }),
+);
+
 /** Where the pipeline comes from (specification, "Pipeline kinds"; fields in contract, "Jobs"). */
 export const PipelineRef = Type.Union(
   [
-    Type.Object({ kind: Kind('path'), path: Path }),
-    Type.Object({ kind: Kind('artifact'), artifact_id: Id('artifact') }),
+    Type.Object({ kind: Kind('path'), path: Path, name: PipelineName }),
+    Type.Object({ kind: Kind('artifact'), artifact_id: Id('artifact'), name: PipelineName }),
     Type.Object({
       kind: Kind('inline_json'),
+      name: PipelineName,
       inline: Type.Unknown({ description: 'any JSON; reaches the runner exactly as written' }),
       expected_fingerprint: Type.Optional(Type.String({ pattern: '^sha256:[0-9a-f]{64}$' })),
     }),
     Type.Object({
       kind: Kind('python_entrypoint'),
+      name: PipelineName,
       entrypoint: Type.String({
         pattern: '^[A-Za-z_][\\w.]*(:[A-Za-z_]\\w*)?$',
         description: 'module:function',
@@ -55,6 +61,11 @@ export const Requirements = Type.Object({
   packages: Type.Optional(
     Type.Record(Type.String(), Type.String(), {
       description: 'package name to PEP 440 constraint; "" means present',
+    }),
+  ),
+  capabilities: Type.Optional(
+    Type.Record(Type.String(), Type.Boolean(), {
+      description: 'what is true keeps the task from workers that declare it as false',
     }),
   ),
 });

@@ -74,6 +74,7 @@ describe('the index of a catalog', () => {
     assert.equal(at({ path: 'a/b.zip' }, FILE), '/shared/a/b.zip');
     assert.equal(at({ path: '/data/b.zip' }, WEB), '/data/b.zip');
     assert.equal(at({ url: 'corn/1.zip' }, WEB), 'http://data.lab/sets/corn/1.zip');
+    assert.equal(at({ url: 'corn/1.zip' }, FILE), '/shared/corn/1.zip');
     assert.equal(at({ url: 'https://elsewhere/c.zip' }, FILE), 'https://elsewhere/c.zip');
     assert.equal(at({ url: 'file:///data/c.zip' }, FILE), '/data/c.zip');
   });
@@ -101,7 +102,7 @@ describe('the index of a catalog', () => {
     ],
     ['gives neither', JSON.stringify([{ id: 'corn', version: '1', sha256: SHA }]), /either url or path/],
     ['gives another protocol', index({ id: 'corn', version: '1', url: 'ftp://x/y' }), /not an http address/],
-    ['gives no address', index({ id: 'corn', version: '1', url: 'corn.zip' }), /not an address/],
+    ['gives no address', index({ id: 'corn', version: '1', url: 'http://[' }), /not an address/],
     [
       'gives a relative path without being a file',
       index({ id: 'corn', version: '1' }),

@@ -77,12 +77,17 @@ describe('a dataset of a catalog', () => {
     assert.equal((await failed(server, job))?.data.retriable, true);
   });
 
-  it('is nothing for a worker without a catalog, which says so', async (t) => {
-    const server = await startTestServer(t);
+  it('is nothing for a worker without a catalog: its task waits for one that has it', async (t) => {
+    const [server, catalog] = [await startTestServer(t), await CatalogServer.start(t)];
+    catalog.add('corn');
     await startTestWorker(t, server);
-    const task = await taskIn(server, await submit(server, { do: 'echo' }, of('corn')));
-    assert.deepEqual([task.status, task.attempt], ['failed', 1]);
-    assert.match(`${task.error}`, /this worker has no catalog; .*'corn' .*--catalog/);
+    const job = await submit(server, { do: 'echo' }, of('corn'));
+    assert.deepEqual((await taskOf(server, job)).waiting_for, [
+      { requirement: 'capabilities.catalog', workers_missing: 1 },
+    ]);
+    const able = await startTestWorker(t, server, { catalog: catalog.index });
+    const task = await taskIn(server, job);
+    assert.deepEqual([task.status, task.worker_id], ['succeeded', able.workerId]);
   });
 });
 

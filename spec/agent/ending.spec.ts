@@ -106,6 +106,13 @@ describe('a child that has ended', () => {
     assert.match(failure(await ended(t, { code: 9 })).error, /exit code 9 and said nothing/);
   });
 
+  it('is reported with its exit code when what it said names no error, or the code is unusual', async (t) => {
+    const error = async (code: number, stderr: string) => failure(await ended(t, { code, stderr })).error;
+    assert.equal(await error(7, 'reading spectra'), 'reading spectra (exit code 7)');
+    assert.equal(await error(1, 'reading spectra'), 'reading spectra (exit code 1)');
+    assert.equal(await error(7, 'ValueError: bad shape'), 'ValueError: bad shape (exit code 7)');
+  });
+
   it('is reported by the signal that ended it, and may be tried again', async (t) => {
     const { error, retriable } = failure(await ended(t, { code: null, signal: 'SIGSEGV', stderr: 'oops' }));
     assert.deepEqual([error, retriable], ['the analysis was ended by SIGSEGV', true]);

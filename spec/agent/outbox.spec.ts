@@ -61,6 +61,9 @@ describe('the files of an attempt', () => {
     await writeFile(paths.log, 'log');
     await writeFile(join(paths.output, 'best_model.pkl'), 'model');
     await writeFile(join(paths.output, 'other.txt'), 'not this');
+    const empty = await pack(paths, { model: false, workspace: true }, assert.fail);
+    assert.deepEqual(empty, [{ role: 'logs', path: 'run.log' }], 'an archive of nothing');
+    await writeFile(join(paths.workspace, 'notes.txt'), 'kept');
     const all = await pack(paths, { model: true, workspace: true }, assert.fail);
     assert.deepEqual(all, [
       { role: 'logs', path: 'run.log' },

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
@@ -11,7 +12,7 @@ import { startTestServer, type TestServer } from '../support/server.ts';
 import { sha256 } from './catalog-server.ts';
 import { temporaryFolder } from './folder.ts';
 import { rawZip } from './raw-zip.ts';
-import { startTestWorker, submit, taskIn, uploadInput } from './support.ts';
+import { startTestWorker, submit, taskIn, taskOf, uploadInput } from './support.ts';
 
 const ENTRY = externalRunner(
   `entry@1.0=python3 ${fileURLToPath(new URL('./fixtures/entry.py', import.meta.url))}`,
@@ -52,14 +53,15 @@ describe('a pipeline that Python code builds', () => {
     await assert.rejects(run('lab.models'), { status: 400, message: /--allow-python-jobs/ });
   });
 
-  it('is refused by a worker that was not told to run such code, whatever attempts remain', async (t) => {
+  it('goes to no worker that was not told to run such code: it waits for one that was', async (t) => {
     const { server, run } = await play(t, { worker: false });
-    const task = await taskIn(server, await run('lab.models'));
-    assert.deepEqual([task.status, task.attempt], ['failed', 1]);
-    assert.equal(
-      task.error,
-      'this worker runs no python_entrypoint pipelines (it was started without --allow-python)',
-    );
+    const job = await run('lab.models');
+    assert.deepEqual((await taskOf(server, job)).waiting_for, [
+      { requirement: 'capabilities.python_entrypoint', workers_missing: 1 },
+    ]);
+    const able = await startTestWorker(t, server, { allowPython: true, runners: [ENTRY] });
+    const task = await taskIn(server, job);
+    assert.deepEqual([task.status, task.attempt, task.worker_id], ['succeeded', 1, able.workerId]);
   });
 
   it('has the fingerprint that its runner tells, else that of entry point and bundle', async (t) => {
@@ -100,12 +102,9 @@ describe('the fingerprint of a pipeline', () => {
     );
   });
 
-  // As a Python client computes it, over the same JSON.
-  const PYTHON = `
-import hashlib, json, sys
-text = json.dumps(json.loads(sys.argv[1]), sort_keys=True, separators=(",", ":"))
-print("sha256:" + hashlib.sha256(text.encode()).hexdigest())
-`;
+  // As the README tells a Python client to compute it, over the same JSON.
+  const README = fileURLToPath(new URL('../../actors/agent/runners/nirs4all/README.md', import.meta.url));
+  const PYTHON = /```python\n(.*?)```/s.exec(readFileSync(README, 'utf8'))?.[1] ?? '';
   const inlines: [string, string][] = [
     [
       'floats',
@@ -124,8 +123,10 @@ print("sha256:" + hashlib.sha256(text.encode()).hexdigest())
   ];
   it('is that of a Python client for the same inline JSON: floats, unicode and nested order included', async (t) => {
     const server = await play(t);
+    const cwd = await temporaryFolder(t);
     for (const [what, inline] of inlines) {
-      const { stdout } = await promisify(execFile)('python3', ['-c', PYTHON, inline]);
+      await writeFile(join(cwd, 'pipeline.json'), inline);
+      const { stdout } = await promisify(execFile)('python3', ['-c', PYTHON], { cwd });
       const pipeline = `{"kind":"inline_json","inline":${inline}}`;
       assert.equal(await fingerprintOf(server, pipeline), stdout.trim(), what);
     }

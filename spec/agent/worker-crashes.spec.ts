@@ -10,7 +10,7 @@ import { processTable } from '../../actors/agent/child/proc.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
 import { until } from '../support/until.ts';
 import { atEnd, temporaryFolder } from './folder.ts';
-import { isAlive, pidIn, startTestWorker, submit, taskIn } from './support.ts';
+import { isAlive, logOf, pidIn, startTestWorker, submit, taskIn } from './support.ts';
 
 const PROGRAM = fileURLToPath(new URL('./fixtures/worker.ts', import.meta.url));
 
@@ -27,7 +27,7 @@ interface Crashing {
 }
 
 /** A worker program in a process of its own, with a task under way. */
-async function working(t: TestContext, server: TestServer): Promise<Crashing> {
+async function working(t: TestContext, server: TestServer, max_attempts = 3): Promise<Crashing> {
   const state = await temporaryFolder(t);
   const args = ['--import', 'tsx', PROGRAM, server.url, state];
   const program = spawn(process.execPath, args, { stdio: ['ignore', 'ignore', 'inherit'] });
@@ -35,7 +35,7 @@ async function working(t: TestContext, server: TestServer): Promise<Crashing> {
   const mark = await temporaryFolder(t);
   const go = join(mark, 'go');
   const script = `(setsid sleep 1000 >/dev/null 2>&1 & tell daemon); while [ ! -e ${go} ]; do sleep 0.02; done`;
-  const job = await submit(server, { do: 'shell', mark, script }, { retry: { max_attempts: 3 } });
+  const job = await submit(server, { do: 'shell', mark, script }, { retry: { max_attempts } });
   const daemon = await pidIn(join(mark, 'daemon'));
   const [child] = await marked(state);
   return {
@@ -104,6 +104,54 @@ describe('a worker program that is killed', () => {
     assert.equal(task.status, 'succeeded');
     assert.ok(task.attempt > 1);
     await until('an empty directory', async () => (await readdir(join(state, 'tasks'))).length === 0);
+  });
+});
+
+describe('a worker program that takes the place of one that was killed', () => {
+  const slowly = { leaseTtl: 600, heartbeatInterval: 0.2 };
+
+  it('reports what was cut short, so that it is queued again at once, with the log so far', async (t) => {
+    const server = await startTestServer(t, slowly);
+    const { state, job, kill, finish } = await working(t, server);
+    await kill();
+    await finish();
+    await startTestWorker(t, server, { state });
+    const task = await taskIn(server, job);
+    assert.deepEqual([task.status, task.attempt], ['succeeded', 2]);
+    const events = await server.client.call('listJobEvents', { params: { id: job } });
+    const failed = events.filter(({ type }) => type === 'task_failed');
+    assert.equal(failed.length, 1);
+    assert.match(failed[0]?.message ?? '', /was killed, or its machine went down/);
+    assert.deepEqual(
+      [failed[0]?.data.requeued, events.some(({ type }) => type === 'task_lost')],
+      [true, false],
+    );
+    await until('an empty directory', async () => (await readdir(join(state, 'tasks'))).length === 0);
+    assert.deepEqual(await readdir(join(state, 'outbox')), []);
+  });
+
+  it('keeps the log of an attempt that was the last one', async (t) => {
+    const server = await startTestServer(t, slowly);
+    const { state, job, kill } = await working(t, server, 1);
+    await kill();
+    await startTestWorker(t, server, { state });
+    const task = await taskIn(server, job);
+    assert.deepEqual([task.status, task.attempt], ['failed', 1]);
+    assert.match(task.error ?? '', /was killed, or its machine went down/);
+    assert.match(await logOf(server, job), /\[jq-worker\] the worker program that ran this was killed/);
+  });
+
+  it('leaves alone what has gone to another worker meanwhile', async (t) => {
+    const server = await startTestServer(t, quickly);
+    const { state, job, kill, finish } = await working(t, server);
+    await kill();
+    const other = await startTestWorker(t, server);
+    await until('the next attempt', async () => (await taskIn(server, job, 'running')).attempt === 2);
+    await startTestWorker(t, server, { state });
+    await until('an empty directory', async () => (await readdir(join(state, 'tasks'))).length === 0);
+    await finish();
+    const task = await taskIn(server, job);
+    assert.deepEqual([task.status, task.attempt, task.worker_id], ['succeeded', 2, other.workerId]);
   });
 });
 

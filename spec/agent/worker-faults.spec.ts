@@ -144,14 +144,6 @@ describe('a task whose inputs are wrong', () => {
     });
   }
 
-  it('fails at once for python code on a worker that does not allow it', async (t) => {
-    const server = await startTestServer(t, { allowPythonJobs: true });
-    await startTestWorker(t, server);
-    const pipeline = { kind: 'python_entrypoint', entrypoint: 'lab.models' };
-    const task = await taskIn(server, await submit(server, { do: 'echo' }, { pipeline }));
-    assert.match(String(task.error), /--allow-python/);
-  });
-
   it('unpacks the bundle of a python pipeline where that is allowed', async (t) => {
     const server = await startTestServer(t, { allowPythonJobs: true });
     await startTestWorker(t, server, { allowPython: true });

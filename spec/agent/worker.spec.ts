@@ -65,6 +65,18 @@ describe('a worker', () => {
     assert.deepEqual([model, workspace], [null, null]);
   });
 
+  it('keeps no archive of a workspace in which there is nothing', async (t) => {
+    const server = await startTestServer(t);
+    await startTestWorker(t, server);
+    const job = await submit(server, { do: 'inputFault' }, { outputs: { keep_task_workspace: true } });
+    await taskIn(server, job);
+    const artifacts = await server.client.call('listJobArtifacts', { params: { id: job } });
+    assert.deepEqual(
+      artifacts.map(({ role }) => role),
+      ['logs'],
+    );
+  });
+
   it('leaves nothing of a task on its disk', async (t) => {
     const server = await startTestServer(t);
     const worker = await startTestWorker(t, server);

@@ -136,7 +136,7 @@ describe('status', () => {
     await playWorker(server.client);
     assert.match(
       (await ctl('status', far)).stdout,
-      /2 queued tasks wait for labels\.site=lab-b \(missing on 1 worker\)/,
+      /2 queued tasks wait: no worker has the label site=lab-b\n/,
     );
   });
 });

@@ -1,11 +1,16 @@
 import type { ClusterClient } from '../../gateway/client/client.ts';
 import type { ReportedEvent } from '../../machines/schema/report.ts';
 import type { TaskPayload } from '../../machines/schema/views.ts';
+import type { WorkerRegistration } from '../../machines/schema/worker.ts';
 
 /** A worker whose every step the test takes, over the real worker API. */
-export async function playWorker(client: ClusterClient, slots = 4) {
+export async function playWorker(
+  client: ClusterClient,
+  slots = 4,
+  differs: Partial<WorkerRegistration> = {},
+) {
   const { worker_id } = await client.call('registerWorker', {
-    body: { name: 'played', slots_total: slots, version: { packages: { mljs: '1.0' } } },
+    body: { name: 'played', slots_total: slots, version: { packages: { mljs: '1.0' } }, ...differs },
   });
   const aim = (task: TaskPayload) => ({
     params: { id: task.task_id },

@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict';
-import { mkdir, writeFile } from 'node:fs/promises';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { open } from 'sqlite';
 import sqlite3 from 'sqlite3';
@@ -10,6 +13,7 @@ import { Output } from '../../bin/terminal/output.ts';
 import { startTestServer, temporaryDirectory } from '../support/server.ts';
 import { until } from '../support/until.ts';
 import { begin, type Outcome, run, start } from './cli-support.ts';
+import { jobOf } from './played-worker.ts';
 
 /** A server process on a free port, and the line that says where. */
 async function serve(t: TestContext, argv: string[] = [], env: Record<string, string> = {}) {
@@ -177,7 +181,7 @@ describe('jq-worker', () => {
     const server = await startTestServer(t);
     const state = join(await temporaryDirectory(t), 'state');
     const flags = ['--slots', '3', '--name', 'bench', '--labels', 'site=lab-a,gpu=no', '--labels', 'x=1'];
-    const declared = ['--memory-gb', '7.5', '--gpus', '2', '--dataset', 'corn=/data/corn'];
+    const declared = ['--memory-gb', '7.5', '--gpus', '2', '--dataset', `corn=${dirname(state)}`];
     const { child, outcome, said } = start('jq-worker', ['--state', state, '--json', ...flags, ...declared], {
       JQ_SERVER: server.url,
     });
@@ -205,6 +209,89 @@ describe('jq-worker', () => {
       assert.equal(stdout, '');
       assert.match(stderr, /^error: .*\n.*--token or JQ_TOKEN\n$/);
     }
+  });
+
+  const unusable: [title: string, flags: string[], says: RegExp][] = [
+    [
+      'a runner whose program is not there',
+      ['--runner', 'mean=/no/such/cmd x'],
+      /'\/no\/such\/cmd' \(for mean\)/,
+    ],
+    [
+      'a runner whose program is not on the path',
+      ['--runner', 'mean=no-such-cmd'],
+      /no program 'no-such-cmd'/,
+    ],
+    ['a runner whose program may not be executed', ['--runner', 'mean=./package.json'], /package\.json/],
+    [
+      'a dataset that is not there',
+      ['--dataset', 'bad=/no/where'],
+      /--dataset bad: there is no.*: \/no\/where/,
+    ],
+    ['a catalog that is not there', ['--catalog', '/no/such.yaml'], /--catalog: .*\/no\/such\.yaml/],
+    ['a catalog that is no text of its kind', ['--catalog', 'LICENSE'], /--catalog: .*neither JSON nor YAML/],
+    ['a catalog that is no list', ['--catalog', 'package.json'], /--catalog: the catalog is not a list/],
+  ];
+  for (const [title, flags, says] of unusable) {
+    it(`refuses to start with ${title}: exit code 2`, async (t) => {
+      const state = join(await temporaryDirectory(t), 'state');
+      const server = ['--server', 'http://127.0.0.1:9'];
+      isOneSentence(
+        await run(['worker', '--state', state, ...server, '--log-level', 'silent', ...flags]),
+        says,
+      );
+    });
+  }
+
+  it('warns of what may come to work by itself, and starts', async (t) => {
+    const server = await startTestServer(t);
+    const folder = await temporaryDirectory(t);
+    const catalog = join(folder, 'sets.yaml');
+    await writeFile(catalog, '- {id: corn, version: 1, path: corn.zip}');
+    for (const [named, warning] of [
+      ['http://127.0.0.1:9/sets.yaml', /cannot be reached at http:\/\/127\.0\.0\.1:9\/sets\.yaml/],
+      [catalog, /entry of corn@1 has no sha256/],
+    ] as const) {
+      const argv = ['--state', join(folder, 'state'), '--server', server.url, '--catalog', named];
+      const { child, outcome, said } = start('jq-worker', [
+        ...argv,
+        '--json',
+        '--runner',
+        'x=sh ./no/such.sh',
+      ]);
+      await until('the worker', () => said.stdout.includes('"started"'));
+      child.kill('SIGTERM');
+      const { code, stderr } = await outcome;
+      assert.equal(code, 0);
+      assert.match(stderr, warning);
+      assert.match(stderr, /"word":"\.\/no\/such\.sh".*names no file/);
+    }
+  });
+
+  it('leaves a task that has to stop the time of --cancel-grace to do so', async (t) => {
+    const server = await startTestServer(t);
+    const folder = await temporaryDirectory(t);
+    const [script, begun, saved] = ['slow.sh', 'begun', 'saved'].map((name) => join(folder, name)) as [
+      string,
+      string,
+      string,
+    ];
+    // Longer than the grace period that a task has otherwise.
+    await writeFile(
+      script,
+      `trap 'sleep 6; touch ${saved}; exit' TERM\ntouch ${begun}\nwhile :; do sleep 0.05; done`,
+    );
+    const flags = ['--server', server.url, '--cancel-grace', '60', '--runner', `slow=sh ${script}`];
+    const { child, outcome } = start('jq-worker', ['--state', join(folder, 'state'), ...flags]);
+    const text = jobOf('p.yaml').replace('mljs', 'slow').replace('data/corn', folder);
+    const { id } = await server.client.call('submitJob', {
+      text: text.replace(/\{"kind":"path"[^}]*\}/, '{"kind":"inline_json","inline":[]}'),
+    });
+    await until('the task', () => existsSync(begun));
+    await server.client.call('cancelJob', { params: { id } });
+    await until('its own end', () => existsSync(saved));
+    child.kill('SIGTERM');
+    assert.equal((await outcome).code, 0);
   });
 
   it('without its state directory exits with 2', async (t) => {
@@ -262,5 +349,33 @@ describe('a program that serves', () => {
     assert.equal(await served, 0);
     assert.deepEqual(calls, ['stop', 'hurry']);
     assert.equal(process.listenerCount('SIGTERM'), 0);
+  });
+});
+
+describe('a program that dies of a fault that nobody caught', () => {
+  it('says so in its log before it ends', async (t) => {
+    const folder = await temporaryDirectory(t);
+    const logFile = join(folder, 'program.log');
+    const script = join(folder, 'dies.mjs');
+    const log = new URL('../../bin/parts/log.ts', import.meta.url).href;
+    await writeFile(
+      script,
+      `const { openLog } = await import(${JSON.stringify(log)});
+       await openLog('jq-worker', { logLevel: 'info', logFile: ${JSON.stringify(logFile)} });
+       setImmediate(() => { throw new Error('a socket that nobody watches'); });`,
+    );
+    const child = spawn(process.execPath, ['--import', import.meta.resolve('tsx'), script], {
+      stdio: 'ignore',
+    });
+    const [code] = await once(child, 'exit');
+    assert.notEqual(code, 0);
+    const lines = (await readFile(logFile, 'utf8'))
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    const last = lines.at(-1);
+    assert.equal(last.level, 60);
+    assert.equal(last.err.message, 'a socket that nobody watches');
+    assert.match(last.msg, /internal fault/);
   });
 });

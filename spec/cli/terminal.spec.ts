@@ -42,6 +42,12 @@ describe('output on a terminal', () => {
       status: 'alive',
       id: HOSTILE,
       last_seen_at: 1,
+      slots_used: 1,
+      slots_total: 4,
+      capabilities: { libraries: [HOSTILE] },
+      version: { packages: { [HOSTILE]: HOSTILE } },
+      cluster_version: HOSTILE,
+      version_divergent: true,
     };
     server = await fakeServer({
       'GET /v1/jobs/job_1': { body: job },

@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict';
-import { mkdir, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { randomBytes } from 'node:crypto';
+import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { buffer } from 'node:stream/consumers';
 import { describe, it, type TestContext } from 'node:test';
 import { startTestServer, type TestServer, temporaryDirectory } from '../support/server.ts';
 import { ROOT, run } from './cli-support.ts';
+import { playWorker } from './played-worker.ts';
 
 /** A pipeline file, a dataset folder and a job file that names both. */
 async function analyst(t: TestContext, change: (job: string) => string = (job) => job) {
@@ -68,9 +71,97 @@ describe('submit --upload', () => {
   it('leaves paths that exist only on the workers as they are', async (t) => {
     const server = await startTestServer(t);
     const { job } = await analyst(t, (text) => text.replaceAll('octane', 'elsewhere'));
-    const { stdout } = await run(['submit', job, '--upload', '--server', server.url]);
+    const { stdout, stderr } = await run(['submit', job, '--upload', '--server', server.url]);
     const { dataset } = JSON.parse(await requestOf(server, stdout.trim()));
     assert.equal(dataset.kind, 'shared_path');
+    assert.match(stderr, /^not on this machine, left as the workers' path: \/.*\/elsewhere$/m);
+    assert.equal(stderr.match(/not on this machine/g)?.length, 1, stderr);
+  });
+
+  it('keeps names: a pipeline that has none is called as its file is, in the ranking as well', async (t) => {
+    const server = await startTestServer(t);
+    const { job } = await analyst(t, (text) => text.replace('"kind":"path"', '"kind":"path","name":"two"'));
+    const { stdout } = await run(['submit', job, '--upload', '--server', server.url]);
+    const { pipelines } = JSON.parse(await requestOf(server, stdout.trim()));
+    assert.deepEqual(
+      pipelines.map(({ name }: { name: string }) => name),
+      ['two', 'pls'],
+    );
+    const worker = await playWorker(server.client);
+    for (let n = 0; n < 2; n++) await worker.complete(await worker.take());
+    const { ranking } = (await server.client.call('getJob', { params: { id: stdout.trim() } })).aggregate;
+    assert.deepEqual(ranking.map(({ pipeline }) => pipeline).sort(), ['pls', 'two']);
+  });
+
+  it('counts relative paths from the current directory, else from the folder of the job file', async (t) => {
+    const server = await startTestServer(t);
+    const { job, pipeline } = await analyst(t, (text) => text.replaceAll(/"\/[^"]*\//g, '"'));
+    const submitted = await run(['submit', job, '--upload', '--server', server.url]);
+    assert.match(submitted.stderr, new RegExp(`^uploaded ${pipeline}$`, 'm'));
+    const { dataset } = JSON.parse(await requestOf(server, submitted.stdout.trim()));
+    assert.equal(dataset.kind, 'artifact');
+    const nearer = await analyst(t, (text) => text.replaceAll(/"\/[^"]*\/pls.yaml/g, '"package.json'));
+    await writeFile(join(dirname(nearer.job), 'package.json'), 'not this one');
+    const { stderr } = await run(['submit', nearer.job, '--upload', '--server', server.url]);
+    assert.match(stderr, new RegExp(`^uploaded ${ROOT}package.json$`, 'm'));
+  });
+
+  it('uploads what marked ids name: a bundle as a zip or a folder, a pipeline, a dataset', async (t) => {
+    const server = await startTestServer(t, { allowPythonJobs: true });
+    const { job, dataset, pipeline } = await analyst(t);
+    const zip = join(dirname(job), 'bundle.zip');
+    await writeFile(zip, 'bytes of a zip');
+    const code = (bundle: string) => ({
+      kind: 'python_entrypoint',
+      entrypoint: 'lab',
+      bundle_artifact_id: `file:${bundle}`,
+    });
+    const spec = {
+      type: 'mljs.run',
+      pipelines: [code(zip), code(dataset), { kind: 'artifact', artifact_id: `file:${pipeline}` }],
+      dataset: { kind: 'artifact', artifact_id: 'file:octane' },
+    };
+    await writeFile(job, JSON.stringify(spec));
+    const { stdout } = await run(['submit', job, '--server', server.url]);
+    const sent = JSON.parse(await requestOf(server, stdout.trim()));
+    const [zipped, folder, file] = sent.pipelines;
+    assert.deepEqual([file.kind, file.name, sent.dataset.name], ['artifact', 'pls', 'octane']);
+    assert.deepEqual(Object.keys(folder), ['kind', 'entrypoint', 'bundle_artifact_id']);
+    const bytes = async (id: string) => buffer((await server.client.download(id)).body);
+    assert.equal(`${await bytes(zipped.bundle_artifact_id)}`, 'bytes of a zip');
+    assert.deepEqual(await bytes(folder.bundle_artifact_id), await bytes(sent.dataset.artifact_id));
+  });
+
+  it('refuses a folder without files: exit code 2', async (t) => {
+    const server = await startTestServer(t);
+    const { job, dataset } = await analyst(t);
+    await rm(dataset, { recursive: true });
+    await mkdir(dataset);
+    await writeFile(join(dataset, '.hidden'), 'not sent');
+    const { code, stderr } = await run(['submit', job, '--upload', '--server', server.url]);
+    assert.equal(code, 2);
+    assert.match(stderr, /the dataset .*octane holds no files/);
+  });
+
+  it('shows what it is about, also while it packs a folder', async (t) => {
+    const server = await startTestServer(t);
+    const { job, dataset } = await analyst(t);
+    // Enough for a bar that is drawn ten times a second.
+    await writeFile(join(dataset, 'spectra.bin'), randomBytes(24 * 1024 * 1024));
+    const { stderr } = await run(['submit', job, '--upload', '--server', server.url], { terminal: true });
+    assert.match(stderr, /50% zipping octane/);
+  });
+
+  it('says what the server refuses once', async (t) => {
+    const server = await startTestServer(t);
+    const { job } = await analyst(t);
+    await writeFile(
+      job,
+      '{"type":"mljs.run","pipeline":{"kind":"artifact","artifact_id":"x"},"dataset":{"kind":"shared_path","path":"/d"}}',
+    );
+    const { code, stderr } = await run(['submit', job, '--upload', '--server', server.url]);
+    assert.equal(code, 2);
+    assert.equal(stderr.match(/no artifact with id 'x'/g)?.length, 1, stderr);
   });
 
   it('refuses a marked path that does not exist, and submits nothing: exit code 2', async (t) => {

@@ -40,6 +40,19 @@ describe('the help', () => {
 describe('wrong usage', () => {
   const wrong: [title: string, argv: string[], says: RegExp][] = [
     ['an unknown command, with the nearest one', ['statsu'], /no command 'statsu', did you mean 'stats'\?/],
+    [
+      'an unknown option behind others, with the nearest one',
+      ['worker', '--state', 'd', '--slot', '2'],
+      /^error: Unsupported option name \("--slot"\), did you mean --slots\?\nSee: jqctl worker --help\n$/,
+    ],
+    [
+      'a value that looks like an option',
+      ['worker', '--memory-gb', '-1'],
+      /--memory-gb needs a value: --memory-gb GIB; .* as --memory-gb=-1/,
+    ],
+    ['a value that is missing', ['worker', '--state', 'd', '--slots'], /--slots needs a value: --slots N/],
+    ['an argument too many behind options', ['worker', '--slots', '2', 'x'], /positional argument \("x"\)/],
+    ['a value of a switch', ['submit', 'x.yaml', '--wait=5'], /--wait takes no value/],
     ['an unknown option', ['jobs', '--bogus'], /--bogus[\s\S]*jqctl jobs --help/],
     ['a missing argument', ['status'], /argument[\s\S]*jqctl status --help/],
     ['an argument too many', ['stats', 'x'], /"x"/],

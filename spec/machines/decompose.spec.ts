@@ -44,6 +44,15 @@ describe('the tasks of a job', () => {
 });
 
 describe('the label of a pipeline', () => {
+  it('is the name that it was given, whatever its kind', () => {
+    const name = 'PLS, 5 components';
+    assert.equal(pipelineLabel({ kind: 'path', path: 'p.yaml', name }), name);
+    assert.equal(pipelineLabel({ kind: 'artifact', artifact_id: 'art_1', name }), name);
+    assert.equal(pipelineLabel({ kind: 'inline_json', inline: {}, name }), name);
+    assert.equal(pipelineLabel({ kind: 'python_entrypoint', entrypoint: 'm', name }), name);
+    assert.equal(pipelineLabel({ kind: 'path', path: 'p.yaml', name: '' }), 'p');
+  });
+
   it('is the stem of its path', () => {
     for (const [name, label] of [
       ['/data/pls.yaml', 'pls'],
@@ -121,6 +130,26 @@ describe('what a task requires of a worker', () => {
       requirements({}, { dataset: { kind: 'shared_path', path: '/d', name: 'gasoline' } }).labels,
       undefined,
     );
+  });
+
+  it('is a worker that runs code of the submitter, or has a catalog, where the task needs that', () => {
+    const tasks = decompose(
+      spec({
+        pipelines: [path('p'), { kind: 'python_entrypoint', entrypoint: 'lab' }],
+        datasets: [shared('d'), { kind: 'catalog', catalog_id: 'corn' }],
+        requirements: { capabilities: { fast: true } },
+      }),
+    );
+    assert.deepEqual(
+      tasks.map((task) => task.requirements.capabilities),
+      [
+        { fast: true },
+        { fast: true, catalog: true },
+        { fast: true, python_entrypoint: true },
+        { fast: true, python_entrypoint: true, catalog: true },
+      ],
+    );
+    assert.equal(requirements(undefined).capabilities, undefined);
   });
 
   it('differs only between the datasets that need it, and leaves the specification alone', () => {

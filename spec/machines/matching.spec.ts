@@ -70,6 +70,14 @@ describe('a worker is eligible', () => {
     assert.deepEqual(unmet({ packages: { constructor: '' } }, packages({})), ['packages.constructor']);
   });
 
+  it('unless it declares a capability that is asked for as false: who does not say may have it', () => {
+    const asked: Requirements = { capabilities: { python_entrypoint: true, other: false } };
+    const missing = (capabilities: Record<string, unknown>) => unmet(asked, worker({ capabilities }));
+    assert.deepEqual(missing({ python_entrypoint: false }), ['capabilities.python_entrypoint']);
+    for (const declared of [{}, { python_entrypoint: true }, { python_entrypoint: null }, { other: false }])
+      assert.deepEqual(missing(declared), [], JSON.stringify(declared));
+  });
+
   it('and everything that it does not meet is listed', () => {
     const asked: Requirements = {
       labels: { a: '1' },
@@ -190,7 +198,7 @@ describe('the signature of requirements', () => {
       labels: { b: '2', a: '1' },
     };
     assert.equal(signatureOf(one), signatureOf(other));
-    assert.equal(signatureOf({}), signatureOf({ labels: {}, packages: {} }));
+    assert.equal(signatureOf({}), signatureOf({ labels: {}, packages: {}, capabilities: { x: false } }));
   });
 
   it('differs for whatever makes a difference', () => {
@@ -202,6 +210,8 @@ describe('the signature of requirements', () => {
       { packages: { a: '1' } },
       { min_memory_gb: 1 },
       { min_gpu_count: 1 },
+      { capabilities: { a: true } },
+      { capabilities: { b: true } },
       { labels: { a: '1', b: '1' } },
       { labels: { 'a,b': '1' } },
     ];

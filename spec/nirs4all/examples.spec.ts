@@ -6,10 +6,24 @@ import { parse } from 'yaml';
 import { JobSpec } from '../../machines/schema/job.ts';
 import { validator } from '../../machines/schema/validate.ts';
 import { datasetsOf, pipelinesOf, unknownMembers } from '../../machines/submission.ts';
-import { GASOLINE, GASOLINE_COMMA, REPOSITORY } from './support.ts';
+import { describeWithLibrary } from './python.ts';
+import { GASOLINE, GASOLINE_COMMA, REPOSITORY, runTask } from './support.ts';
 
 const check = validator(JobSpec);
 const rows = (path: string) => readFileSync(path, 'utf8').trimEnd().split('\n');
+
+describeWithLibrary('the example of a pipeline that Python code builds', (runner) => {
+  it('runs, from the bundle that its job names', async () => {
+    const job = parse(readFileSync(join(REPOSITORY, 'examples/kinds/python-job.yaml'), 'utf8'));
+    const local = (marked: string) => join(REPOSITORY, marked.replace('file:', ''));
+    const { entrypoint, bundle_artifact_id } = job.pipeline;
+    const pipeline = { mode: 'entrypoint', entrypoint, sys_path: [local(bundle_artifact_id)] };
+    const dataset = local(job.dataset.artifact_id);
+    const ended = await runTask(runner, { pipeline, dataset, params: job.params });
+    assert.equal(ended.code, 0, ended.stderr);
+    assert.ok(Number(ended.result().metrics.best_rmse) > 0, 'it has no error');
+  });
+});
 
 describe('the example jobs for nirs4all', () => {
   for (const name of ['atomic.yaml', 'matrix.yaml', 'inline.yaml']) {

@@ -53,6 +53,16 @@ describeWithLibrary(
         task: { ...good, pipeline: writePipeline('pipeline:\n  - [a\n', 'broken.yaml') },
         says: /^Error: Invalid YAML in \S+broken\.yaml Error at line 3, column 1: /,
       },
+      'a step of a module that is not there': {
+        task: {
+          ...good,
+          pipeline: writePipeline(
+            '[{"class": "sklearn.nonexistent.Foo"}, {"model": "sklearn.linear_model.Ridge"}]',
+            'foo.json',
+          ),
+        },
+        says: /^Error: Failed to import sklearn\.nonexistent\.Foo: ModuleNotFoundError: .* \(then: .*\)$/,
+      },
       'a missing dataset': {
         task: { ...good, dataset: '/no/such/dataset' },
         says: /^Error: dataset not found: \/no\/such\/dataset$/,
@@ -120,6 +130,13 @@ def build_pipeline():
         task: built(model),
         error: 'RuntimeError: no luck with 30 rows',
         place: /recipe\.py", line 5, in fit/,
+      },
+      'behind something that nirs4all went on without': {
+        task: built(
+          'def build_pipeline():\n    print("Failed to import a.B: ImportError")\n    return 1 / 0',
+        ),
+        error: 'Failed to import a.B: ImportError (then: ZeroDivisionError: division by zero)',
+        place: /recipe\.py", line 3, in build_pipeline/,
       },
       'in the entrypoint': {
         task: built('def build_pipeline():\n    return 1 / 0'),

@@ -16,6 +16,8 @@ const KILLED = 'killed by SIGKILL, probably out of memory';
 const MAX_RESULT_BYTES = 16 * 1024 * 1024;
 const MAX_ERROR_LENGTH = 2_000;
 
+const NAMES_ERROR = /^[\w.]*(Error|Exception|Fault|Interrupt|Exit)\b.*?(:|$)/;
+
 const check = validator(TaskResult);
 
 /** How a child that has ended went: its result file, or why there is none to trust. */
@@ -29,9 +31,7 @@ export async function outcomeOf(
   if (end.signal !== null) return failed(`the analysis was ended by ${end.signal}`, errorText);
   if (end.code === EXIT_KILLED) return failed(`a process of the analysis was ${KILLED}`, errorText);
   if (end.code !== 0) {
-    const readable = firstReadable(errorText);
-    const error = readable ?? `the analysis ended with exit code ${end.code} and said nothing`;
-    return failed(error, errorText, end.code !== EXIT_INPUT_FAULT);
+    return failed(exitError(end.code, errorText), errorText, end.code !== EXIT_INPUT_FAULT);
   }
   const read = await readResult(resultFile);
   if ('fault' in read) return failed(read.fault, errorText);
@@ -46,6 +46,14 @@ export async function outcomeOf(
       ...(fingerprint !== undefined && { pipeline_fingerprint: fingerprint }),
     },
   };
+}
+
+/** What the child said of itself; beside words that name no error, the exit code is worth knowing. */
+function exitError(code: number | null, errorText: string): string {
+  const said = firstReadable(errorText);
+  if (said === undefined) return `the analysis ended with exit code ${code} and said nothing`;
+  const usual = code === 1 || code === EXIT_INPUT_FAULT;
+  return usual && NAMES_ERROR.test(said) ? said : `${said} (exit code ${code})`;
 }
 
 type Read = { result: TaskResult } | { fault: string };
@@ -86,9 +94,7 @@ function failed(error: string, traceback: string, retriable = true): Outcome {
 export function firstReadable(text: string): string | undefined {
   const lines = text.split('\n').map((line) => line.trimEnd());
   const outer = lines.filter((line) => line !== '' && !/^\s/.test(line));
-  const named = outer.findLast((line) =>
-    /^[\w.]*(Error|Exception|Fault|Interrupt|Exit)\b.*?(:|$)/.test(line),
-  );
+  const named = outer.findLast((line) => NAMES_ERROR.test(line));
   return (
     named ?? outer.findLast((line) => !/^Node\.js v\d/.test(line)) ?? (lines.at(-1)?.trim() || undefined)
   );

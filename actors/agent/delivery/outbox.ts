@@ -14,8 +14,14 @@ const OutboxFile = Type.Object({
   artifact_id: Type.Optional(Type.String()),
 });
 
+export const AttemptRef = Type.Object({
+  task_id: Type.String(),
+  attempt: Type.Integer(),
+  worker_id: Type.String(),
+});
+
 const OutboxEntry = Type.Object({
-  ref: Type.Object({ task_id: Type.String(), attempt: Type.Integer(), worker_id: Type.String() }),
+  ref: AttemptRef,
   outcome: Type.Union([
     Type.Object({ verb: Type.Literal('complete'), result: TaskResult }),
     Type.Object({ verb: Type.Literal('fail'), failure: FailReport }),
@@ -23,6 +29,7 @@ const OutboxEntry = Type.Object({
   files: Type.Array(OutboxFile),
 });
 
+export type AttemptRef = Static<typeof AttemptRef>;
 export type OutboxFile = Static<typeof OutboxFile>;
 /** How an attempt ended, and the files that go with it, until the server has acknowledged both. */
 export type OutboxEntry = Static<typeof OutboxEntry>;

@@ -28,7 +28,8 @@ export async function pack(
   if (model !== undefined) found.push({ role: 'model', path: model });
   if (wanted.workspace) {
     await zipFolder(paths.workspace, paths.archive).then(
-      () => found.push({ role: 'workspace', path: paths.archive }),
+      // An archive of nothing tells nothing.
+      (files) => files > 0 && found.push({ role: 'workspace', path: paths.archive }),
       onFault,
     );
   }
@@ -51,22 +52,27 @@ async function bestModel(folder: string): Promise<string | undefined> {
   return first === undefined ? undefined : join(folder, first);
 }
 
-/** Packs the plain files and folders below a folder. Links and the like stay out. */
-export async function zipFolder(folder: string, archive: string): Promise<void> {
+/** Packs the plain files and folders below a folder; links and the like stay out. Gives the number of files. */
+export async function zipFolder(folder: string, archive: string): Promise<number> {
   const zip = new ZipFile();
   const packed = zip.outputStream as Readable;
   zip.on('error', (fault: Error) => packed.destroy(fault));
-  await Promise.all([pipeline(packed, createWriteStream(archive)), addAll(zip, packed, folder)]);
+  const writing = pipeline(packed, createWriteStream(archive));
+  const [files] = await Promise.all([addAll(zip, packed, folder), writing]);
+  return files;
 }
 
-async function addAll(zip: ZipFile, packed: Readable, folder: string): Promise<void> {
+async function addAll(zip: ZipFile, packed: Readable, folder: string): Promise<number> {
+  let files = 0;
   try {
     for await (const { path, isFolder } of walk(folder)) {
+      if (!isFolder) files++;
       const name = relative(folder, path);
       if (isFolder) zip.addEmptyDirectory(name);
       else zip.addFile(path, name);
     }
     zip.end();
+    return files;
   } catch (fault) {
     packed.destroy(fault as Error);
     throw fault;

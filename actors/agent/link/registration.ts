@@ -13,7 +13,7 @@ export type Declaration = Omit<Static<typeof WorkerRegistration>, 'worker_id'>;
 
 /** What the worker says of itself, and the server matches tasks against (contract, "Workers and leases"). */
 export async function declarationOf(settings: Settings): Promise<Declaration> {
-  const { datasets, labels, memoryGb, gpus, name, slots, runners, python } = settings;
+  const { datasets, labels, memoryGb, gpus, name, slots, runners, python, allowPython, catalog } = settings;
   const declared = Object.keys(datasets).map((dataset) => [`dataset.${dataset}`, 'true']);
   return {
     name: name ?? hostname(),
@@ -21,6 +21,10 @@ export async function declarationOf(settings: Settings): Promise<Declaration> {
     capabilities: {
       memory_gb: memoryGb ?? Number((totalmem() / GIB).toFixed(2)),
       gpu_count: gpus ?? (await countGpus()),
+      // Tasks that need one of these go to no worker that says no.
+      python_entrypoint: allowPython,
+      catalog: catalog !== undefined,
+      libraries: runners.map((runner) => runner.library),
     },
     slots_total: slots,
     version: {

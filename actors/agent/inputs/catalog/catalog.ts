@@ -1,7 +1,6 @@
 import { constants } from 'node:fs';
 import { access, rename, rm } from 'node:fs/promises';
 import { join, relative } from 'node:path';
-import { buffer } from 'node:stream/consumers';
 import type { Logger } from 'pino';
 import { StartFault } from '../../../faults.ts';
 import { syncPath } from '../../delivery/durable.ts';
@@ -14,10 +13,10 @@ import { unzip, type ZipLimits } from '../zip.ts';
 import { DatasetCache } from './cache.ts';
 import { choose } from './choose.ts';
 import type { CatalogEntry } from './index-list.ts';
+import { readIndex } from './read-index.ts';
 import { away, type Location, locate, nameOf, patiently, Sources } from './source.ts';
 
 const GIB = 1024 ** 3;
-const MAX_INDEX_BYTES = 16 * 1024 * 1024;
 
 interface CatalogOptions {
   /** File or address of the index. */
@@ -50,7 +49,7 @@ export class Catalog {
 
   /** @throws StartFault where datasets cannot be kept */
   async open(): Promise<void> {
-    const { cacheDir, log } = this.#options;
+    const { cacheDir } = this.#options;
     try {
       await this.#cache.open();
       await access(cacheDir, constants.R_OK | constants.W_OK | constants.X_OK);
@@ -62,12 +61,6 @@ export class Catalog {
       );
     }
     this.#cache.evict();
-    // A share that is not mounted yet is no reason not to start, but a slip of the pen should be seen.
-    if (this.#index.kind === 'file') {
-      await access(this.#index.path, constants.R_OK).catch((fault: Error) =>
-        log.warn({ why: fault.message }, 'the catalog cannot be read now'),
-      );
-    }
   }
 
   /**
@@ -84,26 +77,12 @@ export class Catalog {
   }
 
   async close(): Promise<void> {
-    await this.#sources.close();
+    this.#sources.close();
     await this.#cache.close();
   }
 
   #readIndex(persistence: Persistence): Promise<string> {
-    const what = 'the catalog';
-    return patiently(async () => {
-      const source = await this.#sources.open(this.#index, what, persistence.signal);
-      let bytes = 0;
-      source.on('data', (chunk: Buffer) => {
-        bytes += chunk.length;
-        if (bytes > MAX_INDEX_BYTES)
-          source.destroy(new InputFault(`${what} exceeds ${MAX_INDEX_BYTES} bytes`));
-      });
-      const content = await buffer(source).catch((fault: unknown) => {
-        persistence.signal.throwIfAborted();
-        throw fault instanceof InputFault ? fault : away(this.#index, what, fault);
-      });
-      return content.toString('utf8').replace(/^\uFEFF/, '');
-    }, persistence);
+    return patiently(() => readIndex(this.#sources, this.#index, persistence.signal), persistence);
   }
 
   /** Fetches, verifies and unpacks a dataset; gives its path below the folder. */

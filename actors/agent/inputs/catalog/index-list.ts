@@ -20,14 +20,31 @@ export interface CatalogEntry {
  * @throws InputFault
  */
 export function entriesOf(text: string, id: string, index: Location): CatalogEntry[] {
-  const json = asJson(text);
-  if (!json.trimStart().startsWith('[')) {
-    throw new InputFault('the catalog is not a list of {id, version, url or path, sha256}');
-  }
-  return elements(json)
+  return entriesIn(text)
     .map(membersOf)
     .filter((entry) => entry.get('id') === id)
     .map((entry) => checked(entry, id, index));
+}
+
+/** What is wrong with each entry of an index. @throws InputFault for what is no index */
+export function faultsOf(text: string, index: Location): string[] {
+  return entriesIn(text).flatMap((entry, i) => {
+    const members = membersOf(entry);
+    const id = members.get('id');
+    if (!id) return [`entry ${i + 1} of the catalog has no id`];
+    try {
+      checked(members, id, index);
+      return [];
+    } catch (fault) {
+      return [(fault as Error).message];
+    }
+  });
+}
+
+function entriesIn(text: string): string[] {
+  const json = asJson(text);
+  if (json.trimStart().startsWith('[')) return elements(json);
+  throw new InputFault('the catalog is not a list of {id, version, url or path, sha256}');
 }
 
 /** The ids that an index lists, in its order. */

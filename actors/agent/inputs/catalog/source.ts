@@ -1,9 +1,10 @@
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
+import type { IncomingMessage } from 'node:http';
 import { dirname, resolve } from 'node:path';
 import type { Readable } from 'node:stream';
-import { fileURLToPath } from 'node:url';
-import { Agent, interceptors, request } from 'undici';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { HttpGetter } from '../../../../gateway/client/http-get.ts';
 import { sleep, waitMs } from '../../link/backoff.ts';
 import { isAbort } from '../../link/faults.ts';
 import type { Persistence } from '../../link/persist.ts';
@@ -19,11 +20,12 @@ export class SourceAway extends Error {
 
 /** How often something that is away is asked for, before the attempt fails. */
 const TRIES = 5;
-const CONNECT_MS = 5_000;
+const MOST_REDIRECTIONS = 5;
 /** Without a byte. */
 const SILENCE_MS = 60_000;
 /** Answers by which a server says that it may answer otherwise later. */
 const PASSING = new Set([408, 425, 429]);
+const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 
 /** A path, or an http or file address. */
 export function locate(text: string): Location {
@@ -33,13 +35,13 @@ export function locate(text: string): Location {
 
 /** The address that an index names, which may count from the index's own. @throws InputFault */
 export function locateUrl(text: string, index: Location, what: string): Location {
-  const base = index.kind === 'http' ? index.url : undefined;
-  if (!URL.canParse(text, base?.href)) throw new InputFault(`${what}: '${text}' is not an address`);
+  const base = index.kind === 'http' ? index.url : pathToFileURL(index.path);
+  if (!URL.canParse(text, base.href)) throw new InputFault(`${what}: '${text}' is not an address`);
   const url = new URL(text, base);
   if (url.protocol === 'file:') return { kind: 'file', path: fileURLToPath(url) };
   if (!/^https?:$/.test(url.protocol)) throw new InputFault(`${what}: '${text}' is not an http address`);
   // Whoever may read the index may read what lies beside it.
-  if (base?.origin === url.origin && url.username === '') {
+  if (base.origin === url.origin && url.username === '') {
     url.username = base.username;
     url.password = base.password;
   }
@@ -61,8 +63,7 @@ export const nameOf = (location: Location): string =>
 
 /** Reads files and addresses. */
 export class Sources {
-  readonly #agent = new Agent({ connections: 8, connect: { timeout: CONNECT_MS } });
-  readonly #web = this.#agent.compose(interceptors.redirect({ maxRedirections: 5 }));
+  readonly #web = new HttpGetter();
 
   /**
    * Opens what lies at a location.
@@ -75,8 +76,8 @@ export class Sources {
   }
 
   /** Ends its connections. */
-  async close(): Promise<void> {
-    await this.#agent.destroy();
+  close(): void {
+    this.#web.close();
   }
 
   async #openUrl(
@@ -84,24 +85,36 @@ export class Sources {
     what: string,
     signal: AbortSignal,
   ): Promise<Readable> {
-    const { url } = location;
-    const { statusCode: status, body } = await request(url.origin + url.pathname + url.search, {
-      headers: headersFor(url),
-      signal,
-      dispatcher: this.#web,
-      headersTimeout: SILENCE_MS,
-      bodyTimeout: SILENCE_MS,
-    }).catch((fault: unknown) => {
+    const body = await this.#follow(location.url, signal).catch((fault: unknown) => {
       throw isAbort(fault) ? fault : away(location, what, fault);
     });
+    const status = body.statusCode ?? 0;
     if (status === 200) return body;
     // A refusal's text may be a whole page; nobody reads it.
-    body.on('error', () => {}).destroy();
+    body.destroy();
     const told = `${what} (${nameOf(location)}): the server answered ${status}`;
     if (status >= 500 || PASSING.has(status)) throw new SourceAway(told);
     // Without the right to read it, this worker will not get it; another one may.
     if (status === 401 || status === 403) throw new Error(told);
     throw new InputFault(told);
+  }
+
+  /** The first answer that sends nobody on, or the one that does so once too often. */
+  async #follow(start: URL, signal: AbortSignal): Promise<IncomingMessage> {
+    let url = start;
+    for (let hops = 0; ; hops++) {
+      // Elsewhere the credentials are nobody's business.
+      const headers = headersFor(url.origin === start.origin ? start : url);
+      const plain = new URL(url.pathname + url.search, url.origin);
+      const answer: IncomingMessage = await this.#web.get(plain, { headers, signal, silenceMs: SILENCE_MS });
+      const { statusCode: status = 0 } = answer;
+      const next: string | undefined = REDIRECTS.has(status) ? answer.headers.location : undefined;
+      if (next === undefined || hops === MOST_REDIRECTIONS || !URL.canParse(next, url.href)) return answer;
+      const to: URL = new URL(next, url);
+      if (!/^https?:$/.test(to.protocol)) return answer;
+      answer.destroy();
+      url = to;
+    }
   }
 }
 

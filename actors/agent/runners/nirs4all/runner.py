@@ -320,6 +320,11 @@ def summary_of(error):
     return f"{type(error).__name__}: {message_of(error)}" if text else type(error).__name__
 
 
+def with_cause(message, warnings):
+    """What nirs4all could not do and went on without comes first: its error is about what that led to."""
+    return f"{warnings[0]} (then: {message})" if warnings else message
+
+
 def is_input_fault(error):
     if isinstance(error, InputFault) or type(error).__name__ == "DagMlValidationError":
         return True
@@ -339,10 +344,14 @@ def main(argv):
     except (Exception, SystemExit) as error:
         output.flush()
         if is_input_fault(error):
-            print(f"Error: {message_of(error)}", file=sys.stderr, flush=True)
+            print(f"Error: {with_cause(message_of(error), output.warnings)}", file=sys.stderr, flush=True)
             return EXIT_INPUT_FAULT
-        print(f"Error: {summary_of(error)}", file=sys.stderr)
+        summary = f"Error: {with_cause(summary_of(error), output.warnings)}"
+        print(summary, file=sys.stderr)
         traceback.print_exception(type(error), error, error.__traceback__, file=sys.stderr)
+        if output.warnings:
+            # The worker takes the last line that names an error, which would be the traceback's.
+            print(summary, file=sys.stderr)
         return EXIT_FAILURE
 
 

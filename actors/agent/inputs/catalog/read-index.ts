@@ -1,0 +1,42 @@
+import { buffer } from 'node:stream/consumers';
+import { InputFault } from '../fault.ts';
+import { faultsOf } from './index-list.ts';
+import { away, type Location, locate, Sources } from './source.ts';
+
+const MAX_INDEX_BYTES = 16 * 1024 * 1024;
+const CHECK_MS = 10_000;
+
+/** The text of an index. @throws InputFault, `SourceAway` and others, as `Sources.open` */
+export async function readIndex(sources: Sources, index: Location, signal: AbortSignal): Promise<string> {
+  const what = 'the catalog';
+  const source = await sources.open(index, what, signal);
+  let bytes = 0;
+  source.on('data', (chunk: Buffer) => {
+    bytes += chunk.length;
+    if (bytes > MAX_INDEX_BYTES) source.destroy(new InputFault(`${what} exceeds ${MAX_INDEX_BYTES} bytes`));
+  });
+  const content = await buffer(source).catch((fault: unknown) => {
+    signal.throwIfAborted();
+    throw fault instanceof InputFault ? fault : away(index, what, fault);
+  });
+  return content.toString('utf8').replace(/^\uFEFF/, '');
+}
+
+/**
+ * Looks at a catalog once, before any task needs it.
+ * @returns what is wrong with single entries, or why its server gives nothing now: that may change
+ * @throws InputFault where it can never work as it stands: no such file, or no list of datasets
+ */
+export async function checkCatalog(source: string): Promise<string[]> {
+  const sources = new Sources();
+  const index = locate(source);
+  try {
+    const text = await readIndex(sources, index, AbortSignal.timeout(CHECK_MS)).catch((fault: Error) => {
+      if (index.kind === 'file') throw fault;
+      return fault;
+    });
+    return text instanceof Error ? [text.message] : faultsOf(text, index);
+  } finally {
+    sources.close();
+  }
+}

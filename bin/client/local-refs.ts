@@ -1,0 +1,112 @@
+import { stat } from 'node:fs/promises';
+import { basename, extname, resolve } from 'node:path';
+import { compose, elements, members, RawJson } from '../../machines/json/raw.ts';
+import { usageFault } from '../support/exit.ts';
+
+/** A path or id marked so names something on this machine, with or without `--upload`. */
+const MARK = 'file:';
+
+export type Role = 'pipeline' | 'dataset' | 'bundle';
+
+/** What a pipeline or dataset of a specification names on this machine, by one of its members. */
+export interface LocalRef {
+  role: Role;
+  member: 'path' | 'artifact_id' | 'bundle_artifact_id';
+  /** As written. */
+  text: string;
+  marked: boolean;
+}
+
+/** A pipeline or dataset of a specification, as JSON text. */
+export interface Piece {
+  role: 'pipeline' | 'dataset';
+  text: string;
+}
+
+const ROLES = {
+  pipeline: 'pipeline',
+  pipelines: 'pipeline',
+  dataset: 'dataset',
+  datasets: 'dataset',
+} as const;
+const isRole = (key: string): key is keyof typeof ROLES => Object.hasOwn(ROLES, key);
+
+export function references(text: string): Piece[] {
+  return [...members(text)].flatMap(([key, value]) => {
+    if (!isRole(key)) return [];
+    const texts = key.endsWith('s') ? elements(value) : [value];
+    return texts.map((piece) => ({ role: ROLES[key], text: piece }));
+  });
+}
+
+/** The same document with every pipeline and dataset replaced by what `change` makes of it. */
+export function rewrite(text: string, change: (piece: Piece) => string): string {
+  const parts = [...members(text)].map(([key, value]) => {
+    if (!isRole(key)) return `${JSON.stringify(key)}:${value}`;
+    const changed = (piece: string) => change({ role: ROLES[key], text: piece });
+    const written =
+      key.endsWith('s') && value.startsWith('[')
+        ? `[${elements(value).map(changed).join(',')}]`
+        : changed(value);
+    return `${JSON.stringify(key)}:${written}`;
+  });
+  return `{${parts.join(',')}}`;
+}
+
+/** What a pipeline or dataset may name on this machine: a path, or an id that is marked; null for all others. */
+export function localRef({ role, text }: Piece): LocalRef | null {
+  if (!text.startsWith('{')) return null;
+  const piece = JSON.parse(text) as Record<string, unknown>;
+  const member = memberOf(role, piece.kind);
+  const named = member === null ? undefined : piece[member];
+  if (member === null || typeof named !== 'string') return null;
+  const marked = named.startsWith(MARK);
+  // An id is an id, unless it is marked.
+  if (member !== 'path' && !marked) return null;
+  const what = member === 'bundle_artifact_id' ? 'bundle' : role;
+  return { role: what, member, text: marked ? named.slice(MARK.length) : named, marked };
+}
+
+function memberOf(role: Piece['role'], kind: unknown): LocalRef['member'] | null {
+  if (kind === (role === 'pipeline' ? 'path' : 'shared_path')) return 'path';
+  if (kind === 'artifact') return 'artifact_id';
+  return role === 'pipeline' && kind === 'python_entrypoint' ? 'bundle_artifact_id' : null;
+}
+
+/**
+ * Where a reference leads on this machine: relative paths count from the first of the folders in which there is
+ * such a thing. Null where there is none.
+ * @throws CliFault for a marked one that is not there, and for what cannot be used in its place
+ */
+export async function locate(ref: LocalRef, folders: readonly string[]): Promise<string | null> {
+  const candidates = [...new Set(folders.map((folder) => resolve(folder, ref.text)))];
+  for (const path of candidates) {
+    const found = await stat(path).catch(() => null);
+    if (!found) continue;
+    checkKind(ref.role, path, found.isDirectory());
+    return path;
+  }
+  if (!ref.marked) return null;
+  throw usageFault(`there is no ${candidates.join(', nor ')} to upload`, `'${MARK}' marks it for upload`);
+}
+
+function checkKind(role: Role, path: string, isFolder: boolean): void {
+  if (role === 'pipeline') {
+    if (isFolder) throw usageFault(`the pipeline ${path} is a directory`);
+  } else if (!isFolder && extname(path) !== '.zip') {
+    throw usageFault(`the ${role} ${path} is a file`, `a ${role} is a folder, or a zip of one`);
+  }
+}
+
+/** What stands for a file in rankings and lists: its name without what its kind adds to it. */
+export const labelOf = (role: Role, path: string): string =>
+  role === 'pipeline' ? basename(path, extname(path)) : basename(path, '.zip');
+
+/** The reference to an artifact that takes the place of one to this machine, as JSON text. */
+export function artifactRef(piece: Piece, ref: LocalRef, path: string, id: string): string {
+  const all = [...members(piece.text)].map(([key, value]) => [key, new RawJson(value)] as const);
+  if (ref.role === 'bundle') return compose({ ...Object.fromEntries(all), bundle_artifact_id: id });
+  const rest = Object.fromEntries(all.filter(([key]) => key !== 'kind' && key !== ref.member));
+  const name = 'name' in rest ? {} : { name: labelOf(ref.role, path) };
+  return compose({ kind: 'artifact', artifact_id: id, ...rest, ...name });
+}

@@ -1,0 +1,143 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { waitingLines } from '../../bin/terminal/waiting.ts';
+import type { Waiting } from '../../machines/schema/views.ts';
+import { startTestServer } from '../support/server.ts';
+import { until } from '../support/until.ts';
+import { begin, run } from './cli-support.ts';
+import { jobOf, playWorker } from './played-worker.ts';
+
+const queued = (...waiting_for: Waiting[]) => ({ status: 'queued' as const, waiting_for });
+const lacks = (requirement: string, workers_missing: number): Waiting => ({ requirement, workers_missing });
+/** What is said of one task on a cluster of three workers. */
+const said = (...waiting: Waiting[]) =>
+  waitingLines([queued(...waiting)], 3).map((line) => line.replace('1 queued task waits: ', ''))[0];
+
+describe('why a task waits, in words', () => {
+  it('is what no worker has, and how to start one that has it', () => {
+    for (const [requirement, words] of [
+      ['labels.dataset.corn=true', 'no worker has the dataset corn (start one with --dataset corn=PATH)'],
+      ['labels.site=lab-b', 'no worker has the label site=lab-b'],
+      [
+        'capabilities.python_entrypoint',
+        'no worker runs python_entrypoint pipelines (start one with --allow-python)',
+      ],
+      ['capabilities.catalog', 'no worker has a catalog of datasets (start one with --catalog FILE|URL)'],
+      ['packages.numpy>=2', 'no worker has numpy>=2'],
+      ['packages.nirs4all', 'no worker has nirs4all (start one with --python INTERPRETER)'],
+      ['min_memory_gb=64', 'no worker has 64 GiB of memory'],
+      ['min_gpu_count=2', 'no worker has 2 GPUs'],
+    ] as const) {
+      assert.equal(said(lacks(requirement, 3)), words);
+    }
+  });
+
+  it('is not what only some lack, where all of them lack something else', () => {
+    assert.equal(said(lacks('labels.a=1', 2), lacks('packages.numpy', 3)), 'no worker has numpy');
+  });
+
+  it('is that no worker has all, where each has something', () => {
+    assert.equal(
+      said(lacks('labels.a=1', 2), lacks('packages.numpy', 1)),
+      'no worker has all that is asked for (2 of 3 workers without the label a=1; 1 of 3 workers without numpy)',
+    );
+  });
+
+  it('is that the workers that fit are busy', () => {
+    assert.equal(said(lacks('slots', 3)), 'every worker that fits is busy');
+    assert.equal(
+      said(lacks('capabilities.python_entrypoint', 2), lacks('slots', 1)),
+      'every worker that fits is busy (2 of 3 workers without --allow-python)',
+    );
+  });
+
+  it('is told once for all that wait for the same, and not at all for what is about to run', () => {
+    const corn = queued(lacks('labels.dataset.corn=true', 3));
+    const tasks = [corn, corn, queued(), { status: 'running' as const, waiting_for: [] }];
+    assert.deepEqual(waitingLines(tasks, 3), [
+      '2 queued tasks wait: no worker has the dataset corn (start one with --dataset corn=PATH)',
+    ]);
+    assert.deepEqual(waitingLines(tasks, 0), [
+      '3 queued tasks wait: no worker is alive; start one with: jq-worker',
+    ]);
+  });
+});
+
+describe('whoever waits for a job', () => {
+  it('hears why nothing of it runs, once', async (t) => {
+    const server = await startTestServer(t);
+    await playWorker(server.client, 4, { labels: { site: 'lab-a' } });
+    const text = jobOf('a.yaml').replace('{', '{"requirements":{"labels":{"site":"lab-b"}},');
+    const { said, outcome } = begin(['submit', '-', '--wait', '--server', server.url], { stdin: text });
+    await until('the reason', () =>
+      said.stderr.includes('1 queued task waits: no worker has the label site=lab-b'),
+    );
+    const worker = await playWorker(server.client, 4, { labels: { site: 'lab-b' } });
+    await worker.complete(await worker.take());
+    const { code, stderr } = await outcome;
+    assert.equal(code, 0);
+    assert.equal(stderr.split('no worker has').length, 2, stderr);
+  });
+});
+
+describe('a task that ran another pipeline than its job pinned', () => {
+  it('is named where the job is shown', async (t) => {
+    const server = await startTestServer(t);
+    const expected = `sha256:${'0'.repeat(64)}`;
+    const inline = { kind: 'inline_json', inline: [] };
+    const spec = {
+      type: 'mljs.run',
+      pipelines: [
+        { ...inline, name: 'a' },
+        { ...inline, name: 'b', expected_fingerprint: expected },
+      ],
+      datasets: ['x', 'y'].map((path) => ({ kind: 'shared_path', path })),
+    };
+    const { id } = await server.client.call('submitJob', { text: JSON.stringify(spec) });
+    const worker = await playWorker(server.client);
+    const complete = async (pipeline_fingerprint: string) => {
+      const { task_id } = await worker.take();
+      const query = { worker_id: worker.worker_id };
+      const body = { status: 'succeeded' as const, metrics: { best_rmse: 1 }, pipeline_fingerprint };
+      await server.client.call('completeTask', { params: { id: task_id }, query, body });
+    };
+    for (const told of ['sha256:one', 'sha256:two', expected, 'sha256:other']) await complete(told);
+    const { stdout } = await run(['status', id, '--server', server.url]);
+    assert.deepEqual(stdout.match(/^warning: .*$/gm), [
+      `warning: y · b ran a pipeline with fingerprint sha256:other, not the expected ${expected}`,
+    ]);
+    assert.equal((await run(['wait', id, '--server', server.url])).stdout.match(/^warning: /gm)?.length, 1);
+  });
+});
+
+describe('the status of a job that goes on', () => {
+  it('is not the reason of a task that failed', async (t) => {
+    const server = await startTestServer(t);
+    const ctl = (argv: string[], stdin = '') => run([...argv, '--server', server.url], { stdin });
+    const id = (await ctl(['submit', '-'], jobOf('a.yaml', 'b.yaml'))).stdout.trim();
+    const worker = await playWorker(server.client);
+    await worker.fail(await worker.take(), 'no such dataset');
+    const second = await worker.take();
+    const running = (await ctl(['status', id])).stdout;
+    assert.match(running, /^status +running$/m);
+    assert.match(running, /1 task with errors\n.*\n +no such dataset/);
+    await worker.fail(second, 'no such dataset');
+    assert.match((await ctl(['status', id])).stdout, /^status +failed: .*no such dataset/m);
+  });
+});
+
+describe('the list of workers', () => {
+  it('has the libraries that each runs, with their versions, not all that it has', async (t) => {
+    const server = await startTestServer(t);
+    const packages = { nirs4all: '1.4.10', numpy: '2.1.0', mean: 'unknown', mljs: '0.3' };
+    const libraries = ['mljs', 'nirs4all', 'mean'];
+    await playWorker(server.client, 4, { capabilities: { libraries }, version: { packages } });
+    const { stdout } = await run(['workers', '--server', server.url]);
+    assert.match(stdout, /^played +alive +0\/4 +mljs 0\.3, nirs4all 1\.4\.10, mean +- /m);
+    const narrow = await run(['workers', '--server', server.url], { terminal: true, env: { NO_COLOR: '1' } });
+    assert.match(narrow.stdout, /^ +nirs4all 1\.4\.10$/m, 'not cut, and below the other one');
+    await playWorker(server.client, 2, { version: { packages } });
+    const both = (await run(['workers', '--server', server.url])).stdout;
+    assert.match(both, /^played +alive +0\/2 +nirs4all 1\.4\.10, numpy 2\.1\.0, mean, mljs 0\.3 /m);
+  });
+});
