@@ -20,7 +20,6 @@ export const list: Workload = {
     const [newest] = await getJson<{ created_at: number }[]>(server.url, '/v1/jobs?limit=1');
     const middle = (newest?.created_at ?? 0) - jobs / 2000;
     const small = await measure(
-      bench,
       server,
       [
         ['plain', 'newest 100 jobs', '/v1/jobs?limit=100', 100, 20],
@@ -37,7 +36,6 @@ export const list: Workload = {
     );
     // Apart from the others: what it leaves to the garbage collector is not their cost.
     const large = await measure(
-      bench,
       server,
       [
         ['job', `job of ${bench.pick('10,000', '10,000', '100')} finished tasks`, `/v1/jobs/${big}`, 1, 60],
@@ -52,12 +50,7 @@ export const list: Workload = {
 
 type Question = [id: string, what: string, path: string, atLeast: number, bound: number];
 
-async function measure(
-  bench: Bench,
-  server: MeasuredServer,
-  questions: Question[],
-  rounds: number,
-): Promise<Reading[]> {
+async function measure(server: MeasuredServer, questions: Question[], rounds: number): Promise<Reading[]> {
   const paths = questions.map(([, , path, atLeast]) => ({ path, atLeast }));
   await runLoad('list', { url: server.url, paths, rounds: Math.ceil(rounds / 10) });
   server.reset();
