@@ -35,12 +35,21 @@ export function writeReport(
     .filter(({ rows }) => rows.length > 0)
     .map(({ name, about, rows }) => {
       const dates = [...new Set(rows.map((row) => row.measured))].join('; ');
-      const lines = rows.map((row) => `| ${cells(row, figures, true).join(' | ')} |`);
-      const rule = HEAD.map(() => '---').join(' | ');
-      return `## ${name}\n\n${about}\nMeasured ${dates}.${busyText(rows)}\n\n| ${HEAD.join(' | ')} |\n| ${rule} |\n${lines.join('\n')}\n${profileText(profiles[name])}`;
+      const table = markdownTable([HEAD, ...rows.map((row) => cells(row, figures, true))]);
+      return `## ${name}\n\n${about}\nMeasured ${dates}.${busyText(rows)}\n\n${table}\n${profileText(profiles[name])}`;
     });
   const text = [intro(), summary(figures), ...sections, readFileSync(NOTES, 'utf8').trim(), ''];
   writeFileSync(file, text.join('\n'));
+}
+
+/** Columns of one width, as the formatter of this repository has them; the first row is the head. */
+function markdownTable(rows: readonly string[][]): string {
+  const widths = HEAD.map((_, column) => Math.max(3, ...rows.map((row) => row[column]?.length ?? 0)));
+  const [head = '', ...body] = rows.map(
+    (row) => `| ${row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join(' | ')} |`,
+  );
+  const rule = `| ${widths.map((width) => '-'.repeat(width)).join(' | ')} |`;
+  return [head, rule, ...body].join('\n');
 }
 
 /** Says so where other programs had the processors meanwhile: such figures are a lower bound at best. */
@@ -72,8 +81,8 @@ ${machineLine()} Linux ${release()}, SQLite ${versionOf('sqlite3')} (driver), uW
 
 Written by \`npm run bench\`, which replaces the sections of the workloads that it measured. Server, load generator and
 everything else share the machine's processors; the store lies on a disk and every commit is synced
-(\`synchronous=FULL\`). Medians over the runs; the spread is the smallest and the largest. *server CPU* is the processor
-time of the server process, all threads, per job, task or request; *peak* its highest resident memory. A ratio with
+(\`synchronous=FULL\`). Medians over the runs; the spread is the smallest and the largest. _server CPU_ is the processor
+time of the server process, all threads, per job, task or request; _peak_ its highest resident memory. A ratio with
 "×" is the figure over what the target refers to.
 `;
 }
