@@ -1,7 +1,6 @@
 import { join } from 'node:path';
-import type { Statement } from 'sqlite';
-import type sqlite3 from 'sqlite3';
 import { type Connection, openReader, openWriter } from './open.ts';
+import { Prepared } from './prepared.ts';
 import type {
   ArtifactRow,
   EventRow,
@@ -54,7 +53,8 @@ export class Store {
   readonly queries: Connection;
   readonly #writer: Connection;
   readonly #faults: StoreFaults;
-  readonly #statements = new Map<string, Promise<Statement<sqlite3.Statement>>>();
+  readonly #writes: Prepared;
+  readonly #loads: Prepared;
 
   private constructor(
     path: string,
@@ -65,6 +65,8 @@ export class Store {
   ) {
     this.path = path;
     this.#writer = writer;
+    this.#writes = new Prepared(writer);
+    this.#loads = new Prepared(reader);
     this.reader = reader;
     this.queries = queries;
     this.#faults = faults;
@@ -87,13 +89,13 @@ export class Store {
   }
 
   async #writeInParts(changes: Changes, longest: number): Promise<void> {
-    await this.#run('BEGIN IMMEDIATE');
+    await this.#writes.run('BEGIN IMMEDIATE');
     try {
       for (let from = 0; from < longest; from += BATCH) await this.#write(changes, from);
-      await this.#run('COMMIT');
+      await this.#writes.run('COMMIT');
     } catch (fault) {
       // After some faults (a full disk) SQLite has rolled back already, and says so.
-      await this.#run('ROLLBACK').catch(() => {});
+      await this.#writes.run('ROLLBACK').catch(() => {});
       throw fault;
     }
   }
@@ -106,7 +108,7 @@ export class Store {
       const part = rows.length > BATCH ? rows.slice(from, from + BATCH) : rows;
       return JSON.stringify(part.map((row) => cellsOf(name, row as never)));
     });
-    return this.#run(TURN_SQL, ...documents);
+    return this.#writes.run(TURN_SQL, ...documents);
   }
 
   /** Whether a commit works: writes nothing that anybody reads, with an fsync all the same. */
@@ -123,7 +125,8 @@ export class Store {
   }
 
   async load<Row>(table: Table<Row>, where: string, ...params: unknown[]): Promise<Row[]> {
-    const rows = await this.reader.all<SqlRow[]>(`SELECT * FROM ${table.name} WHERE ${where}`, params);
+    const sql = `SELECT * FROM ${table.name} WHERE ${where}`;
+    const rows = await this.#loads.all<SqlRow[]>(sql, ...params);
     return rows.map((row) => table.decode(row));
   }
 
@@ -139,20 +142,10 @@ export class Store {
   }
 
   async close(): Promise<void> {
-    for (const statement of this.#statements.values()) await (await statement).finalize();
-    this.#statements.clear();
+    await this.#writes.close();
+    await this.#loads.close();
     await this.reader.close();
     await this.queries.close();
     await this.#writer.close();
-  }
-
-  async #run(sql: string, ...params: unknown[]): Promise<void> {
-    let prepared = this.#statements.get(sql);
-    if (!prepared) {
-      prepared = this.#writer.prepare(sql);
-      this.#statements.set(sql, prepared);
-      prepared.catch(() => this.#statements.delete(sql));
-    }
-    await (await prepared).run(...params);
   }
 }
