@@ -7,6 +7,7 @@ import { InputFault } from '../../actors/agent/inputs/fault.ts';
 import { LIMITS, unzip, type ZipLimits } from '../../actors/agent/inputs/zip.ts';
 import { type RawEntry, rawZip } from '../agent/raw-zip.ts';
 import { startTestWorker, submit, taskIn, uploadInput } from '../agent/support.ts';
+import { entriesBelow } from '../support/files.ts';
 import { startTestServer, temporaryDirectory } from '../support/server.ts';
 import { NASTY_TEXTS } from './nasty.ts';
 import { fuzzZips } from './zips.ts';
@@ -203,9 +204,9 @@ describe('an archive made to do harm', () => {
       assert.match(`${task.error}`, /artifact art_/, what);
     }
     assert.equal((await taskIn(server, await submit(server, { do: 'echo' }))).status, 'succeeded');
-    const left = await readdir(worker.state, { recursive: true });
+    const left = await entriesBelow(worker.state);
     assert.deepEqual(
-      left.filter((name) => /evil/.test(name)),
+      left.filter(({ name }) => /evil/.test(name)),
       [],
       'nothing went astray',
     );

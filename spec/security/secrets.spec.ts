@@ -9,6 +9,7 @@ import { ClusterClient } from '../../gateway/client/client.ts';
 import { run, start } from '../cli/cli-support.ts';
 import { ask, bearer } from '../gateway/support.ts';
 import { Target } from '../hostile/target.ts';
+import { entriesBelow, textOf } from '../support/files.ts';
 import { temporaryDirectory } from '../support/server.ts';
 import { until } from '../support/until.ts';
 
@@ -44,9 +45,9 @@ async function commandLines(): Promise<string[]> {
 
 /** Every file below a directory, its bytes as latin1. */
 async function filesBelow(directory: string): Promise<Map<string, string>> {
-  const entries = await readdir(directory, { recursive: true, withFileTypes: true });
+  const entries = await entriesBelow(directory);
   const files = entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
-  return new Map(await Promise.all(files.map(async (f) => [f, await readFile(f, 'latin1')] as const)));
+  return new Map(await Promise.all(files.map(async (f) => [f, await textOf(f)] as const)));
 }
 
 /** What the inspection and the event stream say, as text. */
