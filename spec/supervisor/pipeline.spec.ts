@@ -1,0 +1,135 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { setImmediate as tick } from 'node:timers/promises';
+import { job, TestCluster } from '../support/cluster.ts';
+
+/** Holds up the next commits, before or after they are durable, until the test says how they end. */
+function holdCommits(cluster: TestCluster, when: 'beforeCommit' | 'afterCommit') {
+  let begun = 0;
+  let end: (fault?: Error) => void = () => {};
+  let reached: () => void = () => {};
+  const first = new Promise<void>((resolve) => {
+    reached = resolve;
+  });
+  const held = new Promise<void>((resolve, reject) => {
+    end = (fault) => (fault ? reject(fault) : resolve());
+  });
+  held.catch(() => {});
+  cluster.faults[when] = () => {
+    begun++;
+    reached();
+    return held;
+  };
+  return {
+    /** Resolves when a commit is held up. */
+    first,
+    /** How many commits came so far. */
+    begun: () => begun,
+    release: () => {
+      delete cluster.faults[when];
+      end();
+    },
+    fail: (code: string) => {
+      delete cluster.faults[when];
+      end(Object.assign(new Error(code), { code }));
+    },
+  };
+}
+
+/** Lets the supervisor take what has been sent. */
+async function taken(): Promise<void> {
+  for (let i = 0; i < 5; i++) await tick();
+}
+
+describe('while one turn is being written, the next one is filled', () => {
+  test('and goes on from what the first did, answered only when both are durable', async (t) => {
+    const cluster = await TestCluster.start(t);
+    const worker = await cluster.register();
+    const hold = holdCommits(cluster, 'beforeCommit');
+    const submitted = cluster.submit();
+    await hold.first;
+    const leased = worker.lease(1, 30);
+    await taken();
+    const silent = await Promise.race([submitted, leased, tick().then(() => 'nobody was answered')]);
+    assert.equal(silent, 'nobody was answered');
+    hold.release();
+    const { id } = await submitted;
+    const [task] = await leased;
+    assert.equal((await cluster.onlyTask(id)).id, task?.task_id);
+  });
+
+  test('an idempotency key of the turn that is being written is known: there is nothing more to write', async (t) => {
+    const cluster = await TestCluster.start(t);
+    const hold = holdCommits(cluster, 'beforeCommit');
+    const first = cluster.submit(job({ idempotency_key: 'once' }));
+    await hold.first;
+    const again = cluster.submit(job({ idempotency_key: 'once' }));
+    await taken();
+    hold.release();
+    assert.equal((await again).id, (await first).id);
+    assert.equal(hold.begun(), 1);
+    assert.deepEqual(await cluster.eventTypes(), ['job_submitted']);
+  });
+
+  test('what it needs stays in memory although the first turn lets it go', async (t) => {
+    const cluster = await TestCluster.start(t);
+    const many = Array.from({ length: 3000 }, (_, i) => ({ kind: 'inline_json', inline: { i } }));
+    await cluster.submit();
+    const worker = await cluster.register();
+    const task = await worker.run();
+    const large = await cluster.submit(job({ pipeline: undefined, pipelines: many }));
+    const hold = holdCommits(cluster, 'afterCommit');
+    const completed = worker.complete(task);
+    await hold.first;
+    // Reading all tasks of the large job takes longer than the end of the first turn.
+    const repeated = worker.complete(task);
+    const cancelled = cluster.cancel(large.id);
+    await tick();
+    await tick();
+    hold.release();
+    assert.deepEqual(await completed, { ok: true });
+    assert.deepEqual(await repeated, { ok: true });
+    await cancelled;
+  });
+
+  test('nothing of it remains when the first turn cannot be written, and its requests are taken anew', async (t) => {
+    const cluster = await TestCluster.start(t);
+    const worker = await cluster.register({ slots_total: 1 });
+    const hold = holdCommits(cluster, 'beforeCommit');
+    const lost = cluster.submit();
+    await hold.first;
+    const leased = worker.lease(1, 30);
+    await taken();
+    hold.fail('SQLITE_FULL');
+    await assert.rejects(lost, { code: 'store_unavailable' });
+    await cluster.clock.advance(2);
+    const { id } = await cluster.submit();
+    const [task] = await leased;
+    assert.ok(task, 'the slot that was taken in vain is free again');
+    assert.equal((await cluster.onlyTask(id)).id, task.task_id);
+    const events = await cluster.port.reads.events({ after_id: 0, limit: 100 });
+    assert.deepEqual(
+      events.map((event) => event.id),
+      events.map((_, i) => i + 1),
+    );
+    assert.deepEqual(
+      events.map((event) => event.type),
+      ['worker_registered', 'job_submitted', 'task_leased', 'job_running'],
+    );
+  });
+
+  test('a fault of one of its messages undoes it alone: the first turn is written', async (t) => {
+    const cluster = await TestCluster.start(t);
+    const hold = holdCommits(cluster, 'beforeCommit');
+    const first = cluster.submit();
+    await hold.first;
+    const broken = cluster.port.send({ type: 'submit_job', principal: cluster.principal } as never);
+    const sound = cluster.submit(job({ name: 'sound' }));
+    await taken();
+    hold.release();
+    await assert.rejects(broken, { code: 'internal' });
+    assert.equal((await cluster.job((await first).id)).status, 'queued');
+    assert.equal((await cluster.job((await sound).id)).name, 'sound');
+    assert.deepEqual(await cluster.eventTypes(), ['job_submitted', 'job_submitted']);
+  });
+});
