@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { AnsweredError } from '../../gateway/client/errors.ts';
+import type { Seeded } from '../support/seeded.ts';
 import { isFenced, type Line } from './line.ts';
-import type { Chance } from './random.ts';
 
 interface Held {
   task_id: string;
@@ -16,12 +16,12 @@ interface Held {
  */
 export class Hand {
   readonly #line: Line;
-  readonly #chance: Chance;
+  readonly #chance: Seeded;
   #id = '';
   #held: Held | null = null;
   #reports = 0;
 
-  constructor(line: Line, chance: Chance) {
+  constructor(line: Line, chance: Seeded) {
     this.#line = line;
     this.#chance = chance;
   }
@@ -60,7 +60,7 @@ export class Hand {
     const at = this.#at(task);
     await this.#line.persist(() => client.call('startTask', at));
     ledger.add({ what: 'start', task: task.task_id, attempt: task.attempt });
-    await delay(this.#chance.between(0, 30));
+    await delay(this.#chance.whole(0, 30));
     if (this.#chance.chance(0.3)) await this.#tell(task);
     if (this.#chance.chance(0.2)) await this.#fail(task);
     else await this.#complete(task);

@@ -2,6 +2,7 @@ import { existsSync, mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Program, processesWith, quietPort } from '../support/program.ts';
+import { Seeded } from '../support/seeded.ts';
 import { type ServerProgram, spawnServer, startServerProgram } from '../support/server-program.ts';
 import { until } from '../support/until.ts';
 import { compare, strayBlobs } from './compare.ts';
@@ -9,7 +10,6 @@ import { Hand } from './hand.ts';
 import { Ledger } from './ledger.ts';
 import { Line } from './line.ts';
 import { operator, submitter, uploader } from './load.ts';
-import { Chance } from './random.ts';
 import { AIMS, type Aim, faultsFor, strike } from './strike.ts';
 import { startWorkerProgram } from './worker-program.ts';
 
@@ -36,7 +36,7 @@ export interface LifeFigures {
  */
 export class Life {
   readonly #options: LifeOptions;
-  readonly #chance: Chance;
+  readonly #chance: Seeded;
   readonly #ledger = new Ledger();
   readonly #faults: string[] = [];
   readonly #rounds = Object.fromEntries(AIMS.map((aim) => [aim, 0])) as Record<Aim, number>;
@@ -49,7 +49,7 @@ export class Life {
 
   constructor(options: LifeOptions) {
     this.#options = options;
-    this.#chance = new Chance(options.seed);
+    this.#chance = new Seeded(options.seed);
     this.#state = join(options.folder, 'server');
     this.#scratch = join(options.folder, 'files');
     mkdirSync(this.#state);
@@ -83,7 +83,7 @@ export class Life {
   }
 
   async #load(line: Line): Promise<void> {
-    const chance = () => new Chance(this.#chance.between(0, 2 ** 31));
+    const chance = () => new Seeded(this.#chance.whole(0, 2 ** 31));
     await Promise.all([
       ...[1, 2, 3].map((n) => submitter(line, chance(), `job${n}`)),
       ...[1, 2, 3, 4, 5].map(() => new Hand(line, chance()).run()),
@@ -128,7 +128,7 @@ export class Life {
   async #interruptStart(): Promise<void> {
     const server = spawnServer(this.#serverOptions());
     await until('the lock to be taken', () => existsSync(join(this.#state, 'lock.sqlite-journal')), 120);
-    await delay(this.#chance.between(0, 60));
+    await delay(this.#chance.whole(0, 60));
     await server.kill();
   }
 

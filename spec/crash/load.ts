@@ -3,9 +3,9 @@ import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { AnsweredError } from '../../gateway/client/errors.ts';
+import type { Seeded } from '../support/seeded.ts';
 import { type Ack, only } from './ledger.ts';
 import type { Line } from './line.ts';
-import type { Chance } from './random.ts';
 
 /** A job of `tasks` tasks; its name is its own, and the analysis gives it back in its result. */
 export function jobText(name: string, tasks: number, padding = 0): string {
@@ -20,18 +20,18 @@ export function jobText(name: string, tasks: number, padding = 0): string {
 }
 
 /** Submits jobs, one after another; one in two under a key, and then again until it is answered. */
-export async function submitter(line: Line, chance: Chance, label: string): Promise<void> {
+export async function submitter(line: Line, chance: Seeded, label: string): Promise<void> {
   for (let n = 0; line.open; n++) {
     const name = `${label}-${n}`;
     const keyed = chance.chance(0.5);
-    const body = jobText(name, chance.between(1, 3), chance.chance(0.1) ? 100_000 : 0);
+    const body = jobText(name, chance.whole(1, 3), chance.chance(0.1) ? 100_000 : 0);
     const text = keyed ? `${body.slice(0, -1)},"idempotency_key":"${name}"}` : body;
     line.ledger.submitted.add(name);
     const submit = () => line.client.call('submitJob', { text });
     const job = await (keyed ? line.persist(submit) : line.once(submit));
     if (job) line.ledger.add({ what: 'job', name, id: job.id, text });
     // The queue stays short, so that all kinds of requests are under way at any time.
-    await delay(chance.between(0, 30));
+    await delay(chance.whole(0, 30));
   }
 }
 
@@ -47,9 +47,9 @@ export async function flood(line: Line, label: string, go: () => boolean): Promi
 }
 
 /** Cancels a job now and then, and retries one that has failed. */
-export async function operator(line: Line, chance: Chance): Promise<void> {
+export async function operator(line: Line, chance: Seeded): Promise<void> {
   while (line.open) {
-    await delay(chance.between(20, 80));
+    await delay(chance.whole(20, 80));
     const acks = line.ledger.read();
     const jobs = only(acks, 'job');
     if (jobs.length > 0 && chance.chance(0.5)) await cancel(line, chance.pick(jobs.slice(-20)).id);
@@ -78,10 +78,10 @@ async function retry(line: Line, job: string): Promise<void> {
 }
 
 /** Uploads input artifacts of all sizes, one after another. */
-export async function uploader(line: Line, chance: Chance, folder: string): Promise<void> {
+export async function uploader(line: Line, chance: Seeded, folder: string): Promise<void> {
   for (let n = 0; line.open; n++) {
-    await upload(line, join(folder, `input-${n}`), chance.between(1, 600_000));
-    await delay(chance.between(0, 40));
+    await upload(line, join(folder, `input-${n}`), chance.whole(1, 600_000));
+    await delay(chance.whole(0, 40));
   }
 }
 

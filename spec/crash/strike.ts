@@ -2,10 +2,10 @@ import { type FSWatcher, watch } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Program } from '../support/program.ts';
+import type { Seeded } from '../support/seeded.ts';
 import type { LaunchFaults } from '../support/server-program.ts';
 import type { Line } from './line.ts';
 import { flood, upload } from './load.ts';
-import type { Chance } from './random.ts';
 
 /**
  * Where a server is killed: at a random moment under load; before a commit, or between a commit and the answers;
@@ -24,8 +24,8 @@ export const AIMS = [
 export type Aim = (typeof AIMS)[number];
 
 /** The faults that a server has to be started with for an aim; undefined: none, it is `bin/jq-server`. */
-export function faultsFor(aim: Aim, chance: Chance): LaunchFaults | undefined {
-  const commit = chance.between(5, 150);
+export function faultsFor(aim: Aim, chance: Seeded): LaunchFaults | undefined {
+  const commit = chance.whole(5, 150);
   if (aim === 'after commit') return { dieAfterCommit: commit };
   if (aim === 'before commit') return { dieBeforeCommit: commit };
   return undefined;
@@ -37,7 +37,7 @@ interface Target {
   /** For the files that clients send. */
   scratch: string;
   line: Line;
-  chance: Chance;
+  chance: Seeded;
   /** Of this round alone. */
   label: string;
 }
@@ -52,17 +52,17 @@ export async function strike(aim: Aim, target: Target): Promise<void> {
       await server.ended;
       return;
     case 'upload':
-      return atChange('uploads', chance.between(2, 8), target, sendFiles);
+      return atChange('uploads', chance.whole(2, 8), target, sendFiles);
     case 'record':
       // An upload begins, its mark is made, it is moved to its place, and once it is recorded the mark goes.
-      return atChange('uploads', chance.between(2, 5), target, sendFiles, 'rename');
+      return atChange('uploads', chance.whole(2, 5), target, sendFiles, 'rename');
     case 'checkpoint':
-      return atChange('store.sqlite', chance.between(1, 40), target, (going) =>
+      return atChange('store.sqlite', chance.whole(1, 40), target, (going) =>
         flood(target.line, `${target.label}-flood`, going),
       );
     case 'start-up':
     case 'moment':
-      await delay(chance.between(0, 800));
+      await delay(chance.whole(0, 800));
       await server.kill();
   }
 

@@ -19,6 +19,11 @@ export class Seeded {
     return low + this.next() * (high - low);
   }
 
+  /** A whole number from `low` to `high`, both included. */
+  whole(low: number, high: number): number {
+    return low + this.below(high - low + 1);
+  }
+
   /** A whole number from 0 up to, not including, `n`. */
   below(n: number): number {
     return Math.floor(this.next() * n);
