@@ -1,0 +1,31 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { openReader } from '../../actors/store/open.ts';
+import { TestCluster } from '../support/cluster.ts';
+
+test('every commit keeps the tally of what is in which status, so that a start needs to count nothing', async (t) => {
+  const cluster = await TestCluster.start(t);
+  const worker = await cluster.register({ slots_total: 2 });
+  const { id } = await cluster.submit();
+  for (let i = 0; i < 3; i++) await cluster.submit();
+  await worker.complete(await worker.run());
+  await worker.run();
+  await cluster.cancel(id);
+
+  const db = await openReader(`${cluster.stateDir}/store.sqlite`);
+  t.after(() => db.close());
+  const kept = await db.get<Record<string, string>>('SELECT jobs, tasks, workers FROM tally');
+  for (const table of ['jobs', 'tasks', 'workers']) {
+    const counted = await db.all<{ status: string; n: number }[]>(
+      `SELECT status, COUNT(*) AS n FROM ${table} GROUP BY status ORDER BY status`,
+    );
+    const nonzero = Object.entries(JSON.parse(kept?.[table] as string)).filter(([, n]) => n !== 0);
+    assert.deepEqual(
+      Object.fromEntries(nonzero),
+      Object.fromEntries(counted.map(({ status, n }) => [status, n])),
+    );
+  }
+  const before = await cluster.port.reads.stats();
+  await cluster.restart();
+  assert.deepEqual(await cluster.port.reads.stats(), before);
+});
