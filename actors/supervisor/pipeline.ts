@@ -20,8 +20,10 @@ export interface Stages {
   handle(batch: Batch, letters: readonly Letter[]): Promise<void>;
   /** Makes the turn durable; when it rejects, nothing happened. */
   commit(batch: Batch): Promise<void>;
-  /** The turn is durable: answers and publishes. */
-  settle(batch: Batch): void;
+  /** The turn is durable: it becomes the truth in memory, from where the next one is written. */
+  accept(batch: Batch): void;
+  /** Everybody hears of the accepted turn. */
+  answer(batch: Batch): void;
   /** The batch failed and its turn has been undone. With more than one letter, each is then tried by itself. */
   failed(batch: Batch, fault: unknown): 'given up' | 'try each';
 }
@@ -35,14 +37,14 @@ const aMoment = (): Promise<void> => new Promise((resolve) => setImmediate(resol
 interface Flight {
   readonly batch: Batch;
   readonly landing: Promise<void>;
-  landed: boolean;
   fault?: unknown;
 }
 
 /**
  * The mailbox, drained in turns of which two may be under way: while one is being written, letters that arrive are
- * handled as a part of the next, which is written as soon as the first is durable. So commits gather what comes
- * meanwhile without a timer, and neither the disk nor the processor waits for the other. What was not written is
+ * handled as a part of the next, which is on its way as soon as the first is durable, before that one's letters are
+ * answered. So commits gather what comes meanwhile without a timer, and neither the disk nor the processor waits for
+ * the other. What was not written is
  * undone, the later turn first, and nobody has heard of it.
  */
 export class Pipeline {
@@ -52,6 +54,8 @@ export class Pipeline {
   /** What waits for a moment when nothing is under way. */
   readonly #visits: (() => Promise<void>)[] = [];
   #open: Batch | null = null;
+  /** Whether letters are just being handled as a part of the open turn. */
+  #handling = false;
   #flight: Flight | null = null;
   #running: Promise<void> | null = null;
   #arrived: (() => void) | null = null;
@@ -97,7 +101,7 @@ export class Pipeline {
     while (this.#hasWork) {
       // What arrives in the same round of the event loop is handled together.
       await aMoment();
-      if (this.#flight?.landed) await this.#land(this.#flight);
+      if (this.#flight?.fault !== undefined) await this.#crash(this.#flight);
       await this.#take();
       if (this.#flight) await this.#somethingHappens(this.#flight);
       else if (this.#open) this.#launch(this.#open);
@@ -115,17 +119,19 @@ export class Pipeline {
     this.#open ??= this.#newBatch();
     const batch = this.#open;
     batch.letters.push(...letters);
+    this.#handling = true;
     try {
       await this.#stages.handle(batch, letters);
     } catch (fault) {
       this.#open = null;
       batch.turn.rollback();
       // The turn before it ends first, however it ends.
-      if (this.#flight) {
-        await this.#flight.landing;
-        await this.#land(this.#flight);
-      }
+      const flight = this.#flight;
+      await flight?.landing;
+      if (flight?.fault !== undefined) await this.#crash(flight);
       await this.#fail(batch, fault);
+    } finally {
+      this.#handling = false;
     }
   }
 
@@ -134,9 +140,9 @@ export class Pipeline {
   }
 
   /** Until the flight lands, or there is a letter that can be handled meanwhile. */
-  async #somethingHappens({ landing, landed }: Flight): Promise<void> {
+  async #somethingHappens({ landing, fault }: Flight): Promise<void> {
     const full = (this.#open?.letters.length ?? 0) >= TURN_LIMIT;
-    if (landed || (this.#mailbox.length > 0 && !full && this.#visits.length === 0)) return;
+    if (fault !== undefined || (this.#mailbox.length > 0 && !full && this.#visits.length === 0)) return;
     const arrival = new Promise<void>((resolve) => {
       this.#arrived = resolve;
     });
@@ -146,30 +152,30 @@ export class Pipeline {
 
   #launch(batch: Batch): void {
     this.#open = null;
-    const flight: { -readonly [K in keyof Flight]: Flight[K] } = {
-      batch,
-      landed: false,
-      landing: Promise.resolve(),
-    };
-    flight.landing = this.#fly(flight);
+    const flight: { -readonly [K in keyof Flight]: Flight[K] } = { batch, landing: Promise.resolve() };
     this.#flight = flight;
+    flight.landing = this.#fly(flight);
   }
 
   async #fly(flight: Flight): Promise<void> {
-    const { commit, settle } = this.#stages;
-    flight.fault = await commit(flight.batch).then(
-      () => undefined,
-      (fault: unknown) => fault,
-    );
-    if (flight.fault === undefined) settle(flight.batch);
-    flight.landed = true;
+    const { commit, accept, answer } = this.#stages;
+    try {
+      await commit(flight.batch);
+    } catch (fault) {
+      flight.fault = fault;
+      return;
+    }
+    accept(flight.batch);
+    this.#flight = null;
+    // The disk goes on while the letters are answered.
+    if (this.#open && !this.#handling) this.#launch(this.#open);
+    answer(flight.batch);
   }
 
-  async #land(flight: Flight): Promise<void> {
+  /** The turn was not written: it is undone, after what went on from it. */
+  async #crash(flight: Flight): Promise<void> {
     this.#flight = null;
-    if (flight.fault === undefined) return;
     if (this.#open) {
-      // What went on from a turn that was not written has not happened either.
       this.#open.turn.rollback();
       this.#mailbox.unshift(...this.#open.letters);
       this.#open = null;
@@ -194,7 +200,8 @@ export class Pipeline {
       this.#stages.failed(batch, fault);
       return;
     }
-    this.#stages.settle(batch);
+    this.#stages.accept(batch);
+    this.#stages.answer(batch);
   }
 
   async #receive(): Promise<void> {

@@ -38,7 +38,8 @@ export class Supervisor implements InspectionSource {
     this.#pipeline = new Pipeline(core, {
       handle: (batch, letters) => this.#handle(batch, letters),
       commit: (batch) => this.#commit(batch),
-      settle: (batch) => this.#settle(batch),
+      accept: (batch) => this.#accept(batch),
+      answer: (batch) => this.#answer(batch),
       failed: (batch, fault) => this.#failed(batch, fault),
     });
     this.#outage = new Outage(core, this.#self, this.#pipeline);
@@ -155,14 +156,14 @@ export class Supervisor implements InspectionSource {
     if (!turn.isEmpty) await this.#core.store.commit(turn.seal().changes);
   }
 
-  /** The turn is durable: it becomes the truth in memory, then everybody hears of it. */
-  #settle({ turn, told }: Batch): void {
-    const { sealed } = turn;
-    if (sealed) {
-      sealed.accept();
-      if (this.state === 'degraded') this.#outage.end();
-      follow(this.#core, sealed);
-    }
+  #accept({ turn: { sealed } }: Batch): void {
+    if (!sealed) return;
+    sealed.accept();
+    if (this.state === 'degraded') this.#outage.end();
+    follow(this.#core, sealed);
+  }
+
+  #answer({ turn, told }: Batch): void {
     for (const { letter, reply, refusal } of told) {
       if (refusal) letter.reject(refusal);
       else if (reply instanceof After) reply.read().then(letter.resolve, letter.reject);
