@@ -1,4 +1,5 @@
 import { assign, emit, setup } from 'xstate';
+import { tabled } from './tabled/tabled.ts';
 import type { LeftState, TaskEmission } from './task.ts';
 
 /** How many of the job's tasks are in each state; kept by the job itself, never recounted. */
@@ -99,7 +100,7 @@ function isBetter(context: JobContext, value: number | null): boolean {
  * One job (specification, "Job states"). It becomes running when its first task is leased and ends when all
  * its tasks have ended: cancelled if it was cancelling, else succeeded if one succeeded, else failed.
  */
-export const jobMachine = setup({
+const chart = setup({
   types: {
     context: {} as JobContext,
     events: {} as JobEvent,
@@ -193,3 +194,6 @@ export const jobMachine = setup({
     },
   },
 });
+
+/** The chart, its steps looked up. */
+export const jobMachine = tabled(chart);

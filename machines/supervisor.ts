@@ -1,4 +1,5 @@
 import { assign, setup } from 'xstate';
+import { tabled } from './tabled/tabled.ts';
 
 export interface SupervisorContext {
   /** Commits that failed in a row. */
@@ -18,7 +19,7 @@ export type SupervisorEvent =
  * The supervisor itself: `recovering → serving ⇄ degraded → draining → stopped`. Degraded means that the
  * store cannot commit: writers get 503, reads and heartbeats go on, until a commit works again.
  */
-export const supervisorMachine = setup({
+const chart = setup({
   types: { context: {} as SupervisorContext, events: {} as SupervisorEvent },
   actions: {
     noteFailure: assign(({ context, event }) => ({
@@ -58,3 +59,6 @@ export const supervisorMachine = setup({
     stopped: { type: 'final' },
   },
 });
+
+/** The chart, its steps looked up. */
+export const supervisorMachine = tabled(chart);

@@ -1,4 +1,5 @@
 import { assign, emit, setup } from 'xstate';
+import { tabled } from './tabled/tabled.ts';
 
 /** The last report that was accepted, so that its repetition gets the same answer (contract, "Reports"). */
 export interface AcceptedReport {
@@ -73,7 +74,7 @@ const LOST = 'the worker fell silent and the lease lapsed';
  * One task (specification, "Task states"). `lost` is passed through: it resolves at once to `queued` or
  * `failed`. `running.stopping` is a running task of a cancelled job: whatever ends it, it ends cancelled.
  */
-export const taskMachine = setup({
+const chart = setup({
   types: {
     context: {} as TaskContext,
     events: {} as TaskEvent,
@@ -295,3 +296,6 @@ export const taskMachine = setup({
     cancelled: { type: 'final' },
   },
 });
+
+/** The chart, its steps looked up. */
+export const taskMachine = tabled(chart);

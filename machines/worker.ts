@@ -1,4 +1,5 @@
 import { assign, emit, setup } from 'xstate';
+import { tabled } from './tabled/tabled.ts';
 
 export interface WorkerContext {
   id: string;
@@ -24,7 +25,7 @@ export type WorkerEmission =
  * One worker (contract, "Workers and leases"). On the wire it is `alive` or `dead`; below `alive` stands
  * whether it has room. Death takes no task: the lapse of its lease does.
  */
-export const workerMachine = setup({
+const chart = setup({
   types: {
     context: {} as WorkerContext,
     events: {} as WorkerEvent,
@@ -108,3 +109,6 @@ export const workerMachine = setup({
     },
   },
 });
+
+/** The chart, its steps looked up. */
+export const workerMachine = tabled(chart);
