@@ -160,9 +160,8 @@ export class Address<Row extends { id: string }, M extends AnyStateMachine> {
     return true;
   }
 
-  /** Drops the actor; the row keeps all it knows. */
+  /** Drops the actor; the row keeps all it knows. There is nothing to stop: it has no children and no timers. */
   letGo(): void {
-    this.#actor?.stop();
     this.#actor = null;
   }
 

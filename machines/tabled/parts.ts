@@ -8,32 +8,26 @@ import {
   type MachineContext,
 } from 'xstate';
 
-/** What a guard is asked about. */
-export interface Given {
-  context: MachineContext;
-  event: EventObject;
-}
-
-export type Guard = (given: Given) => boolean;
-
-/** What an action is given; only `assign` may also spawn, and that is the interpreter's to do. */
-export class Args implements Given {
+/** What guards and actions are given; only `assign` may also spawn, and that is the interpreter's to do. */
+export class Args {
   readonly context: MachineContext;
   readonly event: EventObject;
   readonly self: AnyActorRef;
   readonly system: AnyActorScope['system'];
 
-  constructor(context: MachineContext, event: EventObject, scope: AnyActorScope) {
+  constructor(context: MachineContext, event: EventObject, self: AnyActorRef, system: Args['system']) {
     this.context = context;
     this.event = event;
-    this.self = scope.self;
-    this.system = scope.system;
+    this.self = self;
+    this.system = system;
   }
 
   get spawn(): never {
     throw new NotUnderstood('an action that spawns');
   }
 }
+
+export type Guard = (args: Args) => boolean;
 
 /** An action of a kind that a table knows. */
 export type Action =
@@ -43,7 +37,7 @@ export type Action =
 /** The chart has something that a table cannot say. */
 export class NotUnderstood extends Error {}
 
-type Expression = (args: Given, params: unknown) => never;
+type Expression = (args: Args, params: unknown) => never;
 /** A name, a function, or a name with parameters; as charts write guards and actions. */
 type Reference = string | Expression | { type: string; params?: unknown };
 
@@ -54,7 +48,7 @@ export function guardOf(machine: AnyStateMachine, reference: unknown): Guard | n
   // Those that XState combines of others have a `check`.
   if (typeof guard !== 'function' || 'check' in guard) throw new NotUnderstood('a guard');
   const params = paramsOf(reference as Reference);
-  return (given) => guard(given, params(given));
+  return (args) => guard(args, params(args));
 }
 
 export function actionOf(machine: AnyStateMachine, reference: unknown): Action {
@@ -95,11 +89,11 @@ function implementationOf(named: object, reference: Reference): Expression | und
 
 const none = () => undefined;
 
-function paramsOf(reference: Reference): (given: Given) => unknown {
+function paramsOf(reference: Reference): (args: Args) => unknown {
   if (typeof reference !== 'object' || reference.params === undefined) return none;
   const { params } = reference;
   if (typeof params !== 'function') return () => params;
-  return ({ context, event }) => params({ context, event });
+  return (args) => params(args);
 }
 
 function changesOf(entries: [string, unknown][], args: Args, params: unknown): object {

@@ -5,13 +5,11 @@ import type { Configuration, Move } from './table.ts';
 /** What an event did: all of a macrostep, transitions without an event included. */
 export class Steps {
   at: Configuration;
-  context: MachineContext;
   /** Whether there is a new snapshot: XState keeps the old one when nothing was assigned and no state left. */
   isNew = false;
-  /** With what each action was given. */
-  readonly emissions: { emission: EventObject; info: Args }[] = [];
-  readonly #event: EventObject;
-  readonly #scope: AnyActorScope;
+  /** In order, each with what its action was given. */
+  emissions: { emission: EventObject; info: Args }[] | null = null;
+  #args: Args;
 
   /** @param moves those that the event may take */
   constructor(
@@ -22,17 +20,17 @@ export class Steps {
     scope: AnyActorScope,
   ) {
     this.at = from;
-    this.context = context;
-    this.#event = event;
-    this.#scope = scope;
+    this.#args = new Args(context, event, scope.self, scope.system);
     this.#take(this.#choose(moves));
     while (!this.at.isFinal && this.#take(this.#choose(this.at.always)));
   }
 
+  get context(): MachineContext {
+    return this.#args.context;
+  }
+
   #choose(moves: readonly Move[]): Move | undefined {
-    if (moves.length === 0) return undefined;
-    const given = { context: this.context, event: this.#event };
-    for (const move of moves) if (move.guard === null || move.guard(given)) return move;
+    for (const move of moves) if (move.guard === null || move.guard(this.#args)) return move;
     return undefined;
   }
 
@@ -40,18 +38,26 @@ export class Steps {
   #take(move: Move | undefined): boolean {
     if (move === undefined) return false;
     let isNew = move.to !== this.at;
-    let args = new Args(this.context, this.#event, this.#scope);
     for (const action of move.actions) {
-      if (action.kind === 'emit') {
-        this.emissions.push({ emission: action.emissionOf(args), info: args });
-        continue;
-      }
-      this.context = Object.assign({}, this.context, action.changesOf(args));
-      args = new Args(this.context, this.#event, this.#scope);
-      isNew = true;
+      if (action.kind === 'assign') {
+        this.#assign(action.changesOf(this.#args));
+        isNew = true;
+      } else this.#emit(action.emissionOf(this.#args));
     }
     this.at = move.to;
     this.isNew ||= isNew;
     return isNew;
+  }
+
+  #assign(changes: object): void {
+    const { context, event, self, system } = this.#args;
+    this.#args = new Args({ ...context, ...changes }, event, self, system);
+  }
+
+  #emit(emission: EventObject): void {
+    const told = { emission, info: this.#args };
+    // Most steps emit once; an array that is pushed to takes room for many.
+    if (this.emissions === null) this.emissions = [told];
+    else this.emissions.push(told);
   }
 }

@@ -7,7 +7,7 @@ import {
   StateMachine,
   type StateValue,
 } from 'xstate';
-import { NotUnderstood } from './parts.ts';
+import { type Args, NotUnderstood } from './parts.ts';
 import { Steps } from './steps.ts';
 import { type Configuration, tableOf } from './table.ts';
 
@@ -63,16 +63,9 @@ class TabledMachine extends Machine {
       // Nothing was done yet. The interpreter can spawn, and says in its own words what failed.
       return super.transition(snapshot, event, scope);
     }
-    const { at, context, emissions, isNew } = steps;
-    for (const { emission, info } of emissions) {
-      scope.actionExecutor({
-        type: 'xstate.emit',
-        info,
-        params: { event: emission },
-        exec: () => scope.defer(() => scope.emit(emission)),
-      });
-    }
-    return isNew ? { ...at.reached, context } : snapshot;
+    if (steps.emissions !== null)
+      for (const { emission, info } of steps.emissions) emit(emission, info, scope);
+    return steps.isNew ? { ...steps.at.reached, context: steps.context } : snapshot;
   }
 
   override resolveState(config: Parameters<AnyStateMachine['resolveState']>[0]): AnyMachineSnapshot {
@@ -99,4 +92,14 @@ class TabledMachine extends Machine {
     if (at === undefined || children === at.resting.children) return at;
     return Object.keys(children).length === 0 ? at : undefined;
   }
+}
+
+/** As XState does it: after the snapshot is in place. */
+function emit(emission: EventObject, info: Args, scope: AnyActorScope): void {
+  scope.actionExecutor({
+    type: 'xstate.emit',
+    info,
+    params: { event: emission },
+    exec: () => scope.defer(() => scope.emit(emission)),
+  });
 }
