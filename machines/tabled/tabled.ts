@@ -86,12 +86,18 @@ class TabledMachine extends Machine {
   }
 
   /** Where an actor stands; undefined when it has ended, or has what only the interpreter keeps. */
-  #under({ status, value, children, output, error }: AnyMachineSnapshot): Configuration | undefined {
+  #under(snapshot: AnyMachineSnapshot): Configuration | undefined {
+    const { status, value, output, error } = snapshot;
     if (status !== 'active' || output !== undefined || error !== undefined) return undefined;
     const at = this.#at(value);
-    if (at === undefined || children === at.resting.children) return at;
-    return Object.keys(children).length === 0 ? at : undefined;
+    return at !== undefined && isBare(snapshot, at.resting) ? at : undefined;
   }
+}
+
+/** Whether it has neither children nor history, as the one that is known to have none. */
+function isBare({ children, historyValue }: AnyMachineSnapshot, known: AnyMachineSnapshot): boolean {
+  if (children === known.children && historyValue === known.historyValue) return true;
+  return Object.keys(children).length === 0 && Object.keys(historyValue).length === 0;
 }
 
 /** As XState does it: after the snapshot is in place. */

@@ -1,0 +1,108 @@
+import fc from 'fast-check';
+import type { EventObject } from 'xstate';
+import type { JobContext } from '../../machines/job.ts';
+import { NO_TASKS } from './samples.ts';
+
+/** Contexts and events of the machines, whether they can come about or not: for what must hold of all. */
+interface Arbitraries {
+  context: fc.Arbitrary<object>;
+  events: Record<string, fc.Arbitrary<EventObject>>;
+}
+
+const word = fc.constantFrom('a', 'b', 'c');
+const maybe = <T>(arbitrary: fc.Arbitrary<T>) => fc.option(arbitrary);
+const few = fc.integer({ min: 0, max: 3 });
+const metric = maybe(fc.constantFrom(-1, 0, 0.5, 2));
+const from = fc.constantFrom('queued', 'leased', 'running', 'lost', 'failed');
+const report = fc.record({
+  worker_id: word,
+  attempt: few,
+  verb: fc.constantFrom('start', 'complete', 'fail'),
+  answer: fc.record({ ok: fc.boolean() }),
+});
+
+function events(payloads: Record<string, Record<string, fc.Arbitrary<unknown>>>): Arbitraries['events'] {
+  const entries = Object.entries(payloads).map(([type, payload]) => [
+    type,
+    fc.record({ type: fc.constant(type), ...payload }),
+  ]);
+  return Object.fromEntries(entries);
+}
+
+const task: Arbitraries = {
+  context: fc.record({
+    id: word,
+    job_id: word,
+    attempt: few,
+    max_attempts: few,
+    worker_id: maybe(word),
+    lease_expires_at: maybe(few),
+    started_at: maybe(few),
+    error: maybe(word),
+    result: maybe(word),
+    rank_value: metric,
+    model_artifact_id: maybe(word),
+    last_report: maybe(report),
+  }),
+  events: events({
+    LEASE: { worker_id: word, lease_expires_at: few },
+    RETURN: {},
+    START: { now: few, report },
+    COMPLETE: { result: word, rank_value: metric, model_artifact_id: maybe(word), report },
+    FAIL: { error: word, retriable: fc.boolean(), traceback: fc.option(word, { nil: undefined }), report },
+    LAPSE: {},
+    TIMEOUT: { error: word },
+    CANCEL: {},
+    RETRY: { extra_attempts: few },
+  }),
+};
+
+const counts = fc.record(Object.fromEntries(Object.keys(NO_TASKS).map((status) => [status, few])));
+
+const job: Arbitraries = {
+  context: fc
+    .record({
+      id: word,
+      rank_mode: fc.constantFrom('min', 'max'),
+      counts: counts as fc.Arbitrary<unknown> as fc.Arbitrary<JobContext['counts']>,
+      num_tasks: few,
+      best_metric: metric,
+      best_task_id: maybe(word),
+      best_model_artifact_id: maybe(word),
+      error: maybe(word),
+    })
+    // As many tasks as are counted, and one that is about to end, or any other number.
+    .map((context) => {
+      const ended = context.counts.succeeded + context.counts.failed + context.counts.cancelled;
+      return context.num_tasks === 0 ? context : { ...context, num_tasks: ended + context.num_tasks };
+    }),
+  events: events({
+    CANCEL: {},
+    RETRY: {},
+    TASK_LEASED: {},
+    TASK_STARTED: {},
+    TASK_LOST: { from },
+    TASK_REQUEUED: { from },
+    TASK_SUCCEEDED: { task_id: word, rank_value: metric, model_artifact_id: maybe(word) },
+    TASK_FAILED: { from, error: word },
+    TASK_CANCELLED: { from },
+  }),
+};
+
+const worker: Arbitraries = {
+  context: fc.record({ id: word, slots_total: few, slots_used: few }),
+  events: events({
+    REGISTER: { slots_total: few },
+    HEARTBEAT: {},
+    SILENCE: {},
+    TASK_TAKEN: {},
+    TASK_RELEASED: {},
+  }),
+};
+
+const supervisor: Arbitraries = {
+  context: fc.record({ failures: few, fault: maybe(word) }),
+  events: events({ RECOVERED: {}, COMMITTED: {}, COMMIT_FAILED: { fault: word }, DRAIN: {}, DRAINED: {} }),
+};
+
+export const ARBITRARY = { job, task, worker, supervisor };
