@@ -85,7 +85,10 @@ function countMove(counts: TaskCounts, event: JobEvent): TaskCounts {
   if (!move) return counts;
   const from = move.from ?? ('from' in event ? event.from : undefined);
   if (!from) return counts;
-  return { ...counts, [from]: counts[from] - 1, [move.to]: counts[move.to] + 1 };
+  const moved = { ...counts };
+  moved[from]--;
+  moved[move.to]++;
+  return moved;
 }
 
 const numEnded = ({ counts }: JobContext): number => counts.succeeded + counts.failed + counts.cancelled;

@@ -69,10 +69,11 @@ function checkMachine({ root, options }: AnyStateMachine): void {
 
 function checkNode(node: AnyStateNode): void {
   if (node.type === 'parallel' || node.type === 'history') throw new NotUnderstood(node.type);
-  if (node.invoke.length > 0 || node.after.length > 0) throw new NotUnderstood('an invocation or a delay');
+  if (node.invoke.length > 0) throw new NotUnderstood('an invocation');
   // A final state inside another raises an event; the root's ends the machine.
   if (node.type === 'final' && (node.parent?.parent !== undefined || node.output !== undefined))
     throw new NotUnderstood('a final state that says more than that all is over');
+  // Delays and ends of states are events with names of XState's own.
   for (const type of Object.keys(node.on)) {
     if (type.includes('*') || type.startsWith('xstate.')) throw new NotUnderstood(type);
   }

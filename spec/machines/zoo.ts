@@ -161,12 +161,18 @@ export const UNDERSTOOD: Record<string, AnyStateMachine> = {
   }),
   'an end, with all that is left at it': kit.createMachine({
     ...{ id: 'm', context, ...told('root'), initial: 'a' },
+    always: { guard: below(2), actions: ['add', note('always')] },
     on: { D: { actions: note('root D') } },
     states: {
       a: {
         ...told('a'),
         initial: 'leaf',
-        states: { leaf: { ...told('leaf'), on: { A: '#m.end', B: '#m.way', C: { actions: 'add' } } } },
+        states: {
+          leaf: {
+            ...told('leaf'),
+            on: { A: '#m.end', B: { target: '#m.way', actions: 'zero' }, C: { actions: 'add' } },
+          },
+        },
       },
       way: { always: { target: 'end', actions: say('on the way') } },
       end: { type: 'final', ...told('end'), tags: 'over', meta: { what: 'the end' } },
@@ -208,6 +214,17 @@ export const LEFT_ALONE: Record<string, AnyStateMachine> = {
     ...{ id: 'm', context, type: 'parallel' },
     states: { x: { initial: 'a', states }, y: { initial: 'a', states } },
   }),
+  'states side by side within a state': kit.createMachine({
+    ...base,
+    states: {
+      a: {
+        type: 'parallel',
+        states: { x: { initial: 'a', states }, y: { initial: 'a', states } },
+        on: { B: 'b' },
+      },
+      b: { on: { A: 'a' } },
+    },
+  }),
   'a state without states': kit.createMachine({ context, on: { A: { actions: 'add' } } }),
   history: kit.createMachine({
     ...base,
@@ -218,6 +235,14 @@ export const LEFT_ALONE: Record<string, AnyStateMachine> = {
   }),
   'any event': kit.createMachine({ ...base, states, on: { '*': { actions: 'add' } } as never }),
   'any event of a kind': kit.createMachine({ ...base, states, on: { 'X.*': { actions: 'add' } } as never }),
+  "events of XState's own": kit.createMachine({
+    ...{ ...base, states },
+    on: { 'xstate.error.actor.x': { guard: 'isOdd', actions: 'add' } } as never,
+  }),
+  'a step to two states at once': kit.createMachine({
+    ...{ ...base, states: { ...states, c: {} } },
+    on: { B: { target: ['.b', '.c'] as never } },
+  }),
   'an end within a state': kit.createMachine({
     ...base,
     states: {
