@@ -107,10 +107,14 @@ export function settingsOf(spec: JobSpec): JobSettings {
     rank_metric,
     rank_mode: spec.rank_mode ?? defaultRankMode(rank_metric),
     timeout_seconds: spec.timeout_seconds ?? null,
-    outputs: {
-      export_best_model: spec.outputs?.export_best_model ?? true,
-      keep_task_workspace: spec.outputs?.keep_task_workspace ?? false,
-    },
+    outputs: outputsOf(spec.outputs),
+  };
+}
+
+export function outputsOf(outputs: JobSpec['outputs']): JobSettings['outputs'] {
+  return {
+    export_best_model: outputs?.export_best_model ?? true,
+    keep_task_workspace: outputs?.keep_task_workspace ?? false,
   };
 }
 

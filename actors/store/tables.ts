@@ -42,7 +42,12 @@ function define<Row>(
   const changing = all.filter((column) => !key.includes(column) && !fixed.includes(column));
   const reading = (names: readonly string[]) => {
     const getters = names.map((column) => columns[column] as (row: Row) => Cell);
-    return (row: Row) => getters.map((get) => get(row));
+    return (row: Row) => {
+      // Pushed, not mapped: V8 writes an array that may have holes as JSON by a slower path.
+      const cells: Cell[] = [];
+      for (const get of getters) cells.push(get(row));
+      return cells;
+    };
   };
   return {
     name,

@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import { type JobSettings, settingsOf } from '../../machines/decompose.ts';
+import { outputsOf } from '../../machines/decompose.ts';
 import { elements, members } from '../../machines/json/raw.ts';
 import type { JobSpec } from '../../machines/schema/job.ts';
 
@@ -8,7 +8,8 @@ export interface JobDocument {
   pipelines: string[];
   datasets: string[];
   params: string;
-  settings: JobSettings;
+  /** With their defaults. */
+  outputs: string;
 }
 
 /** Characters of documents kept for the next lease of the same job. */
@@ -21,16 +22,14 @@ export function cutDocument(request: string): JobDocument {
     return several !== undefined && several !== 'null' ? elements(several) : [top.get(one) ?? 'null'];
   };
   const params = top.get('params');
+  const outputs = JSON.parse(top.get('outputs') ?? 'null') as JobSpec['outputs'] | null;
   return {
     pipelines: list('pipeline', 'pipelines'),
     datasets: list('dataset', 'datasets'),
     params: params === undefined || params === 'null' ? '{}' : params,
-    settings: settingsOf(withoutNulls(JSON.parse(request) as JobSpec)),
+    outputs: JSON.stringify(outputsOf(outputs ?? undefined)),
   };
 }
-
-const withoutNulls = (spec: JobSpec): JobSpec =>
-  Object.fromEntries(Object.entries(spec).filter(([, value]) => value !== null)) as JobSpec;
 
 export function documentCache(): LRUCache<string, JobDocument> {
   return new LRUCache({

@@ -22,19 +22,21 @@ export function leasedTask(parts: {
     pipeline: new RawJson(document.pipelines[task.payload.pipeline] ?? 'null'),
     dataset: new RawJson(document.datasets[task.payload.dataset] ?? 'null'),
     params: new RawJson(document.params),
-    outputs: document.settings.outputs,
+    outputs: new RawJson(document.outputs),
     requirements: new RawJson(requirements),
     timeout_seconds: task.timeout_seconds,
     rank_metric: job.rank_metric,
     lease_expires_at: task.lease_expires_at,
-    assignment: {
-      mode: 'server_leased_executor',
-      assigned_by: 'server',
-      executor_principal: principal.name,
-      worker_id: task.worker_id,
-      required_rights: ['execute'],
-      granted_rights: principal.rights,
-    },
+    assignment: new RawJson(
+      JSON.stringify({
+        mode: 'server_leased_executor',
+        assigned_by: 'server',
+        executor_principal: principal.name,
+        worker_id: task.worker_id,
+        required_rights: ['execute'],
+        granted_rights: principal.rights,
+      }),
+    ),
   };
   return { task_id: task.id, attempt: task.attempt, payload: new RawJson(compose(payload)) };
 }

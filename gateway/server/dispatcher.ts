@@ -8,7 +8,7 @@ import { answerDownload } from './answer-download.ts';
 import { answerJson } from './answer-json.ts';
 import { answerUpload } from './answer-upload.ts';
 import { discardBody } from './body.ts';
-import { ClientGone, Exchange } from './exchange.ts';
+import { ClientGone, Exchange, type ExchangeKeeper } from './exchange.ts';
 import type { Handshake } from './handshake.ts';
 import { type RequestHead, readHead } from './head.ts';
 import type { InFlight } from './in-flight.ts';
@@ -35,7 +35,7 @@ interface Parts {
 const VARY: Header = ['Vary', 'Origin'];
 
 /** Takes every request of the server from its head to its answer. */
-export class Dispatcher {
+export class Dispatcher implements ExchangeKeeper {
   readonly #parts: Parts;
   /** Requests that wait for something to happen, such as leases. */
   readonly #waiting = new Set<Exchange>();
@@ -62,15 +62,18 @@ export class Dispatcher {
   }
 
   #open(res: HttpResponse, head: RequestHead): Exchange {
-    const { handshake, origins, inFlight, closing } = this.#parts;
+    const { handshake, origins, inFlight } = this.#parts;
     inFlight.enter();
-    return new Exchange(res, head, {
-      headers: [...handshake.headers, VARY, ...origins.headers(head)],
-      // Behind a request whose end is not clear, nothing that follows is either.
-      closing: () => head.ambiguity !== undefined || closing(),
-      onWait: (exchange) => void this.#waiting.add(exchange),
-      onOver: (exchange, status) => this.#over(exchange, status),
-    });
+    return new Exchange(res, head, [...handshake.headers, VARY, ...origins.headers(head)], this);
+  }
+
+  isLast({ head }: Exchange): boolean {
+    // Behind a request whose end is not clear, nothing that follows is either.
+    return head.ambiguity !== undefined || this.#parts.closing();
+  }
+
+  waits(exchange: Exchange): void {
+    this.#waiting.add(exchange);
   }
 
   /** Up to its first await this runs before the body's first byte, as those who read the body need. */
@@ -130,7 +133,7 @@ export class Dispatcher {
   }
 
   /** The query is not logged: a stream's holds the token. */
-  #over(exchange: Exchange, status: number): void {
+  over(exchange: Exchange, status: number): void {
     this.#parts.inFlight.leave();
     this.#waiting.delete(exchange);
     const { log } = this.#parts.service;

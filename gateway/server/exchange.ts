@@ -21,15 +21,14 @@ export interface Grant {
   right: Right | null;
 }
 
-export interface ExchangeContext {
-  /** Headers of every answer to this request. */
-  headers: readonly Header[];
-  /** Whether the connection ends with this answer, because the server is stopping. */
-  closing: () => boolean;
+/** Who keeps watch over the exchanges. */
+export interface ExchangeKeeper {
+  /** Whether the connection ends with this answer. */
+  isLast(exchange: Exchange): boolean;
   /** Called once the handler asks for `signal`, which those do that may wait long. */
-  onWait: (exchange: Exchange) => void;
+  waits(exchange: Exchange): void;
   /** Called once, when the exchange is over; status 0 says that the client went away unanswered. */
-  onOver: (exchange: Exchange, status: number) => void;
+  over(exchange: Exchange, status: number): void;
 }
 
 /**
@@ -46,12 +45,15 @@ export class Exchange {
   #gone = false;
   #abort: AbortController | undefined;
   readonly #onGone: (() => void)[] = [];
-  readonly #context: ExchangeContext;
+  readonly #headers: readonly Header[];
+  readonly #keeper: ExchangeKeeper;
 
-  constructor(res: HttpResponse, head: RequestHead, context: ExchangeContext) {
+  /** @param headers of every answer to this request */
+  constructor(res: HttpResponse, head: RequestHead, headers: readonly Header[], keeper: ExchangeKeeper) {
     this.res = res;
     this.head = head;
-    this.#context = context;
+    this.#headers = headers;
+    this.#keeper = keeper;
     res.onAborted(() => this.#lost());
   }
 
@@ -69,7 +71,7 @@ export class Exchange {
   get signal(): AbortSignal {
     if (!this.#abort) {
       this.#abort = new AbortController();
-      if (this.#state !== 'over') this.#context.onWait(this);
+      if (this.#state !== 'over') this.#keeper.waits(this);
     }
     if (this.#gone) this.#abort.abort();
     return this.#abort.signal;
@@ -96,7 +98,7 @@ export class Exchange {
     this.res.cork(() => {
       this.writeHead(status, headers);
       if (body === undefined || this.head.method === 'HEAD') this.#endWithoutBody(body);
-      else if (body.length <= LARGE) this.res.end(body, this.#context.closing());
+      else if (body.length <= LARGE) this.res.end(body, this.#keeper.isLast(this));
       else complete = this.#endLarge(status, Buffer.from(body));
     });
     if (complete) this.over(status);
@@ -113,7 +115,7 @@ export class Exchange {
   /** Status line and headers; to be called inside `cork`. */
   writeHead(status: number, headers: readonly Header[]): void {
     this.res.writeStatus(statusLine(status));
-    for (const [name, value] of this.#context.headers) this.res.writeHeader(name, value);
+    for (const [name, value] of this.#headers) this.res.writeHeader(name, value);
     for (const [name, value] of headers) this.res.writeHeader(name, value);
   }
 
@@ -121,19 +123,19 @@ export class Exchange {
   over(status: number): void {
     if (this.#state === 'over') return;
     this.#state = 'over';
-    this.#context.onOver(this, status);
+    this.#keeper.over(this, status);
   }
 
   /** Without arguments, since the library takes even an undefined length for one, and then waits for the body. */
   #endWithoutBody(body: string | Uint8Array | undefined): void {
     if (body !== undefined) this.res.writeHeader('Content-Length', String(Buffer.byteLength(body)));
-    if (this.#context.closing()) this.res.writeHeader('Connection', 'close');
+    if (this.#keeper.isLast(this)) this.res.writeHeader('Connection', 'close');
     this.res.endWithoutBody();
   }
 
   /** In pieces, as the socket takes them, so that the exchange is known to be under way until the last one is out. */
   #endLarge(status: number, body: Buffer): boolean {
-    if (this.#context.closing()) this.res.writeHeader('Connection', 'close');
+    if (this.#keeper.isLast(this)) this.res.writeHeader('Connection', 'close');
     this.res.onWritable((offset) => {
       const [ok, complete] = this.res.tryEnd(body.subarray(offset), body.length);
       if (complete) this.over(status);
