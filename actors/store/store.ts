@@ -23,7 +23,8 @@ export interface Changes {
   job_requests: { job_id: string; request: string }[];
   new_tasks: TaskRow[];
   changed_tasks: TaskRow[];
-  workers: WorkerRow[];
+  registered_workers: WorkerRow[];
+  changed_workers: WorkerRow[];
   artifacts: ArtifactRow[];
   task_artifacts: TaskArtifactRow[];
   events: EventRow[];

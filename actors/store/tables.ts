@@ -188,6 +188,15 @@ export const WORKERS = define<WorkerRow>(
   }),
 );
 
+/** What changes of a worker from moment to moment; the rest only when it registers. */
+export const WORKER_STATES = define<WorkerRow>(
+  'workers',
+  ['id'],
+  [],
+  plain<WorkerRow>('id', 'status', 'state', 'last_seen_at', 'slots_used'),
+  WORKERS.decode,
+);
+
 export const ARTIFACTS = define<ArtifactRow>(
   'artifacts',
   ['id'],

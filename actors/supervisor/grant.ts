@@ -24,6 +24,7 @@ export async function grant(turn: Turn): Promise<void> {
     (parked) => turn.queuedAny || turn.woken.has(parked.worker_id),
   );
   const granted = new Map<ParkedLease, TaskAddress[]>();
+  const documents = new Map<string, JobDocument>();
   // Usually one round; another when the index named tasks that had left the queue by another way. What was picked
   // beside those goes back first, or who waited longest would get less for it.
   for (let picks = pick(turn, waiting, granted); picks.length > 0; picks = pick(turn, waiting, granted)) {
@@ -34,6 +35,8 @@ export async function grant(turn: Turn): Promise<void> {
       turn.pins,
       picks.map(({ seq }) => seq),
     );
+    const jobs = new Set([...fetched.values()].map((task) => task.row.job_id));
+    await Promise.all([core.registry.fetchJobs(turn.pins, jobs), fetchDocuments(turn, jobs, documents)]);
     const isQueued = ({ seq }: Pick) => fetched.get(seq)?.row.status === 'queued';
     const allQueued = picks.every(isQueued);
     for (const found of picks.filter(isQueued)) {
@@ -50,7 +53,7 @@ export async function grant(turn: Turn): Promise<void> {
   }
   turn.queuedAny = false;
   turn.woken.clear();
-  await handOut(turn, granted);
+  handOut(turn, granted, documents);
 }
 
 /** The next task of the index for each free slot that is waited for. */
@@ -86,10 +89,12 @@ function leaseTo(turn: Turn, task: TaskAddress, parked: ParkedLease): void {
   turn.leased.add(task);
 }
 
-async function handOut(turn: Turn, granted: Map<ParkedLease, TaskAddress[]>): Promise<void> {
+function handOut(
+  turn: Turn,
+  granted: Map<ParkedLease, TaskAddress[]>,
+  documents: ReadonlyMap<string, JobDocument>,
+): void {
   const { core } = turn;
-  const jobs = new Set([...granted.values()].flat().map((task) => task.row.job_id));
-  const documents = await fetchDocuments(turn, jobs);
   for (const [parked, tasks] of granted) {
     const leased: LeasedTask[] = tasks.map(({ row }) =>
       leasedTask({
@@ -104,22 +109,29 @@ async function handOut(turn: Turn, granted: Map<ParkedLease, TaskAddress[]>): Pr
   }
 }
 
-/** The specifications of these jobs, from the cache, from this turn, or from the store. */
-export async function fetchDocuments(turn: Turn, jobs: Iterable<string>): Promise<Map<string, JobDocument>> {
+/** Brings the specifications of these jobs, from the cache, from this turn, or from the store. */
+export async function fetchDocuments(
+  turn: Turn,
+  jobs: Iterable<string>,
+  found = new Map<string, JobDocument>(),
+): Promise<Map<string, JobDocument>> {
   const { documents, store } = turn.core;
-  const found = new Map<string, JobDocument>();
+  const keep = (id: string, document: JobDocument) => {
+    found.set(id, document);
+    documents.set(id, document);
+  };
   const missing: string[] = [];
   for (const id of jobs) {
+    if (found.has(id)) continue;
     const request = turn.requestOf(id);
     const known = documents.get(id) ?? (request === undefined ? undefined : cutDocument(request));
-    if (known) found.set(id, known);
+    if (known) keep(id, known);
     else missing.push(id);
   }
   for (const { job_id, request } of await store.loadBy(JOB_REQUESTS, 'job_id', missing)) {
-    found.set(job_id, cutDocument(request));
+    keep(job_id, cutDocument(request));
   }
   const lost = missing.find((id) => !found.has(id));
   if (lost !== undefined) throw new Error(`the specification of job ${lost} is not in the store`);
-  for (const [id, document] of found) documents.set(id, document);
   return found;
 }

@@ -66,10 +66,10 @@ export class Registry {
     for (const row of await this.#store.loadBy(TASKS, 'id', missing)) {
       jobs.add(this.addTask(pins, row, true).row.job_id);
     }
-    await this.#fetchJobs(pins, jobs);
+    await this.fetchJobs(pins, jobs);
   }
 
-  /** Tasks by their place in the queue, with their jobs. */
+  /** Tasks by their place in the queue, without their jobs. */
   async fetchQueued(pins: Pins, seqs: readonly number[]): Promise<Map<number, TaskAddress>> {
     const found = new Map<number, TaskAddress>();
     const missing: number[] = [];
@@ -81,7 +81,6 @@ export class Registry {
     for (const row of await this.#store.loadBy(TASKS, 'seq', missing)) {
       found.set(row.seq, this.addTask(pins, row, true));
     }
-    await this.#fetchJobs(pins, new Set([...found.values()].map((task) => task.row.job_id)));
     return found;
   }
 
@@ -93,7 +92,7 @@ export class Registry {
     for (const row of rows) if (!this.tasks.has(row.id)) this.addTask(pins, row, true);
   }
 
-  async #fetchJobs(pins: Pins, wanted: Set<string>): Promise<void> {
+  async fetchJobs(pins: Pins, wanted: ReadonlySet<string>): Promise<void> {
     const missing: string[] = [];
     for (const id of wanted) {
       const job = this.jobs.get(id);

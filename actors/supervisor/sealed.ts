@@ -13,7 +13,14 @@ export interface Move<Row, Address> {
 
 type Lists = Omit<
   Changes,
-  'new_jobs' | 'changed_jobs' | 'new_tasks' | 'changed_tasks' | 'workers' | 'minutes' | 'tally'
+  | 'new_jobs'
+  | 'changed_jobs'
+  | 'new_tasks'
+  | 'changed_tasks'
+  | 'registered_workers'
+  | 'changed_workers'
+  | 'minutes'
+  | 'tally'
 >;
 
 /**
@@ -59,11 +66,12 @@ export class SealedTurn {
     this.#tally = core.tally.rowWith(this);
     this.changes = {
       ...lists,
-      new_jobs: rowsOf(this.jobs, true),
-      changed_jobs: rowsOf(this.jobs, false),
-      new_tasks: rowsOf(this.tasks, true),
-      changed_tasks: rowsOf(this.tasks, false),
-      workers: this.workers.map(({ after }) => after),
+      new_jobs: rowsOf(this.jobs, isNew),
+      changed_jobs: rowsOf(this.jobs, (move) => !isNew(move)),
+      new_tasks: rowsOf(this.tasks, isNew),
+      changed_tasks: rowsOf(this.tasks, (move) => !isNew(move)),
+      registered_workers: rowsOf(this.workers, hasRegistered),
+      changed_workers: rowsOf(this.workers, (move) => !hasRegistered(move)),
       minutes: [this.#minute],
       tally: [this.#tally],
     };
@@ -115,8 +123,17 @@ function seal<Row, A extends { committed: Row | null; seal(): Row }>(address: A)
   return { address, before: address.committed, after: address.seal() };
 }
 
-function rowsOf<Row>(moves: readonly Move<Row, unknown>[], isNew: boolean): Row[] {
+const isNew = ({ before }: Move<unknown, unknown>): boolean => before === null;
+
+/** A registration brings a new declaration, even where it says the same. */
+const hasRegistered = ({ before, after }: Move<WorkerRow, unknown>): boolean =>
+  before === null || before.version !== after.version;
+
+function rowsOf<Row>(
+  moves: readonly Move<Row, unknown>[],
+  belongs: (move: Move<Row, unknown>) => boolean,
+): Row[] {
   const rows: Row[] = [];
-  for (const { before, after } of moves) if ((before === null) === isNew) rows.push(after);
+  for (const move of moves) if (belongs(move)) rows.push(move.after);
   return rows;
 }

@@ -108,7 +108,8 @@ const CHANGING: Record<string, Record<string, unknown>> = {
     error: null,
     last_report: null,
   },
-  worker: {
+  worker: { state: null, last_seen_at: 1, slots_used: 0 },
+  'worker that registers again': {
     name: null,
     state: null,
     last_seen_at: 1,
@@ -129,7 +130,14 @@ const kinds: [
 ][] = [
   ['job', JOB, JOBS, jobRow, { fresh: 'new_jobs', changed: 'changed_jobs' }],
   ['task', TASK, TASKS, taskRow, { fresh: 'new_tasks', changed: 'changed_tasks' }],
-  ['worker', WORKER, WORKERS, workerRow, { fresh: 'workers', changed: 'workers' }],
+  ['worker', WORKER, WORKERS, workerRow, { fresh: 'registered_workers', changed: 'changed_workers' }],
+  [
+    'worker that registers again',
+    WORKER,
+    WORKERS,
+    workerRow,
+    { fresh: 'registered_workers', changed: 'registered_workers' },
+  ],
 ] as never;
 
 for (const [name, kind, table, sample, lists] of kinds) {
@@ -180,7 +188,8 @@ function nothing(): Changes {
     job_requests: [],
     new_tasks: [],
     changed_tasks: [],
-    workers: [],
+    registered_workers: [],
+    changed_workers: [],
     artifacts: [],
     task_artifacts: [],
     events: [],

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import type { WorkerView } from '../../machines/schema/views.ts';
 import { job, TestCluster } from '../support/cluster.ts';
 import { until } from '../support/until.ts';
 
@@ -322,6 +323,22 @@ describe('the life of a worker', () => {
       code: 'not_owner',
       message: `principal 'eve' is not registered for worker ${worker.id}`,
     });
+  });
+
+  test('what a worker declares of itself, first and anew, outlives a restart', async (t) => {
+    const cluster = await TestCluster.start(t);
+    const declared = { name: 'old', labels: { site: 'a' }, capabilities: { gpu: 0 } };
+    const worker = await cluster.register({ ...declared, version: { packages: { demo: '1' } } });
+    const anew = { name: 'new', labels: { site: 'b' }, capabilities: { gpu: 2 }, slots_total: 3 };
+    await cluster.register({ ...anew, worker_id: worker.id, version: { packages: { demo: '2' } } });
+    await worker.heartbeat();
+    const before = await cluster.port.reads.workers();
+    await cluster.restart();
+    const after = await cluster.port.reads.workers();
+    assert.deepEqual(after, before);
+    const { name, labels, capabilities, slots_total, version } = after[0] as WorkerView;
+    assert.deepEqual({ name, labels, capabilities, slots_total }, anew);
+    assert.deepEqual(version, { packages: { demo: '2' } });
   });
 
   test('a heartbeat of an unknown worker is refused, so that it registers again', async (t) => {
