@@ -9,6 +9,9 @@ const FUNCTIONS = 15;
 /** What is not the program's work: waiting, and what V8 does not attribute. */
 const NOT_WORK = ['(idle)', '(root)'];
 
+/** Where a server works only once it answers requests. */
+const FIRST_ANSWER = '/gateway/server/exchange.ts';
+
 /** The part of a V8 CPU profile that is read here. */
 interface CpuProfile {
   nodes: { id: number; callFrame: { functionName: string; url: string } }[];
@@ -52,9 +55,11 @@ function summaryOf(path: string, measured: string): Profile {
   const places = new Map<string, number>();
   const functions = new Map<string, number>();
   let total = 0;
+  // What it took to start is no part of a task.
+  const first = profile.samples.findIndex((id) => frames.get(id)?.url.endsWith(FIRST_ANSWER));
   for (const [i, id] of profile.samples.entries()) {
     const frame = frames.get(id);
-    if (!frame || NOT_WORK.includes(frame.functionName)) continue;
+    if (i < first || !frame || NOT_WORK.includes(frame.functionName)) continue;
     const took = profile.timeDeltas[i] ?? 0;
     total += took;
     const place = placeOf(frame.functionName, frame.url);
