@@ -1,6 +1,9 @@
 import FlatQueue from 'flatqueue';
 import type { Clock } from '../clock.ts';
 
+/** How many entries may be kept in vain, beside as many as are kept with reason. */
+const SPARE = 1000;
+
 /**
  * Deadlines on the monotonic clock, all in one structure with one timer. Moving a deadline later costs a map
  * entry: the queue is only looked at when its head comes due.
@@ -29,6 +32,11 @@ export class Deadlines<Key extends string> {
     this.#arm();
   }
 
+  /** How many entries are in memory; bounded by how many deadlines are set. */
+  get held(): number {
+    return this.#queue.length;
+  }
+
   has(key: Key): boolean {
     return this.#at.has(key);
   }
@@ -41,6 +49,7 @@ export class Deadlines<Key extends string> {
 
   delete(key: Key): void {
     this.#at.delete(key);
+    if (this.#queue.length > SPARE + 2 * this.#at.size) this.#tidy();
   }
 
   stop(): void {
@@ -49,6 +58,13 @@ export class Deadlines<Key extends string> {
     this.#timerAt = Number.POSITIVE_INFINITY;
     this.#at.clear();
     this.#queue.clear();
+  }
+
+  /** Lets go of entries whose deadline was taken back or moved: most are, long before they would come due. */
+  #tidy(): void {
+    this.#queue.clear();
+    for (const [key, at] of this.#at) this.#queue.push(key, at);
+    this.#queue.shrink();
   }
 
   #arm(): void {

@@ -6,10 +6,9 @@ import type { ParkedLease } from './parking.ts';
 import { leasedTask } from './payload.ts';
 import type { Turn } from './turn.ts';
 
+/** A task, by its place in the queue, for one who waits. */
 interface Pick {
   parked: ParkedLease;
-  requirement: number;
-  priority: number;
   seq: number;
 }
 
@@ -23,41 +22,35 @@ export async function grant(turn: Turn): Promise<void> {
   const waiting = [...core.parking.leases.values()].filter(
     (parked) => turn.queuedAny || turn.woken.has(parked.worker_id),
   );
-  const granted = new Map<ParkedLease, TaskAddress[]>();
-  const documents = new Map<string, JobDocument>();
-  // Usually one round; another when the index named tasks that had left the queue by another way. What was picked
-  // beside those goes back first, or who waited longest would get less for it.
-  for (let picks = pick(turn, waiting, granted); picks.length > 0; picks = pick(turn, waiting, granted)) {
-    for (const { parked } of picks) {
-      if (core.parking.removeLease(parked.ticket)) turn.onRollback(() => core.parking.returnLease(parked));
-    }
-    const fetched = await core.registry.fetchQueued(
-      turn.pins,
-      picks.map(({ seq }) => seq),
-    );
-    const jobs = new Set([...fetched.values()].map((task) => task.row.job_id));
-    await Promise.all([core.registry.fetchJobs(turn.pins, jobs), fetchDocuments(turn, jobs, documents)]);
-    const isQueued = ({ seq }: Pick) => fetched.get(seq)?.row.status === 'queued';
-    const allQueued = picks.every(isQueued);
-    for (const found of picks.filter(isQueued)) {
-      const { parked, requirement, priority, seq } = found;
-      if (!allQueued) {
-        core.queue.add(requirement, priority, seq);
-        continue;
-      }
-      const task = fetched.get(seq) as TaskAddress;
-      leaseTo(turn, task, parked);
-      granted.set(parked, [...(granted.get(parked) ?? []), task]);
-    }
-    for (const { parked } of picks) if (!granted.has(parked)) core.parking.returnLease(parked);
-  }
   turn.queuedAny = false;
   turn.woken.clear();
+  const picks = pick(turn, waiting);
+  if (picks.length === 0) return;
+  for (const { parked } of picks) {
+    if (core.parking.removeLease(parked.ticket)) turn.onRollback(() => core.parking.returnLease(parked));
+  }
+  const seqs = picks.map(({ seq }) => seq);
+  const tasks = await core.registry.fetchQueued(turn.pins, seqs);
+  const jobs = new Set([...tasks.values()].map(({ row }) => row.job_id));
+  const [documents] = await Promise.all([
+    fetchDocuments(turn, jobs),
+    core.registry.fetchJobs(turn.pins, jobs),
+  ]);
+  const granted = new Map<ParkedLease, TaskAddress[]>();
+  for (const { parked, seq } of picks) {
+    const task = tasks.get(seq);
+    if (!task || !leaseTo(turn, task, parked)) {
+      core.log.error({ seq }, 'the index of the queue named a task that is not queued');
+      continue;
+    }
+    granted.set(parked, [...(granted.get(parked) ?? []), task]);
+  }
+  for (const { parked } of picks) if (!granted.has(parked)) core.parking.returnLease(parked);
   handOut(turn, granted, documents);
 }
 
 /** The next task of the index for each free slot that is waited for. */
-function pick(turn: Turn, waiting: ParkedLease[], granted: Map<ParkedLease, TaskAddress[]>): Pick[] {
+function pick(turn: Turn, waiting: ParkedLease[]): Pick[] {
   const { core } = turn;
   const picks: Pick[] = [];
   const taken = new Map<string, number>();
@@ -65,28 +58,28 @@ function pick(turn: Turn, waiting: ParkedLease[], granted: Map<ParkedLease, Task
     if (core.queue.size === 0) break;
     const worker = core.registry.workers.get(parked.worker_id);
     if (worker?.row.status !== 'alive') continue;
-    if (!granted.has(parked) && !core.parking.leases.has(parked.ticket)) continue;
     const free = worker.row.slots_total - worker.row.slots_used - (taken.get(worker.id) ?? 0);
-    const wanted = Math.min(free, parked.max_tasks - (granted.get(parked)?.length ?? 0));
+    const wanted = Math.min(free, parked.max_tasks);
     for (let n = 0; n < wanted; n++) {
       const next = core.queue.take((requirement) => core.requirements.isMetBy(requirement, worker));
       if (!next) break;
       turn.onRollback(() => core.queue.add(next.requirement, next.priority, next.seq));
-      picks.push({ parked, ...next });
+      picks.push({ parked, seq: next.seq });
       taken.set(worker.id, (taken.get(worker.id) ?? 0) + 1);
     }
   }
   return picks;
 }
 
-function leaseTo(turn: Turn, task: TaskAddress, parked: ParkedLease): void {
+function leaseTo(turn: Turn, task: TaskAddress, parked: ParkedLease): boolean {
   const { core } = turn;
-  turn.tellTask(task, {
+  const leased = turn.tellTask(task, {
     type: 'LEASE',
     worker_id: parked.worker_id,
     lease_expires_at: turn.now + core.settings.leaseTtl,
   });
-  turn.leased.add(task);
+  if (leased) turn.leased.add(task);
+  return leased;
 }
 
 function handOut(
@@ -109,29 +102,22 @@ function handOut(
   }
 }
 
-/** Brings the specifications of these jobs, from the cache, from this turn, or from the store. */
-export async function fetchDocuments(
-  turn: Turn,
-  jobs: Iterable<string>,
-  found = new Map<string, JobDocument>(),
-): Promise<Map<string, JobDocument>> {
+/** The specifications of these jobs, from the cache, from this turn, or from the store. */
+export async function fetchDocuments(turn: Turn, jobs: Iterable<string>): Promise<Map<string, JobDocument>> {
   const { documents, store } = turn.core;
-  const keep = (id: string, document: JobDocument) => {
-    found.set(id, document);
-    documents.set(id, document);
-  };
+  const found = new Map<string, JobDocument>();
   const missing: string[] = [];
   for (const id of jobs) {
-    if (found.has(id)) continue;
     const request = turn.requestOf(id);
     const known = documents.get(id) ?? (request === undefined ? undefined : cutDocument(request));
-    if (known) keep(id, known);
+    if (known) found.set(id, known);
     else missing.push(id);
   }
   for (const { job_id, request } of await store.loadBy(JOB_REQUESTS, 'job_id', missing)) {
-    keep(job_id, cutDocument(request));
+    found.set(job_id, cutDocument(request));
   }
   const lost = missing.find((id) => !found.has(id));
   if (lost !== undefined) throw new Error(`the specification of job ${lost} is not in the store`);
+  for (const [id, document] of found) documents.set(id, document);
   return found;
 }

@@ -3,36 +3,48 @@ import FlatQueue from 'flatqueue';
 interface Bucket {
   requirement: number;
   priority: number;
-  /** Task sequence numbers, smallest first. */
+  /** Task sequence numbers, smallest first, those that are gone included. */
   seqs: FlatQueue<number>;
+  /** Numbers that were removed from the middle, where a heap cannot let go of them. */
+  gone: Set<number>;
 }
 
-/**
- * The queued tasks, by requirement and priority, in the order they are served. It holds sequence numbers
- * only. Entries are not removed when a task leaves the queue by another way than `take`; whoever takes one
- * looks at its row and drops it unless it is still queued.
- */
+/** How many numbers a bucket may hold in vain, beside as many as it holds with reason. */
+const SPARE = 1000;
+
+/** The queued tasks, by requirement and priority, in the order they are served. It holds sequence numbers only. */
 export class QueueIndex {
-  /** Larger priorities first. */
+  /** Larger priorities first. None is without a task. */
   readonly #buckets: Bucket[] = [];
   readonly #byKey = new Map<string, Bucket>();
   #size = 0;
 
+  /** How many tasks are queued. */
   get size(): number {
     return this.#size;
   }
 
+  /** How many numbers are in memory; bounded by `size`. */
+  get held(): number {
+    return this.#buckets.reduce((sum, { seqs, gone }) => sum + seqs.length + gone.size, 0);
+  }
+
   add(requirement: number, priority: number, seq: number): void {
-    const key = `${priority}:${requirement}`;
-    let bucket = this.#byKey.get(key);
-    if (!bucket) {
-      bucket = { requirement, priority, seqs: new FlatQueue() };
-      this.#byKey.set(key, bucket);
-      const at = this.#buckets.findIndex((other) => other.priority < priority);
-      this.#buckets.splice(at < 0 ? this.#buckets.length : at, 0, bucket);
-    }
-    bucket.seqs.push(seq, seq);
+    const bucket = this.#byKey.get(keyOf(requirement, priority)) ?? this.#newBucket(requirement, priority);
+    // A number that comes back is still in its place.
+    if (!bucket.gone.delete(seq)) bucket.seqs.push(seq, seq);
     this.#size++;
+  }
+
+  /** Takes out a task that is in the index, wherever it stands. */
+  remove(requirement: number, priority: number, seq: number): void {
+    const bucket = this.#byKey.get(keyOf(requirement, priority));
+    if (!bucket || bucket.gone.has(seq)) return;
+    bucket.gone.add(seq);
+    this.#size--;
+    const { seqs, gone } = bucket;
+    if (gone.size === seqs.length) this.#drop(bucket);
+    else if (gone.size > SPARE && gone.size * 2 > seqs.length) tidy(bucket);
   }
 
   /**
@@ -45,19 +57,44 @@ export class QueueIndex {
     let best: Bucket | null = null;
     for (const bucket of this.#buckets) {
       if (best && bucket.priority < best.priority) break;
-      const head = bucket.seqs.peekValue();
-      if (head === undefined || (best && head > (best.seqs.peekValue() as number))) continue;
+      if (best && headOf(bucket) > headOf(best)) continue;
       if (passes(bucket.requirement)) best = bucket;
     }
     if (!best) return null;
-    const seq = best.seqs.pop() as number;
+    const seq = headOf(best);
+    best.seqs.pop();
     this.#size--;
-    if (best.seqs.length === 0) this.#drop(best);
+    if (best.seqs.length === best.gone.size) this.#drop(best);
     return { seq, requirement: best.requirement, priority: best.priority };
   }
 
+  #newBucket(requirement: number, priority: number): Bucket {
+    const bucket = { requirement, priority, seqs: new FlatQueue<number>(), gone: new Set<number>() };
+    this.#byKey.set(keyOf(requirement, priority), bucket);
+    const at = this.#buckets.findIndex((other) => other.priority < priority);
+    this.#buckets.splice(at < 0 ? this.#buckets.length : at, 0, bucket);
+    return bucket;
+  }
+
   #drop(bucket: Bucket): void {
-    this.#byKey.delete(`${bucket.priority}:${bucket.requirement}`);
+    this.#byKey.delete(keyOf(bucket.requirement, bucket.priority));
     this.#buckets.splice(this.#buckets.indexOf(bucket), 1);
   }
+}
+
+const keyOf = (requirement: number, priority: number): string => `${priority}:${requirement}`;
+
+/** The number that is served next; a bucket in the index always has one. */
+function headOf({ seqs, gone }: Bucket): number {
+  while (gone.delete(seqs.peekValue() as number)) seqs.pop();
+  return seqs.peekValue() as number;
+}
+
+/** Lets go of the numbers that are gone. */
+function tidy(bucket: Bucket): void {
+  const { seqs, gone } = bucket;
+  const kept = new FlatQueue<number>();
+  for (const seq of seqs.ids.slice(0, seqs.length)) if (!gone.has(seq)) kept.push(seq, seq);
+  bucket.seqs = kept;
+  gone.clear();
 }

@@ -90,6 +90,7 @@ export class Turn {
     for (const emission of emissions) this.#routeTask(task, emission, before.worker_id);
     this.#routeSlot(before, task.row);
     if (task.row.status === 'queued' && before.status !== 'queued') this.enqueue(task);
+    if (task.row.status === 'cancelled' && before.status === 'queued') this.#dequeue(task);
     return true;
   }
 
@@ -162,9 +163,18 @@ export class Turn {
   }
 
   /** Puts a queued task into the index, from where this very turn may lease it. */
-  enqueue({ row }: TaskAddress): void {
-    this.core.queue.add(row.requirement_id, row.priority, row.seq);
+  enqueue({ row: { requirement_id, priority, seq } }: TaskAddress): void {
+    const { queue } = this.core;
+    queue.add(requirement_id, priority, seq);
+    this.onRollback(() => queue.remove(requirement_id, priority, seq));
     this.queuedAny = true;
+  }
+
+  /** A task that is leased was taken out of the index by the one who picked it; others leave from where they stand. */
+  #dequeue({ row: { requirement_id, priority, seq } }: TaskAddress): void {
+    const { queue } = this.core;
+    queue.remove(requirement_id, priority, seq);
+    this.onRollback(() => queue.add(requirement_id, priority, seq));
   }
 
   requirement(row: RequirementRow): void {
@@ -212,7 +222,7 @@ export class Turn {
     for (const task of this.tasks) if (!task.fallBack()) registry.removeTask(task);
     for (const worker of this.workers) if (!worker.fallBack()) registry.workers.delete(worker.id);
     for (const undo of this.#undo.reverse()) undo();
-    // Event ids stay without gaps. Numbers of jobs and tasks are not used again: the index may still hold them.
+    // Event ids stay without gaps; numbers of jobs and tasks are not used again.
     sequences.event = this.#firstEvent;
     registry.letGo(this.pins);
   }

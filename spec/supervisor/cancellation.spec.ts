@@ -23,6 +23,16 @@ describe('cancelling a job', () => {
     assert.deepEqual(await worker.lease(3), []);
   });
 
+  test('a worker that waits gets the next task behind those of a cancelled job at once', async (t) => {
+    const cluster = await TestCluster.start(t);
+    const cancelled = await cluster.submit(three());
+    const next = await cluster.submit();
+    await cluster.cancel(cancelled.id);
+    const worker = await cluster.register({ slots_total: 1 });
+    const leased = await worker.leaseOne();
+    assert.equal((await cluster.onlyTask(next.id)).id, leased.task_id);
+  });
+
   test('queued and leased tasks are cancelled at once, a running one when its worker lets go', async (t) => {
     const cluster = await TestCluster.start(t);
     const submitted = await cluster.submit(three());

@@ -41,6 +41,22 @@ describe('a store that cannot commit', () => {
     );
   });
 
+  test('a cancel that could not be written leaves every task where it stood in the queue', async (t) => {
+    const cluster = await TestCluster.start(t);
+    const first = await cluster.submit();
+    const second = await cluster.submit();
+    cluster.faults.beforeCommit = full;
+    await assert.rejects(cluster.cancel(first.id), { code: 'store_unavailable' });
+    delete cluster.faults.beforeCommit;
+    const worker = await cluster.register({ slots_total: 2 });
+    const leased = (await worker.lease(2)).map(({ task_id }) => task_id);
+    const tasks = [await cluster.onlyTask(first.id), await cluster.onlyTask(second.id)];
+    assert.deepEqual(
+      leased,
+      tasks.map(({ id }) => id),
+    );
+  });
+
   test('hands out no lease, and gives the task to the same waiting worker once it works again', async (t) => {
     const cluster = await TestCluster.start(t);
     const worker = await cluster.register();

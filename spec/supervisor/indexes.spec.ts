@@ -1,0 +1,118 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import fc from 'fast-check';
+import { Deadlines } from '../../actors/supervisor/deadlines.ts';
+import { QueueIndex } from '../../actors/supervisor/queue-index.ts';
+import { StepClock } from '../support/step-clock.ts';
+
+/** More than an index may hold in vain. */
+const MANY = 20_000;
+
+/** Every task that passes, in the order in which the index serves them. */
+function served(index: QueueIndex, passes: (requirement: number) => boolean = () => true): number[] {
+  const seqs: number[] = [];
+  for (let next = index.take(passes); next; next = index.take(passes)) seqs.push(next.seq);
+  return seqs;
+}
+
+describe('the index of the queue', () => {
+  test('serves larger priorities first, then the order of arrival, whatever came, left and came back between', () => {
+    const places = fc.uniqueArray(
+      fc.record({
+        seq: fc.integer({ min: 1, max: 5000 }),
+        requirement: fc.integer({ min: 1, max: 3 }),
+        priority: fc.integer({ min: -1, max: 1 }),
+        fate: fc.constantFrom('stays', 'is cancelled', 'comes back'),
+      }),
+      { selector: ({ seq }) => seq, maxLength: 60 },
+    );
+    const property = fc.property(places, fc.integer({ min: 1, max: 3 }), (all, wanted) => {
+      const index = new QueueIndex();
+      for (const { seq, requirement, priority } of all) index.add(requirement, priority, seq);
+      for (const { seq, requirement, priority, fate } of all) {
+        if (fate !== 'stays') index.remove(requirement, priority, seq);
+        if (fate === 'comes back') index.add(requirement, priority, seq);
+      }
+      const left = all.filter(({ fate }) => fate !== 'is cancelled');
+      left.sort((a, b) => b.priority - a.priority || a.seq - b.seq);
+      assert.equal(index.size, left.length);
+      const matching = left.filter(({ requirement }) => requirement === wanted);
+      assert.deepEqual(
+        served(index, (requirement) => requirement === wanted),
+        matching.map(({ seq }) => seq),
+      );
+      assert.equal(index.size, left.length - matching.length);
+      served(index);
+      assert.deepEqual([index.size, index.held], [0, 0]);
+    });
+    fc.assert(property, { seed: 20261128, numRuns: 500 });
+  });
+
+  test('a task that leaves twice leaves once', () => {
+    const index = new QueueIndex();
+    for (const seq of [1, 2, 3]) index.add(1, 0, seq);
+    for (let i = 0; i < 2; i++) index.remove(1, 0, 2);
+    index.remove(9, 9, 1);
+    assert.deepEqual([index.size, served(index)], [2, [1, 3]]);
+  });
+
+  test('tasks that left it from the middle take no memory, though nobody ever asks for those before them', () => {
+    const index = new QueueIndex();
+    for (let seq = 1; seq <= MANY; seq++) index.add(1, 0, seq);
+    for (let seq = 1; seq <= MANY; seq++) if (seq % 2000 > 0) index.remove(1, 0, seq);
+    assert.equal(index.size, MANY / 2000);
+    assert.ok(index.held < 3000, `${index.held} numbers are held for ${index.size} tasks`);
+    assert.deepEqual(
+      served(index),
+      Array.from({ length: MANY / 2000 }, (_, i) => (i + 1) * 2000),
+    );
+  });
+
+  test('a bucket that all have left is gone', () => {
+    const index = new QueueIndex();
+    for (let seq = 1; seq <= 10; seq++) index.add(1, 0, seq);
+    for (let seq = 1; seq <= 10; seq++) index.remove(1, 0, seq);
+    assert.deepEqual([index.held, served(index)], [0, []]);
+  });
+});
+
+describe('deadlines', () => {
+  const start = () => {
+    const clock = new StepClock();
+    const due: string[] = [];
+    const deadlines = new Deadlines<string>(clock, (key) => due.push(key));
+    const until = (seconds: number) => {
+      const end = clock.monotonic() + seconds;
+      while (clock.nextAt <= end) clock.moveTo(clock.nextAt);
+      clock.moveTo(end);
+    };
+    return { deadlines, due, until };
+  };
+
+  test('those that were taken back take no memory, however far off they were', () => {
+    const { deadlines, due, until } = start();
+    for (let i = 0; i < MANY; i++) {
+      deadlines.set(`lease:${i}`, 86_400);
+      if (i % 2000 > 0) deadlines.delete(`lease:${i}`);
+    }
+    assert.ok(deadlines.held < 3000, `${deadlines.held} entries are held for ${MANY / 2000} deadlines`);
+    until(86_400);
+    assert.deepEqual(due.sort(), Array.from({ length: MANY / 2000 }, (_, i) => `lease:${i * 2000}`).sort());
+  });
+
+  test('what is moved later is due later, also when others were taken back meanwhile', () => {
+    const { deadlines, due, until } = start();
+    deadlines.set('first', 10);
+    deadlines.set('second', 20);
+    deadlines.set('first', 30);
+    for (let i = 0; i < MANY; i++) {
+      deadlines.set(`lease:${i}`, 15);
+      deadlines.delete(`lease:${i}`);
+    }
+    until(25);
+    assert.deepEqual(due, ['second']);
+    until(5);
+    assert.deepEqual(due, ['second', 'first']);
+    assert.equal(deadlines.left('first'), null);
+  });
+});
