@@ -39,6 +39,8 @@ async function lines(
   child.stderr.on('data', (chunk) => {
     stderr += chunk;
   });
+  // A shell that reads no input may end before it is there.
+  child.stdin.on('error', () => {});
   child.stdin.end(stdin);
   const code = await new Promise((resolve) => child.on('close', resolve));
   assert.deepEqual([code, stderr], [0, '']);
