@@ -120,6 +120,8 @@ function run([program, ...args]: readonly string[], input: string, cwd: string) 
       child.once('error', reject);
       child.once('close', resolve);
     });
+    // Should it end before it has read all, its own words say why.
+    child.stdin.on('error', () => {});
     child.stdin.end(input);
     const [stdout, stderr, code] = await Promise.all([text(child.stdout), text(child.stderr), ended]);
     return { code, stdout, stderr };
