@@ -75,6 +75,31 @@ describe('a store that cannot commit', () => {
     );
   });
 
+  test('leads to one lease a task, although a failure that puts the task back was tried before', async (t) => {
+    const cluster = await TestCluster.start(t);
+    const submitted = await cluster.submit(job({ retry: { max_attempts: 2 } }));
+    const worker = await cluster.register();
+    const task = await worker.run();
+    const [one, two] = [await cluster.register(), await cluster.register()];
+    const waiting = [one.lease(1, 20), two.lease(1, 20)];
+    // Behind them in the mailbox.
+    await worker.heartbeat();
+    cluster.faults.beforeCommit = full;
+    const report = worker.fail(task);
+    await until('the store fails', () => cluster.state === 'degraded');
+    delete cluster.faults.beforeCommit;
+    await until('the store is tried again', async () => {
+      await cluster.clock.advance(1);
+      return cluster.state === 'serving';
+    });
+    assert.deepEqual(await report, { ok: true, requeued: true });
+    await cluster.clock.advance(20);
+    const leased = await Promise.all(waiting);
+    assert.deepEqual(leased.map((tasks) => tasks.length).sort(), [0, 1]);
+    const view = await cluster.onlyTask(submitted.id);
+    assert.equal(view.worker_id, leased[0]?.length === 1 ? one.id : two.id);
+  });
+
   test('does not stop heartbeats: they renew leases and keep the worker alive', async (t) => {
     const cluster = await TestCluster.start(t);
     const submitted = await cluster.submit();
