@@ -16,6 +16,8 @@ export interface Endpoint<R extends Route = Route> {
   readonly maxBytes: number;
 }
 
+const NO_BODY = Type.Object({});
+
 /** Room for what a multipart body holds beside the file: boundaries, part headers, small fields. */
 const MULTIPART_ROOM = 256 * 1024;
 
@@ -25,7 +27,7 @@ export function compileEndpoints(limits: { maxRequestBytes: number; maxArtifactB
     route,
     versioned: route.path.startsWith('/v1/'),
     readQuery: queryReader(route.query),
-    checkBody: validator(route.kind === 'json' && route.body ? route.body : Type.Object({})),
+    checkBody: validator(route.kind === 'json' && route.body ? route.body : NO_BODY),
     maxBytes: route.kind === 'upload' ? limits.maxArtifactBytes + MULTIPART_ROOM : limits.maxRequestBytes,
   }));
 }

@@ -40,12 +40,24 @@ interface SchemaError {
   message: string;
 }
 
+const compiledOf = new WeakMap<
+  TSchema,
+  { Check(value: unknown): boolean; Errors(value: unknown): unknown }
+>();
+
+/** Compiling takes much longer than checking, and servers that start one after the other have the same schemas. */
+function compile(schema: TSchema) {
+  const known = compiledOf.get(schema) ?? Compile(schema);
+  compiledOf.set(schema, known);
+  return known;
+}
+
 /**
  * Compiles a schema to a check that reports all faults at once. Before the check, `null` in an optional
  * member is taken as absent (contract, "Bodies"); unknown members are kept.
  */
 export function validator<S extends TSchema>(schema: S): (value: unknown) => Checked<Static<S>> {
-  const compiled = Compile(schema);
+  const compiled = compile(schema);
   const raw = schema as unknown as AnySchema;
   const rules = (schema as { [RULES]?: Rules })[RULES];
   return (input) => {
