@@ -1,5 +1,5 @@
 import type { ArtifactView } from '../../machines/schema/views.ts';
-import type { Connection } from '../store/open.ts';
+import type { Prepared } from '../store/prepared.ts';
 import type { JobRow } from '../store/rows.ts';
 
 interface UploadRow {
@@ -22,7 +22,7 @@ interface StoredRow {
  * The artifacts of a job (contract, "Artifacts"): what each task's last attempt uploaded; in the roles that
  * an accepted result names, exactly what it names. The best task's model stands once more as `best_model`.
  */
-export async function listArtifacts(db: Connection, job: JobRow): Promise<ArtifactView[]> {
+export async function listArtifacts(db: Prepared, job: JobRow): Promise<ArtifactView[]> {
   const uploads = await db.all<UploadRow[]>(
     `SELECT u.task_id, u.role, u.artifact_id FROM tasks t
      JOIN task_artifacts u ON u.task_id = t.id AND u.attempt = t.attempt

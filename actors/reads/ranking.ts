@@ -1,5 +1,5 @@
 import { RawJson } from '../../machines/json/raw.ts';
-import type { Connection } from '../store/open.ts';
+import type { Prepared } from '../store/prepared.ts';
 import type { JobRow } from '../store/rows.ts';
 import { double, joined, object, PARAMETER, text } from './json-text.ts';
 
@@ -18,7 +18,7 @@ const ENTRY = object([
 const FAILURE = `${text('id')} || ':' || ${text("coalesce(error, 'failed')")}`;
 
 /** The succeeded tasks of a job, best first, those without the metric last (contract, "Jobs"), as JSON. */
-export async function rankingOf(db: Connection, job: JobRow): Promise<RawJson> {
+export async function rankingOf(db: Prepared, job: JobRow): Promise<RawJson> {
   const order = `rank_value IS NULL, rank_value ${job.rank_mode === 'min' ? 'ASC' : 'DESC'}, seq`;
   const row = await db.get<{ text: string }>(
     `SELECT ${joined(ENTRY, order)} AS text FROM tasks WHERE job_id = ? AND status = 'succeeded'`,
@@ -29,7 +29,7 @@ export async function rankingOf(db: Connection, job: JobRow): Promise<RawJson> {
 }
 
 /** The errors of a job's failed tasks by task id, as JSON. */
-export async function errorsOf(db: Connection, job: JobRow): Promise<RawJson> {
+export async function errorsOf(db: Prepared, job: JobRow): Promise<RawJson> {
   const row = await db.get<{ text: string }>(
     `SELECT ${joined(FAILURE, 'seq')} AS text FROM tasks WHERE job_id = ? AND status = 'failed'`,
     job.id,

@@ -3,7 +3,7 @@ import { ClusterError } from '../../machines/errors.ts';
 import { RawJson } from '../../machines/json/raw.ts';
 import type { Aggregate, StatsMinute } from '../../machines/schema/views.ts';
 import type { Clock } from '../clock.ts';
-import type { Connection } from '../store/open.ts';
+import type { Prepared } from '../store/prepared.ts';
 import type { ArtifactRow, EventRow, JobRow, MinuteRow } from '../store/rows.ts';
 import type { Store } from '../store/store.ts';
 import { ARTIFACTS, EVENTS, JOBS, type SqlRow, type Table } from '../store/tables.ts';
@@ -19,10 +19,10 @@ const FEW = 5000;
 
 /** The queries behind the GETs: rows from the store, and from memory what is never stored at once. */
 export function createReads(store: Store, live: Live, clock: Clock): Reads {
-  const db: Connection = store.queries;
+  const db = store.queries;
 
   async function all<Row>(table: Table<Row>, sql: string, ...params: unknown[]): Promise<Row[]> {
-    const rows = await db.all<SqlRow[]>(`SELECT * FROM ${table.name} ${sql}`, params);
+    const rows = await db.all<SqlRow[]>(`SELECT * FROM ${table.name} ${sql}`, ...params);
     return rows.map((row) => table.decode(row));
   }
 
@@ -39,7 +39,7 @@ export function createReads(store: Store, live: Live, clock: Clock): Reads {
   return {
     async jobs(query) {
       const { sql, params } = jobList(query, (status) => (live.stats().jobs_by_status[status] ?? 0) <= FEW);
-      const rows = await db.all<SqlRow[]>(sql, params);
+      const rows = await db.all<SqlRow[]>(sql, ...params);
       return rows.map((row) => jobView(JOBS.decode(row), [], {}));
     },
 
@@ -57,8 +57,7 @@ export function createReads(store: Store, live: Live, clock: Clock): Reads {
     },
 
     async tasks(jobId) {
-      await assertExists('jobs', 'job', jobId);
-      return listTasks(db, live, jobId);
+      return (await listTasks(db, live, jobId)) ?? Promise.reject(ClusterError.unknown('job', jobId));
     },
 
     async events(query) {
@@ -121,7 +120,7 @@ function eventFilter({ job_id, task_id, after_id, before_id, limit }: EventQuery
 }
 
 /** Sixty minutes up to the present one; a minute without a commit carries the queue length on. */
-async function lastHour(db: Connection, present: number): Promise<StatsMinute[]> {
+async function lastHour(db: Prepared, present: number): Promise<StatsMinute[]> {
   const first = present - 59;
   const rows = await db.all<MinuteRow[]>(
     'SELECT * FROM stats_minutes WHERE minute >= ? ORDER BY minute',

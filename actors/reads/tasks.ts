@@ -1,5 +1,5 @@
 import { RawJson } from '../../machines/json/raw.ts';
-import type { Connection } from '../store/open.ts';
+import type { Prepared } from '../store/prepared.ts';
 import type { Live } from '../supervisor/live.ts';
 import { integer, joined, json, object, seconds, text } from './json-text.ts';
 
@@ -34,12 +34,16 @@ const LIST = `
   FROM tasks t LEFT JOIN need ON need.id = t.requirement_id LEFT JOIN lease ON lease.id = t.id
   WHERE t.job_id = ?`;
 
-/** The tasks of a job in their order, as JSON; with what only memory knows: leases as they stand, and who is missing. */
-export async function listTasks(db: Connection, live: Live, jobId: string): Promise<RawJson> {
+/**
+ * The tasks of a job in their order, as JSON; with what only memory knows: leases as they stand, and who is missing.
+ * @returns null when there is no such job: every job has a task
+ */
+export async function listTasks(db: Prepared, live: Live, jobId: string): Promise<RawJson | null> {
   const asked = await db.all<{ id: number }[]>(
     'SELECT DISTINCT requirement_id AS id FROM tasks WHERE job_id = ?',
     jobId,
   );
+  if (asked.length === 0) return null;
   const needs = asked.map(({ id }) => [id, live.requirements(id), JSON.stringify(live.waitingFor(id))]);
   const leases = JSON.stringify(live.leases(jobId));
   const row = await db.get<{ text: string }>(LIST, JSON.stringify(needs), leases, jobId);

@@ -44,15 +44,10 @@ export async function openReader(path: string): Promise<Connection> {
 }
 
 /** The numbered migrations of this program, in order. */
-async function migrations(): Promise<{ version: number; sql: string }[]> {
+async function migrations(): Promise<{ version: number; path: string }[]> {
   const folder = MIGRATIONS.pathname;
   const names = (await readdir(folder)).filter((name) => /^\d{4}-.*\.sql$/.test(name)).sort();
-  return Promise.all(
-    names.map(async (name) => ({
-      version: Number(name.slice(0, 4)),
-      sql: await readFile(join(folder, name), 'utf8'),
-    })),
-  );
+  return names.map((name) => ({ version: Number(name.slice(0, 4)), path: join(folder, name) }));
 }
 
 /** Applies what is missing, each migration in a transaction of its own together with its version number. */
@@ -67,7 +62,8 @@ async function migrate(db: Connection, path: string): Promise<void> {
       `the store ${path} has version ${current}, newer than this program (${newest}); install the newer jq-cluster, or choose another --state`,
     );
   }
-  for (const { version, sql } of known) {
-    if (version > current) await db.exec(`BEGIN IMMEDIATE; ${sql}; PRAGMA user_version = ${version}; COMMIT`);
+  for (const { version, path: file } of known.filter((migration) => migration.version > current)) {
+    const sql = await readFile(file, 'utf8');
+    await db.exec(`BEGIN IMMEDIATE; ${sql}; PRAGMA user_version = ${version}; COMMIT`);
   }
 }

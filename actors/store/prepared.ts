@@ -19,6 +19,11 @@ export class Prepared {
     return (await (await this.#statement(sql)).all(...params)) as Rows;
   }
 
+  /** The first row; undefined when there is none. The statement is run to its end, so that it holds no snapshot. */
+  async get<Row>(sql: string, ...params: unknown[]): Promise<Row | undefined> {
+    return (await this.all<Row[]>(sql, ...params))[0];
+  }
+
   async close(): Promise<void> {
     for (const statement of this.#statements.values()) await (await statement).finalize();
     this.#statements.clear();

@@ -51,8 +51,9 @@ export class Store {
   /** Loads rows for turns. */
   readonly reader: Connection;
   /** Answers the GETs, so that a long list does not hold up a turn. */
-  readonly queries: Connection;
+  readonly queries: Prepared;
   readonly #writer: Connection;
+  readonly #queries: Connection;
   readonly #faults: StoreFaults;
   readonly #writes: Prepared;
   readonly #loads: Prepared;
@@ -69,7 +70,8 @@ export class Store {
     this.#writes = new Prepared(writer);
     this.#loads = new Prepared(reader);
     this.reader = reader;
-    this.queries = queries;
+    this.#queries = queries;
+    this.queries = new Prepared(queries);
     this.#faults = faults;
   }
 
@@ -147,6 +149,7 @@ export class Store {
     await this.#loads.close();
     await this.reader.close();
     await this.queries.close();
+    await this.#queries.close();
     await this.#writer.close();
   }
 }

@@ -70,9 +70,12 @@ async function recoverPriority({ store, queue }: Core, priority: number): Promis
 }
 
 async function recoverSequences({ store, sequences }: Core): Promise<void> {
-  const largest = async (sql: string) => (await store.reader.get<{ n: number | null }>(sql))?.n ?? 0;
-  sequences.job = (await largest('SELECT MAX(seq) AS n FROM jobs')) + 1;
-  sequences.task = (await largest('SELECT MAX(seq) AS n FROM tasks')) + 1;
-  sequences.event = (await largest('SELECT MAX(id) AS n FROM events')) + 1;
-  sequences.lastCreatedAt = await largest('SELECT MAX(created_at) AS n FROM jobs');
+  const largest = await store.reader.get<Record<'job' | 'task' | 'event' | 'created', number | null>>(
+    `SELECT (SELECT MAX(seq) FROM jobs) AS job, (SELECT MAX(seq) FROM tasks) AS task,
+            (SELECT MAX(id) FROM events) AS event, (SELECT MAX(created_at) FROM jobs) AS created`,
+  );
+  sequences.job = (largest?.job ?? 0) + 1;
+  sequences.task = (largest?.task ?? 0) + 1;
+  sequences.event = (largest?.event ?? 0) + 1;
+  sequences.lastCreatedAt = largest?.created ?? 0;
 }
