@@ -39,6 +39,10 @@ export interface Cluster {
   readonly port: ClusterPort;
   /** `recovering`, `serving`, `degraded`, `draining` or `stopped`. */
   readonly state: string;
+  /** Resolves when no message waits and nothing is being written. */
+  idle(): Promise<void>;
+  /** Null when nothing goes on but, perhaps, a commit; else resolves when that is so. */
+  readonly busy: Promise<void> | null;
   /** Grants no more leases, answers who waits and commits what is in the mailbox; reads go on. Idempotent. */
   drain(): Promise<void>;
   /** Drains and closes the store. Idempotent. */
@@ -130,6 +134,10 @@ function running(
     port,
     get state() {
       return supervisor.state;
+    },
+    idle: () => supervisor.idle(),
+    get busy() {
+      return supervisor.busy;
     },
     drain,
     stop() {

@@ -59,6 +59,9 @@ export class Pipeline {
   #flight: Flight | null = null;
   #running: Promise<void> | null = null;
   #arrived: (() => void) | null = null;
+  /** Whether it waits for a turn that is being written, or for a letter, and has nothing else to do. */
+  #resting = false;
+  #onRest: (() => void)[] = [];
 
   constructor(core: Core, stages: Stages) {
     this.#core = core;
@@ -88,8 +91,20 @@ export class Pipeline {
     while (this.#running) await this.#running;
   }
 
+  /**
+   * Null when there is nothing to do but, perhaps, to wait for a turn that is being written; else it resolves when
+   * that is so.
+   */
+  get busy(): Promise<void> | null {
+    if (this.#running === null || this.#resting) return null;
+    return new Promise((resolve) => this.#onRest.push(resolve));
+  }
+
   #stir(): void {
-    this.#arrived?.();
+    if (this.#arrived) {
+      this.#resting = false;
+      this.#arrived();
+    }
     this.#running ??= this.#drain();
   }
 
@@ -109,6 +124,11 @@ export class Pipeline {
     }
     // In the same step as the look at the empty mailbox, so that no letter falls in between.
     this.#running = null;
+    this.#tellRest();
+  }
+
+  #tellRest(): void {
+    for (const tell of this.#onRest.splice(0)) tell();
   }
 
   /** Handles what is in the mailbox as a part of the open turn. */
@@ -144,9 +164,12 @@ export class Pipeline {
     const full = (this.#open?.letters.length ?? 0) >= TURN_LIMIT;
     if (fault !== undefined || (this.#mailbox.length > 0 && !full && this.#visits.length === 0)) return;
     const arrival = new Promise<void>((resolve) => {
-      this.#arrived = resolve;
+      if (!full && this.#visits.length === 0) this.#arrived = resolve;
     });
-    await (full || this.#visits.length > 0 ? landing : Promise.race([landing, arrival]));
+    this.#resting = true;
+    this.#tellRest();
+    await Promise.race([landing, arrival]);
+    this.#resting = false;
     this.#arrived = null;
   }
 

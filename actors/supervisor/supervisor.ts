@@ -68,6 +68,16 @@ export class Supervisor implements InspectionSource {
     this.#self.tell({ type: 'DRAINED' });
   }
 
+  /** Resolves when the mailbox is empty and nothing is being written. */
+  idle(): Promise<void> {
+    return this.#pipeline.idle();
+  }
+
+  /** Null when nothing goes on but, perhaps, the writing of a turn; else resolves when that is so. */
+  get busy(): Promise<void> | null {
+    return this.#pipeline.busy;
+  }
+
   /** Puts a message into the mailbox; resolves with its answer once that is durable. */
   send<T extends MessageType>(message: MessageOf<T>): Promise<ReplyOf<T>> {
     return new Promise((resolve, reject) => {
