@@ -1,5 +1,6 @@
-import { accessSync, constants } from 'node:fs';
+import { accessSync, constants, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 
 /** Where state directories of many short runs are made: in memory where there is such a place, since an fsync then
  * costs nothing and the figures are the program's own. */
@@ -10,4 +11,11 @@ export function fastFolder(): string {
   } catch {
     return tmpdir();
   }
+}
+
+/** A folder of this process for its state directories, which goes with it. */
+export function ownFolder(): string {
+  const folder = mkdtempSync(join(fastFolder(), 'jq-spec-'));
+  process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
+  return folder;
 }

@@ -1,9 +1,9 @@
-import { pino } from 'pino';
 import { Agent, request } from 'undici';
 import { Credentials } from '../../gateway/auth/credentials.ts';
 import type { ClusterPort } from '../../gateway/ports.ts';
 import { startGateway } from '../../gateway/server/gateway.ts';
 import { PACKAGE_VERSION } from '../../gateway/version.ts';
+import { SILENT } from '../support/silent.ts';
 import { Wire, type WireAnswer, type WireCall } from '../support/wire.ts';
 
 /** The way to the gateway, with or without a socket. */
@@ -34,7 +34,7 @@ async function httpLine(clusterPort: ClusterPort): Promise<Line> {
     port: 0,
     auth: Credentials.from(),
     facts: { service: 'jq-cluster', version: PACKAGE_VERSION, allowPythonJobs: false },
-    log: pino({ level: 'silent' }),
+    log: SILENT,
     dashboard: () => '',
     drainMs: 0,
   });

@@ -321,11 +321,13 @@ export class Player {
         );
       }
     }
-    return { answers, tasks, events: await this.#system.newEvents() };
+    return { answers, tasks, events: this.#system.newEvents() };
   }
 
   async #compareState(): Promise<void> {
-    const fault = await stateMismatch(this.#world, this.#system.port, this.#names);
+    const fault =
+      (await this.#system.eventMismatch()) ??
+      (await stateMismatch(this.#world, this.#system.port, this.#names));
     if (fault !== null) throw new Error(fault);
   }
 }

@@ -5,6 +5,8 @@ import type { Operation } from './operations.ts';
 import { type Played, Player } from './player.ts';
 import { System, type Tamper } from './system.ts';
 
+export type { Played };
+
 export interface ModelRun {
   seed: number;
   runs: number;
@@ -13,8 +15,6 @@ export interface ModelRun {
   longest: number;
   /** Where a run goes on from, as fast-check printed it. */
   path?: string | undefined;
-  /** Seconds after which no new sequence is begun. */
-  seconds?: number | undefined;
   /** Where the state directories are made. */
   base: string;
   /** To see that a fault is found. */
@@ -55,7 +55,6 @@ export async function runModel(run: ModelRun): Promise<ModelOutcome> {
     seed: run.seed,
     numRuns: run.runs,
     ...(run.path === undefined ? {} : { path: run.path }),
-    ...(run.seconds === undefined ? {} : { interruptAfterTimeLimit: run.seconds * 1000 }),
   });
   return { played, sequences: count, failure: details.failed ? told(details, run) : null };
 }

@@ -1,14 +1,14 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { setTimeout as delay, setImmediate as tick } from 'node:timers/promises';
+import { setImmediate as tick } from 'node:timers/promises';
 import { pino } from 'pino';
 import type { Clock } from '../../actors/clock.ts';
 import { type Cluster, startCluster } from '../../actors/cluster.ts';
 import type { StoreFaults } from '../../actors/store/store.ts';
 import type { SupervisorSettings } from '../../actors/supervisor/core.ts';
 import type { ClusterPort, Reads } from '../../gateway/ports.ts';
-import { PACKAGE_VERSION } from '../../gateway/version.ts';
 import type { EventView } from '../../machines/schema/views.ts';
+import { inTime } from '../support/in-time.ts';
 import type { Seeded } from '../support/seeded.ts';
 import type { StepClock } from '../support/step-clock.ts';
 import { Wire, type WireCall, type WireRequest } from '../support/wire.ts';
@@ -21,14 +21,10 @@ export interface DiskWeather {
   full: boolean;
 }
 
-/** Real milliseconds in which a read of one row has long ended. */
-const A_READ_MS = 50;
 /** Seconds, unlike any other time that the server waits, so that it is known which timer tries the store. */
 const PROBE_INTERVAL = 1.0001;
-/** Real milliseconds after which a server that still has not come to rest never will. */
-const MOST_MS = 60_000;
-/** Ticks of the event loop in which nothing may happen before everything counts as being at rest. */
-const QUIET = 6;
+/** Rounds of the event loop in which a peer deals with what reached it: it waits for nothing that is not played. */
+const A_MOMENT = 2;
 
 /** The real cluster and gateway, with a disk that takes simulated time, and a plug that can be pulled. */
 export class PlayedServer {
@@ -113,10 +109,13 @@ export class PlayedServer {
     await life?.end('calmly');
   }
 
-  /** Waits until nothing goes on any more but what waits for simulated time. */
-  async rest(): Promise<void> {
-    await this.#life?.rest();
-    for (let i = 0; i < QUIET; i++) await tick();
+  /**
+   * Waits until nothing goes on any more but what waits for simulated time.
+   * @returns whether the server had anything to do since the last time: if not, nothing of it can have changed
+   */
+  async rest(): Promise<boolean> {
+    for (let i = 0; i < A_MOMENT; i++) await tick();
+    return (await this.#life?.rest()) ?? false;
   }
 
   async remove(): Promise<void> {
@@ -125,28 +124,24 @@ export class PlayedServer {
   }
 }
 
-const isSubmission = ({ method, path }: WireRequest): boolean => method === 'POST' && path === '/v1/jobs';
-
 /** One process of the server, from its start to its end. */
 class Life {
   readonly faults: StoreFaults;
   /** The simulated clock; it notes when the store is about to be tried. */
   readonly clock: Clock;
-  readonly #calls = new Set<WireRequest & { call: WireCall }>();
+  readonly #calls = new Set<WireCall>();
   readonly #clock: StepClock;
   readonly #disk: () => DiskWeather;
   readonly #counts: PlayedServer['counts'];
   #cluster: Cluster | null = null;
   #wire: Wire | null = null;
-  #reading = 0;
-  /** Whether a commit has begun and is not durable yet. */
-  #writing = false;
-  /** The store is about to be tried: until a commit under way has ended, no letter is handled. */
-  #trying = false;
-  /** Submissions that were made before: such a one is answered by a read that nobody counts. */
-  readonly #repeated = new Set<WireCall>();
-  readonly #submitted = new Set<string>();
+  /** What goes on in real time. */
+  readonly #work = new Set<Promise<unknown>>();
+  /** Whether anything has come to the server since it was at rest. */
+  #touched = true;
   #ending: 'crash' | 'calmly' | null = null;
+  /** Tells that the commit under way is durable. */
+  #written: () => void = () => {};
   /** Commits that wait for simulated time. */
   readonly #held = new Set<() => void>();
 
@@ -159,7 +154,7 @@ class Life {
       monotonic: () => clock.monotonic(),
       timer: (seconds, callback) =>
         clock.timer(seconds, () => {
-          this.#trying ||= seconds === PROBE_INTERVAL;
+          this.#touched = true;
           callback();
         }),
     };
@@ -170,17 +165,18 @@ class Life {
     };
     this.faults = {
       // Nothing else is handled meanwhile, so that waiting for simulated time would only hold up the simulation.
-      beforeProbe: async () => {
-        this.#trying = false;
-        fail();
-      },
+      beforeProbe: async () => fail(),
       beforeCommit: async () => {
         await this.#hold(chance.between(0, this.#disk().commit));
         fail();
-        this.#writing = true;
+        this.#goesOn(
+          new Promise<void>((resolve) => {
+            this.#written = resolve;
+          }),
+        );
       },
       afterCommit: () => {
-        this.#writing = false;
+        this.#written();
         return this.#hold(chance.between(0, this.#disk().commit / 2));
       },
     };
@@ -188,7 +184,8 @@ class Life {
 
   async start(options: Parameters<typeof startCluster>[0]): Promise<void> {
     this.#cluster = await startCluster(options);
-    this.#wire = new Wire({ ...this.port, reads: this.#counted(this.port.reads) });
+    this.#watchReads(this.port.reads);
+    this.#wire = new Wire(this.port);
   }
 
   get port(): ClusterPort {
@@ -200,81 +197,43 @@ class Life {
   }
 
   request(request: WireRequest): WireCall {
+    this.#touched = true;
     const call = (this.#wire as Wire).request(request);
-    const entry = { ...request, call };
-    this.#calls.add(entry);
-    if (isSubmission(request) && this.#submitted.has(request.body ?? '')) this.#repeated.add(call);
-    if (isSubmission(request)) this.#submitted.add(request.body ?? '');
-    const over = () => {
-      this.#calls.delete(entry);
-      this.#repeated.delete(call);
-    };
+    this.#calls.add(call);
+    const over = () => this.#calls.delete(call);
     call.answer.then(over, over);
-    return call;
+    const hangUp = () => {
+      this.#touched = true;
+      call.hangUp();
+    };
+    return { answer: call.answer, hangUp };
   }
 
   async end(how: 'crash' | 'calmly'): Promise<void> {
     this.#ending = how;
-    if (how === 'crash') for (const { call } of this.#calls) call.hangUp();
+    if (how === 'crash') for (const call of this.#calls) call.hangUp();
     for (const release of [...this.#held]) release();
     await this.#cluster?.stop();
-    for (const { call } of this.#calls) call.hangUp();
+    for (const call of this.#calls) call.hangUp();
   }
 
-  async rest(): Promise<void> {
-    for (let barriers = 0; barriers < 2; ) {
-      await this.#quiet();
-      const barrier = this.#sendBarrier();
-      await this.#spin(() => barrier.handled || (this.#trying && this.#held.size > 0));
-      await this.#quiet();
-      await this.#spin(() => barrier.answered || this.#held.size > 0);
-      if (barrier.answered) barriers++;
-      else {
-        if (this.#repeated.size > 0) await delay(A_READ_MS);
-        return;
-      }
+  /** What goes on may lead to more: it is over when for a moment there is nothing. @returns whether there was any */
+  async rest(): Promise<boolean> {
+    if (!this.#touched) return false;
+    this.#touched = false;
+    for (;;) {
+      const busy = this.#cluster?.busy;
+      if (!busy && this.#work.size === 0) return true;
+      await inTime('the server to come to rest', Promise.all([busy, ...this.#work]));
+      for (let i = 0; i < A_MOMENT; i++) await tick();
     }
-    await Promise.allSettled([...this.#calls].filter(isSubmission).map(({ call }) => call.answer));
-  }
-
-  async #quiet(): Promise<void> {
-    for (let i = 0; i < QUIET; i++) await tick();
-    await this.#spin(() => this.#reading === 0 && !this.#writing);
-  }
-
-  /** Real work takes real time, but never this much. */
-  async #spin(condition: () => boolean): Promise<void> {
-    for (const end = Date.now() + MOST_MS; !condition(); await tick()) {
-      if (Date.now() > end) throw new Error('the server does not come to rest');
-    }
-  }
-
-  /**
-   * A message that changes nothing and goes through the mailbox behind all others. It tells when it is handled,
-   * which may be long before it is answered: a letter is handled while the turn before it is written.
-   */
-  #sendBarrier(): { handled: boolean; answered: boolean } {
-    const barrier = { handled: false, answered: false };
-    const nothing = {
-      type: 'note_peer',
-      version: PACKAGE_VERSION,
-      get role() {
-        barrier.handled = true;
-        return 'client';
-      },
-    } as const;
-    const over = () => {
-      barrier.handled = true;
-      barrier.answered = true;
-    };
-    this.port.send(nothing).then(over, over);
-    return barrier;
   }
 
   #hold(seconds: number): Promise<void> {
     if (this.#ending) return Promise.resolve();
     return new Promise((resolve) => {
       const release = () => {
+        this.#touched = true;
         cancel();
         this.#held.delete(release);
         resolve();
@@ -284,21 +243,23 @@ class Life {
     });
   }
 
-  /** Reads go on beside turns; a rest has to wait for them too. */
-  #counted(reads: Reads): Reads {
-    return new Proxy(reads, {
-      get:
-        (target, name: keyof Reads) =>
-        (...args: unknown[]) => {
-          const result = (target[name] as (...args: unknown[]) => unknown)(...args);
-          if (!(result instanceof Promise)) return result;
-          this.#reading++;
-          const over = () => {
-            this.#reading--;
-          };
-          result.then(over, over);
-          return result;
-        },
-    });
+  /** Reads go on beside turns, those of the supervisor's own answers too; a rest has to wait for them. */
+  #watchReads(reads: Reads): void {
+    const all = reads as unknown as Record<string, (...args: unknown[]) => unknown>;
+    for (const [name, read] of Object.entries(all)) {
+      all[name] = (...args) => {
+        const result = read.apply(reads, args);
+        if (result instanceof Promise) this.#goesOn(result);
+        return result;
+      };
+    }
+  }
+
+  #goesOn(work: Promise<unknown>): void {
+    const over: Promise<boolean> = work.then(
+      () => this.#work.delete(over),
+      () => this.#work.delete(over),
+    );
+    this.#work.add(over);
   }
 }

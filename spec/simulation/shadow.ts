@@ -17,6 +17,7 @@ interface JobShadow {
 }
 
 const ENDED = ['succeeded', 'failed', 'cancelled'];
+const HELD = ['leased', 'running'];
 
 /**
  * What follows from the committed events alone. Each event is held against what came before it: this is where a
@@ -34,11 +35,16 @@ export class Shadow {
   readonly #taskCounts = new Map<string, number>();
   readonly #jobCounts = new Map<string, number>();
   readonly #results = new Map<string, string>();
+  /** Worker id to how many tasks it holds. */
+  readonly #held = new Map<string, number>();
+  /** Jobs that something happened to since the store was last looked at, and such as have not ended. */
+  readonly #moved = new Set<string>();
 
   take(events: readonly EventView[]): void {
     for (const event of events) {
       must(event.id === this.lastId + 1, `event ${event.id} follows event ${this.lastId}`);
       this.lastId = event.id;
+      if (event.job_id !== null) this.#moved.add(event.job_id);
       if (event.type.startsWith('task_')) this.#takeTask(event);
       else if (event.type.startsWith('job_')) this.#takeJob(event);
       else if (event.type.startsWith('worker_')) this.#takeWorker(event);
@@ -89,7 +95,9 @@ export class Shadow {
       worker: null,
     };
     this.tasks.set(id, task);
+    this.#countHeld(task, -1);
     this.#moveTask(task, this.#statusAfter(event, task, job));
+    this.#countHeld(task, 1);
   }
 
   /** @throws Error when the event cannot follow what came before */
@@ -166,6 +174,10 @@ export class Shadow {
     job.status = to;
   }
 
+  #countHeld({ worker, status }: TaskShadow, by: number): void {
+    if (worker !== null && HELD.includes(status)) this.#count(this.#held, worker, by);
+  }
+
   #count(counts: Map<string, number>, key: string, by: number): void {
     counts.set(key, (counts.get(key) ?? 0) + by);
   }
@@ -175,38 +187,36 @@ export class Shadow {
     const stats = await reads.stats();
     same('tasks by status', stats.tasks_by_status, this.#taskCounts);
     same('jobs by status', stats.jobs_by_status, this.#jobCounts);
-    const held = new Map<string, number>();
-    for (const { worker, status } of this.tasks.values()) {
-      if (worker && ['leased', 'running'].includes(status)) held.set(worker, (held.get(worker) ?? 0) + 1);
-    }
     for (const worker of await reads.workers()) {
-      const holds = held.get(worker.id) ?? 0;
+      const holds = this.#held.get(worker.id) ?? 0;
       must(worker.slots_used === holds, `${worker.name} has ${worker.slots_used} slots used, holds ${holds}`);
       must(worker.status === this.workers.get(worker.id), `${worker.name} is ${worker.status}`);
     }
   }
 
   /** The rows against the events; results against what they were when they were first seen. */
-  async compareStore(port: ClusterPort, now: number): Promise<void> {
-    for (const [id, job] of this.jobs) {
-      const view = await readJob(port, id);
-      must(
-        view.status === job.status,
-        `job ${id} is ${view.status} in the store, ${job.status} by its events`,
-      );
-      const tasks = await readTasks(port, id);
-      must(tasks.length === job.tasks, `job ${id} has ${tasks.length} tasks of ${job.tasks}`);
-      for (const task of tasks) this.#compareTask(task, now);
-      const counted = (status: string) => tasks.filter((task) => task.status === status).length;
-      const { num_queued, num_running, num_succeeded, num_failed, num_cancelled } = view.aggregate;
-      const fits =
-        num_queued === counted('queued') + counted('leased') &&
-        num_running === counted('running') &&
-        num_succeeded === counted('succeeded') &&
-        num_failed === counted('failed') &&
-        num_cancelled === counted('cancelled');
-      must(fits, `the counts of job ${id} do not fit its tasks: ${JSON.stringify(view.aggregate)}`);
-    }
+  async compareStore(port: ClusterPort, now: number, what: 'everything' | 'what moved'): Promise<void> {
+    const ids = what === 'everything' ? [...this.jobs.keys()] : [...this.#moved];
+    await Promise.all(ids.map((id) => this.#compareJob(port, now, id)));
+    for (const id of ids) if (ENDED.includes(this.#job(id).status)) this.#moved.delete(id);
+  }
+
+  async #compareJob(port: ClusterPort, now: number, id: string): Promise<void> {
+    const job = this.#job(id);
+    const view = await readJob(port, id);
+    must(view.status === job.status, `job ${id} is ${view.status} in the store, ${job.status} by its events`);
+    const tasks = await readTasks(port, id);
+    must(tasks.length === job.tasks, `job ${id} has ${tasks.length} tasks of ${job.tasks}`);
+    for (const task of tasks) this.#compareTask(task, now);
+    const counted = (status: string) => tasks.filter((task) => task.status === status).length;
+    const { num_queued, num_running, num_succeeded, num_failed, num_cancelled } = view.aggregate;
+    const fits =
+      num_queued === counted('queued') + counted('leased') &&
+      num_running === counted('running') &&
+      num_succeeded === counted('succeeded') &&
+      num_failed === counted('failed') &&
+      num_cancelled === counted('cancelled');
+    must(fits, `the counts of job ${id} do not fit its tasks: ${JSON.stringify(view.aggregate)}`);
   }
 
   #compareTask(view: TaskView, now: number): void {

@@ -1,9 +1,8 @@
-import { appendFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
-import { fastFolder } from '../model/base.ts';
 import { machineLine, writeSection } from '../support/report.ts';
-import { type Simulated, simulate } from './run.ts';
-import { playTime } from './time.ts';
+import { spread } from '../support/spread.ts';
+import type { Simulated } from './run.ts';
+import type { SimulationOutcome, SimulationShare } from './share.ts';
 
 const { values } = parseArgs({
   options: {
@@ -19,12 +18,6 @@ const runs = Number(values.runs ?? (values.seed === undefined ? 20 : 1));
 const hours = Number(values.hours ?? 2);
 const limit = Number(values.seconds ?? Number.POSITIVE_INFINITY);
 
-function fail(seed: number, fault: unknown): never {
-  process.stdout.write(`seed ${seed}: ${(fault as Error).message}\n`);
-  process.stdout.write(`again: npm run simulate -- --seed ${seed} --hours ${hours} --runs 1\n`);
-  process.exit(1);
-}
-
 /** Adds figures up, member by member. */
 function add(total: Record<string, unknown>, more: object): void {
   for (const [key, value] of Object.entries(more)) {
@@ -36,28 +29,32 @@ function add(total: Record<string, unknown>, more: object): void {
   }
 }
 
-let seed = first;
-process.on('uncaughtException', (fault) => fail(seed, fault));
-const back = playTime();
+function* shares(): Generator<SimulationShare> {
+  const until = Date.now() + 1000 * limit;
+  for (let i = 0; i < runs && Date.now() < until; i++) yield { seed: first + i, hours, trace: values.trace };
+}
+
 const total: Record<string, unknown> = {};
 const startedAt = Date.now();
 let done = 0;
-for (; done < runs && (Date.now() - startedAt) / 1000 < limit; done++, seed++) {
-  const { trace } = values;
-  const onLine = trace === undefined ? {} : { onLine: (line: string) => appendFileSync(trace, `${line}\n`) };
-  const from = Date.now();
-  const run = await simulate({ seed, hours, base: fastFolder(), ...onLine }).catch((fault) =>
-    fail(seed, fault),
-  );
+const module = new URL('./share.ts', import.meta.url);
+for await (const { share, outcome } of spread<SimulationShare, SimulationOutcome>(module, shares())) {
+  const { seed } = share;
+  if ('failure' in outcome) {
+    process.stdout.write(`seed ${seed}: ${outcome.failure}\n`);
+    process.stdout.write(`again: npm run simulate -- --seed ${seed} --hours ${hours} --runs 1\n`);
+    process.exitCode = 1;
+    break;
+  }
+  const { run, took } = outcome;
   add(total, run);
-  const took = ((Date.now() - from) / 1000).toFixed(1);
+  done++;
   process.stdout.write(
-    `seed ${seed}: ${(run.seconds / 3600).toFixed(1)} h in ${took} s, ${run.jobs} jobs, ${run.acknowledged} acknowledged, ${run.steps} steps, ${run.trace.slice(0, 12)}\n`,
+    `seed ${seed}: ${(run.seconds / 3600).toFixed(1)} h in ${took.toFixed(1)} s, ${run.jobs} jobs, ${run.acknowledged} acknowledged, ${run.steps} steps, ${run.trace.slice(0, 12)}\n`,
   );
 }
-back();
 const took = Math.round((Date.now() - startedAt) / 1000);
-if (runs > 1) report(total as unknown as Simulated, took);
+if (runs > 1 && !process.exitCode) report(total as unknown as Simulated, took);
 
 function report({ network, chaos, ...sum }: Simulated, seconds: number): void {
   const rows = Object.entries({

@@ -34,15 +34,20 @@ export class StepClock implements Clock {
     return this.#timers.reduce((least, timer) => Math.min(least, timer.at), Number.POSITIVE_INFINITY);
   }
 
-  /** Goes to a later second and fires what is due there, in order; timers that those set wait for the next call. */
-  moveTo(monotonic: number): void {
+  /**
+   * Goes to a later second and fires what is due there, in order; timers that those set wait for the next call.
+   * @returns whether anything was due
+   */
+  moveTo(monotonic: number): boolean {
     const to = Math.max(monotonic, this.#monotonic);
     this.#wall += to - this.#monotonic;
     this.#monotonic = to;
     const due = this.#timers.filter((timer) => timer.at <= to);
+    if (due.length === 0) return false;
     this.#timers = this.#timers.filter((timer) => timer.at > to);
     due.sort((a, b) => a.at - b.at || a.number - b.number);
     for (const timer of due) timer.callback();
+    return true;
   }
 
   /** The wall clock is set; the monotonic one does not notice. */

@@ -1,5 +1,4 @@
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
-import { pino } from 'pino';
 import { Credentials } from '../../gateway/auth/credentials.ts';
 import type { ClusterPort } from '../../gateway/ports.ts';
 import type { Dispatcher } from '../../gateway/server/dispatcher.ts';
@@ -7,6 +6,7 @@ import { assemble } from '../../gateway/server/gateway.ts';
 import { InFlight } from '../../gateway/server/in-flight.ts';
 import { Anchor } from '../../gateway/server/streams/anchor.ts';
 import { PACKAGE_VERSION } from '../../gateway/version.ts';
+import { SILENT } from './silent.ts';
 
 export interface WireRequest {
   method: string;
@@ -44,7 +44,7 @@ export class Wire {
       port: 0,
       auth,
       facts: { service: 'jq-cluster', version: PACKAGE_VERSION, allowPythonJobs: false },
-      log: pino({ level: 'silent' }),
+      log: SILENT,
       dashboard: () => '',
     };
     const parts = { inFlight: new InFlight(), anchor: new Anchor(), closing: () => false };

@@ -1,0 +1,43 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { ClusterPort } from '../../gateway/ports.ts';
+import type { EventView } from '../../machines/schema/views.ts';
+
+/** Every event that a system told of, over all its restarts. */
+export class Tape {
+  readonly #events: EventView[] = [];
+  #taken = 0;
+  /** So many have been held against the store. */
+  #compared = 0;
+
+  /** Goes on with a server that has started: what was durable and nobody had heard of comes first. */
+  async follow({ reads, events }: ClusterPort): Promise<void> {
+    this.#add(await reads.events({ after_id: this.#events.length, limit: 5000 }));
+    events.subscribe((published) => this.#add(published));
+  }
+
+  /** Those that came since the last call. @throws Error when one is missing */
+  take(): EventView[] {
+    const events = this.#events.slice(this.#taken);
+    const gap = events.findIndex((event, i) => event.id !== this.#taken + 1 + i);
+    if (gap >= 0) throw new Error(`event ${this.#taken + 1 + gap} is missing`);
+    this.#taken += events.length;
+    return events;
+  }
+
+  /** Holds what was told since the last call against the store. @returns what does not fit, or null */
+  async mismatch({ reads }: ClusterPort): Promise<string | null> {
+    const stored = await reads.events({ after_id: this.#compared, limit: 5000 });
+    const told = this.#events.slice(this.#compared);
+    for (let i = 0; i < Math.max(told.length, stored.length); i++) {
+      if (!isDeepStrictEqual(told[i], stored[i])) {
+        return `event ${this.#compared + i + 1}: told ${JSON.stringify(told[i])}, stored ${JSON.stringify(stored[i])}`;
+      }
+    }
+    this.#compared += stored.length;
+    return null;
+  }
+
+  #add(events: readonly EventView[]): void {
+    this.#events.push(...events);
+  }
+}

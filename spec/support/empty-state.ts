@@ -1,0 +1,25 @@
+import { rmSync } from 'node:fs';
+import { copyFile, mkdtemp } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Store } from '../../actors/store/store.ts';
+
+const made = new Map<string, Promise<string>>();
+
+/**
+ * Makes a state directory that a server of this version has opened once and nobody has used. For runs with thousands
+ * of servers: a copy is made in a fraction of the time that the migrations take.
+ * @param base where the original is kept while this process lives
+ */
+export async function copyOfEmptyState(base: string, folder: string): Promise<void> {
+  const original = made.get(base) ?? makeOriginal(base);
+  made.set(base, original);
+  await copyFile(await original, join(folder, 'store.sqlite'));
+}
+
+async function makeOriginal(base: string): Promise<string> {
+  const folder = await mkdtemp(join(base, 'jq-empty-'));
+  process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
+  const store = await Store.open(folder);
+  await store.close();
+  return store.path;
+}
