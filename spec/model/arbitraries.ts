@@ -107,7 +107,14 @@ const operation: fc.Arbitrary<Operation> = fc.oneof(
   },
   { weight: 2, arbitrary: fc.constant({ op: 'restart' as const }) },
   { weight: 2, arbitrary: fc.record({ op: fc.constant('crash' as const), request, durable: fc.boolean() }) },
-  { weight: 2, arbitrary: fc.record({ op: fc.constant('refuse' as const), request }) },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      op: fc.constant('refuse' as const),
+      request,
+      others: fc.array(request, { maxLength: 3 }),
+    }),
+  },
   {
     weight: 8,
     arbitrary: fc.record({

@@ -7,6 +7,15 @@ export interface HttpRequest {
   body?: object;
 }
 
+/** Requests about what nobody has heard of. */
+export const UNKNOWN = {
+  report: post('/v1/tasks/task_unknown/complete?worker_id=worker_unknown', { status: 'succeeded' }),
+  cancel: post('/v1/jobs/job_unknown/cancel', {}),
+  retry: post('/v1/jobs/job_unknown/retry', {}),
+  beat: post('/v1/workers/worker_unknown/heartbeat', {}),
+  lease: post('/v1/workers/worker_unknown/lease', {}),
+};
+
 /** The request that an act is, with ids for names. */
 export function requestOf(act: Act, idOf: (name: string) => string): HttpRequest {
   switch (act.act) {
@@ -42,11 +51,9 @@ export function requestOf(act: Act, idOf: (name: string) => string): HttpRequest
   }
 }
 
-const post = (path: string, body?: object): HttpRequest => ({
-  method: 'POST',
-  path,
-  ...(body ? { body } : {}),
-});
+function post(path: string, body?: object): HttpRequest {
+  return { method: 'POST', path, ...(body ? { body } : {}) };
+}
 
 function jobOf(act: Extract<Act, { act: 'submit' }>): object {
   return {

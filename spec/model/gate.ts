@@ -28,6 +28,17 @@ export class Gate {
     return gate;
   }
 
+  /** Holds the next commit, which then fails; later ones pass. */
+  static failingNext({ faults }: System): Gate {
+    const gate = new Gate();
+    faults.beforeCommit = async () => {
+      delete faults.beforeCommit;
+      await gate.#hold();
+      throw storeFault('SQLITE_FULL');
+    };
+    return gate;
+  }
+
   /** Holds commits when they are durable and nobody was answered, or before that, and then they fail. */
   static forCrash({ faults }: System, durable: boolean): Gate {
     const gate = new Gate();

@@ -2,7 +2,7 @@ import { setImmediate as tick } from 'node:timers/promises';
 import { readTasks } from '../support/views.ts';
 import type { Act } from './acts.ts';
 import { nameIt } from './acts.ts';
-import { requestOf } from './calls.ts';
+import { requestOf, UNKNOWN } from './calls.ts';
 import { mismatch, Names, type Observation } from './compare.ts';
 import { Gate } from './gate.ts';
 import { bindNewcomer, findNewcomer } from './newcomer.ts';
@@ -11,7 +11,7 @@ import { outcomes } from './orders.ts';
 import { expire, perform, settle } from './reference.ts';
 import { giveBack } from './rules.ts';
 import { stateMismatch } from './state.ts';
-import { type System, storeFault } from './system.ts';
+import type { System } from './system.ts';
 import { passUntil, startAnew } from './time.ts';
 import { emptyWorld, type Task, type World } from './world.ts';
 
@@ -69,7 +69,7 @@ export class Player {
       case 'crash':
         return this.#crash(operation.request, operation.durable);
       case 'refuse':
-        return this.#refuse(operation.request);
+        return this.#refuse(operation.request, operation.others);
       case 'at_once':
         return this.#atOnce(operation.requests, operation.duringCommit);
       case 'hang_up':
@@ -131,7 +131,11 @@ export class Player {
     else await Promise.all(acts.map((act) => this.#send(act)));
     await this.#comeToRest();
     await this.#compare(outcomes(this.#world, acts), true);
-    // What a worker was told of its tasks may depend on the order; a heartbeat with a list makes it plain.
+    await this.#listTasks(acts);
+  }
+
+  /** What a worker was told of its tasks may depend on the order of requests; a heartbeat with a list makes it plain. */
+  async #listTasks(acts: readonly Act[]): Promise<void> {
     const heard = new Set(
       acts.flatMap((act) => ('worker' in act && act.worker !== null ? [act.worker] : [])),
     );
@@ -203,17 +207,10 @@ export class Player {
     await this.#compare([this.#world], false);
   }
 
-  async #unknown(what: 'report' | 'cancel' | 'retry' | 'beat' | 'lease'): Promise<void> {
-    const paths = {
-      report: '/v1/tasks/task_unknown/complete?worker_id=worker_unknown',
-      cancel: '/v1/jobs/job_unknown/cancel',
-      retry: '/v1/jobs/job_unknown/retry',
-      beat: '/v1/workers/worker_unknown/heartbeat',
-      lease: '/v1/workers/worker_unknown/lease',
-    };
+  async #unknown(what: keyof typeof UNKNOWN): Promise<void> {
     const ticket = ++this.#ticket;
-    const body = what === 'report' ? { status: 'succeeded' } : {};
-    await this.#system.send(ticket, 'POST', paths[what], body, false);
+    const { method, path, body } = UNKNOWN[what];
+    await this.#system.send(ticket, method, path, body, false);
     await this.#system.settle();
     this.#world.answers[ticket] = { status: 404, code: 'unknown_id' };
     await this.#compare([this.#world], false);
@@ -253,17 +250,15 @@ export class Player {
     await this.#compareState();
   }
 
-  async #refuse(request: Request): Promise<void> {
+  async #refuse(request: Request, others: readonly Request[]): Promise<void> {
     const act = this.#name(request);
     // A success or a failure waits for the store; what a lease or a heartbeat moves in memory stays moved.
     if (!act || act.act === 'lease' || act.act === 'beat') return;
     if ((act.act === 'report' && act.verb !== 'start') || (act.act === 'register' && act.worker !== null))
       return;
     this.played.refusals++;
-    this.#system.faults.beforeCommit = () => Promise.reject(storeFault('SQLITE_FULL'));
-    await this.#send(act);
-    await this.#system.settle();
-    delete this.#system.faults.beforeCommit;
+    const later = this.#distinct(others.flatMap(unparked));
+    await this.#failCommit(act, later);
     const tried = structuredClone(this.#world);
     perform(tried, act);
     const heard = 'worker' in act && act.worker !== null ? this.#world.workers[act.worker] : undefined;
@@ -274,9 +269,22 @@ export class Player {
       if (heard && act.act === 'report') heard.revoked = heard.revoked.filter((task) => task !== act.task);
       if ('task' in act && heard) this.#noteSign(tried, act.task);
     }
-    await this.#compare([this.#world], false);
+    await this.#comeToRest();
+    await this.#compare(later.length > 0 ? outcomes(this.#world, later) : [this.#world], later.length > 0);
+    await this.#listTasks(later);
     // The store is tried again after a second.
     await this.#pass(1);
+  }
+
+  async #failCommit(act: Act, later: readonly Act[]): Promise<void> {
+    const gate = Gate.failingNext(this.#system);
+    await this.#send(act);
+    await Promise.race([gate.reached, this.#system.settle()]);
+    if (!gate.wasReached) delete this.#system.faults.beforeCommit;
+    for (const other of later) await this.#send(other);
+    await this.#system.handled();
+    gate.release();
+    await this.#system.settle();
   }
 
   #noteSign(tried: World, task: string): void {
@@ -330,4 +338,13 @@ export class Player {
       (await stateMismatch(this.#world, this.#system.port, this.#names));
     if (fault !== null) throw new Error(fault);
   }
+}
+
+/**
+ * What may arrive while a commit is about to fail: nothing that waits. Until the store works again no lease is
+ * granted, and a held heartbeat of a turn that is undone is answered early; neither is in the reference.
+ */
+function unparked(request: Request): Request[] {
+  if (request.op === 'lease') return [];
+  return [request.op === 'beat' ? { ...request, wait: 0 } : request];
 }

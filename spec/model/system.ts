@@ -114,6 +114,15 @@ export class System {
     if (this.kind === 'http') await this.#arrival(ticket, call);
   }
 
+  /** What was sent has been handled; whoever needs a commit may still wait for it. */
+  async handled(): Promise<void> {
+    await tick();
+    for (let busy = this.#cluster?.busy; busy; busy = this.#cluster?.busy) {
+      await busy;
+      await tick();
+    }
+  }
+
   async #arrival(ticket: number, { answer }: WireCall): Promise<void> {
     let tell: () => void = () => {};
     const arrived = new Promise<void>((resolve) => {

@@ -29,7 +29,11 @@ export async function* spread<Share, Outcome>(
   const underWay = new Map<ChildProcess, Promise<{ child: ChildProcess } & Done<Share, Outcome>>>();
   const give = (child: ChildProcess) => {
     const { value, done } = source.next();
-    if (!done) underWay.set(child, playedBy<Share, Outcome>(child, value));
+    if (done) return;
+    const played = playedBy<Share, Outcome>(child, value);
+    // Of those that are under way when the loop ends nobody wants to know.
+    played.catch(() => {});
+    underWay.set(child, played);
   };
   try {
     for (let i = 0; i < processes; i++) {
