@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate as tick } from 'node:timers/promises';
 import { type Cluster, startCluster } from '../../actors/cluster.ts';
@@ -50,7 +50,7 @@ export class System {
 
   /** @param base where the state directories are made; in memory, an fsync costs nothing */
   static async start(base: string, kind: LineKind, tamper: Tamper = (message) => message): Promise<System> {
-    const folder = await mkdtemp(join(base, 'jq-model-'));
+    const folder = mkdtempSync(join(base, 'jq-model-'));
     await copyOfEmptyState(base, folder);
     const system = new System(folder, kind, tamper);
     await system.open();
@@ -91,7 +91,7 @@ export class System {
     for (const { call } of this.outstanding.values()) call.hangUp();
     await this.#cluster?.stop();
     await this.#line?.close();
-    await rm(this.#folder, { recursive: true, force: true });
+    rmSync(this.#folder, { recursive: true, force: true });
   }
 
   /** Sends a request; resolves when the supervisor has it, or the gateway has refused it. */

@@ -1,5 +1,4 @@
-import { rmSync } from 'node:fs';
-import { copyFile, mkdtemp } from 'node:fs/promises';
+import { copyFileSync, mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { Store } from '../../actors/store/store.ts';
 
@@ -13,11 +12,11 @@ const made = new Map<string, Promise<string>>();
 export async function copyOfEmptyState(base: string, folder: string): Promise<void> {
   const original = made.get(base) ?? makeOriginal(base);
   made.set(base, original);
-  await copyFile(await original, join(folder, 'store.sqlite'));
+  copyFileSync(await original, join(folder, 'store.sqlite'));
 }
 
 async function makeOriginal(base: string): Promise<string> {
-  const folder = await mkdtemp(join(base, 'jq-empty-'));
+  const folder = mkdtempSync(join(base, 'jq-empty-'));
   process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
   const store = await Store.open(folder);
   await store.close();
