@@ -2,9 +2,6 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 
-/** Most of what these runs make is soon garbage: with room for it, little of it has to be moved. */
-const NODE_OPTIONS = ['--import', 'tsx', '--max-semi-space-size=64'];
-
 /** A share of a long run, and what came of it. */
 export interface Done<Share, Outcome> {
   share: Share;
@@ -37,7 +34,7 @@ export async function* spread<Share, Outcome>(
   };
   try {
     for (let i = 0; i < processes; i++) {
-      const child = fork(fileURLToPath(module), { execArgv: NODE_OPTIONS });
+      const child = fork(fileURLToPath(module), { execArgv: ['--import', 'tsx'] });
       children.push(child);
       give(child);
       if (!underWay.has(child)) break;
