@@ -44,8 +44,7 @@ interface Flight {
  * The mailbox, drained in turns of which two may be under way: while one is being written, letters that arrive are
  * handled as a part of the next, which is on its way as soon as the first is durable, before that one's letters are
  * answered. So commits gather what comes meanwhile without a timer, and neither the disk nor the processor waits for
- * the other. What was not written is
- * undone, the later turn first, and nobody has heard of it.
+ * the other. What was not written is undone, the later turn first, and nobody has heard of it.
  */
 export class Pipeline {
   readonly #core: Core;
