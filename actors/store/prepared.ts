@@ -6,6 +6,7 @@ import type { Connection } from './open.ts';
 export class Prepared {
   readonly #connection: Connection;
   readonly #statements = new Map<string, Promise<Statement<sqlite3.Statement>>>();
+  #closed = false;
 
   constructor(connection: Connection) {
     this.#connection = connection;
@@ -24,12 +25,16 @@ export class Prepared {
     return (await this.all<Row[]>(sql, ...params))[0];
   }
 
+  /** Who still asks, or is about to ask again, is refused from now on: a statement left over would keep the store open. */
   async close(): Promise<void> {
-    for (const statement of this.#statements.values()) await (await statement).finalize();
+    this.#closed = true;
+    const prepared = await Promise.allSettled(this.#statements.values());
+    for (const statement of prepared) if (statement.status === 'fulfilled') await statement.value.finalize();
     this.#statements.clear();
   }
 
   #statement(sql: string): Promise<Statement<sqlite3.Statement>> {
+    if (this.#closed) return Promise.reject(new Error('the store is closed'));
     let prepared = this.#statements.get(sql);
     if (!prepared) {
       prepared = this.#connection.prepare(sql);

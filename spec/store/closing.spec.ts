@@ -1,0 +1,29 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { Store } from '../../actors/store/store.ts';
+import { temporaryDirectory } from '../support/server.ts';
+
+/** Asks one thing after the other, each in words that the store has not met yet, until it is refused. */
+async function askOn(store: Store, reader: number): Promise<{ answers: number; fault: unknown }> {
+  for (let answers = 0; answers < 10_000; answers++) {
+    try {
+      await store.queries.get(`SELECT ${reader} AS reader, ${answers} AS answers`);
+    } catch (fault) {
+      return { answers, fault };
+    }
+  }
+  return { answers: 10_000, fault: 'it was never refused' };
+}
+
+describe('a store that is closed while somebody reads', () => {
+  test('closes all the same, and refuses who goes on asking', async (t) => {
+    for (let round = 0; round < 5; round++) {
+      const store = await Store.open(await temporaryDirectory(t));
+      const asking = Array.from({ length: 8 }, (_, reader) => askOn(store, reader));
+      await store.queries.get('SELECT 1');
+      await store.close();
+      for (const { fault } of await Promise.all(asking)) assert.ok(fault instanceof Error, `${fault}`);
+      await assert.rejects(store.queries.get('SELECT 1'), { message: 'the store is closed' });
+    }
+  });
+});
