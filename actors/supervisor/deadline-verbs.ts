@@ -22,6 +22,8 @@ function lapse(turn: Turn, taskId: string): void {
   const task = turn.core.registry.tasks.get(taskId);
   // Renewed by a heartbeat of the same turn, or ended by a report: then there is nothing to lapse.
   if (!task || !isHeld(task.row) || turn.core.deadlines.has(`lease:${taskId}`)) return;
+  // It went to the next worker just before; that lease gets its deadline with its commit.
+  if (turn.isLeasedAnew(task)) return;
   turn.tellTask(task, { type: 'LAPSE' });
 }
 
@@ -52,5 +54,5 @@ function doubtView(turn: Turn, workerId: string): void {
   const held = [...(registry.held.get(workerId) ?? [])];
   held.sort((a, b) => (signs.get(a) ?? 0) - (signs.get(b) ?? 0));
   const oldest = held[0] === undefined ? undefined : registry.tasks.get(held[0]);
-  if (oldest) turn.tellTask(oldest, { type: 'LAPSE' });
+  if (oldest && !turn.isLeasedAnew(oldest)) turn.tellTask(oldest, { type: 'LAPSE' });
 }

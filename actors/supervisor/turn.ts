@@ -170,6 +170,11 @@ export class Turn {
     this.queuedAny = true;
   }
 
+  /** Whether the store does not have its lease yet: whatever comes due now is about an earlier one. */
+  isLeasedAnew(task: TaskAddress): boolean {
+    return this.leased.has(task) || (task.sealed !== null && this.#earlier?.leased.has(task) === true);
+  }
+
   /** A task that is leased was taken out of the index by the one who picked it; others leave from where they stand. */
   #dequeue({ row: { requirement_id, priority, seq } }: TaskAddress): void {
     const { queue } = this.core;

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { setImmediate as tick } from 'node:timers/promises';
+import type { LeasedTask } from '../../gateway/messages.ts';
 import { job, TestCluster } from '../support/cluster.ts';
 
 /** Holds up the next commits, before or after they are durable, until the test says how they end. */
@@ -131,5 +132,74 @@ describe('while one turn is being written, the next one is filled', () => {
     assert.equal((await cluster.job((await first).id)).status, 'queued');
     assert.equal((await cluster.job((await sound).id)).name, 'sound');
     assert.deepEqual(await cluster.eventTypes(), ['job_submitted', 'job_submitted']);
+  });
+});
+
+describe('what comes due while a turn is being written', () => {
+  const twice = { retry: { max_attempts: 2 } };
+
+  test('is about the lease before, not about the one that the turn grants', async (t) => {
+    const cluster = await TestCluster.start(t, { leaseTtl: 60, workerDeadAfter: 600 });
+    const { id } = await cluster.submit(job(twice));
+    const worker = await cluster.register();
+    const task = await worker.run();
+    const other = await cluster.register();
+    const waiting = other.lease(1, 1000);
+    await cluster.clock.advance(59);
+    const hold = holdCommits(cluster, 'beforeCommit');
+    const failed = worker.fail(task);
+    await hold.first;
+    await cluster.clock.advance(2);
+    await taken();
+    hold.release();
+    assert.deepEqual(await failed, { ok: true, requeued: true });
+    const [again] = await waiting;
+    assert.deepEqual(await other.start(again as LeasedTask), { ok: true });
+    assert.ok(!(await cluster.eventTypes(id)).includes('task_lost'), 'the new lease did not lapse');
+  });
+
+  test('is about the lease before also when the next turn grants the new one', async (t) => {
+    const cluster = await TestCluster.start(t, { leaseTtl: 60, workerDeadAfter: 600 });
+    await cluster.submit(job(twice));
+    const worker = await cluster.register();
+    const task = await worker.run();
+    const other = await cluster.register();
+    const waiting = other.lease(1, 1000);
+    await cluster.clock.advance(59);
+    const hold = holdCommits(cluster, 'beforeCommit');
+    const unmet = cluster.submit(job({ requirements: { labels: { site: 'elsewhere' } } }));
+    await hold.first;
+    const failed = worker.fail(task);
+    await taken();
+    await cluster.clock.advance(2);
+    await taken();
+    hold.release();
+    await Promise.all([unmet, failed]);
+    const [again] = await waiting;
+    assert.deepEqual(await other.start(again as LeasedTask), { ok: true });
+    // The new lease has a deadline of its own.
+    await cluster.clock.advance(61);
+    assert.deepEqual((await other.heartbeat([again as LeasedTask])).cancel_task_ids, [again?.task_id]);
+  });
+
+  test('a worker whose slots look taken for a whole TTL does not lose what the turn gives it', async (t) => {
+    const cluster = await TestCluster.start(t, { leaseTtl: 60, workerDeadAfter: 600 });
+    await cluster.submit(job(twice));
+    const worker = await cluster.register({ slots_total: 1 });
+    const task = await worker.run();
+    const waiting = worker.lease(1, 100);
+    await taken();
+    await cluster.clock.advance(30);
+    await worker.heartbeat();
+    await cluster.clock.advance(29);
+    const hold = holdCommits(cluster, 'beforeCommit');
+    const failed = worker.fail(task);
+    await hold.first;
+    await cluster.clock.advance(2);
+    await taken();
+    hold.release();
+    await failed;
+    const [again] = await waiting;
+    assert.deepEqual(await worker.start(again as LeasedTask), { ok: true });
   });
 });
