@@ -13,8 +13,8 @@ export function follow(core: Core, { tasks, workers, leased }: SealedTurn): void
   for (const move of tasks) {
     followTask(core, { ...move, leased: leased.has(move.address) }, concerned);
   }
+  // Of silence there is nothing to follow: a deadline that a dead worker has was set by a later sign of life.
   for (const { after } of workers) {
-    if (after.status === 'dead') core.deadlines.delete(`silence:${after.id}`);
     if (after.slots_used < after.slots_total) core.deadlines.delete(`stale:${after.id}`);
   }
   for (const workerId of concerned) tellHeldBack(core, workerId);

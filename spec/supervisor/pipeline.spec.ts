@@ -202,4 +202,23 @@ describe('what comes due while a turn is being written', () => {
     const [again] = await waiting;
     assert.deepEqual(await worker.start(again as LeasedTask), { ok: true });
   });
+
+  test('a worker that is heard while its death is written is watched from then on', async (t) => {
+    const cluster = await TestCluster.start(t, { workerDeadAfter: 45 });
+    const worker = await cluster.register();
+    const hold = holdCommits(cluster, 'beforeCommit');
+    await cluster.clock.advance(46);
+    await hold.first;
+    const heard = worker.heartbeat();
+    await taken();
+    hold.release();
+    await heard;
+    const status = async () => (await cluster.port.reads.workers())[0]?.status;
+    assert.equal(await status(), 'alive');
+    await cluster.clock.advance(46);
+    await cluster.submit();
+    assert.equal(await status(), 'dead');
+    const deaths = (await cluster.eventTypes()).filter((type) => type === 'worker_dead');
+    assert.equal(deaths.length, 2);
+  });
 });
