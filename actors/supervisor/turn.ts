@@ -199,6 +199,8 @@ export class Turn {
   /** Takes nothing more: what it did can be written. The turn before it has been written by now. */
   seal(): SealedTurn {
     this.#earlier = null;
+    const { moved, registry } = this.core;
+    for (const id of moved.tasks) this.#dateLease(registry.tasks.get(id));
     for (const task of this.tasks) this.#dateLease(task);
     this.#sealed = new SealedTurn(
       this.core,
@@ -240,7 +242,8 @@ export class Turn {
   }
 
   /** What heartbeats moved in memory reaches the row here, with the commit that happens to be next. */
-  #dateLease(task: TaskAddress): void {
+  #dateLease(task: TaskAddress | undefined): void {
+    if (!task) return;
     const left = this.core.deadlines.left(`lease:${task.id}`);
     if (left !== null && isHeld(task.row)) task.row = { ...task.row, lease_expires_at: this.now + left };
   }

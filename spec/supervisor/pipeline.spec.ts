@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { setImmediate as tick } from 'node:timers/promises';
+import { Store } from '../../actors/store/store.ts';
+import { TASKS } from '../../actors/store/tables.ts';
 import type { LeasedTask } from '../../gateway/messages.ts';
 import { job, TestCluster } from '../support/cluster.ts';
 
@@ -221,4 +223,18 @@ describe('what comes due while a turn is being written', () => {
     const deaths = (await cluster.eventTypes()).filter((type) => type === 'worker_dead');
     assert.equal(deaths.length, 2);
   });
+});
+
+test('a lease that heartbeats moved is written as it stands, with the next commit', async (t) => {
+  const cluster = await TestCluster.start(t, { leaseTtl: 60 });
+  await cluster.submit();
+  const worker = await cluster.register();
+  const task = await worker.run();
+  await cluster.clock.advance(20);
+  await worker.heartbeat();
+  await cluster.submit();
+  const store = await Store.open(cluster.stateDir);
+  const [row] = await store.load(TASKS, 'id = ?', task.task_id);
+  await store.close();
+  assert.equal(row?.lease_expires_at, cluster.clock.now() + 60);
 });
