@@ -63,7 +63,8 @@ function declare(worker: WorkerAddress, { registration }: Register, turn: Turn):
     name: registration.name ?? null,
     labels: registration.labels ?? {},
     capabilities: registration.capabilities ?? {},
-    version: registration.version ?? {},
+    // A copy, since a new object is how the written turn knows of a registration.
+    version: { ...registration.version },
   };
   worker.eligible.clear();
   turn.workers.add(worker);
