@@ -4,7 +4,7 @@ import { RawJson } from '../../machines/json/raw.ts';
 import type { Aggregate, StatsMinute } from '../../machines/schema/views.ts';
 import type { Clock } from '../clock.ts';
 import type { Prepared } from '../store/prepared.ts';
-import type { ArtifactRow, EventRow, JobRow, MinuteRow } from '../store/rows.ts';
+import type { ArtifactRow, JobRow, MinuteRow } from '../store/rows.ts';
 import type { Store } from '../store/store.ts';
 import { ARTIFACTS, EVENTS, JOBS, type SqlRow, type Table } from '../store/tables.ts';
 import type { Live } from '../supervisor/live.ts';
@@ -62,7 +62,8 @@ export function createReads(store: Store, live: Live, clock: Clock): Reads {
 
     async events(query) {
       const { sql, params } = eventFilter(query);
-      const rows = await all<EventRow>(EVENTS, sql, ...params);
+      const page = await store.pages.all<SqlRow[]>(`SELECT * FROM events ${sql}`, params);
+      const rows = page.map((row) => EVENTS.decode(row));
       if (rows.length === 0 && query.job_id !== undefined) await assertExists('jobs', 'job', query.job_id);
       return query.before_id === undefined ? rows : rows.reverse();
     },

@@ -53,7 +53,11 @@ export class Store {
   /** Answers the GETs, so that a long list does not hold up a turn. */
   readonly queries: Prepared;
   readonly #writer: Connection;
-  readonly #queries: Connection;
+  /**
+   * The same connection, for pages of events, each with a statement of its own. Through a shared one hundreds of
+   * streams that read their history are served so closely after each other that the garbage collection falls behind.
+   */
+  readonly pages: Connection;
   readonly #faults: StoreFaults;
   readonly #writes: Prepared;
   readonly #loads: Prepared;
@@ -70,7 +74,7 @@ export class Store {
     this.#writes = new Prepared(writer);
     this.#loads = new Prepared(reader);
     this.reader = reader;
-    this.#queries = queries;
+    this.pages = queries;
     this.queries = new Prepared(queries);
     this.#faults = faults;
   }
@@ -149,7 +153,7 @@ export class Store {
     await this.#loads.close();
     await this.reader.close();
     await this.queries.close();
-    await this.#queries.close();
+    await this.pages.close();
     await this.#writer.close();
   }
 }

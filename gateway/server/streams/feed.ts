@@ -44,6 +44,9 @@ export function shared(limits: FeedLimits, streams: () => number): FeedLimits {
   };
 }
 
+/** Events that are read first, before it is known how large they are and how much the client takes. */
+const FIRST_PAGE = 8;
+
 /** Close codes (RFC 6455 and its registry). */
 const TRY_AGAIN_LATER = 1013;
 
@@ -160,7 +163,7 @@ export class EventFeed implements Follower {
 
   async #readHistory(): Promise<void> {
     const { hub, reads, limits } = this.#parts;
-    let pageSize = limits.pageSize;
+    let pageSize = Math.min(FIRST_PAGE, limits.pageSize);
     for (;;) {
       await this.#room();
       if (this.#isClosed()) return;
@@ -171,21 +174,28 @@ export class EventFeed implements Follower {
         limit: pageSize,
       });
       if (this.#isClosed()) return;
-      const sent = this.#sendPage(page);
+      const { sent, bytes } = this.#sendPage(page);
       if (sent === page.length && page.length < pageSize && this.#goLive(horizon)) return;
-      // A client that takes little is read little.
-      pageSize = sent === page.length ? Math.min(limits.pageSize, pageSize * 2) : Math.max(1, sent);
+      // Of large events few are read at once, and for a client that takes little, little: what is read for nothing
+      // costs memory, and many may be reading.
+      const fitting = sent === page.length ? pageSize * 2 : sent;
+      const filling = sent === 0 ? 1 : Math.ceil(limits.historyBuffered / (bytes / sent));
+      pageSize = Math.max(1, Math.min(limits.pageSize, fitting, filling));
     }
   }
 
   /**
-   * Sends of a page what fits, and tells how many that were. The rest is not kept for the client, since there may
+   * Sends of a page what fits, and tells how many that were, and their characters. The rest is not kept for the client, since there may
    * be many who take their time, but read again when there is room.
    */
-  #sendPage(page: readonly EventView[]): number {
-    return this.#sendWhatFits(page, this.#parts.limits.historyBuffered, (event) => {
-      this.#send(event, () => JSON.stringify(event));
+  #sendPage(page: readonly EventView[]): { sent: number; bytes: number } {
+    let bytes = 0;
+    const sent = this.#sendWhatFits(page, this.#parts.limits.historyBuffered, (event) => {
+      const text = JSON.stringify(event);
+      bytes += text.length;
+      this.#send(event, () => text);
     });
+    return { sent, bytes };
   }
 
   /** The store had nothing more at `horizon`; live if what came since is known and fits. */
