@@ -14,6 +14,8 @@ export interface ParkedLease {
   max_tasks: number;
   /** Monotonic second until which it waits. */
   until: number;
+  /** Aborted when its client goes away. */
+  signal: AbortSignal | undefined;
   answer(tasks: LeasedTask[]): void;
 }
 
@@ -45,15 +47,11 @@ export class Parking {
     });
   }
 
-  parkLease(
-    lease: Omit<ParkedLease, 'ticket' | 'number'>,
-    seconds: number,
-    signal?: AbortSignal,
-  ): ParkedLease {
+  parkLease(lease: Omit<ParkedLease, 'ticket' | 'number'>, seconds: number): ParkedLease {
     const number = ++this.#tickets;
     const parked = { ...lease, number, ticket: `lease:${number}` };
     this.leases.set(parked.ticket, parked);
-    this.#wait(parked.ticket, seconds, signal);
+    this.#wait(parked.ticket, seconds, lease.signal);
     return parked;
   }
 
@@ -82,6 +80,7 @@ export class Parking {
 
   /** Puts a lease that was taken out in vain back to its place: before those that came later. */
   returnLease(parked: ParkedLease): void {
+    if (parked.signal?.aborted) return;
     const later = [...this.leases.values()].filter((other) => other.number > parked.number);
     this.leases.set(parked.ticket, parked);
     for (const other of later) {

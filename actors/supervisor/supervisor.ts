@@ -17,9 +17,7 @@ import { After, type Fetched, PARKED, type Verb } from './verb.ts';
 import { VERBS } from './verbs/index.ts';
 
 /** Whether a full mailbox may refuse it. Of heartbeats and results there are no more than leases; they always fit. */
-function mayBeTurnedAway(type: MessageType): boolean {
-  return VERBS[type].whenStoreFails === undefined && type !== 'lease_undelivered';
-}
+const mayBeTurnedAway = (type: MessageType): boolean => VERBS[type].whenStoreFails === undefined;
 
 /**
  * The supervisor actor: a mailbox drained in turns. A turn takes every waiting letter, sends events to

@@ -137,6 +137,24 @@ describe('a store that cannot commit', () => {
     assert.equal((await cluster.job(two.id)).status, 'failed');
   });
 
+  test('lets a lease that reached nobody go back when it works again, and no attempt is spent', async (t) => {
+    const cluster = await TestCluster.start(t);
+    const submitted = await cluster.submit();
+    const [gone, next] = [await cluster.register(), await cluster.register()];
+    const task = await gone.leaseOne();
+    cluster.faults.beforeCommit = full;
+    const returned = cluster.port.send({ type: 'lease_undelivered', worker_id: gone.id, tasks: [task] });
+    await cluster.clock.advance(1);
+    delete cluster.faults.beforeCommit;
+    await until('the store is tried again', async () => {
+      await cluster.clock.advance(1);
+      return cluster.state === 'serving';
+    });
+    assert.deepEqual(await returned, { ok: true });
+    assert.equal((await cluster.onlyTask(submitted.id)).status, 'queued');
+    assert.equal((await next.leaseOne()).attempt, 1);
+  });
+
   test('refuses a waiting report after its patience, and the same report is taken later', async (t) => {
     const cluster = await TestCluster.start(t, { reportPatience: 30, leaseTtl: 600, workerDeadAfter: 600 });
     const submitted = await cluster.submit();

@@ -121,6 +121,23 @@ describe('while one turn is being written, the next one is filled', () => {
     );
   });
 
+  test('a request for work whose client goes away gets nothing later, though its grant could not be written', async (t) => {
+    const cluster = await TestCluster.start(t);
+    const [gone, next] = [await cluster.register(), await cluster.register()];
+    const client = new AbortController();
+    gone.lease(1, 60, client.signal).catch(() => {});
+    await taken();
+    const hold = holdCommits(cluster, 'beforeCommit');
+    const refused = assert.rejects(cluster.submit(), { code: 'store_unavailable' });
+    await hold.first;
+    client.abort();
+    hold.fail('SQLITE_FULL');
+    await refused;
+    const submitted = await cluster.submit();
+    assert.equal((await cluster.onlyTask(submitted.id)).status, 'queued');
+    assert.equal((await next.lease()).length, 1);
+  });
+
   test('a fault of one of its messages undoes it alone: the first turn is written', async (t) => {
     const cluster = await TestCluster.start(t);
     const hold = holdCommits(cluster, 'beforeCommit');

@@ -25,9 +25,10 @@ export const lease: Verb<'lease'> = {
       principal,
       max_tasks,
       until,
+      signal,
       answer: (tasks: LeasedTask[]) => answer({ tasks }),
     };
-    const { ticket } = parking.parkLease(request, wait_s, signal);
+    const { ticket } = parking.parkLease(request, wait_s);
     turn.onRollback(() => parking.removeLease(ticket));
     turn.woken.add(worker_id);
     return PARKED;
@@ -36,6 +37,7 @@ export const lease: Verb<'lease'> = {
 
 /** A lease whose answer never reached the socket goes back to its place and costs no attempt. */
 export const leaseUndelivered: Verb<'lease_undelivered'> = {
+  whenStoreFails: 'wait',
   needs: ({ tasks }) => ({ tasks: tasks.map((task) => task.task_id) }),
   run({ worker_id, tasks }, { turn }) {
     for (const { task_id, attempt } of tasks) {

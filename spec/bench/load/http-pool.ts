@@ -77,7 +77,8 @@ export class HttpPool {
 
   #send(text: string): Promise<Reply> {
     return new Promise((resolve, reject) => {
-      const line = this.#free.pop();
+      // In turns: the server hangs up on connections that nobody uses.
+      const line = this.#free.shift();
       if (line) line.send({ text, resolve, reject });
       else this.#waiting.push({ text, resolve, reject });
     });
