@@ -1,61 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
-import { EventFeed, FEED_LIMITS, type FeedLimits, shared } from '../../gateway/server/streams/feed.ts';
+import { FEED_LIMITS, shared } from '../../gateway/server/streams/feed.ts';
 import { EventHub } from '../../gateway/server/streams/hub.ts';
 import { FakeEvents } from '../support/fake-port.ts';
 import { until } from '../support/until.ts';
-
-/** A socket whose client takes what was sent only when the test says so. */
-class StallingSocket {
-  readonly ids: number[] = [];
-  waiting = 0;
-  closed: { code: number; reason: string } | undefined;
-  stalls = false;
-  feed: EventFeed | undefined;
-
-  send(text: string): void {
-    assert.equal(this.closed, undefined, 'a closed socket is left alone');
-    this.ids.push((JSON.parse(text) as { id: number }).id);
-    if (this.stalls) this.waiting += text.length;
-  }
-  cork(work: () => void): void {
-    work();
-  }
-  buffered(): number {
-    assert.equal(this.closed, undefined, 'a closed socket is left alone');
-    return this.waiting;
-  }
-  end(code: number, reason: string): void {
-    this.closed = { code, reason };
-  }
-  take(): void {
-    this.waiting = 0;
-    if (!this.closed) this.feed?.drained();
-  }
-}
-
-const SMALL: FeedLimits = { maxBuffered: 2000, historyBuffered: 600, pageSize: 3 };
-
-function feedOf(events: FakeEvents, aim: { jobId?: string; afterId?: number; limits?: FeedLimits } = {}) {
-  const socket = new StallingSocket();
-  const hub = new EventHub(events);
-  const faults: unknown[] = [];
-  const feed = new EventFeed({
-    socket,
-    hub,
-    reads: { events: (query) => events.read(query) },
-    jobId: aim.jobId,
-    afterId: aim.afterId ?? 0,
-    limits: aim.limits ?? SMALL,
-    onFault: (fault) => faults.push(fault),
-  });
-  socket.feed = feed;
-  return { socket, feed, hub, faults };
-}
-
-const drafts = (count: number) => Array.from({ length: count }, () => ({}));
-const idsUpTo = (last: number, first = 1) => Array.from({ length: last - first + 1 }, (_, i) => first + i);
+import { drafts, feedOf, idsUpTo, SMALL } from './feed-support.ts';
 
 describe('a feed of events', () => {
   it('sends the history page by page, then what is committed live', async () => {
@@ -174,6 +124,27 @@ describe('a feed of events', () => {
     socket.take();
     await until('everything', () => socket.ids.length === 60);
     assert.deepEqual(socket.ids, idsUpTo(60));
+  });
+
+  it('reads at once about as much as may wait: of large events few, of small ones many', async () => {
+    const largestPage = async (characters: number) => {
+      const events = new FakeEvents();
+      events.commit(...Array.from({ length: 300 }, () => ({ data: { text: 'x'.repeat(characters) } })));
+      const asked: number[] = [];
+      const read = events.read.bind(events);
+      events.read = (query) => {
+        asked.push(query.limit);
+        return read(query);
+      };
+      const limits = { maxBuffered: 50_000, historyBuffered: 10_000, pageSize: 200 };
+      const { socket, feed } = feedOf(events, { limits });
+      feed.start();
+      await until('everything', () => socket.ids.length === 300);
+      assert.deepEqual(socket.ids, idsUpTo(300));
+      return Math.max(...asked);
+    };
+    assert.ok((await largestPage(5000)) <= 8, 'nobody knows how large the first ones are, so they are few');
+    assert.ok((await largestPage(10)) > 50, 'small events are read many at once');
   });
 
   it('has less that may wait the more streams there are, so that all together stay bounded', () => {
