@@ -12,8 +12,10 @@ export interface JobDocument {
   outputs: string;
 }
 
-/** Characters of documents kept for the next lease of the same job. */
-const CACHED = 64 * 1024 * 1024;
+/** Bytes of documents kept for the next lease of the same job. */
+const CACHED = 32 * 1024 * 1024;
+/** What a document takes beside its text. */
+const OVERHEAD = 1024;
 
 export function cutDocument(request: string): JobDocument {
   const top = members(request);
@@ -31,14 +33,16 @@ export function cutDocument(request: string): JobDocument {
   };
 }
 
+/** Whether another lease will ask for the document, retries aside. */
+export const hasMoreTasks = ({ pipelines, datasets }: JobDocument): boolean =>
+  pipelines.length * datasets.length > 1;
+
 export function documentCache(): LRUCache<string, JobDocument> {
-  return new LRUCache({
-    maxSize: CACHED,
-    sizeCalculation: (document) =>
-      1 +
-      [...document.pipelines, ...document.datasets, document.params].reduce(
-        (sum, text) => sum + text.length,
-        0,
-      ),
-  });
+  return new LRUCache({ maxSize: CACHED, sizeCalculation: bytesOf });
+}
+
+/** The pieces are slices of the specification, which stays in memory with them. */
+function bytesOf({ pipelines, datasets, params }: JobDocument): number {
+  const texts = [...pipelines, ...datasets, params];
+  return texts.reduce((sum, text) => sum + text.length, OVERHEAD + texts.length * 32);
 }

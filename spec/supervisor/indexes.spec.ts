@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import { Deadlines } from '../../actors/supervisor/deadlines.ts';
+import { cutDocument, documentCache, hasMoreTasks } from '../../actors/supervisor/documents.ts';
 import { QueueIndex } from '../../actors/supervisor/queue-index.ts';
 import { StepClock } from '../support/step-clock.ts';
 
@@ -73,6 +74,28 @@ describe('the index of the queue', () => {
     for (let seq = 1; seq <= 10; seq++) index.add(1, 0, seq);
     for (let seq = 1; seq <= 10; seq++) index.remove(1, 0, seq);
     assert.deepEqual([index.held, served(index)], [0, []]);
+  });
+});
+
+describe('the cache of specifications', () => {
+  const document = (pipelines: number) =>
+    cutDocument(
+      JSON.stringify({
+        type: 'demo.run',
+        pipelines: Array.from({ length: pipelines }, (_, i) => ({ kind: 'inline_json', inline: i })),
+        dataset: { kind: 'shared_path', path: '/d' },
+      }),
+    );
+
+  test('is for jobs of which more tasks will be leased', () => {
+    assert.deepEqual([1, 2].map(document).map(hasMoreTasks), [false, true]);
+  });
+
+  test('counts what small specifications take beside their text, of which there may be many', () => {
+    const cache = documentCache();
+    const small = document(2);
+    for (let i = 0; i < MANY * 2; i++) cache.set(`job_${i}`, small);
+    assert.ok(cache.size <= 32 * 1024, `${cache.size} specifications are kept, each of a kilobyte and more`);
   });
 });
 
