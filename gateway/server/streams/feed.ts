@@ -111,7 +111,14 @@ export class EventFeed implements Follower {
     }
   }
 
+  /** There is room for one event at least. */
   #sendLive(batch: readonly Published[]): void {
+    const [first] = batch;
+    // The usual case, for every stream at every commit: nothing to gather.
+    if (first !== undefined && batch.length === 1) {
+      this.#send(first.event, () => first.text);
+      return;
+    }
     const sent = this.#sendWhatFits(batch, this.#parts.limits.maxBuffered, (published) => {
       this.#send(published.event, () => published.text);
     });

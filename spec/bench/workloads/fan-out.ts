@@ -19,7 +19,7 @@ export const fanOut: Workload = {
     const ours = await oursTo(server, clients, ticks);
     // A tick's text, as the stream sends it.
     const frame = JSON.stringify((await newestJobEvents(server)).at(-1));
-    await server.kill();
+    await server.stop();
     const bare = await bareTo(clients, ticks, frame);
     const perFrame = (cpu: number) => (cpu / (clients * ticks)) * 1e6;
     const reading = (id: string, what: string, unit: Reading['unit'], value: number): Reading => ({
