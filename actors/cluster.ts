@@ -11,7 +11,7 @@ import { createReads } from './reads/reads.ts';
 import { Store, type StoreFaults } from './store/store.ts';
 import { type Core, DEFAULT_SETTINGS, type SupervisorSettings } from './supervisor/core.ts';
 import { Deadlines } from './supervisor/deadlines.ts';
-import { documentCache } from './supervisor/documents.ts';
+import { DocumentCache } from './supervisor/documents.ts';
 import { Inspection } from './supervisor/inspection.ts';
 import { Live } from './supervisor/live.ts';
 import { Parking } from './supervisor/parking.ts';
@@ -96,7 +96,7 @@ function assemble(store: Store, options: ClusterOptions): { supervisor: Supervis
     queue: new QueueIndex(),
     deadlines,
     parking: new Parking(clock),
-    documents: documentCache(),
+    documents: new DocumentCache(),
     tally: new Tally(),
     sequences: { job: 1, task: 1, event: 1, lastCreatedAt: 0 },
     revoked: new Map(),

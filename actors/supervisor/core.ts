@@ -1,11 +1,10 @@
-import type { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
 import type { EventView, JobView } from '../../machines/schema/views.ts';
 import type { Clock } from '../clock.ts';
 import type { IdKind } from '../ids.ts';
 import type { Store } from '../store/store.ts';
 import type { Deadlines } from './deadlines.ts';
-import type { JobDocument } from './documents.ts';
+import type { DocumentCache } from './documents.ts';
 import type { Inspection } from './inspection.ts';
 import type { Parking } from './parking.ts';
 import type { QueueIndex } from './queue-index.ts';
@@ -63,7 +62,7 @@ export interface Core {
   readonly queue: QueueIndex;
   readonly deadlines: Deadlines<DeadlineKey>;
   readonly parking: Parking;
-  readonly documents: LRUCache<string, JobDocument>;
+  readonly documents: DocumentCache;
   readonly tally: Tally;
   readonly sequences: Sequences;
   /** Worker id to tasks it must stop although it no longer holds them; for workers that send no `active`. */

@@ -33,12 +33,22 @@ export function cutDocument(request: string): JobDocument {
   };
 }
 
-/** Whether another lease will ask for the document, retries aside. */
-export const hasMoreTasks = ({ pipelines, datasets }: JobDocument): boolean =>
-  pipelines.length * datasets.length > 1;
+/** The specifications that the next lease of the same job needs again. */
+export class DocumentCache {
+  readonly #kept = new LRUCache<string, JobDocument>({ maxSize: CACHED, sizeCalculation: bytesOf });
 
-export function documentCache(): LRUCache<string, JobDocument> {
-  return new LRUCache({ maxSize: CACHED, sizeCalculation: bytesOf });
+  get size(): number {
+    return this.#kept.size;
+  }
+
+  get(jobId: string): JobDocument | undefined {
+    return this.#kept.get(jobId);
+  }
+
+  /** Of a job with one task nobody asks again, retries aside; it is let go. */
+  keep(jobId: string, document: JobDocument): void {
+    if (document.pipelines.length * document.datasets.length > 1) this.#kept.set(jobId, document);
+  }
 }
 
 /** The pieces are slices of the specification, which stays in memory with them. */

@@ -1,7 +1,7 @@
 import type { LeasedTask } from '../../gateway/messages.ts';
 import { JOB_REQUESTS } from '../store/tables.ts';
 import type { TaskAddress } from './address.ts';
-import { cutDocument, hasMoreTasks, type JobDocument } from './documents.ts';
+import { cutDocument, type JobDocument } from './documents.ts';
 import type { ParkedLease } from './parking.ts';
 import { leasedTask } from './payload.ts';
 import type { Turn } from './turn.ts';
@@ -118,6 +118,6 @@ export async function fetchDocuments(turn: Turn, jobs: Iterable<string>): Promis
   }
   const lost = missing.find((id) => !found.has(id));
   if (lost !== undefined) throw new Error(`the specification of job ${lost} is not in the store`);
-  for (const [id, document] of found) if (hasMoreTasks(document)) documents.set(id, document);
+  for (const [id, document] of found) documents.keep(id, document);
   return found;
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import { Deadlines } from '../../actors/supervisor/deadlines.ts';
-import { cutDocument, documentCache, hasMoreTasks } from '../../actors/supervisor/documents.ts';
+import { cutDocument, DocumentCache } from '../../actors/supervisor/documents.ts';
 import { QueueIndex } from '../../actors/supervisor/queue-index.ts';
 import { StepClock } from '../support/step-clock.ts';
 
@@ -88,13 +88,16 @@ describe('the cache of specifications', () => {
     );
 
   test('is for jobs of which more tasks will be leased', () => {
-    assert.deepEqual([1, 2].map(document).map(hasMoreTasks), [false, true]);
+    const cache = new DocumentCache();
+    cache.keep('one', document(1));
+    cache.keep('two', document(2));
+    assert.deepEqual([cache.get('one'), cache.get('two')], [undefined, document(2)]);
   });
 
   test('counts what small specifications take beside their text, of which there may be many', () => {
-    const cache = documentCache();
+    const cache = new DocumentCache();
     const small = document(2);
-    for (let i = 0; i < MANY * 2; i++) cache.set(`job_${i}`, small);
+    for (let i = 0; i < MANY * 2; i++) cache.keep(`job_${i}`, small);
     assert.ok(cache.size <= 32 * 1024, `${cache.size} specifications are kept, each of a kilobyte and more`);
   });
 });

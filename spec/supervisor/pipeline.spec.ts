@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { describe, test } from 'node:test';
+import { describe, type TestContext, test } from 'node:test';
 import { setImmediate as tick } from 'node:timers/promises';
 import { Store } from '../../actors/store/store.ts';
 import { TASKS } from '../../actors/store/tables.ts';
@@ -155,13 +155,16 @@ describe('while one turn is being written, the next one is filled', () => {
 });
 
 describe('what comes due while a turn is being written', () => {
-  const twice = { retry: { max_attempts: 2 } };
+  /** A task that may be tried twice, running on the only worker. */
+  const atWork = async (t: TestContext) => {
+    const cluster = await TestCluster.start(t, { leaseTtl: 60, workerDeadAfter: 600 });
+    const { id } = await cluster.submit(job({ retry: { max_attempts: 2 } }));
+    const worker = await cluster.register();
+    return { cluster, id, worker, task: await worker.run() };
+  };
 
   test('is about the lease before, not about the one that the turn grants', async (t) => {
-    const cluster = await TestCluster.start(t, { leaseTtl: 60, workerDeadAfter: 600 });
-    const { id } = await cluster.submit(job(twice));
-    const worker = await cluster.register();
-    const task = await worker.run();
+    const { cluster, id, worker, task } = await atWork(t);
     const other = await cluster.register();
     const waiting = other.lease(1, 1000);
     await cluster.clock.advance(59);
@@ -178,10 +181,7 @@ describe('what comes due while a turn is being written', () => {
   });
 
   test('is about the lease before also when the next turn grants the new one', async (t) => {
-    const cluster = await TestCluster.start(t, { leaseTtl: 60, workerDeadAfter: 600 });
-    await cluster.submit(job(twice));
-    const worker = await cluster.register();
-    const task = await worker.run();
+    const { cluster, worker, task } = await atWork(t);
     const other = await cluster.register();
     const waiting = other.lease(1, 1000);
     await cluster.clock.advance(59);
@@ -202,10 +202,7 @@ describe('what comes due while a turn is being written', () => {
   });
 
   test('a worker whose slots look taken for a whole TTL does not lose what the turn gives it', async (t) => {
-    const cluster = await TestCluster.start(t, { leaseTtl: 60, workerDeadAfter: 600 });
-    await cluster.submit(job(twice));
-    const worker = await cluster.register({ slots_total: 1 });
-    const task = await worker.run();
+    const { cluster, worker, task } = await atWork(t);
     const waiting = worker.lease(1, 100);
     await taken();
     await cluster.clock.advance(30);
