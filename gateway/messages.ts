@@ -13,6 +13,13 @@ interface Report {
   attempt?: number;
 }
 
+/** What a worker asks for itself; with `session`, only the program of its newest registration may. */
+interface InSession {
+  principal: Principal;
+  worker_id: string;
+  session?: number;
+}
+
 /** Aborted when the client went away while its answer was being prepared. */
 interface Waiting {
   signal?: AbortSignal;
@@ -25,14 +32,14 @@ export interface Messages {
   retry_job: { in: { principal: Principal; job_id: string }; out: { job_id: string } };
   register_worker: {
     in: { principal: Principal; registration: WorkerRegistration };
-    out: { worker_id: string; heartbeat_interval_s: number; lease_ttl_s: number };
+    out: { worker_id: string; heartbeat_interval_s: number; lease_ttl_s: number; session: number };
   };
   heartbeat: {
-    in: { principal: Principal; worker_id: string; active?: ActiveTask[]; wait_s: number } & Waiting;
+    in: InSession & { active?: ActiveTask[]; wait_s: number } & Waiting;
     out: HeartbeatReply;
   };
   lease: {
-    in: { principal: Principal; worker_id: string; wait_s: number; max_tasks: number } & Waiting;
+    in: InSession & { wait_s: number; max_tasks: number } & Waiting;
     out: { tasks: LeasedTask[] };
   };
   /** The answer of a lease never reached the socket. */

@@ -20,6 +20,7 @@ export const ERROR_CODES = [
   'illegal_transition',
   'not_holder',
   'stale_attempt',
+  'superseded',
   'idempotency_conflict',
   'body_too_large',
   'artifact_too_large',

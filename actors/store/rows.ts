@@ -66,6 +66,8 @@ export interface WorkerRow {
   id: string;
   name: string | null;
   principal: string;
+  /** How many times it has registered: the number of its newest session. */
+  session: number;
   status: WorkerStatus;
   state: string | null;
   registered_at: number;

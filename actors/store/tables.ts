@@ -178,7 +178,7 @@ export const WORKERS = define<WorkerRow>(
     labels: (row) => JSON.stringify(row.labels),
     capabilities: (row) => JSON.stringify(row.capabilities),
     version: (row) => JSON.stringify(row.version),
-    ...plain<WorkerRow>('slots_total', 'slots_used'),
+    ...plain<WorkerRow>('slots_total', 'slots_used', 'session'),
   },
   (row) => ({
     ...(row as unknown as WorkerRow),

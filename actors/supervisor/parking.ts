@@ -1,4 +1,5 @@
 import type { LeasedTask } from '../../gateway/messages.ts';
+import type { ClusterError } from '../../machines/errors.ts';
 import type { Principal } from '../../machines/rights.ts';
 import type { HeartbeatReply } from '../../machines/schema/worker.ts';
 import type { Clock } from '../clock.ts';
@@ -10,6 +11,8 @@ export interface ParkedLease {
   /** Counts the requests in the order they came. */
   number: number;
   worker_id: string;
+  /** Under which it was asked, if the worker names one. */
+  session: number | undefined;
   principal: Principal;
   max_tasks: number;
   /** Monotonic second until which it waits. */
@@ -17,15 +20,21 @@ export interface ParkedLease {
   /** Aborted when its client goes away. */
   signal: AbortSignal | undefined;
   answer(tasks: LeasedTask[]): void;
+  refuse(error: ClusterError): void;
 }
 
 /** A heartbeat whose answer is held back until something has to be stopped. */
 export interface ParkedHeartbeat {
   ticket: string;
   worker_id: string;
+  session: number | undefined;
+  /** Monotonic second until which it is held back. */
+  until: number;
+  signal: AbortSignal | undefined;
   /** Task ids that the worker is stopping already. */
   stopping: ReadonlySet<string>;
   answer(reply: HeartbeatReply): void;
+  refuse(error: ClusterError): void;
 }
 
 /**
@@ -47,20 +56,20 @@ export class Parking {
     });
   }
 
-  parkLease(lease: Omit<ParkedLease, 'ticket' | 'number'>, seconds: number): ParkedLease {
+  parkLease(lease: Omit<ParkedLease, 'ticket' | 'number'>): ParkedLease {
     const number = ++this.#tickets;
     const parked = { ...lease, number, ticket: `lease:${number}` };
     this.leases.set(parked.ticket, parked);
-    this.#wait(parked.ticket, seconds, lease.signal);
+    this.#wait(parked);
     return parked;
   }
 
   /** Parks a heartbeat; an older one of the same worker is released. */
-  parkHeartbeat(heartbeat: Omit<ParkedHeartbeat, 'ticket'>, seconds: number, signal?: AbortSignal): void {
+  parkHeartbeat(heartbeat: Omit<ParkedHeartbeat, 'ticket'>): void {
     this.releaseHeartbeat(heartbeat.worker_id);
     const parked = { ...heartbeat, ticket: `heartbeat:${++this.#tickets}` };
     this.heartbeats.set(parked.worker_id, parked);
-    this.#wait(parked.ticket, seconds, signal);
+    this.#wait(parked);
   }
 
   /** Takes a lease out; undefined when it has been answered. */
@@ -87,7 +96,14 @@ export class Parking {
       this.leases.delete(other.ticket);
       this.leases.set(other.ticket, other);
     }
-    this.#timers.set(parked.ticket, Math.max(0, parked.until - this.#clock.monotonic()));
+    this.#setTimer(parked);
+  }
+
+  /** Puts a heartbeat that was taken out in vain back, unless a newer one waits. */
+  returnHeartbeat(parked: ParkedHeartbeat): void {
+    if (parked.signal?.aborted || this.heartbeats.has(parked.worker_id)) return;
+    this.heartbeats.set(parked.worker_id, parked);
+    this.#setTimer(parked);
   }
 
   removeHeartbeat(ticket: string): ParkedHeartbeat | undefined {
@@ -119,11 +135,15 @@ export class Parking {
     this.#timers.stop();
   }
 
-  #wait(ticket: string, seconds: number, signal?: AbortSignal): void {
-    this.#timers.set(ticket, seconds);
-    signal?.addEventListener('abort', () => {
-      this.removeLease(ticket);
-      this.removeHeartbeat(ticket);
+  #wait(parked: ParkedLease | ParkedHeartbeat): void {
+    this.#setTimer(parked);
+    parked.signal?.addEventListener('abort', () => {
+      this.removeLease(parked.ticket);
+      this.removeHeartbeat(parked.ticket);
     });
+  }
+
+  #setTimer({ ticket, until }: ParkedLease | ParkedHeartbeat): void {
+    this.#timers.set(ticket, Math.max(0, until - this.#clock.monotonic()));
   }
 }

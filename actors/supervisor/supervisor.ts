@@ -152,7 +152,12 @@ export class Supervisor implements InspectionSource {
     }
     const verb = VERBS[letter.message.type] as Verb<MessageType>;
     try {
-      const reply = verb.run(letter.message as never, { turn, fetched, answer: letter.resolve });
+      const reply = verb.run(letter.message as never, {
+        turn,
+        fetched,
+        answer: letter.resolve,
+        refuse: letter.reject,
+      });
       if (reply !== PARKED) told.push({ letter, reply });
     } catch (refusal) {
       if (!(refusal instanceof ClusterError)) throw refusal;
@@ -178,6 +183,7 @@ export class Supervisor implements InspectionSource {
       else letter.resolve(reply);
     }
     for (const { parked, tasks } of turn.grants) parked.answer(tasks);
+    for (const say of turn.toSay) say();
     this.#core.publish(turn.events);
     if (turn.recording) this.#core.inspection.publish(turn.recording);
     this.#core.registry.letGo(turn.pins);

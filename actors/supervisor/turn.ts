@@ -42,6 +42,8 @@ export class Turn {
   readonly woken = new Set<string>();
   /** Leases granted in this turn, to be handed out after the commit. */
   readonly grants: { parked: ParkedLease; tasks: LeasedTask[] }[] = [];
+  /** What else is said once the turn is durable. */
+  readonly toSay: (() => void)[] = [];
   /** Whether a task became queued. */
   queuedAny = false;
   /** What the actors do, for those who watch; null while nobody does. */
@@ -78,6 +80,11 @@ export class Turn {
   /** Registers how to take back a change in memory. */
   onRollback(undo: () => void): void {
     this.#undo.push(undo);
+  }
+
+  /** Registers what is said to somebody who waits, once the turn is durable. */
+  afterCommit(say: () => void): void {
+    this.toSay.push(say);
   }
 
   tellTask(task: TaskAddress, event: TaskEvent): boolean {

@@ -1,4 +1,5 @@
 import type { MessageOf, MessageType, ReplyOf } from '../../gateway/messages.ts';
+import type { ClusterError } from '../../machines/errors.ts';
 import type { ArtifactRow } from '../store/rows.ts';
 import type { JobDocument } from './documents.ts';
 import type { Turn } from './turn.ts';
@@ -46,6 +47,7 @@ export interface Handling<T extends MessageType> {
   fetched: Fetched;
   /** For parked messages. */
   answer(reply: ReplyOf<T>): void;
+  refuse(error: ClusterError): void;
 }
 
 /**

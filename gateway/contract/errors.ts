@@ -20,6 +20,10 @@ export const ERRORS: Readonly<Record<ErrorCode, { status: number; when: string }
   illegal_transition: { status: 409, when: 'the state does not allow what was asked' },
   not_holder: { status: 409, when: 'the reporting worker does not hold the task' },
   stale_attempt: { status: 409, when: 'the report is for an earlier attempt' },
+  superseded: {
+    status: 409,
+    when: 'the worker has registered again since; the program of the older session is another',
+  },
   idempotency_conflict: { status: 409, when: 'the idempotency key was used with another body' },
   body_too_large: { status: 413, when: 'the body exceeds --max-request-mb' },
   artifact_too_large: { status: 413, when: 'the artifact exceeds --max-artifact-mb' },

@@ -26,7 +26,18 @@ export const WorkerRegistered = Type.Object({
   heartbeat_interval_s: Type.Number(),
   lease_ttl_s: Type.Number(),
   rights: Type.Array(Type.String()),
+  session: Type.Integer({
+    description:
+      'opened by this registration, larger than every earlier one of the worker; sent back with heartbeats and leases',
+  }),
 });
+
+const Session = Type.Optional(
+  Type.Integer({
+    minimum: 0,
+    description: 'of the registration; when there has been a newer one, 409 `superseded`',
+  }),
+);
 
 export const ActiveTask = Type.Object({
   task_id: Id('task'),
@@ -39,6 +50,7 @@ export const HeartbeatRequest = Type.Object({
     Type.Array(ActiveTask, { description: 'with it, only the listed leases are renewed' }),
   ),
   wait_s: Type.Optional(Type.Number({ minimum: 0, description: 'seconds the answer may be held back' })),
+  session: Session,
 });
 
 export const HeartbeatReply = Type.Object({ ok: Type.Boolean(), cancel_task_ids: Type.Array(Type.String()) });
@@ -53,6 +65,7 @@ export const LeaseRequest = Type.Object({
       description: "0 withdraws: the worker's requests that still wait are answered now",
     }),
   ),
+  session: Session,
 });
 
 export type WorkerVersion = Static<typeof WorkerVersion>;

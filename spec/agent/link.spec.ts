@@ -136,7 +136,13 @@ describe('heartbeats', () => {
           signal.addEventListener('abort', () => reject(new DOMException('aborted', 'AbortError')));
         }),
     } as unknown as ClusterClient;
-    const registered = { worker_id: 'worker_1', heartbeat_interval_s: interval, lease_ttl_s: 60, rights: [] };
+    const registered = {
+      worker_id: 'worker_1',
+      heartbeat_interval_s: interval,
+      lease_ttl_s: 60,
+      rights: [],
+      session: 1,
+    };
     const stop = startHeartbeats({ client, registered, active }, (event) => told.push(event));
     return { held, told, active, stop };
   }

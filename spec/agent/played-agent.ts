@@ -4,7 +4,13 @@ import type { LinkEvent, Trouble } from '../../machines/agent-types.ts';
 import { type Lease, type Outcome, runMachine, type Verdict } from '../../machines/run.ts';
 import { until } from '../support/until.ts';
 
-export const REGISTERED = { worker_id: 'worker_1', heartbeat_interval_s: 10, lease_ttl_s: 60, rights: [] };
+export const REGISTERED = {
+  worker_id: 'worker_1',
+  heartbeat_interval_s: 10,
+  lease_ttl_s: 60,
+  rights: [],
+  session: 1,
+};
 export const AWAY: Trouble = { kind: 'unreachable', detail: 'ECONNREFUSED' };
 export const REFUSED: Trouble = { kind: 'refused', detail: 'missing token' };
 export const FORGOTTEN: Trouble = { kind: 'unknown_worker', detail: 'no worker' };

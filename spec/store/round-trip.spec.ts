@@ -62,6 +62,7 @@ const workerRow: WorkerRow = {
   id: 'worker_1',
   name: null,
   principal: 'lab',
+  session: 3,
   status: 'alive',
   state: 'busy',
   registered_at: 1,

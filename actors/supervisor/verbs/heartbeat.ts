@@ -2,6 +2,7 @@ import type { ActiveTask } from '../../../machines/schema/worker.ts';
 import type { WorkerAddress } from '../address.ts';
 import { hear, ownWorker } from '../life.ts';
 import { isHeld } from '../registry.ts';
+import { assertSession } from '../session.ts';
 import type { Turn } from '../turn.ts';
 import { PARKED, type Verb } from '../verb.ts';
 
@@ -11,9 +12,10 @@ import { PARKED, type Verb } from '../verb.ts';
  */
 export const heartbeat: Verb<'heartbeat'> = {
   whenStoreFails: 'answer',
-  run({ principal, worker_id, active, wait_s, signal }, { turn, answer }) {
+  run({ principal, worker_id, session, active, wait_s, signal }, { turn, answer, refuse }) {
     const worker = ownWorker(turn, principal, worker_id);
-    const { parking, listing, settings, revoked } = turn.core;
+    assertSession(worker, session);
+    const { parking, listing, settings, revoked, clock } = turn.core;
     hear(turn, worker);
     // A newer heartbeat releases an older one, which then knows nothing to stop.
     parking.releaseHeartbeat(worker_id);
@@ -26,8 +28,8 @@ export const heartbeat: Verb<'heartbeat'> = {
     const cancel_task_ids = tasksToStop(turn, worker, active);
     if (cancel_task_ids.length > 0 || wait_s <= 0 || signal?.aborted) return { ok: true, cancel_task_ids };
     const stopping = new Set(active?.filter((task) => task.stopping).map((task) => task.task_id));
-    const held = { worker_id, stopping, answer };
-    parking.parkHeartbeat(held, Math.min(wait_s, settings.heartbeatInterval), signal);
+    const until = clock.monotonic() + Math.min(wait_s, settings.heartbeatInterval);
+    parking.parkHeartbeat({ worker_id, session, stopping, until, signal, answer, refuse });
     turn.onRollback(() => parking.releaseHeartbeat(worker_id));
     return PARKED;
   },

@@ -1,11 +1,13 @@
 import type { LeasedTask } from '../../../gateway/messages.ts';
 import { hear, ownWorker } from '../life.ts';
+import { assertSession } from '../session.ts';
 import { PARKED, type Verb } from '../verb.ts';
 
 /** Parks a request for work; the end of the same turn grants what there is, a later one what comes. */
 export const lease: Verb<'lease'> = {
-  run({ principal, worker_id, wait_s, max_tasks, signal }, { turn, answer }) {
+  run({ principal, worker_id, session, wait_s, max_tasks, signal }, { turn, answer, refuse }) {
     const worker = ownWorker(turn, principal, worker_id);
+    assertSession(worker, session);
     const { parking, askedUntil, clock, deadlines, listing, settings } = turn.core;
     hear(turn, worker);
     if (max_tasks === 0) {
@@ -22,13 +24,15 @@ export const lease: Verb<'lease'> = {
     const until = clock.monotonic() + wait_s;
     const request = {
       worker_id,
+      session,
       principal,
       max_tasks,
       until,
       signal,
       answer: (tasks: LeasedTask[]) => answer({ tasks }),
+      refuse,
     };
-    const { ticket } = parking.parkLease(request, wait_s);
+    const { ticket } = parking.parkLease(request);
     turn.onRollback(() => parking.removeLease(ticket));
     turn.woken.add(worker_id);
     return PARKED;

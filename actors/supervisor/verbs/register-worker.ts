@@ -4,6 +4,7 @@ import { clusterVersion } from '../../../machines/matching.ts';
 import type { WorkerRow } from '../../store/rows.ts';
 import type { WorkerAddress } from '../address.ts';
 import { hear } from '../life.ts';
+import { refuseOlderSessions } from '../session.ts';
 import type { Turn } from '../turn.ts';
 import type { Verb } from '../verb.ts';
 import { notePeerOnce } from './note-peer.ts';
@@ -24,6 +25,7 @@ export const registerWorker: Verb<'register_worker'> = {
     }
     const worker = earlier ?? registry.addWorker(newWorker(message, turn), false);
     declare(worker, message, turn);
+    refuseOlderSessions(turn, worker);
     turn.tellWorker(worker, { type: 'REGISTER', slots_total: message.registration.slots_total ?? 1 });
     hear(turn, worker);
     revoked.delete(worker.id);
@@ -35,6 +37,7 @@ export const registerWorker: Verb<'register_worker'> = {
       worker_id: worker.id,
       heartbeat_interval_s: settings.heartbeatInterval,
       lease_ttl_s: settings.leaseTtl,
+      session: worker.row.session,
     };
   },
 };
@@ -44,6 +47,7 @@ function newWorker({ principal, registration }: Register, turn: Turn): WorkerRow
     id: turn.core.makeId('worker'),
     name: null,
     principal: principal.name,
+    session: 0,
     status: 'alive',
     state: 'idle',
     registered_at: turn.now,
@@ -60,6 +64,7 @@ function newWorker({ principal, registration }: Register, turn: Turn): WorkerRow
 function declare(worker: WorkerAddress, { registration }: Register, turn: Turn): void {
   worker.row = {
     ...worker.row,
+    session: worker.row.session + 1,
     name: registration.name ?? null,
     labels: registration.labels ?? {},
     capabilities: registration.capabilities ?? {},

@@ -59,13 +59,14 @@ export const workers = {
     tag: 'workers',
     body: HeartbeatRequest,
     reply: HeartbeatReply,
-    errors: ['unknown_id', 'not_owner'],
+    errors: ['unknown_id', 'not_owner', 'superseded'],
     run: (call) =>
       call.port.send({
         type: 'heartbeat',
         principal: call.principal,
         worker_id: call.params.id as string,
         active: call.body.active,
+        session: call.body.session,
         ...waiting(call, call.body.wait_s ?? 0),
       }),
   }),
@@ -77,7 +78,7 @@ export const workers = {
     tag: 'workers',
     body: LeaseRequest,
     reply: LeaseReply,
-    errors: ['unknown_id', 'not_owner', 'draining'],
+    errors: ['unknown_id', 'not_owner', 'superseded', 'draining'],
     run: async (call) => {
       const { body } = call;
       const { tasks } = await call.port.send({
@@ -85,6 +86,7 @@ export const workers = {
         principal: call.principal,
         worker_id: call.params.id as string,
         max_tasks: body.max_tasks ?? 1,
+        session: body.session,
         ...waiting(call, Math.min(body.wait_s ?? 0, MAX_LEASE_WAIT)),
       });
       const payloads = tasks.map((leased) => leased.payload);

@@ -14,6 +14,7 @@ const OF_THE_STATE = new Set([
   'illegal_transition',
   'not_holder',
   'stale_attempt',
+  'superseded',
   'idempotency_conflict',
   'python_jobs_disabled',
   'range_not_satisfiable',

@@ -1,0 +1,42 @@
+import { ClusterError } from '../../machines/errors.ts';
+import type { WorkerAddress } from './address.ts';
+import type { Turn } from './turn.ts';
+
+const superseded = (worker: WorkerAddress, session: number): ClusterError =>
+  new ClusterError(
+    'superseded',
+    `worker ${worker.id} has registered again: session ${session} is over, the newest is ${worker.row.session}; register as a new worker`,
+  );
+
+/**
+ * A worker that names its session must be the program that registered last (contract, "Workers and leases"), so that
+ * two copies of one state directory never act as one. It is asked before anything counts as a sign of life.
+ * @throws ClusterError `superseded`; `unknown_id` for a session that was never opened, as after the restore of an
+ * older store: then the program is not superseded, and registers again
+ */
+export function assertSession(worker: WorkerAddress, session: number | undefined): void {
+  if (session === undefined || session === worker.row.session) return;
+  if (session < worker.row.session) throw superseded(worker, session);
+  throw new ClusterError(
+    'unknown_id',
+    `worker ${worker.id} never opened session ${session} here, its newest is ${worker.row.session}; register again`,
+  );
+}
+
+/** Nothing more is granted to what still waits under an older session; once the newer one is durable it is refused. */
+export function refuseOlderSessions(turn: Turn, worker: WorkerAddress): void {
+  const { parking } = turn.core;
+  for (const parked of parking.leases.values()) {
+    const { session } = parked;
+    if (parked.worker_id !== worker.id || session === undefined) continue;
+    parking.removeLease(parked.ticket);
+    turn.onRollback(() => parking.returnLease(parked));
+    turn.afterCommit(() => parked.refuse(superseded(worker, session)));
+  }
+  const heartbeat = parking.heartbeats.get(worker.id);
+  if (heartbeat?.session === undefined) return;
+  const { session } = heartbeat;
+  parking.removeHeartbeat(heartbeat.ticket);
+  turn.onRollback(() => parking.returnHeartbeat(heartbeat));
+  turn.afterCommit(() => heartbeat.refuse(superseded(worker, session)));
+}

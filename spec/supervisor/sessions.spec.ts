@@ -1,0 +1,131 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { TestCluster, type TestWorker } from '../support/cluster.ts';
+import { until } from '../support/until.ts';
+
+const full = async () => {
+  throw Object.assign(new Error('SQLITE_FULL: database or disk is full'), { code: 'SQLITE_FULL' });
+};
+
+const who = ({ id, principal }: TestWorker) => ({ worker_id: id, principal });
+
+/** A program of the worker, which knows the session that its registration opened. */
+async function registered(cluster: TestCluster, worker_id?: string) {
+  const { principal } = cluster;
+  const registration = {
+    slots_total: 2,
+    version: { packages: { demo: '1.0' } },
+    ...(worker_id && { worker_id }),
+  };
+  return cluster.port.send({ type: 'register_worker', principal, registration });
+}
+
+const beat = (worker: TestWorker, session?: number, wait_s = 0) =>
+  worker.cluster.port.send({
+    type: 'heartbeat',
+    ...who(worker),
+    wait_s,
+    active: [],
+    ...(session !== undefined && { session }),
+  });
+
+const ask = (worker: TestWorker, session: number, wait_s = 30) =>
+  worker.cluster.port.send({ type: 'lease', ...who(worker), max_tasks: 1, wait_s, session });
+
+describe('the session of a registration', () => {
+  test('is larger with each registration of the worker, also after a restart', async (t) => {
+    const cluster = await TestCluster.start(t);
+    const first = await registered(cluster);
+    const second = await registered(cluster, first.worker_id);
+    await cluster.restart();
+    const third = await registered(cluster, first.worker_id);
+    assert.ok(first.session < second.session && second.session < third.session);
+    const other = await registered(cluster);
+    assert.equal(other.session, first.session, "each worker's are its own");
+  });
+
+  test('an older one is refused, and is no sign of life', async (t) => {
+    const cluster = await TestCluster.start(t, { workerDeadAfter: 45 });
+    const worker = await cluster.register();
+    const { session } = await registered(cluster, worker.id);
+    await cluster.clock.advance(40);
+    await assert.rejects(beat(worker, session - 1), { code: 'superseded' });
+    await assert.rejects(ask(worker, session - 1), { code: 'superseded' });
+    await cluster.clock.advance(10);
+    await until('it is dead', async () => (await cluster.port.reads.workers())[0]?.status === 'dead');
+  });
+
+  test('the newest one is answered, and so is a worker that names none', async (t) => {
+    const cluster = await TestCluster.start(t);
+    const worker = await cluster.register();
+    const { session } = await registered(cluster, worker.id);
+    assert.deepEqual(await beat(worker, session), { ok: true, cancel_task_ids: [] });
+    assert.deepEqual(await beat(worker), { ok: true, cancel_task_ids: [] });
+    await cluster.submit();
+    assert.equal((await worker.lease()).length, 1);
+  });
+
+  test('one that was never opened is unknown, so that after the restore of an older store the worker registers again', async (t) => {
+    const cluster = await TestCluster.start(t);
+    const worker = await cluster.register();
+    await assert.rejects(beat(worker, 7), { code: 'unknown_id' });
+  });
+
+  test('what an older one waits for is refused at once, and gets no task of the same moment', async (t) => {
+    const cluster = await TestCluster.start(t);
+    const { worker_id, session } = await registered(cluster);
+    const worker = { id: worker_id, principal: cluster.principal, cluster } as TestWorker;
+    const waiting = Promise.allSettled([ask(worker, session), beat(worker, session, 9)]);
+    const [submitted] = await Promise.all([cluster.submit(), registered(cluster, worker_id)]);
+    const [lease, heartbeat] = await waiting;
+    assert.equal(heartbeat.status === 'rejected' && heartbeat.reason.code, 'superseded');
+    assert.equal(lease.status === 'rejected' && lease.reason.code, 'superseded');
+    const task = await cluster.onlyTask(submitted.id);
+    assert.deepEqual([task.status, task.attempt], ['queued', 0]);
+  });
+
+  test('what waits without a session goes on waiting', async (t) => {
+    const cluster = await TestCluster.start(t);
+    const worker = await cluster.register();
+    const waiting = worker.lease(1, 30);
+    await registered(cluster, worker.id);
+    await cluster.submit();
+    assert.equal((await waiting).length, 1);
+  });
+
+  test('an older one withdraws nothing of the newer', async (t) => {
+    const cluster = await TestCluster.start(t);
+    const worker = await cluster.register();
+    const { session } = await registered(cluster, worker.id);
+    const waiting = ask(worker, session);
+    const withdrawal = { type: 'lease', ...who(worker), max_tasks: 0, wait_s: 0 } as const;
+    await assert.rejects(cluster.port.send({ ...withdrawal, session: session - 1 }), { code: 'superseded' });
+    await cluster.submit();
+    assert.equal((await waiting).tasks.length, 1);
+  });
+
+  test('is not opened by a registration that was refused: the older one goes on', async (t) => {
+    const cluster = await TestCluster.start(t);
+    const { worker_id, session } = await registered(cluster);
+    const worker = { id: worker_id, principal: cluster.principal, cluster } as TestWorker;
+    const waiting = ask(worker, session);
+    await beat(worker, session);
+    cluster.faults.beforeCommit = full;
+    await assert.rejects(registered(cluster, worker_id), { code: 'store_unavailable' });
+    assert.deepEqual(await beat(worker, session), { ok: true, cancel_task_ids: [] });
+    delete cluster.faults.beforeCommit;
+    await cluster.submit();
+    assert.equal((await waiting).tasks.length, 1);
+    assert.equal((await registered(cluster, worker_id)).session, session + 1);
+  });
+
+  test('reports are fenced by their attempt alone: a result of an older one is accepted', async (t) => {
+    const cluster = await TestCluster.start(t);
+    const submitted = await cluster.submit();
+    const worker = await cluster.register();
+    const task = await worker.run();
+    await registered(cluster, worker.id);
+    await worker.complete(task);
+    assert.equal((await cluster.onlyTask(submitted.id)).status, 'succeeded');
+  });
+});
