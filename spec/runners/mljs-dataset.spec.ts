@@ -51,14 +51,22 @@ describe('a dataset folder is refused', () => {
   const x = '1,2\n3,4\n5,6\n';
   const y = '1\n2\n3\n';
   const faults: [string, Record<string, string>, RegExp][] = [
-    ['without train_x.csv', { 'train_y.csv': y }, /^data file not found: .*train_x\.csv$/],
-    ['without train_y.csv', { 'train_x.csv': x }, /^data file not found: .*train_y\.csv$/],
+    [
+      'without train_x.csv',
+      { 'train_y.csv': y },
+      /^train_y\.csv is there but train_x\.csv is missing in .*; the folder has train_y\.csv$/,
+    ],
+    [
+      'without train_y.csv',
+      { 'train_x.csv': x },
+      /^train_x\.csv is there but train_y\.csv is missing in .*; the folder has train_x\.csv$/,
+    ],
     ['with an empty file', { 'train_x.csv': '\n', 'train_y.csv': y }, /^train_x\.csv: the file is empty$/],
     ['with a header only', { 'train_x.csv': 'a,b\n', 'train_y.csv': y }, /^train_x\.csv: no rows of data$/],
     [
       'with a word for a number',
       { 'train_x.csv': 'a,b\n1,2\n\n3,x4\n5,6', 'train_y.csv': y },
-      /^train_x\.csv:4: column 2 is not a finite number: "x4"$/,
+      /^train_x\.csv:4: column 2 \("b"\) is not a finite number: "x4"$/,
     ],
     [
       'with NaN',
@@ -79,18 +87,18 @@ describe('a dataset folder is refused', () => {
     [
       'with a short row',
       { 'train_x.csv': '1,2\n3\n5,6', 'train_y.csv': y },
-      /^train_x\.csv:2: 1 cells .* has 2$/,
+      /^train_x\.csv:2: 1 cells where other rows have 2$/,
     ],
     ['with an open quote', { 'train_x.csv': '1,2\n"3,4\n5,6', 'train_y.csv': y }, /^train_x\.csv: Quote/],
     [
       'with unequal numbers of rows',
       { 'train_x.csv': `a,b\n${x}`, 'train_y.csv': '1\n2\n' },
-      /^train_x\.csv has 3 rows below its header, train_y\.csv has 2 rows and no header: /,
+      /^3 rows of spectra \(train_x\.csv, below its header "a,b"\), 2 of reference values \(train_y\.csv, which/,
     ],
     [
       'with two columns of reference values',
       { 'train_x.csv': x, 'train_y.csv': '1,5\n2,5\n3,5\n' },
-      /^train_y\.csv: one column expected, found 2 \(decimal commas need ";" or tab/,
+      /^train_y\.csv: "1,5" can be one number with a decimal comma or two columns; /,
     ],
     [
       'with a constant y',

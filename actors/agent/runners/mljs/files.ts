@@ -17,8 +17,13 @@ const FAULT_CODES = new Map([
  *   share) are passed on because a retry may succeed
  */
 export function readText(path: string, what: string): string {
+  return readBytes(path, what).toString('utf8');
+}
+
+/** The bytes of a file that the user named, with the same errors as {@link readText}. */
+export function readBytes(path: string, what: string): Buffer {
   try {
-    return readFileSync(path, 'utf8');
+    return readFileSync(path);
   } catch (error) {
     const reason = FAULT_CODES.get((error as NodeJS.ErrnoException).code ?? '');
     if (reason === undefined) throw error;

@@ -54,7 +54,8 @@ const format = ({ rmse, r2 }: Scores): string => `RMSE ${rmse.toPrecision(4)} R2
 export function runTask(task: Task, outputDir: string, version: string, hooks: RunHooks): RunResult {
   for (const warning of task.warnings) hooks.log(`warning: ${warning}`);
   const pipeline = readPipeline(task.pipeline);
-  const dataset = readDataset(task.dataset);
+  const dataset = readDataset(task.dataset, task);
+  for (const warning of dataset.warnings) hooks.log(`warning: ${warning}`);
   const { train, test } = dataset;
   const split = pipeline.split ?? defaultSplit(train.y.length);
   const reported = pipeline.split || !test ? split.kind : 'test_set';
@@ -99,7 +100,8 @@ export function runTask(task: Task, outputDir: string, version: string, hooks: R
       rows: { train: train.y.length, test: test?.y.length ?? 0 },
       columns: train.x[0]?.length,
       model_file: task.exportModel ? MODEL_FILE : null,
-      warnings: task.warnings,
+      target: dataset.target,
+      warnings: [...task.warnings, ...dataset.warnings],
     },
   };
 }

@@ -13,11 +13,15 @@ export interface Task {
   /** Whether to write log lines. */
   verbose: boolean;
   exportModel: boolean;
+  /** Name of the reference value, where the data has several; null leaves it to the data. */
+  target: string | null;
+  /** Whether the files of spectra begin with a header; null leaves it to the data. */
+  header: boolean | null;
   /** Things that were ignored and that the user may want to know. */
   warnings: string[];
 }
 
-const PARAMS = ['random_state', 'verbose'];
+const PARAMS = ['random_state', 'verbose', 'target', 'header'];
 
 /**
  * Reads and checks a task file.
@@ -54,8 +58,21 @@ export function parseTask(content: unknown): Task {
     randomState: wholeNumber('params.random_state', params.random_state ?? 0, 0, MAX_SEED),
     verbose: wholeNumber('params.verbose', verbose, 0) > 0,
     exportModel,
+    target: targetOf(params.target ?? null),
+    header: headerOf(params.header ?? null),
     warnings,
   };
+}
+
+function targetOf(value: unknown): string | null {
+  if (value === null || typeof value === 'string') return value;
+  if (typeof value === 'number') return String(value);
+  throw new InputFault(`params.target must be the name of a column, got ${show(value)}`);
+}
+
+function headerOf(value: unknown): boolean | null {
+  if (value === null || typeof value === 'boolean') return value;
+  throw new InputFault(`params.header must be true or false, got ${show(value)}`);
 }
 
 function section(content: Mapping, name: string): Mapping {

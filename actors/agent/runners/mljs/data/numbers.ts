@@ -1,0 +1,29 @@
+/** The decimal mark of a file. */
+export type DecimalMark = '.' | ',';
+
+const WITH_POINT = /^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$/;
+const WITH_COMMA = /^[+-]?(\d+,?\d*|,\d+)([eE][+-]?\d+)?$/;
+const MISSING =
+  /^([+-]?(nan|inf|infinity|1\.#(inf|qnan|ind))|#?n\/a|na|null|none|nil|missing|-+|\?|#value!|#div\/0!|)$/i;
+
+/** Whether a cell says that there is no value: empty, or one of the words that programs write for it. */
+export const isMissing = (text: string): boolean => MISSING.test(text);
+
+/** Whether a cell is a number with either decimal mark. */
+export const isNumber = (text: string): boolean => WITH_POINT.test(text) || WITH_COMMA.test(text);
+
+/** Whether a cell is a word: neither a number nor a gap. */
+export const isWord = (text: string): boolean => !isMissing(text) && !isNumber(text);
+
+/** The number that a cell says, or NaN where it says none with this decimal mark. */
+export function parseNumber(text: string, mark: DecimalMark): number {
+  if (mark === '.') return WITH_POINT.test(text) ? Number(text) : Number.NaN;
+  return WITH_COMMA.test(text) ? Number(text.replace(',', '.')) : Number.NaN;
+}
+
+/** The mark that a cell can only have been written with; null where it does not tell. */
+export function markOf(text: string): DecimalMark | null {
+  const point = WITH_POINT.test(text);
+  const comma = WITH_COMMA.test(text);
+  return point === comma ? null : point ? '.' : ',';
+}

@@ -1,0 +1,408 @@
+import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import { type DatasetHints, readDataset } from '../../actors/agent/runners/mljs/dataset.ts';
+import { InputFault } from '../../actors/agent/runners/mljs/fault.ts';
+import { datasetOf, runHere, scratch } from './mljs-support.ts';
+
+const WAVELENGTHS = [900, 902, 904, 906, 908, 910, 912];
+const ROWS = 9;
+/** Smooth curves, some of which rise and some of which fall, as spectra do. */
+const X = Array.from({ length: ROWS }, (_, i) =>
+  WAVELENGTHS.map((_, j) => Number((0.4 * Math.sin(i + j / 2) + i / 50).toFixed(4))),
+);
+const Y = X.map((row, i) =>
+  Number((80 + 5 * (row[2] as number) - (row[5] as number) + (i % 3) / 7).toFixed(3)),
+);
+const IDS = Y.map((_, i) => `S${String(i * 7).padStart(3, '0')}`);
+const NO_HINTS: DatasetHints = { target: null, header: null };
+
+type Cell = string | number;
+type Bytes = string | Buffer;
+
+const text = (rows: readonly (readonly Cell[])[], delimiter = ',', mark = '.'): string =>
+  rows
+    .map((row) => row.map((cell) => (typeof cell === 'number' ? String(cell).replace('.', mark) : cell)))
+    .map((row) => `${row.join(delimiter)}\n`)
+    .join('');
+
+const headed = (names: readonly Cell[] = WAVELENGTHS, rows: readonly (readonly Cell[])[] = X) => [
+  names.map(String),
+  ...rows,
+];
+const column = (name: string | null = 'octane', values: readonly Cell[] = Y) => [
+  ...(name === null ? [] : [[name]]),
+  ...values.map((value) => [value]),
+];
+/** Puts a column before those of a table with a header. */
+const before = (name: string, values: readonly Cell[], rows: readonly (readonly Cell[])[]) =>
+  rows.map((row, i) => [i === 0 ? name : (values[i - 1] as Cell), ...row]);
+const counter = (from: number) => Y.map((_, i) => i + from);
+const utf16 = (content: string, swapped = false): Buffer => {
+  const bytes = Buffer.from(content, 'utf16le');
+  return swapped ? bytes.swap16() : bytes;
+};
+const shuffled = <T>(items: readonly T[]): T[] => items.map((_, i) => items[(i * 4) % ROWS] as T);
+
+function folder(files: Record<string, Bytes>): string {
+  const path = scratch();
+  for (const [name, content] of Object.entries(files)) writeFileSync(join(path, name), content);
+  return path;
+}
+const pair = (x: Bytes, y: Bytes = text(column())) => folder({ 'train_x.csv': x, 'train_y.csv': y });
+
+function refuses(path: string, message: RegExp, hints: DatasetHints = NO_HINTS): void {
+  assert.throws(
+    () => readDataset(path, hints),
+    (error: Error) => {
+      assert.ok(error instanceof InputFault, `not an InputFault: ${error.stack}`);
+      assert.match(error.message, message);
+      assert.equal(error.message.includes('\n'), false);
+      return true;
+    },
+  );
+}
+
+/** Asserts that a dataset holds the numbers above; gives its warnings. */
+function isPlain(path: string, hints: Partial<DatasetHints> = {}): string[] {
+  const { train, warnings } = readDataset(path, { ...NO_HINTS, ...hints });
+  assert.deepEqual([train.x, train.y], [X, Y]);
+  return warnings;
+}
+
+describe('spectra as instruments and spreadsheets write them are read as the same numbers', () => {
+  const forms: [string, Bytes, Bytes?][] = [
+    ['with bare wavelengths above commas', text(headed())],
+    ['with bare wavelengths above semicolons', text(headed(), ';')],
+    ['with bare wavelengths above tabs', text(headed(), '\t')],
+    ['with bare wavelengths above blanks', text(headed(), '  ')],
+    ['with falling wavenumbers', text(headed(WAVELENGTHS.map((nm) => (1e7 / nm).toFixed(1))))],
+    ['with units in the names', text(headed(WAVELENGTHS.map((nm) => `"${nm} nm"`)))],
+    ['with names as R makes them', text(headed(WAVELENGTHS.map((nm) => `X${nm}`)))],
+    ['with decimal commas', text(headed(), ';', ','), text(column(), ';', ',')],
+    [
+      'with decimal commas in quotes',
+      text(headed().map((row) => row.map((cell) => `"${cell}"`.replace('.', ',')))),
+    ],
+    ['with decimal commas in a single column', text(headed(), ';', ','), text(column(), ',', ',')],
+    [
+      'with decimal commas in a single column without a name',
+      text(headed(), ';', ','),
+      text(column(null), ',', ','),
+    ],
+    ['with a UTF-8 byte order mark', `\uFEFF${text(headed())}`, `\uFEFF${text(column())}`],
+    ['in UTF-16, little end first', utf16(`\uFEFF${text(headed(), '\t')}`), utf16(`\uFEFF${text(column())}`)],
+    [
+      'in UTF-16, big end first',
+      utf16(`\uFEFF${text(headed())}`, true),
+      utf16(`\uFEFF${text(column())}`, true),
+    ],
+    ['in UTF-16 without a mark', utf16(text(headed())), utf16(text(column()), true)],
+    ['in Latin-1', text(headed()), Buffer.from(text(column('Säurezahl')), 'latin1')],
+    ['with the line ends of Windows', text(headed()).replaceAll('\n', '\r\n')],
+    ['with the line ends of old Macs', text(headed()).replaceAll('\n', '\r')],
+    [
+      'with a line that tells Excel the delimiter',
+      `sep=;\n${text(headed(), ';')}`,
+      `sep=;\n${text(column())}`,
+    ],
+    ['with a delimiter that only such a line tells', `sep=|\n${text(headed(), '|')}`],
+    [
+      'below comments',
+      `# instrument 7, serial 12\n# 2026-03-01\n${text(headed())}`,
+      `# lab\n${text(column())}`,
+    ],
+    ['below a header that NumPy made a comment', `# ${text(headed())}`],
+    ['with a delimiter at the end of each row', text(headed(), ',').replaceAll('\n', ',\n')],
+    ['with empty rows at the end, as spreadsheets leave them', `${text(headed(), ';')};;;;;;\n;;;;;;\n`],
+    ['with an empty line below the name', text(headed()), `octane\n\n${text(column(null))}`],
+    [
+      'with columns that are named by numbers from 0, as pandas does',
+      text(headed(WAVELENGTHS.map((_, i) => i))),
+    ],
+  ];
+  for (const [title, x, y] of forms) {
+    it(title, () => assert.deepEqual(isPlain(pair(x, y)), []));
+  }
+
+  it('and give the same error of prediction, to the last digit', () => {
+    const pipeline = [{ pls: { components: 2 } }, { cross_validation: { leave_one_out: true } }];
+    const rmse = (dataset: string) => runHere({ pipeline, dataset }).metrics.best_rmse;
+    const plain = rmse(pair(text(headed(WAVELENGTHS.map((nm) => `"${nm} nm"`)))));
+    for (const [, x, y] of forms) assert.equal(rmse(pair(x, y)), plain);
+  });
+
+  it('whatever case and ending their names have', () => {
+    isPlain(folder({ 'Train_X.CSV': text(headed()), 'train_y.txt': text(column()) }));
+  });
+});
+
+describe('a first row of numbers', () => {
+  const rising = X.map((_, i) => WAVELENGTHS.map((_, j) => 900 + i + 2 * j + (j % 2) / 3));
+
+  it('is a header where it rises or falls and the rows below do not', () => {
+    const near = X.map((row) => row.map((value) => value * 1000 + 800));
+    assert.equal(readDataset(pair(text(headed(WAVELENGTHS, near)))).train.x.length, ROWS);
+  });
+  it('is a spectrum where it is like those below', () => {
+    assert.equal(isPlain(pair(text(X))).length, 0);
+    assert.equal(readDataset(pair(text(rising))).train.x.length, ROWS);
+  });
+  it('is refused where it can be either, until params.header says which', () => {
+    const either = pair(text(headed(WAVELENGTHS, rising)));
+    refuses(
+      either,
+      /^train_x\.csv:1: the first row can be a header or a spectrum .*; params\.header: true or false/,
+    );
+    assert.equal(readDataset(either, { target: null, header: true }).train.x.length, ROWS);
+    refuses(either, /^10 rows of spectra/, { target: null, header: false });
+  });
+  it('is refused where it is far from the others and in no order', () => {
+    const odd = [900, 910, 905, 930, 902, 940, 901];
+    refuses(pair(text(headed(odd))), /the first row can be a header or a spectrum of quite other values/);
+  });
+  it('is refused where a word stands among numbers in no order', () => {
+    const typo = (X[0] as number[]).map((value, j) => (j === 3 ? '0.1x' : value));
+    refuses(pair(text([typo, ...X.slice(1)])), /header or a spectrum in which "0\.1x" is a typing error/);
+  });
+  it('of reference values is a header where pandas wrote 0 above them and the counts say so', () => {
+    assert.deepEqual(isPlain(pair(text(headed(WAVELENGTHS.map((_, i) => i))), text(column('0')))), [
+      'train_y.csv: the first row, "0", was taken for a header',
+    ]);
+  });
+  it('of reference values is refused where it may be one of them; both first rows are named', () => {
+    refuses(
+      pair(text(headed()), text(column(null, [81.5, ...Y]))),
+      /^9 rows of spectra \(train_x\.csv, below its header "900,902,904…"\), 10 of .* begins with "81\.5"\)/,
+    );
+  });
+});
+
+describe('columns that are no part of a spectrum', () => {
+  const LEFT_OUT = (name: string) => `${name}: the index column was left out`;
+
+  it('are an index, as pandas writes it, in both files or in one', () => {
+    const x = text(before('', counter(0), headed()));
+    const y = text(before('', counter(0), column()));
+    assert.deepEqual(isPlain(pair(x, y)), [LEFT_OUT('train_x.csv'), LEFT_OUT('train_y.csv')]);
+    assert.deepEqual(isPlain(pair(x)), [LEFT_OUT('train_x.csv')]);
+    assert.deepEqual(isPlain(pair(text(headed()), y)), [LEFT_OUT('train_y.csv')]);
+  });
+  it('are row numbers from 1 without a header, or under a name', () => {
+    const unnamed = X.map((row, i) => [i + 1, ...row]);
+    assert.deepEqual(isPlain(pair(text(unnamed))), [LEFT_OUT('train_x.csv')]);
+    const named = text(before('Unnamed: 0', counter(1), headed()));
+    assert.deepEqual(isPlain(pair(named)), [LEFT_OUT('train_x.csv')]);
+  });
+  it('are row names, for which R writes no name', () => {
+    const rows = headed().map((row, i) => (i === 0 ? row : [`"${i}"`, ...row]));
+    assert.deepEqual(isPlain(pair(text(rows))), [LEFT_OUT('train_x.csv')]);
+  });
+  it('are other measurements beside wavelengths, and told', () => {
+    const x = text(
+      before(
+        'temperature',
+        Y.map((_, i) => 20 + (i % 4)),
+        headed(),
+      ),
+    );
+    assert.deepEqual(isPlain(pair(x)), ['train_x.csv: no part of the spectra and left out: temperature']);
+  });
+});
+
+describe('rows belong together', () => {
+  const x = before('sample', IDS, headed());
+  const y = before('sample', IDS, column());
+
+  it('by their ids', () => assert.deepEqual(isPlain(pair(text(x), text(y))), []));
+  it('by their ids in any order', () => {
+    const [head, ...rows] = y as [Cell[], ...Cell[][]];
+    assert.deepEqual(isPlain(pair(text(x), text([head, ...shuffled(rows)]))), []);
+  });
+  it('by the index of a frame that was put in another order', () => {
+    const [head, ...rows] = before('', counter(0), column()) as [Cell[], ...Cell[][]];
+    isPlain(pair(text(before('', counter(0), headed())), text([head, ...shuffled(rows)])));
+  });
+  it('by ids without a header', () => {
+    isPlain(pair(text(x.slice(1)), text([y[0] as Cell[], ...shuffled(y.slice(1))])));
+  });
+  it('by their order where only one file has ids, with a warning', () => {
+    assert.deepEqual(isPlain(pair(text(x))), [
+      'train_y.csv has no sample ids as train_x.csv has: rows were joined by their order',
+    ]);
+  });
+  it('as far as both files have them; what is left out is told', () => {
+    const others = before('sample', [...IDS.slice(0, 7), 'T1', 'T2'], headed());
+    const { train, warnings } = readDataset(pair(text(others), text(y)));
+    assert.deepEqual([train.x, train.y], [X.slice(0, 7), Y.slice(0, 7)]);
+    assert.deepEqual(warnings, [
+      'train_x.csv: left out for want of a reference value: T1, T2',
+      `train_y.csv: left out for want of a spectrum: ${IDS[7]}, ${IDS[8]}`,
+    ]);
+  });
+
+  const faults: [string, string, string, RegExp][] = [
+    [
+      'an id stands twice',
+      text(before('sample', [...IDS.slice(0, 8), IDS[0] as string], headed())),
+      text(y),
+      /^train_x\.csv: sample "S000" stands twice, on lines 2 and 10;/,
+    ],
+    [
+      'no id is in both',
+      text(
+        before(
+          'sample',
+          Y.map((_, i) => `T${i}`),
+          headed(),
+        ),
+      ),
+      text(y),
+      /no sample id in common \("T0" and "S000", for example\)$/,
+    ],
+    [
+      'both count their rows, but from different numbers',
+      text(before('', counter(0), headed())),
+      text(before('', counter(1), column())),
+      /^train_x\.csv counts its rows from 0, train_y\.csv from 1; /,
+    ],
+    [
+      'both count their rows, and there are more of one',
+      text(before('', counter(0), headed())),
+      text(before('', counter(0), column()).slice(0, -1)),
+      /^9 rows of spectra .*, 8 of reference values/,
+    ],
+    [
+      'the reference values are one fewer',
+      text(headed()),
+      text(column('octane', Y.slice(1))),
+      /^9 rows of spectra \(train_x\.csv, below its header .*\), 8 of reference values \(train_y\.csv, below its header "octane"\)/,
+    ],
+    [
+      'the reference values are one fewer and an empty line follows',
+      text(headed()),
+      `${text(column('octane', Y.slice(1)))}\n`,
+      /^9 rows of spectra .*, 8 of reference values/,
+    ],
+  ];
+  for (const [title, spectra, values, message] of faults) {
+    it(`is refused where ${title}`, () => refuses(pair(spectra, values), message));
+  }
+});
+
+describe('the reference value', () => {
+  const two = [['octane', 'noise'], ...Y.map((value, i) => [value, i % 2])];
+
+  it('is the one that params.target names', () => {
+    const path = pair(text(headed()), text(two));
+    assert.deepEqual(isPlain(path, { target: 'octane' }), []);
+    assert.equal(readDataset(path, { target: 'OCTANE', header: null }).target, 'octane');
+  });
+  it('is refused where there are several and none is named; all are told', () => {
+    refuses(
+      pair(text(headed()), text(two)),
+      /2 columns of reference values, "octane", "noise"; params\.target says/,
+    );
+    refuses(pair(text(headed()), text(two.slice(1))), /2 columns and no header; .* params\.target$/);
+  });
+  it('is refused where the name is no column', () => {
+    const path = pair(text(headed()), text(two));
+    refuses(path, /no reference value "octan" \(did you mean "octane"\?\); it has octane, noise$/, {
+      target: 'octan',
+      header: null,
+    });
+  });
+  it('stands beside words, which are none', () => {
+    const rows = column().map((row, i) => [...row, i === 0 ? 'site' : i % 2 ? 'north' : 'south']);
+    assert.deepEqual(isPlain(pair(text(headed()), text(rows))), []);
+  });
+  for (const gap of ['', 'NA', 'n/a', 'NaN', '-', '#N/A', 'null']) {
+    it(`leaves a sample out with a warning where it is ${gap === '' ? 'empty' : `"${gap}"`}`, () => {
+      const values = Y.map((value, i) => (i === 3 || i === 5 ? gap : value));
+      const { train, warnings } = readDataset(pair(text(headed()), text(column('octane', values))));
+      const kept = [0, 1, 2, 4, 6, 7, 8];
+      assert.deepEqual([train.x, train.y], [kept.map((i) => X[i]), kept.map((i) => Y[i])]);
+      assert.deepEqual(warnings, ['train_y.csv: 2 samples without a reference value left out (line 5, 7)']);
+    });
+  }
+});
+
+describe('one table with everything', () => {
+  const table = headed().map((row, i) =>
+    i === 0
+      ? ['sample', 'site', 'octane', ...row]
+      : [IDS[i - 1] as string, i % 2 ? 'north' : 'south', Y[i - 1] as number, ...row],
+  );
+
+  it('is the only table of a folder, whatever its name, a file, or train.csv', () => {
+    assert.deepEqual(isPlain(folder({ 'grain.csv': text(table), 'Thumbs.db': 'x', 'notes.md': 'x' })), []);
+    assert.deepEqual(isPlain(join(folder({ 'grain.tsv': text(table, '\t') }), 'grain.tsv')), []);
+    const both = folder({ 'train.csv': text(table), 'test.csv': text(table.slice(0, 4)) });
+    assert.equal(readDataset(both).test?.y.length, 3);
+  });
+  it('has its spectrum where names are wavelengths, and its reference value where params.target says', () => {
+    const wider = table.map((row, i) => [i === 0 ? 'noise' : i % 3, ...row]);
+    const path = folder({ 'grain.csv': text(wider) });
+    assert.deepEqual(isPlain(path, { target: 'octane' }), []);
+    refuses(path, /^grain\.csv has 2 columns of reference values, "noise", "octane"; params\.target/);
+  });
+  it('is refused without wavelengths in its header', () => {
+    refuses(folder({ 'grain.csv': text(table.slice(1)) }), /^grain\.csv has no header: one table needs/);
+    const named = text(headed(['a', 'b', 'c', 'd', 'e', 'f', 'g']));
+    refuses(folder({ 'grain.csv': named }), /^grain\.csv has no columns named by wavelengths/);
+  });
+});
+
+describe('a table is refused, naming the place', () => {
+  const holed = (gap: string) => X.map((row, i) => row.map((value, j) => (i === 4 && j === 3 ? gap : value)));
+  const faults: [string, string, RegExp][] = [
+    [
+      'with a gap in a spectrum',
+      text(headed(WAVELENGTHS, holed(''))),
+      /^train_x\.csv:6: column 4 \("906"\) is empty$/,
+    ],
+    ['with NA in a spectrum', text(headed(WAVELENGTHS, holed('NA'))), /^train_x\.csv:6: column 4 .*: "NA"$/],
+    [
+      'with decimal commas and points',
+      text(headed(), ';').replace('0.', '0,'),
+      /decimal comma, .* decimal point;/,
+    ],
+    [
+      'with thousands separators',
+      text(headed(), ';', ',').replace(/0,/, '1.000,'),
+      /is not a finite number: "1\.000,/,
+    ],
+  ];
+  for (const [title, x, message] of faults) it(title, () => refuses(pair(x, text(column(), ';')), message));
+
+  it('that is missing, with what is there instead', () => {
+    const there = folder({ 'Xcal.csv': text(headed()), 'Ycal.csv': text(column()) });
+    refuses(there, /^data file not found: .*train_x\.csv; the folder has Xcal\.csv, Ycal\.csv$/);
+    refuses(datasetOf({}), /^data file not found: .*train_x\.csv; the folder is empty$/);
+    refuses(
+      folder({ 'train_x.csv': '', 'train_x.txt': '', 'train_y.csv': '' }),
+      /has both train_x\.csv and train_x\.txt; keep one of them$/,
+    );
+  });
+});
+
+describe('what is legal and yet rarely meant is a warning', () => {
+  it('of columns that stand for one wavelength', () => {
+    const names = WAVELENGTHS.map((nm, j) => (j === 3 ? 904 : nm));
+    assert.deepEqual(isPlain(pair(text(headed(names)))), [
+      'train_x.csv: more than one column stands for 904',
+    ]);
+  });
+  it('of columns that are the same in every sample', () => {
+    const dead = X.map((row) => row.map((value, j) => (j === 6 ? 0 : value)));
+    const { warnings } = readDataset(pair(text(headed(WAVELENGTHS, dead))));
+    assert.deepEqual(warnings, ['train_x.csv: the same in every sample: 912']);
+  });
+  it('and stands in the result and in the log of the task', () => {
+    const dataset = pair(text(before('', counter(0), headed())));
+    const { extra, logs } = runHere({ pipeline: [{ pls: { components: 1 } }], dataset });
+    assert.deepEqual(extra.warnings, ['train_x.csv: the index column was left out']);
+    assert.ok(logs.includes('warning: train_x.csv: the index column was left out'));
+  });
+});
