@@ -35,7 +35,12 @@ export interface Messages {
     out: { worker_id: string; heartbeat_interval_s: number; lease_ttl_s: number; session: number };
   };
   heartbeat: {
-    in: InSession & { active?: ActiveTask[]; wait_s: number } & Waiting;
+    in: InSession & {
+      active?: ActiveTask[];
+      wait_s: number;
+      /** Why it asks for no tasks at present. */
+      suspended?: string | undefined;
+    } & Waiting;
     out: HeartbeatReply;
   };
   lease: {

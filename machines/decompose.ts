@@ -91,6 +91,8 @@ function pipelineLabel(pipeline: PipelineRef): string {
 export interface JobSettings {
   priority: number;
   max_attempts: number;
+  /** Seconds before a failed task is tried again. */
+  backoff_seconds: number;
   rank_metric: string;
   rank_mode: 'min' | 'max';
   /** Seconds per attempt; null: no limit. */
@@ -104,6 +106,7 @@ export function settingsOf(spec: JobSpec): JobSettings {
   return {
     priority: spec.priority ?? 0,
     max_attempts: spec.retry?.max_attempts ?? DEFAULT_MAX_ATTEMPTS,
+    backoff_seconds: spec.retry?.backoff_seconds ?? 0,
     rank_metric,
     rank_mode: spec.rank_mode ?? defaultRankMode(rank_metric),
     timeout_seconds: spec.timeout_seconds ?? null,

@@ -151,7 +151,17 @@ const chart = setup({
       on: {
         TASK_LEASED: { target: 'running', actions: ['count', 'emitRunning'] },
         TASK_REQUEUED: { actions: 'count' },
-        CANCEL: { target: 'cancelled', actions: ['cancelQueued', 'emitCancelled'] },
+        // No worker could run it, so that it ends without having been leased.
+        TASK_FAILED: [
+          {
+            guard: 'isLastAndOneSucceeded',
+            target: 'succeeded',
+            actions: ['count', 'clearError', 'emitSucceeded'],
+          },
+          { guard: 'isLast', target: 'failed', actions: ['count', 'keepError', 'emitFailed'] },
+          { actions: ['count', 'keepError'] },
+        ],
+        CANCEL: { target: 'cancelled', actions: ['cancelQueued', 'clearError', 'emitCancelled'] },
       },
     },
     running: {

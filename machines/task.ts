@@ -1,72 +1,9 @@
 import { assign, emit, setup } from 'xstate';
 import { tabled } from './tabled/tabled.ts';
+import { backoffFrom, isFree, isTriedAgain } from './task-failure.ts';
+import type { LeftState, TaskContext, TaskEmission, TaskEvent } from './task-types.ts';
 
-/** The last report that was accepted, so that its repetition gets the same answer (contract, "Reports"). */
-export interface AcceptedReport {
-  worker_id: string;
-  attempt: number;
-  verb: 'start' | 'complete' | 'fail';
-  answer: { ok: boolean; requeued?: boolean };
-}
-
-export interface TaskContext {
-  id: string;
-  job_id: string;
-  /** Counts leases; a report of an earlier attempt is refused, so it never goes back once a worker saw it. */
-  attempt: number;
-  max_attempts: number;
-  worker_id: string | null;
-  /** Seconds since the epoch; for people: the running deadline is kept on a monotonic clock. */
-  lease_expires_at: number | null;
-  started_at: number | null;
-  error: string | null;
-  /** The task result as JSON text, once succeeded. */
-  result: string | null;
-  /** The value of the job's rank metric, if the result has one. */
-  rank_value: number | null;
-  model_artifact_id: string | null;
-  last_report: AcceptedReport | null;
-}
-
-export type TaskEvent =
-  | { type: 'LEASE'; worker_id: string; lease_expires_at: number }
-  /** The lease's answer never reached its worker: back to its place, and no attempt is spent. */
-  | { type: 'RETURN' }
-  | { type: 'START'; now: number; report: AcceptedReport }
-  | {
-      type: 'COMPLETE';
-      result: string;
-      rank_value: number | null;
-      model_artifact_id: string | null;
-      report: AcceptedReport;
-    }
-  | { type: 'FAIL'; error: string; retriable: boolean; traceback?: string; report: AcceptedReport }
-  /** The lease expired without a sign of life. */
-  | { type: 'LAPSE' }
-  /** The server ends an attempt whose worker did not enforce the timeout itself. */
-  | { type: 'TIMEOUT'; error: string }
-  | { type: 'CANCEL' }
-  /** A person asks for more attempts of a failed task. */
-  | { type: 'RETRY'; extra_attempts: number };
-
-/** The state a task leaves, for the job's counters. */
-export type LeftState = 'queued' | 'leased' | 'running' | 'lost' | 'failed';
-
-export type TaskEmission =
-  | { type: 'task_leased'; worker_id: string }
-  | { type: 'task_started' }
-  | { type: 'task_completed'; rank_value: number | null; model_artifact_id: string | null }
-  | {
-      type: 'task_failed';
-      from: LeftState;
-      error: string;
-      retriable: boolean;
-      requeued: boolean;
-      traceback?: string;
-    }
-  | { type: 'task_lost'; from: LeftState; worker_id: string | null }
-  | { type: 'task_requeued'; from: LeftState; reason: 'failure' | 'lease_lapsed' | 'undelivered' | 'retry' }
-  | { type: 'task_cancelled'; from: LeftState };
+export type * from './task-types.ts';
 
 const LOST = 'the worker fell silent and the lease lapsed';
 
@@ -83,8 +20,7 @@ const chart = setup({
   },
   guards: {
     attemptsRemain: ({ context }) => context.attempt < context.max_attempts,
-    mayRetryFailure: ({ context, event }) =>
-      event.type === 'FAIL' && event.retriable && context.attempt < context.max_attempts,
+    isTriedAgain: ({ context, event }) => event.type === 'FAIL' && isTriedAgain(context, event),
   },
   actions: {
     grant: assign(({ context, event }) =>
@@ -94,6 +30,7 @@ const chart = setup({
             worker_id: event.worker_id,
             lease_expires_at: event.lease_expires_at,
             started_at: null,
+            not_before: null,
           }
         : {},
     ),
@@ -121,10 +58,29 @@ const chart = setup({
       error: ({ event }) => ('error' in event ? event.error : LOST),
       lease_expires_at: null,
     }),
+    /** A fault of the worker's own costs nothing but the way there: one more attempt is allowed for it. */
+    chargeFailure: assign(({ context, event }) => {
+      if (event.type === 'TIMEOUT') return { not_before: backoffFrom(event.now, context) };
+      if (event.type !== 'FAIL') return {};
+      if (event.fault !== 'worker') return { not_before: backoffFrom(event.now, context) };
+      const free = isFree(context, event);
+      return {
+        worker_faults: context.worker_faults + 1,
+        avoids: [...context.avoids.filter((by) => by !== event.by), event.by],
+        max_attempts: context.max_attempts + Number(free),
+        not_before: free ? null : backoffFrom(event.now, context),
+      };
+    }),
+    stopWaiting: assign({ not_before: null }),
     endLease: assign({ lease_expires_at: null }),
     allowMoreAttempts: assign(({ context, event }) =>
       event.type === 'RETRY'
-        ? { max_attempts: context.max_attempts + event.extra_attempts, error: null }
+        ? {
+            max_attempts: context.max_attempts + event.extra_attempts,
+            error: null,
+            not_before: null,
+            avoids: [],
+          }
         : {},
     ),
     emitLeased: emit(({ context }) => ({ type: 'task_leased', worker_id: context.worker_id as string })),
@@ -140,6 +96,10 @@ const chart = setup({
       error: 'error' in event ? event.error : LOST,
       retriable: event.type === 'FAIL' ? event.retriable : true,
       requeued: params.requeued,
+      fault: event.type === 'FAIL' ? event.fault : event.type === 'GIVE_UP' ? 'worker' : 'task',
+      ...(event.type === 'FAIL' && event.missing_path !== undefined
+        ? { missing_path: event.missing_path }
+        : {}),
       ...(event.type === 'FAIL' && event.traceback !== undefined ? { traceback: event.traceback } : {}),
     })),
     emitLost: emit(({ context }, params: { from: LeftState }) => ({
@@ -165,7 +125,15 @@ const chart = setup({
         LEASE: { target: 'leased', actions: ['grant', 'emitLeased'] },
         CANCEL: {
           target: 'cancelled',
-          actions: [{ type: 'emitCancelled', params: { from: 'queued' } }],
+          actions: ['stopWaiting', { type: 'emitCancelled', params: { from: 'queued' } }],
+        },
+        GIVE_UP: {
+          target: 'failed',
+          actions: [
+            'stopWaiting',
+            'keepError',
+            { type: 'emitFailed', params: { from: 'queued', requeued: false } },
+          ],
         },
       },
     },
@@ -182,12 +150,13 @@ const chart = setup({
         },
         FAIL: [
           {
-            guard: 'mayRetryFailure',
+            guard: 'isTriedAgain',
             target: 'queued',
             actions: [
               'keepReport',
               'keepError',
               { type: 'emitFailed', params: { from: 'leased', requeued: true } },
+              'chargeFailure',
               'release',
               { type: 'emitRequeued', params: { from: 'leased', reason: 'failure' } },
             ],
@@ -216,12 +185,13 @@ const chart = setup({
             COMPLETE: { target: '#task.succeeded', actions: ['keepResult', 'emitCompleted'] },
             FAIL: [
               {
-                guard: 'mayRetryFailure',
+                guard: 'isTriedAgain',
                 target: '#task.queued',
                 actions: [
                   'keepReport',
                   'keepError',
                   { type: 'emitFailed', params: { from: 'running', requeued: true } },
+                  'chargeFailure',
                   'release',
                   { type: 'emitRequeued', params: { from: 'running', reason: 'failure' } },
                 ],
@@ -242,6 +212,7 @@ const chart = setup({
                 actions: [
                   'keepError',
                   { type: 'emitFailed', params: { from: 'running', requeued: true } },
+                  'chargeFailure',
                   'release',
                   { type: 'emitRequeued', params: { from: 'running', reason: 'failure' } },
                 ],

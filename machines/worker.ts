@@ -5,12 +5,17 @@ export interface WorkerContext {
   id: string;
   slots_total: number;
   slots_used: number;
+  /** Why it asks for no tasks at present; null when it does. */
+  suspended: string | null;
 }
 
 export type WorkerEvent =
   | { type: 'REGISTER'; slots_total: number }
   /** Any sign of life. */
   | { type: 'HEARTBEAT' }
+  /** It asks for no tasks until it says otherwise: it is not well, and looks after itself. */
+  | { type: 'SUSPEND'; reason: string }
+  | { type: 'RESUME' }
   /** Nothing was heard for the time after which a worker counts as dead. */
   | { type: 'SILENCE' }
   | { type: 'TASK_TAKEN' }
@@ -19,11 +24,14 @@ export type WorkerEvent =
 export type WorkerEmission =
   | { type: 'worker_registered' }
   | { type: 'worker_dead' }
-  | { type: 'worker_alive' };
+  | { type: 'worker_alive' }
+  | { type: 'worker_suspended'; reason: string }
+  | { type: 'worker_resumed' };
 
 /**
  * One worker (contract, "Workers and leases"). On the wire it is `alive` or `dead`; below `alive` stands
- * whether it has room. Death takes no task: the lapse of its lease does.
+ * whether it has room. Death takes no task: the lapse of its lease does. One that is suspended is alive and may be
+ * busy; it takes nothing new, since it does not ask.
  */
 const chart = setup({
   types: {
@@ -38,6 +46,10 @@ const chart = setup({
     isBusy: ({ context }) => context.slots_used > 0,
     takesLastSlot: ({ context }) => context.slots_used + 1 >= context.slots_total,
     freesLastTask: ({ context }) => context.slots_used <= 1,
+    asks: ({ context }) => context.suspended === null,
+    isSuspended: ({ context }) => context.suspended !== null,
+    isForAnotherReason: ({ context, event }) =>
+      event.type === 'SUSPEND' && context.suspended !== null && context.suspended !== event.reason,
     /** It registered again with fewer slots than it has tasks. */
     staysFull: ({ context }) => context.slots_used - 1 >= context.slots_total,
   },
@@ -45,18 +57,25 @@ const chart = setup({
     resize: assign(({ context, event }) => ({
       slots_total: event.type === 'REGISTER' ? event.slots_total : context.slots_total,
     })),
+    suspend: assign({ suspended: ({ event }) => (event.type === 'SUSPEND' ? event.reason : null) }),
+    resume: assign({ suspended: null }),
     takeSlot: assign({ slots_used: ({ context }) => context.slots_used + 1 }),
     freeSlot: assign({ slots_used: ({ context }) => context.slots_used - 1 }),
     emitRegistered: emit({ type: 'worker_registered' }),
     emitDead: emit({ type: 'worker_dead' }),
     emitAlive: emit({ type: 'worker_alive' }),
+    emitSuspended: emit(({ event }) => ({
+      type: 'worker_suspended',
+      reason: event.type === 'SUSPEND' ? event.reason : '',
+    })),
+    emitResumed: emit({ type: 'worker_resumed' }),
   },
 }).createMachine({
   id: 'worker',
   context: ({ input }) => input,
   initial: 'alive',
   on: {
-    REGISTER: { target: '.alive', actions: ['resize', 'emitRegistered'] },
+    REGISTER: { target: '.alive', actions: ['resize', 'resume', 'emitRegistered'] },
     TASK_RELEASED: { guard: 'hasTask', actions: 'freeSlot' },
   },
   states: {
@@ -64,6 +83,11 @@ const chart = setup({
       initial: 'idle',
       on: {
         SILENCE: { target: 'dead', actions: 'emitDead' },
+        SUSPEND: [
+          { guard: 'isForAnotherReason', actions: 'suspend' },
+          { guard: 'asks', actions: ['suspend', 'emitSuspended'] },
+        ],
+        RESUME: { guard: 'isSuspended', actions: ['resume', 'emitResumed'] },
       },
       states: {
         idle: {

@@ -21,6 +21,7 @@ const TASK = object([
   ['created_at', seconds('t.created_at')],
   ['updated_at', seconds('t.updated_at')],
   ['started_at', seconds('t.started_at')],
+  ['not_before', seconds('t.not_before')],
   ['result', json('t.result')],
   ['error', text('t.error')],
   ['waiting_for', `iif(t.status = 'queued', need.waiting, '[]')`],

@@ -43,6 +43,12 @@ export interface TaskRow {
   priority: number;
   attempt: number;
   max_attempts: number;
+  backoff_seconds: number;
+  /** Seconds since the epoch before which it is not leased again. */
+  not_before: number | null;
+  worker_faults: number;
+  /** Registrations of workers that reported a fault of their own for it. */
+  avoids: string[];
   worker_id: string | null;
   lease_expires_at: number | null;
   requirement_id: number;
@@ -77,6 +83,8 @@ export interface WorkerRow {
   version: WorkerVersion;
   slots_total: number;
   slots_used: number;
+  /** Why it asks for no tasks at present. */
+  suspended: string | null;
 }
 
 export interface ArtifactRow {

@@ -131,6 +131,7 @@ export const TASKS = define<TaskRow>(
     'pipeline_label',
     'dataset_label',
     'timeout_seconds',
+    'backoff_seconds',
     'created_at',
   ],
   {
@@ -161,10 +162,14 @@ export const TASKS = define<TaskRow>(
       'error',
     ),
     last_report: (row) => (row.last_report ? JSON.stringify(row.last_report) : null),
+    ...plain<TaskRow>('backoff_seconds', 'not_before', 'worker_faults'),
+    // Nearly all avoid nobody.
+    avoids: (row) => (row.avoids.length > 0 ? JSON.stringify(row.avoids) : null),
   },
   (row) => ({
     ...(row as unknown as TaskRow),
     payload: parse(row.payload),
+    avoids: row.avoids === null ? [] : parse(row.avoids),
     last_report: row.last_report === null ? null : parse(row.last_report),
   }),
 );
@@ -178,7 +183,7 @@ export const WORKERS = define<WorkerRow>(
     labels: (row) => JSON.stringify(row.labels),
     capabilities: (row) => JSON.stringify(row.capabilities),
     version: (row) => JSON.stringify(row.version),
-    ...plain<WorkerRow>('slots_total', 'slots_used', 'session'),
+    ...plain<WorkerRow>('slots_total', 'slots_used', 'session', 'suspended'),
   },
   (row) => ({
     ...(row as unknown as WorkerRow),
@@ -193,7 +198,7 @@ export const WORKER_STATES = define<WorkerRow>(
   'workers',
   ['id'],
   [],
-  plain<WorkerRow>('id', 'status', 'state', 'last_seen_at', 'slots_used'),
+  plain<WorkerRow>('id', 'status', 'state', 'last_seen_at', 'slots_used', 'suspended'),
   WORKERS.decode,
 );
 

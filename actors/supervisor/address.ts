@@ -59,6 +59,10 @@ export const TASK: Correspondence<TaskRow, typeof taskMachine> = {
       job_id: row.job_id,
       attempt: row.attempt,
       max_attempts: row.max_attempts,
+      backoff_seconds: row.backoff_seconds,
+      not_before: row.not_before,
+      worker_faults: row.worker_faults,
+      avoids: row.avoids,
       worker_id: row.worker_id,
       lease_expires_at: row.lease_expires_at,
       started_at: row.started_at,
@@ -76,7 +80,8 @@ export const TASK: Correspondence<TaskRow, typeof taskMachine> = {
 export const WORKER: Correspondence<WorkerRow, typeof workerMachine> = {
   machine: workerMachine,
   restore: (row) => {
-    const context: WorkerContext = { id: row.id, slots_total: row.slots_total, slots_used: row.slots_used };
+    const { id, slots_total, slots_used, suspended } = row;
+    const context: WorkerContext = { id, slots_total, slots_used, suspended };
     return workerMachine.resolveState({ value: join(row) as 'dead', context });
   },
   fold: (row, { value, context }) => ({ ...row, ...context, ...split<WorkerRow['status']>(value) }),

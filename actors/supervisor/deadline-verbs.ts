@@ -31,7 +31,7 @@ function timeOut(turn: Turn, taskId: string): void {
   const task = turn.core.registry.tasks.get(taskId);
   if (task?.row.status !== 'running') return;
   const error = `timed out: the attempt ran for more than ${task.row.timeout_seconds} s, ended by the server`;
-  turn.tellTask(task, { type: 'TIMEOUT', error });
+  turn.tellTask(task, { type: 'TIMEOUT', now: turn.now, error });
 }
 
 function fallSilent(turn: Turn, workerId: string): void {

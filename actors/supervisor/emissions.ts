@@ -58,12 +58,12 @@ export function tellTask(row: TaskRow, emission: TaskEmission): Telling {
         data: { ...data, rank_value: emission.rank_value },
       };
     case 'task_failed': {
-      const { error, retriable, requeued, traceback } = emission;
+      const { type: _, from: __, ...failure } = emission;
       return {
-        level: requeued ? 'warning' : 'error',
+        level: failure.requeued ? 'warning' : 'error',
         type: emission.type,
-        message: `${name} failed (${of}): ${error}`,
-        data: { ...data, error, retriable, requeued, ...(traceback === undefined ? {} : { traceback }) },
+        message: `${name} failed (${of}): ${failure.error}`,
+        data: { ...data, ...failure },
       };
     }
     case 'task_lost':
@@ -85,8 +85,18 @@ export function tellWorker(row: WorkerRow, emission: WorkerEmission): Telling {
     worker_registered: `worker ${title(row)} registered with ${row.slots_total} slot(s)`,
     worker_dead: `worker ${title(row)} fell silent and counts as dead`,
     worker_alive: `worker ${title(row)} is back`,
+    worker_suspended: `worker ${title(row)} asks for no tasks: ${row.suspended}`,
+    worker_resumed: `worker ${title(row)} asks for tasks again`,
   }[emission.type];
-  const data =
-    emission.type === 'worker_registered' ? { labels: row.labels, slots_total: row.slots_total } : {};
-  return { level: emission.type === 'worker_dead' ? 'warning' : 'info', type: emission.type, message, data };
+  return {
+    level: ['worker_dead', 'worker_suspended'].includes(emission.type) ? 'warning' : 'info',
+    type: emission.type,
+    message,
+    data: workerData(row, emission),
+  };
+}
+
+function workerData(row: WorkerRow, emission: WorkerEmission): Record<string, unknown> {
+  if (emission.type === 'worker_registered') return { labels: row.labels, slots_total: row.slots_total };
+  return emission.type === 'worker_suspended' ? { reason: emission.reason } : {};
 }

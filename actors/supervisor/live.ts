@@ -47,6 +47,7 @@ export class Live {
         version: row.version,
         cluster_version,
         version_divergent: cluster_version !== this.#core.settings.version,
+        suspended: row.suspended,
       });
     }
     return views;

@@ -96,7 +96,17 @@ export const JobSpec = Type.Object(
     requirements: Type.Optional(Requirements),
     outputs: Type.Optional(Outputs),
     retry: Type.Optional(
-      Type.Object({ max_attempts: Type.Optional(Type.Integer({ minimum: 1, maximum: 10, default: 2 })) }),
+      Type.Object({
+        max_attempts: Type.Optional(Type.Integer({ minimum: 1, maximum: 10, default: 2 })),
+        backoff_seconds: Type.Optional(
+          Type.Number({
+            minimum: 0,
+            maximum: 600,
+            default: 0,
+            description: 'wait before a failed task is tried again; doubled with each attempt, up to 600',
+          }),
+        ),
+      }),
     ),
     timeout_seconds: Type.Optional(
       Type.Number({ exclusiveMinimum: 0, maximum: 31_536_000, description: 'seconds per attempt' }),

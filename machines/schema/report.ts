@@ -17,10 +17,24 @@ export const EventReport = Type.Object({
   events: Type.Optional(Type.Array(ReportedEvent, { maxItems: 1000 })),
 });
 
+/** Whose fault a failure is: the task's own, of what the submitter named, or of the worker that tried. */
+export const FaultClass = Words(['task', 'input', 'worker']);
+
 export const FailReport = Type.Object({
   error: Type.String({ description: 'one line that a person can act on' }),
   traceback: Type.Optional(Type.String()),
-  retriable: Type.Optional(Type.Boolean({ default: true })),
+  retriable: Type.Optional(
+    Type.Boolean({ default: true, description: 'false fails the task whatever attempts remain' }),
+  ),
+  fault: Type.Optional({
+    ...FaultClass,
+    default: 'task',
+    description:
+      'worker: this worker cannot do it, another one may; costs no attempt, at most five times a task, and the task avoids the worker',
+  }),
+  missing_path: Type.Optional(
+    Type.String({ description: 'with the fault worker: a path, as the job names it, that is missing there' }),
+  ),
 });
 
 const Metric = Nullable(Type.Number());
@@ -88,6 +102,7 @@ export const TaskReportsReply = Type.Object({
 export type Level = Static<typeof Level>;
 export type ReportedEvent = Static<typeof ReportedEvent>;
 export type EventReport = Static<typeof EventReport>;
+export type FaultClass = Static<typeof FaultClass>;
 export type FailReport = Static<typeof FailReport>;
 export type TaskResult = Static<typeof TaskResult>;
 export type TaskReport = Static<typeof TaskReport>;

@@ -82,6 +82,7 @@ export const TaskView = Type.Object({
   created_at: Seconds,
   updated_at: Seconds,
   started_at: Nullable(Seconds),
+  not_before: Nullable(Seconds),
   result: Nullable(AnyObject),
   error: Nullable(Type.String()),
   waiting_for: Type.Array(Waiting),
@@ -99,6 +100,7 @@ export const WorkerView = Type.Object({
   version: WorkerVersion,
   cluster_version: Nullable(Type.String()),
   version_divergent: Type.Boolean(),
+  suspended: Nullable(Type.String({ description: 'why the worker asks for no tasks at present' })),
 });
 
 export const EventView = Type.Object({

@@ -51,6 +51,9 @@ export const HeartbeatRequest = Type.Object({
   ),
   wait_s: Type.Optional(Type.Number({ minimum: 0, description: 'seconds the answer may be held back' })),
   session: Session,
+  suspended: Type.Optional(
+    Type.String({ description: 'why the worker asks for no tasks at present; null or absent: it does' }),
+  ),
 });
 
 export const HeartbeatReply = Type.Object({ ok: Type.Boolean(), cancel_task_ids: Type.Array(Type.String()) });

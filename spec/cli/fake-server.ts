@@ -96,6 +96,7 @@ export function aTask(over: Partial<TaskView> = {}): TaskView {
     created_at: 1_750_000_000,
     updated_at: 1_750_000_042,
     started_at: null,
+    not_before: null,
     result: null,
     error: null,
     waiting_for: [],

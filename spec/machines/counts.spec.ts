@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { type JobEvent, jobEventFor, jobMachine, type TaskCounts } from '../../machines/job.ts';
 import { type TaskEvent, taskMachine } from '../../machines/task.ts';
 import { Driven } from './drive.ts';
-import { jobContext, NO_TASKS, report, taskContext } from './samples.ts';
+import { fail, jobContext, NO_TASKS, report, taskContext } from './samples.ts';
 
 const ENDED = ['succeeded', 'failed', 'cancelled'];
 
@@ -96,12 +96,13 @@ const acts = fc.array(
     ),
     toTask(
       fc
-        .boolean()
-        .map((retriable): TaskEvent => ({ type: 'FAIL', error: 'x', retriable, report: report('fail') })),
+        .tuple(fc.boolean(), fc.constantFrom('task', 'input', 'worker'), fc.boolean())
+        .map(([retriable, fault, elsewhere]) => fail(retriable, { fault, elsewhere })),
       4,
     ),
     toTask(always({ type: 'LAPSE' }), 3),
-    toTask(always({ type: 'TIMEOUT', error: 'timed out' }), 2),
+    toTask(always({ type: 'TIMEOUT', now: 100, error: 'timed out' }), 2),
+    toTask(always({ type: 'GIVE_UP', error: 'nobody has the spectra' }), 1),
     toTask(always({ type: 'RETURN' }), 2),
     { weight: 1, arbitrary: fc.constant<Act>((wired) => wired.cancel()) },
     { weight: 2, arbitrary: fc.constant<Act>((wired) => wired.retry()) },

@@ -147,7 +147,13 @@ describe('the routing table', () => {
   });
 
   it('tells it of a failure only when the task is not tried again: the requeue says the rest', () => {
-    const failure = { type: 'task_failed', from: 'leased', error: 'x', retriable: true } as const;
+    const failure = {
+      type: 'task_failed',
+      from: 'leased',
+      error: 'x',
+      retriable: true,
+      fault: 'task',
+    } as const;
     assert.deepEqual(jobEventFor('task_9', { ...failure, requeued: false }), {
       type: 'TASK_FAILED',
       from: 'leased',

@@ -131,13 +131,16 @@ describe('every way of a task', () => {
     events: taskEvents,
     ...BOUNDED,
     serializeState: ({ value, context }: SnapshotFrom<typeof taskMachine>) =>
-      JSON.stringify([value, context.attempt, context.max_attempts]) as never,
+      JSON.stringify([value, context.attempt, context.max_attempts, context.worker_faults]) as never,
   };
+
+  const isMore = (event: TaskEvent) =>
+    event.type === 'RETRY' || (event.type === 'FAIL' && event.fault === 'worker' && event.elsewhere);
 
   it('keeps the rules of attempts, leases and ends, with up to four attempts and a manual retry', () => {
     const paths = getShortestPaths(taskMachine, {
       ...options,
-      filterEvents: ({ context }, { type }) => type !== 'RETRY' || context.max_attempts < 4,
+      filterEvents: ({ context }, event) => !isMore(event) || context.max_attempts < 4,
     });
     const reached = new Set(paths.map(({ state }) => nameOf(state.value)));
     assert.deepEqual([...reached].sort(), [
@@ -156,7 +159,7 @@ describe('every way of a task', () => {
   it('keeps them on every path without a repeated state, not only the shortest', () => {
     const paths = getSimplePaths(taskMachine, {
       ...options,
-      filterEvents: (_, { type }) => type !== 'RETRY',
+      filterEvents: (_, event) => !isMore(event),
     });
     drive(taskMachine, initial, paths, () => [], checkTask as never);
     assert.ok(paths.length > 100, `${paths.length} paths`);
@@ -167,7 +170,7 @@ const sum = (counts: TaskCounts) => Object.values(counts).reduce((total, n) => t
 const ended = ({ counts }: JobContext) => counts.succeeded + counts.failed + counts.cancelled;
 
 /** What two tasks can tell their job next: as the task's own machine moves, and `lost` before all else. */
-function possible({ value, context: { counts } }: SnapshotFrom<typeof jobMachine>): JobEvent[] {
+function possible({ value, context: { counts, error } }: SnapshotFrom<typeof jobMachine>): JobEvent[] {
   const coming = [
     ...Object.values(JOB_EVENTS),
     succeeded('task_2', 0.3),
@@ -178,7 +181,7 @@ function possible({ value, context: { counts } }: SnapshotFrom<typeof jobMachine
     if (from !== null && counts[from] === 0) return false;
     if (counts.lost > 0) return from === 'lost';
     // A retry of the job is followed by those of its failed tasks before anything else.
-    if (value === 'queued' && counts.failed > 0) return from === 'failed';
+    if (value === 'queued' && counts.failed > 0 && error === null) return from === 'failed';
     if (from === null) return true;
     if (value === 'cancelling') return event.type === 'TASK_CANCELLED';
     return event.type !== 'TASK_CANCELLED' && from !== 'failed';
@@ -266,11 +269,15 @@ function checkWorker({
   const room = after.slots_used === 0 ? 'idle' : after.slots_used < after.slots_total ? 'busy' : 'full';
   assert.ok(to === 'dead' || to === `alive.${room}`, step);
   const moved = status(from) === status(to) ? [] : [to === 'dead' ? 'worker_dead' : 'worker_alive'];
+  const changed = (before.suspended === null) !== (after.suspended === null);
+  const told = after.suspended === null ? 'worker_resumed' : 'worker_suspended';
   assert.deepEqual(
     emitted.map(({ type }) => type),
-    event.type === 'REGISTER' ? ['worker_registered'] : moved,
+    event.type === 'REGISTER' ? ['worker_registered'] : changed ? [told] : moved,
     step,
   );
+  if (status(from) === 'dead')
+    assert.ok(after.suspended === before.suspended || event.type === 'REGISTER', step);
 }
 
 describe('every way of a worker', () => {

@@ -9,6 +9,10 @@ export const taskContext = (changes: Partial<TaskContext> = {}): TaskContext => 
   job_id: 'job_1',
   attempt: 0,
   max_attempts: 2,
+  backoff_seconds: 0,
+  not_before: null,
+  worker_faults: 0,
+  avoids: [],
   worker_id: null,
   lease_expires_at: null,
   started_at: null,
@@ -31,11 +35,18 @@ export const report = (verb: AcceptedReport['verb'], attempt = 1): AcceptedRepor
   answer: { ok: true },
 });
 
-const fail = (retriable: boolean): Extract<TaskEvent, { type: 'FAIL' }> => ({
+type Fail = Extract<TaskEvent, { type: 'FAIL' }>;
+
+export const fail = (retriable: boolean, changes: Partial<Fail> = {}): Fail => ({
   type: 'FAIL',
+  now: 100,
   error: 'the spectra are empty',
   retriable,
+  fault: 'task',
+  by: 'worker_1',
+  elsewhere: false,
   report: report('fail'),
+  ...changes,
 });
 
 /** One event of each kind, and of each variant that a guard tells apart. */
@@ -52,8 +63,11 @@ export const TASK_EVENTS = {
   },
   'FAIL retriable': fail(true),
   'FAIL final': fail(false),
+  'FAIL elsewhere': fail(true, { fault: 'worker', elsewhere: true }),
+  'FAIL nowhere': fail(true, { fault: 'worker', elsewhere: false }),
   LAPSE: { type: 'LAPSE' },
-  TIMEOUT: { type: 'TIMEOUT', error: 'timed out' },
+  TIMEOUT: { type: 'TIMEOUT', now: 100, error: 'timed out' },
+  GIVE_UP: { type: 'GIVE_UP', error: 'nobody has the spectra' },
   CANCEL: { type: 'CANCEL' },
   RETRY: { type: 'RETRY', extra_attempts: 2 },
 } satisfies Record<string, TaskEvent>;
@@ -106,6 +120,7 @@ export const JOB_EVENTS = {
   'TASK_REQUEUED lost': requeued('lost'),
   'TASK_REQUEUED failed': requeued('failed'),
   TASK_SUCCEEDED: succeeded('task_1', 0.5),
+  'TASK_FAILED queued': failed('queued'),
   'TASK_FAILED leased': failed('leased'),
   'TASK_FAILED running': failed('running'),
   'TASK_FAILED lost': failed('lost'),
@@ -125,12 +140,15 @@ export const workerContext = (slots_used: number, slots_total = 2): WorkerContex
   id: 'worker_1',
   slots_total,
   slots_used,
+  suspended: null,
 });
 
 export const WORKER_EVENTS = {
   'REGISTER one slot': { type: 'REGISTER', slots_total: 1 },
   'REGISTER two slots': { type: 'REGISTER', slots_total: 2 },
   HEARTBEAT: { type: 'HEARTBEAT' },
+  SUSPEND: { type: 'SUSPEND', reason: 'its disk is full' },
+  RESUME: { type: 'RESUME' },
   SILENCE: { type: 'SILENCE' },
   TASK_TAKEN: { type: 'TASK_TAKEN' },
   TASK_RELEASED: { type: 'TASK_RELEASED' },

@@ -335,7 +335,9 @@ describe('a tabled machine', () => {
     const { interpreted } = twinsOf(workerMachine);
     assert.equal(JSON.stringify(workerMachine.definition), JSON.stringify(interpreted.definition));
     const never = workerMachine.provide({ guards: { takesLastSlot: () => false } });
-    const actor = createActor(never, { input: { id: 'w', slots_total: 1, slots_used: 0 } }).start();
+    const actor = createActor(never, {
+      input: { id: 'w', slots_total: 1, slots_used: 0, suspended: null },
+    }).start();
     for (const event of events) actor.send(event as never);
     assert.deepEqual(actor.getSnapshot().value, { alive: 'busy' });
   });

@@ -59,6 +59,15 @@ export const TASK_TABLE: Table = {
       to: 'failed',
       emits: ['task_failed'],
     },
+    // A worker's own fault costs no attempt, and is tried again only where another worker could run the task.
+    {
+      from: ['leased', 'running.executing'],
+      event: 'FAIL elsewhere',
+      to: 'queued',
+      emits: ['task_failed', 'task_requeued'],
+    },
+    { from: ['leased', 'running.executing'], event: 'FAIL nowhere', to: 'failed', emits: ['task_failed'] },
+    { from: 'queued', event: 'GIVE_UP', to: 'failed', emits: ['task_failed'] },
     // `retriable: false` fails the task whatever attempts remain.
     { from: ['leased', 'running.executing'], event: 'FAIL final', to: 'failed', emits: ['task_failed'] },
     // The worker fell silent: `lost`, which resolves at once.
@@ -120,6 +129,22 @@ export const JOB_TABLE: Table = {
     // After a manual retry its failed tasks come back.
     { from: 'queued', event: 'TASK_REQUEUED', to: 'queued' },
     { from: 'queued', event: 'CANCEL', to: 'cancelled', emits: ['job_cancelled'] },
+    // No worker is left that could run it: it ends without having been leased.
+    { from: 'queued', event: 'TASK_FAILED', situation: 'others at work', to: 'queued' },
+    {
+      from: 'queued',
+      event: 'TASK_FAILED',
+      situation: 'one succeeded',
+      to: 'succeeded',
+      emits: ['job_succeeded'],
+    },
+    {
+      from: 'queued',
+      event: 'TASK_FAILED',
+      situation: 'others failed',
+      to: 'failed',
+      emits: ['job_failed'],
+    },
     // Tasks move without ending: no matter how the others stand.
     { from: 'running', event: ['TASK_LEASED', 'TASK_STARTED', 'TASK_LOST', 'TASK_REQUEUED'], to: 'running' },
     // A task ends while others are at work.
@@ -186,6 +211,10 @@ export const WORKER_TABLE: Table = {
       to: 'dead',
       emits: ['worker_dead'],
     },
+    // It says that it asks for no tasks at present.
+    { from: 'alive.idle', event: 'SUSPEND', to: 'alive.idle', emits: ['worker_suspended'] },
+    { from: 'alive.busy', event: 'SUSPEND', to: 'alive.busy', emits: ['worker_suspended'] },
+    { from: 'alive.full', event: 'SUSPEND', to: 'alive.full', emits: ['worker_suspended'] },
     // Any sign of life brings it back.
     { from: 'dead', event: 'HEARTBEAT', situation: 'none taken', to: 'alive.idle', emits: ['worker_alive'] },
     { from: 'dead', event: 'HEARTBEAT', situation: 'one taken', to: 'alive.busy', emits: ['worker_alive'] },

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { type TaskContext, taskMachine } from '../../machines/task.ts';
 import { Driven } from './drive.ts';
-import { heldTask, report, TASK_EVENTS, taskContext } from './samples.ts';
+import { fail, heldTask, report, TASK_EVENTS, taskContext } from './samples.ts';
 
 const task = (state: string, context: TaskContext) => new Driven(taskMachine, state, context);
 const held = (state: string, changes: Partial<TaskContext> = {}) => task(state, heldTask(changes));
@@ -80,6 +80,7 @@ for (const state of ['leased', 'running.executing']) {
           error: 'the spectra are empty',
           retriable: true,
           requeued: true,
+          fault: 'task',
           traceback: 'line 7',
         },
         { type: 'task_requeued', from, reason: 'failure' },
@@ -93,7 +94,14 @@ for (const state of ['leased', 'running.executing']) {
     it('ends failed after the last attempt, and keeps the worker that had it', () => {
       const failed = held(state, last);
       assert.deepEqual(failed.send(TASK_EVENTS['FAIL retriable']), [
-        { type: 'task_failed', from, error: 'the spectra are empty', retriable: true, requeued: false },
+        {
+          type: 'task_failed',
+          from,
+          error: 'the spectra are empty',
+          retriable: true,
+          requeued: false,
+          fault: 'task',
+        },
       ]);
       assert.deepEqual(
         failed.snapshot.context,
@@ -109,7 +117,14 @@ for (const state of ['leased', 'running.executing']) {
     it('ends failed at once when a further attempt would make no sense', () => {
       const failed = held(state);
       assert.deepEqual(failed.send(TASK_EVENTS['FAIL final']), [
-        { type: 'task_failed', from, error: 'the spectra are empty', retriable: false, requeued: false },
+        {
+          type: 'task_failed',
+          from,
+          error: 'the spectra are empty',
+          retriable: false,
+          requeued: false,
+          fault: 'task',
+        },
       ]);
       assert.equal(failed.state, 'failed');
     });
@@ -132,18 +147,109 @@ for (const state of ['leased', 'running.executing']) {
       const lapsed = held(state, last);
       assert.deepEqual(lapsed.send(TASK_EVENTS.LAPSE), [
         { type: 'task_lost', from, worker_id: 'worker_1' },
-        { type: 'task_failed', from: 'lost', error: SILENT, retriable: true, requeued: false },
+        { type: 'task_failed', from: 'lost', error: SILENT, retriable: true, requeued: false, fault: 'task' },
       ]);
       assert.deepEqual(lapsed.snapshot.context, heldTask({ ...last, lease_expires_at: null, error: SILENT }));
     });
   });
 }
 
+for (const state of ['leased', 'running.executing']) {
+  describe(`a task that meets a fault of its worker while it is ${state.split('.')[0]}`, () => {
+    const ill = (by: string, elsewhere = true) => fail(true, { fault: 'worker', by, elsewhere });
+
+    it('is queued again at no cost: the count of attempts goes on, and one more is allowed', () => {
+      const met = held(state, { attempt: 1, max_attempts: 1, backoff_seconds: 30 });
+      const [failed, requeued] = met.send(ill('a'));
+      assert.ok(failed?.type === 'task_failed' && failed.fault === 'worker' && failed.requeued);
+      assert.equal(requeued?.type, 'task_requeued');
+      const { attempt, max_attempts, worker_faults, avoids, not_before } = met.snapshot.context;
+      assert.deepEqual(
+        { attempt, max_attempts, worker_faults, avoids, not_before },
+        { attempt: 1, max_attempts: 2, worker_faults: 1, avoids: ['a'], not_before: null },
+      );
+    });
+
+    it('pays for the sixth such fault with an attempt, like any other', () => {
+      const met = task('queued', taskContext({ max_attempts: 1 }));
+      const states = [0, 1, 2, 3, 4, 5].map((n) => {
+        met.send(TASK_EVENTS.LEASE);
+        if (state !== 'leased') met.send(TASK_EVENTS.START);
+        met.send(ill(`worker ${n}`));
+        return `${met.state} ${met.snapshot.context.attempt} of ${met.snapshot.context.max_attempts}`;
+      });
+      assert.deepEqual(states, [
+        ...['queued 1 of 2', 'queued 2 of 3', 'queued 3 of 4', 'queued 4 of 5', 'queued 5 of 6'],
+        'failed 6 of 6',
+      ]);
+    });
+
+    it('fails with that error where no other worker could run it, and where a retry makes no sense', () => {
+      for (const event of [ill('a', false), { ...ill('a'), retriable: false }]) {
+        const met = held(state);
+        assert.equal(met.send(event).length, 1);
+        assert.equal(met.state, 'failed');
+        assert.equal(met.snapshot.context.error, 'the spectra are empty');
+      }
+    });
+
+    it('avoids each registration once, and none any more once a person retries it', () => {
+      const met = held(state, { avoids: ['a', 'b'], worker_faults: 2 });
+      met.send(ill('a'));
+      assert.deepEqual(met.snapshot.context.avoids, ['b', 'a']);
+      met.sendAll({ type: 'GIVE_UP', error: 'nobody is left' }, TASK_EVENTS.RETRY);
+      assert.deepEqual(met.snapshot.context.avoids, []);
+      assert.equal(met.snapshot.context.worker_faults, 3);
+    });
+  });
+}
+
+describe('a task that waits after a failure', () => {
+  const backoff = { backoff_seconds: 100, max_attempts: 10 };
+
+  it('waits twice as long with each attempt, up to ten minutes', () => {
+    const tried = task('queued', taskContext(backoff));
+    const waits = [1, 2, 3, 4, 5].map(() => {
+      tried.sendAll(TASK_EVENTS.LEASE, TASK_EVENTS.START);
+      assert.equal(tried.snapshot.context.not_before, null, 'a leased task waits for nothing');
+      tried.send(fail(true, { now: 1000 }));
+      return Number(tried.snapshot.context.not_before) - 1000;
+    });
+    assert.deepEqual(waits, [100, 200, 400, 600, 600]);
+  });
+
+  it('waits after a timeout too, but neither when its lease lapsed nor when a worker was at fault', () => {
+    const after = (event: Parameters<ReturnType<typeof held>['send']>[0]) => {
+      const tried = held('running.executing', { ...backoff, attempt: 2, worker_faults: 1 });
+      tried.send(event);
+      return tried.snapshot.context.not_before;
+    };
+    assert.equal(after(TASK_EVENTS.TIMEOUT), 200, 'an attempt that cost nothing doubles nothing');
+    assert.equal(after(TASK_EVENTS.LAPSE), null);
+    assert.equal(after(TASK_EVENTS['FAIL elsewhere']), null);
+  });
+
+  it('waits no longer once it is cancelled, given up or retried by a person', () => {
+    for (const event of [TASK_EVENTS.CANCEL, TASK_EVENTS.GIVE_UP]) {
+      const waiting = task('queued', taskContext({ ...backoff, not_before: 160 }));
+      waiting.send(event);
+      assert.equal(waiting.snapshot.context.not_before, null);
+    }
+  });
+});
+
 describe('a task that the server times out', () => {
   it('fails like one whose worker reported it', () => {
     const late = held('running.executing');
     assert.deepEqual(late.send(TASK_EVENTS.TIMEOUT), [
-      { type: 'task_failed', from: 'running', error: 'timed out', retriable: true, requeued: true },
+      {
+        type: 'task_failed',
+        from: 'running',
+        error: 'timed out',
+        retriable: true,
+        requeued: true,
+        fault: 'task',
+      },
       { type: 'task_requeued', from: 'running', reason: 'failure' },
     ]);
     assert.deepEqual(late.snapshot.context, taskContext({ attempt: 1, error: 'timed out' }));
@@ -152,7 +258,14 @@ describe('a task that the server times out', () => {
   it('ends failed after the last attempt', () => {
     const late = held('running.executing', last);
     assert.deepEqual(late.send(TASK_EVENTS.TIMEOUT), [
-      { type: 'task_failed', from: 'running', error: 'timed out', retriable: true, requeued: false },
+      {
+        type: 'task_failed',
+        from: 'running',
+        error: 'timed out',
+        retriable: true,
+        requeued: false,
+        fault: 'task',
+      },
     ]);
     assert.deepEqual(
       late.snapshot.context,

@@ -55,6 +55,28 @@ describe('the slots of a worker', () => {
   });
 });
 
+describe('a worker that is suspended', () => {
+  const ill = { type: 'SUSPEND', reason: 'its disk is full' } as const;
+
+  it('says so once, whatever else it says of why, and once that it asks again', () => {
+    const one = worker('alive.busy', 1, 2);
+    assert.deepEqual(one.send(ill), [{ type: 'worker_suspended', reason: 'its disk is full' }]);
+    assert.deepEqual(one.send(ill), []);
+    assert.deepEqual(one.send({ type: 'SUSPEND', reason: 'its interpreter is gone' }), []);
+    assert.equal(one.snapshot.context.suspended, 'its interpreter is gone');
+    assert.equal(one.state, 'alive.busy', 'and goes on with what it has');
+    assert.deepEqual(one.send({ type: 'RESUME' }), [{ type: 'worker_resumed' }]);
+    assert.equal(one.snapshot.context.suspended, null);
+    assert.equal(one.snapshot.can({ type: 'RESUME' }), false);
+  });
+
+  it('begins anew when it registers', () => {
+    const one = worker('alive.idle', 0, 1);
+    one.sendAll(ill, { type: 'REGISTER', slots_total: 1 });
+    assert.equal(one.snapshot.context.suspended, null);
+  });
+});
+
 describe('the supervisor', () => {
   it('counts the commits that failed in a row, and why the last one did, until one works', () => {
     const supervisor = new Driven(supervisorMachine, 'serving', { failures: 0, fault: null });

@@ -41,6 +41,10 @@ const taskRow: TaskRow = {
   priority: 4,
   attempt: 2,
   max_attempts: 5,
+  backoff_seconds: 1.5,
+  not_before: 1764278466.75,
+  worker_faults: 1,
+  avoids: ['worker_1', 'Größe "x"'],
   worker_id: 'worker_1',
   lease_expires_at: 1764278999.25,
   requirement_id: 3,
@@ -72,6 +76,7 @@ const workerRow: WorkerRow = {
   version: { python: '3.11', packages: { numpy: '2.0' } },
   slots_total: 4,
   slots_used: 2,
+  suspended: 'its disk is full',
 };
 
 /** Every state an actor can rest in: atomic, final, or the compound ones' children. */
@@ -99,6 +104,9 @@ const CHANGING: Record<string, Record<string, unknown>> = {
     state: null,
     attempt: 0,
     max_attempts: 9,
+    not_before: null,
+    worker_faults: 0,
+    avoids: [],
     worker_id: null,
     lease_expires_at: null,
     updated_at: 1,
@@ -109,7 +117,7 @@ const CHANGING: Record<string, Record<string, unknown>> = {
     error: null,
     last_report: null,
   },
-  worker: { state: null, last_seen_at: 1, slots_used: 0 },
+  worker: { state: null, last_seen_at: 1, slots_used: 0, suspended: null },
   'worker that registers again': {
     name: null,
     state: null,
@@ -119,6 +127,7 @@ const CHANGING: Record<string, Record<string, unknown>> = {
     version: {},
     slots_total: 99,
     slots_used: 0,
+    suspended: null,
   },
 };
 

@@ -8,7 +8,7 @@ import type { ClusterPort } from '../../gateway/ports.ts';
 import { compose } from '../../machines/json/raw.ts';
 import { ANONYMOUS, type Principal } from '../../machines/rights.ts';
 import { JobSpec } from '../../machines/schema/job.ts';
-import type { TaskResult } from '../../machines/schema/report.ts';
+import type { FailReport, TaskResult } from '../../machines/schema/report.ts';
 import { validator } from '../../machines/schema/validate.ts';
 import type { JobView, TaskView } from '../../machines/schema/views.ts';
 import type { ActiveTask, WorkerRegistration } from '../../machines/schema/worker.ts';
@@ -168,13 +168,19 @@ export class TestWorker {
     return this.cluster.port.send({ type: 'complete_task', ...this.#who, task_id, attempt, result: full });
   }
 
-  fail({ task_id, attempt }: Held, failure: { error?: string; retriable?: boolean } = {}) {
+  fail({ task_id, attempt }: Held, failure: Partial<FailReport> = {}) {
     const full = { error: 'it broke', ...failure };
     return this.cluster.port.send({ type: 'fail_task', ...this.#who, task_id, attempt, failure: full });
   }
 
-  heartbeat(active?: ActiveTask[], wait_s = 0) {
-    return this.cluster.port.send({ type: 'heartbeat', ...this.#who, ...(active ? { active } : {}), wait_s });
+  heartbeat(active?: ActiveTask[], wait_s = 0, suspended?: string) {
+    return this.cluster.port.send({
+      type: 'heartbeat',
+      ...this.#who,
+      ...(active ? { active } : {}),
+      wait_s,
+      suspended,
+    });
   }
 
   /** Leases and starts the next task. */

@@ -6,17 +6,21 @@ import { assertSession } from '../session.ts';
 import type { Turn } from '../turn.ts';
 import { PARKED, type Verb } from '../verb.ts';
 
+/** Characters of the reason why a worker is suspended. */
+const LONGEST_REASON = 1000;
+
 /**
  * Keep-alive (contract, "Heartbeat"). Renewal moves deadlines in memory and needs no commit: after a restart
  * every lease starts a full period anyway.
  */
 export const heartbeat: Verb<'heartbeat'> = {
   whenStoreFails: 'answer',
-  run({ principal, worker_id, session, active, wait_s, signal }, { turn, answer, refuse }) {
+  run({ principal, worker_id, session, active, suspended, wait_s, signal }, { turn, answer, refuse }) {
     const worker = ownWorker(turn, principal, worker_id);
     assertSession(worker, session);
     const { parking, listing, settings, revoked, clock } = turn.core;
     hear(turn, worker);
+    suspend(turn, worker, suspended?.slice(0, LONGEST_REASON) || null);
     // A newer heartbeat releases an older one, which then knows nothing to stop.
     parking.releaseHeartbeat(worker_id);
     if (active) {
@@ -34,6 +38,12 @@ export const heartbeat: Verb<'heartbeat'> = {
     return PARKED;
   },
 };
+
+/** What it asked for before it fell ill is answered: it wants nothing now. */
+function suspend(turn: Turn, worker: WorkerAddress, reason: string | null): void {
+  if (reason === null) turn.tellWorker(worker, { type: 'RESUME' });
+  else if (turn.tellWorker(worker, { type: 'SUSPEND', reason })) turn.core.parking.withdrawLeases(worker.id);
+}
 
 function renew(turn: Turn, worker: WorkerAddress, active: ActiveTask[] | undefined): void {
   const { registry, deadlines, settings, moved } = turn.core;

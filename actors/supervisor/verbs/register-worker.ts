@@ -57,6 +57,7 @@ function newWorker({ principal, registration }: Register, turn: Turn): WorkerRow
     version: {},
     slots_total: registration.slots_total ?? 1,
     slots_used: 0,
+    suspended: null,
   };
 }
 

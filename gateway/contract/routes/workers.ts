@@ -67,6 +67,7 @@ export const workers = {
         worker_id: call.params.id as string,
         active: call.body.active,
         session: call.body.session,
+        suspended: call.body.suspended,
         ...waiting(call, call.body.wait_s ?? 0),
       }),
   }),

@@ -1,0 +1,94 @@
+import type { FaultClass } from './schema/report.ts';
+
+/** The last report that was accepted, so that its repetition gets the same answer (contract, "Reports"). */
+export interface AcceptedReport {
+  worker_id: string;
+  attempt: number;
+  verb: 'start' | 'complete' | 'fail';
+  answer: { ok: boolean; requeued?: boolean };
+}
+
+export interface TaskContext {
+  id: string;
+  job_id: string;
+  /** Counts leases; a report of an earlier attempt is refused, so it never goes back once a worker saw it. */
+  attempt: number;
+  max_attempts: number;
+  /** Seconds that a failed task waits after its first attempt; doubled with each further one. */
+  backoff_seconds: number;
+  /** Seconds since the epoch before which it is not leased again. */
+  not_before: number | null;
+  /** How many faults of workers it has met. */
+  worker_faults: number;
+  /** Registrations of workers that reported such a fault for it, oldest first; they do not get it again. */
+  avoids: string[];
+  worker_id: string | null;
+  /** Seconds since the epoch; for people: the running deadline is kept on a monotonic clock. */
+  lease_expires_at: number | null;
+  started_at: number | null;
+  error: string | null;
+  /** The task result as JSON text, once succeeded. */
+  result: string | null;
+  /** The value of the job's rank metric, if the result has one. */
+  rank_value: number | null;
+  model_artifact_id: string | null;
+  last_report: AcceptedReport | null;
+}
+
+export type TaskEvent =
+  | { type: 'LEASE'; worker_id: string; lease_expires_at: number }
+  /** The lease's answer never reached its worker: back to its place, and no attempt is spent. */
+  | { type: 'RETURN' }
+  | { type: 'START'; now: number; report: AcceptedReport }
+  | {
+      type: 'COMPLETE';
+      result: string;
+      rank_value: number | null;
+      model_artifact_id: string | null;
+      report: AcceptedReport;
+    }
+  | ({ type: 'FAIL'; now: number; report: AcceptedReport } & Failure)
+  /** The lease expired without a sign of life. */
+  | { type: 'LAPSE' }
+  /** The server ends an attempt whose worker did not enforce the timeout itself. */
+  | { type: 'TIMEOUT'; now: number; error: string }
+  /** It waits, and of the workers that live none is left that could run it. */
+  | { type: 'GIVE_UP'; error: string }
+  | { type: 'CANCEL' }
+  /** A person asks for more attempts of a failed task. */
+  | { type: 'RETRY'; extra_attempts: number };
+
+/** What a worker says of an attempt that failed (contract, "Reports"). */
+export interface Failure {
+  error: string;
+  traceback?: string | undefined;
+  retriable: boolean;
+  fault: FaultClass;
+  /** Of a worker's fault: the path that is missing there. */
+  missing_path?: string | undefined;
+  /** The registration of the worker that reports. */
+  by: string;
+  /** Whether another live worker could run the task. */
+  elsewhere: boolean;
+}
+
+/** The state a task leaves, for the job's counters. */
+export type LeftState = 'queued' | 'leased' | 'running' | 'lost' | 'failed';
+
+export type TaskEmission =
+  | { type: 'task_leased'; worker_id: string }
+  | { type: 'task_started' }
+  | { type: 'task_completed'; rank_value: number | null; model_artifact_id: string | null }
+  | {
+      type: 'task_failed';
+      from: LeftState;
+      error: string;
+      retriable: boolean;
+      requeued: boolean;
+      fault: FaultClass;
+      missing_path?: string;
+      traceback?: string;
+    }
+  | { type: 'task_lost'; from: LeftState; worker_id: string | null }
+  | { type: 'task_requeued'; from: LeftState; reason: 'failure' | 'lease_lapsed' | 'undelivered' | 'retry' }
+  | { type: 'task_cancelled'; from: LeftState };
