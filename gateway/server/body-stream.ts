@@ -19,10 +19,10 @@ export class BodyStream {
   constructor(exchange: Exchange) {
     this.#exchange = exchange;
     exchange.whenGone(() => this.#wake());
-    exchange.res.onData((data, isLast) => {
+    exchange.incoming.onData((data, isLast) => {
       if (this.#stopped) return;
       // A copy, since the server reuses the memory after this call.
-      if (data.byteLength > 0) this.#chunks.push(Buffer.from(data.slice(0)));
+      if (data.byteLength > 0) this.#chunks.push(Buffer.from(data));
       this.#held += data.byteLength;
       this.#ended = isLast;
       if (this.#held > HIGH_WATER && !isLast) this.#pause();
@@ -62,12 +62,12 @@ export class BodyStream {
   #pause(): void {
     if (this.#paused) return;
     this.#paused = true;
-    this.#exchange.res.pause();
+    this.#exchange.incoming.pause();
   }
 
   #resume(): void {
     if (!this.#paused || this.#exchange.gone || this.#exchange.answered) return;
     this.#paused = false;
-    this.#exchange.res.resume();
+    this.#exchange.incoming.resume();
   }
 }

@@ -1,6 +1,6 @@
+import { declaredLength, isChunked, type RequestHead } from '../transport/head.ts';
 import type { BodyShare } from './body-budget.ts';
 import { ClientGone, type Exchange } from './exchange.ts';
-import { declaredLength, isChunked, type RequestHead } from './head.ts';
 import { bodyTooLarge } from './refusal.ts';
 
 const hasBody = (head: RequestHead) => isChunked(head) || declaredLength(head) > 0;
@@ -32,12 +32,12 @@ function consume(exchange: Exchange, limit: number, take: (chunk: Uint8Array) =>
     let size = 0;
     let refused = false;
     exchange.whenGone(() => reject(new ClientGone()));
-    exchange.res.onData((data, isLast) => {
+    exchange.incoming.onData((data, isLast) => {
       if (refused) return;
       try {
         size += data.byteLength;
         if (size > limit) throw bodyTooLarge(limit);
-        take(new Uint8Array(data));
+        take(data);
         if (isLast) resolve();
       } catch (fault) {
         refused = true;

@@ -1,8 +1,8 @@
-import type { HttpRequest, HttpResponse, us_socket_context_t } from 'uWebSockets.js';
 import { setImmediate } from 'node:timers/promises';
 import { ClusterError } from '../../machines/errors.ts';
 import type { Credentials } from '../auth/credentials.ts';
 import { statusOf } from '../contract/errors.ts';
+import type { Incoming } from '../transport/port.ts';
 import type { Admission, Admitted, Preflight, Refused } from './admission.ts';
 import { answerDownload } from './answer-download.ts';
 import { answerJson } from './answer-json.ts';
@@ -10,15 +10,13 @@ import { answerUpload } from './answer-upload.ts';
 import { discardBody } from './body.ts';
 import { ClientGone, Exchange, type ExchangeKeeper } from './exchange.ts';
 import type { Handshake } from './handshake.ts';
-import { type RequestHead, readHead } from './head.ts';
 import type { InFlight } from './in-flight.ts';
 import type { OriginPolicy } from './origin.ts';
 import type { Page } from './page.ts';
-import { type Header, inWords, upgradeRequired } from './refusal.ts';
+import { type Header, inWords } from './refusal.ts';
 import { replyError } from './reply.ts';
 import type { Service } from './service.ts';
-import type { Anchor } from './streams/anchor.ts';
-import { upgradeToStream } from './streams/upgrade.ts';
+import { type StreamOpener, upgradeToStream } from './streams/upgrade.ts';
 
 interface Parts {
   admission: Admission;
@@ -26,7 +24,8 @@ interface Parts {
   origins: OriginPolicy;
   service: Service;
   inFlight: InFlight;
-  anchor: Anchor;
+  /** Opens the streams. */
+  streams: StreamOpener;
   auth: Credentials;
   /** Whether the server is stopping, so that connections end with their answer. */
   closing: () => boolean;
@@ -44,10 +43,9 @@ export class Dispatcher implements ExchangeKeeper {
     this.#parts = parts;
   }
 
-  /** `context` is given for a WebSocket upgrade, and only then. */
-  handle(res: HttpResponse, req: HttpRequest, context?: us_socket_context_t): void {
-    const exchange = this.#open(res, readHead(req));
-    this.#answer(exchange, context).catch((fault: unknown) => this.#fail(exchange, fault));
+  handle(incoming: Incoming): void {
+    const exchange = this.#open(incoming);
+    this.#answer(exchange).catch((fault: unknown) => this.#fail(exchange, fault));
   }
 
   /** Refuses the requests that still wait on a credential that was withdrawn since they came. */
@@ -61,10 +59,10 @@ export class Dispatcher implements ExchangeKeeper {
     }
   }
 
-  #open(res: HttpResponse, head: RequestHead): Exchange {
+  #open(incoming: Incoming): Exchange {
     const { handshake, origins, inFlight } = this.#parts;
     inFlight.enter();
-    return new Exchange(res, head, [...handshake.headers, VARY, ...origins.headers(head)], this);
+    return new Exchange(incoming, [...handshake.headers, VARY, ...origins.headers(incoming.head)], this);
   }
 
   isLast({ head }: Exchange): boolean {
@@ -77,12 +75,12 @@ export class Dispatcher implements ExchangeKeeper {
   }
 
   /** Up to its first await this runs before the body's first byte, as those who read the body need. */
-  async #answer(exchange: Exchange, context: us_socket_context_t | undefined): Promise<void> {
+  async #answer(exchange: Exchange): Promise<void> {
     const verdict = this.#parts.admission.judge(exchange.head);
     if ('error' in verdict) return this.#refuse(exchange, verdict);
     if ('allow' in verdict) return this.#allow(exchange, verdict);
     exchange.grant = { principal: verdict.principal, right: verdict.endpoint.route.right };
-    return this.#serve(exchange, verdict, context);
+    return this.#serve(exchange, verdict);
   }
 
   async #refuse(exchange: Exchange, { error, countUpTo }: Refused): Promise<void> {
@@ -99,7 +97,7 @@ export class Dispatcher implements ExchangeKeeper {
     exchange.answer(204, [['Allow', allow], ...cors]);
   }
 
-  async #serve(exchange: Exchange, admitted: Admitted, context?: us_socket_context_t): Promise<void> {
+  async #serve(exchange: Exchange, admitted: Admitted): Promise<void> {
     const { service } = this.#parts;
     switch (admitted.endpoint.route.kind) {
       case 'json':
@@ -111,10 +109,7 @@ export class Dispatcher implements ExchangeKeeper {
       case 'page':
         return this.#show(exchange, await service.dashboard());
       case 'stream':
-        if (context) {
-          return upgradeToStream(exchange, admitted, service.clusterPort, context, this.#parts.anchor);
-        }
-        throw upgradeRequired();
+        return upgradeToStream(exchange, admitted, service.clusterPort, this.#parts.streams);
     }
   }
 

@@ -1,11 +1,6 @@
-import type { HttpResponse } from 'uWebSockets.js';
 import type { Principal, Right } from '../../machines/rights.ts';
-import type { RequestHead } from './head.ts';
-import type { Header } from './refusal.ts';
-import { statusLine } from './status.ts';
-
-/** Bodies beyond this many characters may not fit into the socket at once. */
-const LARGE = 64 * 1024;
+import type { RequestHead } from '../transport/head.ts';
+import type { AnswerBody, AnswerHead, Header, Incoming, StreamHandlers } from '../transport/port.ts';
 
 /** Thrown inside a handler when the client has gone; nobody is left to answer. */
 export class ClientGone extends Error {
@@ -32,11 +27,11 @@ export interface ExchangeKeeper {
 }
 
 /**
- * One request and its one answer. Guards the server's response object, which must not be touched after the
- * answer or the abort.
+ * One request and its one answer. Guards the transport's request, which must not be touched after the answer or
+ * the abort.
  */
 export class Exchange {
-  readonly res: HttpResponse;
+  readonly incoming: Incoming;
   readonly head: RequestHead;
   readonly startedAt = performance.now();
   /** Who asks, once known. */
@@ -49,12 +44,12 @@ export class Exchange {
   readonly #keeper: ExchangeKeeper;
 
   /** @param headers of every answer to this request */
-  constructor(res: HttpResponse, head: RequestHead, headers: readonly Header[], keeper: ExchangeKeeper) {
-    this.res = res;
-    this.head = head;
+  constructor(incoming: Incoming, headers: readonly Header[], keeper: ExchangeKeeper) {
+    this.incoming = incoming;
+    this.head = incoming.head;
     this.#headers = headers;
     this.#keeper = keeper;
-    res.onAborted(() => this.#lost());
+    incoming.onAborted(() => this.#lost());
   }
 
   /** Whether the client went away before the answer was complete. */
@@ -93,55 +88,47 @@ export class Exchange {
    * headers that a GET would. Does nothing when the client has gone or an answer was begun.
    */
   answer(status: number, headers: readonly Header[], body?: string | Uint8Array): boolean {
-    if (!this.begin()) return false;
-    let complete = true;
-    this.res.cork(() => {
-      this.writeHead(status, headers);
-      if (body === undefined || this.head.method === 'HEAD') this.#endWithoutBody(body);
-      else if (body.length <= LARGE) this.res.end(body, this.#keeper.isLast(this));
-      else complete = this.#endLarge(status, Buffer.from(body));
-    });
-    if (complete) this.over(status);
+    if (!this.#claim()) return false;
+    this.incoming.answer(this.#headOf(status, headers), body, () => this.#over(status));
     return true;
   }
 
-  /** Claims the answer for a handler that writes it piece by piece; `over` must follow. */
-  begin(): boolean {
+  /**
+   * Begins an answer that is written in pieces, of `length` bytes, or null where that is not known; `finish` must
+   * follow. Null when the client has gone or an answer was begun.
+   */
+  begin(status: number, headers: readonly Header[], length: number | null): AnswerBody | null {
+    return this.#claim() ? this.incoming.begin(this.#headOf(status, headers), length) : null;
+  }
+
+  /** The answer in pieces is complete, or was broken off; the request must not be used any more. */
+  finish(status: number): void {
+    this.#over(status);
+  }
+
+  /** Becomes a WebSocket. False when the client has gone or an answer was begun. */
+  async upgrade(stream: StreamHandlers): Promise<boolean> {
+    await this.incoming.readyToUpgrade();
+    if (!this.#claim()) return false;
+    this.incoming.upgrade(this.#headers, stream);
+    this.#over(101);
+    return true;
+  }
+
+  #claim(): boolean {
     if (this.#gone || this.#state !== 'open') return false;
     this.#state = 'answering';
     return true;
   }
 
-  /** Status line and headers; to be called inside `cork`. */
-  writeHead(status: number, headers: readonly Header[]): void {
-    this.res.writeStatus(statusLine(status));
-    for (const [name, value] of this.#headers) this.res.writeHeader(name, value);
-    for (const [name, value] of headers) this.res.writeHeader(name, value);
+  #headOf(status: number, headers: readonly Header[]): AnswerHead {
+    return { status, headers: [...this.#headers, ...headers], last: this.#keeper.isLast(this) };
   }
 
-  /** The answer is complete; the response object must not be used any more. */
-  over(status: number): void {
+  #over(status: number): void {
     if (this.#state === 'over') return;
     this.#state = 'over';
     this.#keeper.over(this, status);
-  }
-
-  /** Without arguments, since the library takes even an undefined length for one, and then waits for the body. */
-  #endWithoutBody(body: string | Uint8Array | undefined): void {
-    if (body !== undefined) this.res.writeHeader('Content-Length', String(Buffer.byteLength(body)));
-    if (this.#keeper.isLast(this)) this.res.writeHeader('Connection', 'close');
-    this.res.endWithoutBody();
-  }
-
-  /** In pieces, as the socket takes them, so that the exchange is known to be under way until the last one is out. */
-  #endLarge(status: number, body: Buffer): boolean {
-    if (this.#keeper.isLast(this)) this.res.writeHeader('Connection', 'close');
-    this.res.onWritable((offset) => {
-      const [ok, complete] = this.res.tryEnd(body.subarray(offset), body.length);
-      if (complete) this.over(status);
-      return ok;
-    });
-    return this.res.tryEnd(body, body.length)[1];
   }
 
   #lost(): void {
@@ -149,6 +136,6 @@ export class Exchange {
     this.#gone = true;
     this.#abort?.abort();
     for (const callback of this.#onGone) callback();
-    this.over(0);
+    this.#over(0);
   }
 }

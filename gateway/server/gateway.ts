@@ -1,17 +1,17 @@
-import uWS from 'uWebSockets.js';
+import { reachable } from '../transport/reachable.ts';
+import { uwsTransport } from '../transport/uws/transport.ts';
 import { Admission } from './admission.ts';
 import { BodyBudget } from './body-budget.ts';
 import { Dispatcher } from './dispatcher.ts';
 import { compileEndpoints } from './endpoint.ts';
 import { Handshake } from './handshake.ts';
 import { InFlight } from './in-flight.ts';
-import { listen } from './listen.ts';
 import { DEFAULTS, type GatewayOptions } from './options.ts';
 import { isLoopback, OriginPolicy } from './origin.ts';
 import { pageOnDemand } from './page.ts';
 import { Router } from './router.ts';
-import { Anchor } from './streams/anchor.ts';
 import { StreamSockets } from './streams/sockets.ts';
+import type { StreamOpener } from './streams/upgrade.ts';
 
 export interface Gateway {
   readonly host: string;
@@ -33,33 +33,33 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const { host, log, clusterPort } = options;
   const inFlight = new InFlight();
   let stopping: Promise<void> | undefined;
-  const anchor = new Anchor();
-  const dispatcher = assemble(options, { inFlight, anchor, closing: () => stopping !== undefined });
-  const app = uWS.App();
+  const transport = await uwsTransport();
   const sockets = new StreamSockets(clusterPort, options.auth, log);
+  const dispatcher = assemble(options, {
+    inFlight,
+    streams: (aim, grant) => sockets.handlers(aim, grant),
+    closing: () => stopping !== undefined,
+  });
   const unwatch = options.auth.watch(() => {
     sockets.recheck();
     dispatcher.recheck();
   });
-  sockets.serve(app, (res, req, context) => dispatcher.handle(res, req, context));
-  anchor.serve(app);
-  app.any('/*', (res, req) => dispatcher.handle(res, req));
-  const listening = await listen(app, host, options.port).catch((fault) => {
-    unwatch();
-    sockets.stop();
-    throw fault;
-  });
+  const listening = await transport
+    .listen(host, options.port, (incoming) => dispatcher.handle(incoming), log)
+    .catch((fault) => {
+      unwatch();
+      sockets.stop();
+      throw fault;
+    });
 
   const stop = async () => {
-    listening.close();
+    listening.stopListening();
     unwatch();
     sockets.stop();
-    anchor.stop();
     const left = await inFlight.idle(options.drainMs ?? DEFAULTS.drainMs);
     if (left > 0) log.warn({ requests: left }, 'requests under way are broken off');
-    app.close();
+    listening.close();
   };
-  anchor.aim(reachable(host), listening.port);
   return {
     host,
     port: listening.port,
@@ -74,7 +74,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
 /** Puts the parts that answer requests together; nothing listens yet. */
 export function assemble(
   options: GatewayOptions,
-  parts: { inFlight: InFlight; anchor: Anchor; closing: () => boolean },
+  parts: { inFlight: InFlight; streams: StreamOpener; closing: () => boolean },
 ): Dispatcher {
   const { auth, log, clusterPort, facts, host } = options;
   const limits = {
@@ -112,9 +112,6 @@ export function assemble(
 
 /** How many bodies of the largest size may be in memory at the same time. */
 const BODIES = 4;
-
-/** An address that clients can use: the unspecified ones mean every interface, so loopback among them. */
-const reachable = (host: string): string => (host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host);
 
 function urlOf(host: string, port: number): string {
   const named = reachable(host);

@@ -1,8 +1,8 @@
 import type { Logger } from 'pino';
 import { GatewayFault } from '../faults.ts';
 import type { ClusterPort } from '../ports.ts';
+import type { RequestHead } from '../transport/head.ts';
 import { API_VERSION } from '../version.ts';
-import type { RequestHead } from './head.ts';
 import { type Header, Refusal } from './refusal.ts';
 
 const HEADER_NAME = /^[A-Za-z0-9][A-Za-z0-9-]*$/;

@@ -1,5 +1,5 @@
 import { GatewayFault } from '../faults.ts';
-import type { RequestHead } from './head.ts';
+import type { RequestHead } from '../transport/head.ts';
 import { type Header, Refusal } from './refusal.ts';
 
 interface Policy {

@@ -1,7 +1,7 @@
 import { ClusterError, type ErrorCode } from '../../machines/errors.ts';
+import type { Header } from '../transport/port.ts';
 
-/** A response header: name and value. */
-export type Header = readonly [string, string];
+export type { Header };
 
 /** An error answer that carries headers beside its body. */
 export class Refusal extends ClusterError {

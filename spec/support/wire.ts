@@ -1,10 +1,10 @@
-import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
 import { Credentials } from '../../gateway/auth/credentials.ts';
 import type { ClusterPort } from '../../gateway/ports.ts';
 import type { Dispatcher } from '../../gateway/server/dispatcher.ts';
 import { assemble } from '../../gateway/server/gateway.ts';
 import { InFlight } from '../../gateway/server/in-flight.ts';
-import { Anchor } from '../../gateway/server/streams/anchor.ts';
+import { HeadReader, type RequestHead } from '../../gateway/transport/head.ts';
+import type { AnswerBody, AnswerHead, Incoming } from '../../gateway/transport/port.ts';
 import { PACKAGE_VERSION } from '../../gateway/version.ts';
 import { SILENT } from './silent.ts';
 
@@ -18,7 +18,7 @@ export interface WireRequest {
 
 export interface WireAnswer {
   status: number;
-  headers: [string, string][];
+  headers: (readonly [string, string])[];
   body: string;
 }
 
@@ -32,7 +32,7 @@ export interface WireCall {
 
 /**
  * The real gateway without its socket: requests go through the same dispatcher, with the same checks, and only
- * the HTTP library's two objects are stood in for. For simulations, where the network is theirs to play.
+ * the transport is stood in for. For simulations, where the network is theirs to play.
  */
 export class Wire {
   readonly #dispatcher: Dispatcher;
@@ -47,49 +47,46 @@ export class Wire {
       log: SILENT,
       dashboard: () => '',
     };
-    const parts = { inFlight: new InFlight(), anchor: new Anchor(), closing: () => false };
-    this.#dispatcher = assemble(options, parts);
+    const streams = () => {
+      throw new Error('there are no streams without a socket');
+    };
+    this.#dispatcher = assemble(options, { inFlight: new InFlight(), streams, closing: () => false });
   }
 
   request(request: WireRequest): WireCall {
-    const response = new PlayedResponse(request.body ?? '');
-    this.#dispatcher.handle(response as unknown as HttpResponse, playedRequest(request));
-    return response;
+    const played = new PlayedRequest(request);
+    this.#dispatcher.handle(played);
+    return { answer: played.answered, hangUp: () => played.hangUp() };
   }
 }
 
-function playedRequest({ method, path, headers = {}, body }: WireRequest): HttpRequest {
+function headOf({ method, path, headers = {}, body }: WireRequest): RequestHead {
   const [url = '', query = ''] = path.split(/\?(.*)/s);
-  const all: Record<string, string> = { host: '127.0.0.1', ...headers };
-  if (body !== undefined) all['content-length'] = String(Buffer.byteLength(body));
-  return {
-    getMethod: () => method.toLowerCase(),
-    getUrl: () => url,
-    getQuery: () => query,
-    forEach: (look: (name: string, value: string) => void) => {
-      for (const [name, value] of Object.entries(all)) look(name.toLowerCase(), value);
-    },
-  } as unknown as HttpRequest;
+  const reader = new HeadReader();
+  reader.add('host', '127.0.0.1');
+  for (const [name, value] of Object.entries(headers)) reader.add(name.toLowerCase(), value);
+  if (body !== undefined) reader.add('content-length', String(Buffer.byteLength(body)));
+  return reader.head(method, url, query);
 }
 
-/** What the dispatcher writes to. */
-class PlayedResponse implements WireCall {
-  readonly answer: Promise<WireAnswer>;
+/** What the dispatcher answers. */
+class PlayedRequest implements Incoming {
+  readonly head: RequestHead;
+  readonly answered: Promise<WireAnswer>;
   readonly #body: string;
-  readonly #headers: [string, string][] = [];
-  #status = 200;
   #over = false;
   #onAborted: () => void = () => {};
   #resolve: (answer: WireAnswer) => void = () => {};
   #reject: (fault: Error) => void = () => {};
 
-  constructor(body: string) {
-    this.#body = body;
-    this.answer = new Promise((resolve, reject) => {
+  constructor(request: WireRequest) {
+    this.head = headOf(request);
+    this.#body = request.body ?? '';
+    this.answered = new Promise((resolve, reject) => {
       this.#resolve = resolve;
       this.#reject = reject;
     });
-    this.answer.catch(() => {});
+    this.answered.catch(() => {});
   }
 
   hangUp(): void {
@@ -103,42 +100,37 @@ class PlayedResponse implements WireCall {
     this.#onAborted = callback;
   }
 
-  /** The library hands the body over after the handler has returned. */
-  onData(take: (data: ArrayBuffer, isLast: boolean) => void): void {
-    const bytes = new TextEncoder().encode(this.#body);
+  /** The body is handed over after the handler has returned. */
+  onData(take: (data: Uint8Array, isLast: boolean) => void): void {
     queueMicrotask(() => {
-      if (!this.#over) take(bytes.buffer as ArrayBuffer, true);
+      if (!this.#over) take(Buffer.from(this.#body), true);
     });
   }
 
-  cork(write: () => void): void {
-    write();
-  }
-
-  writeStatus(line: string): void {
-    this.#status = Number.parseInt(line, 10);
-  }
-
-  writeHeader(name: string, value: string): void {
-    this.#headers.push([name, value]);
-  }
-
-  end(body: string | Uint8Array = ''): void {
+  answer({ status, headers }: AnswerHead, body: string | Uint8Array | undefined, done: () => void): void {
     if (this.#over) throw new Error('answered twice, or after the client had gone');
     this.#over = true;
-    this.#resolve({ status: this.#status, headers: this.#headers, body: Buffer.from(body).toString('utf8') });
+    this.#resolve({ status, headers: [...headers], body: Buffer.from(body ?? '').toString('utf8') });
+    done();
   }
 
-  endWithoutBody(): void {
-    this.end();
+  begin(head: AnswerHead): AnswerBody {
+    const chunks: Uint8Array[] = [];
+    return {
+      write: async (chunk) => void chunks.push(Buffer.from(chunk)),
+      end: () => {
+        this.answer(head, Buffer.concat(chunks), () => {});
+        return true;
+      },
+    };
   }
 
-  tryEnd(body: Uint8Array): [boolean, boolean] {
-    this.end(body);
-    return [true, true];
+  close(): void {
+    this.hangUp();
   }
 
-  onWritable(): void {}
   pause(): void {}
   resume(): void {}
+  async readyToUpgrade(): Promise<void> {}
+  upgrade(): void {}
 }

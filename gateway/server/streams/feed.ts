@@ -1,16 +1,7 @@
 import type { EventView } from '../../../machines/schema/views.ts';
 import type { Reads } from '../../ports.ts';
+import type { StreamSocket } from '../../transport/port.ts';
 import type { EventHub, Follower, Published } from './hub.ts';
-
-/** The part of a WebSocket that a feed needs. No method may be called after the socket has closed. */
-export interface FeedSocket {
-  send(text: string): void;
-  /** Gathers what `work` sends into as few packets as possible. */
-  cork(work: () => void): void;
-  /** Bytes that the client has not taken yet. */
-  buffered(): number;
-  end(code: number, reason: string): void;
-}
 
 export interface FeedLimits {
   /** Bytes that may wait for a client who follows live; beyond it the client is too slow. */
@@ -51,7 +42,7 @@ const FIRST_PAGE = 8;
 const TRY_AGAIN_LATER = 1013;
 
 interface FeedParts {
-  socket: FeedSocket;
+  socket: StreamSocket;
   hub: EventHub;
   reads: Pick<Reads, 'events'>;
   /** The job whose events are sent; undefined for all. */

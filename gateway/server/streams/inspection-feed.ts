@@ -1,5 +1,5 @@
 import type { Inspected } from '../../ports.ts';
-import type { FeedSocket } from './feed.ts';
+import type { StreamSocket } from '../../transport/port.ts';
 
 export interface InspectionLimits {
   /** Bytes that may wait in the socket; more is sent when they are taken. */
@@ -25,7 +25,7 @@ export class InspectionFeed {
   #next = 0;
   /** How much may wait; known once the actors at the beginning are. */
   #room: number | undefined;
-  #socket: FeedSocket | undefined;
+  #socket: StreamSocket | undefined;
   #closed = false;
   readonly #onClosed: () => void;
 
@@ -36,7 +36,7 @@ export class InspectionFeed {
   }
 
   /** The socket is open; what came until now is sent. */
-  attach(socket: FeedSocket): void {
+  attach(socket: StreamSocket): void {
     if (this.#closed) {
       socket.end(TRY_AGAIN_LATER, TOO_SLOW);
       return;

@@ -1,9 +1,9 @@
-import type { TemplatedApp, WebSocket } from 'uWebSockets.js';
 import type { Logger } from 'pino';
 import type { Credentials } from '../../auth/credentials.ts';
 import type { ClusterPort } from '../../ports.ts';
+import type { StreamHandlers, StreamSocket } from '../../transport/port.ts';
 import type { Grant } from '../exchange.ts';
-import { EventFeed, FEED_LIMITS, type FeedLimits, type FeedSocket, shared } from './feed.ts';
+import { EventFeed, FEED_LIMITS, type FeedLimits, shared } from './feed.ts';
 import { EventHub } from './hub.ts';
 import type { InspectionFeed } from './inspection-feed.ts';
 
@@ -12,23 +12,6 @@ export type StreamAim =
   | { of: 'events'; jobId: string | undefined; afterId: number }
   | { of: 'inspection'; actorId: string | undefined; feed: InspectionFeed };
 
-interface SocketData {
-  aim: StreamAim;
-  grant: Grant | undefined;
-  /** What an event stream is fed by, once it is open. */
-  events?: EventFeed;
-}
-
-const feedOf = ({ aim, events }: SocketData): EventFeed | InspectionFeed | undefined =>
-  aim.of === 'inspection' ? aim.feed : events;
-
-/**
- * Seconds of silence after which a client that answers no ping is taken for gone. One that was told to go and
- * does not even read that is dropped by the library after 16 seconds.
- */
-const IDLE_SECONDS = 60;
-/** Clients have nothing to say on a stream. */
-const MAX_MESSAGE_BYTES = 1024;
 const GOING_AWAY = 1001;
 const POLICY_VIOLATION = 1008;
 
@@ -39,7 +22,7 @@ export class StreamSockets {
   readonly #log: Logger;
   readonly #auth: Credentials;
   readonly #limits: FeedLimits;
-  readonly #open = new Set<WebSocket<SocketData>>();
+  readonly #open = new Set<OpenStream>();
   #stopped = false;
 
   constructor(port: ClusterPort, auth: Credentials, log: Logger, limits: FeedLimits = FEED_LIMITS) {
@@ -50,71 +33,65 @@ export class StreamSockets {
     this.#limits = shared(limits, () => this.#open.size);
   }
 
-  /** Takes the WebSockets of an app; `upgrade` decides who becomes one. */
-  serve(app: TemplatedApp, upgrade: NonNullable<Parameters<TemplatedApp['ws']>[1]['upgrade']>): void {
-    app.ws<SocketData>('/*', {
-      upgrade,
-      // The feeds keep count themselves; a message dropped silently would be a missed event.
-      maxBackpressure: 0,
-      idleTimeout: IDLE_SECONDS,
-      sendPingsAutomatically: true,
-      maxPayloadLength: MAX_MESSAGE_BYTES,
-      open: (ws) => this.#opened(ws),
-      drain: (ws) => feedOf(ws.getUserData())?.drained(),
-      close: (ws) => {
-        this.#open.delete(ws);
-        feedOf(ws.getUserData())?.closed();
+  /** What a socket does that carries a stream. */
+  handlers(aim: StreamAim, grant: Grant | undefined): StreamHandlers {
+    let feed: EventFeed | InspectionFeed | undefined = aim.of === 'inspection' ? aim.feed : undefined;
+    let stream: OpenStream | undefined;
+    return {
+      open: (socket) => {
+        stream = { aim, grant, socket };
+        if (this.#stopped) {
+          sayGoodbye(stream);
+          return;
+        }
+        // The file may have been read again between the check of the credential and the upgrade.
+        if (!this.#isGranted(stream)) {
+          this.#withdraw(stream);
+          return;
+        }
+        this.#open.add(stream);
+        feed = this.#feed(aim, this.#told(aim, socket));
       },
-    });
+      drained: () => feed?.drained(),
+      closed: () => {
+        if (stream) this.#open.delete(stream);
+        feed?.closed();
+      },
+    };
   }
 
   /** Closes with 1008 the streams whose credential was withdrawn since they were opened. */
   recheck(): void {
-    for (const ws of [...this.#open]) {
-      if (!this.#isGranted(ws)) this.#withdraw(ws);
+    for (const stream of [...this.#open]) {
+      if (!this.#isGranted(stream)) this.#withdraw(stream);
     }
   }
 
   /** Closes every stream with 1001. Idempotent. */
   stop(): void {
     this.#stopped = true;
-    for (const ws of [...this.#open]) sayGoodbye(ws);
+    for (const stream of [...this.#open]) sayGoodbye(stream);
     this.#hub.stop();
   }
 
-  #opened(ws: WebSocket<SocketData>): void {
-    if (this.#stopped) {
-      sayGoodbye(ws);
-      return;
-    }
-    const data = ws.getUserData();
-    // The file may have been read again between the check of the credential and the upgrade.
-    if (!this.#isGranted(ws)) {
-      this.#withdraw(ws);
-      return;
-    }
-    this.#open.add(ws);
-    const socket: FeedSocket = {
-      send: (text) => void ws.send(text),
-      cork: (work) => void ws.cork(work),
-      buffered: () => ws.getBufferedAmount(),
+  /** The socket of a stream, whose end is logged when the server has a reason for it. */
+  #told(aim: StreamAim, socket: StreamSocket): StreamSocket {
+    const what = aim.of === 'events' ? 'an event stream' : 'an inspection stream';
+    return {
+      ...socket,
       end: (code, reason) => {
-        const what = data.aim.of === 'events' ? 'an event stream' : 'an inspection stream';
-        this.#log.info({ ...aboutOf(data.aim), code }, `${what} is closed: ${reason}`);
-        ws.end(code, reason);
+        this.#log.info({ ...aboutOf(aim), code }, `${what} is closed: ${reason}`);
+        socket.end(code, reason);
       },
     };
-    const { aim } = data;
-    if (aim.of === 'inspection') {
-      aim.feed.attach(socket);
-      return;
-    }
-    data.events = this.#eventsOf(aim, socket);
-    data.events.start();
   }
 
-  #eventsOf(aim: StreamAim & { of: 'events' }, socket: FeedSocket): EventFeed {
-    return new EventFeed({
+  #feed(aim: StreamAim, socket: StreamSocket): EventFeed | InspectionFeed {
+    if (aim.of === 'inspection') {
+      aim.feed.attach(socket);
+      return aim.feed;
+    }
+    const feed = new EventFeed({
       socket,
       hub: this.#hub,
       reads: this.#port.reads,
@@ -123,23 +100,29 @@ export class StreamSockets {
       limits: this.#limits,
       onFault: (err) => this.#log.warn({ err, ...aboutOf(aim) }, 'an event stream ended early'),
     });
+    feed.start();
+    return feed;
   }
 
-  #isGranted(ws: WebSocket<SocketData>): boolean {
-    const { grant } = ws.getUserData();
+  #isGranted({ grant }: OpenStream): boolean {
     return grant !== undefined && this.#auth.stillGrants(grant.principal, grant.right);
   }
 
-  #withdraw(ws: WebSocket<SocketData>): void {
-    const { aim, grant } = ws.getUserData();
+  #withdraw({ aim, grant, socket }: OpenStream): void {
     this.#log.info({ ...aboutOf(aim), principal: grant?.principal.name }, 'a stream lost its credential');
-    ws.end(POLICY_VIOLATION, 'the credential was withdrawn');
+    socket.end(POLICY_VIOLATION, 'the credential was withdrawn');
   }
+}
+
+interface OpenStream {
+  readonly aim: StreamAim;
+  readonly grant: Grant | undefined;
+  readonly socket: StreamSocket;
 }
 
 const aboutOf = (aim: StreamAim) => (aim.of === 'events' ? { job_id: aim.jobId } : { actor_id: aim.actorId });
 
-function sayGoodbye(ws: WebSocket<SocketData>): void {
-  const again = ws.getUserData().aim.of === 'events' ? 'resume with after_id' : 'connect again';
-  ws.end(GOING_AWAY, `the server is shutting down; ${again}`);
+function sayGoodbye({ aim, socket }: OpenStream): void {
+  const again = aim.of === 'events' ? 'resume with after_id' : 'connect again';
+  socket.end(GOING_AWAY, `the server is shutting down; ${again}`);
 }

@@ -1,23 +1,24 @@
-import type { us_socket_context_t } from 'uWebSockets.js';
-import { setImmediate } from 'node:timers/promises';
 import type { StreamRoute } from '../../contract/route.ts';
 import type { ClusterPort, Reads } from '../../ports.ts';
+import type { RequestHead } from '../../transport/head.ts';
+import type { StreamHandlers } from '../../transport/port.ts';
 import type { Admitted } from '../admission.ts';
 import type { Endpoint } from '../endpoint.ts';
-import type { Exchange } from '../exchange.ts';
-import type { RequestHead } from '../head.ts';
+import type { Exchange, Grant } from '../exchange.ts';
 import { upgradeRequired } from '../refusal.ts';
-import type { Anchor } from './anchor.ts';
 import { InspectionFeed } from './inspection-feed.ts';
 import type { StreamAim } from './sockets.ts';
 
-/** Without it the library would close the connection behind the upgrade, as after an answer (RFC 6455, 4.2.1). */
+/** What a stream does on its socket, by what it carries and on whose credential. */
+export type StreamOpener = (aim: StreamAim, grant: Grant | undefined) => StreamHandlers;
+
+/** Without it the connection would be closed behind the upgrade, as after an answer (RFC 6455, 4.2.1). */
 const UPGRADE = /(^|,)\s*upgrade\s*(,|$)/i;
 const WEBSOCKET = /(^|,)\s*websocket\s*(,|$)/i;
 /** Sixteen bytes in base64. */
 const KEY = /^[A-Za-z0-9+/]{22}==$/;
 
-/** Whether a request asks for a WebSocket of the version that is spoken here; the library looks at the key alone. */
+/** Whether a request asks for a WebSocket of the version that is spoken here. */
 function isHandshake({ headers }: RequestHead): boolean {
   return (
     UPGRADE.test(headers.connection ?? '') &&
@@ -38,8 +39,7 @@ export async function upgradeToStream(
   exchange: Exchange,
   admitted: Admitted,
   port: ClusterPort,
-  context: us_socket_context_t,
-  anchor: Anchor,
+  opener: StreamOpener,
 ): Promise<void> {
   if (!isHandshake(exchange.head)) throw upgradeRequired();
   const { route, readQuery } = admitted.endpoint as Endpoint<StreamRoute>;
@@ -49,26 +49,8 @@ export async function upgradeToStream(
     route.of === 'events'
       ? await eventsOf(port.reads, scope, query.after_id as number | undefined)
       : await inspectionOf(port, scope);
-  await anchor.ready();
-  // Never while the library parses a request, its own or another's: it would take that one for upgraded.
-  await setImmediate();
-  if (!exchange.begin()) {
-    if (aim.of === 'inspection') aim.feed.closed();
-    return;
-  }
-  const { headers } = exchange.head;
-  exchange.res.cork(() => exchange.writeHead(101, []));
-  (anchor.response ?? exchange.res).cork(() => {
-    exchange.res.upgrade(
-      { aim, grant: exchange.grant },
-      headers['sec-websocket-key'] ?? '',
-      // No subprotocol and no compression are offered, so none is agreed to.
-      '',
-      '',
-      context,
-    );
-  });
-  exchange.over(101);
+  const upgraded = await exchange.upgrade(opener(aim, exchange.grant));
+  if (!upgraded && aim.of === 'inspection') aim.feed.closed();
 }
 
 /** Finds the id behind which the stream begins. Throws `unknown_id` for a job that does not exist. */

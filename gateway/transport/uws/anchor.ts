@@ -1,6 +1,6 @@
-import type { HttpResponse, TemplatedApp } from 'uWebSockets.js';
 import { randomUUID } from 'node:crypto';
 import { connect, type Socket } from 'node:net';
+import type { UwsApp, UwsResponse } from './library.ts';
 
 /** Milliseconds in which the server should reach itself. */
 const PATIENCE = 1000;
@@ -18,12 +18,12 @@ export class Anchor {
   readonly #path = `/${randomUUID()}`;
   #address: { host: string; port: number } | undefined;
   #socket: Socket | undefined;
-  #response: HttpResponse | undefined;
+  #response: UwsResponse | undefined;
   #arriving: Promise<void> | undefined;
   #arrived: () => void = () => {};
 
   /** Takes its own requests from an app; nobody else knows their path. */
-  serve(app: TemplatedApp): void {
+  serve(app: UwsApp): void {
     app.get(this.#path, (response) => {
       response.onAborted(() => {
         if (this.#response === response) this.#response = undefined;
@@ -39,7 +39,7 @@ export class Anchor {
   }
 
   /** The response whose `cork` serves; undefined before `ready`, and where the server cannot reach itself. */
-  get response(): HttpResponse | undefined {
+  get response(): UwsResponse | undefined {
     return this.#response;
   }
 

@@ -1,6 +1,4 @@
-import type { HttpRequest } from 'uWebSockets.js';
-
-/** What a request says before its body. A copy, since the server's own object dies with the first await. */
+/** What a request says before its body. */
 export interface RequestHead {
   /** Upper case, such as `POST`. */
   readonly method: string;
@@ -17,26 +15,26 @@ export interface RequestHead {
 /** Headers that decide where a request ends, whom it is for and who asks. */
 const DECISIVE = new Set(['host', 'content-length', 'transfer-encoding', 'authorization']);
 
-export function readHead(req: HttpRequest): RequestHead {
-  const headers: Record<string, string> = Object.create(null);
-  let ambiguity: string | undefined;
-  req.forEach((name, value) => {
-    const first = headers[name];
-    if (first === undefined) headers[name] = value;
-    else if (first !== value && DECISIVE.has(name)) ambiguity ??= `more than one '${name}' header`;
-  });
-  const encoding = headers['transfer-encoding'];
-  // The library takes whatever ends in `chunked` for chunks and undoes no other encoding.
-  if (encoding !== undefined && encoding.toLowerCase() !== 'chunked') {
-    ambiguity ??= "a 'transfer-encoding' other than chunked";
+/** Gathers the headers of a request in the order in which they came. */
+export class HeadReader {
+  readonly headers: Record<string, string> = Object.create(null);
+  #ambiguity: string | undefined;
+
+  /** @param name in lower case */
+  add(name: string, value: string): void {
+    const first = this.headers[name];
+    if (first === undefined) this.headers[name] = value;
+    else if (first !== value && DECISIVE.has(name)) this.#ambiguity ??= `more than one '${name}' header`;
   }
-  return {
-    method: req.getMethod().toUpperCase(),
-    path: req.getUrl(),
-    query: (req.getQuery() as string | undefined) ?? '',
-    headers,
-    ambiguity,
-  };
+
+  head(method: string, path: string, query: string): RequestHead {
+    const encoding = this.headers['transfer-encoding'];
+    // Whatever else ends in `chunked` is taken for chunks too, and no other encoding is undone.
+    if (encoding !== undefined && encoding.toLowerCase() !== 'chunked') {
+      this.#ambiguity ??= "a 'transfer-encoding' other than chunked";
+    }
+    return { method, path, query, headers: this.headers, ambiguity: this.#ambiguity };
+  }
 }
 
 /** The length that the client declares for its body, in bytes; 0 when it declares none. */
