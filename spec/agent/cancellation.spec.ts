@@ -1,20 +1,22 @@
 import assert from 'node:assert/strict';
-import { existsSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { MARK, membersOf } from '../../actors/agent/child/family.ts';
+import { needsLibrary, PYTHON } from '../nirs4all/python.ts';
+import { type Needing, requires } from '../support/requires.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
 import { until } from '../support/until.ts';
 import { temporaryFolder } from './folder.ts';
 import { isAlive, pidIn, startTestWorker, submit, taskIn } from './support.ts';
 
 const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
-const PYTHON = [process.env.JQ_TEST_PYTHON, here('../../.venv/bin/python')].find(
-  (path) => path && existsSync(path),
-);
-const POOL = `${PYTHON ?? 'python3'} ${here('./fixtures/pool.py')}`;
+/** Of an interpreter's own processes; of joblib's, where the library for the analyses is installed. */
+const POOLS: [string, string, Needing][] = [
+  ['Python processes', 'python3', requires('python3')],
+  ['processes of joblib', PYTHON, needsLibrary],
+];
 
 interface Scene {
   server: TestServer;
@@ -71,18 +73,20 @@ describe('a cancelled task leaves no process behind', () => {
     });
   }
 
-  it('of a pool of Python processes', async (t) => {
-    const pool = await temporaryFolder(t);
-    const params = { script: `${POOL} ${pool} & tell python; wait` };
-    const { server, job, members } = await play(t, params, ['python']);
-    await until('two workers', async () => (await readdir(pool)).length === 2);
-    const workers = (await readdir(pool)).map((name) => Number(name.slice('worker-'.length)));
-    assert.deepEqual(workers.map(isAlive), [true, true]);
-    await server.client.call('cancelJob', { params: { id: job } });
-    await cancelled(server, job);
-    assert.deepEqual(workers.filter(isAlive), []);
-    assert.deepEqual(members(), []);
-  });
+  for (const [what, python, needs] of POOLS) {
+    it(`of a pool of ${what}`, needs, async (t) => {
+      const pool = await temporaryFolder(t);
+      const params = { script: `${python} ${here('./fixtures/pool.py')} ${pool} & tell python; wait` };
+      const { server, job, members } = await play(t, params, ['python']);
+      await until('two workers', async () => (await readdir(pool)).length === 2);
+      const workers = (await readdir(pool)).map((name) => Number(name.slice('worker-'.length)));
+      assert.deepEqual(workers.map(isAlive), [true, true]);
+      await server.client.call('cancelJob', { params: { id: job } });
+      await cancelled(server, job);
+      assert.deepEqual(workers.filter(isAlive), []);
+      assert.deepEqual(members(), []);
+    });
+  }
 });
 
 describe('nor does a task', () => {

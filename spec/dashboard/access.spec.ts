@@ -3,8 +3,9 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import type { Page } from 'playwright-core';
+import { requires } from '../support/requires.ts';
 import { startTestServer, temporaryDirectory } from '../support/server.ts';
-import { browserForTests, withoutBrowser } from './browser.ts';
+import { browserForTests } from './browser.ts';
 import { Hand, submit } from './hands.ts';
 
 const principals = ['ada:ada-token:admin', 'sam:sam-token:submitter', 'vic:vic-token:viewer'];
@@ -16,7 +17,7 @@ const useToken = async (page: Page, token: string) => {
   await page.getByRole('button', { name: 'Use token' }).click();
 };
 
-describe('access to the dashboard', { skip: withoutBrowser() }, () => {
+describe('access to the dashboard', requires('chromium'), () => {
   const open = browserForTests();
 
   it('needs nothing on a server without credentials', async (t) => {

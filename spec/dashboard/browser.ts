@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { accessSync, constants } from 'node:fs';
 import { after, afterEach, before } from 'node:test';
 import {
   type Browser,
@@ -8,14 +7,8 @@ import {
   chromium,
   type Page,
 } from 'playwright-core';
+import { chromiumPath } from '../support/requires.ts';
 
-const USUAL_PLACES = [
-  '/usr/bin/chromium',
-  '/usr/bin/chromium-browser',
-  '/usr/bin/google-chrome',
-  '/opt/google/chrome/chrome',
-  '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome',
-];
 const FLAGS = [
   '--no-sandbox',
   '--disable-gpu',
@@ -25,25 +18,6 @@ const FLAGS = [
 ];
 /** Longest wait for something to appear, in milliseconds; it only ends a test that would hang. */
 const PATIENCE_MS = 20_000;
-
-function chromiumPath(): string | undefined {
-  return [process.env.CHROMIUM_PATH ?? '', ...USUAL_PLACES].find((path) => {
-    try {
-      accessSync(path, constants.X_OK);
-      return true;
-    } catch {
-      return false;
-    }
-  });
-}
-
-/** Why tests in a browser cannot run here, or false. Where everything has to run, there is no excuse. */
-export function withoutBrowser(): string | false {
-  if (chromiumPath() !== undefined) return false;
-  const why = 'no Chromium was found; install it (apt-get install chromium) or set CHROMIUM_PATH';
-  if (process.env.CI === 'true') throw new Error(why);
-  return why;
-}
 
 export function launchBrowser(flags: string[] = []): Promise<Browser> {
   return chromium.launch({ executablePath: chromiumPath() ?? '', args: [...FLAGS, ...flags] });

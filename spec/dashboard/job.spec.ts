@@ -2,9 +2,10 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { describe, it, type TestContext } from 'node:test';
 import type { Page } from 'playwright-core';
+import { requires } from '../support/requires.ts';
 import { startTestServer, temporaryDirectory } from '../support/server.ts';
 import { until } from '../support/until.ts';
-import { browserForTests, withoutBrowser } from './browser.ts';
+import { browserForTests } from './browser.ts';
 import { Hand, pipelines, submit } from './hands.ts';
 
 const tab = (page: Page, name: string) => page.getByRole('tab', { name: new RegExp(`^${name}`) }).click();
@@ -21,7 +22,7 @@ const cells = async (page: Page, label: string) => {
   return Promise.all(rows.map((row) => row.locator('th, td').allTextContents()));
 };
 
-describe('an open job on the dashboard', { skip: withoutBrowser() }, () => {
+describe('an open job on the dashboard', requires('chromium'), () => {
   const open = browserForTests();
 
   it('ranks its tasks, best first, by the metric that the job asked for', async (t) => {

@@ -2,9 +2,10 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Page } from 'playwright-core';
 import type { JobView } from '../../machines/schema/views.ts';
+import { requires } from '../support/requires.ts';
 import { startTestServer } from '../support/server.ts';
 import { until } from '../support/until.ts';
-import { browserForTests, withoutBrowser } from './browser.ts';
+import { browserForTests } from './browser.ts';
 import { Hand, pipelines, submit } from './hands.ts';
 
 const rowOf = (page: Page, { id }: JobView) => page.locator(`tr[data-job="${id}"]`);
@@ -14,7 +15,7 @@ const shows = (page: Page, ...wanted: string[]) =>
   until(`the names ${wanted}`, async () => JSON.stringify(await names(page)) === JSON.stringify(wanted));
 const search = (page: Page) => new URL(page.url()).searchParams;
 
-describe('the jobs on the dashboard', { skip: withoutBrowser() }, () => {
+describe('the jobs on the dashboard', requires('chromium'), () => {
   const open = browserForTests();
 
   it('are shown by their names, however those are written, and nothing in them runs', async (t) => {

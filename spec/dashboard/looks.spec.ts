@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
+import { requires } from '../support/requires.ts';
 import { startTestServer, temporaryDirectory } from '../support/server.ts';
 import { until } from '../support/until.ts';
 import { seriousFaults } from './axe.ts';
-import { browserForTests, withoutBrowser } from './browser.ts';
+import { browserForTests } from './browser.ts';
 import { Hand, pipelines, submit } from './hands.ts';
 
 /** A server where something of everything has happened. */
@@ -33,7 +34,7 @@ async function livelyServer(t: TestContext) {
   return { server, job };
 }
 
-describe('everybody can use the dashboard', { skip: withoutBrowser() }, () => {
+describe('everybody can use the dashboard', requires('chromium'), () => {
   const open = browserForTests();
 
   for (const colorScheme of ['light', 'dark'] as const) {

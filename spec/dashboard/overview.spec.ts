@@ -2,9 +2,10 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Page } from 'playwright-core';
 import { SHOWN } from '../../gateway/ui/client/model/live-feed.ts';
+import { requires } from '../support/requires.ts';
 import { startTestServer } from '../support/server.ts';
 import { until } from '../support/until.ts';
-import { browserForTests, withoutBrowser } from './browser.ts';
+import { browserForTests } from './browser.ts';
 import { Hand, pipelines, submit } from './hands.ts';
 
 /** What a browser says when its server is away. */
@@ -19,7 +20,7 @@ const feedIds = (page: Page): Promise<number[]> =>
     );
 const connection = (page: Page, word: string) => page.locator('.connection', { hasText: word }).waitFor();
 
-describe('the cluster on the dashboard', { skip: withoutBrowser() }, () => {
+describe('the cluster on the dashboard', requires('chromium'), () => {
   const open = browserForTests();
 
   it('is counted, and the numbers move by themselves', async (t) => {

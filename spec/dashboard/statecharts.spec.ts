@@ -2,10 +2,11 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Page } from 'playwright-core';
 import { MACHINE_NAMES } from '../../machines/charts/names.ts';
+import { requires } from '../support/requires.ts';
 import { startTestServer } from '../support/server.ts';
 import { until } from '../support/until.ts';
 import { seriousFaults } from './axe.ts';
-import { browserForTests, withoutBrowser } from './browser.ts';
+import { browserForTests } from './browser.ts';
 import { Hand, job, pipelines, submit } from './hands.ts';
 
 interface MachineView {
@@ -37,7 +38,7 @@ const steps = (page: Page): Promise<string[]> =>
     .evaluateAll((all: { dataset: { step: string } }[]) => all.map(({ dataset }) => dataset.step));
 const counted = (page: Page, id: string) => state(page, id).locator('.inside').textContent();
 
-describe('the statecharts on the dashboard', { skip: withoutBrowser() }, () => {
+describe('the statecharts on the dashboard', requires('chromium'), () => {
   const open = browserForTests();
 
   it('are reached by the navigation and turned by keyboard, and Back leads back', async (t) => {

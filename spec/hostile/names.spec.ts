@@ -3,8 +3,9 @@ import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { run } from '../cli/cli-support.ts';
-import { browserForTests, withoutBrowser } from '../dashboard/browser.ts';
+import { browserForTests } from '../dashboard/browser.ts';
 import { ask, multipart } from '../gateway/support.ts';
+import { requires } from '../support/requires.ts';
 import { startTestServer, type TestServer, temporaryDirectory } from '../support/server.ts';
 import { NASTY_TEXTS } from './nasty.ts';
 
@@ -253,7 +254,7 @@ describe('nasty texts in every place where there may be text', () => {
     }
   });
 
-  describe('on the dashboard', { skip: withoutBrowser() }, () => {
+  describe('on the dashboard', requires('chromium'), () => {
     const open = browserForTests();
 
     it('are text: no script runs, no element is made of them, nothing is asked for', async (t) => {

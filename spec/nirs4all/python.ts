@@ -1,5 +1,4 @@
-import assert from 'node:assert/strict';
-import { describe, it } from 'node:test';
+import { describe } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import {
   askInterpreter,
@@ -7,6 +6,7 @@ import {
   type Nirs4allRunner,
   nirs4allRunner,
 } from '../../actors/agent/runners/nirs4all/index.ts';
+import { lacking } from '../support/requires.ts';
 
 /** The interpreter that these tests use. */
 export const PYTHON =
@@ -20,13 +20,12 @@ const answer = await askInterpreter(PYTHON).then(
   },
 );
 
-/**
- * Tests with the real library. Where it is not installed they are left out, and say so; in CI, where it has to
- * be, that is a failure.
- */
+const why = typeof answer === 'string' ? `${answer}; spec/nirs4all/setup.sh installs it` : null;
+
+/** Options of a specification that needs an interpreter with the library; as those of `requires`. */
+export const needsLibrary = lacking('nirs4all', why);
+
+/** Specifications with the real library. */
 export function describeWithLibrary(title: string, tests: (runner: Nirs4allRunner) => void): void {
-  if (typeof answer !== 'string') return void describe(title, () => tests(answer));
-  const why = `${answer}; spec/nirs4all/setup.sh installs it`;
-  if (process.env.CI === 'true') it(title, () => assert.fail(why));
-  else it(title, { skip: why }, () => {});
+  describe(title, needsLibrary, () => tests(answer as Nirs4allRunner));
 }

@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -9,6 +8,7 @@ import { externalRunner, RunnerFault } from '../../actors/agent/runners/external
 import { splitCommand } from '../../actors/agent/runners/external/split.ts';
 import { temporaryFolder } from '../agent/folder.ts';
 import { logOf, startTestWorker, submit, taskIn } from '../agent/support.ts';
+import { requires } from '../support/requires.ts';
 import { startTestServer } from '../support/server.ts';
 
 const REPOSITORY = fileURLToPath(new URL('../..', import.meta.url));
@@ -91,27 +91,30 @@ describe('the words of a command line', () => {
 });
 
 describe('the example runners, each in a real worker', () => {
-  const skip = spawnSync('python3', ['--version']).status === 0 ? false : 'there is no python3 here';
   const dataset = { kind: 'shared_path', path: GASOLINE };
 
-  it('mean.py, in Python, is ranked, reports progress and exports its model', { skip }, async (t) => {
-    const server = await startTestServer(t);
-    await startTestWorker(t, server, { runners: [externalRunner(MEAN, REPOSITORY)] });
-    const requirements = { packages: { mean: '>=1,<2' } };
-    const job = await submit(server, {}, { type: 'mean.run', dataset, requirements });
-    const task = await taskIn(server, job);
-    assert.equal(task.error, null);
-    const { result } = task;
-    const { metrics, mean_version } = result as { metrics: { best_rmse: number }; mean_version: string };
-    assert.equal(metrics.best_rmse.toFixed(3), '1.517');
-    assert.equal(mean_version, '1.0');
-    const artifacts = await server.client.call('listJobArtifacts', { params: { id: job } });
-    const model = artifacts.find((artifact) => artifact.role === 'best_model');
-    const { body } = await server.client.download(model?.id ?? '');
-    assert.equal(JSON.parse(await text(body)).mean.toFixed(4), '87.1775');
-    const events = await server.client.call('listJobEvents', { params: { id: job } });
-    assert.ok(events.some(({ type, message }) => type === 'progress' && message === '60 values read'));
-  });
+  it(
+    'mean.py, in Python, is ranked, reports progress and exports its model',
+    requires('python3'),
+    async (t) => {
+      const server = await startTestServer(t);
+      await startTestWorker(t, server, { runners: [externalRunner(MEAN, REPOSITORY)] });
+      const requirements = { packages: { mean: '>=1,<2' } };
+      const job = await submit(server, {}, { type: 'mean.run', dataset, requirements });
+      const task = await taskIn(server, job);
+      assert.equal(task.error, null);
+      const { result } = task;
+      const { metrics, mean_version } = result as { metrics: { best_rmse: number }; mean_version: string };
+      assert.equal(metrics.best_rmse.toFixed(3), '1.517');
+      assert.equal(mean_version, '1.0');
+      const artifacts = await server.client.call('listJobArtifacts', { params: { id: job } });
+      const model = artifacts.find((artifact) => artifact.role === 'best_model');
+      const { body } = await server.client.download(model?.id ?? '');
+      assert.equal(JSON.parse(await text(body)).mean.toFixed(4), '87.1775');
+      const events = await server.client.call('listJobEvents', { params: { id: job } });
+      assert.ok(events.some(({ type, message }) => type === 'progress' && message === '60 values read'));
+    },
+  );
 
   it('rows.sh, in shell, counts rows', async (t) => {
     const server = await startTestServer(t);

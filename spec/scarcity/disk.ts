@@ -9,8 +9,8 @@ import { compare, strayBlobs } from '../crash/compare.ts';
 import { Ledger } from '../crash/ledger.ts';
 import { jobText } from '../crash/load.ts';
 import { startServerProgram } from '../support/server-program.ts';
+import type { SmallDisk } from '../support/small-disk.ts';
 import { until } from '../support/until.ts';
-import type { SmallDisk } from './small-disk.ts';
 
 export interface DiskFigures {
   rounds: number;

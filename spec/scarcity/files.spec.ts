@@ -1,9 +1,10 @@
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
+import { requires } from '../support/requires.ts';
 import { temporaryDirectory } from '../support/server.ts';
 import { outOfFiles } from './files.ts';
 
-describe('a server that may open no more files', () => {
+describe('a server that may open no more files', requires('prlimit'), () => {
   test('answers those whom it knows, says 503 where a file is needed, and recovers when connections go', async (t) => {
     const figures = await outOfFiles(join(await temporaryDirectory(t), 'state'), 30, 200);
     t.diagnostic(JSON.stringify(figures));

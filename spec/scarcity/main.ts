@@ -4,12 +4,12 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { machineLine, writeSection } from '../support/report.ts';
+import { SmallDisk } from '../support/small-disk.ts';
 import { holdingClients, mostConnections } from './clients.ts';
 import { fullDisk } from './disk.ts';
 import { outOfFiles } from './files.ts';
 import { logFlood } from './log-flood.ts';
 import { slowStore } from './slow-store.ts';
-import { SmallDisk } from './small-disk.ts';
 import { slowStreams } from './streams.ts';
 
 const MIB = 1024 * 1024;

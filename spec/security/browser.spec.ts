@@ -4,7 +4,8 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, before, describe, it, type TestContext } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
-import { launchBrowser, withoutBrowser } from '../dashboard/browser.ts';
+import { launchBrowser } from '../dashboard/browser.ts';
+import { requires } from '../support/requires.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
 
 /** The names of the browser's world, in the functions that run there. */
@@ -83,7 +84,7 @@ const socketIn = (page: Page, url: string): Promise<{ opened: boolean; heard: nu
 const jobsOf = async (server: TestServer, token?: string) =>
   (await server.clientWith(token).call('listJobs')).map(({ name }) => name);
 
-describe('a page of somebody else in a real browser', { skip: withoutBrowser() }, () => {
+describe('a page of somebody else in a real browser', requires('chromium'), () => {
   let browser: Browser;
   before(async () => {
     browser = await launchBrowser();

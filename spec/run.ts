@@ -1,0 +1,89 @@
+// `npm test`: runs every specification, or those that are named, in an environment that is everywhere the same, and
+// says at the end which were left out and why.
+import { spawn } from 'node:child_process';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { cleanEnvironment } from './support/environment.ts';
+import { readLeftOut, summarise } from './support/left-out.ts';
+
+const ROOT = fileURLToPath(new URL('..', import.meta.url));
+const REPORTER = new URL('./support/left-out-reporter.mjs', import.meta.url).href;
+
+const USAGE = `npm test [-- [--may-lack NEED,NEED…] [FILE…]]
+
+  --may-lack  what may be missing on this machine ('' for nothing): whatever else is left out is a failure.
+              Without it a specification whose needs are not met is left out, which is no failure.
+`;
+
+interface Run {
+  files: string[];
+  mayLack: string[] | null;
+}
+
+function readArguments(argv: string[]): Run {
+  const options = { 'may-lack': { type: 'string' }, help: { type: 'boolean', short: 'h' } } as const;
+  const { values, positionals } = parseArgs({ args: argv, options, allowPositionals: true });
+  if (values.help) {
+    process.stdout.write(USAGE);
+    process.exit(0);
+  }
+  const list = values['may-lack']?.split(',').map((need) => need.trim());
+  return {
+    files: positionals.length > 0 ? positionals : everySpecification(),
+    mayLack: list?.filter(Boolean) ?? null,
+  };
+}
+
+function everySpecification(): string[] {
+  const spec = join(ROOT, 'spec');
+  const folders = readdirSync(spec, { withFileTypes: true }).filter((entry) => entry.isDirectory());
+  return folders
+    .flatMap(({ name }) => readdirSync(join(spec, name)).map((file) => `spec/${name}/${file}`))
+    .filter((file) => file.endsWith('.spec.ts'))
+    .sort();
+}
+
+/** Runs the files with the runner of Node, to whose own lines nothing is added. */
+function runFiles(files: string[], home: string, leftOut: string): Promise<number> {
+  const reporters = [
+    ...['--test-reporter', process.stdout.isTTY ? 'spec' : 'tap', '--test-reporter-destination', 'stdout'],
+    ...['--test-reporter', REPORTER, '--test-reporter-destination', leftOut],
+  ];
+  const argv = [
+    '--import',
+    import.meta.resolve('tsx'),
+    '--test',
+    '--test-concurrency=2',
+    ...reporters,
+    ...files,
+  ];
+  const child = spawn(process.execPath, argv, {
+    cwd: ROOT,
+    env: cleanEnvironment(process.env, home),
+    stdio: ['ignore', 'inherit', 'inherit'],
+  });
+  // Ctrl-C reaches the child by the terminal; this program waits for its end.
+  process.on('SIGINT', () => {});
+  process.on('SIGTERM', () => child.kill());
+  return new Promise((resolve, reject) => {
+    child.once('error', reject);
+    child.once('close', (code) => resolve(code ?? 1));
+  });
+}
+
+const { files, mayLack } = readArguments(process.argv.slice(2));
+process.umask(0o022);
+const folder = mkdtempSync(join(tmpdir(), 'jq-spec-run-'));
+try {
+  const list = join(folder, 'left-out');
+  const code = await runFiles(files, mkdtempSync(join(folder, 'home-')), list);
+  const { lines, unexpected } = summarise(readLeftOut(readFileSync(list, 'utf8')), mayLack);
+  const mark = process.stdout.isTTY ? 'ℹ' : '#';
+  for (const line of lines) console.log(`${mark} ${line}`);
+  process.exitCode = code !== 0 ? code : unexpected.length > 0 ? 1 : 0;
+} finally {
+  rmSync(folder, { recursive: true, force: true });
+}
