@@ -4,6 +4,7 @@ import { PACKAGE_VERSION } from '../gateway/version.ts';
 import { nearest } from '../machines/submission.ts';
 import { ArtifactsCommand } from './commands/artifacts.ts';
 import { CancelCommand } from './commands/cancel.ts';
+import { CheckCommand } from './commands/check.ts';
 import { CompletionCommand } from './commands/completion.ts';
 import { EventsCommand } from './commands/events.ts';
 import { InspectCommand } from './commands/inspect.ts';
@@ -40,6 +41,7 @@ const COMMANDS: Record<ProgramName, CommandClass[]> = {
   jqctl: [
     SubmitCommand,
     RunCommand,
+    CheckCommand,
     StatusCommand,
     LogsCommand,
     WaitCommand,

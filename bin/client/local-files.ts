@@ -12,6 +12,7 @@ import { plain } from '../terminal/plain.ts';
 import { Progress } from '../terminal/progress.ts';
 import {
   artifactRef,
+  isTable,
   type LocalRef,
   labelOf,
   localRef,
@@ -20,7 +21,7 @@ import {
   references,
   rewrite,
 } from './local-refs.ts';
-import { zipFolder } from './zip-folder.ts';
+import { zipFile, zipFolder } from './zip-folder.ts';
 
 interface Upload {
   client: ClusterClient;
@@ -109,9 +110,10 @@ async function sendAll(files: ReadonlyMap<string, LocalFile>, upload: Upload): P
 async function pack({ role, path }: LocalFile, target: string, zipping: () => void): Promise<string> {
   let files: number;
   try {
-    if (!(await stat(path)).isDirectory()) return path;
+    const isFolder = (await stat(path)).isDirectory();
+    if (!isFolder && (role !== 'dataset' || !isTable(path))) return path;
     zipping();
-    files = await zipFolder(path, target);
+    files = await (isFolder ? zipFolder(path, target) : zipFile(path, target));
   } catch (fault) {
     throw usageFault(`cannot read ${localFault(fault) ?? path}`);
   }

@@ -93,14 +93,19 @@ export async function locate(ref: LocalRef, folders: readonly string[]): Promise
 function checkKind(role: Role, path: string, isFolder: boolean): void {
   if (role === 'pipeline') {
     if (isFolder) throw usageFault(`the pipeline ${path} is a directory`);
-  } else if (!isFolder && extname(path) !== '.zip') {
-    throw usageFault(`the ${role} ${path} is a file`, `a ${role} is a folder, or a zip of one`);
+    return;
   }
+  if (isFolder || extname(path) === '.zip' || (role === 'dataset' && isTable(path))) return;
+  const table = role === 'dataset' ? ', or a table (.csv, .tsv, .txt)' : '';
+  throw usageFault(`the ${role} ${path} is a file`, `a ${role} is a folder, a zip of one${table}`);
 }
+
+/** Whether a file is one table with all of a dataset. */
+export const isTable = (path: string): boolean => /\.(csv|tsv|txt)$/i.test(path);
 
 /** What stands for a file in rankings and lists: its name without what its kind adds to it. */
 export const labelOf = (role: Role, path: string): string =>
-  role === 'pipeline' ? basename(path, extname(path)) : basename(path, '.zip');
+  role === 'pipeline' || isTable(path) ? basename(path, extname(path)) : basename(path, '.zip');
 
 /** The reference to an artifact that takes the place of one to this machine, as JSON text. */
 export function artifactRef(piece: Piece, ref: LocalRef, path: string, id: string): string {

@@ -7,6 +7,7 @@ import { counted } from '../terminal/format.ts';
 import { plain } from '../terminal/plain.ts';
 import type { JobFile } from './job-file.ts';
 import { uploadLocalFiles } from './local-files.ts';
+import { lookFirst } from './look-first.ts';
 import { watchJob } from './watch.ts';
 
 export interface SendOptions {
@@ -38,8 +39,10 @@ export async function sendJob(session: Session, file: JobFile, options: SendOpti
   return EXIT.done;
 }
 
-function uploaded({ client, output }: Session, { text, folder }: JobFile, all: boolean): Promise<string> {
+async function uploaded({ client, output }: Session, file: JobFile, all: boolean): Promise<string> {
+  const { text, folder } = file;
   const folders = ['.', ...(folder === undefined ? [] : [folder])];
+  await lookFirst(file, { all, folders, output });
   return patiently(undefined, async (patience) => {
     try {
       return await uploadLocalFiles(text, { client, output, signal: patience.signal, all, folders });

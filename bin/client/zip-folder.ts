@@ -1,6 +1,6 @@
 import { createWriteStream } from 'node:fs';
 import { readdir, stat } from 'node:fs/promises';
-import { join, relative, sep } from 'node:path';
+import { dirname, join, relative, sep } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { ZipFile } from 'yazl';
 
@@ -13,6 +13,14 @@ const MODIFIED = new Date(Date.UTC(1980, 0, 2));
  * @returns how many files it has packed
  */
 export async function zipFolder(folder: string, target: string): Promise<number> {
+  return zipFiles(await filesOf(folder), folder, target);
+}
+
+/** Packs one file, under its own name. */
+export const zipFile = (path: string, target: string): Promise<number> =>
+  zipFiles([path], dirname(path), target);
+
+async function zipFiles(files: readonly string[], folder: string, target: string): Promise<number> {
   const zip = new ZipFile();
   const written = pipeline(zip.outputStream, createWriteStream(target, { flags: 'wx' }));
   // Should a file vanish meanwhile, the stream fails; nobody must miss that before it is awaited.
@@ -20,7 +28,6 @@ export async function zipFolder(folder: string, target: string): Promise<number>
   zip.on('error', (fault) =>
     (zip.outputStream as NodeJS.ReadableStream & { destroy(e: unknown): void }).destroy(fault),
   );
-  const files = await filesOf(folder);
   for (const path of files) {
     const name = relative(folder, path).split(sep).join('/');
     zip.addFile(path, name, { mtime: MODIFIED, mode: 0o100644 });

@@ -1,10 +1,10 @@
 import { Option } from 'clipanion';
-import { compose, RawJson } from '../../machines/json/raw.ts';
+import { compose } from '../../machines/json/raw.ts';
 import { jobFromText } from '../client/job-file.ts';
 import { sendJob } from '../client/send-job.ts';
 import { ClientCommand, type Session } from '../support/client-command.ts';
 import { usageFault } from '../support/exit.ts';
-import { integer, pairs, timeoutOf, word } from '../support/flags.ts';
+import { integer, rawParams, timeoutOf, word } from '../support/flags.ts';
 import { clientUsage, value } from '../support/usage.ts';
 
 export class RunCommand extends ClientCommand {
@@ -59,9 +59,7 @@ export class RunCommand extends ClientCommand {
     if (this.lib === undefined) throw usageFault('--lib is missing', 'such as --lib mljs');
     if (this.pipelines.length === 0) throw usageFault('--pipeline is missing', 'name a pipeline file');
     if (this.datasets.length === 0) throw usageFault('--dataset is missing', 'name a dataset folder');
-    const params = Object.entries(pairs('--param', this.params)).map(
-      ([key, text]) => [key, asJson(text)] as const,
-    );
+    const params = Object.entries(rawParams(this.params));
     return compose({
       type: `${this.lib}.run`,
       name: this.name,
@@ -75,14 +73,5 @@ export class RunCommand extends ClientCommand {
       rank_metric: this.rankMetric,
       rank_mode: this.rankMode === undefined ? undefined : word('--rank-mode', this.rankMode, ['min', 'max']),
     });
-  }
-}
-
-function asJson(text: string): unknown {
-  try {
-    JSON.parse(text);
-    return new RawJson(text);
-  } catch {
-    return text;
   }
 }

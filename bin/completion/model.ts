@@ -36,6 +36,7 @@ const words = (list: readonly string[]): Values => ({ kind: 'words', words: list
 const VALUES: Readonly<Record<string, Values>> = {
   'job id': { kind: 'ids', of: 'jobs' },
   'job file': { kind: 'files' },
+  dataset: { kind: 'files' },
   machine: words(MACHINE_NAMES),
   shell: words(SHELLS),
   STATUS: words(JOB_STATES),

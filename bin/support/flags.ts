@@ -1,3 +1,4 @@
+import { RawJson } from '../../machines/json/raw.ts';
 import { usageFault } from './exit.ts';
 
 type Env = Record<string, string | undefined>;
@@ -84,4 +85,25 @@ export function timeoutOf(text: string | undefined): number | undefined {
 export function id(what: string, text: string): string {
   if (text.trim() === '') throw usageFault(`the ${what} id is empty`, 'list the jobs with: jqctl jobs');
   return text.trim();
+}
+
+/** The values of `--param NAME=VALUE`: JSON where one reads as JSON, with numbers as they are written, else text. */
+export function rawParams(texts: readonly string[]): Record<string, string | RawJson> {
+  const entries = Object.entries(pairs('--param', texts));
+  return Object.fromEntries(entries.map(([key, text]) => [key, isJson(text) ? new RawJson(text) : text]));
+}
+
+/** The same as values. */
+export function paramsOf(texts: readonly string[]): Record<string, unknown> {
+  const entries = Object.entries(pairs('--param', texts));
+  return Object.fromEntries(entries.map(([key, text]) => [key, isJson(text) ? JSON.parse(text) : text]));
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
 }

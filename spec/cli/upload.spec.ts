@@ -14,7 +14,8 @@ async function analyst(t: TestContext, change: (job: string) => string = (job) =
   const [pipeline, dataset] = [join(folder, 'pls.yaml'), join(folder, 'octane')];
   await writeFile(pipeline, '[{pls: {components: 2}}]');
   await mkdir(join(dataset, 'deep'), { recursive: true });
-  await writeFile(join(dataset, 'train_x.csv'), '1,2\n3,4\n');
+  await writeFile(join(dataset, 'train_x.csv'), '1,2\n3,5\n4,1\n6,9\n');
+  await writeFile(join(dataset, 'train_y.csv'), '1\n2\n4\n3\n');
   await writeFile(join(dataset, 'deep', 'note.txt'), 'x');
   await writeFile(join(dataset, '.hidden'), 'not sent');
   const job = join(folder, 'job.json');
@@ -100,7 +101,9 @@ describe('submit --upload', () => {
     assert.match(submitted.stderr, new RegExp(`^uploaded ${pipeline}$`, 'm'));
     const { dataset } = JSON.parse(await requestOf(server, submitted.stdout.trim()));
     assert.equal(dataset.kind, 'artifact');
-    const nearer = await analyst(t, (text) => text.replaceAll(/"\/[^"]*\/pls.yaml/g, '"package.json'));
+    const nearer = await analyst(t, (text) =>
+      text.replaceAll(/"\/[^"]*\/pls.yaml/g, '"package.json').replace('mljs.run', 'other.run'),
+    );
     await writeFile(join(dirname(nearer.job), 'package.json'), 'not this one');
     const { stderr } = await run(['submit', nearer.job, '--upload', '--server', server.url]);
     assert.match(stderr, new RegExp(`^uploaded ${ROOT}package.json$`, 'm'));
@@ -134,7 +137,7 @@ describe('submit --upload', () => {
 
   it('refuses a folder without files: exit code 2', async (t) => {
     const server = await startTestServer(t);
-    const { job, dataset } = await analyst(t);
+    const { job, dataset } = await analyst(t, (text) => text.replace('mljs.run', 'other.run'));
     await rm(dataset, { recursive: true });
     await mkdir(dataset);
     await writeFile(join(dataset, '.hidden'), 'not sent');

@@ -57,10 +57,7 @@ export function runTask(task: Task, outputDir: string, version: string, hooks: R
   const dataset = readDataset(task.dataset, task);
   for (const warning of dataset.warnings) hooks.log(`warning: ${warning}`);
   const { train, test } = dataset;
-  const split = pipeline.split ?? defaultSplit(train.y.length);
-  const reported = pipeline.split || !test ? split.kind : 'test_set';
-  const choosing = reported !== 'test_set' || pipeline.components.length > 1;
-  checkFit(pipeline, dataset, choosing ? split : null);
+  const { split, reported, choosing } = planValidation(pipeline, dataset);
   hooks.log(
     `${train.y.length} training rows, ${test?.y.length ?? 0} test rows, ${train.x[0]?.length} columns; ${reported}`,
   );
@@ -104,6 +101,24 @@ export function runTask(task: Task, outputDir: string, version: string, hooks: R
       warnings: [...task.warnings, ...dataset.warnings],
     },
   };
+}
+
+/** How a pipeline is validated on a dataset. */
+export interface Plan {
+  split: Split;
+  /** What the `best_*` metrics are measured on. */
+  reported: Split['kind'] | 'test_set';
+  /** Whether cross-validation is needed at all. */
+  choosing: boolean;
+}
+
+/** @throws InputFault where the pipeline does not fit the dataset */
+export function planValidation(pipeline: Pipeline, dataset: Dataset): Plan {
+  const split = pipeline.split ?? defaultSplit(dataset.train.y.length);
+  const reported = pipeline.split || !dataset.test ? split.kind : 'test_set';
+  const choosing = reported !== 'test_set' || pipeline.components.length > 1;
+  checkFit(pipeline, dataset, choosing ? split : null);
+  return { split, reported, choosing };
 }
 
 function validate(

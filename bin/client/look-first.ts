@@ -1,0 +1,59 @@
+import { extname } from 'node:path';
+import { CliFault } from '../support/exit.ts';
+import { datasetLine } from '../terminal/dataset-report.ts';
+import type { Output } from '../terminal/output.ts';
+import { plain } from '../terminal/plain.ts';
+import { canCheck, checkInputs } from './check-inputs.ts';
+import type { JobFile } from './job-file.ts';
+import { localRef, locate, type Piece, references } from './local-refs.ts';
+
+interface Look {
+  /** Whether every path that exists here is uploaded, not only the marked ones. */
+  all: boolean;
+  folders: readonly string[];
+  output: Output;
+}
+
+/**
+ * Looks at datasets before they are uploaded, so that a broken table or a pipeline that does not fit it is told here and
+ * not by a worker.
+ * @throws CliFault with what the run would end with
+ */
+export async function lookFirst(file: JobFile, look: Look): Promise<void> {
+  const library = (file.spec.type ?? 'nirs4all.run').replace(/\.run$/, '');
+  if (!canCheck(library)) return;
+  const pieces = references(file.text);
+  const [pipelines, datasets] = [new Set<string>(), new Set<string>()];
+  for (const piece of pieces) {
+    const path = await uploadedPath(piece, look);
+    if (path === null || extname(path) === '.zip') continue;
+    (piece.role === 'pipeline' ? pipelines : datasets).add(path);
+  }
+  if (datasets.size === 0) return;
+  const inputs = [...[...pipelines].map((path) => ({ path })), ...pieces.flatMap(inlinePipeline)];
+  for (const dataset of datasets) {
+    try {
+      const params = file.spec.params ?? {};
+      const report = checkInputs({ library, dataset, pipelines: inputs, params });
+      look.output.note(datasetLine(dataset, report));
+      for (const warning of report.warnings) look.output.warn(plain(warning));
+    } catch (fault) {
+      if (!(fault instanceof CliFault)) throw fault;
+      const hint = `nothing was uploaded; jqctl check ${plain(dataset)} looks again`;
+      throw new CliFault(fault.exit, `${plain(dataset)}: ${fault.message}`, { hint });
+    }
+  }
+}
+
+async function uploadedPath(piece: Piece, { all, folders }: Look): Promise<string | null> {
+  const ref = localRef(piece);
+  if (!ref || ref.role === 'bundle') return null;
+  return ref.marked || all ? locate(ref, folders) : null;
+}
+
+function inlinePipeline({ role, text }: Piece, index: number): { content: unknown; name: string }[] {
+  if (role !== 'pipeline') return [];
+  const piece = JSON.parse(text) as { kind?: unknown; inline?: unknown; name?: unknown };
+  if (piece.kind !== 'inline_json') return [];
+  return [{ content: piece.inline, name: String(piece.name ?? `pipeline ${index + 1}`) }];
+}

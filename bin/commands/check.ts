@@ -1,0 +1,51 @@
+import { Option } from 'clipanion';
+import { checkInputs } from '../client/check-inputs.ts';
+import { BaseCommand } from '../support/base.ts';
+import { EXIT } from '../support/exit.ts';
+import { paramsOf } from '../support/flags.ts';
+import { programUsage, value } from '../support/usage.ts';
+import { datasetReport } from '../terminal/dataset-report.ts';
+import type { Output } from '../terminal/output.ts';
+import { plain } from '../terminal/plain.ts';
+
+export class CheckCommand extends BaseCommand {
+  static override paths = [['check']];
+  static override usage = programUsage({
+    category: 'Jobs',
+    description: 'look at a dataset and pipelines without a server',
+    details: `
+      Reads a dataset on this machine as the runner of the library would: how many samples and variables, the axis,
+      the reference values, what is left out, and a picture of the spectra. What the runner would refuse is refused
+      here in the same words. \`submit --upload\` and \`run --upload\` look first in the same way.
+    `,
+    examples: [
+      ['A folder', 'jqctl check ./gasoline'],
+      [
+        'One table with several targets, and a pipeline',
+        'jqctl check grain.csv --param target=octane --pipeline pls.yaml',
+      ],
+    ],
+  });
+
+  dataset = Option.String({ name: 'dataset' });
+  lib = Option.String('--lib', 'mljs', value('LIB', 'the analysis library (mljs)'));
+  pipelines = Option.Array('--pipeline', [], value('PATH', 'pipeline file that is to run on it; repeatable'));
+  params = Option.Array('--param', [], value('PARAM', 'NAME=VALUE, as the job would have it; repeatable'));
+
+  protected async run(output: Output): Promise<number> {
+    const report = checkInputs({
+      library: this.lib,
+      dataset: this.dataset,
+      pipelines: this.pipelines.map((path) => ({ path })),
+      params: paramsOf(this.params),
+    });
+    if (output.json) {
+      const { spectra: _, ...facts } = report;
+      await output.print(JSON.stringify({ dataset: this.dataset, ...facts }));
+    } else {
+      await output.print(datasetReport(this.dataset, report, output));
+    }
+    for (const warning of report.warnings) output.warn(plain(warning));
+    return EXIT.done;
+  }
+}
