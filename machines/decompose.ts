@@ -1,5 +1,6 @@
 import { basename, extname } from 'node:path/posix';
 import {
+  DATASET_LABEL,
   type DatasetRef,
   DEFAULT_MAX_ATTEMPTS,
   DEFAULT_RANK_METRIC,
@@ -47,7 +48,7 @@ function requirementsFor(spec: JobSpec, dataset: DatasetRef, withCode: boolean):
   const packages = asked.packages ?? {};
   const labels = { ...asked.labels };
   if (dataset.kind === 'worker_local' && dataset.name !== undefined)
-    labels[`dataset.${dataset.name}`] = 'true';
+    labels[`${DATASET_LABEL}${dataset.name}`] = 'true';
   const requirements: Requirements = {
     packages: Object.hasOwn(packages, library) ? packages : { ...packages, [library]: '' },
   };

@@ -93,8 +93,9 @@ function countMove(counts: TaskCounts, event: JobEvent): TaskCounts {
 
 const numEnded = ({ counts }: JobContext): number => counts.succeeded + counts.failed + counts.cancelled;
 
+/** A task without a finite value is unranked, and never the best (contract, "Jobs"). */
 function isBetter(context: JobContext, value: number | null): boolean {
-  if (value === null) return context.best_task_id === null;
+  if (value === null) return false;
   if (context.best_metric === null) return true;
   return context.rank_mode === 'min' ? value < context.best_metric : value > context.best_metric;
 }

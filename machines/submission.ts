@@ -1,9 +1,9 @@
 import { distance } from 'fastest-levenshtein';
 import type { TSchema } from 'typebox';
 import { ClusterError } from './errors.ts';
+import { LIMITS } from './limits.ts';
 import { DatasetRef, JobSpec, MAX_TASKS, PipelineRef, SILENT_MEMBERS } from './schema/job.ts';
 
-const MAX_WARNINGS = 100;
 /** Characters of a member's name that a warning repeats. */
 const LONGEST_WORD = 100;
 
@@ -38,17 +38,23 @@ export function admitJob(spec: JobSpec, allow: { allowPythonJobs: boolean }): vo
   }
 }
 
-/** A sentence for each member that this system does not know, with the nearest one that it does. */
+/**
+ * A sentence for each member that this system does not know, with the nearest one that it does; of more than the limit
+ * (contract, "Limits") the rest as a count.
+ */
 export function unknownMembers(spec: JobSpec): string[] {
-  const warnings = new Set<string>();
+  const warnings: string[] = [];
+  const seen = new Set<string>();
   const look = (value: unknown, schema: TSchema, prefix: string, silent: readonly string[] = []) => {
     if (typeof value !== 'object' || value === null) return;
     const known = Object.keys((schema as { properties?: object }).properties ?? {});
     for (const key of Object.keys(value)) {
-      if (known.includes(key) || silent.includes(key) || warnings.size >= MAX_WARNINGS) continue;
+      if (known.includes(key) || silent.includes(key) || seen.has(prefix + key)) continue;
+      seen.add(prefix + key);
+      if (seen.size > LIMITS.warnings) continue;
       const near = key.length <= LONGEST_WORD ? nearest(key, known) : undefined;
       const shown = near || key.length <= LONGEST_WORD ? key : `${key.slice(0, LONGEST_WORD)}…`;
-      warnings.add(`unknown field '${prefix}${shown}'${near ? `, did you mean '${prefix}${near}'?` : ''}`);
+      warnings.push(`unknown field '${prefix}${shown}'${near ? `, did you mean '${prefix}${near}'?` : ''}`);
     }
   };
   const branch = (union: TSchema, kind: string): TSchema =>
@@ -62,7 +68,9 @@ export function unknownMembers(spec: JobSpec): string[] {
   look(spec.retry, top.retry, 'retry.');
   for (const p of pipelinesOf(spec)) look(p, branch(PipelineRef, p.kind), 'pipeline.');
   for (const d of datasetsOf(spec)) look(d, branch(DatasetRef, d.kind), 'dataset.');
-  return [...warnings];
+  const more = seen.size - LIMITS.warnings;
+  if (more > 0) warnings.push(`and ${more} more unknown field${more === 1 ? '' : 's'}`);
+  return warnings;
 }
 
 /** The known word that a person probably meant, or undefined when none is near. */

@@ -1,4 +1,5 @@
 import type { ClusterError, ErrorCode } from '../../machines/errors.ts';
+import { MOST_FAULTS } from '../../machines/schema/validate.ts';
 
 /** The HTTP status of every error code, and when it is given (contract, "Errors"). */
 export const ERRORS: Readonly<Record<ErrorCode, { status: number; when: string }>> = {
@@ -46,14 +47,14 @@ export interface ErrorBody {
   errors?: { path: string; message: string }[];
 }
 
-/** Characters that an answer repeats of what was sent; a person reads no more, and a name may have megabytes. */
-const LONGEST = { detail: 2_000, fault: 500 };
+/** Characters that an answer repeats of what was sent, and faults; a person reads no more, and a name may have megabytes. */
+const LONGEST = { detail: 2_000, fault: 500, faults: 2 * MOST_FAULTS };
 
 /** The error as it is answered; texts that quote a request at length are cut. */
 export function errorBody(error: ClusterError): ErrorBody {
   const body: ErrorBody = { detail: cut(error.message, LONGEST.detail), code: error.code };
   if (error.faults) {
-    body.errors = error.faults.map(({ path, message }) => ({
+    body.errors = error.faults.slice(0, LONGEST.faults).map(({ path, message }) => ({
       path: cut(path, LONGEST.fault),
       message: cut(message, LONGEST.fault),
     }));

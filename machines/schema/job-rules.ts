@@ -1,3 +1,4 @@
+import { LIMITS } from '../limits.ts';
 import { isConstraint } from '../pep440.ts';
 import type { Fault } from './validate.ts';
 
@@ -39,8 +40,11 @@ function datasetFaults({ dataset, datasets }: Members): Fault[] {
 function constraintFaults({ requirements }: Members): Fault[] {
   const packages = isObject(requirements) ? requirements.packages : undefined;
   if (!isObject(packages)) return [];
-  return Object.entries(packages)
-    .filter(([, constraint]) => typeof constraint === 'string' && !isConstraint(constraint))
+  const entries = Object.entries(packages);
+  // That there are too many, or that one is too long, the schema says.
+  if (entries.length > LIMITS.members) return [];
+  return entries
+    .filter(([, text]) => typeof text === 'string' && text.length <= LIMITS.value && !isConstraint(text))
     .map(([name, constraint]) => ({
       path: `/requirements/packages/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`,
       message: `'${constraint}' is not a version constraint (PEP 440, such as '>=1.2,<2')`,

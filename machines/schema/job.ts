@@ -1,13 +1,17 @@
 import { type Static, Type } from 'typebox';
-import { AnyObject, Id, TextMap, Words } from './common.ts';
+import { LIMITS } from '../limits.ts';
+import { AnyObject, Bounded, Id, Labels, Name, Words } from './common.ts';
 import { jobRules } from './job-rules.ts';
 import { RULES } from './validate.ts';
 
+/** What the label of a dataset that lies on some workers begins with. */
+export const DATASET_LABEL = 'dataset.';
+
 const Kind = <const K extends string>(kind: K) => Type.Literal(kind);
-const Path = Type.String({ minLength: 1, maxLength: 4096, description: 'path as the worker sees it' });
+const Path = Type.String({ minLength: 1, maxLength: LIMITS.path, description: 'path as the worker sees it' });
 
 const PipelineName = Type.Optional(
-  Type.String({ maxLength: 500, description: 'its label in rankings and lists' }),
+  Type.String({ maxLength: LIMITS.name, description: 'its label in rankings and lists' }),
 );
 
 /** Where the pipeline comes from (specification, "Pipeline kinds"; fields in contract, "Jobs"). */
@@ -26,6 +30,7 @@ export const PipelineRef = Type.Union(
       name: PipelineName,
       entrypoint: Type.String({
         pattern: '^[A-Za-z_][\\w.]*(:[A-Za-z_]\\w*)?$',
+        maxLength: LIMITS.name,
         description: 'module:function',
       }),
       bundle_artifact_id: Type.Optional(Id('artifact')),
@@ -37,36 +42,38 @@ export const PipelineRef = Type.Union(
 /** Where the dataset comes from (specification, "Dataset kinds"; fields in contract, "Jobs"). */
 export const DatasetRef = Type.Union(
   [
-    Type.Object({ kind: Kind('shared_path'), path: Path, name: Type.Optional(Type.String()) }),
-    Type.Object({ kind: Kind('artifact'), artifact_id: Id('artifact'), name: Type.Optional(Type.String()) }),
+    Type.Object({ kind: Kind('shared_path'), path: Path, name: Type.Optional(Name) }),
+    Type.Object({ kind: Kind('artifact'), artifact_id: Id('artifact'), name: Type.Optional(Name) }),
     Type.Object({
       kind: Kind('catalog'),
-      catalog_id: Type.String({ minLength: 1, description: 'name or name@version' }),
+      catalog_id: Type.String({ minLength: 1, maxLength: LIMITS.name, description: 'name or name@version' }),
     }),
     Type.Object({
       kind: Kind('worker_local'),
       path: Type.Optional(Path),
-      name: Type.Optional(Type.String({ minLength: 1 })),
+      name: Type.Optional(
+        Type.String({
+          minLength: 1,
+          maxLength: LIMITS.key - DATASET_LABEL.length,
+          description: 'of a dataset that the worker declared, which is a label of its own',
+        }),
+      ),
     }),
   ],
   { discriminator: { propertyName: 'kind' } },
 );
 
 export const Requirements = Type.Object({
-  labels: Type.Optional(TextMap),
+  labels: Type.Optional(Labels),
   min_memory_gb: Type.Optional(
     Type.Number({ minimum: 0, description: 'GiB the worker must declare at least' }),
   ),
   min_gpu_count: Type.Optional(Type.Integer({ minimum: 0 })),
   packages: Type.Optional(
-    Type.Record(Type.String(), Type.String(), {
-      description: 'package name to PEP 440 constraint; "" means present',
-    }),
+    Bounded(Type.String({ maxLength: LIMITS.value }), 'package name to PEP 440 constraint; "" means present'),
   ),
   capabilities: Type.Optional(
-    Type.Record(Type.String(), Type.Boolean(), {
-      description: 'what is true keeps the task from workers that declare it as false',
-    }),
+    Bounded(Type.Boolean(), 'what is true keeps the task from workers that declare it as false'),
   ),
 });
 
@@ -78,8 +85,12 @@ export const Outputs = Type.Object({
 /** The job specification as a client submits it; its defaults are applied by `settingsOf`. */
 export const JobSpec = Type.Object(
   {
-    type: Type.String({ pattern: '^[a-z][a-z0-9_]*\\.run$', description: '<lib>.run' }),
-    name: Type.Optional(Type.String({ maxLength: 500 })),
+    type: Type.String({
+      pattern: '^[a-z][a-z0-9_]*\\.run$',
+      maxLength: LIMITS.type,
+      description: '<lib>.run',
+    }),
+    name: Type.Optional(Name),
     priority: Type.Optional(
       Type.Integer({
         minimum: -1_000_000_000,
@@ -111,7 +122,7 @@ export const JobSpec = Type.Object(
     timeout_seconds: Type.Optional(
       Type.Number({ exclusiveMinimum: 0, maximum: 31_536_000, description: 'seconds per attempt' }),
     ),
-    rank_metric: Type.Optional(Type.String({ minLength: 1, maxLength: 200, default: 'best_rmse' })),
+    rank_metric: Type.Optional(Type.String({ minLength: 1, maxLength: LIMITS.key, default: 'best_rmse' })),
     rank_mode: Type.Optional(Words(['min', 'max'])),
     idempotency_key: Type.Optional(
       Type.String({ minLength: 1, maxLength: 500, description: 'unique per principal' }),

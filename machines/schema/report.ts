@@ -1,14 +1,19 @@
 import { type Static, Type } from 'typebox';
-import { AnyObject, Nullable, Words } from './common.ts';
+import { Nullable, Words } from './common.ts';
 
 export const Level = Words(['debug', 'info', 'warning', 'error']);
 
+/** Texts beyond their limits are cut, not refused (contract, "Limits"; `report-limits.ts`). */
 export const ReportedEvent = Type.Object({
-  type: Type.String({ minLength: 1, maxLength: 100 }),
+  type: Type.String({ minLength: 1, description: 'beyond 100 bytes it is cut' }),
   level: Type.Optional(Level),
-  message: Type.Optional(Type.String()),
+  message: Type.Optional(Type.String({ description: 'beyond 64 KiB it is cut' })),
   progress: Type.Optional(Type.Number({ minimum: 0, maximum: 1, description: 'kept as data.progress' })),
-  data: Type.Optional(AnyObject),
+  data: Type.Optional(
+    Type.Record(Type.String(), Type.Unknown(), {
+      description: 'beyond 256 KiB, members are left out and `left_out` says which',
+    }),
+  ),
 });
 
 /** One event, or several as `{events: [...]}`. */
@@ -21,8 +26,8 @@ export const EventReport = Type.Object({
 export const FaultClass = Words(['task', 'input', 'worker']);
 
 export const FailReport = Type.Object({
-  error: Type.String({ description: 'one line that a person can act on' }),
-  traceback: Type.Optional(Type.String()),
+  error: Type.String({ description: 'one line that a person can act on; beyond 16 KiB it is cut' }),
+  traceback: Type.Optional(Type.String({ description: 'beyond 64 KiB it is cut' })),
   retriable: Type.Optional(
     Type.Boolean({ default: true, description: 'false fails the task whatever attempts remain' }),
   ),
@@ -44,10 +49,22 @@ export const TaskResult = Type.Object({
   status: Type.Literal('succeeded'),
   pipeline_fingerprint: Type.Optional(Type.String()),
   duration_seconds: Type.Optional(Type.Number({ minimum: 0 })),
-  metrics: Type.Optional(Type.Record(Type.String(), Type.Union([Metric, Type.Unknown()]))),
-  counts: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
+  metrics: Type.Optional(
+    Type.Record(Type.String(), Type.Union([Metric, Type.Unknown()]), {
+      description: 'up to 1,000 numbers; whatever else it holds moves to `extra.metrics`',
+    }),
+  ),
+  counts: Type.Optional(
+    Type.Record(Type.String(), Type.Unknown(), {
+      description: 'up to 1,000 numbers; whatever else it holds moves to `extra.counts`',
+    }),
+  ),
   artifacts: Type.Optional(Type.Record(Type.String(), Nullable(Type.String()))),
-  extra: Type.Optional(AnyObject),
+  extra: Type.Optional(
+    Type.Record(Type.String(), Type.Unknown(), {
+      description: 'beyond 1 MiB, members are left out and `left_out` says which',
+    }),
+  ),
 });
 
 const Attempt = Type.Optional(Type.Integer({ minimum: 0, description: 'fences: a stale attempt gets 409' }));

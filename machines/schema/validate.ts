@@ -2,8 +2,9 @@ import type { Static, TSchema } from 'typebox';
 import { Compile } from 'typebox/compile';
 import { Settings } from 'typebox/system';
 
-// The library stops after 8 faults by default; a person wants the whole list.
-Settings.Set({ maxErrors: 1000 });
+/** The library stops after 8 faults by default; a person wants the whole list, though not megabytes of it. */
+export const MOST_FAULTS = 1000;
+Settings.Set({ maxErrors: MOST_FAULTS });
 
 /** One fault of a document: where (a JSON pointer) and what. */
 export interface Fault {
@@ -62,7 +63,7 @@ export function validator<S extends TSchema>(schema: S): (value: unknown) => Che
   const rules = (schema as { [RULES]?: Rules })[RULES];
   return (input) => {
     const value = withoutNulls(raw, input);
-    const broken = rules && isObject(value) ? rules(value) : [];
+    const broken = rules && isObject(value) ? rules(value).slice(0, MOST_FAULTS) : [];
     if (compiled.Check(value)) {
       return broken.length > 0 ? { ok: false, faults: broken } : { ok: true, value: value as Static<S> };
     }
@@ -137,7 +138,10 @@ function describe(error: SchemaError, add: (path: string, message: string) => vo
     add(error.instancePath, `must be ${JSON.stringify(error.params.allowedValue)}`);
   } else if (error.keyword === 'enum') {
     add(error.instancePath, `must be one of: ${(error.params.allowedValues as unknown[]).join(', ')}`);
-  } else if (error.keyword !== 'anyOf') add(error.instancePath, error.message);
+  } else if (error.keyword !== 'anyOf' && error.keyword !== 'propertyNames') {
+    // Of these two, each fault by itself is told already.
+    add(error.instancePath, error.message);
+  }
 }
 
 interface UnionAt {

@@ -1,5 +1,7 @@
 import { type Static, Type } from 'typebox';
-import { AnyObject, Id, TextMap } from './common.ts';
+import { bytesOf, LIMITS } from '../limits.ts';
+import { AnyObject, Id, Labels, Name, TextMap } from './common.ts';
+import { type Fault, RULES } from './validate.ts';
 
 export const WorkerVersion = Type.Object(
   {
@@ -12,14 +14,34 @@ export const WorkerVersion = Type.Object(
   { additionalProperties: true },
 );
 
-export const WorkerRegistration = Type.Object({
-  worker_id: Type.Optional(Id('worker')),
-  name: Type.Optional(Type.String({ maxLength: 500 })),
-  labels: Type.Optional(TextMap),
-  capabilities: Type.Optional(AnyObject),
-  slots_total: Type.Optional(Type.Integer({ minimum: 1, maximum: 100_000, default: 1 })),
-  version: Type.Optional(WorkerVersion),
-});
+/** What a worker declares stays in memory and in every list of workers, so that it is bounded as a whole. */
+function declaredFaults({ capabilities, version, labels }: Record<string, unknown>): Fault[] {
+  const sizes = Object.entries({ capabilities, version, labels }).map(
+    ([name, value]) => [value === undefined ? 0 : bytesOf(JSON.stringify(value)), name] as const,
+  );
+  const total = sizes.reduce((sum, [size]) => sum + size, 0);
+  if (total <= LIMITS.declared) return [];
+  const [, largest] = sizes.reduce((a, b) => (b[0] > a[0] ? b : a));
+  const limit = `at most ${LIMITS.declared} are allowed`;
+  return [
+    {
+      path: `/${largest}`,
+      message: `capabilities, version and labels take ${total} bytes together; ${limit}`,
+    },
+  ];
+}
+
+export const WorkerRegistration = Type.Object(
+  {
+    worker_id: Type.Optional(Id('worker')),
+    name: Type.Optional(Name),
+    labels: Type.Optional(Labels),
+    capabilities: Type.Optional(AnyObject),
+    slots_total: Type.Optional(Type.Integer({ minimum: 1, maximum: 100_000, default: 1 })),
+    version: Type.Optional(WorkerVersion),
+  },
+  { [RULES]: declaredFaults },
+);
 
 export const WorkerRegistered = Type.Object({
   worker_id: Id('worker'),

@@ -106,8 +106,8 @@ describe('the best task of a job', () => {
     assert.deepEqual(best('max', 0.3, 0.3), [0.3, 'task_0']);
   });
 
-  it('is the first success as long as none has a value; any value is better than none', () => {
-    assert.deepEqual(best('min', null, null), [null, 'task_0']);
+  it('is never one without a value: such a task is unranked', () => {
+    assert.deepEqual(best('min', null, null), [null, null]);
     assert.deepEqual(best('min', null, 7, null), [7, 'task_1']);
     assert.deepEqual(best('max', null, -7, null), [-7, 'task_1']);
     assert.deepEqual(best('min', 0, null), [0, 'task_0']);

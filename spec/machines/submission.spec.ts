@@ -164,9 +164,7 @@ describe('a member that nobody knows', () => {
     assert.deepEqual(warned({ retry: { parity: 1 } }), ["unknown field 'retry.parity'"]);
   });
 
-  it('gives no warning without end: a hundred of them, each of some length', () => {
-    const many = Object.fromEntries(Array.from({ length: 150 }, (_, i) => [`unknown_${i}`, i]));
-    assert.equal(warned(many).length, 100);
+  it('is named in words of some length', () => {
     assert.deepEqual(warned({ ['k'.repeat(10_000)]: 1 }), [`unknown field '${'k'.repeat(100)}…'`]);
   });
 

@@ -177,9 +177,9 @@ describe('an invalid document', () => {
   });
 
   it('has bounds, which are named', () => {
-    const registration = { slots_total: 0, version: { packages: { numpy: 2 } }, name: 'x'.repeat(501) };
+    const registration = { slots_total: 0, version: { packages: { numpy: 2 } }, name: 'x'.repeat(1001) };
     assert.deepEqual(faults(validator(WorkerRegistration), registration), [
-      '/name must not have more than 500 characters',
+      '/name must not have more than 1000 characters',
       '/slots_total must be >= 1',
       '/version/packages/numpy must be string',
     ]);

@@ -279,6 +279,52 @@ describe('results', () => {
   });
 });
 
+describe('a report beyond the limits', () => {
+  test('is taken and cut, and an event tells what became of it', async (t) => {
+    const cluster = await TestCluster.start(t);
+    const { id } = await cluster.submit();
+    const worker = await cluster.register();
+    const metrics = { best_rmse: '0.5', best_r2: 0.9 } as never;
+    await worker.complete(await worker.run(), { metrics, extra: { spectra: 'x'.repeat(2e6) } });
+    const { result } = await cluster.onlyTask(id);
+    assert.deepEqual(
+      [result?.metrics, result?.extra],
+      [
+        { best_r2: 0.9 },
+        { metrics: { best_rmse: '0.5' }, left_out: '1 member(s) of 2000013 bytes: spectra' },
+      ],
+    );
+    const events = await cluster.port.reads.events({ job_id: id, after_id: 0, limit: 100 });
+    const told = events.find(({ type }) => type === 'result_cut');
+    assert.match(told?.message ?? '', /1 of metrics moved to extra\.metrics.*best_rmse.*spectra/);
+    assert.equal(told?.level, 'warning');
+  });
+
+  test('a failure and its events hold the beginning of what was told', async (t) => {
+    const cluster = await TestCluster.start(t);
+    const { id } = await cluster.submit(job({ retry: { max_attempts: 1 } }));
+    const worker = await cluster.register();
+    const task = await worker.run();
+    await cluster.port.send({
+      type: 'report_events',
+      principal: cluster.principal,
+      task_id: task.task_id,
+      events: [{ type: 'log', message: 'm'.repeat(1e6), data: { a: 'x'.repeat(1e6) } }],
+    });
+    await cluster.port.send({
+      type: 'fail_task',
+      principal: cluster.principal,
+      worker_id: worker.id,
+      task_id: task.task_id,
+      failure: { error: 'e'.repeat(1e6), traceback: 't'.repeat(1e6) },
+    });
+    assert.match((await cluster.onlyTask(id)).error ?? '', /^e+… \(98\d+ more bytes were left out\)$/);
+    for (const event of await cluster.port.reads.events({ job_id: id, after_id: 0, limit: 100 })) {
+      assert.ok(JSON.stringify(event).length < 400_000, `${event.type}: ${JSON.stringify(event).length}`);
+    }
+  });
+});
+
 describe('artifacts of tasks', () => {
   const upload = (cluster: TestCluster, task_id: string, role: string, sha: string, attempt?: number) =>
     cluster.port.send({

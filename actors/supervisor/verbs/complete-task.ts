@@ -1,6 +1,7 @@
 import type { MessageOf } from '../../../gateway/messages.ts';
 import { ClusterError } from '../../../machines/errors.ts';
 import { at } from '../../../machines/json/raw.ts';
+import { boundedResult } from '../../../machines/report-limits.ts';
 import type { TaskResult } from '../../../machines/schema/report.ts';
 import type { Fault } from '../../../machines/schema/validate.ts';
 import type { TaskAddress } from '../address.ts';
@@ -24,14 +25,16 @@ export const completeTask: Verb<'complete_task'> = {
     assertArtifacts(message.result, fetched);
     const job = turn.core.registry.job(task.row.job_id);
     const report = accepted(task, message, 'complete', { ok: true });
+    const { result, notes } = boundedResult(message.result, job.row.rank_metric);
     const completed = turn.tellTask(task, {
       type: 'COMPLETE',
-      result: JSON.stringify(attested(message, task)),
-      rank_value: finite(message.result.metrics?.[job.row.rank_metric]),
-      model_artifact_id: message.result.artifacts?.model ?? null,
+      result: JSON.stringify(attested(result, message, task)),
+      rank_value: finite(result.metrics?.[job.row.rank_metric]),
+      model_artifact_id: result.artifacts?.model ?? null,
       report,
     });
     if (!completed) throw illegal(task, 'completed');
+    if (notes.length > 0) tellCut(turn, task, notes);
     if (job.row.pins_fingerprint) compareFingerprint(turn, task, message.result, fetched);
     return report.answer;
   },
@@ -41,7 +44,11 @@ const finite = (value: unknown): number | null =>
   typeof value === 'number' && Number.isFinite(value) ? value : null;
 
 /** The result as reported, with who reported it as the server knows it (contract, "TaskResult"). */
-function attested({ result, principal, worker_id }: Complete, task: TaskAddress): Record<string, unknown> {
+function attested(
+  result: TaskResult,
+  { principal, worker_id }: Complete,
+  task: TaskAddress,
+): Record<string, unknown> {
   return {
     ...result,
     provenance: {
@@ -64,6 +71,19 @@ function assertArtifacts(result: TaskResult, fetched: Fetched): void {
     .filter(([, id]) => id !== null && !fetched.artifacts.has(id))
     .map(([role, id]) => ({ path: `/artifacts/${role}`, message: `no artifact with id '${id}'` }));
   if (faults.length > 0) throw ClusterError.invalid('task result', faults);
+}
+
+/** Nobody should have to wonder why a metric is missing from a ranking, or a member from a result. */
+function tellCut(turn: Turn, task: TaskAddress, notes: string[]): void {
+  turn.event(
+    { job_id: task.row.job_id, task_id: task.id, worker_id: task.row.worker_id },
+    {
+      level: 'warning',
+      type: 'result_cut',
+      message: `the result does not fit as reported: ${notes.join('; ')}`,
+      data: { notes },
+    },
+  );
 }
 
 function compareFingerprint(turn: Turn, task: TaskAddress, result: TaskResult, fetched: Fetched): void {

@@ -1,3 +1,4 @@
+import { boundedFailure } from '../../../machines/report-limits.ts';
 import type { Failure } from '../../../machines/task.ts';
 import { isTriedAgain } from '../../../machines/task-failure.ts';
 import { couldRunElsewhere, registrationOf } from '../eligibility.ts';
@@ -14,7 +15,13 @@ export const failTask: Verb<'fail_task'> = {
   run(message, { turn }) {
     const { task, repeated } = admitReport(turn, message, 'fail');
     if (repeated) return { ok: repeated.ok, requeued: repeated.requeued ?? false };
-    const { error, traceback, retriable = true, fault = 'task', missing_path } = message.failure;
+    const {
+      error,
+      traceback,
+      retriable = true,
+      fault = 'task',
+      missing_path,
+    } = boundedFailure(message.failure);
     const { row } = task;
     const worker = turn.core.registry.worker(message.worker_id);
     const failure: Failure = {

@@ -1,3 +1,4 @@
+import { boundedEvent } from '../../../machines/report-limits.ts';
 import type { ReportedEvent } from '../../../machines/schema/report.ts';
 import { admitMention } from '../reports.ts';
 import type { Verb } from '../verb.ts';
@@ -9,7 +10,7 @@ export const reportEvents: Verb<'report_events'> = {
     const task = admitMention(turn, mention);
     const worker_id = mention.worker_id ?? task.row.worker_id;
     const about = { job_id: task.row.job_id, task_id: task.id, worker_id };
-    for (const event of events) turn.event(about, telling(event));
+    for (const event of events) turn.event(about, telling(boundedEvent(event)));
     return { ok: true };
   },
 };

@@ -1,0 +1,110 @@
+import { cutText, fitObject, LIMITS, shown } from './limits.ts';
+import type { FailReport, ReportedEvent, TaskResult } from './schema/report.ts';
+
+/*
+ * A worker's report beyond a limit is never refused (contract, "Limits"): what is too long is cut here and says so,
+ * since a result must not be lost for the length of a text.
+ */
+
+export function boundedFailure(failure: FailReport): FailReport {
+  const { error, traceback, missing_path, ...rest } = failure;
+  return {
+    ...rest,
+    error: cutText(error, LIMITS.error),
+    ...(traceback !== undefined && { traceback: cutText(traceback, LIMITS.traceback) }),
+    // No job names a longer one.
+    ...(missing_path !== undefined && missing_path.length <= LIMITS.path && { missing_path }),
+  };
+}
+
+export function boundedEvent(event: ReportedEvent): ReportedEvent {
+  const { type, message, data } = event;
+  return {
+    ...event,
+    type: cutText(type, LIMITS.type),
+    ...(message !== undefined && { message: cutText(message, LIMITS.message) }),
+    ...(data !== undefined && { data: fitObject(data, LIMITS.data).value }),
+  };
+}
+
+type Members = Record<string, unknown>;
+
+/** What stands of a result, and a sentence for each thing that was moved or left out. */
+export interface BoundedResult {
+  result: TaskResult;
+  notes: string[];
+}
+
+/**
+ * A result within its limits. Of `metrics` and `counts` stay the numbers, the one that the job ranks by first of all;
+ * whatever else they hold moves to `extra`, in a member of their name.
+ */
+export function boundedResult(reported: TaskResult, rankMetric: string): BoundedResult {
+  const { status, pipeline_fingerprint, duration_seconds, metrics, counts, artifacts, extra, ...unknown } =
+    reported;
+  const notes: string[] = [];
+  const overflow: Members = { ...extra };
+  const numbers = (name: string, map: Members | undefined): Members | undefined => {
+    if (map === undefined) return undefined;
+    const { kept, moved } = numbersOf(map, rankMetric);
+    const names = Object.keys(moved);
+    if (names.length > 0) {
+      const place = freeName(overflow, name);
+      overflow[place] = moved;
+      notes.push(
+        `${names.length} of ${name} moved to extra.${place}, not being numbers that fit: ${shown(names)}`,
+      );
+    }
+    return kept;
+  };
+  const bounded = {
+    status,
+    pipeline_fingerprint: pipeline_fingerprint && cutText(pipeline_fingerprint, LIMITS.value),
+    duration_seconds,
+    metrics: numbers('metrics', metrics),
+    counts: numbers('counts', counts),
+    artifacts: artifacts && rolesOf(artifacts, notes),
+  };
+  const fitted = (name: string, value: Members): Members => {
+    const { value: kept, leftOut } = fitObject(value, LIMITS.extra);
+    if (leftOut !== null) notes.push(`${name} left out: ${leftOut}`);
+    return kept;
+  };
+  const others = fitted('the members that nobody here knows', unknown);
+  const rest =
+    extra === undefined && Object.keys(overflow).length === 0 ? undefined : fitted('extra', overflow);
+  const present = Object.entries({ ...bounded, extra: rest }).filter(([, member]) => member !== undefined);
+  return { result: { ...others, ...Object.fromEntries(present) } as TaskResult, notes };
+}
+
+/** The numbers of a map, as many as it may hold, `first` before all others; null is a number that was not finite. */
+function numbersOf(map: Members, first: string): { kept: Members; moved: Members } {
+  const names = Object.keys(map);
+  const numbers = names.filter((name) => isNumber(map[name]) && name.length <= LIMITS.key);
+  const ordered = new Set(numbers.includes(first) ? [first, ...numbers] : numbers);
+  const kept = new Set([...ordered].slice(0, LIMITS.numbers));
+  const pick = (wanted: boolean) =>
+    Object.fromEntries(names.filter((name) => kept.has(name) === wanted).map((name) => [name, map[name]]));
+  return { kept: pick(true), moved: pick(false) };
+}
+
+const isNumber = (value: unknown): boolean => value === null || typeof value === 'number';
+
+/** A member's name that is not taken. */
+function freeName(members: Members, name: string): string {
+  let free = name;
+  while (Object.hasOwn(members, free)) free = `${free}_`;
+  return free;
+}
+
+/** Roles that this system uses are kept before all others. */
+const USED_ROLES = ['model', 'logs', 'workspace'];
+
+function rolesOf(artifacts: NonNullable<TaskResult['artifacts']>, notes: string[]): Members {
+  const roles = Object.keys(artifacts).filter((role) => role.length <= LIMITS.key);
+  const ordered = new Set([...USED_ROLES.filter((role) => roles.includes(role)), ...roles]);
+  const kept = new Set([...ordered].slice(0, LIMITS.numbers));
+  const entries = Object.entries(artifacts);
+  if (kept.size < entries.length) notes.push(`${entries.length - kept.size} roles of artifacts left out`);
+  return Object.fromEntries(entries.filter(([role]) => kept.has(role)));
+}
