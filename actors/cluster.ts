@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import type { Logger } from 'pino';
 import type { ClusterPort } from '../gateway/ports.ts';
 import { PACKAGE_VERSION } from '../gateway/version.ts';
+import { NotedPeers } from '../machines/peers.ts';
 import { BlobStore } from './blobs.ts';
 import { type Clock, systemClock } from './clock.ts';
 import { EventLog } from './event-log.ts';
@@ -104,7 +105,7 @@ function assemble(store: Store, options: ClusterOptions): { supervisor: Supervis
     signs: new Map(),
     listing: new Set(),
     askedUntil: new Map(),
-    peers: new Set(),
+    peers: new NotedPeers(),
     inspection: new Inspection(),
     publish: () => {},
     views: { job: () => Promise.reject(new Error('not started')) },

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import type { NotedPeers } from '../../machines/peers.ts';
 import type { EventView, JobView } from '../../machines/schema/views.ts';
 import type { Clock } from '../clock.ts';
 import type { IdKind } from '../ids.ts';
@@ -75,8 +76,8 @@ export interface Core {
   readonly listing: Set<string>;
   /** Worker id to the monotonic second up to which its last lease request asks. */
   readonly askedUntil: Map<string, number>;
-  /** Peers already noted, as `role version`. */
-  readonly peers: Set<string>;
+  /** Peers already noted, also before the last restart. */
+  readonly peers: NotedPeers;
   /** Who watches the actors. */
   readonly inspection: Inspection;
   /** Hands committed events to the streams. */

@@ -1,3 +1,4 @@
+import { peerOf } from '../../machines/peers.ts';
 import { REQUIREMENTS, TASKS, WORKERS } from '../store/tables.ts';
 import type { Core } from './core.ts';
 import { Pins } from './registry.ts';
@@ -19,6 +20,7 @@ export async function recover(core: Core): Promise<void> {
   await recoverHeld(core);
   await recoverQueue(core);
   await recoverSequences(core);
+  await recoverPeers(core);
   await tally.recover(store, clock.now());
 }
 
@@ -66,6 +68,18 @@ async function recoverPriority({ store, queue }: Core, priority: number): Promis
       queue.add(entries[i + 1] as number, priority, after);
     }
     full = entries.length === 2 * PAGE;
+  }
+}
+
+/** Which peers were noted, their events tell; the index of these events is small. */
+async function recoverPeers({ store, peers }: Core): Promise<void> {
+  const noted = await store.reader.all<{ role: string | null; version: string | null }[]>(
+    `SELECT data ->> 'role' AS role, substr(data ->> 'version', 1, 100) AS version FROM events
+     WHERE type = 'version_divergence' ORDER BY id LIMIT 1000`,
+  );
+  for (const { role, version } of noted) {
+    const peer = peerOf(role ?? undefined, version ?? '');
+    if (peer) peers.add(peer);
   }
 }
 

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import { NotedPeers, type Peer, peerOf } from '../../machines/peers.ts';
 import { GatewayFault } from '../faults.ts';
 import type { ClusterPort } from '../ports.ts';
 import type { RequestHead } from '../transport/head.ts';
@@ -7,8 +8,6 @@ import { type Header, Refusal } from './refusal.ts';
 
 const HEADER_NAME = /^[A-Za-z0-9][A-Za-z0-9-]*$/;
 const VERSION = /^(\d{1,9})(\.\d+)*$/;
-/** Peers remembered as noted; beyond it nothing more is noted, so that made-up versions cost no memory. */
-const MAX_PEERS = 1000;
 const MAX_TEXT = 100;
 
 /** The version headers: read, compared, answered (contract, "Versioning"). */
@@ -21,7 +20,7 @@ export class Handshake {
   readonly #version: string;
   readonly #port: ClusterPort;
   readonly #log: Logger;
-  readonly #noted = new Set<string>();
+  readonly #noted = new NotedPeers();
 
   /** @throws GatewayFault `bad_option` for a prefix that cannot stand in a header's name */
   constructor(options: { prefixes: readonly string[]; version: string; port: ClusterPort; log: Logger }) {
@@ -60,26 +59,24 @@ export class Handshake {
     }
   }
 
-  /** Notes a compatible peer of another package version, once per (role, version). */
+  /** Notes a compatible peer of another package version, once per (role, version); for those who were let in. */
   note(head: RequestHead): void {
     for (const prefix of this.#prefixes) {
       const version = head.headers[`x-${prefix}-version`];
       if (!version || version === this.#version) continue;
-      this.#noteOnce(
-        (head.headers[`x-${prefix}-role`] || 'client').slice(0, MAX_TEXT),
-        version.slice(0, MAX_TEXT),
-      );
+      const peer = peerOf(head.headers[`x-${prefix}-role`], version);
+      if (peer) this.#noteOnce(peer);
     }
   }
 
-  #noteOnce(role: string, version: string): void {
-    const key = JSON.stringify([role, version]);
-    if (this.#noted.has(key) || this.#noted.size >= MAX_PEERS) return;
-    this.#noted.add(key);
-    this.#port.send({ type: 'note_peer', role, version }).catch((fault: unknown) => {
+  /** The supervisor knows which were noted before; who was passed on to it once is not passed on again. */
+  #noteOnce(peer: Peer): void {
+    if (!this.#noted.isNew(peer)) return;
+    this.#noted.add(peer);
+    this.#port.send({ type: 'note_peer', ...peer }).catch((fault: unknown) => {
       // Not recorded, so the next request of such a peer tries again.
-      this.#noted.delete(key);
-      this.#log.debug({ err: fault, role, version }, 'a peer of another version could not be noted');
+      this.#noted.delete(peer);
+      this.#log.debug({ err: fault, ...peer }, 'a peer of another version could not be noted');
     });
   }
 }

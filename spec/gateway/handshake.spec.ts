@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { ClusterError } from '../../machines/errors.ts';
+import { MOST_PEERS } from '../../machines/peers.ts';
 import { until } from '../support/until.ts';
 import { ask, gatewayFor } from './support.ts';
 
@@ -88,13 +89,28 @@ describe('a compatible peer of another package version', () => {
     assert.equal(cluster.received('note_peer').length, 2);
   });
 
-  it('is noted with its role and version cut to a length that fits a log', async () => {
+  it('is noted only with what looks like a version, and as a client where its role is none', async () => {
     await using gateway = await gatewayFor();
-    await ask(gateway.port, {
-      line: 'GET /v1/workers',
-      headers: peer('w'.repeat(1500), 'v'.repeat(1500)),
-    });
-    const [noted] = gateway.cluster.received('note_peer');
-    assert.deepEqual([noted?.role.length, noted?.version.length], [100, 100]);
+    const list = (role: string, version: string) =>
+      ask(gateway.port, { line: 'GET /v1/workers', headers: peer(role, version) });
+    for (const made of ['v'.repeat(1500), '1.2 or so', 'latest', `1.${'0'.repeat(80)}`, '<b>1</b>']) {
+      await list('worker', made);
+    }
+    assert.deepEqual(gateway.cluster.received('note_peer'), []);
+    for (const version of ['2', 'v2.1', '2.1.0rc1', '2.1.dev3+g12ab', '2.1.0-beta.4']) {
+      await list('w'.repeat(1500), version);
+    }
+    const noted = gateway.cluster.received('note_peer');
+    assert.deepEqual([noted.length, noted[0]?.role], [5, 'client']);
+  });
+
+  it('is not noted any more when there are too many: somebody makes versions up', async () => {
+    await using gateway = await gatewayFor();
+    for (let i = 0; i < MOST_PEERS + 20; i++) {
+      await ask(gateway.port, { line: 'GET /v1/workers', headers: peer('client', `9.9.${i}`) });
+    }
+    assert.equal(gateway.cluster.received('note_peer').length, MOST_PEERS);
+    await ask(gateway.port, { line: 'GET /v1/workers', headers: peer('worker', '9.9.1') });
+    assert.equal(gateway.cluster.received('note_peer').length, MOST_PEERS + 1, 'workers are counted apart');
   });
 });

@@ -129,7 +129,7 @@ describe('a text that is too long for a report', () => {
       fc.property(anyText, fc.integer({ min: 64, max: 300 }), (text, most) => {
         const cut = cutText(text, most);
         assert.ok(Buffer.byteLength(cut) <= most);
-        assert.ok(cut.isWellFormed());
+        assert.doesNotMatch(cut, /\p{Cs}/u);
         if (Buffer.byteLength(text) <= most) return assert.equal(cut, text);
         const [, kept, left] = /^(.*)… \((\d+) more bytes were left out\)$/su.exec(cut) ?? [];
         assert.ok(kept !== undefined && text.startsWith(kept));

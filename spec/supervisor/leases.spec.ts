@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { MOST_PEERS } from '../../machines/peers.ts';
 import type { WorkerView } from '../../machines/schema/views.ts';
 import { job, TestCluster } from '../support/cluster.ts';
 import { until } from '../support/until.ts';
@@ -380,5 +381,21 @@ describe('the life of a worker', () => {
     const noted = (await cluster.eventTypes()).filter((type) => type === 'version_divergence');
     assert.equal(noted.length, 2);
     assert.equal((await cluster.port.reads.workers())[0]?.version_divergent, true);
+  });
+
+  test('a peer is noted once for good: not again after a restart, and not when it makes versions up', async (t) => {
+    const cluster = await TestCluster.start(t);
+    const note = (role: string, version: string) => cluster.port.send({ type: 'note_peer', role, version });
+    const noted = async () =>
+      (await cluster.eventTypes()).filter((type) => type === 'version_divergence').length;
+    await note('worker', '9.9.9');
+    await cluster.restart();
+    await note('worker', '9.9.9');
+    assert.equal(await noted(), 1);
+    for (let i = 0; i < MOST_PEERS + 20; i++) await note('client', `1.0.${i}`);
+    await cluster.restart();
+    for (let i = 0; i < MOST_PEERS; i++) await note('client', `2.0.${i}`);
+    await note('client', 'made up');
+    assert.equal(await noted(), 1 + MOST_PEERS);
   });
 });

@@ -1,11 +1,12 @@
+import { type Peer, peerOf } from '../../../machines/peers.ts';
 import type { Turn } from '../turn.ts';
 import type { Verb } from '../verb.ts';
 
-/** Notes once that a compatible peer runs another version (contract, "Versioning"). */
-export function notePeerOnce(turn: Turn, role: string, version: string): void {
+/** Notes once, for good, that a compatible peer runs another version (contract, "Versioning"). */
+export function notePeerOnce(turn: Turn, peer: Peer | null): void {
   const { peers, settings, log } = turn.core;
-  const peer = JSON.stringify([role, version]);
-  if (version === settings.version || peers.has(peer) || peers.size > 1000) return;
+  if (!peer || peer.version === settings.version || !peers.isNew(peer)) return;
+  const { role, version } = peer;
   peers.add(peer);
   turn.onRollback(() => peers.delete(peer));
   log.warn({ role, version, server: settings.version }, 'a peer runs another version');
@@ -22,7 +23,7 @@ export function notePeerOnce(turn: Turn, role: string, version: string): void {
 
 export const notePeer: Verb<'note_peer'> = {
   run({ role, version }, { turn }) {
-    notePeerOnce(turn, role, version);
+    notePeerOnce(turn, peerOf(role, version));
     return { ok: true };
   },
 };

@@ -1,6 +1,7 @@
 import type { MessageOf } from '../../../gateway/messages.ts';
 import { ClusterError } from '../../../machines/errors.ts';
 import { clusterVersion } from '../../../machines/matching.ts';
+import { peerOf } from '../../../machines/peers.ts';
 import type { WorkerRow } from '../../store/rows.ts';
 import type { WorkerAddress } from '../address.ts';
 import { hear } from '../life.ts';
@@ -32,7 +33,7 @@ export const registerWorker: Verb<'register_worker'> = {
     listing.delete(worker.id);
     turn.woken.add(worker.id);
     const version = clusterVersion(worker.row.version);
-    if (version !== null) notePeerOnce(turn, 'worker', version);
+    if (version !== null) notePeerOnce(turn, peerOf('worker', version));
     return {
       worker_id: worker.id,
       heartbeat_interval_s: settings.heartbeatInterval,
