@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { basename, extname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import type { ClusterClient } from '../../gateway/client/client.ts';
-import { usageFault } from '../support/exit.ts';
+import { CliFault, usageFault } from '../support/exit.ts';
 import { localFault } from '../support/faults.ts';
 import type { Output } from '../terminal/output.ts';
 import { plain } from '../terminal/plain.ts';
@@ -80,7 +80,7 @@ async function sendAll(files: ReadonlyMap<string, LocalFile>, upload: Upload): P
     for (const [key, { role, path }] of files) {
       const share = (part: number) => (ids.size + part) / files.size;
       const zipping = () => progress.update(share(0), `zipping ${plain(basename(path))}`);
-      const packed = await pack({ role, path }, join(scratch, `${ids.size}.zip`), zipping);
+      const packed = await pack({ role, path }, join(scratch, `${ids.size}.zip`), { zipping, output });
       // Runners tell the kind of a file by its ending, so equal bytes under another one are something else.
       const content = `${role} ${extname(packed)} ${await sha256(packed)}`;
       const id =
@@ -106,19 +106,29 @@ async function sendAll(files: ReadonlyMap<string, LocalFile>, upload: Upload): P
   }
 }
 
-/** The file to send: the one that is named, or the folder as a zip. */
-async function pack({ role, path }: LocalFile, target: string, zipping: () => void): Promise<string> {
-  let files: number;
+/** The file to send: the one that is named, or the folder as a zip. Tells what of it is left out. */
+async function pack(
+  { role, path }: LocalFile,
+  target: string,
+  { zipping, output }: { zipping: () => void; output: Output },
+): Promise<string> {
   try {
     const isFolder = (await stat(path)).isDirectory();
     if (!isFolder && (role !== 'dataset' || !isTable(path))) return path;
     zipping();
-    files = await (isFolder ? zipFolder(path, target) : zipFile(path, target));
+    if (isFolder) await packFolder(role, path, target, output);
+    else await zipFile(path, target);
+    return target;
   } catch (fault) {
+    if (fault instanceof CliFault) throw fault;
     throw usageFault(`cannot read ${localFault(fault) ?? path}`);
   }
-  if (files > 0) return target;
-  throw usageFault(`the ${role} ${path} holds no files`, 'hidden ones are not uploaded');
+}
+
+async function packFolder(role: Role, path: string, target: string, output: Output): Promise<void> {
+  const { files, leftOut } = await zipFolder(path, target);
+  for (const what of leftOut) output.warn(plain(`${path}: left out: ${what}`));
+  if (files === 0) throw usageFault(`the ${role} ${path} holds no files`, 'hidden ones are not uploaded');
 }
 
 async function sha256(path: string): Promise<string> {

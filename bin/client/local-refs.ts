@@ -1,5 +1,6 @@
 import { stat } from 'node:fs/promises';
-import { basename, extname, resolve } from 'node:path';
+import { homedir } from 'node:os';
+import { basename, extname, posix, resolve, win32 } from 'node:path';
 import { compose, elements, members, RawJson } from '../../machines/json/raw.ts';
 import { usageFault } from '../support/exit.ts';
 
@@ -74,21 +75,28 @@ function memberOf(role: Piece['role'], kind: unknown): LocalRef['member'] | null
 }
 
 /**
- * Where a reference leads on this machine: relative paths count from the first of the folders in which there is
- * such a thing. Null where there is none.
- * @throws CliFault for a marked one that is not there, and for what cannot be used in its place
+ * Where a reference leads on this machine: `~` is the home directory, relative paths count from the first of the
+ * folders in which there is such a thing. Null for an absolute path that is not here: it may be one of the workers'.
+ * @throws CliFault for a marked or relative one that is not there, and for what cannot be used in its place
  */
 export async function locate(ref: LocalRef, folders: readonly string[]): Promise<string | null> {
-  const candidates = [...new Set(folders.map((folder) => resolve(folder, ref.text)))];
+  const text = ref.text.replace(/^~(?=$|[\\/])/, () => homedir());
+  const candidates = [...new Set(folders.map((folder) => resolve(folder, text)))];
   for (const path of candidates) {
     const found = await stat(path).catch(() => null);
     if (!found) continue;
     checkKind(ref.role, path, found.isDirectory());
     return path;
   }
-  if (!ref.marked) return null;
-  throw usageFault(`there is no ${candidates.join(', nor ')} to upload`, `'${MARK}' marks it for upload`);
+  if (!ref.marked && isAbsolute(text)) return null;
+  const hint = ref.marked
+    ? `'${MARK}' marks it for upload`
+    : 'a relative path counts from here and from the job file; name a path of the workers in full';
+  throw usageFault(`there is no ${candidates.join(', nor ')} to upload`, hint);
 }
+
+/** Whether a path is absolute here or on a worker with another system. */
+const isAbsolute = (path: string): boolean => posix.isAbsolute(path) || win32.isAbsolute(path);
 
 function checkKind(role: Role, path: string, isFolder: boolean): void {
   if (role === 'pipeline') {

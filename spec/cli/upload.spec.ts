@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
-import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { mkdir, rm, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { describe, it, type TestContext } from 'node:test';
+import { fromBufferPromise } from 'yauzl';
 import { startTestServer, type TestServer, temporaryDirectory } from '../support/server.ts';
 import { ROOT, run } from './cli-support.ts';
 import { playWorker } from './played-worker.ts';
@@ -23,6 +24,12 @@ async function analyst(t: TestContext, change: (job: string) => string = (job) =
   await writeFile(job, change(text));
   return { job, pipeline, dataset };
 }
+
+const namesIn = async (zip: Buffer): Promise<string[]> => {
+  const names: string[] = [];
+  for await (const { fileName } of (await fromBufferPromise(zip)).eachEntry()) names.push(fileName);
+  return names;
+};
 
 const requestOf = (server: TestServer, id: string) =>
   server.client.callText('getJobRequest', { params: { id } });
@@ -144,6 +151,65 @@ describe('submit --upload', () => {
     const { code, stderr } = await run(['submit', job, '--upload', '--server', server.url]);
     assert.equal(code, 2);
     assert.match(stderr, /the dataset .*octane holds no files/);
+  });
+
+  it('follows links within a folder; it leaves out and tells those that lead outside, nowhere or around', async (t) => {
+    const server = await startTestServer(t);
+    const { job, dataset } = await analyst(t, (text) => text.replace('mljs.run', 'other.run'));
+    await writeFile(join(dataset, '..', 'secret.txt'), 'not sent');
+    for (const [target, name] of [
+      ['../train_x.csv', 'deep/inside.csv'],
+      ['../../secret.txt', 'deep/outside.txt'],
+      ['nothing', 'dangling'],
+      ['..', 'deep/up'],
+      ['.', 'itself'],
+      ['deep', 'again'],
+    ] as const) {
+      await symlink(target, join(dataset, name));
+    }
+    await writeFile(join(dataset, 'Thumbs.db'), 'not sent');
+    const { code, stdout, stderr } = await run(['submit', job, '--upload', '--server', server.url]);
+    assert.equal(code, 0, stderr);
+    const sent = JSON.parse(await requestOf(server, stdout.trim()));
+    const zip = await buffer((await server.client.download(sent.dataset.artifact_id)).body);
+    assert.deepEqual(await namesIn(zip), [
+      'again/inside.csv',
+      'again/note.txt',
+      'deep/inside.csv',
+      'deep/note.txt',
+      'train_x.csv',
+      'train_y.csv',
+    ]);
+    const told = [...stderr.matchAll(/left out: the link (\S+) (leads .*)$/gm)].map((m) => `${m[1]} ${m[2]}`);
+    assert.deepEqual(told.map((line) => line.replace(/ to \/.*/, '')).sort(), [
+      'again/outside.txt leads out of the folder,',
+      'again/up leads back to a folder that it lies in',
+      'dangling leads nowhere',
+      'deep/outside.txt leads out of the folder,',
+      'deep/up leads back to a folder that it lies in',
+      'itself leads back to a folder that it lies in',
+    ]);
+  });
+
+  it('knows ~ as the home directory', async (t) => {
+    const server = await startTestServer(t);
+    const { job, dataset } = await analyst(t, (text) => text.replaceAll(/"\/[^"]*\//g, '"~/'));
+    const home = process.env.HOME;
+    t.after(() => {
+      process.env.HOME = home;
+    });
+    process.env.HOME = dirname(dataset);
+    const { code, stdout, stderr } = await run(['submit', job, '--upload', '--server', server.url]);
+    assert.equal(code, 0, stderr);
+    assert.equal(JSON.parse(await requestOf(server, stdout.trim())).dataset.kind, 'artifact');
+  });
+
+  it('refuses a relative path that does not exist: exit code 2', async (t) => {
+    const server = await startTestServer(t);
+    const { job } = await analyst(t, (text) => text.replace(/"path":"[^"]*octane"/, '"path":"./octan"'));
+    const { code, stderr } = await run(['submit', job, '--upload', '--server', server.url]);
+    assert.equal(code, 2);
+    assert.match(stderr, /^error: there is no .*octan, nor .*octan to upload$/m);
   });
 
   it('shows what it is about, also while it packs a folder', async (t) => {
