@@ -1,6 +1,6 @@
+import type { JobDigest } from '../machines/job-digest.ts';
 import type { RawJson } from '../machines/json/raw.ts';
 import type { Principal } from '../machines/rights.ts';
-import type { JobSpec } from '../machines/schema/job.ts';
 import type { FailReport, ReportedEvent, TaskResult } from '../machines/schema/report.ts';
 import type { ArtifactUploaded, JobView, TaskPayload } from '../machines/schema/views.ts';
 import type { ActiveTask, HeartbeatReply, WorkerRegistration } from '../machines/schema/worker.ts';
@@ -27,7 +27,7 @@ interface Waiting {
 
 /** What the gateway may ask of the supervisor, each with the answer it gets once the change is durable. */
 export interface Messages {
-  submit_job: { in: { principal: Principal; spec: JobSpec; text: string; warnings: string[] }; out: JobView };
+  submit_job: { in: { principal: Principal; job: JobDigest }; out: JobView };
   cancel_job: { in: { principal: Principal; job_id: string }; out: { job_id: string } };
   retry_job: { in: { principal: Principal; job_id: string }; out: { job_id: string } };
   register_worker: {

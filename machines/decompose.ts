@@ -10,32 +10,68 @@ import {
 } from './schema/job.ts';
 import { datasetsOf, pipelinesOf } from './submission.ts';
 
-/** A task before it has an id: which pipeline on which dataset, and what a worker must offer for it. */
+/**
+ * The tasks of a job, of which there may be very many: one for each pipeline on each dataset (specification,
+ * "Decomposition levels" 0 and 1). Lists of texts and numbers, so that it is quick to copy.
+ */
+export interface TaskMatrix {
+  /** Labels. */
+  pipelines: string[];
+  datasets: string[];
+  /** The distinct requirements of its tasks. */
+  requirements: Requirements[];
+  /** By pipeline: 1 where it runs code of the submitter, else 0. */
+  code: number[];
+  /** By dataset: which of the requirements its tasks have, without and with code of the submitter. */
+  needs: [plain: number[], withCode: number[]];
+}
+
+/** A task before it has an id: which pipeline on which dataset, and which requirements of its matrix it has. */
 export interface TaskPlan {
   pipeline: number;
   dataset: number;
   pipeline_label: string;
   dataset_label: string;
-  requirements: Requirements;
+  requirement: number;
 }
 
-/** One task for each pipeline on each dataset (specification, "Decomposition levels" 0 and 1). */
-export function decompose(spec: JobSpec): TaskPlan[] {
+export function matrixOf(spec: JobSpec): TaskMatrix {
+  const pipelines = pipelinesOf(spec);
   const datasets = datasetsOf(spec);
-  const perDataset = datasets.map((dataset) => ({
-    label: datasetLabel(dataset),
-    plain: requirementsFor(spec, dataset, false),
-    withCode: requirementsFor(spec, dataset, true),
-  }));
-  return pipelinesOf(spec).flatMap((pipeline, p) =>
-    perDataset.map(({ label, plain, withCode }, d) => ({
-      pipeline: p,
-      dataset: d,
-      pipeline_label: pipelineLabel(pipeline),
-      dataset_label: label,
-      requirements: pipeline.kind === 'python_entrypoint' ? withCode : plain,
-    })),
-  );
+  const code = pipelines.map(({ kind }) => Number(kind === 'python_entrypoint'));
+  const requirements: Requirements[] = [];
+  const numbers = new Map<string, number>();
+  const number = (dataset: DatasetRef, withCode: boolean): number => {
+    const key = `${Number(withCode)} ${dataset.kind} ${dataset.kind === 'worker_local' ? (dataset.name ?? '') : ''}`;
+    const known = numbers.get(key) ?? requirements.push(requirementsFor(spec, dataset, withCode)) - 1;
+    numbers.set(key, known);
+    return known;
+  };
+  const needs = (withCode: boolean): number[] =>
+    code.includes(Number(withCode)) ? datasets.map((dataset) => number(dataset, withCode)) : [];
+  return {
+    pipelines: pipelines.map(pipelineLabel),
+    datasets: datasets.map(datasetLabel),
+    requirements,
+    code,
+    needs: [needs(false), needs(true)],
+  };
+}
+
+export const numTasks = ({ pipelines, datasets }: TaskMatrix): number => pipelines.length * datasets.length;
+
+/** One of the tasks, by its place: pipeline by pipeline, datasets in their order. */
+export function planAt(matrix: TaskMatrix, place: number): TaskPlan {
+  const { pipelines, datasets, code, needs } = matrix;
+  const dataset = place % datasets.length;
+  const pipeline = (place - dataset) / datasets.length;
+  return {
+    pipeline,
+    dataset,
+    pipeline_label: pipelines[pipeline] as string,
+    dataset_label: datasets[dataset] as string,
+    requirement: needs[code[pipeline] === 1 ? 1 : 0][dataset] as number,
+  };
 }
 
 /**

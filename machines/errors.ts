@@ -27,6 +27,7 @@ export const ERROR_CODES = [
   'range_not_satisfiable',
   'invalid_body',
   'too_many_tasks',
+  'body_too_complex',
   'incompatible_api',
   'upgrade_required',
   'internal',

@@ -12,25 +12,39 @@ export const pipelinesOf = (spec: JobSpec): PipelineRef[] =>
 export const datasetsOf = (spec: JobSpec): DatasetRef[] =>
   spec.datasets ?? (spec.dataset ? [spec.dataset] : []);
 
+/** What decides whether a job is taken. */
+export interface JobSize {
+  pipelines: number;
+  datasets: number;
+  /** Whether it brings code of its own. */
+  runsCode: boolean;
+}
+
+export function sizeOf(spec: JobSpec): JobSize {
+  const pipelines = pipelinesOf(spec);
+  const runsCode = pipelines.some(({ kind }) => kind === 'python_entrypoint');
+  return { pipelines: pipelines.length, datasets: datasetsOf(spec).length, runsCode };
+}
+
 /**
- * Refuses a valid specification that this server does not take.
+ * Refuses a valid job that this server does not take.
  * @throws ClusterError `python_jobs_disabled` or `too_many_tasks`
  */
-export function admitJob(spec: JobSpec, allow: { allowPythonJobs: boolean }): void {
-  if (!allow.allowPythonJobs && pipelinesOf(spec).some((p) => p.kind === 'python_entrypoint')) {
+export function admitJob(size: JobSize, allow: { allowPythonJobs: boolean }): void {
+  if (!allow.allowPythonJobs && size.runsCode) {
     throw new ClusterError(
       'python_jobs_disabled',
       'python_entrypoint pipelines are refused: the server runs without --allow-python-jobs',
     );
   }
-  const count = pipelinesOf(spec).length * datasetsOf(spec).length;
+  const count = size.pipelines * size.datasets;
   if (count > MAX_TASKS) {
     throw new ClusterError(
       'too_many_tasks',
       `the job makes ${count} tasks; at most ${MAX_TASKS} are allowed`,
       [
         {
-          path: spec.pipelines ? '/pipelines' : '/datasets',
+          path: size.pipelines > 1 ? '/pipelines' : '/datasets',
           message: `makes ${count} tasks, more than ${MAX_TASKS}`,
         },
       ],

@@ -6,7 +6,7 @@ import { compose, members, RawJson } from '../../machines/json/raw.ts';
 import { YamlFault, yamlToJson } from '../../machines/json/yaml.ts';
 import { JobSpec } from '../../machines/schema/job.ts';
 import { type Fault, validator } from '../../machines/schema/validate.ts';
-import { admitJob, unknownMembers } from '../../machines/submission.ts';
+import { admitJob, sizeOf, unknownMembers } from '../../machines/submission.ts';
 import { CliFault, EXIT, usageFault } from '../support/exit.ts';
 import { faultLines, localFault } from '../support/faults.ts';
 import { jsonFault } from './json-fault.ts';
@@ -50,7 +50,7 @@ export function jobFromText(text: string, name: string): JobFile {
   if (!checked.ok) throw invalid(name, checked.faults);
   try {
     // Whether Python jobs are allowed is the server's to say.
-    admitJob(checked.value, { allowPythonJobs: true });
+    admitJob(sizeOf(checked.value), { allowPythonJobs: true });
   } catch (fault) {
     throw fault instanceof ClusterError ? invalid(name, fault.faults ?? []) : fault;
   }

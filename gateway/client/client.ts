@@ -35,7 +35,7 @@ type QueryOf<R> = R extends { query?: infer Q extends TObject } ? Partial<Static
 type BodyOf<R> = R extends { body?: infer B extends TSchema } ? Static<B> : undefined;
 type ReplyOf<R> = R extends { reply: infer S extends TSchema } ? Static<S> : never;
 export type JsonName = {
-  [K in RouteName]: Routes[K] extends JsonRoute<infer _Q, infer _B, infer _R> ? K : never;
+  [K in RouteName]: Routes[K] extends JsonRoute<infer _Q, infer _B, infer _R, infer _D> ? K : never;
 }[RouteName];
 export type UploadName = {
   [K in RouteName]: Routes[K] extends UploadRoute<infer _Q, infer _R> ? K : never;

@@ -31,6 +31,7 @@ export const ERRORS: Readonly<Record<ErrorCode, { status: number; when: string }
   range_not_satisfiable: { status: 416, when: 'the range lies outside the artifact' },
   invalid_body: { status: 422, when: 'the body is well-formed but not valid; all faults are listed' },
   too_many_tasks: { status: 422, when: 'the job decomposes into more than 100,000 tasks' },
+  body_too_complex: { status: 422, when: 'the body would take too long to read, or too much memory' },
   incompatible_api: { status: 426, when: 'the protocol major of the request is another one' },
   upgrade_required: { status: 426, when: 'a WebSocket stream asked for without an upgrade' },
   internal: { status: 500, when: 'a fault of the server itself; it is in the log' },

@@ -18,9 +18,8 @@ export interface Call<Q, B> {
   principal: Principal;
   params: Record<string, string>;
   query: Q;
+  /** The checked body, or what the route's `digest` made of it. */
   body: B;
-  /** The body as compact JSON text, numbers as written; `{}` when there was none. */
-  text: string;
   port: ClusterPort;
   facts: ServiceFacts;
   /** Aborted when the client goes away before the answer. */
@@ -59,20 +58,24 @@ export interface JsonRoute<
   Q extends TObject = TObject,
   B extends TSchema = TSchema,
   R extends TSchema = TSchema,
+  D = Static<B>,
 > extends Common {
   kind: 'json';
   query?: Q;
   body?: B;
   /** Also accepts `application/yaml`. */
   yaml?: boolean;
+  /**
+   * What the route needs of a checked body, and of its JSON text, where that is less than all of it. It is made where
+   * the body is read, for a large one in another thread, so it must be quick to copy: few objects, texts, numbers.
+   */
+  digest?(body: Static<B>, text: string): D;
   reply: R;
   /** Says when the answer is `text/plain` instead. */
   text?: string;
-  run(
-    call: Call<Static<Q>, Static<B>>,
-  ): Promise<Static<R> | RawJson | PlainText> | Static<R> | RawJson | PlainText;
+  run(call: Call<Static<Q>, D>): Promise<Static<R> | RawJson | PlainText> | Static<R> | RawJson | PlainText;
   /** Called when the answer could not be written because the client had gone. */
-  undelivered?(call: Call<Static<Q>, Static<B>>, reply: unknown): void;
+  undelivered?(call: Call<Static<Q>, D>, reply: unknown): void;
 }
 
 /** One part `file` of a multipart body, streamed into the blob store. */
@@ -108,9 +111,9 @@ export interface PageRoute extends Common {
 export type Route = JsonRoute | UploadRoute | DownloadRoute | StreamRoute | PageRoute;
 
 /** Declares a JSON route; only here are its types tied together. */
-export function json<Q extends TObject, B extends TSchema, R extends TSchema>(
-  route: Omit<JsonRoute<Q, B, R>, 'kind'>,
-): JsonRoute<Q, B, R> {
+export function json<Q extends TObject, B extends TSchema, R extends TSchema, D = Static<B>>(
+  route: Omit<JsonRoute<Q, B, R, D>, 'kind'>,
+): JsonRoute<Q, B, R, D> {
   return { kind: 'json', ...route };
 }
 

@@ -18,7 +18,7 @@ export async function answerDownload(
   const route = admitted.endpoint.route as DownloadRoute;
   const query = admitted.endpoint.readQuery(exchange.head.query);
   const request = { principal: admitted.principal, params: admitted.params, query, exchange };
-  const artifact = await route.find(new HttpCall(request, service, { value: undefined, text: '{}' }));
+  const artifact = await route.find(new HttpCall(request, service, undefined));
   const { headers: asked, method } = exchange.head;
   const etag = `"${artifact.sha256}"`;
   const headers = headersFor(artifact, etag);

@@ -1,16 +1,13 @@
-import { ClusterError } from '../../machines/errors.ts';
 import type { JsonRoute } from '../contract/route.ts';
 import type { Admitted } from './admission.ts';
 import { readBody } from './body.ts';
 import type { BodyShare } from './body-budget.ts';
 import { HttpCall } from './call.ts';
-import { type Document, readDocument } from './document.ts';
 import type { Endpoint } from './endpoint.ts';
 import type { Exchange } from './exchange.ts';
+import { isQuick } from './reading/read.ts';
 import { replyJson } from './reply.ts';
 import type { Service } from './service.ts';
-
-const NO_DOCUMENT: Document = { value: {}, text: '{}' };
 
 /** Runs a JSON endpoint: body, checks, the route, the answer. */
 export async function answerJson(exchange: Exchange, admitted: Admitted, service: Service): Promise<void> {
@@ -26,25 +23,19 @@ async function answer(exchange: Exchange, admitted: Admitted, service: Service, 
   const endpoint = admitted.endpoint as Endpoint<JsonRoute>;
   const { route } = endpoint;
   const bytes = route.verb === 'get' ? null : await readBody(exchange, endpoint.maxBytes, share);
-  const document = bytes ? checkedDocument(exchange, endpoint, bytes) : NO_DOCUMENT;
+  const body = bytes ? await understand(exchange, endpoint, bytes, service) : {};
   const query = endpoint.readQuery(exchange.head.query);
   const request = { principal: admitted.principal, params: admitted.params, query, exchange };
-  const call = new HttpCall(request, service, document);
+  const call = new HttpCall(request, service, body);
   const reply = await route.run(call as Parameters<typeof route.run>[0]);
   const delivered = replyJson(exchange, reply);
   if (!delivered) route.undelivered?.(call as Parameters<typeof route.run>[0], reply);
 }
 
-function checkedDocument(exchange: Exchange, endpoint: Endpoint<JsonRoute>, bytes: Buffer): Document {
+/** What the route needs of the body. What may take long is read in another thread. */
+function understand(exchange: Exchange, endpoint: Endpoint<JsonRoute>, bytes: Buffer, service: Service) {
   const { headers } = exchange.head;
-  const document = readDocument(bytes, {
-    contentType: headers['content-type'],
-    contentEncoding: headers['content-encoding'],
-    yaml: endpoint.route.yaml ?? false,
-    // Workers of other make write NaN where Python's json module does.
-    tolerant: endpoint.route.right === 'execute',
-  });
-  const checked = endpoint.checkBody(document.value);
-  if (!checked.ok) throw ClusterError.invalid('body', checked.faults);
-  return { value: checked.value, text: document.text };
+  const form = { contentType: headers['content-type'], contentEncoding: headers['content-encoding'] };
+  if (isQuick(bytes, form)) return endpoint.readBody(bytes, form);
+  return service.readers.read({ route: endpoint.name, bytes, form });
 }

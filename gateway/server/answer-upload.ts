@@ -17,7 +17,7 @@ export async function answerUpload(exchange: Exchange, admitted: Admitted, servi
   const query = endpoint.readQuery(exchange.head.query);
   const body = new BodyStream(exchange);
   const request = { principal: admitted.principal, params: admitted.params, query, exchange };
-  const call = new HttpCall(request, service, { value: undefined, text: '{}' });
+  const call = new HttpCall(request, service, undefined);
   try {
     await route.admit?.(call as Parameters<typeof route.run>[0]);
     const file = await receiveFile({

@@ -1,12 +1,10 @@
-import { compact } from '../../machines/json/raw.ts';
 import type { Principal } from '../../machines/rights.ts';
 import type { Call, ServiceFacts } from '../contract/route.ts';
 import type { ClusterPort } from '../ports.ts';
-import type { Document } from './document.ts';
 import type { Exchange } from './exchange.ts';
 import type { Service } from './service.ts';
 
-/** A checked request; what few routes look at is made only when they do. */
+/** A checked request. */
 export class HttpCall<B> implements Call<unknown, B> {
   readonly principal: Principal;
   readonly params: Record<string, string>;
@@ -14,26 +12,20 @@ export class HttpCall<B> implements Call<unknown, B> {
   readonly body: B;
   readonly port: ClusterPort;
   readonly facts: ServiceFacts;
-  readonly #text: string;
   readonly #exchange: Exchange;
 
   constructor(
     request: { principal: Principal; params: Record<string, string>; query: unknown; exchange: Exchange },
     service: Pick<Service, 'clusterPort' | 'facts'>,
-    document: Document & { value: B },
+    body: B,
   ) {
     this.principal = request.principal;
     this.params = request.params;
     this.query = request.query;
-    this.body = document.value;
+    this.body = body;
     this.port = service.clusterPort;
     this.facts = service.facts;
-    this.#text = document.text;
     this.#exchange = request.exchange;
-  }
-
-  get text(): string {
-    return compact(this.#text);
   }
 
   get signal(): AbortSignal {

@@ -1,8 +1,7 @@
-import { Type } from 'typebox';
-import { type Checked, validator } from '../../machines/schema/validate.ts';
 import type { Route } from '../contract/route.ts';
 import { type RouteName, routeList } from '../contract/routes.ts';
 import { type QueryReader, queryReader } from './query.ts';
+import { type BodyReader, bodyReader } from './reading/read.ts';
 
 /** A row of the route table with its checks compiled, once, at the start. */
 export interface Endpoint<R extends Route = Route> {
@@ -11,12 +10,13 @@ export interface Endpoint<R extends Route = Route> {
   /** Whether the path lies under `/v1`, where versions are noted. */
   readonly versioned: boolean;
   readonly readQuery: QueryReader;
-  readonly checkBody: (value: unknown) => Checked<unknown>;
+  /** For bodies that are small enough to be read at once. */
+  readonly readBody: BodyReader;
   /** Largest body in bytes. */
   readonly maxBytes: number;
 }
 
-const NO_BODY = Type.Object({});
+const NO_BODY = { right: null };
 
 /** Room for what a multipart body holds beside the file: boundaries, part headers, small fields. */
 const MULTIPART_ROOM = 256 * 1024;
@@ -27,7 +27,7 @@ export function compileEndpoints(limits: { maxRequestBytes: number; maxArtifactB
     route,
     versioned: route.path.startsWith('/v1/'),
     readQuery: queryReader(route.query),
-    checkBody: validator(route.kind === 'json' && route.body ? route.body : NO_BODY),
+    readBody: bodyReader(route.kind === 'json' ? route : NO_BODY),
     maxBytes: route.kind === 'upload' ? limits.maxArtifactBytes + MULTIPART_ROOM : limits.maxRequestBytes,
   }));
 }

@@ -9,6 +9,7 @@ import { InFlight } from './in-flight.ts';
 import { DEFAULTS, type GatewayOptions } from './options.ts';
 import { isLoopback, OriginPolicy } from './origin.ts';
 import { pageOnDemand } from './page.ts';
+import { ReadingThreads } from './reading/threads.ts';
 import { Router } from './router.ts';
 import { StreamSockets } from './streams/sockets.ts';
 import type { StreamOpener } from './streams/upgrade.ts';
@@ -34,9 +35,11 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const inFlight = new InFlight();
   let stopping: Promise<void> | undefined;
   const transport = await uwsTransport();
+  const readers = new ReadingThreads();
   const sockets = new StreamSockets(clusterPort, options.auth, log);
   const dispatcher = assemble(options, {
     inFlight,
+    readers,
     streams: (aim, grant) => sockets.handlers(aim, grant),
     closing: () => stopping !== undefined,
   });
@@ -58,6 +61,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     sockets.stop();
     const left = await inFlight.idle(options.drainMs ?? DEFAULTS.drainMs);
     if (left > 0) log.warn({ requests: left }, 'requests under way are broken off');
+    readers.stop();
     listening.close();
   };
   return {
@@ -74,8 +78,9 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
 /** Puts the parts that answer requests together; nothing listens yet. */
 export function assemble(
   options: GatewayOptions,
-  parts: { inFlight: InFlight; streams: StreamOpener; closing: () => boolean },
+  parts: { inFlight: InFlight; streams: StreamOpener; readers: ReadingThreads; closing: () => boolean },
 ): Dispatcher {
+  const { readers, ...rest } = parts;
   const { auth, log, clusterPort, facts, host } = options;
   const limits = {
     maxRequestBytes: options.maxRequestBytes ?? DEFAULTS.maxRequestBytes,
@@ -103,10 +108,11 @@ export function assemble(
       facts,
       maxArtifactBytes: limits.maxArtifactBytes,
       bodies: new BodyBudget(BODIES * limits.maxRequestBytes),
+      readers,
       dashboard: pageOnDemand(options.dashboard),
       log,
     },
-    ...parts,
+    ...rest,
   });
 }
 

@@ -3,6 +3,7 @@ import type { ServiceFacts } from '../contract/route.ts';
 import type { ClusterPort } from '../ports.ts';
 import type { BodyBudget } from './body-budget.ts';
 import type { Page } from './page.ts';
+import type { ReadingThreads } from './reading/threads.ts';
 
 /** What the handlers share. */
 export interface Service {
@@ -12,6 +13,8 @@ export interface Service {
   readonly maxArtifactBytes: number;
   /** What JSON bodies may take of the memory, all together. */
   readonly bodies: BodyBudget;
+  /** Where large bodies are read. */
+  readonly readers: ReadingThreads;
   readonly dashboard: () => Promise<Page>;
   readonly log: Logger;
 }

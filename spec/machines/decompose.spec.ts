@@ -1,11 +1,18 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { decompose, libraryOf, settingsOf } from '../../machines/decompose.ts';
+import { libraryOf, matrixOf, numTasks, planAt, settingsOf } from '../../machines/decompose.ts';
 import type { DatasetRef, JobSpec, PipelineRef, Requirements } from '../../machines/schema/job.ts';
 
 const path = (name: string): PipelineRef => ({ kind: 'path', path: name });
 const shared = (name: string): DatasetRef => ({ kind: 'shared_path', path: name });
 const spec = (changes: Partial<JobSpec>): JobSpec => ({ type: 'mljs.run', ...changes });
+function decompose(whole: JobSpec) {
+  const matrix = matrixOf(whole);
+  return Array.from({ length: numTasks(matrix) }, (_, place) => {
+    const { requirement, ...plan } = planAt(matrix, place);
+    return { ...plan, requirements: matrix.requirements[requirement] as Requirements };
+  });
+}
 const only = (changes: Partial<JobSpec>) => {
   const tasks = decompose(spec({ pipeline: path('p.yaml'), dataset: shared('d'), ...changes }));
   assert.equal(tasks.length, 1);

@@ -3,7 +3,14 @@ import { describe, it } from 'node:test';
 import { ClusterError } from '../../machines/errors.ts';
 import { JobSpec, MAX_TASKS } from '../../machines/schema/job.ts';
 import { jobRules } from '../../machines/schema/job-rules.ts';
-import { admitJob, datasetsOf, nearest, pipelinesOf, unknownMembers } from '../../machines/submission.ts';
+import {
+  admitJob,
+  datasetsOf,
+  nearest,
+  pipelinesOf,
+  sizeOf,
+  unknownMembers,
+} from '../../machines/submission.ts';
 
 const pipeline = { kind: 'path', path: '/data/pls.yaml' } as const;
 const dataset = { kind: 'shared_path', path: '/data/gasoline' } as const;
@@ -79,7 +86,7 @@ describe('a version constraint', () => {
 describe('a server', () => {
   const refusal = (spec: JobSpec, allowPythonJobs = false): ClusterError | null => {
     try {
-      admitJob(spec, { allowPythonJobs });
+      admitJob(sizeOf(spec), { allowPythonJobs });
       return null;
     } catch (fault) {
       assert.ok(fault instanceof ClusterError, String(fault));

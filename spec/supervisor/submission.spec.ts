@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { digestJob } from '../../machines/job-digest.ts';
 import { job, TestCluster } from '../support/cluster.ts';
 
 describe('submitting', () => {
@@ -20,13 +21,10 @@ describe('submitting', () => {
     const cluster = await TestCluster.start(t);
     const text =
       '{"type":"demo.run","pipeline":{"kind":"inline_json","inline":{"b":1.0,"a":[1e-3,12345678901234567890],"2":0,"1":0}},"dataset":{"kind":"shared_path","path":"/d"},"params":{"z":-0.0,"alpha":1.50}}';
-    const spec = JSON.parse(text);
     const { id } = await cluster.port.send({
       type: 'submit_job',
       principal: cluster.principal,
-      spec,
-      text,
-      warnings: [],
+      job: digestJob(JSON.parse(text), text),
     });
     await cluster.restart();
     assert.equal((await cluster.port.reads.jobRequest(id)).text, text);

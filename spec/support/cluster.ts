@@ -5,6 +5,7 @@ import type { StoreFaults } from '../../actors/store/store.ts';
 import type { SupervisorSettings } from '../../actors/supervisor/core.ts';
 import type { LeasedTask, ReplyOf } from '../../gateway/messages.ts';
 import type { ClusterPort } from '../../gateway/ports.ts';
+import { digestJob } from '../../machines/job-digest.ts';
 import { compose } from '../../machines/json/raw.ts';
 import { ANONYMOUS, type Principal } from '../../machines/rights.ts';
 import { JobSpec } from '../../machines/schema/job.ts';
@@ -81,8 +82,8 @@ export class TestCluster {
   ): Promise<ReplyOf<'submit_job'>> {
     const checked = checkJob(document);
     if (!checked.ok) throw new Error(`the test's own job is wrong: ${JSON.stringify(checked.faults)}`);
-    const text = JSON.stringify(document);
-    return this.port.send({ type: 'submit_job', principal, spec: checked.value, text, warnings: [] });
+    const digest = { ...digestJob(checked.value, JSON.stringify(document)), warnings: [] };
+    return this.port.send({ type: 'submit_job', principal, job: digest });
   }
 
   async register(registration: WorkerRegistration = {}, principal = this.principal): Promise<TestWorker> {

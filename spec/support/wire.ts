@@ -3,6 +3,7 @@ import type { ClusterPort } from '../../gateway/ports.ts';
 import type { Dispatcher } from '../../gateway/server/dispatcher.ts';
 import { assemble } from '../../gateway/server/gateway.ts';
 import { InFlight } from '../../gateway/server/in-flight.ts';
+import { ReadingThreads } from '../../gateway/server/reading/threads.ts';
 import { HeadReader, type RequestHead } from '../../gateway/transport/head.ts';
 import type { AnswerBody, AnswerHead, Incoming } from '../../gateway/transport/port.ts';
 import { PACKAGE_VERSION } from '../../gateway/version.ts';
@@ -50,7 +51,9 @@ export class Wire {
     const streams = () => {
       throw new Error('there are no streams without a socket');
     };
-    this.#dispatcher = assemble(options, { inFlight: new InFlight(), streams, closing: () => false });
+    const readers = new ReadingThreads();
+    const parts = { inFlight: new InFlight(), readers, streams, closing: () => false };
+    this.#dispatcher = assemble(options, parts);
   }
 
   request(request: WireRequest): WireCall {

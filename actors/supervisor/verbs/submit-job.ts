@@ -1,9 +1,8 @@
 import type { MessageOf } from '../../../gateway/messages.ts';
-import { decompose, settingsOf } from '../../../machines/decompose.ts';
+import { numTasks, planAt } from '../../../machines/decompose.ts';
 import { ClusterError } from '../../../machines/errors.ts';
-import type { JobSpec } from '../../../machines/schema/job.ts';
+import type { JobDigest } from '../../../machines/job-digest.ts';
 import type { Fault } from '../../../machines/schema/validate.ts';
-import { datasetsOf, pipelinesOf } from '../../../machines/submission.ts';
 import type { JobRow, TaskRow } from '../../store/rows.ts';
 import { jobView } from '../../views.ts';
 import type { Turn } from '../turn.ts';
@@ -13,18 +12,16 @@ type Submit = MessageOf<'submit_job'>;
 
 /** Persists a job with all its tasks; the same idempotency key with the same body gives the same job. */
 export const submitJob: Verb<'submit_job'> = {
-  needs: ({ spec, principal }) => ({
-    artifacts: artifactRefs(spec).map((ref) => ref.id),
-    ...(spec.idempotency_key === undefined
-      ? {}
-      : { key: { owner: principal.name, key: spec.idempotency_key } }),
+  needs: ({ job, principal }) => ({
+    artifacts: job.artifacts.ids,
+    ...(job.idempotency_key === null ? {} : { key: { owner: principal.name, key: job.idempotency_key } }),
   }),
   run(message, { turn, fetched }) {
     const earlier = submittedBefore(message, turn, fetched);
     if (earlier !== null) return new After(() => turn.core.views.job(earlier));
-    assertArtifacts(message.spec, fetched);
-    const job = turn.addJob(newJob(message, turn), message.text);
-    const count = addTasks(job.row, message.spec, turn);
+    assertArtifacts(message.job, fetched);
+    const job = turn.addJob(newJob(message, turn), message.job.text);
+    const count = addTasks(job.row, message.job, turn);
     turn.event(
       { job_id: job.id },
       {
@@ -36,49 +33,47 @@ export const submitJob: Verb<'submit_job'> = {
     );
     if (job.row.idempotency_key !== null) {
       const key = keyOf(job.row.owner, job.row.idempotency_key);
-      turn.keepKey(key, { job_id: job.id, request: message.text });
+      turn.keepKey(key, { job_id: job.id, request: message.job.text });
     }
     return jobView(job.row, [], {});
   },
 };
 
 /** @throws ClusterError `idempotency_conflict` */
-function submittedBefore({ spec, principal, text }: Submit, turn: Turn, fetched: Fetched): string | null {
-  if (spec.idempotency_key === undefined) return null;
-  const key = keyOf(principal.name, spec.idempotency_key);
+function submittedBefore({ job, principal }: Submit, turn: Turn, fetched: Fetched): string | null {
+  if (job.idempotency_key === null) return null;
+  const key = keyOf(principal.name, job.idempotency_key);
   const found = turn.jobUnder(key) ?? fetched.keys.get(key);
   if (!found) return null;
-  if (found.request === text) return found.job_id;
+  if (found.request === job.text) return found.job_id;
   throw new ClusterError(
     'idempotency_conflict',
-    `idempotency key '${spec.idempotency_key}' was used for job ${found.job_id} with another body; use a new key`,
+    `idempotency key '${job.idempotency_key}' was used for job ${found.job_id} with another body; use a new key`,
   );
 }
 
-function newJob({ spec, principal, warnings }: Submit, turn: Turn): JobRow {
-  const settings = settingsOf(spec);
-  const num_tasks = pipelinesOf(spec).length * datasetsOf(spec).length;
+function newJob({ job, principal }: Submit, turn: Turn): JobRow {
+  const { settings } = job;
+  const num_tasks = numTasks(job.matrix);
   const created_at = turn.createdAt();
   return {
     seq: turn.core.sequences.job++,
     id: turn.core.makeId('job'),
-    type: spec.type,
-    name: spec.name ?? null,
+    type: job.type,
+    name: job.name,
     status: 'queued',
     priority: settings.priority,
     created_at,
     updated_at: created_at,
     owner: principal.name,
     granted_rights: principal.rights,
-    warnings,
+    warnings: job.warnings,
     error: null,
-    idempotency_key: spec.idempotency_key ?? null,
+    idempotency_key: job.idempotency_key,
     rank_metric: settings.rank_metric,
     rank_mode: settings.rank_mode,
     retry_attempts: settings.max_attempts,
-    pins_fingerprint: pipelinesOf(spec).some(
-      (p) => p.kind === 'inline_json' && p.expected_fingerprint !== undefined,
-    ),
+    pins_fingerprint: job.pins_fingerprint,
     num_tasks,
     counts: { queued: num_tasks, leased: 0, running: 0, lost: 0, succeeded: 0, failed: 0, cancelled: 0 },
     best_metric: null,
@@ -87,12 +82,15 @@ function newJob({ spec, principal, warnings }: Submit, turn: Turn): JobRow {
   };
 }
 
-function addTasks(job: JobRow, spec: JobSpec, turn: Turn): number {
-  const plans = decompose(spec);
-  const settings = settingsOf(spec);
-  for (const plan of plans) {
-    const { id: requirement_id, fresh } = turn.core.requirements.number(plan.requirements);
+function addTasks(job: JobRow, { matrix, settings }: JobDigest, turn: Turn): number {
+  const requirements = matrix.requirements.map((asked) => {
+    const { id, fresh } = turn.core.requirements.number(asked);
     if (fresh) turn.requirement(fresh);
+    return id;
+  });
+  const count = numTasks(matrix);
+  for (let place = 0; place < count; place++) {
+    const plan = planAt(matrix, place);
     const row: TaskRow = {
       seq: turn.core.sequences.task++,
       id: turn.core.makeId('task'),
@@ -108,7 +106,7 @@ function addTasks(job: JobRow, spec: JobSpec, turn: Turn): number {
       avoids: [],
       worker_id: null,
       lease_expires_at: null,
-      requirement_id,
+      requirement_id: requirements[plan.requirement] as number,
       payload: { pipeline: plan.pipeline, dataset: plan.dataset },
       pipeline_label: plan.pipeline_label,
       dataset_label: plan.dataset_label,
@@ -124,25 +122,15 @@ function addTasks(job: JobRow, spec: JobSpec, turn: Turn): number {
     };
     turn.addTask(row);
   }
-  return plans.length;
-}
-
-function artifactRefs(spec: JobSpec): { path: string; id: string }[] {
-  const places = [
-    ...pipelinesOf(spec).map((ref, i) => ({ ref, path: spec.pipelines ? `/pipelines/${i}` : '/pipeline' })),
-    ...datasetsOf(spec).map((ref, i) => ({ ref, path: spec.datasets ? `/datasets/${i}` : '/dataset' })),
-  ];
-  return places.flatMap(({ ref, path }) => {
-    if (ref.kind === 'artifact') return [{ path: `${path}/artifact_id`, id: ref.artifact_id }];
-    if (ref.kind !== 'python_entrypoint' || ref.bundle_artifact_id === undefined) return [];
-    return [{ path: `${path}/bundle_artifact_id`, id: ref.bundle_artifact_id }];
-  });
+  return count;
 }
 
 /** @throws ClusterError `invalid_body`, naming each reference that leads nowhere */
-function assertArtifacts(spec: JobSpec, fetched: Fetched): void {
-  const faults: Fault[] = artifactRefs(spec)
-    .filter((ref) => !fetched.artifacts.has(ref.id))
-    .map((ref) => ({ path: ref.path, message: `no artifact with id '${ref.id}'` }));
+function assertArtifacts({ artifacts: { ids, paths } }: JobDigest, fetched: Fetched): void {
+  const faults: Fault[] = [];
+  for (const [i, id] of ids.entries()) {
+    if (!fetched.artifacts.has(id))
+      faults.push({ path: paths[i] as string, message: `no artifact with id '${id}'` });
+  }
   if (faults.length > 0) throw ClusterError.invalid('job', faults);
 }

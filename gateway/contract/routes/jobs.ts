@@ -1,8 +1,9 @@
 import { Type } from 'typebox';
+import { digestJob } from '../../../machines/job-digest.ts';
 import { Seconds } from '../../../machines/schema/common.ts';
 import { JobSpec } from '../../../machines/schema/job.ts';
 import { ArtifactView, EventView, JobStatus, JobView, TaskView } from '../../../machines/schema/views.ts';
-import { admitJob, unknownMembers } from '../../../machines/submission.ts';
+import { admitJob } from '../../../machines/submission.ts';
 import { json, stream } from '../route.ts';
 import { AfterId, BeforeId, clamp, EVENTS_LIMIT, JOBS_LIMIT, limit, Token } from './query.ts';
 
@@ -19,9 +20,10 @@ export const jobs = {
     body: JobSpec,
     reply: JobView,
     errors: ['python_jobs_disabled', 'idempotency_conflict', 'too_many_tasks'],
-    run: ({ port, principal, body, text, facts }) => {
-      admitJob(body, facts);
-      return port.send({ type: 'submit_job', principal, spec: body, text, warnings: unknownMembers(body) });
+    digest: digestJob,
+    run: ({ port, principal, body, facts }) => {
+      admitJob(body.size, facts);
+      return port.send({ type: 'submit_job', principal, job: body });
     },
   }),
   listJobs: json({

@@ -11,6 +11,7 @@ import { list } from './list.ts';
 import { matrix } from './matrix.ts';
 import { occupy } from './occupy.ts';
 import { soak } from './soak.ts';
+import { stall } from './stall.ts';
 import { submit } from './submit.ts';
 import { tick } from './tick.ts';
 import { transfer } from './transfer.ts';
@@ -35,6 +36,7 @@ export const loads = {
   matrix,
   occupy,
   soak,
+  stall,
   submit,
   tick,
   transfer,

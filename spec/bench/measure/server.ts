@@ -83,6 +83,12 @@ export function cpuSeconds(pid: number): number {
   return (Number(fields[11]) + Number(fields[12])) / TICKS;
 }
 
+/** Processor time of a process's main thread so far, in milliseconds (kernel documentation, "sched-stats"). */
+export function mainThreadCpu(pid: number): number {
+  const [nanoseconds] = readFileSync(`/proc/${pid}/task/${pid}/schedstat`, 'utf8').split(' ');
+  return Number(nanoseconds) / 1e6;
+}
+
 /** Resident memory of a process, in bytes: its peak and now. */
 export function memory(pid: number): { peakBytes: number; bytes: number } {
   const status = readFileSync(`/proc/${pid}/status`, 'utf8');

@@ -12,6 +12,7 @@ import { matrix } from './matrix.ts';
 import { peers } from './peers.ts';
 import { restart } from './restart.ts';
 import { soak } from './soak.ts';
+import { stall } from './stall.ts';
 import { startUp } from './start-up.ts';
 import { submit } from './submit.ts';
 
@@ -25,6 +26,7 @@ export const WORKLOADS: readonly Workload[] = [
   matrix,
   latency,
   cancel,
+  stall,
   depth,
   restart,
   fanOut,

@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
-import { ClusterError } from '../../machines/errors.ts';
-import { parseTolerant } from '../../machines/json/raw.ts';
-import { YamlFault, yamlToJson } from '../../machines/json/yaml.ts';
+import { ClusterError } from '../../../machines/errors.ts';
+import { parseTolerant } from '../../../machines/json/raw.ts';
+import { YamlFault, yamlToJson } from '../../../machines/json/yaml.ts';
 
 /** A body as a value, and as the JSON text that it was (or, from YAML, that it says). */
 export interface Document {
@@ -19,10 +19,15 @@ export interface DocumentRules {
 }
 
 const YAML_TYPE = /^\s*(application|text)\/(x-)?yaml\s*(;|$)/i;
+
+/** Whether a content type says YAML. */
+export const isYaml = (contentType: string | undefined): boolean => YAML_TYPE.test(contentType ?? '');
+
 /** Deeper nesting would end in a stack overflow wherever somebody walks the document. */
 const MAX_DEPTH = 500;
-/** Reading YAML takes about a second a megabyte, in which the server does nothing else; JSON has no such limit. */
+/** JSON has no such limits: reading YAML takes tens of times longer, and most of it goes into what these count. */
 const MAX_YAML_CHARACTERS = 2 * 1024 * 1024;
+const MAX_YAML_SIGNS = 250_000;
 const EMPTY: Document = { value: {}, text: '{}' };
 
 const malformed = (detail: string) => new ClusterError('malformed_body', detail);
@@ -30,7 +35,8 @@ const malformed = (detail: string) => new ClusterError('malformed_body', detail)
 /**
  * Reads a body. What does not say that it is YAML is taken for JSON, whatever type it claims; an empty body is
  * `{}`.
- * @throws ClusterError `malformed_body`; for a body that is no object, `invalid_body`; `body_too_large` for YAML
+ * @throws ClusterError `malformed_body`; for a body that is no object, `invalid_body`; `body_too_large` and
+ *   `body_too_complex` for YAML
  */
 export function readDocument(bytes: Buffer, rules: DocumentRules): Document {
   if (rules.contentEncoding && rules.contentEncoding.trim().toLowerCase() !== 'identity') {
@@ -39,7 +45,7 @@ export function readDocument(bytes: Buffer, rules: DocumentRules): Document {
   if (!isUtf8(bytes)) throw malformed('the body is not valid UTF-8');
   const sent = bytes.toString('utf8').replace(/^\uFEFF/, '');
   if (sent.trim() === '') return EMPTY;
-  const text = YAML_TYPE.test(rules.contentType ?? '') ? jsonOfYaml(sent, rules) : sent;
+  const text = isYaml(rules.contentType) ? jsonOfYaml(sent, rules) : sent;
   if (depthExceeds(text, MAX_DEPTH)) throw malformed(`the body is nested deeper than ${MAX_DEPTH} levels`);
   const value = parse(text, rules);
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
@@ -54,6 +60,12 @@ function jsonOfYaml(text: string, rules: DocumentRules): string {
     throw new ClusterError(
       'body_too_large',
       'a YAML body may have at most 2 MiB; send it as JSON, as jqctl does',
+    );
+  }
+  if (signsExceed(text, MAX_YAML_SIGNS)) {
+    throw new ClusterError(
+      'body_too_complex',
+      'a YAML body may have at most 250,000 lines, commas, colons, dashes and brackets; send it as JSON, as jqctl does',
     );
   }
   try {
@@ -86,6 +98,16 @@ function wellFormed(value: unknown): unknown {
   const members = value as Record<string, unknown>;
   for (const key of Object.keys(members)) members[key] = wellFormed(members[key]);
   return value;
+}
+
+/** The characters without which YAML begins no line, key or element. */
+const SIGNS = new Set([...'\n,:-?[]{}'].map((sign) => sign.charCodeAt(0)));
+
+/** Whether more than `max` signs of structure stand in a text of YAML; those within words count as well. */
+function signsExceed(text: string, max: number): boolean {
+  let signs = 0;
+  for (let i = 0; i < text.length && signs <= max; i++) if (SIGNS.has(text.charCodeAt(i))) signs++;
+  return signs > max;
 }
 
 const QUOTE = 34;

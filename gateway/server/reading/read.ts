@@ -1,0 +1,43 @@
+import { Type } from 'typebox';
+import { ClusterError } from '../../../machines/errors.ts';
+import { validator } from '../../../machines/schema/validate.ts';
+import type { JsonRoute } from '../../contract/route.ts';
+import { isYaml, readDocument } from './document.ts';
+
+/** What the head of a request says of its body. */
+export interface BodyForm {
+  contentType: string | undefined;
+  contentEncoding: string | undefined;
+}
+
+/**
+ * From the bytes of a body to what its route needs of it. Takes as long as the body is large, in whichever thread it
+ * runs.
+ * @throws ClusterError `malformed_body`, `invalid_body`, `body_too_large` or `body_too_complex`
+ */
+export type BodyReader = (bytes: Buffer, form: BodyForm) => unknown;
+
+/** Bytes that take a few milliseconds at most, whatever they say: less than a thread costs. */
+const QUICK = { json: 64 * 1024, yaml: 2 * 1024 };
+
+/** Whether a body is so small that it may be read between two other requests. */
+export const isQuick = (bytes: Buffer, { contentType }: BodyForm): boolean =>
+  bytes.byteLength <= (isYaml(contentType) ? QUICK.yaml : QUICK.json);
+
+const NO_BODY = Type.Object({});
+
+/** The reader of a route's bodies: parsed, checked, and digested where the route has a `digest`. */
+export function bodyReader(route: Pick<JsonRoute, 'body' | 'yaml' | 'right' | 'digest'>): BodyReader {
+  const check = validator(route.body ?? NO_BODY);
+  return (bytes, form) => {
+    const document = readDocument(bytes, {
+      ...form,
+      yaml: route.yaml ?? false,
+      // Workers of other make write NaN where Python's json module does.
+      tolerant: route.right === 'execute',
+    });
+    const checked = check(document.value);
+    if (!checked.ok) throw ClusterError.invalid('body', checked.faults);
+    return route.digest ? route.digest(checked.value, document.text) : checked.value;
+  };
+}

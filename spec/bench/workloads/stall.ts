@@ -1,0 +1,100 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { HttpPool } from '../load/http-pool.ts';
+import { startLoad } from '../load/process.ts';
+import { CASE_NAMES, CASES, type CaseName } from '../load/stall-cases.ts';
+import { type MeasuredServer, mainThreadCpu } from '../measure/server.ts';
+import { atMost, type Reading, type Workload } from '../workload.ts';
+
+/** Milliseconds that no request may keep the event loop. */
+const LONGEST = 100;
+
+export const stall: Workload = {
+  name: 'stall',
+  about:
+    'Requests that are hostile or merely large, one after the other, on one server. Beside each, `GET /healthz` is asked every millisecond: its longest answer is what other clients feel of the request, and the most that the main thread worked between two of its answers is what that would be on a machine with nothing else to do. The status and time of the answer stand in parentheses.',
+  maxRuns: 1,
+  async run(bench) {
+    const server = await bench.server();
+    const readings: Reading[] = [];
+    for (const name of chosen()) readings.push(...(await measure(server, name, bench.pick(1, 0.1, 0.002))));
+    return readings;
+  },
+};
+
+/** All, or those that `STALL_CASES` names. */
+function chosen(): CaseName[] {
+  const named = process.env.STALL_CASES?.split(',');
+  return CASE_NAMES.filter((name) => named?.includes(name) ?? true);
+}
+
+async function measure(server: MeasuredServer, name: CaseName, size: number): Promise<Reading[]> {
+  const load = await startLoad('stall', { url: server.url, name, size });
+  // What the preparation left to be tidied up is not the request's.
+  await delay(300);
+  server.reset();
+  const probe = await Probe.begin(server);
+  const { status, seconds, answer } = await load.go();
+  // What follows the answer counts as well.
+  await delay(200);
+  const { waited, worked } = await probe.end();
+  if (status >= 500) throw new Error(`${CASES[name].what}: ${status} ${answer}`);
+  return [
+    {
+      id: `stall.${name}`,
+      what: `${CASES[name].what} (${status} after ${seconds.toFixed(seconds < 1 ? 2 : 1)} s)`,
+      unit: 'ms',
+      value: waited,
+      targets: [atMost(LONGEST)],
+      server: server.usage(),
+      per: { count: 1, what: 'request' },
+    },
+    {
+      id: `stall.${name}.cpu`,
+      what: '… processor time of the event loop in one go',
+      unit: 'ms',
+      value: worked,
+    },
+  ];
+}
+
+/** Asks for the server's health again and again. */
+class Probe {
+  readonly #pool: HttpPool;
+  readonly #pid: number;
+  #longest = { waited: 0, worked: 0 };
+  #over = false;
+  #asking: Promise<void>;
+
+  private constructor(pool: HttpPool, pid: number) {
+    this.#pool = pool;
+    this.#pid = pid;
+    this.#asking = this.#ask();
+  }
+
+  static async begin({ url, pid }: MeasuredServer): Promise<Probe> {
+    return new Probe(await HttpPool.open(url, 1), pid);
+  }
+
+  /** The longest answer, and the most processor time of the main thread between two answers; milliseconds. */
+  async end(): Promise<{ waited: number; worked: number }> {
+    this.#over = true;
+    await this.#asking;
+    this.#pool.close();
+    return this.#longest;
+  }
+
+  async #ask(): Promise<void> {
+    let used = mainThreadCpu(this.#pid);
+    while (!this.#over) {
+      const began = performance.now();
+      await this.#pool.read('/healthz');
+      const now = mainThreadCpu(this.#pid);
+      this.#longest = {
+        waited: Math.max(this.#longest.waited, performance.now() - began),
+        worked: Math.max(this.#longest.worked, now - used),
+      };
+      used = now;
+      await delay(1);
+    }
+  }
+}

@@ -1,0 +1,146 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { ReadingThreads } from '../../gateway/server/reading/threads.ts';
+import { until } from '../support/until.ts';
+import { ask, gatewayFor } from './support.ts';
+
+const JOB =
+  '"type":"mljs.run","pipeline":{"kind":"path","path":"p"},"dataset":{"kind":"catalog","catalog_id":"c"}';
+const numbers = (count: number) => `{${JOB},"params":{"list":[${'1.0,'.repeat(count)}1e-3]}}`;
+const order = (text: string, contentType?: string) => ({
+  route: 'submitJob' as const,
+  bytes: Buffer.from(text),
+  form: { contentType, contentEncoding: undefined },
+});
+const YAML = 'application/yaml';
+
+/** Sends a body that takes long to read; how often another request was answered before it was. */
+async function answersMeanwhile(body: string, headers: Record<string, string> = {}) {
+  await using gateway = await gatewayFor();
+  gateway.cluster.onSend = () => ({ id: 'job_1' });
+  let over = false;
+  const slow = ask(gateway.port, { line: 'POST /v1/jobs', body, headers }).finally(() => {
+    over = true;
+  });
+  let others = 0;
+  while (!over) {
+    await ask(gateway.port, { line: 'GET /healthz' });
+    others++;
+  }
+  const { status, body: text } = await slow;
+  return { status, error: JSON.parse(text), others, cluster: gateway.cluster };
+}
+
+describe('a body that takes long to read', () => {
+  // A reading thread takes as long to start as hundreds of short requests; read in the event loop, there are two.
+  const MANY = 20;
+
+  it('keeps nobody else waiting: others are served while it is read', async () => {
+    const body = numbers(400_000);
+    const { status, others, cluster } = await answersMeanwhile(body);
+    assert.equal(status, 200);
+    assert.ok(others > MANY, `${others} others were answered meanwhile`);
+    assert.equal(cluster.received('submit_job')[0]?.job.text, body);
+  });
+
+  it('is refused as a small one is, with all that is wrong with it', async () => {
+    const wrong = numbers(400_000).replace('"mljs.run"', '"R.run"').replace('"catalog"', '"disk"');
+    const { status, error, others } = await answersMeanwhile(wrong);
+    assert.deepEqual([status, error.code], [422, 'invalid_body']);
+    assert.deepEqual(error.errors.map((fault: { path: string }) => fault.path).sort(), [
+      '/dataset/kind',
+      '/type',
+    ]);
+    assert.ok(others > MANY, `${others} others were answered meanwhile`);
+  });
+
+  it('may be YAML, of which a few kilobytes are enough', async () => {
+    const body = `type: mljs.run\npipeline: {kind: path, path: p}\ndataset: {kind: catalog, catalog_id: c}\nparams:\n${'  - 1.0\n'.repeat(20_000)}`;
+    const { status, error, others } = await answersMeanwhile(body, { 'Content-Type': YAML });
+    assert.deepEqual([status, error.errors?.[0]?.path], [422, '/params']);
+    assert.ok(others > MANY, `${others} others were answered meanwhile`);
+  });
+
+  it('keeps nobody else waiting either where nothing but faults are in it', async () => {
+    const body = '- a: b: c\n'.repeat(15_000);
+    const { status, error, others } = await answersMeanwhile(body, { 'Content-Type': YAML });
+    assert.deepEqual([status, error.code], [400, 'malformed_body']);
+    assert.ok(others > MANY, `${others} others were answered meanwhile`);
+  });
+});
+
+describe('a body of YAML', () => {
+  for (const [title, body] of [
+    ['elements', `params: [${'1,'.repeat(300_000)}1]`],
+    ['brackets', '['.repeat(300_000)],
+    ['lines', 'a\n'.repeat(300_000)],
+    ['keys', 'a: 1\n'.repeat(150_000)],
+  ] as const) {
+    it(`of very many ${title} is refused before it is parsed`, async () => {
+      await using gateway = await gatewayFor();
+      const answer = await ask(gateway.port, {
+        line: 'POST /v1/jobs',
+        body,
+        headers: { 'Content-Type': YAML },
+      });
+      assert.deepEqual([answer.status, JSON.parse(answer.body).code], [422, 'body_too_complex']);
+    });
+  }
+});
+
+describe('the reading threads', () => {
+  it('give numbers and order as they were written, and only what the queue needs', async (t) => {
+    const threads = new ReadingThreads();
+    t.after(() => threads.stop());
+    const digest = (await threads.read(order(`{ "name":"n", ${numbers(3).slice(1)}`))) as Record<
+      string,
+      unknown
+    >;
+    assert.equal(digest.text, `{"name":"n",${numbers(3).slice(1)}`);
+    assert.equal(digest.name, 'n');
+    assert.equal('params' in digest, false);
+  });
+
+  it('are started when they are needed, and end when nothing comes any more', async (t) => {
+    const threads = new ReadingThreads({ idle: 1 });
+    t.after(() => threads.stop());
+    assert.equal(threads.size, 0);
+    await threads.read(order(numbers(3)));
+    await until('the thread has ended', () => threads.size === 0);
+    await threads.read(order(numbers(3)));
+  });
+
+  it('refuse what takes them too long, and read on', async (t) => {
+    const threads = new ReadingThreads({ threads: 1, patience: 1 });
+    t.after(() => threads.stop());
+    await assert.rejects(threads.read(order(numbers(3))), { code: 'body_too_complex' });
+    await until('the thread has ended', () => threads.size === 0);
+  });
+
+  it('refuse what takes too much memory, and the next body is read', async (t) => {
+    const threads = new ReadingThreads({ threads: 1, memory: 32 });
+    t.after(() => threads.stop());
+    const objects = `{${JOB},"params":{"list":[${'{"a":{}},'.repeat(900_000)}1]}}`;
+    await assert.rejects(threads.read(order(objects)), { code: 'body_too_complex' });
+    await threads.read(order(numbers(3)));
+  });
+
+  it('let only so many wait, and refuse the others', async (t) => {
+    const threads = new ReadingThreads({ threads: 1, waiting: 1 });
+    t.after(() => threads.stop());
+    const taken = [threads.read(order(numbers(3))), threads.read(order(numbers(4)))];
+    await assert.rejects(threads.read(order(numbers(5))), { code: 'overloaded' });
+    assert.equal((await Promise.all(taken)).length, 2);
+  });
+
+  it('refuse who waits when the server stops', async () => {
+    const threads = new ReadingThreads({ threads: 1 });
+    const refused = [
+      assert.rejects(threads.read(order(numbers(3)))),
+      assert.rejects(threads.read(order(numbers(3)))),
+    ];
+    threads.stop();
+    await Promise.all(refused);
+    await until('the threads have ended', () => threads.size === 0);
+  });
+});
