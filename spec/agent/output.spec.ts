@@ -34,10 +34,22 @@ describe('lines of output', () => {
   });
 
   it('are cut when a program never ends one, so that memory stays bounded', () => {
-    const found = linesOf('x'.repeat(20_000), 'x'.repeat(20_000), 'x');
+    const found = linesOf('x'.repeat(5_000), 'x'.repeat(5_000), 'x');
     assert.deepEqual(
       found.map((line) => line.length),
-      [20_000, 20_000, 1],
+      [4096, 4096, 1809],
+    );
+    assert.equal(linesOf(`${'x'.repeat(9_000)}\nnext`).join(''), `${'x'.repeat(9_000)}next`);
+  });
+
+  it('are never cut within a character, and each piece fits into a log event', () => {
+    const text = `x${'\u{1f40d}'.repeat(5_000)}`;
+    const found = linesOf(text);
+    assert.equal(found.join(''), text);
+    assert.ok(
+      found.every(
+        (piece) => !/\ufffd/.test(Buffer.from(piece).toString()) && Buffer.byteLength(piece) < 16_000,
+      ),
     );
   });
 
@@ -71,14 +83,15 @@ describe('the log file of a task', () => {
     file.write(Buffer.from('12345678'));
     file.write(Buffer.from('90abc'));
     file.write(Buffer.from('never seen'));
-    assert.equal(await text(), '1234567890\n[jq-worker] the log exceeds 10 bytes; the rest is left out\n');
+    const notes = ['the log exceeds 10 bytes; the rest is left out', '13 bytes were left out'];
+    assert.equal(await text(), `1234567890\n${notes.map((note) => `[jq-worker] ${note}\n`).join('')}`);
   });
 
   it('has room for what the worker says after it was cut', async (t) => {
     const { file, text } = await log(t, 2);
     file.write(Buffer.from('abc'));
     file.note('cancelled');
-    assert.match(await text(), /left out\n\[jq-worker\] cancelled\n$/);
+    assert.match(await text(), /left out\n\[jq-worker\] cancelled\n.*1 bytes were left out\n$/);
   });
 
   it("begins the worker's own lines on a line of their own", async (t) => {
@@ -105,6 +118,8 @@ describe('the log file of a task', () => {
     await file.close();
   });
 });
+
+const never = new AbortController().signal;
 
 /** Events whose sending ends when the test says so, on a clock that the test moves. */
 function events(t: TestContext, { arrives = true } = {}) {
@@ -150,7 +165,7 @@ describe('what a running task tells the server', () => {
   it('always sends the last progress, however fast the task was', async (t) => {
     const { task, sent } = events(t);
     for (let i = 1; i <= 50; i++) task.progress(i / 50, `step ${i}`);
-    await task.close();
+    await task.close(never);
     assert.deepEqual(sent, [[{ type: 'progress', level: 'info', message: 'step 50', progress: 1 }]]);
   });
 
@@ -161,23 +176,85 @@ describe('what a running task tells the server', () => {
     const message = sent[0]?.[0]?.message ?? '';
     assert.ok(Buffer.byteLength(message) <= 16 * 1024);
     assert.match(message, /^0 ü/);
-    assert.match(message, /\[… \d{5} bytes left out\]$/);
+    assert.match(message, /\[… \d+ lines, \d{5} bytes left out\]$/);
     task.log('after');
     await pass(1000);
     assert.equal(sent[1]?.[0]?.message, 'after');
   });
 
-  it('tells of text that did not arrive, and repeats progress that did not', async (t) => {
+  it('keeps what did not arrive, and sends it later, in its order, with the last progress', async (t) => {
     const { task, sent, state, pass } = events(t, { arrives: false });
     task.log('12345');
     task.progress(0.5, 'half');
     await pass(100);
-    state.arrives = true;
+    task.log('678');
+    task.progress(0.6, 'more');
     await pass(1000);
-    assert.deepEqual(sent[1], [
-      { type: 'log', level: 'info', message: '[… 5 bytes left out]' },
-      { type: 'progress', level: 'info', message: 'half', progress: 0.5 },
+    state.arrives = true;
+    for (let i = 0; i < 4; i++) await pass(1000);
+    assert.equal(sent.length, 3);
+    assert.deepEqual(sent.at(-1), [
+      { type: 'log', level: 'info', message: '12345' },
+      { type: 'log', level: 'info', message: '678' },
+      { type: 'progress', level: 'info', message: 'more', progress: 0.6 },
     ]);
+    for (let i = 0; i < 20; i++) await pass(1000);
+    assert.equal(sent.length, 3, 'nothing arrives twice');
+  });
+
+  it('accounts for every byte of a long outage, however often it is tried', async (t) => {
+    const { task, sent, state, pass } = events(t, { arrives: false });
+    let told = 0;
+    for (let second = 0; second < 200; second++) {
+      for (let n = 0; n < 100; n++) {
+        const line = `${second} ${n} ${'y'.repeat(100)}`;
+        task.log(line);
+        told += line.length + 1;
+      }
+      await pass(1000);
+    }
+    assert.ok(sent.length > 10 && sent.length < 60, `${sent.length} tries`);
+    const tries = sent.length;
+    state.arrives = true;
+    const closed = task.close(never);
+    for (let i = 0; i < 20; i++) await pass(10_000);
+    await closed;
+    const messages = sent.slice(tries).flatMap((batch) => batch.map((event) => event.message ?? ''));
+    assert.ok(messages.every((message) => Buffer.byteLength(message) <= 16 * 1024));
+    const lines = messages.flatMap((message) => message.split('\n'));
+    const markers = lines.map((line) => /^\[… (\d+) lines, (\d+) bytes left out\]$/.exec(line));
+    const text = lines.filter((_, i) => markers[i] === null);
+    const total = (part: 1 | 2) => markers.reduce((sum, marker) => sum + Number(marker?.[part] ?? 0), 0);
+    assert.ok(total(1) > 0, 'so much is not kept');
+    assert.equal(text.length + total(1), 200 * 100);
+    assert.equal(text.reduce((sum, line) => sum + line.length + 1, 0) + total(2), told);
+    assert.ok(
+      text.reduce((sum, line) => sum + line.length, 0) > 900_000,
+      'nearly a minute at the utmost rate',
+    );
+  });
+
+  it('goes on trying at its end while the server is away', async (t) => {
+    const { task, sent, state, pass } = events(t, { arrives: false });
+    task.log('the last words');
+    const closed = task.close(never);
+    for (let i = 0; i < 5; i++) await pass(10_000);
+    assert.ok(sent.length >= 3);
+    state.arrives = true;
+    await pass(10_000);
+    await closed;
+    assert.equal(sent.at(-1)?.[0]?.message, 'the last words');
+  });
+
+  it('ends without what it could not send once it is told to give up', async (t) => {
+    const { task, sent, pass } = events(t, { arrives: false });
+    task.log('unheard');
+    const given = new AbortController();
+    const closed = task.close(given.signal);
+    await pass(0);
+    given.abort();
+    await closed;
+    assert.equal(sent.length, 1);
   });
 
   it('has one request under way at a time', async (t) => {
@@ -196,7 +273,7 @@ describe('what a running task tells the server', () => {
 
   it('takes no more once it is closed', async (t) => {
     const { task, sent, pass } = events(t);
-    await task.close();
+    await task.close(never);
     task.log('late');
     await pass(5000);
     assert.deepEqual(sent, []);
@@ -218,7 +295,7 @@ describe('the output of a child', () => {
     stdout.destroy();
     stderr.destroy();
     await until('the lines', () => output.errorText.includes('broken'));
-    await tell.close();
+    await tell.close(never);
     await log.close();
     assert.deepEqual(
       sent.map((event) => [event.type, event.message]),

@@ -2,14 +2,15 @@ import { once } from 'node:events';
 import { createWriteStream, type WriteStream } from 'node:fs';
 
 /**
- * The log of one attempt on disk, bounded. What exceeds the bound is left out, with a line that says so, but
+ * The log of one attempt on disk, bounded. What exceeds the bound is left out, with a line there that says so and one at the end that says how much, but
  * notes of the worker itself are always written. A disk that is full ends the log, never the run.
  */
 export class LogFile {
   readonly #stream: WriteStream;
   readonly #maxBytes: number;
   #bytes = 0;
-  #cut = false;
+  /** Bytes for which there was no room. */
+  #leftOut = 0;
   #atLineStart = true;
   #broken: Error | null = null;
 
@@ -29,12 +30,16 @@ export class LogFile {
 
   /** Takes output of the child; false when it should pause until `drained`. */
   write(chunk: Buffer): boolean {
-    if (this.#cut || this.#broken || chunk.length === 0) return true;
+    if (this.#broken || chunk.length === 0) return true;
+    if (this.#leftOut > 0) {
+      this.#leftOut += chunk.length;
+      return true;
+    }
     const room = this.#maxBytes - this.#bytes;
     const part = chunk.length > room ? chunk.subarray(0, room) : chunk;
     const ready = this.#append(part);
     if (part.length === chunk.length) return ready;
-    this.#cut = true;
+    this.#leftOut = chunk.length - part.length;
     this.note(`the log exceeds ${this.#maxBytes} bytes; the rest is left out`);
     return true;
   }
@@ -52,6 +57,7 @@ export class LogFile {
   /** Writes what waits. Never throws: see `broken`. */
   async close(): Promise<void> {
     if (this.#stream.closed) return;
+    if (this.#leftOut > 0 && !this.#stream.writableEnded) this.note(`${this.#leftOut} bytes were left out`);
     await new Promise<void>((resolve) => {
       this.#stream.once('close', resolve);
       this.#stream.end();

@@ -18,15 +18,15 @@ export class Output {
   }
 
   stdout(stream: Readable): void {
-    this.#attach(stream, (line) => {
+    this.#attach(stream, (line, ended) => {
       const progress = parseProgress(line);
       if (progress) this.#events.progress(progress.progress, progress.message);
-      else this.#events.log(line);
+      else this.#events.log(line, ended);
     });
   }
 
   stderr(stream: Readable): void {
-    this.#attach(stream, (line) => this.#events.log(line));
+    this.#attach(stream, (line, ended) => this.#events.log(line, ended));
     stream.on('data', (chunk: Buffer) => {
       this.#tail = Buffer.concat([this.#tail, chunk]).subarray(-TAIL_BYTES);
     });
@@ -37,7 +37,7 @@ export class Output {
     return this.#tail.toString('utf8').trim();
   }
 
-  #attach(stream: Readable, take: (line: string) => void): void {
+  #attach(stream: Readable, take: (line: string, ended: boolean) => void): void {
     const lines = new Lines(take);
     stream.on('data', (chunk: Buffer) => {
       lines.write(chunk);
