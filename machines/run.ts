@@ -17,8 +17,16 @@ export interface Lease {
   text: string;
 }
 
+/** An attempt that failed. */
+export interface Failed {
+  verb: 'fail';
+  failure: FailReport;
+  /** Whether it is a fault of this worker itself, by which the worker judges whether it should go on. */
+  own?: boolean;
+}
+
 /** How an attempt ended; it is reported with this verb. */
-export type Outcome = { verb: 'complete'; result: TaskResult } | { verb: 'fail'; failure: FailReport };
+export type Outcome = { verb: 'complete'; result: TaskResult } | Failed;
 
 /** Who stops an attempt: the server, its deadline, or the worker program that has to end. */
 export type StopReason = 'cancelled' | 'timed_out' | 'worker_stopped';
@@ -55,9 +63,9 @@ export interface RunOutput {
 
 /** The impure steps, provided by `actors/agent`. Each ends when its state is left: its signal is aborted. */
 type RunActors = {
-  reportStart: PromiseActorLogic<Verdict, Lease>;
+  reportStart: PromiseActorLogic<Verdict | Failed, Lease>;
   /** Puts every input in place; null when all is there, else the failure. */
-  materialize: PromiseActorLogic<FailReport | null, Lease>;
+  materialize: PromiseActorLogic<Failed | null, Lease>;
   /** Resolves after so many seconds; never for null. */
   deadline: PromiseActorLogic<void, number | null>;
   /** Runs the analysis child to its end. */
@@ -85,8 +93,9 @@ export const runMachine = setup({
   guards: {
     isSettled: ({ context }) => context.outcome !== null,
     isParking: ({ context }) => context.parking,
-    isReady: (_, failure: FailReport | null) => failure === null,
-    isNotOurs: (_, verdict: Verdict) => verdict === 'not_ours',
+    isReady: (_, failure: Failed | null) => failure === null,
+    hasFailed: (_, answer: Verdict | Failed) => typeof answer === 'object',
+    isNotOurs: (_, verdict: Verdict | Failed) => verdict === 'not_ours',
     /** A cancellation makes uploads pointless, except those of an attempt that was stopped before. */
     isNewlyCancelled: ({ context }, reason: StopReason) =>
       reason === 'cancelled' && context.stopping !== 'cancelled',
@@ -132,6 +141,11 @@ export const runMachine = setup({
             target: 'cleaning',
             actions: { type: 'noteEnd', params: 'not_ours' },
           },
+          {
+            guard: { type: 'hasFailed', params: ({ event }) => event.output },
+            target: 'saving',
+            actions: { type: 'settle', params: ({ event }) => event.output as Failed },
+          },
           { target: 'working' },
         ],
         onError: {
@@ -162,7 +176,7 @@ export const runMachine = setup({
               { guard: { type: 'isReady', params: ({ event }) => event.output }, target: 'running' },
               {
                 target: '#run.saving',
-                actions: { type: 'settleAsFailed', params: ({ event }) => event.output as FailReport },
+                actions: { type: 'settle', params: ({ event }) => event.output as Failed },
               },
             ],
             onError: {

@@ -4,6 +4,8 @@ import type { AttemptRef } from '../../machines/run.ts';
 
 /** Where the files of one attempt lie. */
 export interface RunPaths {
+  /** Below it nothing that a task made is followed, should it be a link. */
+  base: string;
   /** Everything below it goes with the attempt. */
   root: string;
   /** Which attempt it is, while nothing of its end is known, for the worker program that comes after a crash. */
@@ -29,6 +31,7 @@ export function runPaths(state: string, ref: Pick<AttemptRef, 'task_id' | 'attem
   const root = join(tasksFolder(state), safeName(ref.task_id), String(ref.attempt));
   const inRoot = (name: string) => join(root, name);
   return {
+    base: tasksFolder(state),
     root,
     attempt: inRoot('attempt.json'),
     inputs: inRoot('inputs'),

@@ -5,17 +5,22 @@ import { runGroup } from './child/group.ts';
 import { markProcess } from './child/leftovers.ts';
 import { Output } from './child/output.ts';
 import type { Runner } from './config.ts';
+import { probeDisk } from './disk.ts';
+import { failedBy, ownFault, WorkerFault } from './failure.ts';
+import type { Room } from './room.ts';
+import { missingPart } from './runners/parts.ts';
 import type { Workshop } from './workshop.ts';
 
-/** Runs the analysis of an attempt in a child process, and says how it went. Rejects where it cannot start. */
+/** Runs the analysis of an attempt in a child process, and says how it went. Rejects only once it is given up. */
 export async function runChild(shop: Workshop, lease: Lease, signal: AbortSignal): Promise<Outcome> {
   const room = shop.room(lease.ref);
   const { paths, mark } = room;
-  const [command, ...args] = runnerFor(shop.settings.runners, lease.payload.type).command;
+  const library = libraryOf(lease.payload.type);
   const output = new Output(room.log, room.events);
-  markProcess(paths.process, mark);
   let group: number | undefined;
   try {
+    const [command, ...args] = runnerFor(shop.settings.runners, library).command;
+    markProcess(paths.process, mark);
     const end = await runGroup({
       command: command as string,
       args: [
@@ -39,17 +44,35 @@ export async function runChild(shop: Workshop, lease: Lease, signal: AbortSignal
     if (end.survivors.length > 0) {
       room.note(`these processes hang in the kernel and cannot be ended: ${end.survivors.join(', ')}`);
     }
-    return await outcomeOf(end, paths.result, output.errorText, room.fingerprints);
+    return await outcomeOf({
+      end,
+      file: { path: paths.result, base: paths.base },
+      errorText: output.errorText,
+      fingerprints: room.fingerprints,
+      ownFault: () => ownFaultOf(shop, room, library),
+    });
+  } catch (fault) {
+    if (signal.aborted) throw fault;
+    return failedBy(fault);
   } finally {
     if (group !== undefined) shop.guard.release(group);
   }
 }
 
-function runnerFor(runners: readonly Runner[], type: string): Runner {
-  const library = libraryOf(type);
+function runnerFor(runners: readonly Runner[], library: string): Runner {
   const runner = runners.find((r) => r.library === library);
-  if (!runner || runner.command.length === 0) throw new Error(`this worker has no runner for ${type}`);
+  if (!runner || runner.command.length === 0) {
+    throw new WorkerFault(`this worker has no runner for ${library}.run`);
+  }
   return runner;
+}
+
+/** What this worker finds wrong with itself after a child that has not succeeded. */
+async function ownFaultOf(shop: Workshop, room: Room, library: string): Promise<WorkerFault | null> {
+  const gone = await missingPart(shop.partsOf(library));
+  if (gone !== null) return gone;
+  if (room.log.broken !== null) return ownFault(room.log.broken);
+  return probeDisk(room.paths.root).then(() => null, ownFault);
 }
 
 /** The worker's, without its credential. Python shall not hold its lines back. */

@@ -1,13 +1,21 @@
 import { fromPromise } from 'xstate';
-import { type AttemptRef, type Lease, type Outcome, runMachine, type Verdict } from '../../machines/run.ts';
-import type { FailReport } from '../../machines/schema/report.ts';
+import {
+  type AttemptRef,
+  type Failed,
+  type Lease,
+  type Outcome,
+  runMachine,
+  type Verdict,
+} from '../../machines/run.ts';
 import { isNotOurs, report, type Uploaded, uploadFiles } from './delivery/deliver.ts';
+import { findOutputs, type OutputFile } from './delivery/outputs.ts';
 import { pack } from './delivery/pack.ts';
-import { InputFault } from './inputs/fault.ts';
+import { failedBy } from './failure.ts';
 import { materialize } from './inputs/materialize.ts';
 import { sleep } from './link/backoff.ts';
 import { isAbort } from './link/faults.ts';
 import { persist } from './link/persist.ts';
+import type { Room } from './room.ts';
 import { runChild } from './run-child.ts';
 import type { Workshop } from './workshop.ts';
 
@@ -18,8 +26,10 @@ const LONGEST_SLEEP_MS = 2_000_000_000;
 export function runLogic(shop: Workshop) {
   return runMachine.provide({
     actors: {
-      reportStart: fromPromise<Verdict, Lease>(({ input, signal }) => reportStart(shop, input.ref, signal)),
-      materialize: fromPromise<FailReport | null, Lease>(({ input, signal }) =>
+      reportStart: fromPromise<Verdict | Failed, Lease>(({ input, signal }) =>
+        reportStart(shop, input.ref, signal),
+      ),
+      materialize: fromPromise<Failed | null, Lease>(({ input, signal }) =>
         shop.room(input.ref).work(placeInputs(shop, input, signal)),
       ),
       deadline: fromPromise<void, number | null>(({ input, signal }) => untilDeadline(input, signal)),
@@ -37,24 +47,25 @@ export function runLogic(shop: Workshop) {
   });
 }
 
-async function reportStart(shop: Workshop, ref: AttemptRef, signal: AbortSignal): Promise<Verdict> {
-  await shop.room(ref).open();
+async function reportStart(shop: Workshop, ref: AttemptRef, signal: AbortSignal): Promise<Verdict | Failed> {
   const aim = {
     params: { id: ref.task_id },
     query: { worker_id: ref.worker_id, attempt: ref.attempt },
     signal,
   };
   try {
+    await shop.room(ref).open();
     await persist('start', () => shop.client.call('startTask', aim), shop.persistence(ref, signal));
     return 'accepted';
   } catch (fault) {
-    if (!isNotOurs(fault)) throw fault;
+    if (signal.aborted) throw fault;
+    if (!isNotOurs(fault)) return failedBy(fault);
     shop.logOf(ref).info({ why: (fault as Error).message }, 'the task is not ours any more');
     return 'not_ours';
   }
 }
 
-async function placeInputs(shop: Workshop, lease: Lease, signal: AbortSignal): Promise<FailReport | null> {
+async function placeInputs(shop: Workshop, lease: Lease, signal: AbortSignal): Promise<Failed | null> {
   const room = shop.room(lease.ref);
   const { allowPython, datasets, zipLimits } = shop.settings;
   const { client, catalog } = shop;
@@ -69,8 +80,8 @@ async function placeInputs(shop: Workshop, lease: Lease, signal: AbortSignal): P
     room.fingerprints = await materialize(context, room.paths);
     return null;
   } catch (fault) {
-    if (fault instanceof InputFault) return { error: fault.message, retriable: false };
-    throw fault;
+    if (signal.aborted) throw fault;
+    return failedBy(fault);
   }
 }
 
@@ -92,21 +103,31 @@ async function save(shop: Workshop, ref: AttemptRef, outcome: Outcome, lease: Le
   const room = shop.room(ref);
   const log = shop.logOf(ref);
   if (outcome.verb === 'fail') room.note(outcome.failure.error);
-  await room.release();
-  await room.closeLog();
-  const outputs = lease?.payload.outputs;
-  const wanted = {
-    model: outcome.verb === 'complete' && outputs?.export_best_model === true,
-    workspace: !room.stopped && outputs?.keep_task_workspace === true,
-  };
+  const wants = lease?.payload.outputs;
   room.entry = { ref, outcome, files: [] };
   try {
-    room.entry.files = await pack(room.paths, wanted, (fault) =>
-      log.error({ why: fault.message }, 'the workspace cannot be packed; left out'),
-    );
+    const outputs =
+      outcome.verb === 'complete' ? await outputsOf(room, wants?.export_best_model === true) : [];
+    await room.release();
+    await room.closeLog();
+    const wanted = { outputs, workspace: !room.stopped && wants?.keep_task_workspace === true };
+    room.entry.files = await pack(room.paths, wanted, (what, fault) => {
+      log.error({ what, why: fault.message }, 'a file cannot be kept; left out');
+      room.events.log(`[jq-worker] ${what} cannot be kept: ${fault.message}`);
+    });
   } finally {
     await shop.outbox.save(room.entry);
   }
+}
+
+/** What is kept of the output directory; what is not, the task's log says. */
+async function outputsOf(room: Room, wantsModel: boolean): Promise<OutputFile[]> {
+  const { files, leftOut } = await findOutputs(room.paths.output, wantsModel);
+  for (const line of leftOut) {
+    room.note(line);
+    room.events.log(`[jq-worker] ${line}`);
+  }
+  return files;
 }
 
 async function upload(shop: Workshop, ref: AttemptRef, signal: AbortSignal): Promise<Uploaded> {
@@ -120,13 +141,13 @@ async function upload(shop: Workshop, ref: AttemptRef, signal: AbortSignal): Pro
       room.events.log(`[jq-worker] the ${role} could not be uploaded: ${why}`),
   };
   try {
-    return await uploadFiles(entry, room.paths.root, shop.uploads, delivery(shop, ref, signal), told);
+    return await uploadFiles(entry, room.paths, shop.uploads, delivery(shop, ref, signal), told);
   } catch (fault) {
     if (!isAbort(fault))
       shop.logOf(ref).error({ err: fault }, 'uploads failed; the result goes without them');
     throw fault;
   } finally {
-    await room.events.close();
+    await room.events.close(signal);
   }
 }
 

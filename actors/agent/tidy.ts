@@ -1,12 +1,16 @@
-import { appendFile, mkdir, readdir, readFile, rm, rmdir } from 'node:fs/promises';
+import { constants } from 'node:fs';
+import { mkdir, readdir, rm, rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { validator } from '../../machines/schema/validate.ts';
 import { endMarked } from './child/leftovers.ts';
 import { AttemptRef, type OutboxEntry } from './delivery/outbox.ts';
+import { openPlain, readPlain } from './files.ts';
 import { type RunPaths, runPaths, tasksFolder } from './paths.ts';
 
 const check = validator(AttemptRef);
+
+const MAX_NOTE_BYTES = 64 * 1024;
 
 const INTERRUPTED = 'the worker program that ran this was killed, or its machine went down';
 
@@ -29,7 +33,8 @@ export async function tidy(
     const attempts = await readdir(join(folder, task)).catch(() => []);
     for (const attempt of attempts) {
       const root = join(folder, task, attempt);
-      if (await endMarked(join(root, 'process.json'))) log.warn({ task, attempt }, 'ended a left-over task');
+      if (await endMarked(join(root, 'process.json'), folder))
+        log.warn({ task, attempt }, 'ended a left-over task');
       if (keep.has(root)) continue;
       const entry = await interruptedIn(state, root);
       if (entry) interrupted.push(entry);
@@ -42,7 +47,7 @@ export async function tidy(
 
 /** The end of an attempt that was cut short; null for a directory that nothing is known of. */
 async function interruptedIn(state: string, root: string): Promise<OutboxEntry | null> {
-  const ref = await readRef(join(root, 'attempt.json'));
+  const ref = await readRef(tasksFolder(state), join(root, 'attempt.json'));
   if (ref === null) return null;
   const paths = runPaths(state, ref);
   // A note that names another directory is none of this one.
@@ -51,9 +56,9 @@ async function interruptedIn(state: string, root: string): Promise<OutboxEntry |
   return { ref, outcome: { verb: 'fail', failure: { error: INTERRUPTED, retriable: true } }, files };
 }
 
-async function readRef(file: string): Promise<AttemptRef | null> {
+async function readRef(base: string, file: string): Promise<AttemptRef | null> {
   try {
-    const checked = check(JSON.parse(await readFile(file, 'utf8')));
+    const checked = check(JSON.parse(await readPlain(base, file, MAX_NOTE_BYTES)));
     return checked.ok ? checked.value : null;
   } catch {
     return null;
@@ -65,8 +70,11 @@ async function keepLog(paths: RunPaths): Promise<boolean> {
   for (const folder of [paths.inputs, paths.workspace, paths.output, paths.archive]) {
     await rm(folder, { recursive: true, force: true });
   }
-  return appendFile(paths.log, `\n[jq-worker] ${INTERRUPTED}\n`).then(
-    () => true,
-    () => false,
-  );
+  try {
+    const log = await openPlain(paths.base, paths.log, constants.O_WRONLY | constants.O_APPEND);
+    await log.writeFile(`\n[jq-worker] ${INTERRUPTED}\n`).finally(() => log.close());
+    return true;
+  } catch {
+    return false;
+  }
 }

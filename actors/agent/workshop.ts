@@ -4,14 +4,14 @@ import { type AttemptRef, runKey } from '../../machines/run.ts';
 import { Guard } from './child/guard.ts';
 import type { Settings } from './config.ts';
 import { Outbox } from './delivery/outbox.ts';
+import { eventSender } from './delivery/send-events.ts';
 import { Catalog } from './inputs/catalog/catalog.ts';
 import type { Persistence } from './link/persist.ts';
 import { Room } from './room.ts';
+import { partsOf } from './runners/parts.ts';
 
 /** Uploads at the same time, over all tasks: more would only share the line. */
 const UPLOADS = 4;
-/** Events are worth little when they are late. */
-const EVENTS_TIMEOUT_MS = 5_000;
 
 /** What all runs of a worker share. */
 export class Workshop {
@@ -22,6 +22,7 @@ export class Workshop {
   readonly catalog: Catalog | null;
   readonly uploads = new PQueue({ concurrency: UPLOADS });
   readonly #rooms = new Map<string, Room>();
+  readonly #parts = new Map<string, string[]>();
 
   constructor(settings: Settings, client: ClusterClient) {
     this.settings = settings;
@@ -36,7 +37,14 @@ export class Workshop {
   /** @throws StartFault where the cache of the catalog cannot be written */
   async open(): Promise<void> {
     await this.catalog?.open();
+    for (const { library, command } of this.settings.runners)
+      this.#parts.set(library, await partsOf(command));
     this.guard.start();
+  }
+
+  /** The files that the runner of a library is made of, as far as its command names them. */
+  partsOf(library: string): readonly string[] {
+    return this.#parts.get(library) ?? [];
   }
 
   /** The room of an attempt, the same at every call until `forget`. */
@@ -49,13 +57,7 @@ export class Workshop {
       ref,
       mark: this.guard.newMark(),
       maxLogBytes: this.settings.maxLogBytes,
-      sendEvents: (events) =>
-        this.client.call('reportEvents', {
-          params: { id: ref.task_id },
-          query: { worker_id: ref.worker_id, attempt: ref.attempt },
-          body: { events },
-          timeoutMs: EVENTS_TIMEOUT_MS,
-        }),
+      sendEvents: eventSender(this.client, ref),
     });
     this.#rooms.set(key, room);
     return room;

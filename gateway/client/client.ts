@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { createReadStream } from 'node:fs';
-import { stat } from 'node:fs/promises';
+import { type FileHandle, open } from 'node:fs/promises';
 import type { IncomingHttpHeaders } from 'node:http';
 import { basename } from 'node:path';
 import { Readable } from 'node:stream';
@@ -15,6 +14,8 @@ import { HttpGetter } from './http-get.ts';
 
 /** Milliseconds without a byte of an answer. */
 const TIMEOUT_MS = 30_000;
+/** Of a file that is uploaded, at once. */
+const READ_BYTES = 256 * 1024;
 
 export interface ClientOptions {
   /** Base address, such as `http://127.0.0.1:8765`. */
@@ -56,6 +57,8 @@ type CallInput<K extends RouteName> = Aim & {
 type UploadInput<K extends UploadName> = Aim & {
   query?: QueryOf<Routes[K]>;
   file: string;
+  /** How to open it, for files that are not opened like any other; called once for each upload. */
+  open?: () => Promise<FileHandle>;
   filename?: string;
   onProgress?: (sentBytes: number, totalBytes: number) => void;
 };
@@ -103,24 +106,38 @@ export class ClusterClient {
         'Content-Type: application/octet-stream\r\n\r\n',
     );
     const tail = Buffer.from(`\r\n--${boundary}--\r\n`);
-    const total = (await stat(input.file)).size;
-    async function* body() {
-      yield head;
-      let sent = 0;
-      for await (const chunk of createReadStream(input.file, { highWaterMark: 256 * 1024 })) {
-        yield chunk;
-        sent += (chunk as Buffer).length;
-        input.onProgress?.(sent, total);
+    const file = await (input.open?.() ?? open(input.file));
+    let localFault: unknown;
+    try {
+      const total = (await file.stat()).size;
+      async function* body() {
+        yield head;
+        let sent = 0;
+        for (;;) {
+          const { bytesRead, buffer } = await file.read(Buffer.allocUnsafe(READ_BYTES)).catch((fault) => {
+            localFault = fault;
+            throw fault;
+          });
+          if (bytesRead === 0) break;
+          yield buffer.subarray(0, bytesRead);
+          sent += bytesRead;
+          input.onProgress?.(sent, total);
+        }
+        yield tail;
       }
-      yield tail;
+      const headers = {
+        'content-type': `multipart/form-data; boundary=${boundary}`,
+        'content-length': String(head.length + total + tail.length),
+      };
+      const path = this.#path(route.path, input);
+      const answer = await this.#send('post', path, input, headers, Readable.from(body()));
+      return (await this.#reading(() => answer.body.json())) as ReplyOf<Routes[K]>;
+    } catch (fault) {
+      // A file that cannot be read is no matter of the connection, which would be tried again.
+      throw localFault ?? fault;
+    } finally {
+      await file.close();
     }
-    const headers = {
-      'content-type': `multipart/form-data; boundary=${boundary}`,
-      'content-length': String(head.length + total + tail.length),
-    };
-    const path = this.#path(route.path, input);
-    const answer = await this.#send('post', path, input, headers, Readable.from(body()));
-    return (await this.#reading(() => answer.body.json())) as ReplyOf<Routes[K]>;
   }
 
   /** Opens the content of an artifact; the caller reads or destroys the stream. */

@@ -5,6 +5,7 @@ import { readFile } from 'node:fs/promises';
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, it, type TestContext } from 'node:test';
+import { WorkerFault } from '../../actors/agent/failure.ts';
 import { downloadArtifact } from '../../actors/agent/inputs/download.ts';
 import { InputFault } from '../../actors/agent/inputs/fault.ts';
 import { ClusterClient } from '../../gateway/client/client.ts';
@@ -69,6 +70,40 @@ describe('downloading an artifact', () => {
     });
   }
 
+  it('fails after three tries that are damaged, naming the artifact: no worker will get it', async (t) => {
+    const damaged = (response: ServerResponse) => response.writeHead(200, HEADERS).end('rotten');
+    const { download, asked } = await fetch(t, damaged);
+    await assert.rejects(
+      download,
+      (fault) =>
+        fault instanceof InputFault && /'art_1' arrived damaged .*, 3 times; upload it/.test(fault.message),
+    );
+    assert.equal(asked(), 3);
+  });
+
+  it('leaves an answer that breaks off again and again to other workers', async (t) => {
+    const broken = (response: ServerResponse) => {
+      response.writeHead(200, { ...HEADERS, 'content-length': CONTENT.length });
+      response.write(CONTENT.slice(0, -1), () => response.destroy());
+    };
+    const { download, asked } = await fetch(t, broken);
+    await assert.rejects(
+      download,
+      (fault) =>
+        fault instanceof WorkerFault && !fault.own && /'art_1' broke off, 5 times/.test(fault.message),
+    );
+    assert.equal(asked(), 5);
+  });
+
+  it('is an input fault at once when the bytes are lost on the server', async (t) => {
+    const { download, asked } = await fetch(t, refusal(410, 'artifact_lost'));
+    await assert.rejects(
+      download,
+      (fault) => fault instanceof InputFault && /'art_1' are lost on the server/.test(fault.message),
+    );
+    assert.equal(asked(), 1);
+  });
+
   it('is an input fault when there is no such artifact', async (t) => {
     const { download } = await fetch(t, refusal(404, 'unknown_id'));
     await assert.rejects(download, (fault) => fault instanceof InputFault && /'art_1'/.test(fault.message));
@@ -76,7 +111,7 @@ describe('downloading an artifact', () => {
 
   it('is no input fault when this worker may not read: another one may', async (t) => {
     const { download, asked } = await fetch(t, refusal(403, 'missing_rights'));
-    await assert.rejects(download, (fault) => !(fault instanceof InputFault) && /art_1/.test(String(fault)));
+    await assert.rejects(download, (fault) => fault instanceof WorkerFault && /art_1/.test(String(fault)));
     assert.equal(asked(), 1);
   });
 });

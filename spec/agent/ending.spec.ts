@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { firstReadable, outcomeOf } from '../../actors/agent/child/ending.ts';
 import type { ChildEnd } from '../../actors/agent/child/group.ts';
+import { WorkerFault } from '../../actors/agent/failure.ts';
 import type { Fingerprints } from '../../actors/agent/inputs/pipeline.ts';
 import type { Outcome } from '../../machines/run.ts';
 import { temporaryFolder } from './folder.ts';
@@ -13,20 +14,24 @@ interface Ended extends Partial<ChildEnd> {
   result?: string;
   stderr?: string;
   fingerprints?: Fingerprints;
+  /** What the worker finds wrong with itself. */
+  own?: WorkerFault;
 }
 
 async function ended(
   t: TestContext,
-  { result, stderr = '', fingerprints = {}, ...end }: Ended,
+  { result, stderr = '', fingerprints = {}, own, ...end }: Ended,
 ): Promise<Outcome> {
-  const file = join(await temporaryFolder(t), 'result.json');
-  if (result !== undefined) await writeFile(file, result);
-  return outcomeOf(
-    { code: 0, signal: null, seconds: 1.23456, survivors: [], ...end },
-    file,
-    stderr,
+  const base = await temporaryFolder(t);
+  const path = join(base, 'result.json');
+  if (result !== undefined) await writeFile(path, result);
+  return outcomeOf({
+    end: { code: 0, signal: null, seconds: 1.23456, survivors: [], ...end },
+    file: { path, base },
+    errorText: stderr,
     fingerprints,
-  );
+    ownFault: async () => own ?? null,
+  });
 }
 
 const failure = (outcome: Outcome) =>
@@ -94,12 +99,13 @@ describe('a child that has ended', () => {
       error: 'ValueError: bad shape',
       traceback: 'ValueError: bad shape',
       retriable: true,
+      fault: 'task',
     });
   });
 
   it('is not tried again after exit code 2: the fault is in what the job names', async (t) => {
-    const { error, retriable } = failure(await ended(t, { code: 2, stderr: 'Error: no steps' }));
-    assert.deepEqual([error, retriable], ['Error: no steps', false]);
+    const { error, retriable, fault } = failure(await ended(t, { code: 2, stderr: 'Error: no steps' }));
+    assert.deepEqual([error, retriable, fault], ['Error: no steps', false, 'input']);
   });
 
   it('is reported by its exit code when it said nothing', async (t) => {
@@ -121,7 +127,7 @@ describe('a child that has ended', () => {
   it('that the kernel killed was probably out of memory, which another attempt may escape', async (t) => {
     const killed = failure(await ended(t, { code: null, signal: 'SIGKILL' }));
     const error = 'the analysis was killed by SIGKILL, probably out of memory';
-    assert.deepEqual(killed, { error, retriable: true });
+    assert.deepEqual(killed, { error, retriable: true, fault: 'task' });
     // A shell that survives what it ran says so by its exit code.
     const shell = failure(await ended(t, { code: 137, stderr: 'run.sh: line 3: 4711 Killed' }));
     assert.equal(shell.error, 'a process of the analysis was killed by SIGKILL, probably out of memory');
@@ -135,6 +141,70 @@ describe('a child that has ended', () => {
     assert.equal(await fingerprintOf({ fixed: 'sha256:file' }), 'sha256:file');
     assert.equal(await fingerprintOf({ fallback: 'sha256:code' }), 'sha256:told');
     assert.equal(await fingerprintOf({ fallback: 'sha256:code' }, '{"status":"succeeded"}'), 'sha256:code');
+  });
+});
+
+describe('whose fault it is that a child failed', () => {
+  const told = async (t: TestContext, end: Ended) => {
+    const outcome = await ended(t, end);
+    const { error, fault, retriable, missing_path } = failure(outcome);
+    return { error, fault, retriable, missing_path, own: 'own' in outcome && outcome.own === true };
+  };
+
+  for (const code of [69, 126, 127]) {
+    it(`is the worker's own after exit code ${code}: it cannot work here`, async (t) => {
+      const { fault, retriable, own } = await told(t, { code, stderr: 'Error: no libblas' });
+      assert.deepEqual([fault, retriable, own], ['worker', true, true]);
+    });
+  }
+
+  it('says the result file, whatever the exit code', async (t) => {
+    const said = { status: 'failed', error: 'no CUDA here', fault: 'worker' };
+    const cases: [object, number, string, boolean][] = [
+      [said, 1, 'worker', true],
+      [said, 2, 'worker', true],
+      [{ ...said, fault: 'input' }, 1, 'input', false],
+      [{ ...said, fault: 'task' }, 2, 'task', true],
+      [{ ...said, fault: 'nobody' }, 1, 'task', true],
+    ];
+    for (const [result, code, fault, retriable] of cases) {
+      const heard = await told(t, { code, result: JSON.stringify(result), stderr: 'Error: other words' });
+      assert.deepEqual(heard, {
+        error: 'no CUDA here',
+        fault,
+        retriable,
+        missing_path: undefined,
+        own: false,
+      });
+    }
+  });
+
+  it('names the path that is missing here, which is no fault of the worker itself', async (t) => {
+    const result = '{"status":"failed","error":"gone","fault":"worker","missing_path":"/mnt/lab/corn"}';
+    const { missing_path, own } = await told(t, { code: 69, result });
+    assert.deepEqual([missing_path, own], ['/mnt/lab/corn', false]);
+  });
+
+  it('is the worker whose disk is full, where the child says so', async (t) => {
+    const stderr = "OSError: [Errno 28] No space left on device: '/tmp/x'";
+    const { fault, own } = await told(t, { code: 1, stderr });
+    assert.deepEqual([fault, own], ['worker', false]);
+  });
+
+  const own = new WorkerFault('this worker cannot run the task: its disk is full (ENOSPC)', { own: true });
+
+  it('is what the worker finds wrong with itself: a result that the disk did not take is told as that', async (t) => {
+    const heard = await told(t, { result: '{"status":"succ', own });
+    assert.deepEqual([heard.fault, heard.own, heard.retriable], ['worker', true, true]);
+    assert.match(heard.error, /its disk is full \(ENOSPC\): the result cannot be read: /);
+    // A program whose file is gone: Python says so with exit code 2, as if the input were at fault.
+    const { fault } = await told(t, { code: 2, stderr: "can't open file 'run.py'", own });
+    assert.equal(fault, 'worker');
+  });
+
+  it('stays the input when the runner found the time to say so', async (t) => {
+    const result = '{"status":"failed","error":"no steps","fault":"input"}';
+    assert.equal((await told(t, { code: 2, result, own })).fault, 'input');
   });
 });
 

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
+import { failedBy } from '../../actors/agent/failure.ts';
 import { safeFileName } from '../../actors/agent/inputs/download.ts';
 import { InputFault } from '../../actors/agent/inputs/fault.ts';
 import { type InputContext, materialize, splitParams } from '../../actors/agent/inputs/materialize.ts';
@@ -111,50 +112,74 @@ describe('placing the inputs of a task', () => {
     });
   });
 
-  const faults: [string, Task, RegExp][] = [
-    [
-      'a pipeline that is not there',
-      { pipeline: '{"kind":"path","path":"/no/p.yaml"}' },
-      /pipeline does not exist .*\/no\/p.yaml/,
-    ],
+  const wrong: [string, Task, RegExp][] = [
     ['a pipeline that is a folder', { pipeline: '{"kind":"path","path":"/"}' }, /pipeline is not a file/],
-    [
-      'a dataset that is not there',
-      { dataset: '{"kind":"shared_path","path":"/no/data"}' },
-      /dataset does not exist .*\/no\/data/,
-    ],
+    ['a pipeline that is a device', { pipeline: '{"kind":"path","path":"/dev/zero"}' }, /is not a file/],
+    ['a pipeline of a kind to come', { pipeline: '{"kind":"telepathy"}' }, /cannot take the pipeline/],
+  ];
+  for (const [what, task, message] of wrong) {
+    it(`is an input fault for ${what}`, async (t) => {
+      await assert.rejects(place(t, task), isInputFault(message));
+    });
+  }
+
+  const missing: [string, Task, string][] = [
+    ['a pipeline', { pipeline: '{"kind":"path","path":"/no/p.yaml"}' }, '/no/p.yaml'],
+    ['a dataset', { dataset: '{"kind":"shared_path","path":"/no/data"}' }, '/no/data'],
     [
       'a dataset below a file',
       { dataset: '{"kind":"shared_path","path":"/etc/hostname/x"}' },
-      /does not exist/,
+      '/etc/hostname/x',
     ],
+    ['a dataset of this worker', { dataset: '{"kind":"worker_local","path":"no/corn"}' }, 'no/corn'],
+  ];
+  for (const [what, task, path] of missing) {
+    it(`is the fault of a worker that lacks ${what}, and names the path as the job does`, async (t) => {
+      await assert.rejects(place(t, task), (fault) => {
+        const { verb, failure, own } = failedBy(fault);
+        assert.deepEqual([verb, failure.fault, failure.retriable, own], ['fail', 'worker', true, undefined]);
+        assert.equal(failure.missing_path, path);
+        return failure.error.endsWith(`does not exist on this worker: ${path}`);
+      });
+    });
+  }
+
+  const lacking: [string, Task, RegExp][] = [
     [
       'a dataset that was not declared',
       { dataset: '{"kind":"worker_local","name":"corn"}' },
       /no dataset 'corn'/,
     ],
-    [
-      'a name that every object has',
-      { dataset: '{"kind":"worker_local","name":"toString"}' },
-      /no dataset 'toString'/,
-    ],
+    ['a name that every object has', { dataset: '{"kind":"worker_local","name":"toString"}' }, /'toString'/],
     [
       'a catalog where there is none',
       { dataset: '{"kind":"catalog","catalog_id":"corn@2"}' },
       /this worker has no catalog; it cannot resolve 'corn@2'/,
     ],
-    ['a pipeline of a kind to come', { pipeline: '{"kind":"telepathy"}' }, /cannot take the pipeline/],
     [
       'a python pipeline where that is not allowed',
       { pipeline: '{"kind":"python_entrypoint","entrypoint":"m"}' },
       /--allow-python/,
     ],
   ];
-  for (const [what, task, message] of faults) {
-    it(`is an input fault for ${what}`, async (t) => {
-      await assert.rejects(place(t, task), isInputFault(message));
+  for (const [what, task, message] of lacking) {
+    it(`leaves ${what} to another worker, and does not take itself for ill`, async (t) => {
+      await assert.rejects(place(t, task), (fault) => {
+        const { failure, own } = failedBy(fault);
+        assert.deepEqual([failure.fault, failure.missing_path, own], ['worker', undefined, undefined]);
+        return message.test(failure.error);
+      });
     });
   }
+
+  it('is a fault of the worker itself that a dataset which its owner declared is gone', async (t) => {
+    const task = { dataset: '{"kind":"worker_local","name":"corn"}' };
+    await assert.rejects(place(t, task, { datasets: { corn: '/no/share' } }), (fault) => {
+      const { failure, own } = failedBy(fault);
+      assert.deepEqual([failure.fault, failure.missing_path, own], ['worker', undefined, true]);
+      return /dataset 'corn' does not exist on this worker: \/no\/share/.test(failure.error);
+    });
+  });
 });
 
 describe('names that come from elsewhere', () => {

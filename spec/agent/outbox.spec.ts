@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
-import { mkdir, readdir, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import { describe, it } from 'node:test';
+import { execFileSync } from 'node:child_process';
+import { mkdir, readdir, rm, symlink, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { describe, it, type TestContext } from 'node:test';
 import { Outbox, type OutboxEntry } from '../../actors/agent/delivery/outbox.ts';
+import { findOutputs } from '../../actors/agent/delivery/outputs.ts';
 import { pack } from '../../actors/agent/delivery/pack.ts';
 import { runPaths } from '../../actors/agent/paths.ts';
 import { tidy } from '../../actors/agent/tidy.ts';
@@ -55,33 +57,80 @@ describe('the outbox', () => {
 });
 
 describe('the files of an attempt', () => {
-  it('are the log, the exported model where one is wanted, and the packed workspace', async (t) => {
+  /** An attempt's directory with a log. */
+  async function attempt(t: TestContext) {
     const paths = runPaths(await temporaryFolder(t), { task_id: 'task_1', attempt: 1 });
     for (const folder of [paths.output, paths.workspace]) await mkdir(folder, { recursive: true });
     await writeFile(paths.log, 'log');
-    await writeFile(join(paths.output, 'best_model.pkl'), 'model');
-    await writeFile(join(paths.output, 'other.txt'), 'not this');
-    const empty = await pack(paths, { model: false, workspace: true }, assert.fail);
-    assert.deepEqual(empty, [{ role: 'logs', path: 'run.log' }], 'an archive of nothing');
+    return paths;
+  }
+  const LOG = { role: 'logs', path: 'run.log' };
+
+  it('are the log, all of the output directory, and the packed workspace', async (t) => {
+    const paths = await attempt(t);
+    const empty = await pack(paths, { outputs: [], workspace: true }, assert.fail);
+    assert.deepEqual(empty, [LOG], 'an archive of nothing');
+    for (const name of [
+      'best_model.pkl',
+      'best_model.json',
+      'scores.csv',
+      'plots/a.png',
+      'plots/deep/b.png',
+    ]) {
+      await mkdir(dirname(join(paths.output, name)), { recursive: true });
+      await writeFile(join(paths.output, name), name);
+    }
     await writeFile(join(paths.workspace, 'notes.txt'), 'kept');
-    const all = await pack(paths, { model: true, workspace: true }, assert.fail);
+    const { files, leftOut } = await findOutputs(paths.output, true);
+    assert.deepEqual(leftOut, []);
+    const all = await pack(paths, { outputs: files, workspace: true }, assert.fail);
     assert.deepEqual(all, [
-      { role: 'logs', path: 'run.log' },
-      { role: 'model', path: 'output/best_model.pkl' },
+      LOG,
+      { role: 'model', path: 'output/best_model.json', filename: 'best_model.json' },
+      { role: 'output', path: 'output/best_model.pkl', filename: 'best_model.pkl' },
+      { role: 'output', path: 'output/scores.csv', filename: 'scores.csv' },
+      { role: 'output', path: 'output/plots/a.png', filename: 'plots__a.png' },
+      { role: 'output', path: 'output/plots/deep/b.png', filename: 'plots__deep__b.png' },
       { role: 'workspace', path: 'workspace.zip' },
     ]);
-    const logOnly = await pack(paths, { model: false, workspace: false }, assert.fail);
-    assert.deepEqual(logOnly, [{ role: 'logs', path: 'run.log' }]);
   });
 
-  it('go without the workspace when that cannot be packed', async (t) => {
-    const paths = runPaths(await temporaryFolder(t), { task_id: 'task_1', attempt: 1 });
-    await mkdir(paths.root, { recursive: true });
-    await writeFile(paths.log, 'log');
-    const faults: Error[] = [];
-    const files = await pack(paths, { model: true, workspace: true }, (fault) => faults.push(fault));
-    assert.deepEqual(files, [{ role: 'logs', path: 'run.log' }]);
-    assert.equal(faults.length, 1);
+  it('are without the model where the job does not ask for one', async (t) => {
+    const paths = await attempt(t);
+    for (const name of ['best_model.pkl', 'best_model.json', 'scores.csv']) {
+      await writeFile(join(paths.output, name), name);
+    }
+    const { files } = await findOutputs(paths.output, false);
+    assert.deepEqual(
+      files.map(({ filename, role }) => [filename, role]),
+      [['scores.csv', 'output']],
+    );
+  });
+
+  it('are a bounded number, and what is left out is told', async (t) => {
+    const { output } = await attempt(t);
+    let deep = output;
+    for (let level = 0; level < 18; level++) deep = join(deep, 'd');
+    await mkdir(deep, { recursive: true });
+    await Promise.all(Array.from({ length: 1005 }, (_, i) => writeFile(join(output, `f${i}`), '')));
+    await symlink('/etc/passwd', join(output, 'link'));
+    execFileSync('mkfifo', [join(output, 'pipe')]);
+    const { files, leftOut } = await findOutputs(output, true);
+    assert.equal(files.length, 1000);
+    assert.match(
+      leftOut.join('\n'),
+      /5 files beyond the first 1000\n.*: 2 that are no plain.*\n.*: 1 folders more than 16/,
+    );
+  });
+
+  it('go without what cannot be gathered', async (t) => {
+    const paths = await attempt(t);
+    await rm(paths.workspace, { recursive: true });
+    const faults: string[] = [];
+    const gone = { role: 'output', path: join(paths.output, 'gone'), filename: 'gone' } as const;
+    const files = await pack(paths, { outputs: [gone], workspace: true }, (what) => faults.push(what));
+    assert.deepEqual(files, [LOG]);
+    assert.deepEqual(faults, ['gone', 'workspace']);
   });
 });
 

@@ -103,13 +103,23 @@ describe('one attempt at a task', () => {
 
   it('reports an input fault without running anything', async () => {
     const run = new Run();
-    const failure = { error: 'no such file', retriable: false };
+    const failed = { verb: 'fail', failure: { error: 'no such file', retriable: false, fault: 'input' } };
     await run.ends('reportStart', 'accepted');
-    await run.ends('materialize', failure);
+    await run.ends('materialize', failed);
     await run.ends('save');
     await run.ends('upload', { verdict: 'accepted', artifacts: {} });
     assert.ok(!run.begun.includes('runChild'));
-    assert.deepEqual(run.reported, { verb: 'fail', failure });
+    assert.deepEqual(run.reported, failed);
+  });
+
+  it('reports at once that it has no place to work in, without running anything', async () => {
+    const run = new Run();
+    const failed = { verb: 'fail', failure: { error: 'the disk is full', fault: 'worker' }, own: true };
+    await run.ends('reportStart', failed);
+    await run.ends('save');
+    await run.ends('upload', { verdict: 'accepted', artifacts: {} });
+    assert.ok(!run.begun.includes('materialize'));
+    assert.deepEqual(run.reported, failed);
   });
 
   it('takes a fault of this machine for a failure that another attempt may escape', async () => {

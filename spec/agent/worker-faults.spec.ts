@@ -68,9 +68,9 @@ describe('a task whose child goes wrong', () => {
     const job = await submit(server, { do: 'chatter', lines: 5000 });
     assert.equal((await taskIn(server, job)).status, 'succeeded');
     const log = await logOf(server, job);
-    assert.ok(log.length < 10_200);
+    assert.ok(log.length < 10_300);
     assert.match(log, /^line 0 x/);
-    assert.match(log, /the log exceeds 10000 bytes; the rest is left out\n$/);
+    assert.match(log, /the log exceeds 10000 bytes; the rest is left out\n.*\d{6} bytes were left out\n$/);
     const events = await server.client.call('listJobEvents', { params: { id: job } });
     const sizes = events.filter((e) => e.type === 'log').map((e) => Buffer.byteLength(e.message));
     assert.ok(sizes.length >= 1 && Math.max(...sizes) <= 16 * 1024);
@@ -108,13 +108,13 @@ describe('a result that the server does not take', () => {
 });
 
 describe('a task whose inputs are wrong', () => {
-  it('fails at once, naming what is missing, whatever attempts remain', async (t) => {
+  it('fails, naming what is missing on this worker', async (t) => {
     const server = await startTestServer(t);
     await startTestWorker(t, server);
     const dataset = { kind: 'shared_path', path: '/no/such/data' };
     const task = await taskIn(server, await submit(server, { do: 'echo' }, { dataset }));
-    assert.deepEqual([task.status, task.attempt], ['failed', 1]);
-    assert.equal(task.error, 'the dataset does not exist on this worker: /no/such/data');
+    assert.equal(task.status, 'failed');
+    assert.match(`${task.error}`, /the dataset does not exist on this worker: \/no\/such\/data/);
   });
 
   const archives: [string, Buffer, RegExp][] = [
@@ -124,7 +124,7 @@ describe('a task whose inputs are wrong', () => {
     [
       'with too many entries',
       rawZip(Array.from({ length: 21 }, (_, i) => ({ name: `f${i}` }))),
-      /20 entries/,
+      /21 entries; 20 are allowed/,
     ],
     [
       'that unpacks to too much',

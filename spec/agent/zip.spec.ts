@@ -74,9 +74,22 @@ describe('unpacking an archive', () => {
     assert.equal(await exists(join(folder, 'evil')), false);
   });
 
-  it('refuses too many entries', async (t) => {
-    const entries = Array.from({ length: 11 }, (_, i) => ({ name: `f${i}` }));
-    await assert.rejects(unpack(t, rawZip(entries), { entries: 10 }), /more than 10 entries/);
+  it('refuses too many entries before it reads any of them', async (t) => {
+    const folder = await temporaryFolder(t);
+    const entries = Array.from({ length: 25_000 }, (_, i) => ({ name: `f${i}` }));
+    await writeFile(join(folder, 'in.zip'), rawZip(entries));
+    const attempt = unzip(join(folder, 'in.zip'), join(folder, 'out'), 'the archive');
+    await assert.rejects(attempt, /the archive: it has 25000 entries; 20000 are allowed/);
+    assert.deepEqual(await readdir(join(folder, 'out')), []);
+  });
+
+  it('lets go of the archive that it refused', async (t) => {
+    const open = async () => (await readdir('/proc/self/fd')).length;
+    const bad = [rawZip([{ name: 'a' }, { name: '../evil' }]), rawZip([{ name: 'a' }, { name: 'b' }])];
+    for (const archive of bad) await assert.rejects(unpack(t, archive, { entries: 1 }));
+    const before = await open();
+    for (const archive of bad) await assert.rejects(unpack(t, archive, { entries: 1 }));
+    assert.equal(await open(), before);
   });
 
   it('refuses too many bytes', async (t) => {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { existsSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { it } from 'node:test';
 import { outcomeOf } from '../../actors/agent/child/ending.ts';
@@ -28,11 +28,14 @@ function built(source: string, entrypoint = 'recipe'): TaskInput {
 /** What the worker makes of it, and how the runner ended. */
 async function failureOf(runner: Nirs4allRunner, task: TaskInput) {
   const ended: Ended = await runTask(runner, task);
-  const resultFile = join(ended.folder, 'result.json');
-  assert.ok(!existsSync(resultFile));
   const { code, stderr } = ended;
-  const end = { code, signal: null, seconds: 1, survivors: [] };
-  const outcome = await outcomeOf(end, resultFile, stderr.trim(), {});
+  const outcome = await outcomeOf({
+    end: { code, signal: null, seconds: 1, survivors: [] },
+    file: { path: join(ended.folder, 'result.json'), base: ended.folder },
+    errorText: stderr.trim(),
+    fingerprints: {},
+    ownFault: async () => null,
+  });
   assert.ok(outcome.verb === 'fail');
   return { ...ended, ...outcome.failure };
 }
@@ -125,7 +128,7 @@ def build_pipeline():
     from sklearn.model_selection import KFold
     return [KFold(3), {"model": Unlucky()}]
 `;
-    const exceptions: Record<string, { task: TaskInput; error: string; place: RegExp }> = {
+    const exceptions: Record<string, { task: TaskInput; error: string; place: RegExp; fault?: 'worker' }> = {
       'in a model': {
         task: built(model),
         error: 'RuntimeError: no luck with 30 rows',
@@ -147,6 +150,7 @@ def build_pipeline():
         task: built('import no_such_dependency'),
         error: "ModuleNotFoundError: No module named 'no_such_dependency'",
         place: /recipe\.py", line 1, in <module>/,
+        fault: 'worker',
       },
       'without a message': {
         task: built('def build_pipeline():\n    raise StopIteration'),
@@ -159,18 +163,34 @@ def build_pipeline():
         place: /recipe\.py", line 3, in build_pipeline/,
       },
     };
-    for (const [title, { task, error, place }] of Object.entries(exceptions)) {
+    for (const [title, { task, error, place, fault }] of Object.entries(exceptions)) {
       it(title, async () => {
         const failure = await failureOf(runner, task);
         assert.equal(failure.code, 1);
         assert.equal(failure.stderr.split('\n')[0], `Error: ${error}`);
         assert.ok(failure.error === error || failure.error === `Error: ${error}`, failure.error);
         assert.match(String(failure.traceback), place);
-        assert.equal(failure.retriable, true);
+        assert.deepEqual([failure.retriable, failure.fault], [true, fault ?? 'task']);
       });
     }
   },
 );
+
+describeWithLibrary('a library that cannot be loaded', (runner) => {
+  it('is the fault of the machine, which the runner tells by exit code 69', async () => {
+    const broken = scratch();
+    writeFileSync(
+      join(broken, 'nirs4all.py'),
+      'raise ImportError("libopenblas.so.0: cannot open shared object file")',
+    );
+    // A folder on the path before the real one, as a half-made installation is.
+    const [python, ...rest] = runner.command;
+    const command = ['/usr/bin/env', `PYTHONPATH=${broken}`, `${python}`, ...rest];
+    const failure = await failureOf({ ...runner, command }, good);
+    assert.deepEqual([failure.code, failure.fault, failure.retriable], [69, 'worker', true]);
+    assert.match(failure.error, /nirs4all cannot be loaded here: ImportError: libopenblas/);
+  });
+});
 
 describeWithLibrary('a task file that is not JSON', (runner) => {
   it('is refused', async () => {

@@ -12,8 +12,7 @@ import type { Workshop } from '../../actors/agent/workshop.ts';
 import { ClusterClient } from '../../gateway/client/client.ts';
 import { activeOf, agentMachine } from '../../machines/agent.ts';
 import type { Answered, Registration, ToCancel, Trouble } from '../../machines/agent-types.ts';
-import { type AttemptRef, type Lease, type Outcome, runKey } from '../../machines/run.ts';
-import type { FailReport } from '../../machines/schema/report.ts';
+import { type AttemptRef, type Failed, type Lease, type Outcome, runKey } from '../../machines/run.ts';
 import type { Seeded } from '../support/seeded.ts';
 import type { PlayedLine } from './network.ts';
 import type { PeerTime } from './time.ts';
@@ -154,7 +153,7 @@ export class PlayedAgent {
     const { outbox } = this.#disk;
     return runLogic(this.#shop()).provide({
       actors: {
-        materialize: fromPromise<FailReport | null, Lease>(async () => null),
+        materialize: fromPromise<Failed | null, Lease>(async () => null),
         runChild: fromPromise<Outcome, Lease>(({ input, signal }) => this.#analyse(input, signal)),
         stopWork: fromPromise<void, AttemptRef>(() => sleep(this.#options.chance.between(1, 5000))),
         save: fromPromise<void, Saved & { lease: Lease | null }>(async ({ input: { ref, outcome } }) => {

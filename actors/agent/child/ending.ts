@@ -1,13 +1,19 @@
-import { readFile, stat } from 'node:fs/promises';
 import { parseTolerant } from '../../../machines/json/raw.ts';
-import type { Outcome } from '../../../machines/run.ts';
-import { type FailReport, TaskResult } from '../../../machines/schema/report.ts';
+import type { Failed, Outcome } from '../../../machines/run.ts';
+import { TaskResult } from '../../../machines/schema/report.ts';
 import { validator } from '../../../machines/schema/validate.ts';
+import { failedBy, type WorkerFault } from '../failure.ts';
+import { readPlain } from '../files.ts';
 import type { Fingerprints } from '../inputs/pipeline.ts';
 import type { ChildEnd } from './group.ts';
+import { type Said, saidIn } from './said.ts';
 
 /** The exit code by which a runner says that the fault is in what the job names. */
 const EXIT_INPUT_FAULT = 2;
+/** The one by which it says that it cannot work on this machine: `EX_UNAVAILABLE` of sysexits.h. */
+const EXIT_UNAVAILABLE = 69;
+/** So do shells and `env` for a program that may not be executed, and one that is not there. */
+const EXITS_UNAVAILABLE: ReadonlySet<number | null> = new Set([EXIT_UNAVAILABLE, 126, 127]);
 /** How shells, and the programs that follow them, tell that what they ran was ended by SIGKILL: 128 and 9. */
 const EXIT_KILLED = 137;
 /** This worker's own SIGKILL is no end that is looked at here. The kernel's is what remains, as a rule. */
@@ -17,24 +23,32 @@ const MAX_RESULT_BYTES = 16 * 1024 * 1024;
 const MAX_ERROR_LENGTH = 2_000;
 
 const NAMES_ERROR = /^[\w.]*(Error|Exception|Fault|Interrupt|Exit)\b.*?(:|$)/;
+/** How programs pass on what the system says of a full disk. */
+const NAMES_FULL_DISK = /\b(ENOSPC|EDQUOT)\b|No space left on device|Disk quota exceeded/;
 
 const check = validator(TaskResult);
 
+export interface EndedChild {
+  end: ChildEnd;
+  /** The result file, and the folder below which no link to it is followed. */
+  file: { path: string; base: string };
+  /** The end of what it wrote to stderr. */
+  errorText: string;
+  fingerprints: Fingerprints;
+  /** What this worker finds wrong with itself, asked once the child has not succeeded. */
+  ownFault(): Promise<WorkerFault | null>;
+}
+
 /** How a child that has ended went: its result file, or why there is none to trust. */
-export async function outcomeOf(
-  end: ChildEnd,
-  resultFile: string,
-  errorText: string,
-  fingerprints: Fingerprints,
-): Promise<Outcome> {
-  if (end.signal === 'SIGKILL') return failed(`the analysis was ${KILLED}`, errorText);
-  if (end.signal !== null) return failed(`the analysis was ended by ${end.signal}`, errorText);
-  if (end.code === EXIT_KILLED) return failed(`a process of the analysis was ${KILLED}`, errorText);
-  if (end.code !== 0) {
-    return failed(exitError(end.code, errorText), errorText, end.code !== EXIT_INPUT_FAULT);
+export async function outcomeOf(child: EndedChild): Promise<Outcome> {
+  const { end, fingerprints } = child;
+  const read = await readResult(child.file);
+  if (end.code !== 0 || end.signal !== null || !('result' in read)) {
+    const failure = failureOf(child, 'result' in read ? {} : read);
+    // A runner that found the time to say so has run.
+    const isSaid = 'said' in read && failure.failure.fault === 'input';
+    return isSaid ? failure : blamed(failure, child);
   }
-  const read = await readResult(resultFile);
-  if ('fault' in read) return failed(read.fault, errorText);
   // Artifacts are what this worker uploads, whatever the runner says.
   const { artifacts: _, ...result } = read.result;
   const fingerprint = fingerprints.fixed ?? result.pipeline_fingerprint ?? fingerprints.fallback;
@@ -48,44 +62,79 @@ export async function outcomeOf(
   };
 }
 
+/** What the result file holds: a result, what a runner that failed says of it, or why it cannot be used. */
+type Read = { result: TaskResult } | { said: Said } | { unusable: string };
+
+/** A failure as the child tells it, by its end and its own words. */
+function failureOf({ end, errorText }: EndedChild, read: { said?: Said; unusable?: string }): Failed {
+  if (end.signal === 'SIGKILL') return failed(`the analysis was ${KILLED}`, errorText);
+  if (end.signal !== null) return failed(`the analysis was ended by ${end.signal}`, errorText);
+  if (end.code === EXIT_KILLED) return failed(`a process of the analysis was ${KILLED}`, errorText);
+  const { said } = read;
+  const error =
+    said?.error ?? (end.code === 0 ? (read.unusable ?? 'no result') : exitError(end.code, errorText));
+  const unavailable = EXITS_UNAVAILABLE.has(end.code);
+  const fault = said?.fault ?? faultOf(end.code, errorText);
+  const failure = { ...failed(error, errorText).failure, fault, retriable: fault !== 'input' };
+  if (fault === 'worker' && said?.missing_path !== undefined) {
+    return { verb: 'fail', failure: { ...failure, missing_path: said.missing_path } };
+  }
+  return { verb: 'fail', failure, ...(fault === 'worker' && unavailable && { own: true }) };
+}
+
+function faultOf(code: number | null, errorText: string): NonNullable<Said['fault']> {
+  if (code === EXIT_INPUT_FAULT) return 'input';
+  if (EXITS_UNAVAILABLE.has(code)) return 'worker';
+  return NAMES_FULL_DISK.test(firstReadable(errorText) ?? '') ? 'worker' : 'task';
+}
+
+/** The failure, or the worker's own fault that explains it better. */
+async function blamed(failure: Failed, { ownFault }: EndedChild): Promise<Failed> {
+  const own = await ownFault();
+  if (own === null) return failure;
+  const { error, traceback } = failure.failure;
+  const { failure: report } = failedBy(own);
+  return {
+    verb: 'fail',
+    failure: { ...report, error: cut(`${report.error}: ${error}`), ...(traceback && { traceback }) },
+    own: own.own,
+  };
+}
+
 /** What the child said of itself; beside words that name no error, the exit code is worth knowing. */
 function exitError(code: number | null, errorText: string): string {
   const said = firstReadable(errorText);
   if (said === undefined) return `the analysis ended with exit code ${code} and said nothing`;
-  const usual = code === 1 || code === EXIT_INPUT_FAULT;
+  const usual = code === 1 || code === EXIT_INPUT_FAULT || code === EXIT_UNAVAILABLE;
   return usual && NAMES_ERROR.test(said) ? said : `${said} (exit code ${code})`;
 }
 
-type Read = { result: TaskResult } | { fault: string };
-
-async function readResult(file: string): Promise<Read> {
+async function readResult({ path, base }: EndedChild['file']): Promise<Read> {
   let value: unknown;
   try {
-    const { size } = await stat(file);
-    if (size > MAX_RESULT_BYTES)
-      return { fault: `the result has ${size} bytes; ${MAX_RESULT_BYTES} are allowed` };
-    value = parseTolerant(await readFile(file, 'utf8'));
+    value = parseTolerant(await readPlain(base, path, MAX_RESULT_BYTES));
   } catch (fault) {
     if ((fault as NodeJS.ErrnoException).code === 'ENOENT') {
-      return { fault: 'the analysis ended without writing a result' };
+      return { unusable: 'the analysis ended without writing a result' };
     }
-    return { fault: `the result cannot be read: ${(fault as Error).message}` };
+    return { unusable: `the result cannot be read: ${(fault as Error).message}` };
   }
-  const { status, error } = (value ?? {}) as { status?: unknown; error?: unknown };
-  if (typeof status === 'string' && status !== 'succeeded') {
-    return { fault: typeof error === 'string' && error ? error : `the analysis reports status '${status}'` };
-  }
+  const said = saidIn(value);
+  if (said !== null) return { said };
   const checked = check(value);
   if (checked.ok) return { result: checked.value };
   const faults = checked.faults.slice(0, 3).map((f) => `${f.path} ${f.message}`);
-  return { fault: `the result is not valid: ${faults.join('; ')}` };
+  return { unusable: `the result is not valid: ${faults.join('; ')}` };
 }
 
-function failed(error: string, traceback: string, retriable = true): Outcome {
-  const failure: FailReport = { error: error.slice(0, MAX_ERROR_LENGTH), retriable };
-  if (traceback) failure.traceback = traceback;
-  return { verb: 'fail', failure };
+function failed(error: string, traceback: string): Failed {
+  return {
+    verb: 'fail',
+    failure: { error: cut(error), retriable: true, fault: 'task', ...(traceback && { traceback }) },
+  };
 }
+
+const cut = (error: string): string => error.slice(0, MAX_ERROR_LENGTH);
 
 /**
  * The line of an error output that tells a person most: the last one that names an error (Python writes it

@@ -1,6 +1,10 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { renameSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { readPlain } from '../files.ts';
 import { endFamily, type Family, membersOf } from './family.ts';
 import { bootId, statOf } from './proc.ts';
+
+const MAX_NOTE_BYTES = 64 * 1024;
 
 /** What names the processes of a task beyond doubt. */
 interface ProcessMark {
@@ -19,16 +23,21 @@ interface ProcessMark {
 export function markProcess(file: string, mark: string, pid?: number): void {
   const started = pid === undefined ? undefined : statOf(pid)?.started;
   const noted: ProcessMark = { mark, boot: bootId(), ...(started !== undefined && { pid, started }) };
-  writeFileSync(file, JSON.stringify(noted));
+  // A file of its own that takes the place of whatever is there: a pipe would be waited for, a link followed.
+  const draft = `${file}.draft`;
+  rmSync(draft, { recursive: true, force: true });
+  writeFileSync(draft, JSON.stringify(noted), { flag: 'wx' });
+  renameSync(draft, file);
 }
 
 /**
  * Kills what an earlier worker program left running of a task. Works where there is a /proc; elsewhere it finds
  * nothing.
+ * @param base what no link below is followed of; see `openPlain`
  * @returns whether there was something to kill
  */
-export async function endMarked(file: string): Promise<boolean> {
-  const noted = readMark(file);
+export async function endMarked(file: string, base = dirname(file)): Promise<boolean> {
+  const noted = await readMark(base, file);
   if (!noted || noted.boot !== bootId()) return false;
   const { mark, pid, started = 0 } = noted;
   // A leader with another start is a stranger that was given the same id; then the group is not the task's.
@@ -39,9 +48,10 @@ export async function endMarked(file: string): Promise<boolean> {
   return true;
 }
 
-function readMark(file: string): ProcessMark | undefined {
+async function readMark(base: string, file: string): Promise<ProcessMark | undefined> {
   try {
-    const { mark, boot, pid, started } = JSON.parse(readFileSync(file, 'utf8')) as Record<string, unknown>;
+    const text = await readPlain(base, file, MAX_NOTE_BYTES);
+    const { mark, boot, pid, started } = JSON.parse(text) as Record<string, unknown>;
     if (typeof mark !== 'string' || mark === '' || typeof boot !== 'string') return undefined;
     if (pid === undefined) return { mark, boot };
     // A process id of 1 or less would mean whole groups, or everything.

@@ -1,10 +1,11 @@
-import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type PQueue from 'p-queue';
 import type { ClusterClient } from '../../../gateway/client/client.ts';
 import { AnsweredError } from '../../../gateway/client/errors.ts';
 import type { AttemptRef, Outcome, Verdict } from '../../../machines/run.ts';
+import { openPlain } from '../files.ts';
 import { type Persistence, persist } from '../link/persist.ts';
+import type { RunPaths } from '../paths.ts';
 import type { OutboxEntry, OutboxFile } from './outbox.ts';
 
 /** The server may wait 30 s for its store before it answers (contract, "Errors", 503). */
@@ -31,14 +32,14 @@ export interface Uploaded {
  */
 export async function uploadFiles(
   entry: OutboxEntry,
-  root: string,
+  paths: Pick<RunPaths, 'base' | 'root'>,
   queue: PQueue,
   context: DeliveryContext,
   told: { uploaded(): Promise<void>; leftOut(role: string, why: string): void },
 ): Promise<Uploaded> {
   for (const file of entry.files.filter((f) => f.artifact_id === undefined)) {
     try {
-      file.artifact_id = await queue.add(() => uploadFile(entry.ref, file, root, context), {
+      file.artifact_id = await queue.add(() => uploadFile(entry.ref, file, paths, context), {
         signal: context.persistence.signal,
       });
       await told.uploaded();
@@ -48,29 +49,35 @@ export async function uploadFiles(
       if (isNotOurs(fault)) return { verdict: 'not_ours', artifacts: {} };
       const why = (fault as Error).message;
       log.error({ role: file.role, why }, 'a file cannot be uploaded; left out');
-      told.leftOut(file.role, why);
+      told.leftOut(file.role === 'output' ? `output ${file.filename}` : file.role, why);
     }
   }
-  const ids = entry.files.flatMap((f) => (f.artifact_id === undefined ? [] : [[f.role, f.artifact_id]]));
+  // Outputs are many under one role, which a result does not name.
+  const named = entry.files.filter(({ role }) => role !== 'output');
+  const ids = named.flatMap((f) => (f.artifact_id === undefined ? [] : [[f.role, f.artifact_id]]));
   return { verdict: 'accepted', artifacts: Object.fromEntries(ids) };
 }
 
 async function uploadFile(
   ref: AttemptRef,
-  { role, path }: OutboxFile,
-  root: string,
+  { role, path, filename }: OutboxFile,
+  { base, root }: Pick<RunPaths, 'base' | 'root'>,
   { client, persistence }: DeliveryContext,
 ): Promise<string> {
   const file = join(root, path);
+  const open = () => openPlain(base, file);
   // Asked here, where a missing file is not yet taken for a broken connection.
-  const { size } = await stat(file);
+  const content = await open();
+  const { size } = await content.stat().finally(() => content.close());
   const uploaded = await persist(
-    `upload of ${role}`,
+    `upload of ${filename ?? role}`,
     () =>
       client.upload('uploadTaskArtifact', {
         params: { id: ref.task_id },
         query: { role, kind: role, worker_id: ref.worker_id, attempt: ref.attempt },
         file,
+        open,
+        ...(filename !== undefined && { filename }),
         timeoutMs: 60_000 + size / BYTES_PER_MS,
         signal: persistence.signal,
       }),

@@ -1,15 +1,18 @@
-import { mkdir, readdir, readFile, rename, rm } from 'node:fs/promises';
-import { join } from 'node:path';
+import { mkdir, readdir, rename, rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { type Static, Type } from 'typebox';
 import { FailReport, TaskResult } from '../../../machines/schema/report.ts';
 import { validator } from '../../../machines/schema/validate.ts';
+import { readPlain } from '../files.ts';
 import { outboxFolder, safeName } from '../paths.ts';
 import { writeDurably } from './durable.ts';
 
 const OutboxFile = Type.Object({
-  role: Type.Enum(['model', 'logs', 'workspace']),
+  role: Type.Enum(['model', 'logs', 'workspace', 'output']),
   /** Below the directory of the attempt. */
   path: Type.String(),
+  /** How the artifact is called; default the last part of the path. */
+  filename: Type.Optional(Type.String()),
   /** Once it is uploaded. */
   artifact_id: Type.Optional(Type.String()),
 });
@@ -24,7 +27,11 @@ const OutboxEntry = Type.Object({
   ref: AttemptRef,
   outcome: Type.Union([
     Type.Object({ verb: Type.Literal('complete'), result: TaskResult }),
-    Type.Object({ verb: Type.Literal('fail'), failure: FailReport }),
+    Type.Object({
+      verb: Type.Literal('fail'),
+      failure: FailReport,
+      own: Type.Optional(Type.Boolean()),
+    }),
   ]),
   files: Type.Array(OutboxFile),
 });
@@ -35,6 +42,9 @@ export type OutboxFile = Static<typeof OutboxFile>;
 export type OutboxEntry = Static<typeof OutboxEntry>;
 
 const check = validator(OutboxEntry);
+
+/** A result of 16 MiB, whose text may grow as it is written, and its files. */
+const MAX_ENTRY_BYTES = 128 * 1024 * 1024;
 
 /** The results that the server has not acknowledged, one file each; they outlive this process. */
 export class Outbox {
@@ -84,7 +94,7 @@ export class Outbox {
 
 async function readEntry(path: string): Promise<OutboxEntry | undefined> {
   try {
-    const checked = check(JSON.parse(await readFile(path, 'utf8')));
+    const checked = check(JSON.parse(await readPlain(dirname(path), path, MAX_ENTRY_BYTES)));
     return checked.ok ? checked.value : undefined;
   } catch {
     return undefined;

@@ -1,75 +1,95 @@
 import { createWriteStream } from 'node:fs';
-import { readdir, stat } from 'node:fs/promises';
+import { readdir, rm } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { ZipFile } from 'yazl';
+import { openPlain } from '../files.ts';
 import type { RunPaths } from '../paths.ts';
 import { syncPath } from './durable.ts';
 import type { OutboxFile } from './outbox.ts';
+import type { OutputFile } from './outputs.ts';
 
 export interface Wanted {
-  model: boolean;
+  /** What is kept of the output directory. */
+  outputs: readonly OutputFile[];
   workspace: boolean;
 }
 
 /**
- * Gathers the files of an attempt that go to the server, made durable; the workspace is packed.
- * @param onFault told what could not be packed; the rest goes without it
+ * Gathers the files of an attempt that go to the server, made durable; the workspace is packed. What a task has put
+ * in the place of a file, such as a link or a pipe, does not go.
+ * @param onFault told what could not be gathered; the rest goes without it
  */
 export async function pack(
   paths: RunPaths,
   wanted: Wanted,
-  onFault: (fault: Error) => void,
+  onFault: (what: string, fault: Error) => void,
 ): Promise<OutboxFile[]> {
-  const found: { role: OutboxFile['role']; path: string }[] = [];
-  if (await isFile(paths.log)) found.push({ role: 'logs', path: paths.log });
-  const model = wanted.model ? await bestModel(paths.output) : undefined;
-  if (model !== undefined) found.push({ role: 'model', path: model });
+  const gathered: OutboxFile[] = [];
+  const take = async (file: Pick<OutboxFile, 'role' | 'filename'> & { path: string }) => {
+    try {
+      await syncPlain(paths.base, file.path);
+      gathered.push({ ...file, path: relative(paths.root, file.path) });
+    } catch (fault) {
+      onFault(file.filename ?? file.role, fault as Error);
+    }
+  };
+  await take({ role: 'logs', path: paths.log });
+  for (const file of wanted.outputs) await take(file);
   if (wanted.workspace) {
-    await zipFolder(paths.workspace, paths.archive).then(
+    try {
       // An archive of nothing tells nothing.
-      (files) => files > 0 && found.push({ role: 'workspace', path: paths.archive }),
-      onFault,
-    );
+      if ((await zipFolder(paths.workspace, paths.archive, paths.base)) > 0) {
+        await take({ role: 'workspace', path: paths.archive });
+      }
+    } catch (fault) {
+      onFault('workspace', fault as Error);
+    }
   }
-  for (const { path } of found) await syncPath(path);
   await syncPath(paths.root);
-  return found.map(({ role, path }) => ({ role, path: relative(paths.root, path) }));
+  return gathered;
 }
 
-const isFile = (path: string): Promise<boolean> =>
-  stat(path).then(
-    (found) => found.isFile(),
-    () => false,
-  );
-
-/** `best_model.*` of the output dir (contract, "The runner protocol"); of several, the first by name. */
-async function bestModel(folder: string): Promise<string | undefined> {
-  const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
-  const names = entries.filter((entry) => entry.isFile() && entry.name.startsWith('best_model.'));
-  const first = names.map((entry) => entry.name).sort()[0];
-  return first === undefined ? undefined : join(folder, first);
+async function syncPlain(base: string, path: string): Promise<void> {
+  const file = await openPlain(base, path);
+  try {
+    await file.sync();
+  } finally {
+    await file.close();
+  }
 }
 
-/** Packs the plain files and folders below a folder; links and the like stay out. Gives the number of files. */
-export async function zipFolder(folder: string, archive: string): Promise<number> {
+/**
+ * Packs the plain files and folders below a folder; links and the like stay out. Gives the number of files.
+ * @param base what no link below is followed of; see `openPlain`
+ */
+export async function zipFolder(folder: string, archive: string, base = folder): Promise<number> {
   const zip = new ZipFile();
   const packed = zip.outputStream as Readable;
   zip.on('error', (fault: Error) => packed.destroy(fault));
-  const writing = pipeline(packed, createWriteStream(archive));
-  const [files] = await Promise.all([addAll(zip, packed, folder), writing]);
+  // Whatever a task has put there: it is neither followed nor waited for.
+  await rm(archive, { recursive: true, force: true });
+  const writing = pipeline(packed, createWriteStream(archive, { flags: 'wx' }));
+  const [files] = await Promise.all([addAll(zip, packed, folder, base), writing]);
   return files;
 }
 
-async function addAll(zip: ZipFile, packed: Readable, folder: string): Promise<number> {
+async function addAll(zip: ZipFile, packed: Readable, folder: string, base: string): Promise<number> {
   let files = 0;
   try {
     for await (const { path, isFolder } of walk(folder)) {
       if (!isFolder) files++;
       const name = relative(folder, path);
       if (isFolder) zip.addEmptyDirectory(name);
-      else zip.addFile(path, name);
+      else {
+        zip.addReadStreamLazy(name, (give) => {
+          openPlain(base, path).then(
+            (file) => give(null, file.createReadStream()),
+            (fault: Error) => give(fault, undefined as never),
+          );
+        });
+      }
     }
     zip.end();
     return files;

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { DatasetRef } from '../../../machines/schema/job.ts';
 import { validator } from '../../../machines/schema/validate.ts';
+import { WorkerFault } from '../failure.ts';
 import { downloadArtifact } from './download.ts';
 import { InputFault } from './fault.ts';
 import type { InputContext } from './materialize.ts';
@@ -23,7 +24,7 @@ export async function placeDataset(context: InputContext): Promise<string> {
     case 'artifact':
       return unpacked(context, ref.artifact_id);
     case 'worker_local':
-      return existingPath(localPath(context, ref), 'the dataset', 'any');
+      return localDataset(context, ref);
     case 'catalog':
       return catalogued(context, ref.catalog_id);
   }
@@ -39,7 +40,7 @@ async function unpacked(context: InputContext, artifactId: string): Promise<stri
 
 async function catalogued({ catalog, persistence, hold, note }: InputContext, id: string): Promise<string> {
   if (!catalog) {
-    throw new InputFault(
+    throw new WorkerFault(
       `this worker has no catalog; it cannot resolve '${id}' (jq-worker --catalog FILE|URL names one)`,
     );
   }
@@ -49,9 +50,20 @@ async function catalogued({ catalog, persistence, hold, note }: InputContext, id
   return path;
 }
 
-function localPath({ datasets }: InputContext, { path, name }: { path?: string; name?: string }): string {
-  if (path !== undefined) return path;
+/** One that lies on this worker: by its path, or by the name that its owner gave it. */
+async function localDataset(
+  { datasets }: InputContext,
+  { path, name }: { path?: string; name?: string },
+): Promise<string> {
+  if (path !== undefined) return existingPath(path, 'the dataset', 'any');
   const declared = name !== undefined && Object.hasOwn(datasets, name) ? datasets[name] : undefined;
-  if (declared !== undefined) return declared;
-  throw new InputFault(`this worker has no dataset '${name}' (jq-worker --dataset NAME=PATH declares one)`);
+  if (declared === undefined) {
+    throw new WorkerFault(
+      `this worker has no dataset '${name}' (jq-worker --dataset NAME=PATH declares one)`,
+    );
+  }
+  return existingPath(declared, `dataset '${name}'`, 'any').catch((fault: Error) => {
+    // The job names no path; that this one is gone is the worker's own matter.
+    throw fault instanceof WorkerFault ? new WorkerFault(fault.message, { own: true, cause: fault }) : fault;
+  });
 }

@@ -2,6 +2,7 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ClusterClient } from '../../../gateway/client/client.ts';
 import { AnsweredError, UnreachableError } from '../../../gateway/client/errors.ts';
+import { WorkerFault } from '../failure.ts';
 import { type Persistence, persist } from '../link/persist.ts';
 import { InputFault } from './fault.ts';
 import { writeHashed } from './hashed.ts';
@@ -22,38 +23,94 @@ export interface Downloaded {
   sha256: string;
 }
 
+/** How often bytes that are not those of the artifact are fetched once more. */
+const DAMAGED_TRIES = 3;
+/** How often an answer that breaks off: a server breaks off what it finds damaged, but so does a bad line. */
+const BROKEN_TRIES = 5;
+
+/** An answer that had begun came to nothing, which is no more than none for whoever repeats requests. */
+class BadAnswer extends UnreachableError {
+  constructor(server: string, message: string, cause?: unknown) {
+    super(server, cause);
+    this.message = message;
+  }
+}
+
+/** It broke off. */
+class BrokenOff extends BadAnswer {}
+
+/** Its bytes are not those that its ETag names. */
+class Damaged extends BadAnswer {}
+
 /**
  * Fetches an artifact, at constant memory, and verifies it by its ETag, which is its SHA-256. Repeated while
- * the server is away.
- * @throws InputFault when there is no such artifact
+ * the server is away, and a few times while what it sends is not the artifact.
+ * @throws InputFault when there is no such artifact, or its bytes are lost or damaged on the server; `WorkerFault`
+ *   when this worker does not get them
  */
 export async function downloadArtifact(download: Download): Promise<Downloaded> {
   const { artifactId, persistence, folder } = download;
   await mkdir(folder, { recursive: true });
-  try {
-    return await persist(`download ${artifactId}`, () => fetchOnce(download), persistence);
-  } catch (fault) {
-    if (fault instanceof AnsweredError && fault.status === 404) {
-      throw new InputFault(`there is no artifact '${artifactId}' on the server`);
+  let [damaged, broken] = [0, 0];
+  const step = async () => {
+    try {
+      return await fetchOnce(download);
+    } catch (fault) {
+      if (fault instanceof Damaged && ++damaged === DAMAGED_TRIES) {
+        throw new InputFault(`${fault.message}, ${damaged} times; upload it again`);
+      }
+      if (fault instanceof BrokenOff && ++broken === BROKEN_TRIES) {
+        const why = 'it is damaged on the server, or the line to it is bad';
+        throw new WorkerFault(`${fault.message}, ${broken} times: ${why}`);
+      }
+      throw fault;
     }
-    throw fault;
+  };
+  try {
+    return await persist(`download ${artifactId}`, step, persistence);
+  } catch (fault) {
+    throw told(fault, artifactId);
   }
+}
+
+/** What an answer of the server says of an artifact. */
+function told(fault: unknown, artifactId: string): unknown {
+  if (!(fault instanceof AnsweredError)) return fault;
+  if (fault.status === 404) return new InputFault(`there is no artifact '${artifactId}' on the server`);
+  if (fault.status === 410) {
+    return new InputFault(
+      `the bytes of artifact '${artifactId}' are lost on the server (${fault.message}); upload it again`,
+    );
+  }
+  // Without the right to read, this worker will not get it; another one may.
+  if (fault.status === 403) {
+    return new WorkerFault(`this worker cannot download artifact '${artifactId}': ${fault.message}`);
+  }
+  return fault;
 }
 
 async function fetchOnce({ client, artifactId, folder, prefix, persistence }: Download): Promise<Downloaded> {
   const { headers, body } = await client
     .download(artifactId, { signal: persistence.signal })
     .catch((fault: unknown) => {
-      // Without the right to read, this worker will not get it; another one may.
+      // To wait for other rights would hold the task back from workers that have them.
       const refused = fault instanceof AnsweredError && fault.status === 403;
-      throw refused ? new Error(`cannot download artifact '${artifactId}': ${fault.message}`) : fault;
+      throw refused ? told(fault, artifactId) : fault;
     });
   const path = join(folder, prefix + safeFileName(String(headers['content-disposition'] ?? '')));
   const { signal } = persistence;
-  const sha256 = await writeHashed(body, path, signal, (fault) => new UnreachableError(client.server, fault));
+  const sha256 = await writeHashed(
+    body,
+    path,
+    signal,
+    (fault) => new BrokenOff(client.server, `artifact '${artifactId}' broke off`, fault),
+  );
   const etag = String(headers.etag ?? '').replace(/^(W\/)?"|"$/g, '');
   if (/^[0-9a-f]{64}$/.test(etag) && etag !== sha256) {
-    throw new UnreachableError(client.server, new Error(`artifact ${artifactId} arrived damaged`));
+    throw new Damaged(
+      client.server,
+      `artifact '${artifactId}' arrived damaged (its sha256 is ${sha256}, not ${etag})`,
+    );
   }
   return { path, sha256 };
 }

@@ -1,12 +1,14 @@
 import { constants } from 'node:fs';
 import { access, readdir, stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
+import { WorkerFault } from '../failure.ts';
 import { InputFault } from './fault.ts';
 
 /**
  * A path as the job names it, made absolute (relative ones count from where the worker was started).
  * @param what how messages call it
- * @throws InputFault when it does not exist here, cannot be read, or is not a file where one is needed
+ * @throws InputFault when it is not a file where one is needed, `WorkerFault` when it is missing or cannot be read
+ *   here: another worker may have it
  */
 export async function existingPath(path: string, what: string, needs: 'file' | 'any'): Promise<string> {
   const absolute = resolve(path);
@@ -16,15 +18,16 @@ export async function existingPath(path: string, what: string, needs: 'file' | '
     await access(absolute, constants.R_OK);
     return absolute;
   } catch (fault) {
-    if (fault instanceof InputFault) throw fault;
-    const { code } = fault as NodeJS.ErrnoException;
-    const missing = code === 'ENOENT' || code === 'ENOTDIR';
-    throw new InputFault(
-      missing
-        ? `${what} does not exist on this worker: ${path}`
-        : `${what} cannot be read (${code}): ${path}`,
-    );
+    throw fault instanceof InputFault ? fault : missingHere(fault, path, what);
   }
+}
+
+/** The fault that a path which the job names gives this worker nothing: it is missing, or its share is out of order. */
+export function missingHere(fault: unknown, path: string, what: string): WorkerFault {
+  const { code } = fault as NodeJS.ErrnoException;
+  const missing = code === 'ENOENT' || code === 'ENOTDIR';
+  const why = missing ? 'does not exist on this worker' : `cannot be read on this worker (${code})`;
+  return new WorkerFault(`${what} ${why}: ${path}`, { missingPath: path, cause: fault });
 }
 
 /** The only folder in a folder, where there is nothing beside it; else undefined. */

@@ -6,10 +6,11 @@ import { jsonFingerprint } from '../../../machines/json/canonical.ts';
 import { at } from '../../../machines/json/raw.ts';
 import { PipelineRef } from '../../../machines/schema/job.ts';
 import { validator } from '../../../machines/schema/validate.ts';
+import { WorkerFault } from '../failure.ts';
 import { downloadArtifact } from './download.ts';
 import { InputFault } from './fault.ts';
 import type { InputContext } from './materialize.ts';
-import { existingPath, singleFolderIn } from './paths.ts';
+import { existingPath, missingHere, singleFolderIn } from './paths.ts';
 import { unzip } from './zip.ts';
 
 /** The pipeline as the spec file of the runner protocol names it. */
@@ -46,7 +47,10 @@ export async function placePipeline(context: InputContext): Promise<PlacedPipeli
   switch (ref.kind) {
     case 'path': {
       const path = await existingPath(ref.path, 'the pipeline', 'file');
-      return { local: { mode: 'path', path }, fingerprints: { fixed: await fileFingerprint(path) } };
+      const fixed = await fileFingerprint(path).catch((fault: unknown) => {
+        throw missingHere(fault, ref.path, 'the pipeline');
+      });
+      return { local: { mode: 'path', path }, fingerprints: { fixed } };
     }
     case 'artifact': {
       const { path, sha256 } = await downloadArtifact({
@@ -77,7 +81,7 @@ async function placeEntrypoint(
   ref: { entrypoint: string; bundle_artifact_id?: string },
 ): Promise<PlacedPipeline> {
   if (!context.allowPython) {
-    throw new InputFault(
+    throw new WorkerFault(
       'this worker runs no python_entrypoint pipelines (it was started without --allow-python)',
     );
   }

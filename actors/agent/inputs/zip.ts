@@ -11,6 +11,7 @@ import { NameLedger } from './zip-names.ts';
 
 /** What an archive may become. Bytes are counted as they are written, whatever the archive declares. */
 export interface ZipLimits {
+  /** Files and folders; one with more is refused before anything of it is read. */
   entries: number;
   totalBytes: number;
   /** Written bytes per byte of the archive. Text tables reach 20; beyond 200 it is a bomb. */
@@ -42,12 +43,14 @@ export async function unzip(
   await mkdir(target, { recursive: true });
   const budget = new Budget(limits, (await stat(archive)).size);
   const names = new NameLedger();
+  let zip: ZipFile | undefined;
   try {
     // lazyEntries is what openPromise sets: one entry at a time, at constant memory.
-    const zip = await openPromise(archive);
+    zip = await openPromise(archive);
+    // The archive's end says how many there are; no more are ever read than it says.
+    budget.expectEntries(zip.entryCount);
     for await (const entry of zip.eachEntry()) {
       signal?.throwIfAborted();
-      budget.takeEntry();
       const found = names.claim(entry);
       if (found === null) continue;
       const path = join(target, found.name);
@@ -56,6 +59,8 @@ export async function unzip(
     }
   } catch (fault) {
     throw judged(fault, what);
+  } finally {
+    zip?.close();
   }
 }
 
@@ -94,7 +99,6 @@ async function writeEntry(
 class Budget {
   readonly #limits: ZipLimits;
   readonly #mostBytes: number;
-  #entries = 0;
   #bytes = 0;
 
   constructor(limits: ZipLimits, archiveBytes: number) {
@@ -103,10 +107,9 @@ class Budget {
     this.#mostBytes = Math.min(limits.totalBytes, byRatio);
   }
 
-  takeEntry(): void {
-    if (++this.#entries > this.#limits.entries) {
-      throw new InputFault(`more than ${this.#limits.entries} entries`);
-    }
+  expectEntries(count: number): void {
+    if (count <= this.#limits.entries) return;
+    throw new InputFault(`it has ${count} entries; ${this.#limits.entries} are allowed`);
   }
 
   takeBytes(count: number): InputFault | null {

@@ -1,4 +1,5 @@
 import { buffer } from 'node:stream/consumers';
+import { WorkerFault } from '../../failure.ts';
 import { InputFault } from '../fault.ts';
 import { faultsOf } from './index-list.ts';
 import { away, type Location, locate, Sources } from './source.ts';
@@ -9,7 +10,11 @@ const CHECK_MS = 10_000;
 /** The text of an index. @throws InputFault, `SourceAway` and others, as `Sources.open` */
 export async function readIndex(sources: Sources, index: Location, signal: AbortSignal): Promise<string> {
   const what = 'the catalog';
-  const source = await sources.open(index, what, signal);
+  const source = await sources.open(index, what, signal).catch((fault: unknown) => {
+    // No job names it: that the worker's own list is gone is the worker's own matter.
+    const isOwn = fault instanceof WorkerFault && index.kind === 'file';
+    throw isOwn ? new WorkerFault(fault.message, { own: true, cause: fault }) : fault;
+  });
   let bytes = 0;
   source.on('data', (chunk: Buffer) => {
     bytes += chunk.length;

@@ -5,6 +5,7 @@ import { dirname, resolve } from 'node:path';
 import type { Readable } from 'node:stream';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { HttpGetter } from '../../../../gateway/client/http-get.ts';
+import { WorkerFault } from '../../failure.ts';
 import { sleep, waitMs } from '../../link/backoff.ts';
 import { isAbort } from '../../link/faults.ts';
 import type { Persistence } from '../../link/persist.ts';
@@ -14,7 +15,7 @@ import { InputFault } from '../fault.ts';
 export type Location = { kind: 'file'; path: string } | { kind: 'http'; url: URL };
 
 /** The server of a catalog, or of a dataset, gave nothing useful: another attempt may have more luck. */
-export class SourceAway extends Error {
+export class SourceAway extends WorkerFault {
   override name = 'SourceAway';
 }
 
@@ -68,8 +69,8 @@ export class Sources {
   /**
    * Opens what lies at a location.
    * @param what how messages call it
-   * @throws InputFault when it is not there, `SourceAway` when its server does not answer, others for this
-   *   machine's faults
+   * @throws InputFault when its server has no such thing, `WorkerFault` when this worker does not get it (`SourceAway`
+   *   when a server does not answer), others for this machine's faults
    */
   open(location: Location, what: string, signal: AbortSignal): Promise<Readable> {
     return location.kind === 'file' ? openFile(location.path, what) : this.#openUrl(location, what, signal);
@@ -95,7 +96,7 @@ export class Sources {
     const told = `${what} (${nameOf(location)}): the server answered ${status}`;
     if (status >= 500 || PASSING.has(status)) throw new SourceAway(told);
     // Without the right to read it, this worker will not get it; another one may.
-    if (status === 401 || status === 403) throw new Error(told);
+    if (status === 401 || status === 403) throw new WorkerFault(told);
     throw new InputFault(told);
   }
 
@@ -129,7 +130,7 @@ function headersFor(url: URL): Record<string, string> {
 async function openFile(path: string, what: string): Promise<Readable> {
   const found = await stat(path).catch((fault: NodeJS.ErrnoException) => {
     if (fault.code !== 'ENOENT' && fault.code !== 'ENOTDIR') throw fault;
-    throw new InputFault(`${what} does not exist on this worker: ${path}`);
+    throw new WorkerFault(`${what} does not exist on this worker: ${path}`);
   });
   if (!found.isFile()) throw new InputFault(`${what} is not a file: ${path} (a folder has to be zipped)`);
   return createReadStream(path);

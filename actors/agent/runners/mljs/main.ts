@@ -4,12 +4,16 @@ import { dirname } from 'node:path';
 import { parseArgs } from 'node:util';
 import { InputFault } from './fault.ts';
 import { writeJson } from './files.ts';
-import { runTask } from './run.ts';
 import { readTask } from './task.ts';
 import { packageVersion } from './versions.ts';
 
 const EXIT_FAILURE = 1;
 const EXIT_INPUT_FAULT = 2;
+/** This machine cannot run any task: a library that cannot be loaded, a disk that is full. */
+const EXIT_UNAVAILABLE = 69;
+const OF_THE_MACHINE = ['ENOSPC', 'EDQUOT', 'EROFS', 'EIO', 'EMFILE', 'ENFILE', 'ENOMEM'];
+
+class Unavailable extends Error {}
 
 interface Arguments {
   taskFile: string;
@@ -38,11 +42,26 @@ function readArguments(): Arguments {
   };
 }
 
-function main(): void {
+/** The analysis itself, with the libraries that it needs. */
+async function load() {
+  try {
+    return await import('./run.ts');
+  } catch (error) {
+    throw new Unavailable(`the runner cannot be loaded: ${(error as Error).message}`);
+  }
+}
+
+async function main(): Promise<void> {
+  if (process.argv[2] === '--version') {
+    await load();
+    process.stdout.write(`${packageVersion(import.meta.url)}\n`);
+    return;
+  }
   const { taskFile, outputDir, resultFile } = readArguments();
   if (!existsSync(dirname(resultFile))) throw new InputFault(`no folder for the result file: ${resultFile}`);
   const version = packageVersion(import.meta.url);
   const task = readTask(taskFile);
+  const { runTask } = await load();
   const result = runTask(task, outputDir, version, {
     log: (line) => {
       if (task.verbose) process.stdout.write(`${line}\n`);
@@ -60,14 +79,17 @@ function main(): void {
 }
 
 try {
-  main();
+  await main();
 } catch (error) {
   const { message, stack } = error as Error;
-  const expected =
-    error instanceof InputFault || String((error as NodeJS.ErrnoException).code).startsWith('ERR_PARSE_ARGS');
+  const code = String((error as NodeJS.ErrnoException).code);
+  const ofTheInput = error instanceof InputFault || code.startsWith('ERR_PARSE_ARGS');
+  const ofTheMachine = error instanceof Unavailable || OF_THE_MACHINE.includes(code);
   process.stderr.write(`Error: ${message.replaceAll(/\s*\n\s*/g, ' ')}\n`);
   // A fault of the runner itself: the place in the code is what its developers need.
-  if (!expected) process.stderr.write(`${stack?.split('\n').slice(1).join('\n') ?? ''}\n`);
+  if (!ofTheInput && !ofTheMachine) {
+    process.stderr.write(`${stack?.split('\n').slice(1).join('\n') ?? ''}\n`);
+  }
   // No process.exit: it could cut off lines still on their way to a pipe.
-  process.exitCode = expected ? EXIT_INPUT_FAULT : EXIT_FAILURE;
+  process.exitCode = ofTheInput ? EXIT_INPUT_FAULT : ofTheMachine ? EXIT_UNAVAILABLE : EXIT_FAILURE;
 }

@@ -4,6 +4,7 @@ Only the standard library is needed to start; nirs4all is imported once the task
 """
 
 import argparse
+import errno
 import hashlib
 import importlib
 import inspect
@@ -18,6 +19,9 @@ from pathlib import Path
 
 EXIT_FAILURE = 1
 EXIT_INPUT_FAULT = 2
+# This machine cannot run any task: the library cannot be loaded, or the disk is full.
+EXIT_UNAVAILABLE = 69
+OF_THE_MACHINE = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.EMFILE, errno.ENFILE, errno.ENOMEM)
 LONGEST_LINE = 1000
 
 # What the worker decides, so that two tasks never share a workspace.
@@ -34,6 +38,10 @@ USUAL_CSV = {"delimiter": ";", "decimal_separator": "."}
 
 class InputFault(Exception):
     """A fault in what the user handed in: running the task again cannot help."""
+
+
+class Unavailable(Exception):
+    """A fault of this machine: another one may run the task."""
 
 
 class Overheard:
@@ -116,6 +124,8 @@ def pipeline_argument(reference):
 
 def built_pipeline(reference):
     """Imports `module:function` and calls it."""
+    # Before the user's code, whose faults would hide that it cannot be loaded.
+    load_library()
     module_name, _, function_name = reference["entrypoint"].partition(":")
     function_name = function_name or "build_pipeline"
     here = str(Path(__file__).resolve().parent)
@@ -125,6 +135,7 @@ def built_pipeline(reference):
     except ModuleNotFoundError as error:
         # What the user's module imports in turn may be missing on this worker alone.
         if error.name is None or not f"{module_name}.".startswith(f"{error.name}."):
+            error.missing_here = True
             raise
         raise InputFault(f"pipeline: there is no module '{error.name}'") from error
     function = getattr(module, function_name, None)
@@ -134,6 +145,15 @@ def built_pipeline(reference):
     if pipeline is None:
         raise InputFault(f"pipeline: {module_name}:{function_name} returned nothing")
     return pipeline
+
+
+def load_library():
+    """nirs4all with all that it needs, such as shared libraries of the system."""
+    try:
+        import nirs4all
+        return nirs4all
+    except (ImportError, OSError) as error:
+        raise Unavailable(f"nirs4all cannot be loaded here: {summary_of(error)}") from error
 
 
 def fingerprint(pipeline):
@@ -273,7 +293,7 @@ def run_task(arguments, warnings):
     dataset = dataset_argument(task["dataset"])
     progress(0.02, "loading nirs4all")
     pipeline, built_fingerprint = pipeline_argument(task["pipeline"])
-    import nirs4all
+    nirs4all = load_library()
 
     options = {**parallelism(task, nirs4all.run), **task["params"]}
     print(f"nirs4all {nirs4all.__version__}: dataset {dataset!r}, options {options!r}", flush=True)
@@ -335,6 +355,18 @@ def is_input_fault(error):
     return in_readers or files[-1].endswith("/nirs4all/api/run.py")
 
 
+def tell(arguments, fault, error):
+    """Says in the result file whose fault it is, as far as that can still be written."""
+    try:
+        write_json(arguments.result_file, {"status": "failed", "error": error, "fault": fault})
+    except OSError:
+        pass
+
+
+def is_of_the_machine(error):
+    return isinstance(error, Unavailable) or (isinstance(error, OSError) and error.errno in OF_THE_MACHINE)
+
+
 def main(argv):
     arguments = read_arguments(argv)
     output = sys.stdout = Overheard(sys.stdout)
@@ -343,9 +375,14 @@ def main(argv):
         return 0
     except (Exception, SystemExit) as error:
         output.flush()
+        if is_of_the_machine(error):
+            print(f"Error: {summary_of(error)}", file=sys.stderr, flush=True)
+            return EXIT_UNAVAILABLE
         if is_input_fault(error):
             print(f"Error: {with_cause(message_of(error), output.warnings)}", file=sys.stderr, flush=True)
             return EXIT_INPUT_FAULT
+        if getattr(error, "missing_here", False):
+            tell(arguments, "worker", summary_of(error))
         summary = f"Error: {with_cause(summary_of(error), output.warnings)}"
         print(summary, file=sys.stderr)
         traceback.print_exception(type(error), error, error.__traceback__, file=sys.stderr)

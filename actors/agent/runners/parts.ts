@@ -1,0 +1,29 @@
+import { stat } from 'node:fs/promises';
+import { isAbsolute } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { WorkerFault } from '../failure.ts';
+
+/** The files that a command of a runner names, as far as they are there: what may be gone later. */
+export async function partsOf(command: readonly string[]): Promise<string[]> {
+  const paths = command
+    .map((word) => (word.startsWith('file://') && URL.canParse(word) ? fileURLToPath(word) : word))
+    .filter((word) => isAbsolute(word));
+  const there = await Promise.all(paths.map(isFile));
+  return paths.filter((_, i) => there[i]);
+}
+
+/** The fault that one of these files has gone since; null while all are there. */
+export async function missingPart(parts: readonly string[]): Promise<WorkerFault | null> {
+  for (const part of parts) {
+    if (!(await isFile(part))) {
+      return new WorkerFault(`this worker cannot start the runner: ${part} is gone`, { own: true });
+    }
+  }
+  return null;
+}
+
+const isFile = (path: string): Promise<boolean> =>
+  stat(path).then(
+    (found) => found.isFile(),
+    () => false,
+  );
