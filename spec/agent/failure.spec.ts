@@ -7,7 +7,8 @@ import { probeDisk } from '../../actors/agent/disk.ts';
 import { failedBy, WorkerFault } from '../../actors/agent/failure.ts';
 import { tryLock } from '../../actors/agent/inputs/catalog/entry-lock.ts';
 import { InputFault } from '../../actors/agent/inputs/fault.ts';
-import { SmallDisk } from '../scarcity/small-disk.ts';
+import { requires } from '../support/requires.ts';
+import { SmallDisk } from '../support/small-disk.ts';
 import { atEnd, temporaryFolder } from './folder.ts';
 
 const systemError = (code: string, syscall = 'write') =>
@@ -65,9 +66,9 @@ describe('how a worker reports what went wrong', () => {
 });
 
 describe('looking whether a disk works', () => {
-  it('leaves nothing behind, and finds a full one', async (t) => {
+  it('leaves nothing behind, and finds a full one', requires('small disk'), async (t) => {
     const disk = SmallDisk.mount(2);
-    if (!disk) return t.skip('this process may not mount a file system');
+    assert.ok(disk);
     atEnd(t, () => disk.unmount());
     const before = disk.free;
     await probeDisk(disk.path);

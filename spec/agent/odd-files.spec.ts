@@ -127,7 +127,7 @@ describe('a task that leaves something else in the place of a file', () => {
           .join(' '),
       )
       .sort();
-    assert.deepEqual(roles, ['best_model model', 'logs workspace', 'logs workspace']);
+    assert.deepEqual(roles, ['logs workspace', 'logs workspace', 'model']);
   });
 });
 
