@@ -17,6 +17,8 @@ export interface SendOptions {
   wait: boolean;
   /** With `wait`: seconds after which waiting is given up. */
   seconds: number | undefined;
+  /** With `wait`: failed tasks do not matter if the job succeeded. */
+  allowFailed: boolean;
 }
 
 /** Uploads, submits and, if asked, watches a job; the exit code. */
@@ -33,7 +35,7 @@ export async function sendJob(session: Session, file: JobFile, options: SendOpti
   }
   const id = plain(job.id);
   output.note(`submitted ${id}, ${counted(job.aggregate.num_tasks, 'task')}`);
-  if (options.wait) return watchJob(session, job, options.seconds);
+  if (options.wait) return watchJob(session, job, options);
   if (!output.json) output.note(output.noteColours.dim(`follow it with: jqctl wait ${id}`));
   await output.print(output.json ? answer : id);
   return EXIT.done;

@@ -11,12 +11,19 @@ import { printJob } from './job-document.ts';
 import { MAX_NAMED, TaskBoard, taskLabels } from './task-board.ts';
 import { WaitingReasons } from './waiting-reasons.ts';
 
+export interface WatchOptions {
+  /** Time limit in seconds; undefined for none. */
+  seconds?: number | undefined;
+  /** Whether a job that succeeded with failed tasks is a success. */
+  allowFailed?: boolean;
+}
+
 /**
  * Waits until a job has ended, whatever the end, with a progress bar and a line for each move; then prints the
- * job. The exit code tells the end: 0 only for success.
- * @param seconds time limit, or undefined for none
+ * job. The exit code tells the end: 0 only for success of all tasks.
  */
-export async function watchJob(session: Session, job: JobView, seconds?: number): Promise<number> {
+export async function watchJob(session: Session, job: JobView, options: WatchOptions = {}): Promise<number> {
+  const { seconds, allowFailed } = options;
   const { output } = session;
   const { ended, exit } = await patiently(seconds, async (patience) => ({
     ended: await followToEnd(session, job, patience).catch((fault) => {
@@ -28,7 +35,8 @@ export async function watchJob(session: Session, job: JobView, seconds?: number)
   if (ended !== null) {
     if (!output.json && !hasEnded(job.status)) output.note('');
     await printJob(session, job.id);
-    return ended.status === 'succeeded' ? EXIT.done : EXIT.failed;
+    if (ended.status !== 'succeeded') return EXIT.failed;
+    return ended.aggregate.num_failed === 0 || allowFailed ? EXIT.done : EXIT.partial;
   }
   const why = exit === EXIT.timeout ? `not ended after ${duration(seconds ?? 0)}` : 'interrupted';
   output.note(`${why}; ${plain(job.id)} goes on`);

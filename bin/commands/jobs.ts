@@ -6,7 +6,7 @@ import { integer, word } from '../support/flags.ts';
 import { clientUsage, value } from '../support/usage.ts';
 import { ago, metric } from '../terminal/format.ts';
 import { plain } from '../terminal/plain.ts';
-import { styled } from '../terminal/status-style.ts';
+import { jobStanding } from '../terminal/status-style.ts';
 import { table } from '../terminal/table.ts';
 
 export class JobsCommand extends ClientCommand {
@@ -40,15 +40,18 @@ export class JobsCommand extends ClientCommand {
   }
 }
 
+const endedTasks = ({ aggregate: sum }: JobView): number =>
+  sum.num_succeeded + sum.num_failed + sum.num_cancelled;
+
 function listOf(jobs: JobView[], output: Session['output']): string {
   const now = Date.now() / 1000;
-  const rows = jobs.map(({ id, name, status, aggregate: sum, created_at }) => [
-    plain(id),
-    plain(name ?? '-'),
-    styled(status, output.colours),
-    `${sum.num_succeeded + sum.num_failed + sum.num_cancelled}/${sum.num_tasks}`,
-    metric(sum.best_metric),
-    ago(now - created_at),
+  const rows = jobs.map((job) => [
+    plain(job.id),
+    plain(job.name ?? '-'),
+    jobStanding(job, output.colours),
+    `${endedTasks(job)}/${job.aggregate.num_tasks}`,
+    metric(job.aggregate.best_metric),
+    ago(now - job.created_at),
   ]);
   const columns = [
     { title: 'job' },

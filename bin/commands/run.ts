@@ -4,7 +4,7 @@ import { jobFromText } from '../client/job-file.ts';
 import { sendJob } from '../client/send-job.ts';
 import { ClientCommand, type Session } from '../support/client-command.ts';
 import { usageFault } from '../support/exit.ts';
-import { integer, rawParams, timeoutOf, word } from '../support/flags.ts';
+import { allowFailedFlag, integer, rawParams, timeoutOf, word } from '../support/flags.ts';
 import { clientUsage, value } from '../support/usage.ts';
 
 export class RunCommand extends ClientCommand {
@@ -47,12 +47,19 @@ export class RunCommand extends ClientCommand {
     '--timeout',
     value('SECONDS', 'with --wait: give up waiting after so many seconds'),
   );
+  allowFailed = allowFailedFlag();
 
   protected async act(session: Session): Promise<number> {
     if (this.timeout !== undefined && !this.wait) throw usageFault('--timeout needs --wait');
+    if (this.allowFailed && !this.wait) throw usageFault('--allow-failed needs --wait');
     const seconds = timeoutOf(this.timeout);
     const file = jobFromText(this.#text(), 'the job');
-    return sendJob(session, file, { upload: this.upload, wait: this.wait, seconds });
+    return sendJob(session, file, {
+      upload: this.upload,
+      wait: this.wait,
+      seconds,
+      allowFailed: this.allowFailed,
+    });
   }
 
   #text(): string {

@@ -3,7 +3,7 @@ import { readJobFile } from '../client/job-file.ts';
 import { sendJob } from '../client/send-job.ts';
 import { ClientCommand, type Session } from '../support/client-command.ts';
 import { usageFault } from '../support/exit.ts';
-import { integer, timeoutOf } from '../support/flags.ts';
+import { allowFailedFlag, integer, timeoutOf } from '../support/flags.ts';
 import { clientUsage, value } from '../support/usage.ts';
 
 export class SubmitCommand extends ClientCommand {
@@ -39,6 +39,7 @@ export class SubmitCommand extends ClientCommand {
     '--timeout',
     value('SECONDS', 'with --wait: give up waiting after so many seconds'),
   );
+  allowFailed = allowFailedFlag();
   name = Option.String('--name', value('NAME', 'name of the job, above the one in the file'));
   priority = Option.String('--priority', value('N', 'priority, above the one in the file; larger first'));
   key = Option.String(
@@ -48,6 +49,7 @@ export class SubmitCommand extends ClientCommand {
 
   protected async act(session: Session): Promise<number> {
     if (this.timeout !== undefined && !this.wait) throw usageFault('--timeout needs --wait');
+    if (this.allowFailed && !this.wait) throw usageFault('--allow-failed needs --wait');
     const seconds = timeoutOf(this.timeout);
     const overrides = {
       name: this.name,
@@ -58,6 +60,11 @@ export class SubmitCommand extends ClientCommand {
       idempotency_key: this.key,
     };
     const file = await readJobFile(this.file, this.context.stdin, overrides);
-    return sendJob(session, file, { upload: this.upload, wait: this.wait, seconds });
+    return sendJob(session, file, {
+      upload: this.upload,
+      wait: this.wait,
+      seconds,
+      allowFailed: this.allowFailed,
+    });
   }
 }

@@ -1,7 +1,7 @@
 import { Option } from 'clipanion';
 import { watchJob } from '../client/watch.ts';
 import { ClientCommand, type Session } from '../support/client-command.ts';
-import { id, timeoutOf } from '../support/flags.ts';
+import { allowFailedFlag, id, timeoutOf } from '../support/flags.ts';
 import { clientUsage, value } from '../support/usage.ts';
 
 export class WaitCommand extends ClientCommand {
@@ -19,9 +19,11 @@ export class WaitCommand extends ClientCommand {
   job = Option.String({ name: 'job id' });
   timeout = Option.String('--timeout', value('SECONDS', 'give up after so many seconds'));
 
+  allowFailed = allowFailedFlag();
+
   protected async act(session: Session): Promise<number> {
     const seconds = timeoutOf(this.timeout);
     const job = await session.client.call('getJob', { params: { id: id('job', this.job) } });
-    return watchJob(session, job, seconds);
+    return watchJob(session, job, { seconds, allowFailed: this.allowFailed });
   }
 }

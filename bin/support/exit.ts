@@ -6,6 +6,8 @@ export const EXIT = {
   unauthorised: 3,
   unreachable: 4,
   timeout: 5,
+  /** The job succeeded, but not all of its tasks. */
+  partial: 6,
   /** A fault of the program itself (EX_SOFTWARE). */
   internal: 70,
   /** Ended by Ctrl-C: 128 + SIGINT. */

@@ -1,3 +1,4 @@
+import { Option } from 'clipanion';
 import { RawJson } from '../../machines/json/raw.ts';
 import { usageFault } from './exit.ts';
 
@@ -107,3 +108,9 @@ function isJson(text: string): boolean {
     return false;
   }
 }
+
+/** `--allow-failed` of the commands that wait for a job. */
+export const allowFailedFlag = () =>
+  Option.Boolean('--allow-failed', false, {
+    description: 'exit code 0 also when some tasks failed, if the job succeeded',
+  });

@@ -11,7 +11,7 @@ import { bar, sparkline } from './bar.ts';
 import { ago, clock, metric } from './format.ts';
 import type { Output } from './output.ts';
 import { plain } from './plain.ts';
-import { styled } from './status-style.ts';
+import { jobStanding, styled } from './status-style.ts';
 import { type Column, facts, table } from './table.ts';
 
 /** Columns from which a table has room for more than the most important. */
@@ -144,7 +144,7 @@ function jobTable({ jobs, at }: Glance, room: number, output: Output): string {
   const rows = jobs.map((job) => [
     plain(job.id),
     plain(job.name ?? '-'),
-    styled(job.status, output.colours),
+    jobStanding(job, output.colours),
     tasksOf(job, roomy),
     ...(roomy ? [metric(job.aggregate.best_metric)] : []),
     ago(at - job.created_at),

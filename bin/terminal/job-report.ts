@@ -5,7 +5,7 @@ import { taskLabels } from '../client/task-board.ts';
 import { counted, dateTime, duration, metric, wrap } from './format.ts';
 import type { Output } from './output.ts';
 import { plain } from './plain.ts';
-import { styled } from './status-style.ts';
+import { jobStanding } from './status-style.ts';
 import { facts, table } from './table.ts';
 import { waitingLines } from './waiting.ts';
 
@@ -31,7 +31,7 @@ export function jobReport(known: KnownJob, output: Output): string {
     ranking(job, labels, output),
     failures(job, labels, output),
     waitingLines(tasks, workersAlive).map(output.colours.yellow).join('\n'),
-    [...job.warnings, ...oddPipelines(known, labels)]
+    [...job.warnings, ...oddPipelines(known, labels), ...taskWarnings(tasks)]
       .map((text) => `${output.colours.yellow('warning:')} ${plain(text)}`)
       .join('\n'),
   ]
@@ -46,7 +46,7 @@ function heading(job: JobView, output: Output): string {
   const rows: [string, string][] = [
     ['job', `${bold(plain(job.id))}${job.name === null ? '' : `  ${plain(job.name)}`}`],
     // While it goes on, or where others succeeded, the reason of one task says nothing of the job.
-    ['status', `${styled(job.status, output.colours)}${reason === null ? '' : `: ${plain(reason)}`}`],
+    ['status', `${jobStanding(job, output.colours)}${reason === null ? '' : `: ${plain(reason)}`}`],
     ['type', `${plain(job.type)}${job.priority === 0 ? '' : `, priority ${job.priority}`}`],
     ['submitted', `${dateTime(job.created_at)}${job.owner === null ? '' : ` by ${plain(job.owner)}`}`],
     [
@@ -114,12 +114,47 @@ function failures(job: JobView, labels: Map<string, string>, output: Output): st
   const errors = Object.entries(job.aggregate.errors);
   if (errors.length === 0) return '';
   const { red, dim } = output.colours;
-  const rows = errors.slice(0, SHOWN).map(([id, why]) => {
-    const text = wrap(plain(why), 4, output.width ?? Infinity);
-    return `  ${plain(labels.get(id) ?? id)}  ${dim(plain(id))}\n${text}`;
+  const groups = grouped(errors.map(([id, why]) => [why, id]));
+  const rows = groups.slice(0, SHOWN).map(({ text, members }) => {
+    const times = members.length === 1 ? '' : `${members.length} × `;
+    const named = members
+      .slice(0, NAMED)
+      .map((id) => `    ${plain(labels.get(id) ?? id)}  ${dim(plain(id))}`);
+    const more = members.length > NAMED ? [dim(`    and ${members.length - NAMED} more`)] : [];
+    return [wrap(`${times}${plain(text)}`, 2, output.width ?? Infinity), ...named, ...more].join('\n');
   });
-  const title = red(`${counted(errors.length, 'task')} with errors`);
-  return `${title}\n${rows.join('\n')}${leftOut(errors.length, output)}`;
+  const { num_failed } = job.aggregate;
+  const retried = errors.length - num_failed;
+  const title = [
+    num_failed > 0 && `${counted(num_failed, 'task')} failed`,
+    retried > 0 && `${counted(retried, 'task')} with errors of earlier attempts`,
+  ];
+  return `${red(title.filter(Boolean).join(', '))}\n${rows.join('\n')}${leftOut(groups.length, output)}`;
+}
+
+/** Tasks of a group that are named. */
+const NAMED = 5;
+
+/** Texts that are the same, the most frequent first, each with what it was said of. */
+function grouped(entries: readonly (readonly [text: string, member: string])[]) {
+  const groups = new Map<string, string[]>();
+  for (const [text, member] of entries) groups.set(text, [...(groups.get(text) ?? []), member]);
+  return [...groups]
+    .map(([text, members]) => ({ text, members }))
+    .sort((a, b) => b.members.length - a.members.length);
+}
+
+/** What runners warned of, such as samples that were left out. */
+function taskWarnings(tasks: readonly TaskView[]): string[] {
+  const said = tasks.flatMap(({ id, result }) => {
+    const { warnings } = (result?.extra ?? {}) as { warnings?: unknown };
+    return Array.isArray(warnings) ? warnings.map((text) => [String(text), id] as const) : [];
+  });
+  const groups = grouped(said);
+  const lines = groups
+    .slice(0, SHOWN)
+    .map(({ text, members }) => `${text} (${counted(members.length, 'task')})`);
+  return groups.length > SHOWN ? [...lines, `and ${groups.length - SHOWN} more`] : lines;
 }
 
 function leftOut(count: number, output: Output): string {

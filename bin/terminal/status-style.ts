@@ -1,4 +1,4 @@
-import type { JobStatus, TaskStatus, WorkerStatus } from '../../machines/schema/views.ts';
+import type { JobStatus, JobView, TaskStatus, WorkerStatus } from '../../machines/schema/views.ts';
 import type { Colours } from './output.ts';
 
 /** A status in the colour that it has everywhere. */
@@ -18,4 +18,14 @@ export function styled(status: JobStatus | TaskStatus | WorkerStatus, colours: C
     default:
       return colours.yellow(status);
   }
+}
+
+/** How a job stands. One that succeeded with failed tasks says so, and is not green. */
+export function jobStanding(
+  { status, aggregate }: Pick<JobView, 'status' | 'aggregate'>,
+  colours: Colours,
+): string {
+  const { num_failed } = aggregate;
+  if (status !== 'succeeded' || num_failed === 0) return styled(status, colours);
+  return colours.yellow(`succeeded, ${num_failed} failed`);
 }

@@ -39,22 +39,35 @@ describe('exit code 0', () => {
     assert.match(stderr, /started +a\n[\s\S]*succeeded +a\n[\s\S]*succeeded +b\n/, 'the moves');
   });
 
-  it('when one task of several failed and another succeeded; the reason is shown', async (t) => {
-    const { ctl, server, submit } = await scene(t);
-    const id = await submit(jobOf('a.yaml', 'b.yaml'));
-    const worker = await playWorker(server.client);
-    await worker.fail(await worker.take(), 'no such column');
-    await worker.complete(await worker.take());
-    const { code, stdout } = await ctl('wait', id);
-    assert.equal(code, 0);
-    assert.match(stdout, /1 task with errors\n +a +task_\w+\n +no such column/);
-  });
-
   it('of status whatever the status of the job is', async (t) => {
     const { ctl, submit } = await scene(t);
     const id = await submit();
     await ctl('cancel', id);
     assert.equal((await ctl('status', id)).code, 0);
+  });
+});
+
+describe('exit code 6', () => {
+  it('when the job succeeded and some of its tasks failed; the status says so, equal reasons stand once', async (t) => {
+    const { ctl, server, submit } = await scene(t);
+    const id = await submit(jobOf('a.yaml', 'b.yaml', 'c.yaml'));
+    const worker = await playWorker(server.client);
+    await worker.fail(await worker.take(), 'no such column');
+    await worker.fail(await worker.take(), 'no such column');
+    await worker.complete(await worker.take());
+    const { code, stdout } = await ctl('wait', id);
+    assert.equal(code, 6);
+    assert.match(stdout, /status +succeeded, 2 failed/);
+    assert.match(stdout, /^2 tasks failed\n {2}2 × no such column\n {4}a +task_\w+\n {4}b +task_\w+$/m);
+    assert.match((await ctl('jobs')).stdout, /played +succeeded, 2 failed +3\/3/);
+    assert.equal((await ctl('wait', id, '--allow-failed')).code, 0);
+  });
+
+  it('is for those who wait: --allow-failed without --wait is refused', async (t) => {
+    const { env } = await scene(t);
+    const { code, stderr } = await run(['submit', '-', '--allow-failed'], { env, stdin: jobOf('a.yaml') });
+    assert.equal(code, 2);
+    assert.match(stderr, /--allow-failed needs --wait/);
   });
 });
 

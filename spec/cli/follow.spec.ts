@@ -119,7 +119,7 @@ describe('wait', () => {
     await worker.complete(task);
     await worker.fail(await worker.take(), 'broken');
     const { code, stderr } = await outcome;
-    assert.equal(code, 0);
+    assert.equal(code, 6);
     assert.ok(stderr.lastIndexOf('\u001b[?25h') > stderr.lastIndexOf('\u001b[?25l'), 'the cursor is back');
     assert.match(stderr, /failed.*broken/);
   });

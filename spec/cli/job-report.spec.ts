@@ -110,6 +110,28 @@ describe('a task that ran another pipeline than its job pinned', () => {
   });
 });
 
+describe('what runners warned of', () => {
+  it('is told where the job is shown, the same words once', async (t) => {
+    const server = await startTestServer(t);
+    const { id } = await server.client.call('submitJob', { text: jobOf('a.yaml', 'b.yaml') });
+    const worker = await playWorker(server.client);
+    for (const warnings of [
+      ['two samples were left out', 'a column is constant'],
+      ['two samples were left out'],
+    ]) {
+      const { task_id } = await worker.take();
+      const query = { worker_id: worker.worker_id };
+      const body = { status: 'succeeded' as const, metrics: { best_rmse: 1 }, extra: { warnings } };
+      await server.client.call('completeTask', { params: { id: task_id }, query, body });
+    }
+    const { stdout } = await run(['status', id, '--server', server.url]);
+    assert.deepEqual(stdout.match(/^warning: .*$/gm), [
+      'warning: two samples were left out (2 tasks)',
+      'warning: a column is constant (1 task)',
+    ]);
+  });
+});
+
 describe('the status of a job that goes on', () => {
   it('is not the reason of a task that failed', async (t) => {
     const server = await startTestServer(t);
@@ -120,7 +142,7 @@ describe('the status of a job that goes on', () => {
     const second = await worker.take();
     const running = (await ctl(['status', id])).stdout;
     assert.match(running, /^status +running$/m);
-    assert.match(running, /1 task with errors\n.*\n +no such dataset/);
+    assert.match(running, /1 task failed\n +no such dataset\n +a +task_/);
     await worker.fail(second, 'no such dataset');
     assert.match((await ctl(['status', id])).stdout, /^status +failed: .*no such dataset/m);
   });
