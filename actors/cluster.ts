@@ -2,7 +2,6 @@ import { join } from 'node:path';
 import type { Logger } from 'pino';
 import type { ClusterPort } from '../gateway/ports.ts';
 import { PACKAGE_VERSION } from '../gateway/version.ts';
-import { NotedPeers } from '../machines/peers.ts';
 import { BlobStore } from './blobs.ts';
 import { type Clock, systemClock } from './clock.ts';
 import { EventLog } from './event-log.ts';
@@ -15,6 +14,7 @@ import { Deadlines } from './supervisor/deadlines.ts';
 import { DocumentCache } from './supervisor/documents.ts';
 import { Inspection } from './supervisor/inspection.ts';
 import { Live } from './supervisor/live.ts';
+import { NotedPeers } from './supervisor/noted-peers.ts';
 import { Parking } from './supervisor/parking.ts';
 import { QueueIndex } from './supervisor/queue-index.ts';
 import { Registry } from './supervisor/registry.ts';
@@ -100,11 +100,7 @@ function assemble(store: Store, options: ClusterOptions): { supervisor: Supervis
     documents: new DocumentCache(),
     tally: new Tally(),
     sequences: { job: 1, task: 1, event: 1, lastCreatedAt: 0 },
-    revoked: new Map(),
-    moved: { workers: new Set(), tasks: new Set() },
-    signs: new Map(),
-    listing: new Set(),
-    askedUntil: new Map(),
+    unwritten: new Set(),
     peers: new NotedPeers(),
     inspection: new Inspection(),
     publish: () => {},

@@ -10,12 +10,15 @@ import { type JobContext, jobMachine } from '../../machines/job.ts';
 import { type TaskContext, taskMachine } from '../../machines/task.ts';
 import { type WorkerContext, workerMachine } from '../../machines/worker.ts';
 import type { JobRow, TaskRow, WorkerRow } from '../store/rows.ts';
+import { type TaskFacts, UNHELD, unheard, type WorkerFacts } from './facts.ts';
+import { type Journal, JournaledSet } from './journal.ts';
 
 /** How a row and the snapshot of its actor correspond; exact both ways, for every state. */
 export interface Correspondence<Row, M extends AnyStateMachine> {
   machine: M;
   restore(row: Row): SnapshotFrom<M>;
-  fold(row: Row, snapshot: SnapshotFrom<M>): Row;
+  /** @param now when the actor moved, in seconds since the epoch */
+  fold(row: Row, snapshot: SnapshotFrom<M>, now: number): Row;
 }
 
 export const JOB: Correspondence<JobRow, typeof jobMachine> = {
@@ -33,9 +36,10 @@ export const JOB: Correspondence<JobRow, typeof jobMachine> = {
     };
     return jobMachine.resolveState({ value: row.status as 'queued', context });
   },
-  fold: (row, { value, context }) => {
+  fold: (row, { value, context }, now) => {
     const { counts, best_metric, best_task_id, best_model_artifact_id, error } = context;
-    return { ...row, status: value, counts, best_metric, best_task_id, best_model_artifact_id, error };
+    const best = { best_metric, best_task_id, best_model_artifact_id };
+    return { ...row, status: value, updated_at: now, counts, ...best, error };
   },
 };
 
@@ -74,7 +78,12 @@ export const TASK: Correspondence<TaskRow, typeof taskMachine> = {
     };
     return taskMachine.resolveState({ value: join(row) as 'queued', context });
   },
-  fold: (row, { value, context }) => ({ ...row, ...context, ...split<TaskRow['status']>(value) }),
+  fold: (row, { value, context }, now) => ({
+    ...row,
+    ...context,
+    ...split<TaskRow['status']>(value),
+    updated_at: now,
+  }),
 };
 
 export const WORKER: Correspondence<WorkerRow, typeof workerMachine> = {
@@ -87,31 +96,60 @@ export const WORKER: Correspondence<WorkerRow, typeof workerMachine> = {
   fold: (row, { value, context }) => ({ ...row, ...context, ...split<WorkerRow['status']>(value) }),
 };
 
+/** The journal of a turn, as far as addresses need it. */
+export interface AddressJournal extends Journal {
+  /** Seconds since the epoch. */
+  readonly now: number;
+  /** The row has changed; it is written with the turn, or falls back. */
+  changed(address: AnyAddress): void;
+  /** What is known beside the row has changed. */
+  noted(address: AnyAddress): void;
+}
+
 /**
  * An actor at its durable address. The row is the truth; the actor is restored from it when a message comes
  * and may be let go at any time. A row passes three places: `row` is where the open turn is, `sealed` what the
- * turn before it is writing, `committed` what the store has.
+ * turn before it is writing, `committed` what the store has. What is known beside it, its facts, needs no place in
+ * the store. Both change only through the journal of a turn.
  */
-export class Address<Row extends { id: string }, M extends AnyStateMachine> {
-  row: Row;
-  /** The row that is being written; null when none is. */
-  sealed: Row | null = null;
-  /** The row as the store has it; null when the store does not have it yet. */
-  committed: Row | null;
+abstract class Address<Row extends { id: string }, M extends AnyStateMachine, Facts> {
   /** How many turns and visits need it in memory. */
   pins = 0;
+  #row: Row;
+  #facts: Facts;
+  #sealed: Row | null = null;
+  #committed: Row | null;
   readonly #kind: Correspondence<Row, M>;
   #actor: Actor<M> | null = null;
   #emitted: EmittedFrom<M>[] = [];
 
-  constructor(kind: Correspondence<Row, M>, row: Row, stored: boolean) {
+  constructor(kind: Correspondence<Row, M>, row: Row, stored: boolean, facts: Facts) {
     this.#kind = kind;
-    this.row = row;
-    this.committed = stored ? row : null;
+    this.#row = row;
+    this.#facts = facts;
+    this.#committed = stored ? row : null;
   }
 
   get id(): string {
-    return this.row.id;
+    return this.#row.id;
+  }
+
+  get row(): Readonly<Row> {
+    return this.#row;
+  }
+
+  /** The row that is being written; null when none is. */
+  get sealed(): Readonly<Row> | null {
+    return this.#sealed;
+  }
+
+  /** The row as the store has it; null when the store does not have it yet. */
+  get committed(): Readonly<Row> | null {
+    return this.#committed;
+  }
+
+  get facts(): Readonly<Facts> {
+    return this.#facts;
   }
 
   get machine(): M {
@@ -120,14 +158,14 @@ export class Address<Row extends { id: string }, M extends AnyStateMachine> {
 
   /** Where the actor stands; looking at it brings no actor to life. */
   get snapshot(): SnapshotFrom<M> {
-    return this.#actor?.getSnapshot() ?? this.#kind.restore(this.row);
+    return this.#actor?.getSnapshot() ?? this.#kind.restore(this.#row);
   }
 
   /**
    * Sends an event to the actor. Null when its state does not take the event: then nothing changed.
    * Otherwise what the actor emitted, in order; the row, a new object, has followed the snapshot.
    */
-  send(event: EventFromLogic<M>): EmittedFrom<M>[] | null {
+  send(journal: AddressJournal, event: EventFromLogic<M>): EmittedFrom<M>[] | null {
     const actor = this.#live();
     const before = actor.getSnapshot();
     actor.send(event);
@@ -135,33 +173,49 @@ export class Address<Row extends { id: string }, M extends AnyStateMachine> {
     const emitted = this.#emitted;
     this.#emitted = [];
     if (before === after) return null;
-    this.row = this.#kind.fold(this.row, after);
+    journal.changed(this.#self);
+    this.#row = this.#kind.fold(this.#row, after, journal.now);
     return emitted;
+  }
+
+  /** Changes of the row what no statechart decides. */
+  amend(journal: AddressJournal, change: Partial<Row>): void {
+    journal.changed(this.#self);
+    this.#row = { ...this.#row, ...change };
+  }
+
+  note(journal: AddressJournal, change: Partial<Facts>): void {
+    const before = this.#facts;
+    this.#facts = { ...before, ...change };
+    journal.noted(this.#self);
+    journal.onRollback(() => {
+      this.#facts = before;
+    });
   }
 
   /** What the turn made of the row is about to be written. */
   seal(): Row {
-    this.sealed = this.row;
-    return this.row;
+    this.#sealed = this.#row;
+    return this.#row;
   }
 
   /** The store has the sealed row now. */
   settle(): void {
-    this.committed = this.sealed;
-    this.sealed = null;
+    this.#committed = this.#sealed;
+    this.#sealed = null;
   }
 
   /** The sealed row was not written. */
   unseal(): void {
-    this.sealed = null;
+    this.#sealed = null;
   }
 
-  /** Forgets what the open turn did. False when nothing is left: the address never existed. */
+  /** Forgets what the open turn made of the row. False when nothing is left: the address never existed. */
   fallBack(): boolean {
     this.letGo();
-    const before = this.sealed ?? this.committed;
+    const before = this.#sealed ?? this.#committed;
     if (before === null) return false;
-    this.row = before;
+    this.#row = before;
     return true;
   }
 
@@ -170,11 +224,16 @@ export class Address<Row extends { id: string }, M extends AnyStateMachine> {
     this.#actor = null;
   }
 
+  /** Every address is one of the three kinds. */
+  get #self(): AnyAddress {
+    return this as unknown as AnyAddress;
+  }
+
   #live(): Actor<M> {
     if (this.#actor) return this.#actor;
     const actor = createActor(this.#kind.machine, {
-      snapshot: this.#kind.restore(this.row) as never,
-      id: this.row.id,
+      snapshot: this.#kind.restore(this.#row) as never,
+      id: this.#row.id,
     } as never) as Actor<M>;
     actor.on('*', (emission) => this.#emitted.push(emission as EmittedFrom<M>));
     this.#actor = actor.start();
@@ -182,10 +241,36 @@ export class Address<Row extends { id: string }, M extends AnyStateMachine> {
   }
 }
 
-export type JobAddress = Address<JobRow, typeof jobMachine>;
-export type TaskAddress = Address<TaskRow, typeof taskMachine>;
-export class WorkerAddress extends Address<WorkerRow, typeof workerMachine> {
-  /** Which requirements this registration meets, decided once each. */
-  readonly eligible = new Map<number, boolean>();
+export class JobAddress extends Address<JobRow, typeof jobMachine, null> {
+  constructor(row: JobRow, stored: boolean) {
+    super(JOB, row, stored, null);
+  }
 }
+
+export class TaskAddress extends Address<TaskRow, typeof taskMachine, TaskFacts> {
+  constructor(row: TaskRow, stored: boolean, facts = UNHELD) {
+    super(TASK, row, stored, facts);
+  }
+}
+
+export class WorkerAddress extends Address<WorkerRow, typeof workerMachine, WorkerFacts> {
+  /** Tasks that it must stop although it no longer holds them; for workers that list no active tasks. */
+  readonly revoked = new JournaledSet<string>();
+  #eligible = new Map<number, boolean>();
+  #declared: WorkerRow['version'] | null = null;
+
+  constructor(row: WorkerRow, stored: boolean, facts = unheard(row.last_seen_at)) {
+    super(WORKER, row, stored, facts);
+  }
+
+  /** Which requirements this registration meets, decided once each; a registration is known by its `version` object. */
+  get eligible(): Map<number, boolean> {
+    if (this.#declared !== this.row.version) {
+      this.#declared = this.row.version;
+      this.#eligible = new Map();
+    }
+    return this.#eligible;
+  }
+}
+
 export type AnyAddress = JobAddress | TaskAddress | WorkerAddress;

@@ -1,12 +1,13 @@
 import type { Logger } from 'pino';
-import type { NotedPeers } from '../../machines/peers.ts';
 import type { EventView, JobView } from '../../machines/schema/views.ts';
 import type { Clock } from '../clock.ts';
 import type { IdKind } from '../ids.ts';
 import type { Store } from '../store/store.ts';
+import type { TaskAddress, WorkerAddress } from './address.ts';
 import type { Deadlines } from './deadlines.ts';
 import type { DocumentCache } from './documents.ts';
 import type { Inspection } from './inspection.ts';
+import type { NotedPeers } from './noted-peers.ts';
 import type { Parking } from './parking.ts';
 import type { QueueIndex } from './queue-index.ts';
 import type { Registry } from './registry.ts';
@@ -66,16 +67,8 @@ export interface Core {
   readonly documents: DocumentCache;
   readonly tally: Tally;
   readonly sequences: Sequences;
-  /** Worker id to tasks it must stop although it no longer holds them; for workers that send no `active`. */
-  readonly revoked: Map<string, Set<string>>;
-  /** Worker and task ids whose times moved in memory; written with the next commit. */
-  readonly moved: { workers: Set<string>; tasks: Set<string> };
-  /** Task id to the monotonic second of its last own sign of life. */
-  readonly signs: Map<string, number>;
-  /** Workers whose last heartbeat listed their active tasks. */
-  readonly listing: Set<string>;
-  /** Worker id to the monotonic second up to which its last lease request asks. */
-  readonly askedUntil: Map<string, number>;
+  /** Workers and tasks whose times moved in turns that wrote nothing; written with the next commit. */
+  readonly unwritten: Set<WorkerAddress | TaskAddress>;
   /** Peers already noted, also before the last restart. */
   readonly peers: NotedPeers;
   /** Who watches the actors. */

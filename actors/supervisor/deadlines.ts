@@ -22,9 +22,8 @@ export class Deadlines<Key extends string> {
     this.#due = due;
   }
 
-  /** Sets or moves the deadline of a key to `seconds` from now. */
-  set(key: Key, seconds: number): void {
-    const at = this.#clock.monotonic() + seconds;
+  /** Sets or moves the deadline of a key to a second of the clock. */
+  set(key: Key, at: number): void {
     const before = this.#at.get(key);
     this.#at.set(key, at);
     // A queue entry that is too early is put right when it surfaces.
@@ -35,16 +34,6 @@ export class Deadlines<Key extends string> {
   /** How many entries are in memory; bounded by how many deadlines are set. */
   get held(): number {
     return this.#queue.length;
-  }
-
-  has(key: Key): boolean {
-    return this.#at.has(key);
-  }
-
-  /** Seconds until the deadline of a key; null when it has none. */
-  left(key: Key): number | null {
-    const at = this.#at.get(key);
-    return at === undefined ? null : at - this.#clock.monotonic();
   }
 
   delete(key: Key): void {

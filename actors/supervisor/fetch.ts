@@ -5,13 +5,15 @@ import type { Turn } from './turn.ts';
 import { type Fetched, keyOf, type Needs, type Verb } from './verb.ts';
 import { VERBS } from './verbs/index.ts';
 
+export const NOTHING_FETCHED: Fetched = { artifacts: new Map(), keys: new Map(), documents: new Map() };
+
 /** Brings everything that the messages of a turn need into memory, in few queries. */
 export async function fetchNeeds(turn: Turn, messages: readonly Message[]): Promise<Fetched> {
   const needs = messages.flatMap((message) => {
     const verb = VERBS[message.type] as Verb<typeof message.type>;
     return verb.needs ? [verb.needs(message as never)] : [];
   });
-  if (needs.length === 0) return { artifacts: new Map(), keys: new Map(), documents: new Map() };
+  if (needs.length === 0) return NOTHING_FETCHED;
   const gather = <K extends 'jobs' | 'tasks' | 'artifacts' | 'pinsOf'>(key: K) =>
     needs.flatMap((n) => n[key] ?? []);
   const { registry, store } = turn.core;

@@ -19,16 +19,14 @@ interface Pick {
 export async function grant(turn: Turn): Promise<void> {
   const { core } = turn;
   if (!turn.queuedAny && turn.woken.size === 0) return;
-  const waiting = [...core.parking.leases.values()].filter(
-    (parked) => turn.queuedAny || turn.woken.has(parked.worker_id),
-  );
+  const waiting = core.parking
+    .leases()
+    .filter((parked) => turn.queuedAny || turn.woken.has(parked.worker_id));
   turn.queuedAny = false;
   turn.woken.clear();
   const picks = pick(turn, waiting);
   if (picks.length === 0) return;
-  for (const { parked } of picks) {
-    if (core.parking.removeLease(parked.ticket)) turn.onRollback(() => core.parking.returnLease(parked));
-  }
+  for (const { parked } of picks) core.parking.takeLease(turn, parked.ticket);
   const seqs = picks.map(({ seq }) => seq);
   const tasks = await core.registry.fetchQueued(turn.pins, seqs);
   const jobs = new Set([...tasks.values()].map(({ row }) => row.job_id));
@@ -61,9 +59,8 @@ function pick(turn: Turn, waiting: ParkedLease[]): Pick[] {
     const free = worker.row.slots_total - worker.row.slots_used - (taken.get(worker.id) ?? 0);
     const wanted = Math.min(free, parked.max_tasks);
     for (let n = 0; n < wanted; n++) {
-      const next = core.queue.take((requirement) => core.requirements.isMetBy(requirement, worker));
+      const next = core.queue.take(turn, (requirement) => core.requirements.isMetBy(requirement, worker));
       if (!next) break;
-      turn.onRollback(() => core.queue.add(next.requirement, next.priority, next.seq));
       picks.push({ parked, seq: next.seq });
       taken.set(worker.id, (taken.get(worker.id) ?? 0) + 1);
     }

@@ -13,6 +13,8 @@ export type Letter =
       arrived: number;
     }
   | { kind: 'deadline'; key: DeadlineKey }
+  /** These leases took long to become durable, and have been handed out by now. */
+  | { kind: 'handed_out'; leases: { id: string; attempt: number }[] }
   /** Look at all waiting leases again. */
   | { kind: 'wake' };
 

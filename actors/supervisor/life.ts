@@ -1,6 +1,6 @@
 import { ClusterError } from '../../machines/errors.ts';
 import type { Principal } from '../../machines/rights.ts';
-import type { WorkerAddress } from './address.ts';
+import type { TaskAddress, WorkerAddress } from './address.ts';
 import type { Turn } from './turn.ts';
 
 /** The worker, if it exists and belongs to the principal (contract, "Errors": 404, then 403). */
@@ -17,15 +17,27 @@ export function ownWorker(turn: Turn, principal: Principal, workerId: string): W
 
 /** A sign of life of a worker: its silence begins anew, and if it counted as dead it is back. */
 export function hear(turn: Turn, worker: WorkerAddress): void {
-  const { deadlines, settings, moved } = turn.core;
-  deadlines.set(`silence:${worker.id}`, settings.workerDeadAfter);
-  // The one time that is true whatever becomes of the turn: it was heard.
-  worker.row.last_seen_at = turn.now;
-  if (worker.sealed) worker.sealed.last_seen_at = turn.now;
-  if (worker.committed) worker.committed.last_seen_at = turn.now;
-  moved.workers.add(worker.id);
+  const { clock, settings } = turn.core;
+  worker.note(turn, { silentAt: clock.monotonic() + settings.workerDeadAfter, lastSeenAt: turn.now });
+  turn.dated.add(worker);
   if (worker.row.status !== 'dead') return;
   turn.tellWorker(worker, { type: 'HEARTBEAT' });
   // A request for work may have outlived its worker's silence; what was queued meanwhile passed it by.
   turn.woken.add(worker.id);
+}
+
+/** The lease has its full time again. */
+export function renew(turn: Turn, task: TaskAddress): void {
+  const { clock, settings } = turn.core;
+  task.note(turn, { leaseEndsAt: clock.monotonic() + settings.leaseTtl });
+  turn.dated.add(task);
+}
+
+/** The worker wants no task any more: its requests that wait are answered with none. */
+export function withdrawLeases(turn: Turn, { id }: WorkerAddress): void {
+  const { parking } = turn.core;
+  for (const { ticket } of parking.leases(id)) {
+    const withdrawn = parking.takeLease(turn, ticket);
+    turn.afterCommit(() => withdrawn?.answer([]));
+  }
 }

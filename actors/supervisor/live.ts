@@ -3,6 +3,7 @@ import type { MachineName } from '../../machines/charts/names.ts';
 import { clusterVersion } from '../../machines/matching.ts';
 import type { ClusterStats, Waiting, WorkerView } from '../../machines/schema/views.ts';
 import type { Core } from './core.ts';
+import { isHeld } from './registry.ts';
 
 /** What is known in memory and never read from the store: workers, the tally, deadlines that heartbeats move. */
 export class Live {
@@ -16,12 +17,14 @@ export class Live {
 
   /** When the leases of a job's tasks expire as things stand: seconds since the epoch, by task id. */
   leases(jobId: string): Record<string, number> {
-    const { registry, deadlines, clock } = this.#core;
+    const { registry, clock } = this.#core;
     const leases: Record<string, number> = {};
     for (const task of registry.tasks.values()) {
-      if (task.row.job_id !== jobId) continue;
-      const left = deadlines.left(`lease:${task.id}`);
-      if (left !== null) leases[task.id] = Math.round((clock.now() + left) * 1000) / 1000;
+      const { leaseEndsAt } = task.facts;
+      const isOfJob = task.row.job_id === jobId && task.committed !== null && isHeld(task.committed);
+      if (!isOfJob || leaseEndsAt === null) continue;
+      const at = clock.now() + leaseEndsAt - clock.monotonic();
+      leases[task.id] = Math.round(at * 1000) / 1000;
     }
     return leases;
   }
@@ -32,7 +35,7 @@ export class Live {
 
   workers(): WorkerView[] {
     const views: WorkerView[] = [];
-    for (const { committed: row } of this.#core.registry.workers.values()) {
+    for (const { committed: row, facts } of this.#core.registry.workers.values()) {
       if (!row) continue;
       const cluster_version = clusterVersion(row.version);
       views.push({
@@ -41,7 +44,7 @@ export class Live {
         status: row.status,
         slots_total: row.slots_total,
         slots_used: row.slots_used,
-        last_seen_at: row.last_seen_at,
+        last_seen_at: facts.lastSeenAt,
         labels: row.labels,
         capabilities: row.capabilities,
         version: row.version,

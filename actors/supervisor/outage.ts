@@ -1,7 +1,7 @@
 import type { MessageType } from '../../gateway/messages.ts';
 import type { Core } from './core.ts';
-import { storeUnavailable } from './letter.ts';
-import type { Batch, MessageLetter } from './pipeline.ts';
+import { type Letter, storeUnavailable } from './letter.ts';
+import type { MessageLetter } from './pipeline.ts';
 import type { Self } from './self.ts';
 import type { Verb } from './verb.ts';
 import { VERBS } from './verbs/index.ts';
@@ -30,21 +30,25 @@ export class Outage {
     this.#mailbox = mailbox;
   }
 
-  /** The store could not commit a turn: nothing of it happened. */
-  begin(fault: Error, { letters, told }: Batch): void {
+  /**
+   * The store could not commit a turn: nothing of it happened.
+   * @returns what is answered all the same, from memory
+   */
+  begin(fault: Error, letters: readonly Letter[]): MessageLetter[] {
     if (this.#self.state !== 'degraded') this.#core.log.error({ err: fault }, 'the store cannot commit');
     this.#self.tell({ type: 'COMMIT_FAILED', fault: fault.message });
     this.#probeLater();
-    const answers = new Map(told.map((entry) => [entry.letter, entry]));
+    const { clock, settings, deadlines } = this.#core;
+    const fromMemory: MessageLetter[] = [];
     for (const letter of letters) {
+      if (letter.kind === 'deadline') deadlines.set(letter.key, clock.monotonic() + settings.probeInterval);
       if (letter.kind !== 'message') continue;
       const policy = (VERBS[letter.message.type] as Verb<MessageType>).whenStoreFails ?? 'refuse';
-      const answer = answers.get(letter);
-      if (policy === 'answer' && answer && !answer.refusal) letter.resolve(answer.reply);
-      else if (policy === 'wait' && this.#mayWait(letter)) {
-        this.#patient.push(letter);
-      } else letter.reject(storeUnavailable());
+      if (policy === 'answer') fromMemory.push(letter);
+      else if (policy === 'wait' && this.#mayWait(letter)) this.#patient.push(letter);
+      else letter.reject(storeUnavailable());
     }
+    return fromMemory;
   }
 
   /** The store commits again. */

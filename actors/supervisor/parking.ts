@@ -4,6 +4,7 @@ import type { Principal } from '../../machines/rights.ts';
 import type { HeartbeatReply } from '../../machines/schema/worker.ts';
 import type { Clock } from '../clock.ts';
 import { Deadlines } from './deadlines.ts';
+import { FOR_GOOD, type Journal } from './journal.ts';
 
 /** A lease request that waits for work. */
 export interface ParkedLease {
@@ -42,92 +43,96 @@ export interface ParkedHeartbeat {
  * client goes away.
  */
 export class Parking {
-  readonly leases = new Map<string, ParkedLease>();
-  readonly heartbeats = new Map<string, ParkedHeartbeat>();
-  readonly #clock: Clock;
+  readonly #leases = new Map<string, ParkedLease>();
+  readonly #heartbeats = new Map<string, ParkedHeartbeat>();
   readonly #timers: Deadlines<string>;
   #tickets = 0;
 
   constructor(clock: Clock) {
-    this.#clock = clock;
     this.#timers = new Deadlines(clock, (ticket) => {
-      this.removeLease(ticket)?.answer([]);
-      this.removeHeartbeat(ticket)?.answer({ ok: true, cancel_task_ids: [] });
+      this.takeLease(FOR_GOOD, ticket)?.answer([]);
+      this.#removeHeartbeat(ticket)?.answer({ ok: true, cancel_task_ids: [] });
     });
   }
 
-  parkLease(lease: Omit<ParkedLease, 'ticket' | 'number'>): ParkedLease {
-    const number = ++this.#tickets;
-    const parked = { ...lease, number, ticket: `lease:${number}` };
-    this.leases.set(parked.ticket, parked);
-    this.#wait(parked);
-    return parked;
+  /** The leases that wait, longest first; of one worker or of all. */
+  leases(workerId?: string): ParkedLease[] {
+    const all = [...this.#leases.values()];
+    return workerId === undefined ? all : all.filter((parked) => parked.worker_id === workerId);
   }
 
-  /** Parks a heartbeat; an older one of the same worker is released. */
-  parkHeartbeat(heartbeat: Omit<ParkedHeartbeat, 'ticket'>): void {
-    this.releaseHeartbeat(heartbeat.worker_id);
+  heartbeatOf(workerId: string): ParkedHeartbeat | undefined {
+    return this.#heartbeats.get(workerId);
+  }
+
+  parkLease(journal: Journal, lease: Omit<ParkedLease, 'ticket' | 'number'>): void {
+    const number = ++this.#tickets;
+    const parked = { ...lease, number, ticket: `lease:${number}` };
+    this.#leases.set(parked.ticket, parked);
+    journal.onRollback(() => this.takeLease(FOR_GOOD, parked.ticket));
+    this.#wait(parked);
+  }
+
+  /** Parks a heartbeat; an older one of the same worker must have been taken out. */
+  parkHeartbeat(journal: Journal, heartbeat: Omit<ParkedHeartbeat, 'ticket'>): void {
     const parked = { ...heartbeat, ticket: `heartbeat:${++this.#tickets}` };
-    this.heartbeats.set(parked.worker_id, parked);
+    this.#heartbeats.set(parked.worker_id, parked);
+    journal.onRollback(() => this.#removeHeartbeat(parked.ticket));
     this.#wait(parked);
   }
 
   /** Takes a lease out; undefined when it has been answered. */
-  removeLease(ticket: string): ParkedLease | undefined {
-    const parked = this.leases.get(ticket);
-    this.leases.delete(ticket);
-    if (parked) this.#timers.delete(ticket);
+  takeLease(journal: Journal, ticket: string): ParkedLease | undefined {
+    const parked = this.#leases.get(ticket);
+    if (!parked) return undefined;
+    this.#leases.delete(ticket);
+    this.#timers.delete(ticket);
+    journal.onRollback(() => this.returnLease(parked));
     return parked;
   }
 
-  /** Answers the leases of a worker that wants none any more. */
-  withdrawLeases(workerId: string): void {
-    for (const { ticket, worker_id } of [...this.leases.values()]) {
-      if (worker_id === workerId) this.removeLease(ticket)?.answer([]);
-    }
+  /** Takes the heartbeat of a worker out; undefined when it has none. */
+  takeHeartbeat(journal: Journal, workerId: string): ParkedHeartbeat | undefined {
+    const parked = this.#heartbeats.get(workerId);
+    if (!parked) return undefined;
+    this.#heartbeats.delete(workerId);
+    this.#timers.delete(parked.ticket);
+    journal.onRollback(() => this.#returnHeartbeat(parked));
+    return parked;
   }
 
   /** Puts a lease that was taken out in vain back to its place: before those that came later. */
   returnLease(parked: ParkedLease): void {
     if (parked.signal?.aborted) return;
-    const later = [...this.leases.values()].filter((other) => other.number > parked.number);
-    this.leases.set(parked.ticket, parked);
+    const later = [...this.#leases.values()].filter((other) => other.number > parked.number);
+    this.#leases.set(parked.ticket, parked);
     for (const other of later) {
-      this.leases.delete(other.ticket);
-      this.leases.set(other.ticket, other);
+      this.#leases.delete(other.ticket);
+      this.#leases.set(other.ticket, other);
     }
     this.#setTimer(parked);
   }
 
-  /** Puts a heartbeat that was taken out in vain back, unless a newer one waits. */
-  returnHeartbeat(parked: ParkedHeartbeat): void {
-    if (parked.signal?.aborted || this.heartbeats.has(parked.worker_id)) return;
-    this.heartbeats.set(parked.worker_id, parked);
+  #returnHeartbeat(parked: ParkedHeartbeat): void {
+    if (parked.signal?.aborted) return;
+    this.#heartbeats.set(parked.worker_id, parked);
     this.#setTimer(parked);
   }
 
-  removeHeartbeat(ticket: string): ParkedHeartbeat | undefined {
-    for (const [worker, parked] of this.heartbeats) {
-      if (parked.ticket !== ticket) continue;
-      this.heartbeats.delete(worker);
-      this.#timers.delete(ticket);
-      return parked;
+  /** Takes a heartbeat out for good. */
+  #removeHeartbeat(ticket: string): ParkedHeartbeat | undefined {
+    for (const [worker, parked] of this.#heartbeats) {
+      if (parked.ticket === ticket) return this.takeHeartbeat(FOR_GOOD, worker);
     }
     return undefined;
   }
 
-  releaseHeartbeat(workerId: string, cancel: string[] = []): void {
-    const parked = this.heartbeats.get(workerId);
-    if (!parked) return;
-    this.heartbeats.delete(workerId);
-    this.#timers.delete(parked.ticket);
-    parked.answer({ ok: true, cancel_task_ids: cancel });
-  }
-
   /** Answers everybody who waits: the server is going down. */
   releaseAll(): void {
-    for (const ticket of [...this.leases.keys()]) this.removeLease(ticket)?.answer([]);
-    for (const worker of [...this.heartbeats.keys()]) this.releaseHeartbeat(worker);
+    for (const ticket of [...this.#leases.keys()]) this.takeLease(FOR_GOOD, ticket)?.answer([]);
+    for (const worker of [...this.#heartbeats.keys()]) {
+      this.takeHeartbeat(FOR_GOOD, worker)?.answer({ ok: true, cancel_task_ids: [] });
+    }
   }
 
   stop(): void {
@@ -138,12 +143,12 @@ export class Parking {
   #wait(parked: ParkedLease | ParkedHeartbeat): void {
     this.#setTimer(parked);
     parked.signal?.addEventListener('abort', () => {
-      this.removeLease(parked.ticket);
-      this.removeHeartbeat(parked.ticket);
+      this.takeLease(FOR_GOOD, parked.ticket);
+      this.#removeHeartbeat(parked.ticket);
     });
   }
 
   #setTimer({ ticket, until }: ParkedLease | ParkedHeartbeat): void {
-    this.#timers.set(ticket, Math.max(0, until - this.#clock.monotonic()));
+    this.#timers.set(ticket, until);
   }
 }

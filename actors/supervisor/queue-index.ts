@@ -1,4 +1,5 @@
 import FlatQueue from 'flatqueue';
+import { FOR_GOOD, type Journal } from './journal.ts';
 
 interface Bucket {
   requirement: number;
@@ -29,7 +30,8 @@ export class QueueIndex {
     return this.#buckets.reduce((sum, { seqs, gone }) => sum + seqs.length + gone.size, 0);
   }
 
-  add(requirement: number, priority: number, seq: number): void {
+  add(journal: Journal, requirement: number, priority: number, seq: number): void {
+    journal.onRollback(() => this.remove(FOR_GOOD, requirement, priority, seq));
     const bucket = this.#byKey.get(keyOf(requirement, priority)) ?? this.#newBucket(requirement, priority);
     // A number that comes back is still in its place.
     if (!bucket.gone.delete(seq)) bucket.seqs.push(seq, seq);
@@ -37,9 +39,10 @@ export class QueueIndex {
   }
 
   /** Takes out a task that is in the index, wherever it stands. */
-  remove(requirement: number, priority: number, seq: number): void {
+  remove(journal: Journal, requirement: number, priority: number, seq: number): void {
     const bucket = this.#byKey.get(keyOf(requirement, priority));
     if (!bucket || bucket.gone.has(seq)) return;
+    journal.onRollback(() => this.add(FOR_GOOD, requirement, priority, seq));
     bucket.gone.add(seq);
     this.#size--;
     const { seqs, gone } = bucket;
@@ -52,6 +55,7 @@ export class QueueIndex {
    * depends on how many distinct requirements are queued, not on how many tasks.
    */
   take(
+    journal: Journal,
     passes: (requirement: number) => boolean,
   ): { seq: number; requirement: number; priority: number } | null {
     let best: Bucket | null = null;
@@ -65,7 +69,9 @@ export class QueueIndex {
     best.seqs.pop();
     this.#size--;
     if (best.seqs.length === best.gone.size) this.#drop(best);
-    return { seq, requirement: best.requirement, priority: best.priority };
+    const { requirement, priority } = best;
+    journal.onRollback(() => this.add(FOR_GOOD, requirement, priority, seq));
+    return { seq, requirement, priority };
   }
 
   #newBucket(requirement: number, priority: number): Bucket {

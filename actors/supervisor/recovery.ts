@@ -1,6 +1,9 @@
 import { peerOf } from '../../machines/peers.ts';
 import { REQUIREMENTS, TASKS, WORKERS } from '../store/tables.ts';
 import type { Core } from './core.ts';
+import { unheard } from './facts.ts';
+import { FOR_GOOD } from './journal.ts';
+import { followDeadlines } from './passing.ts';
 import { Pins } from './registry.ts';
 
 /** Rows read at a time while the queue's index is rebuilt. */
@@ -11,11 +14,11 @@ const PAGE = 50_000;
  * Every lease and every worker gets a full period anew, for nobody could be heard while the server was away.
  */
 export async function recover(core: Core): Promise<void> {
-  const { store, registry, deadlines, settings, tally, clock } = core;
+  const { store, registry, settings, tally, clock } = core;
   for (const row of await store.load(REQUIREMENTS, '1 ORDER BY id')) core.requirements.learn(row);
   for (const row of await store.load(WORKERS, '1 ORDER BY registered_at')) {
-    registry.addWorker(row, true);
-    if (row.status === 'alive') deadlines.set(`silence:${row.id}`, settings.workerDeadAfter);
+    const silentAt = row.status === 'alive' ? clock.monotonic() + settings.workerDeadAfter : null;
+    followDeadlines(core, [registry.addWorker(row, true, { ...unheard(row.last_seen_at), silentAt })]);
   }
   await recoverHeld(core);
   await recoverQueue(core);
@@ -25,17 +28,19 @@ export async function recover(core: Core): Promise<void> {
 }
 
 async function recoverHeld(core: Core): Promise<void> {
-  const { store, registry, deadlines, settings, signs, clock } = core;
+  const { store, registry, settings, clock } = core;
   const rows = await store.load(TASKS, "status IN ('leased', 'running') ORDER BY seq");
   const pins = new Pins();
   for (const row of rows) {
-    registry.addTask(pins, row, true);
+    const now = clock.monotonic();
+    const limit = row.status === 'running' ? row.timeout_seconds : null;
+    const task = registry.addTask(pins, row, true, {
+      leaseEndsAt: now + settings.leaseTtl,
+      timesOutAt: limit === null ? null : now + limit + settings.timeoutGrace,
+      lastSign: now,
+    });
     registry.noteHolder(null, row);
-    deadlines.set(`lease:${row.id}`, settings.leaseTtl);
-    signs.set(row.id, clock.monotonic());
-    if (row.status === 'running' && row.timeout_seconds !== null) {
-      deadlines.set(`timeout:${row.id}`, row.timeout_seconds + settings.timeoutGrace);
-    }
+    followDeadlines(core, [task]);
   }
   await registry.fetch(pins, { tasks: rows.map((row) => row.id) });
   registry.letGo(pins);
@@ -65,7 +70,7 @@ async function recoverPriority({ store, queue }: Core, priority: number): Promis
     const entries = JSON.parse(`[${page?.entries ?? ''}]`) as number[];
     for (let i = 0; i < entries.length; i += 2) {
       after = entries[i] as number;
-      queue.add(entries[i + 1] as number, priority, after);
+      queue.add(FOR_GOOD, entries[i + 1] as number, priority, after);
     }
     full = entries.length === 2 * PAGE;
   }
@@ -79,7 +84,7 @@ async function recoverPeers({ store, peers }: Core): Promise<void> {
   );
   for (const { role, version } of noted) {
     const peer = peerOf(role ?? undefined, version ?? '');
-    if (peer) peers.add(peer);
+    if (peer) peers.add(FOR_GOOD, peer);
   }
 }
 

@@ -2,16 +2,8 @@ import { ClusterError } from '../../machines/errors.ts';
 import type { JobRow, TaskRow, WorkerRow } from '../store/rows.ts';
 import type { Store } from '../store/store.ts';
 import { JOBS, TASKS } from '../store/tables.ts';
-import {
-  Address,
-  type AnyAddress,
-  JOB,
-  type JobAddress,
-  TASK,
-  type TaskAddress,
-  WORKER,
-  WorkerAddress,
-} from './address.ts';
+import { type AnyAddress, JobAddress, TaskAddress, WorkerAddress } from './address.ts';
+import type { TaskFacts, WorkerFacts } from './facts.ts';
 
 export const isHeld = (row: TaskRow): boolean => row.status === 'leased' || row.status === 'running';
 
@@ -103,22 +95,22 @@ export class Registry {
   }
 
   addJob(pins: Pins, row: JobRow, stored: boolean): JobAddress {
-    const address = new Address(JOB, row, stored);
+    const address = new JobAddress(row, stored);
     this.jobs.set(row.id, address);
     pins.arrived.add(address);
     return pins.job(address);
   }
 
-  addTask(pins: Pins, row: TaskRow, stored: boolean): TaskAddress {
-    const address = new Address(TASK, row, stored);
+  addTask(pins: Pins, row: TaskRow, stored: boolean, facts?: TaskFacts): TaskAddress {
+    const address = new TaskAddress(row, stored, facts);
     this.tasks.set(row.id, address);
     this.#tasksBySeq.set(row.seq, address);
     pins.arrived.add(address);
     return pins.task(address);
   }
 
-  addWorker(row: WorkerRow, stored: boolean): WorkerAddress {
-    const address = new WorkerAddress(WORKER, row, stored);
+  addWorker(row: WorkerRow, stored: boolean, facts?: WorkerFacts): WorkerAddress {
+    const address = new WorkerAddress(row, stored, facts);
     this.workers.set(row.id, address);
     return address;
   }

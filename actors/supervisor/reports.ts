@@ -26,7 +26,8 @@ export function admitReport(
   const task = turn.core.registry.task(report.task_id);
   const worker = ownWorker(turn, report.principal, report.worker_id);
   hear(turn, worker);
-  forgetRevoked(turn, report.worker_id, task.id);
+  // The worker knows by now: the task needs no further mention in its heartbeats.
+  worker.revoked.delete(turn, task.id);
   if (isRepetition(task, report, verb))
     return { task, repeated: task.row.last_report?.answer ?? { ok: true } };
   assertHolder(task, report.worker_id, report.attempt);
@@ -63,7 +64,7 @@ export function admitMention(
 
 /** The task's own sign of life; the quietest of a worker's tasks is the first to be doubted. */
 function noteSign(turn: Turn, task: TaskAddress): void {
-  turn.core.signs.set(task.id, turn.core.clock.monotonic());
+  task.note(turn, { lastSign: turn.core.clock.monotonic() });
 }
 
 function isRepetition(task: TaskAddress, report: Report, verb: AcceptedReport['verb']): boolean {
@@ -105,9 +106,4 @@ export function accepted(
 
 export function illegal(task: TaskAddress, verb: string): ClusterError {
   return new ClusterError('illegal_transition', `a task that is ${task.row.status} cannot be ${verb}`);
-}
-
-/** The worker knows by now: the task needs no further mention in its heartbeats. */
-function forgetRevoked(turn: Turn, workerId: string, taskId: string): void {
-  turn.core.revoked.get(workerId)?.delete(taskId);
 }

@@ -2,6 +2,7 @@ import { signatureOf, unmet, type WorkerProfile } from '../../machines/matching.
 import type { Requirements } from '../../machines/schema/job.ts';
 import type { RequirementRow } from '../store/rows.ts';
 import type { WorkerAddress } from './address.ts';
+import type { Journal } from './journal.ts';
 
 /** The distinct requirements of all tasks, by number and by signature. */
 export class RequirementBook {
@@ -17,17 +18,17 @@ export class RequirementBook {
   }
 
   /** The number of these requirements; `fresh` is the row to write when they are new. */
-  number(requirements: Requirements): { id: number; fresh: RequirementRow | null } {
+  number(journal: Journal, requirements: Requirements): { id: number; fresh: RequirementRow | null } {
     const signature = signatureOf(requirements);
     const known = this.#bySignature.get(signature);
     if (known !== undefined) return { id: known, fresh: null };
     const row = { id: this.#next, signature, document: JSON.stringify(requirements) };
     this.learn(row);
+    journal.onRollback(() => this.#forget(row));
     return { id: row.id, fresh: row };
   }
 
-  /** Takes back a number that could not be committed. */
-  forget(row: RequirementRow): void {
+  #forget(row: RequirementRow): void {
     this.#rows.delete(row.id);
     this.#bySignature.delete(row.signature);
   }

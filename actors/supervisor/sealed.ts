@@ -31,34 +31,18 @@ export class SealedTurn {
   readonly jobs: readonly Move<JobRow, JobAddress>[];
   readonly tasks: readonly Move<TaskRow, TaskAddress>[];
   readonly workers: readonly Move<WorkerRow, WorkerAddress>[];
-  /** Those that were leased in the turn. */
-  readonly leased: ReadonlySet<TaskAddress>;
   readonly changes: Changes;
   readonly #core: Core;
   readonly #minute: MinuteRow;
   readonly #tally: TallyRow;
-  /** Whose times moved in memory, and are written with this turn. */
-  readonly #moved: { workers: string[]; tasks: string[] };
 
   constructor(
     core: Core,
-    touched: {
-      jobs: Set<JobAddress>;
-      tasks: Set<TaskAddress>;
-      workers: Set<WorkerAddress>;
-      leased: ReadonlySet<TaskAddress>;
-    },
+    touched: { jobs: Set<JobAddress>; tasks: Set<TaskAddress>; workers: Set<WorkerAddress> },
     lists: Lists,
     now: number,
   ) {
-    const { registry, moved } = core;
     this.#core = core;
-    this.leased = touched.leased;
-    this.#moved = { workers: [...moved.workers], tasks: [...moved.tasks] };
-    for (const id of moved.workers) addIf(touched.workers, registry.workers.get(id));
-    for (const id of moved.tasks) addIf(touched.tasks, registry.tasks.get(id));
-    moved.workers.clear();
-    moved.tasks.clear();
     this.jobs = [...touched.jobs].map(seal<JobRow, JobAddress>);
     this.tasks = [...touched.tasks].map(seal<TaskRow, TaskAddress>);
     this.workers = [...touched.workers].map(seal<WorkerRow, WorkerAddress>);
@@ -94,8 +78,6 @@ export class SealedTurn {
     for (const { address } of this.jobs) address.unseal();
     for (const { address } of this.tasks) address.unseal();
     for (const { address } of this.workers) address.unseal();
-    for (const id of this.#moved.workers) this.#core.moved.workers.add(id);
-    for (const id of this.#moved.tasks) this.#core.moved.tasks.add(id);
   }
 
   #added(): Added {
@@ -113,10 +95,6 @@ export class SealedTurn {
     }
     return added;
   }
-}
-
-function addIf<T>(set: Set<T>, value: T | undefined): void {
-  if (value !== undefined) set.add(value);
 }
 
 function seal<Row, A extends { committed: Row | null; seal(): Row }>(address: A): Move<Row, A> {

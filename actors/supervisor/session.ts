@@ -26,17 +26,13 @@ export function assertSession(worker: WorkerAddress, session: number | undefined
 /** Nothing more is granted to what still waits under an older session; once the newer one is durable it is refused. */
 export function refuseOlderSessions(turn: Turn, worker: WorkerAddress): void {
   const { parking } = turn.core;
-  for (const parked of parking.leases.values()) {
-    const { session } = parked;
-    if (parked.worker_id !== worker.id || session === undefined) continue;
-    parking.removeLease(parked.ticket);
-    turn.onRollback(() => parking.returnLease(parked));
-    turn.afterCommit(() => parked.refuse(superseded(worker, session)));
+  for (const { ticket, session } of parking.leases(worker.id)) {
+    if (session === undefined) continue;
+    const parked = parking.takeLease(turn, ticket);
+    turn.afterCommit(() => parked?.refuse(superseded(worker, session)));
   }
-  const heartbeat = parking.heartbeats.get(worker.id);
-  if (heartbeat?.session === undefined) return;
-  const { session } = heartbeat;
-  parking.removeHeartbeat(heartbeat.ticket);
-  turn.onRollback(() => parking.returnHeartbeat(heartbeat));
-  turn.afterCommit(() => heartbeat.refuse(superseded(worker, session)));
+  const session = parking.heartbeatOf(worker.id)?.session;
+  if (session === undefined) return;
+  const parked = parking.takeHeartbeat(turn, worker.id);
+  turn.afterCommit(() => parked?.refuse(superseded(worker, session)));
 }

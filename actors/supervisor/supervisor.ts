@@ -1,23 +1,27 @@
 import type { Message, MessageOf, MessageType, ReplyOf } from '../../gateway/messages.ts';
 import type { Inspected, InspectionSource } from '../../gateway/ports.ts';
 import { ClusterError } from '../../machines/errors.ts';
-import { follow } from './aftermath.ts';
 import type { Core, DeadlineKey } from './core.ts';
-import { passDeadline } from './deadline-verbs.ts';
-import { fetchNeeds } from './fetch.ts';
+import { fetchNeeds, NOTHING_FETCHED } from './fetch.ts';
 import { grant } from './grant.ts';
 import type { Inspectable } from './inspection.ts';
 import { draining, isStoreFault, type Letter, overloaded } from './letter.ts';
+import { renew } from './life.ts';
 import { Outage } from './outage.ts';
-import { type Batch, Pipeline } from './pipeline.ts';
+import { passDeadline } from './passing.ts';
+import { type Batch, type MessageLetter, Pipeline } from './pipeline.ts';
 import { recover } from './recovery.ts';
 import { Pins } from './registry.ts';
 import { Self } from './self.ts';
+import { Turn } from './turn.ts';
 import { After, type Fetched, PARKED, type Verb } from './verb.ts';
 import { VERBS } from './verbs/index.ts';
 
 /** Whether a full mailbox may refuse it. Of heartbeats and results there are no more than leases; they always fit. */
 const mayBeTurnedAway = (type: MessageType): boolean => VERBS[type].whenStoreFails === undefined;
+
+/** Seconds after which a turn that grants leases is no longer taken for a moment. */
+const SLOW_COMMIT = 1;
 
 /**
  * The supervisor actor: a mailbox drained in turns. A turn takes every waiting letter, sends events to
@@ -146,6 +150,13 @@ export class Supervisor implements InspectionSource {
       turn.queuedAny = true;
       return;
     }
+    if (letter.kind === 'handed_out') {
+      for (const { id, attempt } of letter.leases) {
+        const task = this.#core.registry.tasks.get(id);
+        if (task?.row.status === 'leased' && task.row.attempt === attempt) renew(turn, task);
+      }
+      return;
+    }
     if (letter.kind === 'deadline') {
       passDeadline(turn, letter.key);
       return;
@@ -169,11 +180,17 @@ export class Supervisor implements InspectionSource {
     if (!turn.isEmpty) await this.#core.store.commit(turn.seal().changes);
   }
 
-  #accept({ turn: { sealed } }: Batch): void {
-    if (!sealed) return;
-    sealed.accept();
-    if (this.state === 'degraded') this.#outage.end();
-    follow(this.#core, sealed);
+  #accept({ turn }: Batch): void {
+    turn.accept();
+    if (turn.sealed && this.state === 'degraded') this.#outage.end();
+    this.#giveFullTime(turn);
+  }
+
+  /** The first period of a lease counts from when it is handed out, however long that took to become durable. */
+  #giveFullTime({ leased, begunAt }: Turn): void {
+    if (leased.size === 0 || this.#core.clock.monotonic() - begunAt < SLOW_COMMIT) return;
+    const leases = [...leased].map(({ id, row }) => ({ id, attempt: row.attempt }));
+    this.#pipeline.post({ kind: 'handed_out', leases });
   }
 
   #answer({ turn, told }: Batch): void {
@@ -192,14 +209,25 @@ export class Supervisor implements InspectionSource {
   /** Nothing of the turn happened. Is the store at fault, or one of the messages? */
   #failed(batch: Batch, fault: unknown): 'given up' | 'try each' {
     if (isStoreFault(fault)) {
-      this.#outage.begin(fault as Error, batch);
+      this.#answerFromMemory(this.#outage.begin(fault as Error, batch.letters));
       return 'given up';
     }
     const [letter, ...others] = batch.letters;
     if (others.length > 0) return 'try each';
+    if (letter?.kind === 'deadline')
+      this.#core.deadlines.set(letter.key, this.#core.clock.monotonic() + this.#core.settings.probeInterval);
     this.#core.log.error({ err: fault }, 'a message could not be handled');
     if (letter?.kind === 'message')
       letter.reject(new ClusterError('internal', 'the server could not handle this request'));
     return 'given up';
+  }
+
+  /** Handles once more what needs no store; what the turn that failed had made of it has been undone. */
+  #answerFromMemory(letters: readonly MessageLetter[]): void {
+    if (letters.length === 0) return;
+    const batch: Batch = { turn: new Turn(this.#core, null, true), letters: [...letters], told: [] };
+    for (const letter of letters) this.#handleOne(batch, letter, NOTHING_FETCHED);
+    batch.turn.accept();
+    this.#answer(batch);
   }
 }

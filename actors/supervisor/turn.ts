@@ -9,12 +9,15 @@ import type {
   RequirementRow,
   TaskArtifactRow,
   TaskRow,
+  WorkerRow,
 } from '../store/rows.ts';
-import { type AnyAddress, type JobAddress, type TaskAddress, WorkerAddress } from './address.ts';
+import { type AddressJournal, type AnyAddress, JobAddress, TaskAddress, WorkerAddress } from './address.ts';
+import { followTask, tellHeldBack } from './consequences.ts';
 import type { Core } from './core.ts';
 import { type Telling, tellJob, tellTask, tellWorker } from './emissions.ts';
 import { type Recording, SUPERVISOR } from './inspection.ts';
 import type { ParkedLease } from './parking.ts';
+import { followDeadlines } from './passing.ts';
 import { isHeld, Pins } from './registry.ts';
 import { SealedTurn } from './sealed.ts';
 import type { KeyedJob } from './verb.ts';
@@ -24,10 +27,12 @@ import type { KeyedJob } from './verb.ts';
  * visible outside before the commit; if that fails, `rollback` leaves everything as if it had not been. A turn may
  * begin while the one before it is being written; then it is undone first.
  */
-export class Turn {
+export class Turn implements AddressJournal {
   readonly core: Core;
   /** Seconds since the epoch, one value for the whole turn. */
   readonly now: number;
+  /** Second of the clock that deadlines are measured on. */
+  readonly begunAt: number;
   /** What it needs in memory. */
   readonly pins = new Pins();
   readonly jobs = new Set<JobAddress>();
@@ -40,6 +45,10 @@ export class Turn {
   readonly leased = new Set<TaskAddress>();
   /** Workers whose parked leases should be looked at: a slot came free, or they are new. */
   readonly woken = new Set<string>();
+  /** Workers and tasks whose times have moved; it is no reason to write anything. */
+  readonly dated = new Set<WorkerAddress | TaskAddress>();
+  /** Workers that may have to stop something that they were not told of. */
+  readonly concerned = new Set<WorkerAddress>();
   /** Leases granted in this turn, to be handed out after the commit. */
   readonly grants: { parked: ParkedLease; tasks: LeasedTask[] }[] = [];
   /** What else is said once the turn is durable. */
@@ -48,20 +57,27 @@ export class Turn {
   queuedAny = false;
   /** What the actors do, for those who watch; null while nobody does. */
   readonly recording: Recording | null;
+  /** Whether it writes nothing: it is over at once, and no actor takes an event, as long as the store cannot commit. */
+  readonly inMemory: boolean;
   readonly #requests = new Map<string, string>();
   /** New jobs by owner and idempotency key. */
   readonly #keys = new Map<string, KeyedJob>();
   readonly #requirements: RequirementRow[] = [];
   readonly #undo: (() => void)[] = [];
+  readonly #noted = new Set<AnyAddress>();
+  /** What the concerned workers have to stop, as this turn leaves it. */
+  readonly #toStop = new Map<WorkerAddress, string[]>();
   readonly #firstEvent: number;
   /** The turn that was being written when this one began: the store may not show yet what it did. */
   #earlier: Turn | null;
   #sealed: SealedTurn | null = null;
 
-  constructor(core: Core, earlier: Turn | null = null) {
+  constructor(core: Core, earlier: Turn | null = null, inMemory = false) {
     this.core = core;
     this.#earlier = earlier;
+    this.inMemory = inMemory;
     this.now = Math.round(core.clock.now() * 1000) / 1000;
+    this.begunAt = core.clock.monotonic();
     this.#firstEvent = core.sequences.event;
     this.recording = core.inspection.begin(this.now);
   }
@@ -77,7 +93,17 @@ export class Turn {
     );
   }
 
-  /** Registers how to take back a change in memory. */
+  changed(address: AnyAddress): void {
+    if (this.inMemory) throw new Error(`a turn that writes nothing cannot change ${address.id}`);
+    if (address instanceof TaskAddress) this.tasks.add(this.pins.task(address));
+    else if (address instanceof JobAddress) this.jobs.add(this.pins.job(address));
+    else this.workers.add(address);
+  }
+
+  noted(address: AnyAddress): void {
+    this.#noted.add(address);
+  }
+
   onRollback(undo: () => void): void {
     this.#undo.push(undo);
   }
@@ -88,12 +114,13 @@ export class Turn {
   }
 
   tellTask(task: TaskAddress, event: TaskEvent): boolean {
+    if (this.inMemory) return false;
     const before = task.row;
     this.#announce(task);
-    const emissions = task.send(event);
+    const emissions = task.send(this, event);
     this.recording?.event(task, event, SUPERVISOR);
     if (!emissions) return false;
-    this.#touchTask(task);
+    followTask(this, task, before, event);
     for (const emission of emissions) this.#routeTask(task, emission, before.worker_id);
     this.#routeSlot(before, task.row);
     if (task.row.status === 'queued' && before.status !== 'queued') this.enqueue(task);
@@ -103,23 +130,22 @@ export class Turn {
 
   /** @param source the actor that tells it */
   tellJob(job: JobAddress, event: JobEvent, source = SUPERVISOR): boolean {
+    if (this.inMemory) return false;
     this.#announce(job);
-    const emissions = job.send(event);
+    const emissions = job.send(this, event);
     this.recording?.event(job, event, source);
     if (!emissions) return false;
-    job.row.updated_at = this.now;
-    this.jobs.add(this.pins.job(job));
     for (const emission of emissions) this.event({ job_id: job.id }, tellJob(job.row, emission));
     return true;
   }
 
   /** @param source the actor that tells it */
   tellWorker(worker: WorkerAddress, event: WorkerEvent, source = SUPERVISOR): boolean {
+    if (this.inMemory) return false;
     this.#announce(worker);
-    const emissions = worker.send(event);
+    const emissions = worker.send(this, event);
     this.recording?.event(worker, event, source);
     if (!emissions) return false;
-    this.workers.add(worker);
     for (const emission of emissions) this.event({ worker_id: worker.id }, tellWorker(worker.row, emission));
     return true;
   }
@@ -169,11 +195,15 @@ export class Turn {
     return task;
   }
 
+  addWorker(row: WorkerRow): WorkerAddress {
+    const worker = this.core.registry.addWorker(row, false);
+    this.changed(worker);
+    return worker;
+  }
+
   /** Puts a queued task into the index, from where this very turn may lease it. */
   enqueue({ row: { requirement_id, priority, seq } }: TaskAddress): void {
-    const { queue } = this.core;
-    queue.add(requirement_id, priority, seq);
-    this.onRollback(() => queue.remove(requirement_id, priority, seq));
+    this.core.queue.add(this, requirement_id, priority, seq);
     this.queuedAny = true;
   }
 
@@ -184,14 +214,11 @@ export class Turn {
 
   /** A task that is leased was taken out of the index by the one who picked it; others leave from where they stand. */
   #dequeue({ row: { requirement_id, priority, seq } }: TaskAddress): void {
-    const { queue } = this.core;
-    queue.remove(requirement_id, priority, seq);
-    this.onRollback(() => queue.add(requirement_id, priority, seq));
+    this.core.queue.remove(this, requirement_id, priority, seq);
   }
 
   requirement(row: RequirementRow): void {
     this.#requirements.push(row);
-    this.onRollback(() => this.core.requirements.forget(row));
   }
 
   /** A creation time larger than that of every job before. */
@@ -203,12 +230,32 @@ export class Turn {
     return next;
   }
 
+  /** The tasks that a worker holds, but for those whose lease is not durable yet. */
+  heldBy(worker: WorkerAddress): TaskAddress[] {
+    const { held, tasks } = this.core.registry;
+    const ids = [...(held.get(worker.id) ?? [])];
+    return ids.flatMap((id) => {
+      const task = tasks.get(id);
+      return task && isHeld(task.row) && task.row.worker_id === worker.id ? [task] : [];
+    });
+  }
+
+  /** What a worker must stop that it was not asked about: for its job or its timeout, or taken from it. */
+  toldToStop(worker: WorkerAddress): string[] {
+    const stopping = this.heldBy(worker).filter((task) => task.row.state === 'stopping');
+    return [...new Set([...stopping.map((task) => task.id), ...worker.revoked])];
+  }
+
   /** Takes nothing more: what it did can be written. The turn before it has been written by now. */
   seal(): SealedTurn {
     this.#earlier = null;
-    const { moved, registry } = this.core;
-    for (const id of moved.tasks) this.#dateLease(registry.tasks.get(id));
-    for (const task of this.tasks) this.#dateLease(task);
+    // With a free slot nothing is doubtful.
+    for (const worker of this.workers) {
+      const { slots_used, slots_total } = worker.row;
+      if (slots_used < slots_total && worker.facts.doubtAt !== null) worker.note(this, { doubtAt: null });
+    }
+    for (const worker of this.concerned) this.#toStop.set(worker, this.toldToStop(worker));
+    for (const address of [...this.core.unwritten, ...this.dated, ...this.tasks]) this.#date(address);
     this.#sealed = new SealedTurn(
       this.core,
       this,
@@ -229,8 +276,18 @@ export class Turn {
     return this.#sealed;
   }
 
+  /** It is durable, or had nothing to write: it can no longer be undone. */
+  accept(): void {
+    const { core } = this;
+    this.#sealed?.accept();
+    if (this.#sealed) for (const address of [...this.workers, ...this.tasks]) core.unwritten.delete(address);
+    else for (const address of this.dated) core.unwritten.add(address);
+    followDeadlines(core, this.#noted);
+    for (const [worker, ids] of this.#toStop) tellHeldBack(core.parking, worker, ids);
+  }
+
   rollback(): void {
-    const { registry, sequences } = this.core;
+    const { registry, sequences, clock, settings } = this.core;
     this.#sealed?.takeBack();
     for (const job of this.jobs) if (!job.fallBack()) registry.removeJob(job);
     for (const task of this.tasks) if (!task.fallBack()) registry.removeTask(task);
@@ -238,6 +295,8 @@ export class Turn {
     for (const undo of this.#undo.reverse()) undo();
     // Event ids stay without gaps; numbers of jobs and tasks are not used again.
     sequences.event = this.#firstEvent;
+    // What is overdue comes back a moment later, since the store that failed is not likely to work at once.
+    followDeadlines(this.core, this.#noted, clock.monotonic() + settings.probeInterval);
     registry.letGo(this.pins);
   }
 
@@ -249,15 +308,16 @@ export class Turn {
   }
 
   /** What heartbeats moved in memory reaches the row here, with the commit that happens to be next. */
-  #dateLease(task: TaskAddress | undefined): void {
-    if (!task) return;
-    const left = this.core.deadlines.left(`lease:${task.id}`);
-    if (left !== null && isHeld(task.row)) task.row = { ...task.row, lease_expires_at: this.now + left };
-  }
-
-  #touchTask(task: TaskAddress): void {
-    task.row.updated_at = this.now;
-    this.tasks.add(this.pins.task(task));
+  #date(address: WorkerAddress | TaskAddress): void {
+    const { registry, clock } = this.core;
+    if (registry.find(address.id) !== address) return;
+    if (address instanceof WorkerAddress) {
+      address.amend(this, { last_seen_at: address.facts.lastSeenAt });
+      return;
+    }
+    const { leaseEndsAt } = address.facts;
+    if (leaseEndsAt === null || !isHeld(address.row)) return;
+    address.amend(this, { lease_expires_at: this.now + leaseEndsAt - clock.monotonic() });
   }
 
   /** The routing table at work: the event that clients see, then what the job is told. */

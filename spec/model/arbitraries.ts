@@ -108,11 +108,12 @@ const operation: fc.Arbitrary<Operation> = fc.oneof(
   { weight: 2, arbitrary: fc.constant({ op: 'restart' as const }) },
   { weight: 2, arbitrary: fc.record({ op: fc.constant('crash' as const), request, durable: fc.boolean() }) },
   {
-    weight: 3,
+    weight: 6,
     arbitrary: fc.record({
       op: fc.constant('refuse' as const),
       request,
       others: fc.array(request, { maxLength: 3 }),
+      listing: fc.constantFrom(true, false, false, null),
     }),
   },
   {

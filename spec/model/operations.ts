@@ -52,8 +52,11 @@ export type Operation =
   | { op: 'restart' }
   /** The server dies while it handles a request: before it is durable, or when it is but nobody was answered. */
   | { op: 'crash'; request: Request; durable: boolean }
-  /** The store cannot commit a request; others arrive before it says so, and go on from what then is undone. */
-  | { op: 'refuse'; request: Request; others: Request[] }
+  /**
+   * The store cannot commit a request; others arrive before it says so, and go on from what then is undone. Then the
+   * worker that it was about beats, with or without a list, or does not.
+   */
+  | { op: 'refuse'; request: Request; others: Request[]; listing: boolean | null }
   /** Requests that are under way at the same time. */
   | { op: 'at_once'; requests: Request[]; duringCommit: boolean };
 

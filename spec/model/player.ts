@@ -69,7 +69,7 @@ export class Player {
       case 'crash':
         return this.#crash(operation.request, operation.durable);
       case 'refuse':
-        return this.#refuse(operation.request, operation.others);
+        return this.#refuse(operation.request, operation.others, operation.listing);
       case 'at_once':
         return this.#atOnce(operation.requests, operation.duringCommit);
       case 'hang_up':
@@ -139,10 +139,7 @@ export class Player {
     const heard = new Set(
       acts.flatMap((act) => ('worker' in act && act.worker !== null ? [act.worker] : [])),
     );
-    const workers = Object.keys(this.#world.workers);
-    for (const name of heard) {
-      await this.#single({ op: 'beat', worker: workers.indexOf(name), active: 'all', wait: 0 });
-    }
+    for (const name of heard) await this.#beat(name, 'all');
   }
 
   /** At most one lease a worker: two with the same deadline could lapse in either order. */
@@ -250,30 +247,42 @@ export class Player {
     await this.#compareState();
   }
 
-  async #refuse(request: Request, others: readonly Request[]): Promise<void> {
+  async #refuse(request: Request, others: readonly Request[], listing: boolean | null): Promise<void> {
     const act = this.#name(request);
-    // A success or a failure waits for the store; what a lease or a heartbeat moves in memory stays moved.
-    if (!act || act.act === 'lease' || act.act === 'beat') return;
-    if ((act.act === 'report' && act.verb !== 'start') || (act.act === 'register' && act.worker !== null))
-      return;
+    // A success or a failure waits for the store.
+    if (!act || (act.act === 'report' && act.verb !== 'start')) return;
     this.played.refusals++;
-    const later = this.#distinct(others.flatMap(unparked));
+    const later = this.#distinct(others.filter(({ op }) => op !== 'lease'));
     await this.#failCommit(act, later);
-    const tried = structuredClone(this.#world);
-    perform(tried, act);
-    const heard = 'worker' in act && act.worker !== null ? this.#world.workers[act.worker] : undefined;
-    if (tried.events.length === this.#world.events.length) this.#world = tried;
-    else {
-      this.#world.answers[act.ticket] = { status: 503, code: 'store_unavailable' };
-      if (heard?.alive) heard.silentAt = this.#world.now + TIMES.deadAfter;
-      if (heard && act.act === 'report') heard.revoked = heard.revoked.filter((task) => task !== act.task);
-      if ('task' in act && heard) this.#noteSign(tried, act.task);
-    }
+    this.#world = this.#withoutStore(act);
     await this.#comeToRest();
+    if (later.length === 0) expire(this.#world);
     await this.#compare(later.length > 0 ? outcomes(this.#world, later) : [this.#world], later.length > 0);
     await this.#listTasks(later);
+    await this.#compareState();
+    const worker = 'worker' in act && act.worker !== null ? act.worker : null;
+    if (worker !== null && listing !== null) await this.#beat(worker, listing ? 'all' : null);
     // The store is tried again after a second.
     await this.#pass(1);
+  }
+
+  /** The world after a request that could not be written: as if it had not been, but for a heartbeat. */
+  #withoutStore(act: Act): World {
+    const tried = structuredClone(this.#world);
+    perform(tried, act);
+    settle(tried);
+    if (tried.events.length === this.#world.events.length) return tried;
+    const world = structuredClone(this.#world);
+    world.storeFails = true;
+    if (act.act === 'beat') perform(world, act);
+    else world.answers[act.ticket] = { status: 503, code: 'store_unavailable' };
+    world.storeFails = false;
+    return world;
+  }
+
+  #beat(worker: string, active: 'all' | null): Promise<void> {
+    const number = Object.keys(this.#world.workers).indexOf(worker);
+    return this.#single({ op: 'beat', worker: number, active, wait: 0 });
   }
 
   async #failCommit(act: Act, later: readonly Act[]): Promise<void> {
@@ -285,11 +294,6 @@ export class Player {
     await this.#system.handled();
     gate.release();
     await this.#system.settle();
-  }
-
-  #noteSign(tried: World, task: string): void {
-    const [mine, theirs] = [this.#world.tasks[task], tried.tasks[task]];
-    if (mine && theirs) mine.sign = theirs.sign;
   }
 
   /** Goes on with the first of the possible worlds that fits what the system did. */
@@ -334,17 +338,7 @@ export class Player {
 
   async #compareState(): Promise<void> {
     const fault =
-      (await this.#system.eventMismatch()) ??
-      (await stateMismatch(this.#world, this.#system.port, this.#names));
+      (await this.#system.eventMismatch()) ?? (await stateMismatch(this.#world, this.#system, this.#names));
     if (fault !== null) throw new Error(fault);
   }
-}
-
-/**
- * What may arrive while a commit is about to fail: nothing that waits. Until the store works again no lease is
- * granted, and a held heartbeat of a turn that is undone is answered early; neither is in the reference.
- */
-function unparked(request: Request): Request[] {
-  if (request.op === 'lease') return [];
-  return [request.op === 'beat' ? { ...request, wait: 0 } : request];
 }

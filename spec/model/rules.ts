@@ -20,7 +20,7 @@ export function tell(world: World, told: Told): void {
 export function hear(world: World, name: string): Worker {
   const worker = world.workers[name] as Worker;
   worker.silentAt = world.now + TIMES.deadAfter;
-  if (!worker.alive) {
+  if (!worker.alive && !world.storeFails) {
     worker.alive = true;
     tell(world, { type: 'worker_alive', worker: name });
   }

@@ -1,13 +1,16 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { ClusterPort } from '../../gateway/ports.ts';
 import type { JobView, TaskView } from '../../machines/schema/views.ts';
 import { readJob, readTasks } from '../support/views.ts';
 import type { Names } from './compare.ts';
+import type { System } from './system.ts';
 import { heldBy, isHeld, type Task, tasksOf, type World } from './world.ts';
 
 /** Compares all that can be read with the reference. @returns what does not fit, or null */
-export async function stateMismatch(world: World, port: ClusterPort, names: Names): Promise<string | null> {
+export async function stateMismatch(world: World, system: System, names: Names): Promise<string | null> {
+  const { port, clock } = system;
   const { reads } = port;
+  // What heartbeats move in memory, as people read it: seconds until the lease ends.
+  const left = (at: number | null) => (at === null ? null : Math.round(at - clock.now()));
   const jobs = await reads.jobs({ limit: 1000 });
   const created = jobs.map((job) => job.created_at);
   if (created.some((at, i) => i > 0 && at >= (created[i - 1] as number)))
@@ -19,14 +22,20 @@ export async function stateMismatch(world: World, port: ClusterPort, names: Name
     // The list has all that the job's own view has, but for the errors.
     const view = listed.aggregate.num_failed > 0 ? await readJob(port, id) : listed;
     actual[names.nameOf(id)] = seenJob(view, names);
-    for (const task of await readTasks(port, id)) actual[names.nameOf(task.id)] = seenTask(task, names);
+    for (const task of await readTasks(port, id)) {
+      const seen = { ...seenTask(task, names), leaseEndsIn: left(task.lease_expires_at) };
+      actual[names.nameOf(task.id)] = seen;
+    }
   }
   for (const worker of await reads.workers()) {
     const { status, slots_total, slots_used } = worker;
     actual[names.nameOf(worker.id)] = { status, slots_total, slots_used };
   }
   for (const name of Object.keys(world.jobs)) expected[name] = expectedJob(world, name);
-  for (const task of Object.values(world.tasks)) expected[task.name] = expectedTask(task);
+  for (const task of Object.values(world.tasks)) {
+    const leaseEndsIn = isHeld(task) ? Math.round(task.leaseEnds - world.now) : null;
+    expected[task.name] = { ...expectedTask(task), leaseEndsIn };
+  }
   for (const worker of Object.values(world.workers)) {
     const status = worker.alive ? 'alive' : 'dead';
     expected[worker.name] = {
@@ -79,14 +88,13 @@ function seenTask(view: TaskView, names: Names): object {
     attempt: view.attempt,
     max: view.max_attempts,
     worker: view.worker_id === null ? null : names.nameOf(view.worker_id),
-    leased: view.lease_expires_at !== null,
     result: metrics?.best_rmse ?? null,
   };
 }
 
 function expectedTask(task: Task): object {
   const { status, attempt, maxAttempts, worker, result } = task;
-  return { status, attempt, max: maxAttempts, worker, leased: isHeld(task), result };
+  return { status, attempt, max: maxAttempts, worker, result };
 }
 
 function statsMismatch(

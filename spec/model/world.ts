@@ -77,6 +77,8 @@ export interface World {
   answers: Record<number, Answer>;
   /** Workers that must hear of something new to stop. */
   concerned: string[];
+  /** Nothing can be written: what needs it does not happen. */
+  storeFails: boolean;
 }
 
 export const NEVER = Number.POSITIVE_INFINITY;
@@ -92,6 +94,7 @@ export const emptyWorld = (now: number): World => ({
   events: [],
   answers: {},
   concerned: [],
+  storeFails: false,
 });
 
 export const isHeld = (task: Task): boolean => task.status === 'leased' || task.status === 'running';

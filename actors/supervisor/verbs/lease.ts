@@ -1,5 +1,5 @@
 import type { LeasedTask } from '../../../gateway/messages.ts';
-import { hear, ownWorker } from '../life.ts';
+import { hear, ownWorker, withdrawLeases } from '../life.ts';
 import { assertSession } from '../session.ts';
 import { PARKED, type Verb } from '../verb.ts';
 
@@ -8,21 +8,23 @@ export const lease: Verb<'lease'> = {
   run({ principal, worker_id, session, wait_s, max_tasks, signal }, { turn, answer, refuse }) {
     const worker = ownWorker(turn, principal, worker_id);
     assertSession(worker, session);
-    const { parking, askedUntil, clock, deadlines, listing, settings } = turn.core;
+    const { parking, clock, settings } = turn.core;
     hear(turn, worker);
     if (max_tasks === 0) {
       // A worker that drains: either this reaches its open request, or a task has, which it then knows of.
-      parking.withdrawLeases(worker_id);
+      withdrawLeases(turn, worker);
       return { tasks: [] };
     }
-    askedUntil.set(worker_id, clock.monotonic() + wait_s);
-    // It asks although its slots look taken: perhaps the server's view is stale (contract, "Lease").
-    const full = worker.row.slots_used >= worker.row.slots_total;
-    if (!full || listing.has(worker_id)) deadlines.delete(`stale:${worker_id}`);
-    else if (!deadlines.has(`stale:${worker_id}`)) deadlines.set(`stale:${worker_id}`, settings.leaseTtl);
-    if (signal?.aborted) return { tasks: [] };
     const until = clock.monotonic() + wait_s;
-    const request = {
+    // It asks although its slots look taken: perhaps the server's view is stale (contract, "Lease").
+    const { doubtAt, listsActive } = worker.facts;
+    const isDoubtful = worker.row.slots_used >= worker.row.slots_total && !listsActive;
+    worker.note(turn, {
+      askedUntil: until,
+      doubtAt: isDoubtful ? (doubtAt ?? clock.monotonic() + settings.leaseTtl) : null,
+    });
+    if (signal?.aborted) return { tasks: [] };
+    parking.parkLease(turn, {
       worker_id,
       session,
       principal,
@@ -31,9 +33,7 @@ export const lease: Verb<'lease'> = {
       signal,
       answer: (tasks: LeasedTask[]) => answer({ tasks }),
       refuse,
-    };
-    const { ticket } = parking.parkLease(request);
-    turn.onRollback(() => parking.removeLease(ticket));
+    });
     turn.woken.add(worker_id);
     return PARKED;
   },

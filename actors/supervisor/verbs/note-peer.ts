@@ -7,8 +7,7 @@ export function notePeerOnce(turn: Turn, peer: Peer | null): void {
   const { peers, settings, log } = turn.core;
   if (!peer || peer.version === settings.version || !peers.isNew(peer)) return;
   const { role, version } = peer;
-  peers.add(peer);
-  turn.onRollback(() => peers.delete(peer));
+  peers.add(turn, peer);
   log.warn({ role, version, server: settings.version }, 'a peer runs another version');
   turn.event(
     {},

@@ -15,7 +15,7 @@ type Register = MessageOf<'register_worker'>;
 /** Registers a worker; an id that the same principal registered before is taken up again. */
 export const registerWorker: Verb<'register_worker'> = {
   run(message, { turn }) {
-    const { settings, registry, revoked, listing } = turn.core;
+    const { settings, registry } = turn.core;
     const known = message.registration.worker_id;
     const earlier = known === undefined ? undefined : registry.workers.get(known);
     if (earlier && earlier.row.principal !== message.principal.name) {
@@ -24,13 +24,14 @@ export const registerWorker: Verb<'register_worker'> = {
         `principal '${message.principal.name}' is not registered for worker ${known}`,
       );
     }
-    const worker = earlier ?? registry.addWorker(newWorker(message, turn), false);
+    const worker = earlier ?? turn.addWorker(newWorker(message, turn));
     declare(worker, message, turn);
     refuseOlderSessions(turn, worker);
     turn.tellWorker(worker, { type: 'REGISTER', slots_total: message.registration.slots_total ?? 1 });
     hear(turn, worker);
-    revoked.delete(worker.id);
-    listing.delete(worker.id);
+    // The program may be another than the one that was told, or listed, anything.
+    worker.revoked.clear(turn);
+    worker.note(turn, { listsActive: false });
     turn.woken.add(worker.id);
     const version = clusterVersion(worker.row.version);
     if (version !== null) notePeerOnce(turn, peerOf('worker', version));
@@ -64,16 +65,12 @@ function newWorker({ principal, registration }: Register, turn: Turn): WorkerRow
 
 /** What the worker says of itself decides what it may run, from now on. */
 function declare(worker: WorkerAddress, { registration }: Register, turn: Turn): void {
-  worker.row = {
-    ...worker.row,
+  worker.amend(turn, {
     session: worker.row.session + 1,
     name: registration.name ?? null,
     labels: registration.labels ?? {},
     capabilities: registration.capabilities ?? {},
-    // A copy, since a new object is how the written turn knows of a registration.
+    // A copy, since a new object is how a registration is known.
     version: { ...registration.version },
-  };
-  worker.eligible.clear();
-  turn.workers.add(worker);
-  turn.onRollback(() => worker.eligible.clear());
+  });
 }

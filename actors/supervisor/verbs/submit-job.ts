@@ -84,7 +84,7 @@ function newJob({ job, principal }: Submit, turn: Turn): JobRow {
 
 function addTasks(job: JobRow, { matrix, settings }: JobDigest, turn: Turn): number {
   const requirements = matrix.requirements.map((asked) => {
-    const { id, fresh } = turn.core.requirements.number(asked);
+    const { id, fresh } = turn.core.requirements.number(turn, asked);
     if (fresh) turn.requirement(fresh);
     return id;
   });

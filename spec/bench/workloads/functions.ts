@@ -1,4 +1,5 @@
 import { measure } from 'mitata';
+import { FOR_GOOD } from '../../../actors/supervisor/journal.ts';
 import { QueueIndex } from '../../../actors/supervisor/queue-index.ts';
 import { Published } from '../../../gateway/server/streams/hub.ts';
 import { matrixOf, numTasks, planAt } from '../../../machines/decompose.ts';
@@ -61,12 +62,12 @@ function taskLife(): unknown {
 /** Takes from a queue and puts back behind it, at a steady depth. */
 function queueOf(tasks: number, requirements: number): () => unknown {
   const queue = new QueueIndex();
-  for (let seq = 0; seq < tasks; seq++) queue.add(seq % requirements, 0, seq);
+  for (let seq = 0; seq < tasks; seq++) queue.add(FOR_GOOD, seq % requirements, 0, seq);
   let seq = tasks;
   return () => {
-    const taken = queue.take(() => true);
+    const taken = queue.take(FOR_GOOD, () => true);
     if (!taken) throw new Error('the queue is empty');
-    queue.add(taken.requirement, 0, seq++);
+    queue.add(FOR_GOOD, taken.requirement, 0, seq++);
     return taken;
   };
 }

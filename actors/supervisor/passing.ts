@@ -1,0 +1,72 @@
+import { type AnyAddress, TaskAddress, WorkerAddress } from './address.ts';
+import type { Core, DeadlineKey } from './core.ts';
+import type { Turn } from './turn.ts';
+
+/**
+ * The deadlines of these addresses are set as their facts say. The facts are the truth: what is set here only wakes
+ * the supervisor, which then looks at them.
+ * @param earliest second before which none comes due
+ */
+export function followDeadlines(
+  { deadlines }: Core,
+  addresses: Iterable<AnyAddress>,
+  earliest = Number.NEGATIVE_INFINITY,
+): void {
+  const follow = (key: DeadlineKey, at: number | null) =>
+    at === null ? deadlines.delete(key) : deadlines.set(key, Math.max(at, earliest));
+  for (const address of addresses) {
+    if (address instanceof TaskAddress) {
+      follow(`lease:${address.id}`, address.facts.leaseEndsAt);
+      follow(`timeout:${address.id}`, address.facts.timesOutAt);
+    } else if (address instanceof WorkerAddress) {
+      follow(`silence:${address.id}`, address.facts.silentAt);
+      follow(`stale:${address.id}`, address.facts.doubtAt);
+    }
+  }
+}
+
+/** What the passing of time does, as a part of a turn. */
+export function passDeadline(turn: Turn, key: DeadlineKey): void {
+  const [kind, id] = [key.slice(0, key.indexOf(':')), key.slice(key.indexOf(':') + 1)];
+  const { tasks, workers } = turn.core.registry;
+  const [task, worker] = [tasks.get(id), workers.get(id)];
+  if (kind === 'lease' && task) lapse(turn, task);
+  else if (kind === 'timeout' && task) timeOut(turn, task);
+  else if (kind === 'silence' && worker) fallSilent(turn, worker);
+  else if (worker) doubtView(turn, worker);
+}
+
+/** Whether it is over by now, and was not moved on by what has been handled since it came due. */
+const isOver = ({ core }: Turn, at: number | null): boolean => at !== null && at <= core.clock.monotonic();
+
+function lapse(turn: Turn, task: TaskAddress): void {
+  if (isOver(turn, task.facts.leaseEndsAt)) turn.tellTask(task, { type: 'LAPSE' });
+}
+
+function timeOut(turn: Turn, task: TaskAddress): void {
+  if (!isOver(turn, task.facts.timesOutAt)) return;
+  const error = `timed out: the attempt ran for more than ${task.row.timeout_seconds} s, ended by the server`;
+  turn.tellTask(task, { type: 'TIMEOUT', now: turn.now, error });
+}
+
+function fallSilent(turn: Turn, worker: WorkerAddress): void {
+  if (!isOver(turn, worker.facts.silentAt)) return;
+  worker.note(turn, { silentAt: null });
+  turn.tellWorker(worker, { type: 'SILENCE' });
+}
+
+/**
+ * A worker that does not list its active tasks has asked for work for a whole TTL although all its slots are
+ * taken here: its task with the oldest sign of life is taken for gone (contract, "Lease").
+ */
+function doubtView(turn: Turn, worker: WorkerAddress): void {
+  const { clock, settings } = turn.core;
+  const { doubtAt, listsActive, askedUntil } = worker.facts;
+  if (!isOver(turn, doubtAt)) return;
+  worker.note(turn, { doubtAt: null });
+  if (listsActive || worker.row.slots_used < worker.row.slots_total) return;
+  // Once is not "for a whole TTL": its requests, with the time that they wait, go on into the second half.
+  if ((askedUntil ?? 0) < clock.monotonic() - settings.leaseTtl / 2) return;
+  const [oldest] = turn.heldBy(worker).sort((a, b) => a.facts.lastSign - b.facts.lastSign);
+  if (oldest && !turn.isLeasedAnew(oldest)) turn.tellTask(oldest, { type: 'LAPSE' });
+}
