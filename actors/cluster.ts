@@ -13,8 +13,8 @@ import { type Core, DEFAULT_SETTINGS, type SupervisorSettings } from './supervis
 import { Deadlines } from './supervisor/deadlines.ts';
 import { DocumentCache } from './supervisor/documents.ts';
 import { Inspection } from './supervisor/inspection.ts';
+import { JournaledPeers } from './supervisor/journaled-peers.ts';
 import { Live } from './supervisor/live.ts';
-import { NotedPeers } from './supervisor/noted-peers.ts';
 import { Parking } from './supervisor/parking.ts';
 import { QueueIndex } from './supervisor/queue-index.ts';
 import { Registry } from './supervisor/registry.ts';
@@ -101,7 +101,7 @@ function assemble(store: Store, options: ClusterOptions): { supervisor: Supervis
     tally: new Tally(),
     sequences: { job: 1, task: 1, event: 1, lastCreatedAt: 0 },
     unwritten: new Set(),
-    peers: new NotedPeers(),
+    peers: new JournaledPeers(),
     inspection: new Inspection(),
     publish: () => {},
     views: { job: () => Promise.reject(new Error('not started')) },

@@ -19,3 +19,22 @@ export function peerOf(role: string | undefined, version: string): Peer | null {
   if (version.length > LONGEST || !VERSION.test(version)) return null;
   return { role: role !== undefined && ROLES.includes(role) ? role : 'client', version };
 }
+
+/** The peers that were noted. */
+export class NotedPeers {
+  readonly #versions = new Map<string, Set<string>>();
+
+  /** Whether a peer is to be noted: it is new, and there are not too many of its role. */
+  isNew({ role, version }: Peer): boolean {
+    const versions = this.#versions.get(role);
+    return !versions || (!versions.has(version) && versions.size < MOST_PEERS);
+  }
+
+  add({ role, version }: Peer): void {
+    this.#versions.set(role, (this.#versions.get(role) ?? new Set()).add(version));
+  }
+
+  delete({ role, version }: Peer): void {
+    this.#versions.get(role)?.delete(version);
+  }
+}

@@ -7,7 +7,7 @@ import type { TaskAddress, WorkerAddress } from './address.ts';
 import type { Deadlines } from './deadlines.ts';
 import type { DocumentCache } from './documents.ts';
 import type { Inspection } from './inspection.ts';
-import type { NotedPeers } from './noted-peers.ts';
+import type { JournaledPeers } from './journaled-peers.ts';
 import type { Parking } from './parking.ts';
 import type { QueueIndex } from './queue-index.ts';
 import type { Registry } from './registry.ts';
@@ -70,7 +70,7 @@ export interface Core {
   /** Workers and tasks whose times moved in turns that wrote nothing; written with the next commit. */
   readonly unwritten: Set<WorkerAddress | TaskAddress>;
   /** Peers already noted, also before the last restart. */
-  readonly peers: NotedPeers;
+  readonly peers: JournaledPeers;
   /** Who watches the actors. */
   readonly inspection: Inspection;
   /** Hands committed events to the streams. */

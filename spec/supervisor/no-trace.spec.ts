@@ -76,13 +76,17 @@ describe('a commit that is refused leaves no trace in memory', () => {
     await cluster.clock.advance(50);
     cluster.faults.beforeCommit = full;
     const active = [{ task_id: first.task_id, attempt: 1 }];
-    const [registered, beat] = await together(cluster, submission(cluster), {
-      type: 'heartbeat',
-      principal: worker.principal,
-      worker_id: worker.id,
-      active,
-      wait_s: 0,
-    });
+    const [registered, beat] = await together(
+      cluster,
+      { type: 'register_worker', principal: cluster.principal, registration: {} },
+      {
+        type: 'heartbeat',
+        principal: worker.principal,
+        worker_id: worker.id,
+        active,
+        wait_s: 0,
+      },
+    );
     assert.deepEqual([registered?.status, beat?.status], ['rejected', 'fulfilled']);
     delete cluster.faults.beforeCommit;
     const left = async (id: string) =>
