@@ -7,6 +7,7 @@ import { type Clock, systemClock } from './clock.ts';
 import { EventLog } from './event-log.ts';
 import { idMaker, type Random } from './ids.ts';
 import { acquireLock } from './lock.ts';
+import { closeToOthers } from './modes.ts';
 import { createReads } from './reads/reads.ts';
 import { Store, type StoreFaults } from './store/store.ts';
 import { type Core, DEFAULT_SETTINGS, type SupervisorSettings } from './supervisor/core.ts';
@@ -58,6 +59,7 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
   const lock = await acquireLock(join(options.stateDir, 'lock.sqlite'));
   let store: Store | undefined;
   try {
+    await closeToOthers(options.stateDir, options.log);
     const opened = await Store.open(options.stateDir, options.faults);
     store = opened;
     const blobs = new BlobStore(options.stateDir, options.maxArtifactBytes, (sha256) => opened.names(sha256));

@@ -1,9 +1,9 @@
 import type { ProgramName } from './program.ts';
-import { endOnBrokenPipe } from './terminal/broken-pipe.ts';
+import { endOnLostOutput } from './terminal/lost-output.ts';
 
 /** Runs a program with this process's arguments and streams; sets the exit code and lets the process end. */
 export async function main(name: ProgramName): Promise<void> {
-  endOnBrokenPipe();
+  endOnLostOutput();
   const { argv, env, stdin, stdout, stderr } = process;
   const [command, kind = '', line = ''] = argv.slice(2);
   if (name === 'jqctl' && command === 'complete') {

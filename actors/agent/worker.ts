@@ -2,6 +2,7 @@ import { join, resolve } from 'node:path';
 import { ClusterClient } from '../../gateway/client/client.ts';
 import type { Trouble } from '../../machines/agent-types.ts';
 import { acquireLock } from '../lock.ts';
+import { closeToOthers } from '../modes.ts';
 import { type AgentActor, createAgent, watch } from './agent.ts';
 import { settingsOf, type WorkerConfig } from './config.ts';
 import { declarationOf } from './link/registration.ts';
@@ -41,6 +42,7 @@ export async function startWorkerProgram(config: WorkerConfig): Promise<RunningW
     await lock.release();
   };
   try {
+    await closeToOthers(settings.state, settings.log);
     const { entries, broken } = await shop.outbox.load();
     for (const path of broken) settings.log.error({ path }, 'a saved result cannot be read; put aside');
     const interrupted = await tidy(settings.state, entries, settings.log);

@@ -4,7 +4,7 @@ import type { DatasetHints } from '../../actors/agent/runners/mljs/dataset.ts';
 import { InputFault } from '../../actors/agent/runners/mljs/fault.ts';
 import { parseTask } from '../../actors/agent/runners/mljs/task.ts';
 import { usageFault } from '../support/exit.ts';
-import { localFault } from '../support/faults.ts';
+import { localFault } from '../support/local-fault.ts';
 
 /** Inputs of a job that lie on this machine. */
 export interface Inputs {

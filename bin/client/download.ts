@@ -10,7 +10,8 @@ import type { ClusterClient } from '../../gateway/client/client.ts';
 import { UnreachableError } from '../../gateway/client/errors.ts';
 import type { ArtifactView } from '../../machines/schema/views.ts';
 import { CliFault, EXIT, usageFault } from '../support/exit.ts';
-import { explain, localFault } from '../support/faults.ts';
+import { explain } from '../support/faults.ts';
+import { localFault } from '../support/local-fault.ts';
 import { DistinctNames, safeFileName } from './filenames.ts';
 
 const PARALLEL = 4;

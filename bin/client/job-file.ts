@@ -8,7 +8,8 @@ import { JobSpec } from '../../machines/schema/job.ts';
 import { type Fault, validator } from '../../machines/schema/validate.ts';
 import { admitJob, sizeOf, unknownMembers } from '../../machines/submission.ts';
 import { CliFault, EXIT, usageFault } from '../support/exit.ts';
-import { faultLines, localFault } from '../support/faults.ts';
+import { faultLines } from '../support/faults.ts';
+import { localFault } from '../support/local-fault.ts';
 import { jsonFault } from './json-fault.ts';
 
 /** A server takes 16 MiB by default; beyond this no server is asked. */

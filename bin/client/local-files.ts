@@ -6,7 +6,7 @@ import { basename, extname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import type { ClusterClient } from '../../gateway/client/client.ts';
 import { CliFault, usageFault } from '../support/exit.ts';
-import { localFault } from '../support/faults.ts';
+import { localFault } from '../support/local-fault.ts';
 import type { Output } from '../terminal/output.ts';
 import { plain } from '../terminal/plain.ts';
 import { Progress } from '../terminal/progress.ts';

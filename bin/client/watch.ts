@@ -4,6 +4,7 @@ import { EXIT } from '../support/exit.ts';
 import { type Patience, patiently } from '../support/interrupt.ts';
 import { moveLine } from '../terminal/event-line.ts';
 import { counted, duration } from '../terminal/format.ts';
+import { outliveReader } from '../terminal/lost-output.ts';
 import { plain } from '../terminal/plain.ts';
 import { Progress } from '../terminal/progress.ts';
 import { followJob, hasEnded } from './follow.ts';
@@ -25,6 +26,7 @@ export interface WatchOptions {
 export async function watchJob(session: Session, job: JobView, options: WatchOptions = {}): Promise<number> {
   const { seconds, allowFailed } = options;
   const { output } = session;
+  outliveReader();
   const { ended, exit } = await patiently(seconds, async (patience) => ({
     ended: await followToEnd(session, job, patience).catch((fault) => {
       if (patience.exit !== undefined) return null;

@@ -6,7 +6,7 @@ import { integer, number, tokenOf } from '../support/flags.ts';
 import { LOG_LEVELS, logLevel } from '../support/log-level.ts';
 import { announce, serveUntilSignal } from '../support/serve.ts';
 import { programUsage, value } from '../support/usage.ts';
-import { outliveBrokenPipe } from '../terminal/broken-pipe.ts';
+import { outliveLostOutput } from '../terminal/lost-output.ts';
 import type { Output } from '../terminal/output.ts';
 
 const MIB = 1024 * 1024;
@@ -62,8 +62,16 @@ export class ServerCommand extends BaseCommand {
     '45',
     value('SECONDS', 'seconds of silence after which a worker is dead (45)'),
   );
-  maxRequestMb = Option.String('--max-request-mb', '16', value('MIB', 'largest JSON body, MiB (16)'));
-  maxArtifactMb = Option.String('--max-artifact-mb', '2048', value('MIB', 'largest artifact, MiB (2048)'));
+  maxRequestMb = Option.String(
+    '--max-request-mb',
+    '16',
+    value('MIB', 'largest JSON body, MiB; 0 takes empty ones alone (16)'),
+  );
+  maxArtifactMb = Option.String(
+    '--max-artifact-mb',
+    '2048',
+    value('MIB', 'largest artifact, MiB; 0 takes empty ones alone (2048)'),
+  );
   logLevel = Option.String('--log-level', 'info', value('LEVEL', `${LOG_LEVELS.join(', ')} (info)`));
   logFile = Option.String('--log-file', value('FILE', 'write the log to this file, not to stderr'));
   serviceName = Option.String(
@@ -79,7 +87,7 @@ export class ServerCommand extends BaseCommand {
 
   protected override async run(output: Output): Promise<number> {
     const options = this.#options();
-    outliveBrokenPipe();
+    outliveLostOutput();
     // Loaded only here: a client command starts without the store and the sockets of a server.
     const { startServer } = await import('../parts/server.ts');
     const { isLoopback } = await import('../../gateway/server/origin.ts');
@@ -99,7 +107,7 @@ export class ServerCommand extends BaseCommand {
     const named = this.principals.length > 0 || this.authFile !== undefined;
     const seconds = (name: string, text: string) => number(name, text, { above: true, max: LONGEST });
     const mebibytes = (name: string, text: string) =>
-      Math.ceil(number(name, text, { above: true, max: 1_000_000_000 }) * MIB);
+      Math.ceil(number(name, text, { max: 1_000_000_000 }) * MIB);
     const leaseTtl = seconds('--lease-ttl', this.leaseTtl);
     const heartbeatInterval = seconds('--heartbeat-interval', this.heartbeat);
     if (heartbeatInterval >= leaseTtl) {

@@ -6,7 +6,7 @@ import { integer, number, pairs, serverAddress, tokenOf } from '../support/flags
 import { LOG_LEVELS, logLevel } from '../support/log-level.ts';
 import { announce, serveUntilSignal } from '../support/serve.ts';
 import { programUsage, value } from '../support/usage.ts';
-import { outliveBrokenPipe } from '../terminal/broken-pipe.ts';
+import { outliveLostOutput } from '../terminal/lost-output.ts';
 import type { Output } from '../terminal/output.ts';
 import { plain } from '../terminal/plain.ts';
 
@@ -79,7 +79,7 @@ export class WorkerCommand extends BaseCommand {
 
   protected override async run(output: Output): Promise<number> {
     const options = this.#options();
-    outliveBrokenPipe();
+    outliveLostOutput();
     const { startWorker } = await import('../parts/worker.ts');
     const worker = await startWorker(options);
     return serveUntilSignal(worker, output, () => tell(worker, options.server, output));

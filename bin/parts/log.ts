@@ -12,6 +12,9 @@ export interface LogConfig {
   logFile?: string | undefined;
 }
 
+/** Characters of lines that wait because the log cannot be written. */
+const LONGEST_BACKLOG = 1024 * 1024;
+
 /**
  * Opens a program's log: one JSON line an entry, or on a terminal one readable line. Tokens never reach it.
  * Should the process end by a fault that nobody caught, that is its last entry.
@@ -31,7 +34,9 @@ export async function openLog(
         translateTime: 'SYS:HH:MM:ss',
         singleLine: true,
       })
-    : destination({ dest: file ?? 2, sync: true });
+    : destination({ dest: file ?? 2, sync: true, maxLength: LONGEST_BACKLOG });
+  // A full disk below the log ends no program: lines wait for room, as many as may, and the rest is lost.
+  stream.on('error', () => {});
   const log = pino({ name, level: logLevel, base: { name, pid: process.pid } }, stream);
   const dying = (fault: Error, origin: string) =>
     log.fatal({ err: fault, origin }, 'internal fault: ends now');

@@ -1,4 +1,6 @@
+import type { Logger } from 'pino';
 import { startCluster } from '../../actors/cluster.ts';
+import { keepPrivate, readableByOthers } from '../../actors/modes.ts';
 import type { StoreFaults } from '../../actors/store/store.ts';
 import { Credentials } from '../../gateway/auth/credentials.ts';
 import { startGateway } from '../../gateway/server/gateway.ts';
@@ -47,8 +49,10 @@ export interface RunningServer {
  * @throws StartFault or GatewayFault, in words that say what to do
  */
 export async function startServer(config: ServerConfig): Promise<RunningServer> {
+  keepPrivate();
   const auth = Credentials.from(config);
   const { log, close } = await openLog(config.serviceName, config);
+  await warnOfReaders(config.authFile, log);
   const cluster = await startCluster({
     stateDir: config.state,
     log,
@@ -100,10 +104,17 @@ export async function startServer(config: ServerConfig): Promise<RunningServer> 
     async reload() {
       auth.reload();
       log.info('the auth file was read again');
+      await warnOfReaders(config.authFile, log);
     },
     stop() {
       stopped ??= stop();
       return stopped;
     },
   };
+}
+
+async function warnOfReaders(authFile: string | undefined, log: Logger): Promise<void> {
+  const mode = authFile === undefined ? null : await readableByOthers(authFile);
+  if (mode === null) return;
+  log.warn({ authFile, mode }, `others can read the auth file (mode ${mode}): chmod 600 ${authFile}`);
 }

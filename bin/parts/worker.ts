@@ -1,5 +1,6 @@
 import type { WorkerConfig as AgentConfig } from '../../actors/agent/config.ts';
 import { type RunningWorker, startWorkerProgram } from '../../actors/agent/worker.ts';
+import { keepPrivate } from '../../actors/modes.ts';
 import { type LogConfig, openLog } from './log.ts';
 import { findRunners, type RunnerChoice } from './runners.ts';
 import { checkNamed } from './worker-checks.ts';
@@ -21,6 +22,7 @@ export type { RunningWorker };
  *   server refuses it
  */
 export async function startWorker(config: WorkerConfig): Promise<RunningWorker> {
+  keepPrivate();
   const { log, close } = await openLog('jq-worker', config);
   try {
     const { runners } = config;

@@ -10,6 +10,8 @@ export const EXIT = {
   partial: 6,
   /** A fault of the program itself (EX_SOFTWARE). */
   internal: 70,
+  /** The output cannot be written (EX_IOERR). */
+  output: 74,
   /** Ended by Ctrl-C: 128 + SIGINT. */
   interrupted: 130,
 } as const;

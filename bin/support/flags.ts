@@ -52,7 +52,7 @@ export function integer(name: string, text: string, { min = 0, max = Infinity }:
 }
 
 function bounds(min: number, max: number, above = false): string {
-  if (max !== Infinity) return `from ${min} to ${max}`;
+  if (max !== Infinity) return above ? `above ${min} and at most ${max}` : `from ${min} to ${max}`;
   return above ? `above ${min}` : `of at least ${min}`;
 }
 

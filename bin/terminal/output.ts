@@ -46,6 +46,8 @@ export class Output {
   async print(text: string): Promise<void> {
     const fit = this.json ? fitJson(text) : text;
     if (this.#stdout.write(fit.endsWith('\n') ? fit : `${fit}\n`)) return;
+    // Nobody reads any more, so nobody will ask for more.
+    if (this.#stdout.errored || this.#stdout.destroyed) return;
     await once(this.#stdout, 'drain');
   }
 

@@ -114,7 +114,7 @@ export class Dispatcher implements ExchangeKeeper {
   }
 
   #show(exchange: Exchange, page: Page): void {
-    exchange.answer(200, page.headers, page.html);
+    exchange.answer(200, page.headers(exchange.head.headers.host), page.html);
   }
 
   #fail(exchange: Exchange, cause: unknown): void {

@@ -4,7 +4,8 @@ import type { Header } from './refusal.ts';
 /** A page for people, with the headers that confine it. */
 export interface Page {
   html: string;
-  headers: readonly Header[];
+  /** @param host the `Host` header of the request, under which the page knows its server */
+  headers(host: string | undefined): readonly Header[];
 }
 
 /**
@@ -12,27 +13,35 @@ export interface Page {
  * Whatever a job's name or an event smuggles into the page cannot run.
  */
 export function confined(html: string): Page {
-  const policy = [
+  const own = [
     "default-src 'none'",
     `script-src ${hashes(html, 'script') || "'none'"}`,
     `style-src ${hashes(html, 'style') || "'none'"}`,
     "img-src 'self' data:",
-    // Not every browser counts a WebSocket to the page's own host as 'self'.
-    "connect-src 'self' ws: wss:",
     "base-uri 'none'",
     "form-action 'none'",
     "frame-ancestors 'none'",
   ].join('; ');
   return {
     html,
-    headers: [
+    headers: (host) => [
       ['Content-Type', 'text/html; charset=utf-8'],
-      ['Content-Security-Policy', policy],
+      ['Content-Security-Policy', `${own}; connect-src ${ownHost(host)}`],
       ['X-Content-Type-Options', 'nosniff'],
       ['Referrer-Policy', 'no-referrer'],
       ['Cache-Control', 'no-cache'],
     ],
   };
+}
+
+/**
+ * The page's own server, for requests and WebSockets. Not every browser counts a WebSocket to the page's own host
+ * as `'self'`, so the host is named as well, where it is a name and perhaps a port: nothing else that a `Host`
+ * header may hold can be a source of a policy (CSP 3, 2.3.1), an address in brackets included.
+ */
+function ownHost(host: string | undefined): string {
+  if (host === undefined || !/^[a-z0-9.-]+(:\d{1,5})?$/i.test(host)) return "'self'";
+  return `'self' ws://${host} wss://${host}`;
 }
 
 /** Makes the page when it is first asked for and keeps it; a failure is not kept. */

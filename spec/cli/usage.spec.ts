@@ -13,7 +13,8 @@ describe('the help', () => {
     assert.equal(code, 0);
     assert.equal(stderr, '');
     for (const command of COMMANDS) assert.match(stdout, new RegExp(`jqctl ${command} `));
-    for (const exit of [0, 1, 2, 3, 4, 5, 130]) assert.match(stdout, new RegExp(`^ {2}${exit} +\\w`, 'm'));
+    for (const exit of [0, 1, 2, 3, 4, 5, 74, 130])
+      assert.match(stdout, new RegExp(`^ {2}${exit} +\\w`, 'm'));
   });
 
   for (const command of COMMANDS) {
@@ -71,6 +72,12 @@ describe('wrong usage', () => {
     ['an address with a path', ['stats', '--server', 'http://lab/queue'], /scheme, host and port alone/],
     ['a token that no header can carry', ['stats', '--token', 'two words'], /--token: .* spaces/],
     ['a port beyond all ports', ['server', '--port', '70000'], /--port: '70000' .* from 0 to 65535/],
+    [
+      'an artifact limit below nothing',
+      ['server', '--max-artifact-mb=-1'],
+      /--max-artifact-mb: '-1' .* from 0 to 1000000000/,
+    ],
+    ['a lease of no time', ['server', '--lease-ttl', '0'], /--lease-ttl: '0' .* above 0 and at most 86400/],
     ['a log level that does not exist', ['server', '--log-level', 'loud'], /--log-level: 'loud' is none of/],
     [
       'heartbeats slower than leases',

@@ -80,6 +80,10 @@ describe('a range', () => {
     ['bytes=-3', '789', 'bytes 7-9/10'],
     ['bytes=-99', '0123456789', 'bytes 0-9/10'],
     ['BYTES = 1 - 2', '12', 'bytes 1-2/10'],
+    ['bytes=4-9007199254740993', '456789', 'bytes 4-9/10'],
+    ['bytes=0000000000000000004-000000000000000000005', '45', 'bytes 4-5/10'],
+    [`bytes=7-${'9'.repeat(200)}`, '789', 'bytes 7-9/10'],
+    [`bytes=-${'9'.repeat(200)}`, '0123456789', 'bytes 0-9/10'],
   ] as const) {
     it(`is cut out: ${range}`, async () => {
       const answer = await get({ Range: range });
@@ -88,7 +92,15 @@ describe('a range', () => {
     });
   }
 
-  for (const range of ['bytes=10-', 'bytes=10-20', 'bytes=-0']) {
+  for (const range of [
+    'bytes=10-',
+    'bytes=10-20',
+    'bytes=-0',
+    'bytes=-00000000000000000000',
+    'bytes=9007199254740993-',
+    'bytes=9007199254740993-9007199254740993',
+    `bytes=${'9'.repeat(200)}-`,
+  ]) {
     it(`outside the content gets 416: ${range}`, async () => {
       const { status, headers, body } = await get({ Range: range });
       assert.deepEqual([status, headers.get('content-range')], [416, 'bytes */10']);
@@ -104,6 +116,7 @@ describe('a range', () => {
   for (const range of [
     'bytes=0-1,3-4',
     'bytes=5-2',
+    'bytes=9007199254740993-9007199254740992',
     'bytes=a-b',
     'bytes=-',
     'lines=0-1',

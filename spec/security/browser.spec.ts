@@ -13,6 +13,7 @@ declare const document: {
   forms: { submit(): void }[];
   createElement(name: string): Frame;
   body: { append(element: Frame): void };
+  addEventListener(type: string, listener: (event: { effectiveDirective: string }) => void): void;
 };
 declare const navigator: { sendBeacon(url: string, body: string): boolean };
 interface Frame {
@@ -83,6 +84,45 @@ const socketIn = (page: Page, url: string): Promise<{ opened: boolean; heard: nu
 
 const jobsOf = async (server: TestServer, token?: string) =>
   (await server.clientWith(token).call('listJobs')).map(({ name }) => name);
+
+/** Which directive of the page's policy a WebSocket falls under; `none` when it may open. */
+const blockedIn = (page: Page, url: string): Promise<string> =>
+  page.evaluate(
+    (target) =>
+      new Promise((resolve) => {
+        document.addEventListener('securitypolicyviolation', (event) => resolve(event.effectiveDirective));
+        new WebSocket(target).onopen = () => resolve('none');
+      }),
+    url,
+  );
+
+describe('the dashboard in a real browser', requires('chromium'), () => {
+  for (const host of ['127.0.0.1', 'localhost', '[::1]']) {
+    it(
+      `speaks with its own server alone, requests and streams, under the name ${host}`,
+      host === '[::1]' ? requires('IPv6') : {},
+      async (t) => {
+        const browser = await launchBrowser();
+        t.after(() => browser.close());
+        const server = await startTestServer(t, { host: host === '[::1]' ? '::1' : '127.0.0.1' });
+        await server.client.call('submitJob', { text: JOB });
+        const other = await startTestServer(t, { corsOrigins: ['*'] });
+        await other.client.call('submitJob', { text: JOB });
+        const page = await (await browser.newContext()).newPage();
+        await page.goto(`http://${host}:${server.port}/ui`);
+        await page.locator('.connection', { hasText: 'live' }).waitFor();
+        const stream = '/v1/events/stream';
+        const own = await socketIn(page, `ws://${host}:${server.port}${stream}`);
+        assert.deepEqual(own, { opened: true, heard: 1 });
+        assert.equal(await blockedIn(page, other.url.replace('http', 'ws') + stream), 'connect-src');
+        assert.ok(
+          (await fetchIn(page, `${other.url}/v1/jobs`, {})).failed,
+          'not even where it would be let in',
+        );
+      },
+    );
+  }
+});
 
 describe('a page of somebody else in a real browser', requires('chromium'), () => {
   let browser: Browser;

@@ -1,4 +1,4 @@
-import { accessSync, constants, statSync } from 'node:fs';
+import { accessSync, constants, existsSync, statSync } from 'node:fs';
 import { networkInterfaces } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { SmallDisk } from './small-disk.ts';
@@ -55,6 +55,8 @@ const NEEDS = {
     return disk ? null : 'this process may not mount a file system; root may';
   },
   proc: () => (isFolder('/proc/self') ? null : 'this system has no /proc'),
+  'dev full': () => (existsSync('/dev/full') ? null : 'this system has no /dev/full'),
+  'file modes': () => (process.platform === 'win32' ? 'Windows has none' : null),
   IPv6: () =>
     Object.values(networkInterfaces()).some((own) => own?.some(({ address }) => address === '::1'))
       ? null

@@ -27,6 +27,7 @@ export interface ServerProgramOptions {
   heartbeatInterval?: number;
   workerDeadAfter?: number;
   maxArtifactMb?: number;
+  maxRequestMb?: number;
   /** Where they are given, the launcher is started instead of `bin/jq-server`. */
   faults?: LaunchFaults;
 }
@@ -53,7 +54,7 @@ export async function startServerProgram(options: ServerProgramOptions): Promise
 }
 
 function programCommand(options: ServerProgramOptions): string[] {
-  const { leaseTtl, heartbeatInterval, workerDeadAfter, maxArtifactMb } = options;
+  const { leaseTtl, heartbeatInterval, workerDeadAfter, maxArtifactMb, maxRequestMb } = options;
   const flags = {
     '--port': options.port ?? 0,
     '--state': options.state,
@@ -61,6 +62,7 @@ function programCommand(options: ServerProgramOptions): string[] {
     '--heartbeat-interval': heartbeatInterval,
     '--worker-dead-after': workerDeadAfter,
     '--max-artifact-mb': maxArtifactMb,
+    '--max-request-mb': maxRequestMb,
     '--log-level': 'error',
   };
   const given = Object.entries(flags).flatMap(([flag, value]) =>

@@ -113,7 +113,7 @@ export class DatasetCache {
     await makeDirectory(join(draft, 'data'));
     try {
       const path = await fill(draft);
-      const bytes = await measure(join(draft, 'data'), (file) => chmod(file, 0o444));
+      const bytes = await measure(join(draft, 'data'), (file) => chmod(file, 0o400));
       await writeFile(join(draft, MARK_FILE), JSON.stringify({ path, bytes } satisfies Mark));
       await rm(this.#entry(key), { recursive: true, force: true });
       await rename(draft, this.#entry(key));

@@ -1,0 +1,37 @@
+import { readFileSync } from 'node:fs';
+
+/**
+ * Files that a program may have to have open at the same time at least. So many it takes to load its modules, many
+ * at once; a server that has started needs about 40, a connection each of its clients, and a file each of its
+ * uploads and downloads.
+ */
+const NEEDED = 128;
+
+/**
+ * Starts a program: looks at what has to be there before its modules can be loaded, which therefore is no TypeScript,
+ * loads them and runs it.
+ * @param {'jqctl' | 'jq-server' | 'jq-worker'} name
+ */
+export async function start(name) {
+  const limit = openFilesLimit();
+  if (limit < NEEDED) {
+    const what = `at most ${limit} files may be open at the same time here, and ${name} needs ${NEEDED}`;
+    process.stderr.write(`error: ${what}; raise the limit (ulimit -n 1024, LimitNOFILE= of systemd)\n`);
+    process.exitCode = 2;
+    return;
+  }
+  const { register } = await import('tsx/esm/api');
+  register();
+  const { main } = await import('./main.ts');
+  await main(name);
+}
+
+/** The limit of this process, where the system tells it. */
+function openFilesLimit() {
+  try {
+    const [, soft] = /^Max open files +(\d+)/m.exec(readFileSync('/proc/self/limits', 'latin1')) ?? [];
+    return soft === undefined ? Number.POSITIVE_INFINITY : Number(soft);
+  } catch {
+    return Number.POSITIVE_INFINITY;
+  }
+}
