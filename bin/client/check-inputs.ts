@@ -3,36 +3,55 @@ import { checkDataset, checkPipeline, type PipelineInput } from '../../actors/ag
 import type { DatasetHints } from '../../actors/agent/runners/mljs/dataset.ts';
 import { InputFault } from '../../actors/agent/runners/mljs/fault.ts';
 import { parseTask } from '../../actors/agent/runners/mljs/task.ts';
+import {
+  checkDataset as checkWithNirs4all,
+  DatasetFault,
+} from '../../actors/agent/runners/nirs4all/check.ts';
+import { askInterpreter, InterpreterFault } from '../../actors/agent/runners/nirs4all/index.ts';
 import { usageFault } from '../support/exit.ts';
 import { localFault } from '../support/local-fault.ts';
 
 /** Inputs of a job that lie on this machine. */
 export interface Inputs {
-  library: string;
   /** Path of a folder or file. */
   dataset: string;
   pipelines: readonly PipelineInput[];
   params: Readonly<Record<string, unknown>>;
 }
 
-/** Whether datasets for a library can be looked at here. */
-export const canCheck = (library: string): boolean => library === 'mljs';
+/** Looks at a dataset, and whether pipelines fit it, as the runner of one library would. */
+export type Checker = (inputs: Inputs) => Promise<DatasetReport>;
 
 /**
- * Looks at a dataset, and whether pipelines fit it, as the runner of the library would.
- * @throws CliFault (exit code 2) with the sentence that the run would end with
+ * The way to look at datasets of a library on this machine; null where there is none, as for nirs4all without a Python
+ * that has it.
  */
-export function checkInputs({ library, dataset, pipelines, params }: Inputs): DatasetReport {
-  if (!canCheck(library)) {
-    throw usageFault(`datasets of ${library} cannot be looked at here`, 'jqctl check knows mljs');
-  }
-  try {
-    return checkDataset(dataset, hintsOf(params), pipelines.map(checkPipeline));
-  } catch (fault) {
-    if (fault instanceof InputFault) throw usageFault(fault.message);
-    const local = localFault(fault);
-    throw local === undefined ? fault : usageFault(`cannot read ${local}`);
-  }
+export async function findChecker(library: string, python = 'python3'): Promise<Checker | null> {
+  if (library === 'mljs') return inWords(checkWithMljs);
+  if (library !== 'nirs4all') return null;
+  const interpreter = await askInterpreter(python).catch((fault: unknown) => {
+    if (fault instanceof InterpreterFault) return null;
+    throw fault;
+  });
+  if (interpreter?.packages.nirs4all === undefined) return null;
+  return inWords(({ dataset }) => checkWithNirs4all(interpreter.executable, dataset));
+}
+
+/** What a runner refuses becomes a CliFault with exit code 2 and the same sentence. */
+function inWords(check: Checker): Checker {
+  return async (inputs) => {
+    try {
+      return await check(inputs);
+    } catch (fault) {
+      if (fault instanceof InputFault || fault instanceof DatasetFault) throw usageFault(fault.message);
+      const local = localFault(fault);
+      throw local === undefined ? fault : usageFault(`cannot read ${local}`);
+    }
+  };
+}
+
+async function checkWithMljs({ dataset, pipelines, params }: Inputs): Promise<DatasetReport> {
+  return checkDataset(dataset, hintsOf(params), pipelines.map(checkPipeline));
 }
 
 /** Params as the runner checks them; what it ignores is told when the job runs. */

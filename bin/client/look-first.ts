@@ -3,7 +3,7 @@ import { CliFault } from '../support/exit.ts';
 import { datasetLine } from '../terminal/dataset-report.ts';
 import type { Output } from '../terminal/output.ts';
 import { plain } from '../terminal/plain.ts';
-import { canCheck, checkInputs } from './check-inputs.ts';
+import { findChecker } from './check-inputs.ts';
 import type { JobFile } from './job-file.ts';
 import { localRef, locate, type Piece, references } from './local-refs.ts';
 
@@ -21,7 +21,6 @@ interface Look {
  */
 export async function lookFirst(file: JobFile, look: Look): Promise<void> {
   const library = (file.spec.type ?? 'nirs4all.run').replace(/\.run$/, '');
-  if (!canCheck(library)) return;
   const pieces = references(file.text);
   const [pipelines, datasets] = [new Set<string>(), new Set<string>()];
   for (const piece of pieces) {
@@ -29,12 +28,13 @@ export async function lookFirst(file: JobFile, look: Look): Promise<void> {
     if (path === null || extname(path) === '.zip') continue;
     (piece.role === 'pipeline' ? pipelines : datasets).add(path);
   }
-  if (datasets.size === 0) return;
+  const check = datasets.size === 0 ? null : await findChecker(library);
+  if (!check) return;
   const inputs = [...[...pipelines].map((path) => ({ path })), ...pieces.flatMap(inlinePipeline)];
   for (const dataset of datasets) {
     try {
       const params = file.spec.params ?? {};
-      const report = checkInputs({ library, dataset, pipelines: inputs, params });
+      const report = await check({ dataset, pipelines: inputs, params });
       look.output.note(datasetLine(dataset, report));
       for (const warning of report.warnings) look.output.warn(plain(warning));
     } catch (fault) {

@@ -1,7 +1,7 @@
 import { Option } from 'clipanion';
-import { checkInputs } from '../client/check-inputs.ts';
+import { findChecker } from '../client/check-inputs.ts';
 import { BaseCommand } from '../support/base.ts';
-import { EXIT } from '../support/exit.ts';
+import { EXIT, usageFault } from '../support/exit.ts';
 import { paramsOf } from '../support/flags.ts';
 import { programUsage, value } from '../support/usage.ts';
 import { datasetReport } from '../terminal/dataset-report.ts';
@@ -19,6 +19,7 @@ export class CheckCommand extends BaseCommand {
       here in the same words. \`submit --upload\` and \`run --upload\` look first in the same way.
     `,
     examples: [
+      ['As nirs4all reads it', 'jqctl check ./gasoline --lib nirs4all --python .venv/bin/python'],
       ['A folder', 'jqctl check ./gasoline'],
       [
         'One table with several targets, and a pipeline',
@@ -32,9 +33,17 @@ export class CheckCommand extends BaseCommand {
   pipelines = Option.Array('--pipeline', [], value('PATH', 'pipeline file that is to run on it; repeatable'));
   params = Option.Array('--param', [], value('PARAM', 'NAME=VALUE, as the job would have it; repeatable'));
 
+  python = Option.String('--python', value('INTERPRETER', 'the Python that has nirs4all (python3)'));
+
   protected async run(output: Output): Promise<number> {
-    const report = checkInputs({
-      library: this.lib,
+    const check = await findChecker(this.lib, this.python);
+    if (!check) {
+      throw usageFault(
+        `datasets of ${this.lib} cannot be looked at here`,
+        'jqctl check knows mljs, and nirs4all with a --python that has it',
+      );
+    }
+    const report = await check({
       dataset: this.dataset,
       pipelines: this.pipelines.map((path) => ({ path })),
       params: paramsOf(this.params),

@@ -11,6 +11,7 @@ import inspect
 import json
 import math
 import os
+import re
 import shutil
 import sys
 import time
@@ -32,7 +33,9 @@ READERS = ("data/config.py", "data/config_parser.py", "data/parsers/", "data/loa
 INPUT_ERRORS = (ValueError, TypeError, LookupError, AttributeError, ImportError, FileNotFoundError)
 # Causes by which nirs4all refuses a request before it computes anything.
 REFUSALS = ("unsupported_shape", "unsupported_capability", "invalid_request")
+TABLES = (".csv", ".tsv", ".txt")
 # How nirs4all reads CSV files unless it is told otherwise.
+DECIMAL_COMMA = re.compile(r'\s*"?[+-]?\d*,\d+([eE][+-]?\d+)?"?\s*$')
 USUAL_CSV = {"delimiter": ";", "decimal_separator": "."}
 
 
@@ -211,7 +214,9 @@ def csv_format(folder):
     for delimiter in (";", "\t", ","):
         table = [line for line in lines if delimiter in line]
         if table:
-            decimals = "," if delimiter == "\t" and any("," in line for line in table) else "."
+            # A German or French export: decimal commas need another delimiter.
+            cells = [cell for line in table for cell in line.split(delimiter)]
+            decimals = "," if delimiter != "," and any(DECIMAL_COMMA.match(cell) for cell in cells) else "."
             return {"delimiter": delimiter, "decimal_separator": decimals}
     return USUAL_CSV
 
@@ -345,6 +350,39 @@ def with_cause(message, warnings):
     return f"{warnings[0]} (then: {message})" if warnings else message
 
 
+def looks_like(path):
+    """What a dataset's tables look like, for whoever has to mend them; empty where there are none."""
+    tables = [path] if path.is_file() else [file for file in sorted(path.glob("*")) if file.suffix.lower() in TABLES]
+    seen = []
+    for table in tables[:4]:
+        with open(table, encoding="utf-8", errors="replace") as file:
+            first = file.readline().strip()
+            lines = 1 + sum(1 for _ in file)
+        seen.append(f"{table.name}: {lines} lines, the first is {first[:40]!r}{'…' if len(first) > 40 else ''}")
+    return "; ".join(seen)
+
+
+def comes_from_readers(error):
+    """Whether nirs4all's readers of data refused it, in itself or in the error that led to it."""
+    while error is not None:
+        files = [frame.filename.replace(os.sep, "/") for frame in traceback.extract_tb(error.__traceback__)]
+        if any("/nirs4all/data/" in file for file in files):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
+
+
+def with_looks(message, error, dataset):
+    """What the readers refuse is told with what the files look like."""
+    if dataset is None or isinstance(error, InputFault) or not comes_from_readers(error):
+        return message
+    try:
+        looks = looks_like(dataset)
+    except OSError:
+        return message
+    return f"{message} ({looks})" if looks else message
+
+
 def is_input_fault(error):
     if isinstance(error, InputFault) or type(error).__name__ == "DagMlValidationError":
         return True
@@ -353,6 +391,14 @@ def is_input_fault(error):
     files = [frame.filename.replace(os.sep, "/") for frame in traceback.extract_tb(error.__traceback__)]
     in_readers = any(f"/nirs4all/{reader}" in file for file in files for reader in READERS)
     return in_readers or files[-1].endswith("/nirs4all/api/run.py")
+
+
+def named_dataset(arguments):
+    """The path of the dataset that the task names; None where the task file does not say."""
+    try:
+        return Path(json.loads(arguments.task_file.read_text(encoding="utf-8"))["dataset"]["path"])
+    except (OSError, ValueError, LookupError, TypeError):
+        return None
 
 
 def tell(arguments, fault, error):
@@ -379,7 +425,8 @@ def main(argv):
             print(f"Error: {summary_of(error)}", file=sys.stderr, flush=True)
             return EXIT_UNAVAILABLE
         if is_input_fault(error):
-            print(f"Error: {with_cause(message_of(error), output.warnings)}", file=sys.stderr, flush=True)
+            message = with_looks(with_cause(message_of(error), output.warnings), error, named_dataset(arguments))
+            print(f"Error: {message}", file=sys.stderr, flush=True)
             return EXIT_INPUT_FAULT
         if getattr(error, "missing_here", False):
             tell(arguments, "worker", summary_of(error))

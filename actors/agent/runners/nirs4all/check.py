@@ -1,0 +1,83 @@
+"""Looks at a dataset as nirs4all reads it, without any run: `check.py PATH` prints one line of JSON.
+
+The line is the report of dataset-report.ts. What the readers refuse ends with exit code 2 and `Error: ` on stderr.
+"""
+
+import json
+import math
+import sys
+import warnings
+from pathlib import Path
+
+import runner
+
+SHOWN_SPECTRA = 40
+
+
+def numbers(values):
+    return [value if math.isfinite(value) else None for value in map(float, values)]
+
+
+def axis_of(dataset):
+    """Where the spectrum begins and ends, if its columns are named by numbers."""
+    headers = dataset.headers(0) or []
+    try:
+        places = [float(name) for name in headers]
+    except ValueError:
+        return None
+    return {"from": places[0], "to": places[-1], "unit": dataset.header_unit(0)} if places else None
+
+
+def targets_of(values):
+    if values is None or values.size == 0:
+        return []
+    columns = values.reshape(len(values), -1).T.astype(float)
+    return [
+        {"name": None, "min": float(column.min()), "max": float(column.max()), "mean": float(column.mean())}
+        for column in columns
+    ]
+
+
+def report(path):
+    runner.load_library()
+    from nirs4all.data.config import DatasetConfigs
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        configs = DatasetConfigs(runner.dataset_argument({"path": path}))
+        dataset = next(iter(configs.iter_datasets()))
+        train = dataset.x({"partition": "train"}, layout="2d")
+        test = dataset.x({"partition": "test"}, layout="2d")
+        spectra = train[0] if isinstance(train, list) else train
+        step = max(1, math.ceil(len(spectra) / SHOWN_SPECTRA))
+        return {
+            "library": "nirs4all",
+            "samples": len(spectra),
+            "test_samples": len(test[0] if isinstance(test, list) else test),
+            "variables": spectra.shape[1],
+            "axis": axis_of(dataset),
+            "targets": targets_of(dataset.y({"partition": "train"})),
+            "warnings": sorted({runner.message_of(entry.message) for entry in caught if of_interest(entry)}),
+            "spectra": [numbers(row) for row in spectra[::step]],
+        }
+
+
+def of_interest(entry):
+    return not issubclass(entry.category, (DeprecationWarning, PendingDeprecationWarning, FutureWarning))
+
+
+def main(path):
+    # What the library prints is not the answer.
+    answer, sys.stdout = sys.stdout, runner.Overheard(sys.stderr)
+    try:
+        found = report(path)
+    except Exception as error:
+        message = runner.with_cause(runner.message_of(error), sys.stdout.warnings)
+        print(f"Error: {runner.with_looks(message, error, Path(path))}", file=sys.stderr)
+        return runner.EXIT_UNAVAILABLE if runner.is_of_the_machine(error) else runner.EXIT_INPUT_FAULT
+    print(json.dumps(found, allow_nan=False), file=answer)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1]))
