@@ -17,10 +17,11 @@ export async function runChild(shop: Workshop, lease: Lease, signal: AbortSignal
   const { paths, mark } = room;
   const library = libraryOf(lease.payload.type);
   const output = new Output(room.log, room.events);
+  const { cells } = shop.guard;
   let group: number | undefined;
   try {
     const [command, ...args] = runnerFor(shop.settings.runners, library).command;
-    markProcess(paths.process, mark);
+    markProcess(paths.process, mark, cells);
     const end = await runGroup({
       command: command as string,
       args: [
@@ -31,12 +32,13 @@ export async function runChild(shop: Workshop, lease: Lease, signal: AbortSignal
       cwd: paths.workspace,
       env: childEnvironment(),
       mark,
+      cells,
       graceMs: shop.settings.graceSeconds * 1000,
       signal,
       onSpawn: (pid) => {
         group = pid;
         shop.guard.watch(pid);
-        markProcess(paths.process, mark, pid);
+        markProcess(paths.process, mark, cells, pid);
       },
       stdout: (stream) => output.stdout(stream),
       stderr: (stream) => output.stderr(stream),

@@ -40,6 +40,7 @@ export class Workshop {
     for (const { library, command } of this.settings.runners)
       this.#parts.set(library, await partsOf(command));
     this.guard.start();
+    for (const limit of this.guard.limits) this.settings.log.warn({ limit }, 'not promised on this system');
   }
 
   /** The files that the runner of a library is made of, as far as its command names them. */

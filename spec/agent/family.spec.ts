@@ -8,7 +8,10 @@ import { describe, it, type TestContext } from 'node:test';
 import { endFamily, type Family, MARK, membersOf, signalFamily } from '../../actors/agent/child/family.ts';
 import { Guard } from '../../actors/agent/child/guard.ts';
 import { endMarked, markProcess } from '../../actors/agent/child/leftovers.ts';
-import { processTable, statOf } from '../../actors/agent/child/proc.ts';
+import { procfs, statOf } from '../../actors/agent/child/proc.ts';
+import type { Processes } from '../../actors/agent/child/processes.ts';
+import { psProcesses } from '../../actors/agent/child/ps.ts';
+import { type Needing, requires } from '../support/requires.ts';
 import { until } from '../support/until.ts';
 import { atEnd, temporaryFolder } from './folder.ts';
 import { isAlive, pidIn } from './processes.ts';
@@ -23,15 +26,20 @@ interface Tree extends Family {
 }
 
 /** A shell script as the leader of a group and session of its own, marked as a task; all of it ends with the test. */
-async function start(t: TestContext, script: string, mark: string = randomUUID()): Promise<Tree> {
+async function start(
+  t: TestContext,
+  script: string,
+  mark: string = randomUUID(),
+  processes: Processes = procfs,
+): Promise<Tree> {
   const folder = await temporaryFolder(t);
   const tell = `tell() { echo $! > ${folder}/$1.part; mv ${folder}/$1.part ${folder}/$1; };`;
   const env = { ...process.env, [MARK]: mark };
   const child = spawn('/bin/sh', ['-c', `${tell} ${script}`], { env, detached: true, stdio: 'ignore' });
   const exited = once(child, 'exit');
   const leader = child.pid as number;
-  const family = { leader, mark, since: statOf(leader)?.started ?? 0 };
-  atEnd(t, () => endFamily(family));
+  const family = { leader, mark, since: processes.rowOf(leader)?.started ?? 0 };
+  atEnd(t, () => endFamily({ ...family, since: 0 }));
   return { ...family, exited, pid: (name) => pidIn(join(folder, name)) };
 }
 
@@ -39,71 +47,81 @@ const SLEEP = 'sleep 1000 & tell sleep; wait';
 /** Leaves group and session; its parent is gone at once. */
 const DAEMON = '(setsid sleep 1000 & tell daemon)';
 
-describe('the processes of a task', () => {
-  it('are its group, with all that was forked into it', async (t) => {
-    const tree = await start(t, `sh -c '${SLEEP.replace('tell sleep', 'true')}' & tell shell; wait`);
-    const shell = await tree.pid('shell');
-    await until('three processes', () => membersOf(tree).length === 3);
-    const pids = membersOf(tree).map((row) => row.pid);
-    assert.ok(pids.includes(tree.leader) && pids.includes(shell));
-  });
+const systems: [Processes, Needing][] = [
+  [procfs, requires('proc')],
+  [psProcesses(), requires('ps')],
+];
 
-  it('are those, too, that left group and session and whose parent is gone', async (t) => {
-    const tree = await start(t, `${DAEMON}; ${SLEEP}`);
-    const daemon = await tree.pid('daemon');
-    await until('a session of its own', () => statOf(daemon)?.session === daemon);
-    assert.notEqual(statOf(daemon)?.parent, tree.leader);
-    assert.ok(membersOf(tree).some(({ pid }) => pid === daemon));
-  });
+for (const [processes, needs] of systems) {
+  describe(`the processes of a task, by ${processes.name},`, needs, () => {
+    const begin = (t: TestContext, script: string, mark?: string) => start(t, script, mark, processes);
+    const pidsOf = (family: Family) => membersOf(family, processes).map(({ pid }) => pid);
 
-  it('are those without the environment, while it is known who started them', async (t) => {
-    const tree = await start(t, 'env -i setsid sleep 1000 & tell bare; wait');
-    const bare = await tree.pid('bare');
-    await until('it to be bare', async () => {
-      const command = await readFile(`/proc/${bare}/cmdline`, 'utf8').catch(() => '');
-      return command.startsWith('sleep') && statOf(bare)?.session === bare;
+    it('are its group, with all that was forked into it', async (t) => {
+      const tree = await begin(t, `sh -c '${SLEEP.replace('tell sleep', 'true')}' & tell shell; wait`);
+      const shell = await tree.pid('shell');
+      await until('three processes', () => pidsOf(tree).length === 3);
+      const pids = pidsOf(tree);
+      assert.ok(pids.includes(tree.leader) && pids.includes(shell));
     });
-    assert.ok(membersOf(tree).some(({ pid }) => pid === bare));
-  });
 
-  it("are not another task's, nor any that were there before", async (t) => {
-    const mark = randomUUID();
-    const [one, other] = [await start(t, SLEEP, mark), await start(t, SLEEP, `${mark}1`)];
-    await one.pid('sleep');
-    await other.pid('sleep');
-    const ours = new Set(membersOf(one).map(({ pid }) => pid));
-    assert.deepEqual(
-      [ours.has(one.leader), ours.has(other.leader), ours.has(process.pid)],
-      [true, false, false],
-    );
-    assert.deepEqual(membersOf({ ...one, since: one.since + 1_000_000 }), []);
-  });
+    it('are those, too, that left group and session and whose parent is gone', async (t) => {
+      const tree = await begin(t, `${DAEMON}; ${SLEEP}`);
+      const daemon = await tree.pid('daemon');
+      await until('a session of its own', () => statOf(daemon)?.session === daemon);
+      assert.notEqual(statOf(daemon)?.parent, tree.leader);
+      assert.ok(pidsOf(tree).includes(daemon));
+    });
 
-  it('are signalled all, wherever they went', async (t) => {
-    const tree = await start(t, `${DAEMON}; ${SLEEP}`);
-    const pids = [tree.leader, await tree.pid('sleep'), await tree.pid('daemon')];
-    signalFamily(tree, 'SIGTERM');
-    for (const pid of pids) await until(`${pid} to end`, () => !isAlive(pid));
-  });
+    it('are those without the environment, while it is known who started them', async (t) => {
+      const tree = await begin(t, 'env -i setsid sleep 1000 & tell bare; wait');
+      const bare = await tree.pid('bare');
+      await until('it to be bare', async () => {
+        const command = await readFile(`/proc/${bare}/cmdline`, 'utf8').catch(() => '');
+        return command.startsWith('sleep') && statOf(bare)?.session === bare;
+      });
+      assert.ok(pidsOf(tree).includes(bare));
+    });
 
-  it('are killed until none is left, also what is forked while that goes on', async (t) => {
-    const fork = 'while :; do setsid sleep 1000 & sleep 0.002; done';
-    const tree = await start(t, `trap '' TERM; (${fork}) & ${SLEEP}`);
-    await tree.pid('sleep');
-    await until('some of them', () => membersOf(tree).length > 5);
-    // Only the marks tell of those that left the group.
-    const family = { ...tree, leader: null };
-    assert.deepEqual(await endFamily(family), []);
-    assert.deepEqual(membersOf(family), []);
+    it("are not another task's, nor any that were there before", async (t) => {
+      const mark = randomUUID();
+      const [one, other] = [await begin(t, SLEEP, mark), await begin(t, SLEEP, `${mark}1`)];
+      await one.pid('sleep');
+      await other.pid('sleep');
+      const ours = new Set(pidsOf(one));
+      assert.deepEqual(
+        [ours.has(one.leader), ours.has(other.leader), ours.has(process.pid)],
+        [true, false, false],
+      );
+      assert.deepEqual(pidsOf({ ...one, since: one.since + 1_000_000 }), []);
+    });
+
+    it('are signalled all, wherever they went', async (t) => {
+      const tree = await begin(t, `${DAEMON}; ${SLEEP}`);
+      const pids = [tree.leader, await tree.pid('sleep'), await tree.pid('daemon')];
+      signalFamily(tree, 'SIGTERM', processes);
+      for (const pid of pids) await until(`${pid} to end`, () => !isAlive(pid));
+    });
+
+    it('are killed until none is left, also what is forked while that goes on', async (t) => {
+      const fork = 'while :; do setsid sleep 1000 & sleep 0.002; done';
+      const tree = await begin(t, `trap '' TERM; (${fork}) & ${SLEEP}`);
+      await tree.pid('sleep');
+      await until('some of them', () => pidsOf(tree).length > 5);
+      // Only the marks tell of those that left the group.
+      const family = { ...tree, leader: null };
+      assert.deepEqual(await endFamily(family, undefined, processes), []);
+      assert.deepEqual(pidsOf(family), []);
+    });
   });
-});
+}
 
 describe('what an earlier worker program left running of a task', () => {
   /** Processes that nobody supervises, noted in a file. */
   async function leftOver(t: TestContext, script: string) {
     const tree = await start(t, script);
     const file = join(await temporaryFolder(t), 'process.json');
-    markProcess(file, tree.mark, tree.leader);
+    markProcess(file, tree.mark, null, tree.leader);
     return { tree, file };
   }
 
@@ -125,7 +143,7 @@ describe('what an earlier worker program left running of a task', () => {
 
   it('is killed where the crash came between the start of the child and the note of its id', async (t) => {
     const { tree, file } = await leftOver(t, SLEEP);
-    markProcess(file, tree.mark);
+    markProcess(file, tree.mark, null);
     assert.equal(await endMarked(file), true);
     assert.equal(isAlive(tree.leader), false);
   });
@@ -153,15 +171,6 @@ describe('what an earlier worker program left running of a task', () => {
 });
 
 describe('the guard of a worker program', () => {
-  /** The shell that stands guard for a mark; null when there is none. */
-  async function guardOf(mark: string): Promise<number | null> {
-    for (const { pid, zombie } of processTable()) {
-      const command = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '');
-      if (!zombie && command.includes('guard.sh') && command.includes(mark.replace(/\d+$/, ''))) return pid;
-    }
-    return null;
-  }
-
   it('kills what carries the marks of its worker when the pipe between them ends, and no more', async (t) => {
     const [guard, other] = [new Guard(silent), new Guard(silent)];
     for (const one of [guard, other]) one.start();
@@ -194,13 +203,11 @@ describe('the guard of a worker program', () => {
     guard.start();
     const tree = await start(t, SLEEP);
     guard.watch(tree.leader);
-    const mark = guard.newMark();
-    const first = await until('a guard', () => guardOf(mark));
+    const first = guard.pid ?? assert.fail('there is no guard');
     process.kill(first, 'SIGKILL');
-    await until('another guard', async () => {
+    await until('another guard', () => {
       guard.start();
-      const found = await guardOf(mark);
-      return found !== null && found !== first;
+      return guard.pid !== undefined && guard.pid !== first;
     });
     guard.stop();
     await until('the group to be killed', () => !isAlive(tree.leader));
@@ -209,7 +216,7 @@ describe('the guard of a worker program', () => {
   it('outlives the signals that end the worker in good order', async () => {
     const guard = new Guard(silent);
     guard.start();
-    const pid = await until('the guard', () => guardOf(guard.newMark()));
+    const pid = guard.pid ?? assert.fail('there is no guard');
     await until('it to be deaf', async () =>
       /SigIgn:\s*[0-9a-f]*4003\b/.test(await readFile(`/proc/${pid}/status`, 'utf8')),
     );

@@ -1,5 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { hasVariable, type ProcessRow, processTable } from './proc.ts';
+import { processesIn } from './cgroup.ts';
+import type { Processes, ProcessRow } from './processes.ts';
+import { system } from './system.ts';
 
 /**
  * The environment variable by which a process tells that it belongs to a task. Every descendant inherits it,
@@ -13,8 +15,10 @@ export interface Family {
   leader: number | null;
   /** Value of `MARK`; of no other task, ever. */
   mark: string;
-  /** Start of the leader, in clock ticks from boot: nothing that is older belongs to it. */
+  /** Start of the leader, as the system counts: nothing that is older belongs to it. */
   since: number;
+  /** The folder of its control group, where it has one: nothing leaves that. */
+  cell?: string | undefined;
   /** Start by id of those that were found before: their parent may be gone by now, by which they were found. */
   seen?: Map<number, number>;
 }
@@ -25,15 +29,25 @@ const PATIENCE_MS = 5_000;
 const MOST_ROUNDS = 20;
 
 /**
- * The living processes of a family: those of the leader's group or session, those that carry the mark, and what
- * these have started with another environment. Where there is no /proc it finds none.
+ * The living processes of a family: those of its control group, those of the leader's group or session, those that
+ * carry the mark, and what these have started with another environment.
  */
-export function membersOf({ leader, mark, since, seen }: Family): ProcessRow[] {
-  const table = processTable().filter((row) => row.started >= since && row.pid !== process.pid);
+export function membersOf(
+  { leader, mark, since, cell, seen }: Family,
+  processes: Processes = system,
+): ProcessRow[] {
+  const rows = new Map(processes.table().map((row) => [row.pid, row]));
+  // Read after the table, so that what a member started meanwhile, before it ended, is not overlooked.
+  const inside = new Set(cell === undefined ? [] : processesIn(cell));
+  for (const pid of inside) {
+    const row = rows.has(pid) ? undefined : processes.rowOf(pid);
+    if (row) rows.set(pid, row);
+  }
+  const table = [...rows.values()].filter((row) => row.started >= since && row.pid !== process.pid);
   const found = new Set<number>();
   for (const { pid, group, session, started } of table) {
-    const known = group === leader || session === leader || seen?.get(pid) === started;
-    if (known || hasVariable(pid, MARK, mark)) found.add(pid);
+    const known = inside.has(pid) || group === leader || session === leader || seen?.get(pid) === started;
+    if (known || processes.carries(pid, MARK, mark)) found.add(pid);
   }
   for (let before = -1; before !== found.size; ) {
     before = found.size;
@@ -43,10 +57,10 @@ export function membersOf({ leader, mark, since, seen }: Family): ProcessRow[] {
 }
 
 /** Signals every process of a family. */
-export function signalFamily(family: Family, signal: NodeJS.Signals): void {
-  const members = find(family);
-  if (family.leader !== null) killQuietly(-family.leader, signal);
-  for (const { pid, group } of members) if (group !== family.leader) killQuietly(pid, signal);
+export function signalFamily(family: Family, signal: NodeJS.Signals, processes: Processes = system): void {
+  const members = find(family, processes);
+  if (family.leader !== null) processes.signal(-family.leader, signal);
+  for (const { pid, group } of members) if (group !== family.leader) processes.signal(pid, signal);
 }
 
 /**
@@ -54,12 +68,16 @@ export function signalFamily(family: Family, signal: NodeJS.Signals): void {
  * @param patienceMs milliseconds after which it gives up, as for a process that hangs in the kernel
  * @returns the processes that would not go
  */
-export async function endFamily(family: Family, patienceMs = PATIENCE_MS): Promise<number[]> {
+export async function endFamily(
+  family: Family,
+  patienceMs = PATIENCE_MS,
+  processes: Processes = system,
+): Promise<number[]> {
   const end = performance.now() + patienceMs;
   for (let wait = FIRST_LOOK_MS; ; wait = Math.min(wait * 2, LONGEST_LOOK_MS)) {
-    const left = freeze(family);
-    if (family.leader !== null) killQuietly(-family.leader, 'SIGKILL');
-    for (const { pid } of left) killQuietly(pid, 'SIGKILL');
+    const left = freeze(family, processes);
+    if (family.leader !== null) processes.signal(-family.leader, 'SIGKILL');
+    for (const { pid } of left) processes.signal(pid, 'SIGKILL');
     if (left.length === 0 || performance.now() > end) return left.map(({ pid }) => pid);
     await delay(wait);
   }
@@ -69,31 +87,20 @@ export async function endFamily(family: Family, patienceMs = PATIENCE_MS): Promi
  * Stops the processes of a family until no other one comes to light. What stands still neither forks nor ends, so
  * that the children of each are found by their parent before it dies.
  */
-function freeze(family: Family): ProcessRow[] {
-  let members = find(family);
+function freeze(family: Family, processes: Processes): ProcessRow[] {
+  let members = find(family, processes);
   for (let known = -1, round = 0; members.length !== known && round < MOST_ROUNDS; round++) {
     known = members.length;
-    for (const { pid } of members) killQuietly(pid, 'SIGSTOP');
-    members = find(family);
+    for (const { pid } of members) processes.signal(pid, 'SIGSTOP');
+    members = find(family, processes);
   }
   return members;
 }
 
 /** The living processes of a family, now remembered. */
-function find(family: Family): ProcessRow[] {
-  const members = membersOf(family);
+function find(family: Family, processes: Processes): ProcessRow[] {
+  const members = membersOf(family, processes);
   family.seen ??= new Map();
   for (const { pid, started } of members) family.seen.set(pid, started);
   return members;
-}
-
-/** Signals a process, or a whole group by its negative id; one that has ended already is no fault. */
-function killQuietly(id: number, signal: NodeJS.Signals): void {
-  try {
-    process.kill(id, signal);
-  } catch (fault) {
-    const { code } = fault as NodeJS.ErrnoException;
-    // EPERM: it belongs to somebody else by now, or is a zombie (macOS).
-    if (code !== 'ESRCH' && code !== 'EPERM') throw fault;
-  }
 }

@@ -1,8 +1,9 @@
 import { spawn } from 'node:child_process';
 import type { Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
+import { type Cells, removeCell } from './cgroup.ts';
 import { endFamily, type Family, MARK, signalFamily } from './family.ts';
-import { statOf } from './proc.ts';
+import { system } from './system.ts';
 
 export interface ChildOptions {
   command: string;
@@ -11,6 +12,8 @@ export interface ChildOptions {
   env: NodeJS.ProcessEnv;
   /** What the environment of each of its processes says; see `MARK`. */
   mark: string;
+  /** Where control groups may be made: it gets one of its own. */
+  cells?: Cells | null;
   /** Milliseconds between SIGTERM and SIGKILL. */
   graceMs: number;
   /** Milliseconds for what is left in the pipes of a child that has ended. Default 2,000. */
@@ -40,15 +43,20 @@ const DRAIN_MS = 2_000;
  * open does not delay the answer. Rejects when the program cannot be started.
  */
 export async function runGroup(options: ChildOptions): Promise<ChildEnd> {
-  const { command, args, cwd, env, mark, graceMs, signal } = options;
+  const { command, args, cwd, env, mark, cells, graceMs, signal } = options;
   signal.throwIfAborted();
   const startedAt = performance.now();
-  const child = spawn(command, args, {
-    cwd,
-    env: { ...env, [MARK]: mark },
-    detached: true,
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
+  const begin = () =>
+    spawn(command, args, {
+      cwd,
+      env: { ...env, [MARK]: mark },
+      // Elsewhere this would open a window.
+      detached: system.groups,
+      windowsHide: true,
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+  const child = cells ? cells.startIn(mark, begin) : begin();
+  const cell = cells?.path(mark);
   const ended = new Promise<Omit<ChildEnd, 'survivors'>>((resolve, reject) => {
     child.once('error', reject);
     child.once('exit', (code, by) =>
@@ -57,8 +65,11 @@ export async function runGroup(options: ChildOptions): Promise<ChildEnd> {
   });
   const closed = new Promise<void>((resolve) => child.once('close', () => resolve()));
   const { pid } = child;
-  if (pid === undefined) return { ...(await ended), survivors: [] };
-  const family: Family = { leader: pid, mark, since: statOf(pid)?.started ?? 0 };
+  if (pid === undefined) {
+    if (cell !== undefined) removeCell(cell);
+    return { ...(await ended), survivors: [] };
+  }
+  const family: Family = { leader: pid, mark, since: system.rowOf(pid)?.started ?? 0, cell };
   let killer: NodeJS.Timeout | undefined;
   const terminate = () => {
     signalFamily(family, 'SIGTERM');
@@ -71,12 +82,14 @@ export async function runGroup(options: ChildOptions): Promise<ChildEnd> {
     options.stdout(child.stdout);
     options.stderr(child.stderr);
     const end = await ended;
+    if (!system.groups) family.leader = null;
     return { ...end, survivors: await endFamily(family) };
   } catch (fault) {
     await endFamily(family);
     throw fault;
   } finally {
     clearTimeout(killer);
+    if (cell !== undefined) removeCell(cell);
     signal.removeEventListener('abort', terminate);
     const enough = new AbortController();
     // A process that cannot be killed may hold the pipes open for ever.

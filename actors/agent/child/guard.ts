@@ -3,14 +3,18 @@ import { randomUUID } from 'node:crypto';
 import type { Socket } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import type { Logger } from 'pino';
+import { Cells } from './cgroup.ts';
 import { MARK } from './family.ts';
+import { system } from './system.ts';
 
+const NO_CELLS =
+  'this program may make no control group: a process of a task that forks twice, leaves its session and empties its environment may outlive it';
 const SCRIPT = fileURLToPath(new URL('./guard.sh', import.meta.url));
 
 /**
  * Sees to it that tasks die with their worker program, also when that is killed: a small process of its own
- * waits for the end of a pipe that the worker holds, and then kills what carries the worker's marks. That needs
- * nothing but a shell, works for children of every kind, and leaves the child's end to the worker; to ask the
+ * waits for the end of a pipe that the worker holds, and then kills what is in the control groups of its tasks or
+ * carries their marks. That needs nothing but a shell, works for children of every kind, and leaves the child's end to the worker; to ask the
  * kernel for a signal at the parent's death would reach the child alone, and none of its descendants.
  */
 export class Guard {
@@ -18,12 +22,26 @@ export class Guard {
   /** Of this start of this worker: the next one on the same state directory is not the guard's concern. */
   readonly #run = randomUUID();
   readonly #groups = new Set<number>();
+  /** The control groups of the tasks; null where this program may make none. */
+  readonly cells: Cells | null;
   #marks = 0;
   #process: ChildProcess | null = null;
   #stopped = false;
 
   constructor(log: Logger) {
     this.#log = log;
+    this.cells = Cells.open(`jq-worker-${this.#run}`);
+  }
+
+  /** Its process; undefined while there is none. */
+  get pid(): number | undefined {
+    return this.#process?.pid;
+  }
+
+  /** What this worker cannot promise on this system, in sentences. */
+  get limits(): string[] {
+    if (this.cells) return [];
+    return system.groups ? [...system.limits, NO_CELLS] : [...system.limits];
   }
 
   /** A mark for a task, which no other has. */
@@ -32,8 +50,8 @@ export class Guard {
   }
 
   start(): void {
-    if (this.#process || this.#stopped) return;
-    const guard = spawn('/bin/sh', [SCRIPT, `${MARK}=${this.#run}.`], {
+    if (this.#process || this.#stopped || !system.groups) return;
+    const guard = spawn('/bin/sh', [SCRIPT], {
       // Away from the terminal, whose Ctrl-C is for the worker, and from a folder that somebody may remove.
       detached: true,
       cwd: '/',
@@ -53,28 +71,31 @@ export class Guard {
     // It never keeps the worker from ending.
     guard.unref();
     (guard.stdin as Socket).unref();
-    for (const pid of this.#groups) this.#say('+', pid);
+    this.#say('=', `${MARK}=${this.#run}.`);
+    if (this.cells) this.#say('@', this.cells.folder);
+    for (const pid of this.#groups) this.#say('+', `${pid}`);
   }
 
   /** Takes a task's process group under its care. */
   watch(pid: number): void {
     this.#groups.add(pid);
-    if (this.#process) this.#say('+', pid);
+    if (this.#process) this.#say('+', `${pid}`);
     else this.start();
   }
 
   /** The group is gone. */
   release(pid: number): void {
-    if (this.#groups.delete(pid)) this.#say('-', pid);
+    if (this.#groups.delete(pid)) this.#say('-', `${pid}`);
   }
 
   /** Lets the guard end; should something of the worker still run, it is killed. */
   stop(): void {
     this.#stopped = true;
+    this.cells?.close();
     this.#process?.stdin?.end();
   }
 
-  #say(change: '+' | '-', pid: number): void {
-    this.#process?.stdin?.write(`${change} ${pid}\n`);
+  #say(change: '=' | '@' | '+' | '-', what: string): void {
+    this.#process?.stdin?.write(`${change} ${what}\n`);
   }
 }

@@ -1,21 +1,21 @@
 import { readdirSync, readFileSync } from 'node:fs';
+import { kill, type Processes, type ProcessRow } from './processes.ts';
 
 /** On a machine where processes come and go all the time there is always a new one. */
 const MOST_LISTINGS = 10;
 
-/** A process as /proc shows it; see proc(5), `stat`. */
-export interface ProcessRow {
-  pid: number;
-  parent: number;
-  group: number;
-  session: number;
-  /** Clock ticks from boot to its start: together with its id, this names a process beyond doubt. */
-  started: number;
-  /** Ended, and not yet asked for by its parent. */
-  zombie: boolean;
-}
+/** Linux: processes as /proc shows them; see proc(5). A start is counted in clock ticks from boot. */
+export const procfs: Processes = {
+  name: '/proc',
+  table: processTable,
+  rowOf: statOf,
+  carries: hasVariable,
+  boot: bootId,
+  signal: kill,
+  groups: true,
+  limits: [],
+};
 
-/** What is known of a process; undefined when there is none (any more), or no /proc. */
 export function statOf(pid: number): ProcessRow | undefined {
   try {
     const text = readFileSync(`/proc/${pid}/stat`, 'latin1');
@@ -35,7 +35,6 @@ export function statOf(pid: number): ProcessRow | undefined {
   }
 }
 
-/** All processes of this machine; none where there is no /proc. */
 export function processTable(): ProcessRow[] {
   const rows: ProcessRow[] = [];
   const seen = new Set<string>();
@@ -59,8 +58,7 @@ function idsBeside(seen: ReadonlySet<string>): string[] {
   }
 }
 
-/** Whether a process was started with this environment variable; false where that must not be looked at. */
-export function hasVariable(pid: number, name: string, value: string): boolean {
+function hasVariable(pid: number, name: string, value: string): boolean {
   try {
     return `\0${readFileSync(`/proc/${pid}/environ`, 'latin1')}`.includes(`\0${name}=${value}\0`);
   } catch {
