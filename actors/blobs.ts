@@ -1,44 +1,48 @@
-import { createHash, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { type FileHandle, mkdir, open, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
-import type { Blobs, BlobWriter } from '../gateway/ports.ts';
+import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import type { Logger } from 'pino';
+import type { Blobs, BlobWriter, StoredBytes } from '../gateway/ports.ts';
 import { ClusterError } from '../machines/errors.ts';
+import { Claims } from './blobs/claims.ts';
+import { syncFolder } from './blobs/durable.ts';
+import { damagedPath, isHash, objectPath } from './blobs/paths.ts';
+import { freeBytes, Room } from './blobs/room.ts';
+import { inWords, Upload } from './blobs/upload.ts';
+import { CHUNK, DamagedBytes, hashOf, verified } from './blobs/verify.ts';
 
-/** Where a blob lies below the state directory. */
-export const objectPath = (sha256: string): string =>
-  `objects/${sha256.slice(0, 2)}/${sha256.slice(2, 4)}/${sha256}`;
-
-const NO_ROOM = new Set(['ENOSPC', 'EDQUOT', 'EFBIG']);
-
-/** Faults of the disk in the words of the contract; others stay what they are. */
-function inWords(fault: unknown): unknown {
-  if (fault instanceof ClusterError) return fault;
-  const { code } = fault as NodeJS.ErrnoException;
-  if (code !== undefined && NO_ROOM.has(code)) {
-    return new ClusterError(
-      'no_room',
-      'there is no room for the artifact; free space on the server and try again',
-    );
-  }
-  return fault;
+export interface BlobOptions {
+  stateDir: string;
+  /** Bytes of the largest one. */
+  maxBytes: number;
+  /** Bytes of the disk that uploads leave free. */
+  reserveBytes: number;
+  log: Logger;
+  /** Whether an artifact of the store has this hash. */
+  isNamed(sha256: string): Promise<boolean>;
+  /** Bytes that are free on the disk; a stand-in for tests. */
+  free?: (() => Promise<number>) | undefined;
 }
 
 /**
  * Content-addressed blobs on disk: `objects/aa/bb/<sha256>`, uploads under way in `uploads/`. Bytes that lie in
  * their place before an artifact names them have a mark, an empty file `uploads/<sha256>`, so that they are found
- * and removed should the server die in between.
+ * and removed should the server die in between. Bytes that were found damaged are put aside as `<sha256>.damaged`.
  */
 export class BlobStore implements Blobs {
   readonly #root: string;
-  readonly #maxBytes: number;
+  readonly #options: BlobOptions;
   readonly #claims: Claims;
+  readonly #room: Room;
 
-  /** @param isNamed whether an artifact of the store has this hash */
-  constructor(stateDir: string, maxBytes: number, isNamed: (sha256: string) => Promise<boolean>) {
+  constructor(options: BlobOptions) {
+    const { stateDir, isNamed, reserveBytes } = options;
     this.#root = stateDir;
-    this.#maxBytes = maxBytes;
+    this.#options = options;
     this.#claims = new Claims(stateDir, isNamed);
+    this.#room = new Room(reserveBytes, options.free ?? (() => freeBytes(join(stateDir, 'uploads'))));
   }
 
   /** Removes what uploads left that were under way when an earlier server died. */
@@ -52,174 +56,81 @@ export class BlobStore implements Blobs {
     }
   }
 
-  async create(): Promise<BlobWriter> {
+  async create(expected = 0): Promise<BlobWriter> {
+    const room = await this.#room.share(Math.min(expected, this.#options.maxBytes));
     const path = join(this.#root, 'uploads', randomUUID());
     try {
       const file = await open(path, 'wx');
-      return new Upload(path, file, this.#maxBytes, this.#claims);
+      return new Upload({ path, file, room, maxBytes: this.#options.maxBytes, claims: this.#claims });
     } catch (fault) {
+      room.release();
       throw inWords(fault);
     }
   }
 
-  read(sha256: string, start: number, end: number) {
-    return createReadStream(join(this.#root, objectPath(sha256)), { start, end, highWaterMark: 256 * 1024 });
-  }
-}
-
-const isHash = (name: string): boolean => /^[0-9a-f]{64}$/.test(name);
-
-/** Who is about to have bytes named; equal bytes are one object with as many claims as uploads. */
-class Claims {
-  readonly #root: string;
-  readonly #isNamed: (sha256: string) => Promise<boolean>;
-  readonly #counts = new Map<string, number>();
-  readonly #last = new Map<string, Promise<unknown>>();
-
-  constructor(root: string, isNamed: (sha256: string) => Promise<boolean>) {
-    this.#root = root;
-    this.#isNamed = isNamed;
+  async assertWhole(bytes: StoredBytes): Promise<void> {
+    const found = await stat(join(this.#root, objectPath(bytes.sha256))).catch(notThere);
+    if (found?.size === bytes.size_bytes) return;
+    if (found) await this.#condemn(bytes);
+    throw await this.#lost(bytes);
   }
 
-  /** Moves a file to where its bytes belong, or removes it where they lie already; claimed until `release`. */
-  place(path: string, sha256: string, size: number): Promise<void> {
-    return this.#alone(sha256, async () => {
-      try {
-        await writeFile(this.#markOf(sha256), '');
-        const target = join(this.#root, objectPath(sha256));
-        const present = await stat(target).catch(() => null);
-        if (present?.size === size) await rm(path, { force: true });
-        else await moveDurably(path, target);
-      } catch (fault) {
-        if (!this.#counts.has(sha256)) await this.clear(sha256).catch(() => {});
-        throw fault;
-      }
-      this.#counts.set(sha256, (this.#counts.get(sha256) ?? 0) + 1);
+  read(bytes: StoredBytes, start: number, end: number): Readable {
+    const path = join(this.#root, objectPath(bytes.sha256));
+    const source = createReadStream(path, { start, end, highWaterMark: CHUNK });
+    const isWhole = start === 0 && end === bytes.size_bytes - 1;
+    const pieces = this.#toldWell(isWhole ? verified(source, bytes) : source, bytes);
+    const stream = Readable.from(pieces, { objectMode: false, highWaterMark: CHUNK });
+    // Not only when its next piece is asked for.
+    stream.once('close', () => source.destroy());
+    return stream;
+  }
+
+  /** What turns out to be damaged or missing is told as the contract says. */
+  async *#toldWell(pieces: AsyncIterable<Buffer>, bytes: StoredBytes): AsyncGenerator<Buffer, void, void> {
+    try {
+      yield* pieces;
+    } catch (fault) {
+      const { code } = fault as NodeJS.ErrnoException;
+      if (!(fault instanceof DamagedBytes) && code !== 'EIO' && code !== 'ENOENT') throw fault;
+      if (code !== 'ENOENT' && !(await this.#condemn(bytes))) throw fault;
+      throw await this.#lost(bytes);
+    }
+  }
+
+  /**
+   * Puts the bytes of an object aside, unless a second look finds them good: they may have been replaced since, or
+   * read wrongly. Whether they are gone then.
+   */
+  #condemn({ sha256 }: StoredBytes): Promise<boolean> {
+    const [path, aside] = [join(this.#root, objectPath(sha256)), join(this.#root, damagedPath(sha256))];
+    return this.#claims.alone(sha256, async () => {
+      // What cannot be read is as good as damaged.
+      const found = await hashOf(path).catch((fault: NodeJS.ErrnoException) => fault.code ?? fault.message);
+      if (found === sha256) return false;
+      if (found === 'ENOENT') return true;
+      await rename(path, aside);
+      await syncFolder(join(path, '..'));
+      this.#options.log.error(
+        { sha256, found, aside },
+        'the bytes of an object are damaged and were put aside; uploading the same bytes mends it; look for more with: jq-server check',
+      );
+      return true;
     });
   }
 
-  /** The last one to go removes the mark, and bytes that no artifact names. */
-  release(sha256: string, kept: boolean): Promise<void> {
-    return this.#alone(sha256, async () => {
-      const left = (this.#counts.get(sha256) ?? 1) - 1;
-      this.#counts.set(sha256, left);
-      if (left > 0) return;
-      this.#counts.delete(sha256);
-      if (kept) await rm(this.#markOf(sha256), { force: true });
-      else await this.clear(sha256);
-    });
-  }
-
-  /** Removes the mark, and with it the bytes unless an artifact names them. */
-  async clear(sha256: string): Promise<void> {
-    if (!(await this.#isNamed(sha256))) await rm(join(this.#root, objectPath(sha256)), { force: true });
-    await rm(this.#markOf(sha256), { force: true });
-  }
-
-  #markOf(sha256: string): string {
-    return join(this.#root, 'uploads', sha256);
-  }
-
-  /** One after another for equal bytes: nobody removes what another one is just finding. */
-  #alone<T>(sha256: string, work: () => Promise<T>): Promise<T> {
-    const mine = (this.#last.get(sha256) ?? Promise.resolve()).then(work);
-    const over = mine
-      .catch(() => {})
-      .then(() => {
-        if (this.#last.get(sha256) === over) this.#last.delete(sha256);
-      });
-    this.#last.set(sha256, over);
-    return mine;
+  async #lost({ id, sha256 }: StoredBytes): Promise<ClusterError> {
+    const damaged = await stat(join(this.#root, damagedPath(sha256))).catch(notThere);
+    const why = damaged ? 'were damaged on the disk of the server' : 'are missing on the disk of the server';
+    this.#options.log.error({ artifact: id, sha256 }, `the bytes of an artifact ${why}`);
+    return new ClusterError(
+      'artifact_lost',
+      `the bytes of artifact '${id}' (sha256 ${sha256}) ${why}; uploading the same bytes again mends it`,
+    );
   }
 }
 
-class Upload implements BlobWriter {
-  readonly #path: string;
-  readonly #file: FileHandle;
-  readonly #maxBytes: number;
-  readonly #claims: Claims;
-  readonly #hash = createHash('sha256');
-  #size = 0;
-  #closed = false;
-  /** The hash under which the bytes lie in their place, until it is known what becomes of them. */
-  #claimed: string | undefined;
-
-  constructor(path: string, file: FileHandle, maxBytes: number, claims: Claims) {
-    this.#path = path;
-    this.#file = file;
-    this.#maxBytes = maxBytes;
-    this.#claims = claims;
-  }
-
-  async write(chunk: Uint8Array): Promise<void> {
-    this.#size += chunk.byteLength;
-    if (this.#size > this.#maxBytes) {
-      throw new ClusterError('artifact_too_large', `an artifact may have at most ${this.#maxBytes} bytes`);
-    }
-    this.#hash.update(chunk);
-    try {
-      for (let done = 0; done < chunk.byteLength; ) {
-        const { bytesWritten } = await this.#file.write(chunk, done);
-        done += bytesWritten;
-      }
-    } catch (fault) {
-      throw inWords(fault);
-    }
-  }
-
-  /** fsync, rename into place, fsync of the folders: only then may a record point at it. */
-  async finish(): Promise<{ sha256: string; size_bytes: number }> {
-    const sha256 = this.#hash.digest('hex');
-    try {
-      await this.#file.sync();
-      await this.#close();
-      await this.#claims.place(this.#path, sha256, this.#size);
-      this.#claimed = sha256;
-    } catch (fault) {
-      await this.abort();
-      throw inWords(fault);
-    }
-    return { sha256, size_bytes: this.#size };
-  }
-
-  keep(): Promise<void> {
-    return this.#release(true);
-  }
-
-  async abort(): Promise<void> {
-    await this.#close().catch(() => {});
-    await rm(this.#path, { force: true });
-    await this.#release(false);
-  }
-
-  async #release(kept: boolean): Promise<void> {
-    const sha256 = this.#claimed;
-    this.#claimed = undefined;
-    if (sha256 !== undefined) await this.#claims.release(sha256, kept);
-  }
-
-  async #close(): Promise<void> {
-    if (this.#closed) return;
-    this.#closed = true;
-    await this.#file.close();
-  }
-}
-
-async function moveDurably(path: string, target: string): Promise<void> {
-  const folder = dirname(target);
-  const made = await mkdir(folder, { recursive: true });
-  await rename(path, target);
-  await syncFolder(folder);
-  if (made === undefined) return;
-  await syncFolder(dirname(folder));
-  await syncFolder(dirname(dirname(folder)));
-}
-
-async function syncFolder(path: string): Promise<void> {
-  const folder = await open(path, 'r');
-  try {
-    await folder.sync();
-  } finally {
-    await folder.close();
-  }
+function notThere(fault: NodeJS.ErrnoException): null {
+  if (fault.code === 'ENOENT' || fault.code === 'ENOTDIR') return null;
+  throw fault;
 }

@@ -29,12 +29,16 @@ export interface ClusterOptions {
   log: Logger;
   /** Bytes an artifact may have at most. */
   maxArtifactBytes: number;
+  /** Bytes of the disk that artifacts leave free. Default 256 MiB. */
+  reserveBytes?: number | undefined;
   settings?: Partial<SupervisorSettings>;
   /** Stand-ins for tests: simulated time, seeded randomness, a store that fails. */
   clock?: Clock;
   random?: Random;
   faults?: StoreFaults;
 }
+
+const DEFAULT_RESERVE = 256 * 1024 * 1024;
 
 /** A running cluster state: what the gateway talks to, and the way to stop it. */
 export interface Cluster {
@@ -62,7 +66,13 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
     await closeToOthers(options.stateDir, options.log);
     const opened = await Store.open(options.stateDir, options.faults);
     store = opened;
-    const blobs = new BlobStore(options.stateDir, options.maxArtifactBytes, (sha256) => opened.names(sha256));
+    const blobs = new BlobStore({
+      stateDir: options.stateDir,
+      maxBytes: options.maxArtifactBytes,
+      reserveBytes: options.reserveBytes ?? DEFAULT_RESERVE,
+      log: options.log,
+      isNamed: (sha256) => opened.names(sha256),
+    });
     await blobs.start();
     const { supervisor, core } = assemble(store, options);
     await supervisor.start();

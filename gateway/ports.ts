@@ -51,10 +51,15 @@ export interface EventQuery {
   limit: number;
 }
 
-export interface StoredArtifact {
+/** The bytes of an artifact, as they were stored. */
+export interface StoredBytes {
+  /** Of the artifact. */
   id: string;
   sha256: string;
   size_bytes: number;
+}
+
+export interface StoredArtifact extends StoredBytes {
   kind: string;
   filename: string | null;
 }
@@ -72,9 +77,18 @@ export interface BlobWriter {
 }
 
 export interface Blobs {
-  create(): Promise<BlobWriter>;
-  /** Bytes `start` to `end`, both included. */
-  read(sha256: string, start: number, end: number): Readable;
+  /**
+   * @param expected bytes that will come at most, for which room is kept; 0 where nobody knows
+   * @throws ClusterError `no_room`
+   */
+  create(expected?: number): Promise<BlobWriter>;
+  /** @throws ClusterError `artifact_lost` when the bytes are not there, or not as many as they were */
+  assertWhole(bytes: StoredBytes): Promise<void>;
+  /**
+   * Bytes `start` to `end`, both included. When that is all of them they are verified on the way: the stream fails
+   * before its last piece with `artifact_lost` when they are damaged, and so does whoever asks next.
+   */
+  read(bytes: StoredBytes, start: number, end: number): Readable;
 }
 
 /** Committed events in commit order, for the WebSocket streams. */

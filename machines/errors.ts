@@ -22,6 +22,7 @@ export const ERROR_CODES = [
   'stale_attempt',
   'superseded',
   'idempotency_conflict',
+  'artifact_lost',
   'body_too_large',
   'artifact_too_large',
   'range_not_satisfiable',

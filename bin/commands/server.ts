@@ -72,6 +72,11 @@ export class ServerCommand extends BaseCommand {
     '2048',
     value('MIB', 'largest artifact, MiB; 0 takes empty ones alone (2048)'),
   );
+  reserveMb = Option.String(
+    '--reserve-mb',
+    '256',
+    value('MIB', 'free space that artifacts leave to jobs and reports, MiB (256)'),
+  );
   logLevel = Option.String('--log-level', 'info', value('LEVEL', `${LOG_LEVELS.join(', ')} (info)`));
   logFile = Option.String('--log-file', value('FILE', 'write the log to this file, not to stderr'));
   serviceName = Option.String(
@@ -129,6 +134,7 @@ export class ServerCommand extends BaseCommand {
       workerDeadAfter: seconds('--worker-dead-after', this.deadAfter),
       maxRequestBytes: mebibytes('--max-request-mb', this.maxRequestMb),
       maxArtifactBytes: mebibytes('--max-artifact-mb', this.maxArtifactMb),
+      reserveBytes: mebibytes('--reserve-mb', this.reserveMb),
       logLevel: logLevel(this.logLevel),
       logFile: this.logFile,
       serviceName: this.serviceName,

@@ -25,6 +25,8 @@ export interface ServerConfig extends LogConfig {
   workerDeadAfter: number;
   maxRequestBytes: number;
   maxArtifactBytes: number;
+  /** Of the disk, left free by artifacts. */
+  reserveBytes?: number | undefined;
   serviceName: string;
   headerPrefixes: readonly string[];
   /** For tests: a store that fails or is slow. */
@@ -57,6 +59,7 @@ export async function startServer(config: ServerConfig): Promise<RunningServer> 
     stateDir: config.state,
     log,
     maxArtifactBytes: config.maxArtifactBytes,
+    reserveBytes: config.reserveBytes,
     settings: {
       leaseTtl: config.leaseTtl,
       heartbeatInterval: config.heartbeatInterval,

@@ -26,6 +26,10 @@ export const ERRORS: Readonly<Record<ErrorCode, { status: number; when: string }
     when: 'the worker has registered again since; the program of the older session is another',
   },
   idempotency_conflict: { status: 409, when: 'the idempotency key was used with another body' },
+  artifact_lost: {
+    status: 410,
+    when: 'the bytes of the artifact are missing or damaged on the server; uploading the same bytes again mends it',
+  },
   body_too_large: { status: 413, when: 'the body exceeds --max-request-mb' },
   artifact_too_large: { status: 413, when: 'the artifact exceeds --max-artifact-mb' },
   range_not_satisfiable: { status: 416, when: 'the range lies outside the artifact' },

@@ -24,6 +24,7 @@ export async function answerDownload(
   const headers = headersFor(artifact, etag);
   if (matchesAny(asked['if-none-match'], etag)) return void exchange.answer(304, headers);
 
+  await service.clusterPort.blobs.assertWhole(artifact);
   const size = artifact.size_bytes;
   // A range is only good for the bytes that the client began with; HEAD knows no ranges.
   const ranged = method === 'GET' && (asked['if-range'] ?? etag).trim() === etag;
@@ -40,7 +41,7 @@ export async function answerDownload(
     status: range ? 206 : 200,
     headers,
     length: end - start + 1,
-    stream: service.clusterPort.blobs.read(artifact.sha256, start, end),
+    stream: service.clusterPort.blobs.read(artifact, start, end),
   });
 }
 

@@ -1,4 +1,5 @@
 import type { UploadRoute } from '../contract/route.ts';
+import { declaredLength } from '../transport/head.ts';
 import type { Admitted } from './admission.ts';
 import { BodyStream } from './body-stream.ts';
 import { HttpCall } from './call.ts';
@@ -23,6 +24,7 @@ export async function answerUpload(exchange: Exchange, admitted: Admitted, servi
     const file = await receiveFile({
       contentType,
       body,
+      expected: declaredLength(exchange.head),
       blobs: service.clusterPort.blobs,
       maxArtifactBytes: service.maxArtifactBytes,
       maxBodyBytes: endpoint.maxBytes,

@@ -25,6 +25,8 @@ export function assertMultipart(contentType: string | undefined): asserts conten
 export interface Upload {
   contentType: string;
   body: BodyStream;
+  /** Bytes that the client declared for the body; 0 when it declared none. */
+  expected: number;
   blobs: Blobs;
   /** Largest artifact, in bytes. */
   maxArtifactBytes: number;
@@ -111,9 +113,9 @@ class FileReceiver {
   }
 
   async #store(file: Readable): Promise<void> {
-    const { blobs, maxArtifactBytes } = this.#upload;
+    const { blobs, maxArtifactBytes, expected } = this.#upload;
     let size = 0;
-    this.#writer = await blobs.create();
+    this.#writer = await blobs.create(expected);
     for await (const chunk of file as AsyncIterable<Buffer>) {
       size += chunk.length;
       if (size > maxArtifactBytes) throw artifactTooLarge(maxArtifactBytes);

@@ -25,7 +25,7 @@ export interface DiskFigures {
  */
 export async function fullDisk(disk: SmallDisk, rounds: number): Promise<DiskFigures> {
   const state = join(disk.path, 'state');
-  const server = await startServerProgram({ state });
+  const server = await startServerProgram({ state, reserveMb: 0 });
   const client = new ClusterClient({ server: server.url });
   const story = new Story(disk, state, client);
   try {

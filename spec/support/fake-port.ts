@@ -109,7 +109,9 @@ export class FakeBlobs {
     };
   }
 
-  read(sha256: string, start: number, end: number): Readable {
+  async assertWhole(): Promise<void> {}
+
+  read({ sha256 }: { sha256: string }, start: number, end: number): Readable {
     const bytes = this.stored.get(sha256)?.subarray(start, end + 1) ?? Buffer.alloc(0);
     const reader = Readable.from(slices(bytes), { objectMode: false, highWaterMark: 64 * 1024 });
     this.readers.push(reader);

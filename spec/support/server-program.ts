@@ -28,6 +28,7 @@ export interface ServerProgramOptions {
   workerDeadAfter?: number;
   maxArtifactMb?: number;
   maxRequestMb?: number;
+  reserveMb?: number;
   /** Where they are given, the launcher is started instead of `bin/jq-server`. */
   faults?: LaunchFaults;
 }
@@ -54,7 +55,7 @@ export async function startServerProgram(options: ServerProgramOptions): Promise
 }
 
 function programCommand(options: ServerProgramOptions): string[] {
-  const { leaseTtl, heartbeatInterval, workerDeadAfter, maxArtifactMb, maxRequestMb } = options;
+  const { leaseTtl, heartbeatInterval, workerDeadAfter, maxArtifactMb, maxRequestMb, reserveMb } = options;
   const flags = {
     '--port': options.port ?? 0,
     '--state': options.state,
@@ -63,6 +64,7 @@ function programCommand(options: ServerProgramOptions): string[] {
     '--worker-dead-after': workerDeadAfter,
     '--max-artifact-mb': maxArtifactMb,
     '--max-request-mb': maxRequestMb,
+    '--reserve-mb': reserveMb,
     '--log-level': 'error',
   };
   const given = Object.entries(flags).flatMap(([flag, value]) =>

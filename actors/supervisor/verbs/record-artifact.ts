@@ -1,4 +1,4 @@
-import { objectPath } from '../../blobs.ts';
+import { objectPath } from '../../blobs/paths.ts';
 import { admitMention } from '../reports.ts';
 import type { Verb } from '../verb.ts';
 

@@ -56,7 +56,7 @@ export const cluster = {
     summary: 'The content of an artifact; ranges and ETag',
     right: 'read',
     tag: 'artifacts',
-    errors: ['unknown_id', 'range_not_satisfiable'],
+    errors: ['unknown_id', 'artifact_lost', 'range_not_satisfiable'],
     find: ({ port, params }) => port.reads.artifact(params.id as string),
   }),
 };

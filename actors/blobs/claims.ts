@@ -1,0 +1,71 @@
+import { rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { DurableMoves } from './durable.ts';
+import { damagedPath, objectPath } from './paths.ts';
+
+/** Who is about to have bytes named; equal bytes are one object with as many claims as uploads. */
+export class Claims {
+  readonly #root: string;
+  readonly #isNamed: (sha256: string) => Promise<boolean>;
+  readonly #moves = new DurableMoves();
+  readonly #counts = new Map<string, number>();
+  readonly #last = new Map<string, Promise<unknown>>();
+
+  /** @param isNamed whether an artifact of the store has this hash */
+  constructor(root: string, isNamed: (sha256: string) => Promise<boolean>) {
+    this.#root = root;
+    this.#isNamed = isNamed;
+  }
+
+  /**
+   * Moves a file to where its bytes belong; claimed until `release`. Where equal bytes lie already these take their
+   * place, for they were hashed just now, and what lies there may have been damaged since.
+   */
+  place(path: string, sha256: string): Promise<void> {
+    return this.alone(sha256, async () => {
+      try {
+        await writeFile(this.#markOf(sha256), '');
+        await this.#moves.move(path, join(this.#root, objectPath(sha256)), this.#root);
+        await rm(join(this.#root, damagedPath(sha256)), { force: true });
+      } catch (fault) {
+        if (!this.#counts.has(sha256)) await this.clear(sha256).catch(() => {});
+        throw fault;
+      }
+      this.#counts.set(sha256, (this.#counts.get(sha256) ?? 0) + 1);
+    });
+  }
+
+  /** The last one to go removes the mark, and bytes that no artifact names. */
+  release(sha256: string, kept: boolean): Promise<void> {
+    return this.alone(sha256, async () => {
+      const left = (this.#counts.get(sha256) ?? 1) - 1;
+      this.#counts.set(sha256, left);
+      if (left > 0) return;
+      this.#counts.delete(sha256);
+      if (kept) await rm(this.#markOf(sha256), { force: true });
+      else await this.clear(sha256);
+    });
+  }
+
+  /** Removes the mark, and with it the bytes unless an artifact names them. */
+  async clear(sha256: string): Promise<void> {
+    if (!(await this.#isNamed(sha256))) await rm(join(this.#root, objectPath(sha256)), { force: true });
+    await rm(this.#markOf(sha256), { force: true });
+  }
+
+  #markOf(sha256: string): string {
+    return join(this.#root, 'uploads', sha256);
+  }
+
+  /** One after another for equal bytes: nobody removes what another one is just finding. */
+  alone<T>(sha256: string, work: () => Promise<T>): Promise<T> {
+    const mine = (this.#last.get(sha256) ?? Promise.resolve()).then(work);
+    const over = mine
+      .catch(() => {})
+      .then(() => {
+        if (this.#last.get(sha256) === over) this.#last.delete(sha256);
+      });
+    this.#last.set(sha256, over);
+    return mine;
+  }
+}
