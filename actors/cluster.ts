@@ -10,8 +10,10 @@ import { acquireLock } from './lock.ts';
 import { closeToOthers } from './modes.ts';
 import { createReads } from './reads/reads.ts';
 import { Store, type StoreFaults } from './store/store.ts';
+import { Backoffs } from './supervisor/backoffs.ts';
 import { type Core, DEFAULT_SETTINGS, type SupervisorSettings } from './supervisor/core.ts';
 import { Deadlines } from './supervisor/deadlines.ts';
+import { Demands } from './supervisor/demands.ts';
 import { DocumentCache } from './supervisor/documents.ts';
 import { Inspection } from './supervisor/inspection.ts';
 import { JournaledPeers } from './supervisor/journaled-peers.ts';
@@ -107,6 +109,8 @@ function assemble(store: Store, options: ClusterOptions): { supervisor: Supervis
     registry: new Registry(store),
     requirements: new RequirementBook(),
     queue: new QueueIndex(),
+    demands: new Demands(),
+    backoffs: new Backoffs(),
     deadlines,
     parking: new Parking(clock),
     documents: new DocumentCache(),

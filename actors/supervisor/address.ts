@@ -12,6 +12,7 @@ import { type WorkerContext, workerMachine } from '../../machines/worker.ts';
 import type { JobRow, TaskRow, WorkerRow } from '../store/rows.ts';
 import { type TaskFacts, UNHELD, unheard, type WorkerFacts } from './facts.ts';
 import { type Journal, JournaledSet } from './journal.ts';
+import { MissingPaths } from './missing-paths.ts';
 
 /** How a row and the snapshot of its actor correspond; exact both ways, for every state. */
 export interface Correspondence<Row, M extends AnyStateMachine> {
@@ -256,6 +257,7 @@ export class TaskAddress extends Address<TaskRow, typeof taskMachine, TaskFacts>
 export class WorkerAddress extends Address<WorkerRow, typeof workerMachine, WorkerFacts> {
   /** Tasks that it must stop although it no longer holds them; for workers that list no active tasks. */
   readonly revoked = new JournaledSet<string>();
+  readonly missing = new MissingPaths();
   #eligible = new Map<number, boolean>();
   #declared: WorkerRow['version'] | null = null;
 

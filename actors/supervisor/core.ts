@@ -4,7 +4,9 @@ import type { Clock } from '../clock.ts';
 import type { IdKind } from '../ids.ts';
 import type { Store } from '../store/store.ts';
 import type { TaskAddress, WorkerAddress } from './address.ts';
+import type { Backoffs } from './backoffs.ts';
 import type { Deadlines } from './deadlines.ts';
+import type { Demands } from './demands.ts';
 import type { DocumentCache } from './documents.ts';
 import type { Inspection } from './inspection.ts';
 import type { JournaledPeers } from './journaled-peers.ts';
@@ -41,7 +43,15 @@ export const DEFAULT_SETTINGS: Omit<SupervisorSettings, 'version'> = {
 };
 
 /** What a deadline is about; the id follows the colon. */
-export type DeadlineKey = `lease:${string}` | `silence:${string}` | `timeout:${string}` | `stale:${string}`;
+export type DeadlineKey =
+  | `lease:${string}`
+  | `silence:${string}`
+  | `timeout:${string}`
+  | `stale:${string}`
+  /** The first of the tasks that wait after a failure may be leased again. */
+  | 'backoff:'
+  /** The oldest of a worker's missing paths is forgotten. */
+  | `missing:${string}`;
 
 /** The next number of each counter that must never repeat. */
 export interface Sequences {
@@ -62,6 +72,8 @@ export interface Core {
   readonly registry: Registry;
   readonly requirements: RequirementBook;
   readonly queue: QueueIndex;
+  readonly demands: Demands;
+  readonly backoffs: Backoffs;
   readonly deadlines: Deadlines<DeadlineKey>;
   readonly parking: Parking;
   readonly documents: DocumentCache;

@@ -1,16 +1,48 @@
-import type { TaskRow } from '../store/rows.ts';
 import type { WorkerAddress } from './address.ts';
 import type { Core } from './core.ts';
+import type { Demand } from './demands.ts';
+
+type Asked = Pick<Demand, 'requirement' | 'avoids' | 'paths'>;
 
 /** By what a task remembers that it avoids a worker: a worker that registers anew is tried anew. */
 export const registrationOf = ({ row }: WorkerAddress): string => `${row.id}#${row.session}`;
 
-/** Whether a live worker beside this one meets what the task asks, and has not reported a fault of its own for it. */
-export function couldRunElsewhere(core: Core, row: TaskRow, beside: WorkerAddress): boolean {
+const isKeptFrom = ({ avoids, paths }: Asked, worker: WorkerAddress): boolean =>
+  avoids.includes(registrationOf(worker)) || paths.some((path) => worker.missing.has(path));
+
+/** Whether a worker may run what is queued under this key: a requirement, or a demand. */
+export function mayRun(core: Core, key: number, worker: WorkerAddress): boolean {
+  if (key >= 0) return core.requirements.isMetBy(key, worker);
+  const demand = core.demands.get(key);
+  if (!demand || !core.requirements.isMetBy(demand.requirement, worker)) return false;
+  return !isKeptFrom(demand, worker);
+}
+
+/** The workers that live and meet the requirement, whether they are free or not. */
+export function* matching(core: Core, requirement: number): Iterable<WorkerAddress> {
   for (const worker of core.registry.workers.values()) {
-    if (worker === beside || worker.row.status !== 'alive') continue;
-    if (row.avoids.includes(registrationOf(worker))) continue;
-    if (core.requirements.isMetBy(row.requirement_id, worker)) return true;
+    if (worker.row.status === 'alive' && core.requirements.isMetBy(requirement, worker)) yield worker;
   }
+}
+
+/** Whether a live worker could run it: one that matches, reported no fault of its own for it, and lacks no path of it. */
+export function canRunSomewhere(core: Core, asked: Asked): boolean {
+  for (const worker of matching(core, asked.requirement)) if (!isKeptFrom(asked, worker)) return true;
   return false;
+}
+
+/**
+ * Why a task fails although it waits: of the live workers that match, none is left for it. Undefined while it is
+ * worth while to wait. A path that is missing everywhere says it in the words of a worker that lacks it; who is only
+ * avoided has said it already, which is `error`.
+ */
+export function whyHopeless(core: Core, asked: Asked, error: string | null): string | undefined {
+  if (canRunSomewhere(core, asked)) return undefined;
+  for (const worker of matching(core, asked.requirement)) {
+    for (const path of asked.paths) {
+      const said = worker.missing.errorOf(path);
+      if (said !== undefined) return said;
+    }
+  }
+  return asked.avoids.length > 0 ? (error ?? 'no worker is left that could run it') : undefined;
 }

@@ -14,7 +14,7 @@ export async function fetchNeeds(turn: Turn, messages: readonly Message[]): Prom
     return verb.needs ? [verb.needs(message as never)] : [];
   });
   if (needs.length === 0) return NOTHING_FETCHED;
-  const gather = <K extends 'jobs' | 'tasks' | 'artifacts' | 'pinsOf'>(key: K) =>
+  const gather = <K extends 'jobs' | 'tasks' | 'artifacts' | 'pinsOf' | 'documentsOf' | 'pathsOf'>(key: K) =>
     needs.flatMap((n) => n[key] ?? []);
   const { registry, store } = turn.core;
   await registry.fetch(turn.pins, { jobs: gather('jobs'), tasks: gather('tasks') });
@@ -25,11 +25,14 @@ export async function fetchNeeds(turn: Turn, messages: readonly Message[]): Prom
     const job = registry.tasks.get(id)?.row.job_id;
     return job !== undefined && registry.jobs.get(job)?.row.pins_fingerprint ? [job] : [];
   });
+  const wanted = gather('documentsOf').flatMap((id) => registry.tasks.get(id)?.row.job_id ?? []);
+  const lacking = [...registry.workers.values()].some(({ missing }) => missing.size > 0);
+  const named = lacking ? gather('pathsOf').filter((id) => registry.jobs.has(id)) : [];
   const artifacts = await store.loadBy(ARTIFACTS, 'id', [...new Set(gather('artifacts'))]);
   return {
     artifacts: new Map(artifacts.map((row) => [row.id, row])),
     keys: await fetchKeys(turn, needs),
-    documents: await fetchDocuments(turn, new Set(pinned)),
+    documents: await fetchDocuments(turn, new Set([...pinned, ...wanted, ...named])),
   };
 }
 

@@ -1,7 +1,9 @@
 import type { LeasedTask } from '../../gateway/messages.ts';
 import { JOB_REQUESTS } from '../store/tables.ts';
-import type { TaskAddress } from './address.ts';
+import type { TaskAddress, WorkerAddress } from './address.ts';
 import { cutDocument, type JobDocument } from './documents.ts';
+import { mayRun } from './eligibility.ts';
+import { pathsOf } from './named-paths.ts';
 import type { ParkedLease } from './parking.ts';
 import { leasedTask } from './payload.ts';
 import type { Turn } from './turn.ts';
@@ -9,23 +11,46 @@ import type { Turn } from './turn.ts';
 /** A task, by its place in the queue, for one who waits. */
 interface Pick {
   parked: ParkedLease;
+  worker: WorkerAddress;
   seq: number;
+  /** What it is queued under: a requirement, or a demand. */
+  key: number;
+  priority: number;
 }
+
+/** Tasks of which one turn finds out that they name a path that is missing; the next goes on. */
+const MOST_LOOKED_AT = 1000;
 
 /**
  * Matches what is queued with the leases that wait, longest first, as a part of the turn: a lease that answers
  * a waiting worker is in the same commit as what made it possible.
+ * @returns whether there is more to look at, in the next turn
  */
-export async function grant(turn: Turn): Promise<void> {
+export async function grant(turn: Turn): Promise<boolean> {
+  // Of a job that names a missing path, more and more tasks are looked at together.
+  for (let looked = 0, ahead = 0; looked < MOST_LOOKED_AT; ahead = Math.min(500, ahead * 4 + 8)) {
+    const narrowed = await grantRound(turn, ahead);
+    if (narrowed === 0) return false;
+    looked += narrowed;
+    turn.queuedAny = true;
+  }
+  return true;
+}
+
+/**
+ * @param ahead how many tasks more than it may have are looked at for a worker that lacks a path
+ * @returns how many tasks turned out to name a path that is missing where they were to go
+ */
+async function grantRound(turn: Turn, ahead: number): Promise<number> {
   const { core } = turn;
-  if (!turn.queuedAny && turn.woken.size === 0) return;
+  if (!turn.queuedAny && turn.woken.size === 0) return 0;
   const waiting = core.parking
     .leases()
     .filter((parked) => turn.queuedAny || turn.woken.has(parked.worker_id));
   turn.queuedAny = false;
   turn.woken.clear();
-  const picks = pick(turn, waiting);
-  if (picks.length === 0) return;
+  const picks = pick(turn, waiting, ahead);
+  if (picks.length === 0) return 0;
   for (const { parked } of picks) core.parking.takeLease(turn, parked.ticket);
   const seqs = picks.map(({ seq }) => seq);
   const tasks = await core.registry.fetchQueued(turn.pins, seqs);
@@ -35,20 +60,48 @@ export async function grant(turn: Turn): Promise<void> {
     core.registry.fetchJobs(turn.pins, jobs),
   ]);
   const granted = new Map<ParkedLease, TaskAddress[]>();
-  for (const { parked, seq } of picks) {
+  let narrowed = 0;
+  for (const picked of picks) {
+    const { parked, worker, key, priority, seq } = picked;
     const task = tasks.get(seq);
-    if (!task || !leaseTo(turn, task, parked)) {
+    if (task?.row.status !== 'queued') {
       core.log.error({ seq }, 'the index of the queue named a task that is not queued');
       continue;
     }
-    granted.set(parked, [...(granted.get(parked) ?? []), task]);
+    const lacking = lackedPaths(task, worker, documents);
+    if (lacking.length > 0) {
+      narrowed++;
+      core.queue.add(turn, key, priority, seq);
+      turn.narrow(task, lacking);
+    } else if (
+      worker.row.slots_used < worker.row.slots_total &&
+      (granted.get(parked)?.length ?? 0) < parked.max_tasks
+    ) {
+      core.demands.leave(turn, seq);
+      leaseTo(turn, task, parked);
+      granted.set(parked, [...(granted.get(parked) ?? []), task]);
+    } else core.queue.add(turn, key, priority, seq);
   }
-  for (const { parked } of picks) if (!granted.has(parked)) core.parking.returnLease(parked);
+  for (const parked of new Set(picks.map((picked) => picked.parked))) {
+    if (!granted.has(parked)) core.parking.returnLease(parked);
+  }
   handOut(turn, granted, documents);
+  return narrowed;
+}
+
+/** The paths that a task names and that this worker lacks. */
+function lackedPaths(
+  task: TaskAddress,
+  worker: WorkerAddress,
+  documents: ReadonlyMap<string, JobDocument>,
+): string[] {
+  if (worker.missing.size === 0) return [];
+  const document = documents.get(task.row.job_id) as JobDocument;
+  return pathsOf(document, task.row.payload).filter((path) => worker.missing.has(path));
 }
 
 /** The next task of the index for each free slot that is waited for. */
-function pick(turn: Turn, waiting: ParkedLease[]): Pick[] {
+function pick(turn: Turn, waiting: ParkedLease[], ahead: number): Pick[] {
   const { core } = turn;
   const picks: Pick[] = [];
   const taken = new Map<string, number>();
@@ -58,25 +111,22 @@ function pick(turn: Turn, waiting: ParkedLease[]): Pick[] {
     if (worker?.row.status !== 'alive') continue;
     const free = worker.row.slots_total - worker.row.slots_used - (taken.get(worker.id) ?? 0);
     const wanted = Math.min(free, parked.max_tasks);
-    for (let n = 0; n < wanted; n++) {
-      const next = core.queue.take(turn, (requirement) => core.requirements.isMetBy(requirement, worker));
+    const looked = wanted > 0 && worker.missing.size > 0 ? wanted + ahead : wanted;
+    for (let n = 0; n < looked; n++) {
+      const next = core.queue.take(turn, (key) => mayRun(core, key, worker));
       if (!next) break;
-      picks.push({ parked, seq: next.seq });
-      taken.set(worker.id, (taken.get(worker.id) ?? 0) + 1);
+      const { requirement: key, priority, seq } = next;
+      picks.push({ parked, worker, seq, key, priority });
+      if (n < wanted) taken.set(worker.id, (taken.get(worker.id) ?? 0) + 1);
     }
   }
   return picks;
 }
 
-function leaseTo(turn: Turn, task: TaskAddress, parked: ParkedLease): boolean {
-  const { core } = turn;
-  const leased = turn.tellTask(task, {
-    type: 'LEASE',
-    worker_id: parked.worker_id,
-    lease_expires_at: turn.now + core.settings.leaseTtl,
-  });
-  if (leased) turn.leased.add(task);
-  return leased;
+function leaseTo(turn: Turn, task: TaskAddress, parked: ParkedLease): void {
+  const lease_expires_at = turn.now + turn.core.settings.leaseTtl;
+  turn.tellTask(task, { type: 'LEASE', worker_id: parked.worker_id, lease_expires_at });
+  turn.leased.add(task);
 }
 
 function handOut(

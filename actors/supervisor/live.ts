@@ -3,6 +3,7 @@ import type { MachineName } from '../../machines/charts/names.ts';
 import { clusterVersion } from '../../machines/matching.ts';
 import type { ClusterStats, Waiting, WorkerView } from '../../machines/schema/views.ts';
 import type { Core } from './core.ts';
+import { registrationOf } from './eligibility.ts';
 import { isHeld } from './registry.ts';
 
 /** What is known in memory and never read from the store: workers, the tally, deadlines that heartbeats move. */
@@ -27,6 +28,11 @@ export class Live {
       leases[task.id] = Math.round(at * 1000) / 1000;
     }
     return leases;
+  }
+
+  /** Seconds since the epoch. */
+  get now(): number {
+    return this.#core.clock.now();
   }
 
   requirements(id: number): string {
@@ -81,23 +87,53 @@ export class Live {
     return counts;
   }
 
-  /** Why a queued task with these requirements waits (contract, "Jobs", `waiting_for`). */
-  waitingFor(requirementId: number): Waiting[] {
+  /** The paths that some worker is known to lack. */
+  missingPaths(): Set<string> {
+    const paths = new Set<string>();
+    for (const { missing } of this.#core.registry.workers.values())
+      for (const path of missing) paths.add(path);
+    return paths;
+  }
+
+  /**
+   * Why a queued task waits (contract, "Jobs", `waiting_for`): what keeps live workers from it, and how many each.
+   * Beside what it requires that may be `backoff` (it waits after a failure), `worker_fault` (it avoids workers that
+   * reported a fault of their own for it), `path=…` (it is missing there), `suspended` (the worker asks for no tasks
+   * at present), and `slots` where all that are left are full.
+   */
+  waitingFor({ requirement, avoids, paths, backoff }: WaitingTask): Waiting[] {
     const missing = new Map<string, number>();
-    let matching = 0;
+    const count = (reason: string) => missing.set(reason, (missing.get(reason) ?? 0) + 1);
+    let left = 0;
     let full = 0;
     for (const worker of this.#core.registry.workers.values()) {
       if (worker.row.status !== 'alive') continue;
-      const unmet = this.#core.requirements.unmetBy(requirementId, worker.row);
-      for (const requirement of unmet) missing.set(requirement, (missing.get(requirement) ?? 0) + 1);
-      if (unmet.length > 0) continue;
-      matching++;
+      const reasons = this.#core.requirements.unmetBy(requirement, worker.row);
+      if (reasons.length === 0) {
+        if (backoff) reasons.push('backoff');
+        if (avoids.includes(registrationOf(worker))) reasons.push('worker_fault');
+        for (const path of paths) if (worker.missing.has(path)) reasons.push(`path=${path}`);
+        if (worker.row.suspended !== null) reasons.push('suspended');
+      }
+      reasons.forEach(count);
+      if (reasons.length > 0) continue;
+      left++;
       if (worker.row.slots_used >= worker.row.slots_total) full++;
     }
     const waiting = [...missing].map(([requirement, workers_missing]) => ({ requirement, workers_missing }));
-    if (matching > 0 && matching === full) waiting.push({ requirement: 'slots', workers_missing: full });
+    if (left > 0 && left === full) waiting.push({ requirement: 'slots', workers_missing: full });
     return waiting;
   }
+}
+
+/** What a queued task waits for, beside a free slot. */
+export interface WaitingTask {
+  requirement: number;
+  avoids: readonly string[];
+  /** Those that it names and that some worker lacks. */
+  paths: readonly string[];
+  /** Whether it must not be leased yet. */
+  backoff: boolean;
 }
 
 const prefixed = (machine: string, counts: Record<string, number>): Record<string, number> =>

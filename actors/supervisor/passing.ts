@@ -33,6 +33,8 @@ export function passDeadline(turn: Turn, key: DeadlineKey): void {
   if (kind === 'lease' && task) lapse(turn, task);
   else if (kind === 'timeout' && task) timeOut(turn, task);
   else if (kind === 'silence' && worker) fallSilent(turn, worker);
+  else if (kind === 'backoff') endBackoffs(turn);
+  else if (kind === 'missing' && worker) forgetMissing(turn, worker);
   else if (worker) doubtView(turn, worker);
 }
 
@@ -53,6 +55,35 @@ function fallSilent(turn: Turn, worker: WorkerAddress): void {
   if (!isOver(turn, worker.facts.silentAt)) return;
   worker.note(turn, { silentAt: null });
   turn.tellWorker(worker, { type: 'SILENCE' });
+  turn.judge = true;
+}
+
+/** What waited after a failure takes its place in the queue. */
+function endBackoffs(turn: Turn): void {
+  const { backoffs, queue, clock } = turn.core;
+  for (const { key, priority, seq } of backoffs.due(turn, clock.monotonic())) {
+    queue.add(turn, key, priority, seq);
+    turn.queuedAny = true;
+  }
+  armBackoffs(turn.core);
+}
+
+/** Wakes the supervisor when the first of those that wait is due; sooner does no harm. */
+export function armBackoffs({ deadlines, backoffs }: Core): void {
+  if (backoffs.next !== null) deadlines.set('backoff:', backoffs.next);
+}
+
+/** Paths may be there by now: the worker is tried again with the tasks that name them. */
+function forgetMissing(turn: Turn, worker: WorkerAddress): void {
+  const now = turn.core.clock.monotonic();
+  worker.missing.forget(turn, (_, until) => until <= now);
+  turn.woken.add(worker.id);
+  armMissing(turn.core, worker);
+}
+
+/** Wakes the supervisor when the first of a worker's missing paths is to be forgotten. */
+export function armMissing({ deadlines }: Core, { id, missing }: WorkerAddress): void {
+  if (missing.next !== null) deadlines.set(`missing:${id}`, missing.next);
 }
 
 /**

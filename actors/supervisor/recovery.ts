@@ -3,7 +3,7 @@ import { REQUIREMENTS, TASKS, WORKERS } from '../store/tables.ts';
 import type { Core } from './core.ts';
 import { unheard } from './facts.ts';
 import { FOR_GOOD } from './journal.ts';
-import { followDeadlines } from './passing.ts';
+import { armBackoffs, followDeadlines } from './passing.ts';
 import { Pins } from './registry.ts';
 
 /** Rows read at a time while the queue's index is rebuilt. */
@@ -22,6 +22,7 @@ export async function recover(core: Core): Promise<void> {
   }
   await recoverHeld(core);
   await recoverQueue(core);
+  await recoverSpecial(core);
   await recoverSequences(core);
   await recoverPeers(core);
   await tally.recover(store, clock.now());
@@ -86,6 +87,20 @@ async function recoverPeers({ store, peers }: Core): Promise<void> {
     const peer = peerOf(role ?? undefined, version ?? '');
     if (peer) peers.add(FOR_GOOD, peer);
   }
+}
+
+/** The few that wait after a failure, or that avoid workers. The others were read from an index that knows no more. */
+async function recoverSpecial(core: Core): Promise<void> {
+  const { store, queue, demands, backoffs, clock } = core;
+  const special = "status = 'queued' AND (avoids IS NOT NULL OR not_before IS NOT NULL) ORDER BY seq";
+  for (const { seq, requirement_id, priority, avoids, not_before } of await store.load(TASKS, special)) {
+    queue.remove(FOR_GOOD, requirement_id, priority, seq);
+    const key = demands.enter(FOR_GOOD, seq, { requirement: requirement_id, avoids, paths: [] });
+    const left = (not_before ?? 0) - clock.now();
+    if (left > 0) backoffs.add(FOR_GOOD, { seq, at: clock.monotonic() + left, key, priority });
+    else queue.add(FOR_GOOD, key, priority, seq);
+  }
+  armBackoffs(core);
 }
 
 async function recoverSequences({ store, sequences }: Core): Promise<void> {

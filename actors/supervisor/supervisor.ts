@@ -3,6 +3,7 @@ import type { Inspected, InspectionSource } from '../../gateway/ports.ts';
 import { ClusterError } from '../../machines/errors.ts';
 import type { Core, DeadlineKey } from './core.ts';
 import { fetchNeeds, NOTHING_FETCHED } from './fetch.ts';
+import { giveUp } from './give-up.ts';
 import { grant } from './grant.ts';
 import type { Inspectable } from './inspection.ts';
 import { draining, isStoreFault, type Letter, overloaded } from './letter.ts';
@@ -56,6 +57,8 @@ export class Supervisor implements InspectionSource {
   async start(): Promise<void> {
     await recover(this.#core);
     this.#self.tell({ type: 'RECOVERED' });
+    // For some of what waits, nobody may have been left when the server went down.
+    if (this.#core.demands.size > 0) this.#pipeline.post({ kind: 'wake' });
   }
 
   /** Stops granting leases, answers who waits, commits what is in the mailbox. Idempotent. */
@@ -142,12 +145,16 @@ export class Supervisor implements InspectionSource {
     const messages = letters.flatMap((letter) => (letter.kind === 'message' ? [letter.message] : []));
     const fetched = await fetchNeeds(batch.turn, messages);
     for (const letter of letters) this.#handleOne(batch, letter, fetched);
-    if (this.state === 'serving') await grant(batch.turn);
+    if (this.state !== 'serving') return;
+    const isMore = await grant(batch.turn);
+    if ((await giveUp(batch.turn)) || isMore)
+      batch.turn.afterCommit(() => this.#pipeline.post({ kind: 'wake' }));
   }
 
   #handleOne({ turn, told }: Batch, letter: Letter, fetched: Fetched): void {
     if (letter.kind === 'wake') {
       turn.queuedAny = true;
+      turn.judge = true;
       return;
     }
     if (letter.kind === 'handed_out') {

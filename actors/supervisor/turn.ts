@@ -17,7 +17,7 @@ import type { Core } from './core.ts';
 import { type Telling, tellJob, tellTask, tellWorker } from './emissions.ts';
 import { type Recording, SUPERVISOR } from './inspection.ts';
 import type { ParkedLease } from './parking.ts';
-import { followDeadlines } from './passing.ts';
+import { armBackoffs, followDeadlines } from './passing.ts';
 import { isHeld, Pins } from './registry.ts';
 import { SealedTurn } from './sealed.ts';
 import type { KeyedJob } from './verb.ts';
@@ -55,6 +55,8 @@ export class Turn implements AddressJournal {
   readonly toSay: (() => void)[] = [];
   /** Whether a task became queued. */
   queuedAny = false;
+  /** Whether a worker fell away for tasks that wait, so that none may be left for some. */
+  judge = false;
   /** What the actors do, for those who watch; null while nobody does. */
   readonly recording: Recording | null;
   /** Whether it writes nothing: it is over at once, and no actor takes an event, as long as the store cannot commit. */
@@ -124,7 +126,7 @@ export class Turn implements AddressJournal {
     for (const emission of emissions) this.#routeTask(task, emission, before.worker_id);
     this.#routeSlot(before, task.row);
     if (task.row.status === 'queued' && before.status !== 'queued') this.enqueue(task);
-    if (task.row.status === 'cancelled' && before.status === 'queued') this.#dequeue(task);
+    if (['cancelled', 'failed'].includes(task.row.status) && before.status === 'queued') this.#dequeue(task);
     return true;
   }
 
@@ -201,10 +203,29 @@ export class Turn implements AddressJournal {
     return worker;
   }
 
-  /** Puts a queued task into the index, from where this very turn may lease it. */
-  enqueue({ row: { requirement_id, priority, seq } }: TaskAddress): void {
-    this.core.queue.add(this, requirement_id, priority, seq);
+  /**
+   * Puts a queued task into the index, from where this very turn may lease it, unless it has to wait.
+   * @param paths those that it names and that some worker lacks
+   */
+  enqueue({ row }: TaskAddress, paths: readonly string[] = []): void {
+    const { queue, demands, backoffs, clock } = this.core;
+    const { requirement_id, avoids, priority, seq, not_before } = row;
+    const key = demands.enter(this, seq, { requirement: requirement_id, avoids, paths });
+    if (key < 0) this.judge = true;
+    if (not_before !== null && not_before > this.now) {
+      backoffs.add(this, { seq, at: clock.monotonic() + not_before - this.now, key, priority });
+      armBackoffs(this.core);
+      return;
+    }
+    queue.add(this, key, priority, seq);
     this.queuedAny = true;
+  }
+
+  /** A queued task turned out to name paths that some worker lacks. */
+  narrow(task: TaskAddress, paths: readonly string[]): void {
+    const known = this.core.demands.of(task.row.seq)?.paths ?? [];
+    this.#dequeue(task);
+    this.enqueue(task, [...new Set([...known, ...paths])]);
   }
 
   /** Whether the store does not have its lease yet: whatever comes due now is about an earlier one. */
@@ -214,7 +235,11 @@ export class Turn implements AddressJournal {
 
   /** A task that is leased was taken out of the index by the one who picked it; others leave from where they stand. */
   #dequeue({ row: { requirement_id, priority, seq } }: TaskAddress): void {
-    this.core.queue.remove(this, requirement_id, priority, seq);
+    const { queue, demands, backoffs } = this.core;
+    const key = demands.of(seq)?.id ?? requirement_id;
+    demands.leave(this, seq);
+    if (backoffs.remove(this, seq)) return;
+    queue.remove(this, key, priority, seq);
   }
 
   requirement(row: RequirementRow): void {

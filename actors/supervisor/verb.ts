@@ -15,6 +15,10 @@ export interface Needs {
   key?: { owner: string; key: string };
   /** The specifications of these tasks' jobs, where a job pins fingerprints. */
   pinsOf?: string[];
+  /** The specifications of these tasks' jobs. */
+  documentsOf?: string[];
+  /** The specifications of these jobs, where some worker lacks a path. */
+  pathsOf?: string[];
 }
 
 /** A job that was submitted under an idempotency key, and the text it was submitted with. */

@@ -1,9 +1,13 @@
 import { boundedFailure } from '../../../machines/report-limits.ts';
 import type { Failure } from '../../../machines/task.ts';
 import { isTriedAgain } from '../../../machines/task-failure.ts';
-import { couldRunElsewhere, registrationOf } from '../eligibility.ts';
+import type { TaskAddress, WorkerAddress } from '../address.ts';
+import { canRunSomewhere, registrationOf } from '../eligibility.ts';
+import { pathsOf } from '../named-paths.ts';
+import { armMissing } from '../passing.ts';
 import { accepted, admitReport, illegal } from '../reports.ts';
-import type { Verb } from '../verb.ts';
+import type { Turn } from '../turn.ts';
+import type { Fetched, Verb } from '../verb.ts';
 
 /**
  * Failure; the task is queued again while attempts remain and the failure is retriable. A fault of the worker's own
@@ -11,33 +15,51 @@ import type { Verb } from '../verb.ts';
  */
 export const failTask: Verb<'fail_task'> = {
   whenStoreFails: 'wait',
-  needs: ({ task_id }) => ({ tasks: [task_id] }),
-  run(message, { turn }) {
+  needs: ({ task_id, failure }) => ({
+    tasks: [task_id],
+    documentsOf: failure.fault === 'worker' ? [task_id] : [],
+  }),
+  run(message, { turn, fetched }) {
     const { task, repeated } = admitReport(turn, message, 'fail');
     if (repeated) return { ok: repeated.ok, requeued: repeated.requeued ?? false };
-    const {
-      error,
-      traceback,
-      retriable = true,
-      fault = 'task',
-      missing_path,
-    } = boundedFailure(message.failure);
+    const said = boundedFailure(message.failure);
+    const { error, traceback, retriable = true, fault = 'task' } = said;
+    const missing_path = fault === 'worker' ? said.missing_path : undefined;
     const { row } = task;
     const worker = turn.core.registry.worker(message.worker_id);
+    const paths =
+      fault === 'worker' ? pathsMissing(task, worker, { error, missing_path }, { turn, fetched }) : [];
+    const by = registrationOf(worker);
+    const asked = { requirement: row.requirement_id, avoids: [...row.avoids, by], paths };
     const failure: Failure = {
-      error,
-      traceback,
-      retriable,
-      fault,
-      missing_path: fault === 'worker' ? missing_path : undefined,
-      by: registrationOf(worker),
-      elsewhere: fault === 'worker' && couldRunElsewhere(turn.core, row, worker),
+      ...{ error, traceback, retriable, fault, missing_path, by },
+      elsewhere: fault === 'worker' && canRunSomewhere(turn.core, asked),
     };
     const requeued = row.state !== 'stopping' && isTriedAgain(row, failure);
     const answer = { ok: true, requeued };
     const report = accepted(task, message, 'fail', answer);
     if (!turn.tellTask(task, { type: 'FAIL', now: turn.now, report, ...failure }))
       throw illegal(task, 'failed');
+    if (task.row.status === 'queued' && paths.length > 0) turn.narrow(task, paths);
     return answer;
   },
 };
+
+/** Notes what the worker lacks; returns the paths of the task that some worker lacks. */
+function pathsMissing(
+  { row }: TaskAddress,
+  worker: WorkerAddress,
+  { error, missing_path }: Pick<Failure, 'error' | 'missing_path'>,
+  { turn, fetched }: { turn: Turn; fetched: Fetched },
+): string[] {
+  const { registry, clock } = turn.core;
+  if (missing_path !== undefined) {
+    worker.missing.note(turn, missing_path, error, clock.monotonic());
+    armMissing(turn.core, worker);
+    turn.judge = true;
+  }
+  const document = fetched.documents.get(row.job_id);
+  const workers = [...registry.workers.values()].filter(({ missing }) => missing.size > 0);
+  if (!document || workers.length === 0) return [];
+  return pathsOf(document, row.payload).filter((path) => workers.some(({ missing }) => missing.has(path)));
+}

@@ -37,8 +37,9 @@ export const heartbeat: Verb<'heartbeat'> = {
   },
 };
 
-/** What it asked for before it fell ill is answered: it wants nothing now. */
+/** What it asked for before it fell ill is answered: it wants nothing now. While the store is away, a later one tells. */
 function suspend(turn: Turn, worker: WorkerAddress, reason: string | null): void {
+  if (turn.inMemory) return;
   if (reason === null) turn.tellWorker(worker, { type: 'RESUME' });
   else if (turn.tellWorker(worker, { type: 'SUSPEND', reason })) withdrawLeases(turn, worker);
 }

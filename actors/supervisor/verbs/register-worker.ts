@@ -32,6 +32,9 @@ export const registerWorker: Verb<'register_worker'> = {
     // The program may be another than the one that was told, or listed, anything.
     worker.revoked.clear(turn);
     worker.note(turn, { listsActive: false });
+    // What it lacked, and what tasks avoided it for, is tried anew; what it no longer declares, others may wait for.
+    worker.missing.forget(turn, () => true);
+    turn.judge = true;
     turn.woken.add(worker.id);
     const version = clusterVersion(worker.row.version);
     if (version !== null) notePeerOnce(turn, peerOf('worker', version));

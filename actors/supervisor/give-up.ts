@@ -1,0 +1,39 @@
+import type { Demand } from './demands.ts';
+import { whyHopeless } from './eligibility.ts';
+import type { Turn } from './turn.ts';
+
+/** Tasks that fail in one turn: what more there are must not keep the others waiting. */
+const SLICE = 250;
+
+/**
+ * Fails the queued tasks for which no live worker is left (contract, "The runner protocol"). It is looked at whenever
+ * a worker falls away or says what it lacks; what remains after a slice is looked at anew in the next turn.
+ * @returns whether something remains
+ */
+export async function giveUp(turn: Turn): Promise<boolean> {
+  const { core } = turn;
+  if (!turn.judge) return false;
+  turn.judge = false;
+  const doomed: [seq: number, demand: Demand][] = [];
+  for (const demand of core.demands.all()) {
+    if (doomed.length >= SLICE) break;
+    if (whyHopeless(core, demand, '') === undefined) continue;
+    for (const seq of demand.tasks) if (doomed.push([seq, demand]) >= SLICE) break;
+  }
+  if (doomed.length === 0) return false;
+  const tasks = await core.registry.fetchQueued(
+    turn.pins,
+    doomed.map(([seq]) => seq),
+  );
+  await core.registry.fetchJobs(turn.pins, new Set([...tasks.values()].map(({ row }) => row.job_id)));
+  let failed = 0;
+  for (const [seq, demand] of doomed) {
+    const task = tasks.get(seq);
+    // What is being cancelled ends cancelled.
+    if (task?.row.status !== 'queued' || core.registry.job(task.row.job_id).row.status === 'cancelling')
+      continue;
+    const error = whyHopeless(core, demand, task.row.error);
+    if (error !== undefined && turn.tellTask(task, { type: 'GIVE_UP', error })) failed++;
+  }
+  return doomed.length >= SLICE && failed > 0;
+}

@@ -1,0 +1,138 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { job, TestCluster } from '../support/cluster.ts';
+import { until } from '../support/until.ts';
+
+const patient = (backoff_seconds = 10, max_attempts = 5) => job({ retry: { max_attempts, backoff_seconds } });
+
+describe('a task that failed and has to wait', () => {
+  test('is leased when its time has come and not before, each time after twice as long', async (t) => {
+    const cluster = await TestCluster.start(t);
+    const { id } = await cluster.submit(patient());
+    const worker = await cluster.register();
+    let task = await worker.leaseOne();
+    for (const seconds of [10, 20, 40]) {
+      await worker.fail(task);
+      const { not_before, waiting_for } = await cluster.onlyTask(id);
+      assert.equal(not_before, cluster.clock.now() + seconds);
+      assert.deepEqual(waiting_for, [{ requirement: 'backoff', workers_missing: 1 }]);
+      await cluster.clock.advance(seconds - 1);
+      assert.deepEqual(await worker.lease(), []);
+      const waiting = worker.lease(1, 30);
+      await cluster.clock.advance(1);
+      const [leased] = await waiting;
+      assert.ok(leased, 'a request that waits is answered at that moment');
+      assert.equal((await cluster.onlyTask(id)).not_before, null);
+      task = leased;
+    }
+  });
+
+  test('lets others go first meanwhile, and then takes its old place', async (t) => {
+    const cluster = await TestCluster.start(t);
+    const [first, second, third] = [
+      await cluster.submit(patient()),
+      await cluster.submit(),
+      await cluster.submit(),
+    ];
+    const worker = await cluster.register();
+    const next = async () => {
+      const task = await worker.run();
+      await worker.complete(task);
+      return (task.payload.parse() as { job_id: string }).job_id;
+    };
+    await worker.fail(await worker.run());
+    assert.equal(await next(), second.id);
+    await cluster.clock.advance(10);
+    assert.deepEqual([await next(), await next()], [first.id, third.id]);
+  });
+
+  test('waits on after a restart, for what is left', async (t) => {
+    const cluster = await TestCluster.start(t);
+    await cluster.submit(patient());
+    const worker = await cluster.register();
+    await worker.fail(await worker.run());
+    await cluster.clock.advance(4);
+    await cluster.restart();
+    await cluster.clock.advance(5);
+    assert.deepEqual(await worker.lease(), []);
+    await cluster.clock.advance(1);
+    assert.equal((await worker.lease()).length, 1);
+  });
+
+  test('that was due while the server was away is leased at once', async (t) => {
+    const cluster = await TestCluster.start(t);
+    await cluster.submit(patient());
+    const worker = await cluster.register();
+    await worker.fail(await worker.run());
+    await cluster.stop();
+    cluster.clock.jump(11);
+    await cluster.start();
+    assert.equal((await worker.lease()).length, 1);
+  });
+
+  test('does not notice when the wall clock jumps', async (t) => {
+    const cluster = await TestCluster.start(t);
+    await cluster.submit(patient());
+    const worker = await cluster.register();
+    await worker.fail(await worker.run());
+    cluster.clock.jump(86_400);
+    assert.deepEqual(await worker.lease(), []);
+    cluster.clock.jump(-2 * 86_400);
+    await cluster.clock.advance(10);
+    assert.equal((await worker.lease()).length, 1);
+  });
+
+  test('can be cancelled while it waits', async (t) => {
+    const cluster = await TestCluster.start(t);
+    const { id } = await cluster.submit(patient());
+    const worker = await cluster.register();
+    await worker.fail(await worker.run());
+    await cluster.cancel(id);
+    assert.equal((await cluster.job(id)).status, 'cancelled');
+    await cluster.clock.advance(60);
+    assert.deepEqual(await worker.lease(), []);
+    assert.equal((await cluster.onlyTask(id)).not_before, null);
+  });
+
+  test('does not wait once a person retries it', async (t) => {
+    const cluster = await TestCluster.start(t);
+    const { id } = await cluster.submit(patient(10, 1));
+    const worker = await cluster.register();
+    await worker.fail(await worker.run());
+    await cluster.retry(id);
+    assert.equal((await worker.lease()).length, 1);
+  });
+
+  test('waits after a timeout that the server enforces, not after a lease that lapsed', async (t) => {
+    const cluster = await TestCluster.start(t, { timeoutGrace: 0 });
+    const late = await cluster.submit({ ...patient(), timeout_seconds: 5 });
+    const worker = await cluster.register();
+    await worker.run();
+    await cluster.clock.advance(6);
+    const stands = async (id: string) => (await cluster.onlyTask(id)).status === 'queued';
+    await until('the timeout', () => stands(late.id));
+    assert.notEqual((await cluster.onlyTask(late.id)).not_before, null);
+    await cluster.cancel(late.id);
+    const lost = await cluster.submit(patient());
+    await worker.run();
+    await cluster.clock.advance(61);
+    await until('the lapse', () => stands(lost.id));
+    assert.equal((await cluster.onlyTask(lost.id)).not_before, null);
+  });
+
+  test('is where it was when the store refuses what it waited for', async (t) => {
+    const cluster = await TestCluster.start(t);
+    const { id } = await cluster.submit(patient());
+    const worker = await cluster.register();
+    await worker.fail(await worker.run());
+    cluster.faults.beforeCommit = () =>
+      Promise.reject(Object.assign(new Error('full'), { code: 'SQLITE_FULL' }));
+    const waiting = assert.rejects(worker.lease(1, 20), { code: 'store_unavailable' });
+    await cluster.clock.advance(11);
+    await waiting;
+    delete cluster.faults.beforeCommit;
+    await cluster.clock.advance(2);
+    assert.equal((await cluster.onlyTask(id)).status, 'queued');
+    assert.equal((await worker.lease()).length, 1);
+  });
+});
