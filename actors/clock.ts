@@ -1,11 +1,15 @@
-/** The one source of time, injected everywhere, so that a simulated clock can stand in. All in seconds. */
-export interface Clock {
-  /** Wall clock: seconds since the epoch, UTC. For people only; it may jump. */
-  now(): number;
-  /** Never goes back and knows no date; leases and silence are measured on it. */
+/** What waits are measured by, in seconds. */
+export interface Timing {
+  /** Never goes back and knows no date. */
   monotonic(): number;
   /** Calls back once, after `seconds`; returns the way to cancel. Does not keep the process alive. */
   timer(seconds: number, callback: () => void): () => void;
+}
+
+/** The one source of time, injected everywhere, so that a simulated clock can stand in. All in seconds. */
+export interface Clock extends Timing {
+  /** Wall clock: seconds since the epoch, UTC. For people only; it may jump. */
+  now(): number;
 }
 
 /** Node's timers overflow beyond 2^31 ms and then fire at once. */

@@ -3,8 +3,9 @@ import type { Logger } from 'pino';
 import type { ClusterPort } from '../gateway/ports.ts';
 import { PACKAGE_VERSION } from '../gateway/version.ts';
 import { BlobStore } from './blobs.ts';
-import { type Clock, systemClock } from './clock.ts';
+import { type Clock, systemClock, type Timing } from './clock.ts';
 import { EventLog } from './event-log.ts';
+import { HearingClock } from './hearing.ts';
 import { idMaker, type Random } from './ids.ts';
 import { acquireLock } from './lock.ts';
 import { closeToOthers } from './modes.ts';
@@ -36,6 +37,8 @@ export interface ClusterOptions {
   settings?: Partial<SupervisorSettings>;
   /** Stand-ins for tests: simulated time, seeded randomness, a store that fails. */
   clock?: Clock;
+  /** Without it a simulated clock's own time: then the server always hears. */
+  hearing?: Timing;
   random?: Random;
   faults?: StoreFaults;
 }
@@ -98,10 +101,12 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
 
 function assemble(store: Store, options: ClusterOptions): { supervisor: Supervisor; core: Core } {
   const clock = options.clock ?? systemClock;
+  const hearing = options.hearing ?? options.clock ?? new HearingClock(systemClock);
   // Deadlines may only come due once the supervisor runs; it exists by then.
-  const deadlines: Core['deadlines'] = new Deadlines(clock, (key) => supervisor.deadlinePassed(key));
+  const deadlines: Core['deadlines'] = new Deadlines(hearing, (key) => supervisor.deadlinePassed(key));
   const core: Core = {
     clock,
+    hearing,
     settings: { ...DEFAULT_SETTINGS, version: PACKAGE_VERSION, ...options.settings },
     store,
     log: options.log,

@@ -11,9 +11,9 @@ const BY_THE_WORKER: ReadonlySet<TaskEvent['type']> = new Set(['COMPLETE', 'FAIL
 
 /** What a move of a task means for its deadlines and for what its worker has to hear, as a part of the same turn. */
 export function followTask(turn: Turn, task: TaskAddress, before: TaskRow, event: TaskEvent): void {
-  const { clock, settings } = turn.core;
+  const { hearing, settings } = turn.core;
   const { row } = task;
-  const now = clock.monotonic();
+  const now = hearing.monotonic();
   if (isHeld(row) && !isHeld(before)) {
     task.note(turn, { leaseEndsAt: now + settings.leaseTtl, lastSign: now });
     // A new lease to the same worker makes an older word to stop void.

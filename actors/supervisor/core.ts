@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import type { EventView, JobView } from '../../machines/schema/views.ts';
-import type { Clock } from '../clock.ts';
+import type { Clock, Timing } from '../clock.ts';
 import type { IdKind } from '../ids.ts';
 import type { Store } from '../store/store.ts';
 import type { TaskAddress, WorkerAddress } from './address.ts';
@@ -65,6 +65,8 @@ export interface Sequences {
 /** The parts that the supervisor and its helpers share. */
 export interface Core {
   readonly clock: Clock;
+  /** What leases, silence and timeouts are measured on: it stands while no worker could be heard. */
+  readonly hearing: Timing;
   readonly settings: SupervisorSettings;
   readonly store: Store;
   readonly log: Logger;

@@ -1,15 +1,15 @@
 import FlatQueue from 'flatqueue';
-import type { Clock } from '../clock.ts';
+import type { Timing } from '../clock.ts';
 
 /** How many entries may be kept in vain, beside as many as are kept with reason. */
 const SPARE = 1000;
 
 /**
- * Deadlines on the monotonic clock, all in one structure with one timer. Moving a deadline later costs a map
+ * Deadlines on a monotonic clock, all in one structure with one timer. Moving a deadline later costs a map
  * entry: the queue is only looked at when its head comes due.
  */
 export class Deadlines<Key extends string> {
-  readonly #clock: Clock;
+  readonly #clock: Timing;
   readonly #due: (key: Key) => void;
   readonly #at = new Map<Key, number>();
   readonly #queue = new FlatQueue<Key>();
@@ -17,7 +17,7 @@ export class Deadlines<Key extends string> {
   #timerAt = Number.POSITIVE_INFINITY;
 
   /** `due` is called once for each deadline that has passed; the deadline is gone by then. */
-  constructor(clock: Clock, due: (key: Key) => void) {
+  constructor(clock: Timing, due: (key: Key) => void) {
     this.#clock = clock;
     this.#due = due;
   }

@@ -17,8 +17,8 @@ export function ownWorker(turn: Turn, principal: Principal, workerId: string): W
 
 /** A sign of life of a worker: its silence begins anew, and if it counted as dead it is back. */
 export function hear(turn: Turn, worker: WorkerAddress): void {
-  const { clock, settings } = turn.core;
-  worker.note(turn, { silentAt: clock.monotonic() + settings.workerDeadAfter, lastSeenAt: turn.now });
+  const { hearing, settings } = turn.core;
+  worker.note(turn, { silentAt: hearing.monotonic() + settings.workerDeadAfter, lastSeenAt: turn.now });
   turn.dated.add(worker);
   if (worker.row.status !== 'dead') return;
   turn.tellWorker(worker, { type: 'HEARTBEAT' });
@@ -28,8 +28,8 @@ export function hear(turn: Turn, worker: WorkerAddress): void {
 
 /** The lease has its full time again. */
 export function renew(turn: Turn, task: TaskAddress): void {
-  const { clock, settings } = turn.core;
-  task.note(turn, { leaseEndsAt: clock.monotonic() + settings.leaseTtl });
+  const { hearing, settings } = turn.core;
+  task.note(turn, { leaseEndsAt: hearing.monotonic() + settings.leaseTtl });
   turn.dated.add(task);
 }
 

@@ -18,13 +18,13 @@ export class Live {
 
   /** When the leases of a job's tasks expire as things stand: seconds since the epoch, by task id. */
   leases(jobId: string): Record<string, number> {
-    const { registry, clock } = this.#core;
+    const { registry, clock, hearing } = this.#core;
     const leases: Record<string, number> = {};
     for (const task of registry.tasks.values()) {
       const { leaseEndsAt } = task.facts;
       const isOfJob = task.row.job_id === jobId && task.committed !== null && isHeld(task.committed);
       if (!isOfJob || leaseEndsAt === null) continue;
-      const at = clock.now() + leaseEndsAt - clock.monotonic();
+      const at = clock.now() + leaseEndsAt - hearing.monotonic();
       leases[task.id] = Math.round(at * 1000) / 1000;
     }
     return leases;

@@ -38,10 +38,10 @@ export class Outage {
     if (this.#self.state !== 'degraded') this.#core.log.error({ err: fault }, 'the store cannot commit');
     this.#self.tell({ type: 'COMMIT_FAILED', fault: fault.message });
     this.#probeLater();
-    const { clock, settings, deadlines } = this.#core;
+    const { hearing, settings, deadlines } = this.#core;
     const fromMemory: MessageLetter[] = [];
     for (const letter of letters) {
-      if (letter.kind === 'deadline') deadlines.set(letter.key, clock.monotonic() + settings.probeInterval);
+      if (letter.kind === 'deadline') deadlines.set(letter.key, hearing.monotonic() + settings.probeInterval);
       if (letter.kind !== 'message') continue;
       const policy = (VERBS[letter.message.type] as Verb<MessageType>).whenStoreFails ?? 'refuse';
       if (policy === 'answer') fromMemory.push(letter);

@@ -39,7 +39,7 @@ export function passDeadline(turn: Turn, key: DeadlineKey): void {
 }
 
 /** Whether it is over by now, and was not moved on by what has been handled since it came due. */
-const isOver = ({ core }: Turn, at: number | null): boolean => at !== null && at <= core.clock.monotonic();
+const isOver = ({ core }: Turn, at: number | null): boolean => at !== null && at <= core.hearing.monotonic();
 
 function lapse(turn: Turn, task: TaskAddress): void {
   if (isOver(turn, task.facts.leaseEndsAt)) turn.tellTask(task, { type: 'LAPSE' });
@@ -91,13 +91,13 @@ export function armMissing({ deadlines }: Core, { id, missing }: WorkerAddress):
  * taken here: its task with the oldest sign of life is taken for gone (contract, "Lease").
  */
 function doubtView(turn: Turn, worker: WorkerAddress): void {
-  const { clock, settings } = turn.core;
+  const { hearing, settings } = turn.core;
   const { doubtAt, listsActive, askedUntil } = worker.facts;
   if (!isOver(turn, doubtAt)) return;
   worker.note(turn, { doubtAt: null });
   if (listsActive || worker.row.slots_used < worker.row.slots_total) return;
   // Once is not "for a whole TTL": its requests, with the time that they wait, go on into the second half.
-  if ((askedUntil ?? 0) < clock.monotonic() - settings.leaseTtl / 2) return;
+  if ((askedUntil ?? 0) < hearing.monotonic() - settings.leaseTtl / 2) return;
   const [oldest] = turn.heldBy(worker).sort((a, b) => a.facts.lastSign - b.facts.lastSign);
   if (oldest && !turn.isLeasedAnew(oldest)) turn.tellTask(oldest, { type: 'LAPSE' });
 }

@@ -14,10 +14,10 @@ const PAGE = 50_000;
  * Every lease and every worker gets a full period anew, for nobody could be heard while the server was away.
  */
 export async function recover(core: Core): Promise<void> {
-  const { store, registry, settings, tally, clock } = core;
+  const { store, registry, settings, tally, clock, hearing } = core;
   for (const row of await store.load(REQUIREMENTS, '1 ORDER BY id')) core.requirements.learn(row);
   for (const row of await store.load(WORKERS, '1 ORDER BY registered_at')) {
-    const silentAt = row.status === 'alive' ? clock.monotonic() + settings.workerDeadAfter : null;
+    const silentAt = row.status === 'alive' ? hearing.monotonic() + settings.workerDeadAfter : null;
     followDeadlines(core, [registry.addWorker(row, true, { ...unheard(row.last_seen_at), silentAt })]);
   }
   await recoverHeld(core);
@@ -29,11 +29,11 @@ export async function recover(core: Core): Promise<void> {
 }
 
 async function recoverHeld(core: Core): Promise<void> {
-  const { store, registry, settings, clock } = core;
+  const { store, registry, settings, hearing } = core;
   const rows = await store.load(TASKS, "status IN ('leased', 'running') ORDER BY seq");
   const pins = new Pins();
   for (const row of rows) {
-    const now = clock.monotonic();
+    const now = hearing.monotonic();
     const limit = row.status === 'running' ? row.timeout_seconds : null;
     const task = registry.addTask(pins, row, true, {
       leaseEndsAt: now + settings.leaseTtl,

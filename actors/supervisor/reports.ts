@@ -64,7 +64,7 @@ export function admitMention(
 
 /** The task's own sign of life; the quietest of a worker's tasks is the first to be doubted. */
 function noteSign(turn: Turn, task: TaskAddress): void {
-  task.note(turn, { lastSign: turn.core.clock.monotonic() });
+  task.note(turn, { lastSign: turn.core.hearing.monotonic() });
 }
 
 function isRepetition(task: TaskAddress, report: Report, verb: AcceptedReport['verb']): boolean {

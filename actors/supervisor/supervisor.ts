@@ -195,7 +195,7 @@ export class Supervisor implements InspectionSource {
 
   /** The first period of a lease counts from when it is handed out, however long that took to become durable. */
   #giveFullTime({ leased, begunAt }: Turn): void {
-    if (leased.size === 0 || this.#core.clock.monotonic() - begunAt < SLOW_COMMIT) return;
+    if (leased.size === 0 || this.#core.hearing.monotonic() - begunAt < SLOW_COMMIT) return;
     const leases = [...leased].map(({ id, row }) => ({ id, attempt: row.attempt }));
     this.#pipeline.post({ kind: 'handed_out', leases });
   }
@@ -222,7 +222,10 @@ export class Supervisor implements InspectionSource {
     const [letter, ...others] = batch.letters;
     if (others.length > 0) return 'try each';
     if (letter?.kind === 'deadline')
-      this.#core.deadlines.set(letter.key, this.#core.clock.monotonic() + this.#core.settings.probeInterval);
+      this.#core.deadlines.set(
+        letter.key,
+        this.#core.hearing.monotonic() + this.#core.settings.probeInterval,
+      );
     this.#core.log.error({ err: fault }, 'a message could not be handled');
     if (letter?.kind === 'message')
       letter.reject(new ClusterError('internal', 'the server could not handle this request'));

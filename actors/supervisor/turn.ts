@@ -31,7 +31,7 @@ export class Turn implements AddressJournal {
   readonly core: Core;
   /** Seconds since the epoch, one value for the whole turn. */
   readonly now: number;
-  /** Second of the clock that deadlines are measured on. */
+  /** Second of the hearing clock. */
   readonly begunAt: number;
   /** What it needs in memory. */
   readonly pins = new Pins();
@@ -79,7 +79,7 @@ export class Turn implements AddressJournal {
     this.#earlier = earlier;
     this.inMemory = inMemory;
     this.now = Math.round(core.clock.now() * 1000) / 1000;
-    this.begunAt = core.clock.monotonic();
+    this.begunAt = core.hearing.monotonic();
     this.#firstEvent = core.sequences.event;
     this.recording = core.inspection.begin(this.now);
   }
@@ -312,7 +312,7 @@ export class Turn implements AddressJournal {
   }
 
   rollback(): void {
-    const { registry, sequences, clock, settings } = this.core;
+    const { registry, sequences, hearing, settings } = this.core;
     this.#sealed?.takeBack();
     for (const job of this.jobs) if (!job.fallBack()) registry.removeJob(job);
     for (const task of this.tasks) if (!task.fallBack()) registry.removeTask(task);
@@ -321,7 +321,7 @@ export class Turn implements AddressJournal {
     // Event ids stay without gaps; numbers of jobs and tasks are not used again.
     sequences.event = this.#firstEvent;
     // What is overdue comes back a moment later, since the store that failed is not likely to work at once.
-    followDeadlines(this.core, this.#noted, clock.monotonic() + settings.probeInterval);
+    followDeadlines(this.core, this.#noted, hearing.monotonic() + settings.probeInterval);
     registry.letGo(this.pins);
   }
 
@@ -334,7 +334,7 @@ export class Turn implements AddressJournal {
 
   /** What heartbeats moved in memory reaches the row here, with the commit that happens to be next. */
   #date(address: WorkerAddress | TaskAddress): void {
-    const { registry, clock } = this.core;
+    const { registry, hearing } = this.core;
     if (registry.find(address.id) !== address) return;
     if (address instanceof WorkerAddress) {
       address.amend(this, { last_seen_at: address.facts.lastSeenAt });
@@ -342,7 +342,7 @@ export class Turn implements AddressJournal {
     }
     const { leaseEndsAt } = address.facts;
     if (leaseEndsAt === null || !isHeld(address.row)) return;
-    address.amend(this, { lease_expires_at: this.now + leaseEndsAt - clock.monotonic() });
+    address.amend(this, { lease_expires_at: this.now + leaseEndsAt - hearing.monotonic() });
   }
 
   /** The routing table at work: the event that clients see, then what the job is told. */

@@ -22,6 +22,15 @@ function storeFaults(): StoreFaults {
   };
 }
 
+/** Holds the event loop for nine tenths of the time. */
+function beBusy(ms: number): void {
+  for (const end = performance.now() + ms; performance.now() < end; );
+  setTimeout(beBusy, ms / 9, ms);
+}
+
+const { busyMs } = faults;
+if (busyMs !== undefined) process.once('SIGUSR2', () => beBusy(busyMs));
+
 const server = await startServer({ ...(config as ServerConfig), faults: storeFaults() });
 console.log(JSON.stringify({ event: 'listening', url: server.url }));
 process.once('SIGTERM', () => server.stop().then(() => process.exit(0)));

@@ -12,6 +12,8 @@ export interface LaunchFaults {
   dieAfterCommit?: number;
   /** Milliseconds that every commit takes longer. */
   slowMs?: number;
+  /** From SIGUSR2 on, milliseconds for which its event loop is held again and again, with a ninth of that between. */
+  busyMs?: number;
 }
 
 export interface Launch {

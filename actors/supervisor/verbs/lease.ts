@@ -8,7 +8,7 @@ export const lease: Verb<'lease'> = {
   run({ principal, worker_id, session, wait_s, max_tasks, signal }, { turn, answer, refuse }) {
     const worker = ownWorker(turn, principal, worker_id);
     assertSession(worker, session);
-    const { parking, clock, settings } = turn.core;
+    const { parking, clock, hearing, settings } = turn.core;
     hear(turn, worker);
     if (max_tasks === 0) {
       // A worker that drains: either this reaches its open request, or a task has, which it then knows of.
@@ -20,8 +20,8 @@ export const lease: Verb<'lease'> = {
     const { doubtAt, listsActive } = worker.facts;
     const isDoubtful = worker.row.slots_used >= worker.row.slots_total && !listsActive;
     worker.note(turn, {
-      askedUntil: until,
-      doubtAt: isDoubtful ? (doubtAt ?? clock.monotonic() + settings.leaseTtl) : null,
+      askedUntil: hearing.monotonic() + wait_s,
+      doubtAt: isDoubtful ? (doubtAt ?? hearing.monotonic() + settings.leaseTtl) : null,
     });
     if (signal?.aborted) return { tasks: [] };
     parking.parkLease(turn, {
