@@ -10,9 +10,12 @@ import type {
   ToCancel,
   Trouble,
 } from './agent-types.ts';
-import { type AttemptRef, type Lease, runKey } from './run.ts';
+import { type AttemptRef, type Lease, type RunOutput, runKey } from './run.ts';
 
 type Runs = Record<string, RunEntry>;
+
+/** Faults of its own in a row after which a worker asks for no more tasks, but looks at itself. */
+const MOST_FAULTS = 3;
 
 /** What the states of the worker program are built from: types, guards, actions, delays. */
 export const agent = setup({
@@ -29,10 +32,15 @@ export const agent = setup({
     /** Told to end while a lease request is under way. */
     isWithdrawing: stateIn('#agent.active.duty.serving.asking.withdrawing'),
     isHurried: stateIn('#agent.active.duty.serving.asking.withdrawing.hurriedly'),
+    isFallingIll: stateIn('#agent.active.duty.serving.asking.withdrawing.ailing'),
+    isSuspended: ({ context }) => context.suspended !== null,
+    isWell: (_, wrong: string | null) => wrong === null,
     mayLease: ({ context }) => freeSlots(context) > 0,
     isIdle: ({ context }) => Object.keys(context.runs).length === 0,
     isOk: (_, answer: Answered<unknown>) => answer.ok,
     isUnknownWorker: (_, answer: Answered<unknown>) => !answer.ok && answer.trouble.kind === 'unknown_worker',
+    /** Not by an answer that is about an earlier registration of this very program. */
+    isSuperseded: ({ context }, trouble: Trouble | null) => supersedes(trouble, context),
     isFirstForgotten: ({ context }, trouble: Trouble) =>
       trouble.kind === 'unknown_worker' && context.linkFailures === 0,
     /** At start-up a refusal ends the program: a person has to mend the command line. */
@@ -42,7 +50,8 @@ export const agent = setup({
   },
   actions: {
     noteRegistered: assign({ registered: (_, registered: Registration) => registered, trouble: null }),
-    noteBeat: assign({ linkFailures: 0, trouble: null }),
+    noteBeat: assign({ linkFailures: 0, trouble: null, woken: false }),
+    noteWoken: assign({ woken: true }),
     noteTrouble: assign({
       linkFailures: ({ context }) => context.linkFailures + 1,
       trouble: (_, trouble: Trouble) => trouble,
@@ -61,6 +70,7 @@ export const agent = setup({
         runs: withRuns(
           context.runs,
           context.saved.map((saved) => saved.ref),
+          true,
         ),
         saved: [],
       });
@@ -92,9 +102,30 @@ export const agent = setup({
       const runs: Runs = { ...context.runs, ...Object.fromEntries(stopped) };
       enqueue.assign({ runs });
     }),
-    /** The link decides what a forgotten worker does; the duty only found out. */
-    passOn: enqueueActions(({ enqueue }, trouble: Trouble) => {
-      if (trouble.kind === 'unknown_worker') enqueue.raise({ type: 'TROUBLE', trouble });
+    /** The link decides what a forgotten or superseded worker does; the duty only found out. */
+    passOn: enqueueActions(({ context, enqueue }, trouble: Trouble) => {
+      if (trouble.kind === 'unknown_worker' || supersedes(trouble, context)) {
+        enqueue.raise({ type: 'TROUBLE', trouble });
+      }
+    }),
+    /** Success makes all earlier faults forgotten; too many faults in a row suspend. */
+    noteHealth: assign(({ context }, { health }: RunOutput) => {
+      if (health === null) return {};
+      if (health.well) return { faults: 0, selfTests: 0 };
+      const faults = context.faults + 1;
+      if (faults < MOST_FAULTS) return { faults };
+      return { faults, suspended: `${faults} faults in a row, the last: ${health.why}` };
+    }),
+    noteSelfTest: assign({ selfTests: ({ context }) => context.selfTests + 1 }),
+    noteIll: assign({ suspended: (_, wrong: string) => `it looked at itself: ${wrong}` }),
+    noteWell: assign({ suspended: null }),
+    /** The other copy holds the id now: what runs here under it would run twice. */
+    supersedeRuns: enqueueActions(({ context, enqueue }) => {
+      const runs = Object.entries(context.runs);
+      for (const [key] of runs) enqueue.sendTo(key, { type: 'STOP', reason: 'superseded' });
+      enqueue.assign({
+        runs: Object.fromEntries(runs.map(([key, run]) => [key, { ...run, stopping: true }])),
+      });
     }),
     stopRuns: enqueueActions(({ context, enqueue }) => {
       for (const key of Object.keys(context.runs)) {
@@ -115,6 +146,13 @@ export const agent = setup({
 /** Slots that no run takes. */
 export const freeSlots = ({ slots, runs }: AgentContext): number => slots - Object.keys(runs).length;
 
-function withRuns(runs: Runs, fresh: AttemptRef[]): Runs {
-  return { ...runs, ...Object.fromEntries(fresh.map((ref) => [runKey(ref), { ref, stopping: false }])) };
+function withRuns(runs: Runs, fresh: AttemptRef[], saved = false): Runs {
+  return {
+    ...runs,
+    ...Object.fromEntries(fresh.map((ref) => [runKey(ref), { ref, saved, stopping: false }])),
+  };
+}
+
+function supersedes(trouble: Trouble | null, { registered }: AgentContext): boolean {
+  return trouble?.kind === 'superseded' && trouble.session === registered?.session;
 }

@@ -12,10 +12,15 @@ import type { WorkerRegistered } from './schema/worker.ts';
 /** What the server answered to the registration. */
 export type Registration = Static<typeof WorkerRegistered>;
 
-/** Why a request had no success: no answer, a refusal of this program, or a worker that the server forgot. */
+/**
+ * Why a request had no success: no answer, a refusal of this program, a worker that the server forgot, or one as which
+ * another program has registered since.
+ */
 export interface Trouble {
-  kind: 'unreachable' | 'refused' | 'unknown_worker';
+  kind: 'unreachable' | 'refused' | 'unknown_worker' | 'superseded';
   detail: string;
+  /** Of `superseded`: the session of the request. */
+  session?: number | undefined;
   /** Seconds after which the server asks to try again. */
   retryAfter?: number | undefined;
   cause?: unknown;
@@ -32,6 +37,8 @@ export type Answered<T> = { ok: true; value: T } | { ok: false; trouble: Trouble
 
 export interface RunEntry {
   ref: AttemptRef;
+  /** Taken up from an earlier process: only its result is to be delivered. */
+  saved: boolean;
   /** Told to stop by the server; it need not list the task again. */
   stopping: boolean;
 }
@@ -54,6 +61,14 @@ export interface AgentContext extends AgentInput {
   trouble: Trouble | null;
   /** Why the program ended by itself: the server refused it at start-up. */
   failure: Trouble | null;
+  /** Faults of this worker itself since its last success. */
+  faults: number;
+  /** Looks at itself since its last success. */
+  selfTests: number;
+  /** Why it asks for no tasks at present, in a sentence; null while it does. */
+  suspended: string | null;
+  /** It has slept, and not been heard by the server since. */
+  woken: boolean;
 }
 
 export type LinkEvent =
@@ -67,20 +82,28 @@ export type AgentEvent =
   | { type: 'DRAIN' }
   /** Stops running tasks at once. */
   | { type: 'STOP' }
+  /** The program stood still for a while, with its machine or by itself: its leases may have lapsed. */
+  | { type: 'WOKE' }
   | DoneActorEvent<RunOutput>
   | ErrorActorEvent;
 
 export type AgentActors = {
   run: typeof runMachine;
   register: PromiseActorLogic<Answered<Registration>>;
-  /** Beats until it is stopped; sends BEAT, CANCEL and TROUBLE. */
-  heartbeat: CallbackActorLogic<EventObject, Registration>;
+  /** Beats until it is stopped, the first time answered at once if need be; sends BEAT, CANCEL and TROUBLE. */
+  heartbeat: CallbackActorLogic<EventObject, { registered: Registration; atOnce: boolean }>;
   /** One heartbeat, answered at once. */
   rejoin: PromiseActorLogic<Answered<ToCancel[]>, Registration>;
   /** One lease request; an empty list when there was no work in its time. */
   lease: PromiseActorLogic<Answered<Lease[]>, { registered: Registration; free: number }>;
   /** Has the lease request under way answered now; goes on until it is stopped, as it is with that answer. */
   withdraw: PromiseActorLogic<void, Registration>;
+  /** Gives up the worker's id for good. */
+  forgetIdentity: PromiseActorLogic<void>;
+  /** Waits before a look at itself, longer with each. */
+  recover: PromiseActorLogic<void, { selfTests: number }>;
+  /** Looks whether this worker can work; gives what is wrong, null when nothing is. */
+  selfTest: PromiseActorLogic<string | null>;
   /** Waits with exponential backoff and jitter; long after a refusal. */
   pause: PromiseActorLogic<
     void,

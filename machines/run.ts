@@ -28,8 +28,11 @@ export interface Failed {
 /** How an attempt ended; it is reported with this verb. */
 export type Outcome = { verb: 'complete'; result: TaskResult } | Failed;
 
-/** Who stops an attempt: the server, its deadline, or the worker program that has to end. */
-export type StopReason = 'cancelled' | 'timed_out' | 'worker_stopped';
+/**
+ * Who stops an attempt: the server, its deadline, the worker program that has to end, or another copy of it that has
+ * taken its place.
+ */
+export type StopReason = 'cancelled' | 'timed_out' | 'worker_stopped' | 'superseded';
 
 /** The server's answer to a report: accepted, or the attempt is not (or no longer) this worker's. */
 export type Verdict = 'accepted' | 'not_ours';
@@ -59,6 +62,8 @@ export type RunEvent =
 export interface RunOutput {
   ref: AttemptRef;
   ended: 'reported' | 'not_ours' | 'parked';
+  /** What the attempt says of this worker's health: that all works, which fault it has, or nothing. */
+  health: { well: true } | { well: false; why: string } | null;
 }
 
 /** The impure steps, provided by `actors/agent`. Each ends when its state is left: its signal is aborted. */
@@ -113,6 +118,9 @@ export const runMachine = setup({
     noteArtifacts: assign({ artifacts: (_, artifacts: Record<string, string>) => artifacts }),
     noteEnd: assign({ ended: (_, ended: RunOutput['ended']) => ended }),
   },
+  delays: {
+    longestStop: 60_000,
+  },
 }).createMachine({
   id: 'run',
   context: ({ input }) => ({
@@ -124,7 +132,7 @@ export const runMachine = setup({
     artifacts: {},
     ended: 'reported',
   }),
-  output: ({ context }) => ({ ref: context.ref, ended: context.ended }),
+  output: ({ context }) => ({ ref: context.ref, ended: context.ended, health: healthOf(context) }),
   initial: 'entering',
   on: { PARK: { actions: 'notePark' } },
   states: {
@@ -208,6 +216,8 @@ export const runMachine = setup({
         onDone: { target: 'saving', actions: 'settleAsStopped' },
         onError: { target: 'saving', actions: 'settleAsStopped' },
       },
+      // What hangs in the kernel, as on a share that does not answer, must not hold its slot for ever.
+      after: { longestStop: { target: 'saving', actions: 'settleAsStopped' } },
       on: { STOP: { actions: { type: 'noteStop', params: ({ event }) => event.reason } } },
     },
     saving: {
@@ -298,6 +308,13 @@ function outcomeOf(context: RunContext): Outcome {
   return context.outcome;
 }
 
+/** Only of an attempt that this process ran. */
+function healthOf({ lease, outcome }: RunContext): RunOutput['health'] {
+  if (lease === null || outcome === null) return null;
+  if (outcome.verb === 'complete') return { well: true };
+  return outcome.own ? { well: false, why: outcome.failure.error } : null;
+}
+
 /** What names an attempt among all of a worker. */
 export const runKey = (ref: { task_id: string; attempt: number }): string => `${ref.task_id}#${ref.attempt}`;
 
@@ -306,6 +323,9 @@ function stopFailure({ stopping, lease }: RunContext): FailReport {
     return { error: `timed out after ${lease?.payload.timeout_seconds} s`, retriable: true };
   }
   if (stopping === 'worker_stopped') return { error: 'worker stopped', retriable: true };
+  if (stopping === 'superseded') {
+    return { error: 'another copy of this worker took its place', retriable: true, fault: 'worker' };
+  }
   return { error: 'cancelled', retriable: false };
 }
 

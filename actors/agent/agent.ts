@@ -6,21 +6,26 @@ import type { OutboxEntry } from './delivery/outbox.ts';
 import { ActiveList } from './link/active-list.ts';
 import { sleep, slowWaitMs, waitMs } from './link/backoff.ts';
 import { rejoin, startHeartbeats } from './link/heartbeat.ts';
-import { Identity } from './link/identity.ts';
+import type { Identity } from './link/identity.ts';
 import { LeaseRequests } from './link/lease.ts';
 import { register } from './link/register.ts';
 import type { Declaration } from './link/registration.ts';
 import { runLogic } from './run-steps.ts';
+import { selfTest } from './self-test.ts';
 import type { Workshop } from './workshop.ts';
 
 export type AgentActor = Actor<typeof agentMachine>;
 
 /** The statechart of the worker program with its impure parts; not started. */
-export function createAgent(shop: Workshop, declaration: Declaration, saved: OutboxEntry[]): AgentActor {
+export function createAgent(
+  shop: Workshop,
+  identity: Identity,
+  declaration: Declaration,
+  saved: OutboxEntry[],
+): AgentActor {
   const { settings, client } = shop;
   const { log } = settings;
   const active = new ActiveList();
-  const identity = new Identity(settings.state);
   const requests = new LeaseRequests({ client, log, waitSeconds: settings.leaseWaitSeconds });
 
   const logic = agentMachine.provide({
@@ -30,7 +35,7 @@ export function createAgent(shop: Workshop, declaration: Declaration, saved: Out
         register(client, identity, declaration, signal),
       ),
       heartbeat: fromCallback(({ sendBack, input }) =>
-        startHeartbeats({ client, active, registered: input }, sendBack),
+        startHeartbeats({ client, active, registered: input.registered }, sendBack, input.atOnce),
       ),
       rejoin: fromPromise<Answered<ToCancel[]>, Registration>(({ input, signal }) =>
         rejoin({ client, active, registered: input }, signal),
@@ -39,6 +44,11 @@ export function createAgent(shop: Workshop, declaration: Declaration, saved: Out
         requests.ask(input.registered, input.free, signal),
       ),
       withdraw: fromPromise<void, Registration>(({ input, signal }) => requests.withdraw(input, signal)),
+      forgetIdentity: fromPromise<void>(() => identity.forget()),
+      recover: fromPromise<void, { selfTests: number }>(({ input, signal }) =>
+        sleep(recoveryMs(shop, input.selfTests), signal),
+      ),
+      selfTest: fromPromise<string | null>(({ signal }) => selfTest(shop, signal)),
       pause: fromPromise<void, PauseInput>(({ input, signal }) => sleep(pauseMs(shop, input), signal)),
     },
   });
@@ -46,7 +56,10 @@ export function createAgent(shop: Workshop, declaration: Declaration, saved: Out
     input: { slots: settings.slots, saved, deliverySeconds: settings.deliverySeconds },
   });
   agent.subscribe({
-    next: ({ context }) => active.set(activeOf(context.runs)),
+    next: ({ context }) => {
+      active.set(activeOf(context), context.suspended);
+      shop.wake.set(context.woken);
+    },
     error: (fault) => log.fatal({ err: fault }, 'the agent failed'),
   });
   return agent;
@@ -61,6 +74,13 @@ interface PauseInput {
   failures: number;
   trouble: Trouble | null;
   registered: Registration | null;
+}
+
+function recoveryMs({ settings }: Workshop, selfTests: number): number {
+  return waitMs(
+    { limits: { ...settings.backoff, ...settings.recovery }, random: settings.random },
+    selfTests,
+  );
 }
 
 /** Never longer than a heartbeat interval while the server is away: leases have to be renewed in time. */

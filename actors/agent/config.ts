@@ -12,6 +12,8 @@ export interface Runner {
   command: readonly string[];
   /** What the runner brings, declared at registration: package name to version. */
   packages: Readonly<Record<string, string>>;
+  /** A command that ends with exit code 0 where the runner can be loaded with all that it needs. */
+  check?: readonly string[] | undefined;
 }
 
 /** What a worker program is started with. */
@@ -54,6 +56,8 @@ export interface WorkerConfig {
   maxLogBytes?: number | undefined;
   zipLimits?: ZipLimits | undefined;
   backoff?: Partial<BackoffLimits> | undefined;
+  /** Milliseconds before a suspended worker looks at itself: at first, doubled each time, and at most. */
+  recovery?: Pick<BackoffLimits, 'baseMs' | 'maxMs'> | undefined;
   /** Between 0 and 1, for jitter. Default `Math.random`. */
   random?: (() => number) | undefined;
 }
@@ -75,6 +79,7 @@ export function settingsOf(config: WorkerConfig) {
     maxLogBytes: config.maxLogBytes ?? 64 * 1024 * 1024,
     zipLimits: config.zipLimits ?? LIMITS,
     backoff: { baseMs: 250, maxMs: 10_000, slowMs: 30_000, ...config.backoff },
+    recovery: config.recovery ?? { baseMs: 5_000, maxMs: 300_000 },
     random: config.random ?? Math.random,
   };
 }

@@ -16,6 +16,13 @@ export function narrate(agent: AgentActor, log: Logger, server: string): void {
       if (kind === 'refused') log.error({ server }, `the server refuses this worker: ${detail}`);
       else log.warn({ server }, detail);
     }
+    const { suspended } = context;
+    if (suspended !== null && suspended !== before?.context.suspended) {
+      log.error({ why: suspended }, 'this worker takes no tasks; it looks at itself from time to time');
+    } else if (suspended === null && before?.context.suspended) log.info('this worker takes tasks again');
+    if (context.woken && !before?.context.woken) {
+      log.warn('this program stood still for a while; it asks the server before it reports');
+    }
     const keys = new Set(Object.keys(context.runs));
     for (const key of keys) if (!before?.context.runs[key]) log.info({ run: key }, 'task taken');
     for (const key of Object.keys(before?.context.runs ?? {})) {

@@ -4,6 +4,7 @@ import type { AttemptRef } from '../../machines/run.ts';
 import type { ReportedEvent } from '../../machines/schema/report.ts';
 import { TaskEvents } from './child/events.ts';
 import { LogFile } from './child/log-file.ts';
+import { bootId } from './child/proc.ts';
 import type { OutboxEntry } from './delivery/outbox.ts';
 import type { Fingerprints } from './inputs/pipeline.ts';
 import { type RunPaths, runPaths } from './paths.ts';
@@ -46,7 +47,7 @@ export class Room {
   async open(): Promise<void> {
     await rm(this.paths.root, { recursive: true, force: true });
     await mkdir(this.paths.root, { recursive: true });
-    await writeFile(this.paths.attempt, JSON.stringify(this.ref));
+    await writeFile(this.paths.attempt, JSON.stringify({ ...this.ref, boot: bootId() }));
     this.#log = new LogFile(this.paths.log, this.#maxLogBytes);
   }
 

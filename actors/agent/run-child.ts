@@ -6,6 +6,7 @@ import { markProcess } from './child/leftovers.ts';
 import { Output } from './child/output.ts';
 import type { Runner } from './config.ts';
 import { probeDisk } from './disk.ts';
+import { childEnvironment } from './environment.ts';
 import { failedBy, ownFault, WorkerFault } from './failure.ts';
 import type { Room } from './room.ts';
 import { missingPart } from './runners/parts.ts';
@@ -75,10 +76,4 @@ async function ownFaultOf(shop: Workshop, room: Room, library: string): Promise<
   if (gone !== null) return gone;
   if (room.log.broken !== null) return ownFault(room.log.broken);
   return probeDisk(room.paths.root).then(() => null, ownFault);
-}
-
-/** The worker's, without its credential. Python shall not hold its lines back. */
-function childEnvironment(): NodeJS.ProcessEnv {
-  const { JQ_TOKEN: _, ...rest } = process.env;
-  return { PYTHONUNBUFFERED: '1', ...rest };
 }

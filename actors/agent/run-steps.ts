@@ -22,6 +22,9 @@ import type { Workshop } from './workshop.ts';
 /** Node's timers overflow beyond 2^31 ms and then fire at once. */
 const LONGEST_SLEEP_MS = 2_000_000_000;
 
+/** Beyond the grace period: what has not ended by then hangs in the kernel. */
+const HANGING_SECONDS = 30;
+
 /** The statechart of a run with its impure steps: HTTP, files, processes. */
 export function runLogic(shop: Workshop) {
   return runMachine.provide({
@@ -44,6 +47,7 @@ export function runLogic(shop: Workshop) {
       report: fromPromise<Verdict, Report>(({ input, signal }) => deliverReport(shop, input, signal)),
       clean: fromPromise<void, AttemptRef>(({ input }) => clean(shop, input)),
     },
+    delays: { longestStop: (shop.settings.graceSeconds + HANGING_SECONDS) * 1000 },
   });
 }
 
@@ -55,6 +59,7 @@ async function reportStart(shop: Workshop, ref: AttemptRef, signal: AbortSignal)
   };
   try {
     await shop.room(ref).open();
+    await shop.wake.asked(signal);
     await persist('start', () => shop.client.call('startTask', aim), shop.persistence(ref, signal));
     return 'accepted';
   } catch (fault) {
@@ -132,6 +137,7 @@ async function outputsOf(room: Room, wantsModel: boolean): Promise<OutputFile[]>
 
 async function upload(shop: Workshop, ref: AttemptRef, signal: AbortSignal): Promise<Uploaded> {
   const room = shop.room(ref);
+  await shop.wake.asked(signal);
   room.entry ??= await shop.outbox.find(ref);
   const { entry } = room;
   if (!entry) return { verdict: 'accepted', artifacts: {} };
@@ -170,6 +176,7 @@ interface Report {
 }
 
 async function deliverReport(shop: Workshop, { ref, outcome, artifacts }: Report, signal: AbortSignal) {
+  await shop.wake.asked(signal);
   const verdict = await report(ref, outcome, artifacts, delivery(shop, ref, signal));
   const why = outcome.verb === 'fail' ? { error: outcome.failure.error } : {};
   shop.logOf(ref).info({ ...why, verdict }, `task ${outcome.verb === 'fail' ? 'failed' : 'succeeded'}`);

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { validator } from '../../machines/schema/validate.ts';
 import { endMarked } from './child/leftovers.ts';
+import { bootId } from './child/proc.ts';
 import { AttemptRef, type OutboxEntry } from './delivery/outbox.ts';
 import { openPlain, readPlain } from './files.ts';
 import { type RunPaths, runPaths, tasksFolder } from './paths.ts';
@@ -45,6 +46,23 @@ export async function tidy(
   return interrupted;
 }
 
+/**
+ * Removes the directories of tasks that a copy of a state directory holds, except those whose results wait in the
+ * outbox. What they tell of is the original's: its processes are not touched, and nothing of it is reported.
+ */
+export async function dropLeftovers(state: string, saved: readonly OutboxEntry[]): Promise<void> {
+  const keep = new Set(saved.map(({ ref }) => runPaths(state, ref).root));
+  const folder = tasksFolder(state);
+  for (const task of await readdir(folder).catch(() => [])) {
+    for (const attempt of await readdir(join(folder, task)).catch(() => [])) {
+      const root = join(folder, task, attempt);
+      if (!keep.has(root)) await rm(root, { recursive: true, force: true });
+      else await rm(join(root, 'process.json'), { recursive: true, force: true });
+    }
+    await rmdir(join(folder, task)).catch(() => {});
+  }
+}
+
 /** The end of an attempt that was cut short; null for a directory that nothing is known of. */
 async function interruptedIn(state: string, root: string): Promise<OutboxEntry | null> {
   const ref = await readRef(tasksFolder(state), join(root, 'attempt.json'));
@@ -58,7 +76,10 @@ async function interruptedIn(state: string, root: string): Promise<OutboxEntry |
 
 async function readRef(base: string, file: string): Promise<AttemptRef | null> {
   try {
-    const checked = check(JSON.parse(await readPlain(base, file, MAX_NOTE_BYTES)));
+    const note = JSON.parse(await readPlain(base, file, MAX_NOTE_BYTES)) as { boot?: unknown };
+    // After a restart of the machine, or on a copy of its disk, this is no news: the lease has lapsed, or is another's.
+    if (note.boot !== undefined && note.boot !== bootId()) return null;
+    const checked = check(note);
     return checked.ok ? checked.value : null;
   } catch {
     return null;

@@ -4,10 +4,11 @@ import type { Trouble } from '../../machines/agent-types.ts';
 import { acquireLock } from '../lock.ts';
 import { closeToOthers } from '../modes.ts';
 import { type AgentActor, createAgent, watch } from './agent.ts';
-import { settingsOf, type WorkerConfig } from './config.ts';
+import { type Settings, settingsOf, type WorkerConfig } from './config.ts';
+import { Identity } from './link/identity.ts';
 import { declarationOf } from './link/registration.ts';
 import { narrate } from './narrate.ts';
-import { tidy } from './tidy.ts';
+import { dropLeftovers, tidy } from './tidy.ts';
 import { Workshop } from './workshop.ts';
 
 /** A worker program under way. */
@@ -24,7 +25,11 @@ export interface RunningWorker {
   stop(): Promise<void>;
   /** Cancels what runs (it is queued again), delivers what it can, and ends. */
   hurry(): void;
+  /** Milliseconds after `hurry` in which it has ended, unless something of it hangs. */
+  readonly hurryMs: number;
 }
+
+const SPARE_SECONDS = 10;
 
 /**
  * Starts a worker program. Resolves once it is registered, or once it is clear that the server is away: then
@@ -35,7 +40,8 @@ export async function startWorkerProgram(config: WorkerConfig): Promise<RunningW
   const settings = settingsOf({ ...config, state: resolve(config.state) });
   const lock = await acquireLock(join(settings.state, 'worker.lock'));
   const client = new ClusterClient({ server: settings.server, token: settings.token, role: 'worker' });
-  const shop = new Workshop(settings, client);
+  let agent: AgentActor | undefined;
+  const shop = new Workshop(settings, client, () => agent?.send({ type: 'WOKE' }));
   const release = async () => {
     await shop.close();
     await client.close();
@@ -43,14 +49,22 @@ export async function startWorkerProgram(config: WorkerConfig): Promise<RunningW
   };
   try {
     await closeToOthers(settings.state, settings.log);
+    const identity = new Identity(settings.state);
     const { entries, broken } = await shop.outbox.load();
     for (const path of broken) settings.log.error({ path }, 'a saved result cannot be read; put aside');
+    const copied = await identity.copied();
+    if (copied !== null) {
+      settings.log.warn({ why: copied }, 'the state directory is a copy; this is a new worker');
+      // In this order, a start that breaks off is a copy's start once more.
+      await dropLeftovers(settings.state, entries);
+      await identity.forget();
+    }
     const interrupted = await tidy(settings.state, entries, settings.log);
     for (const entry of interrupted) await shop.outbox.save(entry);
     await shop.open();
-    const agent = createAgent(shop, await declarationOf(settings), [...entries, ...interrupted]);
+    agent = createAgent(shop, identity, await declarationOf(settings), [...entries, ...interrupted]);
     narrate(agent, settings.log, settings.server);
-    const running = handleOf(agent, release);
+    const running = handleOf(agent, release, hurryMs(settings));
     agent.start();
     await Promise.race([running.registered, running.ended, firstTrouble(agent)]);
     return running;
@@ -60,7 +74,11 @@ export async function startWorkerProgram(config: WorkerConfig): Promise<RunningW
   }
 }
 
-function handleOf(agent: AgentActor, release: () => Promise<void>): RunningWorker {
+/** What hangs in the kernel would be waited for for ever. */
+const hurryMs = ({ graceSeconds, deliverySeconds }: Settings): number =>
+  (graceSeconds + deliverySeconds + SPARE_SECONDS) * 1000;
+
+function handleOf(agent: AgentActor, release: () => Promise<void>, hurryMs: number): RunningWorker {
   const registered = new Promise<string>((found) => {
     watch(agent, ({ context }) => context.registered && found(context.registered.worker_id));
   });
@@ -89,6 +107,7 @@ function handleOf(agent: AgentActor, release: () => Promise<void>): RunningWorke
       if (!ending) drain();
       await ended;
     },
+    hurryMs,
     hurry() {
       ending = true;
       agent.send({ type: 'STOP' });

@@ -7,6 +7,7 @@ import { Outbox } from './delivery/outbox.ts';
 import { eventSender } from './delivery/send-events.ts';
 import { Catalog } from './inputs/catalog/catalog.ts';
 import type { Persistence } from './link/persist.ts';
+import { WakeWatch } from './link/wake-watch.ts';
 import { Room } from './room.ts';
 import { partsOf } from './runners/parts.ts';
 
@@ -20,11 +21,14 @@ export class Workshop {
   readonly outbox: Outbox;
   readonly guard: Guard;
   readonly catalog: Catalog | null;
+  readonly wake: WakeWatch;
   readonly uploads = new PQueue({ concurrency: UPLOADS });
   readonly #rooms = new Map<string, Room>();
   readonly #parts = new Map<string, string[]>();
 
-  constructor(settings: Settings, client: ClusterClient) {
+  /** @param onWake told when this program stood still for a while */
+  constructor(settings: Settings, client: ClusterClient, onWake: () => void) {
+    this.wake = new WakeWatch(onWake);
     this.settings = settings;
     this.client = client;
     this.outbox = new Outbox(settings.state);
@@ -41,12 +45,11 @@ export class Workshop {
       this.#parts.set(library, await partsOf(command));
     this.guard.start();
     for (const limit of this.guard.limits) this.settings.log.warn({ limit }, 'not promised on this system');
+    this.wake.start();
   }
 
   /** The files that the runner of a library is made of, as far as its command names them. */
-  partsOf(library: string): readonly string[] {
-    return this.#parts.get(library) ?? [];
-  }
+  readonly partsOf = (library: string): readonly string[] => this.#parts.get(library) ?? [];
 
   /** The room of an attempt, the same at every call until `forget`. */
   room(ref: AttemptRef): Room {
@@ -79,6 +82,7 @@ export class Workshop {
 
   /** Leaves all rooms as they are on disk. */
   async close(): Promise<void> {
+    this.wake.stop();
     for (const room of this.#rooms.values()) await room.leave();
     this.#rooms.clear();
     await this.catalog?.close();

@@ -1,8 +1,9 @@
 import { access, constants, stat } from 'node:fs/promises';
-import { delimiter, join, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import type { Logger } from 'pino';
 import type { Runner } from '../../actors/agent/config.ts';
 import { checkCatalog } from '../../actors/agent/inputs/catalog/read-index.ts';
+import { isProgram } from '../../actors/agent/runners/parts.ts';
 import { StartFault } from '../../actors/faults.ts';
 
 interface Named {
@@ -43,18 +44,4 @@ async function checkRunner({ library, command }: Runner, log: Logger): Promise<v
       log.warn({ library, word }, 'a word of the command of a runner names no file that is there'),
     );
   }
-}
-
-/** As the system looks for it: a name on the path, a path as it stands. */
-async function isProgram(program: string): Promise<boolean> {
-  const folders = program.includes('/') ? [''] : (process.env.PATH ?? '').split(delimiter);
-  for (const folder of folders) {
-    const path = folder === '' ? program : join(folder, program);
-    const isOne = await Promise.all([stat(path), access(path, constants.X_OK)]).then(
-      ([found]) => found.isFile(),
-      () => false,
-    );
-    if (isOne) return true;
-  }
-  return false;
 }

@@ -1,12 +1,16 @@
 import type { Output } from '../terminal/output.ts';
 import { EXIT } from './exit.ts';
 
+const ABORT_MS = 200;
+
 /** A program that has started. */
 export interface Running {
   /** Ends in an orderly way; resolves when all is done. */
   stop(): Promise<void>;
   /** At the second signal; afterwards `stop` still has to resolve. Absent: the process ends at once. */
   hurry?(): void;
+  /** Milliseconds for that; then something of it hangs, and the process ends at once. */
+  hurryMs?: number;
   /** At SIGHUP; where it is absent, that signal is like SIGTERM. */
   reload?(): Promise<void>;
   /** Resolves or rejects should the program end by itself. */
@@ -15,7 +19,7 @@ export interface Running {
 
 /**
  * Runs until SIGTERM or SIGINT, which end it in an orderly way with exit code 0. A second one hurries; where
- * that is not possible, and at a third one, the process ends at once with 128 + the signal's number.
+ * that is not possible, and at a third one, the process ends at once by that signal.
  * @param ready announces the program; a signal that answers the announcement is heard already
  */
 export async function serveUntilSignal(running: Running, output: Output, ready: () => void): Promise<number> {
@@ -33,7 +37,16 @@ export async function serveUntilSignal(running: Running, output: Output, ready: 
     } else if (signals === 2 && running.hurry) {
       announce(output, { event: 'hurrying' }, `${signal}: cancelling what runs; once more to end at once`);
       running.hurry();
-    } else process.exit(signal === 'SIGINT' ? EXIT.interrupted : 143);
+      if (running.hurryMs === undefined) return;
+      setTimeout(() => {
+        announce(
+          output,
+          { event: 'stuck' },
+          'something of it hangs, as on a share that is gone; ends at once',
+        );
+        endAtOnce(signal);
+      }, running.hurryMs).unref();
+    } else endAtOnce(signal);
   };
   const onHangup = (signal: NodeJS.Signals) => {
     if (running.reload === undefined) onSignal(signal);
@@ -52,6 +65,17 @@ export async function serveUntilSignal(running: Running, output: Output, ready: 
   }
   announce(output, { event: 'stopped' }, 'stopped');
   return EXIT.done;
+}
+
+/**
+ * Ends the process by the signal itself. `process.exit` would wait for its threads, of which one may hang in the kernel
+ * for ever; so would a thread that waits for the other end of a pipe.
+ */
+function endAtOnce(signal: NodeJS.Signals): void {
+  process.removeAllListeners(signal);
+  process.kill(process.pid, signal);
+  // The first process of a container cannot be ended by a signal of its own.
+  setTimeout(() => process.abort(), ABORT_MS);
 }
 
 /** Tells people on stderr, or programs by a line of JSON on stdout. */

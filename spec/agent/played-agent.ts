@@ -27,6 +27,8 @@ export class PlayedAgent {
   readonly reports: Outcome[] = [];
   beat: (event: LinkEvent) => void = () => {};
   beating = false;
+  /** What each heartbeat actor was started with. */
+  readonly beats: unknown[] = [];
   readonly actor;
   readonly clock = new SimulatedClock();
   readonly aborted: string[] = [];
@@ -62,7 +64,11 @@ export class PlayedAgent {
         lease: step('lease'),
         withdraw: step('withdraw'),
         pause: step('pause'),
-        heartbeat: fromCallback(({ sendBack }) => {
+        forgetIdentity: step('forgetIdentity'),
+        recover: step('recover'),
+        selfTest: step('selfTest'),
+        heartbeat: fromCallback(({ sendBack, input }) => {
+          this.beats.push(input);
           this.beating = true;
           this.beat = sendBack;
           return () => {
@@ -105,7 +111,7 @@ export class PlayedAgent {
   }
 
   get active() {
-    return activeOf(this.actor.getSnapshot().context.runs);
+    return activeOf(this.actor.getSnapshot().context);
   }
 
   count(name: string): number {

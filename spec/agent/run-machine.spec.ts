@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { type Actor, createActor, fromPromise } from 'xstate';
+import { type Actor, createActor, fromPromise, SimulatedClock } from 'xstate';
 import { type Lease, type Outcome, type RunInput, runMachine } from '../../machines/run.ts';
 import { until } from '../support/until.ts';
 
 const REF = { task_id: 'task_1', attempt: 1, worker_id: 'worker_1' };
 const LEASE = { ref: REF, payload: { timeout_seconds: 30 }, text: '{}' } as unknown as Lease;
 const DONE: Outcome = { verb: 'complete', result: { status: 'succeeded' } };
+const failedWith = (error: string): Outcome & { verb: 'fail' } => ({ verb: 'fail', failure: { error } });
 const STEPS = [
   'reportStart',
   'materialize',
@@ -26,12 +27,14 @@ class Run {
   readonly inputs = new Map<Step, unknown>();
   readonly aborted: Step[] = [];
   readonly actor: Actor<typeof runMachine>;
+  readonly clock = new SimulatedClock();
   readonly #ends = new Map<Step, { resolve(value: unknown): void; reject(fault: Error): void }>();
 
   constructor(input: RunInput = { kind: 'leased', lease: LEASE }) {
     const actors = Object.fromEntries(STEPS.map((step) => [step, this.#step(step)]));
     this.actor = createActor(runMachine.provide({ actors } as Parameters<typeof runMachine.provide>[0]), {
       input,
+      clock: this.clock,
     });
     this.actor.start();
   }
@@ -84,7 +87,36 @@ describe('one attempt at a task', () => {
     const order = run.begun.filter((step) => step !== 'deadline');
     assert.deepEqual(order, ['reportStart', 'materialize', 'runChild', 'save', 'upload', 'report', 'clean']);
     assert.deepEqual(run.inputs.get('report'), { ref: REF, outcome: DONE, artifacts: { model: 'art_1' } });
-    assert.deepEqual(run.actor.getSnapshot().output, { ref: REF, ended: 'reported' });
+    assert.deepEqual(run.actor.getSnapshot().output, {
+      ref: REF,
+      ended: 'reported',
+      health: { well: true },
+    });
+  });
+
+  const healths: [string, Outcome, unknown][] = [
+    ['a fault of the worker itself', { ...failedWith('full'), own: true }, { well: false, why: 'full' }],
+    ['a failure of the task', failedWith('bad shape'), null],
+  ];
+  for (const [what, outcome, health] of healths) {
+    it(`tells the agent of ${what}: ${JSON.stringify(health)}`, async () => {
+      const run = await new Run().toChild();
+      await run.ends('runChild', outcome);
+      await run.ends('save');
+      await run.ends('upload', { verdict: 'accepted', artifacts: {} });
+      await run.ends('report', 'accepted');
+      await run.ends('clean');
+      assert.deepEqual(run.actor.getSnapshot().output?.health, health);
+    });
+  }
+
+  it('waits no longer than a minute for work that hangs in the kernel', async () => {
+    const run = await new Run().toChild();
+    run.actor.send({ type: 'STOP', reason: 'cancelled' });
+    assert.equal(run.state, 'cancelling');
+    run.clock.increment(60_000);
+    assert.equal(run.state, 'saving');
+    assert.ok(run.begun.includes('save'));
   });
 
   it('places nothing before the server has taken the start report', async () => {

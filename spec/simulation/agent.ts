@@ -77,7 +77,7 @@ export class PlayedAgent {
         clock: timersOf(this.time),
       });
       actor.subscribe({
-        next: ({ context }) => active.set(activeOf(context.runs)),
+        next: ({ context }) => active.set(activeOf(context), context.suspended),
         error: (fault) => {
           throw fault;
         },
@@ -105,8 +105,8 @@ export class PlayedAgent {
       register: fromPromise<Answered<Registration>>(({ signal }) =>
         register(client, this.#identity(), this.#declaration(), signal),
       ),
-      heartbeat: fromCallback<EventObject, Registration>(({ sendBack, input }) =>
-        startHeartbeats(context(input), sendBack),
+      heartbeat: fromCallback<EventObject, { registered: Registration; atOnce: boolean }>(
+        ({ sendBack, input }) => startHeartbeats(context(input.registered), sendBack, input.atOnce),
       ),
       rejoin: fromPromise<Answered<ToCancel[]>, Registration>(({ input, signal }) =>
         rejoin(context(input), signal),
@@ -115,6 +115,11 @@ export class PlayedAgent {
         requests.ask(input.registered, input.free, signal),
       ),
       withdraw: fromPromise<void, Registration>(({ input, signal }) => requests.withdraw(input, signal)),
+      forgetIdentity: fromPromise<void>(() => this.#identity().forget()),
+      recover: fromPromise<void, { selfTests: number }>(({ input, signal }) =>
+        sleep(this.#pauseMs(input.selfTests, null), signal),
+      ),
+      selfTest: fromPromise<string | null>(async () => null),
       pause: fromPromise<void, Pause>(({ input, signal }) =>
         sleep(this.#pauseMs(input.failures, input.trouble), signal),
       ),
@@ -144,6 +149,9 @@ export class PlayedAgent {
       write: async (id: string) => {
         disk.workerId = id;
       },
+      forget: async () => {
+        disk.workerId = undefined;
+      },
     };
     return identity as unknown as Identity;
   }
@@ -172,6 +180,8 @@ export class PlayedAgent {
     const shop = {
       client: this.#client,
       room: () => room,
+      wake: { asked: async () => {} },
+      settings: { graceSeconds: 5 },
       logOf: () => silent,
       persistence: (_: AttemptRef, signal: AbortSignal) => ({ ...this.#settings(), log: silent, signal }),
     };

@@ -1,19 +1,26 @@
 import type { ActiveTask } from '../../../machines/schema/worker.ts';
 
-/** What runs now, as heartbeats list it: a view of the agent's statechart that tells when it changes. */
+/** What heartbeats tell of the worker: a view of the agent's statechart that tells when it changes. */
 export class ActiveList {
   #tasks: readonly ActiveTask[] = [];
-  #text = '[]';
+  #suspended: string | null = null;
+  #text = '[[],null]';
   readonly #listeners = new Set<() => void>();
 
   get tasks(): readonly ActiveTask[] {
     return this.#tasks;
   }
 
-  set(tasks: readonly ActiveTask[]): void {
-    const text = JSON.stringify(tasks);
+  /** Why the worker asks for no tasks at present. */
+  get suspended(): string | null {
+    return this.#suspended;
+  }
+
+  set(tasks: readonly ActiveTask[], suspended: string | null = null): void {
+    const text = JSON.stringify([tasks, suspended]);
     if (text === this.#text) return;
     this.#tasks = tasks;
+    this.#suspended = suspended;
     this.#text = text;
     for (const listener of this.#listeners) listener();
   }

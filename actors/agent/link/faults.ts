@@ -1,5 +1,5 @@
 import { AnsweredError, UnreachableError } from '../../../gateway/client/errors.ts';
-import type { Trouble } from '../../../machines/agent-types.ts';
+import type { Registration, Trouble } from '../../../machines/agent-types.ts';
 
 /** What a fault of a request means for the one who made it. */
 export type FaultKind =
@@ -28,13 +28,17 @@ export function kindOf(fault: unknown): FaultKind {
 /**
  * The trouble that the agent's statechart decides on. On heartbeats and leases a 404 is about the worker
  * (contract, "Workers and leases").
+ * @param registered as what the request was made
  */
-export function troubleOf(fault: unknown): Trouble {
+export function troubleOf(fault: unknown, registered?: Pick<Registration, 'session'>): Trouble {
   const detail = fault instanceof Error ? fault.message : String(fault);
   const retryAfter = fault instanceof AnsweredError ? fault.retryAfter : undefined;
   const kind = kindOf(fault);
   const forgotten = fault instanceof AnsweredError && (fault.status === 404 || fault.code === 'not_owner');
   if (forgotten) return { kind: 'unknown_worker', detail, cause: fault };
+  if (fault instanceof AnsweredError && fault.code === 'superseded') {
+    return { kind: 'superseded', detail, session: registered?.session, cause: fault };
+  }
   if (kind === 'refused' || kind === 'final') return { kind: 'refused', detail, cause: fault };
   return { kind: 'unreachable', detail, retryAfter, cause: fault };
 }

@@ -13,6 +13,8 @@ const PATIENCE_MS = 15_000;
 const EARLY_MS = 250;
 /** Whatever interval a server names. */
 const SHORTEST_INTERVAL_MS = 100;
+/** Characters of the reason why a worker is suspended, that a server takes. */
+const LONGEST_REASON = 1_000;
 /** Heartbeats that a newer one overtook and that the server has not answered yet. */
 const MAX_OVERTAKEN = 4;
 
@@ -31,7 +33,12 @@ export async function beat(
   const sent = active.tasks;
   const { cancel_task_ids } = await client.call('heartbeat', {
     params: { id: registered.worker_id },
-    body: { active: [...sent], wait_s: waitSeconds },
+    body: {
+      active: [...sent],
+      wait_s: waitSeconds,
+      session: registered.session,
+      ...(active.suspended !== null && { suspended: active.suspended.slice(0, LONGEST_REASON) }),
+    },
     timeoutMs: waitSeconds * 1000 + PATIENCE_MS,
     signal,
   });
@@ -47,7 +54,7 @@ export async function rejoin(context: HeartbeatContext, signal: AbortSignal): Pr
   try {
     return { ok: true, value: await beat(context, 0, signal) };
   } catch (fault) {
-    return { ok: false, trouble: troubleOf(fault) };
+    return { ok: false, trouble: troubleOf(fault, context.registered) };
   }
 }
 
@@ -55,21 +62,32 @@ export async function rejoin(context: HeartbeatContext, signal: AbortSignal): Pr
  * Beats until it is stopped. One request is always held by the server for one interval, so that a cancellation
  * arrives in milliseconds; the next goes out when it ends, or when the list of tasks has changed. The server
  * then answers the overtaken one.
+ * @param atOnce whether the first is to be answered at once, as after a sleep
  * @returns the way to stop
  */
-export function startHeartbeats(context: HeartbeatContext, tell: (event: LinkEvent) => void): () => void {
+export function startHeartbeats(
+  context: HeartbeatContext,
+  tell: (event: LinkEvent) => void,
+  atOnce = false,
+): () => void {
   const stopping = new AbortController();
   const { signal } = stopping;
   const stop = () => stopping.abort();
-  loop(context, signal, tell).catch((fault: unknown) => {
+  loop(context, signal, tell, atOnce).catch((fault: unknown) => {
     if (signal.aborted || isAbort(fault)) return;
     stop();
-    tell({ type: 'TROUBLE', trouble: troubleOf(fault) });
+    tell({ type: 'TROUBLE', trouble: troubleOf(fault, context.registered) });
   });
   return stop;
 }
 
-async function loop(context: HeartbeatContext, signal: AbortSignal, tell: (event: LinkEvent) => void) {
+async function loop(
+  context: HeartbeatContext,
+  signal: AbortSignal,
+  tell: (event: LinkEvent) => void,
+  atOnce: boolean,
+) {
+  let held = atOnce ? 0 : context.registered.heartbeat_interval_s;
   const intervalMs = Math.max(SHORTEST_INTERVAL_MS, context.registered.heartbeat_interval_s * 1000);
   const overtaken = new Set<Beat>();
   let early = 0;
@@ -77,11 +95,13 @@ async function loop(context: HeartbeatContext, signal: AbortSignal, tell: (event
     const change = new Change(context.active);
     try {
       const startedAt = performance.now();
-      const current = new Beat(context, signal, tell);
+      const current = new Beat(context, held, signal, tell);
       await Promise.race([current.ended, change.happened]);
       if (current.fault !== undefined) throw current.fault;
       if (current.answered) {
-        const left = intervalMs - (performance.now() - startedAt);
+        // Not waited out after one that was to be answered at once.
+        const left = held === 0 ? 0 : intervalMs - (performance.now() - startedAt);
+        held = context.registered.heartbeat_interval_s;
         early = left > intervalMs / 2 && !change.seen ? early + 1 : 0;
         const wait = Math.min(left, early === 0 ? 0 : EARLY_MS * 4 ** (early - 1));
         if (wait > 0) await Promise.race([delay(wait, undefined, { signal }), change.happened]);
@@ -106,10 +126,15 @@ class Beat {
   readonly ended: Promise<void>;
   readonly #own = new AbortController();
 
-  constructor(context: HeartbeatContext, signal: AbortSignal, tell: (event: LinkEvent) => void) {
+  constructor(
+    context: HeartbeatContext,
+    waitSeconds: number,
+    signal: AbortSignal,
+    tell: (event: LinkEvent) => void,
+  ) {
     const abort = () => this.abort();
     signal.addEventListener('abort', abort, { once: true });
-    this.ended = beat(context, context.registered.heartbeat_interval_s, this.#own.signal).then(
+    this.ended = beat(context, waitSeconds, this.#own.signal).then(
       (tasks) => {
         signal.removeEventListener('abort', abort);
         this.answered = true;

@@ -46,7 +46,11 @@ export class LeaseRequests {
     try {
       const text = await client.callText('lease', {
         params: { id: registered.worker_id },
-        body: { wait_s: waitSeconds, max_tasks: Math.min(free, MAX_TASKS) },
+        body: {
+          wait_s: waitSeconds,
+          max_tasks: Math.min(free, MAX_TASKS),
+          session: registered.session,
+        },
         timeoutMs: waitSeconds * 1000 + PATIENCE_MS,
         signal,
       });
@@ -58,7 +62,7 @@ export class LeaseRequests {
       return { ok: true, value: leases };
     } catch (fault) {
       if (isAbort(fault)) throw fault;
-      return { ok: false, trouble: troubleOf(fault) };
+      return { ok: false, trouble: troubleOf(fault, registered) };
     }
   }
 
@@ -71,7 +75,11 @@ export class LeaseRequests {
     for (;;) {
       try {
         const params = { id: registered.worker_id };
-        await this.#context.client.call('lease', { params, body: { max_tasks: 0 }, signal });
+        await this.#context.client.call('lease', {
+          params,
+          body: { max_tasks: 0, session: registered.session },
+          signal,
+        });
       } catch (fault) {
         if (kindOf(fault) !== 'transient') throw fault;
       }

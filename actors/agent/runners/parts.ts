@@ -1,5 +1,5 @@
-import { stat } from 'node:fs/promises';
-import { isAbsolute } from 'node:path';
+import { access, constants, stat } from 'node:fs/promises';
+import { delimiter, isAbsolute, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { WorkerFault } from '../failure.ts';
 
@@ -27,3 +27,17 @@ const isFile = (path: string): Promise<boolean> =>
     (found) => found.isFile(),
     () => false,
   );
+
+/** Whether there is such a program, looked for as the system does: a name on the path, a path as it stands. */
+export async function isProgram(program: string): Promise<boolean> {
+  const folders = program.includes('/') ? [''] : (process.env.PATH ?? '').split(delimiter);
+  for (const folder of folders) {
+    const path = folder === '' ? program : join(folder, program);
+    const isOne = await Promise.all([stat(path), access(path, constants.X_OK)]).then(
+      ([found]) => found.isFile(),
+      () => false,
+    );
+    if (isOne) return true;
+  }
+  return false;
+}

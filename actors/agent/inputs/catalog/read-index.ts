@@ -27,6 +27,14 @@ export async function readIndex(sources: Sources, index: Location, signal: Abort
   return content.toString('utf8').replace(/^\uFEFF/, '');
 }
 
+/** Whether a catalog that is a file can be read; one elsewhere is no matter of this machine's health. */
+export async function readIndexFile(source: string): Promise<void> {
+  const index = locate(source);
+  if (index.kind === 'http') return;
+  const sources = new Sources();
+  await readIndex(sources, index, AbortSignal.timeout(CHECK_MS)).finally(() => sources.close());
+}
+
 /**
  * Looks at a catalog once, before any task needs it.
  * @returns what is wrong with single entries, or why its server gives nothing now: that may change

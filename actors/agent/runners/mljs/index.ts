@@ -3,6 +3,13 @@ import { packageVersion } from './versions.ts';
 
 const versionOf = (name: string): string => packageVersion(import.meta.resolve(name), name);
 
+const command = [
+  process.execPath,
+  '--import',
+  import.meta.resolve('tsx'),
+  fileURLToPath(new URL('./main.ts', import.meta.url)),
+] as const;
+
 /**
  * The embedded runner of job type `mljs.run`, as a worker describes and starts it.
  *
@@ -11,16 +18,17 @@ const versionOf = (name: string): string => packageVersion(import.meta.resolve(n
  */
 export const mljsRunner = {
   library: 'mljs',
-  command: [
-    process.execPath,
-    '--import',
-    import.meta.resolve('tsx'),
-    fileURLToPath(new URL('./main.ts', import.meta.url)),
-  ],
+  command,
+  check: [...command, '--version'],
   packages: {
     mljs: packageVersion(import.meta.url),
     'ml-pls': versionOf('ml-pls'),
     'ml-matrix': versionOf('ml-matrix'),
     'ml-savitzky-golay-generalized': versionOf('ml-savitzky-golay-generalized'),
   },
-} as const satisfies { library: string; command: readonly string[]; packages: Record<string, string> };
+} as const satisfies {
+  library: string;
+  command: readonly string[];
+  check: readonly string[];
+  packages: Record<string, string>;
+};

@@ -8,6 +8,8 @@ export interface Nirs4allRunner {
   library: 'nirs4all';
   /** Absolute paths, so that it works in any directory. Followed by the four options of the runner protocol. */
   command: readonly string[];
+  /** Ends with exit code 0 where nirs4all can be loaded. */
+  check: readonly string[];
   /** nirs4all, and what else tasks may require of the environment. */
   packages: Readonly<Record<string, string>>;
   /** To declare as `version.python`, where `requirements.packages.python` is matched. */
@@ -18,7 +20,13 @@ export interface Nirs4allRunner {
 export function nirs4allRunner({ executable, version, packages }: Interpreter): Nirs4allRunner | null {
   if (packages.nirs4all === undefined) return null;
   const program = fileURLToPath(new URL('./runner.py', import.meta.url));
-  return { library: 'nirs4all', command: [executable, program], packages, pythonVersion: version };
+  return {
+    library: 'nirs4all',
+    command: [executable, program],
+    check: [executable, '-c', 'import nirs4all'],
+    packages,
+    pythonVersion: version,
+  };
 }
 
 /**
