@@ -1,21 +1,20 @@
-import type { EventSource } from '../gateway/ports.ts';
-import type { EventView } from '../machines/schema/views.ts';
+import type { EventSource, LiveEvent } from '../gateway/ports.ts';
 
 /** Hands committed events on to those who listen, in commit order. */
 export class EventLog implements EventSource {
   lastId: number;
-  readonly #listeners = new Set<(events: EventView[]) => void>();
+  readonly #listeners = new Set<(events: LiveEvent[]) => void>();
 
   constructor(lastId: number) {
     this.lastId = lastId;
   }
 
-  subscribe(listener: (events: EventView[]) => void): () => void {
+  subscribe(listener: (events: LiveEvent[]) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
 
-  publish(events: EventView[]): void {
+  publish(events: LiveEvent[]): void {
     const last = events.at(-1);
     if (!last) return;
     this.lastId = last.id;

@@ -1,7 +1,8 @@
 import type { JobDigest } from '../machines/job-digest.ts';
 import type { RawJson } from '../machines/json/raw.ts';
+import type { EventDigest, ResultDigest } from '../machines/report-digest.ts';
 import type { Principal } from '../machines/rights.ts';
-import type { FailReport, ReportedEvent, TaskResult } from '../machines/schema/report.ts';
+import type { FailReport } from '../machines/schema/report.ts';
 import type { ArtifactUploaded, JobView, TaskPayload } from '../machines/schema/views.ts';
 import type { ActiveTask, HeartbeatReply, WorkerRegistration } from '../machines/schema/worker.ts';
 
@@ -50,7 +51,7 @@ export interface Messages {
   /** The answer of a lease never reached the socket. */
   lease_undelivered: { in: { worker_id: string; tasks: { task_id: string; attempt: number }[] }; out: Done };
   start_task: { in: Report; out: Done };
-  complete_task: { in: Report & { result: TaskResult }; out: Done };
+  complete_task: { in: Report & { result: ResultDigest }; out: Done };
   fail_task: { in: Report & { failure: FailReport }; out: { ok: boolean; requeued: boolean } };
   report_events: {
     in: {
@@ -58,7 +59,7 @@ export interface Messages {
       task_id: string;
       worker_id?: string;
       attempt?: number;
-      events: ReportedEvent[];
+      events: EventDigest[];
     };
     out: Done;
   };

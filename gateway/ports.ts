@@ -91,12 +91,15 @@ export interface Blobs {
   read(bytes: StoredBytes, start: number, end: number): Readable;
 }
 
+/** An event as it was committed; data that a worker reported is still text. */
+export type LiveEvent = Omit<EventView, 'data'> & { readonly data: Readonly<EventView['data']> | RawJson };
+
 /** Committed events in commit order, for the WebSocket streams. */
 export interface EventSource {
   /** The id of the last event handed to subscribers. */
   readonly lastId: number;
   /** Calls back after each commit with its events; returns the way to stop. */
-  subscribe(listener: (events: EventView[]) => void): () => void;
+  subscribe(listener: (events: LiveEvent[]) => void): () => void;
 }
 
 /** What an actor did, or that it is there; made into text only when somebody takes it. */

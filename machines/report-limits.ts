@@ -36,17 +36,17 @@ export interface BoundedResult {
 }
 
 /**
- * A result within its limits. Of `metrics` and `counts` stay the numbers, the one that the job ranks by first of all;
- * whatever else they hold moves to `extra`, in a member of their name.
+ * A result within its limits. Of `metrics` and `counts` stay the numbers, of metrics at most `most`; whatever else they
+ * hold moves to `extra`, in a member of their name.
  */
-export function boundedResult(reported: TaskResult, rankMetric: string): BoundedResult {
+export function boundedResult(reported: TaskResult, most: number = LIMITS.numbers): BoundedResult {
   const { status, pipeline_fingerprint, duration_seconds, metrics, counts, artifacts, extra, ...unknown } =
     reported;
   const notes: string[] = [];
   const overflow: Members = { ...extra };
-  const numbers = (name: string, map: Members | undefined): Members | undefined => {
+  const numbers = (name: string, map: Members | undefined, most?: number): Members | undefined => {
     if (map === undefined) return undefined;
-    const { kept, moved } = numbersOf(map, rankMetric);
+    const { kept, moved } = numbersOf(map, most);
     const names = Object.keys(moved);
     if (names.length > 0) {
       const place = freeName(overflow, name);
@@ -61,7 +61,7 @@ export function boundedResult(reported: TaskResult, rankMetric: string): Bounded
     status,
     pipeline_fingerprint: pipeline_fingerprint && cutText(pipeline_fingerprint, LIMITS.value),
     duration_seconds,
-    metrics: numbers('metrics', metrics),
+    metrics: numbers('metrics', metrics, most),
     counts: numbers('counts', counts),
     artifacts: artifacts && rolesOf(artifacts, notes),
   };
@@ -77,12 +77,11 @@ export function boundedResult(reported: TaskResult, rankMetric: string): Bounded
   return { result: { ...others, ...Object.fromEntries(present) } as TaskResult, notes };
 }
 
-/** The numbers of a map, as many as it may hold, `first` before all others; null is a number that was not finite. */
-function numbersOf(map: Members, first: string): { kept: Members; moved: Members } {
+/** The first numbers of a map, as many as it may hold; null is a number that was not finite. */
+function numbersOf(map: Members, most: number = LIMITS.numbers): { kept: Members; moved: Members } {
   const names = Object.keys(map);
   const numbers = names.filter((name) => isNumber(map[name]) && name.length <= LIMITS.key);
-  const ordered = new Set(numbers.includes(first) ? [first, ...numbers] : numbers);
-  const kept = new Set([...ordered].slice(0, LIMITS.numbers));
+  const kept = new Set(numbers.slice(0, most));
   const pick = (wanted: boolean) =>
     Object.fromEntries(names.filter((name) => kept.has(name) === wanted).map((name) => [name, map[name]]));
   return { kept: pick(true), moved: pick(false) };

@@ -1,7 +1,7 @@
 import type { EventQuery, Reads } from '../../gateway/ports.ts';
 import { ClusterError } from '../../machines/errors.ts';
 import { RawJson } from '../../machines/json/raw.ts';
-import type { Aggregate, StatsMinute } from '../../machines/schema/views.ts';
+import type { Aggregate, EventView, StatsMinute } from '../../machines/schema/views.ts';
 import type { Clock } from '../clock.ts';
 import type { Prepared } from '../store/prepared.ts';
 import type { ArtifactRow, JobRow, MinuteRow } from '../store/rows.ts';
@@ -63,7 +63,7 @@ export function createReads(store: Store, live: Live, clock: Clock): Reads {
     async events(query) {
       const { sql, params } = eventFilter(query);
       const page = await store.pages.all<SqlRow[]>(`SELECT * FROM events ${sql}`, params);
-      const rows = page.map((row) => EVENTS.decode(row));
+      const rows = page.map((row) => EVENTS.decode(row) as EventView);
       if (rows.length === 0 && query.job_id !== undefined) await assertExists('jobs', 'job', query.job_id);
       return query.before_id === undefined ? rows : rows.reverse();
     },

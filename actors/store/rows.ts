@@ -1,4 +1,5 @@
 import type { TaskCounts } from '../../machines/job.ts';
+import type { RawJson } from '../../machines/json/raw.ts';
 import type { Right } from '../../machines/rights.ts';
 import type { Level } from '../../machines/schema/report.ts';
 import type { JobStatus, TaskStatus, WorkerStatus } from '../../machines/schema/views.ts';
@@ -114,7 +115,8 @@ export interface EventRow {
   level: Level;
   type: string;
   message: string;
-  data: Record<string, unknown>;
+  /** What a worker reported is kept as it came. */
+  data: Readonly<Record<string, unknown>> | RawJson;
 }
 
 export interface RequirementRow {

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { type Connection, openReader, openWriter } from './open.ts';
+import { isOnePart, partsOf } from './parts.ts';
 import { Prepared } from './prepared.ts';
 import type {
   ArtifactRow,
@@ -13,7 +14,7 @@ import type {
   WorkerRow,
 } from './rows.ts';
 import type { SqlRow, Table } from './tables.ts';
-import { cellsOf, LIST_NAMES, TURN_SQL } from './turn-sql.ts';
+import { cellsOf, LIST_NAMES, REQUEST_SQL, TURN_SQL } from './turn-sql.ts';
 
 /** All that one turn changed; written in one transaction. */
 export interface Changes {
@@ -41,9 +42,6 @@ export interface StoreFaults {
   /** Called when the transaction is durable, before anybody is answered. */
   afterCommit?(): Promise<void>;
 }
-
-/** Rows of a list that a statement takes at most, which bounds the size of its JSON documents. */
-const BATCH = 5000;
 
 /** The durable store: one connection that writes turns, one that loads rows for them. */
 export class Store {
@@ -89,16 +87,18 @@ export class Store {
   /** Writes everything in one transaction and returns once it is durable. When it rejects, nothing happened. */
   async commit(changes: Changes): Promise<void> {
     await this.#faults.beforeCommit?.();
-    const longest = Math.max(...LIST_NAMES.map((name) => changes[name].length));
-    if (longest <= BATCH) await this.#write(changes, 0);
-    else await this.#writeInParts(changes, longest);
+    if (isOnePart(changes)) await this.#write(changes);
+    else await this.#writeInParts(changes);
     await this.#faults.afterCommit?.();
   }
 
-  async #writeInParts(changes: Changes, longest: number): Promise<void> {
+  /** Between two parts the event loop serves others. */
+  async #writeInParts(changes: Changes): Promise<void> {
     await this.#writes.run('BEGIN IMMEDIATE');
     try {
-      for (let from = 0; from < longest; from += BATCH) await this.#write(changes, from);
+      for (const { job_id, request } of changes.job_requests)
+        await this.#writes.run(REQUEST_SQL, job_id, request);
+      for (const part of partsOf({ ...changes, job_requests: [] })) await this.#write(part);
       await this.#writes.run('COMMIT');
     } catch (fault) {
       // After some faults (a full disk) SQLite has rolled back already, and says so.
@@ -108,12 +108,10 @@ export class Store {
   }
 
   /** One statement; outside a transaction it is one by itself. */
-  #write(changes: Changes, from: number): Promise<void> {
+  #write(changes: Changes): Promise<void> {
     const documents = LIST_NAMES.map((name) => {
       const rows = changes[name];
-      if (rows.length <= from) return '[]';
-      const part = rows.length > BATCH ? rows.slice(from, from + BATCH) : rows;
-      return JSON.stringify(part.map((row) => cellsOf(name, row as never)));
+      return rows.length === 0 ? '[]' : JSON.stringify(rows.map((row) => cellsOf(name, row as never)));
     });
     return this.#writes.run(TURN_SQL, ...documents);
   }

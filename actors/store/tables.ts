@@ -1,3 +1,4 @@
+import { RawJson } from '../../machines/json/raw.ts';
 import type {
   ArtifactRow,
   EventRow,
@@ -227,7 +228,7 @@ export const EVENTS = define<EventRow>(
   [],
   {
     ...plain<EventRow>('id', 'job_id', 'task_id', 'worker_id', 'ts', 'level', 'type', 'message'),
-    data: (row) => JSON.stringify(row.data),
+    data: (row) => (row.data instanceof RawJson ? row.data.text : JSON.stringify(row.data)),
   },
   (row) => ({ ...(row as unknown as EventRow), data: parse(row.data) }),
 );

@@ -54,6 +54,9 @@ export function turnView(): string {
 /** The statement that the view is written with; its parameters are the documents, in the order of the lists. */
 export const TURN_SQL = `INSERT INTO turn (${LIST_NAMES.join(', ')}) VALUES (${LIST_NAMES.map(() => '?').join(', ')})`;
 
+/** A specification by itself: very large, it is not to be made into JSON once more. */
+export const REQUEST_SQL = 'INSERT INTO job_requests (job_id, request) VALUES (?, ?)';
+
 /** The index of job names keeps no text of its own, so that it has to be told. */
 const INDEX_NAMES = (() => {
   const [seq, name] = ['seq', 'name_folded'].map(

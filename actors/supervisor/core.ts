@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
-import type { EventView, JobView } from '../../machines/schema/views.ts';
+import type { LiveEvent } from '../../gateway/ports.ts';
+import type { JobView } from '../../machines/schema/views.ts';
 import type { Clock, Timing } from '../clock.ts';
 import type { IdKind } from '../ids.ts';
 import type { Store } from '../store/store.ts';
@@ -88,7 +89,7 @@ export interface Core {
   /** Who watches the actors. */
   readonly inspection: Inspection;
   /** Hands committed events to the streams. */
-  publish: (events: EventView[]) => void;
+  publish: (events: LiveEvent[]) => void;
   /** Answers that are read from the store after the commit. */
   views: { job(id: string): Promise<JobView> };
 }

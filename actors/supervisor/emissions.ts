@@ -1,4 +1,5 @@
 import type { JobEmission } from '../../machines/job.ts';
+import type { RawJson } from '../../machines/json/raw.ts';
 import type { Level } from '../../machines/schema/report.ts';
 import type { TaskEmission } from '../../machines/task.ts';
 import type { WorkerEmission } from '../../machines/worker.ts';
@@ -9,7 +10,7 @@ export interface Telling {
   level: Level;
   type: string;
   message: string;
-  data: Record<string, unknown>;
+  data: Readonly<Record<string, unknown>> | RawJson;
 }
 
 const title = (row: { id: string; name: string | null }) => (row.name ? `${row.name} (${row.id})` : row.id);

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import type { Message, MessageOf, MessageType, ReplyOf } from '../../gateway/messages.ts';
 import type { Inspected, InspectionSource } from '../../gateway/ports.ts';
 import { ClusterError } from '../../machines/errors.ts';
@@ -17,6 +18,9 @@ import { Self } from './self.ts';
 import { Turn } from './turn.ts';
 import { After, type Fetched, PARKED, type Verb } from './verb.ts';
 import { VERBS } from './verbs/index.ts';
+
+/** Letters that are handled without a break: some milliseconds. */
+const AT_ONCE = 50;
 
 /** Whether a full mailbox may refuse it. Of heartbeats and results there are no more than leases; they always fit. */
 const mayBeTurnedAway = (type: MessageType): boolean => VERBS[type].whenStoreFails === undefined;
@@ -144,7 +148,11 @@ export class Supervisor implements InspectionSource {
   async #handle(batch: Batch, letters: readonly Letter[]): Promise<void> {
     const messages = letters.flatMap((letter) => (letter.kind === 'message' ? [letter.message] : []));
     const fetched = await fetchNeeds(batch.turn, messages);
-    for (const letter of letters) this.#handleOne(batch, letter, fetched);
+    for (const [i, letter] of letters.entries()) {
+      // Many reports may come in one request; the event loop serves others in between.
+      if (i > 0 && i % AT_ONCE === 0) await setImmediate();
+      this.#handleOne(batch, letter, fetched);
+    }
     if (this.state !== 'serving') return;
     const isMore = await grant(batch.turn);
     if ((await giveUp(batch.turn)) || isMore)

@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { Nullable, Words } from './common.ts';
+import { type Fault, RULES } from './validate.ts';
 
 export const Level = Words(['debug', 'info', 'warning', 'error']);
 
@@ -99,7 +100,21 @@ export const TaskReport = Type.Union(
 );
 
 /** Reports on many tasks, taken in their order. */
-export const TaskReports = Type.Object({ reports: Type.Array(TaskReport, { maxItems: 1000 }) });
+export const TaskReports = Type.Object(
+  { reports: Type.Array(TaskReport, { maxItems: 1000 }) },
+  { [RULES]: tooManyEvents },
+);
+
+/** Events of all reports together that one request may bring. */
+const MOST_EVENTS = 10_000;
+
+function tooManyEvents({ reports }: Record<string, unknown>): Fault[] {
+  if (!Array.isArray(reports)) return [];
+  let count = 0;
+  for (const report of reports) if (Array.isArray(report?.events)) count += report.events.length;
+  if (count <= MOST_EVENTS) return [];
+  return [{ path: '/reports', message: `must hold at most ${MOST_EVENTS} events together, not ${count}` }];
+}
 
 export const Ok = Type.Object({ ok: Type.Boolean() });
 export const FailReply = Type.Object({ ok: Type.Boolean(), requeued: Type.Boolean() });

@@ -3,6 +3,8 @@ import { bytesOf, LIMITS } from '../limits.ts';
 import { AnyObject, Id, Labels, Name, TextMap } from './common.ts';
 import { type Fault, RULES } from './validate.ts';
 
+const MAX_SLOTS = 100_000;
+
 export const WorkerVersion = Type.Object(
   {
     python: Type.Optional(Type.String()),
@@ -37,7 +39,7 @@ export const WorkerRegistration = Type.Object(
     name: Type.Optional(Name),
     labels: Type.Optional(Labels),
     capabilities: Type.Optional(AnyObject),
-    slots_total: Type.Optional(Type.Integer({ minimum: 1, maximum: 100_000, default: 1 })),
+    slots_total: Type.Optional(Type.Integer({ minimum: 1, maximum: MAX_SLOTS, default: 1 })),
     version: Type.Optional(WorkerVersion),
   },
   { [RULES]: declaredFaults },
@@ -69,7 +71,11 @@ export const ActiveTask = Type.Object({
 
 export const HeartbeatRequest = Type.Object({
   active: Type.Optional(
-    Type.Array(ActiveTask, { description: 'with it, only the listed leases are renewed' }),
+    // No worker has more slots.
+    Type.Array(ActiveTask, {
+      maxItems: MAX_SLOTS,
+      description: 'with it, only the listed leases are renewed',
+    }),
   ),
   wait_s: Type.Optional(Type.Number({ minimum: 0, description: 'seconds the answer may be held back' })),
   session: Session,

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { bytesOf, cutText, fitObject, LIMITS } from '../../machines/limits.ts';
+import { digestResult, metricsWith } from '../../machines/report-digest.ts';
 import { boundedEvent, boundedFailure, boundedResult } from '../../machines/report-limits.ts';
 import { JobSpec } from '../../machines/schema/job.ts';
 import { MOST_FAULTS, validator } from '../../machines/schema/validate.ts';
@@ -188,8 +189,7 @@ describe('what a worker reports is cut, never refused', () => {
 });
 
 describe('a result', () => {
-  const bounded = (result: object, rank = 'best_rmse') =>
-    boundedResult({ status: 'succeeded', ...result }, rank);
+  const bounded = (result: object) => boundedResult({ status: 'succeeded', ...result });
 
   it('stands as it is when it fits', () => {
     const result = {
@@ -226,8 +226,15 @@ describe('a result', () => {
   it('keeps 1,000 numbers of each, that of the ranking among them', () => {
     const metrics = { ...map(1500, 0.5), best_rmse: 0.1, ['m'.repeat(300)]: 1 };
     const { result } = bounded({ metrics, counts: map(1500, 1) });
-    assert.equal(Object.keys(result.metrics ?? {}).length, 1000);
-    assert.equal(result.metrics?.best_rmse, 0.1);
+    const digest = digestResult({ status: 'succeeded', metrics });
+    for (const [rank, most] of [
+      ['best_rmse', 1000],
+      ['nowhere', 999],
+    ] as const) {
+      assert.equal(Object.keys(metricsWith(digest, rank) ?? {}).length, most);
+    }
+    assert.equal(metricsWith(digest, 'best_rmse')?.best_rmse, 0.1);
+    assert.equal(metricsWith(digest, 'nowhere')?.best_rmse, undefined);
     assert.equal(Object.keys(result.extra?.metrics as object).length, 502);
     assert.equal(Object.keys(result.extra?.counts as object).length, 500);
   });

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { ClusterPort } from '../../gateway/ports.ts';
 import type { EventView } from '../../machines/schema/views.ts';
+import { asSent } from '../support/views.ts';
 
 /** Every event that a system told of, over all its restarts. */
 export class Tape {
@@ -12,7 +13,7 @@ export class Tape {
   /** Goes on with a server that has started: what was durable and nobody had heard of comes first. */
   async follow({ reads, events }: ClusterPort): Promise<void> {
     this.#add(await reads.events({ after_id: this.#events.length, limit: 5000 }));
-    events.subscribe((published) => this.#add(published));
+    events.subscribe((published) => this.#add(asSent(published)));
   }
 
   /** Those that came since the last call. @throws Error when one is missing */

@@ -11,6 +11,7 @@ import type { EventView } from '../../machines/schema/views.ts';
 import { inTime } from '../support/in-time.ts';
 import type { Seeded } from '../support/seeded.ts';
 import type { StepClock } from '../support/step-clock.ts';
+import { asSent } from '../support/views.ts';
 import { Wire, type WireCall, type WireRequest } from '../support/wire.ts';
 
 /** What the disk does, in simulated seconds. */
@@ -90,7 +91,7 @@ export class PlayedServer {
       random: (n) => this.#chance.bytes(n),
       faults: life.faults,
     });
-    life.port.events.subscribe((events) => this.onEvents(events));
+    life.port.events.subscribe((events) => this.onEvents(asSent(events)));
     this.#life = life;
   }
 

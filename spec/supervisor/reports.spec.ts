@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { digestEvent, digestFailure, digestResult } from '../../machines/report-digest.ts';
 import { job, TestCluster } from '../support/cluster.ts';
 import { until } from '../support/until.ts';
 
@@ -39,7 +40,7 @@ describe('fencing', () => {
       worker_id: worker.id,
       task_id: task.task_id,
     } as const;
-    await assert.rejects(cluster.port.send({ ...report, result: { status: 'succeeded' } }), {
+    await assert.rejects(cluster.port.send({ ...report, result: digestResult({ status: 'succeeded' }) }), {
       code: 'not_owner',
       message: `principal 'eve' is not registered for worker ${worker.id}`,
     });
@@ -271,7 +272,7 @@ describe('results', () => {
       principal: cluster.principal,
       task_id: task.task_id,
       worker_id: worker.id,
-      events: [{ type: 'progress', progress: 0.5, data: { fold: 3 } }],
+      events: [digestEvent({ type: 'progress', progress: 0.5, data: { fold: 3 } })],
     });
     const events = await cluster.port.reads.events({ job_id: submitted.id, after_id: 0, limit: 100 });
     assert.deepEqual(events.at(-1)?.data, { fold: 3, progress: 0.5 });
@@ -309,14 +310,14 @@ describe('a report beyond the limits', () => {
       type: 'report_events',
       principal: cluster.principal,
       task_id: task.task_id,
-      events: [{ type: 'log', message: 'm'.repeat(1e6), data: { a: 'x'.repeat(1e6) } }],
+      events: [digestEvent({ type: 'log', message: 'm'.repeat(1e6), data: { a: 'x'.repeat(1e6) } })],
     });
     await cluster.port.send({
       type: 'fail_task',
       principal: cluster.principal,
       worker_id: worker.id,
       task_id: task.task_id,
-      failure: { error: 'e'.repeat(1e6), traceback: 't'.repeat(1e6) },
+      failure: digestFailure({ error: 'e'.repeat(1e6), traceback: 't'.repeat(1e6) }),
     });
     assert.match((await cluster.onlyTask(id)).error ?? '', /^e+… \(98\d+ more bytes were left out\)$/);
     for (const event of await cluster.port.reads.events({ job_id: id, after_id: 0, limit: 100 })) {

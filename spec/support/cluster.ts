@@ -7,6 +7,7 @@ import type { LeasedTask, ReplyOf } from '../../gateway/messages.ts';
 import type { ClusterPort } from '../../gateway/ports.ts';
 import { digestJob } from '../../machines/job-digest.ts';
 import { compose } from '../../machines/json/raw.ts';
+import { digestResult } from '../../machines/report-digest.ts';
 import { ANONYMOUS, type Principal } from '../../machines/rights.ts';
 import { JobSpec } from '../../machines/schema/job.ts';
 import type { FailReport, TaskResult } from '../../machines/schema/report.ts';
@@ -165,7 +166,7 @@ export class TestWorker {
   }
 
   complete({ task_id, attempt }: Held, result: Partial<TaskResult> = {}) {
-    const full: TaskResult = { status: 'succeeded', ...result };
+    const full = digestResult({ status: 'succeeded', ...result });
     return this.cluster.port.send({ type: 'complete_task', ...this.#who, task_id, attempt, result: full });
   }
 

@@ -1,8 +1,7 @@
 import type { MessageOf } from '../../../gateway/messages.ts';
 import { ClusterError } from '../../../machines/errors.ts';
-import { at } from '../../../machines/json/raw.ts';
-import { boundedResult } from '../../../machines/report-limits.ts';
-import type { TaskResult } from '../../../machines/schema/report.ts';
+import { at, withMembers } from '../../../machines/json/raw.ts';
+import { metricsWith, type ResultDigest } from '../../../machines/report-digest.ts';
 import type { Fault } from '../../../machines/schema/validate.ts';
 import type { TaskAddress } from '../address.ts';
 import { accepted, admitReport, illegal } from '../reports.ts';
@@ -17,25 +16,26 @@ export const completeTask: Verb<'complete_task'> = {
   needs: ({ task_id, result }) => ({
     tasks: [task_id],
     pinsOf: [task_id],
-    artifacts: Object.values(result.artifacts ?? {}).filter((id) => id !== null),
+    artifacts: Object.values(result.artifacts).filter((id) => id !== null),
   }),
   run(message, { turn, fetched }) {
     const { task, repeated } = admitReport(turn, message, 'complete');
     if (repeated) return repeated;
-    assertArtifacts(message.result, fetched);
+    const { result } = message;
+    assertArtifacts(result, fetched);
     const job = turn.core.registry.job(task.row.job_id);
     const report = accepted(task, message, 'complete', { ok: true });
-    const { result, notes } = boundedResult(message.result, job.row.rank_metric);
+    const metrics = metricsWith(result, job.row.rank_metric);
     const completed = turn.tellTask(task, {
       type: 'COMPLETE',
-      result: JSON.stringify(attested(result, message, task)),
-      rank_value: finite(result.metrics?.[job.row.rank_metric]),
-      model_artifact_id: result.artifacts?.model ?? null,
+      result: withMembers(result.text, { metrics, provenance: provenanceOf(message, task) }),
+      rank_value: finite(metrics?.[job.row.rank_metric]),
+      model_artifact_id: result.artifacts.model ?? null,
       report,
     });
     if (!completed) throw illegal(task, 'completed');
-    if (notes.length > 0) tellCut(turn, task, notes);
-    if (job.row.pins_fingerprint) compareFingerprint(turn, task, message.result, fetched);
+    if (result.notes.length > 0) tellCut(turn, task, result.notes);
+    if (job.row.pins_fingerprint) compareFingerprint(turn, task, result, fetched);
     return report.answer;
   },
 };
@@ -43,31 +43,24 @@ export const completeTask: Verb<'complete_task'> = {
 const finite = (value: unknown): number | null =>
   typeof value === 'number' && Number.isFinite(value) ? value : null;
 
-/** The result as reported, with who reported it as the server knows it (contract, "TaskResult"). */
-function attested(
-  result: TaskResult,
-  { principal, worker_id }: Complete,
-  task: TaskAddress,
-): Record<string, unknown> {
+/** Who reported a result, as the server knows it (contract, "TaskResult"). */
+function provenanceOf({ principal, worker_id }: Complete, task: TaskAddress): Record<string, unknown> {
   return {
-    ...result,
-    provenance: {
-      source: 'worker_report',
-      reported_by_principal: principal.name,
-      worker_id,
-      job_id: task.row.job_id,
-      task_id: task.id,
-      attempt: task.row.attempt,
-      assignment_mode: 'server_leased_executor',
-      required_rights: ['execute'],
-      granted_rights: principal.rights,
-    },
+    source: 'worker_report',
+    reported_by_principal: principal.name,
+    worker_id,
+    job_id: task.row.job_id,
+    task_id: task.id,
+    attempt: task.row.attempt,
+    assignment_mode: 'server_leased_executor',
+    required_rights: ['execute'],
+    granted_rights: principal.rights,
   };
 }
 
 /** @throws ClusterError `invalid_body`: a result is complete only when its artifacts are stored */
-function assertArtifacts(result: TaskResult, fetched: Fetched): void {
-  const faults: Fault[] = Object.entries(result.artifacts ?? {})
+function assertArtifacts({ artifacts }: ResultDigest, fetched: Fetched): void {
+  const faults: Fault[] = Object.entries(artifacts)
     .filter(([, id]) => id !== null && !fetched.artifacts.has(id))
     .map(([role, id]) => ({ path: `/artifacts/${role}`, message: `no artifact with id '${id}'` }));
   if (faults.length > 0) throw ClusterError.invalid('task result', faults);
@@ -86,7 +79,7 @@ function tellCut(turn: Turn, task: TaskAddress, notes: string[]): void {
   );
 }
 
-function compareFingerprint(turn: Turn, task: TaskAddress, result: TaskResult, fetched: Fetched): void {
+function compareFingerprint(turn: Turn, task: TaskAddress, result: ResultDigest, fetched: Fetched): void {
   const pipeline = fetched.documents.get(task.row.job_id)?.pipelines[task.row.payload.pipeline];
   const text = pipeline === undefined ? undefined : at(pipeline, 'expected_fingerprint');
   const expected = text === undefined ? null : (JSON.parse(text) as string | null);
@@ -97,7 +90,7 @@ function compareFingerprint(turn: Turn, task: TaskAddress, result: TaskResult, f
       level: 'warning',
       type: 'pipeline_fingerprint_mismatch',
       message: 'the worker ran another pipeline than the client pinned',
-      data: { expected, reported: result.pipeline_fingerprint ?? null },
+      data: { expected, reported: result.pipeline_fingerprint },
     },
   );
 }

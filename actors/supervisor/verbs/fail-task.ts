@@ -1,4 +1,3 @@
-import { boundedFailure } from '../../../machines/report-limits.ts';
 import type { Failure } from '../../../machines/task.ts';
 import { isTriedAgain } from '../../../machines/task-failure.ts';
 import type { TaskAddress, WorkerAddress } from '../address.ts';
@@ -22,7 +21,7 @@ export const failTask: Verb<'fail_task'> = {
   run(message, { turn, fetched }) {
     const { task, repeated } = admitReport(turn, message, 'fail');
     if (repeated) return { ok: repeated.ok, requeued: repeated.requeued ?? false };
-    const said = boundedFailure(message.failure);
+    const said = message.failure;
     const { error, traceback, retriable = true, fault = 'task' } = said;
     const missing_path = fault === 'worker' ? said.missing_path : undefined;
     const { row } = task;

@@ -1,5 +1,4 @@
-import { boundedEvent } from '../../../machines/report-limits.ts';
-import type { ReportedEvent } from '../../../machines/schema/report.ts';
+import { RawJson } from '../../../machines/json/raw.ts';
 import { admitMention } from '../reports.ts';
 import type { Verb } from '../verb.ts';
 
@@ -10,12 +9,7 @@ export const reportEvents: Verb<'report_events'> = {
     const task = admitMention(turn, mention);
     const worker_id = mention.worker_id ?? task.row.worker_id;
     const about = { job_id: task.row.job_id, task_id: task.id, worker_id };
-    for (const event of events) turn.event(about, telling(boundedEvent(event)));
+    for (const event of events) turn.event(about, { ...event, data: new RawJson(event.data) });
     return { ok: true };
   },
 };
-
-function telling(event: ReportedEvent) {
-  const data = event.progress === undefined ? { ...event.data } : { ...event.data, progress: event.progress };
-  return { level: event.level ?? 'info', type: event.type, message: event.message ?? '', data };
-}

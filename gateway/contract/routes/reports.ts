@@ -1,6 +1,6 @@
 import { ClusterError } from '../../../machines/errors.ts';
+import type { ReportDigest } from '../../../machines/report-digest.ts';
 import type { Principal } from '../../../machines/rights.ts';
-import type { TaskReport } from '../../../machines/schema/report.ts';
 import type { ReplyOf } from '../../messages.ts';
 import type { ClusterPort } from '../../ports.ts';
 import { errorBody, statusOf } from '../errors.ts';
@@ -8,7 +8,7 @@ import { errorBody, statusOf } from '../errors.ts';
 type Reply = ReplyOf<'start_task'> | ReplyOf<'fail_task'>;
 
 /** The message that a report among many is. */
-export function sendReport(port: ClusterPort, principal: Principal, report: TaskReport): Promise<Reply> {
+export function sendReport(port: ClusterPort, principal: Principal, report: ReportDigest): Promise<Reply> {
   const { task_id, worker_id, attempt } = report;
   const about = { principal, task_id, ...(attempt === undefined ? {} : { attempt }) };
   switch (report.type) {

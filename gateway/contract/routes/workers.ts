@@ -1,6 +1,8 @@
 import { Type } from 'typebox';
+import { activeTasks, digestHeartbeat } from '../../../machines/active-list.ts';
 import { ClusterError } from '../../../machines/errors.ts';
 import { compose, RawJson } from '../../../machines/json/raw.ts';
+import { digestEvent, digestFailure, digestReport, digestResult } from '../../../machines/report-digest.ts';
 import {
   EventReport,
   FailReply,
@@ -58,6 +60,7 @@ export const workers = {
     right: 'execute',
     tag: 'workers',
     body: HeartbeatRequest,
+    digest: digestHeartbeat,
     reply: HeartbeatReply,
     errors: ['unknown_id', 'not_owner', 'superseded'],
     run: (call) =>
@@ -65,7 +68,7 @@ export const workers = {
         type: 'heartbeat',
         principal: call.principal,
         worker_id: call.params.id as string,
-        active: call.body.active,
+        active: call.body.active && activeTasks(call.body.active),
         session: call.body.session,
         suspended: call.body.suspended,
         ...waiting(call, call.body.wait_s ?? 0),
@@ -126,16 +129,11 @@ export const workers = {
     tag: 'tasks',
     query: MaybeHolder,
     body: EventReport,
+    digest: (body) => eventsOf(body).map(digestEvent),
     reply: Ok,
     errors: REPORT_ERRORS,
-    run: ({ port, principal, params, query, body }) =>
-      port.send({
-        type: 'report_events',
-        principal,
-        task_id: params.id as string,
-        ...query,
-        events: eventsOf(body),
-      }),
+    run: ({ port, principal, params, query, body: events }) =>
+      port.send({ type: 'report_events', principal, task_id: params.id as string, ...query, events }),
   }),
   uploadTaskArtifact: upload({
     verb: 'post',
@@ -173,6 +171,7 @@ export const workers = {
     tag: 'tasks',
     query: Holder,
     body: TaskResult,
+    digest: digestResult,
     reply: Ok,
     errors: REPORT_ERRORS,
     run: ({ port, principal, params, query, body }) =>
@@ -186,6 +185,7 @@ export const workers = {
     tag: 'tasks',
     query: Holder,
     body: FailReport,
+    digest: digestFailure,
     reply: FailReply,
     errors: REPORT_ERRORS,
     run: ({ port, principal, params, query, body }) =>
@@ -198,9 +198,10 @@ export const workers = {
     right: 'execute',
     tag: 'tasks',
     body: TaskReports,
+    digest: ({ reports }) => reports.map(digestReport),
     reply: TaskReportsReply,
     run: async ({ port, principal, body }) => ({
-      results: await Promise.all(body.reports.map((report) => answered(sendReport(port, principal, report)))),
+      results: await Promise.all(body.map((report) => answered(sendReport(port, principal, report)))),
     }),
   }),
 };

@@ -26,9 +26,16 @@ export const isQuick = (bytes: Buffer, { contentType }: BodyForm): boolean =>
 
 const NO_BODY = Type.Object({});
 
+/** The members that the route knows of; the others are tolerated, and nobody looks at them. */
+function known(value: unknown, { properties = {} }: { properties?: object }): unknown {
+  const members = Object.entries(value as object).filter(([name]) => Object.hasOwn(properties, name));
+  return Object.fromEntries(members);
+}
+
 /** The reader of a route's bodies: parsed, checked, and digested where the route has a `digest`. */
 export function bodyReader(route: Pick<JsonRoute, 'body' | 'yaml' | 'right' | 'digest'>): BodyReader {
-  const check = validator(route.body ?? NO_BODY);
+  const body = route.body ?? NO_BODY;
+  const check = validator(body);
   return (bytes, form) => {
     const document = readDocument(bytes, {
       ...form,
@@ -38,6 +45,6 @@ export function bodyReader(route: Pick<JsonRoute, 'body' | 'yaml' | 'right' | 'd
     });
     const checked = check(document.value);
     if (!checked.ok) throw ClusterError.invalid('body', checked.faults);
-    return route.digest ? route.digest(checked.value, document.text) : checked.value;
+    return route.digest ? route.digest(checked.value, document.text) : known(checked.value, body);
   };
 }

@@ -134,7 +134,7 @@ export class EventFeed implements Follower {
   }
 
   /** An event that was sent already is passed over. */
-  #send(event: EventView, text: () => string): void {
+  #send(event: Pick<EventView, 'id'>, text: () => string): void {
     if (event.id <= this.#cursor) return;
     this.#cursor = event.id;
     this.#parts.socket.send(text());

@@ -1,17 +1,17 @@
-import type { EventView } from '../../../machines/schema/views.ts';
-import type { EventSource } from '../../ports.ts';
+import { compose, RawJson } from '../../../machines/json/raw.ts';
+import type { EventSource, LiveEvent } from '../../ports.ts';
 
 /** A committed event; its text is made once, and only if somebody listens. */
 export class Published {
-  readonly event: EventView;
+  readonly event: LiveEvent;
   #text: string | undefined;
 
-  constructor(event: EventView) {
+  constructor(event: LiveEvent) {
     this.event = event;
   }
 
   get text(): string {
-    this.#text ??= JSON.stringify(this.event);
+    this.#text ??= this.event.data instanceof RawJson ? compose(this.event) : JSON.stringify(this.event);
     return this.#text;
   }
 }
@@ -78,7 +78,7 @@ export class EventHub {
     return set;
   }
 
-  #spread(events: readonly EventView[]): void {
+  #spread(events: readonly LiveEvent[]): void {
     const batch = events.map((event) => new Published(event));
     this.#remember(batch);
     for (const follower of [...this.#everything]) follower.publish(batch);

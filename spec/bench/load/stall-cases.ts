@@ -140,10 +140,10 @@ export const CASES = {
     },
   },
   active: {
-    what: 'a heartbeat with 15 MiB of active tasks',
+    what: 'a heartbeat with 100,000 active tasks',
     make: async (n, ask) => {
       const entries = list(
-        count(n, 270_000),
+        count(n, 100_000),
         (i) => `{"task_id":"task_${String(i).padStart(26, '0')}","attempt":1}`,
       );
       return report(`/v1/workers/${await ask.worker()}/heartbeat`, `{"active":[${entries}]}`);

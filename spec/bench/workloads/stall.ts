@@ -37,6 +37,9 @@ async function measure(server: MeasuredServer, name: CaseName, size: number): Pr
   // What follows the answer counts as well.
   await delay(200);
   const { waited, worked } = await probe.end();
+  process.stderr.write(
+    `  ${name}: ${status}, ${Math.round(waited)} ms waited, ${Math.round(worked)} ms worked\n`,
+  );
   if (status >= 500) throw new Error(`${CASES[name].what}: ${status} ${answer}`);
   return [
     {

@@ -1,0 +1,119 @@
+import { LIMITS } from './limits.ts';
+import { boundedEvent, boundedFailure, boundedResult } from './report-limits.ts';
+import type { FailReport, Level, ReportedEvent, TaskReport, TaskResult } from './schema/report.ts';
+
+/*
+ * What the queue needs of the reports of workers: cut to their limits, and what nobody looks into as JSON text. It is
+ * quick to copy from one thread to another, however large the reports are.
+ */
+
+export interface EventDigest {
+  level: Level;
+  type: string;
+  message: string;
+  /** A JSON object, as text. */
+  data: string;
+}
+
+export function digestEvent(event: ReportedEvent): EventDigest {
+  const { level = 'info', type, message = '', progress, data } = boundedEvent(event);
+  return {
+    level,
+    type,
+    message,
+    data: JSON.stringify(progress === undefined ? (data ?? {}) : { ...data, progress }),
+  };
+}
+
+type Numbers = Record<string, number | null>;
+
+export interface ResultDigest {
+  /** The result without its metrics: a JSON object, as text. */
+  text: string;
+  artifacts: Record<string, string | null>;
+  pipeline_fingerprint: string | null;
+  metrics: Numbers | undefined;
+  /** Numbers that are too many for `metrics`: their names, each behind a line feed, and their values. */
+  spare: { names: string; values: Float64Array };
+  /** A sentence for each thing that was moved or left out. */
+  notes: string[];
+}
+
+const BEHIND = '\n';
+
+export function digestResult(reported: TaskResult): ResultDigest {
+  const spare = spareNumbers(reported.metrics ?? {});
+  // One place is kept for the metric that the job ranks by, which may be among those that are too many.
+  const most = spare.values.length > 0 ? LIMITS.numbers - 1 : LIMITS.numbers;
+  const { result, notes } = boundedResult(reported, most);
+  const { metrics, ...others } = result;
+  return {
+    text: JSON.stringify(others),
+    artifacts: result.artifacts ?? {},
+    pipeline_fingerprint: reported.pipeline_fingerprint ?? null,
+    metrics: metrics as Numbers | undefined,
+    spare,
+    notes,
+  };
+}
+
+function spareNumbers(metrics: Record<string, unknown>): ResultDigest['spare'] {
+  const names: string[] = [];
+  const values: number[] = [];
+  for (const [name, value] of Object.entries(metrics)) {
+    if (typeof value !== 'number' || name.length > LIMITS.key || name.includes(BEHIND)) continue;
+    names.push(name);
+    values.push(value);
+  }
+  const fit = values.length <= LIMITS.numbers;
+  return fit
+    ? { names: '', values: new Float64Array() }
+    : { names: `${BEHIND}${names.join(BEHIND)}${BEHIND}`, values: new Float64Array(values) };
+}
+
+/** The metrics of a result, that of the job's ranking among them where it was reported at all. */
+export function metricsWith({ metrics, spare }: ResultDigest, rankMetric: string): Numbers | undefined {
+  if (metrics === undefined || Object.hasOwn(metrics, rankMetric)) return metrics;
+  const at = spare.names.indexOf(`${BEHIND}${rankMetric}${BEHIND}`);
+  if (at < 0) return metrics;
+  return {
+    ...metrics,
+    [rankMetric]: spare.values[spare.names.slice(0, at).split(BEHIND).length - 1] as number,
+  };
+}
+
+/** One report among many. */
+export type ReportDigest =
+  | Extract<TaskReport, { type: 'start' }>
+  | (Omit<Extract<TaskReport, { type: 'events' }>, 'events'> & { events: EventDigest[] })
+  | (Omit<Extract<TaskReport, { type: 'complete' }>, 'result'> & { result: ResultDigest })
+  | Extract<TaskReport, { type: 'fail' }>;
+
+export function digestReport(report: TaskReport): ReportDigest {
+  const { task_id, worker_id, attempt } = report;
+  const about = { task_id, ...(attempt === undefined ? {} : { attempt }) };
+  switch (report.type) {
+    case 'start':
+      return { type: 'start', ...about, worker_id: report.worker_id };
+    case 'events': {
+      const by = worker_id === undefined ? {} : { worker_id };
+      return { type: 'events', ...about, ...by, events: report.events.map(digestEvent) };
+    }
+    case 'complete':
+      return { type: 'complete', ...about, worker_id: report.worker_id, result: digestResult(report.result) };
+    case 'fail':
+      return { type: 'fail', ...about, worker_id: report.worker_id, failure: digestFailure(report.failure) };
+  }
+}
+
+/** Without the members that nobody here knows. */
+export function digestFailure(failure: FailReport): FailReport {
+  const { error, traceback, retriable, fault, missing_path } = boundedFailure(failure);
+  return {
+    error,
+    ...(traceback === undefined ? {} : { traceback }),
+    ...(retriable === undefined ? {} : { retriable }),
+    ...(fault === undefined ? {} : { fault }),
+    ...(missing_path === undefined ? {} : { missing_path }),
+  };
+}
