@@ -181,6 +181,7 @@ describe('the settings of a job', () => {
     assert.deepEqual(settingsOf(spec({})), {
       priority: 0,
       max_attempts: 2,
+      backoff_seconds: 0,
       rank_metric: 'best_rmse',
       rank_mode: 'min',
       timeout_seconds: null,
@@ -201,7 +202,8 @@ describe('the settings of a job', () => {
       timeout_seconds: 1.5,
       outputs: { export_best_model: false, keep_task_workspace: true },
     } as const;
-    assert.deepEqual(settingsOf(spec({ ...said, retry: { max_attempts: 5 } })), { ...said, max_attempts: 5 });
+    const retry = { max_attempts: 5, backoff_seconds: 30 };
+    assert.deepEqual(settingsOf(spec({ ...said, retry })), { ...said, ...retry });
   });
 
   it('rank errors from the smallest on, and agreement from the largest on, unless the job says otherwise', () => {
