@@ -6,6 +6,7 @@ import { mayRun } from './eligibility.ts';
 import { pathsOf } from './named-paths.ts';
 import type { ParkedLease } from './parking.ts';
 import { leasedTask } from './payload.ts';
+import { narrow } from './queueing.ts';
 import type { Turn } from './turn.ts';
 
 /** A task, by its place in the queue, for one who waits. */
@@ -72,7 +73,7 @@ async function grantRound(turn: Turn, ahead: number): Promise<number> {
     if (lacking.length > 0) {
       narrowed++;
       core.queue.add(turn, key, priority, seq);
-      turn.narrow(task, lacking);
+      narrow(turn, task, lacking);
     } else if (
       worker.row.slots_used < worker.row.slots_total &&
       (granted.get(parked)?.length ?? 0) < parked.max_tasks

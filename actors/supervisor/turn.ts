@@ -17,7 +17,8 @@ import type { Core } from './core.ts';
 import { type Telling, tellJob, tellTask, tellWorker } from './emissions.ts';
 import { type Recording, SUPERVISOR } from './inspection.ts';
 import type { ParkedLease } from './parking.ts';
-import { armBackoffs, followDeadlines } from './passing.ts';
+import { followDeadlines } from './passing.ts';
+import { dequeue, enqueue } from './queueing.ts';
 import { isHeld, Pins } from './registry.ts';
 import { SealedTurn } from './sealed.ts';
 import type { KeyedJob } from './verb.ts';
@@ -125,8 +126,8 @@ export class Turn implements AddressJournal {
     followTask(this, task, before, event);
     for (const emission of emissions) this.#routeTask(task, emission, before.worker_id);
     this.#routeSlot(before, task.row);
-    if (task.row.status === 'queued' && before.status !== 'queued') this.enqueue(task);
-    if (['cancelled', 'failed'].includes(task.row.status) && before.status === 'queued') this.#dequeue(task);
+    if (task.row.status === 'queued' && before.status !== 'queued') enqueue(this, task);
+    if (['cancelled', 'failed'].includes(task.row.status) && before.status === 'queued') dequeue(this, task);
     return true;
   }
 
@@ -193,7 +194,7 @@ export class Turn implements AddressJournal {
   addTask(row: TaskRow): TaskAddress {
     const task = this.core.registry.addTask(this.pins, row, false);
     this.tasks.add(task);
-    this.enqueue(task);
+    enqueue(this, task);
     return task;
   }
 
@@ -203,43 +204,9 @@ export class Turn implements AddressJournal {
     return worker;
   }
 
-  /**
-   * Puts a queued task into the index, from where this very turn may lease it, unless it has to wait.
-   * @param paths those that it names and that some worker lacks
-   */
-  enqueue({ row }: TaskAddress, paths: readonly string[] = []): void {
-    const { queue, demands, backoffs, clock } = this.core;
-    const { requirement_id, avoids, priority, seq, not_before } = row;
-    const key = demands.enter(this, seq, { requirement: requirement_id, avoids, paths });
-    if (key < 0) this.judge = true;
-    if (not_before !== null && not_before > this.now) {
-      backoffs.add(this, { seq, at: clock.monotonic() + not_before - this.now, key, priority });
-      armBackoffs(this.core);
-      return;
-    }
-    queue.add(this, key, priority, seq);
-    this.queuedAny = true;
-  }
-
-  /** A queued task turned out to name paths that some worker lacks. */
-  narrow(task: TaskAddress, paths: readonly string[]): void {
-    const known = this.core.demands.of(task.row.seq)?.paths ?? [];
-    this.#dequeue(task);
-    this.enqueue(task, [...new Set([...known, ...paths])]);
-  }
-
   /** Whether the store does not have its lease yet: whatever comes due now is about an earlier one. */
   isLeasedAnew(task: TaskAddress): boolean {
     return this.leased.has(task) || (task.sealed !== null && this.#earlier?.leased.has(task) === true);
-  }
-
-  /** A task that is leased was taken out of the index by the one who picked it; others leave from where they stand. */
-  #dequeue({ row: { requirement_id, priority, seq } }: TaskAddress): void {
-    const { queue, demands, backoffs } = this.core;
-    const key = demands.of(seq)?.id ?? requirement_id;
-    demands.leave(this, seq);
-    if (backoffs.remove(this, seq)) return;
-    queue.remove(this, key, priority, seq);
   }
 
   requirement(row: RequirementRow): void {

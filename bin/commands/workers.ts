@@ -4,7 +4,7 @@ import { EXIT } from '../support/exit.ts';
 import { clientUsage } from '../support/usage.ts';
 import { ago } from '../terminal/format.ts';
 import { plain } from '../terminal/plain.ts';
-import { styled } from '../terminal/status-style.ts';
+import { isSuspended, workerStanding } from '../terminal/status-style.ts';
 import { table } from '../terminal/table.ts';
 
 export class WorkersCommand extends ClientCommand {
@@ -15,7 +15,8 @@ export class WorkersCommand extends ClientCommand {
     details: `
       Under \`slots\` stand the slots in use and all of them, under \`runs\` the analysis libraries with their
       versions, under \`version\` that of the worker program; one that differs from the server's is marked with
-      \`!\`. \`--json\` has all packages of a worker.
+      \`!\`. A worker that is \`suspended\` lives but asks for no tasks at present; why stands below. \`--json\` has
+      all packages of a worker.
     `,
     examples: [['List the workers', 'jqctl workers']],
   });
@@ -34,7 +35,7 @@ function listOf(workers: WorkerView[], output: Session['output']): string {
   const now = Date.now() / 1000;
   const rows = workers.map((worker) => [
     plain(worker.name ?? '-'),
-    styled(worker.status, output.colours),
+    workerStanding(worker, output.colours),
     `${worker.slots_used}/${worker.slots_total}`,
     // Below each other where the room is scarce, since their versions are what people look for.
     librariesOf(worker)
@@ -55,8 +56,14 @@ function listOf(workers: WorkerView[], output: Session['output']): string {
     { title: 'seen', align: 'right' as const },
     { title: 'worker', flexible: true },
   ];
-  return table(columns, rows, output);
+  return [table(columns, rows, output), ...suspensions(workers)].join('\n');
 }
+
+/** Why workers ask for no tasks, a line each. */
+const suspensions = (workers: WorkerView[]): string[] =>
+  workers
+    .filter((worker) => worker.status === 'alive' && isSuspended(worker))
+    .map(({ name, id, suspended }) => `${plain(name ?? id)} is suspended: ${plain(suspended ?? '')}`);
 
 /** The libraries that a worker says it runs; workers of other make say only what they have. */
 function librariesOf({ capabilities, version }: WorkerView): string[] {

@@ -11,7 +11,7 @@ import { bar, sparkline } from './bar.ts';
 import { ago, clock, metric } from './format.ts';
 import type { Output } from './output.ts';
 import { plain } from './plain.ts';
-import { jobStanding, styled } from './status-style.ts';
+import { isSuspended, jobStanding, styled, workerStanding } from './status-style.ts';
 import { type Column, facts, table } from './table.ts';
 
 /** Columns from which a table has room for more than the most important. */
@@ -59,6 +59,8 @@ function numbers(now: Glance, before: Glance | undefined, output: Output): [stri
   const { stats, workers, history } = now;
   const alive = workers.filter(({ status }) => status === 'alive');
   const sum = (of: (worker: WorkerView) => number) => alive.reduce((total, worker) => total + of(worker), 0);
+  const ill = alive.filter(isSuspended).length;
+  const suspended = ill > 0 ? ` (${output.colours.yellow(`${ill} suspended`)})` : '';
   const [used, total] = [sum((worker) => worker.slots_used), sum((worker) => worker.slots_total)];
   const [ended, queue] = curves(
     [
@@ -76,7 +78,7 @@ function numbers(now: Glance, before: Glance | undefined, output: Output): [stri
     ['tasks', counts(stats.tasks_by_status, TASK_STATES, output)],
     [
       'workers',
-      `${stats.workers_alive} alive, ${stats.workers_dead} dead   ${output.colours.cyan(bar(used / total, 10))} ` +
+      `${stats.workers_alive} alive${suspended}, ${stats.workers_dead} dead   ${output.colours.cyan(bar(used / total, 10))} ` +
         `${used} of ${total} slots in use`,
     ],
     ['ended', ended],
@@ -174,7 +176,7 @@ function workerTable({ workers, at }: Glance, room: number, output: Output): str
     .sort((a, b) => rank(a) - rank(b) || b.last_seen_at - a.last_seen_at)
     .map((worker) => [
       plain(worker.name ?? (roomy ? '-' : worker.id)),
-      styled(worker.status, output.colours),
+      workerStanding(worker, output.colours),
       `${bar(worker.slots_used / worker.slots_total, 6)} ${worker.slots_used}/${worker.slots_total}`,
       plain(labelsOf(worker)),
       ago(at - worker.last_seen_at),

@@ -1,4 +1,10 @@
-import type { JobStatus, JobView, TaskStatus, WorkerStatus } from '../../machines/schema/views.ts';
+import type {
+  JobStatus,
+  JobView,
+  TaskStatus,
+  WorkerStatus,
+  WorkerView,
+} from '../../machines/schema/views.ts';
 import type { Colours } from './output.ts';
 
 /** A status in the colour that it has everywhere. */
@@ -19,6 +25,20 @@ export function styled(status: JobStatus | TaskStatus | WorkerStatus, colours: C
       return colours.yellow(status);
   }
 }
+
+/** How a worker stands: one that is alive may ask for no tasks at present. */
+export function workerStanding(
+  { status, suspended }: Pick<WorkerView, 'status' | 'suspended'>,
+  colours: Colours,
+): string {
+  return status === 'alive' && isSuspended({ suspended })
+    ? colours.yellow('suspended')
+    : styled(status, colours);
+}
+
+/** Servers of earlier versions do not say. */
+export const isSuspended = ({ suspended }: Pick<WorkerView, 'suspended'>): boolean =>
+  typeof suspended === 'string';
 
 /** How a job stands. One that succeeded with failed tasks says so, and is not green. */
 export function jobStanding(

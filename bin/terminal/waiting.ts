@@ -38,6 +38,8 @@ const waits = (count: number) => `${counted(count, 'queued task')} ${count === 1
 
 function reasonOf(waiting: TaskView['waiting_for'], workersAlive: number): string {
   if (waiting.length === 0) return '';
+  const backoff = waiting.find(({ requirement }) => requirement === 'backoff');
+  if (backoff) return 'it failed, and is tried again later (retry.backoff_seconds)';
   const busy = waiting.some(({ requirement }) => requirement === 'slots');
   const lacks = waiting.filter(({ requirement }) => requirement !== 'slots');
   const none = lacks.filter(({ workers_missing: n }) => n >= workersAlive);
@@ -49,11 +51,28 @@ function reasonOf(waiting: TaskView['waiting_for'], workersAlive: number): strin
     )
     .join('; ');
   if (busy) return `every worker that fits is busy${some === '' ? '' : ` (${some})`}`;
+  const isAbout = ({ requirement }: { requirement: string }) =>
+    /^(worker_fault|suspended|path=)/s.test(requirement);
+  if (lacks.some(isAbout)) return `no worker can take it now (${some})`;
   return `no worker has all that is asked for (${some})`;
 }
 
-/** A requirement as `unmet` of machines/matching.ts writes it. */
+/** A requirement as `unmet` of machines/matching.ts writes it, or what else keeps a worker from a task. */
 function wordsFor(requirement: string): Words {
+  if (requirement === 'worker_fault') {
+    return {
+      none: 'every worker reported a fault of its own for it',
+      some: (lacking) => `${lacking} avoided after a fault of its own`,
+    };
+  }
+  if (requirement === 'suspended') {
+    return {
+      none: 'every worker is suspended (jqctl workers says why)',
+      some: (lacking) => `${lacking} suspended`,
+    };
+  }
+  const path = /^path=(.*)$/s.exec(requirement)?.[1];
+  if (path !== undefined) return has(`the path ${plain(path)}`);
   const dataset = /^labels\.dataset\.(.*)=true$/.exec(requirement)?.[1];
   if (dataset !== undefined) {
     const name = plain(dataset);

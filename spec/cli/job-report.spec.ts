@@ -51,6 +51,28 @@ describe('why a task waits, in words', () => {
     );
   });
 
+  it('is what a worker said of itself, or of the task', () => {
+    for (const [waiting, words] of [
+      [[lacks('worker_fault', 3)], 'every worker reported a fault of its own for it'],
+      [[lacks('suspended', 3)], 'every worker is suspended (jqctl workers says why)'],
+      [[lacks('path=/data/x', 3)], 'no worker has the path /data/x'],
+      [
+        [lacks('backoff', 2), lacks('min_gpu_count=1', 1)],
+        'it failed, and is tried again later (retry.backoff_seconds)',
+      ],
+      [
+        [lacks('worker_fault', 1), lacks('suspended', 1), lacks('path=/x', 1)],
+        'no worker can take it now (1 of 3 workers avoided after a fault of its own; 1 of 3 workers suspended; 1 of 3 workers without the path /x)',
+      ],
+      [
+        [lacks('worker_fault', 1), lacks('slots', 2)],
+        'every worker that fits is busy (1 of 3 workers avoided after a fault of its own)',
+      ],
+    ] as const) {
+      assert.equal(said(...waiting), words);
+    }
+  });
+
   it('is told once for all that wait for the same, and not at all for what is about to run', () => {
     const corn = queued(lacks('labels.dataset.corn=true', 3));
     const tasks = [corn, corn, queued(), { status: 'running' as const, waiting_for: [] }];

@@ -85,6 +85,24 @@ describe('the cluster on the dashboard', requires('chromium'), () => {
     assert.equal(await bench.count(), 1);
   });
 
+  it('says why a worker asks for no tasks at present, and what waits for it', async (t) => {
+    const server = await startTestServer(t);
+    const hand = await Hand.register(server.client, { name: 'bench' });
+    const heartbeat = (suspended?: string) =>
+      server.client.call('heartbeat', {
+        params: { id: hand.id },
+        body: { active: [], ...(suspended && { suspended }) },
+      });
+    await heartbeat('its disk is full');
+    const page = await open(server.url);
+    const bench = page.getByRole('row', { name: /bench/ });
+    await bench.getByText('its disk is full').waitFor();
+    await page.getByRole('searchbox', { name: /Filter workers/ }).fill('suspended');
+    await bench.waitFor();
+    await heartbeat();
+    await bench.waitFor({ state: 'detached' });
+  });
+
   it('streams what happens, thousands of events without freezing, and holds still on request', async (t) => {
     const server = await startTestServer(t);
     const hand = await Hand.register(server.client);

@@ -4,6 +4,7 @@ import type { TaskAddress, WorkerAddress } from '../address.ts';
 import { canRunSomewhere, registrationOf } from '../eligibility.ts';
 import { pathsOf } from '../named-paths.ts';
 import { armMissing } from '../passing.ts';
+import { narrow } from '../queueing.ts';
 import { accepted, admitReport, illegal } from '../reports.ts';
 import type { Turn } from '../turn.ts';
 import type { Fetched, Verb } from '../verb.ts';
@@ -39,7 +40,7 @@ export const failTask: Verb<'fail_task'> = {
     const report = accepted(task, message, 'fail', answer);
     if (!turn.tellTask(task, { type: 'FAIL', now: turn.now, report, ...failure }))
       throw illegal(task, 'failed');
-    if (task.row.status === 'queued' && paths.length > 0) turn.narrow(task, paths);
+    if (task.row.status === 'queued' && paths.length > 0) narrow(turn, task, paths);
     return answer;
   },
 };

@@ -57,9 +57,10 @@ function summary(workers: readonly WorkerView[]): string {
   return `${count(used)} of ${counted(total, 'slot')} busy`;
 }
 
-function matches({ id, name, status, labels }: WorkerView, sought: string): boolean {
+function matches({ id, name, status, suspended, labels }: WorkerView, sought: string): boolean {
   const words = sought.toLowerCase().split(/\s+/).filter(Boolean);
-  const text = [id, name, status, ...Object.entries(labels).map(([key, value]) => `${key}=${value}`)]
+  const state = suspended === null ? status : `${status} suspended`;
+  const text = [id, name, state, ...Object.entries(labels).map(([key, value]) => `${key}=${value}`)]
     .join('\n')
     .toLowerCase();
   return words.every((word) => text.includes(word));
@@ -102,7 +103,7 @@ function WorkerTable({ workers }: { workers: readonly WorkerView[] }) {
 }
 
 function WorkerRow({ worker }: { worker: WorkerView }) {
-  const { id, name, status, slots_used, slots_total, labels, last_seen_at } = worker;
+  const { id, name, status, slots_used, slots_total, labels, last_seen_at, suspended } = worker;
   return (
     <tr class={status === 'dead' ? 'faded' : ''}>
       <td>
@@ -111,6 +112,11 @@ function WorkerRow({ worker }: { worker: WorkerView }) {
       <th scope="row">
         <bdi class="name">{name ?? 'unnamed'}</bdi> <Id id={id} what="worker" />
         <ShowInStatechart about={{ kind: 'worker', id, jobId: '' }} name={name ?? id} bare />
+        {status === 'alive' && suspended !== null && (
+          <span class="flag suspended">
+            <Icon name="warning" /> suspended: <bdi>{suspended}</bdi>
+          </span>
+        )}
       </th>
       <td>
         <Slots used={slots_used} total={slots_total} />

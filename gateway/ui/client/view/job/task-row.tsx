@@ -76,6 +76,16 @@ export function TaskRow({ task, artifacts, open, onToggle }: Props) {
   );
 }
 
+/** What keeps workers from a task beside what it requires; undefined for a requirement. */
+function inWords(reason: string, workers: number): string | undefined {
+  const live = counted(workers, 'live worker');
+  if (reason === 'slots') return `All slots of ${counted(workers, 'matching worker')} are taken.`;
+  if (reason === 'backoff') return 'Failed, and is tried again later.';
+  if (reason === 'worker_fault') return `Avoids ${live} after a fault of its own.`;
+  if (reason === 'suspended') return `${counted(workers, 'matching worker')} asking for no tasks at present.`;
+  return undefined;
+}
+
 /** Why a queued task waits. */
 function WaitingFor({ of }: { of: readonly Waiting[] }) {
   const { cluster } = useDashboard();
@@ -86,9 +96,7 @@ function WaitingFor({ of }: { of: readonly Waiting[] }) {
       {of.length === 0 && (alive === 0 ? 'Waits for a worker: none is alive.' : 'Waits for its turn.')}
       {of.map(({ requirement, workers_missing }) => (
         <span key={requirement}>
-          {requirement === 'slots' ? (
-            `All slots of ${counted(workers_missing, 'matching worker')} are taken.`
-          ) : (
+          {inWords(requirement, workers_missing) ?? (
             <>
               Needs <bdi class="chip">{requirement}</bdi>, which {counted(workers_missing, 'live worker')}{' '}
               {workers_missing === 1 ? 'lacks' : 'lack'}.
