@@ -249,6 +249,7 @@ describe('a path that a worker says is missing there', () => {
     const never = await cluster.submit(manyTasks(3));
     const nobody = await cluster.submit(job({ requirements: { labels: { site: 'far' } } }));
     assert.deepEqual(await without.lease(), []);
+    await until('the job ends', async () => (await cluster.job(never.id)).status !== 'queued');
     const view = await cluster.job(never.id);
     assert.deepEqual([view.status, view.aggregate.num_failed, view.error], ['failed', 3, LACKS.error]);
     assert.equal((await cluster.tasks(never.id))[0]?.attempt, 0);
