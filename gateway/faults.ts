@@ -7,7 +7,8 @@ export type GatewayFaultCode =
   | 'port_in_use'
   | 'port_forbidden'
   | 'address_unavailable'
-  | 'listen_failed';
+  | 'listen_failed'
+  | 'no_transport';
 
 /** A reason why the gateway cannot start, in words that say what to do. Programs print it and exit with 2. */
 export class GatewayFault extends Error {

@@ -1,8 +1,9 @@
 import { Command, Option } from 'clipanion';
+import { TRANSPORT_CHOICES } from '../../gateway/transport/choose.ts';
 import { SERVICE_NAME } from '../../gateway/version.ts';
 import { BaseCommand } from '../support/base.ts';
 import { usageFault } from '../support/exit.ts';
-import { integer, number, tokenOf } from '../support/flags.ts';
+import { integer, number, tokenOf, word } from '../support/flags.ts';
 import { LOG_LEVELS, logLevel } from '../support/log-level.ts';
 import { announce, serveUntilSignal } from '../support/serve.ts';
 import { programUsage, value } from '../support/usage.ts';
@@ -36,6 +37,11 @@ export class ServerCommand extends BaseCommand {
   host = Option.String('--host', '127.0.0.1', value('ADDRESS', 'address to listen on (127.0.0.1)'));
   port = Option.String('--port', '8765', value('PORT', 'port to listen on; 0 takes a free one (8765)'));
   state = Option.String('--state', './cluster-state', value('DIR', 'state directory (./cluster-state)'));
+  transport = Option.String(
+    '--transport',
+    'auto',
+    value('TRANSPORT', `what speaks HTTP: ${TRANSPORT_CHOICES.join(', ')} (auto: uws wherever it loads)`),
+  );
   token = Option.String('--token', value('TOKEN', 'one credential with all rights (better in JQ_TOKEN)'));
   principals = Option.Array(
     '--principal',
@@ -123,6 +129,7 @@ export class ServerCommand extends BaseCommand {
     return {
       host: this.host,
       port: integer('--port', this.port, { max: 65_535 }),
+      transport: word('--transport', this.transport, TRANSPORT_CHOICES),
       state: this.state,
       token: this.token === undefined && named ? undefined : tokenOf(this.token, this.context.env),
       principals: this.principals,

@@ -1,4 +1,5 @@
 import type { Definition } from 'clipanion';
+import { TRANSPORT_CHOICES } from '../../gateway/transport/choose.ts';
 import { MACHINE_NAMES } from '../../machines/charts/names.ts';
 import { JOB_STATES } from '../../machines/schema/views.ts';
 import { CHART_FORMATS } from '../commands/machines.ts';
@@ -42,6 +43,7 @@ const VALUES: Readonly<Record<string, Values>> = {
   STATUS: words(JOB_STATES),
   FORMAT: words(CHART_FORMATS),
   LEVEL: words(LOG_LEVELS),
+  TRANSPORT: words(TRANSPORT_CHOICES),
   FILE: { kind: 'files' },
   DIR: { kind: 'directories' },
 };

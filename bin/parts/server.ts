@@ -5,6 +5,7 @@ import type { StoreFaults } from '../../actors/store/store.ts';
 import { Credentials } from '../../gateway/auth/credentials.ts';
 import { startGateway } from '../../gateway/server/gateway.ts';
 import { isLoopback } from '../../gateway/server/origin.ts';
+import type { TransportChoice } from '../../gateway/transport/choose.ts';
 import { dashboardPage } from '../../gateway/ui/page.ts';
 import { PACKAGE_VERSION } from '../../gateway/version.ts';
 import { type LogConfig, openLog } from './log.ts';
@@ -14,6 +15,8 @@ export interface ServerConfig extends LogConfig {
   host: string;
   /** 0 takes a free port. */
   port: number;
+  /** What speaks HTTP; `auto` where it is left out. */
+  transport?: TransportChoice | undefined;
   state: string;
   token?: string | undefined;
   principals: readonly string[];
@@ -71,6 +74,7 @@ export async function startServer(config: ServerConfig): Promise<RunningServer> 
     clusterPort: cluster.port,
     host: config.host,
     port: config.port,
+    transport: config.transport,
     auth,
     corsOrigins: config.corsOrigins,
     facts: { service: config.serviceName, version: PACKAGE_VERSION, allowPythonJobs: config.allowPythonJobs },
@@ -83,6 +87,7 @@ export async function startServer(config: ServerConfig): Promise<RunningServer> 
     await cluster.stop();
     throw fault;
   });
+  log.info(gateway.transport, `transport ${gateway.transport.name}: ${gateway.transport.why}`);
   log.info({ url: gateway.url, state: config.state, open: auth.open }, 'listening');
   if (auth.open && !isLoopback(config.host)) {
     log.warn(

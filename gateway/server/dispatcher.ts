@@ -43,6 +43,11 @@ export class Dispatcher implements ExchangeKeeper {
     this.#parts = parts;
   }
 
+  /** What every answer carries, whoever asks. */
+  get headers(): readonly Header[] {
+    return [...this.#parts.handshake.headers, VARY];
+  }
+
   handle(incoming: Incoming): void {
     const exchange = this.#open(incoming);
     this.#answer(exchange).catch((fault: unknown) => this.#fail(exchange, fault));
@@ -60,9 +65,9 @@ export class Dispatcher implements ExchangeKeeper {
   }
 
   #open(incoming: Incoming): Exchange {
-    const { handshake, origins, inFlight } = this.#parts;
+    const { origins, inFlight } = this.#parts;
     inFlight.enter();
-    return new Exchange(incoming, [...handshake.headers, VARY, ...origins.headers(incoming.head)], this);
+    return new Exchange(incoming, [...this.headers, ...origins.headers(incoming.head)], this);
   }
 
   isLast({ head }: Exchange): boolean {

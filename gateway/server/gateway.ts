@@ -1,5 +1,6 @@
+import { chooseTransport } from '../transport/choose.ts';
+import type { TransportName } from '../transport/port.ts';
 import { reachable } from '../transport/reachable.ts';
-import { uwsTransport } from '../transport/uws/transport.ts';
 import { Admission } from './admission.ts';
 import { BodyBudget } from './body-budget.ts';
 import { Dispatcher } from './dispatcher.ts';
@@ -17,6 +18,8 @@ import type { StreamOpener } from './streams/upgrade.ts';
 export interface Gateway {
   readonly host: string;
   readonly port: number;
+  /** What speaks HTTP, and why it does. */
+  readonly transport: { readonly name: TransportName; readonly why: string };
   /** Base address for clients on this machine, such as `http://127.0.0.1:8765`. */
   readonly url: string;
   /**
@@ -34,7 +37,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const { host, log, clusterPort } = options;
   const inFlight = new InFlight();
   let stopping: Promise<void> | undefined;
-  const transport = await uwsTransport();
+  const { transport, why } = await chooseTransport(options.transport ?? 'auto');
   const readers = new ReadingThreads();
   const sockets = new StreamSockets(clusterPort, options.auth, log);
   const dispatcher = assemble(options, {
@@ -48,7 +51,11 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     dispatcher.recheck();
   });
   const listening = await transport
-    .listen(host, options.port, (incoming) => dispatcher.handle(incoming), log)
+    .listen(host, options.port, {
+      handle: (incoming) => dispatcher.handle(incoming),
+      headers: dispatcher.headers,
+      log,
+    })
     .catch((fault) => {
       unwatch();
       sockets.stop();
@@ -67,6 +74,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   return {
     host,
     port: listening.port,
+    transport: { name: transport.name, why },
     url: urlOf(host, listening.port),
     stop: () => {
       stopping ??= stop();

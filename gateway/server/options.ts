@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 import type { Credentials } from '../auth/credentials.ts';
 import type { ServiceFacts } from '../contract/route.ts';
 import type { ClusterPort } from '../ports.ts';
+import type { TransportChoice } from '../transport/choose.ts';
 
 export interface GatewayOptions {
   clusterPort: ClusterPort;
@@ -10,6 +11,8 @@ export interface GatewayOptions {
   /** TCP port; 0 takes a free one. */
   port: number;
   auth: Credentials;
+  /** What speaks HTTP; `auto` where it is left out. */
+  transport?: TransportChoice | undefined;
   /** Origins of other sites whose pages may use the API; `*` allows all. */
   corsOrigins?: readonly string[];
   facts: ServiceFacts;

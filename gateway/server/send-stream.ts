@@ -51,5 +51,5 @@ async function sendAll(
     await body.write(next.value);
     if (exchange.gone) return;
   }
-  if (!exchange.gone && !body.end()) throw new Error('the stored bytes are fewer than recorded');
+  if (!exchange.gone && !(await body.end())) throw new Error('the stored bytes are fewer than recorded');
 }

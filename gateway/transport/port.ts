@@ -18,6 +18,8 @@ export interface AnswerHead {
  */
 export interface Incoming {
   readonly head: RequestHead;
+  /** Whether it came as one that can become a WebSocket. */
+  readonly upgradable: boolean;
   /** Calls back, at most once, when the client goes before its answer is complete. */
   onAborted(callback: () => void): void;
   /**
@@ -47,8 +49,11 @@ export interface Incoming {
 export interface AnswerBody {
   /** Resolves when the client wants more: what is held for it is one chunk at most. Resolves also when it goes. */
   write(chunk: Uint8Array): Promise<void>;
-  /** All is written. False where that is fewer bytes than were announced. */
-  end(): boolean;
+  /**
+   * All is written: resolves to true when no more of it waits here, or the client has gone. False where that is fewer
+   * bytes than were announced.
+   */
+  end(): Promise<boolean>;
 }
 
 /** The server's end of a WebSocket. No method may be called after the socket has closed. */
@@ -89,6 +94,13 @@ export interface Listening {
 
 export type TransportName = 'uws' | 'node';
 
+export interface ListenOptions {
+  readonly handle: (request: Incoming) => void;
+  /** Headers of the answers that refuse what cannot be read as a request, where the transport lets them have any. */
+  readonly headers: readonly Header[];
+  readonly log: Logger;
+}
+
 /** What speaks HTTP and WebSocket for the gateway. */
 export interface Transport {
   readonly name: TransportName;
@@ -97,5 +109,5 @@ export interface Transport {
    * the first byte of its body.
    * @throws GatewayFault that says why not
    */
-  listen(host: string, port: number, handle: (request: Incoming) => void, log: Logger): Promise<Listening>;
+  listen(host: string, port: number, options: ListenOptions): Promise<Listening>;
 }

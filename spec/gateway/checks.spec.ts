@@ -120,7 +120,7 @@ describe('methods', () => {
   it('tells in Allow what a path takes', async () => {
     await using gateway = await gatewayFor();
     const get = await ask(gateway.port, { line: 'DELETE /v1/stats' });
-    const both = await ask(gateway.port, { line: 'BREW /v1/jobs' });
+    const both = await ask(gateway.port, { line: 'PATCH /v1/jobs' });
     assert.deepEqual([get.status, get.headers.get('allow')], [405, 'GET, HEAD, OPTIONS']);
     assert.deepEqual([both.status, both.headers.get('allow')], [405, 'GET, HEAD, POST, OPTIONS']);
   });

@@ -5,6 +5,7 @@ import { Credentials } from '../../gateway/auth/credentials.ts';
 import { type Gateway, startGateway } from '../../gateway/server/gateway.ts';
 import type { GatewayOptions } from '../../gateway/server/options.ts';
 import { FakePort } from '../support/fake-port.ts';
+import { TRANSPORT } from '../support/transport.ts';
 
 export interface TestGateway extends Gateway, AsyncDisposable {
   cluster: FakePort;
@@ -20,6 +21,7 @@ export async function gatewayFor(
     clusterPort: cluster,
     host: '127.0.0.1',
     port: 0,
+    transport: TRANSPORT,
     auth: Credentials.from({ principals }),
     facts: { service: 'jq-cluster', version: '9.9.9', allowPythonJobs: false },
     log: silent(),

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { connect } from 'node:net';
 import { after, before, describe, it } from 'node:test';
+import { transportHere } from '../support/transport.ts';
 import { until } from '../support/until.ts';
 import { noise } from './noise.ts';
 import { OpenScope } from './scope.ts';
@@ -15,7 +16,7 @@ const post = (more: string, body = '{}', first = HOST + AUTH) =>
   `POST /v1/workers/register HTTP/1.1\r\n${first}${more}\r\n${body}`;
 const chunked = (body: string) => post('Transfer-Encoding: chunked\r\n', body);
 
-/** What comes back: the statuses of the answers, in order; none: the connection is closed without a word. */
+/** What comes back from uWebSockets.js: the statuses of the answers, in order; none: the connection is closed without a word. */
 const CASES: [string, string | Buffer, number[]][] = [
   // Where a request ends must be clear, or whoever stands in between reads another one.
   ['the same Content-Length twice', post('Content-Length: 2\r\nContent-Length: 2\r\n'), [200]],
@@ -118,6 +119,39 @@ const CASES: [string, string | Buffer, number[]][] = [
   ['half a head', `GET /v1/me HTTP/1.1\r\n${HOST}`, []],
 ];
 
+/**
+ * What node:http does otherwise: it reads what came before HTTP/1.1 and what proxies send, knows the registered
+ * methods only, says why where uWebSockets.js hangs up or waits, and answers requests that were sent in one go.
+ */
+const ON_NODE: Record<string, number[]> = {
+  'the same Content-Length twice': [400],
+  'two Content-Lengths': [400],
+  'two Content-Lengths, the larger first': [400],
+  'a NUL in the path': [400],
+  'a path that is not UTF-8': [400],
+  'an absolute target': [200],
+  'a target of OPTIONS alone': [204],
+  CONNECT: [404],
+  'a method in lower case': [400],
+  'a method of its own making': [400],
+  'a method of 5,000 letters': [400],
+  'HTTP/1.0': [200],
+  'HTTP/0.9': [408],
+  'HTTP/2': [400],
+  'HTTP/9.9': [400],
+  TLS: [400],
+  noise: [400],
+  'lines that end in LF alone': [400],
+  'a header without a name': [400],
+  'a second request before the first is answered': [200, 200],
+  '150 headers': [431],
+  'a space before the colon': [400],
+  'a folded header': [400],
+  'a chunk with an extension': [200],
+  'half a first line': [408],
+  'half a head': [408],
+};
+
 /** Statuses of the answers in what a connection has brought. */
 const statusesIn = (text: string) =>
   [...text.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map(([, status]) => Number(status));
@@ -149,7 +183,9 @@ describe('a request that no client would write', () => {
   it('is answered or hung up on, as the table says, and never answered as another one', async () => {
     const all = CASES.map(([name, bytes, statuses]) => ({ name, statuses, said: say(bytes) }));
     const wrong: string[] = [];
-    for (const { name, statuses, said } of all) {
+    const onNode = (await transportHere()) === 'node';
+    for (const { name, statuses: elsewhere, said } of all) {
+      const statuses = (onNode ? ON_NODE[name] : undefined) ?? elsewhere;
       // A connection that stays open is idle for ten seconds before it is closed.
       await until(`the end of ${name}`, () => said.closed);
       const got = statusesIn(said.received);
@@ -161,7 +197,11 @@ describe('a request that no client would write', () => {
 
   it('is told apart by what is wrong where the server itself refuses it', async () => {
     for (const [more, body, what] of [
-      ['Content-Length: 2\r\nContent-Length: 3\r\n', '{}', /more than one 'content-length' header/],
+      [
+        'Content-Length: 2\r\nContent-Length: 3\r\n',
+        '{}',
+        /more than one 'content-length' header|cannot be read: .*Content-Length/,
+      ],
       ['Transfer-Encoding: gzip, chunked\r\n', '0\r\n\r\n', /'transfer-encoding' other than chunked/],
     ] as const) {
       const said = say(post(more, body));

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ClusterClient } from '../../gateway/client/client.ts';
 import { start } from '../cli/cli-support.ts';
+import { TRANSPORT } from '../support/transport.ts';
 import { until } from '../support/until.ts';
 import type { Scope } from './scope.ts';
 
@@ -29,7 +30,17 @@ export class Target {
   static async start(scope: Scope, flags: string[] = [], env: Record<string, string> = {}): Promise<Target> {
     const state = await mkdtemp(join(tmpdir(), 'jq-hostile-'));
     scope.after(() => rm(state, { recursive: true, force: true }));
-    const told = ['--port', '0', '--state', state, '--json', '--log-level', 'debug'];
+    const told = [
+      '--port',
+      '0',
+      '--transport',
+      TRANSPORT,
+      '--state',
+      state,
+      '--json',
+      '--log-level',
+      'debug',
+    ];
     const process = start('jq-server', [...told, '--log-file', join(state, 'log'), ...flags], env);
     scope.after(async () => {
       process.child.kill('SIGKILL');

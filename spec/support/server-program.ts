@@ -1,6 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import type { ServerConfig } from '../../bin/parts/server.ts';
 import { Program, ROOT } from './program.ts';
+import { TRANSPORT } from './transport.ts';
 
 const LAUNCHER = fileURLToPath(new URL('./server-launcher.ts', import.meta.url));
 
@@ -60,6 +61,7 @@ function programCommand(options: ServerProgramOptions): string[] {
   const { leaseTtl, heartbeatInterval, workerDeadAfter, maxArtifactMb, maxRequestMb, reserveMb } = options;
   const flags = {
     '--port': options.port ?? 0,
+    '--transport': TRANSPORT,
     '--state': options.state,
     '--lease-ttl': leaseTtl,
     '--heartbeat-interval': heartbeatInterval,
@@ -79,6 +81,7 @@ function launcherCommand(options: ServerProgramOptions, faults: LaunchFaults): s
   const config: ServerConfig = {
     host: '127.0.0.1',
     port: options.port ?? 0,
+    transport: TRANSPORT,
     state: options.state,
     principals: [],
     corsOrigins: [],

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { type RunningServer, type ServerConfig, startServer } from '../../bin/parts/server.ts';
 import { ClusterClient } from '../../gateway/client/client.ts';
+import { TRANSPORT } from './transport.ts';
 
 export interface TestServer extends RunningServer {
   readonly stateDir: string;
@@ -28,6 +29,7 @@ export async function startTestServer(
   const config: ServerConfig = {
     host: '127.0.0.1',
     port: 0,
+    transport: TRANSPORT,
     state: options.state ?? (await temporaryDirectory(t)),
     principals: [],
     corsOrigins: [],

@@ -75,6 +75,7 @@ function headOf({ method, path, headers = {}, body }: WireRequest): RequestHead 
 /** What the dispatcher answers. */
 class PlayedRequest implements Incoming {
   readonly head: RequestHead;
+  readonly upgradable = false;
   readonly answered: Promise<WireAnswer>;
   readonly #body: string;
   #over = false;
@@ -121,7 +122,7 @@ class PlayedRequest implements Incoming {
     const chunks: Uint8Array[] = [];
     return {
       write: async (chunk) => void chunks.push(Buffer.from(chunk)),
-      end: () => {
+      end: async () => {
         this.answer(head, Buffer.concat(chunks), () => {});
         return true;
       },

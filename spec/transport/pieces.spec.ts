@@ -2,17 +2,18 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { connect, type Socket } from 'node:net';
 import { describe, it, type TestContext } from 'node:test';
+import { chooseTransport } from '../../gateway/transport/choose.ts';
 import type { Incoming } from '../../gateway/transport/port.ts';
-import { uwsTransport } from '../../gateway/transport/uws/transport.ts';
 import { SILENT } from '../support/silent.ts';
+import { TRANSPORT } from '../support/transport.ts';
 import { until } from '../support/until.ts';
 
 const MIB = 1024 * 1024;
 
 /** Listens with one handler, and gives the port. */
 async function serve(t: TestContext, handle: (request: Incoming) => void): Promise<number> {
-  const transport = await uwsTransport();
-  const listening = await transport.listen('127.0.0.1', 0, handle, SILENT);
+  const { transport } = await chooseTransport(TRANSPORT);
+  const listening = await transport.listen('127.0.0.1', 0, { handle, headers: [], log: SILENT });
   t.after(() => listening.close());
   return listening.port;
 }
@@ -43,7 +44,7 @@ function sender(chunks: number, size: number) {
       hash.update(chunk);
       sent.chunks++;
     }
-    if (!sent.gone) body.end();
+    if (!sent.gone) await body.end();
     sent.done = true;
   };
   return { sent, handle, digest: () => hash.digest('hex') };
@@ -98,7 +99,7 @@ describe('an answer of unknown length', () => {
   it('may be empty, and leaves the connection for the next request', async (t) => {
     const port = await serve(t, (request) => {
       request.onAborted(() => {});
-      if (request.head.path === '/empty') request.begin(HEAD, null).end();
+      if (request.head.path === '/empty') void request.begin(HEAD, null).end();
       else request.answer({ ...HEAD, status: 201 }, 'next', () => {});
     });
     const socket = dial(t, port, 'GET /empty');

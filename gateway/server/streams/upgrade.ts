@@ -41,7 +41,7 @@ export async function upgradeToStream(
   port: ClusterPort,
   opener: StreamOpener,
 ): Promise<void> {
-  if (!isHandshake(exchange.head)) throw upgradeRequired();
+  if (!exchange.incoming.upgradable || !isHandshake(exchange.head)) throw upgradeRequired();
   const { route, readQuery } = admitted.endpoint as Endpoint<StreamRoute>;
   const query = readQuery(exchange.head.query);
   const scope = route.scope(admitted.params, query);

@@ -34,6 +34,10 @@ export class UwsIncoming implements Incoming {
     this.#context = context;
   }
 
+  get upgradable(): boolean {
+    return this.#context !== undefined;
+  }
+
   onAborted(callback: () => void): void {
     this.#gone.push(callback);
     this.#res.onAborted(() => {

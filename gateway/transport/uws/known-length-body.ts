@@ -41,7 +41,7 @@ export class KnownLengthBody implements AnswerBody {
     });
   }
 
-  end(): boolean {
+  async end(): Promise<boolean> {
     return this.#complete || this.#gone;
   }
 

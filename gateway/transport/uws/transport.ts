@@ -14,7 +14,7 @@ export async function uwsTransport(): Promise<Transport> {
   const uws = await loadUws();
   return {
     name: 'uws',
-    async listen(host, port, handle) {
+    async listen(host, port, { handle }) {
       const app = uws.App();
       const anchor = new Anchor();
       serveSockets(app, (res, req, context) => handle(new UwsIncoming(res, req, anchor, context)));

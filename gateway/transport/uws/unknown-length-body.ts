@@ -46,7 +46,7 @@ export class UnknownLengthBody implements AnswerBody {
     }
   }
 
-  end(): boolean {
+  async end(): Promise<boolean> {
     if (this.#gone) return true;
     this.#res.cork(() => {
       this.#beginOnce();

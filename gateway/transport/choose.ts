@@ -1,0 +1,50 @@
+import { GatewayFault } from '../faults.ts';
+import type { Transport, TransportName } from './port.ts';
+
+export const TRANSPORT_CHOICES = ['auto', 'uws', 'node'] as const;
+
+/** `auto` takes uWebSockets.js wherever it loads. */
+export type TransportChoice = (typeof TRANSPORT_CHOICES)[number];
+
+/** Loaded only when they are chosen: each needs a package that may not be there. */
+const LOADERS: Record<TransportName, () => Promise<Transport>> = {
+  uws: async () => (await import('./uws/transport.ts')).uwsTransport(),
+  node: async () => (await import('./node/transport.ts')).nodeTransport(),
+};
+
+/** A transport, and why it is this one. */
+export interface Chosen {
+  readonly transport: Transport;
+  readonly why: string;
+}
+
+/**
+ * The transport that is wished for, or for `auto` the first that works here.
+ * @throws GatewayFault `no_transport` that says what to install
+ */
+export async function chooseTransport(choice: TransportChoice): Promise<Chosen> {
+  const faults: string[] = [];
+  for (const name of choice === 'auto' ? (['uws', 'node'] as const) : [choice]) {
+    try {
+      const transport = await LOADERS[name]();
+      const why = choice !== 'auto' ? 'as --transport says' : (faults[0] ?? 'uWebSockets.js loads here');
+      return { transport, why };
+    } catch (fault) {
+      faults.push(whyNot(name, fault));
+    }
+  }
+  const advice =
+    choice === 'uws'
+      ? 'start with --transport auto or node, or install a version of it that supports this machine'
+      : 'install the packages of this program: run npm ci in its directory';
+  throw new GatewayFault('no_transport', `no transport works here: ${faults.join('; ')}; ${advice}`);
+}
+
+/** One line: the last of a library's message is the system's own word. */
+function whyNot(name: TransportName, fault: unknown): string {
+  const library = name === 'uws' ? 'uWebSockets.js' : 'ws';
+  const { code, message = String(fault) } = fault as NodeJS.ErrnoException;
+  if (code === 'ERR_MODULE_NOT_FOUND') return `${library} is not installed`;
+  const reason = message.trim().split('\n').at(-1);
+  return `${library} does not load on Node.js ${process.versions.node} here (${reason})`;
+}
