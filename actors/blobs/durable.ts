@@ -12,7 +12,9 @@ export async function syncFolder(path: string): Promise<void> {
   try {
     await folder?.sync();
   } catch (fault) {
-    if ((fault as NodeJS.ErrnoException).code !== 'EINVAL') throw fault;
+    // Windows may open a folder, and refuses this.
+    const { code } = fault as NodeJS.ErrnoException;
+    if (code !== 'EINVAL' && !(code === 'EPERM' && process.platform === 'win32')) throw fault;
   } finally {
     await folder?.close();
   }

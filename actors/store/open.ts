@@ -1,5 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { type Database, open } from 'sqlite';
 import sqlite3 from 'sqlite3';
 import { StartFault } from '../faults.ts';
@@ -45,7 +46,7 @@ export async function openReader(path: string): Promise<Connection> {
 
 /** The numbered migrations of this program, in order. */
 async function migrations(): Promise<{ version: number; path: string }[]> {
-  const folder = MIGRATIONS.pathname;
+  const folder = fileURLToPath(MIGRATIONS);
   const names = (await readdir(folder)).filter((name) => /^\d{4}-.*\.sql$/.test(name)).sort();
   return names.map((name) => ({ version: Number(name.slice(0, 4)), path: join(folder, name) }));
 }

@@ -7,7 +7,7 @@ import {
   checkDataset as checkWithNirs4all,
   DatasetFault,
 } from '../../actors/agent/runners/nirs4all/check.ts';
-import { askInterpreter, InterpreterFault } from '../../actors/agent/runners/nirs4all/index.ts';
+import { askInterpreter, InterpreterFault, USUAL_PYTHON } from '../../actors/agent/runners/nirs4all/index.ts';
 import { usageFault } from '../support/exit.ts';
 import { localFault } from '../support/local-fault.ts';
 
@@ -26,7 +26,7 @@ export type Checker = (inputs: Inputs) => Promise<DatasetReport>;
  * The way to look at datasets of a library on this machine; null where there is none, as for nirs4all without a Python
  * that has it.
  */
-export async function findChecker(library: string, python = 'python3'): Promise<Checker | null> {
+export async function findChecker(library: string, python = USUAL_PYTHON): Promise<Checker | null> {
   if (library === 'mljs') return inWords(checkWithMljs);
   if (library !== 'nirs4all') return null;
   const interpreter = await askInterpreter(python).catch((fault: unknown) => {

@@ -1,10 +1,9 @@
 import { createHash } from 'node:crypto';
+import { isDeviceName } from '../../actors/file-names.ts';
 
 const MAX_BYTES = 180;
 /** What file systems refuse or shells and terminals mistake; the rest of Unicode is welcome. */
 const UNSAFE = /[\p{Cc}\p{Cf}\u2028\u2029\ufffd\p{Cs}<>:"|?*]/gu;
-/** Names that Windows keeps for devices, with any extension. */
-const DEVICE = /^(con|prn|aux|nul|com\d|lpt\d)(\.|$)/i;
 
 /**
  * A name from a server as a name of a file in one directory: no path, no control characters, not hidden, not
@@ -18,7 +17,7 @@ export function safeFileName(name: string | null | undefined, fallback: string):
     .replace(/^[\s.]+/, '')
     .replace(/[\s.]+$/, '');
   if (clean === '') return fallback === '' ? 'file' : safeFileName(fallback, '');
-  return shorten(DEVICE.test(clean) ? `_${clean}` : clean);
+  return shorten(isDeviceName(clean) ? `_${clean}` : clean);
 }
 
 /** Cuts a long name but keeps its extension, and that it differs from others. */

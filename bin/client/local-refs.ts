@@ -1,6 +1,7 @@
 import { stat } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { basename, extname, posix, resolve, win32 } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { compose, elements, members, RawJson } from '../../machines/json/raw.ts';
 import { usageFault } from '../support/exit.ts';
 
@@ -65,7 +66,21 @@ export function localRef({ role, text }: Piece): LocalRef | null {
   // An id is an id, unless it is marked.
   if (member !== 'path' && !marked) return null;
   const what = member === 'bundle_artifact_id' ? 'bundle' : role;
-  return { role: what, member, text: marked ? named.slice(MARK.length) : named, marked };
+  return { role: what, member, text: marked ? markedPath(named) : named, marked };
+}
+
+/**
+ * The path behind the mark: `file:data/corn`, `file:C:\\data`, or an address as programs write it, `file:///C:/data`.
+ * @param windows whether it is one of Windows
+ */
+export function markedPath(text: string, windows = process.platform === 'win32'): string {
+  const path = text.slice(MARK.length);
+  if (!path.startsWith('//') || !URL.canParse(text)) return path;
+  try {
+    return fileURLToPath(text, { windows });
+  } catch {
+    return path;
+  }
 }
 
 function memberOf(role: Piece['role'], kind: unknown): LocalRef['member'] | null {

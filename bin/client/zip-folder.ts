@@ -1,5 +1,5 @@
 import { createWriteStream } from 'node:fs';
-import { basename, relative, sep } from 'node:path';
+import path, { basename, type PlatformPath } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { ZipFile } from 'yazl';
 import { filesOf } from './folder-files.ts';
@@ -16,14 +16,17 @@ export async function zipFolder(
   target: string,
 ): Promise<{ files: number; leftOut: readonly string[] }> {
   const { files, leftOut } = await filesOf(folder);
-  const nameOf = (path: string) => relative(folder, path).split(sep).join('/');
-  await zipFiles(new Map(files.map((path) => [nameOf(path), path])), target);
+  await zipFiles(new Map(files.map((file) => [entryName(folder, file), file])), target);
   return { files: files.length, leftOut };
 }
 
+/** The name of a file in an archive of its folder, which has slashes whatever the system has. */
+export const entryName = (folder: string, file: string, rules: PlatformPath = path): string =>
+  rules.relative(folder, file).split(rules.sep).join('/');
+
 /** Packs one file, under its own name. */
-export const zipFile = (path: string, target: string): Promise<void> =>
-  zipFiles(new Map([[basename(path), path]]), target);
+export const zipFile = (file: string, target: string): Promise<void> =>
+  zipFiles(new Map([[basename(file), file]]), target);
 
 /** @param files paths by their names in the archive */
 async function zipFiles(files: ReadonlyMap<string, string>, target: string): Promise<void> {
@@ -34,7 +37,7 @@ async function zipFiles(files: ReadonlyMap<string, string>, target: string): Pro
   zip.on('error', (fault) =>
     (zip.outputStream as NodeJS.ReadableStream & { destroy(e: unknown): void }).destroy(fault),
   );
-  for (const [name, path] of files) zip.addFile(path, name, { mtime: MODIFIED, mode: 0o100644 });
+  for (const [name, file] of files) zip.addFile(file, name, { mtime: MODIFIED, mode: 0o100644 });
   zip.end();
   await written;
 }

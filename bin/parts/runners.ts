@@ -7,6 +7,7 @@ import {
   type Interpreter,
   InterpreterFault,
   nirs4allRunner,
+  USUAL_PYTHON,
 } from '../../actors/agent/runners/nirs4all/index.ts';
 import { StartFault } from '../../actors/faults.ts';
 
@@ -50,7 +51,7 @@ function ownRunner(text: string): Runner {
 
 async function findInterpreter(named: string | undefined, log: Logger): Promise<Interpreter | null> {
   try {
-    const interpreter = await askInterpreter(named ?? 'python3');
+    const interpreter = await askInterpreter(named ?? USUAL_PYTHON);
     const { executable, packages } = interpreter;
     if (packages.nirs4all === undefined) {
       const level = named === undefined ? 'info' : 'warn';

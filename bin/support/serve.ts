@@ -11,7 +11,7 @@ export interface Running {
   hurry?(): void;
   /** Milliseconds for that; then something of it hangs, and the process ends at once. */
   hurryMs?: number;
-  /** At SIGHUP; where it is absent, that signal is like SIGTERM. */
+  /** At SIGHUP; where it is absent, and on Windows, that signal is like SIGTERM. */
   reload?(): Promise<void>;
   /** Resolves or rejects should the program end by itself. */
   ended?: Promise<void>;
@@ -22,7 +22,12 @@ export interface Running {
  * that is not possible, and at a third one, the process ends at once by that signal.
  * @param ready announces the program; a signal that answers the announcement is heard already
  */
-export async function serveUntilSignal(running: Running, output: Output, ready: () => void): Promise<number> {
+export async function serveUntilSignal(
+  running: Running,
+  output: Output,
+  ready: () => void,
+  platform: NodeJS.Platform = process.platform,
+): Promise<number> {
   let signals = 0;
   let stopping: (ended: Promise<void>) => void = () => {};
   const stopped = new Promise<void>((resolve) => {
@@ -49,7 +54,8 @@ export async function serveUntilSignal(running: Running, output: Output, ready: 
     } else endAtOnce(signal);
   };
   const onHangup = (signal: NodeJS.Signals) => {
-    if (running.reload === undefined) onSignal(signal);
+    // On Windows this is how the closing of its window is told, and soon after it the end.
+    if (running.reload === undefined || platform === 'win32') onSignal(signal);
     else running.reload().catch((fault: Error) => output.warn(`SIGHUP: ${fault.message}`));
   };
   process.on('SIGTERM', onSignal);
@@ -73,7 +79,12 @@ export async function serveUntilSignal(running: Running, output: Output, ready: 
  */
 function endAtOnce(signal: NodeJS.Signals): void {
   process.removeAllListeners(signal);
-  process.kill(process.pid, signal);
+  try {
+    process.kill(process.pid, signal);
+  } catch {
+    // Windows sends few signals.
+    process.abort();
+  }
   // The first process of a container cannot be ended by a signal of its own.
   setTimeout(() => process.abort(), ABORT_MS);
 }

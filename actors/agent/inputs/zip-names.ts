@@ -1,4 +1,6 @@
 import { type Entry, validateFileName } from 'yauzl';
+import { fitsWindows } from '../../file-names.ts';
+import { WorkerFault } from '../failure.ts';
 import { InputFault } from './fault.ts';
 
 const TYPE_BITS = 0o170000;
@@ -15,8 +17,18 @@ interface Claimed {
 /** Checks the names of an archive's entries, and that none is given twice or is both file and folder. */
 export class NameLedger {
   readonly #kinds = new Map<string, 'file' | 'folder'>();
+  readonly #platform: NodeJS.Platform;
+  /** Names as they were written, by how a system that is blind to case sees them. */
+  readonly #seen = new Map<string, string>();
 
-  /** The place of an entry; null for one to pass over. @throws InputFault */
+  constructor(platform: NodeJS.Platform = process.platform) {
+    this.#platform = platform;
+  }
+
+  /**
+   * The place of an entry; null for one to pass over.
+   * @throws InputFault, or `WorkerFault` for a name that other systems can hold
+   */
   claim(entry: Entry): Claimed | null {
     const folder = entry.fileName.endsWith('/');
     const segments = checkedSegments(entry.fileName, folder);
@@ -26,6 +38,7 @@ export class NameLedger {
     // What macOS adds to archives is no data.
     if (segments[0] === '__MACOSX') return null;
     const name = segments.join('/');
+    this.#refuseForeign(segments);
     for (let depth = 1; depth < segments.length; depth++) {
       this.#folder(segments.slice(0, depth).join('/'));
     }
@@ -33,6 +46,23 @@ export class NameLedger {
     else if (this.#kinds.has(name)) throw new InputFault(`'${name}' is in it twice`);
     else this.#kinds.set(name, 'file');
     return { name, folder };
+  }
+
+  /** A name that this system would change, or take for another one. */
+  #refuseForeign(segments: readonly string[]): void {
+    if (this.#platform === 'win32' && !segments.every(fitsWindows)) {
+      throw new WorkerFault(`Windows cannot hold a file named '${segments.join('/')}'`);
+    }
+    if (this.#platform !== 'win32' && this.#platform !== 'darwin') return;
+    for (let depth = 1; depth <= segments.length; depth++) {
+      const written = segments.slice(0, depth).join('/');
+      const seen = written.normalize('NFC').toLowerCase();
+      const before = this.#seen.get(seen) ?? written;
+      if (before !== written) {
+        throw new WorkerFault(`this system cannot tell '${written}' from '${before}', which is in it too`);
+      }
+      this.#seen.set(seen, written);
+    }
   }
 
   #folder(name: string): void {

@@ -5,6 +5,7 @@ import { Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { crc32 } from 'node:zlib';
 import { type Entry, openPromise, type ZipFile } from 'yauzl';
+import { WorkerFault } from '../failure.ts';
 import { isAbort } from '../link/faults.ts';
 import { InputFault } from './fault.ts';
 import { NameLedger } from './zip-names.ts';
@@ -67,6 +68,7 @@ export async function unzip(
 /** Tells the archive's faults from those of this machine's disk. */
 function judged(fault: unknown, what: string): unknown {
   if (fault instanceof InputFault) return new InputFault(`${what}: ${fault.message}`);
+  if (fault instanceof WorkerFault) return new WorkerFault(`${what}: ${fault.message}`, { cause: fault });
   const { code, syscall, message } = fault as NodeJS.ErrnoException;
   if (isAbort(fault)) return fault;
   const ofTheNames = code === 'EEXIST' || code === 'ENAMETOOLONG';

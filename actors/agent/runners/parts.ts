@@ -1,5 +1,5 @@
 import { access, constants, stat } from 'node:fs/promises';
-import { delimiter, isAbsolute, join } from 'node:path';
+import { isAbsolute, posix, win32 } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { WorkerFault } from '../failure.ts';
 
@@ -28,11 +28,9 @@ const isFile = (path: string): Promise<boolean> =>
     () => false,
   );
 
-/** Whether there is such a program, looked for as the system does: a name on the path, a path as it stands. */
+/** Whether there is such a program, looked for as the system does. */
 export async function isProgram(program: string): Promise<boolean> {
-  const folders = program.includes('/') ? [''] : (process.env.PATH ?? '').split(delimiter);
-  for (const folder of folders) {
-    const path = folder === '' ? program : join(folder, program);
+  for (const path of placesOf(program, process.env.PATH)) {
     const isOne = await Promise.all([stat(path), access(path, constants.X_OK)]).then(
       ([found]) => found.isFile(),
       () => false,
@@ -40,4 +38,17 @@ export async function isProgram(program: string): Promise<boolean> {
     if (isOne) return true;
   }
   return false;
+}
+
+/**
+ * Where the system looks for a program: a name on the path, a path as it stands; on Windows also with the endings
+ * that programs have there and that nobody writes.
+ */
+export function placesOf(program: string, path = '', platform: NodeJS.Platform = process.platform): string[] {
+  const isWindows = platform === 'win32';
+  const rules = isWindows ? win32 : posix;
+  const isPath = isWindows ? /[\\/:]/.test(program) : program.includes('/');
+  const folders = isPath ? [''] : path.split(rules.delimiter);
+  const names = isWindows ? [program, `${program}.com`, `${program}.exe`] : [program];
+  return folders.flatMap((folder) => names.map((name) => (folder === '' ? name : rules.join(folder, name))));
 }

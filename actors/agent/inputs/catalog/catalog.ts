@@ -119,7 +119,7 @@ const isZip = ({ location }: CatalogEntry): boolean => /\.zip$/i.test(fileNameOf
 /** The end of a path or address, reduced to what is harmless; above all it keeps the extension. */
 function fileNameOf(location: Location): string {
   const path = location.kind === 'file' ? location.path : location.url.pathname;
-  const name = path.split('/').at(-1) ?? '';
+  const name = path.split(/[\\/]/).at(-1) ?? '';
   return (
     name
       .replace(/%20| /g, '_')

@@ -1,7 +1,7 @@
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import type { IncomingMessage } from 'node:http';
-import { dirname, resolve } from 'node:path';
+import path, { type PlatformPath, resolve } from 'node:path';
 import type { Readable } from 'node:stream';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { HttpGetter } from '../../../../gateway/client/http-get.ts';
@@ -50,9 +50,14 @@ export function locateUrl(text: string, index: Location, what: string): Location
 }
 
 /** The path that an index names; relative ones count from where the index lies. @throws InputFault */
-export function locatePath(text: string, index: Location, what: string): Location {
-  if (index.kind === 'file') return { kind: 'file', path: resolve(dirname(index.path), text) };
-  if (text.startsWith('/')) return { kind: 'file', path: text };
+export function locatePath(
+  text: string,
+  index: Location,
+  what: string,
+  rules: PlatformPath = path,
+): Location {
+  if (index.kind === 'file') return { kind: 'file', path: rules.resolve(rules.dirname(index.path), text) };
+  if (rules.isAbsolute(text)) return { kind: 'file', path: text };
   throw new InputFault(
     `${what}: the path '${text}' must be absolute, since the catalog is no file; or use url`,
   );

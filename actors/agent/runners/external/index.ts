@@ -1,5 +1,5 @@
 import { existsSync, statSync } from 'node:fs';
-import { resolve } from 'node:path';
+import { resolve, sep } from 'node:path';
 import { splitCommand } from './split.ts';
 
 /** A runner that the owner of the worker brings: any program that follows the runner protocol. */
@@ -49,7 +49,7 @@ export function externalRunner(text: string, folder = process.cwd()): ExternalRu
 }
 
 function anchored(word: string, folder: string): string {
-  if (!word.includes('/') || word.startsWith('-')) return word;
+  if (!(word.includes('/') || word.includes(sep)) || word.startsWith('-')) return word;
   const path = resolve(folder, word);
   return existsSync(path) && statSync(path).isFile() ? path : word;
 }

@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
+import { withoutToken } from '../../environment.ts';
 import type { DatasetReport } from '../dataset-report.ts';
 
 /** What the library's readers refuse, in one line. */
@@ -18,7 +19,7 @@ const MAX_BYTES = 256 * 1024 * 1024;
  */
 export async function checkDataset(python: string, path: string): Promise<DatasetReport> {
   const program = fileURLToPath(new URL('./check.py', import.meta.url));
-  const { JQ_TOKEN: _, ...env } = process.env;
+  const env = withoutToken();
   const answer = await new Promise<string>((found, fail) => {
     execFile(python, [program, path], { env, maxBuffer: MAX_BYTES }, (fault, stdout, stderr) => {
       if (!fault) return found(stdout);

@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process';
 import { isAbsolute, resolve } from 'node:path';
+import { withoutToken } from '../../environment.ts';
 
 /** What a Python interpreter is and has, told by itself. */
 export interface Interpreter {
@@ -46,6 +47,9 @@ print()
 print(json.dumps({"executable": sys.executable or "", "version": platform.python_version(), "packages": found}))
 `;
 
+/** What the interpreter of a system is called; installers for Windows make no `python3`. */
+export const USUAL_PYTHON = process.platform === 'win32' ? 'python' : 'python3';
+
 /** Generous: an interpreter on a network share may take its time. */
 const TIMEOUT_MS = 30_000;
 
@@ -57,7 +61,7 @@ const TIMEOUT_MS = 30_000;
  *   answer within `timeoutMs` milliseconds
  */
 export async function askInterpreter(python: string, timeoutMs = TIMEOUT_MS): Promise<Interpreter> {
-  const { JQ_TOKEN: _, ...env } = process.env;
+  const env = withoutToken();
   const args = ['-c', QUESTION, JSON.stringify(ASKED_PACKAGES)];
   const answer = await new Promise<string>((found, fail) => {
     execFile(python, args, { env, timeout: timeoutMs, killSignal: 'SIGKILL' }, (fault, stdout, stderr) => {
