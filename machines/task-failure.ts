@@ -3,7 +3,7 @@ import type { Failure, TaskContext } from './task-types.ts';
 /** So many faults of workers cost a task no attempt (contract, "Reports"). */
 const FREE_WORKER_FAULTS = 5;
 /** Seconds: a wait is not doubled beyond it. */
-const LONGEST_BACKOFF = 600;
+export const LONGEST_BACKOFF = 600;
 
 type Spending = Pick<TaskContext, 'attempt' | 'max_attempts' | 'worker_faults'>;
 

@@ -1,4 +1,5 @@
 import { peerOf } from '../../machines/peers.ts';
+import { LONGEST_BACKOFF } from '../../machines/task-failure.ts';
 import { REQUIREMENTS, TASKS, WORKERS } from '../store/tables.ts';
 import type { Core } from './core.ts';
 import { unheard } from './facts.ts';
@@ -96,7 +97,8 @@ async function recoverSpecial(core: Core): Promise<void> {
   for (const { seq, requirement_id, priority, avoids, not_before } of await store.load(TASKS, special)) {
     queue.remove(FOR_GOOD, requirement_id, priority, seq);
     const key = demands.enter(FOR_GOOD, seq, { requirement: requirement_id, avoids, paths: [] });
-    const left = (not_before ?? 0) - clock.now();
+    // Should the wall clock have been set back meanwhile, it waits no longer than any.
+    const left = Math.min(LONGEST_BACKOFF, (not_before ?? 0) - clock.now());
     if (left > 0) backoffs.add(FOR_GOOD, { seq, at: clock.monotonic() + left, key, priority });
     else queue.add(FOR_GOOD, key, priority, seq);
   }

@@ -23,6 +23,7 @@ export type Act =
       verb: 'start' | 'complete' | 'fail';
       attempt: number | null;
       retriable: boolean;
+      ill: boolean;
     }
   | { act: 'progress'; ticket: number; task: string; worker: string }
   | {
@@ -77,7 +78,7 @@ function whoAndWhat(world: World, taskNumber: number, by: number | null) {
 
 function nameReport(
   world: World,
-  { task: n, verb, by, attempt, retriable }: Report,
+  { task: n, verb, by, attempt, retriable, ill }: Report,
   ticket: number,
 ): Act | null {
   const found = whoAndWhat(world, n, by);
@@ -89,7 +90,7 @@ function nameReport(
     ahead: task.attempt + 1,
     none: null,
   };
-  return { act: 'report', ticket, task: task.name, worker, verb, attempt: attempts[attempt], retriable };
+  return { act: 'report', ticket, task: task.name, worker, verb, attempt: attempts[attempt], retriable, ill };
 }
 
 function nameProgress(

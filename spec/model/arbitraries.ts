@@ -43,6 +43,7 @@ const report = fc.record({
     { weight: 3, arbitrary: fc.constant(true) },
     { weight: 1, arbitrary: fc.constant(false) },
   ),
+  ill: fc.boolean(),
 });
 
 const progress = fc.record({

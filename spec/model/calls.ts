@@ -70,5 +70,7 @@ function jobOf(act: Extract<Act, { act: 'submit' }>): object {
 
 function reportBody(act: Extract<Act, { act: 'report' }>): object {
   if (act.verb === 'complete') return { status: 'succeeded', metrics: { best_rmse: act.ticket } };
-  return act.verb === 'fail' ? { error: `failure ${act.ticket}`, retriable: act.retriable } : {};
+  return act.verb === 'fail'
+    ? { error: `failure ${act.ticket}`, retriable: act.retriable, fault: act.ill ? 'worker' : 'task' }
+    : {};
 }

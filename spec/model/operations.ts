@@ -21,6 +21,8 @@ export interface Report {
   by: number | null;
   attempt: 'right' | 'stale' | 'ahead' | 'none';
   retriable: boolean;
+  /** Of a failure: whether it is the worker's own fault. */
+  ill: boolean;
 }
 export interface Beat {
   op: 'beat';

@@ -1,11 +1,15 @@
 import type { Act } from './acts.ts';
 import { TIMES } from './operations.ts';
 import {
+  avoid,
   cancelJob,
   endTask,
   failOrRequeue,
+  giveUp,
   hear,
   isKnownRepetition,
+  isTriedElsewhere,
+  mayRun,
   requeue,
   startLease,
   tell,
@@ -47,6 +51,7 @@ const PERFORM: { [A in Act['act']]: (world: World, act: Of<A>) => Answer | null 
       silentAt: world.now + TIMES.deadAfter,
       slots,
       site,
+      session: (earlier?.session ?? 0) + 1,
       lists: false,
       revoked: [],
       doubtAt: earlier?.doubtAt ?? NEVER,
@@ -72,7 +77,7 @@ const PERFORM: { [A in Act['act']]: (world: World, act: Of<A>) => Answer | null 
     return null;
   },
 
-  report(world, { ticket, task: name, worker, verb, attempt, retriable }) {
+  report(world, { ticket, task: name, worker, verb, attempt, retriable, ill }) {
     hear(world, worker);
     forget(world, worker, name);
     const task = world.tasks[name] as Task;
@@ -89,11 +94,16 @@ const PERFORM: { [A in Act['act']]: (world: World, act: Of<A>) => Answer | null 
       return task.last.answer;
     }
     if (verb === 'complete' && task.status === 'leased') return refused(409, 'illegal_transition');
-    const requeued = verb === 'fail' && !task.stopping && retriable && task.attempt < task.maxAttempts;
+    const isTried = ill ? isTriedElsewhere(world, task, worker) : task.attempt < task.maxAttempts;
+    const requeued = verb === 'fail' && !task.stopping && retriable && isTried;
     task.last = { ...from, answer: done(verb === 'fail' ? { ok: true, requeued } : { ok: true }) };
     if (task.stopping) endTask(world, task, 'cancelled', { type: 'task_cancelled', worker });
-    else if (verb === 'fail') failOrRequeue(world, task, requeued);
-    else {
+    else if (verb === 'fail') {
+      const free = requeued && ill && task.workerFaults < 5;
+      if (requeued && ill) avoid(world, task, worker);
+      failOrRequeue(world, task, requeued);
+      if (free) task.maxAttempts++;
+    } else {
       task.result = ticket;
       endTask(world, task, 'succeeded', { type: 'task_completed', worker });
     }
@@ -144,6 +154,7 @@ const PERFORM: { [A in Act['act']]: (world: World, act: Of<A>) => Answer | null 
     for (const task of tasksOf(world, name)) {
       if (task.status !== 'failed') continue;
       task.maxAttempts += job.retry;
+      task.avoids = [];
       requeue(world, task);
     }
     return done({ job: name, status: 'queued' });
@@ -160,7 +171,15 @@ function addTask(
   const { priority, site, limited, attempts } = spec;
   world.tasks[name] = {
     ...{ name, job, order: Object.keys(world.tasks).length, priority, site, limited },
-    ...{ status: 'queued', stopping: false, attempt: 0, maxAttempts: attempts, worker: null },
+    ...{
+      status: 'queued',
+      stopping: false,
+      attempt: 0,
+      maxAttempts: attempts,
+      worker: null,
+      workerFaults: 0,
+      avoids: [],
+    },
     ...{ leaseEnds: NEVER, timesOut: NEVER, sign: 0, last: null, result: null },
   };
 }
@@ -199,7 +218,7 @@ export function settle(world: World): void {
     const worker = world.workers[waiting.worker];
     if (!worker?.alive) continue;
     const queue = Object.values(world.tasks)
-      .filter((task) => task.status === 'queued' && (task.site === null || task.site === worker.site))
+      .filter((task) => task.status === 'queued' && mayRun(task, worker))
       .sort((a, b) => b.priority - a.priority || a.order - b.order);
     const tasks = queue.slice(0, Math.min(freeSlots(world, worker), waiting.max));
     if (tasks.length === 0) continue;
@@ -209,6 +228,7 @@ export function settle(world: World): void {
       tasks: tasks.map(({ name, attempt }) => ({ task: name, attempt })),
     });
   }
+  giveUp(world);
   for (const name of world.concerned.splice(0)) {
     const beat = world.beats.find((held) => held.worker === name);
     const cancel = toStop(world, name).filter((task) => !beat?.stopping.includes(task));

@@ -80,6 +80,35 @@ export function failOrRequeue(world: World, task: Task, requeued: boolean): void
   requeue(world, task);
 }
 
+const registration = ({ name, session }: Worker): string => `${name}#${session}`;
+
+/** Whether a worker meets what the task asks, and reported no fault of its own for it. */
+export const mayRun = (task: Task, worker: Worker): boolean =>
+  (task.site === null || task.site === worker.site) && !task.avoids.includes(registration(worker));
+
+const canRunSomewhere = (world: World, task: Task): boolean =>
+  Object.values(world.workers).some((worker) => worker.alive && mayRun(task, worker));
+
+/** Whether a fault of this worker's own is a reason to try the task with another. */
+export function isTriedElsewhere(world: World, task: Task, name: string): boolean {
+  const by = registration(world.workers[name] as Worker);
+  const elsewhere = canRunSomewhere(world, { ...task, avoids: [...task.avoids, by] });
+  return elsewhere && (task.workerFaults < 5 || task.attempt < task.maxAttempts);
+}
+
+export function avoid(world: World, task: Task, name: string): void {
+  task.workerFaults++;
+  task.avoids.push(registration(world.workers[name] as Worker));
+}
+
+/** What avoids every live worker that could run it fails. */
+export function giveUp(world: World): void {
+  for (const task of Object.values(world.tasks)) {
+    if (task.status !== 'queued' || task.avoids.length === 0 || canRunSomewhere(world, task)) continue;
+    endTask(world, task, 'failed', { type: 'task_failed', worker: null, requeued: false });
+  }
+}
+
 /** A job ends with its last task: cancelled if that was asked for, else succeeded if one task did, else failed. */
 function endJob(world: World, job: Job): void {
   const tasks = tasksOf(world, job.name);

@@ -11,6 +11,9 @@ export interface Task {
   stopping: boolean;
   attempt: number;
   maxAttempts: number;
+  /** Faults of workers that it has met, and the registrations that reported them. */
+  workerFaults: number;
+  avoids: string[];
   worker: string | null;
   leaseEnds: number;
   timesOut: number;
@@ -31,6 +34,8 @@ export interface Worker {
   silentAt: number;
   slots: number;
   site: string;
+  /** Counts its registrations. */
+  session: number;
   /** Whether its last heartbeat listed its tasks. */
   lists: boolean;
   /** Tasks taken from it without its own word. */

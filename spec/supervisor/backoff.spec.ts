@@ -70,6 +70,19 @@ describe('a task that failed and has to wait', () => {
     assert.equal((await worker.lease()).length, 1);
   });
 
+  test('waits ten minutes at most, should the wall clock be set back while the server is away', async (t) => {
+    const cluster = await TestCluster.start(t);
+    await cluster.submit(patient());
+    const worker = await cluster.register();
+    await worker.fail(await worker.run());
+    await cluster.stop();
+    cluster.clock.jump(-86_400);
+    await cluster.start();
+    assert.deepEqual(await worker.lease(), []);
+    await cluster.clock.advance(600);
+    assert.equal((await worker.lease()).length, 1);
+  });
+
   test('does not notice when the wall clock jumps', async (t) => {
     const cluster = await TestCluster.start(t);
     await cluster.submit(patient());
