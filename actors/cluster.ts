@@ -84,7 +84,6 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
     const log = new EventLog(core.sequences.event - 1);
     core.publish = (events) => log.publish(events);
     const reads = createReads(store, new Live(core, () => supervisor.state), core.clock);
-    core.views = { job: (id) => reads.job(id) };
     return running(supervisor, store, lock, {
       send: (message) => supervisor.send(message),
       reads,
@@ -125,7 +124,6 @@ function assemble(store: Store, options: ClusterOptions): { supervisor: Supervis
     peers: new JournaledPeers(),
     inspection: new Inspection(),
     publish: () => {},
-    views: { job: () => Promise.reject(new Error('not started')) },
   };
   const supervisor = new Supervisor(core);
   return { supervisor, core };

@@ -13,7 +13,7 @@ export function jobView(row: JobRow, ranking: RankingEntry[], errors: Record<str
     updated_at: row.updated_at,
     owner: row.owner,
     error: row.error,
-    warnings: row.warnings,
+    warnings: [...row.warnings],
     submission: {
       mode: 'client_submitted',
       principal: row.owner,

@@ -28,7 +28,7 @@ interface Waiting {
 
 /** What the gateway may ask of the supervisor, each with the answer it gets once the change is durable. */
 export interface Messages {
-  submit_job: { in: { principal: Principal; job: JobDigest }; out: JobView };
+  submit_job: { in: { principal: Principal; job: JobDigest }; out: Submitted };
   cancel_job: { in: { principal: Principal; job_id: string }; out: { job_id: string } };
   retry_job: { in: { principal: Principal; job_id: string }; out: { job_id: string } };
   register_worker: {
@@ -77,6 +77,12 @@ export interface Messages {
   };
   /** A compatible peer of another package version; noted once per (role, version). */
   note_peer: { in: { role: string; version: string }; out: Done };
+}
+
+/** A job was submitted; `view` is null when it was before, under the same key: then it may have grown long. */
+export interface Submitted {
+  job_id: string;
+  view: JobView | null;
 }
 
 /** A leased task: the payload as text (numbers as written) and what identifies the lease. */

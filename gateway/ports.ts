@@ -1,33 +1,42 @@
 import type { Readable } from 'node:stream';
 import type { MachineName } from '../machines/charts/names.ts';
 import type { RawJson } from '../machines/json/raw.ts';
-import type {
-  ArtifactView,
-  ClusterStats,
-  EventView,
-  JobView,
-  StatsMinute,
-  WorkerView,
-} from '../machines/schema/views.ts';
+import type { ClusterStats, EventView, StatsMinute, TaskStatus } from '../machines/schema/views.ts';
 import type { MessageOf, MessageType, ReplyOf } from './messages.ts';
+
+/**
+ * A text, JSON unless it is said otherwise, that is read from the store while it is taken: in order, each piece when
+ * it is asked for, so that no more than a few pages of it are ever in memory. What throws before the first piece
+ * is an answer of its own; what throws later leaves the text incomplete. Lists that change while they are read may
+ * show what came meanwhile or not; no entry is torn or comes twice.
+ */
+export type Pieces = AsyncIterable<string>;
 
 /** The queries behind the GETs. Unknown ids throw `ClusterError` with code `unknown_id`. */
 export interface Reads {
-  jobs(query: JobQuery): Promise<JobView[]>;
-  /** Its ranking and errors may be text. */
-  job(id: string): Promise<JobView>;
-  jobRequest(id: string): Promise<RawJson>;
-  /** The `TaskView`s of a job, in order. */
-  tasks(jobId: string): Promise<RawJson>;
+  /** `JobView`s without ranking and errors, newest first. */
+  jobs(query: JobQuery): Pieces;
+  /** A `JobView` with the best of its ranking, and its first errors. */
+  job(id: string): Pieces;
+  /** The specification as it was submitted. */
+  jobRequest(id: string): Pieces;
+  /** `TaskView`s of a job, in order. */
+  tasks(query: TaskQuery): Pieces;
+  /** The succeeded tasks of a job, best first. */
+  ranking(query: RankingQuery): Pieces;
   /** Events after `after_id`, oldest first; of one job (which must exist), or of all. */
-  events(query: EventQuery): Promise<EventView[]>;
+  eventList(query: EventQuery): Pieces;
+  /** The same, as many as make a page; what is beyond the limits (contract, "Limits") is cut. */
+  events(query: EventQuery): Promise<EventPage>;
   /** The id before the last `count` events of the whole server; 0 when there are fewer. */
   eventIdBefore(count: number): Promise<number>;
-  jobArtifacts(jobId: string): Promise<ArtifactView[]>;
+  /** `ArtifactView`s of a job. */
+  jobArtifacts(jobId: string): Pieces;
   artifact(id: string): Promise<StoredArtifact>;
   stats(): Promise<ClusterStats>;
   statsHistory(): Promise<StatsMinute[]>;
-  workers(): Promise<WorkerView[]>;
+  /** `WorkerView`s of all that registered. */
+  workers(): Pieces;
   /** State ids of a machine, such as `task.running.executing`, to how many actors are in them now. */
   stateCounts(machine: MachineName): Record<string, number>;
   /** Throws unless the task exists. */
@@ -39,6 +48,31 @@ export interface JobQuery {
   name?: string;
   limit: number;
   created_before?: number;
+}
+
+export interface TaskQuery {
+  job_id: string;
+  status?: TaskStatus | undefined;
+  /** Only tasks behind this one of the job. */
+  after_id?: string | undefined;
+  /** Absent: all. */
+  limit?: number | undefined;
+}
+
+export interface RankingQuery {
+  job_id: string;
+  /** Entries that are passed over. */
+  offset?: number | undefined;
+  /** Absent: all. */
+  limit?: number | undefined;
+  /** A table of comma-separated values instead of JSON. */
+  csv: boolean;
+}
+
+/** Events, and whether there may be more behind them. */
+export interface EventPage {
+  events: EventView[];
+  more: boolean;
 }
 
 export interface EventQuery {

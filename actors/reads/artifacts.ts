@@ -1,9 +1,35 @@
 import type { ArtifactView } from '../../machines/schema/views.ts';
 import type { Prepared } from '../store/prepared.ts';
 import type { JobRow } from '../store/rows.ts';
+import { inPages, type RowHead } from './pages.ts';
 
-interface UploadRow {
-  task_id: string;
+/** Tasks whose artifacts are looked at together, and artifacts of a page, in its bytes. */
+const TASKS = 100;
+const VIEW_BYTES = 800;
+
+/** SQL: what a task's result names, where it counts. A result that is nested deeper than SQLite reads names nothing. */
+const NAMED = `json_each(iif(t.status = 'succeeded' AND json_valid(t.result), t.result, '{}'), '$.artifacts')`;
+
+/**
+ * What a window of tasks lists, in the order of tasks, roles and ids: what each last attempt uploaded, and of a
+ * succeeded task, in the roles that its result names, exactly what it names.
+ */
+const WINDOW = `
+  WITH listed (seq, task_id, role, artifact_id) AS MATERIALIZED
+         (SELECT t.seq, t.id, u.role, u.artifact_id FROM tasks t CROSS JOIN task_artifacts u
+            ON u.task_id = t.id AND u.attempt = t.attempt
+          WHERE t.job_id = ? AND t.seq >= ? AND t.seq <= ?
+            AND NOT EXISTS (SELECT 1 FROM ${NAMED} n WHERE n.key = u.role)
+          UNION ALL
+          SELECT t.seq, t.id, n.key, n.value FROM tasks t CROSS JOIN ${NAMED} n
+          WHERE t.job_id = ? AND t.seq >= ? AND t.seq <= ? AND n.value IS NOT NULL)
+  SELECT listed.*, ${VIEW_BYTES} AS bytes FROM listed
+  WHERE (listed.seq, listed.role, listed.artifact_id) > (?, ?, ?)
+  ORDER BY listed.seq, listed.role, listed.artifact_id LIMIT ?`;
+
+interface Listed extends RowHead {
+  seq: number;
+  task_id: string | null;
   role: string;
   artifact_id: string;
 }
@@ -19,51 +45,86 @@ interface StoredRow {
 }
 
 /**
- * The artifacts of a job (contract, "Artifacts"): what each task's last attempt uploaded; in the roles that
- * an accepted result names, exactly what it names. The best task's model stands once more as `best_model`.
+ * The artifacts of a job (contract, "Artifacts") as pieces of JSON, in the order of its tasks; the best task's model
+ * stands once more, last, as `best_model`.
  */
-export async function listArtifacts(db: Prepared, job: JobRow): Promise<ArtifactView[]> {
-  const uploads = await db.all<UploadRow[]>(
-    `SELECT u.task_id, u.role, u.artifact_id FROM tasks t
-     JOIN task_artifacts u ON u.task_id = t.id AND u.attempt = t.attempt
-     WHERE t.job_id = ? ORDER BY t.seq, u.role, u.artifact_id`,
-    job.id,
-  );
-  const results = await db.all<{ id: string; artifacts: string | null }[]>(
-    `SELECT id, iif(json_valid(result), json_extract(result, '$.artifacts'), NULL) AS artifacts FROM tasks
-     WHERE job_id = ? AND status = 'succeeded' ORDER BY seq`,
-    job.id,
-  );
-  const listed: UploadRow[] = [];
-  const named = new Map<string, Record<string, string | null>>();
-  for (const { id, artifacts } of results) if (artifacts !== null) named.set(id, JSON.parse(artifacts));
-  for (const upload of uploads) {
-    const roles = named.get(upload.task_id);
-    if (!roles || !Object.hasOwn(roles, upload.role)) listed.push(upload);
+export async function* artifactList(db: Prepared, job: JobRow): AsyncGenerator<string> {
+  const windows = new TaskWindows(db, job.id);
+  const compose = (listed: Listed[]) => viewsOf(db, listed);
+  let before = '';
+  yield '[';
+  for await (const piece of inPages<Listed>({ plan: (last, rows) => windows.next(last, rows), compose })) {
+    yield piece;
+    before = ',';
   }
-  for (const [task_id, roles] of named) {
-    for (const [role, artifact_id] of Object.entries(roles)) {
-      if (artifact_id !== null) listed.push({ task_id, role, artifact_id });
+  if (job.best_model_artifact_id !== null) {
+    const best = {
+      seq: 0,
+      task_id: null,
+      role: 'best_model',
+      artifact_id: job.best_model_artifact_id,
+      bytes: 0,
+    };
+    const view = await viewsOf(db, [best]);
+    if (view !== '') yield before + view;
+  }
+  yield ']';
+}
+
+/** Walks through the tasks of a job, so many at a time: no page sorts the artifacts of all of them. */
+class TaskWindows {
+  readonly #db: Prepared;
+  readonly #jobId: string;
+  /** The first and the last task of the present window. */
+  #window: { first: number; last: number } | null = null;
+
+  constructor(db: Prepared, jobId: string) {
+    this.#db = db;
+    this.#jobId = jobId;
+  }
+
+  async next(after: Listed | null, rows: number): Promise<Listed[]> {
+    const found: Listed[] = [];
+    let last = after;
+    this.#window ??= await this.#windowFrom(0);
+    while (this.#window && found.length < rows) {
+      const { first, last: end } = this.#window;
+      const window = [this.#jobId, Math.max(first, last?.seq ?? 0), end];
+      const more = await this.#db.all<Listed[]>(
+        WINDOW,
+        ...[...window, ...window],
+        ...[last?.seq ?? 0, last?.role ?? '', last?.artifact_id ?? '', rows - found.length],
+      );
+      found.push(...more);
+      last = more.at(-1) ?? last;
+      if (found.length < rows) this.#window = await this.#windowFrom(end + 1);
     }
+    return found;
   }
-  const ids = [...listed.map((row) => row.artifact_id), job.best_model_artifact_id].filter(
-    (id) => id !== null,
-  );
+
+  async #windowFrom(seq: number): Promise<{ first: number; last: number } | null> {
+    const row = await this.#db.get<{ first: number | null; last: number | null }>(
+      `SELECT min(seq) AS first, max(seq) AS last FROM
+         (SELECT seq FROM tasks WHERE job_id = ? AND seq >= ? ORDER BY seq LIMIT ${TASKS})`,
+      ...[this.#jobId, seq],
+    );
+    return row && row.first !== null && row.last !== null ? { first: row.first, last: row.last } : null;
+  }
+}
+
+async function viewsOf(db: Prepared, listed: Listed[]): Promise<string> {
   const stored = await db.all<StoredRow[]>(
     'SELECT * FROM artifacts WHERE id IN (SELECT value FROM json_each(?))',
-    JSON.stringify(ids),
+    JSON.stringify(listed.map((row) => row.artifact_id)),
   );
   const byId = new Map(stored.map((row) => [row.id, row]));
-  const view = (role: string, task_id: string | null, id: string): ArtifactView[] => {
-    const row = byId.get(id);
+  const views = listed.flatMap(({ role, task_id, artifact_id }): ArtifactView[] => {
+    const row = byId.get(artifact_id);
     if (!row) return [];
-    const { sha256, kind, size_bytes, created_at, filename, metadata } = row;
+    const { id, sha256, kind, size_bytes, created_at, filename, metadata } = row;
     return [
       { role, task_id, id, sha256, kind, size_bytes, created_at, filename, metadata: JSON.parse(metadata) },
     ];
-  };
-  const views = listed.flatMap(({ role, task_id, artifact_id }) => view(role, task_id, artifact_id));
-  if (job.best_model_artifact_id !== null)
-    views.unshift(...view('best_model', null, job.best_model_artifact_id));
-  return views;
+  });
+  return views.map((view) => JSON.stringify(view)).join(',');
 }

@@ -1,7 +1,7 @@
 /**
- * Expressions of SQL that make JSON text of columns, so that long lists are composed by SQLite, on its own thread,
- * and reach the socket as one string. Values stay exact: results are copied as text, numbers of which a reader gets
- * the same double back are written in full.
+ * Expressions of SQL that make JSON text of columns, so that pages of lists are composed by SQLite, on its own thread,
+ * and reach the socket as text. Values stay exact: results are copied as text, numbers of which a reader gets the
+ * same double back are written in full.
  */
 
 /** A column of text, or null. */
@@ -37,6 +37,9 @@ export function object(
   });
   return `${parts.join(' || ')} || '}'`;
 }
+
+/** The rows of a page, given as a list of their numbers; the first parameter of the statement. */
+export const PICKED = 'WITH picked (place, seq) AS MATERIALIZED (SELECT key, value FROM json_each(?))';
 
 /** All rows' texts as the inside of an array or object, in the given order; the empty text when there are none. */
 export const joined = (expression: string, order: string): string =>

@@ -1,35 +1,33 @@
-import type { EventQuery, Reads } from '../../gateway/ports.ts';
+import type { Reads } from '../../gateway/ports.ts';
 import { ClusterError } from '../../machines/errors.ts';
-import { RawJson } from '../../machines/json/raw.ts';
-import type { Aggregate, EventView, StatsMinute } from '../../machines/schema/views.ts';
+import type { StatsMinute } from '../../machines/schema/views.ts';
 import type { Clock } from '../clock.ts';
 import type { Prepared } from '../store/prepared.ts';
 import type { ArtifactRow, JobRow, MinuteRow } from '../store/rows.ts';
 import type { Store } from '../store/store.ts';
-import { ARTIFACTS, EVENTS, JOBS, type SqlRow, type Table } from '../store/tables.ts';
+import { ARTIFACTS, JOBS, type SqlRow } from '../store/tables.ts';
 import type { Live } from '../supervisor/live.ts';
-import { jobView } from '../views.ts';
-import { listArtifacts } from './artifacts.ts';
-import { jobList } from './jobs.ts';
-import { errorsOf, rankingOf } from './ranking.ts';
-import { listTasks } from './tasks.ts';
+import { artifactList } from './artifacts.ts';
+import { eventList, eventPage } from './events.ts';
+import { filled, partsOf } from './holes.ts';
+import { jobPieces } from './job.ts';
+import { JOB_COLUMNS, jobList } from './jobs.ts';
+import { rankingFillers, rankingOf } from './ranking.ts';
+import { rankingCsv } from './ranking-csv.ts';
+import { TaskList } from './tasks.ts';
+import { workerList } from './workers.ts';
 
 /** So many jobs are looked at one by one in a few milliseconds. */
 const FEW = 5000;
 
-/** The queries behind the GETs: rows from the store, and from memory what is never stored at once. */
+/** The queries behind the GETs: rows from the store, a page at a time, and from memory what is never stored at once. */
 export function createReads(store: Store, live: Live, clock: Clock): Reads {
   const db = store.queries;
 
-  async function all<Row>(table: Table<Row>, sql: string, ...params: unknown[]): Promise<Row[]> {
-    const rows = await db.all<SqlRow[]>(`SELECT * FROM ${table.name} ${sql}`, ...params);
-    return rows.map((row) => table.decode(row));
-  }
-
   async function jobRow(id: string): Promise<JobRow> {
-    const [row] = await all<JobRow>(JOBS, 'WHERE id = ?', id);
+    const row = await db.get<SqlRow>(`SELECT ${JOB_COLUMNS} FROM jobs WHERE id = ?`, id);
     if (!row) throw ClusterError.unknown('job', id);
-    return row;
+    return JOBS.decode(row);
   }
 
   async function assertExists(table: 'jobs' | 'tasks', what: string, id: string): Promise<void> {
@@ -37,35 +35,40 @@ export function createReads(store: Store, live: Live, clock: Clock): Reads {
   }
 
   return {
-    async jobs(query) {
-      const { sql, params } = jobList(query, (status) => (live.stats().jobs_by_status[status] ?? 0) <= FEW);
-      const rows = await db.all<SqlRow[]>(sql, ...params);
-      return rows.map((row) => jobView(JOBS.decode(row), [], {}));
+    jobs: (query) => jobList(db, query, (status) => (live.stats().jobs_by_status[status] ?? 0) <= FEW),
+
+    async *job(id) {
+      yield* jobPieces(db, await jobRow(id));
     },
 
-    async job(id) {
-      const row = await jobRow(id);
-      const ranking = row.counts.succeeded > 0 ? await rankingOf(db, row) : [];
-      const errors = row.counts.failed > 0 ? await errorsOf(db, row) : {};
-      return jobView(row, ranking as Aggregate['ranking'], errors as Aggregate['errors']);
+    async *jobRequest(id) {
+      const cell = { table: 'job_requests', value: 'request', key: 'job_id' };
+      let found = false;
+      for await (const part of partsOf(db, cell, id)) {
+        found = true;
+        yield part;
+      }
+      if (!found) throw ClusterError.unknown('job', id);
     },
 
-    async jobRequest(id) {
-      const row = await db.get<{ request: string }>('SELECT request FROM job_requests WHERE job_id = ?', id);
-      if (!row) throw ClusterError.unknown('job', id);
-      return new RawJson(row.request);
+    tasks: (query) => new TaskList(db, live, query).pieces(),
+
+    async *ranking({ job_id, csv, ...part }) {
+      const row = await jobRow(job_id);
+      if (csv) yield* rankingCsv(db, row, part);
+      else yield* filled(rankingOf(db, row, part), rankingFillers(db));
     },
 
-    async tasks(jobId) {
-      return (await listTasks(db, live, jobId)) ?? Promise.reject(ClusterError.unknown('job', jobId));
+    async *eventList(query) {
+      if (query.job_id !== undefined) await assertExists('jobs', 'job', query.job_id);
+      yield* eventList(db, query);
     },
 
     async events(query) {
-      const { sql, params } = eventFilter(query);
-      const page = await store.pages.all<SqlRow[]>(`SELECT * FROM events ${sql}`, params);
-      const rows = page.map((row) => EVENTS.decode(row) as EventView);
-      if (rows.length === 0 && query.job_id !== undefined) await assertExists('jobs', 'job', query.job_id);
-      return query.before_id === undefined ? rows : rows.reverse();
+      const page = await eventPage(store.pages, query);
+      if (page.events.length === 0 && query.job_id !== undefined)
+        await assertExists('jobs', 'job', query.job_id);
+      return page;
     },
 
     async eventIdBefore(count) {
@@ -76,14 +79,14 @@ export function createReads(store: Store, live: Live, clock: Clock): Reads {
       return row?.id ?? 0;
     },
 
-    async jobArtifacts(jobId) {
-      return listArtifacts(db, await jobRow(jobId));
+    async *jobArtifacts(jobId) {
+      yield* artifactList(db, await jobRow(jobId));
     },
 
     async artifact(id) {
-      const [row] = await all<ArtifactRow>(ARTIFACTS, 'WHERE id = ?', id);
+      const row = await db.get<SqlRow>('SELECT * FROM artifacts WHERE id = ?', id);
       if (!row) throw ClusterError.unknown('artifact', id);
-      return row;
+      return ARTIFACTS.decode(row) as ArtifactRow;
     },
 
     async stats() {
@@ -94,30 +97,12 @@ export function createReads(store: Store, live: Live, clock: Clock): Reads {
       return lastHour(db, Math.floor(clock.now() / 60));
     },
 
-    async workers() {
-      return live.workers();
-    },
+    workers: () => workerList(db, live),
 
     stateCounts: (machine) => live.stateCounts(machine),
 
     assertTask: (id) => assertExists('tasks', 'task', id),
   };
-}
-
-function eventFilter({ job_id, task_id, after_id, before_id, limit }: EventQuery): {
-  sql: string;
-  params: (string | number)[];
-} {
-  const conditions = ['id > ?'];
-  const params: (string | number)[] = [after_id];
-  const bounds = { 'job_id = ?': job_id, 'task_id = ?': task_id, 'id < ?': before_id };
-  for (const [condition, bound] of Object.entries(bounds)) {
-    if (bound === undefined) continue;
-    conditions.push(condition);
-    params.push(bound);
-  }
-  const order = before_id === undefined ? 'id' : 'id DESC';
-  return { sql: `WHERE ${conditions.join(' AND ')} ORDER BY ${order} LIMIT ?`, params: [...params, limit] };
 }
 
 /** Sixty minutes up to the present one; a minute without a commit carries the queue length on. */

@@ -1,6 +1,5 @@
 import type { Logger } from 'pino';
 import type { LiveEvent } from '../../gateway/ports.ts';
-import type { JobView } from '../../machines/schema/views.ts';
 import type { Clock, Timing } from '../clock.ts';
 import type { IdKind } from '../ids.ts';
 import type { Store } from '../store/store.ts';
@@ -90,6 +89,4 @@ export interface Core {
   readonly inspection: Inspection;
   /** Hands committed events to the streams. */
   publish: (events: LiveEvent[]) => void;
-  /** Answers that are read from the store after the commit. */
-  views: { job(id: string): Promise<JobView> };
 }

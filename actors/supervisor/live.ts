@@ -16,16 +16,16 @@ export class Live {
     this.#supervisorState = supervisorState;
   }
 
-  /** When the leases of a job's tasks expire as things stand: seconds since the epoch, by task id. */
-  leases(jobId: string): Record<string, number> {
+  /** When the leases of tasks expire as things stand: seconds since the epoch, by task id. */
+  leases(taskIds: readonly string[]): Record<string, number> {
     const { registry, clock, hearing } = this.#core;
     const leases: Record<string, number> = {};
-    for (const task of registry.tasks.values()) {
-      const { leaseEndsAt } = task.facts;
-      const isOfJob = task.row.job_id === jobId && task.committed !== null && isHeld(task.committed);
-      if (!isOfJob || leaseEndsAt === null) continue;
+    for (const id of taskIds) {
+      const task = registry.tasks.get(id);
+      const leaseEndsAt = task?.facts.leaseEndsAt ?? null;
+      if (!task?.committed || !isHeld(task.committed) || leaseEndsAt === null) continue;
       const at = clock.now() + leaseEndsAt - hearing.monotonic();
-      leases[task.id] = Math.round(at * 1000) / 1000;
+      leases[id] = Math.round(at * 1000) / 1000;
     }
     return leases;
   }
@@ -39,27 +39,30 @@ export class Live {
     return this.#core.requirements.document(id);
   }
 
-  workers(): WorkerView[] {
-    const views: WorkerView[] = [];
-    for (const { committed: row, facts } of this.#core.registry.workers.values()) {
-      if (!row) continue;
-      const cluster_version = clusterVersion(row.version);
-      views.push({
-        id: row.id,
-        name: row.name,
-        status: row.status,
-        slots_total: row.slots_total,
-        slots_used: row.slots_used,
-        last_seen_at: facts.lastSeenAt,
-        labels: row.labels,
-        capabilities: row.capabilities,
-        version: row.version,
-        cluster_version,
-        version_divergent: cluster_version !== this.#core.settings.version,
-        suspended: row.suspended,
-      });
-    }
-    return views;
+  workerIds(): string[] {
+    return [...this.#core.registry.workers.keys()];
+  }
+
+  /** A worker as it was last committed; undefined before it was. */
+  worker(id: string): WorkerView | undefined {
+    const address = this.#core.registry.workers.get(id);
+    const row = address?.committed;
+    if (!row) return undefined;
+    const cluster_version = clusterVersion(row.version);
+    return {
+      id: row.id,
+      name: row.name,
+      status: row.status,
+      slots_total: row.slots_total,
+      slots_used: row.slots_used,
+      last_seen_at: address.facts.lastSeenAt,
+      labels: row.labels,
+      capabilities: row.capabilities,
+      version: row.version,
+      cluster_version,
+      version_divergent: cluster_version !== this.#core.settings.version,
+      suspended: row.suspended,
+    };
   }
 
   stats(): ClusterStats {

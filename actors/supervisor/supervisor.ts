@@ -16,7 +16,7 @@ import { recover } from './recovery.ts';
 import { Pins } from './registry.ts';
 import { Self } from './self.ts';
 import { Turn } from './turn.ts';
-import { After, type Fetched, PARKED, type Verb } from './verb.ts';
+import { type Fetched, PARKED, type Verb } from './verb.ts';
 import { VERBS } from './verbs/index.ts';
 
 /** Letters that are handled without a break: some milliseconds. */
@@ -211,7 +211,6 @@ export class Supervisor implements InspectionSource {
   #answer({ turn, told }: Batch): void {
     for (const { letter, reply, refusal } of told) {
       if (refusal) letter.reject(refusal);
-      else if (reply instanceof After) reply.read().then(letter.resolve, letter.reject);
       else letter.resolve(reply);
     }
     for (const { parked, tasks } of turn.grants) parked.answer(tasks);

@@ -38,13 +38,6 @@ export interface Fetched {
 
 /** The answer is given later, through `answer`. */
 export const PARKED = Symbol('parked');
-/** The answer is read from the store after the commit. */
-export class After<T> {
-  readonly read: () => Promise<T>;
-  constructor(read: () => Promise<T>) {
-    this.read = read;
-  }
-}
 
 export interface Handling<T extends MessageType> {
   turn: Turn;
@@ -60,7 +53,7 @@ export interface Handling<T extends MessageType> {
  */
 export interface Verb<T extends MessageType> {
   needs?(message: MessageOf<T>): Needs;
-  run(message: MessageOf<T>, handling: Handling<T>): ReplyOf<T> | typeof PARKED | After<ReplyOf<T>>;
+  run(message: MessageOf<T>, handling: Handling<T>): ReplyOf<T> | typeof PARKED;
   /**
    * What becomes of the message when the store cannot commit: `refuse` (503, the default), `wait` for the
    * store a while, or `answer` all the same because the answer promises nothing durable.

@@ -2,7 +2,7 @@ import type { Static, TObject, TSchema } from 'typebox';
 import type { ErrorCode } from '../../machines/errors.ts';
 import type { RawJson } from '../../machines/json/raw.ts';
 import type { Principal, Right } from '../../machines/rights.ts';
-import type { ClusterPort } from '../ports.ts';
+import type { ClusterPort, Pieces } from '../ports.ts';
 
 export type Verb = 'get' | 'post';
 
@@ -53,6 +53,16 @@ export class PlainText {
   }
 }
 
+/** An answer that is read while it is sent: JSON, or what its headers say. */
+export class LongAnswer {
+  readonly pieces: Pieces;
+  readonly headers: readonly (readonly [string, string])[];
+  constructor(pieces: Pieces, headers: readonly (readonly [string, string])[] = []) {
+    this.pieces = pieces;
+    this.headers = headers;
+  }
+}
+
 /** JSON in, JSON out. The query of a JSON route arrives with its numbers parsed. */
 export interface JsonRoute<
   Q extends TObject = TObject,
@@ -71,9 +81,13 @@ export interface JsonRoute<
    */
   digest?(body: Static<B>, text: string): D;
   reply: R;
-  /** Says when the answer is `text/plain` instead. */
+  /** Says when the answer is text of another type instead. */
   text?: string;
-  run(call: Call<Static<Q>, D>): Promise<Static<R> | RawJson | PlainText> | Static<R> | RawJson | PlainText;
+  /** The type of that text; `text/plain` where it is left out. */
+  textType?: string;
+  run(
+    call: Call<Static<Q>, D>,
+  ): Promise<Static<R> | RawJson | PlainText | LongAnswer> | Static<R> | RawJson | PlainText | LongAnswer;
   /** Called when the answer could not be written because the client had gone. */
   undelivered?(call: Call<Static<Q>, D>, reply: unknown): void;
 }

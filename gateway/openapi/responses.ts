@@ -69,7 +69,10 @@ function streams({ of }: StreamRoute, components: Components): Json {
 function contentOf(route: JsonRoute | UploadRoute, components: Components): Json {
   const json = { 'application/json': { schema: components.of(route.reply) } };
   if (route.kind === 'upload' || route.text === undefined) return json;
-  return { ...json, 'text/plain': { schema: { type: 'string', description: route.text } } };
+  return {
+    ...json,
+    [route.textType ?? 'text/plain']: { schema: { type: 'string', description: route.text } },
+  };
 }
 
 function downloads(): Record<string, Json> {

@@ -6,7 +6,7 @@ import { HttpCall } from './call.ts';
 import type { Endpoint } from './endpoint.ts';
 import type { Exchange } from './exchange.ts';
 import { isQuick } from './reading/read.ts';
-import { replyJson } from './reply.ts';
+import { reply } from './reply.ts';
 import type { Service } from './service.ts';
 
 /** Runs a JSON endpoint: body, checks, the route, the answer. */
@@ -27,9 +27,9 @@ async function answer(exchange: Exchange, admitted: Admitted, service: Service, 
   const query = endpoint.readQuery(exchange.head.query);
   const request = { principal: admitted.principal, params: admitted.params, query, exchange };
   const call = new HttpCall(request, service, body);
-  const reply = await route.run(call as Parameters<typeof route.run>[0]);
-  const delivered = replyJson(exchange, reply);
-  if (!delivered) route.undelivered?.(call as Parameters<typeof route.run>[0], reply);
+  const result = await route.run(call as Parameters<typeof route.run>[0]);
+  const delivered = await reply(exchange, result);
+  if (!delivered) route.undelivered?.(call as Parameters<typeof route.run>[0], result);
 }
 
 /** What the route needs of the body. What may take long is read in another thread. */

@@ -1,9 +1,10 @@
 import { ClusterError } from '../../machines/errors.ts';
 import { compose, RawJson } from '../../machines/json/raw.ts';
 import { errorBody, statusOf } from '../contract/errors.ts';
-import { PlainText } from '../contract/route.ts';
+import { LongAnswer, PlainText } from '../contract/route.ts';
 import type { Exchange } from './exchange.ts';
 import { type Header, headersOf } from './refusal.ts';
+import { sendPieces } from './send-pieces.ts';
 
 const JSON_HEADERS: readonly Header[] = [
   ['Content-Type', 'application/json'],
@@ -16,7 +17,20 @@ const TEXT_HEADERS: readonly Header[] = [
   ['X-Content-Type-Options', 'nosniff'],
 ];
 
-/** Answers 200 with JSON, or with text where the route says so. Returns false when the client had gone. */
+/** Answers 200 with JSON, or with text where the route says so. Resolves to false when the client had gone. */
+export async function reply(exchange: Exchange, value: unknown): Promise<boolean> {
+  return value instanceof LongAnswer
+    ? sendPieces(exchange, headersFor(value), value.pieces)
+    : replyJson(exchange, value);
+}
+
+/** The answer's own headers stand in the place of those that JSON has. */
+function headersFor({ headers }: LongAnswer): readonly Header[] {
+  const named = new Set(headers.map(([name]) => name));
+  return [...headers, ...JSON_HEADERS.filter(([name]) => !named.has(name))];
+}
+
+/** The same for an answer that is whole. */
 export function replyJson(exchange: Exchange, value: unknown): boolean {
   if (value instanceof PlainText) return exchange.answer(200, TEXT_HEADERS, value.text);
   return exchange.answer(200, JSON_HEADERS, toJson(value));

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { FakePort } from '../support/fake-port.ts';
 import { until } from '../support/until.ts';
+import { piecesOf } from '../support/views.ts';
 import { type Ask, ask, gatewayFor, type RawAnswer, RawConnection } from './support.ts';
 
 const JOB =
@@ -208,9 +209,9 @@ describe('a query', () => {
   async function list(query: string): Promise<{ answer: RawAnswer; asked: unknown }> {
     await using gateway = await gatewayFor();
     let asked: unknown;
-    gateway.cluster.reads.jobs = async (q) => {
+    gateway.cluster.reads.jobs = (q) => {
       asked = q;
-      return [];
+      return piecesOf([]);
     };
     return { answer: await ask(gateway.port, { line: `GET /v1/jobs?${query}` }), asked };
   }

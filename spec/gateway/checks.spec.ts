@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { piecesOf } from '../support/views.ts';
 import { type Ask, ask, bearer, gatewayFor, RawConnection } from './support.ts';
 
 const LIMIT = 1000;
@@ -170,7 +171,7 @@ describe('paths', () => {
 
   it('decodes ids', async () => {
     await using gateway = await gatewayFor();
-    gateway.cluster.reads.job = async (id) => ({ id }) as never;
+    gateway.cluster.reads.job = (id) => piecesOf({ id });
     const { body } = await ask(gateway.port, { line: 'GET /v1/jobs/a%2Fb%20%C3%A9%25' });
     assert.equal(JSON.parse(body).id, 'a/b é%');
   });

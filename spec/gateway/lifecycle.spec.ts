@@ -7,6 +7,7 @@ import type { GatewayOptions } from '../../gateway/server/options.ts';
 import { ClusterError } from '../../machines/errors.ts';
 import { type Need, requires } from '../support/requires.ts';
 import { until } from '../support/until.ts';
+import { piecesOf } from '../support/views.ts';
 import { ask, gatewayFor, RawConnection, recordingLog } from './support.ts';
 
 async function refusal(options: Partial<GatewayOptions>): Promise<GatewayFault> {
@@ -200,7 +201,7 @@ describe('stopping', () => {
     const gateway = await gatewayFor();
     // More than the kernel buffers on both sides.
     const jobs = Array.from({ length: 12_000 }, (_, i) => ({ id: `job_${i}`, name: 'é'.repeat(500) }));
-    gateway.cluster.reads.jobs = async () => jobs as never;
+    gateway.cluster.reads.jobs = () => piecesOf(jobs);
     const connection = await RawConnection.open(gateway.port);
     connection.socket.pause();
     connection.head('GET /v1/jobs');

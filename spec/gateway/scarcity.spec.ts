@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { BodyBudget } from '../../gateway/server/body-budget.ts';
 import { until } from '../support/until.ts';
+import { failing } from '../support/views.ts';
 import { ask, gatewayFor, RawConnection } from './support.ts';
 
 const KIB = 1024;
@@ -77,9 +78,8 @@ describe('a server that can open no more files', () => {
   for (const code of ['EMFILE', 'ENFILE']) {
     it(`says 503 and when to come back, not 500 (${code})`, async () => {
       await using gateway = await gatewayFor();
-      gateway.cluster.reads.jobs = async () => {
-        throw Object.assign(new Error('too many open files'), { code });
-      };
+      const fault = Object.assign(new Error('too many open files'), { code });
+      gateway.cluster.reads.jobs = () => failing(fault);
       const answer = await ask(gateway.port, { line: 'GET /v1/jobs' });
       assert.deepEqual([answer.status, JSON.parse(answer.body).code], [503, 'overloaded']);
       assert.equal(answer.headers.get('retry-after'), '1');

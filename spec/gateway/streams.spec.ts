@@ -235,7 +235,7 @@ describe('a client of a stream', () => {
     let lastRead = 0;
     reads.events = async (query) => {
       const page = await read(query);
-      lastRead = page.at(-1)?.id ?? lastRead;
+      lastRead = page.events.at(-1)?.id ?? lastRead;
       return page;
     };
     const listener = new Listener(gateway, '/v1/events/stream?after_id=0');

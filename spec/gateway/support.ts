@@ -89,10 +89,11 @@ export class RawConnection {
     this.write(`${Buffer.byteLength(bytes).toString(16)}\r\n${bytes}\r\n`);
   }
 
-  /** The next answer, by its Content-Length (or none, for `bodiless`); what follows it stays. */
+  /** The next answer, by its Content-Length, or its chunks (or none, for `bodiless`); what follows it stays. */
   async answer(bodiless = false): Promise<RawAnswer> {
     await this.#until(() => this.#joined().includes('\r\n\r\n'));
     const head = readHead(this.#joined());
+    if (!bodiless && head.headers.get('transfer-encoding') === 'chunked') return this.#chunkedAnswer(head);
     const length = bodiless ? 0 : Number(head.headers.get('content-length') ?? 0);
     await this.#until(() => this.#size >= head.end + length);
     const bytes = this.#joined();
@@ -100,6 +101,21 @@ export class RawConnection {
     this.#size -= head.end + length;
     const body = bytes.toString('utf8', head.end, head.end + length);
     return { status: head.status, headers: head.headers, body };
+  }
+
+  async #chunkedAnswer({ status, headers, end }: ReturnType<typeof readHead>): Promise<RawAnswer> {
+    let found: ReturnType<typeof unchunked> = null;
+    await this.#until(() => {
+      // Put together only when it may be whole.
+      const tail = Buffer.concat(this.#chunks.slice(-5)).subarray(-LAST_CHUNK.length);
+      found = tail.toString('latin1') === LAST_CHUNK ? unchunked(this.#joined(), end) : null;
+      return found !== null;
+    });
+    const { body, end: after } = found as unknown as { body: Buffer; end: number };
+    const bytes = this.#joined();
+    this.#chunks.splice(0, 1, bytes.subarray(after));
+    this.#size -= after;
+    return { status, headers, body: body.toString('utf8') };
   }
 
   async #until(condition: () => boolean): Promise<void> {
@@ -119,6 +135,23 @@ export class RawConnection {
 
   close(): void {
     this.socket.destroy();
+  }
+}
+
+const LAST_CHUNK = '0\r\n\r\n';
+
+/** A body in chunks, put together; null while it is not whole. */
+function unchunked(bytes: Buffer, from: number): { body: Buffer; end: number } | null {
+  const parts: Buffer[] = [];
+  for (let at = from; ; ) {
+    const line = bytes.indexOf('\r\n', at);
+    if (line < 0) return null;
+    const size = Number.parseInt(bytes.toString('latin1', at, line), 16);
+    const next = line + 2 + size + 2;
+    if (next > bytes.length) return null;
+    if (size === 0) return { body: Buffer.concat(parts), end: next };
+    parts.push(bytes.subarray(line + 2, line + 2 + size));
+    at = next;
   }
 }
 

@@ -1,5 +1,5 @@
 import type { ClusterPort } from '../../gateway/ports.ts';
-import { readTasks } from '../support/views.ts';
+import { readTasks, seen } from '../support/views.ts';
 import type { Act } from './acts.ts';
 import type { Names } from './compare.ts';
 
@@ -12,11 +12,11 @@ export interface Newcomer {
 export async function findNewcomer(port: ClusterPort, act: Act, names: Names): Promise<Newcomer | null> {
   const isNew = ({ id }: { id: string }) => names.nameOf(id) === id;
   if (act.act === 'register') {
-    const found = (await port.reads.workers()).find(isNew);
+    const found = (await seen(port).workers()).find(isNew);
     return found ? { id: found.id, tasks: [] } : null;
   }
   if (act.act !== 'submit') return null;
-  const found = (await port.reads.jobs({ limit: 1000 })).find(isNew);
+  const found = (await seen(port).jobs({ limit: 1000 })).find(isNew);
   if (!found) return null;
   return { id: found.id, tasks: (await readTasks(port, found.id)).map((task) => task.id) };
 }

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { JobView, TaskView } from '../../machines/schema/views.ts';
-import { readJob, readTasks } from '../support/views.ts';
+import { readJob, readTasks, seen } from '../support/views.ts';
 import type { Names } from './compare.ts';
 import type { System } from './system.ts';
 import { heldBy, isHeld, type Task, tasksOf, type World } from './world.ts';
@@ -11,7 +11,7 @@ export async function stateMismatch(world: World, system: System, names: Names):
   const { reads } = port;
   // What heartbeats move in memory, as people read it: seconds until the lease ends.
   const left = (at: number | null) => (at === null ? null : Math.round(at - clock.now()));
-  const jobs = await reads.jobs({ limit: 1000 });
+  const jobs = await seen(port).jobs({ limit: 1000 });
   const created = jobs.map((job) => job.created_at);
   if (created.some((at, i) => i > 0 && at >= (created[i - 1] as number)))
     return 'creation times do not increase';
@@ -23,11 +23,11 @@ export async function stateMismatch(world: World, system: System, names: Names):
     const view = listed.aggregate.num_failed > 0 ? await readJob(port, id) : listed;
     actual[names.nameOf(id)] = seenJob(view, names);
     for (const task of await readTasks(port, id)) {
-      const seen = { ...seenTask(task, names), leaseEndsIn: left(task.lease_expires_at) };
-      actual[names.nameOf(task.id)] = seen;
+      const view = { ...seenTask(task, names), leaseEndsIn: left(task.lease_expires_at) };
+      actual[names.nameOf(task.id)] = view;
     }
   }
-  for (const worker of await reads.workers()) {
+  for (const worker of await seen(port).workers()) {
     const { status, slots_total, slots_used } = worker;
     actual[names.nameOf(worker.id)] = { status, slots_total, slots_used };
   }

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { ClusterPort } from '../../gateway/ports.ts';
 import type { EventView } from '../../machines/schema/views.ts';
-import { asSent } from '../support/views.ts';
+import { asSent, seen } from '../support/views.ts';
 
 /** Every event that a system told of, over all its restarts. */
 export class Tape {
@@ -11,9 +11,9 @@ export class Tape {
   #compared = 0;
 
   /** Goes on with a server that has started: what was durable and nobody had heard of comes first. */
-  async follow({ reads, events }: ClusterPort): Promise<void> {
-    this.#add(await reads.events({ after_id: this.#events.length, limit: 5000 }));
-    events.subscribe((published) => this.#add(asSent(published)));
+  async follow(port: ClusterPort): Promise<void> {
+    this.#add(await seen(port).events({ after_id: this.#events.length, limit: 5000 }));
+    port.events.subscribe((published) => this.#add(asSent(published)));
   }
 
   /** Those that came since the last call. @throws Error when one is missing */
@@ -26,8 +26,8 @@ export class Tape {
   }
 
   /** Holds what was told since the last call against the store. @returns what does not fit, or null */
-  async mismatch({ reads }: ClusterPort): Promise<string | null> {
-    const stored = await reads.events({ after_id: this.#compared, limit: 5000 });
+  async mismatch(port: ClusterPort): Promise<string | null> {
+    const stored = await seen(port).events({ after_id: this.#compared, limit: 5000 });
     const told = this.#events.slice(this.#compared);
     for (let i = 0; i < Math.max(told.length, stored.length); i++) {
       if (!isDeepStrictEqual(told[i], stored[i])) {

@@ -48,7 +48,7 @@ describe('a mailbox that is full', () => {
     await Promise.all([first, ...waiting, heard]);
     assert.deepEqual(await completed, { ok: true });
     await cluster.submit();
-    const jobs = await cluster.port.reads.jobs({ limit: 100 });
+    const jobs = await cluster.seen.jobs({ limit: 100 });
     assert.equal(jobs.length, 6, 'nothing that was refused is there');
   });
 });

@@ -39,6 +39,7 @@ const MATRIX: Record<
   'GET /v1/jobs': ['read', 'yes', 'yes', 'yes', 'yes', '401', '401', 'yes'],
   'GET /v1/jobs/{id}': ['read', 'yes', 'yes', 'yes', 'yes', '401', '401', 'yes'],
   'GET /v1/jobs/{id}/request': ['read', 'yes', 'yes', 'yes', 'yes', '401', '401', 'yes'],
+  'GET /v1/jobs/{id}/ranking': ['read', 'yes', 'yes', 'yes', 'yes', '401', '401', 'yes'],
   'GET /v1/jobs/{id}/tasks': ['read', 'yes', 'yes', 'yes', 'yes', '401', '401', 'yes'],
   'GET /v1/jobs/{id}/events': ['read', 'yes', 'yes', 'yes', 'yes', '401', '401', 'yes'],
   'GET /v1/jobs/{id}/artifacts': ['read', 'yes', 'yes', 'yes', 'yes', '401', '401', 'yes'],

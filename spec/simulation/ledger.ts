@@ -1,4 +1,5 @@
 import type { ClusterPort } from '../../gateway/ports.ts';
+import { seen } from '../support/views.ts';
 import type { Acknowledged } from './network.ts';
 import { must, type Shadow } from './shadow.ts';
 
@@ -23,9 +24,9 @@ export class Ledger {
   }
 
   /** At the end: everything once more, with the recorded results. @returns how many were looked at */
-  async compareStore(shadow: Shadow, { reads }: ClusterPort): Promise<number> {
+  async compareStore(shadow: Shadow, port: ClusterPort): Promise<number> {
     const names = new Map<string, string>();
-    for (const { id, name } of await reads.jobs({ limit: 1_000_000 })) {
+    for (const { id, name } of await seen(port).jobs({ limit: 1_000_000 })) {
       must(name === null || !names.has(name), `job ${name} was doubled`);
       if (name !== null) names.set(name, id);
     }

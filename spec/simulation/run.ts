@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { Seeded } from '../support/seeded.ts';
 import { StepClock } from '../support/step-clock.ts';
+import { seen } from '../support/views.ts';
 import { PlayedAgent } from './agent.ts';
 import { Chaos, type ChaosCounts } from './chaos.ts';
 import { PlayedClient } from './client.ts';
@@ -199,8 +200,7 @@ class Simulation {
 
   /** After a start: what was durable and nobody had heard of, and whether all that was acknowledged is there. */
   async #catchUp(): Promise<void> {
-    const { reads } = this.#server.port;
-    this.#take(await reads.events({ after_id: this.#shadow.lastId, limit: 1_000_000 }));
+    this.#take(await seen(this.#server.port).events({ after_id: this.#shadow.lastId, limit: 1_000_000 }));
     if (this.#fault) throw this.#fault;
     await this.#shadow.compareMemory(this.#server.port);
     await this.#look('everything');

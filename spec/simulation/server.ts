@@ -6,7 +6,7 @@ import type { Clock } from '../../actors/clock.ts';
 import { type Cluster, startCluster } from '../../actors/cluster.ts';
 import type { StoreFaults } from '../../actors/store/store.ts';
 import type { SupervisorSettings } from '../../actors/supervisor/core.ts';
-import type { ClusterPort, Reads } from '../../gateway/ports.ts';
+import type { ClusterPort, Pieces, Reads } from '../../gateway/ports.ts';
 import type { EventView } from '../../machines/schema/views.ts';
 import { inTime } from '../support/in-time.ts';
 import type { Seeded } from '../support/seeded.ts';
@@ -251,9 +251,25 @@ class Life {
       all[name] = (...args) => {
         const result = read.apply(reads, args);
         if (result instanceof Promise) this.#goesOn(result);
-        return result;
+        return isPieces(result) ? this.#watched(result) : result;
       };
     }
+  }
+
+  #watched(pieces: Pieces): Pieces {
+    const read = () => {
+      const reader = pieces[Symbol.asyncIterator]();
+      const next = () => {
+        const piece = reader.next();
+        this.#goesOn(piece);
+        return piece;
+      };
+      return {
+        next,
+        return: async () => (await reader.return?.()) ?? { done: true as const, value: undefined },
+      };
+    };
+    return { [Symbol.asyncIterator]: read };
   }
 
   #goesOn(work: Promise<unknown>): void {
@@ -264,3 +280,6 @@ class Life {
     this.#work.add(over);
   }
 }
+
+const isPieces = (result: unknown): result is Pieces =>
+  typeof result === 'object' && result !== null && Symbol.asyncIterator in result;

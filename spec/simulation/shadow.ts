@@ -1,6 +1,6 @@
 import type { ClusterPort } from '../../gateway/ports.ts';
 import type { EventView, TaskView } from '../../machines/schema/views.ts';
-import { readJob, readTasks } from '../support/views.ts';
+import { readJob, readTasks, seen } from '../support/views.ts';
 
 interface TaskShadow {
   job: string;
@@ -183,11 +183,11 @@ export class Shadow {
   }
 
   /** Counts and slots, which the server keeps in memory, against the events. Cheap: made after every step. */
-  async compareMemory({ reads }: ClusterPort): Promise<void> {
-    const stats = await reads.stats();
+  async compareMemory(port: ClusterPort): Promise<void> {
+    const stats = await port.reads.stats();
     same('tasks by status', stats.tasks_by_status, this.#taskCounts);
     same('jobs by status', stats.jobs_by_status, this.#jobCounts);
-    for (const worker of await reads.workers()) {
+    for (const worker of await seen(port).workers()) {
       const holds = this.#held.get(worker.id) ?? 0;
       must(worker.slots_used === holds, `${worker.name} has ${worker.slots_used} slots used, holds ${holds}`);
       must(worker.status === this.workers.get(worker.id), `${worker.name} is ${worker.status}`);

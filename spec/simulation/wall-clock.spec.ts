@@ -32,7 +32,7 @@ describe('when the wall clock is set while tasks run', () => {
         `the lease is shown to expire at ${view.lease_expires_at}`,
       );
       await worker.complete(task);
-      assert.equal((await cluster.port.reads.job(submitted.id)).status, 'succeeded');
+      assert.equal((await cluster.seen.job(submitted.id)).status, 'succeeded');
     });
 
     test(`${name}, a silent worker's lease still lapses after its time and not before`, async (t) => {
@@ -70,7 +70,7 @@ describe('when the wall clock is set while tasks run', () => {
 async function pageJobs(cluster: TestCluster, limit: number): Promise<string[]> {
   const found: string[] = [];
   for (let cursor: number | undefined, pages = 0; pages < 100; pages++) {
-    const page = await cluster.port.reads.jobs({
+    const page = await cluster.seen.jobs({
       limit,
       ...(cursor === undefined ? {} : { created_before: cursor }),
     });
@@ -84,7 +84,7 @@ async function pageJobs(cluster: TestCluster, limit: number): Promise<string[]> 
 async function pageEvents(cluster: TestCluster, limit: number): Promise<number[]> {
   const found: number[] = [];
   for (let pages = 0; pages < 100; pages++) {
-    const page = await cluster.port.reads.events({ after_id: found.at(-1) ?? 0, limit });
+    const page = await cluster.seen.events({ after_id: found.at(-1) ?? 0, limit });
     if (page.length === 0) break;
     found.push(...page.map((event) => event.id));
   }

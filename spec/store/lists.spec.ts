@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
-import { jobList } from '../../actors/reads/jobs.ts';
+import { jobHeads } from '../../actors/reads/jobs.ts';
 import { openReader } from '../../actors/store/open.ts';
 import { job, TestCluster } from '../support/cluster.ts';
 
@@ -45,7 +45,7 @@ describe('lists are composed by the store, and say exactly what was reported', (
   test('times come back to the microsecond', async (t) => {
     const cluster = await TestCluster.start(t);
     await Promise.all([cluster.submit(), cluster.submit(), cluster.submit()]);
-    for (const { id, created_at } of await cluster.port.reads.jobs({ limit: 10 })) {
+    for (const { id, created_at } of await cluster.seen.jobs({ limit: 10 })) {
       assert.equal((await cluster.onlyTask(id)).created_at, created_at);
     }
   });
@@ -74,8 +74,8 @@ describe('lists are composed by the store, and say exactly what was reported', (
     );
     // Compared as text: what compares values gives up at such a depth.
     const { result } = await cluster.onlyTask(id);
-    assert.equal(JSON.stringify(result?.metrics), JSON.stringify({ best_rmse: 1, deep }));
-    assert.deepEqual(await cluster.port.reads.jobArtifacts(id), []);
+    assert.equal(JSON.stringify(result?.extra), JSON.stringify({ metrics: { deep } }));
+    assert.deepEqual(await cluster.seen.jobArtifacts(id), []);
   });
 });
 
@@ -86,7 +86,7 @@ describe('the list of jobs', () => {
     const cluster = await TestCluster.start(t);
     for (const name of NAMES) await cluster.submit(job(name === null ? {} : { name }));
     return async (name: string, more: object = {}) =>
-      (await cluster.port.reads.jobs({ name, limit: 100, ...more })).map((found) => found.name);
+      (await cluster.seen.jobs({ name, limit: 100, ...more })).map((found) => found.name);
   }
 
   test('is searched by any part of the name, whatever its case, newest first', async (t) => {
@@ -127,7 +127,7 @@ describe('the list of jobs', () => {
     const filters = [{}, { status: 'queued' }, { name: 'wheat' }, { name: 'wheat', status: 'queued' }];
     for (const filter of [...filters, ...filters.map((f) => ({ ...f, created_before: 5 }))]) {
       for (const few of [true, false]) {
-        const { sql, params } = jobList({ ...filter, limit: 100 }, () => few);
+        const { sql, params } = jobHeads({ ...filter, limit: 100 }, () => few);
         const plan = await db.all<{ detail: string }[]>(`EXPLAIN QUERY PLAN ${sql}`, params);
         const details = plan.map(({ detail }) => detail).join('; ');
         assert.doesNotMatch(details, /TEMP B-TREE|SCAN jobs(?! USING INDEX)/, `${sql}: ${details}`);

@@ -4,6 +4,7 @@ import { describe, test } from 'node:test';
 import { open } from 'sqlite';
 import sqlite3 from 'sqlite3';
 import { job, TestCluster } from '../support/cluster.ts';
+import { textOf } from '../support/views.ts';
 
 /** Statements that the connections of this process run, in the order in which they first came. */
 const statements = new Set<string>();
@@ -51,9 +52,9 @@ function slowIn(sql: string, plan: readonly string[]): string[] {
     const [, table] = /^SCAN (\w+)/.exec(step) ?? [];
     return table !== undefined && !given.includes(table) && !/ VIRTUAL TABLE | CONSTANT ROW/.test(step);
   };
-  const slow = plan.filter(
-    (step) => /TEMP B-TREE FOR (ORDER BY|GROUP BY)/.test(step) || (reads(step) && !walks),
-  );
+  const sortsGiven = given.some((name) => new RegExp(`FROM ${name} WHERE [^;]*ORDER BY[^()]*$`).test(sql));
+  const sorts = (step: string) => /TEMP B-TREE FOR (ORDER BY|GROUP BY)/.test(step) && !sortsGiven;
+  const slow = plan.filter((step) => sorts(step) || (reads(step) && !walks));
   // A range of ids is no search for the rows of one job.
   const asked = /\b\w+ = \?/.test(sql.replace(/^.*?\bWHERE\b/, ''));
   return asked && !plan.some((step) => /[(]\w+=\?/.test(step))
@@ -81,24 +82,29 @@ describe('the queries of the store', () => {
       for (const status of [undefined, 'succeeded', 'queued']) {
         for (const name of [undefined, 'named', 'na']) {
           for (const created_before of [undefined, 1e12]) {
-            await reads.jobs({
-              limit: 100,
-              ...(status ? { status } : {}),
-              ...(name ? { name } : {}),
-              ...(created_before ? { created_before } : {}),
-            });
+            await textOf(
+              reads.jobs({
+                limit: 100,
+                ...(status ? { status } : {}),
+                ...(name ? { name } : {}),
+                ...(created_before ? { created_before } : {}),
+              }),
+            );
           }
         }
       }
-      await reads.job(job_id);
-      await reads.jobRequest(job_id);
-      await reads.tasks(job_id);
+      await textOf(reads.job(job_id));
+      await textOf(reads.jobRequest(job_id));
+      for (const status of [undefined, 'succeeded'] as const) await textOf(reads.tasks({ job_id, status }));
+      await textOf(reads.tasks({ job_id, after_id: leased.task_id, limit: 5 }));
+      for (const csv of [false, true]) await textOf(reads.ranking({ job_id, csv, offset: 1 }));
       for (const scope of [{}, { job_id }, { job_id, task_id: leased.task_id }]) {
         await reads.events({ ...scope, after_id: 0, limit: 500 });
-        await reads.events({ ...scope, after_id: 0, before_id: 1000, limit: 500 });
+        await textOf(reads.eventList({ ...scope, after_id: 0, limit: 500 }));
+        await textOf(reads.eventList({ ...scope, after_id: 0, before_id: 1000, limit: 500 }));
       }
       await reads.eventIdBefore(200);
-      await reads.jobArtifacts(job_id);
+      await textOf(reads.jobArtifacts(job_id));
       await reads.artifact('art_none').catch(() => {});
       await reads.statsHistory();
       await reads.assertTask(leased.task_id);

@@ -46,7 +46,7 @@ describe('cancelling a job', () => {
     assert.deepEqual((await worker.heartbeat()).cancel_task_ids, [running.task_id]);
     await worker.fail(running, { error: 'cancelled', retriable: false });
     assert.equal((await cluster.job(submitted.id)).status, 'cancelled');
-    assert.equal((await cluster.port.reads.workers())[0]?.slots_used, 0);
+    assert.equal((await cluster.seen.workers())[0]?.slots_used, 0);
   });
 
   test('a success that is reported for a job being cancelled counts as cancelled', async (t) => {

@@ -15,12 +15,12 @@ describe('a store that cannot commit', () => {
     await assert.rejects(cluster.cancel(kept.id), { code: 'store_unavailable' });
     await assert.rejects(cluster.register(), { code: 'store_unavailable' });
     assert.equal(cluster.state, 'degraded');
-    const jobs = await cluster.port.reads.jobs({ limit: 10 });
+    const jobs = await cluster.seen.jobs({ limit: 10 });
     assert.deepEqual(
       jobs.map((view) => [view.name, view.status]),
       [['kept', 'queued']],
     );
-    assert.deepEqual(await cluster.port.reads.workers(), []);
+    assert.deepEqual(await cluster.seen.workers(), []);
   });
 
   test('serves again as soon as a commit works, without a restart and without a gap in the events', async (t) => {
@@ -34,7 +34,7 @@ describe('a store that cannot commit', () => {
     const worker = await cluster.register({ slots_total: 2 });
     assert.equal((await worker.lease(2)).length, 2);
     assert.equal((await cluster.job(submitted.id)).status, 'running');
-    const ids = (await cluster.port.reads.events({ after_id: 0, limit: 100 })).map((event) => event.id);
+    const ids = (await cluster.seen.events({ after_id: 0, limit: 100 })).map((event) => event.id);
     assert.deepEqual(
       ids,
       ids.map((_, i) => i + 1),
@@ -118,7 +118,7 @@ describe('a store that cannot commit', () => {
     await cluster.submit();
     assert.equal((await cluster.onlyTask(submitted.id)).status, 'running');
     assert.equal((await cluster.eventTypes()).includes('worker_dead'), false);
-    const [view] = await cluster.port.reads.workers();
+    const [view] = await cluster.seen.workers();
     assert.equal(view?.last_seen_at, cluster.clock.now());
   });
 
@@ -211,7 +211,7 @@ describe('a fault of one message', () => {
     );
     assert.equal((outcomes[1] as PromiseRejectedResult).reason.code, 'internal');
     assert.equal(cluster.state, 'serving');
-    const names = (await cluster.port.reads.jobs({ limit: 10 })).map((view) => view.name);
+    const names = (await cluster.seen.jobs({ limit: 10 })).map((view) => view.name);
     assert.deepEqual(names, ['job 3', 'job 1']);
   });
 });
@@ -278,7 +278,7 @@ describe('a restart', () => {
     await worker.complete(next);
     assert.equal((await cluster.job(high.id)).status, 'succeeded');
     assert.equal((await cluster.job(low.id)).status, 'succeeded');
-    const ids = (await cluster.port.reads.events({ after_id: 0, limit: 100 })).map((event) => event.id);
+    const ids = (await cluster.seen.events({ after_id: 0, limit: 100 })).map((event) => event.id);
     assert.deepEqual(
       ids,
       ids.map((_, i) => i + 1),
@@ -302,7 +302,7 @@ describe('a restart', () => {
     let cursor: number | undefined;
     for (;;) {
       const query = cursor === undefined ? { limit: 3 } : { limit: 3, created_before: cursor };
-      const page = await cluster.port.reads.jobs(query);
+      const page = await cluster.seen.jobs(query);
       if (page.length === 0) break;
       paged.push(...page.map((view) => view.created_at));
       cursor = paged.at(-1);

@@ -246,7 +246,7 @@ describe('the life of a lease', () => {
     await cluster.restart();
     await cluster.clock.advance(44);
     assert.deepEqual(
-      (await cluster.port.reads.workers()).map((view) => view.status),
+      (await cluster.seen.workers()).map((view) => view.status),
       ['alive'],
     );
     assert.equal((await cluster.onlyTask(submitted.id)).status, 'running');
@@ -302,12 +302,12 @@ describe('the life of a worker', () => {
     await worker.run();
     await cluster.clock.advance(46);
     const dead = await until('the worker is dead', async () =>
-      (await cluster.port.reads.workers()).find((view) => view.status === 'dead'),
+      (await cluster.seen.workers()).find((view) => view.status === 'dead'),
     );
     assert.equal(dead.slots_used, 1);
     assert.equal((await cluster.onlyTask(submitted.id)).status, 'running');
     await worker.heartbeat();
-    assert.equal((await cluster.port.reads.workers())[0]?.status, 'alive');
+    assert.equal((await cluster.seen.workers())[0]?.status, 'alive');
     const types = await cluster.eventTypes();
     assert.deepEqual(types.slice(-2), ['worker_dead', 'worker_alive']);
   });
@@ -317,7 +317,7 @@ describe('the life of a worker', () => {
     const worker = await cluster.register({ name: 'old', slots_total: 1 });
     const again = await cluster.register({ worker_id: worker.id, name: 'new', slots_total: 3 });
     assert.equal(again.id, worker.id);
-    const [view] = await cluster.port.reads.workers();
+    const [view] = await cluster.seen.workers();
     assert.deepEqual([view?.name, view?.slots_total], ['new', 3]);
     const stranger = { name: 'eve', rights: ['execute'] as const };
     await assert.rejects(cluster.register({ worker_id: worker.id }, stranger), {
@@ -336,9 +336,9 @@ describe('the life of a worker', () => {
     // Also what says the same of its packages, down to the very object, may say something else of the rest.
     await cluster.register({ ...anew, worker_id: worker.id, version });
     await worker.heartbeat();
-    const before = await cluster.port.reads.workers();
+    const before = await cluster.seen.workers();
     await cluster.restart();
-    const after = await cluster.port.reads.workers();
+    const after = await cluster.seen.workers();
     assert.deepEqual(after, before);
     const { name, labels, capabilities, slots_total } = after[0] as WorkerView;
     assert.deepEqual({ name, labels, capabilities, slots_total }, anew);
@@ -380,7 +380,7 @@ describe('the life of a worker', () => {
     await cluster.port.send({ type: 'note_peer', role: 'client', version: '9.9.9' });
     const noted = (await cluster.eventTypes()).filter((type) => type === 'version_divergence');
     assert.equal(noted.length, 2);
-    assert.equal((await cluster.port.reads.workers())[0]?.version_divergent, true);
+    assert.equal((await cluster.seen.workers())[0]?.version_divergent, true);
   });
 
   test('a peer is noted once for good: not again after a restart, and not when it makes versions up', async (t) => {

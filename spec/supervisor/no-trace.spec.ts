@@ -46,7 +46,7 @@ describe('a commit that is refused leaves no trace in memory', () => {
     const cluster = await TestCluster.start(t, { leaseTtl: 60 });
     const { worker, task_id } = await withStopOrder(cluster);
     await cluster.clock.advance(61);
-    await until('the worker is dead', async () => (await cluster.port.reads.workers())[0]?.status === 'dead');
+    await until('the worker is dead', async () => (await cluster.seen.workers())[0]?.status === 'dead');
     await refused(cluster, () => worker.start({ task_id, attempt: 1 }));
     assert.deepEqual((await worker.heartbeat()).cancel_task_ids, [task_id]);
   });

@@ -110,7 +110,7 @@ describe('while one turn is being written, the next one is filled', () => {
     const [task] = await leased;
     assert.ok(task, 'the slot that was taken in vain is free again');
     assert.equal((await cluster.onlyTask(id)).id, task.task_id);
-    const events = await cluster.port.reads.events({ after_id: 0, limit: 100 });
+    const events = await cluster.seen.events({ after_id: 0, limit: 100 });
     assert.deepEqual(
       events.map((event) => event.id),
       events.map((_, i) => i + 1),
@@ -229,7 +229,7 @@ describe('what comes due while a turn is being written', () => {
     await taken();
     hold.release();
     await heard;
-    const status = async () => (await cluster.port.reads.workers())[0]?.status;
+    const status = async () => (await cluster.seen.workers())[0]?.status;
     assert.equal(await status(), 'alive');
     await cluster.clock.advance(46);
     await cluster.submit();

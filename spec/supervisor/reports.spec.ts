@@ -257,7 +257,7 @@ describe('results', () => {
     const worker = await cluster.register();
     await worker.complete(await worker.run(), { pipeline_fingerprint: 'sha256:other' });
     assert.equal((await cluster.job(submitted.id)).status, 'succeeded');
-    const events = await cluster.port.reads.events({ job_id: submitted.id, after_id: 0, limit: 100 });
+    const events = await cluster.seen.events({ job_id: submitted.id, after_id: 0, limit: 100 });
     const noted = events.find((event) => event.type === 'pipeline_fingerprint_mismatch');
     assert.deepEqual(noted?.data, { expected: expected_fingerprint, reported: 'sha256:other' });
   });
@@ -274,7 +274,7 @@ describe('results', () => {
       worker_id: worker.id,
       events: [digestEvent({ type: 'progress', progress: 0.5, data: { fold: 3 } })],
     });
-    const events = await cluster.port.reads.events({ job_id: submitted.id, after_id: 0, limit: 100 });
+    const events = await cluster.seen.events({ job_id: submitted.id, after_id: 0, limit: 100 });
     assert.deepEqual(events.at(-1)?.data, { fold: 3, progress: 0.5 });
     assert.equal((await cluster.onlyTask(submitted.id)).status, 'running');
   });
@@ -295,7 +295,7 @@ describe('a report beyond the limits', () => {
         { metrics: { best_rmse: '0.5' }, left_out: '1 member(s) of 2000013 bytes: spectra' },
       ],
     );
-    const events = await cluster.port.reads.events({ job_id: id, after_id: 0, limit: 100 });
+    const events = await cluster.seen.events({ job_id: id, after_id: 0, limit: 100 });
     const told = events.find(({ type }) => type === 'result_cut');
     assert.match(told?.message ?? '', /1 of metrics moved to extra\.metrics.*best_rmse.*spectra/);
     assert.equal(told?.level, 'warning');
@@ -320,7 +320,7 @@ describe('a report beyond the limits', () => {
       failure: digestFailure({ error: 'e'.repeat(1e6), traceback: 't'.repeat(1e6) }),
     });
     assert.match((await cluster.onlyTask(id)).error ?? '', /^e+… \(98\d+ more bytes were left out\)$/);
-    for (const event of await cluster.port.reads.events({ job_id: id, after_id: 0, limit: 100 })) {
+    for (const event of await cluster.seen.events({ job_id: id, after_id: 0, limit: 100 })) {
       assert.ok(JSON.stringify(event).length < 400_000, `${event.type}: ${JSON.stringify(event).length}`);
     }
   });
@@ -354,7 +354,7 @@ describe('artifacts of tasks', () => {
       metrics: { best_rmse: 1 },
     });
     await assert.rejects(upload(cluster, second.task_id, 'model', '5', 1), { code: 'stale_attempt' });
-    const listed = await cluster.port.reads.jobArtifacts(submitted.id);
+    const listed = await cluster.seen.jobArtifacts(submitted.id);
     assert.deepEqual(
       listed.map((entry) => [entry.role, entry.task_id, entry.id]).sort(),
       [

@@ -52,7 +52,7 @@ describe('the session of a registration', () => {
     await assert.rejects(beat(worker, session - 1), { code: 'superseded' });
     await assert.rejects(ask(worker, session - 1), { code: 'superseded' });
     await cluster.clock.advance(10);
-    await until('it is dead', async () => (await cluster.port.reads.workers())[0]?.status === 'dead');
+    await until('it is dead', async () => (await cluster.seen.workers())[0]?.status === 'dead');
   });
 
   test('the newest one is answered, and so is a worker that names none', async (t) => {

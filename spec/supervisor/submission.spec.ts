@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { digestJob } from '../../machines/job-digest.ts';
 import { job, TestCluster } from '../support/cluster.ts';
+import { textOf } from '../support/views.ts';
 
 describe('submitting', () => {
   test('several pipelines and datasets make one task for each combination', async (t) => {
@@ -21,13 +22,13 @@ describe('submitting', () => {
     const cluster = await TestCluster.start(t);
     const text =
       '{"type":"demo.run","pipeline":{"kind":"inline_json","inline":{"b":1.0,"a":[1e-3,12345678901234567890],"2":0,"1":0}},"dataset":{"kind":"shared_path","path":"/d"},"params":{"z":-0.0,"alpha":1.50}}';
-    const { id } = await cluster.port.send({
+    const { job_id: id } = await cluster.port.send({
       type: 'submit_job',
       principal: cluster.principal,
       job: digestJob(JSON.parse(text), text),
     });
     await cluster.restart();
-    assert.equal((await cluster.port.reads.jobRequest(id)).text, text);
+    assert.equal(await textOf(cluster.port.reads.jobRequest(id)), text);
     const task = await (await cluster.register()).leaseOne();
     assert.ok(task.payload.text.includes('"inline":{"b":1.0,"a":[1e-3,12345678901234567890],"2":0,"1":0}'));
     assert.ok(task.payload.text.includes('"params":{"z":-0.0,"alpha":1.50}'));
@@ -57,7 +58,7 @@ describe('idempotency keys', () => {
     await cluster.restart();
     const later = await cluster.submit(document);
     assert.equal(new Set([...twins, later].map((view) => view.id)).size, 1);
-    assert.equal((await cluster.port.reads.jobs({ limit: 10 })).length, 1);
+    assert.equal((await cluster.seen.jobs({ limit: 10 })).length, 1);
   });
 
   test('the same key with another body is refused', async (t) => {
@@ -84,16 +85,16 @@ describe('listing jobs', () => {
     const cluster = await TestCluster.start(t);
     for (const name of ['Élan 100%', 'a_b', 'aXb', null]) await cluster.submit(job({ name }));
     const names = async (name: string) =>
-      (await cluster.port.reads.jobs({ name, limit: 10 })).map((view) => view.name);
+      (await cluster.seen.jobs({ name, limit: 10 })).map((view) => view.name);
     assert.deepEqual(await names('A_B'), ['a_b']);
     assert.deepEqual(await names('%'), ['Élan 100%']);
     assert.deepEqual(await names('élan'), ['Élan 100%']);
-    const all = await cluster.port.reads.jobs({ limit: 10 });
+    const all = await cluster.seen.jobs({ limit: 10 });
     assert.deepEqual(
       all.map((view) => view.name),
       [null, 'aXb', 'a_b', 'Élan 100%'],
     );
-    assert.deepEqual(await cluster.port.reads.jobs({ status: 'failed', limit: 10 }), []);
+    assert.deepEqual(await cluster.seen.jobs({ status: 'failed', limit: 10 }), []);
   });
 
   test('the last hour is told minute by minute', async (t) => {

@@ -3,7 +3,7 @@ import { describe, test } from 'node:test';
 import { TestCluster } from '../support/cluster.ts';
 
 const viewOf = async (cluster: TestCluster, id: string) =>
-  (await cluster.port.reads.workers()).find((worker) => worker.id === id);
+  (await cluster.seen.workers()).find((worker) => worker.id === id);
 
 describe('a worker that asks for no tasks at present', () => {
   test('is shown with its reason until it says otherwise, and both are events', async (t) => {
@@ -17,7 +17,7 @@ describe('a worker that asks for no tasks at present', () => {
     assert.equal((await viewOf(cluster, worker.id))?.suspended, 'its interpreter is gone');
     await worker.heartbeat([]);
     assert.equal((await viewOf(cluster, worker.id))?.suspended, null);
-    const events = await cluster.port.reads.events({ after_id: 0, limit: 100 });
+    const events = await cluster.seen.events({ after_id: 0, limit: 100 });
     assert.deepEqual(
       events.map(({ type }) => type),
       ['worker_registered', 'worker_suspended', 'worker_resumed'],

@@ -41,7 +41,7 @@ describe('a fault of the worker that tries', () => {
     await well.complete(again);
     const done = await cluster.onlyTask(id);
     assert.deepEqual([done.status, done.attempt, done.max_attempts], ['succeeded', 2, 2]);
-    const events = await cluster.port.reads.events({ job_id: id, after_id: 0, limit: 100 });
+    const events = await cluster.seen.events({ job_id: id, after_id: 0, limit: 100 });
     const failed = events.find((event) => event.type === 'task_failed');
     assert.deepEqual([failed?.data.fault, failed?.data.requeued], ['worker', true]);
   });

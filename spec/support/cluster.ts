@@ -6,7 +6,6 @@ import type { SupervisorSettings } from '../../actors/supervisor/core.ts';
 import type { LeasedTask, ReplyOf } from '../../gateway/messages.ts';
 import type { ClusterPort } from '../../gateway/ports.ts';
 import { digestJob } from '../../machines/job-digest.ts';
-import { compose } from '../../machines/json/raw.ts';
 import { digestResult } from '../../machines/report-digest.ts';
 import { ANONYMOUS, type Principal } from '../../machines/rights.ts';
 import { JobSpec } from '../../machines/schema/job.ts';
@@ -16,6 +15,7 @@ import type { JobView, TaskView } from '../../machines/schema/views.ts';
 import type { ActiveTask, WorkerRegistration } from '../../machines/schema/worker.ts';
 import { SimulatedClock } from './clock.ts';
 import { temporaryDirectory } from './server.ts';
+import { seen } from './views.ts';
 
 const checkJob = validator(JobSpec);
 
@@ -77,14 +77,17 @@ export class TestCluster {
     return (this.#cluster as Cluster).state;
   }
 
-  submit(
-    document: Record<string, unknown> = job(),
-    principal = this.principal,
-  ): Promise<ReplyOf<'submit_job'>> {
+  submit(document: Record<string, unknown> = job(), principal = this.principal): Promise<JobView> {
     const checked = checkJob(document);
     if (!checked.ok) throw new Error(`the test's own job is wrong: ${JSON.stringify(checked.faults)}`);
-    const digest = { ...digestJob(checked.value, JSON.stringify(document)), warnings: [] };
-    return this.port.send({ type: 'submit_job', principal, job: digest });
+    const text = JSON.stringify(document);
+    const digest = digestJob(checked.value, text);
+    return this.#submitted(this.port.send({ type: 'submit_job', principal, job: digest }));
+  }
+
+  async #submitted(answer: Promise<ReplyOf<'submit_job'>>): Promise<JobView> {
+    const { job_id, view } = await answer;
+    return view ?? this.job(job_id);
   }
 
   async register(registration: WorkerRegistration = {}, principal = this.principal): Promise<TestWorker> {
@@ -105,18 +108,23 @@ export class TestCluster {
     return this.port.send({ type: 'retry_job', principal: this.principal, job_id });
   }
 
+  /** What clients can read. */
+  get seen() {
+    return seen(this.port);
+  }
+
   async eventTypes(job_id?: string): Promise<string[]> {
-    const events = await this.port.reads.events({ ...(job_id ? { job_id } : {}), after_id: 0, limit: 5000 });
+    const events = await this.seen.events({ ...(job_id ? { job_id } : {}), after_id: 0, limit: 5000 });
     return events.map((event) => event.type);
   }
 
   /** A job as clients see it. */
   async job(job_id: string): Promise<JobView> {
-    return JSON.parse(compose(await this.port.reads.job(job_id))) as JobView;
+    return this.seen.job(job_id);
   }
 
   async tasks(job_id: string): Promise<TaskView[]> {
-    return (await this.port.reads.tasks(job_id)).parse() as TaskView[];
+    return this.seen.tasks(job_id);
   }
 
   async onlyTask(job_id: string) {

@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import type { Message, MessageOf, MessageType, ReplyOf } from '../../gateway/messages.ts';
-import type { BlobWriter, ClusterPort, Inspected, StoredArtifact } from '../../gateway/ports.ts';
+import type { BlobWriter, ClusterPort, EventPage, Inspected, StoredArtifact } from '../../gateway/ports.ts';
 import { ClusterError } from '../../machines/errors.ts';
 import type { EventView } from '../../machines/schema/views.ts';
+import { failing, piecesOf } from './views.ts';
 
 /**
  * A cluster without a store, for what a real one cannot be made to do on demand: a write that waits, a read that
@@ -21,16 +22,19 @@ export class FakePort implements ClusterPort {
 
   constructor() {
     const unset = () => Promise.reject(new Error('not part of this test'));
+    const unread = () => failing(new Error('not part of this test'));
     this.reads = {
-      jobs: async () => [],
-      job: unset,
+      jobs: () => piecesOf([]),
+      job: unread,
       stateCounts: () => ({}),
-      jobRequest: unset,
-      tasks: unset,
-      jobArtifacts: unset,
+      jobRequest: unread,
+      tasks: unread,
+      ranking: unread,
+      jobArtifacts: unread,
+      eventList: unread,
       stats: unset,
       statsHistory: unset,
-      workers: async () => [],
+      workers: () => piecesOf([]),
       assertTask: async () => {},
       events: (query) => this.events.read(query),
       eventIdBefore: (count) => this.events.idBefore(count),
@@ -44,7 +48,9 @@ export class FakePort implements ClusterPort {
 
   async send<T extends MessageType>(message: MessageOf<T>): Promise<ReplyOf<T>> {
     this.sent.push(message as Message);
-    return (await this.onSend(message as Message)) as ReplyOf<T>;
+    const answer = await this.onSend(message as Message);
+    // What `onSend` gives for a submission is the view of the job.
+    return (message.type === 'submit_job' ? { job_id: 'job_1', view: answer } : answer) as ReplyOf<T>;
   }
 
   /** The messages of one type, in the order they came. */
@@ -155,7 +161,7 @@ export class FakeEvents {
     for (const listener of this.listeners) listener(events);
   }
 
-  async read(query: { job_id?: string; after_id: number; limit: number }): Promise<EventView[]> {
+  async read(query: { job_id?: string; after_id: number; limit: number }): Promise<EventPage> {
     this.reading++;
     const inScope = (event: EventView) => query.job_id === undefined || event.job_id === query.job_id;
     if (query.job_id?.startsWith('job_unknown')) throw ClusterError.unknown('job', query.job_id);
@@ -164,7 +170,7 @@ export class FakeEvents {
       .slice(0, query.limit);
     await this.afterRead();
     this.reading--;
-    return page;
+    return { events: page, more: page.length === query.limit };
   }
 
   async idBefore(count: number): Promise<number> {

@@ -1,15 +1,42 @@
-import type { ClusterPort, LiveEvent } from '../../gateway/ports.ts';
-import { compose, RawJson } from '../../machines/json/raw.ts';
-import type { EventView, JobView, TaskView } from '../../machines/schema/views.ts';
+import type { ClusterPort, EventQuery, JobQuery, LiveEvent, Pieces } from '../../gateway/ports.ts';
+import { RawJson } from '../../machines/json/raw.ts';
+import type { ArtifactView, EventView, JobView, TaskView, WorkerView } from '../../machines/schema/views.ts';
+
+/** A text that comes in pieces, whole. */
+export async function textOf(pieces: Pieces): Promise<string> {
+  let text = '';
+  for await (const piece of pieces) text += piece;
+  return text;
+}
+
+const parsed = async <T>(pieces: Pieces): Promise<T> => JSON.parse(await textOf(pieces)) as T;
+
+/** What can be read of a cluster, as a client reads it. */
+export const seen = ({ reads }: ClusterPort) => ({
+  jobs: (query: JobQuery) => parsed<JobView[]>(reads.jobs(query)),
+  job: (id: string) => parsed<JobView>(reads.job(id)),
+  tasks: (job_id: string) => parsed<TaskView[]>(reads.tasks({ job_id })),
+  jobArtifacts: (id: string) => parsed<ArtifactView[]>(reads.jobArtifacts(id)),
+  workers: () => parsed<WorkerView[]>(reads.workers()),
+  events: (query: EventQuery) => parsed<EventView[]>(reads.eventList(query)),
+});
 
 /** A job's view as a client reads it. */
-export const readJob = async ({ reads }: ClusterPort, id: string): Promise<JobView> =>
-  JSON.parse(compose(await reads.job(id))) as JobView;
+export const readJob = (port: ClusterPort, id: string): Promise<JobView> => seen(port).job(id);
 
 /** The views of a job's tasks as a client reads them, numbers and all. */
-export const readTasks = async ({ reads }: ClusterPort, jobId: string): Promise<TaskView[]> =>
-  JSON.parse(compose(await reads.tasks(jobId))) as TaskView[];
+export const readTasks = (port: ClusterPort, jobId: string): Promise<TaskView[]> => seen(port).tasks(jobId);
 
+/** A read as the fake port gives it. */
+export async function* piecesOf(value: unknown): AsyncGenerator<string> {
+  yield JSON.stringify(value);
+}
+
+/** A read that fails before its first piece. */
+// biome-ignore lint/correctness/useYield: it never comes to that
+export async function* failing(fault: unknown): AsyncGenerator<string> {
+  throw fault;
+}
 /** Committed events as clients get them. */
 export const asSent = (events: readonly LiveEvent[]): EventView[] =>
   events.map(({ data, ...event }) => ({

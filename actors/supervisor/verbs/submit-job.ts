@@ -6,7 +6,7 @@ import type { Fault } from '../../../machines/schema/validate.ts';
 import type { JobRow, TaskRow } from '../../store/rows.ts';
 import { jobView } from '../../views.ts';
 import type { Turn } from '../turn.ts';
-import { After, type Fetched, keyOf, type Verb } from '../verb.ts';
+import { type Fetched, keyOf, type Verb } from '../verb.ts';
 
 type Submit = MessageOf<'submit_job'>;
 
@@ -18,7 +18,7 @@ export const submitJob: Verb<'submit_job'> = {
   }),
   run(message, { turn, fetched }) {
     const earlier = submittedBefore(message, turn, fetched);
-    if (earlier !== null) return new After(() => turn.core.views.job(earlier));
+    if (earlier !== null) return { job_id: earlier, view: null };
     assertArtifacts(message.job, fetched);
     const job = turn.addJob(newJob(message, turn), message.job.text);
     const count = addTasks(job.row, message.job, turn);
@@ -35,7 +35,7 @@ export const submitJob: Verb<'submit_job'> = {
       const key = keyOf(job.row.owner, job.row.idempotency_key);
       turn.keepKey(key, { job_id: job.id, request: message.job.text });
     }
-    return jobView(job.row, [], {});
+    return { job_id: job.id, view: jobView(job.row, [], {}) };
   },
 };
 

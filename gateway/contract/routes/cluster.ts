@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import { ArtifactUploaded, ClusterStats, StatsMinute, WorkerView } from '../../../machines/schema/views.ts';
-import { download, json, upload } from '../route.ts';
+import { download, json, LongAnswer, upload } from '../route.ts';
 
 export const cluster = {
   getStats: json({
@@ -28,7 +28,7 @@ export const cluster = {
     right: 'read',
     tag: 'cluster',
     reply: Type.Array(WorkerView),
-    run: ({ port }) => port.reads.workers(),
+    run: ({ port }) => new LongAnswer(port.reads.workers()),
   }),
   getMe: json({
     verb: 'get',

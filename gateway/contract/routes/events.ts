@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import { EventView } from '../../../machines/schema/views.ts';
-import { json, stream } from '../route.ts';
+import { json, LongAnswer, stream } from '../route.ts';
 import { AfterId, BeforeId, clamp, EVENTS_LIMIT, limit, Token } from './query.ts';
 
 /** What happens in the whole server: its events, and beneath them what its actors do. */
@@ -14,11 +14,13 @@ export const events = {
     query: Type.Object({ after_id: AfterId, before_id: BeforeId, limit: limit(EVENTS_LIMIT) }),
     reply: Type.Array(EventView),
     run: ({ port, query: { after_id, before_id, limit } }) =>
-      port.reads.events({
-        after_id: after_id ?? 0,
-        before_id: before_id ?? (after_id === undefined ? Number.MAX_SAFE_INTEGER : undefined),
-        limit: clamp(limit, EVENTS_LIMIT),
-      }),
+      new LongAnswer(
+        port.reads.eventList({
+          after_id: after_id ?? 0,
+          before_id: before_id ?? (after_id === undefined ? Number.MAX_SAFE_INTEGER : undefined),
+          limit: clamp(limit, EVENTS_LIMIT),
+        }),
+      ),
   }),
   streamEvents: stream({
     verb: 'get',

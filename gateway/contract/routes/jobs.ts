@@ -1,13 +1,32 @@
 import { Type } from 'typebox';
 import { digestJob } from '../../../machines/job-digest.ts';
-import { Seconds } from '../../../machines/schema/common.ts';
+import { Seconds, Words } from '../../../machines/schema/common.ts';
 import { JobSpec } from '../../../machines/schema/job.ts';
-import { ArtifactView, EventView, JobStatus, JobView, TaskView } from '../../../machines/schema/views.ts';
+import {
+  ArtifactView,
+  EventView,
+  JobStatus,
+  JobView,
+  RankingEntry,
+  TaskStatus,
+  TaskView,
+} from '../../../machines/schema/views.ts';
 import { admitJob } from '../../../machines/submission.ts';
-import { json, stream } from '../route.ts';
-import { AfterId, BeforeId, clamp, EVENTS_LIMIT, JOBS_LIMIT, limit, Token } from './query.ts';
+import { json, LongAnswer, stream } from '../route.ts';
+import { AfterId, BeforeId, clamp, EVENTS_LIMIT, JOBS_LIMIT, Limit, limit, Offset, Token } from './query.ts';
 
 const None = Type.Object({});
+
+/** A table to be saved, and to be opened by nothing but what opens tables. */
+const csvHeaders = (jobId: string) =>
+  [
+    ['Content-Type', 'text/csv; charset=utf-8; header=present'],
+    [
+      'Content-Disposition',
+      `attachment; filename="ranking-${jobId.replace(/[^\w-]/g, '_').slice(0, 200)}.csv"`,
+    ],
+    ['X-Content-Type-Options', 'nosniff'],
+  ] as const;
 
 export const jobs = {
   submitJob: json({
@@ -21,9 +40,10 @@ export const jobs = {
     reply: JobView,
     errors: ['python_jobs_disabled', 'idempotency_conflict', 'too_many_tasks'],
     digest: digestJob,
-    run: ({ port, principal, body, facts }) => {
+    run: async ({ port, principal, body, facts }) => {
       admitJob(body.size, facts);
-      return port.send({ type: 'submit_job', principal, job: body });
+      const { job_id, view } = await port.send({ type: 'submit_job', principal, job: body });
+      return view ?? new LongAnswer(port.reads.job(job_id));
     },
   }),
   listJobs: json({
@@ -39,7 +59,8 @@ export const jobs = {
       created_before: Type.Optional(Seconds),
     }),
     reply: Type.Array(JobView),
-    run: ({ port, query }) => port.reads.jobs({ ...query, limit: clamp(query.limit, JOBS_LIMIT) }),
+    run: ({ port, query }) =>
+      new LongAnswer(port.reads.jobs({ ...query, limit: clamp(query.limit, JOBS_LIMIT) })),
   }),
   getJob: json({
     verb: 'get',
@@ -49,7 +70,7 @@ export const jobs = {
     tag: 'jobs',
     reply: JobView,
     errors: ['unknown_id'],
-    run: ({ port, params }) => port.reads.job(params.id as string),
+    run: ({ port, params }) => new LongAnswer(port.reads.job(params.id as string)),
   }),
   getJobRequest: json({
     verb: 'get',
@@ -59,17 +80,42 @@ export const jobs = {
     tag: 'jobs',
     reply: JobSpec,
     errors: ['unknown_id'],
-    run: ({ port, params }) => port.reads.jobRequest(params.id as string),
+    run: ({ port, params }) => new LongAnswer(port.reads.jobRequest(params.id as string)),
   }),
   listJobTasks: json({
     verb: 'get',
     path: '/v1/jobs/{id}/tasks',
-    summary: 'The tasks of a job',
+    summary: 'The tasks of a job, in their order',
     right: 'read',
     tag: 'jobs',
+    query: Type.Object({
+      status: Type.Optional(TaskStatus),
+      after_id: Type.Optional(
+        Type.String({ minLength: 1, description: 'only tasks behind this one of the job' }),
+      ),
+      limit: Limit,
+    }),
     reply: Type.Array(TaskView),
     errors: ['unknown_id'],
-    run: ({ port, params }) => port.reads.tasks(params.id as string),
+    run: ({ port, params, query }) =>
+      new LongAnswer(port.reads.tasks({ job_id: params.id as string, ...query })),
+  }),
+  getJobRanking: json({
+    verb: 'get',
+    path: '/v1/jobs/{id}/ranking',
+    summary: 'All succeeded tasks of a job, best first, those without the rank metric last',
+    right: 'read',
+    tag: 'jobs',
+    query: Type.Object({ limit: Limit, offset: Offset, format: Type.Optional(Words(['json', 'csv'])) }),
+    reply: Type.Array(RankingEntry),
+    text: 'as a table of comma-separated values with `format=csv`',
+    textType: 'text/csv',
+    errors: ['unknown_id'],
+    run: ({ port, params, query: { format, ...part } }) => {
+      const job_id = params.id as string;
+      const csv = format === 'csv';
+      return new LongAnswer(port.reads.ranking({ job_id, csv, ...part }), csv ? csvHeaders(job_id) : []);
+    },
   }),
   listJobEvents: json({
     verb: 'get',
@@ -86,13 +132,15 @@ export const jobs = {
     reply: Type.Array(EventView),
     errors: ['unknown_id'],
     run: ({ port, params, query }) =>
-      port.reads.events({
-        job_id: params.id as string,
-        task_id: query.task_id,
-        after_id: query.after_id ?? 0,
-        before_id: query.before_id,
-        limit: clamp(query.limit, EVENTS_LIMIT),
-      }),
+      new LongAnswer(
+        port.reads.eventList({
+          job_id: params.id as string,
+          task_id: query.task_id,
+          after_id: query.after_id ?? 0,
+          before_id: query.before_id,
+          limit: clamp(query.limit, EVENTS_LIMIT),
+        }),
+      ),
   }),
   listJobArtifacts: json({
     verb: 'get',
@@ -102,7 +150,7 @@ export const jobs = {
     tag: 'jobs',
     reply: Type.Array(ArtifactView),
     errors: ['unknown_id'],
-    run: ({ port, params }) => port.reads.jobArtifacts(params.id as string),
+    run: ({ port, params }) => new LongAnswer(port.reads.jobArtifacts(params.id as string)),
   }),
   cancelJob: json({
     verb: 'post',
@@ -115,7 +163,7 @@ export const jobs = {
     errors: ['unknown_id'],
     run: async ({ port, principal, params }) => {
       const { job_id } = await port.send({ type: 'cancel_job', principal, job_id: params.id as string });
-      return port.reads.job(job_id);
+      return new LongAnswer(port.reads.job(job_id));
     },
   }),
   retryJob: json({
@@ -129,7 +177,7 @@ export const jobs = {
     errors: ['unknown_id', 'illegal_transition'],
     run: async ({ port, principal, params }) => {
       const { job_id } = await port.send({ type: 'retry_job', principal, job_id: params.id as string });
-      return port.reads.job(job_id);
+      return new LongAnswer(port.reads.job(job_id));
     },
   }),
   streamJobEvents: stream({

@@ -24,5 +24,13 @@ export const BeforeId = Type.Optional(
   }),
 );
 
+/** Of lists that are whole without it. */
+export const Limit = Type.Optional(
+  Type.Integer({ minimum: 1, description: 'at most so many; without it, all' }),
+);
+export const Offset = Type.Optional(
+  Type.Integer({ minimum: 0, default: 0, description: 'so many are passed over' }),
+);
+
 /** The credential of a WebSocket: browsers cannot send headers with it. */
 export const Token = Type.Optional(Type.String());

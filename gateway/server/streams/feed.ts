@@ -166,17 +166,18 @@ export class EventFeed implements Follower {
       await this.#room();
       if (this.#isClosed()) return;
       const horizon = hub.lastId;
-      const page = await reads.events({
+      const { events, more } = await reads.events({
         ...(this.jobId === undefined ? {} : { job_id: this.jobId }),
         after_id: this.#cursor,
         limit: pageSize,
       });
       if (this.#isClosed()) return;
-      const { sent, bytes } = this.#sendPage(page);
-      if (sent === page.length && page.length < pageSize && this.#goLive(horizon)) return;
+      const { sent, bytes } = this.#sendPage(events);
+      const all = sent === events.length;
+      if (all && !more && this.#goLive(horizon)) return;
       // Of large events few are read at once, and for a client that takes little, little: what is read for nothing
       // costs memory, and many may be reading.
-      const fitting = sent === page.length ? pageSize * 2 : sent;
+      const fitting = all ? pageSize * 2 : sent;
       const filling = sent === 0 ? 1 : Math.ceil(limits.historyBuffered / (bytes / sent));
       pageSize = Math.max(1, Math.min(limits.pageSize, fitting, filling));
     }

@@ -1,0 +1,57 @@
+/**
+ * Bytes of the rows that one statement brings, about: whatever the length of an answer and however slowly its client
+ * takes it, no more of it than that is in memory, and the driver never makes a longer text. A row by itself may have
+ * more only by as much as its short columns have; see `holes.ts` for the long ones.
+ */
+export const PAGE_BYTES = 256 * 1024;
+/** Rows that are looked at together. */
+const PAGE_ROWS = 500;
+
+/** A row that belongs to an answer, before it is read: what a page of it will take, in bytes. */
+export interface RowHead {
+  bytes: number;
+}
+
+interface Listing<Head extends RowHead> {
+  /** The next rows behind one, in the order of the answer; fewer than asked for only at the end. */
+  plan(after: Head | null, rows: number): Promise<Head[]>;
+  /** These rows' texts, joined by commas; the empty text when none of them belongs to the answer any more. */
+  compose(heads: Head[]): Promise<string>;
+  /** Rows of the whole answer, at most. */
+  limit?: number | undefined;
+}
+
+/**
+ * The members of an array or object, in pieces. Each page is a statement of its own, which holds no snapshot while
+ * the client takes its time: rows that come or change meanwhile may show or not, but none is torn or comes twice.
+ */
+export async function* inPages<Head extends RowHead>(listing: Listing<Head>): AsyncGenerator<string> {
+  const { plan, compose, limit = Number.POSITIVE_INFINITY } = listing;
+  let before = '';
+  let left = limit;
+  for (let last: Head | null = null; left > 0; ) {
+    const rows = Math.min(PAGE_ROWS, left);
+    const heads = await plan(last, rows);
+    for (let from = 0; from < heads.length; ) {
+      const page = fitting(heads, from);
+      const text = await compose(page);
+      if (text !== '') yield before + text;
+      if (text !== '') before = ',';
+      from += page.length;
+    }
+    if (heads.length < rows) return;
+    left -= heads.length;
+    last = heads.at(-1) as Head;
+  }
+}
+
+/** As many rows as fit into a page, at least one. */
+export function fitting<Head extends RowHead>(heads: readonly Head[], from: number): Head[] {
+  let bytes = 0;
+  let to = from;
+  for (; to < heads.length; to++) {
+    bytes += (heads[to] as Head).bytes;
+    if (bytes > PAGE_BYTES && to > from) break;
+  }
+  return heads.slice(from, to);
+}

@@ -1,0 +1,64 @@
+import type { Prepared } from '../store/prepared.ts';
+import type { JobRow } from '../store/rows.ts';
+import { bytesOf } from './holes.ts';
+import type { RowHead } from './pages.ts';
+
+/** A succeeded task in the order of its job's ranking. */
+export interface Ranked extends RowHead {
+  seq: number;
+  rank_value: number | null;
+}
+
+/** What stands in an entry beside the long columns, in bytes. Metrics are a part of the result. */
+const BYTES = bytesOf(300, 'result', 'dataset_label', 'pipeline_label');
+const FROM = `SELECT seq, rank_value, ${BYTES} AS bytes FROM tasks WHERE job_id = ? AND status = 'succeeded'`;
+
+/**
+ * The succeeded tasks of a job, best first, those without the metric last (contract, "Jobs"), along their index: first
+ * those that have a value, then those that have none.
+ */
+export class RankingOrder {
+  readonly #db: Prepared;
+  readonly #job: JobRow;
+
+  constructor(db: Prepared, job: JobRow) {
+    this.#db = db;
+    this.#job = job;
+  }
+
+  /** The next `rows` behind one; at the beginning, behind the first `offset`. */
+  async after(last: Ranked | null, rows: number, offset: number): Promise<Ranked[]> {
+    if (last?.rank_value === null) return this.#unranked(last.seq, rows, 0);
+    const skip = last === null ? offset : 0;
+    const ranked = await this.#ranked(last, rows, skip);
+    if (ranked.length === rows) return ranked;
+    const skipped = skip === 0 || ranked.length > 0 ? 0 : skip - (await this.#count());
+    return [...ranked, ...(await this.#unranked(0, rows - ranked.length, skipped))];
+  }
+
+  #ranked(last: Ranked | null, rows: number, skip: number): Promise<Ranked[]> {
+    const [worse, direction, best] =
+      this.#job.rank_mode === 'min'
+        ? ['>', 'ASC', Number.NEGATIVE_INFINITY]
+        : ['<', 'DESC', Number.POSITIVE_INFINITY];
+    const value = last?.rank_value ?? best;
+    return this.#db.all(
+      `${FROM} AND rank_value ${worse}= ? AND (rank_value ${worse} ? OR seq > ?)
+       ORDER BY rank_value ${direction}, seq LIMIT ? OFFSET ?`,
+      ...[this.#job.id, value, value, last?.seq ?? 0, rows, skip],
+    );
+  }
+
+  #unranked(after: number, rows: number, skip: number): Promise<Ranked[]> {
+    const sql = `${FROM} AND rank_value IS NULL AND seq > ? ORDER BY seq LIMIT ? OFFSET ?`;
+    return this.#db.all(sql, this.#job.id, after, rows, skip);
+  }
+
+  async #count(): Promise<number> {
+    const row = await this.#db.get<{ n: number }>(
+      `SELECT count(*) AS n FROM tasks WHERE job_id = ? AND status = 'succeeded' AND rank_value IS NOT NULL`,
+      this.#job.id,
+    );
+    return row?.n ?? 0;
+  }
+}
