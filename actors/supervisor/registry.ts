@@ -7,6 +7,9 @@ import type { TaskFacts, WorkerFacts } from './facts.ts';
 
 export const isHeld = (row: TaskRow): boolean => row.status === 'leased' || row.status === 'running';
 
+/** Rows that become objects at a time: some milliseconds. */
+const PAGE = 1000;
+
 /** What a turn, or a visit between two turns, needs in memory until it is over. */
 export class Pins {
   readonly jobs = new Set<JobAddress>();
@@ -76,12 +79,22 @@ export class Registry {
     return found;
   }
 
+  /** Those that are in memory now. */
+  tasksOf(jobId: string): TaskAddress[] {
+    return [...this.tasks.values()].filter(({ row }) => row.job_id === jobId);
+  }
+
   /** The tasks of a job in the given states, beside those that are in memory anyway. */
   async fetchTasksOf(pins: Pins, jobId: string, statuses: readonly string[]): Promise<void> {
-    for (const task of this.tasks.values()) if (task.row.job_id === jobId) pins.task(task);
+    for (const task of this.tasksOf(jobId)) pins.task(task);
     const list = statuses.map((status) => `'${status}'`).join(', ');
-    const rows = await this.#store.load(TASKS, `job_id = ? AND status IN (${list}) ORDER BY seq`, jobId);
-    for (const row of rows) if (!this.tasks.has(row.id)) this.addTask(pins, row, true);
+    const where = `job_id = ? AND status IN (${list}) AND seq > ? ORDER BY seq LIMIT ${PAGE}`;
+    for (let after = -1, full = true; full; ) {
+      const rows = await this.#store.load(TASKS, where, jobId, after);
+      for (const row of rows) if (!this.tasks.has(row.id)) this.addTask(pins, row, true);
+      after = rows.at(-1)?.seq ?? after;
+      full = rows.length === PAGE;
+    }
   }
 
   async fetchJobs(pins: Pins, wanted: ReadonlySet<string>): Promise<void> {

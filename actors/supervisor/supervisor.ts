@@ -151,7 +151,8 @@ export class Supervisor implements InspectionSource {
     for (const [i, letter] of letters.entries()) {
       // Many reports may come in one request; the event loop serves others in between.
       if (i > 0 && i % AT_ONCE === 0) await setImmediate();
-      this.#handleOne(batch, letter, fetched);
+      const slow = this.#handleOne(batch, letter, fetched);
+      if (slow) await slow;
     }
     if (this.state !== 'serving') return;
     const isMore = await grant(batch.turn);
@@ -159,36 +160,41 @@ export class Supervisor implements InspectionSource {
       batch.turn.afterCommit(() => this.#pipeline.post({ kind: 'wake' }));
   }
 
-  #handleOne({ turn, told }: Batch, letter: Letter, fetched: Fetched): void {
+  /** A promise where the message takes long; nothing else is handled before it is done. */
+  #handleOne({ turn, told }: Batch, letter: Letter, fetched: Fetched): Promise<void> | undefined {
     if (letter.kind === 'wake') {
       turn.queuedAny = true;
       turn.judge = true;
-      return;
+      return undefined;
     }
     if (letter.kind === 'handed_out') {
       for (const { id, attempt } of letter.leases) {
         const task = this.#core.registry.tasks.get(id);
         if (task?.row.status === 'leased' && task.row.attempt === attempt) renew(turn, task);
       }
-      return;
+      return undefined;
     }
     if (letter.kind === 'deadline') {
       passDeadline(turn, letter.key);
-      return;
+      return undefined;
     }
     const verb = VERBS[letter.message.type] as Verb<MessageType>;
-    try {
-      const reply = verb.run(letter.message as never, {
-        turn,
-        fetched,
-        answer: letter.resolve,
-        refuse: letter.reject,
-      });
+    const accepted = (reply: unknown) => {
       if (reply !== PARKED) told.push({ letter, reply });
-    } catch (refusal) {
+    };
+    const refused = (refusal: unknown) => {
       if (!(refusal instanceof ClusterError)) throw refusal;
       told.push({ letter, refusal });
+    };
+    try {
+      const { resolve: answer, reject: refuse } = letter;
+      const reply = verb.run(letter.message as never, { turn, fetched, answer, refuse });
+      if (reply instanceof Promise) return reply.then(accepted, refused);
+      accepted(reply);
+    } catch (refusal) {
+      refused(refusal);
     }
+    return undefined;
   }
 
   async #commit({ turn }: Batch): Promise<void> {

@@ -47,13 +47,15 @@ export interface Handling<T extends MessageType> {
   refuse(error: ClusterError): void;
 }
 
+type Outcome<T extends MessageType> = ReplyOf<T> | typeof PARKED;
+
 /**
  * One kind of message. `run` refuses with a `ClusterError` before it changes anything, or changes actors
- * through the turn and returns the answer that is due once the turn is durable.
+ * through the turn and returns the answer that is due once the turn is durable. What takes long is done `inSteps`.
  */
 export interface Verb<T extends MessageType> {
   needs?(message: MessageOf<T>): Needs;
-  run(message: MessageOf<T>, handling: Handling<T>): ReplyOf<T> | typeof PARKED;
+  run(message: MessageOf<T>, handling: Handling<T>): Outcome<T> | Promise<Outcome<T>>;
   /**
    * What becomes of the message when the store cannot commit: `refuse` (503, the default), `wait` for the
    * store a while, or `answer` all the same because the answer promises nothing durable.

@@ -1,8 +1,10 @@
+import type { MessageOf } from '../../../gateway/messages.ts';
 import { ClusterError } from '../../../machines/errors.ts';
 import type { JobDocument } from '../documents.ts';
 import { placesOf } from '../named-paths.ts';
+import { inSteps, withBreaks } from '../steps.ts';
 import type { Turn } from '../turn.ts';
-import type { Verb } from '../verb.ts';
+import type { Fetched, Verb } from '../verb.ts';
 
 /** Queues the failed tasks of a failed job again, with more attempts; the count of attempts goes on. */
 export const retryJob: Verb<'retry_job'> = {
@@ -11,22 +13,25 @@ export const retryJob: Verb<'retry_job'> = {
     pathsOf: [job_id],
     tasksOf: [{ job: job_id, statuses: ['failed'] }],
   }),
-  run({ job_id }, { turn, fetched }) {
-    const job = turn.core.registry.job(job_id);
-    if (!turn.tellJob(job, { type: 'RETRY' })) {
-      throw new ClusterError(
-        'illegal_transition',
-        `job ${job_id} is ${job.row.status}; only a failed job can be retried`,
-      );
-    }
-    tryPathsAnew(turn, fetched.documents.get(job_id));
-    for (const task of turn.core.registry.tasks.values()) {
-      if (task.row.job_id !== job_id) continue;
-      turn.tellTask(task, { type: 'RETRY', extra_attempts: job.row.retry_attempts });
-    }
-    return { job_id };
-  },
+  run: (message, { turn, fetched }) => inSteps(retry(message, turn, fetched)),
 };
+
+function* retry({ job_id }: MessageOf<'retry_job'>, turn: Turn, fetched: Fetched) {
+  const { registry } = turn.core;
+  const job = registry.job(job_id);
+  if (!turn.tellJob(job, { type: 'RETRY' })) {
+    throw new ClusterError(
+      'illegal_transition',
+      `job ${job_id} is ${job.row.status}; only a failed job can be retried`,
+    );
+  }
+  tryPathsAnew(turn, fetched.documents.get(job_id));
+  yield* withBreaks(registry.tasksOf(job_id), (task) => {
+    turn.tellTask(task, { type: 'RETRY', extra_attempts: job.row.retry_attempts });
+    task.letGo();
+  });
+  return { job_id };
+}
 
 /** Who retries has perhaps mounted the share meanwhile: paths that the job names are no longer taken for missing. */
 function tryPathsAnew(turn: Turn, document: JobDocument | undefined): void {

@@ -5,6 +5,7 @@ import type { JobDigest } from '../../../machines/job-digest.ts';
 import type { Fault } from '../../../machines/schema/validate.ts';
 import type { JobRow, TaskRow } from '../../store/rows.ts';
 import { jobView } from '../../views.ts';
+import { inSteps } from '../steps.ts';
 import type { Turn } from '../turn.ts';
 import { type Fetched, keyOf, type Verb } from '../verb.ts';
 
@@ -16,28 +17,31 @@ export const submitJob: Verb<'submit_job'> = {
     artifacts: job.artifacts.ids,
     ...(job.idempotency_key === null ? {} : { key: { owner: principal.name, key: job.idempotency_key } }),
   }),
-  run(message, { turn, fetched }) {
-    const earlier = submittedBefore(message, turn, fetched);
-    if (earlier !== null) return { job_id: earlier, view: null };
-    assertArtifacts(message.job, fetched);
-    const job = turn.addJob(newJob(message, turn), message.job.text);
-    const count = addTasks(job.row, message.job, turn);
-    turn.event(
-      { job_id: job.id },
-      {
-        level: 'info',
-        type: 'job_submitted',
-        message: `job ${job.row.name ? `${job.row.name} ` : ''}submitted with ${count} task(s)`,
-        data: { num_tasks: count, owner: job.row.owner, priority: job.row.priority },
-      },
-    );
-    if (job.row.idempotency_key !== null) {
-      const key = keyOf(job.row.owner, job.row.idempotency_key);
-      turn.keepKey(key, { job_id: job.id, request: message.job.text });
-    }
-    return { job_id: job.id, view: jobView(job.row, [], {}) };
-  },
+  run: (message, { turn, fetched }) => inSteps(submit(message, turn, fetched)),
 };
+
+function* submit(message: Submit, turn: Turn, fetched: Fetched) {
+  const earlier = submittedBefore(message, turn, fetched);
+  if (earlier !== null) return { job_id: earlier, view: null };
+  assertArtifacts(message.job, fetched);
+  const job = turn.addJob(newJob(message, turn), message.job.text);
+  const count = numTasks(message.job.matrix);
+  yield* addTasks(job.row, message.job, turn);
+  turn.event(
+    { job_id: job.id },
+    {
+      level: 'info',
+      type: 'job_submitted',
+      message: `job ${job.row.name ? `${job.row.name} ` : ''}submitted with ${count} task(s)`,
+      data: { num_tasks: count, owner: job.row.owner, priority: job.row.priority },
+    },
+  );
+  if (job.row.idempotency_key !== null) {
+    const key = keyOf(job.row.owner, job.row.idempotency_key);
+    turn.keepKey(key, { job_id: job.id, request: message.job.text });
+  }
+  return { job_id: job.id, view: jobView(job.row, [], {}) };
+}
 
 /** @throws ClusterError `idempotency_conflict` */
 function submittedBefore({ job, principal }: Submit, turn: Turn, fetched: Fetched): string | null {
@@ -82,7 +86,10 @@ function newJob({ job, principal }: Submit, turn: Turn): JobRow {
   };
 }
 
-function addTasks(job: JobRow, { matrix, settings }: JobDigest, turn: Turn): number {
+/** Tasks that are added without a break. */
+const AT_ONCE = 1000;
+
+function* addTasks(job: JobRow, { matrix, settings }: JobDigest, turn: Turn): Generator<void> {
   const requirements = matrix.requirements.map((asked) => {
     const { id, fresh } = turn.core.requirements.number(turn, asked);
     if (fresh) turn.requirement(fresh);
@@ -90,6 +97,7 @@ function addTasks(job: JobRow, { matrix, settings }: JobDigest, turn: Turn): num
   });
   const count = numTasks(matrix);
   for (let place = 0; place < count; place++) {
+    if (place > 0 && place % AT_ONCE === 0) yield;
     const plan = planAt(matrix, place);
     const row: TaskRow = {
       seq: turn.core.sequences.task++,
@@ -122,7 +130,6 @@ function addTasks(job: JobRow, { matrix, settings }: JobDigest, turn: Turn): num
     };
     turn.addTask(row);
   }
-  return count;
 }
 
 /** @throws ClusterError `invalid_body`, naming each reference that leads nowhere */
