@@ -39,6 +39,23 @@ export function unmet(requirements: Requirements, worker: WorkerProfile): string
   return missing;
 }
 
+/**
+ * Whether a worker meets all of them. Labels are looked at first, and nothing after the first that is not met: of very
+ * many requirements most fall for a label, and versions take a hundred times longer.
+ */
+export function meetsAll(requirements: Requirements, worker: WorkerProfile): boolean {
+  const { labels, packages, ...others } = requirements;
+  for (const key in labels) if (worker.labels[key] !== labels[key]) return false;
+  return unmet(others, worker).length === 0 && meetsPackages(packages ?? {}, worker.version);
+}
+
+function meetsPackages(packages: Record<string, string>, version: WorkerVersion): boolean {
+  for (const name in packages) {
+    if (!meets(declaredVersion(version, name), packages[name] as string)) return false;
+  }
+  return true;
+}
+
 const askedCapabilities = ({ capabilities = {} }: Requirements): string[] =>
   Object.keys(capabilities)
     .filter((name) => capabilities[name])

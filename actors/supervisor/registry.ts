@@ -4,6 +4,7 @@ import type { Store } from '../store/store.ts';
 import { JOBS, TASKS } from '../store/tables.ts';
 import { type AnyAddress, JobAddress, TaskAddress, WorkerAddress } from './address.ts';
 import type { TaskFacts, WorkerFacts } from './facts.ts';
+import { withBreaks } from './steps.ts';
 
 export const isHeld = (row: TaskRow): boolean => row.status === 'leased' || row.status === 'running';
 
@@ -168,15 +169,23 @@ export class Registry {
 
   /** Lets go of what nobody needs any more and no worker holds. Workers stay: every match looks at them. */
   letGo(pins: Pins): void {
-    for (const task of pins.tasks) {
-      if (--task.pins === 0 && !isHeld(task.row)) this.removeTask(task);
-    }
+    for (const _ of this.lettingGo(pins));
+  }
+
+  /** The same in steps, since it does not matter when: what is in memory counts for more than its row in any case. */
+  *lettingGo(pins: Pins): Generator<void, void> {
+    const tasks = [...pins.tasks];
+    pins.tasks.clear();
+    yield* withBreaks(tasks, (task) => this.#unpin(task), 10 * PAGE);
     for (const job of pins.jobs) {
       const { counts } = job.row;
       if (--job.pins === 0 && counts.leased + counts.running === 0) this.removeJob(job);
     }
-    pins.tasks.clear();
     pins.jobs.clear();
+  }
+
+  #unpin(task: TaskAddress): void {
+    if (--task.pins === 0 && !isHeld(task.row)) this.removeTask(task);
   }
 
   removeTask(task: TaskAddress): void {

@@ -1,4 +1,4 @@
-import { signatureOf, unmet, type WorkerProfile } from '../../machines/matching.ts';
+import { meetsAll, signatureOf, unmet, type WorkerProfile } from '../../machines/matching.ts';
 import type { Requirements } from '../../machines/schema/job.ts';
 import type { RequirementRow } from '../store/rows.ts';
 import type { WorkerAddress } from './address.ts';
@@ -40,7 +40,7 @@ export class RequirementBook {
   isMetBy(id: number, worker: WorkerAddress): boolean {
     const known = worker.eligible.get(id);
     if (known !== undefined) return known;
-    const met = this.unmetBy(id, worker.row).length === 0;
+    const met = meetsAll(this.#rows.get(id)?.parsed ?? {}, worker.row);
     worker.eligible.set(id, met);
     return met;
   }

@@ -15,6 +15,7 @@ import { type Batch, type MessageLetter, Pipeline } from './pipeline.ts';
 import { recover } from './recovery.ts';
 import { Pins } from './registry.ts';
 import { Self } from './self.ts';
+import { inSteps } from './steps.ts';
 import { Turn } from './turn.ts';
 import { type Fetched, PARKED, type Verb } from './verb.ts';
 import { VERBS } from './verbs/index.ts';
@@ -223,7 +224,7 @@ export class Supervisor implements InspectionSource {
     for (const say of turn.toSay) say();
     this.#core.publish(turn.events);
     if (turn.recording) this.#core.inspection.publish(turn.recording);
-    this.#core.registry.letGo(turn.pins);
+    void inSteps(this.#core.registry.lettingGo(turn.pins));
   }
 
   /** Nothing of the turn happened. Is the store at fault, or one of the messages? */

@@ -302,6 +302,8 @@ export class Turn implements AddressJournal {
   /** What heartbeats moved in memory reaches the row here, with the commit that happens to be next. */
   #date(address: WorkerAddress | TaskAddress): void {
     const { registry, hearing } = this.core;
+    // Of very many tasks that a turn touches, few have a lease.
+    if (address instanceof TaskAddress && address.facts.leaseEndsAt === null) return;
     if (registry.find(address.id) !== address) return;
     if (address instanceof WorkerAddress) {
       address.amend(this, { last_seen_at: address.facts.lastSeenAt });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
-import { clusterVersion, signatureOf, unmet, type WorkerProfile } from '../../machines/matching.ts';
+import { clusterVersion, meetsAll, signatureOf, unmet, type WorkerProfile } from '../../machines/matching.ts';
 import { isConstraint, meetsConstraint } from '../../machines/pep440.ts';
 import type { Requirements } from '../../machines/schema/job.ts';
 import type { WorkerVersion } from '../../machines/schema/worker.ts';
@@ -227,5 +227,52 @@ describe('the version of the worker program', () => {
     assert.equal(program({ a_cluster: 5, b_cluster: '8' }), '8');
     assert.equal(program({ cluster_x: '9', python: '3' }), null);
     assert.equal(program({}), null);
+  });
+});
+
+describe('whether a worker meets all requirements', () => {
+  const asked = (label: number, constraint: string) => ({
+    labels: { site: `lab-${label}` },
+    packages: { demo: constraint },
+  });
+
+  it('is what the list of the unmet ones says', () => {
+    const worker = {
+      labels: { site: 'lab-1' },
+      capabilities: { memory_gb: 8 },
+      version: { packages: { demo: '1.2' } },
+    };
+    const all: Requirements[] = [
+      {},
+      asked(1, '>=1'),
+      asked(2, '>=1'),
+      asked(1, '>=2'),
+      { min_memory_gb: 9 },
+      { min_memory_gb: 8 },
+      { min_gpu_count: 1 },
+      { packages: { other: '' } },
+      { packages: { DEMO: '' } },
+    ];
+    for (const requirements of all) {
+      assert.equal(
+        meetsAll(requirements, worker),
+        unmet(requirements, worker).length === 0,
+        JSON.stringify(requirements),
+      );
+    }
+  });
+
+  it('is decided by the labels where they differ: of thousands of requirements no version is looked at', () => {
+    let looks = 0;
+    const worker = {
+      labels: { site: 'elsewhere' },
+      capabilities: {},
+      get version() {
+        looks++;
+        return { packages: { demo: '1.2' } };
+      },
+    };
+    for (let i = 0; i < 5000; i++) assert.equal(meetsAll(asked(i, `>=1.${i}`), worker), false);
+    assert.equal(looks, 0);
   });
 });

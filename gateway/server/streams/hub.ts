@@ -79,7 +79,9 @@ export class EventHub {
   }
 
   #spread(events: readonly LiveEvent[]): void {
-    const batch = events.map((event) => new Published(event));
+    // Of very many that nobody follows, only those that are remembered are looked at.
+    const followed = this.#everything.size + this.#byJob.size > 0;
+    const batch = (followed ? events : events.slice(-RECENT - 1)).map((event) => new Published(event));
     this.#remember(batch);
     for (const follower of [...this.#everything]) follower.publish(batch);
     if (this.#byJob.size === 0) return;
