@@ -1,4 +1,13 @@
-import { existsSync, mkdirSync, readdirSync } from 'node:fs';
+import {
+  chmodSync,
+  copyFileSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Program, processesWith, quietPort } from '../support/program.ts';
@@ -11,7 +20,7 @@ import { Ledger } from './ledger.ts';
 import { Line } from './line.ts';
 import { operator, submitter, uploader } from './load.ts';
 import { AIMS, type Aim, faultsFor, strike } from './strike.ts';
-import { startWorkerProgram } from './worker-program.ts';
+import { startWorkerProgram, TICK } from './worker-program.ts';
 
 export interface LifeOptions {
   /** An empty directory of its own. */
@@ -24,6 +33,10 @@ export interface LifeOptions {
 export interface LifeFigures {
   rounds: Record<Aim, number>;
   workerKills: number;
+  /** Copies of the worker's state directory that were started beside it. */
+  clones: number;
+  /** Times that the worker's runner was taken away for a round. */
+  sicknesses: number;
   acknowledged: Record<string, number>;
   unanswered: number;
   /** What is wrong, with the round in which it was seen. */
@@ -46,6 +59,11 @@ export class Life {
   #port = 0;
   #server: Program | null = null;
   #worker: Program | null = null;
+  #clone: Program | null = null;
+  #clones = 0;
+  #sicknesses = 0;
+  /** The worker's runner, in a place from which it can be taken away. */
+  readonly #tick: string;
 
   constructor(options: LifeOptions) {
     this.#options = options;
@@ -54,6 +72,9 @@ export class Life {
     this.#scratch = join(options.folder, 'files');
     mkdirSync(this.#state);
     mkdirSync(this.#scratch);
+    this.#tick = join(options.folder, 'tick.sh');
+    copyFileSync(TICK, this.#tick);
+    chmodSync(this.#tick, 0o755);
   }
 
   async run(): Promise<LifeFigures> {
@@ -72,10 +93,13 @@ export class Life {
       await line.abandon();
       await this.#server?.kill();
       await this.#worker?.kill();
+      await this.#clone?.kill();
     }
     return {
       rounds: this.#rounds,
       workerKills: this.#workerKills,
+      clones: this.#clones,
+      sicknesses: this.#sicknesses,
       acknowledged: this.#ledger.counts(),
       unanswered: this.#ledger.unanswered,
       faults: this.#faults,
@@ -95,11 +119,15 @@ export class Life {
   async #round(round: number, line: Line): Promise<void> {
     const aim = AIMS[round % AIMS.length] as Aim;
     this.#rounds[aim]++;
+    await this.#endClone();
+    this.#heal();
     const left = this.#uploads();
     if (aim === 'start-up') await this.#interruptStart();
     this.#server = await this.#startServer(aim);
     await this.#check(round, aim, left);
     if (round % 3 === 2) await this.#replaceWorker();
+    if (round % 4 === 1) this.#startClone();
+    if (round % 5 === 3) this.#sicken();
     const { server, state, scratch, chance } = {
       server: this.#server,
       state: this.#state,
@@ -148,7 +176,38 @@ export class Life {
 
   #startWorker(): Program {
     const state = join(this.#options.folder, 'worker');
-    return startWorkerProgram(`http://127.0.0.1:${this.#port}`, state);
+    return startWorkerProgram(`http://127.0.0.1:${this.#port}`, state, this.#tick);
+  }
+
+  /** A copy of the state directory of the worker that is at work, started beside it. */
+  #startClone(): void {
+    if (!existsSync(join(this.#options.folder, 'worker', 'worker.json'))) return;
+    this.#clones++;
+    const [from, to] = ['worker', 'clone'].map((name) => join(this.#options.folder, name)) as [
+      string,
+      string,
+    ];
+    rmSync(to, { recursive: true, force: true });
+    // As a person copies it: what comes and goes meanwhile is left out.
+    cpSync(join(from, 'worker.json'), join(to, 'worker.json'));
+    for (const part of ['outbox', 'tasks']) copyWhatIsThere(join(from, part), join(to, part));
+    this.#clone = startWorkerProgram(`http://127.0.0.1:${this.#port}`, to, this.#tick);
+  }
+
+  async #endClone(): Promise<void> {
+    await this.#clone?.kill();
+    if (this.#clone) await this.#noChildren('after the copy of the worker was killed', 'clone');
+    this.#clone = null;
+  }
+
+  /** The worker's runner is gone: it must not swallow the jobs that others can do. */
+  #sicken(): void {
+    this.#sicknesses++;
+    renameSync(this.#tick, `${this.#tick}.away`);
+  }
+
+  #heal(): void {
+    if (existsSync(`${this.#tick}.away`)) renameSync(`${this.#tick}.away`, this.#tick);
   }
 
   /** The worker is killed as well; its children must not outlive it, and another one takes its place. */
@@ -159,8 +218,8 @@ export class Life {
     this.#worker = this.#startWorker();
   }
 
-  async #noChildren(when: string): Promise<void> {
-    const tasks = join(this.#options.folder, 'worker', 'tasks');
+  async #noChildren(when: string, of: 'worker' | 'clone' = 'worker'): Promise<void> {
+    const tasks = join(this.#options.folder, of, 'tasks');
     const gone = until('the children of the worker to be gone', () => processesWith(tasks).length === 0);
     await gone.catch(() =>
       this.#faults.push(`${when}: children live on: ${processesWith(tasks).join(', ')}`),
@@ -169,6 +228,8 @@ export class Life {
 
   /** Nobody submits any more; everything that was accepted comes to its end. */
   async #end(line: Line, load: Promise<void>): Promise<void> {
+    await this.#endClone();
+    this.#heal();
     const left = this.#uploads();
     this.#server = await this.#startServer();
     await this.#check(this.#options.rounds, 'end', left);
@@ -191,5 +252,17 @@ export class Life {
     const stats = await line.client.call('getStats');
     const { queued = 0, running = 0, cancelling = 0 } = stats.jobs_by_status as Record<string, number>;
     return queued + running + cancelling === 0;
+  }
+}
+
+function copyWhatIsThere(from: string, to: string): void {
+  if (!existsSync(from)) return;
+  mkdirSync(to, { recursive: true });
+  for (const name of readdirSync(from)) {
+    try {
+      cpSync(join(from, name), join(to, name), { recursive: true });
+    } catch (fault) {
+      if ((fault as NodeJS.ErrnoException).code !== 'ENOENT') throw fault;
+    }
   }
 }
