@@ -87,7 +87,8 @@ export async function startServer(config: ServerConfig): Promise<RunningServer> 
     await cluster.stop();
     throw fault;
   });
-  log.info(gateway.transport, `transport ${gateway.transport.name}: ${gateway.transport.why}`);
+  const { name, why } = gateway.transport;
+  log.info({ transport: name }, `transport ${name}: ${why}`);
   log.info({ url: gateway.url, state: config.state, open: auth.open }, 'listening');
   if (auth.open && !isLoopback(config.host)) {
     log.warn(

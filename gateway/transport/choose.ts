@@ -40,11 +40,12 @@ export async function chooseTransport(choice: TransportChoice): Promise<Chosen> 
   throw new GatewayFault('no_transport', `no transport works here: ${faults.join('; ')}; ${advice}`);
 }
 
-/** One line: the last of a library's message is the system's own word. */
+/** One line: within a library's message, the system's own word. */
 function whyNot(name: TransportName, fault: unknown): string {
   const library = name === 'uws' ? 'uWebSockets.js' : 'ws';
   const { code, message = String(fault) } = fault as NodeJS.ErrnoException;
   if (code === 'ERR_MODULE_NOT_FOUND') return `${library} is not installed`;
-  const reason = message.trim().split('\n').at(-1);
+  const lines = message.split('\n');
+  const reason = lines.find((line) => line.startsWith('Error: '))?.slice('Error: '.length) ?? lines[0];
   return `${library} does not load on Node.js ${process.versions.node} here (${reason})`;
 }

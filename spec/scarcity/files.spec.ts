@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { requires } from '../support/requires.ts';
@@ -8,5 +9,6 @@ describe('a server that may open no more files', requires('prlimit'), () => {
   test('answers those whom it knows, says 503 where a file is needed, and recovers when connections go', async (t) => {
     const figures = await outOfFiles(join(await temporaryDirectory(t), 'state'), 30, 200);
     t.diagnostic(JSON.stringify(figures));
+    assert.ok(figures.load < 0.5, `${figures.load} of a processor, with nothing to do`);
   });
 });

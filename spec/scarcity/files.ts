@@ -53,9 +53,6 @@ export async function outOfFiles(state: string, room: number, connections: numbe
     execFileSync('prlimit', ['--pid', String(server.pid), `--nofile=${limit}:${limit}`]);
     for (let i = 0; i < connections; i++) flood.push(connect(port, '127.0.0.1').on('error', () => {}));
     await until('no file to be left', () => openFilesOf(server.pid) >= limit);
-    const before = processorTimeOf(server.pid);
-    const since = performance.now();
-
     const [a, b, c, d, e] = early as [RawConnection, ...RawConnection[]] & RawConnection[];
     const upload = await over(a as RawConnection, 'POST /v1/artifacts', UPLOAD.body, UPLOAD.type);
     assert.deepEqual(codeOf(upload), [503, 'overloaded']);
@@ -73,13 +70,19 @@ export async function outOfFiles(state: string, room: number, connections: numbe
     assert.equal(heard.status, 200);
     (e as RawConnection).head('GET /v1/jobs');
     assert.equal(JSON.parse((await (e as RawConnection).answer()).body).length, 2);
-    await delay(500);
+    // In the first moment the server finds out; from then on it rests.
+    await delay(1000);
+    const before = processorTimeOf(server.pid);
+    const since = performance.now();
+    await delay(2000);
     const load = (processorTimeOf(server.pid) - before) / ((performance.now() - since) / 1000);
 
     for (const socket of flood) socket.destroy();
     for (const connection of early) connection.close();
     await until('the connections to be let go', () => openFilesOf(server.pid) < limit - room / 2);
-    const again = await RawConnection.open(port);
+    const again = await until('the door to be open', () =>
+      RawConnection.open(port).catch(() => false as const),
+    );
     const retried = await over(again, 'POST /v1/artifacts', UPLOAD.body, UPLOAD.type);
     assert.equal(retried.status, 200, 'with files to open, uploads are taken again');
     again.close();

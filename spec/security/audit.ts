@@ -1,5 +1,8 @@
 // Asks the registry for known faults of the packages: `npm run audit`. Needs the network, so it is no test.
 import { spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { readdir, readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 
 /** What `npm audit --json` answers, as far as it is read here. */
@@ -32,8 +35,24 @@ export function unexplained(report: AuditReport, exceptions: Readonly<Record<str
   return [...lines].sort();
 }
 
+/** The binaries that the installed copy of uWebSockets.js ships, one line each with its SHA-256. */
+export async function shippedBinaries(folder: URL): Promise<string[]> {
+  if (!existsSync(folder)) return ['uWebSockets.js is not installed'];
+  const { name, version } = JSON.parse(await readFile(new URL('package.json', folder), 'utf8'));
+  const binaries = (await readdir(folder)).filter((file) => file.endsWith('.node')).sort();
+  const lines = await Promise.all(
+    binaries.map(async (file) => {
+      const hash = createHash('sha256').update(await readFile(new URL(file, folder)));
+      return `  ${hash.digest('hex')}  ${file}`;
+    }),
+  );
+  return [`uWebSockets.js is ${name}@${version}, which ships ${binaries.length} binaries:`, ...lines];
+}
+
 /** 0: clean; 1: something nobody has explained; 2: the registry gave no report. */
-function main(): number {
+async function main(): Promise<number> {
+  const library = new URL('../../node_modules/uWebSockets.js/', import.meta.url);
+  for (const line of await shippedBinaries(library)) console.log(line);
   const { stdout } = spawnSync('npm', ['audit', '--json'], { encoding: 'utf8' });
   try {
     const found = unexplained(JSON.parse(stdout) as AuditReport, EXCEPTIONS);
@@ -48,4 +67,4 @@ function main(): number {
   }
 }
 
-if (process.argv[1] === fileURLToPath(import.meta.url)) process.exitCode = main();
+if (process.argv[1] === fileURLToPath(import.meta.url)) process.exitCode = await main();

@@ -52,10 +52,14 @@ export class NodeIncoming implements Incoming {
 
   onAborted(callback: () => void): void {
     const response = this.#response;
+    let finished = false;
+    response.once('finish', () => {
+      finished = true;
+    });
     const lost = () => {
       this.#socket.off('close', lost);
       response.off('close', lost);
-      if (!response.writableFinished) callback();
+      if (!finished) callback();
     };
     response.on('close', lost);
     // A response whose connection has become another protocol's does not tell.
