@@ -20,7 +20,7 @@ interface Pick {
 }
 
 /** Tasks of which one turn finds out that they name a path that is missing; the next goes on. */
-const MOST_LOOKED_AT = 1000;
+const MOST_LOOKED_AT = 250;
 
 /**
  * Matches what is queued with the leases that wait, longest first, as a part of the turn: a lease that answers
@@ -29,7 +29,7 @@ const MOST_LOOKED_AT = 1000;
  */
 export async function grant(turn: Turn): Promise<boolean> {
   // Of a job that names a missing path, more and more tasks are looked at together.
-  for (let looked = 0, ahead = 0; looked < MOST_LOOKED_AT; ahead = Math.min(500, ahead * 4 + 8)) {
+  for (let looked = 0, ahead = 0; looked < MOST_LOOKED_AT; ahead = Math.min(250, ahead * 4 + 8)) {
     const narrowed = await grantRound(turn, ahead);
     if (narrowed === 0) return false;
     looked += narrowed;

@@ -196,7 +196,11 @@ export class PlayedAgent {
     const seconds = chance.chance(0.05) ? 100 * longest : chance.between(0.5, longest);
     const [fails, retriable] = [chance.chance(0.15), chance.chance(0.7)];
     await sleep(seconds * 1000, signal);
-    if (fails) return { verb: 'fail', failure: { error: `${this.name} ${number}`, retriable } };
+    // Some say that it is their own fault, or that the share is not mounted.
+    const ill = chance.chance(0.4) && { fault: 'worker' as const };
+    const missing = ill && chance.chance(0.2) && { missing_path: '/data' };
+    if (fails)
+      return { verb: 'fail', failure: { error: `${this.name} ${number}`, retriable, ...ill, ...missing } };
     const metrics = { best_rmse: Math.round(chance.next() * 1e6) / 1e6 };
     const extra = { mark: `${this.name} ${number} ${ref.attempt}` };
     return { verb: 'complete', result: { status: 'succeeded', metrics, extra } };

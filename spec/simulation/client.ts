@@ -91,7 +91,7 @@ export class PlayedClient {
       dataset: { kind: 'shared_path' as const, path: '/data' },
       priority: chance.below(3),
       requirements: site === null ? {} : { labels: { site } },
-      retry: { max_attempts: 1 + chance.below(4) },
+      retry: { max_attempts: 1 + chance.below(4), backoff_seconds: chance.chance(0.2) ? 20 : 0 },
       timeout_seconds: Math.round(chance.between(1, this.#options.longestTimeout)),
       idempotency_key: name,
     };

@@ -131,8 +131,10 @@ export class Shadow {
         this.ended.add(lease);
         return 'succeeded';
       case 'task_failed':
-        among('leased', 'running', 'lost');
-        this.ended.add(lease);
+        // What waits fails only where no live worker is left for it.
+        if (data.fault === 'worker' && !data.requeued) among('queued', 'leased', 'running');
+        else among('leased', 'running', 'lost');
+        if (task.status !== 'queued') this.ended.add(lease);
         return data.requeued ? 'failing' : 'failed';
       case 'task_lost':
         among('leased', 'running');
