@@ -15,6 +15,9 @@ const SYSTEM: HearingOptions = {
   },
 };
 
+/** Seconds; less than a microsecond is what sums of fractions leave over. */
+const SMALLEST = 1e-6;
+
 /** Rounds after which a request that waits in a socket is a message: accepted, read and parsed. */
 const READING = 16;
 
@@ -62,7 +65,7 @@ export class HearingClock implements Timing {
     };
     const check = () => {
       const left = at - this.monotonic();
-      if (left > 0) cancelTimer = this.#clock.timer(left, check);
+      if (left > SMALLEST) cancelTimer = this.#clock.timer(left, check);
       else this.#options.afterRounds(READING, fire);
     };
     this.#set++;

@@ -100,6 +100,13 @@ const operation: fc.Arbitrary<Operation> = fc.oneof(
     }),
   },
   {
+    weight: 3,
+    arbitrary: fc.record({
+      op: fc.constant('stand_still' as const),
+      seconds: fc.constantFrom(5, 46, 61, 5000),
+    }),
+  },
+  {
     weight: 1,
     arbitrary: fc.record({
       op: fc.constant('unknown' as const),

@@ -50,6 +50,8 @@ export type Operation =
   | { op: 'hang_up'; which: number }
   | { op: 'pass'; seconds: number }
   | { op: 'jump'; seconds: number }
+  /** The server stands still and hears nobody. */
+  | { op: 'stand_still'; seconds: number }
   | { op: 'unknown'; request: 'report' | 'cancel' | 'retry' | 'beat' | 'lease' }
   | { op: 'restart' }
   /** The server dies while it handles a request: before it is durable, or when it is but nobody was answered. */

@@ -12,7 +12,7 @@ import { expire, perform, settle } from './reference.ts';
 import { giveBack } from './rules.ts';
 import { stateMismatch } from './state.ts';
 import type { System } from './system.ts';
-import { passUntil, startAnew } from './time.ts';
+import { passUntil, standStill, startAnew } from './time.ts';
 import { emptyWorld, type Task, type World } from './world.ts';
 
 /** What was played, for the report. */
@@ -46,7 +46,7 @@ export class Player {
   async play(operations: readonly Operation[]): Promise<void> {
     for (const [i, operation] of operations.entries()) {
       try {
-        await this.#tick();
+        await this.#pass(TIMES.tick);
         await this.#playOne(operation);
         this.played.operations++;
       } catch (fault) {
@@ -64,6 +64,8 @@ export class Player {
         return this.#pass(operation.seconds);
       case 'jump':
         return this.#system.clock.jump(operation.seconds);
+      case 'stand_still':
+        return this.#standStill(operation.seconds);
       case 'restart':
         return this.#restart();
       case 'crash':
@@ -83,14 +85,17 @@ export class Player {
     }
   }
 
-  async #tick(): Promise<void> {
-    await this.#pass(TIMES.tick);
-  }
-
   async #pass(seconds: number): Promise<void> {
     await this.#system.pass(seconds);
     passUntil(this.#world, this.#system.clock.monotonic());
     await this.#compare([this.#world], seconds > 1);
+  }
+
+  async #standStill(seconds: number): Promise<void> {
+    this.#system.clock.standStill(seconds);
+    await this.#comeToRest();
+    standStill(this.#world, seconds);
+    await this.#compare([this.#world], true);
   }
 
   #name(request: Request): Act | null {

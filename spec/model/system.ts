@@ -69,6 +69,7 @@ export class System {
         timeoutGrace: TIMES.timeoutGrace,
       },
       clock: this.clock,
+      hearing: this.clock.hearing,
       faults: this.faults,
     });
     const { port } = this.#cluster;

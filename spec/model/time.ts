@@ -48,6 +48,22 @@ function doubt(world: World, worker: Worker): void {
   if (oldest) lapse(world, oldest);
 }
 
+/** Time in which nobody could be heard counts for no lease, no silence and no timeout; who waited has waited longer. */
+export function standStill(world: World, seconds: number): void {
+  world.now += seconds;
+  for (const worker of Object.values(world.workers)) {
+    worker.silentAt += seconds;
+    worker.doubtAt += seconds;
+    worker.askedUntil += seconds;
+  }
+  for (const task of Object.values(world.tasks)) {
+    task.leaseEnds += seconds;
+    task.timesOut += seconds;
+    task.sign += seconds;
+  }
+  expire(world);
+}
+
 /** After a restart every lease and every worker starts a full period anew; who waited has gone. */
 export function startAnew(world: World): void {
   world.leases = [];

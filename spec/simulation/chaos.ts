@@ -12,6 +12,8 @@ export interface ChaosCounts {
   partitions: number;
   storms: number;
   freezes: number;
+  standstills: number;
+  suspensions: number;
   workerCrashes: number;
   jumps: number;
 }
@@ -22,6 +24,8 @@ interface ChaosParts {
   server: PlayedServer;
   agents: readonly PlayedAgent[];
   lines: readonly PlayedLine[];
+  /** What goes wrong: everything, or only that the server, or all, stand still. */
+  faults: 'all' | 'stalls';
   /** By how much everything is slower than with a heartbeat of ten seconds. */
   slowness: number;
   /** Does something that takes real time, before the next step. */
@@ -39,15 +43,20 @@ const JUMPS = [-3600, 3600, -315_576_000, 315_576_000] as const;
 export class Chaos {
   readonly counts: ChaosCounts = {
     ...{ crashes: 0, restarts: 0, fullDisks: 0, slowDisks: 0, partitions: 0 },
-    ...{ storms: 0, freezes: 0, workerCrashes: 0, jumps: 0 },
+    ...{ storms: 0, freezes: 0, standstills: 0, suspensions: 0, workerCrashes: 0, jumps: 0 },
   };
   readonly #parts: ChaosParts;
   #over = false;
-  readonly #kinds: (() => void)[];
+  #isStalled = false;
+  readonly #weather: Weather;
+  #kinds: (() => void)[];
 
   constructor(parts: ChaosParts) {
     this.#parts = parts;
+    const stalls = [() => this.#stall('standstills'), () => this.#stall('suspensions')];
+    this.#weather = parts.faults === 'stalls' ? CALM : USUAL;
     this.#kinds = [
+      ...stalls,
       () => this.#takeServerDown('crash'),
       () => this.#takeServerDown('crash'),
       () => this.#takeServerDown('stop'),
@@ -61,10 +70,11 @@ export class Chaos {
       () => this.#crashWorker(),
       () => this.#jump(),
     ];
+    if (parts.faults === 'stalls') this.#kinds = stalls;
   }
 
   start(): void {
-    for (const line of this.#parts.lines) line.weather = USUAL;
+    for (const line of this.#parts.lines) line.weather = this.#weather;
     this.#parts.server.disk = DISK;
     this.#next();
   }
@@ -78,6 +88,7 @@ export class Chaos {
       line.broken = null;
     }
     server.disk = DISK;
+    server.thaw();
     for (const agent of agents) {
       agent.time.thaw();
       if (!agent.isRunning) agent.start();
@@ -163,6 +174,24 @@ export class Chaos {
     note(`${agent.name} freezes`);
     agent.time.freeze();
     this.#later(this.#upTo(900), () => agent.time.thaw());
+  }
+
+  /** The server is stopped for a while, alone or, as on one machine that is suspended, together with its workers. */
+  #stall(what: 'standstills' | 'suspensions'): void {
+    const { server, agents, note } = this.#parts;
+    // One that ended amid another would leave the workers behind, which is a fault of its own.
+    if (this.#isStalled) return;
+    this.#isStalled = true;
+    this.counts[what]++;
+    note(`the server${what === 'suspensions' ? ' and its workers' : ''}: stopped`);
+    const stalled = what === 'suspensions' ? agents : [];
+    server.freeze();
+    for (const { time } of stalled) time.freeze();
+    this.#later(this.#upTo(900), () => {
+      this.#isStalled = false;
+      server.thaw();
+      for (const { time } of stalled) time.thaw();
+    });
   }
 
   #crashWorker(): void {

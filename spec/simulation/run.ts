@@ -20,6 +20,8 @@ export interface SimulationOptions {
   hours: number;
   /** Where the state directory is made. */
   base: string;
+  /** What goes wrong; all where it is left out. */
+  faults?: 'all' | 'stalls';
   /** Called with each line of the trace. */
   onLine?: (line: string) => void;
   /** Called with the state directory after each crash; to see that a loss is found. */
@@ -38,6 +40,8 @@ export interface Simulated {
   /** Acknowledged requests that were found in the store. */
   acknowledged: number;
   children: number;
+  /** Tasks that were taken from a worker for silent, and workers that counted as dead. */
+  losses: number;
   commits: number;
   failedCommits: number;
   network: NetworkCounts;
@@ -80,6 +84,7 @@ class Simulation {
   /** How much slower than with the default heartbeat everything goes. */
   readonly #slowness: number;
   #steps = 0;
+  #losses = 0;
   #soon: (() => Promise<void>)[] = [];
   /** A broken promise that showed while events were published. */
   #fault: Error | null = null;
@@ -105,6 +110,7 @@ class Simulation {
       agents: this.#agents,
       lines: [...this.#agents, ...this.#clients].map(({ line }) => line),
       slowness: this.#slowness,
+      faults: options.faults ?? 'all',
       soon: (action) => this.#soon.push(action),
       afterCrash: async () => options.afterCrash?.(server.folder),
       note: (line) => this.#note(line),
@@ -211,8 +217,10 @@ class Simulation {
   }
 
   #take(events: Parameters<Shadow['take']>[0]): void {
-    for (const { id, type, task_id, job_id } of events)
+    for (const { id, type, task_id, job_id } of events) {
       this.#note(`event ${id} ${type} ${task_id ?? job_id ?? ''}`);
+      if (type === 'task_lost' || type === 'worker_dead') this.#losses++;
+    }
     try {
       this.#shadow.take(events);
     } catch (fault) {
@@ -253,6 +261,7 @@ class Simulation {
       tasks: this.#shadow.tasks.size,
       acknowledged,
       children: this.#agents.reduce((sum, agent) => sum + agent.counts.children, 0),
+      losses: this.#losses,
       commits: this.#server.counts.commits,
       failedCommits: this.#server.counts.failedCommits,
       network: this.#network.counts,

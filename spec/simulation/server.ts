@@ -4,6 +4,7 @@ import { setImmediate as tick } from 'node:timers/promises';
 import { pino } from 'pino';
 import type { Clock } from '../../actors/clock.ts';
 import { type Cluster, startCluster } from '../../actors/cluster.ts';
+import { HearingClock } from '../../actors/hearing.ts';
 import type { StoreFaults } from '../../actors/store/store.ts';
 import type { SupervisorSettings } from '../../actors/supervisor/core.ts';
 import type { ClusterPort, Pieces, Reads } from '../../gateway/ports.ts';
@@ -12,7 +13,7 @@ import { inTime } from '../support/in-time.ts';
 import type { Seeded } from '../support/seeded.ts';
 import type { StepClock } from '../support/step-clock.ts';
 import { asSent } from '../support/views.ts';
-import { Wire, type WireCall, type WireRequest } from '../support/wire.ts';
+import { Wire, type WireAnswer, type WireCall, type WireRequest } from '../support/wire.ts';
 
 /** What the disk does, in simulated seconds. */
 export interface DiskWeather {
@@ -61,6 +62,16 @@ export class PlayedServer {
     return server;
   }
 
+  /** The process is stopped: it hears and says nothing, and nothing in it comes due. */
+  freeze(): void {
+    this.#life?.freeze();
+  }
+
+  /** It goes on with all that has come due and arrived meanwhile. */
+  thaw(): void {
+    this.#life?.thaw();
+  }
+
   get isUp(): boolean {
     return this.#life !== null;
   }
@@ -88,6 +99,7 @@ export class PlayedServer {
       maxArtifactBytes: 1024 * 1024,
       settings: { ...this.#settings, probeInterval: PROBE_INTERVAL },
       clock: life.clock,
+      hearing: life.hearing((this.#settings.heartbeatInterval ?? 10) / 4),
       random: (n) => this.#chance.bytes(n),
       faults: life.faults,
     });
@@ -138,6 +150,9 @@ class Life {
   #wire: Wire | null = null;
   /** What goes on in real time. */
   readonly #work = new Set<Promise<unknown>>();
+  #isFrozen = false;
+  /** What came due or arrived while it was frozen. */
+  #atThaw: (() => void)[] = [];
   /** Whether anything has come to the server since it was at rest. */
   #touched = true;
   #ending: 'crash' | 'calmly' | null = null;
@@ -153,11 +168,7 @@ class Life {
     this.clock = {
       now: () => clock.now(),
       monotonic: () => clock.monotonic(),
-      timer: (seconds, callback) =>
-        clock.timer(seconds, () => {
-          this.#touched = true;
-          callback();
-        }),
+      timer: (seconds, callback) => this.#timer(seconds, callback, true),
     };
     const fail = () => {
       const fails = this.#ending === 'crash' || (this.#disk().full && this.#ending === null);
@@ -183,6 +194,46 @@ class Life {
     };
   }
 
+  /** The program's own clock of the time in which it could hear; its looks at the time are nothing that happens. */
+  hearing(tick: number): HearingClock {
+    const looking = { ...this.clock, timer: (s: number, look: () => void) => this.#timer(s, look, false) };
+    return new HearingClock(looking, {
+      tick,
+      // What arrived meanwhile is handed over when the server thaws, a moment before it has been read.
+      afterRounds: (rounds, callback) => (rounds === 1 ? callback() : this.clock.timer(0.001, callback)),
+    });
+  }
+
+  freeze(): void {
+    this.#isFrozen = true;
+  }
+
+  thaw(): void {
+    this.#isFrozen = false;
+    for (const enter of this.#atThaw.splice(0)) enter();
+  }
+
+  /** What comes due in the process, or reaches it, does so when it is not frozen. */
+  #enter(callback: () => void): void {
+    if (this.#isFrozen) this.#atThaw.push(() => this.#enter(callback));
+    else callback();
+  }
+
+  #timer(seconds: number, callback: () => void, touches: boolean): () => void {
+    let isSet = true;
+    const due = () => {
+      if (!isSet) return;
+      isSet = false;
+      this.#touched ||= touches;
+      callback();
+    };
+    const cancel = this.#clock.timer(seconds, () => this.#enter(due));
+    return () => {
+      isSet = false;
+      cancel();
+    };
+  }
+
   async start(options: Parameters<typeof startCluster>[0]): Promise<void> {
     this.#cluster = await startCluster(options);
     this.#watchReads(this.port.reads);
@@ -198,6 +249,20 @@ class Life {
   }
 
   request(request: WireRequest): WireCall {
+    if (!this.#isFrozen) return this.#serve(request);
+    // It waits in the socket, and so does the end of its connection.
+    let call: WireCall | null = null;
+    const answer = new Promise<WireAnswer>((resolve, reject) => {
+      this.#enter(() => {
+        call = this.#serve(request);
+        call.answer.then(resolve, reject);
+      });
+    });
+    answer.catch(() => {});
+    return { answer, hangUp: () => this.#enter(() => call?.hangUp()) };
+  }
+
+  #serve(request: WireRequest): WireCall {
     this.#touched = true;
     const call = (this.#wire as Wire).request(request);
     this.#calls.add(call);
@@ -207,11 +272,13 @@ class Life {
       this.#touched = true;
       call.hangUp();
     };
-    return { answer: call.answer, hangUp };
+    return { answer: call.answer, hangUp: () => this.#enter(hangUp) };
   }
 
   async end(how: 'crash' | 'calmly'): Promise<void> {
     this.#ending = how;
+    if (how === 'crash') this.#atThaw = [];
+    this.thaw();
     if (how === 'crash') for (const call of this.#calls) call.hangUp();
     for (const release of [...this.#held]) release();
     await this.#cluster?.stop();
@@ -239,7 +306,7 @@ class Life {
         this.#held.delete(release);
         resolve();
       };
-      const cancel = this.#clock.timer(seconds, release);
+      const cancel = this.#timer(seconds, release, true);
       this.#held.add(release);
     });
   }

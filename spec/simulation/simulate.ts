@@ -71,6 +71,7 @@ function report({ network, chaos, ...sum }: Simulated, seconds: number): void {
     'Server crashes, restarts': `${chaos.crashes}, ${chaos.restarts}`,
     'Full disks, slow disks': `${chaos.fullDisks}, ${chaos.slowDisks}`,
     'Partitions, storms': `${chaos.partitions}, ${chaos.storms}`,
+    'Standstills of the server, of everything': `${chaos.standstills}, ${chaos.suspensions}`,
     'Worker freezes, crashes': `${chaos.freezes}, ${chaos.workerCrashes}`,
     'Jumps of the wall clock': chaos.jumps,
     'Acknowledged requests looked up': sum.acknowledged,

@@ -39,6 +39,15 @@ describe('a cluster in which everything fails now and then', () => {
     });
   }
 
+  for (const seed of [11, 12]) {
+    test(`takes nothing from its workers where all that fails is that it, or everything, stands still (seed ${seed})`, async () => {
+      const run = await simulate(short(seed, { hours: 1, faults: 'stalls' }));
+      const { standstills, suspensions } = run.chaos;
+      assert.ok(Math.min(standstills, suspensions) > 0, `${standstills} and ${suspensions} are too few`);
+      assert.deepEqual([run.losses, run.children > 10], [0, true]);
+    });
+  }
+
   test('goes the same way with the same seed, and another way with another', async () => {
     const [first, again, other] = [
       await simulate(short(4, { hours: 0.3 })),

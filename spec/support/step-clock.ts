@@ -1,8 +1,10 @@
-import type { Clock } from '../../actors/clock.ts';
+import type { Clock, Timing } from '../../actors/clock.ts';
 
 interface Timer {
   at: number;
   number: number;
+  /** Whether it waits for time in which the process listens. */
+  listens: boolean;
   callback: () => void;
 }
 
@@ -12,6 +14,13 @@ export class StepClock implements Clock {
   #wall = 1_800_000_000;
   #timers: Timer[] = [];
   #count = 0;
+  #missed = 0;
+  /** The time in which the process that has this clock was not standing still. */
+  readonly hearing: Timing = {
+    monotonic: () => this.#monotonic - this.#missed,
+    // Sums of fractions differ in their last digits: what is due by this clock must not be a trace too early for it.
+    timer: (seconds, callback) => this.#set(seconds + (this.#missed > 0 ? 1e-9 : 0), callback, true),
+  };
 
   now(): number {
     return this.#wall;
@@ -22,7 +31,11 @@ export class StepClock implements Clock {
   }
 
   timer(seconds: number, callback: () => void): () => void {
-    const timer = { at: this.#monotonic + Math.max(0, seconds), number: this.#count++, callback };
+    return this.#set(seconds, callback, false);
+  }
+
+  #set(seconds: number, callback: () => void, listens: boolean): () => void {
+    const timer = { at: this.#monotonic + Math.max(0, seconds), number: this.#count++, callback, listens };
     this.#timers.push(timer);
     return () => {
       this.#timers = this.#timers.filter((other) => other !== timer);
@@ -48,6 +61,14 @@ export class StepClock implements Clock {
     due.sort((a, b) => a.at - b.at || a.number - b.number);
     for (const timer of due) timer.callback();
     return true;
+  }
+
+  /** Time passes in which the process that has this clock stands still; what came due is left for the next step. */
+  standStill(seconds: number): void {
+    this.#wall += seconds;
+    this.#monotonic += seconds;
+    this.#missed += seconds;
+    for (const timer of this.#timers) if (timer.listens) timer.at += seconds;
   }
 
   /** The wall clock is set; the monotonic one does not notice. */
