@@ -10,6 +10,8 @@ import { idMaker, type Random } from './ids.ts';
 import { acquireLock } from './lock.ts';
 import { closeToOthers } from './modes.ts';
 import { createReads } from './reads/reads.ts';
+import { isDamage, storeDamaged } from './store/damage.ts';
+import { hasObjects, isFresh, whileLooking } from './store/look.ts';
 import { Store, type StoreFaults } from './store/store.ts';
 import { Backoffs } from './supervisor/backoffs.ts';
 import { type Core, DEFAULT_SETTINGS, type SupervisorSettings } from './supervisor/core.ts';
@@ -69,8 +71,11 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
   let store: Store | undefined;
   try {
     await closeToOthers(options.stateDir, options.log);
+    const fresh = await isFresh(options.stateDir);
+    if (fresh) await warnOfOrphans(options);
     const opened = await Store.open(options.stateDir, options.faults);
     store = opened;
+    if (!fresh && (await opened.isEmpty())) await warnOfOrphans(options);
     const blobs = new BlobStore({
       stateDir: options.stateDir,
       maxBytes: options.maxArtifactBytes,
@@ -80,7 +85,10 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
     });
     await blobs.start();
     const { supervisor, core } = assemble(store, options);
-    await supervisor.start();
+    await whileLooking(options.stateDir, supervisor.start()).catch(async (fault) => {
+      await supervisor.stop();
+      throw fault;
+    });
     const log = new EventLog(core.sequences.event - 1);
     core.publish = (events) => log.publish(events);
     const reads = createReads(store, new Live(core, () => supervisor.state), core.clock);
@@ -94,8 +102,17 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
   } catch (fault) {
     await store?.close();
     await lock.release();
-    throw fault;
+    throw isDamage(fault) ? storeDamaged(options.stateDir, (fault as Error).message) : fault;
   }
+}
+
+/** A store that was lost, or another directory than was meant, is noticed here if anywhere. */
+async function warnOfOrphans({ stateDir, log }: ClusterOptions): Promise<void> {
+  if (!(await hasObjects(join(stateDir, 'objects')))) return;
+  log.warn(
+    { state: stateDir },
+    `${stateDir} holds the bytes of artifacts, and a store without jobs and artifacts: it starts afresh; if its store was lost, stop this server and restore ${join(stateDir, 'store.sqlite')} from a copy`,
+  );
 }
 
 function assemble(store: Store, options: ClusterOptions): { supervisor: Supervisor; core: Core } {

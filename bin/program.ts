@@ -5,6 +5,7 @@ import { nearest } from '../machines/submission.ts';
 import { ArtifactsCommand } from './commands/artifacts.ts';
 import { CancelCommand } from './commands/cancel.ts';
 import { CheckCommand } from './commands/check.ts';
+import { CheckStateProgram } from './commands/check-state.ts';
 import { CompletionCommand } from './commands/completion.ts';
 import { EventsCommand } from './commands/events.ts';
 import { InspectCommand } from './commands/inspect.ts';
@@ -59,7 +60,7 @@ const COMMANDS: Record<ProgramName, CommandClass[]> = {
     WorkerCommand,
     CompletionCommand,
   ],
-  'jq-server': [ServerProgram],
+  'jq-server': [ServerProgram, CheckStateProgram],
   'jq-worker': [WorkerProgram],
 };
 
@@ -99,10 +100,11 @@ const wantsHelp = (argv: string[]) => argv.includes('-h') || argv.includes('--he
 
 const wordOf = (command: CommandClass) => command.paths?.[0]?.[0] ?? '';
 
-/** The command that a command line names, or the only one of a program. */
+/** The command that a command line names, or the one of a program that needs no name. */
 function named(name: ProgramName, argv: string[]): CommandClass | undefined {
   const commands = COMMANDS[name];
-  if (commands.length === 1) return commands[0];
+  const nameless = commands.find((command) => wordOf(command) === '');
+  if (nameless) return commands.find((command) => wordOf(command) === argv[0]) ?? nameless;
   return argv.map((arg) => commands.find((command) => wordOf(command) === arg)).find((found) => found);
 }
 

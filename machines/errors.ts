@@ -32,6 +32,7 @@ export const ERROR_CODES = [
   'incompatible_api',
   'upgrade_required',
   'internal',
+  'store_damaged',
   'store_unavailable',
   'draining',
   'overloaded',

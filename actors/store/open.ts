@@ -1,9 +1,10 @@
 import { readdir, readFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type Database, open } from 'sqlite';
 import sqlite3 from 'sqlite3';
 import { StartFault } from '../faults.ts';
+import { isDamage, storeDamaged } from './damage.ts';
 import { turnView } from './turn-sql.ts';
 
 export type Connection = Database<sqlite3.Database, sqlite3.Statement>;
@@ -32,6 +33,7 @@ export async function openWriter(path: string): Promise<Connection> {
   } catch (fault) {
     await db.close();
     if (fault instanceof StartFault) throw fault;
+    if (isDamage(fault)) throw storeDamaged(dirname(path), (fault as Error).message);
     throw new StartFault('store_unreadable', `cannot use the store ${path} (${(fault as Error).message})`);
   }
 }

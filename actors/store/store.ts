@@ -146,6 +146,12 @@ export class Store {
     return (await this.queries.get('SELECT 1 FROM artifacts WHERE sha256 = ?', sha256)) !== undefined;
   }
 
+  /** Whether nothing was ever recorded in it. */
+  async isEmpty(): Promise<boolean> {
+    const sql = 'SELECT 1 WHERE EXISTS (SELECT 1 FROM events) OR EXISTS (SELECT 1 FROM artifacts)';
+    return (await this.queries.get(sql)) === undefined;
+  }
+
   async close(): Promise<void> {
     await this.#writes.close();
     await this.#loads.close();

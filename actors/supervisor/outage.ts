@@ -1,4 +1,6 @@
+import { dirname } from 'node:path';
 import type { MessageType } from '../../gateway/messages.ts';
+import { isDamage, wayOut } from '../store/damage.ts';
 import type { Core } from './core.ts';
 import { type Letter, storeUnavailable } from './letter.ts';
 import type { MessageLetter } from './pipeline.ts';
@@ -35,7 +37,10 @@ export class Outage {
    * @returns what is answered all the same, from memory
    */
   begin(fault: Error, letters: readonly Letter[]): MessageLetter[] {
-    if (this.#self.state !== 'degraded') this.#core.log.error({ err: fault }, 'the store cannot commit');
+    if (this.#self.state !== 'degraded') {
+      const help = isDamage(fault) ? `: it is damaged; ${wayOut(dirname(this.#core.store.path))}` : '';
+      this.#core.log.error({ err: fault }, `the store cannot commit${help}`);
+    }
     this.#self.tell({ type: 'COMMIT_FAILED', fault: fault.message });
     this.#probeLater();
     const { hearing, settings, deadlines } = this.#core;

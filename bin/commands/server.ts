@@ -25,7 +25,7 @@ export class ServerCommand extends BaseCommand {
 
       A credential of \`JQ_TOKEN\` counts only when neither \`--token\` nor a principal is given. SIGTERM and
       Ctrl-C end in an orderly way (exit code 0), a second one at once; SIGHUP reads the auth file again.
-      \`--json\` prints a line for each event of the program, the first being \`listening\` with the \`url\`.
+      \`jq-server check --state DIR\` verifies a state directory. \`--json\` prints a line for each event of the program, the first being \`listening\` with the \`url\`.
     `,
     examples: [
       ['An open server for this machine', '$0 --state ./cluster-state'],

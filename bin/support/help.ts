@@ -1,7 +1,7 @@
 import type { Cli, CommandClass, Definition } from 'clipanion';
 import type pc from 'picocolors';
 import { wrap } from '../terminal/format.ts';
-import { EXIT_CODES, PROGRAM_EXIT_CODES } from './usage.ts';
+import { CHECK_EXIT_CODES, EXIT_CODES, PROGRAM_EXIT_CODES } from './usage.ts';
 
 type Colours = ReturnType<typeof pc.createColors>;
 
@@ -10,14 +10,19 @@ export function commandHelp(cli: Cli, command: CommandClass, colours: Colours): 
   const { usage } = command;
   const path = [cli.binaryName, ...(command.paths?.[0] ?? [])].join(' ');
   const definition = cli.definitions().find((d) => d.path === path || d.path.startsWith(`${path} `));
-  const serves = usage?.category === 'Programs';
+  const codes =
+    usage?.category === 'Programs'
+      ? PROGRAM_EXIT_CODES
+      : usage?.category === 'Checks'
+        ? CHECK_EXIT_CODES
+        : EXIT_CODES;
   const sections = [
     `${colours.bold(`${definition?.usage ?? path} [options]`)}\n\n${wrap(usage?.description ?? '', 2)}`,
     paragraphs(usage?.details ?? ''),
     section('Options', optionRows(definition), colours),
     section(
       'Exit codes',
-      (serves ? PROGRAM_EXIT_CODES : EXIT_CODES).map(([code, meaning]) => [String(code), meaning]),
+      codes.map(([code, meaning]) => [String(code), meaning]),
       colours,
     ),
     examples(usage?.examples ?? [], path, colours),

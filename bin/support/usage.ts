@@ -22,13 +22,21 @@ export const PROGRAM_EXIT_CODES: typeof EXIT_CODES = [
   [EXIT.interrupted, 'ended at once by Ctrl-C (143 by SIGTERM)'],
 ];
 
+/** The exit codes of `jq-server check`. */
+export const CHECK_EXIT_CODES: typeof EXIT_CODES = [
+  [EXIT.done, 'the state directory is whole'],
+  [EXIT.failed, 'something in it is damaged'],
+  [EXIT.usage, 'wrong usage, or there is no store to check'],
+  [EXIT.output, 'the output cannot be written, as on a full disk'],
+];
+
 const SERVER = `
 The server is the one of \`--server\`, else of the environment variable \`JQ_SERVER\`, else
 \`http://127.0.0.1:8765\`; the credential is that of \`--token\`, else of \`JQ_TOKEN\`.
 `;
 
 interface Words {
-  category: 'Jobs' | 'Cluster' | 'Programs' | 'Shell';
+  category: 'Jobs' | 'Cluster' | 'Programs' | 'Shell' | 'Checks';
   description: string;
   details: string;
   examples: [string, string][];

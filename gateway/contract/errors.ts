@@ -39,6 +39,7 @@ export const ERRORS: Readonly<Record<ErrorCode, { status: number; when: string }
   incompatible_api: { status: 426, when: 'the protocol major of the request is another one' },
   upgrade_required: { status: 426, when: 'a WebSocket stream asked for without an upgrade' },
   internal: { status: 500, when: 'a fault of the server itself; it is in the log' },
+  store_damaged: { status: 500, when: 'pages of the store are damaged; the log says what its owner can do' },
   store_unavailable: { status: 503, when: 'the store cannot commit; nothing was accepted' },
   draining: { status: 503, when: 'the server is shutting down' },
   overloaded: { status: 503, when: 'more is under way than the server can hold; nothing was accepted' },

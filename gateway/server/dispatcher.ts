@@ -39,6 +39,9 @@ export class Dispatcher implements ExchangeKeeper {
   /** Requests that wait for something to happen, such as leases. */
   readonly #waiting = new Set<Exchange>();
 
+  /** Once is enough: a damaged store does not mend itself. */
+  #toldOfDamage = false;
+
   constructor(parts: Parts) {
     this.#parts = parts;
   }
@@ -128,7 +131,10 @@ export class Dispatcher implements ExchangeKeeper {
     const { log } = this.#parts.service;
     const { method, path } = exchange.head;
     if (!(fault instanceof ClusterError)) log.error({ err: fault, method, path }, 'a request failed');
-    else if (statusOf(fault) >= 500) log.warn({ method, path, code: fault.code }, fault.message);
+    else if (fault.code === 'store_damaged' && !this.#toldOfDamage) {
+      this.#toldOfDamage = true;
+      log.error({ err: cause, method, path }, fault.message);
+    } else if (statusOf(fault) >= 500) log.warn({ method, path, code: fault.code }, fault.message);
     replyError(exchange, fault);
   }
 

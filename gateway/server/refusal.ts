@@ -41,8 +41,14 @@ const OUT_OF_FILES = new Set(['EMFILE', 'ENFILE']);
 /** A fault in the words of the contract where it has some: that no file can be opened now is nobody's mistake. */
 export function inWords(fault: unknown): unknown {
   const code = (fault as { code?: unknown } | null)?.code;
-  if (typeof code !== 'string' || !OUT_OF_FILES.has(code)) return fault;
-  return overloaded('the server has as many files and connections open as it may');
+  if (typeof code !== 'string') return fault;
+  if (OUT_OF_FILES.has(code))
+    return overloaded('the server has as many files and connections open as it may');
+  if (!/^SQLITE_(CORRUPT|NOTADB)/.test(code)) return fault;
+  return new ClusterError(
+    'store_damaged',
+    'the store of this server is damaged; its owner restores a copy, or sees what is damaged with: jq-server check',
+  );
 }
 
 /** More than `limit` bytes of JSON or YAML. */

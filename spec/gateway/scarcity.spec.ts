@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { BodyBudget } from '../../gateway/server/body-budget.ts';
 import { until } from '../support/until.ts';
 import { failing } from '../support/views.ts';
-import { ask, gatewayFor, RawConnection } from './support.ts';
+import { ask, gatewayFor, RawConnection, recordingLog } from './support.ts';
 
 const KIB = 1024;
 /** Of each body that many bytes are not counted. */
@@ -83,6 +83,24 @@ describe('a server that can open no more files', () => {
       const answer = await ask(gateway.port, { line: 'GET /v1/jobs' });
       assert.deepEqual([answer.status, JSON.parse(answer.body).code], [503, 'overloaded']);
       assert.equal(answer.headers.get('retry-after'), '1');
+    });
+  }
+});
+
+describe('a server whose store has damaged pages', () => {
+  for (const code of ['SQLITE_CORRUPT', 'SQLITE_NOTADB']) {
+    it(`says what its owner can do, in the answer and once as an error in the log (${code})`, async () => {
+      const { lines, log } = recordingLog('error');
+      await using gateway = await gatewayFor({ log });
+      const fault = Object.assign(new Error('database disk image is malformed'), { code });
+      gateway.cluster.reads.jobs = () => failing(fault);
+      for (let i = 0; i < 3; i++) {
+        const { status, body } = await ask(gateway.port, { line: 'GET /v1/jobs' });
+        assert.deepEqual([status, JSON.parse(body).code], [500, 'store_damaged']);
+        assert.match(JSON.parse(body).detail, /restores a copy.*jq-server check/);
+      }
+      assert.equal(lines.length, 1);
+      assert.match(lines.join(), /malformed.*jq-server check/);
     });
   }
 });
