@@ -5,7 +5,6 @@ export class StartFault extends Error {
     | 'state_unwritable'
     | 'store_too_new'
     | 'store_unreadable'
-    | 'store_damaged'
     | 'log_unwritable'
     | 'runner_unusable'
     | 'input_unusable';

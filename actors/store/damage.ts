@@ -11,4 +11,4 @@ export const wayOut = (stateDir: string): string =>
   `restore ${stateDir} from a copy; what is damaged tells: jq-server check --state ${stateDir}`;
 
 export const storeDamaged = (stateDir: string, what: string): StartFault =>
-  new StartFault('store_damaged', `the store in ${stateDir} is damaged (${what}); ${wayOut(stateDir)}`);
+  new StartFault('store_unreadable', `the store in ${stateDir} is damaged (${what}); ${wayOut(stateDir)}`);

@@ -10,7 +10,7 @@ const LOOK_MS = 500;
  * Looks at the pages of a store beside what else goes on at the start: as long as that lasts, and half a second at
  * least. So a store of some hundred megabytes is seen whole, and no start waits for gigabytes to be read.
  * @param meanwhile what else goes on
- * @throws StartFault `store_damaged`; else what `meanwhile` throws
+ * @throws StartFault `store_unreadable` for damage; else what `meanwhile` throws
  */
 export async function whileLooking(stateDir: string, meanwhile: Promise<void>): Promise<void> {
   const reader = await openReader(join(stateDir, 'store.sqlite'));
