@@ -67,7 +67,6 @@ export class PlayedServer {
     this.#life?.freeze();
   }
 
-  /** It goes on with all that has come due and arrived meanwhile. */
   thaw(): void {
     this.#life?.thaw();
   }
@@ -213,7 +212,7 @@ class Life {
     for (const enter of this.#atThaw.splice(0)) enter();
   }
 
-  /** What comes due in the process, or reaches it, does so when it is not frozen. */
+  /** What comes due in the process, or reaches it (else it waits in the socket), when it is not frozen. */
   #enter(callback: () => void): void {
     if (this.#isFrozen) this.#atThaw.push(() => this.#enter(callback));
     else callback();
@@ -250,7 +249,6 @@ class Life {
 
   request(request: WireRequest): WireCall {
     if (!this.#isFrozen) return this.#serve(request);
-    // It waits in the socket, and so does the end of its connection.
     let call: WireCall | null = null;
     const answer = new Promise<WireAnswer>((resolve, reject) => {
       this.#enter(() => {
