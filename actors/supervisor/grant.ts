@@ -84,7 +84,7 @@ async function grantRound(turn: Turn, ahead: number): Promise<number> {
     } else core.queue.add(turn, key, priority, seq);
   }
   for (const parked of new Set(picks.map((picked) => picked.parked))) {
-    if (!granted.has(parked)) core.parking.returnLease(parked);
+    if (!granted.has(parked)) core.parking.returnUnmatched(parked);
   }
   handOut(turn, granted, documents);
   return narrowed;

@@ -45,6 +45,8 @@ export interface ParkedHeartbeat {
 export class Parking {
   readonly #leases = new Map<string, ParkedLease>();
   readonly #heartbeats = new Map<string, ParkedHeartbeat>();
+  /** Leases of the turn that is being handled: it looks for work before the time of any of them can be over. */
+  readonly #unmatched = new Set<ParkedLease>();
   readonly #timers: Deadlines<string>;
   #tickets = 0;
 
@@ -70,7 +72,8 @@ export class Parking {
     const parked = { ...lease, number, ticket: `lease:${number}` };
     this.#leases.set(parked.ticket, parked);
     journal.onRollback(() => this.takeLease(FOR_GOOD, parked.ticket));
-    this.#wait(parked);
+    this.#unmatched.add(parked);
+    this.#hearAbort(parked);
   }
 
   /** Parks a heartbeat; an older one of the same worker must have been taken out. */
@@ -78,7 +81,8 @@ export class Parking {
     const parked = { ...heartbeat, ticket: `heartbeat:${++this.#tickets}` };
     this.#heartbeats.set(parked.worker_id, parked);
     journal.onRollback(() => this.#removeHeartbeat(parked.ticket));
-    this.#wait(parked);
+    this.#setTimer(parked);
+    this.#hearAbort(parked);
   }
 
   /** Takes a lease out; undefined when it has been answered. */
@@ -87,7 +91,7 @@ export class Parking {
     if (!parked) return undefined;
     this.#leases.delete(ticket);
     this.#timers.delete(ticket);
-    journal.onRollback(() => this.returnLease(parked));
+    journal.onRollback(() => this.#returnLease(parked));
     return parked;
   }
 
@@ -101,8 +105,26 @@ export class Parking {
     return parked;
   }
 
-  /** Puts a lease that was taken out in vain back to its place: before those that came later. */
-  returnLease(parked: ParkedLease): void {
+  /** The turn has looked for work: what it leaves waits until its time is over, which may be at once. */
+  matched(): void {
+    for (const parked of this.#unmatched) if (this.#leases.has(parked.ticket)) this.#setTimer(parked);
+    this.#unmatched.clear();
+  }
+
+  /** Puts a lease that the turn took out in vain back to its place. */
+  returnUnmatched(parked: ParkedLease): void {
+    this.#putBack(parked);
+    this.#unmatched.add(parked);
+  }
+
+  /** What was taken out is undone. */
+  #returnLease(parked: ParkedLease): void {
+    this.#putBack(parked);
+    if (this.#leases.has(parked.ticket)) this.#setTimer(parked);
+  }
+
+  /** Before those that came later. */
+  #putBack(parked: ParkedLease): void {
     if (parked.signal?.aborted) return;
     const later = [...this.#leases.values()].filter((other) => other.number > parked.number);
     this.#leases.set(parked.ticket, parked);
@@ -110,7 +132,6 @@ export class Parking {
       this.#leases.delete(other.ticket);
       this.#leases.set(other.ticket, other);
     }
-    this.#setTimer(parked);
   }
 
   #returnHeartbeat(parked: ParkedHeartbeat): void {
@@ -140,8 +161,7 @@ export class Parking {
     this.#timers.stop();
   }
 
-  #wait(parked: ParkedLease | ParkedHeartbeat): void {
-    this.#setTimer(parked);
+  #hearAbort(parked: ParkedLease | ParkedHeartbeat): void {
     parked.signal?.addEventListener('abort', () => {
       this.takeLease(FOR_GOOD, parked.ticket);
       this.#removeHeartbeat(parked.ticket);

@@ -155,8 +155,9 @@ export class Supervisor implements InspectionSource {
       const slow = this.#handleOne(batch, letter, fetched);
       if (slow) await slow;
     }
+    const isMore = this.state === 'serving' && (await grant(batch.turn));
+    this.#core.parking.matched();
     if (this.state !== 'serving') return;
-    const isMore = await grant(batch.turn);
     if ((await giveUp(batch.turn)) || isMore)
       batch.turn.afterCommit(() => this.#pipeline.post({ kind: 'wake' }));
   }

@@ -6,6 +6,7 @@ import type { ServerResponse } from 'node:http';
 import { basename, join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { WorkerFault } from '../../actors/agent/failure.ts';
 import { Catalog } from '../../actors/agent/inputs/catalog/catalog.ts';
 import { SourceAway } from '../../actors/agent/inputs/catalog/source.ts';
 import { InputFault } from '../../actors/agent/inputs/fault.ts';
@@ -213,6 +214,8 @@ describe('the cache of datasets', () => {
 });
 
 describe('a dataset that cannot be placed', () => {
+  const workerFault = (pattern: RegExp) => (fault: unknown) =>
+    fault instanceof WorkerFault && pattern.test(fault.message);
   const inputFault = (pattern: RegExp) => (fault: unknown) =>
     fault instanceof InputFault && pattern.test(fault.message);
   const away = (pattern: RegExp) => (fault: unknown) =>
@@ -227,7 +230,7 @@ describe('a dataset that cannot be placed', () => {
     assert.deepEqual([await kept(), await drafts()], [[], []]);
   });
 
-  it('is an input fault when it is not there, or is no readable archive', async (t) => {
+  it("is an input fault when its server does not have it or it is no readable archive, and the worker's when a path is missing here", async (t) => {
     const server = await CatalogServer.start(t);
     const entry = { version: '1', sha256: sha256('') };
     server.entries.push(
@@ -238,20 +241,20 @@ describe('a dataset that cannot be placed', () => {
     server.addFile('odd.zip', Buffer.from('odd'), { id: 'odd', version: '1' });
     const { use, kept } = await open(t, server);
     await assert.rejects(use('gone'), inputFault(/gone@1 \(http.*gone.zip\): the server answered 404/));
-    await assert.rejects(use('lost'), inputFault(/lost@1 does not exist on this worker: \/no\/such.zip/));
+    await assert.rejects(use('lost'), workerFault(/lost@1 does not exist on this worker: \/no\/such.zip/));
     await assert.rejects(use('folder'), inputFault(/folder@1 is not a file/));
     await assert.rejects(use('odd'), inputFault(/odd@1 is not a readable zip/));
     assert.deepEqual(await kept(), []);
   });
 
-  it('is an input fault when the catalog itself is not there', async (t) => {
+  it('is a fault of the worker when the catalog is a file that is not there', async (t) => {
     const server = await CatalogServer.start(t);
     const [web, file] = [
       await open(t, server, { source: `${server.index}x` }),
       await open(t, server, { source: '/no/such/index.yaml' }),
     ];
     await assert.rejects(web.use('corn'), inputFault(/the catalog \(http.*\): the server answered 404/));
-    await assert.rejects(file.use('corn'), inputFault(/the catalog does not exist on this worker/));
+    await assert.rejects(file.use('corn'), workerFault(/the catalog does not exist on this worker/));
   });
 
   const breaking = (response: ServerResponse) => {

@@ -67,14 +67,15 @@ describe('a dataset of a catalog', () => {
     assert.match(`${wrong.error}`, /dataset corn@1: .*the catalog says ffff/);
   });
 
-  it('may be there at the next attempt when the catalog is away', async (t) => {
+  it('is for another worker when its catalog is away; the task fails where there is none', async (t) => {
     const server = await startTestServer(t);
     await startTestWorker(t, server, { catalog: 'http://127.0.0.1:9/index.json' });
     const job = await submit(server, { do: 'echo' }, of('corn'));
     const task = await taskIn(server, job);
-    assert.deepEqual([task.status, task.attempt], ['failed', 2]);
+    assert.deepEqual([task.status, task.attempt], ['failed', 1]);
     assert.match(`${task.error}`, /the catalog cannot be reached at http:\/\/127.0.0.1:9\/index.json/);
-    assert.equal((await failed(server, job))?.data.retriable, true);
+    const data = (await failed(server, job))?.data;
+    assert.deepEqual([data?.retriable, data?.fault], [true, 'worker']);
   });
 
   it('is nothing for a worker without a catalog: its task waits for one that has it', async (t) => {
@@ -114,6 +115,6 @@ describe('a dataset that one worker alone has', () => {
     const dataset = { kind: 'worker_local', name: 'corn' };
     const task = await taskIn(server, await submit(server, { do: 'echo' }, { dataset }));
     assert.deepEqual([task.status, task.attempt], ['failed', 1]);
-    assert.equal(task.error, 'the dataset does not exist on this worker: /no/such/corn');
+    assert.equal(task.error, "dataset 'corn' does not exist on this worker: /no/such/corn");
   });
 });

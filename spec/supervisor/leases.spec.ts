@@ -80,6 +80,19 @@ describe('which task a lease gets', () => {
 });
 
 describe('waiting for work', () => {
+  test('who does not wait gets what there is, however many ask in the same turn', async (t) => {
+    const cluster = await TestCluster.start(t);
+    // Time that is over is over at once, as with a real clock.
+    const turning = setInterval(() => cluster.clock.advance(0), 0);
+    t.after(() => clearInterval(turning));
+    const workers = await Promise.all(Array.from({ length: 300 }, () => cluster.register()));
+    await cluster.submit(
+      job({ pipeline: undefined, pipelines: workers.map((_, i) => ({ kind: 'path', path: `${i}.yaml` })) }),
+    );
+    const leased = await Promise.all(workers.map((worker) => worker.lease()));
+    assert.deepEqual(new Set(leased.map((tasks) => tasks.length)), new Set([1]));
+  });
+
   test('a parked lease is answered by the submission that it waited for', async (t) => {
     const cluster = await TestCluster.start(t);
     const worker = await cluster.register();
