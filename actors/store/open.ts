@@ -38,9 +38,16 @@ export async function openWriter(path: string): Promise<Connection> {
   }
 }
 
+/**
+ * Bytes that a text from the store may have. A longer one fails in SQLite, which fails the query; beyond the limit of
+ * V8's strings (about twice as many) it would fail in the driver's callback, where nobody can catch it.
+ */
+const LONGEST_TEXT = 256 * 1024 * 1024;
+
 /** Opens a connection that only reads; it sees every commit that was answered. */
 export async function openReader(path: string): Promise<Connection> {
   const db = await open({ filename: path, driver: sqlite3.Database, mode: sqlite3.OPEN_READONLY });
+  db.getDatabaseInstance().configure('limit', sqlite3.LIMIT_LENGTH, LONGEST_TEXT);
   // SQLite opens the log with the first read: now, since later the process may have no file left to open.
   await db.exec('PRAGMA busy_timeout = 5000; SELECT 1 FROM sqlite_master');
   return db;

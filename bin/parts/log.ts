@@ -39,7 +39,7 @@ export async function openLog(
   stream.on('error', () => {});
   const log = pino({ name, level: logLevel, base: { name, pid: process.pid } }, stream);
   const dying = (fault: Error, origin: string) =>
-    log.fatal({ err: fault, origin }, 'internal fault: ends now');
+    log.fatal({ err: fault, origin }, `internal fault: ends now (${String(fault?.message ?? fault)})`);
   // Looks on only: what happens then, a trace on stderr and the end, stays as it is.
   process.on('uncaughtExceptionMonitor', dying);
   const close = () => {

@@ -1,0 +1,164 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { describe, test } from 'node:test';
+import { open } from 'sqlite';
+import sqlite3 from 'sqlite3';
+import { written } from '../../actors/reads/ranking-csv.ts';
+import { openReader } from '../../actors/store/open.ts';
+import { job, TestCluster } from '../support/cluster.ts';
+import { startTestServer, temporaryDirectory } from '../support/server.ts';
+import { textOf } from '../support/views.ts';
+
+/** With what has two bytes, a pair of surrogates, and what JSON escapes, so that no cut is at a character by chance. */
+const LONG = 'é🜁"\n\u0001\\a'.repeat(60_000);
+
+/** A job of so many tasks, every other one failed, the others ranked from the last to the first. */
+async function finished(cluster: TestCluster, count: number): Promise<string> {
+  const pipelines = Array.from({ length: count }, (_, i) => ({ kind: 'path', path: `/p/${i}` }));
+  const { id } = await cluster.submit(job({ pipeline: undefined, pipelines, retry: { max_attempts: 1 } }));
+  const worker = await cluster.register({ slots_total: count });
+  for (const [i, task] of (await worker.lease(count)).entries()) {
+    await worker.start(task);
+    if (i % 2 === 1) await worker.fail(task, { error: `e${i}` });
+    else await worker.complete(task, { metrics: i === 0 ? { r2: 0.5 } : { best_rmse: count - i } });
+  }
+  return id;
+}
+
+describe('rows from before the limits', () => {
+  test('are served whole, each value as it was stored', async (t) => {
+    const cluster = await TestCluster.start(t);
+    const id = await finished(cluster, 4);
+    await cluster.stop();
+    const db = await open({ filename: join(cluster.stateDir, 'store.sqlite'), driver: sqlite3.Database });
+    const result = { status: 'succeeded', metrics: { best_rmse: 1, note: LONG }, extra: { LONG } };
+    await db.run("UPDATE tasks SET result = ? WHERE status = 'succeeded'", JSON.stringify(result));
+    await db.run("UPDATE tasks SET error = ?, pipeline_label = ? WHERE status = 'failed'", LONG, LONG);
+    await db.run('UPDATE jobs SET type = ?', LONG);
+    await db.run('UPDATE workers SET labels = ?', JSON.stringify({ LONG }));
+    await db.run('UPDATE job_requests SET request = ?', JSON.stringify({ LONG }));
+    await db.run('UPDATE events SET message = ?, data = ?', LONG, JSON.stringify({ LONG }));
+    await db.close();
+    await cluster.start();
+    const { reads } = cluster.port;
+    const view = await cluster.job(id);
+    assert.equal(view.type, LONG);
+    assert.deepEqual(Object.values(view.aggregate.errors), [LONG, LONG]);
+    assert.deepEqual(view.aggregate.ranking[0]?.metrics, result.metrics);
+    const tasks = await cluster.tasks(id);
+    assert.deepEqual(tasks[0]?.result, result);
+    assert.deepEqual([tasks[1]?.error, tasks[1]?.pipeline_label], [LONG, LONG]);
+    assert.equal((await cluster.seen.jobs({ limit: 5 }))[0]?.type, LONG);
+    assert.deepEqual((await cluster.seen.workers())[0]?.labels, { LONG });
+    assert.deepEqual(JSON.parse(await textOf(reads.jobRequest(id))), { LONG });
+    const events = await cluster.seen.events({ after_id: 0, limit: 100 });
+    assert.ok(
+      events.length > 10 && events.every((event) => event.message === LONG && event.data.LONG === LONG),
+    );
+    // A frame is whole, so that a stream gets them cut.
+    const page = await reads.events({ after_id: 0, limit: 100 });
+    assert.ok(page.events.every((event) => JSON.stringify(event).length < 400_000));
+  });
+
+  test('come in pieces of bounded size', async (t) => {
+    const cluster = await TestCluster.start(t);
+    const id = await finished(cluster, 40);
+    await cluster.stop();
+    const db = await open({ filename: join(cluster.stateDir, 'store.sqlite'), driver: sqlite3.Database });
+    await db.run(
+      "UPDATE tasks SET result = ? WHERE status = 'succeeded'",
+      JSON.stringify({ LONG: LONG.slice(0, 30_000) }),
+    );
+    await db.run("UPDATE tasks SET error = ? WHERE status = 'failed'", LONG);
+    await db.close();
+    await cluster.start();
+    for await (const piece of cluster.port.reads.tasks({ job_id: id })) {
+      assert.ok(piece.length < 1_600_000, `a piece of ${piece.length} characters`);
+    }
+  });
+
+  test('that no text can hold fail their query, not the process', async (t) => {
+    const cluster = await TestCluster.start(t);
+    const db = await openReader(join(cluster.stateDir, 'store.sqlite'));
+    t.after(() => db.close());
+    await assert.rejects(db.get('SELECT hex(zeroblob(150000000)) AS text'), /too big/);
+    assert.deepEqual(await db.get('SELECT 1 AS one'), { one: 1 });
+  });
+});
+
+describe('the tasks of a job', () => {
+  test('are listed in pages, by status, and behind a task', async (t) => {
+    const cluster = await TestCluster.start(t);
+    const job_id = await finished(cluster, 6);
+    const { reads } = cluster.port;
+    const all = (await cluster.tasks(job_id)).map((task) => task.id);
+    const list = async (query: object) =>
+      (JSON.parse(await textOf(reads.tasks({ job_id, ...query }))) as { id: string }[]).map(
+        (task) => task.id,
+      );
+    assert.deepEqual(await list({ limit: 4 }), all.slice(0, 4));
+    assert.deepEqual(await list({ limit: 4, after_id: all[3] }), all.slice(4));
+    assert.deepEqual(await list({ status: 'failed', limit: 2 }), [all[1], all[3]]);
+    assert.deepEqual(await list({ status: 'failed', after_id: all[1] }), [all[3], all[5]]);
+    assert.deepEqual(await list({ status: 'lost' }), []);
+    await assert.rejects(list({ after_id: 'task_none' }), { code: 'unknown_id' });
+    await assert.rejects(textOf(reads.tasks({ job_id: 'job_none' })), { code: 'unknown_id' });
+  });
+});
+
+describe('the ranking of a job', () => {
+  test('is whole, best first, those without the metric last, and may be asked for in parts', async (t) => {
+    const cluster = await TestCluster.start(t);
+    const job_id = await finished(cluster, 1204);
+    const { reads } = cluster.port;
+    const ids = (await cluster.tasks(job_id)).map((task) => task.id);
+    const ranked = ids.filter((_, i) => i % 2 === 0).reverse();
+    const list = async (query: object) =>
+      (
+        JSON.parse(await textOf(reads.ranking({ job_id, csv: false, ...query }))) as { task_id: string }[]
+      ).map((entry) => entry.task_id);
+    assert.deepEqual(await list({}), ranked);
+    assert.deepEqual(await list({ offset: 595, limit: 5 }), ranked.slice(595, 600));
+    assert.deepEqual(await list({ offset: 600 }), ranked.slice(600));
+    assert.deepEqual(await list({ offset: 602 }), []);
+    const lines = (await textOf(reads.ranking({ job_id, csv: true, limit: 2 }))).split('\r\n');
+    assert.equal(lines[0], 'rank,task_id,dataset,pipeline,best_rmse,other_metrics');
+    assert.equal(lines[1], `1,${ranked[0]},/data/x,1202,2,`);
+    assert.equal(lines.length, 4);
+  });
+
+  test('is a table that no spreadsheet computes', () => {
+    assert.equal(written('=1+1'), "'=1+1");
+    assert.equal(written(' @cmd'), "' @cmd");
+    assert.equal(written('-a,"b"'), `"'-a,""b"""`);
+    assert.deepEqual([written(-0.5), written(null), written('plain')], ['-0.5', '', 'plain']);
+  });
+
+  test('without the metric by which a job ranks names no best task, and says what was reported', async (t) => {
+    const cluster = await TestCluster.start(t);
+    const { id } = await cluster.submit();
+    const worker = await cluster.register();
+    await worker.complete(await worker.run(), { metrics: { best_r2: 0.9, best_rmse: '0.1' } as never });
+    const { warnings, aggregate } = await cluster.job(id);
+    assert.deepEqual([aggregate.best_task_id, aggregate.best_metric], [null, null]);
+    assert.match(warnings.at(-1) ?? '', /no task reported a number for 'best_rmse'.*'best_r2'/);
+  });
+});
+
+test('a long answer has no length, a short one has, and HEAD says the same of both', async (t) => {
+  const state = await temporaryDirectory(t);
+  const server = await startTestServer(t, { state });
+  const pipelines = Array.from({ length: 400 }, (_, i) => ({ kind: 'path', path: `/p/${i}` }));
+  const text = JSON.stringify(job({ pipeline: undefined, pipelines }));
+  const { id } = await server.client.call('submitJob', { text });
+  const of = async (method: string, path: string) => {
+    const answer = await fetch(`${server.url}/v1/jobs/${id}${path}`, { method });
+    return { length: answer.headers.get('content-length'), body: await answer.text() };
+  };
+  const short = await of('GET', '');
+  assert.equal(Number(short.length), Buffer.byteLength(short.body));
+  assert.deepEqual(await of('HEAD', ''), { length: short.length, body: '' });
+  const long = await of('GET', '/tasks');
+  assert.deepEqual([long.length, (JSON.parse(long.body) as unknown[]).length], [null, 400]);
+  assert.deepEqual(await of('HEAD', '/tasks'), { length: null, body: '' });
+});
