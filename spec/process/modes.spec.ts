@@ -54,7 +54,7 @@ async function serve(t: TestContext, state: string, umask: string, flags: string
 const RUNNER = `
 mkdir "$4/made"; echo x > "$4/made/file"; echo x > "$6/best_model.txt"
 touch "$0.busy"; while [ -e "$0.busy" ]; do sleep 0.05; done
-echo '{"status":"succeeded"}' > "$8"
+echo '{"status":"succeeded","metrics":{"best_rmse":0.1}}' > "$8"
 `;
 
 describe('the state directories of the server and of a worker', requires('file modes'), () => {
