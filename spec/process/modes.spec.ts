@@ -13,11 +13,17 @@ import { until } from '../support/until.ts';
 
 /** All below a folder, itself included, that group or others may do anything with: path and mode. */
 function open(folder: string): string[] {
-  const names = readdirSync(folder, { recursive: true, encoding: 'utf8' });
-  return ['', ...names].flatMap((name) => {
-    const { mode } = lstatSync(join(folder, name));
-    return (mode & 0o077) === 0 ? [] : [`${name || '.'} ${(mode & 0o7777).toString(8)}`];
-  });
+  try {
+    const names = readdirSync(folder, { recursive: true, encoding: 'utf8' });
+    return ['', ...names].flatMap((name) => {
+      const { mode } = lstatSync(join(folder, name));
+      return (mode & 0o077) === 0 ? [] : [`${name || '.'} ${(mode & 0o7777).toString(8)}`];
+    });
+  } catch (fault) {
+    // A worker has tidied up below our feet.
+    if ((fault as NodeJS.ErrnoException).code === 'ENOENT') return open(folder);
+    throw fault;
+  }
 }
 
 /** A program under a umask; its log is kept. */
