@@ -99,6 +99,23 @@ export class HttpPool {
   }
 }
 
+/** Stands for a length that is not known beforehand. */
+const CHUNKED = Number.POSITIVE_INFINITY;
+/** JSON has no line ends of this kind in it. */
+const LAST_CHUNK = Buffer.from('0\r\n\r\n');
+
+/** The content of a body in chunks. */
+function joinChunks(body: Buffer): string {
+  const parts: Buffer[] = [];
+  for (let at = 0; ; ) {
+    const end = body.indexOf('\r\n', at);
+    const size = Number.parseInt(body.toString('latin1', at, end), 16);
+    if (size === 0) return Buffer.concat(parts).toString('utf8');
+    parts.push(body.subarray(end + 2, end + 2 + size));
+    at = end + 2 + size + 2;
+  }
+}
+
 /** One kept connection. */
 class Line {
   readonly #socket: Socket;
@@ -147,11 +164,18 @@ class Line {
   #data(chunk: Buffer): void {
     const received = this.#received === null ? chunk : Buffer.concat([this.#received, chunk]);
     const headed = this.#expected > 0 || this.#head(received);
-    if (!headed || received.length < this.#expected) {
+    const isWhole =
+      this.#expected === CHUNKED
+        ? received.subarray(-5).equals(LAST_CHUNK)
+        : received.length >= this.#expected;
+    if (!headed || !isWhole) {
       this.#received = received === chunk ? Buffer.from(chunk) : received;
       return;
     }
-    const body = received.toString('utf8', this.#bodyAt, this.#expected);
+    const body =
+      this.#expected === CHUNKED
+        ? joinChunks(received.subarray(this.#bodyAt))
+        : received.toString('utf8', this.#bodyAt, this.#expected);
     const request = this.#request;
     this.#request = null;
     this.#received = null;
@@ -165,10 +189,14 @@ class Line {
     const end = received.indexOf(END_OF_HEAD);
     if (end < 0) return false;
     const head = received.toString('latin1', 0, end).toLowerCase();
-    const at = head.indexOf(LENGTH);
-    if (at < 0) throw new Error(`an answer without a length: ${head}`);
     this.#status = Number(head.slice(9, 12));
     this.#bodyAt = end + 4;
+    if (head.includes('\r\ntransfer-encoding: chunked')) {
+      this.#expected = CHUNKED;
+      return true;
+    }
+    const at = head.indexOf(LENGTH);
+    if (at < 0) throw new Error(`an answer without a length: ${head}`);
     this.#expected =
       this.#bodyAt + Number.parseInt(head.slice(at + LENGTH.length, at + LENGTH.length + 12), 10);
     return true;

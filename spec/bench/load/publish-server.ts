@@ -1,4 +1,4 @@
-import uWS from 'uWebSockets.js';
+import { loadUws, type UwsApp } from '../../../gateway/transport/uws/library.ts';
 import { tickData } from './tick.ts';
 
 /**
@@ -12,7 +12,15 @@ interface Order {
 }
 
 const DATA = /\{"n":\d+,"sent":[\d.]+\}/;
-const app = uWS.App().ws('/*', {
+
+/** What only this server uses of the library. */
+interface PublishingApp extends Omit<UwsApp, 'ws'> {
+  ws(pattern: string, behavior: { open(socket: { subscribe(topic: string): void }): void }): PublishingApp;
+  publish(topic: string, text: string): boolean;
+}
+
+const uWS = await loadUws();
+const app = (uWS.App() as unknown as PublishingApp).ws('/*', {
   open(socket) {
     socket.subscribe('all');
   },
@@ -31,7 +39,7 @@ function publish({ frame, perSecond, ticks }: Order): void {
 
 process.on('message', publish);
 process.once('disconnect', () => process.exit());
-app.listen('127.0.0.1', 0, (socket) => {
+app.listen('127.0.0.1', 0, uWS.LIBUS_LISTEN_EXCLUSIVE_PORT, (socket) => {
   if (!socket) throw new Error('cannot listen');
   process.send?.({ port: uWS.us_socket_local_port(socket) });
 });

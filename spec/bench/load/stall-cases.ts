@@ -61,7 +61,7 @@ async function failed(ask: Preparation, tasks: number): Promise<string> {
   const { id } = await ask.post<{ id: string }>('/v1/jobs', wide(tasks, '"retry":{"max_attempts":1}'));
   const worker = await ask.worker({ slots_total: 1000 });
   for (let done = 0; done < tasks; ) {
-    const leased = await ask.lease(worker, 1000);
+    const leased = await ask.lease(worker, Math.min(1000, tasks - done));
     const reports = leased.map(({ task_id, attempt }) => ({
       ...{ type: 'fail', task_id, worker_id: worker, attempt },
       failure: { error: 'it broke', retriable: false },
