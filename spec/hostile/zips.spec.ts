@@ -145,7 +145,7 @@ describe('an archive made to do harm', () => {
 
   it('is refused with more entries than anybody needs, at once', async (t) => {
     const entries = Array.from({ length: 65_000 }, (_, i) => ({ name: `f${i}` }));
-    assert.match(String(await unpack(t, rawZip(entries), { entries: 100 })), /more than 100 entries/);
+    assert.match(String(await unpack(t, rawZip(entries), { entries: 100 })), /it has 65000 entries; 100 are allowed/);
   });
 
   it('may say how many entries it has as it likes: they are counted', async (t) => {
@@ -153,7 +153,7 @@ describe('an archive made to do harm', () => {
     // The number of entries has two bytes; what they hold is not what is there.
     const bytes = rawZip(folders.slice(0, 65_535));
     const outcome = await unpack(t, bytes);
-    assert.match(String(outcome), /more than 20000 entries/);
+    assert.match(String(outcome), /it has 65535 entries; 20000 are allowed/);
   });
 
   it('is refused when it would become far larger than it is, whatever size it declares', async (t) => {
