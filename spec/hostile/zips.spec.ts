@@ -145,7 +145,10 @@ describe('an archive made to do harm', () => {
 
   it('is refused with more entries than anybody needs, at once', async (t) => {
     const entries = Array.from({ length: 65_000 }, (_, i) => ({ name: `f${i}` }));
-    assert.match(String(await unpack(t, rawZip(entries), { entries: 100 })), /it has 65000 entries; 100 are allowed/);
+    assert.match(
+      String(await unpack(t, rawZip(entries), { entries: 100 })),
+      /it has 65000 entries; 100 are allowed/,
+    );
   });
 
   it('may say how many entries it has as it likes: they are counted', async (t) => {
