@@ -11,3 +11,9 @@ export function fitsWindows(name: string): boolean {
   // What ends with a dot or a space loses it, and is another file then.
   return !isControl && !REFUSED.test(name) && !/[. ]$/.test(name) && !isDeviceName(name);
 }
+
+/** What file managers and editors leave behind: hidden files, `~$` locks of Office, and these. */
+const LEFTOVER = /^(\.|~\$|thumbs\.db$|ehthumbs\.db$|desktop\.ini$|__macosx$|icon\r$)/i;
+
+/** Whether a file or folder of this name is no data of anybody. */
+export const isLeftover = (name: string): boolean => LEFTOVER.test(name);

@@ -1,7 +1,7 @@
 import { type BaseContext, Builtins, Cli, type Command, type CommandClass } from 'clipanion';
 import pc from 'picocolors';
 import { PACKAGE_VERSION } from '../gateway/version.ts';
-import { nearest } from '../machines/submission.ts';
+import { didYouMean, nearest } from '../machines/nearest.ts';
 import { ArtifactsCommand } from './commands/artifacts.ts';
 import { CancelCommand } from './commands/cancel.ts';
 import { CheckCommand } from './commands/check.ts';
@@ -114,8 +114,7 @@ function usageMessage(fault: Error, cli: Cli, name: ProgramName, argv: string[])
   if (command === undefined) {
     const word = argv.find((arg) => !arg.startsWith('-'));
     if (word === undefined) return `no command is named\nSee: ${name} --help`;
-    const near = nearest(word, COMMANDS[name].map(wordOf));
-    const hint = near === undefined ? '' : `, did you mean '${near}'?`;
+    const hint = didYouMean(nearest(word, COMMANDS[name].map(wordOf)));
     return `there is no command '${plain(word)}'${hint}\nSee: ${name} --help`;
   }
   const word = wordOf(command);

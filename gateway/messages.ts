@@ -5,6 +5,7 @@ import type { Principal } from '../machines/rights.ts';
 import type { FailReport } from '../machines/schema/report.ts';
 import type { ArtifactUploaded, JobView, TaskPayload } from '../machines/schema/views.ts';
 import type { ActiveTask, HeartbeatReply, WorkerRegistration } from '../machines/schema/worker.ts';
+import type { Leaving } from '../machines/worker.ts';
 
 /** A worker's report on one task; `attempt` fences (contract, "Reports"). */
 interface Report {
@@ -41,6 +42,8 @@ export interface Messages {
       wait_s: number;
       /** Why it asks for no tasks at present. */
       suspended?: string | undefined;
+      /** It was told to end. */
+      leaving?: Leaving | undefined;
     } & Waiting;
     out: HeartbeatReply;
   };

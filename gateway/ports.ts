@@ -45,7 +45,12 @@ export interface Reads {
 
 export interface JobQuery {
   status?: string;
+  /** In any part of the name, whatever its case. */
   name?: string;
+  /** What a person wrote for a job; see `readReference`. */
+  ref?: string;
+  /** The principal that submitted it. */
+  owner?: string;
   limit: number;
   created_before?: number;
 }

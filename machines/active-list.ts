@@ -8,12 +8,13 @@ export interface ActiveColumns {
 }
 
 /** What the queue needs of a heartbeat. */
-export type HeartbeatDigest = Pick<HeartbeatRequest, 'wait_s' | 'session' | 'suspended'> & {
+export type HeartbeatDigest = Pick<HeartbeatRequest, 'wait_s' | 'session' | 'suspended' | 'leaving'> & {
   active: ActiveColumns | undefined;
 };
 
-export function digestHeartbeat({ active, wait_s, session, suspended }: HeartbeatRequest): HeartbeatDigest {
-  return { wait_s, session, suspended, active: active && columnsOf(active) };
+export function digestHeartbeat({ active, ...rest }: HeartbeatRequest): HeartbeatDigest {
+  const { wait_s, session, suspended, leaving } = rest;
+  return { wait_s, session, suspended, leaving, active: active && columnsOf(active) };
 }
 
 function columnsOf(active: readonly ActiveTask[]): ActiveColumns {

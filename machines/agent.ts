@@ -1,3 +1,4 @@
+import { matchesState, type StateValue } from 'xstate';
 import { duty } from './agent-duty.ts';
 import { link } from './agent-link.ts';
 import { agent } from './agent-setup.ts';
@@ -48,6 +49,11 @@ export const agentMachine = agent.createMachine({
     stopped: { type: 'final' },
   },
 });
+
+/** Whether the program was told to end, and takes no more tasks. */
+export const isLeaving = ({ value }: { value: unknown }): boolean =>
+  matchesState({ active: { duty: 'draining' } }, value as StateValue) ||
+  matchesState({ active: { duty: 'stopping' } }, value as StateValue);
 
 /**
  * The list that a heartbeat carries (contract, "Heartbeat"). A saved result that this program has of another worker,

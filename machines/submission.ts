@@ -1,7 +1,7 @@
-import { distance } from 'fastest-levenshtein';
 import type { TSchema } from 'typebox';
 import { ClusterError } from './errors.ts';
 import { LIMITS } from './limits.ts';
+import { didYouMean, nearest } from './nearest.ts';
 import { DatasetRef, JobSpec, MAX_TASKS, PipelineRef, SILENT_MEMBERS } from './schema/job.ts';
 
 /** Characters of a member's name that a warning repeats. */
@@ -68,7 +68,7 @@ export function unknownMembers(spec: JobSpec): string[] {
       if (seen.size > LIMITS.warnings) continue;
       const near = key.length <= LONGEST_WORD ? nearest(key, known) : undefined;
       const shown = near || key.length <= LONGEST_WORD ? key : `${key.slice(0, LONGEST_WORD)}…`;
-      warnings.push(`unknown field '${prefix}${shown}'${near ? `, did you mean '${prefix}${near}'?` : ''}`);
+      warnings.push(`unknown field '${prefix}${shown}'${near ? didYouMean(prefix + near) : ''}`);
     }
   };
   const branch = (union: TSchema, kind: string): TSchema =>
@@ -85,15 +85,4 @@ export function unknownMembers(spec: JobSpec): string[] {
   const more = seen.size - LIMITS.warnings;
   if (more > 0) warnings.push(`and ${more} more unknown field${more === 1 ? '' : 's'}`);
   return warnings;
-}
-
-/** The known word that a person probably meant, or undefined when none is near. */
-export function nearest(word: string, known: readonly string[]): string | undefined {
-  const meant = word.toLowerCase();
-  const ranked = known.map((k) => [distance(meant, k.toLowerCase()), k] as const);
-  ranked.sort(([a], [b]) => a - b);
-  const best = ranked[0];
-  if (best && best[0] <= Math.ceil(word.length / 3)) return best[1];
-  // A part of the name, as `attempts` of `max_attempts`.
-  return meant.length >= 4 ? known.find((k) => k.toLowerCase().includes(meant)) : undefined;
 }

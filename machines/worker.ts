@@ -7,7 +7,11 @@ export interface WorkerContext {
   slots_used: number;
   /** Why it asks for no tasks at present; null when it does. */
   suspended: string | null;
+  /** It was told to end: it finishes what it has (`draining`), or has ended (`stopped`). */
+  leaving: Leaving | null;
 }
+
+export type Leaving = 'draining' | 'stopped';
 
 export type WorkerEvent =
   | { type: 'REGISTER'; slots_total: number }
@@ -16,6 +20,10 @@ export type WorkerEvent =
   /** It asks for no tasks until it says otherwise: it is not well, and looks after itself. */
   | { type: 'SUSPEND'; reason: string }
   | { type: 'RESUME' }
+  /** It was told to end: it takes no more tasks, and goes on with those that it has. */
+  | { type: 'DRAIN' }
+  /** It has ended, and said so: nobody has to wait for its silence. */
+  | { type: 'STOP' }
   /** Nothing was heard for the time after which a worker counts as dead. */
   | { type: 'SILENCE' }
   | { type: 'TASK_TAKEN' }
@@ -26,12 +34,14 @@ export type WorkerEmission =
   | { type: 'worker_dead' }
   | { type: 'worker_alive' }
   | { type: 'worker_suspended'; reason: string }
-  | { type: 'worker_resumed' };
+  | { type: 'worker_resumed' }
+  | { type: 'worker_draining' }
+  | { type: 'worker_stopped' };
 
 /**
  * One worker (contract, "Workers and leases"). On the wire it is `alive` or `dead`; below `alive` stands
- * whether it has room. Death takes no task: the lapse of its lease does. One that is suspended is alive and may be
- * busy; it takes nothing new, since it does not ask.
+ * whether it has room. Death takes no task: the lapse of its lease does. One that is suspended or draining is alive and
+ * may be busy; it takes nothing new, since it does not ask. One that has ended is `dead` at once.
  */
 const chart = setup({
   types: {
@@ -48,6 +58,8 @@ const chart = setup({
     freesLastTask: ({ context }) => context.slots_used <= 1,
     asks: ({ context }) => context.suspended === null,
     isSuspended: ({ context }) => context.suspended !== null,
+    isDraining: ({ context }) => context.leaving === 'draining',
+    stays: ({ context }) => context.leaving === null,
     isForAnotherReason: ({ context, event }) =>
       event.type === 'SUSPEND' && context.suspended !== null && context.suspended !== event.reason,
     /** It registered again with fewer slots than it has tasks. */
@@ -58,7 +70,10 @@ const chart = setup({
       slots_total: event.type === 'REGISTER' ? event.slots_total : context.slots_total,
     })),
     suspend: assign({ suspended: ({ event }) => (event.type === 'SUSPEND' ? event.reason : null) }),
-    resume: assign({ suspended: null }),
+    resume: assign({ suspended: null, leaving: null }),
+    drain: assign({ leaving: 'draining' }),
+    leave: assign({ leaving: 'stopped' }),
+    comeBack: assign({ leaving: null }),
     takeSlot: assign({ slots_used: ({ context }) => context.slots_used + 1 }),
     freeSlot: assign({ slots_used: ({ context }) => context.slots_used - 1 }),
     emitRegistered: emit({ type: 'worker_registered' }),
@@ -69,6 +84,8 @@ const chart = setup({
       reason: event.type === 'SUSPEND' ? event.reason : '',
     })),
     emitResumed: emit({ type: 'worker_resumed' }),
+    emitDraining: emit({ type: 'worker_draining' }),
+    emitStopped: emit({ type: 'worker_stopped' }),
   },
 }).createMachine({
   id: 'worker',
@@ -87,7 +104,12 @@ const chart = setup({
           { guard: 'isForAnotherReason', actions: 'suspend' },
           { guard: 'asks', actions: ['suspend', 'emitSuspended'] },
         ],
-        RESUME: { guard: 'isSuspended', actions: ['resume', 'emitResumed'] },
+        RESUME: [
+          { guard: 'isSuspended', actions: ['resume', 'emitResumed'] },
+          { guard: 'isDraining', actions: ['resume', 'emitResumed'] },
+        ],
+        DRAIN: { guard: 'stays', actions: ['drain', 'emitDraining'] },
+        STOP: { target: 'dead', actions: ['leave', 'emitStopped'] },
       },
       states: {
         idle: {
@@ -128,7 +150,7 @@ const chart = setup({
     },
     dead: {
       on: {
-        HEARTBEAT: { target: 'alive', actions: 'emitAlive' },
+        HEARTBEAT: { target: 'alive', actions: ['comeBack', 'emitAlive'] },
       },
     },
   },

@@ -1,5 +1,5 @@
 import { type Actor, createActor, fromCallback, fromPromise, type SnapshotFrom } from 'xstate';
-import { activeOf, agentMachine } from '../../machines/agent.ts';
+import { activeOf, agentMachine, isLeaving } from '../../machines/agent.ts';
 import type { Answered, Registration, ToCancel, Trouble } from '../../machines/agent-types.ts';
 import type { Lease } from '../../machines/run.ts';
 import type { OutboxEntry } from './delivery/outbox.ts';
@@ -56,8 +56,9 @@ export function createAgent(
     input: { slots: settings.slots, saved, deliverySeconds: settings.deliverySeconds },
   });
   agent.subscribe({
-    next: ({ context }) => {
-      active.set(activeOf(context), context.suspended);
+    next: (snapshot) => {
+      const { context } = snapshot;
+      active.set(activeOf(context), context.suspended, isLeaving(snapshot) ? 'draining' : null);
       shop.wake.set(context.woken);
     },
     error: (fault) => log.fatal({ err: fault }, 'the agent failed'),

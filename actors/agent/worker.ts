@@ -5,6 +5,7 @@ import { acquireLock } from '../lock.ts';
 import { closeToOthers } from '../modes.ts';
 import { type AgentActor, createAgent, watch } from './agent.ts';
 import { type Settings, settingsOf, type WorkerConfig } from './config.ts';
+import { takeLeave } from './link/heartbeat.ts';
 import { Identity } from './link/identity.ts';
 import { declarationOf } from './link/registration.ts';
 import { narrate } from './narrate.ts';
@@ -64,7 +65,7 @@ export async function startWorkerProgram(config: WorkerConfig): Promise<RunningW
     await shop.open();
     agent = createAgent(shop, identity, await declarationOf(settings), [...entries, ...interrupted]);
     narrate(agent, settings.log, settings.server);
-    const running = handleOf(agent, release, hurryMs(settings));
+    const running = handleOf(agent, client, release, hurryMs(settings));
     agent.start();
     await Promise.race([running.registered, running.ended, firstTrouble(agent)]);
     return running;
@@ -78,12 +79,21 @@ export async function startWorkerProgram(config: WorkerConfig): Promise<RunningW
 const hurryMs = ({ graceSeconds, deliverySeconds }: Settings): number =>
   (graceSeconds + deliverySeconds + SPARE_SECONDS) * 1000;
 
-function handleOf(agent: AgentActor, release: () => Promise<void>, hurryMs: number): RunningWorker {
+function handleOf(
+  agent: AgentActor,
+  client: ClusterClient,
+  release: () => Promise<void>,
+  hurryMs: number,
+): RunningWorker {
   const registered = new Promise<string>((found) => {
     watch(agent, ({ context }) => context.registered && found(context.registered.worker_id));
   });
   const ended = endOf(agent).then(
-    () => release(),
+    async () => {
+      const { registered: registration, trouble } = agent.getSnapshot().context;
+      if (registration !== null && trouble === null) await takeLeave({ client, registered: registration });
+      await release();
+    },
     async (fault: unknown) => {
       await release();
       throw fault;

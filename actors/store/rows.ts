@@ -5,6 +5,7 @@ import type { Level } from '../../machines/schema/report.ts';
 import type { JobStatus, TaskStatus, WorkerStatus } from '../../machines/schema/views.ts';
 import type { WorkerVersion } from '../../machines/schema/worker.ts';
 import type { AcceptedReport } from '../../machines/task.ts';
+import type { Leaving } from '../../machines/worker.ts';
 
 /** The rows as the program holds them: text columns parsed, counters together. */
 export interface JobRow {
@@ -86,6 +87,8 @@ export interface WorkerRow {
   slots_used: number;
   /** Why it asks for no tasks at present. */
   suspended: string | null;
+  /** It was told to end. */
+  leaving: Leaving | null;
 }
 
 export interface ArtifactRow {

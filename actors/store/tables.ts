@@ -184,7 +184,7 @@ export const WORKERS = define<WorkerRow>(
     labels: (row) => JSON.stringify(row.labels),
     capabilities: (row) => JSON.stringify(row.capabilities),
     version: (row) => JSON.stringify(row.version),
-    ...plain<WorkerRow>('slots_total', 'slots_used', 'session', 'suspended'),
+    ...plain<WorkerRow>('slots_total', 'slots_used', 'session', 'suspended', 'leaving'),
   },
   (row) => ({
     ...(row as unknown as WorkerRow),
@@ -199,7 +199,7 @@ export const WORKER_STATES = define<WorkerRow>(
   'workers',
   ['id'],
   [],
-  plain<WorkerRow>('id', 'status', 'state', 'last_seen_at', 'slots_used', 'suspended'),
+  plain<WorkerRow>('id', 'status', 'state', 'last_seen_at', 'slots_used', 'suspended', 'leaving'),
   WORKERS.decode,
 );
 

@@ -90,8 +90,8 @@ export const TASK: Correspondence<TaskRow, typeof taskMachine> = {
 export const WORKER: Correspondence<WorkerRow, typeof workerMachine> = {
   machine: workerMachine,
   restore: (row) => {
-    const { id, slots_total, slots_used, suspended } = row;
-    const context: WorkerContext = { id, slots_total, slots_used, suspended };
+    const { id, slots_total, slots_used, suspended, leaving } = row;
+    const context: WorkerContext = { id, slots_total, slots_used, suspended, leaving };
     return workerMachine.resolveState({ value: join(row) as 'dead', context });
   },
   fold: (row, { value, context }) => ({ ...row, ...context, ...split<WorkerRow['status']>(value) }),

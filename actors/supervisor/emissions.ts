@@ -88,6 +88,8 @@ export function tellWorker(row: WorkerRow, emission: WorkerEmission): Telling {
     worker_alive: `worker ${title(row)} is back`,
     worker_suspended: `worker ${title(row)} asks for no tasks: ${row.suspended}`,
     worker_resumed: `worker ${title(row)} asks for tasks again`,
+    worker_draining: `worker ${title(row)} was told to end, and finishes what it has`,
+    worker_stopped: `worker ${title(row)} has ended`,
   }[emission.type];
   return {
     level: ['worker_dead', 'worker_suspended'].includes(emission.type) ? 'warning' : 'info',

@@ -62,6 +62,7 @@ export class Live {
       cluster_version,
       version_divergent: cluster_version !== this.#core.settings.version,
       suspended: row.suspended,
+      leaving: row.leaving,
     };
   }
 
@@ -102,7 +103,7 @@ export class Live {
    * Why a queued task waits (contract, "Jobs", `waiting_for`): what keeps live workers from it, and how many each.
    * Beside what it requires that may be `backoff` (it waits after a failure), `worker_fault` (it avoids workers that
    * reported a fault of their own for it), `path=…` (it is missing there), `suspended` (the worker asks for no tasks
-   * at present), and `slots` where all that are left are full.
+   * at present), `draining` (it was told to end), and `slots` where all that are left are full.
    */
   waitingFor({ requirement, avoids, paths, backoff }: WaitingTask): Waiting[] {
     const missing = new Map<string, number>();
@@ -117,6 +118,7 @@ export class Live {
         if (avoids.includes(registrationOf(worker))) reasons.push('worker_fault');
         for (const path of paths) if (worker.missing.has(path)) reasons.push(`path=${path}`);
         if (worker.row.suspended !== null) reasons.push('suspended');
+        if (worker.row.leaving !== null) reasons.push('draining');
       }
       reasons.forEach(count);
       if (reasons.length > 0) continue;

@@ -1,5 +1,6 @@
 import { readdir, realpath, stat } from 'node:fs/promises';
 import { join, relative, sep } from 'node:path';
+import { isLeftover } from '../../actors/file-names.ts';
 
 /** The files of a folder, and which links in it were not followed. */
 export interface FolderFiles {
@@ -8,8 +9,8 @@ export interface FolderFiles {
   leftOut: string[];
 }
 
-/** Hidden files, Python's caches, and what file managers leave behind. */
-const IS_NOISE = /^(\.|__pycache__$|__macosx$|thumbs\.db$|desktop\.ini$)/i;
+/** Leftovers of file managers and hidden files, and what Python caches. */
+const isNoise = (name: string): boolean => isLeftover(name) || name === '__pycache__';
 
 /**
  * Lists the files of a folder, those in its folders included, hidden ones and leftovers of file managers left out. Links
@@ -30,7 +31,7 @@ interface Walk {
 
 /** @param above real paths of the folders on the way, the innermost last */
 async function walk(path: string, above: readonly string[], tour: Walk): Promise<void> {
-  const entries = (await readdir(path, { withFileTypes: true })).filter(({ name }) => !IS_NOISE.test(name));
+  const entries = (await readdir(path, { withFileTypes: true })).filter(({ name }) => !isNoise(name));
   entries.sort((a, b) => (a.name < b.name ? -1 : 1));
   for (const entry of entries) {
     const child = join(path, entry.name);

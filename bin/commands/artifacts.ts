@@ -2,19 +2,19 @@ import { Option } from 'clipanion';
 import { compose, elements, members, RawJson } from '../../machines/json/raw.ts';
 import type { ArtifactView } from '../../machines/schema/views.ts';
 import { type Download, downloadAll, planDownloads } from '../client/download.ts';
-import { ClientCommand, type Session } from '../support/client-command.ts';
+import type { Session } from '../support/client-command.ts';
 import { EXIT, usageFault } from '../support/exit.ts';
-import { id } from '../support/flags.ts';
 import { patiently } from '../support/interrupt.ts';
-import { clientUsage, value } from '../support/usage.ts';
+import { JobCommand } from '../support/job-command.ts';
+import { jobUsage, value } from '../support/usage.ts';
 import { bytes, counted } from '../terminal/format.ts';
 import { plain } from '../terminal/plain.ts';
 import { Progress } from '../terminal/progress.ts';
 import { table } from '../terminal/table.ts';
 
-export class ArtifactsCommand extends ClientCommand {
+export class ArtifactsCommand extends JobCommand {
   static override paths = [['artifacts']];
-  static override usage = clientUsage({
+  static override usage = jobUsage({
     category: 'Jobs',
     description: 'list the artifacts of a job, and download them',
     details: `
@@ -28,7 +28,6 @@ export class ArtifactsCommand extends ClientCommand {
     ],
   });
 
-  job = Option.String({ name: 'job id' });
   out = Option.String('--out', value('DIR', 'download into this directory'));
   role = Option.String(
     '--role',
@@ -38,12 +37,13 @@ export class ArtifactsCommand extends ClientCommand {
   protected async act(session: Session): Promise<number> {
     const { client, output } = session;
     if (this.out === '') throw usageFault('--out: the directory has no name');
-    const answer = await client.callText('listJobArtifacts', { params: { id: id('job', this.job) } });
+    const jobId = await this.jobId(session);
+    const answer = await client.callText('listJobArtifacts', { params: { id: jobId } });
     const texts = elements(answer).filter((text) => this.role === undefined || roleOf(text) === this.role);
     const artifacts = texts.map((text) => JSON.parse(text) as ArtifactView);
     if (artifacts.length === 0) {
       const which = this.role === undefined ? '' : ` of role ${plain(this.role)}`;
-      output.note(`${plain(this.job)} has no artifacts${which}`);
+      output.note(`${plain(jobId)} has no artifacts${which}`);
     }
     if (this.out !== undefined) return this.#download(session, this.out, texts, artifacts);
     if (output.json) await output.print(`[${texts.join(',')}]`);

@@ -1,15 +1,14 @@
-import { Option } from 'clipanion';
 import type { JobView } from '../../machines/schema/views.ts';
-import { ClientCommand, type Session } from '../support/client-command.ts';
+import type { Session } from '../support/client-command.ts';
 import { EXIT } from '../support/exit.ts';
-import { id } from '../support/flags.ts';
-import { clientUsage } from '../support/usage.ts';
+import { JobCommand } from '../support/job-command.ts';
+import { jobUsage } from '../support/usage.ts';
 import { plain } from '../terminal/plain.ts';
 import { styled } from '../terminal/status-style.ts';
 
-export class CancelCommand extends ClientCommand {
+export class CancelCommand extends JobCommand {
   static override paths = [['cancel']];
-  static override usage = clientUsage({
+  static override usage = jobUsage({
     category: 'Jobs',
     description: 'cancel a job',
     details: `
@@ -19,10 +18,9 @@ export class CancelCommand extends ClientCommand {
     examples: [['Cancel a job', 'jqctl cancel job_01k9']],
   });
 
-  job = Option.String({ name: 'job id' });
-
-  protected async act({ client, output }: Session): Promise<number> {
-    const params = { id: id('job', this.job) };
+  protected async act(session: Session): Promise<number> {
+    const { client, output } = session;
+    const params = { id: await this.jobId(session) };
     const answer = await client.callText('cancelJob', { params });
     const job = JSON.parse(answer) as JobView;
     await output.print(output.json ? answer : `${plain(job.id)} is ${styled(job.status, output.colours)}`);

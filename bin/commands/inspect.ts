@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { Option } from 'clipanion';
 import { inspectionFrames } from '../../gateway/client/inspection-stream.ts';
+import { findActor } from '../client/find-actor.ts';
 import { MAX_RETRIES } from '../client/follow.ts';
 import { type InspectorRelay, startInspectorRelay } from '../client/inspector-relay.ts';
 import { ClientCommand, type Session } from '../support/client-command.ts';
@@ -33,15 +34,19 @@ export class InspectCommand extends ClientCommand {
     ],
   });
 
-  actor = Option.String('--actor', value('ID', 'only this job, task or worker, or the supervisor'));
+  actor = Option.String(
+    '--actor',
+    value('ID', 'only this job, task or worker, by its id, a part of it or its name; or the supervisor'),
+  );
   port = Option.String('--port', '8080', value('PORT', 'port of the relay; 0 takes a free one (8080)'));
   page = Option.String('--page', STATELY, value('URL', `address of the inspector (${STATELY})`));
   open = Option.Boolean('--open', false, { description: 'open it in the browser' });
 
   protected async act(session: Session): Promise<number> {
-    const actorId = this.actor === undefined ? undefined : id('actor', this.actor);
+    const actor = this.actor === undefined ? undefined : id('actor', this.actor);
     const port = integer('--port', this.port, { max: 65_535 });
     const page = pageAddress(this.page);
+    const actorId = actor === undefined ? undefined : await findActor(session.client, actor);
     return patiently(undefined, async (patience) => {
       if (session.output.json) await this.#print(session, actorId, patience.signal);
       else await this.#relay(session, actorId, { port, page }, patience);

@@ -1,20 +1,24 @@
 import { Option } from 'clipanion';
 import type { EventFrame } from '../../gateway/client/event-stream.ts';
 import { compact } from '../../machines/json/raw.ts';
+import { referredTo } from '../../machines/reference.ts';
+import type { TaskView } from '../../machines/schema/views.ts';
+import { onlyOne } from '../client/find-job.ts';
 import { followJob, history } from '../client/follow.ts';
 import { taskLabels } from '../client/task-board.ts';
-import { ClientCommand, type Session } from '../support/client-command.ts';
-import { EXIT } from '../support/exit.ts';
-import { id, integer } from '../support/flags.ts';
+import type { Session } from '../support/client-command.ts';
+import { EXIT, usageFault } from '../support/exit.ts';
+import { integer } from '../support/flags.ts';
 import { patiently } from '../support/interrupt.ts';
-import { clientUsage, value } from '../support/usage.ts';
+import { JobCommand } from '../support/job-command.ts';
+import { jobUsage, value } from '../support/usage.ts';
 import { eventLines } from '../terminal/event-line.ts';
 import { duration } from '../terminal/format.ts';
 import { plain } from '../terminal/plain.ts';
 
-export class LogsCommand extends ClientCommand {
+export class LogsCommand extends JobCommand {
   static override paths = [['logs']];
-  static override usage = clientUsage({
+  static override usage = jobUsage({
     category: 'Jobs',
     description: 'print what a job logged, and follow it',
     details: `
@@ -30,17 +34,25 @@ export class LogsCommand extends ClientCommand {
     ],
   });
 
-  job = Option.String({ name: 'job id' });
   follow = Option.Boolean('-f,--follow', false, { description: 'go on until the job has ended' });
-  task = Option.String('--task', value('ID', 'only events of this task'));
+  task = Option.String(
+    '--task',
+    value('TASK', 'only events of this task, by its id, a part of it or its label'),
+  );
   afterId = Option.String('--after-id', value('N', 'only events after the one with this number'));
 
   protected async act(session: Session): Promise<number> {
     const { client, output } = session;
-    const jobId = id('job', this.job);
+    const jobId = await this.jobId(session);
     const afterId = this.afterId === undefined ? 0 : integer('--after-id', this.afterId);
-    const labels = await this.#labels(session, jobId);
-    const print = (frame: EventFrame) => this.#print(session, frame, labels);
+    const tasks = await session.client.call('listJobTasks', { params: { id: jobId } });
+    const task = this.#taskOf(tasks, jobId);
+    // The names of the tasks, for people, where there are several.
+    const named = !output.json && task === undefined && tasks.length > 1;
+    const labels = named ? taskLabels(tasks) : new Map<string, string>();
+    const print = async (frame: EventFrame) => {
+      if (task === undefined || frame.event.task_id === task) await printEvent(session, frame, labels);
+    };
     if (!this.follow) {
       for await (const frame of history(client, jobId, afterId)) await print(frame);
       return EXIT.done;
@@ -60,20 +72,19 @@ export class LogsCommand extends ClientCommand {
     });
   }
 
-  /** The names of the tasks, for people, where there are several. */
-  async #labels({ client, output }: Session, jobId: string): Promise<Map<string, string>> {
-    const tasks = await client.call('listJobTasks', { params: { id: jobId } });
-    const one = tasks.find((task) => task.id === this.task);
-    if (this.task !== undefined && one === undefined) {
-      output.warn(`${plain(jobId)} has no task ${plain(this.task)}; see them with: jqctl status --json`);
-    }
-    return output.json || tasks.length === 1 || one !== undefined ? new Map() : taskLabels(tasks);
+  /** The id of the task that `--task` names, if it names one. @throws CliFault where it names none, or several */
+  #taskOf(tasks: readonly TaskView[], jobId: string): string | undefined {
+    if (this.task === undefined) return undefined;
+    const labels = taskLabels(tasks);
+    const named = tasks.map((task) => ({ ...task, name: labels.get(task.id) ?? null }));
+    const found = onlyOne(this.task, 'task', referredTo(this.task, named), ({ status }) => status);
+    if (found !== undefined) return found.id;
+    throw usageFault(`${jobId} has no task '${this.task}'`, `see them with: jqctl status ${jobId}`);
   }
+}
 
-  async #print({ output }: Session, { event, text }: EventFrame, labels: Map<string, string>) {
-    if (this.task !== undefined && event.task_id !== this.task) return;
-    if (output.json) return output.print(compact(text));
-    const label = event.task_id === null ? undefined : labels.get(event.task_id);
-    await output.print(eventLines(event, label, Date.now() / 1000, output.colours).join('\n'));
-  }
+async function printEvent({ output }: Session, { event, text }: EventFrame, labels: Map<string, string>) {
+  if (output.json) return output.print(compact(text));
+  const label = event.task_id === null ? undefined : labels.get(event.task_id);
+  await output.print(eventLines(event, label, Date.now() / 1000, output.colours).join('\n'));
 }

@@ -1,13 +1,12 @@
-import { Option } from 'clipanion';
 import { printJob } from '../client/job-document.ts';
-import { ClientCommand, type Session } from '../support/client-command.ts';
+import type { Session } from '../support/client-command.ts';
 import { EXIT } from '../support/exit.ts';
-import { id } from '../support/flags.ts';
-import { clientUsage } from '../support/usage.ts';
+import { JobCommand } from '../support/job-command.ts';
+import { jobUsage } from '../support/usage.ts';
 
-export class StatusCommand extends ClientCommand {
+export class StatusCommand extends JobCommand {
   static override paths = [['status']];
-  static override usage = clientUsage({
+  static override usage = jobUsage({
     category: 'Jobs',
     description: 'show a job: tasks, ranking, errors, and why tasks wait',
     details: `
@@ -19,10 +18,8 @@ export class StatusCommand extends ClientCommand {
     examples: [['Show a job', 'jqctl status job_01k9']],
   });
 
-  job = Option.String({ name: 'job id' });
-
   protected async act(session: Session): Promise<number> {
-    await printJob(session, id('job', this.job));
+    await printJob(session, await this.jobId(session));
     return EXIT.done;
   }
 }

@@ -43,7 +43,8 @@ export class TopCommand extends ClientCommand {
   protected async act({ client, output }: Session): Promise<number> {
     const interval = number('--interval', this.interval, { min: 0.2, max: 3600 });
     return patiently(undefined, async (patience) => {
-      const first = await glance(client, MANY, patience.signal);
+      const { rows } = this.context.stdout as { rows?: number };
+      const first = await glance(client, Math.max(MANY, rows ?? 0), patience.signal);
       if (output.json) {
         const { stats, history, jobs, workers } = first;
         await output.print(JSON.stringify({ stats, history, jobs, workers }));
@@ -60,19 +61,26 @@ export class TopCommand extends ClientCommand {
     let exit: number | undefined;
     const view: View = { server: client.server, now: first, recent: [first], trouble: undefined };
     const draw = () => screen.draw(linesOf(view, screen.height, new Output(this.context, false)));
+    let pause = new AbortController();
     const screen = new Screen(stdout, stdin, {
       key(key) {
         if (key !== 'q' && key !== 'Q' && key !== CTRL_C) return;
         exit = key === CTRL_C ? EXIT.interrupted : EXIT.done;
         quit.abort();
       },
-      resize: draw,
+      resize() {
+        draw();
+        // A larger screen has room for more than was asked for.
+        pause.abort();
+      },
     });
     const signal = AbortSignal.any([patience.signal, quit.signal]);
     try {
       while (!signal.aborted) {
         draw();
-        await delay(interval * 1000, undefined, { signal }).catch(() => {});
+        pause = new AbortController();
+        const over = AbortSignal.any([signal, pause.signal]);
+        await delay(interval * 1000, undefined, { signal: over }).catch(() => {});
         if (!signal.aborted) await look(client, view, screen.height, signal);
       }
     } finally {

@@ -1,12 +1,13 @@
 import { Option } from 'clipanion';
 import { watchJob } from '../client/watch.ts';
-import { ClientCommand, type Session } from '../support/client-command.ts';
-import { allowFailedFlag, id, timeoutOf } from '../support/flags.ts';
-import { clientUsage, value } from '../support/usage.ts';
+import type { Session } from '../support/client-command.ts';
+import { allowFailedFlag, timeoutOf } from '../support/flags.ts';
+import { JobCommand } from '../support/job-command.ts';
+import { jobUsage, value } from '../support/usage.ts';
 
-export class WaitCommand extends ClientCommand {
+export class WaitCommand extends JobCommand {
   static override paths = [['wait']];
-  static override usage = clientUsage({
+  static override usage = jobUsage({
     category: 'Jobs',
     description: 'wait until a job has ended, and print it',
     details: `
@@ -16,14 +17,13 @@ export class WaitCommand extends ClientCommand {
     examples: [['Wait for at most an hour', 'jqctl wait job_01k9 --timeout 3600']],
   });
 
-  job = Option.String({ name: 'job id' });
   timeout = Option.String('--timeout', value('SECONDS', 'give up after so many seconds'));
 
   allowFailed = allowFailedFlag();
 
   protected async act(session: Session): Promise<number> {
     const seconds = timeoutOf(this.timeout);
-    const job = await session.client.call('getJob', { params: { id: id('job', this.job) } });
+    const job = await session.client.call('getJob', { params: { id: await this.jobId(session) } });
     return watchJob(session, job, { seconds, allowFailed: this.allowFailed });
   }
 }

@@ -4,7 +4,7 @@ import { EXIT } from '../support/exit.ts';
 import { clientUsage } from '../support/usage.ts';
 import { ago } from '../terminal/format.ts';
 import { plain } from '../terminal/plain.ts';
-import { isSuspended, workerStanding } from '../terminal/status-style.ts';
+import { standingOf, workerStanding } from '../terminal/status-style.ts';
 import { table } from '../terminal/table.ts';
 
 export class WorkersCommand extends ClientCommand {
@@ -15,8 +15,9 @@ export class WorkersCommand extends ClientCommand {
     details: `
       Under \`slots\` stand the slots in use and all of them, under \`runs\` the analysis libraries with their
       versions, under \`version\` that of the worker program; one that differs from the server's is marked with
-      \`!\`. A worker that is \`suspended\` lives but asks for no tasks at present; why stands below. \`--json\` has
-      all packages of a worker.
+      \`!\`. A worker that is \`suspended\` lives but asks for no tasks at present; why stands below. One that is
+      \`draining\` was told to end and finishes what it has; then it is \`stopped\`. A \`dead\` one fell silent.
+      \`--json\` has all packages of a worker.
     `,
     examples: [['List the workers', 'jqctl workers']],
   });
@@ -62,7 +63,7 @@ function listOf(workers: WorkerView[], output: Session['output']): string {
 /** Why workers ask for no tasks, a line each. */
 const suspensions = (workers: WorkerView[]): string[] =>
   workers
-    .filter((worker) => worker.status === 'alive' && isSuspended(worker))
+    .filter((worker) => standingOf(worker) === 'suspended')
     .map(({ name, id, suspended }) => `${plain(name ?? id)} is suspended: ${plain(suspended ?? '')}`);
 
 /** The libraries that a worker says it runs; workers of other make say only what they have. */

@@ -35,7 +35,7 @@ const words = (list: readonly string[]): Values => ({ kind: 'words', words: list
 
 /** By the name of a value or argument in the help. */
 const VALUES: Readonly<Record<string, Values>> = {
-  'job id': { kind: 'ids', of: 'jobs' },
+  job: { kind: 'ids', of: 'jobs' },
   'job file': { kind: 'files' },
   dataset: { kind: 'files' },
   machine: words(MACHINE_NAMES),

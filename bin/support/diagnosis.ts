@@ -1,4 +1,4 @@
-import { nearest } from '../../machines/submission.ts';
+import { nearest } from '../../machines/nearest.ts';
 import type { CommandModel, Flag } from '../completion/model.ts';
 
 /**

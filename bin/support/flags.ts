@@ -1,5 +1,6 @@
 import { Option } from 'clipanion';
 import { RawJson } from '../../machines/json/raw.ts';
+import { didYouMean, nearest } from '../../machines/nearest.ts';
 import { usageFault } from './exit.ts';
 
 type Env = Record<string, string | undefined>;
@@ -60,7 +61,7 @@ function bounds(min: number, max: number, above = false): string {
 export function word<const W extends string>(name: string, text: string, words: readonly W[]): W {
   const found = words.find((w) => w === text);
   if (found !== undefined) return found;
-  throw usageFault(`${name}: '${text}' is none of ${words.join(', ')}`);
+  throw usageFault(`${name}: '${text}' is none of ${words.join(', ')}${didYouMean(nearest(text, words))}`);
 }
 
 /** `a=1,b=2` as a map. @throws CliFault for an entry without `=`, an empty or a repeated key */

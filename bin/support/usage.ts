@@ -47,6 +47,16 @@ export function clientUsage(words: Words): Usage {
   return Command.Usage({ ...words, details: `${words.details}\n${SERVER}` });
 }
 
+const JOB = `
+The job is named by its id, by the beginning or the end of it as lists and pages show it (\`job_01k9\`, \`7fq1bvvs\`), by
+its name, or by \`--last\`. What fits several jobs is refused, and they are listed.
+`;
+
+/** The help of a command about one job. */
+export function jobUsage(words: Words): Usage {
+  return clientUsage({ ...words, details: `${words.details}\n${JOB}` });
+}
+
 /** The help of a program that serves, or of a command that needs no server. */
 export function programUsage(words: Words): Usage {
   return Command.Usage(words);

@@ -11,7 +11,7 @@ import { bar, sparkline } from './bar.ts';
 import { ago, clock, metric } from './format.ts';
 import type { Output } from './output.ts';
 import { plain } from './plain.ts';
-import { isSuspended, jobStanding, styled, workerStanding } from './status-style.ts';
+import { jobStanding, type Standing, standingOf, styled, workerStanding } from './status-style.ts';
 import { type Column, facts, table } from './table.ts';
 
 /** Columns from which a table has room for more than the most important. */
@@ -21,6 +21,9 @@ const MOST_MINUTES = 60;
 const NAMES = 9;
 /** Lines around the two tables: the header, their titles and the blank lines between them. */
 const FRAME = 11;
+/** Rows of tables below which there are no curves, and lines that the curves take. */
+const LEAST = 5;
+const CURVES = 2;
 /** What a list shows where no terminal bounds it. */
 const MANY = 20;
 
@@ -34,11 +37,15 @@ interface Shown {
 
 /** The cluster on one screen: numbers, the last hour, jobs and workers. */
 export function clusterReport({ server, now, before, height }: Shown, output: Output): string {
-  const room = Number.isFinite(height) ? Math.max(height - FRAME, 2) : 2 * MANY;
-  const forWorkers = Math.min(now.workers.length, Math.max(1, Math.floor(room / 3)));
+  const all = numbers(now, before, output);
+  // Where there is hardly room, the curves go first.
+  const shown = height < FRAME + LEAST ? all.slice(0, -CURVES) : all;
+  const room = Number.isFinite(height) ? Math.max(height - FRAME + all.length - shown.length, 2) : 2 * MANY;
+  // A third at most for workers, and whatever the jobs leave.
+  const forWorkers = Math.min(now.workers.length, Math.max(1, Math.floor(room / 3), room - now.jobs.length));
   const parts = [
     heading(server, now, output),
-    facts(numbers(now, before, output), output),
+    facts(shown, output),
     jobTable(now, room - forWorkers, output),
     workerTable(now, forWorkers, output),
   ];
@@ -59,8 +66,6 @@ function numbers(now: Glance, before: Glance | undefined, output: Output): [stri
   const { stats, workers, history } = now;
   const alive = workers.filter(({ status }) => status === 'alive');
   const sum = (of: (worker: WorkerView) => number) => alive.reduce((total, worker) => total + of(worker), 0);
-  const ill = alive.filter(isSuspended).length;
-  const suspended = ill > 0 ? ` (${output.colours.yellow(`${ill} suspended`)})` : '';
   const [used, total] = [sum((worker) => worker.slots_used), sum((worker) => worker.slots_total)];
   const [ended, queue] = curves(
     [
@@ -78,12 +83,22 @@ function numbers(now: Glance, before: Glance | undefined, output: Output): [stri
     ['tasks', counts(stats.tasks_by_status, TASK_STATES, output)],
     [
       'workers',
-      `${stats.workers_alive} alive${suspended}, ${stats.workers_dead} dead   ${output.colours.cyan(bar(used / total, 10))} ` +
+      `${standings(workers, output)}   ${output.colours.cyan(bar(used / total, 10))} ` +
         `${used} of ${total} slots in use`,
     ],
     ['ended', ended],
     ['queue', queue],
   ];
+}
+
+/** How many workers stand how; of those that live, apart which ask for no tasks. */
+function standings(workers: WorkerView[], { colours }: Output): string {
+  const count = (...of: Standing[]) => workers.filter((worker) => of.includes(standingOf(worker))).length;
+  const idle = (['suspended', 'draining'] as const).filter((standing) => count(standing) > 0);
+  const apart = idle.map((standing) => colours.yellow(`${count(standing)} ${standing}`)).join(', ');
+  const stopped = count('stopped') > 0 ? `, ${count('stopped')} stopped` : '';
+  const alive = count('alive', 'suspended', 'draining');
+  return `${alive} alive${apart === '' ? '' : ` (${apart})`}, ${count('dead')} dead${stopped}`;
 }
 
 function rateOf(now: Glance, before: Glance | undefined): string {
@@ -124,16 +139,25 @@ function counts(
   return parts.join(', ') || 'none';
 }
 
+interface Section {
+  title: string;
+  columns: Column[];
+  rows: string[][];
+  /** How many there are in all; the rows may be the first of them. */
+  total: number;
+  room: number;
+}
+
 /** A title and as many of the rows as fit, with how many are left out. */
-function section(title: string, columns: Column[], rows: string[][], room: number, output: Output): string {
-  const shown = rows.length > room ? rows.slice(0, Math.max(room - 1, 1)) : rows;
-  const left = rows.length - shown.length;
+function section({ title, columns, rows, total, room }: Section, output: Output): string {
+  const shown = Math.max(rows.length, total) > room ? rows.slice(0, Math.max(room - 1, 1)) : rows;
+  const left = Math.max(rows.length, total) - shown.length;
   const more = left > 0 && room > 1 ? `\n${output.colours.dim(`and ${thousands(left)} more`)}` : '';
   if (rows.length === 0) return output.colours.dim(`no ${title}`);
   return table(columns, shown, output) + more;
 }
 
-function jobTable({ jobs, at }: Glance, room: number, output: Output): string {
+function jobTable({ jobs, stats, at }: Glance, room: number, output: Output): string {
   const roomy = (output.width ?? ROOMY) >= ROOMY;
   const columns: Column[] = [
     { title: 'job' },
@@ -151,7 +175,8 @@ function jobTable({ jobs, at }: Glance, room: number, output: Output): string {
     ...(roomy ? [metric(job.aggregate.best_metric)] : []),
     ago(at - job.created_at),
   ]);
-  return section('jobs', columns, rows, room, output);
+  const total = Object.values(stats.jobs_by_status).reduce((sum, n) => sum + n, 0);
+  return section({ title: 'jobs', columns, rows, total, room }, output);
 }
 
 function tasksOf({ aggregate: sum }: JobView, roomy: boolean): string {
@@ -170,8 +195,9 @@ function workerTable({ workers, at }: Glance, room: number, output: Output): str
     { title: 'seen', align: 'right' },
     ...(roomy ? [{ title: 'id' }] : []),
   ];
-  // Those that work first, then those that wait, then the dead.
-  const rank = ({ status, slots_used }: WorkerView) => (status === 'dead' ? 2 : slots_used > 0 ? 0 : 1);
+  // Those that work first, then those that wait, then the dead, and last those that ended as they should.
+  const rank = (worker: WorkerView) =>
+    worker.status === 'alive' ? (worker.slots_used > 0 ? 0 : 1) : standingOf(worker) === 'dead' ? 2 : 3;
   const rows = [...workers]
     .sort((a, b) => rank(a) - rank(b) || b.last_seen_at - a.last_seen_at)
     .map((worker) => [
@@ -182,7 +208,7 @@ function workerTable({ workers, at }: Glance, room: number, output: Output): str
       ago(at - worker.last_seen_at),
       ...(roomy ? [plain(worker.id)] : []),
     ]);
-  return section('workers', columns, rows, room, output);
+  return section({ title: 'workers', columns, rows, total: rows.length, room }, output);
 }
 
 const labelsOf = ({ labels }: WorkerView): string =>

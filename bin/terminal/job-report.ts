@@ -49,16 +49,19 @@ function heading(job: JobView, output: Output): string {
     ['status', `${jobStanding(job, output.colours)}${reason === null ? '' : `: ${plain(reason)}`}`],
     ['type', `${plain(job.type)}${job.priority === 0 ? '' : `, priority ${job.priority}`}`],
     ['submitted', `${dateTime(job.created_at)}${job.owner === null ? '' : ` by ${plain(job.owner)}`}`],
-    [
-      hasEnded(job.status) ? 'ended' : 'changed',
-      `${dateTime(job.updated_at)}, after ${duration(job.updated_at - job.created_at)}`,
-    ],
+    ...endOf(job),
     ['tasks', `${counted(sum.num_tasks, 'task')}: ${countsOf(job)}`],
   ];
   if (sum.best_metric !== null) {
     rows.push(['best', `${plain(rankMetricOf(sum.ranking))} ${bold(metric(sum.best_metric))}`]);
   }
   return facts(rows, output);
+}
+
+/** Of a job that goes on, when it changed last says nothing of how long it takes. */
+function endOf({ status, created_at, updated_at }: JobView): [string, string][] {
+  if (!hasEnded(status)) return [];
+  return [['ended', `${dateTime(updated_at)}, after ${duration(updated_at - created_at)}`]];
 }
 
 function countsOf({ aggregate: sum }: JobView): string {

@@ -26,19 +26,26 @@ export function styled(status: JobStatus | TaskStatus | WorkerStatus, colours: C
   }
 }
 
-/** How a worker stands: one that is alive may ask for no tasks at present. */
-export function workerStanding(
-  { status, suspended }: Pick<WorkerView, 'status' | 'suspended'>,
-  colours: Colours,
-): string {
-  return status === 'alive' && isSuspended({ suspended })
-    ? colours.yellow('suspended')
-    : styled(status, colours);
+/** How a worker stands, in one word: one that is alive may ask for no tasks, and one that has ended was not silent. */
+export type Standing = 'alive' | 'suspended' | 'draining' | 'stopped' | 'dead';
+
+/** Servers of earlier versions, and others, know only `alive` and `dead`. */
+export function standingOf({
+  status,
+  suspended,
+  leaving,
+}: Pick<WorkerView, 'status' | 'suspended' | 'leaving'>): Standing {
+  if (status === 'dead') return leaving === 'stopped' ? 'stopped' : 'dead';
+  if (leaving === 'draining') return 'draining';
+  return typeof suspended === 'string' ? 'suspended' : 'alive';
 }
 
-/** Servers of earlier versions do not say. */
-export const isSuspended = ({ suspended }: Pick<WorkerView, 'suspended'>): boolean =>
-  typeof suspended === 'string';
+/** The same in its colour. */
+export function workerStanding(worker: Parameters<typeof standingOf>[0], colours: Colours): string {
+  const standing = standingOf(worker);
+  if (standing === 'stopped') return colours.dim(standing);
+  return standing === 'alive' || standing === 'dead' ? styled(standing, colours) : colours.yellow(standing);
+}
 
 /** How a job stands. One that succeeded with failed tasks says so, and is not green. */
 export function jobStanding(

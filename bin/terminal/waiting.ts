@@ -52,7 +52,7 @@ function reasonOf(waiting: TaskView['waiting_for'], workersAlive: number): strin
     .join('; ');
   if (busy) return `every worker that fits is busy${some === '' ? '' : ` (${some})`}`;
   const isAbout = ({ requirement }: { requirement: string }) =>
-    /^(worker_fault|suspended|path=)/s.test(requirement);
+    /^(worker_fault|suspended|draining|path=)/s.test(requirement);
   if (lacks.some(isAbout)) return `no worker can take it now (${some})`;
   return `no worker has all that is asked for (${some})`;
 }
@@ -69,6 +69,12 @@ function wordsFor(requirement: string): Words {
     return {
       none: 'every worker is suspended (jqctl workers says why)',
       some: (lacking) => `${lacking} suspended`,
+    };
+  }
+  if (requirement === 'draining') {
+    return {
+      none: 'every worker was told to end (start another one with: jq-worker)',
+      some: (lacking) => `${lacking} told to end`,
     };
   }
   const path = /^path=(.*)$/s.exec(requirement)?.[1];

@@ -7,8 +7,12 @@ export const Seconds = Type.Number({ description: 'seconds since the epoch, UTC'
 export const Nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
 
 /** A closed set of words. */
-export const Words = <const T extends readonly string[]>(words: T) =>
-  Type.Unsafe<T[number]>({ type: 'string', enum: [...words] });
+export const Words = <const T extends readonly string[]>(words: T, description?: string) =>
+  Type.Unsafe<T[number]>({
+    type: 'string',
+    enum: [...words],
+    ...(description !== undefined && { description }),
+  });
 
 /** A map whose keys are free and whose values are text. */
 export const TextMap = Type.Record(Type.String(), Type.String());

@@ -1,8 +1,10 @@
 import { LIMITS } from '../limits.ts';
 import { isConstraint } from '../pep440.ts';
-import type { Fault } from './validate.ts';
+import { type Fault, insteadOf } from './validate.ts';
 
 type Members = Record<string, unknown>;
+/** What says what runs on what. */
+const MEMBERS = ['pipeline', 'pipelines', 'dataset', 'datasets'];
 
 /**
  * What the schema of a job specification cannot say: rules between members, and the grammar of version
@@ -22,7 +24,8 @@ function exactlyOne(spec: Members, one: string, many: string): Fault[] {
     return [{ path: `/${many}`, message: `give either '${one}' or '${many}', not both` }];
   }
   if (spec[one] === undefined && spec[many] === undefined) {
-    return [{ path: `/${one}`, message: `is required (or '${many}' for several)` }];
+    const written = insteadOf([one, many], spec, MEMBERS);
+    return [{ path: `/${one}`, message: `is required (or '${many}' for several)${written}` }];
   }
   return [];
 }
@@ -34,7 +37,10 @@ function datasetFaults({ dataset, datasets }: Members): Fault[] {
   ];
   return places
     .filter(({ ref }) => isObject(ref) && ref.kind === 'worker_local' && !('path' in ref) && !('name' in ref))
-    .map(({ path }) => ({ path, message: "a worker_local dataset needs 'path' or 'name'" }));
+    .map(({ ref, path }) => ({
+      path,
+      message: `a worker_local dataset needs 'path' or 'name'${insteadOf(['path', 'name'], ref, ['kind'])}`,
+    }));
 }
 
 function constraintFaults({ requirements }: Members): Fault[] {

@@ -1,6 +1,7 @@
 import type { Static, TSchema } from 'typebox';
 import { Compile } from 'typebox/compile';
 import { Settings } from 'typebox/system';
+import { didYouMean, nearest } from '../nearest.ts';
 
 /** The library stops after 8 faults by default; a person wants the whole list, though not megabytes of it. */
 export const MOST_FAULTS = 1000;
@@ -114,14 +115,15 @@ function faultsOf(root: AnySchema, value: unknown, errors: SchemaError[]): Fault
   const exact = new Set(errors.filter(({ keyword }) => isExact(keyword)).map((e) => e.instancePath));
   for (const error of errors) {
     if (error.keyword === 'type' && exact.has(error.instancePath)) continue;
-    const union = enclosingUnion(root, error.schemaPath);
+    const { union, node } = placeOf(root, error.schemaPath);
+    const there = valueAt(value, Number.POSITIVE_INFINITY, error.instancePath).value;
     if (!union) {
-      describe(error, add);
+      describe(error, node, there, add);
       continue;
     }
     const at = valueAt(value, union.instanceDepth(error), error.instancePath);
     const branch = branchOf(union.schema, at.value);
-    if (branch && union.schema.anyOf?.[union.index] === branch) describe(error, add);
+    if (branch && union.schema.anyOf?.[union.index] === branch) describe(error, node, there, add);
     else if (!branch) add(unionPath(union.schema, at), expectation(union.schema, at.value));
   }
   return [...faults.values()];
@@ -129,19 +131,42 @@ function faultsOf(root: AnySchema, value: unknown, errors: SchemaError[]): Fault
 
 const isExact = (keyword: string) => keyword === 'const' || keyword === 'enum';
 
-function describe(error: SchemaError, add: (path: string, message: string) => void): void {
+type Add = (path: string, message: string) => void;
+
+/** @param node the schema that was not met, and `value` what did not meet it */
+function describe(error: SchemaError, node: AnySchema | undefined, value: unknown, add: Add): void {
   if (error.keyword === 'required') {
+    const known = Object.keys(node?.properties ?? {});
     for (const name of (error.params.requiredProperties as string[]) ?? []) {
-      add(`${error.instancePath}/${name}`, 'is required');
+      add(`${error.instancePath}/${name}`, `is required${insteadOf([name], value, known)}`);
     }
   } else if (error.keyword === 'const') {
     add(error.instancePath, `must be ${JSON.stringify(error.params.allowedValue)}`);
   } else if (error.keyword === 'enum') {
-    add(error.instancePath, `must be one of: ${(error.params.allowedValues as unknown[]).join(', ')}`);
+    add(error.instancePath, oneOf(error.params.allowedValues as unknown[], value));
   } else if (error.keyword !== 'anyOf' && error.keyword !== 'propertyNames') {
     // Of these two, each fault by itself is told already.
     add(error.instancePath, error.message);
   }
+}
+
+/** Members that are looked at for what was meant, and how long their names may be: a document may have a million. */
+const LOOKED_AT = 50;
+const LONGEST_WORD = 100;
+
+/** Which of the members that nobody knows was probably meant to be one that is missing; else empty. */
+export function insteadOf(missing: readonly string[], value: unknown, known: readonly string[]): string {
+  if (!isObject(value)) return '';
+  for (const key of Object.keys(value).slice(0, LOOKED_AT + known.length)) {
+    const near = key.length > LONGEST_WORD || known.includes(key) ? undefined : nearest(key, missing);
+    if (near !== undefined) return `; '${key}' is unknown${didYouMean(near)}`;
+  }
+  return '';
+}
+
+function oneOf(words: readonly unknown[], value: unknown): string {
+  const near = typeof value === 'string' ? nearest(value, words.map(String)) : undefined;
+  return `must be one of: ${words.join(', ')}${didYouMean(near)}`;
 }
 
 interface UnionAt {
@@ -150,8 +175,11 @@ interface UnionAt {
   instanceDepth(error: SchemaError): number;
 }
 
-/** The innermost union that an error's schema path runs through. */
-function enclosingUnion(root: AnySchema, schemaPath: string): UnionAt | null {
+/** Where an error's schema path leads, as far as it runs through schemas, and the innermost union on the way. */
+function placeOf(
+  root: AnySchema,
+  schemaPath: string,
+): { union: UnionAt | null; node?: AnySchema | undefined } {
   const segments = schemaPath.replace(/^#\/?/, '').split('/');
   let node: AnySchema | undefined = root;
   let depth = 0;
@@ -172,9 +200,9 @@ function enclosingUnion(root: AnySchema, schemaPath: string): UnionAt | null {
     } else if (word === 'items') {
       node = node.items;
       depth++;
-    } else node = undefined;
+    } else break;
   }
-  return found;
+  return { union: found, node };
 }
 
 function valueAt(root: unknown, depth: number, instancePath: string): { path: string; value: unknown } {
@@ -198,6 +226,10 @@ function expectation(union: AnySchema, value: unknown): string {
   const words = branches
     .map((b) => (by ? b.properties?.[by]?.const : b.const))
     .filter((w) => w !== undefined);
-  if (words.length) return `must be one of: ${words.join(', ')}`;
+  if (by && isObject(value) && value[by] === undefined) {
+    const known = branches.flatMap((b) => Object.keys(b.properties ?? {}));
+    return oneOf(words, undefined) + insteadOf([by], value, known);
+  }
+  if (words.length) return oneOf(words, by && isObject(value) ? value[by] : value);
   return `must be one of these: ${branches.map((b) => b.type ?? 'value').join(', ')}`;
 }

@@ -2,7 +2,7 @@ import { type Static, Type } from 'typebox';
 import { AnyObject, Nullable, Seconds, TextMap, Words } from './common.ts';
 import { Requirements } from './job.ts';
 import { Level } from './report.ts';
-import { WorkerVersion } from './worker.ts';
+import { LEAVING, WorkerVersion } from './worker.ts';
 
 export const JOB_STATES = ['queued', 'running', 'cancelling', 'cancelled', 'succeeded', 'failed'] as const;
 export const TASK_STATES = [
@@ -101,6 +101,7 @@ export const WorkerView = Type.Object({
   cluster_version: Nullable(Type.String()),
   version_divergent: Type.Boolean(),
   suspended: Nullable(Type.String({ description: 'why the worker asks for no tasks at present' })),
+  leaving: Nullable(Words(LEAVING, 'it was told to end; one that has ended is dead, and was not silent')),
 });
 
 export const EventView = Type.Object({

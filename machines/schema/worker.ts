@@ -1,9 +1,11 @@
 import { type Static, Type } from 'typebox';
 import { bytesOf, LIMITS } from '../limits.ts';
-import { AnyObject, Id, Labels, Name, TextMap } from './common.ts';
+import { AnyObject, Id, Labels, Name, TextMap, Words } from './common.ts';
 import { type Fault, RULES } from './validate.ts';
 
 const MAX_SLOTS = 100_000;
+/** How a worker takes its leave. */
+export const LEAVING = ['draining', 'stopped'] as const;
 
 export const WorkerVersion = Type.Object(
   {
@@ -81,6 +83,9 @@ export const HeartbeatRequest = Type.Object({
   session: Session,
   suspended: Type.Optional(
     Type.String({ description: 'why the worker asks for no tasks at present; null or absent: it does' }),
+  ),
+  leaving: Type.Optional(
+    Words(LEAVING, 'the worker was told to end: it finishes what it has, or ends now and is heard no more'),
   ),
 });
 

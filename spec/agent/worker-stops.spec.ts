@@ -74,6 +74,41 @@ describe('a timeout', () => {
 });
 
 describe('a worker that has to stop', () => {
+  it('says that it drains, and then that it has ended: nobody waits for its silence', async (t) => {
+    const server = await startTestServer(t);
+    const worker = await startTestWorker(t, server);
+    const folder = await temporaryFolder(t);
+    const [mark, go] = [join(folder, 'mark'), join(folder, 'go')];
+    await submit(server, { do: 'wait', mark, until: go });
+    await until('the child', () => exists(mark));
+    worker.drain();
+    const seen = async () => {
+      const [view] = await server.client.call('listWorkers');
+      return `${view?.status} ${view?.leaving}`;
+    };
+    await until('it to drain', async () => (await seen()) === 'alive draining');
+    await writeFile(go, '');
+    await worker.ended;
+    assert.equal(await seen(), 'dead stopped');
+    const events = await server.client.call('listEvents', { query: { limit: 100 } });
+    assert.deepEqual(
+      events.map(({ type }) => type).filter((type) => type.startsWith('worker_')),
+      ['worker_registered', 'worker_draining', 'worker_stopped'],
+    );
+  });
+
+  it('comes back as the same worker, alive, when it is started again', async (t) => {
+    const server = await startTestServer(t);
+    const first = await startTestWorker(t, server);
+    await first.stop();
+    await startTestWorker(t, server, { state: first.state });
+    const views = await server.client.call('listWorkers');
+    assert.deepEqual(
+      views.map(({ status, leaving }) => [status, leaving]),
+      [['alive', null]],
+    );
+  });
+
   it('finishes what it runs and takes nothing new', async (t) => {
     const server = await startTestServer(t);
     const worker = await startTestWorker(t, server, { slots: 2 });

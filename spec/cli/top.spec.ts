@@ -221,7 +221,11 @@ describe('the view of top', () => {
       assert.ok(screen.length <= rows, `${screen.length} lines`);
       assert.equal(screen.at(-1), 'q to quit');
       for (const line of screen) assert.ok([...line].length <= columns, line);
-      assert.equal(screen.filter((line) => /^and \d+ more$/.test(line)).length, 2, 'of jobs and of workers');
+      assert.equal(
+        screen.filter((line) => /^and [\d,]+ more$/.test(line)).length,
+        2,
+        'of jobs and of workers',
+      );
       assert.ok(screen.filter((line) => line.startsWith('job_')).length >= 4);
     });
   }

@@ -55,7 +55,7 @@ describe('wrong usage', () => {
     ['an argument too many behind options', ['worker', '--slots', '2', 'x'], /positional argument \("x"\)/],
     ['a value of a switch', ['submit', 'x.yaml', '--wait=5'], /--wait takes no value/],
     ['an unknown option', ['jobs', '--bogus'], /--bogus[\s\S]*jqctl jobs --help/],
-    ['a missing argument', ['status'], /argument[\s\S]*jqctl status --help/],
+    ['a missing job', ['status'], /name a job by its id/],
     ['an argument too many', ['stats', 'x'], /"x"/],
     ['no command at all', [], /jqctl <command>/],
     ['a limit that is no number', ['jobs', '--limit', 'many'], /--limit: 'many' is not a whole number/],

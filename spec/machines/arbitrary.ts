@@ -105,12 +105,20 @@ const job: Arbitraries = {
 };
 
 const worker: Arbitraries = {
-  context: fc.record({ id: word, slots_total: few, slots_used: few, suspended: maybe(word) }),
+  context: fc.record({
+    id: word,
+    slots_total: few,
+    slots_used: few,
+    suspended: maybe(word),
+    leaving: fc.constantFrom(null, 'draining' as const, 'stopped' as const),
+  }),
   events: events({
     REGISTER: { slots_total: few },
     HEARTBEAT: {},
     SUSPEND: { reason: word },
     RESUME: {},
+    DRAIN: {},
+    STOP: {},
     SILENCE: {},
     TASK_TAKEN: {},
     TASK_RELEASED: {},

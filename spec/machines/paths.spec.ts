@@ -269,16 +269,32 @@ function checkWorker({
   }
   const room = after.slots_used === 0 ? 'idle' : after.slots_used < after.slots_total ? 'busy' : 'full';
   assert.ok(to === 'dead' || to === `alive.${room}`, step);
-  const moved = status(from) === status(to) ? [] : [to === 'dead' ? 'worker_dead' : 'worker_alive'];
-  const changed = (before.suspended === null) !== (after.suspended === null);
-  const told = after.suspended === null ? 'worker_resumed' : 'worker_suspended';
   assert.deepEqual(
     emitted.map(({ type }) => type),
-    event.type === 'REGISTER' ? ['worker_registered'] : changed ? [told] : moved,
+    toldBy(from, to, before, after, event),
     step,
   );
+  assert.ok(status(to) !== 'alive' || after.leaving !== 'stopped', `${step}: who has ended is not alive`);
   if (status(from) === 'dead')
     assert.ok(after.suspended === before.suspended || event.type === 'REGISTER', step);
+}
+
+/** What is told of a step: that it registered, came or went, or else that it asks for tasks no more, or again. */
+function toldBy(
+  from: string,
+  to: string,
+  before: WorkerContext,
+  after: WorkerContext,
+  event: WorkerEvent,
+): string[] {
+  if (event.type === 'REGISTER') return ['worker_registered'];
+  if (status(from) !== status(to)) {
+    return [to !== 'dead' ? 'worker_alive' : event.type === 'STOP' ? 'worker_stopped' : 'worker_dead'];
+  }
+  const asks = (context: WorkerContext) => context.suspended === null && context.leaving === null;
+  if (before.suspended === null && after.suspended !== null) return ['worker_suspended'];
+  if (before.leaving === null && after.leaving !== null) return ['worker_draining'];
+  return !asks(before) && asks(after) ? ['worker_resumed'] : [];
 }
 
 describe('every way of a worker', () => {

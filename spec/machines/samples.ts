@@ -141,6 +141,7 @@ export const workerContext = (slots_used: number, slots_total = 2): WorkerContex
   slots_total,
   slots_used,
   suspended: null,
+  leaving: null,
 });
 
 export const WORKER_EVENTS = {
@@ -149,6 +150,8 @@ export const WORKER_EVENTS = {
   HEARTBEAT: { type: 'HEARTBEAT' },
   SUSPEND: { type: 'SUSPEND', reason: 'its disk is full' },
   RESUME: { type: 'RESUME' },
+  DRAIN: { type: 'DRAIN' },
+  STOP: { type: 'STOP' },
   SILENCE: { type: 'SILENCE' },
   TASK_TAKEN: { type: 'TASK_TAKEN' },
   TASK_RELEASED: { type: 'TASK_RELEASED' },

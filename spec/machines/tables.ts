@@ -215,6 +215,16 @@ export const WORKER_TABLE: Table = {
     { from: 'alive.idle', event: 'SUSPEND', to: 'alive.idle', emits: ['worker_suspended'] },
     { from: 'alive.busy', event: 'SUSPEND', to: 'alive.busy', emits: ['worker_suspended'] },
     { from: 'alive.full', event: 'SUSPEND', to: 'alive.full', emits: ['worker_suspended'] },
+    // It was told to end, and finishes what it has; then it says that it has ended.
+    { from: 'alive.idle', event: 'DRAIN', to: 'alive.idle', emits: ['worker_draining'] },
+    { from: 'alive.busy', event: 'DRAIN', to: 'alive.busy', emits: ['worker_draining'] },
+    { from: 'alive.full', event: 'DRAIN', to: 'alive.full', emits: ['worker_draining'] },
+    {
+      from: ['alive.idle', 'alive.busy', 'alive.full'],
+      event: 'STOP',
+      to: 'dead',
+      emits: ['worker_stopped'],
+    },
     // Any sign of life brings it back.
     { from: 'dead', event: 'HEARTBEAT', situation: 'none taken', to: 'alive.idle', emits: ['worker_alive'] },
     { from: 'dead', event: 'HEARTBEAT', situation: 'one taken', to: 'alive.busy', emits: ['worker_alive'] },

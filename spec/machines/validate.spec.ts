@@ -210,7 +210,7 @@ describe('a reference with a kind', () => {
   });
 
   it('of a kind that does not exist is told the kinds', () => {
-    for (const pipeline of [{ kind: 'inline' }, { kind: null }, { kind: 5 }, { path: 'x' }, {}]) {
+    for (const pipeline of [{ kind: 'yaml' }, { kind: null }, { kind: 5 }, { path: 'x' }, {}]) {
       assert.deepEqual(jobFaults({ pipeline }), [`/pipeline/kind must be one of: ${KINDS}`]);
     }
     assert.deepEqual(jobFaults({ pipeline: 'pls.yaml' }), ['/pipeline must be object']);

@@ -77,6 +77,37 @@ describe('a worker that is suspended', () => {
   });
 });
 
+describe('a worker that was told to end', () => {
+  it('says so once, goes on with what it has, and is dead as soon as it has ended', () => {
+    const one = worker('alive.busy', 1, 2);
+    assert.deepEqual(one.send({ type: 'DRAIN' }), [{ type: 'worker_draining' }]);
+    assert.deepEqual(one.send({ type: 'DRAIN' }), []);
+    assert.deepEqual([one.state, one.snapshot.context.leaving], ['alive.busy', 'draining']);
+    one.send({ type: 'TASK_RELEASED' });
+    assert.deepEqual(one.send({ type: 'STOP' }), [{ type: 'worker_stopped' }]);
+    assert.deepEqual([one.state, one.snapshot.context.leaving], ['dead', 'stopped']);
+  });
+
+  it('has not ended after all when it is heard again, and begins anew when it registers', () => {
+    const heard = worker('alive.idle', 0, 1);
+    heard.sendAll({ type: 'STOP' }, { type: 'HEARTBEAT' });
+    assert.deepEqual([heard.state, heard.snapshot.context.leaving], ['alive.idle', null]);
+    const again = worker('alive.idle', 0, 1);
+    again.sendAll({ type: 'DRAIN' }, { type: 'REGISTER', slots_total: 1 });
+    assert.equal(again.snapshot.context.leaving, null);
+    const kept = worker('alive.idle', 0, 1);
+    kept.send({ type: 'DRAIN' });
+    assert.deepEqual(kept.send({ type: 'RESUME' }), [{ type: 'worker_resumed' }]);
+    assert.equal(kept.snapshot.context.leaving, null);
+  });
+
+  it('that falls silent meanwhile is dead, not stopped', () => {
+    const one = worker('alive.busy', 1, 1);
+    one.sendAll({ type: 'DRAIN' }, { type: 'SILENCE' });
+    assert.deepEqual([one.state, one.snapshot.context.leaving], ['dead', 'draining']);
+  });
+});
+
 describe('the supervisor', () => {
   it('counts the commits that failed in a row, and why the last one did, until one works', () => {
     const supervisor = new Driven(supervisorMachine, 'serving', { failures: 0, fault: null });

@@ -52,7 +52,10 @@ export class Shadow {
   }
 
   #takeWorker({ type, worker_id }: EventView): void {
-    this.workers.set(worker_id as string, type === 'worker_dead' ? 'dead' : 'alive');
+    this.workers.set(
+      worker_id as string,
+      ['worker_dead', 'worker_stopped'].includes(type) ? 'dead' : 'alive',
+    );
   }
 
   #takeJob({ type, job_id, data }: EventView): void {

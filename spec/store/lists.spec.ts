@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
-import { jobHeads } from '../../actors/reads/jobs.ts';
+import { headStatements } from '../../actors/reads/job-heads.ts';
 import { openReader } from '../../actors/store/open.ts';
 import { job, TestCluster } from '../support/cluster.ts';
 
@@ -124,14 +124,72 @@ describe('the list of jobs', () => {
     const cluster = await TestCluster.start(t);
     const db = await openReader(`${cluster.stateDir}/store.sqlite`);
     t.after(() => db.close());
-    const filters = [{}, { status: 'queued' }, { name: 'wheat' }, { name: 'wheat', status: 'queued' }];
+    const plain = [{}, { status: 'queued' }, { name: 'wheat' }, { name: 'wheat', status: 'queued' }];
+    const filters = [...plain, { owner: 'ann' }, { ref: 'job_01k9…' }, { ref: '7fq1bvvs', status: 'queued' }];
     for (const filter of [...filters, ...filters.map((f) => ({ ...f, created_before: 5 }))]) {
-      for (const few of [true, false]) {
-        const { sql, params } = jobHeads({ ...filter, limit: 100 }, () => few);
+      for (const { sql, params } of [true, false].flatMap((few) =>
+        headStatements({ ...filter, limit: 100 }, () => few),
+      )) {
         const plan = await db.all<{ detail: string }[]>(`EXPLAIN QUERY PLAN ${sql}`, params);
         const details = plan.map(({ detail }) => detail).join('; ');
         assert.doesNotMatch(details, /TEMP B-TREE|SCAN jobs(?! USING INDEX)/, `${sql}: ${details}`);
+        if ('ref' in filter) assert.match(details, /SEARCH jobs USING/, `${sql}: ${details}`);
       }
     }
+  });
+
+  test('finds a job by what a person writes for it: its id, a part of it that is shown, or its name', async (t) => {
+    const cluster = await TestCluster.start(t);
+    const ids: string[] = [];
+    for (const name of ['wheat', 'Wheat', 'wheat 2']) ids.push((await cluster.submit(job({ name }))).id);
+    const [first = '', second = '', third = ''] = ids;
+    const find = async (ref: string, more: object = {}) =>
+      (await cluster.seen.jobs({ ref, limit: 100, ...more })).map(({ id }) => id);
+    for (const id of ids) {
+      const [beginning, end] = [id.slice(0, 24), id.slice(-8)];
+      const written = [
+        id,
+        id.slice(4),
+        end,
+        `…${end}`,
+        `...${end}`,
+        beginning,
+        `${beginning}…`,
+        `${beginning}...`,
+      ];
+      for (const ref of [...written, end.toUpperCase(), ` ${id} `, id.slice(-12), id.slice(-4)]) {
+        assert.deepEqual(await find(ref), [id], ref);
+      }
+    }
+    assert.deepEqual(await find('WHEAT'), [second, first], 'a whole name, the newest first');
+    assert.deepEqual(await find('wheat 2'), [third]);
+    assert.deepEqual(await find(first.slice(0, 8)), [third, second, first]);
+    assert.equal((await find(first.slice(0, 8), { limit: 2 })).length, 2);
+    for (const nothing of [
+      '',
+      'whea',
+      'job_',
+      'job_0',
+      first.slice(-3),
+      `${first.slice(-8)}…`,
+      `…${first.slice(0, 9)}`,
+      '%',
+      '____',
+    ]) {
+      assert.deepEqual(await find(nothing), [], nothing);
+    }
+    await cluster.cancel(second);
+    assert.deepEqual(await find('wheat', { status: 'queued' }), [first]);
+    const [{ created_at } = { created_at: 0 }] = await cluster.seen.jobs({ ref: second, limit: 1 });
+    assert.deepEqual(await find('wheat', { created_before: created_at }), [first]);
+  });
+
+  test('has the jobs of one owner', async (t) => {
+    const cluster = await TestCluster.start(t);
+    const { id, owner } = await cluster.submit();
+    const of = async (who: string) =>
+      (await cluster.seen.jobs({ owner: who, limit: 1 })).map((found) => found.id);
+    assert.deepEqual(await of(owner ?? ''), [id]);
+    assert.deepEqual(await of('somebody else'), []);
   });
 });

@@ -93,6 +93,9 @@ describe('the queries of the store', () => {
           }
         }
       }
+      for (const query of [{ ref: job_id }, { ref: 'named', status: 'queued' }, { owner: 'ann' }]) {
+        await textOf(reads.jobs({ ...query, limit: 100 }));
+      }
       await textOf(reads.job(job_id));
       await textOf(reads.jobRequest(job_id));
       for (const status of [undefined, 'succeeded'] as const) await textOf(reads.tasks({ job_id, status }));

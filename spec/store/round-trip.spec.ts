@@ -77,6 +77,7 @@ const workerRow: WorkerRow = {
   slots_total: 4,
   slots_used: 2,
   suspended: 'its disk is full',
+  leaving: 'draining',
 };
 
 /** Every state an actor can rest in: atomic, final, or the compound ones' children. */
@@ -117,7 +118,7 @@ const CHANGING: Record<string, Record<string, unknown>> = {
     error: null,
     last_report: null,
   },
-  worker: { state: null, last_seen_at: 1, slots_used: 0, suspended: null },
+  worker: { state: null, last_seen_at: 1, slots_used: 0, suspended: null, leaving: null },
   'worker that registers again': {
     name: null,
     state: null,
@@ -128,6 +129,7 @@ const CHANGING: Record<string, Record<string, unknown>> = {
     slots_total: 99,
     slots_used: 0,
     suspended: null,
+    leaving: null,
   },
 };
 

@@ -254,7 +254,7 @@ describe('inspection', () => {
   it("has the very members of the messages of Stately's own inspector", async (t) => {
     const theirs: StatelyInspectionEvent[] = [];
     const { inspect } = createInspector({ send: (event) => theirs.push(event) });
-    const context = { id: 'worker_1', slots_total: 1, slots_used: 0, suspended: null };
+    const context = { id: 'worker_1', slots_total: 1, slots_used: 0, suspended: null, leaving: null };
     createActor(workerMachine, { id: 'worker_1', input: context, inspect })
       .start()
       .send({ type: 'TASK_TAKEN' });

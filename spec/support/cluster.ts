@@ -13,6 +13,7 @@ import type { FailReport, TaskResult } from '../../machines/schema/report.ts';
 import { validator } from '../../machines/schema/validate.ts';
 import type { JobView, TaskView } from '../../machines/schema/views.ts';
 import type { ActiveTask, WorkerRegistration } from '../../machines/schema/worker.ts';
+import type { Leaving } from '../../machines/worker.ts';
 import { SimulatedClock } from './clock.ts';
 import { temporaryDirectory } from './server.ts';
 import { seen } from './views.ts';
@@ -183,13 +184,14 @@ export class TestWorker {
     return this.cluster.port.send({ type: 'fail_task', ...this.#who, task_id, attempt, failure: full });
   }
 
-  heartbeat(active?: ActiveTask[], wait_s = 0, suspended?: string) {
+  heartbeat(active?: ActiveTask[], wait_s = 0, suspended?: string, leaving?: Leaving) {
     return this.cluster.port.send({
       type: 'heartbeat',
       ...this.#who,
       ...(active ? { active } : {}),
       wait_s,
       suspended,
+      leaving,
     });
   }
 

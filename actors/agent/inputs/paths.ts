@@ -1,6 +1,7 @@
 import { constants } from 'node:fs';
 import { access, readdir, stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
+import { isLeftover } from '../../file-names.ts';
 import { WorkerFault } from '../failure.ts';
 import { InputFault } from './fault.ts';
 
@@ -30,9 +31,9 @@ export function missingHere(fault: unknown, path: string, what: string): WorkerF
   return new WorkerFault(`${what} ${why}: ${path}`, { missingPath: path, cause: fault });
 }
 
-/** The only folder in a folder, where there is nothing beside it; else undefined. */
+/** The only folder in a folder, where there is nothing beside it but leftovers of file managers; else undefined. */
 export async function singleFolderIn(folder: string): Promise<string | undefined> {
-  const entries = (await readdir(folder, { withFileTypes: true })).filter((e) => e.name !== '.DS_Store');
+  const entries = (await readdir(folder, { withFileTypes: true })).filter(({ name }) => !isLeftover(name));
   const only = entries[0];
   return entries.length === 1 && only?.isDirectory() ? join(folder, only.name) : undefined;
 }

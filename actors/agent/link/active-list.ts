@@ -1,10 +1,12 @@
 import type { ActiveTask } from '../../../machines/schema/worker.ts';
+import type { Leaving } from '../../../machines/worker.ts';
 
 /** What heartbeats tell of the worker: a view of the agent's statechart that tells when it changes. */
 export class ActiveList {
   #tasks: readonly ActiveTask[] = [];
   #suspended: string | null = null;
-  #text = '[[],null]';
+  #leaving: Leaving | null = null;
+  #text = '[[],null,null]';
   readonly #listeners = new Set<() => void>();
 
   get tasks(): readonly ActiveTask[] {
@@ -16,11 +18,17 @@ export class ActiveList {
     return this.#suspended;
   }
 
-  set(tasks: readonly ActiveTask[], suspended: string | null = null): void {
-    const text = JSON.stringify([tasks, suspended]);
+  /** Whether the worker was told to end. */
+  get leaving(): Leaving | null {
+    return this.#leaving;
+  }
+
+  set(tasks: readonly ActiveTask[], suspended: string | null = null, leaving: Leaving | null = null): void {
+    const text = JSON.stringify([tasks, suspended, leaving]);
     if (text === this.#text) return;
     this.#tasks = tasks;
     this.#suspended = suspended;
+    this.#leaving = leaving;
     this.#text = text;
     for (const listener of this.#listeners) listener();
   }

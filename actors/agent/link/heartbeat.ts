@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { ClusterClient } from '../../../gateway/client/client.ts';
 import type { Answered, LinkEvent, Registration, ToCancel } from '../../../machines/agent-types.ts';
 import type { ActiveTask } from '../../../machines/schema/worker.ts';
-import type { ActiveList } from './active-list.ts';
+import { ActiveList } from './active-list.ts';
 import { isAbort, troubleOf } from './faults.ts';
 
 /** A list that changes is sent anew at once, but changes of the same moment together. */
@@ -15,6 +15,8 @@ const EARLY_MS = 250;
 const SHORTEST_INTERVAL_MS = 100;
 /** Characters of the reason why a worker is suspended, that a server takes. */
 const LONGEST_REASON = 1_000;
+/** For which a worker that ends waits for an answer to that. */
+const LEAVE_MS = 2_000;
 /** Heartbeats that a newer one overtook and that the server has not answered yet. */
 const MAX_OVERTAKEN = 4;
 
@@ -38,6 +40,7 @@ export async function beat(
       wait_s: waitSeconds,
       session: registered.session,
       ...(active.suspended !== null && { suspended: active.suspended.slice(0, LONGEST_REASON) }),
+      ...(active.leaving !== null && { leaving: active.leaving }),
     },
     timeoutMs: waitSeconds * 1000 + PATIENCE_MS,
     signal,
@@ -56,6 +59,13 @@ export async function rejoin(context: HeartbeatContext, signal: AbortSignal): Pr
   } catch (fault) {
     return { ok: false, trouble: troubleOf(fault, context.registered) };
   }
+}
+
+/** The last heartbeat: nobody has to wait for the silence of this worker. A server that does not answer soon is left. */
+export async function takeLeave({ client, registered }: Omit<HeartbeatContext, 'active'>): Promise<void> {
+  const active = new ActiveList();
+  active.set([], null, 'stopped');
+  await beat({ client, registered, active }, 0, AbortSignal.timeout(LEAVE_MS)).catch(() => {});
 }
 
 /**

@@ -1,4 +1,5 @@
 import type { ActiveTask } from '../../../machines/schema/worker.ts';
+import type { Leaving } from '../../../machines/worker.ts';
 import type { WorkerAddress } from '../address.ts';
 import { hear, ownWorker, renew, withdrawLeases } from '../life.ts';
 import { isHeld } from '../registry.ts';
@@ -15,12 +16,15 @@ const LONGEST_REASON = 1000;
  */
 export const heartbeat: Verb<'heartbeat'> = {
   whenStoreFails: 'answer',
-  run({ principal, worker_id, session, active, suspended, wait_s, signal }, { turn, answer, refuse }) {
+  run(
+    { principal, worker_id, session, active, suspended, leaving, wait_s, signal },
+    { turn, answer, refuse },
+  ) {
     const worker = ownWorker(turn, principal, worker_id);
     assertSession(worker, session);
     const { parking, settings, clock } = turn.core;
     hear(turn, worker);
-    suspend(turn, worker, suspended?.slice(0, LONGEST_REASON) || null);
+    takeStanding(turn, worker, suspended?.slice(0, LONGEST_REASON) || null, leaving);
     // A newer heartbeat releases an older one, which then knows nothing to stop.
     const older = parking.takeHeartbeat(turn, worker_id);
     turn.afterCommit(() => older?.answer({ ok: true, cancel_task_ids: [] }));
@@ -37,11 +41,21 @@ export const heartbeat: Verb<'heartbeat'> = {
   },
 };
 
-/** What it asked for before it fell ill is answered: it wants nothing now. While the store is away, a later one tells. */
-function suspend(turn: Turn, worker: WorkerAddress, reason: string | null): void {
+/**
+ * Whether it asks for tasks. What it asked for before it fell ill, or was told to end, is answered: it wants nothing now.
+ * While the store is away, a later heartbeat tells.
+ */
+function takeStanding(turn: Turn, worker: WorkerAddress, reason: string | null, leaving?: Leaving): void {
   if (turn.inMemory) return;
-  if (reason === null) turn.tellWorker(worker, { type: 'RESUME' });
-  else if (turn.tellWorker(worker, { type: 'SUSPEND', reason })) withdrawLeases(turn, worker);
+  if (reason === null && leaving === undefined) return void turn.tellWorker(worker, { type: 'RESUME' });
+  const ill = reason !== null && turn.tellWorker(worker, { type: 'SUSPEND', reason });
+  const leaves =
+    leaving !== undefined && turn.tellWorker(worker, { type: leaving === 'stopped' ? 'STOP' : 'DRAIN' });
+  if (ill || leaves) withdrawLeases(turn, worker);
+  if (leaving !== 'stopped') return;
+  // Nobody has to wait for its silence.
+  worker.note(turn, { silentAt: null });
+  turn.judge = true;
 }
 
 function renewLeases(turn: Turn, worker: WorkerAddress, active: ActiveTask[] | undefined): void {

@@ -63,6 +63,7 @@ function newWorker({ principal, registration }: Register, turn: Turn): WorkerRow
     slots_total: registration.slots_total ?? 1,
     slots_used: 0,
     suspended: null,
+    leaving: null,
   };
 }
 

@@ -1,5 +1,6 @@
 import { Type } from 'typebox';
 import { digestJob } from '../../../machines/job-digest.ts';
+import { LIMITS } from '../../../machines/limits.ts';
 import { Seconds, Words } from '../../../machines/schema/common.ts';
 import { JobSpec } from '../../../machines/schema/job.ts';
 import {
@@ -55,6 +56,15 @@ export const jobs = {
     query: Type.Object({
       status: Type.Optional(JobStatus),
       name: Type.Optional(Type.String({ description: 'substring, case-insensitive' })),
+      ref: Type.Optional(
+        Type.String({
+          maxLength: LIMITS.name,
+          description:
+            'what a person wrote for a job: its id, the beginning of it (`job_01k9`), its end (`7fq1bvvs`), each of at ' +
+            'least four characters and with or without an ellipsis, or its whole name',
+        }),
+      ),
+      owner: Type.Optional(Type.String({ description: 'the principal that submitted it' })),
       limit: limit(JOBS_LIMIT),
       created_before: Type.Optional(Seconds),
     }),

@@ -71,6 +71,7 @@ export const workers = {
         active: call.body.active && activeTasks(call.body.active),
         session: call.body.session,
         suspended: call.body.suspended,
+        leaving: call.body.leaving,
         ...waiting(call, call.body.wait_s ?? 0),
       }),
   }),

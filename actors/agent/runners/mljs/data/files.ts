@@ -1,5 +1,6 @@
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
+import { isLeftover } from '../../../../file-names.ts';
 import { InputFault } from '../fault.ts';
 import { few } from './words.ts';
 
@@ -11,8 +12,6 @@ export interface DatasetFiles {
 export type TableFiles = { x: string; y: string } | { both: string };
 
 const IS_TABLE = /\.(csv|tsv|txt)$/i;
-/** What file managers leave behind. */
-const IS_LEFTOVER = /^(\.|~\$|thumbs\.db$|desktop\.ini$|__macosx$)/i;
 
 /**
  * Finds the tables of a dataset folder: `train_x` and `train_y`, or `train`, or the only table that there is; beside
@@ -23,7 +22,7 @@ const IS_LEFTOVER = /^(\.|~\$|thumbs\.db$|desktop\.ini$|__macosx$)/i;
 export function findTables(path: string): DatasetFiles {
   if (!existsSync(path)) throw new InputFault(`dataset folder not found: ${path}`);
   if (!statSync(path).isDirectory()) return { train: { both: path }, test: null };
-  const names = readdirSync(path).filter((name) => !IS_LEFTOVER.test(name));
+  const names = readdirSync(path).filter((name) => !isLeftover(name));
   const tables = names.filter((name) => IS_TABLE.test(name)).sort();
   const named = (stem: string) => {
     const found = tables.filter((name) => name.replace(IS_TABLE, '').toLowerCase() === stem);

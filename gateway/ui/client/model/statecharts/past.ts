@@ -37,6 +37,7 @@ const LEADS_TO: Readonly<Record<Choosable, Readonly<Record<string, string>>>> = 
     worker_registered: 'worker.alive',
     worker_alive: 'worker.alive',
     worker_dead: 'worker.dead',
+    worker_stopped: 'worker.dead',
   },
 };
 

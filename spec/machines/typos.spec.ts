@@ -1,0 +1,139 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { JobSpec } from '../../machines/schema/job.ts';
+import { validator } from '../../machines/schema/validate.ts';
+import { unknownMembers } from '../../machines/submission.ts';
+
+const check = validator(JobSpec);
+const pipeline = { kind: 'path', path: 'pls.yaml' };
+const dataset = { kind: 'shared_path', path: 'gasoline' };
+const base = { type: 'mljs.run', pipeline, dataset };
+
+/** All that is said of a job: its faults, or else the warnings. */
+function said(job: object): string[] {
+  const checked = check(job);
+  return checked.ok ? unknownMembers(checked.value) : checked.faults.map((f) => `${f.path} ${f.message}`);
+}
+
+/** As fingers do it: two letters changed places, one is missing, one is too many. */
+const misspelt = (word: string): string[] => [
+  word.slice(0, -2) + word.slice(-1) + word.slice(-2, -1),
+  word.slice(0, -2) + word.slice(-1),
+  `${word}s`,
+];
+
+interface AnySchema {
+  properties?: Record<string, AnySchema>;
+  items?: AnySchema;
+  anyOf?: AnySchema[];
+  const?: unknown;
+  enum?: unknown[];
+}
+
+/** Values of members that something cannot do without. */
+const FILLED: Readonly<Record<string, unknown>> = {
+  path: 'x',
+  artifact_id: 'art_1',
+  inline: 1,
+  entrypoint: 'a:b',
+  catalog_id: 'corn',
+};
+
+interface Place {
+  /** Members that may stand there, or else words. */
+  names: string[];
+  words: string[];
+  put(value: unknown): object;
+}
+
+/** Each place of the schema that has members or a closed set of words. */
+function* places(schema: AnySchema, put: (value: unknown) => object): Generator<Place> {
+  const { properties, items, anyOf } = schema;
+  if (schema.enum) yield { names: [], words: schema.enum.map(String), put };
+  if (items) yield* places(items, (value) => put([value]));
+  for (const branch of anyOf ?? []) yield* places(branch, put);
+  const kinds = anyOf?.map((branch) => branch.properties?.kind?.const);
+  if (kinds?.[0]) yield { names: [], words: kinds.map(String), put: (kind) => put({ kind }) };
+  if (!properties) return;
+  const kind = properties.kind?.const;
+  const filled = Object.keys(properties).filter((name) => kind !== undefined && name in FILLED);
+  const whole = Object.fromEntries(filled.map((name) => [name, FILLED[name]]));
+  const inside = (value: unknown) =>
+    put({ ...(kind !== undefined && { kind }), ...whole, ...(value as object) });
+  yield { names: Object.keys(properties).filter((name) => name !== 'kind'), words: [], put: inside };
+  for (const [name, member] of Object.entries(properties)) {
+    yield* places(member, (value) => inside({ [name]: value }));
+  }
+}
+
+describe('a misspelt word in a job', () => {
+  const all = [...places(JobSpec as AnySchema, (value) => value as object)];
+  /** With all that a job cannot do without, except under the name that is misspelt. */
+  const whole = (job: object): object => ({
+    type: 'mljs.run',
+    ...('pipelines' in job ? {} : { pipeline }),
+    ...('datasets' in job ? {} : { dataset }),
+    ...job,
+  });
+
+  it('is one of many: the schema has them at every level', () => {
+    assert.ok(all.length >= 20, String(all.length));
+    assert.ok(all.some(({ names }) => names.includes('max_attempts')));
+    assert.ok(all.some(({ words }) => words.includes('inline_json')));
+  });
+
+  it('that names a member is told with the member that was meant, at every level', () => {
+    for (const { names, put } of all) {
+      for (const name of names) {
+        for (const wrong of misspelt(name).filter((text) => !names.includes(text))) {
+          const job = whole(put({ [wrong]: 'x', [name]: undefined }));
+          const told = said(JSON.parse(JSON.stringify(job)));
+          const meant = told.filter((text) => new RegExp(`'([a-z]+\\.)?${wrong}'`).test(text));
+          assert.ok(meant.length > 0, `${wrong}: ${told}`);
+          for (const text of meant) assert.match(text, /did you mean '[\w.]+'\?$/, text);
+        }
+      }
+    }
+  });
+
+  it('of a closed set is told with the word that was meant', () => {
+    for (const { words, put } of all) {
+      for (const word of words) {
+        for (const wrong of misspelt(word)) {
+          if (words.includes(wrong)) continue;
+          const told = said(whole(put(wrong)));
+          assert.ok(
+            told.some((text) => text.endsWith(`did you mean '${word}'?`)),
+            `${wrong}: ${told}`,
+          );
+        }
+      }
+    }
+  });
+
+  it('in the place of a member that is required says which it was', () => {
+    assert.deepEqual(said({ ...base, dataset: { kind: 'shared_path', pth: 'x' } }), [
+      "/dataset/path is required; 'pth' is unknown, did you mean 'path'?",
+    ]);
+    assert.deepEqual(
+      said({ ...base, pipeline: undefined, pipelines: [pipeline, { knd: 'path', path: 'x' }] }),
+      [
+        "/pipelines/1/kind must be one of: path, artifact, inline_json, python_entrypoint; 'knd' is unknown, did you mean 'kind'?",
+      ],
+    );
+    assert.deepEqual(said({ type: 'mljs.run', piplines: [pipeline], datset: dataset }), [
+      "/pipeline is required (or 'pipelines' for several); 'piplines' is unknown, did you mean 'pipelines'?",
+      "/dataset is required (or 'datasets' for several); 'datset' is unknown, did you mean 'dataset'?",
+    ]);
+  });
+
+  it('that is like none is told without a guess, however many there are', () => {
+    assert.deepEqual(said({ ...base, dataset: { kind: 'xyzzy' } }), [
+      '/dataset/kind must be one of: shared_path, artifact, catalog, worker_local',
+    ]);
+    const many = Object.fromEntries(Array.from({ length: 20_000 }, (_, i) => [`${i}${'x'.repeat(50)}`, 1]));
+    assert.deepEqual(said({ type: 'mljs.run', ...many, dataset, pipeline: { kind: 'path', ...many } }), [
+      '/pipeline/path is required',
+    ]);
+  });
+});

@@ -1,0 +1,83 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { job, TestCluster } from '../support/cluster.ts';
+
+const viewOf = async (cluster: TestCluster, id: string) =>
+  (await cluster.seen.workers()).find((worker) => worker.id === id);
+const standing = async (cluster: TestCluster, id: string) => {
+  const view = await viewOf(cluster, id);
+  return [view?.status, view?.leaving];
+};
+
+describe('a worker that was told to end', () => {
+  test('is draining while it finishes what it has, then stopped at once, and never fell silent', async (t) => {
+    const cluster = await TestCluster.start(t);
+    const worker = await cluster.register();
+    await cluster.submit();
+    const task = await worker.run();
+    const active = [{ task_id: task.task_id, attempt: task.attempt }];
+    assert.deepEqual(await standing(cluster, worker.id), ['alive', null]);
+    await worker.heartbeat(active, 0, undefined, 'draining');
+    await worker.heartbeat(active, 0, undefined, 'draining');
+    assert.deepEqual(await standing(cluster, worker.id), ['alive', 'draining']);
+    await cluster.restart();
+    assert.deepEqual(await standing(cluster, worker.id), ['alive', 'draining']);
+    await worker.complete(task);
+    await worker.heartbeat([], 0, undefined, 'stopped');
+    assert.deepEqual(await standing(cluster, worker.id), ['dead', 'stopped']);
+    await cluster.restart();
+    assert.deepEqual(await standing(cluster, worker.id), ['dead', 'stopped']);
+    const stats = await cluster.port.reads.stats();
+    assert.deepEqual([stats.workers_alive, stats.workers_dead], [0, 1]);
+    const types = (await cluster.eventTypes()).filter((type) => type.startsWith('worker_'));
+    assert.deepEqual(types, ['worker_registered', 'worker_draining', 'worker_stopped']);
+  });
+
+  test('is a reason why tasks wait, and gets none by a request that it made before', async (t) => {
+    const cluster = await TestCluster.start(t);
+    const worker = await cluster.register();
+    const asked = worker.lease(1, 30);
+    await worker.heartbeat([], 0, undefined, 'draining');
+    assert.deepEqual(await asked, []);
+    const { id } = await cluster.submit();
+    assert.deepEqual((await cluster.onlyTask(id)).waiting_for, [
+      { requirement: 'draining', workers_missing: 1 },
+    ]);
+    await worker.heartbeat([], 0, undefined, 'stopped');
+    assert.deepEqual((await cluster.onlyTask(id)).waiting_for, []);
+  });
+
+  test('is as it was before when it registers again, or takes it back', async (t) => {
+    const cluster = await TestCluster.start(t);
+    const worker = await cluster.register();
+    await worker.heartbeat([], 0, undefined, 'draining');
+    await worker.heartbeat([]);
+    assert.deepEqual(await standing(cluster, worker.id), ['alive', null]);
+    await worker.heartbeat([], 0, undefined, 'stopped');
+    await cluster.register({ worker_id: worker.id });
+    assert.deepEqual(await standing(cluster, worker.id), ['alive', null]);
+    await worker.heartbeat([], 0, 'its disk is full', 'draining');
+    const view = await viewOf(cluster, worker.id);
+    assert.deepEqual([view?.suspended, view?.leaving], ['its disk is full', 'draining']);
+  });
+
+  test('is waited for by nobody: a task that only it could have run fails at once', async (t) => {
+    const cluster = await TestCluster.start(t);
+    const [sick, ending] = [await cluster.register(), await cluster.register()];
+    const { id } = await cluster.submit(job({ retry: { max_attempts: 2 } }));
+    await sick.fail(await sick.run(), { fault: 'worker', error: 'no disk' });
+    assert.equal((await cluster.onlyTask(id)).status, 'queued');
+    await ending.heartbeat([], 0, undefined, 'stopped');
+    const task = await cluster.onlyTask(id);
+    assert.deepEqual([task.status, task.error], ['failed', 'no disk']);
+  });
+
+  test('whatever it was doing, its tasks are taken by the lapse of their leases alone', async (t) => {
+    const cluster = await TestCluster.start(t);
+    const worker = await cluster.register();
+    const { id } = await cluster.submit();
+    await worker.run();
+    await worker.heartbeat([], 0, undefined, 'stopped');
+    assert.equal((await cluster.onlyTask(id)).status, 'running');
+  });
+});
