@@ -22,6 +22,7 @@ import { Inspection } from './supervisor/inspection.ts';
 import { JournaledPeers } from './supervisor/journaled-peers.ts';
 import { Live } from './supervisor/live.ts';
 import { Parking } from './supervisor/parking.ts';
+import { Profiles } from './supervisor/profiles.ts';
 import { QueueIndex } from './supervisor/queue-index.ts';
 import { Registry } from './supervisor/registry.ts';
 import { RequirementBook } from './supervisor/requirements.ts';
@@ -120,6 +121,9 @@ function assemble(store: Store, options: ClusterOptions): { supervisor: Supervis
   const hearing = options.hearing ?? options.clock ?? new HearingClock(systemClock);
   // Deadlines may only come due once the supervisor runs; it exists by then.
   const deadlines: Core['deadlines'] = new Deadlines(hearing, (key) => supervisor.deadlinePassed(key));
+  const requirements = new RequirementBook();
+  const demands = new Demands();
+  const profiles = new Profiles(requirements, demands);
   const core: Core = {
     clock,
     hearing,
@@ -128,9 +132,10 @@ function assemble(store: Store, options: ClusterOptions): { supervisor: Supervis
     log: options.log,
     makeId: idMaker(clock, options.random),
     registry: new Registry(store),
-    requirements: new RequirementBook(),
-    queue: new QueueIndex(),
-    demands: new Demands(),
+    requirements,
+    queue: new QueueIndex((key) => profiles.termsOf(key)),
+    profiles,
+    demands,
     backoffs: new Backoffs(),
     deadlines,
     parking: new Parking(clock),

@@ -30,8 +30,8 @@ export interface Reads {
   events(query: EventQuery): Promise<EventPage>;
   /** The id before the last `count` events of the whole server; 0 when there are fewer. */
   eventIdBefore(count: number): Promise<number>;
-  /** `ArtifactView`s of a job. */
-  jobArtifacts(jobId: string): Pieces;
+  /** `ArtifactView`s of a job, or of one of its tasks. */
+  jobArtifacts(query: { job_id: string; task_id?: string | undefined }): Pieces;
   artifact(id: string): Promise<StoredArtifact>;
   stats(): Promise<ClusterStats>;
   statsHistory(): Promise<StatsMinute[]>;

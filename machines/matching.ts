@@ -1,4 +1,4 @@
-import { meetsConstraint } from './pep440.ts';
+import { type Constraint, constraintOf, meetsConstraint, type Version, versionOf } from './pep440.ts';
 import type { Requirements } from './schema/job.ts';
 import type { WorkerVersion } from './schema/worker.ts';
 
@@ -9,52 +9,96 @@ export interface WorkerProfile {
   version: WorkerVersion;
 }
 
-/**
- * The requirements that a worker does not meet, each as people read it (`labels.site=lab-b`,
- * `packages.numpy>=2`); empty when it is eligible. Rules: contract, "Matching".
- */
-export function unmet(requirements: Requirements, worker: WorkerProfile): string[] {
-  const missing: string[] = [];
-  for (const [key, value] of Object.entries(requirements.labels ?? {})) {
-    if (worker.labels[key] !== value) missing.push(`labels.${key}=${value}`);
-  }
-  const memory = worker.capabilities.memory_gb;
-  const wantMemory = requirements.min_memory_gb;
-  // A worker that does not say how much memory it has is trusted with the task.
-  if (wantMemory !== undefined && typeof memory === 'number' && memory < wantMemory) {
-    missing.push(`min_memory_gb=${wantMemory}`);
-  }
-  const gpus = worker.capabilities.gpu_count;
-  const wantGpus = requirements.min_gpu_count ?? 0;
-  if (wantGpus > (typeof gpus === 'number' ? gpus : 0)) missing.push(`min_gpu_count=${wantGpus}`);
-  for (const [name, constraint] of Object.entries(requirements.packages ?? {})) {
-    if (!meets(declaredVersion(worker.version, name), constraint))
-      missing.push(`packages.${name}${constraint}`);
-  }
-  for (const name of askedCapabilities(requirements)) {
-    const declared = Object.hasOwn(worker.capabilities, name) ? worker.capabilities[name] : undefined;
-    // Workers of other make do not know the word, and may be able all the same.
-    if (declared === false) missing.push(`capabilities.${name}`);
-  }
-  return missing;
+/** Requirements, read once: they are held against very many workers. */
+export interface Asked {
+  readonly labels: readonly { key: string; value: string }[];
+  readonly min_memory_gb: number | undefined;
+  readonly min_gpu_count: number;
+  readonly packages: readonly { name: string; text: string; constraint: Constraint }[];
+  readonly capabilities: readonly string[];
 }
 
-/**
- * Whether a worker meets all of them. Labels are looked at first, and nothing after the first that is not met: of very
- * many requirements most fall for a label, and versions take a hundred times longer.
- */
-export function meetsAll(requirements: Requirements, worker: WorkerProfile): boolean {
-  const { labels, packages, ...others } = requirements;
-  for (const key in labels) if (worker.labels[key] !== labels[key]) return false;
-  return unmet(others, worker).length === 0 && meetsPackages(packages ?? {}, worker.version);
+export function asked(requirements: Requirements): Asked {
+  const packages = Object.entries(requirements.packages ?? {});
+  return {
+    labels: Object.entries(requirements.labels ?? {}).map(([key, value]) => ({ key, value })),
+    min_memory_gb: requirements.min_memory_gb,
+    min_gpu_count: requirements.min_gpu_count ?? 0,
+    packages: packages.map(([name, text]) => ({ name, text, constraint: constraintOf(text) })),
+    capabilities: askedCapabilities(requirements),
+  };
 }
 
-function meetsPackages(packages: Record<string, string>, version: WorkerVersion): boolean {
-  for (const name in packages) {
-    if (!meets(declaredVersion(version, name), packages[name] as string)) return false;
+/** What a worker declared, read once: it is held against very many requirements. */
+export class Declared {
+  readonly #profile: WorkerProfile;
+  readonly #memory: number | undefined;
+  readonly #gpus: number;
+  readonly #versions = new Map<string, Version | null>();
+
+  constructor(profile: WorkerProfile) {
+    this.#profile = profile;
+    const { memory_gb, gpu_count } = profile.capabilities;
+    this.#memory = typeof memory_gb === 'number' ? memory_gb : undefined;
+    this.#gpus = typeof gpu_count === 'number' ? gpu_count : 0;
   }
-  return true;
+
+  /** Whether it meets all of them; `unmet` says why not. */
+  meets({ labels, min_memory_gb, min_gpu_count, packages, capabilities }: Asked): boolean {
+    // The quickest first: of very many requirements most fall for one of them.
+    if (!this.#hasMemory(min_memory_gb) || min_gpu_count > this.#gpus) return false;
+    for (const { key, value } of labels) if (!this.#hasLabel(key, value)) return false;
+    for (const name of capabilities) if (this.#denies(name)) return false;
+    for (const { name, constraint } of packages) if (!this.#hasPackage(name, constraint)) return false;
+    return true;
+  }
+
+  /**
+   * The requirements that it does not meet, each as people read it (`labels.site=lab-b`, `packages.numpy>=2`); empty
+   * when it is eligible. Rules: contract, "Matching".
+   */
+  unmet({ labels, min_memory_gb, min_gpu_count, packages, capabilities }: Asked): string[] {
+    return [
+      ...labels
+        .filter(({ key, value }) => !this.#hasLabel(key, value))
+        .map(({ key, value }) => `labels.${key}=${value}`),
+      ...(this.#hasMemory(min_memory_gb) ? [] : [`min_memory_gb=${min_memory_gb}`]),
+      ...(min_gpu_count > this.#gpus ? [`min_gpu_count=${min_gpu_count}`] : []),
+      ...packages
+        .filter(({ name, constraint }) => !this.#hasPackage(name, constraint))
+        .map(({ name, text }) => `packages.${name}${text}`),
+      ...capabilities.filter((name) => this.#denies(name)).map((name) => `capabilities.${name}`),
+    ];
+  }
+
+  #hasLabel(key: string, value: string): boolean {
+    return this.#profile.labels[key] === value;
+  }
+
+  /** A worker that does not say how much memory it has is trusted with the task. */
+  #hasMemory(wanted: number | undefined): boolean {
+    return wanted === undefined || this.#memory === undefined || this.#memory >= wanted;
+  }
+
+  /** Workers of other make do not know the word, and may be able all the same. */
+  #denies(capability: string): boolean {
+    const { capabilities } = this.#profile;
+    return Object.hasOwn(capabilities, capability) && capabilities[capability] === false;
+  }
+
+  #hasPackage(name: string, constraint: Constraint): boolean {
+    let version = this.#versions.get(name);
+    if (version === undefined) {
+      version = versionIn(this.#profile.version, name);
+      this.#versions.set(name, version);
+    }
+    return version !== null && meetsConstraint(version, constraint);
+  }
 }
+
+/** Short for what is asked once. */
+export const unmet = (requirements: Requirements, worker: WorkerProfile): string[] =>
+  new Declared(worker).unmet(asked(requirements));
 
 const askedCapabilities = ({ capabilities = {} }: Requirements): string[] =>
   Object.keys(capabilities)
@@ -73,13 +117,36 @@ function declaredVersion(version: WorkerVersion, name: string): string | undefin
   return wanted === 'python' ? version.python : undefined;
 }
 
-function meets(declared: string | undefined, constraint: string): boolean {
-  if (declared === undefined) return false;
+function versionIn(version: WorkerVersion, name: string): Version | null {
+  const declared = declaredVersion(version, name);
+  if (declared === undefined) return null;
   // Workers may declare builds such as "3.11.7 (main, …)" or "3.13.0+" for python: the version is the first
   // word, and the plus sign says that it was built from a branch.
-  const version = (declared.trim().split(/\s+/)[0] ?? '').replace(/\+$/, '');
-  return meetsConstraint(version, constraint);
+  return versionOf((declared.trim().split(/\s+/)[0] ?? '').replace(/\+$/, ''));
 }
+
+/**
+ * What a requirement asks that a worker either has or has not, whatever else it asks: labels, and packages in any
+ * version. Whoever lacks one of them need not look at it.
+ */
+export function termsAsked({ labels, packages }: Asked): string[] {
+  return [
+    ...labels.map(({ key, value }) => labelTerm(key, value)),
+    ...packages.map(({ name }) => packageTerm(name)),
+  ];
+}
+
+/** All such terms that a worker has. */
+export function termsDeclared({ labels, version }: WorkerProfile): string[] {
+  return [
+    ...Object.entries(labels).map(([key, value]) => labelTerm(key, value)),
+    ...Object.keys(version.packages ?? {}).map(packageTerm),
+    ...(version.python === undefined ? [] : [packageTerm('python')]),
+  ];
+}
+
+const labelTerm = (key: string, value: string): string => JSON.stringify([key, value]);
+const packageTerm = (name: string): string => `packages.${normalise(name)}`;
 
 /** Requirements that are alike in meaning have the same signature; the index of queued tasks is keyed by it. */
 export function signatureOf(requirements: Requirements): string {

@@ -1,24 +1,68 @@
 import { compare, explain } from '@renovatebot/pep440';
 
 /**
- * Version constraints as PEP 440 defines them. The package parses and orders versions; what a clause admits is
- * decided here, for the package's own `satisfies` simplifies `<` and `>` (post-releases and pre-releases of the
- * version named, epochs) and overlooks which local version was asked for (`==2.1+cu118`).
+ * Version constraints as PEP 440 defines them. The package parses versions and orders those that are out of the
+ * ordinary; what a clause admits is decided here, for the package's own `satisfies` simplifies `<` and `>`
+ * (post-releases and pre-releases of the version named, epochs) and overlooks which local version was asked for
+ * (`==2.1+cu118`). Both sides are read once: thousands of constraints are held against a worker.
  */
-interface Clause {
-  operator: string;
-  /** Without the `.*` of a prefix. */
-  version: string;
-  /** `==1.4.*` and `!=1.4.*` compare the release's beginning. */
-  prefix: boolean;
+export interface Version {
+  readonly text: string;
+  /** Null where it is not PEP 440. */
+  readonly parts: Parts | null;
 }
+
+interface Parts {
+  /** As it is compared, its local version included. */
+  readonly whole: Ordered;
+  /** Without its local version. */
+  readonly public: Ordered;
+  readonly epoch: number;
+  /** As written, zeros at its end included. */
+  readonly release: readonly number[];
+  readonly isPreRelease: boolean;
+  /** What a post-release of it corrects. */
+  readonly base: Ordered;
+}
+
+/** A version in the order of versions. */
+interface Ordered {
+  readonly text: string;
+  readonly hasLocal: boolean;
+  /** Epoch, release without the zeros at its end. */
+  readonly release: readonly number[];
+  /** Pre-release, post-release, development release. */
+  readonly suffix: readonly number[];
+}
+
+interface Clause {
+  readonly operator: string;
+  /** Without the `.*` of a prefix. */
+  readonly version: Version;
+  /** `==1.4.*` and `!=1.4.*` compare the release's beginning. */
+  readonly prefix: boolean;
+  /** `<2` does not admit `2rc1`, whereas `<2rc2` does: pre-releases from here on are not meant; null where they are. */
+  readonly floor: Ordered | null;
+}
+
+/** A constraint such as `>=1.2,<2`. Empty clauses do not count. */
+export interface Constraint {
+  /** Null where one is not PEP 440. */
+  readonly clauses: readonly Clause[] | null;
+  /** Which of the versions that were asked about last meet it: of one cluster there are few. */
+  readonly known: Map<string, boolean>;
+}
+
+/** Versions that a constraint remembers. */
+const REMEMBERED = 16;
 
 const CLAUSE = /^(===|~=|==|!=|<=|>=|<|>)\s*(\S+)$/;
 
-/** The clauses of a constraint such as `>=1.2,<2`; null where one is not PEP 440. Empty clauses do not count. */
-function clausesOf(constraint: string): Clause[] | null {
+export const constraintOf = (text: string): Constraint => ({ clauses: clausesOf(text), known: new Map() });
+
+function clausesOf(text: string): Clause[] | null {
   const clauses: Clause[] = [];
-  for (const part of constraint.split(',')) {
+  for (const part of text.split(',')) {
     if (part.trim() === '') continue;
     const clause = clauseOf(part.trim());
     if (!clause) return null;
@@ -31,16 +75,72 @@ function clauseOf(text: string): Clause | null {
   const [, operator = '', operand = ''] = CLAUSE.exec(text) ?? [];
   if (operator === '') return null;
   // Compared as text, it may be anything that does not end the clause elsewhere.
-  if (operator === '===') return /[;)]/.test(operand) ? null : { operator, version: operand, prefix: false };
+  if (operator === '===') {
+    if (/[;)]/.test(operand)) return null;
+    return { operator, version: { text: operand, parts: null }, prefix: false, floor: null };
+  }
   const equality = operator === '==' || operator === '!=';
   const prefix = equality && operand.endsWith('.*');
-  const version = prefix ? operand.slice(0, -2) : operand;
-  const parts = explain(version);
+  const version = versionOf(prefix ? operand.slice(0, -2) : operand);
+  const { parts } = version;
   if (!parts) return null;
-  if (parts.local !== null && (prefix || !equality)) return null;
-  if (prefix && (parts.pre || parts.post !== null || parts.dev !== null)) return null;
+  if (parts.whole.hasLocal && (prefix || !equality)) return null;
+  if (prefix && parts.whole.suffix.some((part, i) => part !== PLAIN[i])) return null;
   if (operator === '~=' && parts.release.length < 2) return null;
-  return { operator, version, prefix };
+  const floor = operator === '<' && !parts.isPreRelease ? versionOf(`${version.text}.dev0`).parts : null;
+  return { operator, version, prefix, floor: floor?.whole ?? null };
+}
+
+const PRE_RELEASES = ['a', 'b', 'rc'];
+/** The suffix of a version that is no pre-release, post-release or development release. */
+const PLAIN = [PRE_RELEASES.length, 0, -1, Number.POSITIVE_INFINITY];
+
+/** Reads a version; what is no PEP 440 can only be named as it is, by `===`. */
+export function versionOf(text: string): Version {
+  const found = explain(text);
+  if (!found) return { text, parts: null };
+  const { epoch, release, pre, post, dev, local } = found;
+  const trimmed = [epoch, ...release];
+  while (trimmed.length > 1 && trimmed.at(-1) === 0) trimmed.pop();
+  // A development release of nothing else comes before its pre-releases.
+  // The package's types hold these for lists, while `explain` gives numbers, and a letter with a number.
+  const [letter, number = 0] = (pre ?? []) as unknown as [string?, number?];
+  const [after, development] = [post, dev] as unknown as (number | null)[];
+  // A development release of nothing else comes before its pre-releases.
+  const alone = after === null && development !== null ? -1 : PRE_RELEASES.length;
+  const before = letter === undefined ? [alone, 0] : [PRE_RELEASES.indexOf(letter), number];
+  const of = (text: string, suffix: number[], hasLocal = false): Ordered => ({
+    ...{ text, hasLocal, release: trimmed, suffix },
+  });
+  const suffix = [...before, after ?? -1, development ?? Number.POSITIVE_INFINITY];
+  const afterBase = pre ? [...before, -1, Number.POSITIVE_INFINITY] : PLAIN;
+  return {
+    text,
+    parts: {
+      whole: of(text, suffix, local !== null),
+      public: of(found.public, suffix),
+      ...{ epoch, release },
+      isPreRelease: found.is_prerelease,
+      base: of(`${found.base_version}${pre?.join('') ?? ''}`, afterBase),
+    },
+  };
+}
+
+/** As the package's `compare` says, which is asked where two local versions of the same are looked at. */
+function order(a: Ordered, b: Ordered): number {
+  const before = orderOf(a.release, b.release) || orderOf(a.suffix, b.suffix);
+  if (before !== 0 || !(a.hasLocal && b.hasLocal)) return before || Number(a.hasLocal) - Number(b.hasLocal);
+  return compare(a.text, b.text);
+}
+
+function orderOf(a: readonly number[], b: readonly number[]): number {
+  const length = Math.min(a.length, b.length);
+  for (let i = 0; i < length; i++) {
+    const left = a[i] as number;
+    const right = b[i] as number;
+    if (left !== right) return left < right ? -1 : 1;
+  }
+  return a.length - b.length;
 }
 
 /** Whether the text is a constraint. */
@@ -49,61 +149,53 @@ export function isConstraint(text: string): boolean {
 }
 
 /**
- * Whether a version meets every clause; of none, as in `""`, it may look as it likes. Pre-releases are admitted where their order admits them: PEP 440 leaves
- * them out only where there is a choice, and a worker's version is what is installed. A version that is not PEP
- * 440 can only be named as it is, by `===`.
+ * Whether a version meets every clause; of none, as in `""`, it may look as it likes. Pre-releases are admitted where
+ * their order admits them: PEP 440 leaves them out only where there is a choice, and a worker's version is what is
+ * installed. A version that is not PEP 440 can only be named as it is, by `===`.
  */
-export function meetsConstraint(version: string, constraint: string): boolean {
-  return clausesOf(constraint)?.every((clause) => admits(clause, version)) ?? false;
+export function meetsConstraint(version: Version, { clauses, known }: Constraint): boolean {
+  let meets = known.get(version.text);
+  if (meets !== undefined) return meets;
+  meets = clauses?.every((clause) => admits(clause, version)) ?? false;
+  if (known.size >= REMEMBERED) known.clear();
+  known.set(version.text, meets);
+  return meets;
 }
 
-function admits({ operator, version: wanted, prefix }: Clause, version: string): boolean {
-  if (operator === '===') return version.toLowerCase() === wanted.toLowerCase();
-  const parts = explain(version);
-  if (!parts) return false;
+function admits({ operator, version: wanted, prefix, floor }: Clause, version: Version): boolean {
+  if (operator === '===') return version.text.toLowerCase() === wanted.text.toLowerCase();
+  const has = version.parts;
+  const wants = wanted.parts;
+  if (!has || !wants) return false;
   switch (operator) {
     case '==':
-      return prefix ? startsWith(version, releaseOf(wanted)) : equals(version, wanted);
+      return prefix ? startsWith(has, releaseOf(wants)) : equals(has, wants);
     case '!=':
-      return !(prefix ? startsWith(version, releaseOf(wanted)) : equals(version, wanted));
+      return !(prefix ? startsWith(has, releaseOf(wants)) : equals(has, wants));
     case '~=':
-      return compare(parts.public, wanted) >= 0 && startsWith(version, releaseOf(wanted).slice(0, -1));
+      return order(has.public, wants.whole) >= 0 && startsWith(has, releaseOf(wants).slice(0, -1));
     case '<=':
-      return compare(parts.public, wanted) <= 0;
+      return order(has.public, wants.whole) <= 0;
     case '>=':
-      return compare(parts.public, wanted) >= 0;
+      return order(has.public, wants.whole) >= 0;
     case '<':
-      return compare(version, wanted) < 0 && !isPreReleaseOf(version, wanted);
+      if (order(has.whole, wants.whole) >= 0) return false;
+      return floor === null || !has.isPreRelease || order(has.whole, floor) < 0;
     default:
-      return compare(parts.public, wanted) > 0 && !isPostReleaseOf(version, wanted);
+      // Of what is above it: `>1.2` does not admit `1.2.post1`, whereas `>1.2.post1` admits `1.2.post2`.
+      return order(has.public, wants.whole) > 0 && order(has.base, wants.whole) !== 0;
   }
 }
 
 /** A clause without a local version takes every local version of what it names. */
-function equals(version: string, wanted: string): boolean {
-  const local = explain(wanted)?.local ?? null;
-  return compare(local === null ? (explain(version)?.public ?? version) : version, wanted) === 0;
+function equals(has: Parts, wants: Parts): boolean {
+  return order(wants.whole.hasLocal ? has.whole : has.public, wants.whole) === 0;
 }
 
 /** Epoch and release numbers. */
-function releaseOf(version: string): number[] {
-  const parts = explain(version);
-  return parts ? [parts.epoch, ...parts.release] : [];
-}
+const releaseOf = ({ epoch, release }: Parts): number[] => [epoch, ...release];
 
-function startsWith(version: string, wanted: number[]): boolean {
+function startsWith(version: Parts, wanted: readonly number[]): boolean {
   const release = releaseOf(version);
   return wanted.every((part, i) => (release[i] ?? 0) === part);
-}
-
-/** `<2` does not admit `2rc1`, whereas `<2rc2` does. */
-function isPreReleaseOf(version: string, wanted: string): boolean {
-  if (explain(wanted)?.is_prerelease || !explain(version)?.is_prerelease) return false;
-  return compare(version, `${wanted}.dev0`) >= 0;
-}
-
-/** Of what is above it: `>1.2` does not admit `1.2.post1`, whereas `>1.2.post1` admits `1.2.post2`. */
-function isPostReleaseOf(version: string, wanted: string): boolean {
-  const parts = explain(version);
-  return compare(`${parts?.base_version}${parts?.pre?.join('') ?? ''}`, wanted) === 0;
 }

@@ -1,3 +1,4 @@
+import { ClusterError } from '../../machines/errors.ts';
 import type { ArtifactView } from '../../machines/schema/views.ts';
 import type { Prepared } from '../store/prepared.ts';
 import type { JobRow } from '../store/rows.ts';
@@ -68,6 +69,27 @@ export async function* artifactList(db: Prepared, job: JobRow): AsyncGenerator<s
     const view = await viewsOf(db, [best]);
     if (view !== '') yield before + view;
   }
+  yield ']';
+}
+
+/** The same of one of its tasks. Throws `unknown_id` before the first piece where the job has no such task. */
+export async function* taskArtifacts(db: Prepared, job: JobRow, taskId: string): AsyncGenerator<string> {
+  const task = await db.get<{ seq: number; job_id: string }>(
+    'SELECT seq, job_id FROM tasks WHERE id = ?',
+    taskId,
+  );
+  if (task?.job_id !== job.id) throw ClusterError.unknown('task', taskId);
+  const window = [job.id, task.seq, task.seq];
+  yield '[';
+  yield* inPages<Listed>({
+    plan: (last, rows) =>
+      db.all(
+        WINDOW,
+        ...[...window, ...window],
+        ...[last?.seq ?? 0, last?.role ?? '', last?.artifact_id ?? '', rows],
+      ),
+    compose: (listed) => viewsOf(db, listed),
+  });
   yield ']';
 }
 

@@ -7,7 +7,7 @@ import type { ArtifactRow, JobRow, MinuteRow } from '../store/rows.ts';
 import type { Store } from '../store/store.ts';
 import { ARTIFACTS, JOBS, type SqlRow } from '../store/tables.ts';
 import type { Live } from '../supervisor/live.ts';
-import { artifactList } from './artifacts.ts';
+import { artifactList, taskArtifacts } from './artifacts.ts';
 import { eventList, eventPage } from './events.ts';
 import { filled, partsOf } from './holes.ts';
 import { jobPieces } from './job.ts';
@@ -79,8 +79,9 @@ export function createReads(store: Store, live: Live, clock: Clock): Reads {
       return row?.id ?? 0;
     },
 
-    async *jobArtifacts(jobId) {
-      yield* artifactList(db, await jobRow(jobId));
+    async *jobArtifacts({ job_id, task_id }) {
+      const row = await jobRow(job_id);
+      yield* task_id === undefined ? artifactList(db, row) : taskArtifacts(db, row, task_id);
     },
 
     async artifact(id) {

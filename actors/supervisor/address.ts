@@ -13,6 +13,8 @@ import type { JobRow, TaskRow, WorkerRow } from '../store/rows.ts';
 import { type TaskFacts, UNHELD, unheard, type WorkerFacts } from './facts.ts';
 import { type Journal, JournaledSet } from './journal.ts';
 import { MissingPaths } from './missing-paths.ts';
+import { kindOf } from './profiles.ts';
+import type { QueueView } from './queue-view.ts';
 
 /** How a row and the snapshot of its actor correspond; exact both ways, for every state. */
 export interface Correspondence<Row, M extends AnyStateMachine> {
@@ -258,20 +260,23 @@ export class WorkerAddress extends Address<WorkerRow, typeof workerMachine, Work
   /** Tasks that it must stop although it no longer holds them; for workers that list no active tasks. */
   readonly revoked = new JournaledSet<string>();
   readonly missing = new MissingPaths();
-  #eligible = new Map<number, boolean>();
-  #declared: WorkerRow['version'] | null = null;
+  /** What of the queue it alone may not run; see `Profiles`. */
+  special: { view: QueueView; declared: WorkerRow['version']; missing: unknown } | null = null;
+  #kind: { declared: WorkerRow['version']; key: string } | null = null;
 
   constructor(row: WorkerRow, stored: boolean, facts = unheard(row.last_seen_at)) {
     super(WORKER, row, stored, facts);
   }
 
-  /** Which requirements this registration meets, decided once each; a registration is known by its `version` object. */
-  get eligible(): Map<number, boolean> {
-    if (this.#declared !== this.row.version) {
-      this.#declared = this.row.version;
-      this.#eligible = new Map();
+  /**
+   * What it declared, as a short text that is the same for all who declared the same. A registration is known by its
+   * `version` object.
+   */
+  get kind(): string {
+    if (this.#kind?.declared !== this.row.version) {
+      this.#kind = { declared: this.row.version, key: kindOf(this.row) };
     }
-    return this.#eligible;
+    return this.#kind.key;
   }
 }
 

@@ -11,6 +11,7 @@ import type { DocumentCache } from './documents.ts';
 import type { Inspection } from './inspection.ts';
 import type { JournaledPeers } from './journaled-peers.ts';
 import type { Parking } from './parking.ts';
+import type { Profiles } from './profiles.ts';
 import type { QueueIndex } from './queue-index.ts';
 import type { Registry } from './registry.ts';
 import type { RequirementBook } from './requirements.ts';
@@ -74,6 +75,8 @@ export interface Core {
   readonly registry: Registry;
   readonly requirements: RequirementBook;
   readonly queue: QueueIndex;
+  /** What workers may run of what is queued. */
+  readonly profiles: Profiles;
   readonly demands: Demands;
   readonly backoffs: Backoffs;
   readonly deadlines: Deadlines<DeadlineKey>;

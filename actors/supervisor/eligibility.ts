@@ -7,21 +7,14 @@ type Asked = Pick<Demand, 'requirement' | 'avoids' | 'paths'>;
 /** By what a task remembers that it avoids a worker: a worker that registers anew is tried anew. */
 export const registrationOf = ({ row }: WorkerAddress): string => `${row.id}#${row.session}`;
 
-const isKeptFrom = ({ avoids, paths }: Asked, worker: WorkerAddress): boolean =>
+/** Whether a task avoids a worker that its requirement fits, or names a path that the worker lacks. */
+export const isKeptFrom = ({ avoids, paths }: Asked, worker: WorkerAddress): boolean =>
   avoids.includes(registrationOf(worker)) || paths.some((path) => worker.missing.has(path));
-
-/** Whether a worker may run what is queued under this key: a requirement, or a demand. */
-export function mayRun(core: Core, key: number, worker: WorkerAddress): boolean {
-  if (key >= 0) return core.requirements.isMetBy(key, worker);
-  const demand = core.demands.get(key);
-  if (!demand || !core.requirements.isMetBy(demand.requirement, worker)) return false;
-  return !isKeptFrom(demand, worker);
-}
 
 /** The workers that live and meet the requirement, whether they are free or not. */
 export function* matching(core: Core, requirement: number): Iterable<WorkerAddress> {
   for (const worker of core.registry.workers.values()) {
-    if (worker.row.status === 'alive' && core.requirements.isMetBy(requirement, worker)) yield worker;
+    if (worker.row.status === 'alive' && core.profiles.isMetBy(requirement, worker)) yield worker;
   }
 }
 

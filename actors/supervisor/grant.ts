@@ -1,13 +1,16 @@
+import { setImmediate } from 'node:timers/promises';
 import type { LeasedTask } from '../../gateway/messages.ts';
 import { JOB_REQUESTS } from '../store/tables.ts';
 import type { TaskAddress, WorkerAddress } from './address.ts';
 import { cutDocument, type JobDocument } from './documents.ts';
-import { mayRun } from './eligibility.ts';
 import { pathsOf } from './named-paths.ts';
 import type { ParkedLease } from './parking.ts';
 import { leasedTask } from './payload.ts';
 import { narrow } from './queueing.ts';
 import type { Turn } from './turn.ts';
+
+/** Milliseconds for which the event loop serves nobody else. */
+const LONGEST_LOOK_MS = 10;
 
 /** A task, by its place in the queue, for one who waits. */
 interface Pick {
@@ -50,7 +53,7 @@ async function grantRound(turn: Turn, ahead: number): Promise<number> {
     .filter((parked) => turn.queuedAny || turn.woken.has(parked.worker_id));
   turn.queuedAny = false;
   turn.woken.clear();
-  const picks = pick(turn, waiting, ahead);
+  const picks = await pick(turn, waiting, ahead);
   if (picks.length === 0) return 0;
   for (const { parked } of picks) core.parking.takeLease(turn, parked.ticket);
   const seqs = picks.map(({ seq }) => seq);
@@ -101,22 +104,27 @@ function lackedPaths(
   return pathsOf(document, task.row.payload).filter((path) => worker.missing.has(path));
 }
 
-/** The next task of the index for each free slot that is waited for. */
-function pick(turn: Turn, waiting: ParkedLease[], ahead: number): Pick[] {
+/** The next task of the index for each free slot that is waited for; others are served while many look. */
+async function pick(turn: Turn, waiting: ParkedLease[], ahead: number): Promise<Pick[]> {
   const { core } = turn;
   const picks: Pick[] = [];
   const taken = new Map<string, number>();
+  let since = performance.now();
   for (const parked of waiting) {
     if (core.queue.size === 0) break;
+    if (performance.now() - since > LONGEST_LOOK_MS) {
+      await setImmediate();
+      since = performance.now();
+    }
     const worker = core.registry.workers.get(parked.worker_id);
     if (worker?.row.status !== 'alive') continue;
     const free = worker.row.slots_total - worker.row.slots_used - (taken.get(worker.id) ?? 0);
     const wanted = Math.min(free, parked.max_tasks);
     const looked = wanted > 0 && worker.missing.size > 0 ? wanted + ahead : wanted;
     for (let n = 0; n < looked; n++) {
-      const next = core.queue.take(turn, (key) => mayRun(core, key, worker));
+      const next = core.queue.take(turn, core.profiles.viewsOf(worker));
       if (!next) break;
-      const { requirement: key, priority, seq } = next;
+      const { key, priority, seq } = next;
       picks.push({ parked, worker, seq, key, priority });
       if (n < wanted) taken.set(worker.id, (taken.get(worker.id) ?? 0) + 1);
     }

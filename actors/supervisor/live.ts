@@ -112,7 +112,7 @@ export class Live {
     let full = 0;
     for (const worker of this.#core.registry.workers.values()) {
       if (worker.row.status !== 'alive') continue;
-      const reasons = this.#core.requirements.unmetBy(requirement, worker.row);
+      const reasons = this.#core.profiles.unmetBy(requirement, worker);
       if (reasons.length === 0) {
         if (backoff) reasons.push('backoff');
         if (avoids.includes(registrationOf(worker))) reasons.push('worker_fault');

@@ -23,6 +23,11 @@ export class MissingPaths {
     return this.#paths.size;
   }
 
+  /** Another object whenever anything has changed. */
+  get paths(): ReadonlyMap<string, unknown> {
+    return this.#paths;
+  }
+
   /** When the oldest is forgotten; null when there is none. */
   get next(): number | null {
     for (const { until } of this.#paths.values()) return until;

@@ -1,106 +1,136 @@
-import FlatQueue from 'flatqueue';
+import { Arrivals } from './arrivals.ts';
+import { Bucket } from './bucket.ts';
 import { FOR_GOOD, type Journal } from './journal.ts';
+import type { QueueView } from './queue-view.ts';
 
-interface Bucket {
-  requirement: number;
-  priority: number;
-  /** Task sequence numbers, smallest first, those that are gone included. */
-  seqs: FlatQueue<number>;
-  /** Numbers that were removed from the middle, where a heap cannot let go of them. */
-  gone: Set<number>;
+/** The tasks of a key that are filed under one term. */
+interface Shelf {
+  buckets: number;
+  arrivals: Arrivals;
 }
 
-/** How many numbers a bucket may hold in vain, beside as many as it holds with reason. */
-const SPARE = 1000;
-
-/** The queued tasks, by requirement and priority, in the order they are served. It holds sequence numbers only. */
+/**
+ * The queued tasks, by what they ask (a requirement, or a demand) and priority, in the order they are served. It holds
+ * sequence numbers only. Each bucket is filed under one term that a worker must have; who looks for work keeps a view,
+ * which looks at what has arrived under its own terms since it looked last, and at nothing twice.
+ */
 export class QueueIndex {
-  /** Larger priorities first. None is without a task. */
-  readonly #buckets: Bucket[] = [];
   readonly #byKey = new Map<string, Bucket>();
+  readonly #shelves = new Map<string, Shelf>();
+  readonly #termsOf: (key: number) => readonly string[];
+  readonly #all = new Arrivals();
+  #moment = 0;
   #size = 0;
+
+  /** @param termsOf what a worker must have for a key, any of which will do to file it under; empty: nothing */
+  constructor(termsOf: (key: number) => readonly string[]) {
+    this.#termsOf = termsOf;
+  }
 
   /** How many tasks are queued. */
   get size(): number {
     return this.#size;
   }
 
-  /** How many numbers are in memory; bounded by `size`. */
-  get held(): number {
-    return this.#buckets.reduce((sum, { seqs, gone }) => sum + seqs.length + gone.size, 0);
+  /** How many keys with tasks there are, each once for each priority. */
+  get buckets(): number {
+    return this.#byKey.size;
   }
 
-  add(journal: Journal, requirement: number, priority: number, seq: number): void {
-    journal.onRollback(() => this.remove(FOR_GOOD, requirement, priority, seq));
-    const bucket = this.#byKey.get(keyOf(requirement, priority)) ?? this.#newBucket(requirement, priority);
-    // A number that comes back is still in its place.
-    if (!bucket.gone.delete(seq)) bucket.seqs.push(seq, seq);
+  /** How many numbers are in memory; bounded by `size`. */
+  get held(): number {
+    return [...this.#byKey.values()].reduce((sum, bucket) => sum + bucket.held, 0);
+  }
+
+  /** Counts the arrivals. */
+  get moment(): number {
+    return this.#moment;
+  }
+
+  add(journal: Journal, key: number, priority: number, seq: number): void {
+    journal.onRollback(() => this.remove(FOR_GOOD, key, priority, seq));
+    const bucket = this.#byKey.get(placeOf(key, priority)) ?? this.#newBucket(key, priority);
+    const { head } = bucket;
+    bucket.add(seq);
     this.#size++;
+    if (head === undefined || seq < head) this.#arrive(bucket);
   }
 
   /** Takes out a task that is in the index, wherever it stands. */
-  remove(journal: Journal, requirement: number, priority: number, seq: number): void {
-    const bucket = this.#byKey.get(keyOf(requirement, priority));
-    if (!bucket || bucket.gone.has(seq)) return;
-    journal.onRollback(() => this.add(FOR_GOOD, requirement, priority, seq));
-    bucket.gone.add(seq);
-    this.#size--;
-    const { seqs, gone } = bucket;
-    if (gone.size === seqs.length) this.#drop(bucket);
-    else if (gone.size > SPARE && gone.size * 2 > seqs.length) tidy(bucket);
+  remove(journal: Journal, key: number, priority: number, seq: number): void {
+    const bucket = this.#byKey.get(placeOf(key, priority));
+    if (!bucket?.remove(seq)) return;
+    journal.onRollback(() => this.add(FOR_GOOD, key, priority, seq));
+    this.#left(bucket);
   }
 
   /**
-   * Removes and returns the next task whose requirement passes: first in, first out within priority. The cost
-   * depends on how many distinct requirements are queued, not on how many tasks.
+   * Removes and returns the next task that one of the views shows: first in, first out within priority. The cost
+   * depends on what has arrived since the views looked last, not on what is queued.
    */
-  take(
-    journal: Journal,
-    passes: (requirement: number) => boolean,
-  ): { seq: number; requirement: number; priority: number } | null {
-    let best: Bucket | null = null;
-    for (const bucket of this.#buckets) {
-      if (best && bucket.priority < best.priority) break;
-      if (best && headOf(bucket) > headOf(best)) continue;
-      if (passes(bucket.requirement)) best = bucket;
-    }
-    if (!best) return null;
-    const seq = headOf(best);
-    best.seqs.pop();
-    this.#size--;
-    if (best.seqs.length === best.gone.size) this.#drop(best);
-    const { requirement, priority } = best;
-    journal.onRollback(() => this.add(FOR_GOOD, requirement, priority, seq));
-    return { seq, requirement, priority };
+  take(journal: Journal, views: readonly QueueView[]): { seq: number; key: number; priority: number } | null {
+    let best: Bucket | undefined;
+    for (const view of views) best = sooner(best, view.next(this));
+    const seq = best?.head;
+    if (best === undefined || seq === undefined) return null;
+    const { key, priority } = best;
+    best.pop();
+    this.#left(best);
+    journal.onRollback(() => this.add(FOR_GOOD, key, priority, seq));
+    return { seq, key, priority };
   }
 
-  #newBucket(requirement: number, priority: number): Bucket {
-    const bucket = { requirement, priority, seqs: new FlatQueue<number>(), gone: new Set<number>() };
-    this.#byKey.set(keyOf(requirement, priority), bucket);
-    const at = this.#buckets.findIndex((other) => other.priority < priority);
-    this.#buckets.splice(at < 0 ? this.#buckets.length : at, 0, bucket);
+  /** Shows what has arrived after a moment and is filed under one of these terms. */
+  arrivedSince(moment: number, terms: ReadonlySet<string>, look: (bucket: Bucket) => void): void {
+    // Whichever is less: what has arrived, or where to look.
+    if (this.#moment - moment <= terms.size) {
+      this.#all.since(moment, (bucket) => {
+        if (terms.has(bucket.term)) look(bucket);
+      });
+      return;
+    }
+    for (const term of terms) this.#shelves.get(term)?.arrivals.since(moment, look);
+  }
+
+  #newBucket(key: number, priority: number): Bucket {
+    const term = this.#rarestOf(this.#termsOf(key));
+    const bucket = new Bucket(key, priority, term);
+    this.#byKey.set(placeOf(key, priority), bucket);
+    const shelf = this.#shelves.get(term) ?? { buckets: 0, arrivals: new Arrivals() };
+    shelf.buckets++;
+    this.#shelves.set(term, shelf);
     return bucket;
   }
 
-  #drop(bucket: Bucket): void {
-    this.#byKey.delete(keyOf(bucket.requirement, bucket.priority));
-    this.#buckets.splice(this.#buckets.indexOf(bucket), 1);
+  /** Of what all must have, the one that fewest others are filed under. */
+  #rarestOf([first = '', ...others]: readonly string[]): string {
+    const filed = (term: string) => this.#shelves.get(term)?.buckets ?? 0;
+    return others.reduce((rarest, term) => (filed(term) < filed(rarest) ? term : rarest), first);
+  }
+
+  #arrive(bucket: Bucket): void {
+    bucket.arrived = ++this.#moment;
+    this.#all.note(bucket);
+    this.#shelves.get(bucket.term)?.arrivals.note(bucket);
+  }
+
+  /** A task has left a bucket, perhaps its last. */
+  #left(bucket: Bucket): void {
+    this.#size--;
+    if (!bucket.isEmpty) return;
+    // Views may still hold it.
+    bucket.clear();
+    this.#byKey.delete(placeOf(bucket.key, bucket.priority));
+    const shelf = this.#shelves.get(bucket.term);
+    if (shelf && --shelf.buckets === 0) this.#shelves.delete(bucket.term);
   }
 }
 
-const keyOf = (requirement: number, priority: number): string => `${priority}:${requirement}`;
+const placeOf = (key: number, priority: number): string => `${priority}:${key}`;
 
-/** The number that is served next; a bucket in the index always has one. */
-function headOf({ seqs, gone }: Bucket): number {
-  while (gone.delete(seqs.peekValue() as number)) seqs.pop();
-  return seqs.peekValue() as number;
-}
-
-/** Lets go of the numbers that are gone. */
-function tidy(bucket: Bucket): void {
-  const { seqs, gone } = bucket;
-  const kept = new FlatQueue<number>();
-  for (const seq of seqs.ids.slice(0, seqs.length)) if (!gone.has(seq)) kept.push(seq, seq);
-  bucket.seqs = kept;
-  gone.clear();
+/** Which of two is served first; none has tasks of the same number. */
+export function sooner(one: Bucket | undefined, other: Bucket | undefined): Bucket | undefined {
+  if (!one || !other) return one ?? other;
+  if (one.priority !== other.priority) return one.priority > other.priority ? one : other;
+  return (one.head ?? Infinity) < (other.head ?? Infinity) ? one : other;
 }

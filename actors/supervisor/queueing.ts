@@ -24,8 +24,9 @@ export function enqueue(turn: Turn, { row }: TaskAddress, paths: readonly string
 export function dequeue(turn: Turn, { row: { requirement_id, priority, seq } }: TaskAddress): void {
   const { queue, demands, backoffs } = turn.core;
   const key = demands.of(seq)?.id ?? requirement_id;
-  demands.leave(turn, seq);
   if (!backoffs.remove(turn, seq)) queue.remove(turn, key, priority, seq);
+  // After it left the index, so that an undo knows the demand again before the index has to file it.
+  demands.leave(turn, seq);
 }
 
 /** A queued task turned out to name paths that some worker lacks. */

@@ -1,18 +1,21 @@
-import { meetsAll, signatureOf, unmet, type WorkerProfile } from '../../machines/matching.ts';
+import { type Asked, asked, signatureOf } from '../../machines/matching.ts';
 import type { Requirements } from '../../machines/schema/job.ts';
 import type { RequirementRow } from '../store/rows.ts';
-import type { WorkerAddress } from './address.ts';
 import type { Journal } from './journal.ts';
+
+const NOTHING = asked({});
 
 /** The distinct requirements of all tasks, by number and by signature. */
 export class RequirementBook {
-  readonly #rows = new Map<number, RequirementRow & { parsed: Requirements }>();
+  readonly #rows = new Map<number, RequirementRow>();
+  /** As they are matched; read when somebody first asks. */
+  readonly #asked = new Map<number, Asked>();
   readonly #bySignature = new Map<string, number>();
   #next = 1;
 
   /** Takes in a row that the store has. */
   learn(row: RequirementRow): void {
-    this.#rows.set(row.id, { ...row, parsed: JSON.parse(row.document) as Requirements });
+    this.#rows.set(row.id, row);
     this.#bySignature.set(row.signature, row.id);
     this.#next = Math.max(this.#next, row.id + 1);
   }
@@ -30,6 +33,7 @@ export class RequirementBook {
 
   #forget(row: RequirementRow): void {
     this.#rows.delete(row.id);
+    this.#asked.delete(row.id);
     this.#bySignature.delete(row.signature);
   }
 
@@ -37,15 +41,13 @@ export class RequirementBook {
     return this.#rows.get(id)?.document ?? '{}';
   }
 
-  isMetBy(id: number, worker: WorkerAddress): boolean {
-    const known = worker.eligible.get(id);
-    if (known !== undefined) return known;
-    const met = meetsAll(this.#rows.get(id)?.parsed ?? {}, worker.row);
-    worker.eligible.set(id, met);
-    return met;
-  }
-
-  unmetBy(id: number, worker: WorkerProfile): string[] {
-    return unmet(this.#rows.get(id)?.parsed ?? {}, worker);
+  asked(id: number): Asked {
+    const known = this.#asked.get(id);
+    if (known) return known;
+    const row = this.#rows.get(id);
+    if (!row) return NOTHING;
+    const read = asked(JSON.parse(row.document) as Requirements);
+    this.#asked.set(id, read);
+    return read;
   }
 }

@@ -1,28 +1,36 @@
 import { compose, members, RawJson } from '../../machines/json/raw.ts';
-import type { JobView, TaskView } from '../../machines/schema/views.ts';
+import type { JobView } from '../../machines/schema/views.ts';
 import type { Session } from '../support/client-command.ts';
 import { jobReport } from '../terminal/job-report.ts';
 import { mismatches } from './fingerprints.ts';
+import { knownTasks, taskPages } from './task-pages.ts';
 
 /**
  * Prints a job with its tasks: the report for people, or one document, the job with the member `tasks`, in
  * which all numbers stand as the server wrote them.
  */
-export async function printJob({ client, output }: Session, jobId: string): Promise<void> {
-  const params = { id: jobId };
-  const [jobText, tasksText] = await Promise.all([
-    client.callText('getJob', { params }),
-    client.callText('listJobTasks', { params }),
-  ]);
+export async function printJob(session: Session, jobId: string): Promise<void> {
+  const { client, output } = session;
+  const jobText = await client.callText('getJob', { params: { id: jobId } });
   if (output.json) {
-    const parts = [...members(jobText)].map(([key, text]) => [key, new RawJson(text)] as const);
-    await output.print(compose({ ...Object.fromEntries(parts), tasks: new RawJson(tasksText) }));
+    await printDocument(session, jobId, jobText);
     return;
   }
-  const tasks = JSON.parse(tasksText) as TaskView[];
-  const waits = tasks.some(({ status }) => status === 'queued');
-  const alive = waits ? (await client.call('getStats')).workers_alive : 1;
   const job = JSON.parse(jobText) as JobView;
-  const odd = await mismatches(client, job, tasks);
-  await output.print(jobReport({ job, tasks, workersAlive: alive, mismatches: odd }, output));
+  const tasks = await knownTasks(client, job);
+  const workersAlive = tasks.queued.length > 0 ? (await client.call('getStats')).workers_alive : 1;
+  const odd = await mismatches(client, job, tasks.first);
+  await output.print(jobReport({ job, tasks, workersAlive, mismatches: odd }, output));
+}
+
+/** The tasks come page by page: of very many, no more than a page is in memory. */
+async function printDocument({ client, output }: Session, jobId: string, jobText: string): Promise<void> {
+  const parts = [...members(jobText)].map(([key, text]) => [key, new RawJson(text)] as const);
+  await output.write(`${compose(Object.fromEntries(parts)).slice(0, -1)},"tasks":[`);
+  let before = '';
+  for await (const page of taskPages(client, jobId)) {
+    if (page.length > 0) await output.write(before + page.join(','));
+    before = ',';
+  }
+  await output.print(']}');
 }

@@ -1,7 +1,8 @@
 import type { JobView } from '../../machines/schema/views.ts';
 import type { Session } from '../support/client-command.ts';
 import { waitingLines } from '../terminal/waiting.ts';
-import { MAX_NAMED, type TaskBoard } from './task-board.ts';
+import type { TaskBoard } from './task-board.ts';
+import { TASK_PAGE } from './task-pages.ts';
 
 /** A task that can run is leased within milliseconds; whoever waits this long wants to know why. */
 const LOOK_MS = 3_000;
@@ -24,7 +25,6 @@ export class WaitingReasons {
   }
 
   start(): void {
-    if (this.#job.aggregate.num_tasks > MAX_NAMED) return;
     this.#timer ??= setInterval(() => this.#look().catch(() => {}), LOOK_MS);
   }
 
@@ -42,10 +42,13 @@ export class WaitingReasons {
     try {
       const { client } = this.#session;
       const [tasks, { workers_alive }] = await Promise.all([
-        client.call('listJobTasks', { params: { id: this.#job.id } }),
+        client.call('listJobTasks', {
+          params: { id: this.#job.id },
+          query: { status: 'queued', limit: TASK_PAGE },
+        }),
         client.call('getStats'),
       ]);
-      const lines = waitingLines(tasks, workers_alive);
+      const lines = waitingLines(tasks, workers_alive, tasks.length === TASK_PAGE);
       const text = lines.join('\n');
       if (this.#timer === undefined || text === this.#told || !stands()) return;
       this.#told = text;

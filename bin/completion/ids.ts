@@ -43,7 +43,7 @@ const ROWS: Record<IdKind, (ask: Ask, words: string[]) => Promise<Row[]>> = {
   async tasks(ask, words) {
     const job = words.find((word) => word.startsWith('job_'));
     if (job === undefined) return [];
-    const tasks = await ask(`/v1/jobs/${encodeURIComponent(job)}/tasks`);
+    const tasks = await ask(`/v1/jobs/${encodeURIComponent(job)}/tasks?limit=${MOST}`);
     return tasks.map((task) => rowOf({ ...task, name: `${task.pipeline_label} × ${task.dataset_label}` }));
   },
 };

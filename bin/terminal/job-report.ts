@@ -1,7 +1,8 @@
-import type { JobView, RankingEntry, TaskView } from '../../machines/schema/views.ts';
+import type { JobView, RankingEntry } from '../../machines/schema/views.ts';
 import type { Mismatch } from '../client/fingerprints.ts';
 import { hasEnded } from '../client/follow.ts';
 import { taskLabels } from '../client/task-board.ts';
+import type { KnownTasks } from '../client/task-pages.ts';
 import { counted, dateTime, duration, metric, wrap } from './format.ts';
 import type { Output } from './output.ts';
 import { plain } from './plain.ts';
@@ -16,7 +17,7 @@ const METRICS = ['best_rmse', 'best_r2', 'best_mae', 'best_accuracy', 'best_scor
 
 export interface KnownJob {
   job: JobView;
-  tasks: TaskView[];
+  tasks: KnownTasks;
   /** Of the whole cluster. */
   workersAlive: number;
   mismatches: Mismatch[];
@@ -25,19 +26,31 @@ export interface KnownJob {
 /** Everything about a job that a person asks for: how it stands, what is best, what failed and what waits. */
 export function jobReport(known: KnownJob, output: Output): string {
   const { job, tasks, workersAlive } = known;
-  const labels = taskLabels(tasks);
+  const isPart = tasks.first.length < job.aggregate.num_tasks;
+  const labels = isPart ? partLabels(tasks) : taskLabels(tasks.first);
   return [
     heading(job, output),
     ranking(job, labels, output),
     failures(job, labels, output),
-    waitingLines(tasks, workersAlive).map(output.colours.yellow).join('\n'),
+    waitingLines(tasks.queued, workersAlive, isPart && tasks.queued.length < job.aggregate.num_queued)
+      .map(output.colours.yellow)
+      .join('\n'),
     [...job.warnings, ...oddPipelines(known, labels), ...taskWarnings(tasks)]
       .map((text) => `${output.colours.yellow('warning:')} ${plain(text)}`)
       .join('\n'),
+    isPart && job.aggregate.num_succeeded > 0
+      ? output.colours.dim(
+          `warnings of the first ${tasks.first.length} of ${job.aggregate.num_tasks} tasks; --json lists all of them`,
+        )
+      : '',
   ]
     .filter((part) => part !== '')
     .join('\n\n');
 }
+
+/** Which of very many tells apart what is not known here: each has its pipeline and its dataset as a name. */
+const partLabels = ({ first, failed }: KnownTasks): Map<string, string> =>
+  new Map([...first, ...failed].map((task) => [task.id, `${task.dataset_label} · ${task.pipeline_label}`]));
 
 function heading(job: JobView, output: Output): string {
   const { bold } = output.colours;
@@ -148,8 +161,8 @@ function grouped(entries: readonly (readonly [text: string, member: string])[]) 
 }
 
 /** What runners warned of, such as samples that were left out. */
-function taskWarnings(tasks: readonly TaskView[]): string[] {
-  const said = tasks.flatMap(({ id, result }) => {
+function taskWarnings({ first }: KnownTasks): string[] {
+  const said = first.flatMap(({ id, result }) => {
     const { warnings } = (result?.extra ?? {}) as { warnings?: unknown };
     return Array.isArray(warnings) ? warnings.map((text) => [String(text), id] as const) : [];
   });

@@ -43,9 +43,13 @@ export class Output {
   }
 
   /** Writes a line, or several, to stdout; resolves once the reader keeps up. */
-  async print(text: string): Promise<void> {
-    const fit = this.json ? fitJson(text) : text;
-    if (this.#stdout.write(fit.endsWith('\n') ? fit : `${fit}\n`)) return;
+  print(text: string): Promise<void> {
+    return this.write(text.endsWith('\n') ? text : `${text}\n`);
+  }
+
+  /** The same for a part of a line. */
+  async write(text: string): Promise<void> {
+    if (this.#stdout.write(this.json ? fitJson(text) : text)) return;
     // Nobody reads any more, so nobody will ask for more.
     if (this.#stdout.errored || this.#stdout.destroyed) return;
     await once(this.#stdout, 'drain');

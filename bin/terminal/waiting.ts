@@ -19,8 +19,11 @@ const has = (what: string, how = ''): Words => ({
  * Why queued tasks are not running, a line for all that wait for the same; none where nothing is known to keep
  * them, as right before they are leased.
  * @param workersAlive live workers of the whole cluster
+ * @param isPart whether there may be more tasks that wait than those
  */
-export function waitingLines(tasks: readonly Queued[], workersAlive: number): string[] {
+export function waitingLines(tasks: readonly Queued[], workersAlive: number, isPart = false): string[] {
+  const waits = (count: number) =>
+    `${isPart ? 'at least ' : ''}${counted(count, 'queued task')} ${count === 1 ? 'waits' : 'wait'}`;
   const queued = tasks.filter((task) => task.status === 'queued');
   if (queued.length === 0) return [];
   if (workersAlive === 0) {
@@ -33,8 +36,6 @@ export function waitingLines(tasks: readonly Queued[], workersAlive: number): st
   }
   return [...reasons].map(([reason, count]) => `${waits(count)}: ${reason}`);
 }
-
-const waits = (count: number) => `${counted(count, 'queued task')} ${count === 1 ? 'waits' : 'wait'}`;
 
 function reasonOf(waiting: TaskView['waiting_for'], workersAlive: number): string {
   if (waiting.length === 0) return '';

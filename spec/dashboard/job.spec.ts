@@ -52,18 +52,27 @@ describe('an open job on the dashboard', requires('chromium'), () => {
     );
   });
 
-  it('loads the tasks of a huge job only on request, and shows them in portions', async (t) => {
+  it('asks for no more tasks of a huge job than it shows: the first ones, then portions, or those in one state', async (t) => {
     const server = await startTestServer(t);
     const many = Array.from({ length: 5_001 }, (_, i) => `p${i + 1}`);
     const job = await submit(server.client, { name: 'huge', ...pipelines(...many) });
-    const page = await open(server.url, { path: `/ui?job=${job.id}` });
-    await page.getByText('The job has 5,001 tasks').waitFor();
-    await page.getByRole('button', { name: 'Load them' }).click();
+    const hand = await Hand.register(server.client);
+    await hand.finish({ best_rmse: 1 });
+    const page = await open(server.url);
+    const asked: number[] = [];
+    page.on('response', async (answer) => {
+      if (/\/(tasks|artifacts)/.test(answer.url())) asked.push(((await answer.json()) as unknown[]).length);
+    });
+    await page.goto(`${server.url}/ui?job=${job.id}&tab=tasks`);
     const rows = page.locator('tr[data-task]');
     await rows.first().waitFor();
     assert.equal(await rows.count(), 50);
+    await page.getByText('50 of 5,001').waitFor();
     await page.getByRole('button', { name: 'Show 200 more' }).click();
     await until('a portion more', async () => (await rows.count()) === 250);
+    await page.getByRole('button', { name: /^succeeded 1/ }).click();
+    await until('the one that succeeded', async () => (await rows.count()) === 1);
+    assert.ok(Math.max(...asked) <= 251, `${Math.max(...asked)} came at once`);
   });
 
   it('tells why each queued task waits', async (t) => {

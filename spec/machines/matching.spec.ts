@@ -1,8 +1,17 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
-import { clusterVersion, meetsAll, signatureOf, unmet, type WorkerProfile } from '../../machines/matching.ts';
-import { isConstraint, meetsConstraint } from '../../machines/pep440.ts';
+import {
+  asked as askedBy,
+  clusterVersion,
+  Declared,
+  signatureOf,
+  termsAsked,
+  termsDeclared,
+  unmet,
+  type WorkerProfile,
+} from '../../machines/matching.ts';
+import { constraintOf, isConstraint, meetsConstraint, versionOf } from '../../machines/pep440.ts';
 import type { Requirements } from '../../machines/schema/job.ts';
 import type { WorkerVersion } from '../../machines/schema/worker.ts';
 
@@ -182,7 +191,10 @@ describe('a version', () => {
     assert.ok(vectors.versions.length > 50 && constraints.length > 100, 'the vectors are there');
     for (const [constraint, admitted] of constraints) {
       assert.equal(isConstraint(constraint), admitted !== null, constraint);
-      const met = vectors.versions.flatMap((version, i) => (meetsConstraint(version, constraint) ? [i] : []));
+      const read = constraintOf(constraint);
+      const met = vectors.versions.flatMap((version, i) =>
+        meetsConstraint(versionOf(version), read) ? [i] : [],
+      );
       const words = (numbers: number[]) => numbers.map((i) => vectors.versions[i]);
       assert.deepEqual(words(met), words(admitted ?? []), constraint);
     }
@@ -254,11 +266,15 @@ describe('whether a worker meets all requirements', () => {
       { packages: { DEMO: '' } },
     ];
     for (const requirements of all) {
-      assert.equal(
-        meetsAll(requirements, worker),
-        unmet(requirements, worker).length === 0,
-        JSON.stringify(requirements),
-      );
+      const read = askedBy(requirements);
+      const meets = new Declared(worker).meets(read);
+      assert.equal(meets, unmet(requirements, worker).length === 0, JSON.stringify(requirements));
+      const has = new Set(termsDeclared(worker));
+      if (meets)
+        assert.ok(
+          termsAsked(read).every((term) => has.has(term)),
+          'whoever meets it has all its terms',
+        );
     }
   });
 
@@ -272,7 +288,8 @@ describe('whether a worker meets all requirements', () => {
         return { packages: { demo: '1.2' } };
       },
     };
-    for (let i = 0; i < 5000; i++) assert.equal(meetsAll(asked(i, `>=1.${i}`), worker), false);
+    const declared = new Declared(worker);
+    for (let i = 0; i < 5000; i++) assert.equal(declared.meets(askedBy(asked(i, `>=1.${i}`))), false);
     assert.equal(looks, 0);
   });
 });

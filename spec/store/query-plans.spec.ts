@@ -107,7 +107,7 @@ describe('the queries of the store', () => {
         await textOf(reads.eventList({ ...scope, after_id: 0, before_id: 1000, limit: 500 }));
       }
       await reads.eventIdBefore(200);
-      await textOf(reads.jobArtifacts(job_id));
+      await textOf(reads.jobArtifacts({ job_id }));
       await reads.artifact('art_none').catch(() => {});
       await reads.statsHistory();
       await reads.assertTask(leased.task_id);

@@ -5,6 +5,7 @@ import { Deadlines } from '../../actors/supervisor/deadlines.ts';
 import { cutDocument, DocumentCache } from '../../actors/supervisor/documents.ts';
 import { FOR_GOOD } from '../../actors/supervisor/journal.ts';
 import { QueueIndex } from '../../actors/supervisor/queue-index.ts';
+import { QueueView } from '../../actors/supervisor/queue-view.ts';
 import { StepClock } from '../support/step-clock.ts';
 
 /** More than an index may hold in vain. */
@@ -12,9 +13,9 @@ const MANY = 20_000;
 
 /** Every task that passes, in the order in which the index serves them. */
 function served(index: QueueIndex, passes: (requirement: number) => boolean = () => true): number[] {
+  const views = [new QueueView([''], passes)];
   const seqs: number[] = [];
-  for (let next = index.take(FOR_GOOD, passes); next; next = index.take(FOR_GOOD, passes))
-    seqs.push(next.seq);
+  for (let next = index.take(FOR_GOOD, views); next; next = index.take(FOR_GOOD, views)) seqs.push(next.seq);
   return seqs;
 }
 
@@ -30,7 +31,7 @@ describe('the index of the queue', () => {
       { selector: ({ seq }) => seq, maxLength: 60 },
     );
     const property = fc.property(places, fc.integer({ min: 1, max: 3 }), (all, wanted) => {
-      const index = new QueueIndex();
+      const index = new QueueIndex(() => []);
       for (const { seq, requirement, priority } of all) index.add(FOR_GOOD, requirement, priority, seq);
       for (const { seq, requirement, priority, fate } of all) {
         if (fate !== 'stays') index.remove(FOR_GOOD, requirement, priority, seq);
@@ -52,7 +53,7 @@ describe('the index of the queue', () => {
   });
 
   test('a task that leaves twice leaves once', () => {
-    const index = new QueueIndex();
+    const index = new QueueIndex(() => []);
     for (const seq of [1, 2, 3]) index.add(FOR_GOOD, 1, 0, seq);
     for (let i = 0; i < 2; i++) index.remove(FOR_GOOD, 1, 0, 2);
     index.remove(FOR_GOOD, 9, 9, 1);
@@ -60,7 +61,7 @@ describe('the index of the queue', () => {
   });
 
   test('tasks that left it from the middle take no memory, though nobody ever asks for those before them', () => {
-    const index = new QueueIndex();
+    const index = new QueueIndex(() => []);
     for (let seq = 1; seq <= MANY; seq++) index.add(FOR_GOOD, 1, 0, seq);
     for (let seq = 1; seq <= MANY; seq++) if (seq % 2000 > 0) index.remove(FOR_GOOD, 1, 0, seq);
     assert.equal(index.size, MANY / 2000);
@@ -72,7 +73,7 @@ describe('the index of the queue', () => {
   });
 
   test('a bucket that all have left is gone', () => {
-    const index = new QueueIndex();
+    const index = new QueueIndex(() => []);
     for (let seq = 1; seq <= 10; seq++) index.add(FOR_GOOD, 1, 0, seq);
     for (let seq = 1; seq <= 10; seq++) index.remove(FOR_GOOD, 1, 0, seq);
     assert.deepEqual([index.held, served(index)], [0, []]);

@@ -363,5 +363,18 @@ describe('artifacts of tasks', () => {
         ['plot', second.task_id, extra.artifact_id],
       ].sort(),
     );
+    const [own] = await cluster.tasks(submitted.id);
+    const of = (task_id: string) => cluster.seen.artifactsOf(submitted.id, task_id);
+    assert.deepEqual(
+      (await of(own?.id as string)).map(({ role, id }) => [role, id]),
+      [
+        ['model', model.artifact_id],
+        ['plot', extra.artifact_id],
+      ],
+    );
+    await assert.rejects(of('task_none'), { code: 'unknown_id' });
+    const other = await cluster.submit();
+    const [task_of_other] = await cluster.tasks(other.id);
+    await assert.rejects(of(task_of_other?.id as string), { code: 'unknown_id' });
   });
 });

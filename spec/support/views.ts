@@ -16,7 +16,9 @@ export const seen = ({ reads }: ClusterPort) => ({
   jobs: (query: JobQuery) => parsed<JobView[]>(reads.jobs(query)),
   job: (id: string) => parsed<JobView>(reads.job(id)),
   tasks: (job_id: string) => parsed<TaskView[]>(reads.tasks({ job_id })),
-  jobArtifacts: (id: string) => parsed<ArtifactView[]>(reads.jobArtifacts(id)),
+  artifactsOf: (job_id: string, task_id: string) =>
+    parsed<ArtifactView[]>(reads.jobArtifacts({ job_id, task_id })),
+  jobArtifacts: (id: string) => parsed<ArtifactView[]>(reads.jobArtifacts({ job_id: id })),
   workers: () => parsed<WorkerView[]>(reads.workers()),
   events: (query: EventQuery) => parsed<EventView[]>(reads.eventList(query)),
 });

@@ -158,9 +158,15 @@ export const jobs = {
     summary: 'The artifacts of a job',
     right: 'read',
     tag: 'jobs',
+    query: Type.Object({
+      task_id: Type.Optional(
+        Type.String({ minLength: 1, description: 'only those of this task of the job' }),
+      ),
+    }),
     reply: Type.Array(ArtifactView),
     errors: ['unknown_id'],
-    run: ({ port, params }) => new LongAnswer(port.reads.jobArtifacts(params.id as string)),
+    run: ({ port, params, query }) =>
+      new LongAnswer(port.reads.jobArtifacts({ job_id: params.id as string, ...query })),
   }),
   cancelJob: json({
     verb: 'post',

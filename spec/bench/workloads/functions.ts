@@ -1,6 +1,7 @@
 import { measure } from 'mitata';
 import { FOR_GOOD } from '../../../actors/supervisor/journal.ts';
 import { QueueIndex } from '../../../actors/supervisor/queue-index.ts';
+import { QueueView } from '../../../actors/supervisor/queue-view.ts';
 import { Published } from '../../../gateway/server/streams/hub.ts';
 import { matrixOf, numTasks, planAt } from '../../../machines/decompose.ts';
 import { canonicalJson } from '../../../machines/json/canonical.ts';
@@ -61,13 +62,14 @@ function taskLife(): unknown {
 
 /** Takes from a queue and puts back behind it, at a steady depth. */
 function queueOf(tasks: number, requirements: number): () => unknown {
-  const queue = new QueueIndex();
+  const queue = new QueueIndex(() => []);
+  const views = [new QueueView([''], () => true)];
   for (let seq = 0; seq < tasks; seq++) queue.add(FOR_GOOD, seq % requirements, 0, seq);
   let seq = tasks;
   return () => {
-    const taken = queue.take(FOR_GOOD, () => true);
+    const taken = queue.take(FOR_GOOD, views);
     if (!taken) throw new Error('the queue is empty');
-    queue.add(FOR_GOOD, taken.requirement, 0, seq++);
+    queue.add(FOR_GOOD, taken.key, 0, seq++);
     return taken;
   };
 }

@@ -10,6 +10,7 @@ import { batchLifecycle, lifecycle } from './lifecycle.ts';
 import { list } from './list.ts';
 import { matrix } from './matrix.ts';
 import { peers } from './peers.ts';
+import { requirements } from './requirements.ts';
 import { restart } from './restart.ts';
 import { soak } from './soak.ts';
 import { stall } from './stall.ts';
@@ -28,6 +29,7 @@ export const WORKLOADS: readonly Workload[] = [
   cancel,
   stall,
   depth,
+  requirements,
   restart,
   fanOut,
   list,

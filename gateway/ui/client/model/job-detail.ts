@@ -5,26 +5,32 @@ import type { Address, Tab } from './address.ts';
 import type { EventHub } from './event-hub.ts';
 import { Refresher } from './refresher.ts';
 
-/** Tasks that are loaded without being asked for; the API gives them all at once. */
-export const MANY_TASKS = 5_000;
+/** Tasks that are shown at first, and that each wish for more adds. */
+const FIRST_TASKS = 50;
+export const MORE_TASKS = 200;
+/** Up to so many tasks, the artifacts of all of them come at once; of more, those of the task that is opened. */
+const FEW_TASKS = 1_000;
 
 /** The open job: itself always, its tasks and artifacts while they are looked at. */
 export class JobDetail {
   readonly id: string;
   readonly job = signal<JobView | null>(null);
+  /** The first of those that are looked at. */
   readonly tasks = signal<readonly TaskView[] | null>(null);
+  /** Whether there are more of them. */
+  readonly hasMore = signal(false);
+  /** Tasks in this state are looked at; empty: all. */
+  readonly status = signal<TaskView['status'] | ''>('');
+  /** The task whose details are open. */
+  readonly opened = signal('');
   readonly artifacts = signal<ReadonlyMap<string | null, readonly ArtifactView[]>>(new Map());
   /** The submitted specification as the server keeps it, numbers as written. */
   readonly request = signal<string | null>(null);
-  /** The reader wants all tasks, many as they are. */
-  readonly allTasks = signal(false);
-  readonly tooMany = computed(
-    () => (this.job.value?.aggregate.num_tasks ?? 0) > MANY_TASKS && !this.allTasks.value,
-  );
   readonly tab: { readonly value: Tab };
   readonly refresher: Refresher;
   /** Shown until the reader chooses. */
   readonly #opening = signal<Tab>('tasks');
+  readonly #wanted = signal(FIRST_TASKS);
   readonly #api: Api;
   readonly #hub: EventHub;
   #stops: (() => void)[] = [];
@@ -47,7 +53,7 @@ export class JobDetail {
       }),
       effect(() => {
         // What is looked at now may not have been loaded yet.
-        void [this.tab.value, this.allTasks.value];
+        void [this.tab.value, this.status.value, this.opened.value, this.#wanted.value];
         if (this.job.peek()) untracked(() => this.refresher.now());
       }),
     ];
@@ -59,25 +65,38 @@ export class JobDetail {
     this.refresher.stop();
   }
 
+  /** Shows more of the tasks. */
+  more(): void {
+    this.#wanted.value += MORE_TASKS;
+  }
+
   async #load(signal: AbortSignal): Promise<void> {
     const job = await this.#api.get<JobView>(this.#path(), {}, signal);
     // Chosen once: it would be rude to turn the page while somebody reads.
     if (this.job.value === null) this.#opening.value = openingTab(job);
     this.job.value = job;
     const tab = this.tab.value;
-    if (tab === 'tasks' && !this.tooMany.value) await this.#loadTasks(signal);
+    if (tab === 'tasks') await this.#loadTasks(job, signal);
     if (tab === 'request' && this.request.value === null) {
       this.request.value = await this.#api.text(this.#path('/request'), signal);
     }
   }
 
-  async #loadTasks(signal: AbortSignal): Promise<void> {
+  async #loadTasks({ aggregate }: JobView, signal: AbortSignal): Promise<void> {
+    const wanted = this.#wanted.value;
+    const of = aggregate.num_tasks <= FEW_TASKS ? undefined : this.opened.value;
     const [tasks, artifacts] = await Promise.all([
-      this.#api.get<TaskView[]>(this.#path('/tasks'), {}, signal),
-      this.#api.get<ArtifactView[]>(this.#path('/artifacts'), {}, signal),
+      // One more than is shown tells whether there are more.
+      this.#api.get<TaskView[]>(
+        this.#path('/tasks'),
+        { status: this.status.value, limit: wanted + 1 },
+        signal,
+      ),
+      of === '' ? [] : this.#api.get<ArtifactView[]>(this.#path('/artifacts'), { task_id: of }, signal),
     ]);
     this.artifacts.value = Map.groupBy(artifacts, ({ task_id }) => task_id);
-    this.tasks.value = tasks;
+    this.tasks.value = tasks.slice(0, wanted);
+    this.hasMore.value = tasks.length > wanted;
   }
 
   #path(rest = ''): string {

@@ -1,42 +1,29 @@
-import { useSignal } from '@preact/signals';
 import type { JobView, TaskView } from '../../../../../machines/schema/views.ts';
-import type { JobDetail } from '../../model/job-detail.ts';
-import { TASK_STATUSES } from '../../model/status.ts';
-import { counted } from '../../text/format.ts';
+import { type JobDetail, MORE_TASKS } from '../../model/job-detail.ts';
+import { TASK_STATUSES, type TaskStatus } from '../../model/status.ts';
+import { count } from '../../text/format.ts';
 import { Choices } from '../parts/choices.tsx';
-import { useMore } from '../parts/more.tsx';
 import { Scroller } from '../parts/scroller.tsx';
 import { TaskRow } from './task-row.tsx';
 
 export function Tasks({ job, detail }: { job: JobView; detail: JobDetail }) {
   const tasks = detail.tasks.value;
-  if (detail.tooMany.value) return <ManyTasks total={job.aggregate.num_tasks} detail={detail} />;
   if (!tasks) return <p class="empty">Loading…</p>;
-  return <TaskList tasks={tasks} detail={detail} />;
+  return <TaskList job={job} tasks={tasks} detail={detail} />;
 }
 
-function ManyTasks({ total, detail }: { total: number; detail: JobDetail }) {
-  const load = () => {
-    detail.allTasks.value = true;
-  };
-  return (
-    <p class="empty">
-      The job has {counted(total, 'task')}; they come all at once, which takes a moment.{' '}
-      <button type="button" onClick={load}>
-        Load them
-      </button>
-    </p>
-  );
+interface Props {
+  job: JobView;
+  tasks: readonly TaskView[];
+  detail: JobDetail;
 }
 
-function TaskList({ tasks, detail }: { tasks: readonly TaskView[]; detail: JobDetail }) {
-  const status = useSignal('');
-  const opened = useSignal('');
-  const found = tasks.filter((task) => status.value === '' || task.status === status.value);
-  const { shown, more } = useMore(found.length);
+function TaskList({ job, tasks, detail }: Props) {
+  const { opened } = detail;
+  const total = countsOf(job).get(detail.status.value) ?? job.aggregate.num_tasks;
   return (
     <>
-      <TaskFilter tasks={tasks} status={status} />
+      <TaskFilter job={job} detail={detail} />
       <Scroller label="Tasks" class="table-frame">
         <table class="inner tasks">
           <caption class="off-screen">
@@ -53,7 +40,7 @@ function TaskList({ tasks, detail }: { tasks: readonly TaskView[]; detail: JobDe
             </tr>
           </thead>
           <tbody>
-            {found.slice(0, shown).map((task) => (
+            {tasks.map((task) => (
               <TaskRow
                 key={task.id}
                 task={task}
@@ -67,23 +54,42 @@ function TaskList({ tasks, detail }: { tasks: readonly TaskView[]; detail: JobDe
           </tbody>
         </table>
       </Scroller>
-      {more}
+      {detail.hasMore.value && (
+        <p class="more">
+          <button type="button" onClick={() => detail.more()}>
+            Show {count(Math.min(MORE_TASKS, Math.max(1, total - tasks.length)))} more
+          </button>
+          <span class="muted">
+            {count(tasks.length)} of {count(total)}
+          </span>
+        </p>
+      )}
     </>
   );
 }
 
-function TaskFilter({ tasks, status }: { tasks: readonly TaskView[]; status: { value: string } }) {
-  const counts = new Map<string, number>();
-  for (const task of tasks) counts.set(task.status, (counts.get(task.status) ?? 0) + 1);
-  const present = TASK_STATUSES.filter((one) => counts.has(one) || one === status.value);
-  if (present.length < 2) return null;
+/** How many tasks of the job are in each state, as the server counts them. Who is leased is about to run. */
+function countsOf({ aggregate: sum }: JobView): Map<string, number> {
+  return new Map<TaskStatus, number>([
+    ['queued', sum.num_queued],
+    ['running', sum.num_running],
+    ['succeeded', sum.num_succeeded],
+    ['failed', sum.num_failed],
+    ['cancelled', sum.num_cancelled],
+  ]);
+}
+
+function TaskFilter({ job, detail: { status } }: { job: JobView; detail: JobDetail }) {
+  const counts = countsOf(job);
+  const present = TASK_STATUSES.filter((one) => (counts.get(one) ?? 0) > 0 || one === status.value);
+  if (present.length < 2 && status.value === '') return null;
   return (
     <Choices
       label="Filter tasks by status"
-      options={['', ...present].map((one) => ({
+      options={(['', ...present] as const).map((one) => ({
         value: one,
         label: one || 'all',
-        count: one ? (counts.get(one) ?? 0) : tasks.length,
+        count: one ? (counts.get(one) ?? 0) : job.aggregate.num_tasks,
       }))}
       chosen={status.value}
       onChoose={(one) => {

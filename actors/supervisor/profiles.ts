@@ -1,0 +1,131 @@
+import { createHash } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
+import { Declared, termsAsked, termsDeclared, type WorkerProfile } from '../../machines/matching.ts';
+import type { WorkerAddress } from './address.ts';
+import type { Demands } from './demands.ts';
+import { isKeptFrom } from './eligibility.ts';
+import type { QueueIndex } from './queue-index.ts';
+import { QueueView } from './queue-view.ts';
+import type { RequirementBook } from './requirements.ts';
+
+/** Kinds of workers that are remembered, and bytes of what they declared. */
+const MOST_KINDS = 10_000;
+const MOST_BYTES = 64 * 1024 * 1024;
+/** What a kind takes beside its declaration. */
+const OVERHEAD = 2048;
+/** Buckets that all views together remember, at 16 bytes each; beyond it they look anew. */
+const MOST_HELD = 4_000_000;
+
+/** It is looked after that so often. */
+const LOOKS = 1000;
+
+/** Demands are filed apart from what is only required: only some have a view of them. */
+const DEMAND = 'demand ';
+
+/** What all workers that declared the same have in common. */
+interface Profile {
+  readonly declared: Declared;
+  readonly terms: readonly string[];
+  /** What is queued under a requirement alone and all of them may run. */
+  readonly view: QueueView;
+}
+
+/** The same for all who declared the same, and short. */
+export function kindOf({ labels, capabilities, version }: WorkerProfile): string {
+  const sorted = (map: object = {}) => Object.entries(map).sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0));
+  const text = JSON.stringify([
+    sorted(labels),
+    sorted(capabilities),
+    version.python ?? null,
+    sorted(version.packages),
+  ]);
+  return text.length <= 64 ? text : createHash('sha256').update(text).digest('base64');
+}
+
+/**
+ * What the workers may run of what is queued. Those that declared the same share one view of what is required; where a
+ * task avoids a worker, or names a path that it lacks, that is the worker's own view of the demands. All of it can be
+ * found anew at any time: it is forgotten where it takes too much room.
+ */
+export class Profiles {
+  readonly #requirements: RequirementBook;
+  readonly #demands: Demands;
+  #looks = 0;
+  readonly #kinds = new LRUCache<string, Profile>({ max: MOST_KINDS, maxSize: MOST_BYTES });
+
+  constructor(requirements: RequirementBook, demands: Demands) {
+    this.#requirements = requirements;
+    this.#demands = demands;
+  }
+
+  /** The terms of which a worker must have each, to run what is queued under a key. */
+  termsOf(key: number): string[] {
+    if (key >= 0) return termsAsked(this.#requirements.asked(key));
+    const demand = this.#demands.get(key);
+    const terms = demand ? termsAsked(this.#requirements.asked(demand.requirement)) : [];
+    return (terms.length > 0 ? terms : ['']).map((term) => DEMAND + term);
+  }
+
+  isMetBy(requirement: number, worker: WorkerAddress): boolean {
+    return this.#profileOf(worker).declared.meets(this.#requirements.asked(requirement));
+  }
+
+  /** The requirements that a worker does not meet, in words. */
+  unmetBy(requirement: number, worker: WorkerAddress): string[] {
+    return this.#profileOf(worker).declared.unmet(this.#requirements.asked(requirement));
+  }
+
+  /** What is queued is looked at for a worker that registers, so that its first lease need not. */
+  prepare(worker: WorkerAddress, queue: QueueIndex): void {
+    this.#profileOf(worker).view.next(queue);
+  }
+
+  /** What of the queue a worker may run. */
+  viewsOf(worker: WorkerAddress): QueueView[] {
+    if (++this.#looks % LOOKS === 0) this.#trim();
+    const { view } = this.#profileOf(worker);
+    if (this.#demands.size > 0) return [view, this.#specialOf(worker)];
+    worker.special = null;
+    return [view];
+  }
+
+  #trim(): void {
+    let held = 0;
+    for (const { view } of this.#kinds.values()) {
+      held += view.held;
+      // Most recently used first.
+      if (held > MOST_HELD) view.forget();
+    }
+  }
+
+  #profileOf(worker: WorkerAddress): Profile {
+    const { kind } = worker;
+    const known = this.#kinds.get(kind);
+    if (known) return known;
+    const { labels, capabilities, version } = worker.row;
+    const row = { labels, capabilities, version };
+    const declared = new Declared(row);
+    const terms = termsDeclared(row);
+    const passes = (key: number) => key >= 0 && declared.meets(this.#requirements.asked(key));
+    const profile = { declared, terms, view: new QueueView(['', ...terms], passes) };
+    const size = OVERHEAD + 2 * JSON.stringify(row).length;
+    this.#kinds.set(kind, profile, { size });
+    return profile;
+  }
+
+  /** A new one whenever it registered anew or lacks other paths than before. */
+  #specialOf(worker: WorkerAddress): QueueView {
+    const { version } = worker.row;
+    const { paths } = worker.missing;
+    if (worker.special?.declared === version && worker.special.missing === paths) return worker.special.view;
+    const profile = this.#profileOf(worker);
+    const terms = ['', ...profile.terms].map((term) => DEMAND + term);
+    const view = new QueueView(terms, (key) => {
+      const demand = this.#demands.get(key);
+      if (demand === undefined || isKeptFrom(demand, worker)) return false;
+      return profile.declared.meets(this.#requirements.asked(demand.requirement));
+    });
+    worker.special = { view, declared: version, missing: paths };
+    return view;
+  }
+}
