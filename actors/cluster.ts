@@ -14,7 +14,7 @@ import { isDamage, storeDamaged } from './store/damage.ts';
 import { hasObjects, isFresh, whileLooking } from './store/look.ts';
 import { Store, type StoreFaults } from './store/store.ts';
 import { Backoffs } from './supervisor/backoffs.ts';
-import { type Core, DEFAULT_SETTINGS, type SupervisorSettings } from './supervisor/core.ts';
+import { type Core, DEFAULT_SETTINGS, type DeadlineKey, type SupervisorSettings } from './supervisor/core.ts';
 import { Deadlines } from './supervisor/deadlines.ts';
 import { Demands } from './supervisor/demands.ts';
 import { DocumentCache } from './supervisor/documents.ts';
@@ -120,7 +120,7 @@ function assemble(store: Store, options: ClusterOptions): { supervisor: Supervis
   const clock = options.clock ?? systemClock;
   const hearing = options.hearing ?? options.clock ?? new HearingClock(systemClock);
   // Deadlines may only come due once the supervisor runs; it exists by then.
-  const deadlines: Core['deadlines'] = new Deadlines(hearing, (key) => supervisor.deadlinePassed(key));
+  const due = (key: DeadlineKey) => supervisor.deadlinePassed(key);
   const requirements = new RequirementBook();
   const demands = new Demands();
   const profiles = new Profiles(requirements, demands);
@@ -137,7 +137,8 @@ function assemble(store: Store, options: ClusterOptions): { supervisor: Supervis
     profiles,
     demands,
     backoffs: new Backoffs(),
-    deadlines,
+    deadlines: new Deadlines(hearing, due),
+    waits: new Deadlines(clock, due),
     parking: new Parking(clock),
     documents: new DocumentCache(),
     tally: new Tally(),

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 
 /**
  * Files that a program may have to have open at the same time at least. So many it takes to load its modules, many
@@ -20,10 +21,24 @@ export async function start(name) {
     process.exitCode = 2;
     return;
   }
-  const { register } = await import('tsx/esm/api');
-  register();
-  const { main } = await import('./main.ts');
-  await main(name);
+  try {
+    const { register } = await import('tsx/esm/api');
+    register();
+    const { main } = await import('./main.ts');
+    await main(name);
+  } catch (fault) {
+    const missing = missingPackage(fault);
+    if (missing === undefined) throw fault;
+    const what = `${name} is not installed as a whole: there is no package '${missing}'`;
+    process.stderr.write(`error: ${what}; run npm ci in ${fileURLToPath(new URL('..', import.meta.url))}\n`);
+    process.exitCode = 2;
+  }
+}
+
+/** The package that a module wants and that is not there; undefined for any other fault. */
+function missingPackage(fault) {
+  if (fault?.code !== 'ERR_MODULE_NOT_FOUND') return undefined;
+  return /^Cannot find package '([^']+)'/.exec(fault.message)?.[1];
 }
 
 /** The limit of this process, where the system tells it. */

@@ -35,7 +35,7 @@ export function runLogic(shop: Workshop) {
       materialize: fromPromise<Failed | null, Lease>(({ input, signal }) =>
         shop.room(input.ref).work(placeInputs(shop, input, signal)),
       ),
-      deadline: fromPromise<void, number | null>(({ input, signal }) => untilDeadline(input, signal)),
+      deadline: fromPromise<void, number | null>(({ input, signal }) => untilDeadline(shop, input, signal)),
       runChild: fromPromise<Outcome, Lease>(({ input, signal }) =>
         shop.room(input.ref).work(runChild(shop, input, signal)),
       ),
@@ -90,9 +90,11 @@ async function placeInputs(shop: Workshop, lease: Lease, signal: AbortSignal): P
   }
 }
 
-async function untilDeadline(seconds: number | null, signal: AbortSignal): Promise<void> {
-  const end = performance.now() + (seconds ?? Number.POSITIVE_INFINITY) * 1000;
-  for (let left = end - performance.now(); left > 0; left = end - performance.now()) {
+/** Time in which this program stood still does not count, for then its machine slept, and the task with it. */
+async function untilDeadline({ wake }: Workshop, seconds: number | null, signal: AbortSignal): Promise<void> {
+  const awake = () => performance.now() - wake.stoodStill();
+  const end = awake() + (seconds ?? Number.POSITIVE_INFINITY) * 1000;
+  for (let left = end - awake(); left > 0; left = end - awake()) {
     await sleep(Math.min(left, LONGEST_SLEEP_MS), signal);
   }
 }

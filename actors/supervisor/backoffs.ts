@@ -4,7 +4,7 @@ import type { Journal } from './journal.ts';
 /** A queued task that must not be leased yet. */
 export interface Waiter {
   seq: number;
-  /** Second of the clock that deadlines are measured on. */
+  /** Second of the monotonic clock, on which it goes on while nobody can be heard. */
   at: number;
   /** What it is queued under from then on: a requirement, or a demand. */
   key: number;

@@ -80,6 +80,8 @@ export interface Core {
   readonly demands: Demands;
   readonly backoffs: Backoffs;
   readonly deadlines: Deadlines<DeadlineKey>;
+  /** What waits for time as such, whether anybody could be heard in it or not: on `clock`, not on `hearing`. */
+  readonly waits: Deadlines<DeadlineKey>;
   readonly parking: Parking;
   readonly documents: DocumentCache;
   readonly tally: Tally;

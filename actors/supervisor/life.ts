@@ -24,6 +24,8 @@ export function hear(turn: Turn, worker: WorkerAddress): void {
   turn.tellWorker(worker, { type: 'HEARTBEAT' });
   // A request for work may have outlived its worker's silence; what was queued meanwhile passed it by.
   turn.woken.add(worker.id);
+  // What it lacks may be missing everywhere by now.
+  if (worker.missing.size > 0) turn.judge = true;
 }
 
 /** The lease has its full time again. */

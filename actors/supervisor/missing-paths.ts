@@ -8,7 +8,7 @@ const MOST = 1000;
 const LONGEST_ERROR = 1000;
 
 interface Missing {
-  /** Second of the clock that deadlines are measured on. */
+  /** Second of the monotonic clock, on which it goes on while nobody can be heard. */
   readonly until: number;
   /** What the worker said of it. */
   readonly error: string;

@@ -69,8 +69,8 @@ function endBackoffs(turn: Turn): void {
 }
 
 /** Wakes the supervisor when the first of those that wait is due; sooner does no harm. */
-export function armBackoffs({ deadlines, backoffs }: Core): void {
-  if (backoffs.next !== null) deadlines.set('backoff:', backoffs.next);
+export function armBackoffs({ waits, backoffs }: Core): void {
+  if (backoffs.next !== null) waits.set('backoff:', backoffs.next);
 }
 
 /** Paths may be there by now: the worker is tried again with the tasks that name them. */
@@ -82,8 +82,8 @@ function forgetMissing(turn: Turn, worker: WorkerAddress): void {
 }
 
 /** Wakes the supervisor when the first of a worker's missing paths is to be forgotten. */
-export function armMissing({ deadlines }: Core, { id, missing }: WorkerAddress): void {
-  if (missing.next !== null) deadlines.set(`missing:${id}`, missing.next);
+export function armMissing({ waits }: Core, { id, missing }: WorkerAddress): void {
+  if (missing.next !== null) waits.set(`missing:${id}`, missing.next);
 }
 
 /**

@@ -71,6 +71,7 @@ export class Supervisor implements InspectionSource {
     this.#self.tell({ type: 'DRAIN' });
     this.#core.parking.stop();
     this.#core.deadlines.stop();
+    this.#core.waits.stop();
     this.#outage.stop();
     await this.#pipeline.idle();
     // Requests that were in the mailbox and would wait now.

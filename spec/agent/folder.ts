@@ -1,3 +1,4 @@
+import { closeSync, constants, lstatSync, openSync, readdirSync } from 'node:fs';
 import { access, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -33,3 +34,28 @@ export const exists = (path: string): Promise<boolean> =>
     () => true,
     () => false,
   );
+
+/**
+ * Frees whoever waits for the other end of a pipe below a folder, until the test has ended: a specification of what
+ * must not wait has to fail, rather than never to end.
+ */
+export function freePipes(t: TestContext, folder: string): void {
+  atEnd(t, () => {
+    // It keeps nobody from ending.
+    setInterval(() => freeBelow(folder), 100).unref();
+  });
+}
+
+function freeBelow(folder: string): void {
+  try {
+    for (const name of readdirSync(folder)) {
+      const path = join(folder, name);
+      const found = lstatSync(path);
+      if (found.isDirectory()) freeBelow(path);
+      // To open a pipe for both ends waits for nobody.
+      else if (found.isFIFO()) closeSync(openSync(path, constants.O_RDWR | constants.O_NONBLOCK));
+    }
+  } catch {
+    // It is being removed.
+  }
+}

@@ -8,8 +8,9 @@ import type { Runner } from '../../actors/agent/config.ts';
 import { openPlain, readPlain, UnfitFile } from '../../actors/agent/files.ts';
 import { runPaths } from '../../actors/agent/paths.ts';
 import { tidy } from '../../actors/agent/tidy.ts';
+import { inTime } from '../support/in-time.ts';
 import { startTestServer } from '../support/server.ts';
-import { exists, temporaryFolder } from './folder.ts';
+import { exists, freePipes, temporaryFolder } from './folder.ts';
 import { silent } from './quick.ts';
 import { startTestWorker, submit, taskIn } from './support.ts';
 
@@ -27,7 +28,9 @@ describe('opening what a task may have made', () => {
     it(`refuses ${what}, and waits for nobody`, async (t) => {
       const folder = await temporaryFolder(t);
       await make(join(folder, 'result.json'));
-      await assert.rejects(openPlain(folder, join(folder, 'result.json')), UnfitFile);
+      freePipes(t, folder);
+      const opening = openPlain(folder, join(folder, 'result.json'));
+      await assert.rejects(inTime('an answer', opening), UnfitFile);
     });
   }
 
@@ -83,7 +86,9 @@ async function survives(t: TestContext, scripts: string[]) {
   const choose = `n=0; until mkdir ${folder}/$n 2>/dev/null; do n=$((n+1)); done; case $n in ${scripts
     .map((script, n) => `${n}) ${script} ;;`)
     .join(' ')} *) ${GOOD} ;; esac`;
-  await startTestWorker(t, server, { slots: scripts.length, runners: [shellRunner(choose)] });
+  const runners = [shellRunner(choose)];
+  const { state } = await startTestWorker(t, server, { slots: scripts.length, runners });
+  freePipes(t, state);
   const once = { retry: { max_attempts: 1 }, outputs: { keep_task_workspace: true } };
   const jobs = await Promise.all(scripts.map(() => submit(server, {}, once)));
   const tasks = await Promise.all(jobs.map((job) => taskIn(server, job)));
@@ -134,6 +139,7 @@ describe('a task that leaves something else in the place of a file', () => {
 describe('a directory that a task filled with pipes before its worker was killed', () => {
   it('does not keep the next worker from starting', async (t) => {
     const state = await temporaryFolder(t);
+    freePipes(t, state);
     const [piped, logged] = ['task_1', 'task_2'].map((task_id) => runPaths(state, { task_id, attempt: 1 }));
     assert.ok(piped && logged);
     for (const { root } of [piped, logged]) await mkdir(root, { recursive: true });
@@ -141,7 +147,7 @@ describe('a directory that a task filled with pipes before its worker was killed
       execFileSync('mkfifo', [path]);
     }
     await writeFile(logged.attempt, '{"task_id":"task_2","attempt":1,"worker_id":"worker_1"}');
-    const interrupted = await tidy(state, [], silent);
+    const interrupted = await inTime('the tidying', tidy(state, [], silent));
     assert.deepEqual(
       interrupted.map(({ ref, files }) => [ref.task_id, files]),
       [['task_2', []]],

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { WakeWatch } from '../../actors/agent/link/wake-watch.ts';
 import { Program } from '../support/program.ts';
@@ -87,20 +88,21 @@ describe('noticing that the program stood still', () => {
   });
 });
 
+/** A worker program of its own, which can be stopped. */
+async function startProgram(t: TestContext, url: string): Promise<{ worker: Program; folder: string }> {
+  const folder = await temporaryFolder(t);
+  const argv = ['--import', 'tsx', PROGRAM, url, join(folder, 'state')];
+  const worker = new Program(process.execPath, argv);
+  atEnd(t, () => worker.child.kill('SIGKILL'));
+  return { worker, folder };
+}
+
 const PROGRAM = fileURLToPath(new URL('./fixtures/worker.ts', import.meta.url));
 
 describe('a worker that is stopped for longer than its lease, and goes on', () => {
   it('ends what is no longer its own before it reports anything of it', async (t) => {
     const server = await startTestServer(t, { leaseTtl: 3, heartbeatInterval: 0.5, workerDeadAfter: 2 });
-    const folder = await temporaryFolder(t);
-    const worker = new Program(process.execPath, [
-      '--import',
-      'tsx',
-      PROGRAM,
-      server.url,
-      join(folder, 'state'),
-    ]);
-    atEnd(t, () => worker.child.kill('SIGKILL'));
+    const { worker, folder } = await startProgram(t, server.url);
     const [mark, go] = [join(folder, 'mark'), join(folder, 'go')];
     const job = await submit(server, { do: 'wait', mark, until: go }, { retry: { max_attempts: 2 } });
     const child = await pidIn(mark);
@@ -122,5 +124,40 @@ describe('a worker that is stopped for longer than its lease, and goes on', () =
       ['task_lost', 'task_completed'],
     );
     assert.ok(child > 0 && (await exists(mark)));
+  });
+});
+
+describe('a worker that is stopped together with its task, for longer than the task may take', () => {
+  it('does not count that time', async (t) => {
+    const server = await startTestServer(t);
+    const { worker, folder } = await startProgram(t, server.url);
+    const [mark, go] = [join(folder, 'mark'), join(folder, 'go')];
+    const once = { retry: { max_attempts: 1 }, timeout_seconds: 8 };
+    const job = await submit(server, { do: 'wait', mark, until: go }, once);
+    const child = await pidIn(mark);
+    await taskIn(server, job, 'running');
+    for (const pid of [child, worker.pid]) process.kill(pid, 'SIGSTOP');
+    await delay(9000);
+    for (const pid of [worker.pid, child]) process.kill(pid, 'SIGCONT');
+    // A moment in which it would be ended, should its time seem to be over.
+    await delay(1500);
+    await writeFile(go, '');
+    const { status, error } = await taskIn(server, job);
+    assert.deepEqual([status, error], ['succeeded', null]);
+  });
+
+  it('is ended all the same once it has had its time', async (t) => {
+    const server = await startTestServer(t);
+    const { worker, folder } = await startProgram(t, server.url);
+    const [mark, never] = [join(folder, 'mark'), join(folder, 'never')];
+    const once = { retry: { max_attempts: 1 }, timeout_seconds: 4 };
+    const job = await submit(server, { do: 'wait', mark, until: never }, once);
+    const child = await pidIn(mark);
+    for (const pid of [child, worker.pid]) process.kill(pid, 'SIGSTOP');
+    await delay(5000);
+    for (const pid of [worker.pid, child]) process.kill(pid, 'SIGCONT');
+    const { status, error } = await taskIn(server, job);
+    assert.equal(status, 'failed');
+    assert.match(String(error), /4 s/);
   });
 });

@@ -31,6 +31,8 @@ export function sectionOf(figures: LoopFigures): string {
 | servers killed | ${sum(Object.values(rounds))} (${listed(rounds)}) |
 | workers killed | ${sum(lives.map((life) => life.workerKills))} |
 | workers copied while they worked / made ill | ${sum(lives.map((life) => life.clones))} / ${sum(lives.map((life) => life.sicknesses))} |
+| times that the server, or all but the clients, stood still for longer than a lease | ${sum(lives.map((life) => life.standstills))} |
+| objects whose bytes rotted or were gone after a crash, found out and mended | ${sum(lives.map((life) => life.spoilt))} |
 | migrations killed | ${sum(migrations.map(({ killed }) => killed))} |
 | requests acknowledged | ${sum(Object.values(acknowledged))} (${listed(acknowledged)}) |
 | requests that a crash left without an answer, or found no server | ${sum(lives.map((life) => life.unanswered))} |

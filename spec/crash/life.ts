@@ -19,8 +19,13 @@ import { Hand } from './hand.ts';
 import { Ledger } from './ledger.ts';
 import { Line } from './line.ts';
 import { operator, submitter, uploader } from './load.ts';
+import { Rot } from './rot.ts';
+import { standStill } from './standstill.ts';
 import { AIMS, type Aim, faultsFor, strike } from './strike.ts';
 import { startWorkerProgram, TICK } from './worker-program.ts';
+
+/** Seconds. */
+const LEASE_TTL = 4;
 
 export interface LifeOptions {
   /** An empty directory of its own. */
@@ -37,6 +42,10 @@ export interface LifeFigures {
   clones: number;
   /** Times that the worker's runner was taken away for a round. */
   sicknesses: number;
+  /** Times that the server, or it and its worker with all that it runs, stood still for longer than a lease. */
+  standstills: number;
+  /** Objects of the store whose bytes rotted, or were gone, after a crash. */
+  spoilt: number;
   acknowledged: Record<string, number>;
   unanswered: number;
   /** What is wrong, with the round in which it was seen. */
@@ -62,6 +71,8 @@ export class Life {
   #clone: Program | null = null;
   #clones = 0;
   #sicknesses = 0;
+  #standstills = 0;
+  #spoilt = 0;
   /** The worker's runner, in a place from which it can be taken away. */
   readonly #tick: string;
 
@@ -77,9 +88,13 @@ export class Life {
     chmodSync(this.#tick, 0o755);
   }
 
+  get #url(): string {
+    return `http://127.0.0.1:${this.#port}`;
+  }
+
   async run(): Promise<LifeFigures> {
     this.#port = await quietPort();
-    const line = new Line(`http://127.0.0.1:${this.#port}`, this.#ledger);
+    const line = new Line(this.#url, this.#ledger);
     const load = this.#load(line);
     // A fault of the load ends the life; it must not go unheard until then.
     load.catch(() => {});
@@ -100,6 +115,8 @@ export class Life {
       workerKills: this.#workerKills,
       clones: this.#clones,
       sicknesses: this.#sicknesses,
+      standstills: this.#standstills,
+      spoilt: this.#spoilt,
       acknowledged: this.#ledger.counts(),
       unanswered: this.#ledger.unanswered,
       faults: this.#faults,
@@ -122,9 +139,14 @@ export class Life {
     await this.#endClone();
     this.#heal();
     const left = this.#uploads();
+    const rot = this.#rot(line);
+    // In those rounds the server does not end by itself before it is all mended.
+    if (aim === 'upload' || aim === 'record') this.#spoilt += rot.spoil();
     if (aim === 'start-up') await this.#interruptStart();
     this.#server = await this.#startServer(aim);
+    this.#note(round, aim, await rot.lookAndMend());
     await this.#check(round, aim, left);
+    if (aim === 'moment') this.#note(round, aim, await this.#standStill(line));
     if (round % 3 === 2) await this.#replaceWorker();
     if (round % 4 === 1) this.#startClone();
     if (round % 5 === 3) this.#sicken();
@@ -146,7 +168,7 @@ export class Life {
     return {
       state: this.#state,
       port: this.#port,
-      leaseTtl: 4,
+      leaseTtl: LEASE_TTL,
       heartbeatInterval: 1,
       workerDeadAfter: 3,
     };
@@ -166,7 +188,27 @@ export class Life {
     found.push(
       ...uploadsBefore.filter((name) => present.has(name)).map((name) => `the upload ${name} was left over`),
     );
+    this.#note(round, aim, found);
+  }
+
+  #note(round: number, aim: Aim | 'end', found: readonly string[]): void {
     this.#faults.push(...found.map((fault) => `round ${round} (${aim}): ${fault}`));
+  }
+
+  #rot(line: Line): Rot {
+    const [state, scratch, ledger, chance] = [this.#state, this.#scratch, this.#ledger, this.#chance];
+    return new Rot({ state, scratch, ledger, chance, line, url: this.#url });
+  }
+
+  /** The server alone, or everything, as on a machine that is suspended: clients and other machines go on. */
+  #standStill({ client }: Line): Promise<string[]> {
+    const all = this.#standstills++ % 2 === 1;
+    const tasks = join(this.#options.folder, 'worker', 'tasks');
+    const processes = () => {
+      const others = all ? [this.#worker?.pid, ...processesWith(tasks)] : [];
+      return [this.#server?.pid, ...others].filter((pid) => pid !== undefined);
+    };
+    return standStill({ client, leaseTtl: LEASE_TTL, processes });
   }
 
   #uploads(): string[] {
@@ -176,7 +218,7 @@ export class Life {
 
   #startWorker(): Program {
     const state = join(this.#options.folder, 'worker');
-    return startWorkerProgram(`http://127.0.0.1:${this.#port}`, state, this.#tick);
+    return startWorkerProgram(this.#url, state, this.#tick);
   }
 
   /** A copy of the state directory of the worker that is at work, started beside it. */
@@ -191,7 +233,7 @@ export class Life {
     // As a person copies it: what comes and goes meanwhile is left out.
     cpSync(join(from, 'worker.json'), join(to, 'worker.json'));
     for (const part of ['outbox', 'tasks']) copyWhatIsThere(join(from, part), join(to, part));
-    this.#clone = startWorkerProgram(`http://127.0.0.1:${this.#port}`, to, this.#tick);
+    this.#clone = startWorkerProgram(this.#url, to, this.#tick);
   }
 
   async #endClone(): Promise<void> {

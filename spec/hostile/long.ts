@@ -1,14 +1,19 @@
 // Fuzzes a real server for as long as it is told: `npm run hostile -- --runs N --seed S`, `--minutes M` at most.
 import { parseArgs } from 'node:util';
 import { machineLine, writeSection } from '../support/report.ts';
+import { Seeded } from '../support/seeded.ts';
 import { noise } from './noise.ts';
 import { Fuzzer } from './openapi/fuzz.ts';
+import { type OversizedFigures, oversizedViews } from './oversized.ts';
 import { OpenScope } from './scope.ts';
 import { Target } from './target.ts';
 import { fuzzZips } from './zips.ts';
 
 /** Requests to each operation in one round; each round has a seed of its own and a look at the server after it. */
 const ROUND = 100;
+
+/** Of so many rounds, one also tries to make views too large, on a server of its own. */
+const OVERSIZED_EVERY = 10;
 
 const { values } = parseArgs({
   options: {
@@ -44,6 +49,9 @@ const operations = fuzzer.document.operations.filter(
 const whole = values.operation === undefined;
 let zips = 0;
 let connections = 0;
+const oversized: OversizedFigures & { grown: number; servers: number } = {
+  ...{ sent: 0, shown: 0, refused: 0, stalled: 0, grown: 0, servers: 0 },
+};
 const end = startedAt + Number(values.minutes) * 60_000;
 for (let done = 0, round = seed; done < runs && performance.now() < end; done += ROUND, round++) {
   const count = Math.min(ROUND, runs - done);
@@ -60,13 +68,32 @@ for (let done = 0, round = seed; done < runs && performance.now() < end; done +=
   await attempt('zips', replay, async () => {
     zips += await fuzzZips({ seed: round, runs: count * 5 });
   });
+  if ((done / ROUND) % OVERSIZED_EVERY === 0) {
+    await attempt('oversized views', replay, () => oversize(round));
+  }
   console.log(`seed ${round}: ${fuzzer.tally.requests} requests so far, ${failed} failures`);
+}
+
+/** Each on a server of its own, so that the lists of the others stay short. */
+async function oversize(seed: number): Promise<void> {
+  const own = new OpenScope();
+  try {
+    const server = await Target.start(own);
+    const before = await server.memory();
+    const found = await oversizedViews(server, { chance: new Seeded(seed), rows: 40, stalled: 100 });
+    oversized.servers++;
+    for (const key of ['sent', 'shown', 'refused', 'stalled'] as const) oversized[key] += found[key];
+    oversized.grown = Math.max(oversized.grown, (await server.memory()) - before);
+  } finally {
+    await own.end();
+  }
 }
 
 const seconds = Math.round((performance.now() - startedAt) / 1000);
 const { requests, valid, statuses } = fuzzer.tally;
 const answers = [...statuses].sort(([a], [b]) => a - b).map(([status, n]) => `${status}: ${n}`);
-const grown = Math.round(((await target.memory()) - before) / 2 ** 20);
+const mib = (bytes: number) => `${Math.round(bytes / 2 ** 20)} MiB`;
+const grown = mib((await target.memory()) - before);
 const figures = [
   machineLine(),
   '',
@@ -79,7 +106,9 @@ const figures = [
   `| answers by status | ${answers.join(', ')} |`,
   `| connections with noise on them (HTTP and WebSocket) | ${connections} |`,
   `| damaged zip archives unpacked | ${zips} |`,
-  `| growth of the server's memory | ${grown} MiB |`,
+  `| servers with views made as large as they get | ${oversized.servers}: ${mib(oversized.sent)} reported, ${mib(oversized.shown)} shown, ${oversized.refused} submissions and registrations refused, ${oversized.stalled} clients that do not read |`,
+  `| growth of their memory at most | ${mib(oversized.grown)} |`,
+  `| growth of the server's memory | ${grown} |`,
   `| answers that the document does not name, hangs, crashes, faults in the log | ${failed} |`,
 ];
 console.log(figures.join('\n'));

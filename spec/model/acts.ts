@@ -1,4 +1,4 @@
-import type { Beat, Report, Request } from './operations.ts';
+import type { Beat, Report, Request, SessionKind } from './operations.ts';
 import { isHeld, type World } from './world.ts';
 
 /** A request with everything in it named, so that it means the same whenever it is served. */
@@ -11,10 +11,11 @@ export type Act =
       attempts: number;
       site: string | null;
       limited: boolean;
+      patient: boolean;
       key: number | null;
     }
   | { act: 'register'; ticket: number; slots: number; site: string; worker: string | null }
-  | { act: 'lease'; ticket: number; worker: string; max: number; wait: number }
+  | { act: 'lease'; ticket: number; worker: string; max: number; wait: number; session: number | null }
   | {
       act: 'report';
       ticket: number;
@@ -24,6 +25,7 @@ export type Act =
       attempt: number | null;
       retriable: boolean;
       ill: boolean;
+      lacks: boolean;
     }
   | { act: 'progress'; ticket: number; task: string; worker: string }
   | {
@@ -32,6 +34,8 @@ export type Act =
       worker: string;
       active: { task: string; attempt: number; stopping: boolean }[] | null;
       wait: number;
+      session: number | null;
+      suspended: boolean;
     }
   | { act: 'cancel' | 'retry'; ticket: number; job: string };
 
@@ -51,7 +55,9 @@ export function nameIt(world: World, request: Request, ticket: number): Act | nu
     }
     case 'lease': {
       const worker = pick(Object.keys(world.workers), request.worker);
-      return worker === undefined ? null : { ...request, act: 'lease', ticket, worker };
+      if (worker === undefined) return null;
+      const { max, wait } = request;
+      return { act: 'lease', ticket, worker, max, wait, session: sessionOf(world, worker, request.session) };
     }
     case 'progress':
       return nameProgress(world, request, ticket);
@@ -66,6 +72,11 @@ export function nameIt(world: World, request: Request, ticket: number): Act | nu
   }
 }
 
+function sessionOf(world: World, worker: string, kind: SessionKind): number | null {
+  const newest = world.workers[worker]?.session ?? 0;
+  return { none: null, newest, older: newest - 1, ahead: newest + 1 }[kind];
+}
+
 function whoAndWhat(world: World, taskNumber: number, by: number | null) {
   const open = Object.values(world.tasks).filter((task) => task.attempt > 0);
   // Mostly about tasks that a worker holds: the others are refused, which is soon seen.
@@ -78,7 +89,7 @@ function whoAndWhat(world: World, taskNumber: number, by: number | null) {
 
 function nameReport(
   world: World,
-  { task: n, verb, by, attempt, retriable, ill }: Report,
+  { task: n, verb, by, attempt, retriable, ill, lacks }: Report,
   ticket: number,
 ): Act | null {
   const found = whoAndWhat(world, n, by);
@@ -90,7 +101,10 @@ function nameReport(
     ahead: task.attempt + 1,
     none: null,
   };
-  return { act: 'report', ticket, task: task.name, worker, verb, attempt: attempts[attempt], retriable, ill };
+  return {
+    ...{ act: 'report', ticket, task: task.name, worker, verb },
+    ...{ attempt: attempts[attempt], retriable, ill, lacks },
+  };
 }
 
 function nameProgress(
@@ -102,7 +116,8 @@ function nameProgress(
   return found && { act: 'progress', ticket, task: found.task.name, worker: found.worker };
 }
 
-function nameBeat(world: World, { worker: n, active: how, wait }: Beat, ticket: number): Act | null {
+function nameBeat(world: World, request: Beat, ticket: number): Act | null {
+  const { worker: n, active: how, wait, suspended } = request;
   const worker = pick(Object.keys(world.workers), n);
   if (worker === undefined) return null;
   const held = Object.values(world.tasks).filter((task) => isHeld(task) && task.worker === worker);
@@ -119,5 +134,6 @@ function nameBeat(world: World, { worker: n, active: how, wait }: Beat, ticket: 
     stale: [...listed.map((entry) => ({ ...entry, attempt: entry.attempt - 1 })), ...others],
     stopping: [...listed.map((entry) => ({ ...entry, stopping: true })), ...others],
   };
-  return { act: 'beat', ticket, worker, active: how === null ? null : lists[how], wait };
+  const session = sessionOf(world, worker, request.session);
+  return { act: 'beat', ticket, worker, active: how === null ? null : lists[how], wait, session, suspended };
 }

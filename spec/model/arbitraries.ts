@@ -11,6 +11,10 @@ const submit = fc.record({
   attempts: fc.integer({ min: 1, max: 3 }),
   site: fc.oneof({ weight: 3, arbitrary: fc.constant(null) }, { weight: 1, arbitrary: site }),
   limited: fc.boolean(),
+  patient: fc.oneof(
+    { weight: 3, arbitrary: fc.constant(false) },
+    { weight: 1, arbitrary: fc.constant(true) },
+  ),
   key: fc.oneof({ weight: 4, arbitrary: fc.constant(null) }, { weight: 1, arbitrary: fc.nat({ max: 1 }) }),
 });
 
@@ -21,6 +25,10 @@ const register = fc.record({
   again: fc.oneof({ weight: 2, arbitrary: fc.constant(null) }, { weight: 1, arbitrary: many }),
 });
 
+const session = fc.constantFrom(
+  ...(['none', 'none', 'none', 'none', 'newest', 'newest', 'newest', 'older', 'ahead'] as const),
+);
+
 const lease = fc.record({
   op: fc.constant('lease' as const),
   worker: many,
@@ -29,6 +37,7 @@ const lease = fc.record({
     { weight: 1, arbitrary: fc.constant(0) },
   ),
   wait: fc.constantFrom(0, 0, 20.5, 50.5),
+  session,
 });
 
 const report = fc.record({
@@ -44,6 +53,7 @@ const report = fc.record({
     { weight: 1, arbitrary: fc.constant(false) },
   ),
   ill: fc.boolean(),
+  lacks: fc.oneof({ weight: 3, arbitrary: fc.constant(false) }, { weight: 1, arbitrary: fc.constant(true) }),
 });
 
 const progress = fc.record({
@@ -66,6 +76,11 @@ const beat = fc.record({
     'stopping' as const,
   ),
   wait: fc.constantFrom(0, 0, 10),
+  session,
+  suspended: fc.oneof(
+    { weight: 4, arbitrary: fc.constant(false) },
+    { weight: 1, arbitrary: fc.constant(true) },
+  ),
 });
 
 const ofJob = (op: 'cancel' | 'retry') => fc.record({ op: fc.constant(op), job: many });

@@ -7,6 +7,9 @@ export interface HttpRequest {
   body?: object;
 }
 
+/** All tasks name this path; a worker may lack it. */
+const MISSING = '/data';
+
 /** Requests about what nobody has heard of. */
 export const UNKNOWN = {
   report: post('/v1/tasks/task_unknown/complete?worker_id=worker_unknown', { status: 'succeeded' }),
@@ -29,7 +32,10 @@ export function requestOf(act: Act, idOf: (name: string) => string): HttpRequest
         version: { packages: { demo: '1.0' } },
       });
     case 'lease':
-      return post(`/v1/workers/${idOf(act.worker)}/lease`, { max_tasks: act.max, wait_s: act.wait });
+      return post(`/v1/workers/${idOf(act.worker)}/lease`, {
+        ...{ max_tasks: act.max, wait_s: act.wait },
+        ...(act.session === null ? {} : { session: act.session }),
+      });
     case 'report': {
       const attempt = act.attempt === null ? '' : `&attempt=${act.attempt}`;
       const path = `/v1/tasks/${idOf(act.task)}/${act.verb}?worker_id=${idOf(act.worker)}${attempt}`;
@@ -44,6 +50,8 @@ export function requestOf(act: Act, idOf: (name: string) => string): HttpRequest
           ? { active: active.map((entry) => ({ ...entry, attempt: Math.max(0, entry.attempt) })) }
           : {}),
         wait_s: act.wait,
+        ...(act.session === null ? {} : { session: act.session }),
+        ...(act.suspended ? { suspended: 'it is not well' } : {}),
       });
     }
     default:
@@ -59,9 +67,9 @@ function jobOf(act: Extract<Act, { act: 'submit' }>): object {
   return {
     type: 'demo.run',
     pipelines: Array.from({ length: act.tasks }, (_, i) => ({ kind: 'path', path: `/p/${i}.yaml` })),
-    dataset: { kind: 'shared_path', path: '/data' },
+    dataset: { kind: 'shared_path', path: MISSING },
     priority: act.priority,
-    retry: { max_attempts: act.attempts },
+    retry: { max_attempts: act.attempts, backoff_seconds: act.patient ? TIMES.backoff : 0 },
     requirements: act.site === null ? {} : { labels: { site: act.site } },
     ...(act.limited ? { timeout_seconds: TIMES.timeout } : {}),
     ...(act.key === null ? {} : { idempotency_key: `key ${act.key}` }),
@@ -70,7 +78,8 @@ function jobOf(act: Extract<Act, { act: 'submit' }>): object {
 
 function reportBody(act: Extract<Act, { act: 'report' }>): object {
   if (act.verb === 'complete') return { status: 'succeeded', metrics: { best_rmse: act.ticket } };
-  return act.verb === 'fail'
-    ? { error: `failure ${act.ticket}`, retriable: act.retriable, fault: act.ill ? 'worker' : 'task' }
-    : {};
+  if (act.verb === 'start') return {};
+  const { ticket, retriable, ill, lacks } = act;
+  const fault = ill ? 'worker' : 'task';
+  return { error: `failure ${ticket}`, retriable, fault, ...(lacks && { missing_path: MISSING }) };
 }

@@ -11,6 +11,8 @@ export interface Submit {
   site: 'a' | 'b' | null;
   /** Whether the tasks have a timeout. */
   limited: boolean;
+  /** Whether a task waits after a failure. */
+  patient: boolean;
   key: number | null;
 }
 export interface Report {
@@ -21,15 +23,21 @@ export interface Report {
   by: number | null;
   attempt: 'right' | 'stale' | 'ahead' | 'none';
   retriable: boolean;
-  /** Of a failure: whether it is the worker's own fault. */
+  /** Of a failure: whether it is the worker's own fault, and whether that is a path which is missing there. */
   ill: boolean;
+  lacks: boolean;
 }
+/** Under which session a worker speaks: none, that of its last registration, one before it, or one that never was. */
+export type SessionKind = 'none' | 'newest' | 'older' | 'ahead';
 export interface Beat {
   op: 'beat';
   worker: number;
   /** Which of its tasks the worker lists; `null`: no list at all. */
   active: 'all' | 'none' | 'stale' | 'stopping' | 'first' | null;
   wait: number;
+  session: SessionKind;
+  /** It asks for no tasks at present. */
+  suspended: boolean;
 }
 
 export type Request =
@@ -37,7 +45,7 @@ export type Request =
   | Report
   | Beat
   | { op: 'register'; slots: number; site: 'a' | 'b'; again: number | null }
-  | { op: 'lease'; worker: number; max: number; wait: number }
+  | { op: 'lease'; worker: number; max: number; wait: number; session: SessionKind }
   | { op: 'progress'; task: number; by: number | null }
   | { op: 'cancel'; job: number }
   | { op: 'retry'; job: number };
@@ -71,6 +79,10 @@ export const TIMES = {
   heartbeatInterval: 10,
   timeout: 36.7,
   timeoutGrace: 60,
+  backoff: 13.3,
+  longestBackoff: 600,
+  /** For which a path stays missing. */
+  missing: 600,
   /** Between the ticks of two operations, so that no two of them set the same deadline. */
   tick: 0.001,
 } as const;

@@ -13,7 +13,7 @@ import { giveBack } from './rules.ts';
 import { stateMismatch } from './state.ts';
 import type { System } from './system.ts';
 import { passUntil, standStill, startAnew } from './time.ts';
-import { emptyWorld, type Task, type World } from './world.ts';
+import { emptyWorld, lacksPath, type Task, type World } from './world.ts';
 
 /** What was played, for the report. */
 export interface Played {
@@ -63,6 +63,7 @@ export class Player {
       case 'pass':
         return this.#pass(operation.seconds);
       case 'jump':
+        this.#world.jumped += operation.seconds;
         return this.#system.clock.jump(operation.seconds);
       case 'stand_still':
         return this.#standStill(operation.seconds);
@@ -129,6 +130,11 @@ export class Player {
   }
 
   async #atOnce(requests: readonly Request[], duringCommit: boolean): Promise<void> {
+    // Which tasks are known for their path then depends on the order, and nobody can see it.
+    if (this.#isPathLacked) {
+      for (const request of requests) await this.#single(request);
+      return;
+    }
     const acts = this.#distinct(requests);
     if (acts.length === 0) return;
     this.played.groups++;
@@ -147,11 +153,15 @@ export class Player {
     for (const name of heard) await this.#beat(name, 'all');
   }
 
+  get #isPathLacked(): boolean {
+    return Object.values(this.#world.workers).some((worker) => lacksPath(this.#world, worker));
+  }
+
   /** At most one lease a worker: two with the same deadline could lapse in either order. */
   #distinct(requests: readonly Request[]): Act[] {
     const asking = new Set(this.#world.leases.map((lease) => lease.worker));
     return requests.flatMap((request) => {
-      const act = this.#name(request);
+      const act = this.#name(request.op === 'report' ? { ...request, lacks: false } : request);
       if (act?.act === 'lease' && act.max > 0) {
         if (asking.has(act.worker)) return [];
         asking.add(act.worker);
@@ -190,7 +200,7 @@ export class Player {
   async #loseLease(worker: number): Promise<void> {
     // Over a socket, nobody can say whether the break or the answer comes first.
     if (this.#system.kind === 'http') return;
-    const act = this.#name({ op: 'lease', worker, max: 1, wait: 0 });
+    const act = this.#name({ op: 'lease', worker, max: 1, wait: 0, session: 'none' });
     if (!act) return;
     this.#system.faults.afterCommit = async () => {
       delete this.#system.faults.afterCommit;
@@ -257,7 +267,7 @@ export class Player {
     // A success or a failure waits for the store.
     if (!act || (act.act === 'report' && act.verb !== 'start')) return;
     this.played.refusals++;
-    const later = this.#distinct(others.filter(({ op }) => op !== 'lease'));
+    const later = this.#isPathLacked ? [] : this.#distinct(others.filter(({ op }) => op !== 'lease'));
     await this.#failCommit(act, later);
     this.#world = this.#withoutStore(act);
     await this.#comeToRest();
@@ -287,7 +297,8 @@ export class Player {
 
   #beat(worker: string, active: 'all' | null): Promise<void> {
     const number = Object.keys(this.#world.workers).indexOf(worker);
-    return this.#single({ op: 'beat', worker: number, active, wait: 0 });
+    const beat = { op: 'beat', worker: number, active, wait: 0, session: 'none', suspended: false } as const;
+    return this.#single(beat);
   }
 
   async #failCommit(act: Act, later: readonly Act[]): Promise<void> {

@@ -1,4 +1,5 @@
 import type { Act } from './acts.ts';
+import { grant } from './granting.ts';
 import { TIMES } from './operations.ts';
 import {
   avoid,
@@ -9,9 +10,8 @@ import {
   hear,
   isKnownRepetition,
   isTriedElsewhere,
-  mayRun,
+  lookAt,
   requeue,
-  startLease,
   tell,
 } from './rules.ts';
 import { type Answer, freeSlots, heldBy, isHeld, NEVER, type Task, tasksOf, type World } from './world.ts';
@@ -52,32 +52,34 @@ const PERFORM: { [A in Act['act']]: (world: World, act: Of<A>) => Answer | null 
       slots,
       site,
       session: (earlier?.session ?? 0) + 1,
+      suspended: false,
+      lacksUntil: 0,
       lists: false,
       revoked: [],
       doubtAt: earlier?.doubtAt ?? NEVER,
       askedUntil: earlier?.askedUntil ?? 0,
     };
+    supersede(world, name);
     tell(world, { type: 'worker_registered', worker: name });
     return done({ worker: name });
   },
 
-  lease(world, { ticket, worker: name, max, wait }) {
+  lease(world, { ticket, worker: name, max, wait, session }) {
+    const stranger = wrongSession(world, name, session);
+    if (stranger) return stranger;
     const worker = hear(world, name);
     if (max === 0) {
-      for (const waiting of world.leases.filter((lease) => lease.worker === name)) {
-        world.answers[waiting.ticket] = done({ tasks: [] });
-      }
-      world.leases = world.leases.filter((lease) => lease.worker !== name);
+      withdraw(world, name);
       return done({ tasks: [] });
     }
     worker.askedUntil = world.now + wait;
     if (freeSlots(world, worker) > 0 || worker.lists) worker.doubtAt = NEVER;
     else worker.doubtAt = Math.min(worker.doubtAt, world.now + TIMES.leaseTtl);
-    world.leases.push({ ticket, worker: name, max, until: world.now + wait });
+    world.leases.push({ ticket, worker: name, session, max, until: world.now + wait });
     return null;
   },
 
-  report(world, { ticket, task: name, worker, verb, attempt, retriable, ill }) {
+  report(world, { ticket, task: name, worker, verb, attempt, retriable, ill, lacks }) {
     hear(world, worker);
     forget(world, worker, name);
     const task = world.tasks[name] as Task;
@@ -94,6 +96,7 @@ const PERFORM: { [A in Act['act']]: (world: World, act: Of<A>) => Answer | null 
       return task.last.answer;
     }
     if (verb === 'complete' && task.status === 'leased') return refused(409, 'illegal_transition');
+    if (verb === 'fail' && ill && lacks) holderOf(world, worker).lacksUntil = world.now + TIMES.missing;
     const isTried = ill ? isTriedElsewhere(world, task, worker) : task.attempt < task.maxAttempts;
     const requeued = verb === 'fail' && !task.stopping && retriable && isTried;
     task.last = { ...from, answer: done(verb === 'fail' ? { ok: true, requeued } : { ok: true }) };
@@ -101,8 +104,9 @@ const PERFORM: { [A in Act['act']]: (world: World, act: Of<A>) => Answer | null 
     else if (verb === 'fail') {
       const free = requeued && ill && task.workerFaults < 5;
       if (requeued && ill) avoid(world, task, worker);
-      failOrRequeue(world, task, requeued);
+      failOrRequeue(world, task, requeued, free);
       if (free) task.maxAttempts++;
+      if (ill) lookAt(world, task);
     } else {
       task.result = ticket;
       endTask(world, task, 'succeeded', { type: 'task_completed', worker });
@@ -120,8 +124,11 @@ const PERFORM: { [A in Act['act']]: (world: World, act: Of<A>) => Answer | null 
     return done({ ok: true });
   },
 
-  beat(world, { ticket, worker: name, active, wait }) {
+  beat(world, { ticket, worker: name, active, wait, session, suspended }) {
+    const stranger = wrongSession(world, name, session);
+    if (stranger) return stranger;
     const worker = hear(world, name);
+    if (!world.storeFails) suspend(world, name, suspended);
     releaseBeat(world, name, []);
     worker.lists = active !== null;
     if (active) worker.revoked = [];
@@ -135,7 +142,7 @@ const PERFORM: { [A in Act['act']]: (world: World, act: Of<A>) => Answer | null 
     if (cancel.length > 0 || wait === 0) return done({ ok: true, cancel });
     const stopping = (active ?? []).filter((entry) => entry.stopping).map((entry) => entry.task);
     const until = world.now + Math.min(wait, TIMES.heartbeatInterval);
-    world.beats.push({ ticket, worker: name, stopping, until });
+    world.beats.push({ ticket, worker: name, session, stopping, until });
     return null;
   },
 
@@ -151,6 +158,8 @@ const PERFORM: { [A in Act['act']]: (world: World, act: Of<A>) => Answer | null 
     if (job.status !== 'failed') return refused(409, 'illegal_transition');
     job.status = 'queued';
     tell(world, { type: 'job_retried', job: name });
+    // Its path may be there by now.
+    for (const worker of Object.values(world.workers)) worker.lacksUntil = 0;
     for (const task of tasksOf(world, name)) {
       if (task.status !== 'failed') continue;
       task.maxAttempts += job.retry;
@@ -165,12 +174,12 @@ function addTask(
   world: World,
   job: string,
   i: number,
-  spec: { priority: number; site: string | null; limited: boolean; attempts: number },
+  spec: { priority: number; site: string | null; limited: boolean; patient: boolean; attempts: number },
 ): void {
   const name = `${job}.${i}`;
-  const { priority, site, limited, attempts } = spec;
+  const { priority, site, limited, patient, attempts } = spec;
   world.tasks[name] = {
-    ...{ name, job, order: Object.keys(world.tasks).length, priority, site, limited },
+    ...{ name, job, order: Object.keys(world.tasks).length, priority, site, limited, patient },
     ...{
       status: 'queued',
       stopping: false,
@@ -179,9 +188,48 @@ function addTask(
       worker: null,
       workerFaults: 0,
       avoids: [],
+      looked: false,
+      notBefore: null,
+      waitsUntil: 0,
     },
     ...{ leaseEnds: NEVER, timesOut: NEVER, sign: 0, last: null, result: null },
   };
+}
+
+const holderOf = (world: World, name: string) => world.workers[name] as World['workers'][string];
+
+/** Only the program that registered last may speak under a session. */
+function wrongSession(world: World, name: string, session: number | null): Answer | null {
+  const newest = holderOf(world, name).session;
+  if (session === null || session === newest) return null;
+  return session < newest ? refused(409, 'superseded') : refused(404, 'unknown_id');
+}
+
+/** What waits under an older session is refused. */
+function supersede(world: World, name: string): void {
+  const isOlder = (waiting: { worker: string; session: number | null }) =>
+    waiting.worker === name && waiting.session !== null;
+  for (const { ticket } of [...world.leases, ...world.beats].filter(isOlder)) {
+    world.answers[ticket] = refused(409, 'superseded');
+  }
+  world.leases = world.leases.filter((lease) => !isOlder(lease));
+  world.beats = world.beats.filter((beat) => !isOlder(beat));
+}
+
+function withdraw(world: World, name: string): void {
+  for (const waiting of world.leases.filter((lease) => lease.worker === name)) {
+    world.answers[waiting.ticket] = done({ tasks: [] });
+  }
+  world.leases = world.leases.filter((lease) => lease.worker !== name);
+}
+
+/** A worker that says so asks for nothing until it says otherwise. */
+function suspend(world: World, name: string, suspended: boolean): void {
+  const worker = holderOf(world, name);
+  if (worker.suspended === suspended) return;
+  worker.suspended = suspended;
+  tell(world, { type: suspended ? 'worker_suspended' : 'worker_resumed', worker: name });
+  if (suspended) withdraw(world, name);
 }
 
 function wrongHolder(task: Task, worker: string, attempt: number | null): Answer | null {
@@ -214,20 +262,7 @@ function releaseBeat(world: World, worker: string, cancel: string[]): void {
 
 /** What follows from the requests served so far: leases that wait get what there is, held heartbeats their news. */
 export function settle(world: World): void {
-  for (const waiting of [...world.leases]) {
-    const worker = world.workers[waiting.worker];
-    if (!worker?.alive) continue;
-    const queue = Object.values(world.tasks)
-      .filter((task) => task.status === 'queued' && mayRun(task, worker))
-      .sort((a, b) => b.priority - a.priority || a.order - b.order);
-    const tasks = queue.slice(0, Math.min(freeSlots(world, worker), waiting.max));
-    if (tasks.length === 0) continue;
-    for (const task of tasks) startLease(world, task, worker);
-    world.leases = world.leases.filter((lease) => lease !== waiting);
-    world.answers[waiting.ticket] = done({
-      tasks: tasks.map(({ name, attempt }) => ({ task: name, attempt })),
-    });
-  }
+  grant(world);
   giveUp(world);
   for (const name of world.concerned.splice(0)) {
     const beat = world.beats.find((held) => held.worker === name);

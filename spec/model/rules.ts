@@ -3,12 +3,14 @@ import {
   hasEnded,
   isHeld,
   type Job,
+  lacksPath,
   NEVER,
   type Task,
   type Told,
   tasksOf,
   type Worker,
   type World,
+  wallOf,
 } from './world.ts';
 
 export function tell(world: World, told: Told): void {
@@ -41,6 +43,8 @@ export function startLease(world: World, task: Task, worker: Worker): void {
   task.worker = worker.name;
   task.leaseEnds = world.now + TIMES.leaseTtl;
   task.sign = world.now;
+  task.looked = false;
+  stopWaiting(task);
   worker.revoked = worker.revoked.filter((name) => name !== task.name);
   tell(world, { type: 'task_leased', task: task.name, worker: worker.name, attempt: task.attempt });
   const job = world.jobs[task.job] as Job;
@@ -53,6 +57,7 @@ export function requeue(world: World, task: Task): void {
   const worker = task.worker;
   letGo(task, 'queued');
   task.worker = null;
+  task.looked = false;
   tell(world, { type: 'task_requeued', task: task.name, worker, attempt: task.attempt });
 }
 
@@ -63,36 +68,63 @@ function letGo(task: Task, status: Task['status']): void {
   task.timesOut = NEVER;
 }
 
+function stopWaiting(task: Task): void {
+  task.notBefore = null;
+  task.waitsUntil = 0;
+}
+
+/** A task that was asked to waits after a failure, twice as long with each attempt that was spent. */
+function wait(world: World, task: Task): void {
+  if (!task.patient) return;
+  const spent = task.attempt - Math.min(5, task.workerFaults);
+  const seconds = Math.min(TIMES.longestBackoff, TIMES.backoff * 2 ** Math.max(0, spent - 1));
+  task.notBefore = wallOf(world) + seconds;
+  task.waitsUntil = world.now + seconds;
+}
+
 export function endTask(world: World, task: Task, status: Task['status'], told: Told): void {
   letGo(task, status);
+  stopWaiting(task);
   tell(world, { ...told, task: task.name, attempt: task.attempt });
   endJob(world, world.jobs[task.job] as Job);
 }
 
-/** A failure of an attempt, by report or by timeout. */
-export function failOrRequeue(world: World, task: Task, requeued: boolean): void {
+/**
+ * A failure of an attempt, by report or by timeout.
+ * @param free it costs nothing, and so nobody waits
+ */
+export function failOrRequeue(world: World, task: Task, requeued: boolean, free = false): void {
   const failed: Told = { type: 'task_failed', worker: task.worker, requeued };
   if (!requeued) {
     endTask(world, task, 'failed', failed);
     return;
   }
   tell(world, { ...failed, task: task.name, attempt: task.attempt });
+  if (!free) wait(world, task);
   requeue(world, task);
 }
 
 const registration = ({ name, session }: Worker): string => `${name}#${session}`;
 
-/** Whether a worker meets what the task asks, and reported no fault of its own for it. */
-export const mayRun = (task: Task, worker: Worker): boolean =>
-  (task.site === null || task.site === worker.site) && !task.avoids.includes(registration(worker));
+const matches = (task: Task, worker: Worker): boolean => task.site === null || task.site === worker.site;
+
+/** Whether a worker meets what the task asks, reported no fault of its own for it, and lacks no path that it is known for. */
+export const mayRun = (world: World, task: Task, worker: Worker): boolean =>
+  matches(task, worker) &&
+  !task.avoids.includes(registration(worker)) &&
+  !(task.looked && lacksPath(world, worker));
 
 const canRunSomewhere = (world: World, task: Task): boolean =>
-  Object.values(world.workers).some((worker) => worker.alive && mayRun(task, worker));
+  Object.values(world.workers).some((worker) => worker.alive && mayRun(world, task, worker));
+
+const isLackedSomewhere = (world: World): boolean =>
+  Object.values(world.workers).some((worker) => lacksPath(world, worker));
 
 /** Whether a fault of this worker's own is a reason to try the task with another. */
 export function isTriedElsewhere(world: World, task: Task, name: string): boolean {
   const by = registration(world.workers[name] as Worker);
-  const elsewhere = canRunSomewhere(world, { ...task, avoids: [...task.avoids, by] });
+  const asked = { ...task, avoids: [...task.avoids, by], looked: isLackedSomewhere(world) };
+  const elsewhere = canRunSomewhere(world, asked);
   return elsewhere && (task.workerFaults < 5 || task.attempt < task.maxAttempts);
 }
 
@@ -101,10 +133,18 @@ export function avoid(world: World, task: Task, name: string): void {
   task.avoids.push(registration(world.workers[name] as Worker));
 }
 
-/** What avoids every live worker that could run it fails. */
+/** What was put back for a worker's fault is known for its path, if somebody lacks it. */
+export function lookAt(world: World, task: Task): void {
+  if (task.status === 'queued') task.looked = isLackedSomewhere(world);
+}
+
+/** What avoids every live worker that could run it fails, and so does what names a path that all of them lack. */
 export function giveUp(world: World): void {
+  const workers = Object.values(world.workers).filter(({ alive }) => alive);
   for (const task of Object.values(world.tasks)) {
-    if (task.status !== 'queued' || task.avoids.length === 0 || canRunSomewhere(world, task)) continue;
+    if (task.status !== 'queued' || canRunSomewhere(world, task)) continue;
+    const isMissing = workers.some((worker) => matches(task, worker) && lacksPath(world, worker));
+    if (task.avoids.length === 0 && !(task.looked && isMissing)) continue;
     endTask(world, task, 'failed', { type: 'task_failed', worker: null, requeued: false });
   }
 }
@@ -112,7 +152,8 @@ export function giveUp(world: World): void {
 /** A job ends with its last task: cancelled if that was asked for, else succeeded if one task did, else failed. */
 function endJob(world: World, job: Job): void {
   const tasks = tasksOf(world, job.name);
-  if (!tasks.every(hasEnded) || !['running', 'cancelling'].includes(job.status)) return;
+  // All that a queued job has to do may be given up.
+  if (!tasks.every(hasEnded) || !['queued', 'running', 'cancelling'].includes(job.status)) return;
   if (job.status === 'cancelling') job.status = 'cancelled';
   else job.status = tasks.some((task) => task.status === 'succeeded') ? 'succeeded' : 'failed';
   tell(world, { type: `job_${job.status}`, job: job.name });
@@ -131,6 +172,7 @@ export function cancelJob(world: World, job: Job): void {
     if (status !== 'queued' && status !== 'leased') continue;
     if (status === 'leased') revoke(world, task);
     letGo(task, 'cancelled');
+    stopWaiting(task);
     tell(world, { type: 'task_cancelled', task: task.name, worker, attempt: task.attempt });
   }
   endJob(world, job);

@@ -3,7 +3,7 @@ import type { JobView, TaskView } from '../../machines/schema/views.ts';
 import { readJob, readTasks, seen } from '../support/views.ts';
 import type { Names } from './compare.ts';
 import type { System } from './system.ts';
-import { heldBy, isHeld, type Task, tasksOf, type World } from './world.ts';
+import { heldBy, isHeld, type Task, tasksOf, type World, wallOf } from './world.ts';
 
 /** Compares all that can be read with the reference. @returns what does not fit, or null */
 export async function stateMismatch(world: World, system: System, names: Names): Promise<string | null> {
@@ -23,18 +23,23 @@ export async function stateMismatch(world: World, system: System, names: Names):
     const view = listed.aggregate.num_failed > 0 ? await readJob(port, id) : listed;
     actual[names.nameOf(id)] = seenJob(view, names);
     for (const task of await readTasks(port, id)) {
-      const view = { ...seenTask(task, names), leaseEndsIn: left(task.lease_expires_at) };
+      const view = {
+        ...seenTask(task, names),
+        leaseEndsIn: left(task.lease_expires_at),
+        waits: left(task.not_before),
+      };
       actual[names.nameOf(task.id)] = view;
     }
   }
   for (const worker of await seen(port).workers()) {
-    const { status, slots_total, slots_used } = worker;
-    actual[names.nameOf(worker.id)] = { status, slots_total, slots_used };
+    const { status, slots_total, slots_used, suspended } = worker;
+    actual[names.nameOf(worker.id)] = { status, slots_total, slots_used, suspended: suspended !== null };
   }
   for (const name of Object.keys(world.jobs)) expected[name] = expectedJob(world, name);
   for (const task of Object.values(world.tasks)) {
     const leaseEndsIn = isHeld(task) ? Math.round(task.leaseEnds - world.now) : null;
-    expected[task.name] = { ...expectedTask(task), leaseEndsIn };
+    const waits = task.notBefore === null ? null : Math.round(task.notBefore - wallOf(world));
+    expected[task.name] = { ...expectedTask(task), leaseEndsIn, waits };
   }
   for (const worker of Object.values(world.workers)) {
     const status = worker.alive ? 'alive' : 'dead';
@@ -42,6 +47,7 @@ export async function stateMismatch(world: World, system: System, names: Names):
       status,
       slots_total: worker.slots,
       slots_used: heldBy(world, worker.name).length,
+      suspended: worker.suspended,
     };
   }
   for (const name of new Set([...Object.keys(expected), ...Object.keys(actual)])) {

@@ -1,7 +1,7 @@
 import { TIMES } from './operations.ts';
 import { expire, settle } from './reference.ts';
 import { lapse, tell, timeOut } from './rules.ts';
-import { freeSlots, heldBy, isHeld, NEVER, type Worker, type World } from './world.ts';
+import { freeSlots, heldBy, isHeld, NEVER, type Worker, type World, wallOf } from './world.ts';
 
 /** Lets time pass up to a second, with everything that comes due on the way. */
 export function passUntil(world: World, end: number): void {
@@ -16,8 +16,14 @@ export function passUntil(world: World, end: number): void {
 
 function nextDue(world: World): number {
   return Math.min(
-    ...Object.values(world.tasks).flatMap((task) => [task.leaseEnds, task.timesOut]),
-    ...Object.values(world.workers).flatMap((worker) => [worker.silentAt, worker.doubtAt]),
+    ...Object.values(world.tasks).flatMap((task) => [
+      task.leaseEnds,
+      task.timesOut,
+      task.waitsUntil || NEVER,
+    ]),
+    ...Object.values(world.workers).flatMap((worker) => [
+      ...[worker.silentAt, worker.doubtAt, worker.lacksUntil || NEVER],
+    ]),
     ...world.leases.map((lease) => lease.until),
     ...world.beats.map((beat) => beat.until),
     NEVER,
@@ -36,6 +42,15 @@ function comeDue(world: World): void {
   for (const task of Object.values(world.tasks)) {
     if (task.leaseEnds <= world.now && isHeld(task)) lapse(world, task);
     if (task.timesOut <= world.now && isHeld(task)) timeOut(world, task);
+  }
+  endWaits(world);
+}
+
+/** What waits for time as such, whether anybody could be heard in it or not. */
+function endWaits(world: World): void {
+  for (const task of Object.values(world.tasks)) if (task.waitsUntil <= world.now) task.waitsUntil = 0;
+  for (const worker of Object.values(world.workers)) {
+    if (worker.lacksUntil <= world.now) worker.lacksUntil = 0;
   }
 }
 
@@ -61,6 +76,10 @@ export function standStill(world: World, seconds: number): void {
     task.timesOut += seconds;
     task.sign += seconds;
   }
+  // Whose time to wait was over meanwhile is answered before anything else happens.
+  expire(world);
+  endWaits(world);
+  settle(world);
   expire(world);
 }
 
@@ -74,8 +93,13 @@ export function startAnew(world: World): void {
     worker.revoked = [];
     worker.doubtAt = NEVER;
     worker.askedUntil = 0;
+    worker.lacksUntil = 0;
   }
   for (const task of Object.values(world.tasks)) {
+    task.looked = false;
+    // By the wall clock, which may have been set, but never longer than any wait.
+    const left = task.notBefore === null ? 0 : Math.min(TIMES.longestBackoff, task.notBefore - wallOf(world));
+    task.waitsUntil = left > 0 ? world.now + left : 0;
     if (!isHeld(task)) continue;
     task.leaseEnds = world.now + TIMES.leaseTtl;
     task.sign = world.now;

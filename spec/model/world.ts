@@ -6,6 +6,7 @@ export interface Task {
   priority: number;
   site: string | null;
   limited: boolean;
+  patient: boolean;
   status: 'queued' | 'leased' | 'running' | 'succeeded' | 'failed' | 'cancelled';
   /** Running, and its job is being cancelled. */
   stopping: boolean;
@@ -14,6 +15,11 @@ export interface Task {
   /** Faults of workers that it has met, and the registrations that reported them. */
   workerFaults: number;
   avoids: string[];
+  /** It was looked at for a worker that lacks its path, and is not looked at again for any such. */
+  looked: boolean;
+  /** Second of the wall clock before which it is not leased; null: at once. And until when it waits, by its own time. */
+  notBefore: number | null;
+  waitsUntil: number;
   worker: string | null;
   leaseEnds: number;
   timesOut: number;
@@ -36,6 +42,9 @@ export interface Worker {
   site: string;
   /** Counts its registrations. */
   session: number;
+  suspended: boolean;
+  /** Until when it is known to lack the path of all tasks. */
+  lacksUntil: number;
   /** Whether its last heartbeat listed its tasks. */
   lists: boolean;
   /** Tasks taken from it without its own word. */
@@ -47,12 +56,14 @@ export interface Worker {
 export interface WaitingLease {
   ticket: number;
   worker: string;
+  session: number | null;
   max: number;
   until: number;
 }
 export interface WaitingBeat {
   ticket: number;
   worker: string;
+  session: number | null;
   stopping: string[];
   until: number;
 }
@@ -72,6 +83,8 @@ export interface Answer {
 }
 export interface World {
   now: number;
+  /** Seconds by which the wall clock was set, all together. */
+  jumped: number;
   jobs: Record<string, Job>;
   tasks: Record<string, Task>;
   workers: Record<string, Worker>;
@@ -90,6 +103,7 @@ export const NEVER = Number.POSITIVE_INFINITY;
 
 export const emptyWorld = (now: number): World => ({
   now,
+  jumped: 0,
   jobs: {},
   tasks: {},
   workers: {},
@@ -102,6 +116,8 @@ export const emptyWorld = (now: number): World => ({
   storeFails: false,
 });
 
+export const wallOf = (world: World): number => world.now + world.jumped;
+export const lacksPath = (world: World, worker: Worker): boolean => worker.lacksUntil > world.now;
 export const isHeld = (task: Task): boolean => task.status === 'leased' || task.status === 'running';
 export const hasEnded = (task: Task): boolean => !isHeld(task) && task.status !== 'queued';
 export const tasksOf = (world: World, job: string): Task[] =>

@@ -9,6 +9,7 @@ import { holdingClients, mostConnections } from './clients.ts';
 import { fullDisk } from './disk.ts';
 import { outOfFiles } from './files.ts';
 import { logFlood } from './log-flood.ts';
+import { longViews } from './long-views.ts';
 import { slowStore } from './slow-store.ts';
 import { slowStreams } from './streams.ts';
 
@@ -49,6 +50,16 @@ await scenario('commits of 500 ms', async (folder) => {
     await slowStore(options);
   assert.ok(grownHeavy < 1024 * MIB, `memory grew by ${mib(grownHeavy)}`);
   return `${accepted} jobs of ${options.clients} clients, ${Math.round(perSecond)} a second, memory +${mib(grownSmall)}; of ${options.waves} times 60 jobs of 4 MB at once ${heavyAccepted} accepted, ${heavyRefused} told 503, ${heavyBroken} broken off, memory +${mib(grownHeavy)}; lost 0`;
+});
+
+await scenario('views longer than memory', async (folder) => {
+  const options = { state: join(folder, 'state'), rows: 40, bytes: 12 * MIB, stalled: 100 };
+  const { answers, grownReading, grownStalled, slowest } = await longViews(options);
+  const longest = Math.max(...Object.values(answers));
+  assert.ok(longest > 512 * MIB, `the longest answer has ${mib(longest)}`);
+  for (const grown of [grownReading, grownStalled])
+    assert.ok(grown < 400 * MIB, `memory grew by ${mib(grown)}`);
+  return `${Object.keys(answers).length} views of up to ${mib(longest)} read whole, memory +${mib(grownReading)}; ${options.stalled} clients that do not read them, +${mib(grownStalled)}, others answered within ${slowest} ms`;
 });
 
 await scenario('slow and stalled event streams', async (folder) => {

@@ -1,6 +1,11 @@
 import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { EXCEPTIONS, unexplained } from './audit.ts';
+import { pathToFileURL } from 'node:url';
+import { temporaryDirectory } from '../support/server.ts';
+import { EXCEPTIONS, shippedBinaries, unexplained } from './audit.ts';
 
 const advisory = { url: 'https://advisories.example/1', title: 'it breaks' };
 const report = {
@@ -25,5 +30,24 @@ describe('the audit of the packages', () => {
   it('has a reason for each exception', () => {
     for (const [url, reason] of Object.entries(EXCEPTIONS))
       assert.ok(reason.length > 20, `${url} is explained`);
+  });
+});
+
+describe('the binaries that come with a package', () => {
+  it('are listed with their hashes, and nothing else of it is', async (t) => {
+    const folder = await temporaryDirectory(t);
+    await writeFile(join(folder, 'package.json'), '{"name":"republished","version":"1.2.3"}');
+    for (const name of ['b.node', 'a.node', 'index.js']) await writeFile(join(folder, name), name);
+    const hash = (text: string) => createHash('sha256').update(text).digest('hex');
+    assert.deepEqual(await shippedBinaries(pathToFileURL(`${folder}/`)), [
+      'uWebSockets.js is republished@1.2.3, which ships 2 binaries:',
+      `  ${hash('a.node')}  a.node`,
+      `  ${hash('b.node')}  b.node`,
+    ]);
+  });
+
+  it('are none where the package is not installed', async (t) => {
+    const nowhere = pathToFileURL(join(await temporaryDirectory(t), 'uWebSockets.js/'));
+    assert.deepEqual(await shippedBinaries(nowhere), ['uWebSockets.js is not installed']);
   });
 });

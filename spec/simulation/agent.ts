@@ -40,7 +40,9 @@ export class PlayedAgent {
   readonly name: string;
   readonly time: PeerTime;
   readonly line: PlayedLine;
-  readonly counts = { crashes: 0, children: 0 };
+  readonly counts = { crashes: 0, children: 0, superseded: 0 };
+  /** What is wrong with its machine, in words; null while nothing is. */
+  ill: string | null = null;
   readonly #options: AgentOptions;
   readonly #disk = { workerId: undefined as string | undefined, outbox: new Map<string, Saved>() };
   readonly #client: ClusterClient;
@@ -95,6 +97,14 @@ export class PlayedAgent {
     this.#actor = null;
   }
 
+  /** What it wakes up with after a crash is a copy of another worker's disk, and nobody tells it so. */
+  takeDiskOf(other: PlayedAgent): void {
+    const { workerId, outbox } = other.#disk;
+    this.#disk.workerId = workerId;
+    this.#disk.outbox.clear();
+    for (const [key, saved] of outbox) this.#disk.outbox.set(key, saved);
+  }
+
   #actors(active: ActiveList) {
     const client = this.#client;
     const { leaseWait } = this.#options;
@@ -115,11 +125,14 @@ export class PlayedAgent {
         requests.ask(input.registered, input.free, signal),
       ),
       withdraw: fromPromise<void, Registration>(({ input, signal }) => requests.withdraw(input, signal)),
-      forgetIdentity: fromPromise<void>(() => this.#identity().forget()),
+      forgetIdentity: fromPromise<void>(() => {
+        this.counts.superseded++;
+        return this.#identity().forget();
+      }),
       recover: fromPromise<void, { selfTests: number }>(({ input, signal }) =>
         sleep(this.#pauseMs(input.selfTests, null), signal),
       ),
-      selfTest: fromPromise<string | null>(async () => null),
+      selfTest: fromPromise<string | null>(async () => this.ill),
       pause: fromPromise<void, Pause>(({ input, signal }) =>
         sleep(this.#pauseMs(input.failures, input.trouble), signal),
       ),
@@ -180,7 +193,7 @@ export class PlayedAgent {
     const shop = {
       client: this.#client,
       room: () => room,
-      wake: { asked: async () => {} },
+      wake: { asked: async () => {}, stoodStill: () => 0 },
       settings: { graceSeconds: 5 },
       logOf: () => silent,
       persistence: (_: AttemptRef, signal: AbortSignal) => ({ ...this.#settings(), log: silent, signal }),
@@ -192,6 +205,10 @@ export class PlayedAgent {
     this.counts.children++;
     const { chance, longest } = this.#options;
     const number = ++this.#results;
+    if (this.ill !== null) {
+      await sleep(chance.between(50, 2000), signal);
+      return { verb: 'fail', failure: { error: this.ill, retriable: true, fault: 'worker' }, own: true };
+    }
     // Most are short; a few are endless, for timeouts and cancellations.
     const seconds = chance.chance(0.05) ? 100 * longest : chance.between(0.5, longest);
     const [fails, retriable] = [chance.chance(0.15), chance.chance(0.7)];

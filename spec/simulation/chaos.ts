@@ -15,6 +15,8 @@ export interface ChaosCounts {
   standstills: number;
   suspensions: number;
   workerCrashes: number;
+  copies: number;
+  illnesses: number;
   jumps: number;
 }
 
@@ -24,8 +26,8 @@ interface ChaosParts {
   server: PlayedServer;
   agents: readonly PlayedAgent[];
   lines: readonly PlayedLine[];
-  /** What goes wrong: everything, or only that the server, or all, stand still. */
-  faults: 'all' | 'stalls';
+  /** What goes wrong: everything; or only that the server, or all, stand still; or only that workers are ill or copied. */
+  faults: 'all' | 'stalls' | 'workers';
   /** By how much everything is slower than with a heartbeat of ten seconds. */
   slowness: number;
   /** Does something that takes real time, before the next step. */
@@ -43,7 +45,8 @@ const JUMPS = [-3600, 3600, -315_576_000, 315_576_000] as const;
 export class Chaos {
   readonly counts: ChaosCounts = {
     ...{ crashes: 0, restarts: 0, fullDisks: 0, slowDisks: 0, partitions: 0 },
-    ...{ storms: 0, freezes: 0, standstills: 0, suspensions: 0, workerCrashes: 0, jumps: 0 },
+    ...{ storms: 0, freezes: 0, standstills: 0, suspensions: 0, workerCrashes: 0 },
+    ...{ copies: 0, illnesses: 0, jumps: 0 },
   };
   readonly #parts: ChaosParts;
   #over = false;
@@ -54,9 +57,11 @@ export class Chaos {
   constructor(parts: ChaosParts) {
     this.#parts = parts;
     const stalls = [() => this.#stall('standstills'), () => this.#stall('suspensions')];
-    this.#weather = parts.faults === 'stalls' ? CALM : USUAL;
+    const ofWorkers = [() => this.#copyWorker(), () => this.#sicken()];
+    this.#weather = parts.faults === 'all' ? USUAL : CALM;
     this.#kinds = [
       ...stalls,
+      ...ofWorkers,
       () => this.#takeServerDown('crash'),
       () => this.#takeServerDown('crash'),
       () => this.#takeServerDown('stop'),
@@ -71,6 +76,7 @@ export class Chaos {
       () => this.#jump(),
     ];
     if (parts.faults === 'stalls') this.#kinds = stalls;
+    if (parts.faults === 'workers') this.#kinds = ofWorkers;
   }
 
   start(): void {
@@ -91,6 +97,7 @@ export class Chaos {
     server.thaw();
     for (const agent of agents) {
       agent.time.thaw();
+      agent.ill = null;
       if (!agent.isRunning) agent.start();
     }
     soon(() => this.#bringServerUp());
@@ -203,6 +210,30 @@ export class Chaos {
     agent.crash();
     this.#later(this.#upTo(200), () => {
       if (!agent.isRunning) agent.start();
+    });
+  }
+
+  /** A worker's state directory is put in the place of another's, and both go on. */
+  #copyWorker(): void {
+    const { agents, chance, note } = this.#parts;
+    const [original, copy] = [chance.pick(agents), chance.pick(agents)];
+    if (original === copy) return;
+    this.counts.copies++;
+    note(`${copy.name} becomes a copy of ${original.name}`);
+    if (copy.isRunning) copy.crash();
+    copy.takeDiskOf(original);
+    copy.start();
+  }
+
+  /** A worker's machine is broken for a while: each analysis there fails quickly, and by its fault. */
+  #sicken(): void {
+    const { agents, chance, note } = this.#parts;
+    const agent = chance.pick(agents);
+    this.counts.illnesses++;
+    note(`${agent.name} falls ill`);
+    agent.ill = 'no space left on its disk';
+    this.#later(this.#upTo(3600), () => {
+      agent.ill = null;
     });
   }
 

@@ -21,7 +21,7 @@ export interface SimulationOptions {
   /** Where the state directory is made. */
   base: string;
   /** What goes wrong; all where it is left out. */
-  faults?: 'all' | 'stalls';
+  faults?: 'all' | 'stalls' | 'workers';
   /** Called with each line of the trace. */
   onLine?: (line: string) => void;
   /** Called with the state directory after each crash; to see that a loss is found. */
@@ -42,6 +42,9 @@ export interface Simulated {
   children: number;
   /** Tasks that were taken from a worker for silent, and workers that counted as dead. */
   losses: number;
+  /** Times that a worker asked for no tasks because it was ill, and that one learnt that it is a copy. */
+  suspended: number;
+  superseded: number;
   commits: number;
   failedCommits: number;
   network: NetworkCounts;
@@ -85,6 +88,7 @@ class Simulation {
   readonly #slowness: number;
   #steps = 0;
   #losses = 0;
+  #suspended = 0;
   #soon: (() => Promise<void>)[] = [];
   /** A broken promise that showed while events were published. */
   #fault: Error | null = null;
@@ -135,13 +139,14 @@ class Simulation {
     this.#chaos.end();
     for (const client of this.#clients) client.end();
     this.#note('calm');
-    while (!this.#hasEnded) {
+    // Once in any case: what reached the server while it stood still is only now on its way.
+    do {
       must(
         this.#clock.monotonic() < calm + A_DAY * this.#slowness,
         `nothing is wrong, and after a day there still are ${this.#left}`,
       );
       await this.#step();
-    }
+    } while (!this.#hasEnded);
     await this.#look('everything');
     const acknowledged = await this.#ledger.compareStore(this.#shadow, this.#server.port);
     return this.#summary(acknowledged);
@@ -220,6 +225,7 @@ class Simulation {
     for (const { id, type, task_id, job_id } of events) {
       this.#note(`event ${id} ${type} ${task_id ?? job_id ?? ''}`);
       if (type === 'task_lost' || type === 'worker_dead') this.#losses++;
+      if (type === 'worker_suspended') this.#suspended++;
     }
     try {
       this.#shadow.take(events);
@@ -262,6 +268,8 @@ class Simulation {
       acknowledged,
       children: this.#agents.reduce((sum, agent) => sum + agent.counts.children, 0),
       losses: this.#losses,
+      suspended: this.#suspended,
+      superseded: this.#agents.reduce((sum, agent) => sum + agent.counts.superseded, 0),
       commits: this.#server.counts.commits,
       failedCommits: this.#server.counts.failedCommits,
       network: this.#network.counts,

@@ -79,8 +79,9 @@ export class Shadow {
     const from: Record<string, string[]> = {
       running: ['queued'],
       queued: ['failed'],
-      succeeded: ['running'],
-      failed: ['running'],
+      // All that it still had to do may be given up before any of it is leased.
+      succeeded: ['queued', 'running'],
+      failed: ['queued', 'running'],
       cancelled: ['queued', 'cancelling'],
     };
     must(from[to]?.includes(status) ?? false, `${type} of a job that is ${status}`);

@@ -73,6 +73,8 @@ function report({ network, chaos, ...sum }: Simulated, seconds: number): void {
     'Partitions, storms': `${chaos.partitions}, ${chaos.storms}`,
     'Standstills of the server, of everything': `${chaos.standstills}, ${chaos.suspensions}`,
     'Worker freezes, crashes': `${chaos.freezes}, ${chaos.workerCrashes}`,
+    'Illnesses of workers, times that one was suspended': `${chaos.illnesses}, ${sum.suspended}`,
+    'Copies of state directories, programs superseded': `${chaos.copies}, ${sum.superseded}`,
     'Jumps of the wall clock': chaos.jumps,
     'Acknowledged requests looked up': sum.acknowledged,
     'Losses, broken promises': 0,

@@ -39,6 +39,14 @@ describe('a cluster in which everything fails now and then', () => {
     });
   }
 
+  test('suspends workers that are ill, and tells the copies of a worker apart', async () => {
+    const run = await simulate(short(6, { hours: 1, faults: 'workers' }));
+    const { illnesses, copies } = run.chaos;
+    assert.ok(Math.min(illnesses, copies) > 0, `${illnesses} illnesses and ${copies} copies are too few`);
+    assert.ok(run.suspended > 0, 'a worker that was ill asked for no tasks');
+    assert.ok(run.superseded > 0, 'one of two copies became a worker of its own');
+  });
+
   for (const seed of [11, 12]) {
     test(`takes nothing from its workers where all that fails is that it, or everything, stands still (seed ${seed})`, async () => {
       const run = await simulate(short(seed, { hours: 1, faults: 'stalls' }));

@@ -95,6 +95,36 @@ describe('a task that failed and has to wait', () => {
     assert.equal((await worker.lease()).length, 1);
   });
 
+  test('waits no longer because the server stood still at some time', async (t) => {
+    const cluster = await TestCluster.start(t);
+    await cluster.submit(patient());
+    const worker = await cluster.register();
+    cluster.missed += 3600;
+    await worker.fail(await worker.run());
+    await cluster.clock.advance(9);
+    assert.deepEqual(await worker.lease(), []);
+    await cluster.clock.advance(1);
+    assert.equal((await worker.lease()).length, 1);
+  });
+
+  test('that is due does not wait once more because somebody lacks its path and the wall clock was set back', async (t) => {
+    const cluster = await TestCluster.start(t);
+    const { id } = await cluster.submit(patient());
+    const [worker, without] = [await cluster.register(), await cluster.register()];
+    await worker.fail(await worker.run());
+    await cluster.clock.advance(10);
+    cluster.clock.jump(-3600);
+    await cluster.submit(job({ priority: 1 }));
+    await without.fail(await without.run(), {
+      fault: 'worker',
+      missing_path: '/data/x',
+    });
+    assert.deepEqual(await without.lease(), []);
+    await worker.complete(await worker.run());
+    const { payload } = await worker.leaseOne();
+    assert.equal((payload.parse() as { job_id: string }).job_id, id);
+  });
+
   test('can be cancelled while it waits', async (t) => {
     const cluster = await TestCluster.start(t);
     const { id } = await cluster.submit(patient());

@@ -186,6 +186,8 @@ describe('a path that a worker says is missing there', () => {
       [
         'ten minutes',
         async (without) => {
+          // In which the server may have stood still.
+          cluster.missed += 3600;
           for (let s = 0; s < 600; s += 30) {
             await cluster.clock.advance(30);
             await without.heartbeat();
@@ -269,5 +271,23 @@ describe('a path that a worker says is missing there', () => {
     await failOn(three, LACKS);
     assert.equal((await cluster.job(id)).status, 'succeeded');
     assert.equal((await cluster.job(id)).aggregate.num_failed, 1);
+  });
+
+  test('fails what waits for it as soon as those who are back all lack it', async (t) => {
+    const cluster = await TestCluster.start(t, { leaseTtl: 1000 });
+    const [well, without] = [await cluster.register(), await cluster.register()];
+    await cluster.submit();
+    const waiting = await cluster.submit(job({ priority: -1 }));
+    await failOn(without, LACKS);
+    assert.deepEqual(await without.lease(), []);
+    await well.complete(await well.run());
+    await cluster.clock.advance(30);
+    await well.heartbeat();
+    // One after the other they fall silent, the one that has the path last.
+    await cluster.clock.advance(60);
+    assert.equal((await cluster.job(waiting.id)).status, 'queued', 'somebody else may still come');
+    await without.heartbeat();
+    const { status, error } = await cluster.job(waiting.id);
+    assert.deepEqual([status, error], ['failed', LACKS.error]);
   });
 });

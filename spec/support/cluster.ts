@@ -32,6 +32,8 @@ export const job = (differs: Record<string, unknown> = {}): Record<string, unkno
 export class TestCluster {
   readonly clock = new SimulatedClock();
   readonly faults: StoreFaults = {};
+  /** Seconds of the clock in which nobody could be heard. */
+  missed = 0;
   readonly stateDir: string;
   readonly #settings: Partial<SupervisorSettings>;
   #cluster: Cluster | null = null;
@@ -56,6 +58,10 @@ export class TestCluster {
       maxArtifactBytes: 1024 * 1024,
       settings: this.#settings,
       clock: this.clock,
+      hearing: {
+        monotonic: () => this.clock.monotonic() - this.missed,
+        timer: (seconds, callback) => this.clock.timer(seconds, callback),
+      },
       faults: this.faults,
     });
   }

@@ -19,6 +19,7 @@ export class WakeWatch {
   #seen: readonly [number, number];
   #timer: NodeJS.Timeout | null = null;
   #asleep = false;
+  #stoodStill = 0;
   readonly #waiting = new Set<() => void>();
 
   /** @param onWake told when it is noticed; has to lead to `set(false)` once the server has been asked */
@@ -48,6 +49,13 @@ export class WakeWatch {
     this.#waiting.clear();
   }
 
+  /** Milliseconds of the monotonic clock in which this program stood still, since its start. */
+  stoodStill(): number {
+    // What comes due when a sleep has just ended may come before the timer.
+    if (this.#timer) this.#look();
+    return this.#stoodStill;
+  }
+
   /** Resolves once there is nothing that the server should be asked first; rejects when aborted. */
   async asked(signal: AbortSignal): Promise<void> {
     // A sleep that has just ended may not have been noticed by the timer yet.
@@ -64,6 +72,7 @@ export class WakeWatch {
   #look(): void {
     const now = this.#clocks();
     const gap = Math.max(now[0] - this.#seen[0], now[1] - this.#seen[1]);
+    if (gap > ASLEEP_MS) this.#stoodStill += now[0] - this.#seen[0];
     this.#seen = now;
     if (gap > ASLEEP_MS) this.#onWake();
   }
