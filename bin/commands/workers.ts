@@ -1,10 +1,11 @@
 import type { WorkerView } from '../../machines/schema/views.ts';
+import { standingOf } from '../../machines/worker-standing.ts';
 import { ClientCommand, type Session } from '../support/client-command.ts';
 import { EXIT } from '../support/exit.ts';
 import { clientUsage } from '../support/usage.ts';
 import { ago } from '../terminal/format.ts';
 import { plain } from '../terminal/plain.ts';
-import { standingOf, workerStanding } from '../terminal/status-style.ts';
+import { workerStanding } from '../terminal/status-style.ts';
 import { table } from '../terminal/table.ts';
 
 export class WorkersCommand extends ClientCommand {

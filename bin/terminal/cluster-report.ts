@@ -6,12 +6,13 @@ import {
   type TaskStatus,
   type WorkerView,
 } from '../../machines/schema/views.ts';
+import { type Standing, standingOf } from '../../machines/worker-standing.ts';
 import { type Glance, throughput } from '../client/glance.ts';
 import { bar, sparkline } from './bar.ts';
 import { ago, clock, metric } from './format.ts';
 import type { Output } from './output.ts';
 import { plain } from './plain.ts';
-import { jobStanding, type Standing, standingOf, styled, workerStanding } from './status-style.ts';
+import { jobStanding, styled, workerStanding } from './status-style.ts';
 import { type Column, facts, table } from './table.ts';
 
 /** Columns from which a table has room for more than the most important. */

@@ -1,10 +1,5 @@
-import type {
-  JobStatus,
-  JobView,
-  TaskStatus,
-  WorkerStatus,
-  WorkerView,
-} from '../../machines/schema/views.ts';
+import type { JobStatus, JobView, TaskStatus, WorkerStatus } from '../../machines/schema/views.ts';
+import { standingOf } from '../../machines/worker-standing.ts';
 import type { Colours } from './output.ts';
 
 /** A status in the colour that it has everywhere. */
@@ -26,21 +21,7 @@ export function styled(status: JobStatus | TaskStatus | WorkerStatus, colours: C
   }
 }
 
-/** How a worker stands, in one word: one that is alive may ask for no tasks, and one that has ended was not silent. */
-export type Standing = 'alive' | 'suspended' | 'draining' | 'stopped' | 'dead';
-
-/** Servers of earlier versions, and others, know only `alive` and `dead`. */
-export function standingOf({
-  status,
-  suspended,
-  leaving,
-}: Pick<WorkerView, 'status' | 'suspended' | 'leaving'>): Standing {
-  if (status === 'dead') return leaving === 'stopped' ? 'stopped' : 'dead';
-  if (leaving === 'draining') return 'draining';
-  return typeof suspended === 'string' ? 'suspended' : 'alive';
-}
-
-/** The same in its colour. */
+/** How a worker stands, in its colour. */
 export function workerStanding(worker: Parameters<typeof standingOf>[0], colours: Colours): string {
   const standing = standingOf(worker);
   if (standing === 'stopped') return colours.dim(standing);

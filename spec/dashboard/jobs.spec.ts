@@ -89,14 +89,27 @@ describe('the jobs on the dashboard', requires('chromium'), () => {
     await page.getByText('No job matches.').waitFor();
   });
 
-  it('are found by a whole id', async (t) => {
+  it('are found by what is shown of their id, its end or its beginning, and all whom that fits', async (t) => {
     const server = await startTestServer(t);
     const wanted = await submit(server.client, { name: 'wanted' });
+    const hand = await Hand.register(server.client);
+    await hand.finish({ best_rmse: 1 });
     await submit(server.client, { name: 'other' });
     const page = await open(server.url);
     await shows(page, 'other', 'wanted');
-    await page.getByRole('searchbox', { name: /Filter jobs/ }).fill(wanted.id);
-    await shows(page, 'wanted');
+    const shown = (await rowOf(page, wanted).locator('code').textContent()) as string;
+    assert.match(shown, /^…[0-9a-z]{8}$/);
+    const field = page.getByRole('searchbox', { name: /Filter jobs/ });
+    for (const part of [shown, shown.slice(1), wanted.id, `${wanted.id.slice(0, -1)}…`]) {
+      await field.fill(part);
+      await shows(page, 'wanted');
+      await field.fill('');
+      await shows(page, 'other', 'wanted');
+    }
+    await field.fill(wanted.id.slice(0, 9));
+    await shows(page, 'other', 'wanted');
+    await page.getByRole('button', { name: /^queued/ }).click();
+    await shows(page, 'other');
   });
 
   it('are sorted within their page by a column, and the address keeps the order', async (t) => {

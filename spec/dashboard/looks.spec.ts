@@ -91,7 +91,7 @@ describe('everybody can use the dashboard', requires('chromium'), () => {
     await page.keyboard.press('Tab');
     await focusIs('Skip to the jobs');
     await page.keyboard.press('/');
-    await focusIs('Filter jobs by name, or by a whole id');
+    await focusIs('Filter jobs by name, or by what is shown of an id');
     await page.keyboard.type('e');
     assert.equal(await page.getByRole('searchbox', { name: /Filter jobs/ }).inputValue(), 'e');
     await until('the filter', async () => new URL(page.url()).searchParams.get('name') === 'e');

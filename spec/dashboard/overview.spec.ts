@@ -71,7 +71,7 @@ describe('the cluster on the dashboard', requires('chromium'), () => {
     await Hand.register(server.client, { name: 'attic', version: { cluster: '0.0.1', python: '3.11' } });
     await submit(server.client);
     await hand.run();
-    const page = await open(server.url);
+    const page = await open(server.url, { path: '/ui?view=workers' });
     const bench = page.getByRole('row', { name: /bench/ });
     const attic = page.getByRole('row', { name: /attic/ });
     await bench.getByRole('img', { name: '1 of 4 slots busy' }).waitFor();
@@ -143,7 +143,7 @@ describe('the cluster on the dashboard', requires('chromium'), () => {
 
     await server.stop();
     await connection(page, 'Offline');
-    await page.getByRole('button', { name: 'Connect now' }).click();
+    await page.getByRole('button', { name: 'Try now' }).click();
     await page.context().setOffline(true);
     const again = await startTestServer(t, { state: server.stateDir, port: server.port });
     // More than the stream would repeat without being told where to go on.

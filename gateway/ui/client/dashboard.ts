@@ -8,6 +8,7 @@ import { Session } from './api/session.ts';
 import { Address } from './model/address.ts';
 import { Cluster } from './model/cluster.ts';
 import { EventHub } from './model/event-hub.ts';
+import { Freshness } from './model/freshness.ts';
 import { JobDetail } from './model/job-detail.ts';
 import { JobsPage } from './model/jobs-page.ts';
 import { LiveFeed } from './model/live-feed.ts';
@@ -37,8 +38,10 @@ export class Dashboard {
       if (version !== null && version !== PACKAGE_VERSION) this.outdated.value = true;
       this.ticker.learn(now);
     },
+    onReach: (reached) => (reached ? this.freshness.heard() : this.freshness.missed()),
   });
   readonly link = new Link(this.api, this.session, (event) => this.hub.publish(event));
+  readonly freshness = new Freshness(this.link.state, this.ticker);
   readonly cluster = new Cluster(this.api, (fault) => this.#failed(fault));
   readonly jobs = new JobsPage(this.api, this.address, (fault) => this.#failed(fault));
   /** The machines while their view is open. */

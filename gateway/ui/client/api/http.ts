@@ -12,6 +12,8 @@ export interface ApiOptions {
   token: () => string;
   /** Told what every answer says about its server: its version, and its clock in seconds since the epoch. */
   onServer: (version: string | null, now: number) => void;
+  /** Told of every request whether the server answered it with what was asked for, or not at all. */
+  onReach: (reached: boolean) => void;
 }
 
 /** The REST API, as everybody uses it. Throws `RefusedError` or `UnreachableError`, or what an abort throws. */
@@ -59,7 +61,9 @@ export class Api {
       method,
       signal: signal ? AbortSignal.any([signal, timeout]) : timeout,
     });
-    return reaching(() => read(answer), signal);
+    const value = await this.#reaching(() => read(answer), signal);
+    this.#options.onReach(true);
+    return value;
   }
 
   async #send(url: URL, init: RequestInit): Promise<Response> {
@@ -71,25 +75,38 @@ export class Api {
       ...(token ? { Authorization: `Bearer ${token}` } : {}),
       ...(init.headers as Record<string, string> | undefined),
     };
-    const answer = await reaching(() => fetch(url, { ...init, headers, cache: 'no-store' }), init.signal);
+    const answer = await this.#reaching(
+      () => fetch(url, { ...init, headers, cache: 'no-store' }),
+      init.signal,
+    );
     const date = Date.parse(answer.headers.get('Date') ?? '');
     this.#options.onServer(answer.headers.get('X-CLUSTER-Version'), date / 1000);
-    if (!answer.ok) throw await refusal(answer);
-    return answer;
+    if (answer.ok) return answer;
+    return this.#reaching(async () => {
+      throw await refusal(answer);
+    }, init.signal);
+  }
+
+  async #reaching<T>(step: () => Promise<T>, signal: AbortSignal | null | undefined): Promise<T> {
+    try {
+      return await step();
+    } catch (fault) {
+      if (fault instanceof RefusedError) throw fault;
+      if (signal?.aborted && signal.reason?.name !== 'TimeoutError') throw fault;
+      this.#options.onReach(false);
+      throw new UnreachableError(fault);
+    }
   }
 }
 
-async function reaching<T>(step: () => Promise<T>, signal: AbortSignal | null | undefined): Promise<T> {
-  try {
-    return await step();
-  } catch (fault) {
-    if (signal?.aborted && signal.reason?.name !== 'TimeoutError') throw fault;
-    throw new UnreachableError(fault);
-  }
-}
+/** What stands between, such as a proxy, says so in these when the server does not answer it. */
+const BETWEEN = new Set([502, 503, 504]);
 
-async function refusal(answer: Response): Promise<RefusedError> {
+async function refusal(answer: Response): Promise<Error> {
   const body = (await answer.json().catch(() => ({}))) as { detail?: string; code?: string };
+  if (body.code === undefined && BETWEEN.has(answer.status)) {
+    return new Error(`what stands before the server answered ${answer.status}`);
+  }
   return new RefusedError(
     answer.status,
     body.code ?? 'internal',

@@ -6,11 +6,11 @@ import { JOB_STATUSES, type JobStatus } from './status.ts';
 export const TABS = ['ranking', 'tasks', 'errors', 'events', 'request'] as const;
 export type Tab = (typeof TABS)[number];
 
-export const VIEWS = ['statecharts'] as const;
+export const VIEWS = ['workers', 'feed', 'statecharts'] as const;
 
 /** Where the reader is: all of it is in the page's address, but for the trail, which the history keeps. */
 export interface Place {
-  /** Empty: the overview. */
+  /** Empty: the jobs, with workers and feed beside them where there is room. */
   view: (typeof VIEWS)[number] | '';
   /** The statechart that is shown; empty for the first. */
   machine: MachineName | '';

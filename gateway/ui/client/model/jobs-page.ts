@@ -1,7 +1,6 @@
 import { computed, effect, signal } from '@preact/signals';
 import type { JobView } from '../../../../machines/schema/views.ts';
-import { RefusedError } from '../api/faults.ts';
-import type { Api } from '../api/http.ts';
+import type { Api, Query } from '../api/http.ts';
 import type { Address } from './address.ts';
 import { sortedJobs } from './job-sort.ts';
 import { Refresher } from './refresher.ts';
@@ -9,14 +8,24 @@ import { Refresher } from './refresher.ts';
 /** Rows of one page. A page more is never loaded, however many jobs there are. */
 export const PAGE_SIZE = 50;
 
-const JOB_ID = /^job_[0-9a-z]{10,}$/;
+/** Running jobs that lead the list at most; there are seldom more than workers. */
+const MOST_LEADING = 50;
+const RUNNING = ['running', 'cancelling'] as const;
 
-/** The page of jobs that the address asks for. */
+/**
+ * The page of jobs that the address asks for, newest first. On the first page of all those that run lead, however
+ * long ago they were submitted.
+ */
 export class JobsPage {
   /** Null until the first answer. */
   readonly jobs = signal<readonly JobView[] | null>(null);
   readonly hasOlder = signal(false);
   readonly rows = computed(() => sortedJobs(this.jobs.value ?? [], this.#address.place.value.sort));
+  /** How many of the rows lead; none in an order that the reader chose. */
+  readonly leading = computed(() => (this.#address.place.value.sort === '' ? this.#leaders.value.size : 0));
+  readonly #leaders = signal<ReadonlySet<string>>(new Set());
+  /** Of the newest ones, the last: the next page begins behind it. */
+  #last: JobView | undefined;
   readonly refresher: Refresher;
   readonly #api: Api;
   readonly #address: Address;
@@ -52,10 +61,9 @@ export class JobsPage {
   }
 
   older(): void {
-    const last = this.jobs.peek()?.at(-1);
-    if (!last) return;
+    if (!this.#last) return;
     const { before, trail } = this.#address.place.peek();
-    this.#address.go({ before: String(last.created_at), trail: [...trail, before] });
+    this.#address.go({ before: String(this.#last.created_at), trail: [...trail, before] });
   }
 
   newer(): void {
@@ -66,24 +74,32 @@ export class JobsPage {
   async #load(signal: AbortSignal): Promise<void> {
     const { status, name, before } = this.#address.place.peek();
     const wanted = name.trim();
-    if (JOB_ID.test(wanted)) return this.#show(await this.#one(wanted, status, signal));
-    const query = { status, name: wanted, created_before: before, limit: PAGE_SIZE + 1 };
-    this.#show(await this.#api.get<JobView[]>('v1/jobs', query, signal));
+    const ask = (query: Query) => this.#api.get<JobView[]>('v1/jobs', query, signal);
+    const first = before === '';
+    const [newest, referred, ...running] = await Promise.all([
+      ask({ name: wanted, status, created_before: before, limit: PAGE_SIZE + 1 }),
+      // What is shown of an id finds its job too, and where it fits several, all of them.
+      first && wanted !== '' ? ask({ ref: wanted, limit: PAGE_SIZE }) : [],
+      ...(first && status === ''
+        ? RUNNING.map((one) => ask({ name: wanted, status: one, limit: MOST_LEADING }))
+        : []),
+    ]);
+    const meant = referred.filter((job) => status === '' || job.status === status);
+    this.#show(meant, newest, running.flat());
   }
 
-  #show(jobs: readonly JobView[]): void {
-    this.jobs.value = jobs.slice(0, PAGE_SIZE);
-    this.hasOlder.value = jobs.length > PAGE_SIZE;
-  }
-
-  /** Who pastes an id means that job. */
-  async #one(id: string, status: string, signal: AbortSignal): Promise<JobView[]> {
-    try {
-      const job = await this.#api.get<JobView>(`v1/jobs/${encodeURIComponent(id)}`, {}, signal);
-      return status === '' || job.status === status ? [job] : [];
-    } catch (fault) {
-      if (fault instanceof RefusedError && fault.status === 404) return [];
-      throw fault;
-    }
+  #show(meant: readonly JobView[], newest: readonly JobView[], running: readonly JobView[]): void {
+    const page = newest.slice(0, PAGE_SIZE);
+    const { job: open } = this.#address.place.peek();
+    const leads = new Set(running.map(({ id }) => id));
+    // Nobody's open row is moved away because its job has ended.
+    if (this.#leaders.peek().has(open)) leads.add(open);
+    // Each job once; one that moved between two of the answers is shown as the last of them has it.
+    const known = [...new Map([...running, ...meant, ...page].map((job) => [job.id, job])).values()];
+    const leaders = known.filter(({ id }) => leads.has(id)).sort((a, b) => b.created_at - a.created_at);
+    this.jobs.value = [...leaders, ...known.filter(({ id }) => !leads.has(id))];
+    this.#leaders.value = new Set(leaders.map(({ id }) => id));
+    this.#last = page.at(-1);
+    this.hasOlder.value = newest.length > PAGE_SIZE;
   }
 }

@@ -1,5 +1,5 @@
 import { signal } from '@preact/signals';
-import { wordsOf } from '../api/faults.ts';
+import { UnreachableError, wordsOf } from '../api/faults.ts';
 
 export interface RefreshOptions {
   /** Milliseconds between two loads when nothing happens. */
@@ -17,7 +17,7 @@ const PATIENCE = 3;
  * a time, and not at all while nobody looks.
  */
 export class Refresher {
-  /** Why the last load failed; null when it did not. */
+  /** Why the server refused the last load; null when it did not. That it is away is told once for the whole page. */
   readonly fault = signal<string | null>(null);
   readonly #load: (signal: AbortSignal) => Promise<void>;
   readonly #options: RefreshOptions;
@@ -86,7 +86,7 @@ export class Refresher {
       if (!loading.signal.aborted) this.fault.value = null;
     } catch (fault) {
       if (loading.signal.aborted) return;
-      this.fault.value = wordsOf(fault);
+      this.fault.value = fault instanceof UnreachableError ? null : wordsOf(fault);
       this.#options.onFault(fault);
     }
     if (this.#loading !== loading) return;

@@ -29,7 +29,12 @@ export class Ticker {
     this.#tick();
   }
 
+  /** The present to the millisecond, by the same clock. */
+  present(): number {
+    return Date.now() / 1000 + this.#skew;
+  }
+
   #tick(): void {
-    if (document.visibilityState === 'visible') this.now.value = Date.now() / 1000 + this.#skew;
+    if (document.visibilityState === 'visible') this.now.value = this.present();
   }
 }

@@ -4,6 +4,11 @@ const grouped = new Intl.NumberFormat('en-GB');
 
 export const count = (n: number): string => grouped.format(n);
 
+const compact = new Intl.NumberFormat('en-GB', { notation: 'compact' });
+
+/** `12`, `1.2k`, `10M`: where there is little room. */
+export const rounded = (n: number): string => compact.format(n).toLowerCase().replace('m', 'M');
+
 /** `1 task`, `2 tasks`. */
 export const counted = (n: number, one: string, many = `${one}s`): string =>
   `${count(n)} ${n === 1 ? one : many}`;

@@ -12,3 +12,14 @@ export function plainLog(text: string): string {
     .replace(/\r\n/g, '\n')
     .replace(/[^\n]*\r(?=[^\n\r])/g, '');
 }
+
+/** A line that told the worker how far the task is; the page shows that as a bar. */
+const PROGRESS = /^::progress\s+\d*\.?\d+(?:e-?\d+)?(?:\s.*)?$/i;
+
+/** A log without the lines that only told how far the task is, and how many those were. */
+export function withoutProgress(text: string): { text: string; folded: number } {
+  if (!text.includes('::progress')) return { text, folded: 0 };
+  const lines = text.split('\n');
+  const kept = lines.filter((line) => !PROGRESS.test(line));
+  return { text: kept.join('\n'), folded: lines.length - kept.length };
+}

@@ -1,5 +1,6 @@
 import type { Dashboard } from '../dashboard.ts';
 import { AccessGate } from './access.tsx';
+import { Banners } from './banners.tsx';
 import { DashboardContext, useDashboard } from './context.ts';
 import { Curves } from './curves.tsx';
 import { Feed } from './feed.tsx';
@@ -17,7 +18,7 @@ export function App({ dashboard, serviceName }: { dashboard: Dashboard; serviceN
       <TopBar serviceName={serviceName} />
       <main>
         <h1 class="off-screen">{serviceName}</h1>
-        <Outdated />
+        <Banners />
         {dashboard.readable.value ? <View /> : <AccessGate />}
       </main>
       <QuestionDialog />
@@ -26,43 +27,31 @@ export function App({ dashboard, serviceName }: { dashboard: Dashboard; serviceN
   );
 }
 
+/** The style sheet shows the part that `data-view` names, and of the overview what there is room for. */
 function View() {
-  const { address } = useDashboard();
-  if (address.place.value.view !== 'statecharts') return <Overview />;
+  const { address, freshness } = useDashboard();
+  const { view } = address.place.value;
   return (
-    <div class="overview">
-      <StatechartsSection />
+    <div class={freshness.stale.value ? 'overview stale' : 'overview'} data-view={view || 'jobs'}>
+      {view === 'statecharts' ? <StatechartsSection /> : <Overview />}
     </div>
   );
 }
 
 function Overview() {
   return (
-    <div class="overview">
+    <>
       <div class="summary">
         <Stats />
         <Curves />
       </div>
       <div class="columns">
-        <div class="column">
-          <JobsSection />
+        <JobsSection />
+        <div class="beside">
           <Workers />
+          <Feed />
         </div>
-        <Feed />
       </div>
-    </div>
-  );
-}
-
-function Outdated() {
-  const { outdated } = useDashboard();
-  if (!outdated.value) return null;
-  return (
-    <p class="banner" role="status">
-      The server has another version now than when this page was loaded.{' '}
-      <button type="button" onClick={() => location.reload()}>
-        Load it again
-      </button>
-    </p>
+    </>
   );
 }

@@ -42,7 +42,7 @@ function Subject({
 }) {
   const dashboard = useDashboard();
   if (job_id !== null && within !== 'job') {
-    const open = () => dashboard.address.go({ job: job_id, tab: '' });
+    const open = () => dashboard.address.go({ view: '', job: job_id, tab: '' });
     return (
       <button type="button" class="link" title={`Open ${job_id}`} onClick={open}>
         job {tail(job_id)}

@@ -1,4 +1,6 @@
-import { count } from '../text/format.ts';
+import type { WorkerView } from '../../../../machines/schema/views.ts';
+import { standingOf } from '../../../../machines/worker-standing.ts';
+import { count, counted } from '../text/format.ts';
 import { useDashboard } from './context.ts';
 import { LoadFault } from './parts/section.tsx';
 
@@ -15,7 +17,6 @@ export function Stats() {
   const stats = cluster.stats.value;
   const jobs = stats?.jobs_by_status ?? {};
   const tasks = stats?.tasks_by_status ?? {};
-  const dead = stats?.workers_dead ?? 0;
   const of = (counts: Record<string, number>, status: string) => (stats ? (counts[status] ?? 0) : undefined);
   const ended = (jobs.succeeded ?? 0) + (jobs.failed ?? 0) + (jobs.cancelled ?? 0);
   const tiles: Tile[] = [
@@ -23,23 +24,28 @@ export function Stats() {
       label: 'Running jobs',
       value: of(jobs, 'running'),
       note: `${count(jobs.queued ?? 0)} queued`,
-      tone: 'running',
+      tone: jobs.running ? 'running' : '',
     },
     { label: 'Tasks in flight', value: stats?.tasks_in_flight },
     { label: 'Waiting tasks', value: of(tasks, 'queued') },
     {
       label: 'Workers alive',
       value: stats?.workers_alive,
-      note: dead > 0 ? `${count(dead)} dead` : '',
+      note: gone(cluster.workers.value ?? []),
       tone: stats?.workers_alive === 0 ? 'failed' : '',
     },
     {
       label: 'Succeeded jobs',
       value: of(jobs, 'succeeded'),
       note: `of ${count(ended)} ended`,
-      tone: 'succeeded',
+      tone: jobs.succeeded ? 'succeeded' : '',
     },
-    { label: 'Failed jobs', value: of(jobs, 'failed'), tone: jobs.failed ? 'failed' : '' },
+    {
+      label: 'Failed tasks',
+      value: of(tasks, 'failed'),
+      note: `${counted(jobs.failed ?? 0, 'job')} failed`,
+      tone: tasks.failed ? 'failed' : '',
+    },
   ];
   return (
     <section class="card stats" aria-labelledby="stats-title">
@@ -62,4 +68,15 @@ export function Stats() {
       </dl>
     </section>
   );
+}
+
+/** Those that are not there any more: whoever was stopped is no cause for concern. */
+function gone(workers: readonly WorkerView[]): string {
+  return ['dead', 'stopped']
+    .map(
+      (standing) => [workers.filter((worker) => standingOf(worker) === standing).length, standing] as const,
+    )
+    .filter(([n]) => n > 0)
+    .map(([n, standing]) => `${count(n)} ${standing}`)
+    .join(', ');
 }

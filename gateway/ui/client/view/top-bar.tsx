@@ -1,18 +1,19 @@
-import { useComputed } from '@preact/signals';
 import { useState } from 'preact/hooks';
 import type { LinkState } from '../api/link.ts';
+import type { Place } from '../model/address.ts';
 import { AccessDialog } from './access.tsx';
 import { useDashboard } from './context.ts';
 import { Icon } from './parts/icon.tsx';
 
 export function TopBar({ serviceName }: { serviceName: string }) {
   const { readable, cluster, address } = useDashboard();
-  const charts = address.place.value.view === 'statecharts';
+  const { view } = address.place.value;
   const version = cluster.stats.value?.server_version;
+  const main = view || 'jobs';
   return (
     <header class="top-bar">
-      <a class="skip" href={charts ? '#statecharts' : '#jobs'}>
-        Skip to the {charts ? 'statecharts' : 'jobs'}
+      <a class="skip" href={`#${main}`}>
+        Skip to the {main}
       </a>
       <span class="brand">
         <svg viewBox="0 0 16 16" aria-hidden="true" focusable="false">
@@ -24,16 +25,10 @@ export function TopBar({ serviceName }: { serviceName: string }) {
       </span>
       {readable.value && (
         <nav aria-label="Sections">
-          <SectionLink to="jobs" label="Jobs" />
-          <SectionLink to="workers" label="Workers" />
-          <SectionLink to="feed" label="Feed" />
-          <a
-            href="?view=statecharts"
-            aria-current={charts ? 'page' : undefined}
-            onClick={(event) => turn(event, () => address.go({ view: 'statecharts' }))}
-          >
-            Statecharts
-          </a>
+          <ViewLink to="" label="Jobs" />
+          <ViewLink to="workers" label="Workers" />
+          <ViewLink to="feed" label="Feed" />
+          <ViewLink to="statecharts" label="Statecharts" />
         </nav>
       )}
       <span class="grow" />
@@ -44,20 +39,23 @@ export function TopBar({ serviceName }: { serviceName: string }) {
   );
 }
 
-/** A section of the overview, from whichever view one comes. */
-function SectionLink({ to, label }: { to: string; label: string }) {
+/** Leads to a part of the page, whether it is in sight, further down, or in place of what is shown. */
+function ViewLink({ to, label }: { to: Place['view']; label: string }) {
   const { address } = useDashboard();
-  if (address.place.value.view === '') return <a href={`#${to}`}>{label}</a>;
   const go = () => {
-    address.go({ view: '' });
+    if (address.place.peek().view !== to) address.go({ view: to });
     requestAnimationFrame(() => {
-      const section = document.getElementById(to);
+      const section = document.getElementById(to || 'jobs');
       section?.scrollIntoView();
       section?.focus({ preventScroll: true });
     });
   };
   return (
-    <a href={`?#${to}`} onClick={(event) => turn(event, go)}>
+    <a
+      href={to === '' ? '?' : `?view=${to}`}
+      aria-current={address.place.value.view === to ? 'page' : undefined}
+      onClick={(event) => turn(event, go)}
+    >
       {label}
     </a>
   );
@@ -77,42 +75,19 @@ const WORDS: Readonly<Record<LinkState['is'], string>> = {
   refused: 'No access',
 };
 
-/** The state is read aloud when it changes; the countdown is not. */
+/** In a word; what an outage means for the page is said by a banner. */
 function Connection() {
   const { link } = useDashboard();
   const state = link.state.value;
   return (
-    <span class={`connection is-${state.is}`}>
-      <span role="status" title={state.is === 'waiting' ? state.why : undefined}>
-        <span class="dot" />
-        {WORDS[state.is]}
-      </span>
-      {state.is === 'waiting' && <Countdown until={state.until} />}
+    <span
+      class={`connection is-${state.is}`}
+      role="status"
+      title={state.is === 'waiting' ? state.why : undefined}
+    >
+      <span class="dot" />
+      {WORDS[state.is]}
     </span>
-  );
-}
-
-function Countdown({ until }: { until: number }) {
-  const { link, ticker } = useDashboard();
-  const left = useComputed(() => {
-    // Read so that it is looked at again every second.
-    ticker.now.value;
-    const seconds = Math.ceil((until - Date.now()) / 1000);
-    return seconds > 0 ? `next try in ${seconds} s` : 'trying';
-  });
-  return (
-    <>
-      <span class="muted countdown">{left}</span>
-      <button
-        type="button"
-        class="bare"
-        title="Try now"
-        aria-label="Connect now"
-        onClick={() => link.retry()}
-      >
-        <Icon name="retry" />
-      </button>
-    </>
   );
 }
 

@@ -1,5 +1,6 @@
 import { useSignal } from '@preact/signals';
 import type { WorkerView } from '../../../../machines/schema/views.ts';
+import { standingOf } from '../../../../machines/worker-standing.ts';
 import { count, counted } from '../text/format.ts';
 import { useDashboard } from './context.ts';
 import { Id } from './parts/copy.tsx';
@@ -19,14 +20,13 @@ export function Workers() {
   const { shown, more } = useMore(found.length);
   const tools = (
     <>
-      {workers && <span class="muted">{summary(workers)}</span>}
-      <span class="grow" />
+      {workers && <Summary workers={workers} />}
       <label class="search">
         <Icon name="search" />
         <input
           type="search"
           aria-label="Filter workers by name, label or status"
-          placeholder="name, label, status"
+          placeholder="filter"
           value={sought.value}
           onInput={(event) => {
             sought.value = event.currentTarget.value;
@@ -36,7 +36,7 @@ export function Workers() {
     </>
   );
   return (
-    <Section id="workers" title="Workers" tools={tools}>
+    <Section id="workers" title="Workers" tools={tools} class="workers-card">
       <LoadFault of={cluster.workersRefresher} what="The workers" />
       {found.length > 0 && <WorkerTable workers={found.slice(0, shown)} />}
       {workers && found.length === 0 && <p class="empty">{nothing(workers.length)}</p>}
@@ -50,27 +50,28 @@ const nothing = (known: number): string =>
     ? 'No worker matches.'
     : `No worker has registered yet. Start one with: jq-worker --server ${location.origin}`;
 
-function summary(workers: readonly WorkerView[]): string {
+/** How many there are of each kind, and the slots of those who work. */
+function Summary({ workers }: { workers: readonly WorkerView[] }) {
   const alive = workers.filter(({ status }) => status === 'alive');
   const used = alive.reduce((sum, { slots_used }) => sum + slots_used, 0);
   const total = alive.reduce((sum, { slots_total }) => sum + slots_total, 0);
-  return `${count(used)} of ${counted(total, 'slot')} busy`;
+  return <span class="muted">{`${count(used)} of ${counted(total, 'slot')} busy`}</span>;
 }
 
-function matches({ id, name, status, suspended, labels }: WorkerView, sought: string): boolean {
+function matches(worker: WorkerView, sought: string): boolean {
   const words = sought.toLowerCase().split(/\s+/).filter(Boolean);
-  const state = suspended === null ? status : `${status} suspended`;
-  const text = [id, name, state, ...Object.entries(labels).map(([key, value]) => `${key}=${value}`)]
-    .join('\n')
-    .toLowerCase();
+  const { id, name, status, labels } = worker;
+  const pairs = Object.entries(labels).map(([key, value]) => `${key}=${value}`);
+  const text = [id, name, status, standingOf(worker), ...pairs].join('\n').toLowerCase();
   return words.every((word) => text.includes(word));
 }
 
 /** The living first, then by name. */
 function sortedWorkers(workers: WorkerView[]): WorkerView[] {
+  const place = (worker: WorkerView) => (worker.status === 'alive' ? 0 : 1);
   const name = (worker: WorkerView) => worker.name ?? worker.id;
   return workers.sort(
-    (a, b) => a.status.localeCompare(b.status) || name(a).localeCompare(name(b), 'en', { numeric: true }),
+    (a, b) => place(a) - place(b) || name(a).localeCompare(name(b), 'en', { numeric: true }),
   );
 }
 
@@ -86,9 +87,7 @@ function WorkerTable({ workers }: { workers: readonly WorkerView[] }) {
             <th scope="col">Slots</th>
             <th scope="col">Labels</th>
             <th scope="col">Version</th>
-            <th scope="col" class="narrow-off">
-              Platform
-            </th>
+            <th scope="col">Platform</th>
             <th scope="col">Seen</th>
           </tr>
         </thead>
@@ -104,24 +103,28 @@ function WorkerTable({ workers }: { workers: readonly WorkerView[] }) {
 
 function WorkerRow({ worker }: { worker: WorkerView }) {
   const { id, name, status, slots_used, slots_total, labels, last_seen_at, suspended } = worker;
+  const standing = standingOf(worker);
   return (
     <tr class={status === 'dead' ? 'faded' : ''}>
-      <td>
-        <Status of={status} />
+      <td class="is-standing">
+        <Status of={standing} />
       </td>
       <th scope="row">
-        <bdi class="name">{name ?? 'unnamed'}</bdi> <Id id={id} what="worker" />
+        <bdi class={name ? 'name' : 'name muted'} title={name ?? undefined}>
+          {name ?? 'unnamed'}
+        </bdi>
+        <Id id={id} what="worker" />
         <ShowInStatechart about={{ kind: 'worker', id, jobId: '' }} name={name ?? id} bare />
-        {status === 'alive' && suspended !== null && (
+        {standing === 'suspended' && (
           <span class="flag suspended">
-            <Icon name="warning" /> suspended: <bdi>{suspended}</bdi>
+            <bdi>{suspended}</bdi>
           </span>
         )}
       </th>
-      <td>
+      <td class="is-slots">
         <Slots used={slots_used} total={slots_total} />
       </td>
-      <td>
+      <td class="is-labels">
         <span class="chips">
           {Object.entries(labels).map(([key, value]) => (
             <bdi key={key} class="chip">
@@ -130,13 +133,13 @@ function WorkerRow({ worker }: { worker: WorkerView }) {
           ))}
         </span>
       </td>
-      <td>
+      <td class="is-version">
         <Version of={worker} />
       </td>
-      <td class="narrow-off muted">
+      <td class="is-platform muted">
         <Platform of={worker} />
       </td>
-      <td>
+      <td class="is-seen">
         <Ago ts={last_seen_at} />
       </td>
     </tr>

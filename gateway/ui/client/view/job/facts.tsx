@@ -20,7 +20,7 @@ export function JobFacts({ job }: { job: JobView }) {
             <Id id={job.id} what="job" whole />
           </Fact>
           {job.name !== null && (
-            <Fact name="Name" class="phone-only">
+            <Fact name="Name" class="small-only">
               <bdi>{job.name}</bdi>
             </Fact>
           )}
@@ -39,7 +39,7 @@ export function JobFacts({ job }: { job: JobView }) {
         </dl>
         <ShowInStatechart about={{ kind: 'job', id: job.id, jobId: job.id }} name={titleOf(job)} />
         {model && <DownloadButton id={model} label="Best model" of="the job" />}
-        <span class="phone-only">
+        <span class="small-only">
           <JobActions job={job} />
         </span>
       </div>

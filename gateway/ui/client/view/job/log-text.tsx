@@ -1,5 +1,7 @@
-import { type ReadonlySignal, useSignal } from '@preact/signals';
+import { type ReadonlySignal, useComputed, useSignal } from '@preact/signals';
 import { useLayoutEffect, useRef } from 'preact/hooks';
+import { counted } from '../../text/format.ts';
+import { withoutProgress } from '../../text/log-text.ts';
 import { Scroller } from '../parts/scroller.tsx';
 
 interface Props {
@@ -17,10 +19,14 @@ const NEAR = 8;
 export function LogText({ text, follows, empty, earlier }: Props) {
   const frame = useRef<HTMLElement>(null);
   const following = useSignal(true);
+  const unfolded = useSignal(false);
+  const lines = useComputed(() => withoutProgress(text.value));
+  const { folded } = lines.value;
+  const shown = unfolded.value ? text.value : lines.value.text;
   useLayoutEffect(() => {
     const element = frame.current;
     if (element && following.peek()) element.scrollTop = element.scrollHeight;
-  }, [text.value, following.value]);
+  }, [shown, following.value]);
   const scrolled = () => {
     const element = frame.current;
     if (!element) return;
@@ -35,6 +41,18 @@ export function LogText({ text, follows, empty, earlier }: Props) {
           </button>
         )}
         <span class="grow" />
+        {folded > 0 && (
+          <label>
+            <input
+              type="checkbox"
+              checked={unfolded.value}
+              onChange={(event) => {
+                unfolded.value = event.currentTarget.checked;
+              }}
+            />{' '}
+            {counted(folded, 'progress line')}
+          </label>
+        )}
         {follows && (
           <label>
             <input
@@ -49,7 +67,7 @@ export function LogText({ text, follows, empty, earlier }: Props) {
         )}
       </div>
       <Scroller label="Log" class="frame log-text" frame={frame} onScroll={scrolled}>
-        <pre>{text.value || <span class="muted">{empty}</span>}</pre>
+        <pre>{shown || <span class="muted">{folded > 0 ? 'Nothing but progress so far.' : empty}</span>}</pre>
       </Scroller>
     </>
   );

@@ -1,3 +1,4 @@
+import { useEffect, useRef } from 'preact/hooks';
 import type { JobView } from '../../../../../machines/schema/views.ts';
 import type { Tab } from '../../model/address.ts';
 import type { JobDetail } from '../../model/job-detail.ts';
@@ -17,8 +18,13 @@ export function JobPanel({ detail }: { detail: JobDetail }) {
   const { address } = useDashboard();
   const job = detail.job.value;
   const tab = detail.tab.value;
+  const panel = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    if (panel.current) bringIntoSight(panel.current);
+    // Again when it has grown: a page that is too short cannot be scrolled.
+  }, [detail, job === null]);
   return (
-    <div class="panel">
+    <div class="panel" ref={panel}>
       <LoadFault of={detail.refresher} what="The job" />
       {job && (
         <>
@@ -35,6 +41,18 @@ export function JobPanel({ detail }: { detail: JobDetail }) {
       )}
     </div>
   );
+}
+
+/** Pixels of a panel that have to be seen for its job to be in sight. */
+const LEAST_SEEN = 160;
+
+/** Whoever came by a link, or from the feed, finds the job at the top; whoever pressed its row is there already. */
+function bringIntoSight(panel: HTMLElement): void {
+  const row = panel.closest('tr')?.previousElementSibling;
+  if (!row) return;
+  const { top, bottom } = row.getBoundingClientRect();
+  const bar = Number.parseFloat(getComputedStyle(row).scrollMarginTop);
+  if (top < bar || bottom + LEAST_SEEN > innerHeight) row.scrollIntoView();
 }
 
 function Chosen({ tab, job, detail }: { tab: Tab; job: JobView; detail: JobDetail }) {

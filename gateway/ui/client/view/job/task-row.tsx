@@ -1,5 +1,7 @@
-import type { ArtifactView, TaskView, Waiting } from '../../../../../machines/schema/views.ts';
-import { counted, tail } from '../../text/format.ts';
+import type { ArtifactView, TaskView } from '../../../../../machines/schema/views.ts';
+import type { Progress } from '../../model/task-progress.ts';
+import { tail } from '../../text/format.ts';
+import { plainLog } from '../../text/log-text.ts';
 import { useDashboard } from '../context.ts';
 import { Id } from '../parts/copy.tsx';
 import { DownloadButton } from '../parts/download.tsx';
@@ -8,22 +10,33 @@ import { Status } from '../parts/status.tsx';
 import { Ago } from '../parts/time.tsx';
 import { ShowInStatechart } from '../statecharts/link.tsx';
 import { TaskLog } from './task-log.tsx';
+import { WaitingFor } from './waiting.tsx';
+
+export const TASK_COLUMNS = ['Status', 'Pipeline', 'Dataset', 'Worker', 'Attempt', 'Changed', 'Artifacts'];
 
 interface Props {
   task: TaskView;
+  /** Of a running one. */
+  progress: Progress | undefined;
+  /** Whether what it waits for has to be said here. */
+  saysWhy: boolean;
   artifacts: readonly ArtifactView[];
   open: boolean;
   onToggle: () => void;
 }
 
-export function TaskRow({ task, artifacts, open, onToggle }: Props) {
+export function TaskRow({ task, progress, saysWhy, artifacts, open, onToggle }: Props) {
+  const note =
+    task.status === 'running'
+      ? progress && <ProgressLine of={progress} />
+      : saysWhy && <WaitingFor of={task.waiting_for} />;
   return (
     <>
-      <tr class={open ? 'open' : ''} data-task={task.id}>
-        <td>
+      <tr class={open ? 'task open' : 'task'} data-task={task.id}>
+        <td class="of-status">
           <Status of={task.status} />
         </td>
-        <th scope="row">
+        <th scope="row" class="of-pipeline">
           <button
             type="button"
             class="opener"
@@ -32,19 +45,24 @@ export function TaskRow({ task, artifacts, open, onToggle }: Props) {
             onClick={onToggle}
           >
             <Icon name="chevron" />
-            <bdi class="name">{task.pipeline_label}</bdi>
+            <bdi class="name" title={task.pipeline_label}>
+              {task.pipeline_label}
+            </bdi>
           </button>
         </th>
-        <td>
-          <bdi>{task.dataset_label}</bdi>
+        <td class="of-dataset">
+          <bdi title={task.dataset_label}>{task.dataset_label}</bdi>
         </td>
-        <td>
+        <td class="of-worker">
+          <WorkerName id={task.worker_id} />
+        </td>
+        <td class="of-attempt">
           {task.attempt} of {task.max_attempts}
         </td>
-        <td>
+        <td class="of-changed">
           <Ago ts={task.updated_at} />
         </td>
-        <td>
+        <td class="of-artifacts">
           <span class="chips">
             {artifacts.map(({ id, role, size_bytes }) => (
               <DownloadButton
@@ -58,16 +76,14 @@ export function TaskRow({ task, artifacts, open, onToggle }: Props) {
           </span>
         </td>
       </tr>
-      {task.status === 'queued' && (
+      {note && (
         <tr class="note-row">
-          <td colSpan={6}>
-            <WaitingFor of={task.waiting_for} />
-          </td>
+          <td colSpan={TASK_COLUMNS.length}>{note}</td>
         </tr>
       )}
       {open && (
         <tr class="panel-row">
-          <td colSpan={6}>
+          <td colSpan={TASK_COLUMNS.length}>
             <TaskPanel task={task} artifacts={artifacts} />
           </td>
         </tr>
@@ -76,34 +92,28 @@ export function TaskRow({ task, artifacts, open, onToggle }: Props) {
   );
 }
 
-/** What keeps workers from a task beside what it requires; undefined for a requirement. */
-function inWords(reason: string, workers: number): string | undefined {
-  const live = counted(workers, 'live worker');
-  if (reason === 'slots') return `All slots of ${counted(workers, 'matching worker')} are taken.`;
-  if (reason === 'backoff') return 'Failed, and is tried again later.';
-  if (reason === 'worker_fault') return `Avoids ${live} after a fault of its own.`;
-  if (reason === 'suspended') return `${counted(workers, 'matching worker')} asking for no tasks at present.`;
-  return undefined;
+/** Which worker has it, or had it last. */
+function WorkerName({ id }: { id: string | null }) {
+  const { cluster } = useDashboard();
+  if (id === null) return <>–</>;
+  const name = cluster.workers.value?.find((worker) => worker.id === id)?.name ?? tail(id);
+  return (
+    <bdi class="worker-name" title={id}>
+      {name}
+    </bdi>
+  );
 }
 
-/** Why a queued task waits. */
-function WaitingFor({ of }: { of: readonly Waiting[] }) {
-  const { cluster } = useDashboard();
-  const alive = cluster.stats.value?.workers_alive;
+/** How far a running task is, as its runner last said. */
+function ProgressLine({ of: { share, message } }: { of: Progress }) {
+  const percent = `${Math.floor(share * 100)} %`;
   return (
-    <span class="waiting">
-      <Icon name="clock" />
-      {of.length === 0 && (alive === 0 ? 'Waits for a worker: none is alive.' : 'Waits for its turn.')}
-      {of.map(({ requirement, workers_missing }) => (
-        <span key={requirement}>
-          {inWords(requirement, workers_missing) ?? (
-            <>
-              Needs <bdi class="chip">{requirement}</bdi>, which {counted(workers_missing, 'live worker')}{' '}
-              {workers_missing === 1 ? 'lacks' : 'lack'}.
-            </>
-          )}
-        </span>
-      ))}
+    <span class="progress">
+      <progress value={share} max={1} aria-label="Progress" />
+      <b>{percent}</b>
+      <bdi class="muted" title={message || undefined}>
+        {plainLog(message)}
+      </bdi>
     </span>
   );
 }
@@ -123,10 +133,16 @@ function TaskPanel({ task, artifacts }: { task: TaskView; artifacts: readonly Ar
             <div>
               <dt>Worker</dt>
               <dd>
-                <Id id={task.worker_id} what="worker" whole />
+                <WorkerName id={task.worker_id} /> <Id id={task.worker_id} what="worker" whole />
               </dd>
             </div>
           )}
+          <div>
+            <dt>Attempt</dt>
+            <dd>
+              {task.attempt} of {task.max_attempts}
+            </dd>
+          </div>
           {task.started_at !== null && (
             <div>
               <dt>Started</dt>

@@ -1,10 +1,15 @@
+import { useEffect, useMemo } from 'preact/hooks';
 import type { JobView, TaskView } from '../../../../../machines/schema/views.ts';
 import { type JobDetail, MORE_TASKS } from '../../model/job-detail.ts';
 import { TASK_STATUSES, type TaskStatus } from '../../model/status.ts';
+import { type Progress, TaskProgress } from '../../model/task-progress.ts';
 import { count } from '../../text/format.ts';
+import { waitingGroups } from '../../text/waiting.ts';
+import { useDashboard } from '../context.ts';
 import { Choices } from '../parts/choices.tsx';
 import { Scroller } from '../parts/scroller.tsx';
-import { TaskRow } from './task-row.tsx';
+import { TASK_COLUMNS, TaskRow } from './task-row.tsx';
+import { WaitingSummary } from './waiting.tsx';
 
 export function Tasks({ job, detail }: { job: JobView; detail: JobDetail }) {
   const tasks = detail.tasks.value;
@@ -21,9 +26,12 @@ interface Props {
 function TaskList({ job, tasks, detail }: Props) {
   const { opened } = detail;
   const total = countsOf(job).get(detail.status.value) ?? job.aggregate.num_tasks;
+  const progress = useProgress(detail.id);
+  const { shared, alone } = waitingGroups(tasks);
   return (
     <>
       <TaskFilter job={job} detail={detail} />
+      {shared.length > 0 && <WaitingSummary groups={shared} all={!detail.hasMore.value} />}
       <Scroller label="Tasks" class="table-frame">
         <table class="inner tasks">
           <caption class="off-screen">
@@ -31,12 +39,11 @@ function TaskList({ job, tasks, detail }: Props) {
           </caption>
           <thead>
             <tr>
-              <th scope="col">Status</th>
-              <th scope="col">Pipeline</th>
-              <th scope="col">Dataset</th>
-              <th scope="col">Attempt</th>
-              <th scope="col">Changed</th>
-              <th scope="col">Artifacts</th>
+              {TASK_COLUMNS.map((column) => (
+                <th key={column} scope="col">
+                  {column}
+                </th>
+              ))}
             </tr>
           </thead>
           <tbody>
@@ -44,6 +51,8 @@ function TaskList({ job, tasks, detail }: Props) {
               <TaskRow
                 key={task.id}
                 task={task}
+                progress={progress.get(task.id)}
+                saysWhy={alone.has(task.id)}
                 artifacts={detail.artifacts.value.get(task.id) ?? []}
                 open={opened.value === task.id}
                 onToggle={() => {
@@ -66,6 +75,17 @@ function TaskList({ job, tasks, detail }: Props) {
       )}
     </>
   );
+}
+
+/** What running tasks said last about how far they are. */
+function useProgress(jobId: string): ReadonlyMap<string, Progress> {
+  const { api, hub } = useDashboard();
+  const progress = useMemo(() => new TaskProgress(api, hub, jobId), [jobId]);
+  useEffect(() => {
+    progress.start();
+    return () => progress.stop();
+  }, [progress]);
+  return progress.byTask.value;
 }
 
 /** How many tasks of the job are in each state, as the server counts them. Who is leased is about to run. */

@@ -45,21 +45,18 @@ export function NameFilter() {
     );
   };
   return (
-    <>
-      <span class="grow" />
-      <label class="search">
-        <Icon name="search" />
-        <input
-          ref={field}
-          type="search"
-          aria-label="Filter jobs by name, or by a whole id"
-          aria-keyshortcuts="/"
-          placeholder="name, or a job id   ( / )"
-          defaultValue={name}
-          onInput={typed}
-        />
-      </label>
-    </>
+    <label class="search">
+      <Icon name="search" />
+      <input
+        ref={field}
+        type="search"
+        aria-label="Filter jobs by name, or by what is shown of an id"
+        aria-keyshortcuts="/"
+        placeholder="name or id   ( / )"
+        defaultValue={name}
+        onInput={typed}
+      />
+    </label>
   );
 }
 

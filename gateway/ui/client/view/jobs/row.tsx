@@ -1,10 +1,10 @@
 import type { JobView } from '../../../../../machines/schema/views.ts';
 import type { JobColumn } from '../../model/job-sort.ts';
-import { count, measured, tail } from '../../text/format.ts';
+import { count, counted, measured, tail } from '../../text/format.ts';
 import { useDashboard } from '../context.ts';
 import { Id } from '../parts/copy.tsx';
 import { Icon } from '../parts/icon.tsx';
-import { Status } from '../parts/status.tsx';
+import { JobStanding } from '../parts/status.tsx';
 import { TaskBar } from '../parts/task-bar.tsx';
 import { Ago } from '../parts/time.tsx';
 import { JobActions } from './actions.tsx';
@@ -19,17 +19,20 @@ interface Column {
 const COLUMNS: readonly Column[] = [
   { key: 'status', label: 'Status', sort: 'status' },
   { key: 'name', label: 'Name', sort: 'name' },
-  { key: 'id', label: 'Id', class: 'narrow-off' },
+  { key: 'id', label: 'Id' },
   { key: 'tasks', label: 'Tasks', sort: 'tasks' },
-  { key: 'best', label: 'Best', sort: 'best', class: 'right phone-off' },
-  { key: 'priority', label: 'Priority', sort: 'priority', class: 'right narrow-off' },
-  { key: 'owner', label: 'Owner', class: 'wide-only' },
-  { key: 'created', label: 'Submitted', sort: 'created', class: 'phone-off' },
-  { key: 'updated', label: 'Changed', sort: 'updated', class: 'wide-only' },
-  { key: 'actions', label: 'Actions', class: 'phone-off' },
+  { key: 'best', label: 'Best', sort: 'best', class: 'right' },
+  { key: 'priority', label: 'Priority', sort: 'priority', class: 'right' },
+  { key: 'owner', label: 'Owner' },
+  { key: 'created', label: 'Submitted', sort: 'created' },
+  { key: 'updated', label: 'Changed', sort: 'updated' },
+  { key: 'actions', label: 'Actions' },
 ];
 
 export const WIDTH = COLUMNS.length;
+
+/** The style sheet knows a column by its name. */
+const classOf = ({ key, class: name = '' }: Column): string => `of-${key} ${name}`;
 
 export function JobHeadings({ sortable = false }: { sortable?: boolean }) {
   return (
@@ -37,9 +40,9 @@ export function JobHeadings({ sortable = false }: { sortable?: boolean }) {
       <tr>
         {COLUMNS.map((column) =>
           sortable && column.sort ? (
-            <SortHeading key={column.key} label={column.label} sort={column.sort} class={column.class} />
+            <SortHeading key={column.key} label={column.label} sort={column.sort} class={classOf(column)} />
           ) : (
-            <th key={column.key} scope="col" class={column.class}>
+            <th key={column.key} scope="col" class={classOf(column)}>
               <span class={column.key === 'actions' ? 'off-screen' : ''}>{column.label}</span>
             </th>
           ),
@@ -50,15 +53,7 @@ export function JobHeadings({ sortable = false }: { sortable?: boolean }) {
 }
 
 /** First press: ascending; then descending; then the server's order again. */
-function SortHeading({
-  label,
-  sort,
-  class: name,
-}: {
-  label: string;
-  sort: JobColumn;
-  class: string | undefined;
-}) {
+function SortHeading({ label, sort, class: name }: { label: string; sort: JobColumn; class: string }) {
   const { address } = useDashboard();
   const chosen = address.place.value.sort;
   const order = chosen === sort ? 'ascending' : chosen === `-${sort}` ? 'descending' : 'none';
@@ -78,16 +73,17 @@ function SortHeading({
   );
 }
 
-export function JobRow({ job, open }: { job: JobView; open: boolean }) {
+/** `behind`: the first of those behind the running ones. */
+export function JobRow({ job, open, behind = false }: { job: JobView; open: boolean; behind?: boolean }) {
   const dashboard = useDashboard();
   const { aggregate } = job;
   const title = job.name || `unnamed ${tail(job.id)}`;
   return (
-    <tr class={open ? 'job open' : 'job'} data-job={job.id}>
-      <td>
-        <Status of={job.status} />
+    <tr class={`job${open ? ' open' : ''}${behind ? ' behind-leaders' : ''}`} data-job={job.id}>
+      <td class="of-status">
+        <JobStanding of={job} />
       </td>
-      <th scope="row">
+      <th scope="row" class="of-name">
         <button
           type="button"
           class="opener"
@@ -99,31 +95,37 @@ export function JobRow({ job, open }: { job: JobView; open: boolean }) {
           <bdi class={job.name ? 'name' : 'name muted'} title={job.name ?? undefined}>
             {title}
           </bdi>
+          {job.warnings.length > 0 && (
+            <span class="flag" title={job.warnings.join('\n')}>
+              <Icon name="warning" />
+              <span class="off-screen">{counted(job.warnings.length, 'warning')}</span>
+            </span>
+          )}
         </button>
       </th>
-      <td class="narrow-off">
+      <td class="of-id">
         <Id id={job.id} what="job" />
       </td>
-      <td>
+      <td class="of-tasks">
         <TaskBar of={aggregate} />
       </td>
       <td
-        class="right phone-off"
+        class="of-best right"
         title={aggregate.best_metric === null ? undefined : String(aggregate.best_metric)}
       >
         {measured(aggregate.best_metric)}
       </td>
-      <td class="right narrow-off">{count(job.priority)}</td>
-      <td class="wide-only">
+      <td class="of-priority right">{count(job.priority)}</td>
+      <td class="of-owner">
         <bdi class="owner">{job.owner ?? '–'}</bdi>
       </td>
-      <td class="phone-off">
+      <td class="of-created">
         <Ago ts={job.created_at} />
       </td>
-      <td class="wide-only">
+      <td class="of-updated">
         <Ago ts={job.updated_at} />
       </td>
-      <td class="phone-off">
+      <td class="of-actions">
         <JobActions job={job} />
       </td>
     </tr>

@@ -11,7 +11,7 @@ export function JobsSection() {
   const { status, name, before } = address.place.value;
   const loaded = jobs.jobs.value;
   return (
-    <Section id="jobs" title="Jobs" tools={<NameFilter />}>
+    <Section id="jobs" title="Jobs" tools={<NameFilter />} class="jobs-card">
       <StatusFilter />
       <LoadFault of={jobs.refresher} what="The jobs" />
       <PinnedJob />

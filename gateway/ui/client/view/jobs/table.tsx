@@ -8,15 +8,16 @@ export function JobTable() {
   const { jobs, address, detail } = useDashboard();
   const openId = address.place.value.job;
   const open = detail.value;
+  const leading = jobs.leading.value;
   return (
     <Scroller label="Table of jobs" class="table-frame">
       <table class="jobs">
         <caption class="off-screen">Jobs, each with a row of details that can be opened</caption>
         <JobHeadings sortable />
         <tbody onKeyDown={moveBetweenRows}>
-          {jobs.rows.value.map((job) => (
+          {jobs.rows.value.map((job, i) => (
             <Fragment key={job.id}>
-              <JobRow job={job} open={job.id === openId} />
+              <JobRow job={job} open={job.id === openId} behind={leading > 0 && i === leading} />
               {job.id === openId && open && (
                 <tr class="panel-row">
                   <td colSpan={WIDTH}>

@@ -1,7 +1,8 @@
-import { effect, type ReadonlySignal, useSignal } from '@preact/signals';
+import { effect, type ReadonlySignal, useComputed, useSignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import uPlot from 'uplot';
-import { clockTime, count } from '../../text/format.ts';
+import { peaksAbove, scaleFor } from '../../model/chart-scale.ts';
+import { clockTime, count, rounded } from '../../text/format.ts';
 import { useDashboard } from '../context.ts';
 
 export interface Curve<Row> {
@@ -22,9 +23,9 @@ interface Props<Row> {
   summary: ReadonlySignal<string>;
 }
 
-const HEIGHT = 104;
-/** A flat line at zero should look like one. */
-const LEAST_TOP = 4;
+const HEIGHT = 112;
+/** Pixels right of the plot, for half of the last label. */
+const HALF_LABEL = 18;
 
 /** Curves over time, with the values under the pointer (else the newest) in the legend. */
 export function Chart<Row extends { ts: number }>({ title, unit, curves, rows, summary }: Props<Row>) {
@@ -43,12 +44,19 @@ export function Chart<Row extends { ts: number }>({ title, unit, curves, rows, s
     });
   }, []);
 
+  const peak = useComputed(() => {
+    const values = rows.value.map((row) => Math.max(...curves.map(({ key }) => Number(row[key]))));
+    return scaleFor(values).capped ? Math.max(...values) : null;
+  });
   const row = (pointed.value === null ? undefined : rows.value[pointed.value]) ?? rows.value.at(-1);
   return (
     <>
       <div class="curve-head">
         <h2>{title}</h2>
-        <span class="muted">{unit}</span>
+        <span class="muted">
+          {unit}
+          {peak.value !== null && `, peak of ${count(peak.value)} cut`}
+        </span>
         <ul class="legend">
           {curves.map(({ key, label, colour }) => (
             <li key={key} class={`key${colour}`}>
@@ -101,13 +109,13 @@ function optionsFor<Row>(
   return {
     width: Math.max(50, element.clientWidth),
     height: HEIGHT,
-    padding: [6, 4, 0, 0],
+    padding: [14, HALF_LABEL, 0, 0],
     legend: { show: false },
     cursor: { sync: { key: 'hour' }, drag: { x: false, y: false }, points: { size: 6 } },
-    scales: { x: { time: true }, y: { range: (_plot, _low, high) => [0, Math.max(LEAST_TOP, high * 1.1)] } },
+    scales: { x: { time: true }, y: { range: (plot) => [0, scaleFor(highestOf(plot)).top] } },
     axes: [
       { ...axis, size: 20, values: (_plot, times) => times.map((ts) => clockTime(ts).slice(0, 5)) },
-      { ...axis, size: 36, space: 24, incrs: WHOLE, values: (_plot, values) => values.map((n) => count(n)) },
+      { ...axis, size: 36, space: 24, incrs: WHOLE, values: (_plot, values) => values.map(rounded) },
     ],
     series: [
       {},
@@ -121,8 +129,40 @@ function optionsFor<Row>(
         }),
       ),
     ],
-    hooks: { setCursor: [(plot) => onPoint(plot.cursor.idx ?? null)] },
+    hooks: {
+      setCursor: [(plot) => onPoint(plot.cursor.idx ?? null)],
+      draw: [(plot) => markPeaks(plot, axis.font, colour('--text'))],
+    },
   };
+}
+
+/** Of each moment the highest of all curves. */
+function highestOf({ data: [, ...curves] }: uPlot): number[] {
+  const length = curves[0]?.length ?? 0;
+  return Array.from({ length }, (_, i) => Math.max(...curves.map((curve) => Number(curve[i] ?? 0))));
+}
+
+/** What goes on above the plot: an arrow, and how high. */
+function markPeaks(plot: uPlot, font: string, ink: string): void {
+  const values = highestOf(plot);
+  const { ctx, bbox } = plot;
+  const dot = devicePixelRatio;
+  ctx.save();
+  ctx.font = font.replace('10px', `${10 * dot}px`);
+  ctx.fillStyle = ink;
+  ctx.textBaseline = 'bottom';
+  for (const i of peaksAbove(values, plot.scales.y?.max ?? Infinity)) {
+    const x = plot.valToPos(plot.data[0][i] as number, 'x', true);
+    const near = x > bbox.left + bbox.width - 40 * dot;
+    ctx.textAlign = near ? 'right' : 'left';
+    ctx.fillText(count(values[i] as number), near ? x - 6 * dot : x + 6 * dot, bbox.top - 1 * dot);
+    ctx.beginPath();
+    ctx.moveTo(x - 4 * dot, bbox.top - 3 * dot);
+    ctx.lineTo(x + 4 * dot, bbox.top - 3 * dot);
+    ctx.lineTo(x, bbox.top - 9 * dot);
+    ctx.fill();
+  }
+  ctx.restore();
 }
 
 /** Whole numbers only: there are no half tasks. */

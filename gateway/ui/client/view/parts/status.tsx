@@ -1,7 +1,10 @@
 import type { JSX } from 'preact';
+import type { JobView } from '../../../../../machines/schema/views.ts';
+import type { Standing } from '../../../../../machines/worker-standing.ts';
 import type { JobStatus, TaskStatus } from '../../model/status.ts';
+import { count } from '../../text/format.ts';
 
-type Status = JobStatus | TaskStatus | 'alive' | 'dead';
+type Status = JobStatus | TaskStatus | Standing | 'partly';
 
 /** One shape each, so that they can be told apart without their colours. */
 const SHAPES: Readonly<Record<Status, JSX.Element>> = {
@@ -14,16 +17,32 @@ const SHAPES: Readonly<Record<Status, JSX.Element>> = {
   failed: <path d="M6 1.5v5.5M6 9.6v.3" class="line bold" />,
   cancelled: <path d="M2 6h8" class="line" />,
   alive: <circle cx="6" cy="6" r="4" class="full" />,
+  draining: <path d="M6 2v6M3.2 5.4 6 8.2l2.8-2.8M2.5 10.4h7" class="line" />,
+  suspended: <path d="M4 2.5v7M8 2.5v7" class="line bold" />,
   dead: <path d="M3 3l6 6M9 3l-6 6" class="line" />,
+  stopped: <path d="M3 3h6v6H3z" class="line" />,
+  partly: <path d="M6 1.6 11 10.4H1zM6 5v2.4M6 8.9v.1" class="line" />,
 };
 
-export function Status({ of }: { of: Status }) {
+export function Status({ of, words = of }: { of: Status; words?: string }) {
   return (
     <span class={`status is-${of}`}>
       <svg viewBox="0 0 12 12" aria-hidden="true" focusable="false">
         {SHAPES[of]}
       </svg>
-      {of}
+      {words}
+    </span>
+  );
+}
+
+/** How a job stands. Failed tasks are told whatever became of the job; one that succeeded with some is not green. */
+export function JobStanding({ of: { status, aggregate } }: { of: JobView }) {
+  const failed = aggregate.num_failed > 0 ? `${count(aggregate.num_failed)} failed` : '';
+  if (failed === '' || status === 'failed') return <Status of={status} />;
+  if (status === 'succeeded') return <Status of="partly" words={`succeeded, ${failed}`} />;
+  return (
+    <span class="standing">
+      <Status of={status} />, <span class="is-failed">{failed}</span>
     </span>
   );
 }
