@@ -31,7 +31,11 @@ interface Waiting {
 export interface Messages {
   submit_job: { in: { principal: Principal; job: JobDigest }; out: Submitted };
   cancel_job: { in: { principal: Principal; job_id: string }; out: { job_id: string } };
-  retry_job: { in: { principal: Principal; job_id: string }; out: { job_id: string } };
+  /** Without `task_ids`: all failed tasks of the job. */
+  retry_job: {
+    in: { principal: Principal; job_id: string; task_ids?: string[] | undefined };
+    out: { job_id: string };
+  };
   register_worker: {
     in: { principal: Principal; registration: WorkerRegistration };
     out: { worker_id: string; heartbeat_interval_s: number; lease_ttl_s: number; session: number };

@@ -114,6 +114,7 @@ const chart = setup({
   guards: {
     /** The task that this event is about is the last one to end. */
     isLast: ({ context }) => numEnded(context) + 1 === context.num_tasks,
+    hasFailedTasks: ({ context }) => context.counts.failed > 0,
     isLastAndOneSucceeded: ({ context }) =>
       context.counts.succeeded > 0 && numEnded(context) + 1 === context.num_tasks,
   },
@@ -200,7 +201,11 @@ const chart = setup({
       },
     },
     cancelled: { type: 'final' },
-    succeeded: { type: 'final' },
+    succeeded: {
+      on: {
+        RETRY: { guard: 'hasFailedTasks', target: 'queued', actions: 'emitRetried' },
+      },
+    },
     failed: {
       on: {
         RETRY: { target: 'queued', actions: ['clearError', 'emitRetried'] },

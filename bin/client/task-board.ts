@@ -34,7 +34,6 @@ export class TaskBoard {
   }
 
   apply(event: EventView): void {
-    if (event.type === 'job_retried') this.#retry();
     if (event.task_id === null) return;
     const status = event.type === 'task_failed' ? failureStatus(event) : STATUS[event.type];
     if (status !== undefined) this.#move(event.task_id, status);
@@ -68,10 +67,6 @@ export class TaskBoard {
     const fraction = Math.min(Math.max(progress, 0), 1);
     this.#partial += fraction - entry.fraction;
     entry.fraction = fraction;
-  }
-
-  #retry(): void {
-    for (const [id, { status }] of this.#tasks) if (status === 'failed') this.#move(id, 'queued');
   }
 }
 

@@ -1,13 +1,11 @@
 import { Option } from 'clipanion';
 import type { EventFrame } from '../../gateway/client/event-stream.ts';
 import { compact } from '../../machines/json/raw.ts';
-import { referredTo } from '../../machines/reference.ts';
-import type { TaskView } from '../../machines/schema/views.ts';
-import { onlyOne } from '../client/find-job.ts';
+import { taskNamed } from '../client/find-task.ts';
 import { followJob, history } from '../client/follow.ts';
 import { taskLabels } from '../client/task-board.ts';
 import type { Session } from '../support/client-command.ts';
-import { EXIT, usageFault } from '../support/exit.ts';
+import { EXIT } from '../support/exit.ts';
 import { integer } from '../support/flags.ts';
 import { patiently } from '../support/interrupt.ts';
 import { JobCommand } from '../support/job-command.ts';
@@ -46,7 +44,7 @@ export class LogsCommand extends JobCommand {
     const jobId = await this.jobId(session);
     const afterId = this.afterId === undefined ? 0 : integer('--after-id', this.afterId);
     const tasks = await session.client.call('listJobTasks', { params: { id: jobId } });
-    const task = this.#taskOf(tasks, jobId);
+    const task = this.task === undefined ? undefined : taskNamed(this.task, tasks, jobId);
     // The names of the tasks, for people, where there are several.
     const named = !output.json && task === undefined && tasks.length > 1;
     const labels = named ? taskLabels(tasks) : new Map<string, string>();
@@ -70,16 +68,6 @@ export class LogsCommand extends JobCommand {
       if (patience.exit !== undefined) output.note(`interrupted; ${plain(jobId)} goes on`);
       return patience.exit ?? EXIT.done;
     });
-  }
-
-  /** The id of the task that `--task` names, if it names one. @throws CliFault where it names none, or several */
-  #taskOf(tasks: readonly TaskView[], jobId: string): string | undefined {
-    if (this.task === undefined) return undefined;
-    const labels = taskLabels(tasks);
-    const named = tasks.map((task) => ({ ...task, name: labels.get(task.id) ?? null }));
-    const found = onlyOne(this.task, 'task', referredTo(this.task, named), ({ status }) => status);
-    if (found !== undefined) return found.id;
-    throw usageFault(`${jobId} has no task '${this.task}'`, `see them with: jqctl status ${jobId}`);
   }
 }
 

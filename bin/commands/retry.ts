@@ -1,8 +1,11 @@
+import { Option } from 'clipanion';
 import type { JobView } from '../../machines/schema/views.ts';
+import { tasksNamed } from '../client/find-task.ts';
 import type { Session } from '../support/client-command.ts';
 import { EXIT } from '../support/exit.ts';
 import { JobCommand } from '../support/job-command.ts';
-import { jobUsage } from '../support/usage.ts';
+import { jobUsage, value } from '../support/usage.ts';
+import { counted } from '../terminal/format.ts';
 import { plain } from '../terminal/plain.ts';
 import { styled } from '../terminal/status-style.ts';
 
@@ -10,18 +13,35 @@ export class RetryCommand extends JobCommand {
   static override paths = [['retry']];
   static override usage = jobUsage({
     category: 'Jobs',
-    description: 'queue the failed tasks of a failed job again',
-    details: 'Only a job that failed can be retried; its failed tasks get as many attempts as before.',
-    examples: [['Try a failed job again and wait for it', 'jqctl retry job_01k9 && jqctl wait job_01k9']],
+    description: 'queue the failed tasks of a job again',
+    details: `
+      For a job that failed, or succeeded with failed tasks: they get as many attempts as before, and what
+      succeeded stays. With \`--task\` only these are queued again. A cancelled job never runs again; submit it
+      anew with \`jqctl resubmit\`.
+    `,
+    examples: [
+      ['Try what failed again and wait for it', 'jqctl retry job_01k9 && jqctl wait job_01k9'],
+      ['Try two of the failed tasks again', 'jqctl retry job_01k9 --task task_01ka --task task_01kb'],
+    ],
   });
+
+  tasks = Option.Array(
+    '--task',
+    [],
+    value('TASK', 'only this failed task, by its id, a part of it or its label; repeatable'),
+  );
 
   protected async act(session: Session): Promise<number> {
     const { client, output } = session;
     const params = { id: await this.jobId(session) };
-    const answer = await client.callText('retryJob', { params });
+    const task_ids = await tasksNamed(client, params.id, this.tasks);
+    const body = task_ids.length === 0 ? {} : { task_ids };
+    const answer = await client.callText('retryJob', { params, body });
     const job = JSON.parse(answer) as JobView;
+    const { num_tasks, num_succeeded, num_failed, num_cancelled } = job.aggregate;
+    const again = counted(num_tasks - num_succeeded - num_failed - num_cancelled, 'task');
     await output.print(
-      output.json ? answer : `${plain(job.id)} is ${styled(job.status, output.colours)} again`,
+      output.json ? answer : `${plain(job.id)} is ${styled(job.status, output.colours)} again, ${again}`,
     );
     return EXIT.done;
   }

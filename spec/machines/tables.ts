@@ -122,7 +122,7 @@ export const TASK_TABLE: Table = {
 export const JOB_TABLE: Table = {
   states: ['queued', 'running', 'cancelling', 'cancelled', 'succeeded', 'failed'],
   passing: [],
-  final: ['cancelled', 'succeeded'],
+  final: ['cancelled'],
   moves: [
     // The first task is leased.
     { from: 'queued', event: 'TASK_LEASED', to: 'running', emits: ['job_running'] },
@@ -189,6 +189,7 @@ export const JOB_TABLE: Table = {
     },
     // Manual retry.
     { from: 'failed', event: 'RETRY', to: 'queued', emits: ['job_retried'] },
+    { from: 'succeeded', event: 'RETRY', situation: ['others failed', 'one succeeded'], to: 'queued', emits: ['job_retried'] },
   ],
 };
 

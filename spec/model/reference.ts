@@ -155,13 +155,14 @@ const PERFORM: { [A in Act['act']]: (world: World, act: Of<A>) => Answer | null 
 
   retry(world, { job: name }) {
     const job = world.jobs[name] as World['jobs'][string];
-    if (job.status !== 'failed') return refused(409, 'illegal_transition');
+    const failed = tasksOf(world, name).filter(({ status }) => status === 'failed');
+    const ended = job.status === 'failed' || job.status === 'succeeded';
+    if (!ended || failed.length === 0) return refused(409, 'illegal_transition');
     job.status = 'queued';
     tell(world, { type: 'job_retried', job: name });
     // Its path may be there by now.
     for (const worker of Object.values(world.workers)) worker.lacksUntil = 0;
-    for (const task of tasksOf(world, name)) {
-      if (task.status !== 'failed') continue;
+    for (const task of failed) {
       task.maxAttempts += job.retry;
       task.avoids = [];
       requeue(world, task);

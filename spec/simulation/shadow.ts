@@ -78,7 +78,7 @@ export class Shadow {
     const to = { job_running: 'running', job_retried: 'queued' }[type] ?? type.slice('job_'.length);
     const from: Record<string, string[]> = {
       running: ['queued'],
-      queued: ['failed'],
+      queued: ['failed', 'succeeded'],
       // All that it still had to do may be given up before any of it is leased.
       succeeded: ['queued', 'running'],
       failed: ['queued', 'running'],

@@ -111,8 +111,8 @@ export class TestCluster {
     return this.port.send({ type: 'cancel_job', principal: this.principal, job_id });
   }
 
-  retry(job_id: string) {
-    return this.port.send({ type: 'retry_job', principal: this.principal, job_id });
+  retry(job_id: string, task_ids?: string[]) {
+    return this.port.send({ type: 'retry_job', principal: this.principal, job_id, task_ids });
   }
 
   /** What clients can read. */

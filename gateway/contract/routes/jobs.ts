@@ -1,8 +1,8 @@
 import { Type } from 'typebox';
 import { digestJob } from '../../../machines/job-digest.ts';
 import { LIMITS } from '../../../machines/limits.ts';
-import { Seconds, Words } from '../../../machines/schema/common.ts';
-import { JobSpec } from '../../../machines/schema/job.ts';
+import { Id, Seconds, Words } from '../../../machines/schema/common.ts';
+import { JobSpec, MAX_TASKS } from '../../../machines/schema/job.ts';
 import {
   ArtifactView,
   EventView,
@@ -17,6 +17,16 @@ import { json, LongAnswer, stream } from '../route.ts';
 import { AfterId, BeforeId, clamp, EVENTS_LIMIT, JOBS_LIMIT, Limit, limit, Offset, Token } from './query.ts';
 
 const None = Type.Object({});
+
+const Retry = Type.Object({
+  task_ids: Type.Optional(
+    Type.Array(Id('task'), {
+      minItems: 1,
+      maxItems: MAX_TASKS,
+      description: 'failed tasks of the job; left out: all of them',
+    }),
+  ),
+});
 
 /** A table to be saved, and to be opened by nothing but what opens tables. */
 const csvHeaders = (jobId: string) =>
@@ -185,14 +195,15 @@ export const jobs = {
   retryJob: json({
     verb: 'post',
     path: '/v1/jobs/{id}/retry',
-    summary: 'Queue the failed tasks of a failed job again',
+    summary: 'Queue the failed tasks of a job that failed, or succeeded without them, again',
     right: 'submit',
     tag: 'jobs',
-    body: None,
+    body: Retry,
     reply: JobView,
     errors: ['unknown_id', 'illegal_transition'],
-    run: async ({ port, principal, params }) => {
-      const { job_id } = await port.send({ type: 'retry_job', principal, job_id: params.id as string });
+    run: async ({ port, principal, params, body: { task_ids } }) => {
+      const job = params.id as string;
+      const { job_id } = await port.send({ type: 'retry_job', principal, job_id: job, task_ids });
       return new LongAnswer(port.reads.job(job_id));
     },
   }),

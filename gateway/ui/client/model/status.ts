@@ -30,4 +30,6 @@ export const hasEnded = (status: JobStatus | TaskStatus): boolean => ENDED.has(s
 /** Cancelling what is being cancelled or has ended changes nothing. */
 export const canCancel = (status: JobStatus): boolean => status === 'queued' || status === 'running';
 
-export const canRetry = (status: JobStatus): boolean => status === 'failed';
+/** A job that failed, or succeeded with failed tasks. */
+export const canRetry = ({ status, aggregate }: Pick<JobView, 'status' | 'aggregate'>): boolean =>
+  (status === 'failed' || status === 'succeeded') && aggregate.num_failed > 0;

@@ -14,7 +14,7 @@ export function JobActions({ job }: { job: JobView }) {
       {session.mayCancel.value && canCancel(job.status) && (
         <Action icon="stop" word="Cancel" job={job} act={() => dashboard.cancel(job)} />
       )}
-      {session.maySubmit.value && canRetry(job.status) && (
+      {session.maySubmit.value && canRetry(job) && (
         <Action icon="retry" word="Retry" job={job} act={() => dashboard.retry(job)} />
       )}
     </span>
