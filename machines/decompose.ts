@@ -3,11 +3,12 @@ import {
   DATASET_LABEL,
   type DatasetRef,
   DEFAULT_MAX_ATTEMPTS,
-  DEFAULT_RANK_METRIC,
+  defaultRankMetrics,
   type JobSpec,
   type PipelineRef,
   type Requirements,
 } from './schema/job.ts';
+import { type RankMetric, rankModeOf } from './ranking/standing.ts';
 import { datasetsOf, pipelinesOf } from './submission.ts';
 
 /**
@@ -130,8 +131,8 @@ export interface JobSettings {
   max_attempts: number;
   /** Seconds before a failed task is tried again. */
   backoff_seconds: number;
-  rank_metric: string;
-  rank_mode: 'min' | 'max';
+  /** By the first of them that all succeeded tasks report. */
+  rank_metrics: RankMetric[];
   /** Seconds per attempt; null: no limit. */
   timeout_seconds: number | null;
   outputs: { export_best_model: boolean; keep_task_workspace: boolean };
@@ -139,13 +140,11 @@ export interface JobSettings {
 
 /** The members of a specification that have defaults, with them. */
 export function settingsOf(spec: JobSpec): JobSettings {
-  const rank_metric = spec.rank_metric ?? DEFAULT_RANK_METRIC;
   return {
     priority: spec.priority ?? 0,
     max_attempts: spec.retry?.max_attempts ?? DEFAULT_MAX_ATTEMPTS,
     backoff_seconds: spec.retry?.backoff_seconds ?? 0,
-    rank_metric,
-    rank_mode: spec.rank_mode ?? defaultRankMode(rank_metric),
+    rank_metrics: rankMetricsOf(spec),
     timeout_seconds: spec.timeout_seconds ?? null,
     outputs: outputsOf(spec.outputs),
   };
@@ -158,7 +157,8 @@ export function outputsOf(outputs: JobSpec['outputs']): JobSettings['outputs'] {
   };
 }
 
-/** Errors are better small, what is named after agreement is better large. */
-function defaultRankMode(metric: string): 'min' | 'max' {
-  return /(^|_)(r2|accuracy|acc|auc|f1|precision|recall|r|rpd)$/i.test(metric) ? 'max' : 'min';
+/** Each name once; `rank_mode`, where it is given, is that of all of them. */
+function rankMetricsOf({ type, rank_metric, rank_mode }: JobSpec): RankMetric[] {
+  const names = [rank_metric ?? defaultRankMetrics(type)].flat();
+  return [...new Set(names)].map((metric) => ({ metric, mode: rank_mode ?? rankModeOf(metric) }));
 }

@@ -1,6 +1,7 @@
 import { assign, emit, setup } from 'xstate';
+import { type Standing, withTask } from './ranking/standing.ts';
 import { tabled } from './tabled/tabled.ts';
-import type { LeftState, TaskEmission } from './task.ts';
+import type { LeftState, RankValues, TaskEmission } from './task.ts';
 
 /** How many of the job's tasks are in each state; kept by the job itself, never recounted. */
 export interface TaskCounts {
@@ -15,12 +16,10 @@ export interface TaskCounts {
 
 export interface JobContext {
   id: string;
-  rank_mode: 'min' | 'max';
   num_tasks: number;
   counts: TaskCounts;
-  best_metric: number | null;
-  best_task_id: string | null;
-  best_model_artifact_id: string | null;
+  /** By each of the metrics that the job may rank by, as they are listed. */
+  standings: readonly Standing[];
   error: string | null;
 }
 
@@ -32,7 +31,7 @@ export type JobEvent =
   | { type: 'TASK_STARTED' }
   | { type: 'TASK_LOST'; from: LeftState }
   | { type: 'TASK_REQUEUED'; from: LeftState }
-  | { type: 'TASK_SUCCEEDED'; task_id: string; rank_value: number | null; model_artifact_id: string | null }
+  | ({ type: 'TASK_SUCCEEDED'; task_id: string; model_artifact_id: string | null } & RankValues)
   | { type: 'TASK_FAILED'; from: LeftState; error: string }
   | { type: 'TASK_CANCELLED'; from: LeftState };
 
@@ -55,6 +54,7 @@ export function jobEventFor(taskId: string, emission: TaskEmission): JobEvent | 
         type: 'TASK_SUCCEEDED',
         task_id: taskId,
         rank_value: emission.rank_value,
+        rank_others: emission.rank_others,
         model_artifact_id: emission.model_artifact_id,
       };
     case 'task_failed':
@@ -93,11 +93,11 @@ function countMove(counts: TaskCounts, event: JobEvent): TaskCounts {
 
 const numEnded = ({ counts }: JobContext): number => counts.succeeded + counts.failed + counts.cancelled;
 
-/** A task without a finite value is unranked, and never the best (contract, "Jobs"). */
-function isBetter(context: JobContext, value: number | null): boolean {
-  if (value === null) return false;
-  if (context.best_metric === null) return true;
-  return context.rank_mode === 'min' ? value < context.best_metric : value > context.best_metric;
+function withSuccess(standings: readonly Standing[], event: JobEvent): readonly Standing[] {
+  if (event.type !== 'TASK_SUCCEEDED') return standings;
+  const task = { best_task_id: event.task_id, best_model_artifact_id: event.model_artifact_id };
+  const values = [event.rank_value, ...event.rank_others];
+  return standings.map((standing, place) => withTask(standing, values[place] ?? null, task));
 }
 
 /**
@@ -122,13 +122,7 @@ const chart = setup({
     count: assign(({ context, event }) => ({ counts: countMove(context.counts, event) })),
     countAndRank: assign(({ context, event }) => ({
       counts: countMove(context.counts, event),
-      ...(event.type === 'TASK_SUCCEEDED' && isBetter(context, event.rank_value)
-        ? {
-            best_metric: event.rank_value,
-            best_task_id: event.task_id,
-            best_model_artifact_id: event.model_artifact_id,
-          }
-        : {}),
+      standings: withSuccess(context.standings, event),
     })),
     keepError: assign({
       error: ({ context, event }) => (event.type === 'TASK_FAILED' ? event.error : context.error),

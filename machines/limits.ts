@@ -25,6 +25,8 @@ export const LIMITS = {
   data: 256 * KIB,
   /** Numbers that a result's `metrics` hold, and as many its `counts`; roles that its `artifacts` name. */
   numbers: 1000,
+  /** Metrics of which a job may rank by one. */
+  rankMetrics: 4,
   /** Bytes of a result's `extra`, and as many of its members that nobody here knows, all together. */
   extra: 1024 * KIB,
 } as const;

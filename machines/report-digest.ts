@@ -43,8 +43,8 @@ const BEHIND = '\n';
 
 export function digestResult(reported: TaskResult): ResultDigest {
   const spare = spareNumbers(reported.metrics ?? {});
-  // One place is kept for the metric that the job ranks by, which may be among those that are too many.
-  const most = spare.values.length > 0 ? LIMITS.numbers - 1 : LIMITS.numbers;
+  // Places are kept for the metrics that the job may rank by, which may be among those that are too many.
+  const most = spare.values.length > 0 ? LIMITS.numbers - LIMITS.rankMetrics : LIMITS.numbers;
   const { result, notes } = boundedResult(reported, most);
   const { metrics, ...others } = result;
   return {
@@ -71,15 +71,19 @@ function spareNumbers(metrics: Record<string, unknown>): ResultDigest['spare'] {
     : { names: `${BEHIND}${names.join(BEHIND)}${BEHIND}`, values: new Float64Array(values) };
 }
 
-/** The metrics of a result, that of the job's ranking among them where it was reported at all. */
-export function metricsWith({ metrics, spare }: ResultDigest, rankMetric: string): Numbers | undefined {
-  if (metrics === undefined || Object.hasOwn(metrics, rankMetric)) return metrics;
-  const at = spare.names.indexOf(`${BEHIND}${rankMetric}${BEHIND}`);
-  if (at < 0) return metrics;
-  return {
-    ...metrics,
-    [rankMetric]: spare.values[spare.names.slice(0, at).split(BEHIND).length - 1] as number,
-  };
+/** The metrics of a result, those that its job may rank by among them where they were reported at all. */
+export function metricsWith(
+  { metrics, spare }: ResultDigest,
+  rankMetrics: readonly string[],
+): Numbers | undefined {
+  if (metrics === undefined || spare.names === '') return metrics;
+  const missing = rankMetrics.filter((name) => !Object.hasOwn(metrics, name));
+  const found = missing.flatMap((name) => {
+    const at = spare.names.indexOf(`${BEHIND}${name}${BEHIND}`);
+    if (at < 0) return [];
+    return [[name, spare.values[spare.names.slice(0, at).split(BEHIND).length - 1] as number] as const];
+  });
+  return { ...metrics, ...Object.fromEntries(found) };
 }
 
 /** One report among many. */

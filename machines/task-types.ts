@@ -8,7 +8,7 @@ export interface AcceptedReport {
   answer: { ok: boolean; requeued?: boolean };
 }
 
-export interface TaskContext {
+export interface TaskContext extends RankValues {
   id: string;
   job_id: string;
   /** Counts leases; a report of an earlier attempt is refused, so it never goes back once a worker saw it. */
@@ -29,10 +29,16 @@ export interface TaskContext {
   error: string | null;
   /** The task result as JSON text, once succeeded. */
   result: string | null;
-  /** The value of the job's rank metric, if the result has one. */
-  rank_value: number | null;
   model_artifact_id: string | null;
   last_report: AcceptedReport | null;
+}
+
+/** What a result has of the metrics that its job may rank by. */
+export interface RankValues {
+  /** Of the first of them; null where the result has no finite number for it. */
+  rank_value: number | null;
+  /** Of those behind the first. */
+  rank_others: readonly (number | null)[];
 }
 
 export type TaskEvent =
@@ -40,13 +46,12 @@ export type TaskEvent =
   /** The lease's answer never reached its worker: back to its place, and no attempt is spent. */
   | { type: 'RETURN' }
   | { type: 'START'; now: number; report: AcceptedReport }
-  | {
+  | ({
       type: 'COMPLETE';
       result: string;
-      rank_value: number | null;
       model_artifact_id: string | null;
       report: AcceptedReport;
-    }
+    } & RankValues)
   | ({ type: 'FAIL'; now: number; report: AcceptedReport } & Failure)
   /** The lease expired without a sign of life. */
   | { type: 'LAPSE' }
@@ -78,7 +83,7 @@ export type LeftState = 'queued' | 'leased' | 'running' | 'lost' | 'failed';
 export type TaskEmission =
   | { type: 'task_leased'; worker_id: string }
   | { type: 'task_started' }
-  | { type: 'task_completed'; rank_value: number | null; model_artifact_id: string | null }
+  | ({ type: 'task_completed'; model_artifact_id: string | null } & RankValues)
   | {
       type: 'task_failed';
       from: LeftState;

@@ -47,6 +47,7 @@ const chart = setup({
         ? {
             result: event.result,
             rank_value: event.rank_value,
+            rank_others: event.rank_others,
             model_artifact_id: event.model_artifact_id,
             error: null,
             lease_expires_at: null,
@@ -88,6 +89,7 @@ const chart = setup({
     emitCompleted: emit(({ context }) => ({
       type: 'task_completed',
       rank_value: context.rank_value,
+      rank_others: context.rank_others,
       model_artifact_id: context.model_artifact_id,
     })),
     emitFailed: emit(({ event }, params: { from: LeftState; requeued: boolean }) => ({

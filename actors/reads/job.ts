@@ -4,7 +4,7 @@ import type { JobRow } from '../store/rows.ts';
 import { jobView } from '../views.ts';
 import { type Fillers, filled, markValue } from './holes.ts';
 import { jobFillers } from './jobs.ts';
-import { errorsOf, missingMetric, rankingFillers, rankingOf } from './ranking.ts';
+import { errorsOf, rankingFillers, rankingOf, rankWarnings } from './ranking.ts';
 
 /** Entries of a ranking, and errors, that the view of a job shows (contract, "Jobs"). */
 const SHOWN = { ranking: 10_000, errors: 1000 };
@@ -16,7 +16,7 @@ export async function* jobPieces(db: Prepared, row: JobRow): AsyncGenerator<stri
   const errors = failed > 0 ? markValue('errors', row.seq) : {};
   const view = jobView(row, ranking as Aggregate['ranking'], errors as Aggregate['errors']);
   // Nobody should have to wonder why the best of many is missing.
-  if (succeeded > 0 && row.best_task_id === null) view.warnings.push(await missingMetric(db, row));
+  view.warnings.push(...(await rankWarnings(db, row)));
   const entries = rankingFillers(db);
   const fillers: Fillers = {
     ...jobFillers(db),

@@ -11,7 +11,13 @@ export interface Ranked extends RowHead {
 
 /** What stands in an entry beside the long columns, in bytes. Metrics are a part of the result. */
 const BYTES = bytesOf(300, 'result', 'dataset_label', 'pipeline_label');
-const FROM = `SELECT seq, rank_value, ${BYTES} AS bytes FROM tasks WHERE job_id = ? AND status = 'succeeded'`;
+const OF_JOB = "FROM tasks WHERE job_id = ? AND status = 'succeeded'";
+
+/** What a task has of the metric that its job ranks by, as the indexes of rankings have it. */
+export function rankValueOf({ rank_metric, standings }: JobRow): string {
+  const place = standings.findIndex(({ metric }) => metric === rank_metric);
+  return place <= 0 ? 'rank_value' : `rank_others ->> ${place - 1}`;
+}
 
 /**
  * The succeeded tasks of a job, best first, those without the metric last (contract, "Jobs"), along their index: first
@@ -20,10 +26,16 @@ const FROM = `SELECT seq, rank_value, ${BYTES} AS bytes FROM tasks WHERE job_id 
 export class RankingOrder {
   readonly #db: Prepared;
   readonly #job: JobRow;
+  readonly #value: string;
+  readonly #from: string;
 
   constructor(db: Prepared, job: JobRow) {
     this.#db = db;
     this.#job = job;
+    this.#value = rankValueOf(job);
+    // The index is one of those that have it.
+    const ofSeveral = this.#value === 'rank_value' ? '' : ' AND rank_others IS NOT NULL';
+    this.#from = `SELECT seq, ${this.#value} AS rank_value, ${BYTES} AS bytes ${OF_JOB}${ofSeveral}`;
   }
 
   /** The next `rows` behind one; at the beginning, behind the first `offset`. */
@@ -43,20 +55,20 @@ export class RankingOrder {
         : ['<', 'DESC', Number.POSITIVE_INFINITY];
     const value = last?.rank_value ?? best;
     return this.#db.all(
-      `${FROM} AND rank_value ${worse}= ? AND (rank_value ${worse} ? OR seq > ?)
-       ORDER BY rank_value ${direction}, seq LIMIT ? OFFSET ?`,
+      `${this.#from} AND ${this.#value} ${worse}= ? AND (${this.#value} ${worse} ? OR seq > ?)
+       ORDER BY ${this.#value} ${direction}, seq LIMIT ? OFFSET ?`,
       ...[this.#job.id, value, value, last?.seq ?? 0, rows, skip],
     );
   }
 
   #unranked(after: number, rows: number, skip: number): Promise<Ranked[]> {
-    const sql = `${FROM} AND rank_value IS NULL AND seq > ? ORDER BY seq LIMIT ? OFFSET ?`;
+    const sql = `${this.#from} AND ${this.#value} IS NULL AND seq > ? ORDER BY seq LIMIT ? OFFSET ?`;
     return this.#db.all(sql, this.#job.id, after, rows, skip);
   }
 
   async #count(): Promise<number> {
     const row = await this.#db.get<{ n: number }>(
-      `SELECT count(*) AS n FROM tasks WHERE job_id = ? AND status = 'succeeded' AND rank_value IS NOT NULL`,
+      `SELECT count(*) AS n ${OF_JOB} AND ${this.#value} IS NOT NULL`,
       this.#job.id,
     );
     return row?.n ?? 0;

@@ -2,7 +2,7 @@ import type { Prepared } from '../store/prepared.ts';
 import type { JobRow } from '../store/rows.ts';
 import { PICKED } from './json-text.ts';
 import { fitting } from './pages.ts';
-import { type Ranked, RankingOrder } from './ranked.ts';
+import { type Ranked, RankingOrder, rankValueOf } from './ranked.ts';
 import type { RankingPart } from './ranking.ts';
 
 /** Metrics that get a column of their own: those of the best entries, up to so many. */
@@ -12,8 +12,9 @@ const ROWS = 500;
 /** Bytes of a result, and of a label, beyond which a table has no room for it; stores of earlier versions may have such. */
 const READABLE = 4 * 1024 * 1024;
 
-const PAGE = `${PICKED}
-  SELECT picked.place, t.id AS task_id, substr(dataset_label, 1, 4096) AS dataset, substr(pipeline_label, 1, 4096) AS pipeline, rank_value,
+const pageOf = (job: JobRow) => `${PICKED}
+  SELECT picked.place, t.id AS task_id, substr(dataset_label, 1, 4096) AS dataset, substr(pipeline_label, 1, 4096) AS pipeline,
+         ${rankValueOf(job)} AS rank_value,
          iif(octet_length(result) <= ${READABLE} AND json_valid(result), result -> 'metrics', NULL) AS metrics
   FROM picked CROSS JOIN tasks t ON t.seq = picked.seq`;
 
@@ -34,6 +35,7 @@ type Cell = string | number | null;
  */
 export async function* rankingCsv(db: Prepared, job: JobRow, part: RankingPart): AsyncGenerator<string> {
   const order = new RankingOrder(db, job);
+  const select = pageOf(job);
   let columns: string[] | null = null;
   let rank = (part.offset ?? 0) + 1;
   let left = part.limit ?? Number.POSITIVE_INFINITY;
@@ -43,7 +45,7 @@ export async function* rankingCsv(db: Prepared, job: JobRow, part: RankingPart):
     for (let from = 0; from < heads.length; ) {
       const page = fitting(heads, from);
       const seqs = JSON.stringify(page.map(({ seq }) => seq));
-      const rows = (await db.all<Entry[]>(PAGE, seqs)).sort((a, b) => a.place - b.place);
+      const rows = (await db.all<Entry[]>(select, seqs)).sort((a, b) => a.place - b.place);
       const entries = rows.map((row) => ({ row, metrics: metricsOf(row) }));
       if (columns === null) {
         columns = columnsOf(

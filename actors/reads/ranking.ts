@@ -3,23 +3,24 @@ import type { JobRow } from '../store/rows.ts';
 import { bytesOf, type Fillers, orMark, partsOf, quoted } from './holes.ts';
 import { double, joined, object, PARAMETER, PICKED, text } from './json-text.ts';
 import { inPages, type RowHead } from './pages.ts';
-import { type Ranked, RankingOrder } from './ranked.ts';
+import { type Ranked, RankingOrder, rankValueOf } from './ranked.ts';
 
 /** A result that is nested deeper than SQLite reads still counts; it only shows no metrics. */
 const METRICS = `coalesce(iif(json_valid(result), result -> 'metrics', NULL), '{}')`;
 
 const long = (column: string, jsonText: string, what = column) => orMark(column, jsonText, what, 't.seq');
 
-const ENTRY = object([
-  ['task_id', text('id')],
-  ['dataset', long('dataset_label', text('dataset_label'))],
-  ['pipeline', long('pipeline_label', text('pipeline_label'))],
-  // Under the name of the job's rank metric.
-  [PARAMETER, double('rank_value')],
-  ['metrics', long('result', METRICS, 'metrics')],
-]);
-
-const PAGE = `${PICKED} SELECT ${joined(ENTRY, 'picked.place')} AS text FROM picked CROSS JOIN tasks t ON t.seq = picked.seq`;
+function pageOf(job: JobRow): string {
+  const entry = object([
+    ['task_id', text('id')],
+    ['dataset', long('dataset_label', text('dataset_label'))],
+    ['pipeline', long('pipeline_label', text('pipeline_label'))],
+    // Under the name of the job's rank metric.
+    [PARAMETER, double(rankValueOf(job))],
+    ['metrics', long('result', METRICS, 'metrics')],
+  ]);
+  return `${PICKED} SELECT ${joined(entry, 'picked.place')} AS text FROM picked CROSS JOIN tasks t ON t.seq = picked.seq`;
+}
 
 /** Which part of a ranking. */
 export interface RankingPart {
@@ -31,12 +32,13 @@ export interface RankingPart {
 export async function* rankingOf(db: Prepared, job: JobRow, part: RankingPart = {}): AsyncGenerator<string> {
   const order = new RankingOrder(db, job);
   const metric = JSON.stringify(job.rank_metric);
+  const page = pageOf(job);
   yield '[';
   yield* inPages<Ranked>({
     plan: (last, rows) => order.after(last, rows, part.offset ?? 0),
     compose: async (heads) => {
       const seqs = JSON.stringify(heads.map(({ seq }) => seq));
-      return (await db.get<{ text: string }>(PAGE, seqs, metric))?.text ?? '';
+      return (await db.get<{ text: string }>(page, seqs, metric))?.text ?? '';
     },
     limit: part.limit,
   });
@@ -83,16 +85,35 @@ const LOOKED_AT = 100;
 const READABLE = 4 * 1024 * 1024;
 const NAMED = 10;
 
-/** What the tasks reported in the place of the metric that a job ranks by: a sentence for people. */
-export async function missingMetric(db: Prepared, job: JobRow): Promise<string> {
+/**
+ * Why the ranking of a job says less than one expects, as sentences for people: it has no best task because none
+ * reported what it ranks by, or some tasks are left out of it.
+ */
+export async function rankWarnings(db: Prepared, job: JobRow): Promise<string[]> {
+  const { succeeded } = job.counts;
+  const used = job.standings.find(({ metric }) => metric === job.rank_metric);
+  const reported = job.best_task_id === null ? 0 : (used?.reported ?? succeeded);
+  if (succeeded === 0 || reported >= succeeded) return [];
+  if (reported === 0) return [await missingMetric(db, job)];
+  const unranked = succeeded - reported;
+  const others = job.standings.length > 1 ? ', and none of the other metrics was reported by more' : '';
+  return [
+    `${unranked} of ${succeeded} succeeded tasks reported no number for '${job.rank_metric}', by which the job ranks, and ${unranked === 1 ? 'is' : 'are'} unranked${others}`,
+  ];
+}
+
+/** What the tasks reported in the place of what their job ranks by. */
+async function missingMetric(db: Prepared, job: JobRow): Promise<string> {
   const found = await db.all<{ name: string }[]>(
     `WITH looked (result) AS MATERIALIZED
             (SELECT result FROM tasks WHERE job_id = ? AND status = 'succeeded' AND rank_value IS NULL
              AND octet_length(result) < ${READABLE} AND json_valid(result) LIMIT ${LOOKED_AT})
-     SELECT DISTINCT substr(m.key, 1, 100) AS name FROM looked, json_each(looked.result, '$.metrics') m LIMIT ${NAMED + 1}`,
+     SELECT DISTINCT substr(m.key, 1, 100) AS name FROM looked, json_each(looked.result, '$.metrics') m
+     WHERE m.type IN ('integer', 'real') LIMIT ${NAMED + 1}`,
     job.id,
   );
   const names = found.slice(0, NAMED).map(({ name }) => `'${name}'`);
   const told = names.length === 0 ? 'none' : `${names.join(', ')}${found.length > NAMED ? ', …' : ''}`;
-  return `no task reported a number for '${job.rank_metric}', by which the job ranks; metrics that were reported: ${told}`;
+  const wanted = job.standings.map(({ metric }) => `'${metric}'`).join(' or ');
+  return `no task reported a number for ${wanted}, by which the job ranks; metrics that were reported: ${told}`;
 }

@@ -4,6 +4,7 @@ import type { Right } from '../../machines/rights.ts';
 import type { Level } from '../../machines/schema/report.ts';
 import type { JobStatus, TaskStatus, WorkerStatus } from '../../machines/schema/views.ts';
 import type { WorkerVersion } from '../../machines/schema/worker.ts';
+import type { Standing } from '../../machines/ranking/standing.ts';
 import type { AcceptedReport } from '../../machines/task.ts';
 import type { Leaving } from '../../machines/worker.ts';
 
@@ -22,6 +23,7 @@ export interface JobRow {
   warnings: string[];
   error: string | null;
   idempotency_key: string | null;
+  /** The metric that it ranks by at present, one of those of `standings`, and whether its largest value is best. */
   rank_metric: string;
   rank_mode: 'min' | 'max';
   /** `retry.max_attempts` of the specification: how many attempts a manual retry adds. */
@@ -33,6 +35,8 @@ export interface JobRow {
   best_metric: number | null;
   best_task_id: string | null;
   best_model_artifact_id: string | null;
+  /** By each of the metrics that it may rank by. */
+  standings: readonly Standing[];
 }
 
 export interface TaskRow {
@@ -65,6 +69,8 @@ export interface TaskRow {
   /** JSON text. */
   result: string | null;
   rank_value: number | null;
+  /** By the metrics behind the first. */
+  rank_others: readonly (number | null)[];
   model_artifact_id: string | null;
   error: string | null;
   last_report: AcceptedReport | null;

@@ -79,8 +79,6 @@ export const JOBS = define<JobRow>(
     'granted_rights',
     'warnings',
     'idempotency_key',
-    'rank_metric',
-    'rank_mode',
     'retry_attempts',
     'pins_fingerprint',
     'num_tasks',
@@ -102,12 +100,14 @@ export const JOBS = define<JobRow>(
     num_failed: (row) => row.counts.failed,
     num_cancelled: (row) => row.counts.cancelled,
     ...plain<JobRow>('best_metric', 'best_task_id', 'best_model_artifact_id'),
+    standings: (row) => JSON.stringify(row.standings),
   },
   (row) => ({
     ...(row as unknown as JobRow),
     granted_rights: parse(row.granted_rights),
     warnings: parse(row.warnings),
     pins_fingerprint: row.pins_fingerprint === 1,
+    standings: row.standings === null ? [onlyStanding(row)] : parse(row.standings),
     counts: {
       queued: row.num_queued as number,
       leased: row.num_leased as number,
@@ -119,6 +119,16 @@ export const JOBS = define<JobRow>(
     },
   }),
 );
+
+/** Stores of earlier versions know one metric of a job. */
+const onlyStanding = (row: SqlRow) => ({
+  metric: row.rank_metric,
+  mode: row.rank_mode,
+  reported: row.best_task_id === null ? 0 : row.num_succeeded,
+  best_metric: row.best_metric,
+  best_task_id: row.best_task_id,
+  best_model_artifact_id: row.best_model_artifact_id,
+});
 
 export const TASKS = define<TaskRow>(
   'tasks',
@@ -166,11 +176,13 @@ export const TASKS = define<TaskRow>(
     ...plain<TaskRow>('backoff_seconds', 'not_before', 'worker_faults'),
     // Nearly all avoid nobody.
     avoids: (row) => (row.avoids.length > 0 ? JSON.stringify(row.avoids) : null),
+    rank_others: (row) => (row.rank_others.length > 0 ? JSON.stringify(row.rank_others) : null),
   },
   (row) => ({
     ...(row as unknown as TaskRow),
     payload: parse(row.payload),
     avoids: row.avoids === null ? [] : parse(row.avoids),
+    rank_others: row.rank_others === null ? [] : parse(row.rank_others),
     last_report: row.last_report === null ? null : parse(row.last_report),
   }),
 );

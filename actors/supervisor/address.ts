@@ -7,6 +7,7 @@ import {
   type SnapshotFrom,
 } from 'xstate';
 import { type JobContext, jobMachine } from '../../machines/job.ts';
+import { rankedBy } from '../../machines/ranking/standing.ts';
 import { type TaskContext, taskMachine } from '../../machines/task.ts';
 import { type WorkerContext, workerMachine } from '../../machines/worker.ts';
 import type { JobRow, TaskRow, WorkerRow } from '../store/rows.ts';
@@ -29,20 +30,16 @@ export const JOB: Correspondence<JobRow, typeof jobMachine> = {
   restore: (row) => {
     const context: JobContext = {
       id: row.id,
-      rank_mode: row.rank_mode,
       num_tasks: row.num_tasks,
       counts: row.counts,
-      best_metric: row.best_metric,
-      best_task_id: row.best_task_id,
-      best_model_artifact_id: row.best_model_artifact_id,
+      standings: row.standings,
       error: row.error,
     };
     return jobMachine.resolveState({ value: row.status as 'queued', context });
   },
   fold: (row, { value, context }, now) => {
-    const { counts, best_metric, best_task_id, best_model_artifact_id, error } = context;
-    const best = { best_metric, best_task_id, best_model_artifact_id };
-    return { ...row, status: value, updated_at: now, counts, ...best, error };
+    const { counts, standings, error } = context;
+    return { ...row, status: value, updated_at: now, counts, standings, ...rankedBy(standings), error };
   },
 };
 
@@ -76,6 +73,7 @@ export const TASK: Correspondence<TaskRow, typeof taskMachine> = {
       error: row.error,
       result: row.result,
       rank_value: row.rank_value,
+      rank_others: row.rank_others,
       model_artifact_id: row.model_artifact_id,
       last_report: row.last_report,
     };

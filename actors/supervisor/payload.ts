@@ -25,7 +25,8 @@ export function leasedTask(parts: {
     outputs: new RawJson(document.outputs),
     requirements: new RawJson(requirements),
     timeout_seconds: task.timeout_seconds,
-    rank_metric: job.rank_metric,
+    // One name, as workers know it: which of several counts is decided when all have reported.
+    rank_metric: job.standings[0]?.metric ?? job.rank_metric,
     lease_expires_at: task.lease_expires_at,
     assignment: new RawJson(
       JSON.stringify({

@@ -82,6 +82,8 @@ export const Outputs = Type.Object({
   keep_task_workspace: Type.Optional(Type.Boolean({ default: false })),
 });
 
+const RankMetricName = Type.String({ minLength: 1, maxLength: LIMITS.key });
+
 /** The job specification as a client submits it; its defaults are applied by `settingsOf`. */
 export const JobSpec = Type.Object(
   {
@@ -122,8 +124,20 @@ export const JobSpec = Type.Object(
     timeout_seconds: Type.Optional(
       Type.Number({ exclusiveMinimum: 0, maximum: 31_536_000, description: 'seconds per attempt' }),
     ),
-    rank_metric: Type.Optional(Type.String({ minLength: 1, maxLength: LIMITS.key, default: 'best_rmse' })),
-    rank_mode: Type.Optional(Words(['min', 'max'])),
+    rank_metric: Type.Optional(
+      Type.Union([RankMetricName, Type.Array(RankMetricName, { minItems: 1, maxItems: LIMITS.rankMetrics })], {
+        default: 'best_rmse',
+        description:
+          'a metric, or a list of which the job ranks by the first that every succeeded task reports; of nirs4all.run best_rmse, else cv_rmse',
+      }),
+    ),
+    rank_mode: Type.Optional(
+      Type.Unsafe<'min' | 'max'>({
+        type: 'string',
+        enum: ['min', 'max'],
+        description: 'whether the smallest or the largest value is best; left out: by the name of the metric',
+      }),
+    ),
     idempotency_key: Type.Optional(
       Type.String({ minLength: 1, maxLength: 500, description: 'unique per principal' }),
     ),
@@ -140,6 +154,8 @@ export type JobSpec = Static<typeof JobSpec>;
 export const SILENT_MEMBERS = ['parity', 'scheduler', 'submission', 'native_payload', 'nativePayload'];
 
 export const DEFAULT_MAX_ATTEMPTS = 2;
-export const DEFAULT_RANK_METRIC = 'best_rmse';
+/** What a job ranks by that does not say; without a validation set nirs4all has cross-validation alone. */
+export const defaultRankMetrics = (type: string): readonly string[] =>
+  type === 'nirs4all.run' ? ['best_rmse', 'cv_rmse'] : ['best_rmse'];
 /** Most tasks that one job may decompose into (contract, "Errors", 422). */
 export const MAX_TASKS = 100_000;

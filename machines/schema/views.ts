@@ -37,6 +37,7 @@ export const Aggregate = Type.Object({
   num_succeeded: Type.Integer(),
   num_failed: Type.Integer(),
   num_cancelled: Type.Integer(),
+  rank_metric: Type.String({ description: 'of the metrics that the job may rank by, the one that it does' }),
   best_metric: Nullable(Type.Number()),
   best_task_id: Nullable(Type.String()),
   best_model_artifact_id: Nullable(Type.String()),

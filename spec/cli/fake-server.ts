@@ -69,6 +69,7 @@ export function aJob(over: Partial<JobView> = {}, sums: Partial<JobView['aggrega
       num_succeeded: 1,
       num_failed: 0,
       num_cancelled: 0,
+      rank_metric: 'best_rmse',
       best_metric: null,
       best_task_id: null,
       best_model_artifact_id: null,

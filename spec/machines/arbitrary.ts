@@ -13,6 +13,7 @@ const word = fc.constantFrom('a', 'b', 'c');
 const maybe = <T>(arbitrary: fc.Arbitrary<T>) => fc.option(arbitrary);
 const few = fc.integer({ min: 0, max: 3 });
 const metric = maybe(fc.constantFrom(-1, 0, 0.5, 2));
+const others = fc.array(metric, { maxLength: 1 });
 const from = fc.constantFrom('queued', 'leased', 'running', 'lost', 'failed');
 const report = fc.record({
   worker_id: word,
@@ -45,6 +46,7 @@ const task: Arbitraries = {
     error: maybe(word),
     result: maybe(word),
     rank_value: metric,
+    rank_others: others,
     model_artifact_id: maybe(word),
     last_report: maybe(report),
   }),
@@ -52,7 +54,7 @@ const task: Arbitraries = {
     LEASE: { worker_id: word, lease_expires_at: few },
     RETURN: {},
     START: { now: few, report },
-    COMPLETE: { result: word, rank_value: metric, model_artifact_id: maybe(word), report },
+    COMPLETE: { result: word, rank_value: metric, rank_others: others, model_artifact_id: maybe(word), report },
     FAIL: {
       now: few,
       error: word,
@@ -78,12 +80,19 @@ const job: Arbitraries = {
   context: fc
     .record({
       id: word,
-      rank_mode: fc.constantFrom('min', 'max'),
       counts: counts as fc.Arbitrary<unknown> as fc.Arbitrary<JobContext['counts']>,
       num_tasks: few,
-      best_metric: metric,
-      best_task_id: maybe(word),
-      best_model_artifact_id: maybe(word),
+      standings: fc.array(
+        fc.record({
+          metric: word,
+          mode: fc.constantFrom('min', 'max'),
+          reported: few,
+          best_metric: metric,
+          best_task_id: maybe(word),
+          best_model_artifact_id: maybe(word),
+        }),
+        { minLength: 1, maxLength: 2 },
+      ) as fc.Arbitrary<unknown> as fc.Arbitrary<JobContext['standings']>,
       error: maybe(word),
     })
     // As many tasks as are counted, and one that is about to end, or any other number.
@@ -98,7 +107,7 @@ const job: Arbitraries = {
     TASK_STARTED: {},
     TASK_LOST: { from },
     TASK_REQUEUED: { from },
-    TASK_SUCCEEDED: { task_id: word, rank_value: metric, model_artifact_id: maybe(word) },
+    TASK_SUCCEEDED: { task_id: word, rank_value: metric, rank_others: others, model_artifact_id: maybe(word) },
     TASK_FAILED: { from, error: word },
     TASK_CANCELLED: { from },
   }),

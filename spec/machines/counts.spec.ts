@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { type JobEvent, jobEventFor, jobMachine, type TaskCounts } from '../../machines/job.ts';
+import { rankedBy } from '../../machines/ranking/standing.ts';
 import { type TaskEvent, taskMachine } from '../../machines/task.ts';
 import { Driven } from './drive.ts';
 import { fail, jobContext, NO_TASKS, report, taskContext } from './samples.ts';
@@ -90,7 +91,8 @@ const acts = fc.array(
     toTask(
       fc.option(fc.double({ noNaN: true }), { nil: null }).map((rank_value): TaskEvent => {
         const result = '{"status":"succeeded"}';
-        return { type: 'COMPLETE', result, rank_value, model_artifact_id: null, report: report('complete') };
+        const values = { rank_value, rank_others: [], model_artifact_id: null };
+        return { type: 'COMPLETE', result, ...values, report: report('complete') };
       }),
       3,
     ),
@@ -111,7 +113,8 @@ const acts = fc.array(
 );
 
 function isConsistent(wired: Wired): void {
-  const { counts, best_task_id } = wired.job.snapshot.context;
+  const { counts, standings } = wired.job.snapshot.context;
+  const { best_task_id } = rankedBy(standings);
   assert.deepEqual(counts, wired.recount());
   assert.equal(wired.job.state, wired.expectedStatus());
   if (best_task_id !== null) {
@@ -161,11 +164,17 @@ describe('a job and its tasks, whatever happens to them in whatever order', () =
           wired.tellTask(task, { type: 'LEASE', worker_id: 'worker_1', lease_expires_at: 160 });
           wired.tellTask(task, { type: 'START', now: 100, report: report('start') });
           const rest = { result: '{}', model_artifact_id: `art_${i}`, report: report('complete') };
-          wired.tellTask(task, { type: 'COMPLETE', rank_value: ranks[i] as number | null, ...rest });
+          wired.tellTask(task, {
+            type: 'COMPLETE',
+            rank_value: ranks[i] as number | null,
+            rank_others: [],
+            ...rest,
+          });
         });
         const ranked = ranks.filter((value) => value !== null);
         const best = ranked.length === 0 ? null : Math.min(...ranked);
-        const { best_metric, best_task_id, best_model_artifact_id } = wired.job.snapshot.context;
+        const { standings } = wired.job.snapshot.context;
+        const { best_metric, best_task_id, best_model_artifact_id } = rankedBy(standings);
         const first = ranks.findIndex((value) => value !== null && value === best);
         const named = best === null ? [null, null] : [`task_${first}`, `art_${first}`];
         assert.equal(best_metric === null ? null : best_metric + 0, best === null ? null : best + 0);

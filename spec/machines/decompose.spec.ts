@@ -182,8 +182,7 @@ describe('the settings of a job', () => {
       priority: 0,
       max_attempts: 2,
       backoff_seconds: 0,
-      rank_metric: 'best_rmse',
-      rank_mode: 'min',
+      rank_metrics: [{ metric: 'best_rmse', mode: 'min' }],
       timeout_seconds: null,
       outputs: { export_best_model: true, keep_task_workspace: false },
     });
@@ -197,33 +196,48 @@ describe('the settings of a job', () => {
   it('are what the job says', () => {
     const said = {
       priority: -1,
-      rank_metric: 'best_r2',
-      rank_mode: 'min',
       timeout_seconds: 1.5,
       outputs: { export_best_model: false, keep_task_workspace: true },
     } as const;
     const retry = { max_attempts: 5, backoff_seconds: 30 };
-    assert.deepEqual(settingsOf(spec({ ...said, retry })), { ...said, ...retry });
+    const ranked = settingsOf(spec({ ...said, retry, rank_metric: 'best_r2', rank_mode: 'min' }));
+    assert.deepEqual(ranked, {
+      ...said,
+      ...retry,
+      rank_metrics: [{ metric: 'best_r2', mode: 'min' }],
+    });
   });
 
   it('rank errors from the smallest on, and agreement from the largest on, unless the job says otherwise', () => {
-    const mode = (rank_metric: string) => settingsOf(spec({ rank_metric })).rank_mode;
-    for (const metric of ['best_rmse', 'best_mae', 'mse', 'bias', 'error', 'r2_error']) {
+    const mode = (rank_metric: string) => settingsOf(spec({ rank_metric })).rank_metrics[0]?.mode;
+    const errors = ['best_rmse', 'best_mae', 'mse', 'bias', 'error', 'r2_error', 'cv_rmse', 'best_score'];
+    for (const metric of [...errors, 'hamming_loss', 'time', 'neighbours', 'test', 'par2']) {
       assert.equal(mode(metric), 'min', metric);
     }
-    for (const metric of [
-      'best_r2',
-      'r2',
-      'R2',
-      'best_accuracy',
-      'balanced_accuracy',
-      'roc_auc',
-      'f1',
-      'precision',
-      'recall',
-      'rpd',
-    ]) {
-      assert.equal(mode(metric), 'max', metric);
+    const agreements = ['r2', 'R2', 'accuracy', 'balanced_accuracy', 'roc_auc', 'f1', 'f1_macro', 'precision'];
+    const others = ['recall', 'rpd', 'RPIQ', 'q2', 'ccc', 'kappa', 'explained_variance', 'pearson_r'];
+    for (const metric of [...agreements, ...others]) {
+      for (const around of [metric, `best_${metric}`, `cv_${metric}`, `${metric}_cv`, `final-test-${metric}`]) {
+        assert.equal(mode(around), 'max', around);
+      }
     }
+    assert.equal(mode('neg_root_mean_squared_error'), 'max');
+  });
+
+  it('rank by one metric, or by one of a list, each name once and each in its own direction', () => {
+    const ranked = (differs: Partial<JobSpec>) => settingsOf(spec(differs)).rank_metrics;
+    const [r2, rmse] = [
+      { metric: 'cv_r2', mode: 'max' },
+      { metric: 'cv_rmse', mode: 'min' },
+    ];
+    assert.deepEqual(ranked({ rank_metric: ['cv_r2', 'cv_rmse', 'cv_r2'] }), [r2, rmse]);
+    assert.deepEqual(ranked({ rank_metric: ['cv_r2', 'cv_rmse'], rank_mode: 'min' }), [
+      { ...r2, mode: 'min' },
+      rmse,
+    ]);
+    const names = (differs: Partial<JobSpec>) => ranked(differs).map(({ metric }) => metric);
+    assert.deepEqual(names({ type: 'mljs.run' }), ['best_rmse']);
+    assert.deepEqual(names({ type: 'nirs4all.run' }), ['best_rmse', 'cv_rmse']);
+    assert.deepEqual(names({ type: 'nirs4all.run', rank_metric: 'best_r2' }), ['best_r2']);
   });
 });

@@ -7,6 +7,7 @@ import {
   jobMachine,
   type TaskCounts,
 } from '../../machines/job.ts';
+import { noStanding, rankedBy } from '../../machines/ranking/standing.ts';
 import { Driven } from './drive.ts';
 import { JOB_EVENTS, jobContext, leftBy, NO_TASKS, succeeded } from './samples.ts';
 
@@ -87,9 +88,10 @@ describe('the end of a job', () => {
 
 describe('the best task of a job', () => {
   const best = (mode: 'min' | 'max', ...values: (number | null)[]) => {
-    const ranked = running(values.length + 1, { rank_mode: mode });
+    const standings = [noStanding({ metric: 'best_rmse', mode })];
+    const ranked = running(values.length + 1, { standings });
     ranked.sendAll(...values.map((value, i) => succeeded(`task_${i}`, value)));
-    const { best_metric, best_task_id, best_model_artifact_id } = ranked.snapshot.context;
+    const { best_metric, best_task_id, best_model_artifact_id } = rankedBy(ranked.snapshot.context.standings);
     assert.equal(best_model_artifact_id, best_task_id && `model of ${best_task_id}`);
     return [best_metric, best_task_id];
   };
@@ -116,8 +118,52 @@ describe('the best task of a job', () => {
   it('does not exist before a task has succeeded', () => {
     const none = running(2);
     none.send(failed('x'));
-    const { best_metric, best_task_id } = none.snapshot.context;
+    const { best_metric, best_task_id } = rankedBy(none.snapshot.context.standings);
     assert.deepEqual({ best_metric, best_task_id }, { best_metric: null, best_task_id: null });
+  });
+});
+
+describe('a job that may rank by one of several metrics', () => {
+  /** What each task has of the first and of the second. */
+  const ranked = (...tasks: [number | null, number | null][]) => {
+    const standings = [
+      noStanding({ metric: 'best_rmse', mode: 'min' }),
+      noStanding({ metric: 'cv_r2', mode: 'max' }),
+    ];
+    const job = running(tasks.length + 1, { standings });
+    job.sendAll(...tasks.map(([first, second], i) => succeeded(`task_${i}`, first, [second])));
+    const { rank_metric, rank_mode, best_metric, best_task_id } = rankedBy(job.snapshot.context.standings);
+    return [rank_metric, rank_mode, best_metric, best_task_id];
+  };
+
+  it('ranks by the first that every succeeded task reports', () => {
+    assert.deepEqual(ranked([0.5, 0.9], [0.4, 0.8]), ['best_rmse', 'min', 0.4, 'task_1']);
+    assert.deepEqual(ranked([null, 0.7], [0.4, 0.8]), ['cv_r2', 'max', 0.8, 'task_1']);
+    assert.deepEqual(ranked([0.4, 0.9], [null, 0.8]), ['cv_r2', 'max', 0.9, 'task_0']);
+  });
+
+  it('ranks, where none is reported by all, by the one that leaves the fewest out, of equals the first', () => {
+    assert.deepEqual(ranked([0.5, null], [null, 0.8]), ['best_rmse', 'min', 0.5, 'task_0']);
+    assert.deepEqual(ranked([0.5, null], [null, 0.8], [null, 0.9]), ['cv_r2', 'max', 0.9, 'task_2']);
+    assert.deepEqual(ranked([null, 0.8], [0.5, null], [0.4, null]), ['best_rmse', 'min', 0.4, 'task_2']);
+  });
+
+  it('has no best, and names the first, while no task has reported any', () => {
+    assert.deepEqual(ranked(), ['best_rmse', 'min', null, null]);
+    assert.deepEqual(ranked([null, null]), ['best_rmse', 'min', null, null]);
+  });
+
+  it('takes what an earlier version kept without values of the further metrics for unreported', () => {
+    const standings = [
+      noStanding({ metric: 'a', mode: 'min' }),
+      noStanding({ metric: 'b', mode: 'min' }),
+    ] as const;
+    const job = running(2, { standings });
+    job.send(succeeded('task_1', 1));
+    assert.deepEqual(
+      job.snapshot.context.standings.map(({ reported }) => reported),
+      [1, 0],
+    );
   });
 });
 
@@ -126,11 +172,11 @@ describe('the routing table', () => {
     const route = (emission: Parameters<typeof jobEventFor>[1]) => jobEventFor('task_9', emission);
     assert.deepEqual(route({ type: 'task_leased', worker_id: 'worker_1' }), { type: 'TASK_LEASED' });
     assert.deepEqual(route({ type: 'task_started' }), { type: 'TASK_STARTED' });
-    assert.deepEqual(route({ type: 'task_completed', rank_value: 0.5, model_artifact_id: 'art_1' }), {
+    const known = { rank_value: 0.5, rank_others: [null], model_artifact_id: 'art_1' };
+    assert.deepEqual(route({ type: 'task_completed', ...known }), {
       type: 'TASK_SUCCEEDED',
       task_id: 'task_9',
-      rank_value: 0.5,
-      model_artifact_id: 'art_1',
+      ...known,
     });
     assert.deepEqual(route({ type: 'task_lost', from: 'leased', worker_id: 'worker_1' }), {
       type: 'TASK_LOST',

@@ -1,4 +1,5 @@
 import type { JobContext, JobEvent, TaskCounts } from '../../machines/job.ts';
+import { noStanding } from '../../machines/ranking/standing.ts';
 import type { AcceptedReport, LeftState, TaskContext, TaskEvent } from '../../machines/task.ts';
 import type { WorkerContext, WorkerEvent } from '../../machines/worker.ts';
 
@@ -19,6 +20,7 @@ export const taskContext = (changes: Partial<TaskContext> = {}): TaskContext => 
   error: null,
   result: null,
   rank_value: null,
+  rank_others: [],
   model_artifact_id: null,
   last_report: null,
   ...changes,
@@ -58,6 +60,7 @@ export const TASK_EVENTS = {
     type: 'COMPLETE',
     result: '{"status":"succeeded"}',
     rank_value: 0.5,
+    rank_others: [null, 2],
     model_artifact_id: 'art_1',
     report: report('complete'),
   },
@@ -86,12 +89,9 @@ export function jobContext(counts: Partial<TaskCounts>, changes: Partial<JobCont
   const all = { ...NO_TASKS, ...counts };
   return {
     id: 'job_1',
-    rank_mode: 'min',
     num_tasks: Object.values(all).reduce((sum, n) => sum + n, 0),
     counts: all,
-    best_metric: null,
-    best_task_id: null,
-    best_model_artifact_id: null,
+    standings: [noStanding({ metric: 'best_rmse', mode: 'min' })],
     error: null,
     ...changes,
   };
@@ -101,10 +101,15 @@ const failed = (from: LeftState): JobEvent => ({ type: 'TASK_FAILED', from, erro
 const requeued = (from: LeftState): JobEvent => ({ type: 'TASK_REQUEUED', from });
 const cancelled = (from: LeftState): JobEvent => ({ type: 'TASK_CANCELLED', from });
 
-export const succeeded = (task_id: string, rank_value: number | null): JobEvent => ({
+export const succeeded = (
+  task_id: string,
+  rank_value: number | null,
+  rank_others: (number | null)[] = [],
+): JobEvent => ({
   type: 'TASK_SUCCEEDED',
   task_id,
   rank_value,
+  rank_others,
   model_artifact_id: `model of ${task_id}`,
 });
 

@@ -53,15 +53,15 @@ describe('a task that is completed', () => {
   it('keeps result, rank value, model and report, and who did it; lease and earlier errors are over', () => {
     const done = held('running.executing', { error: 'of the first attempt', attempt: 2 });
     const emitted = done.send({ ...TASK_EVENTS.COMPLETE, report: report('complete', 2) });
-    assert.deepEqual(emitted, [{ type: 'task_completed', rank_value: 0.5, model_artifact_id: 'art_1' }]);
+    const told = { rank_value: 0.5, rank_others: [null, 2], model_artifact_id: 'art_1' };
+    assert.deepEqual(emitted, [{ type: 'task_completed', ...told }]);
     assert.deepEqual(
       done.snapshot.context,
       heldTask({
         attempt: 2,
         lease_expires_at: null,
         result: '{"status":"succeeded"}',
-        rank_value: 0.5,
-        model_artifact_id: 'art_1',
+        ...told,
         last_report: report('complete', 2),
       }),
     );

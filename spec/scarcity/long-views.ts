@@ -98,7 +98,7 @@ async function filledStore(state: string, rows: number, bytes: number): Promise<
       WHERE job_id = '${id}' AND seq % 2 = 0;
     UPDATE tasks SET status = 'failed', error = ${long} WHERE job_id = '${id}' AND seq % 2 = 1;
     UPDATE jobs SET status = 'succeeded', num_queued = 0, num_succeeded = ${rows}, num_failed = ${rows},
-      best_task_id = 'task_x', best_metric = 1 WHERE id = '${id}';
+      best_task_id = 'task_x', best_metric = 1, standings = NULL WHERE id = '${id}';
     UPDATE jobs SET type = ${long} WHERE id <> '${id}';
     UPDATE workers SET labels = ${json};
     UPDATE job_requests SET request = ${json} WHERE job_id = '${id}';

@@ -77,6 +77,13 @@ describe('the queries of the store', () => {
     const worker = await cluster.register();
     const leased = await worker.run();
     await worker.complete(leased);
+    const LIST = ['first', 'second', 'third', 'fourth'];
+    const several: string[] = [];
+    for (const name of LIST) {
+      const { id } = await cluster.submit(job({ rank_metric: LIST }));
+      await worker.complete(await worker.run(), { metrics: { [name]: 1 } });
+      several.push(id);
+    }
     const { reads } = cluster.port;
     const found = await statementsOf(async () => {
       for (const status of [undefined, 'succeeded', 'queued']) {
@@ -100,7 +107,9 @@ describe('the queries of the store', () => {
       await textOf(reads.jobRequest(job_id));
       for (const status of [undefined, 'succeeded'] as const) await textOf(reads.tasks({ job_id, status }));
       await textOf(reads.tasks({ job_id, after_id: leased.task_id, limit: 5 }));
-      for (const csv of [false, true]) await textOf(reads.ranking({ job_id, csv, offset: 1 }));
+      for (const id of [job_id, ...several]) {
+        for (const csv of [false, true]) await textOf(reads.ranking({ job_id: id, csv, offset: 1 }));
+      }
       for (const scope of [{}, { job_id }, { job_id, task_id: leased.task_id }]) {
         await reads.events({ ...scope, after_id: 0, limit: 500 });
         await textOf(reads.eventList({ ...scope, after_id: 0, limit: 500 }));

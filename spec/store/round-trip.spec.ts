@@ -5,6 +5,7 @@ import type { JobRow, TaskRow, WorkerRow } from '../../actors/store/rows.ts';
 import { type Changes, Store } from '../../actors/store/store.ts';
 import { JOBS, TASKS, type Table, WORKERS } from '../../actors/store/tables.ts';
 import { type Correspondence, JOB, TASK, WORKER } from '../../actors/supervisor/address.ts';
+import { noStanding } from '../../machines/ranking/standing.ts';
 import { temporaryDirectory } from '../support/server.ts';
 
 const jobRow: JobRow = {
@@ -30,6 +31,17 @@ const jobRow: JobRow = {
   best_metric: 0.1 + 0.2,
   best_task_id: 'task_9',
   best_model_artifact_id: 'art_9',
+  standings: [
+    {
+      metric: 'best_rmse',
+      mode: 'max',
+      reported: 5,
+      best_metric: 0.1 + 0.2,
+      best_task_id: 'task_9',
+      best_model_artifact_id: 'art_9',
+    },
+    { ...noStanding({ metric: 'größe "x"', mode: 'min' }), reported: 4, best_metric: 5e-324 },
+  ],
 };
 
 const taskRow: TaskRow = {
@@ -57,6 +69,7 @@ const taskRow: TaskRow = {
   started_at: 1764278465.125,
   result: '{"metrics":{"a":1.0}}',
   rank_value: 5e-324,
+  rank_others: [null, 0.1 + 0.2],
   model_artifact_id: 'art_1',
   error: 'boom',
   last_report: { worker_id: 'worker_1', attempt: 2, verb: 'fail', answer: { ok: true, requeued: false } },
@@ -100,6 +113,9 @@ const CHANGING: Record<string, Record<string, unknown>> = {
     best_metric: null,
     best_task_id: null,
     best_model_artifact_id: null,
+    rank_metric: 'cv_rmse',
+    rank_mode: 'min',
+    standings: [noStanding({ metric: 'cv_rmse', mode: 'min' })],
   },
   task: {
     state: null,
@@ -114,6 +130,7 @@ const CHANGING: Record<string, Record<string, unknown>> = {
     started_at: null,
     result: null,
     rank_value: null,
+    rank_others: [],
     model_artifact_id: null,
     error: null,
     last_report: null,

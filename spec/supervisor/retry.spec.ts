@@ -29,7 +29,7 @@ describe('retrying a job that succeeded with failed tasks', () => {
     const { num_queued, num_succeeded, num_failed, best_task_id } = queued.aggregate;
     assert.deepEqual([num_queued, num_succeeded, num_failed, best_task_id], [2, 1, 0, first]);
     assert.deepEqual(await statuses(cluster, id), ['succeeded', 'queued', 'queued']);
-    assert.equal((await cluster.seen.stats()).jobs_by_status.queued, 1);
+    assert.equal((await cluster.port.reads.stats()).jobs_by_status.queued, 1);
 
     const better = await worker.run();
     assert.equal(better.attempt, 2, 'the count of attempts goes on');

@@ -25,11 +25,14 @@ export const completeTask: Verb<'complete_task'> = {
     assertArtifacts(result, fetched);
     const job = turn.core.registry.job(task.row.job_id);
     const report = accepted(task, message, 'complete', { ok: true });
-    const metrics = metricsWith(result, job.row.rank_metric);
+    const names = job.row.standings.map(({ metric }) => metric);
+    const metrics = metricsWith(result, names);
+    const [rank_value = null, ...rank_others] = names.map((name) => finite(metrics?.[name]));
     const completed = turn.tellTask(task, {
       type: 'COMPLETE',
       result: withMembers(result.text, { metrics, provenance: provenanceOf(message, task) }),
-      rank_value: finite(metrics?.[job.row.rank_metric]),
+      rank_value,
+      rank_others,
       model_artifact_id: result.artifacts.model ?? null,
       report,
     });

@@ -3,6 +3,7 @@ import { numTasks, planAt } from '../../../machines/decompose.ts';
 import { ClusterError } from '../../../machines/errors.ts';
 import type { JobDigest } from '../../../machines/job-digest.ts';
 import type { Fault } from '../../../machines/schema/validate.ts';
+import { noStanding, rankedBy } from '../../../machines/ranking/standing.ts';
 import type { JobRow, TaskRow } from '../../store/rows.ts';
 import { jobView } from '../../views.ts';
 import { inSteps } from '../steps.ts';
@@ -59,6 +60,7 @@ function submittedBefore({ job, principal }: Submit, turn: Turn, fetched: Fetche
 function newJob({ job, principal }: Submit, turn: Turn): JobRow {
   const { settings } = job;
   const num_tasks = numTasks(job.matrix);
+  const standings = settings.rank_metrics.map(noStanding);
   const created_at = turn.createdAt();
   return {
     seq: turn.core.sequences.job++,
@@ -74,15 +76,12 @@ function newJob({ job, principal }: Submit, turn: Turn): JobRow {
     warnings: job.warnings,
     error: null,
     idempotency_key: job.idempotency_key,
-    rank_metric: settings.rank_metric,
-    rank_mode: settings.rank_mode,
     retry_attempts: settings.max_attempts,
     pins_fingerprint: job.pins_fingerprint,
     num_tasks,
     counts: { queued: num_tasks, leased: 0, running: 0, lost: 0, succeeded: 0, failed: 0, cancelled: 0 },
-    best_metric: null,
-    best_task_id: null,
-    best_model_artifact_id: null,
+    standings,
+    ...rankedBy(standings),
   };
 }
 
@@ -124,6 +123,7 @@ function* addTasks(job: JobRow, { matrix, settings }: JobDigest, turn: Turn): Ge
       started_at: null,
       result: null,
       rank_value: null,
+      rank_others: [],
       model_artifact_id: null,
       error: null,
       last_report: null,

@@ -30,6 +30,7 @@ export async function cloneJobs(
       name: "'run-' || copies.n",
       name_folded: "'run-' || copies.n",
       idempotency_key: 'NULL',
+      standings: 'NULL',
       best_task_id: `CASE WHEN old.best_task_id IS NULL THEN NULL ELSE ${newTask('old.best_task_id')} END`,
     });
     await copyRows(db, 'job_requests', 'old.job_id = copies.template', { job_id: 'copies.job_id' });
