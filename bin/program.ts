@@ -12,6 +12,7 @@ import { InspectCommand } from './commands/inspect.ts';
 import { JobsCommand } from './commands/jobs.ts';
 import { LogsCommand } from './commands/logs.ts';
 import { MachinesCommand } from './commands/machines.ts';
+import { ResubmitCommand } from './commands/resubmit.ts';
 import { RetryCommand } from './commands/retry.ts';
 import { RunCommand } from './commands/run.ts';
 import { ServerCommand, ServerProgram } from './commands/server.ts';
@@ -50,6 +51,7 @@ const COMMANDS: Record<ProgramName, CommandClass[]> = {
     JobsCommand,
     CancelCommand,
     RetryCommand,
+    ResubmitCommand,
     WorkersCommand,
     StatsCommand,
     EventsCommand,

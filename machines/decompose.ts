@@ -1,4 +1,6 @@
 import { basename, extname } from 'node:path/posix';
+import { type RankMetric, rankModeOf } from './ranking/standing.ts';
+import { describePipelines } from './ranking/steps.ts';
 import {
   DATASET_LABEL,
   type DatasetRef,
@@ -8,7 +10,6 @@ import {
   type PipelineRef,
   type Requirements,
 } from './schema/job.ts';
-import { type RankMetric, rankModeOf } from './ranking/standing.ts';
 import { datasetsOf, pipelinesOf } from './submission.ts';
 
 /**
@@ -19,6 +20,8 @@ export interface TaskMatrix {
   /** Labels. */
   pipelines: string[];
   datasets: string[];
+  /** By pipeline: what tells it apart where its label does not. */
+  steps: (string | null)[];
   /** The distinct requirements of its tasks. */
   requirements: Requirements[];
   /** By pipeline: 1 where it runs code of the submitter, else 0. */
@@ -32,6 +35,7 @@ export interface TaskPlan {
   pipeline: number;
   dataset: number;
   pipeline_label: string;
+  pipeline_steps: string | null;
   dataset_label: string;
   requirement: number;
 }
@@ -53,6 +57,7 @@ export function matrixOf(spec: JobSpec): TaskMatrix {
   return {
     pipelines: pipelines.map(pipelineLabel),
     datasets: datasets.map(datasetLabel),
+    steps: describePipelines(pipelines),
     requirements,
     code,
     needs: [needs(false), needs(true)],
@@ -63,13 +68,14 @@ export const numTasks = ({ pipelines, datasets }: TaskMatrix): number => pipelin
 
 /** One of the tasks, by its place: pipeline by pipeline, datasets in their order. */
 export function planAt(matrix: TaskMatrix, place: number): TaskPlan {
-  const { pipelines, datasets, code, needs } = matrix;
+  const { pipelines, datasets, steps, code, needs } = matrix;
   const dataset = place % datasets.length;
   const pipeline = (place - dataset) / datasets.length;
   return {
     pipeline,
     dataset,
     pipeline_label: pipelines[pipeline] as string,
+    pipeline_steps: steps[pipeline] ?? null,
     dataset_label: datasets[dataset] as string,
     requirement: needs[code[pipeline] === 1 ? 1 : 0][dataset] as number,
   };

@@ -10,7 +10,7 @@ export interface Ranked extends RowHead {
 }
 
 /** What stands in an entry beside the long columns, in bytes. Metrics are a part of the result. */
-const BYTES = bytesOf(300, 'result', 'dataset_label', 'pipeline_label');
+const BYTES = bytesOf(500, 'result', 'dataset_label', 'pipeline_label');
 const OF_JOB = "FROM tasks WHERE job_id = ? AND status = 'succeeded'";
 
 /** What a task has of the metric that its job ranks by, as the indexes of rankings have it. */

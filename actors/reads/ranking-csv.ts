@@ -13,7 +13,7 @@ const ROWS = 500;
 const READABLE = 4 * 1024 * 1024;
 
 const pageOf = (job: JobRow) => `${PICKED}
-  SELECT picked.place, t.id AS task_id, substr(dataset_label, 1, 4096) AS dataset, substr(pipeline_label, 1, 4096) AS pipeline,
+  SELECT picked.place, t.id AS task_id, substr(dataset_label, 1, 4096) AS dataset, coalesce(pipeline_steps, substr(pipeline_label, 1, 4096)) AS pipeline,
          ${rankValueOf(job)} AS rank_value,
          iif(octet_length(result) <= ${READABLE} AND json_valid(result), result -> 'metrics', NULL) AS metrics
   FROM picked CROSS JOIN tasks t ON t.seq = picked.seq`;

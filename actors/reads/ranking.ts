@@ -15,6 +15,7 @@ function pageOf(job: JobRow): string {
     ['task_id', text('id')],
     ['dataset', long('dataset_label', text('dataset_label'))],
     ['pipeline', long('pipeline_label', text('pipeline_label'))],
+    ['pipeline_steps', text('pipeline_steps')],
     // Under the name of the job's rank metric.
     [PARAMETER, double(rankValueOf(job))],
     ['metrics', long('result', METRICS, 'metrics')],

@@ -25,6 +25,7 @@ const TASK = object([
   ['requirements', 'need.document'],
   ['dataset_label', long('dataset_label', text('t.dataset_label'))],
   ['pipeline_label', long('pipeline_label', text('t.pipeline_label'))],
+  ['pipeline_steps', text('t.pipeline_steps')],
   ['created_at', seconds('t.created_at')],
   ['updated_at', seconds('t.updated_at')],
   ['started_at', seconds('t.started_at')],
@@ -35,7 +36,7 @@ const TASK = object([
 ]);
 
 /** What stands in a task's view beside its long columns, in bytes. */
-const BYTES = bytesOf(600, 't.result', 't.error', 't.dataset_label', 't.pipeline_label');
+const BYTES = bytesOf(800, 't.result', 't.error', 't.dataset_label', 't.pipeline_label');
 
 const LIST = `
   WITH picked (seq, waiting) AS MATERIALIZED (SELECT value ->> 0, value ->> 1 FROM json_each(?)),

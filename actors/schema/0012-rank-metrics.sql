@@ -2,6 +2,8 @@
 ALTER TABLE jobs ADD COLUMN standings TEXT;
 -- A JSON list; NULL where the job names one metric, as most do.
 ALTER TABLE tasks ADD COLUMN rank_others TEXT;
+-- What tells inline pipelines without a name apart.
+ALTER TABLE tasks ADD COLUMN pipeline_steps TEXT;
 -- The orders of rankings by those.
 CREATE INDEX tasks_ranked_2 ON tasks (job_id, rank_others ->> 0, seq)
   WHERE status = 'succeeded' AND rank_others IS NOT NULL;

@@ -1,10 +1,10 @@
 import type { TaskCounts } from '../../machines/job.ts';
 import type { RawJson } from '../../machines/json/raw.ts';
+import type { Standing } from '../../machines/ranking/standing.ts';
 import type { Right } from '../../machines/rights.ts';
 import type { Level } from '../../machines/schema/report.ts';
 import type { JobStatus, TaskStatus, WorkerStatus } from '../../machines/schema/views.ts';
 import type { WorkerVersion } from '../../machines/schema/worker.ts';
-import type { Standing } from '../../machines/ranking/standing.ts';
 import type { AcceptedReport } from '../../machines/task.ts';
 import type { Leaving } from '../../machines/worker.ts';
 
@@ -61,6 +61,8 @@ export interface TaskRow {
   /** Which pipeline and dataset of the job's specification. */
   payload: { pipeline: number; dataset: number };
   pipeline_label: string;
+  /** What tells its pipeline apart where the label does not. */
+  pipeline_steps: string | null;
   dataset_label: string;
   timeout_seconds: number | null;
   created_at: number;

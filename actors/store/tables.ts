@@ -1,4 +1,5 @@
 import { RawJson } from '../../machines/json/raw.ts';
+import type { Standing } from '../../machines/ranking/standing.ts';
 import type {
   ArtifactRow,
   EventRow,
@@ -121,14 +122,15 @@ export const JOBS = define<JobRow>(
 );
 
 /** Stores of earlier versions know one metric of a job. */
-const onlyStanding = (row: SqlRow) => ({
-  metric: row.rank_metric,
-  mode: row.rank_mode,
-  reported: row.best_task_id === null ? 0 : row.num_succeeded,
-  best_metric: row.best_metric,
-  best_task_id: row.best_task_id,
-  best_model_artifact_id: row.best_model_artifact_id,
-});
+const onlyStanding = (row: SqlRow): Standing =>
+  ({
+    metric: row.rank_metric,
+    mode: row.rank_mode,
+    reported: row.best_task_id === null ? 0 : row.num_succeeded,
+    best_metric: row.best_metric,
+    best_task_id: row.best_task_id,
+    best_model_artifact_id: row.best_model_artifact_id,
+  }) as Standing;
 
 export const TASKS = define<TaskRow>(
   'tasks',
@@ -140,6 +142,7 @@ export const TASKS = define<TaskRow>(
     'requirement_id',
     'payload',
     'pipeline_label',
+    'pipeline_steps',
     'dataset_label',
     'timeout_seconds',
     'backoff_seconds',
@@ -176,6 +179,7 @@ export const TASKS = define<TaskRow>(
     ...plain<TaskRow>('backoff_seconds', 'not_before', 'worker_faults'),
     // Nearly all avoid nobody.
     avoids: (row) => (row.avoids.length > 0 ? JSON.stringify(row.avoids) : null),
+    pipeline_steps: (row) => row.pipeline_steps,
     rank_others: (row) => (row.rank_others.length > 0 ? JSON.stringify(row.rank_others) : null),
   },
   (row) => ({

@@ -43,7 +43,7 @@ export function tellJob(row: JobRow, emission: JobEmission): Telling {
 }
 
 export function tellTask(row: TaskRow, emission: TaskEmission): Telling {
-  const name = `task ${row.pipeline_label} × ${row.dataset_label}`;
+  const name = `task ${row.pipeline_steps ?? row.pipeline_label} × ${row.dataset_label}`;
   const data = { attempt: row.attempt, max_attempts: row.max_attempts };
   const of = `attempt ${row.attempt} of ${row.max_attempts}`;
   switch (emission.type) {

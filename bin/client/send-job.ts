@@ -23,6 +23,29 @@ export interface SendOptions {
 
 /** Uploads, submits and, if asked, watches a job; the exit code. */
 export async function sendJob(session: Session, file: JobFile, options: SendOptions): Promise<number> {
+  return finish(session, await submit(session, file, options), options);
+}
+
+/** The same of several jobs: none waits for another. The exit code is that of the first that is not a success. */
+export async function sendJobs(
+  session: Session,
+  files: readonly JobFile[],
+  options: SendOptions,
+): Promise<number> {
+  const sent: Sent[] = [];
+  for (const file of files) sent.push(await submit(session, file, options));
+  const exits: number[] = [];
+  for (const one of sent) exits.push(await finish(session, one, options));
+  return exits.find((exit) => exit !== EXIT.done) ?? EXIT.done;
+}
+
+interface Sent {
+  job: JobView;
+  /** As the server wrote it. */
+  answer: string;
+}
+
+async function submit(session: Session, file: JobFile, options: SendOptions): Promise<Sent> {
   const { client, output } = session;
   for (const warning of file.warnings) output.warn(plain(warning));
   const text = await uploaded(session, file, options.upload);
@@ -33,8 +56,13 @@ export async function sendJob(session: Session, file: JobFile, options: SendOpti
   for (const warning of job.warnings) {
     if (!file.warnings.includes(warning)) output.warn(plain(warning));
   }
+  output.note(`submitted ${plain(job.id)}, ${counted(job.aggregate.num_tasks, 'task')}`);
+  return { job, answer };
+}
+
+async function finish(session: Session, { job, answer }: Sent, options: SendOptions): Promise<number> {
+  const { output } = session;
   const id = plain(job.id);
-  output.note(`submitted ${id}, ${counted(job.aggregate.num_tasks, 'task')}`);
   if (options.wait) return watchJob(session, job, options);
   if (!output.json) output.note(output.noteColours.dim(`follow it with: jqctl wait ${id}`));
   await output.print(output.json ? answer : id);

@@ -2,6 +2,7 @@ import type { Definition } from 'clipanion';
 import { TRANSPORT_CHOICES } from '../../gateway/transport/choose.ts';
 import { MACHINE_NAMES } from '../../machines/charts/names.ts';
 import { JOB_STATES } from '../../machines/schema/views.ts';
+import { ONLY } from '../client/resubmission.ts';
 import { CHART_FORMATS } from '../commands/machines.ts';
 import { LOG_LEVELS } from '../support/log-level.ts';
 import type { IdKind } from './ids.ts';
@@ -41,6 +42,7 @@ const VALUES: Readonly<Record<string, Values>> = {
   machine: words(MACHINE_NAMES),
   shell: words(SHELLS),
   STATUS: words(JOB_STATES),
+  TASKS: words(ONLY),
   FORMAT: words(CHART_FORMATS),
   LEVEL: words(LOG_LEVELS),
   TRANSPORT: words(TRANSPORT_CHOICES),

@@ -8,7 +8,7 @@ interface Reference {
 }
 
 /** Characters that a description may have, and what is looked at of a pipeline that may be very large. */
-const LONGEST = 60;
+const LONGEST = 80;
 const MOST = { steps: 30, members: 8, depth: 4, text: 40 };
 const BETWEEN = ' · ';
 
@@ -29,7 +29,7 @@ export function describePipelines(pipelines: readonly Reference[]): (string | nu
     const differing = list.map((step) => (isCommon(step) ? '…' : step));
     const told = tooLong && differing.some((step) => step !== '…') ? differing : list;
     const text = told.filter((step, i) => step !== '…' || told[i - 1] !== '…').join(BETWEEN);
-    return text.length > LONGEST ? `${text.slice(0, LONGEST - 1)}…` : text;
+    return cut(text, LONGEST);
   });
 }
 
@@ -50,7 +50,9 @@ function stepText(step: unknown, depth: number): string {
   const parts = members(rest).map(([key, value]) => {
     // What a model is says enough.
     const own = key === 'model' || isClass(value);
-    return own ? (key === 'model' ? '' : `${key}: `) + stepText(value, depth + 1) : key + inBrackets(value, depth);
+    return own
+      ? (key === 'model' ? '' : `${key}: `) + stepText(value, depth + 1)
+      : key + inBrackets(value, depth);
   });
   if (typeof named === 'string') parts.unshift(lastWord(named) + inBrackets(params, depth));
   else if (params !== undefined) parts.push(`params${inBrackets(params, depth)}`);
@@ -89,4 +91,11 @@ const isClass = (value: unknown): boolean => isObject(value) && typeof value.cla
 const lastWord = (text: string): string =>
   cut(/^[A-Za-z_]\w*(\.[A-Za-z_]\w*)+$/.test(text) ? text.slice(text.lastIndexOf('.') + 1) : text);
 
-const cut = (text: string): string => (text.length > MOST.text ? `${text.slice(0, MOST.text - 1)}…` : text);
+/** In one line. Half a surrogate pair has no form in UTF-8. */
+function cut(text: string, most = MOST.text): string {
+  const line = text
+    .slice(0, 2 * most)
+    .replace(/\s+/g, ' ')
+    .trim();
+  return line.length > most ? `${line.slice(0, most - 1).replace(/\p{Cs}$/u, '')}…` : line;
+}

@@ -6,7 +6,7 @@ const WANTED = [
   ...['rmse', 'r2', 'mae', 'accuracy'].flatMap((name) => [`best_${name}`, `cv_${name}`]),
   ...['best_score', 'cv_best_score', 'components'],
 ];
-const OWN = new Set(['task_id', 'dataset', 'pipeline', 'metrics']);
+const OWN = new Set(['task_id', 'dataset', 'pipeline', 'pipeline_steps', 'metrics']);
 
 /** The metric that a job ranks by; servers of earlier versions say it by the entries alone. */
 export function rankMetricOf({ rank_metric, ranking }: Aggregate): string {

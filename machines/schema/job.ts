@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { LIMITS } from '../limits.ts';
-import { AnyObject, Bounded, Id, Labels, Name, Words } from './common.ts';
+import { AnyObject, Bounded, Id, Labels, Name } from './common.ts';
 import { jobRules } from './job-rules.ts';
 import { RULES } from './validate.ts';
 
@@ -125,11 +125,14 @@ export const JobSpec = Type.Object(
       Type.Number({ exclusiveMinimum: 0, maximum: 31_536_000, description: 'seconds per attempt' }),
     ),
     rank_metric: Type.Optional(
-      Type.Union([RankMetricName, Type.Array(RankMetricName, { minItems: 1, maxItems: LIMITS.rankMetrics })], {
-        default: 'best_rmse',
-        description:
-          'a metric, or a list of which the job ranks by the first that every succeeded task reports; of nirs4all.run best_rmse, else cv_rmse',
-      }),
+      Type.Union(
+        [RankMetricName, Type.Array(RankMetricName, { minItems: 1, maxItems: LIMITS.rankMetrics })],
+        {
+          default: 'best_rmse',
+          description:
+            'a metric, or a list of which the job ranks by the first that every succeeded task reports; of nirs4all.run best_rmse, else cv_rmse',
+        },
+      ),
     ),
     rank_mode: Type.Optional(
       Type.Unsafe<'min' | 'max'>({

@@ -102,7 +102,8 @@ function branchOf(union: AnySchema, value: unknown): AnySchema | undefined {
   const by = union.discriminator?.propertyName;
   if (by && isObject(value)) return union.anyOf?.find((b) => b.properties?.[by]?.const === value[by]);
   if (isObject(value)) return union.anyOf?.find((b) => b.properties);
-  return undefined;
+  const type = Array.isArray(value) ? 'array' : typeof value;
+  return by ? undefined : union.anyOf?.find((b) => b.type === type && b.const === undefined);
 }
 
 /** Turns the compiler's errors into faults a person can act on: one line each, unions told by their branch. */

@@ -20,11 +20,16 @@ export const JobStatus = Words(JOB_STATES);
 export const TaskStatus = Words(TASK_STATES);
 export const WorkerStatus = Words(WORKER_STATES);
 
+const PipelineSteps = Type.String({
+  description: 'a short description of an inline pipeline that has no name of its own',
+});
+
 export const RankingEntry = Type.Object(
   {
     task_id: Type.String(),
     dataset: Type.String(),
     pipeline: Type.String(),
+    pipeline_steps: Type.Optional(Nullable(PipelineSteps)),
     metrics: AnyObject,
   },
   { additionalProperties: true, description: 'beside these, the rank metric under its own name' },
@@ -80,6 +85,7 @@ export const TaskView = Type.Object({
   requirements: Requirements,
   dataset_label: Type.String(),
   pipeline_label: Type.String(),
+  pipeline_steps: Type.Optional(Nullable(PipelineSteps)),
   created_at: Seconds,
   updated_at: Seconds,
   started_at: Nullable(Seconds),

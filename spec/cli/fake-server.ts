@@ -94,6 +94,7 @@ export function aTask(over: Partial<TaskView> = {}): TaskView {
     requirements: {},
     dataset_label: 'gasoline',
     pipeline_label: 'pls',
+    pipeline_steps: null,
     created_at: 1_750_000_000,
     updated_at: 1_750_000_042,
     started_at: null,

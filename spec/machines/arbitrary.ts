@@ -54,7 +54,13 @@ const task: Arbitraries = {
     LEASE: { worker_id: word, lease_expires_at: few },
     RETURN: {},
     START: { now: few, report },
-    COMPLETE: { result: word, rank_value: metric, rank_others: others, model_artifact_id: maybe(word), report },
+    COMPLETE: {
+      result: word,
+      rank_value: metric,
+      rank_others: others,
+      model_artifact_id: maybe(word),
+      report,
+    },
     FAIL: {
       now: few,
       error: word,
@@ -107,7 +113,12 @@ const job: Arbitraries = {
     TASK_STARTED: {},
     TASK_LOST: { from },
     TASK_REQUEUED: { from },
-    TASK_SUCCEEDED: { task_id: word, rank_value: metric, rank_others: others, model_artifact_id: maybe(word) },
+    TASK_SUCCEEDED: {
+      task_id: word,
+      rank_value: metric,
+      rank_others: others,
+      model_artifact_id: maybe(word),
+    },
     TASK_FAILED: { from, error: word },
     TASK_CANCELLED: { from },
   }),

@@ -214,10 +214,25 @@ describe('the settings of a job', () => {
     for (const metric of [...errors, 'hamming_loss', 'time', 'neighbours', 'test', 'par2']) {
       assert.equal(mode(metric), 'min', metric);
     }
-    const agreements = ['r2', 'R2', 'accuracy', 'balanced_accuracy', 'roc_auc', 'f1', 'f1_macro', 'precision'];
+    const agreements = [
+      'r2',
+      'R2',
+      'accuracy',
+      'balanced_accuracy',
+      'roc_auc',
+      'f1',
+      'f1_macro',
+      'precision',
+    ];
     const others = ['recall', 'rpd', 'RPIQ', 'q2', 'ccc', 'kappa', 'explained_variance', 'pearson_r'];
     for (const metric of [...agreements, ...others]) {
-      for (const around of [metric, `best_${metric}`, `cv_${metric}`, `${metric}_cv`, `final-test-${metric}`]) {
+      for (const around of [
+        metric,
+        `best_${metric}`,
+        `cv_${metric}`,
+        `${metric}_cv`,
+        `final-test-${metric}`,
+      ]) {
         assert.equal(mode(around), 'max', around);
       }
     }

@@ -223,19 +223,23 @@ describe('a result', () => {
     assert.match(notes[0] as string, /best_rmse, folds, ok/);
   });
 
-  it('keeps 1,000 numbers of each, that of the ranking among them', () => {
-    const metrics = { ...map(1500, 0.5), best_rmse: 0.1, ['m'.repeat(300)]: 1 };
+  it('keeps 1,000 numbers of each, those that a job may rank by among them', () => {
+    const ranking = ['best_rmse', 'cv_rmse', 'best_r2', 'cv_r2'];
+    const ranked = Object.fromEntries(ranking.map((name, i) => [name, i]));
+    const metrics = { ...map(1500, 0.5), ...ranked, ['m'.repeat(300)]: 1 };
     const { result } = bounded({ metrics, counts: map(1500, 1) });
     const digest = digestResult({ status: 'succeeded', metrics });
-    for (const [rank, most] of [
-      ['best_rmse', 1000],
-      ['nowhere', 999],
+    for (const [names, most] of [
+      [ranking, 1000],
+      [['best_r2'], 997],
+      [['m1', 'nowhere'], 996],
     ] as const) {
-      assert.equal(Object.keys(metricsWith(digest, rank) ?? {}).length, most);
+      assert.equal(Object.keys(metricsWith(digest, names) ?? {}).length, most);
     }
-    assert.equal(metricsWith(digest, 'best_rmse')?.best_rmse, 0.1);
-    assert.equal(metricsWith(digest, 'nowhere')?.best_rmse, undefined);
-    assert.equal(Object.keys(result.extra?.metrics as object).length, 502);
+    const kept = metricsWith(digest, ranking) ?? {};
+    assert.deepEqual(Object.fromEntries(ranking.map((name) => [name, kept[name]])), ranked);
+    assert.equal(metricsWith(digest, ['nowhere'])?.best_rmse, undefined);
+    assert.equal(Object.keys(result.extra?.metrics as object).length, 505);
     assert.equal(Object.keys(result.extra?.counts as object).length, 500);
   });
 

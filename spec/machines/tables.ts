@@ -189,7 +189,13 @@ export const JOB_TABLE: Table = {
     },
     // Manual retry.
     { from: 'failed', event: 'RETRY', to: 'queued', emits: ['job_retried'] },
-    { from: 'succeeded', event: 'RETRY', situation: ['others failed', 'one succeeded'], to: 'queued', emits: ['job_retried'] },
+    {
+      from: 'succeeded',
+      event: 'RETRY',
+      situation: ['others failed', 'one succeeded'],
+      to: 'queued',
+      emits: ['job_retried'],
+    },
   ],
 };
 

@@ -149,6 +149,17 @@ describe('an invalid document', () => {
     );
   });
 
+  it('is told what is wrong with a value of the kind that it has, where several kinds may stand', () => {
+    assert.deepEqual(jobFaults({ rank_metric: [] }), ['/rank_metric must not have fewer than 1 items']);
+    assert.deepEqual(jobFaults({ rank_metric: ['a', 'b', 'c', 'd', 'e'] }), [
+      '/rank_metric must not have more than 4 items',
+    ]);
+    assert.deepEqual(jobFaults({ rank_metric: '' }), ['/rank_metric must not have fewer than 1 characters']);
+    assert.deepEqual(jobFaults({ rank_metric: ['a', 5] }), ['/rank_metric/1 must be string']);
+    assert.deepEqual(jobFaults({ rank_metric: 5 }), ['/rank_metric must be one of these: string, array']);
+    assert.deepEqual(jobFaults({ rank_metric: null }), []);
+  });
+
   it('that is no object is told so', () => {
     for (const value of [null, 5, 'x', true, []])
       assert.deepEqual(faults(checkJob, value), ['/ must be object']);

@@ -7,7 +7,7 @@ import type { JobView } from '../../machines/schema/views.ts';
 import { job, TestCluster } from '../support/cluster.ts';
 import { textOf } from '../support/views.ts';
 
-type Metrics = Record<string, number | null>;
+type Metrics = Record<string, number | null | undefined>;
 
 /** A job whose tasks report these metrics, in their order. */
 async function reported(cluster: TestCluster, differs: Record<string, unknown>, ...results: Metrics[]) {
@@ -16,7 +16,7 @@ async function reported(cluster: TestCluster, differs: Record<string, unknown>, 
   const worker = await cluster.register({ slots_total: results.length });
   for (const [i, task] of (await worker.lease(results.length)).entries()) {
     await worker.start(task);
-    await worker.complete(task, { metrics: results[i] as Metrics, artifacts: {} });
+    await worker.complete(task, { metrics: results[i] as Record<string, number | null> });
   }
   return id;
 }

@@ -20,7 +20,7 @@ const statuses = async (cluster: TestCluster, id: string) =>
 describe('retrying a job that succeeded with failed tasks', () => {
   test('queues the failed ones again; what succeeded stays as it is, and counts', async (t) => {
     const cluster = await TestCluster.start(t);
-    const worker = await cluster.register();
+    const worker = await cluster.register({ slots_total: 3 });
     const { id, first } = await partlyFailed(cluster, worker);
     assert.equal((await cluster.job(id)).status, 'succeeded');
     await cluster.retry(id);
@@ -50,10 +50,13 @@ describe('retrying a job that succeeded with failed tasks', () => {
 
   test('is refused where no task failed, or all that did were tried again', async (t) => {
     const cluster = await TestCluster.start(t);
-    const worker = await cluster.register();
+    const worker = await cluster.register({ slots_total: 3 });
     const { id } = await cluster.submit();
     await worker.complete(await worker.run());
-    await assert.rejects(cluster.retry(id), { code: 'illegal_transition', message: /none of its tasks failed/ });
+    await assert.rejects(cluster.retry(id), {
+      code: 'illegal_transition',
+      message: /none of its tasks failed/,
+    });
     const partly = await partlyFailed(cluster, worker);
     await cluster.retry(partly.id);
     await assert.rejects(cluster.retry(partly.id), { code: 'illegal_transition', message: /is queued/ });
@@ -61,7 +64,7 @@ describe('retrying a job that succeeded with failed tasks', () => {
 
   test('survives a restart, and a report of the attempt before it is still refused or repeated', async (t) => {
     const cluster = await TestCluster.start(t);
-    const worker = await cluster.register();
+    const worker = await cluster.register({ slots_total: 3 });
     const { id, failed } = await partlyFailed(cluster, worker);
     await cluster.retry(id);
     await cluster.restart();
@@ -75,7 +78,7 @@ describe('retrying a job that succeeded with failed tasks', () => {
 
   test('can be cancelled again, and then never runs again', async (t) => {
     const cluster = await TestCluster.start(t);
-    const worker = await cluster.register();
+    const worker = await cluster.register({ slots_total: 3 });
     const { id } = await partlyFailed(cluster, worker);
     await cluster.retry(id);
     await cluster.cancel(id);
@@ -88,7 +91,7 @@ describe('retrying a job that succeeded with failed tasks', () => {
 describe('retrying some tasks of a job', () => {
   test('queues those again and leaves the other failed ones; the job ends with the last of them', async (t) => {
     const cluster = await TestCluster.start(t);
-    const worker = await cluster.register();
+    const worker = await cluster.register({ slots_total: 3 });
     const { id, failed } = await partlyFailed(cluster, worker);
     const [one, other] = failed as [string, string];
     await cluster.retry(id, [other, other]);
@@ -101,7 +104,7 @@ describe('retrying some tasks of a job', () => {
 
   test('works for a job that failed, which fails again while nothing succeeds', async (t) => {
     const cluster = await TestCluster.start(t);
-    const worker = await cluster.register();
+    const worker = await cluster.register({ slots_total: 3 });
     const { id } = await cluster.submit({ ...three(), pipeline: null, retry: { max_attempts: 1 } });
     const tasks = [await worker.run(), await worker.run(), await worker.run()];
     for (const task of tasks) await worker.fail(task);
@@ -113,7 +116,7 @@ describe('retrying some tasks of a job', () => {
 
   test('is refused as a whole when one of them is no failed task of the job', async (t) => {
     const cluster = await TestCluster.start(t);
-    const worker = await cluster.register();
+    const worker = await cluster.register({ slots_total: 3 });
     const { id, first, failed } = await partlyFailed(cluster, worker);
     const { failed: foreign } = await partlyFailed(cluster, worker);
     for (const wrong of [first, 'task_none', foreign[0] as string]) {

@@ -2,8 +2,8 @@ import type { MessageOf } from '../../../gateway/messages.ts';
 import { numTasks, planAt } from '../../../machines/decompose.ts';
 import { ClusterError } from '../../../machines/errors.ts';
 import type { JobDigest } from '../../../machines/job-digest.ts';
-import type { Fault } from '../../../machines/schema/validate.ts';
 import { noStanding, rankedBy } from '../../../machines/ranking/standing.ts';
+import type { Fault } from '../../../machines/schema/validate.ts';
 import type { JobRow, TaskRow } from '../../store/rows.ts';
 import { jobView } from '../../views.ts';
 import { inSteps } from '../steps.ts';
@@ -116,6 +116,7 @@ function* addTasks(job: JobRow, { matrix, settings }: JobDigest, turn: Turn): Ge
       requirement_id: requirements[plan.requirement] as number,
       payload: { pipeline: plan.pipeline, dataset: plan.dataset },
       pipeline_label: plan.pipeline_label,
+      pipeline_steps: plan.pipeline_steps,
       dataset_label: plan.dataset_label,
       timeout_seconds: settings.timeout_seconds,
       created_at: job.created_at,

@@ -1,0 +1,80 @@
+import { Option } from 'clipanion';
+import type { JobView, TaskView } from '../../machines/schema/views.ts';
+import { hasEnded } from '../client/follow.ts';
+import { jobFromText } from '../client/job-file.ts';
+import { anew, MEANT, ONLY, type Only, restOf } from '../client/resubmission.ts';
+import { sendJobs } from '../client/send-job.ts';
+import { ClientCommand, type Session } from '../support/client-command.ts';
+import { usageFault } from '../support/exit.ts';
+import { allowFailedFlag, id, timeoutOf, word } from '../support/flags.ts';
+import { clientUsage, value } from '../support/usage.ts';
+import { counted } from '../terminal/format.ts';
+import { plain } from '../terminal/plain.ts';
+
+export class ResubmitCommand extends ClientCommand {
+  static override paths = [['resubmit']];
+  static override usage = clientUsage({
+    category: 'Jobs',
+    description: 'submit the specification of a job anew, as a new job',
+    details: `
+      Takes the specification as it was submitted, without its idempotency key. With \`--only\` the new job has
+      those tasks alone that failed, were cancelled, or have not succeeded (\`unfinished\`); where they are not
+      every pipeline on every dataset, there is a new job for each set of datasets. With \`--upload\`, paths that
+      exist on this machine are uploaded, as by \`jqctl submit\`; what was uploaded before is used again.
+
+      The old job stays as it is. To go on with it, use \`jqctl retry\`.
+    `,
+    examples: [
+      ['Once more, all of it', 'jqctl resubmit job_01k9 --wait'],
+      ['What a cancelled job did not come to', 'jqctl resubmit job_01k9 --only unfinished'],
+    ],
+  });
+
+  job = Option.String({ name: 'job id' });
+  only = Option.String('--only', value('TASKS', `only tasks that are ${ONLY.join(', ')}`));
+  upload = Option.Boolean('--upload', false, {
+    description: 'upload the files that the job names on this machine',
+  });
+  wait = Option.Boolean('--wait', false, { description: 'wait until the job has ended' });
+  timeout = Option.String(
+    '--timeout',
+    value('SECONDS', 'with --wait: give up waiting after so many seconds'),
+  );
+  allowFailed = allowFailedFlag();
+
+  protected async act(session: Session): Promise<number> {
+    if (this.timeout !== undefined && !this.wait) throw usageFault('--timeout needs --wait');
+    if (this.allowFailed && !this.wait) throw usageFault('--allow-failed needs --wait');
+    const seconds = timeoutOf(this.timeout);
+    const only = this.only === undefined ? undefined : word('--only', this.only, ONLY);
+    const jobId = id('job', this.job);
+    const request = await session.client.callText('getJobRequest', { params: { id: jobId } });
+    const texts = only === undefined ? [anew(request)] : await this.#rest(session, jobId, request, only);
+    if (texts.length > 1) {
+      session.output.note(`the tasks are no full matrix: ${counted(texts.length, 'job')}, by their datasets`);
+    }
+    const files = texts.map((text) => jobFromText(text, `the specification of ${plain(jobId)}`));
+    const { upload, wait, allowFailed } = this;
+    return sendJobs(session, files, { upload, wait, seconds, allowFailed });
+  }
+
+  async #rest({ client }: Session, jobId: string, request: string, only: Only): Promise<string[]> {
+    const params = { id: jobId };
+    const [job, tasks] = await Promise.all([
+      client.call('getJob', { params }) as Promise<JobView>,
+      client.call('listJobTasks', { params }) as Promise<TaskView[]>,
+    ]);
+    if (only === 'unfinished' && !hasEnded(job.status)) {
+      throw usageFault(
+        `${jobId} is ${job.status}: what is unfinished may still finish`,
+        `wait for it with jqctl wait ${jobId}, or cancel it first`,
+      );
+    }
+    const texts = restOf(request, (place) => MEANT[only].includes((tasks[place] as TaskView).status));
+    if (texts.length === 0) {
+      const none = only === 'unfinished' ? 'every task succeeded' : `no task of it is ${only}`;
+      throw usageFault(`nothing of ${jobId} is left to submit: ${none}`);
+    }
+    return texts;
+  }
+}
