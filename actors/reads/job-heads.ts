@@ -12,7 +12,12 @@ export interface JobHead extends RowHead {
 
 /** The columns whose texts came from clients without a limit once. */
 export const LONG_COLUMNS = ['type', 'name', 'error', 'owner'];
-const BYTES = bytesOf(1500, ...LONG_COLUMNS.map((column) => `jobs.${column}`), 'jobs.warnings', 'jobs.standings');
+const BYTES = bytesOf(
+  1500,
+  ...LONG_COLUMNS.map((column) => `jobs.${column}`),
+  'jobs.warnings',
+  'jobs.standings',
+);
 /** The index of names finds what has at least so many characters: it is made of groups of three. */
 const SHORTEST_INDEXED = 3;
 /** Behind every text that begins with what stands before it. */

@@ -4,16 +4,17 @@ import { hasEnded } from '../client/follow.ts';
 import { jobFromText } from '../client/job-file.ts';
 import { anew, MEANT, ONLY, type Only, restOf } from '../client/resubmission.ts';
 import { sendJobs } from '../client/send-job.ts';
-import { ClientCommand, type Session } from '../support/client-command.ts';
+import type { Session } from '../support/client-command.ts';
 import { usageFault } from '../support/exit.ts';
-import { allowFailedFlag, id, timeoutOf, word } from '../support/flags.ts';
-import { clientUsage, value } from '../support/usage.ts';
+import { allowFailedFlag, timeoutOf, word } from '../support/flags.ts';
+import { JobCommand } from '../support/job-command.ts';
+import { jobUsage, value } from '../support/usage.ts';
 import { counted } from '../terminal/format.ts';
 import { plain } from '../terminal/plain.ts';
 
-export class ResubmitCommand extends ClientCommand {
+export class ResubmitCommand extends JobCommand {
   static override paths = [['resubmit']];
-  static override usage = clientUsage({
+  static override usage = jobUsage({
     category: 'Jobs',
     description: 'submit the specification of a job anew, as a new job',
     details: `
@@ -30,7 +31,6 @@ export class ResubmitCommand extends ClientCommand {
     ],
   });
 
-  job = Option.String({ name: 'job id' });
   only = Option.String('--only', value('TASKS', `only tasks that are ${ONLY.join(', ')}`));
   upload = Option.Boolean('--upload', false, {
     description: 'upload the files that the job names on this machine',
@@ -47,7 +47,7 @@ export class ResubmitCommand extends ClientCommand {
     if (this.allowFailed && !this.wait) throw usageFault('--allow-failed needs --wait');
     const seconds = timeoutOf(this.timeout);
     const only = this.only === undefined ? undefined : word('--only', this.only, ONLY);
-    const jobId = id('job', this.job);
+    const jobId = await this.jobId(session);
     const request = await session.client.callText('getJobRequest', { params: { id: jobId } });
     const texts = only === undefined ? [anew(request)] : await this.#rest(session, jobId, request, only);
     if (texts.length > 1) {
