@@ -56,7 +56,8 @@ function slowIn(sql: string, plan: readonly string[]): string[] {
   const sorts = (step: string) => /TEMP B-TREE FOR (ORDER BY|GROUP BY)/.test(step) && !sortsGiven;
   const slow = plan.filter((step) => sorts(step) || (reads(step) && !walks));
   // A range of ids is no search for the rows of one job.
-  const asked = /\b\w+ = \?/.test(sql.replace(/^.*?\bWHERE\b/, ''));
+  // With the unary plus, a condition is no search.
+  const asked = /\b\w+ = \?/.test(sql.replace(/^.*?\bWHERE\b/, '').replace(/\+\w+\.\w+ = \?/g, ''));
   return asked && !plan.some((step) => /[(]\w+=\?/.test(step))
     ? [...slow, 'no search for what is asked']
     : slow;
