@@ -18,6 +18,7 @@ import { type Core, DEFAULT_SETTINGS, type DeadlineKey, type SupervisorSettings 
 import { Deadlines } from './supervisor/deadlines.ts';
 import { Demands } from './supervisor/demands.ts';
 import { DocumentCache } from './supervisor/documents.ts';
+import { HandOuts } from './supervisor/hand-outs.ts';
 import { Inspection } from './supervisor/inspection.ts';
 import { JournaledPeers } from './supervisor/journaled-peers.ts';
 import { Live } from './supervisor/live.ts';
@@ -141,6 +142,7 @@ function assemble(store: Store, options: ClusterOptions): { supervisor: Supervis
     waits: new Deadlines(clock, due),
     parking: new Parking(clock),
     documents: new DocumentCache(),
+    handOuts: new HandOuts(() => supervisor.wake()),
     tally: new Tally(),
     sequences: { job: 1, task: 1, event: 1, lastCreatedAt: 0 },
     unwritten: new Set(),

@@ -53,7 +53,8 @@ export interface Messages {
   };
   lease: {
     in: InSession & { wait_s: number; max_tasks: number } & Waiting;
-    out: { tasks: LeasedTask[] };
+    /** `handedOut` is to be called when the tasks have been read, or will not be: until then they take memory. */
+    out: { tasks: LeasedTask[]; handedOut?: (() => void) | undefined };
   };
   /** The answer of a lease never reached the socket. */
   lease_undelivered: { in: { worker_id: string; tasks: { task_id: string; attempt: number }[] }; out: Done };

@@ -1,6 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import type { TaskQuery } from '../../gateway/ports.ts';
 import { ClusterError } from '../../machines/errors.ts';
+import { slices } from '../../machines/json/slices.ts';
 import type { Prepared } from '../store/prepared.ts';
 import type { Live } from '../supervisor/live.ts';
 import { bytesOf, type Fillers, filled, LONG, mark, orMark, partsOf, quoted } from './holes.ts';
@@ -161,8 +162,8 @@ export class TaskList {
       error: inQuotes('error'),
       dataset_label: inQuotes('dataset_label'),
       pipeline_label: inQuotes('pipeline_label'),
-      required: (id) => slices(this.#live.requirements(Number(id))),
-      missing: (place) => slices(this.#waits[Number(place)] ?? '[]'),
+      required: (id) => inSlices(this.#live.requirements(Number(id))),
+      missing: (place) => inSlices(this.#waits[Number(place)] ?? '[]'),
     };
   }
 }
@@ -170,12 +171,6 @@ export class TaskList {
 const shortOrMark = (jsonText: string, what: string, key: number): string =>
   jsonText.length > LONG ? mark(what, key) : jsonText;
 
-async function* slices(whole: string): AsyncGenerator<string> {
-  for (let at = 0; at < whole.length; ) {
-    let end = Math.min(whole.length, at + LONG);
-    // Never between the halves of a surrogate pair: each piece is made into bytes by itself.
-    if (/\p{Cs}/u.test(whole.charAt(end - 1)) && end < whole.length) end++;
-    yield whole.slice(at, end);
-    at = end;
-  }
+async function* inSlices(text: string): AsyncGenerator<string> {
+  yield* slices(text, LONG);
 }

@@ -8,6 +8,7 @@ import type { Backoffs } from './backoffs.ts';
 import type { Deadlines } from './deadlines.ts';
 import type { Demands } from './demands.ts';
 import type { DocumentCache } from './documents.ts';
+import type { HandOuts } from './hand-outs.ts';
 import type { Inspection } from './inspection.ts';
 import type { JournaledPeers } from './journaled-peers.ts';
 import type { Parking } from './parking.ts';
@@ -84,6 +85,8 @@ export interface Core {
   readonly waits: Deadlines<DeadlineKey>;
   readonly parking: Parking;
   readonly documents: DocumentCache;
+  /** Tasks that are on their way to their workers. */
+  readonly handOuts: HandOuts;
   readonly tally: Tally;
   readonly sequences: Sequences;
   /** Workers and tasks whose times moved in turns that wrote nothing; written with the next commit. */

@@ -1,6 +1,6 @@
 import type { Message } from '../../gateway/messages.ts';
 import { ARTIFACTS } from '../store/tables.ts';
-import { fetchDocuments } from './grant.ts';
+import { fetchDocuments } from './fetch-documents.ts';
 import type { Turn } from './turn.ts';
 import { type Fetched, keyOf, type Needs, type Verb } from './verb.ts';
 import { VERBS } from './verbs/index.ts';

@@ -1,13 +1,19 @@
 import { setImmediate } from 'node:timers/promises';
 import type { LeasedTask } from '../../gateway/messages.ts';
-import { JOB_REQUESTS } from '../store/tables.ts';
 import type { TaskAddress, WorkerAddress } from './address.ts';
-import { cutDocument, type JobDocument } from './documents.ts';
+import type { JobDocument } from './documents.ts';
+import { fetchDocuments } from './fetch-documents.ts';
+import { type Share, Shares, sizeOf } from './hand-outs.ts';
 import { pathsOf } from './named-paths.ts';
 import type { ParkedLease } from './parking.ts';
 import { leasedTask } from './payload.ts';
 import { narrow } from './queueing.ts';
 import type { Turn } from './turn.ts';
+
+/** Bytes of specifications that one round reads from the store; what more is asked for has its turn in the next. */
+const MOST_READ = 16 * 1024 * 1024;
+/** Tasks that one round looks at. */
+const MOST_PICKED = 2000;
 
 /** Milliseconds for which the event loop serves nobody else. */
 const LONGEST_LOOK_MS = 10;
@@ -34,7 +40,7 @@ export async function grant(turn: Turn): Promise<boolean> {
   // Of a job that names a missing path, more and more tasks are looked at together.
   for (let looked = 0, ahead = 0; looked < MOST_LOOKED_AT; ahead = Math.min(250, ahead * 4 + 8)) {
     const narrowed = await grantRound(turn, ahead);
-    if (narrowed === 0) return false;
+    if (narrowed === 0) return turn.isMore;
     looked += narrowed;
     turn.queuedAny = true;
   }
@@ -47,6 +53,7 @@ export async function grant(turn: Turn): Promise<boolean> {
  */
 async function grantRound(turn: Turn, ahead: number): Promise<number> {
   const { core } = turn;
+  turn.isMore = false;
   if (!turn.queuedAny && turn.woken.size === 0) return 0;
   const waiting = core.parking
     .leases()
@@ -60,47 +67,49 @@ async function grantRound(turn: Turn, ahead: number): Promise<number> {
   const tasks = await core.registry.fetchQueued(turn.pins, seqs);
   const jobs = new Set([...tasks.values()].map(({ row }) => row.job_id));
   const [documents] = await Promise.all([
-    fetchDocuments(turn, jobs),
+    fetchDocuments(turn, jobs, MOST_READ),
     core.registry.fetchJobs(turn.pins, jobs),
   ]);
-  const granted = new Map<ParkedLease, TaskAddress[]>();
+  const shares = new Shares(turn);
   let narrowed = 0;
-  for (const picked of picks) {
-    const { parked, worker, key, priority, seq } = picked;
+  let leftOut = picks.length >= MOST_PICKED;
+  for (const { parked, worker, key, priority, seq } of picks) {
     const task = tasks.get(seq);
     if (task?.row.status !== 'queued') {
       core.log.error({ seq }, 'the index of the queue named a task that is not queued');
       continue;
     }
-    const lacking = lackedPaths(task, worker, documents);
+    const document = documents.get(task.row.job_id);
+    if (!document) {
+      leftOut = true;
+      shares.close(parked);
+    }
+    const lacking = document && !shares.isClosed(parked) ? lackedPaths(task, worker, document) : [];
     if (lacking.length > 0) {
       narrowed++;
       core.queue.add(turn, key, priority, seq);
       narrow(turn, task, lacking);
     } else if (
+      document &&
       worker.row.slots_used < worker.row.slots_total &&
-      (granted.get(parked)?.length ?? 0) < parked.max_tasks
+      shares.add(parked, task, sizeOf(document, task.row.payload))
     ) {
       core.demands.leave(turn, seq);
       leaseTo(turn, task, parked);
-      granted.set(parked, [...(granted.get(parked) ?? []), task]);
     } else core.queue.add(turn, key, priority, seq);
   }
   for (const parked of new Set(picks.map((picked) => picked.parked))) {
-    if (!granted.has(parked)) core.parking.returnUnmatched(parked);
+    if (!shares.all.has(parked)) core.parking.returnUnmatched(parked);
   }
-  handOut(turn, granted, documents);
+  // Where nobody could be given anything, who reads what is under way makes room.
+  turn.isMore = leftOut && shares.all.size > 0;
+  handOut(turn, shares.all, documents);
   return narrowed;
 }
 
 /** The paths that a task names and that this worker lacks. */
-function lackedPaths(
-  task: TaskAddress,
-  worker: WorkerAddress,
-  documents: ReadonlyMap<string, JobDocument>,
-): string[] {
+function lackedPaths(task: TaskAddress, worker: WorkerAddress, document: JobDocument): string[] {
   if (worker.missing.size === 0) return [];
-  const document = documents.get(task.row.job_id) as JobDocument;
   return pathsOf(document, task.row.payload).filter((path) => worker.missing.has(path));
 }
 
@@ -111,7 +120,7 @@ async function pick(turn: Turn, waiting: ParkedLease[], ahead: number): Promise<
   const taken = new Map<string, number>();
   let since = performance.now();
   for (const parked of waiting) {
-    if (core.queue.size === 0) break;
+    if (core.queue.size === 0 || picks.length >= MOST_PICKED) break;
     if (performance.now() - since > LONGEST_LOOK_MS) {
       await setImmediate();
       since = performance.now();
@@ -140,11 +149,11 @@ function leaseTo(turn: Turn, task: TaskAddress, parked: ParkedLease): void {
 
 function handOut(
   turn: Turn,
-  granted: Map<ParkedLease, TaskAddress[]>,
+  granted: ReadonlyMap<ParkedLease, Share>,
   documents: ReadonlyMap<string, JobDocument>,
 ): void {
   const { core } = turn;
-  for (const [parked, tasks] of granted) {
+  for (const [parked, { tasks, handedOut }] of granted) {
     const leased: LeasedTask[] = tasks.map(({ row }) =>
       leasedTask({
         job: core.registry.job(row.job_id).row,
@@ -154,26 +163,6 @@ function handOut(
         principal: parked.principal,
       }),
     );
-    turn.grants.push({ parked, tasks: leased });
+    turn.grants.push({ parked, tasks: leased, handedOut });
   }
-}
-
-/** The specifications of these jobs, from the cache, from this turn, or from the store. */
-export async function fetchDocuments(turn: Turn, jobs: Iterable<string>): Promise<Map<string, JobDocument>> {
-  const { documents, store } = turn.core;
-  const found = new Map<string, JobDocument>();
-  const missing: string[] = [];
-  for (const id of jobs) {
-    const request = turn.requestOf(id);
-    const known = documents.get(id) ?? (request === undefined ? undefined : cutDocument(request));
-    if (known) found.set(id, known);
-    else missing.push(id);
-  }
-  for (const { job_id, request } of await store.loadBy(JOB_REQUESTS, 'job_id', missing)) {
-    found.set(job_id, cutDocument(request));
-  }
-  const lost = missing.find((id) => !found.has(id));
-  if (lost !== undefined) throw new Error(`the specification of job ${lost} is not in the store`);
-  for (const [id, document] of found) documents.keep(id, document);
-  return found;
 }

@@ -20,7 +20,8 @@ export interface ParkedLease {
   until: number;
   /** Aborted when its client goes away. */
   signal: AbortSignal | undefined;
-  answer(tasks: LeasedTask[]): void;
+  /** @param handedOut called when the tasks have been read, or will not be */
+  answer(tasks: LeasedTask[], handedOut?: () => void): void;
   refuse(error: ClusterError): void;
 }
 

@@ -111,6 +111,11 @@ export class Supervisor implements InspectionSource {
     });
   }
 
+  /** What waits is looked at anew. */
+  wake(): void {
+    if (this.state === 'serving') this.#pipeline.post({ kind: 'wake' });
+  }
+
   /** A deadline has passed; what follows from it is a part of the next turn. */
   deadlinePassed(key: DeadlineKey): void {
     if (this.state === 'serving' || this.state === 'degraded') this.#pipeline.post({ kind: 'deadline', key });
@@ -157,7 +162,8 @@ export class Supervisor implements InspectionSource {
       if (slow) await slow;
     }
     const isMore = this.state === 'serving' && (await grant(batch.turn));
-    this.#core.parking.matched();
+    // Who was not looked at yet does not wait in vain.
+    if (!isMore) this.#core.parking.matched();
     if (this.state !== 'serving') return;
     if ((await giveUp(batch.turn)) || isMore)
       batch.turn.afterCommit(() => this.#pipeline.post({ kind: 'wake' }));
@@ -222,7 +228,11 @@ export class Supervisor implements InspectionSource {
       if (refusal) letter.reject(refusal);
       else letter.resolve(reply);
     }
-    for (const { parked, tasks } of turn.grants) parked.answer(tasks);
+    for (const { parked, tasks, handedOut } of turn.grants) {
+      parked.answer(tasks, () => {
+        for (const tell of handedOut) tell();
+      });
+    }
     for (const say of turn.toSay) say();
     this.#core.publish(turn.events);
     if (turn.recording) this.#core.inspection.publish(turn.recording);

@@ -51,9 +51,11 @@ export class Turn implements AddressJournal {
   /** Workers that may have to stop something that they were not told of. */
   readonly concerned = new Set<WorkerAddress>();
   /** Leases granted in this turn, to be handed out after the commit. */
-  readonly grants: { parked: ParkedLease; tasks: LeasedTask[] }[] = [];
+  readonly grants: { parked: ParkedLease; tasks: LeasedTask[]; handedOut: (() => void)[] }[] = [];
   /** What else is said once the turn is durable. */
   readonly toSay: (() => void)[] = [];
+  /** Whether there is more to grant, in the next turn. */
+  isMore = false;
   /** Whether a task became queued. */
   queuedAny = false;
   /** Whether a worker fell away for tasks that wait, so that none may be left for some. */

@@ -38,7 +38,8 @@ async function sendAll(
   try {
     for (let text = first, last = false; ; ) {
       await body.write(Buffer.from(text));
-      if (exchange.gone) return false;
+      // All of it may have been read by then.
+      if (exchange.gone) return last;
       if (last) break;
       ({ text, last } = await gather(reader));
       if (exchange.gone) return false;

@@ -31,7 +31,7 @@ export const lease: Verb<'lease'> = {
       max_tasks,
       until,
       signal,
-      answer: (tasks: LeasedTask[]) => answer({ tasks }),
+      answer: (tasks: LeasedTask[], handedOut?: () => void) => answer({ tasks, handedOut }),
       refuse,
     });
     turn.woken.add(worker_id);

@@ -1,7 +1,6 @@
 import { Type } from 'typebox';
 import { activeTasks, digestHeartbeat } from '../../../machines/active-list.ts';
 import { ClusterError } from '../../../machines/errors.ts';
-import { compose, RawJson } from '../../../machines/json/raw.ts';
 import { digestEvent, digestFailure, digestReport, digestResult } from '../../../machines/report-digest.ts';
 import {
   EventReport,
@@ -23,8 +22,8 @@ import {
   WorkerRegistered,
   WorkerRegistration,
 } from '../../../machines/schema/worker.ts';
-import type { LeasedTask } from '../../messages.ts';
 import { json, upload } from '../route.ts';
+import { leaseAnswer, leasedIn } from './lease-answer.ts';
 import { answered, sendReport } from './reports.ts';
 
 /** Longest time, in seconds, that a lease request may wait. */
@@ -86,7 +85,7 @@ export const workers = {
     errors: ['unknown_id', 'not_owner', 'superseded', 'draining'],
     run: async (call) => {
       const { body } = call;
-      const { tasks } = await call.port.send({
+      const { tasks, handedOut } = await call.port.send({
         type: 'lease',
         principal: call.principal,
         worker_id: call.params.id as string,
@@ -94,15 +93,10 @@ export const workers = {
         session: body.session,
         ...waiting(call, Math.min(body.wait_s ?? 0, MAX_LEASE_WAIT)),
       });
-      const payloads = tasks.map((leased) => leased.payload);
-      const text = compose({
-        task: payloads[0] ?? null,
-        tasks: body.max_tasks === undefined ? undefined : payloads,
-      });
-      return new LeaseAnswer(text, tasks);
+      return leaseAnswer(tasks, { several: body.max_tasks !== undefined, handedOut });
     },
     undelivered: ({ port, params }, reply) => {
-      const { leased } = reply as LeaseAnswer;
+      const leased = leasedIn(reply);
       if (leased.length === 0) return;
       const tasks = leased.map(({ task_id, attempt }) => ({ task_id, attempt }));
       // Should this fail too, the lease lapses in its time.
@@ -210,15 +204,6 @@ export const workers = {
 /** Only who waits has to hear that the client went away: to make a signal costs more than most requests. */
 const waiting = (call: { readonly signal: AbortSignal }, wait_s: number) =>
   wait_s > 0 ? { wait_s, signal: call.signal } : { wait_s };
-
-/** The text of a lease answer, and which leases it carries should it not arrive. */
-class LeaseAnswer extends RawJson {
-  readonly leased: LeasedTask[];
-  constructor(text: string, leased: LeasedTask[]) {
-    super(text);
-    this.leased = leased;
-  }
-}
 
 /** A report holds one event, or several under `events`. */
 function eventsOf(body: Partial<ReportedEvent> & { events?: ReportedEvent[] }): ReportedEvent[] {

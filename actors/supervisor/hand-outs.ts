@@ -1,0 +1,104 @@
+import type { TaskRow } from '../store/rows.ts';
+import type { TaskAddress } from './address.ts';
+import type { JobDocument } from './documents.ts';
+import type { Journal } from './journal.ts';
+import type { ParkedLease } from './parking.ts';
+import type { Turn } from './turn.ts';
+
+const MIB = 1024 * 1024;
+/** Characters that the tasks of one answer take together, unless it is one task alone. */
+const MOST_IN_ANSWER = 16 * MIB;
+/** Of all answers that are on their way to their workers, unless it is one alone. */
+const MOST_UNDER_WAY = 64 * MIB;
+/** So many of each task are not counted: small ones find their way at any time. */
+const FREE = 64 * 1024;
+
+const NOTHING = () => {};
+
+/** Characters of what a worker gets with a task, about. */
+export function sizeOf(
+  { pipelines, datasets, params }: JobDocument,
+  { pipeline, dataset }: TaskRow['payload'],
+): number {
+  return (pipelines[pipeline]?.length ?? 0) + (datasets[dataset]?.length ?? 0) + params.length;
+}
+
+/** What large tasks take in memory until their workers have read them, however slowly they do. */
+export class HandOuts {
+  #underWay = 0;
+  #lacksRoom = false;
+  readonly #onRoom: () => void;
+
+  /** @param onRoom called when there is room again, after somebody was told that there is none */
+  constructor(onRoom: () => void) {
+    this.#onRoom = onRoom;
+  }
+
+  /** Whether a task may be handed out now; if not, `onRoom` is called in time. */
+  hasRoomFor(size: number): boolean {
+    const fits = size <= FREE || this.#underWay === 0 || this.#underWay + size - FREE <= MOST_UNDER_WAY;
+    if (!fits) this.#lacksRoom = true;
+    return fits;
+  }
+
+  /** Counts a task until the function that it returns is called. */
+  take(journal: Journal, size: number): () => void {
+    if (size <= FREE) return NOTHING;
+    let taken = size - FREE;
+    this.#underWay += taken;
+    const giveBack = () => {
+      this.#underWay -= taken;
+      taken = 0;
+      if (!this.#lacksRoom) return;
+      this.#lacksRoom = false;
+      this.#onRoom();
+    };
+    journal.onRollback(giveBack);
+    return giveBack;
+  }
+}
+
+/** What one who waits gets. */
+export interface Share {
+  readonly tasks: TaskAddress[];
+  /** To be called when the tasks have been read, or will not be. */
+  readonly handedOut: (() => void)[];
+  size: number;
+}
+
+/** What those who wait get in one round. Who does not get the next of its tasks gets none of those behind it either. */
+export class Shares {
+  readonly all = new Map<ParkedLease, Share>();
+  readonly #closed = new Set<ParkedLease>();
+  readonly #turn: Turn;
+
+  constructor(turn: Turn) {
+    this.#turn = turn;
+  }
+
+  isClosed(parked: ParkedLease): boolean {
+    return this.#closed.has(parked);
+  }
+
+  close(parked: ParkedLease): void {
+    this.#closed.add(parked);
+  }
+
+  /** Whether there is room for the task, which then belongs to the share; the first of a share need not fit beside others. */
+  add(parked: ParkedLease, task: TaskAddress, size: number): boolean {
+    if (this.isClosed(parked)) return false;
+    const share = this.all.get(parked) ?? { tasks: [], handedOut: [], size: 0 };
+    if (share.tasks.length >= parked.max_tasks) return false;
+    const { handOuts } = this.#turn.core;
+    const fits = share.tasks.length === 0 || share.size + size <= MOST_IN_ANSWER;
+    if (!fits || !handOuts.hasRoomFor(size)) {
+      this.close(parked);
+      return false;
+    }
+    share.tasks.push(task);
+    share.handedOut.push(handOuts.take(this.#turn, size));
+    share.size += size;
+    this.all.set(parked, share);
+    return true;
+  }
+}

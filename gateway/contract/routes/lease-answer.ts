@@ -1,0 +1,70 @@
+import { compose, RawJson } from '../../../machines/json/raw.ts';
+import { slices } from '../../../machines/json/slices.ts';
+import type { LeasedTask } from '../../messages.ts';
+import { LongAnswer } from '../route.ts';
+
+/** Characters beyond which an answer is sent in pieces, no faster than its worker reads. */
+const LARGE = 64 * 1024;
+
+/** Which leases an answer carries, should it not arrive. */
+interface Carried {
+  readonly leased: readonly LeasedTask[];
+}
+
+class WholeAnswer extends RawJson implements Carried {
+  readonly leased: readonly LeasedTask[];
+  constructor(text: string, leased: readonly LeasedTask[]) {
+    super(text);
+    this.leased = leased;
+  }
+}
+
+class AnswerInPieces extends LongAnswer implements Carried {
+  readonly leased: readonly LeasedTask[];
+  constructor(pieces: AsyncGenerator<string>, leased: readonly LeasedTask[]) {
+    super(pieces);
+    this.leased = leased;
+  }
+}
+
+/**
+ * What a worker is answered that asked for work.
+ * @param several whether it asked for several, and so gets a list as well
+ */
+export function leaseAnswer(
+  tasks: readonly LeasedTask[],
+  { several, handedOut }: { several: boolean; handedOut: (() => void) | undefined },
+): WholeAnswer | AnswerInPieces {
+  const size = tasks.reduce((sum, { payload }) => sum + payload.text.length, 0);
+  if (size > LARGE) return new AnswerInPieces(pieces(tasks, several, handedOut), tasks);
+  handedOut?.();
+  const payloads = tasks.map(({ payload }) => payload);
+  const text = compose({ task: payloads[0] ?? null, tasks: several ? payloads : undefined });
+  return new WholeAnswer(text, tasks);
+}
+
+export const leasedIn = (answer: unknown): readonly LeasedTask[] =>
+  answer instanceof WholeAnswer || answer instanceof AnswerInPieces ? answer.leased : [];
+
+async function* pieces(
+  tasks: readonly LeasedTask[],
+  several: boolean,
+  handedOut: (() => void) | undefined,
+): AsyncGenerator<string> {
+  try {
+    yield '{"task":';
+    yield* slices(tasks[0]?.payload.text ?? 'null', LARGE);
+    if (several) {
+      let before = ',"tasks":[';
+      for (const { payload } of tasks) {
+        yield before;
+        yield* slices(payload.text, LARGE);
+        before = ',';
+      }
+      yield ']';
+    }
+    yield '}';
+  } finally {
+    handedOut?.();
+  }
+}
