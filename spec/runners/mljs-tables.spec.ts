@@ -84,6 +84,7 @@ describe('spectra as instruments and spreadsheets write them are read as the sam
     [
       'with decimal commas in quotes',
       text(headed().map((row) => row.map((cell) => `"${cell}"`.replace('.', ',')))),
+      text(column(), ';', ','),
     ],
     ['with decimal commas in a single column', text(headed(), ';', ','), text(column(), ',', ',')],
     [

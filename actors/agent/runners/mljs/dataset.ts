@@ -1,12 +1,13 @@
 import { basename } from 'node:path';
-import { axisPlace } from './data/axis.ts';
-import { type Columns, columnsOf, numbersOf, numbersWithGaps } from './data/columns.ts';
+import { axisPlace, isMonotone } from './data/axis.ts';
+import { type Columns, columnsOf, numbersOf, numbersWithGaps, sharedIds } from './data/columns.ts';
 import { findTables, type TableFiles } from './data/files.ts';
 import { type Grid, readGrid } from './data/grid.ts';
 import { joinRows, type Pair, type Sorted } from './data/join.ts';
+import { refuseLeadingAxis, refuseOneRow } from './data/shape.ts';
 import { asTable, type Table } from './data/table.ts';
 import { chooseTarget } from './data/target.ts';
-import { decodeText } from './data/text.ts';
+import { decodeText, otherFormat } from './data/text.ts';
 import { few } from './data/words.ts';
 import { InputFault } from './fault.ts';
 import { readBytes } from './files.ts';
@@ -87,9 +88,12 @@ class SetReader {
   }
 
   #readPair(files: { x: string; y: string }): NamedSamples {
-    const grid = gridOf(files.x);
-    const x = sorted(asTable(grid, this.#hints.header));
-    const y = sorted(this.#referenceTable(gridOf(files.y, grid), x.table));
+    const grid = this.#gridOf(files.x);
+    const spectra = asTable(grid, this.#hints.header);
+    const reference = this.#referenceTable(this.#gridOf(files.y, grid), spectra);
+    refuseOneRow(reference, spectra.cells.length);
+    const shared = sharedIds(spectra, reference, this.#hints.target);
+    const [x, y] = [sorted(spectra, shared), sorted(reference, shared)];
     const spectrum = this.#spectrumOf(x);
     const candidates = [...y.columns.axis, ...y.columns.numbers].sort((a, b) => a - b);
     const target = chooseTarget(y.table, candidates, this.#hints.target);
@@ -97,8 +101,14 @@ class SetReader {
     return this.#samples(x.table, spectrum, y.table, target, pairs);
   }
 
+  #gridOf(path: string, like?: Grid): Grid {
+    const grid = gridOf(path, like);
+    for (const doubt of grid.doubts) this.#warn(`${grid.source}: ${doubt}`);
+    return grid;
+  }
+
   #readBoth(path: string): NamedSamples {
-    const { table, columns } = sorted(asTable(gridOf(path), this.#hints.header));
+    const { table, columns } = sorted(asTable(this.#gridOf(path), this.#hints.header));
     const { axis, numbers } = columns;
     if (table.header === null || axis.length === 0) {
       const what = table.header ? 'no columns named by wavelengths' : 'no header';
@@ -124,7 +134,16 @@ class SetReader {
 
   #spectrumOf({ table, columns: { axis, numbers, words } }: Sorted): number[] {
     const spectrum = axis.length > 0 ? axis : numbers;
-    if (spectrum.length === 0) throw new InputFault(`${table.source} has no columns of numbers`);
+    if (spectrum.length === 0) {
+      const told =
+        table.isText.length === 1
+          ? `; columns are told apart by ; tab , or blanks, or by a first line sep=|`
+          : '';
+      throw new InputFault(
+        `${table.source} has no columns of numbers: it begins with ${table.firstRow}${told}`,
+      );
+    }
+    if (axis.length === 0) refuseLeadingAxis(table, spectrum);
     const left = axis.length > 0 ? [...numbers, ...words] : words;
     const names = left.sort((a, b) => a - b).map((j) => table.header?.[j] || `column ${j + 1}`);
     if (names.length > 0) this.#warn(`${table.source}: no part of the spectra and left out: ${few(names)}`);
@@ -171,6 +190,9 @@ class SetReader {
     const places = (columns ?? []).map((column) => axisPlace(column)?.value ?? column);
     const seen = new Set<number | string>();
     const twice = places.flatMap((place, j) => (seen.size === seen.add(place).size ? [name(j)] : []));
+    const isOrdered =
+      places.some((place) => typeof place === 'string') || isMonotone(places as number[], false);
+    if (!isOrdered) this.#warn(`${source}: the wavelengths are in no order`);
     if (twice.length > 0) this.#warn(`${source}: more than one column stands for ${few(twice)}`);
     if (x.length < 2) return;
     const first = x[0] as number[];
@@ -180,11 +202,15 @@ class SetReader {
 }
 
 function gridOf(path: string, like?: Grid): Grid {
-  return readGrid(decodeText(readBytes(path, 'data file')), basename(path), like);
+  const bytes = readBytes(path, 'data file');
+  const other = otherFormat(bytes);
+  if (other !== null)
+    throw new InputFault(`${basename(path)} is ${other}, no table of text; export it as CSV`);
+  return readGrid(decodeText(bytes), basename(path), like);
 }
 
-function sorted(table: Table): { table: Table; columns: Columns } {
-  return { table, columns: columnsOf(table) };
+function sorted(table: Table, shared: string | null = null): { table: Table; columns: Columns } {
+  return { table, columns: columnsOf(table, shared) };
 }
 
 function checkColumns(train: NamedSamples, test: NamedSamples): void {

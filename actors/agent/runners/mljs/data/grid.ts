@@ -1,6 +1,6 @@
 import { parse } from 'csv-parse/sync';
 import { InputFault } from '../fault.ts';
-import { type DecimalMark, isMissing, isNumber, markOf } from './numbers.ts';
+import { type DecimalMark, isGrouped, isMissing, isNumber, markOf, mayBeGrouped } from './numbers.ts';
 
 /** The cells of a text file, before anything is known about what they mean. */
 export interface Grid {
@@ -16,6 +16,8 @@ export interface Grid {
   firstIsQuoted: boolean;
   /** Lines between the rows that are empty: gaps, where the table has a single column. */
   blankLines: number[];
+  /** What was read in one of two ways, a sentence each. */
+  doubts: string[];
 }
 
 interface Row {
@@ -31,7 +33,7 @@ interface Row {
  * @throws InputFault naming file and line of what cannot be read, with both readings where there are two
  */
 export function readGrid(text: string, source: string, like?: Grid): Grid {
-  const { body, named, offset } = withoutPreamble(text);
+  const { body, named, offset } = withoutPreamble(text.replaceAll('\u2212', '-'));
   if (body.trim() === '') throw new InputFault(`${source}: the file is empty`);
   const delimiter = named ?? findDelimiter(body, source, like);
   const { rows, quoted, blankLines } = cut(body, delimiter, source, offset);
@@ -40,16 +42,20 @@ export function readGrid(text: string, source: string, like?: Grid): Grid {
   const width = commonWidth(even);
   for (const { cells, line } of even) {
     if (cells.length === width) continue;
-    throw new InputFault(`${source}:${line}: ${cells.length} cells where other rows have ${width}`);
+    const hint = howToEven(cells.length, width, delimiter, even[0]?.line === line);
+    throw new InputFault(`${source}:${line}: ${cells.length} cells where other rows have ${width}${hint}`);
   }
+  refuseCutNumbers(even, delimiter, source);
+  const mark = findMark(even, source);
   return {
     source,
     delimiter,
-    mark: findMark(even, source),
+    mark,
     cells: even.map((row) => row.cells),
     lines: even.map((row) => row.line),
     firstIsQuoted: quoted[0] === true && quoted[1] !== true,
     blankLines,
+    doubts: doubtsOf(even, mark, delimiter, like),
   };
 }
 
@@ -102,7 +108,8 @@ function isCutByBlanks(lines: readonly string[]): boolean {
 /** Whether the commas of a file are the decimal marks of a single column. */
 function isOneColumn(lines: readonly string[], source: string, like: Grid): boolean {
   const counts = lines.map((line) => line.split(',').length);
-  const numbers = lines.filter((line) => isNumber(line.trim()));
+  const isWritten = like.mark === ',' || like.delimiter !== ',' || counts[0] === 1;
+  const numbers = lines.filter((line) => isNumber(line.trim()) || (isWritten && isGrouped(line.trim())));
   const words = lines.length - numbers.length - lines.filter((line) => isMissing(line.trim())).length;
   // At most a header beside numbers with at most one comma each.
   if (words > 1 || Math.max(...counts) > 2 || (words === 1 && isNumber((lines[0] as string).trim())))
@@ -168,6 +175,29 @@ function commonWidth(rows: readonly Row[]): number {
   return width;
 }
 
+/** What a row of another width probably is. */
+function howToEven(cells: number, width: number, delimiter: string, isFirst: boolean): string {
+  if (delimiter === ',' && Math.min(cells, width) > 1 && (width === 2 * cells || cells === 2 * width)) {
+    return '; decimal commas need another delimiter than a comma';
+  }
+  return isFirst ? '; delete what stands above the table, or begin those lines with #' : '';
+}
+
+/** Decimal commas between commas make two whole numbers of each, the second of which may begin with zeros. */
+function refuseCutNumbers(rows: readonly Row[], delimiter: string, source: string): void {
+  const width = rows[0]?.cells.length ?? 0;
+  if (delimiter !== ',' || width < 4 || width % 2 === 1) return;
+  const isCut = ({ cells }: Row) => cells.some((cell, j) => j % 2 === 1 && /^0\d+$/.test(cell));
+  const isWhole = ({ cells }: Row) =>
+    cells.every((cell, j) => (j % 2 === 0 ? /^[+-]?(0|[1-9]\d*)$/ : /^\d+$/).test(cell));
+  const cut = rows.find(isCut);
+  if (!cut || !rows.every(isWhole)) return;
+  const line = cut.cells.slice(0, 4).join(',');
+  throw new InputFault(
+    `${source}:${cut.line}: "${line}…" looks like decimal commas between commas; export with another delimiter, or decimal points`,
+  );
+}
+
 function findMark(rows: readonly Row[], source: string): DecimalMark {
   const seen: Partial<Record<DecimalMark, string>> = {};
   const look = ({ cells, line }: Row) => {
@@ -184,4 +214,16 @@ function findMark(rows: readonly Row[], source: string): DecimalMark {
     throw new InputFault(`${source}: ${both}; a file must have one of them`);
   }
   return seen[','] ? ',' : '.';
+}
+
+/**
+ * Numbers that can all be thousands, as `1,234` between quotes or beside decimal commas, do not tell what their mark is:
+ * one that was read as a decimal mark is told.
+ */
+function doubtsOf(rows: readonly Row[], mark: DecimalMark, delimiter: string, like?: Grid): string[] {
+  if (mark === ',' ? delimiter !== ',' : like?.mark !== ',') return [];
+  const marked = rows.flatMap(({ cells }) => cells.filter((cell) => markOf(cell) === mark));
+  const first = marked[0];
+  if (first === undefined || !marked.every(mayBeGrouped)) return [];
+  return [`"${first}" and the like were read as numbers with three decimals, not as thousands`];
 }

@@ -23,11 +23,11 @@ export interface Pair {
  * @throws InputFault where neither says it beyond doubt
  */
 export function joinRows(x: Sorted, y: Sorted, warn: (text: string) => void): Pair[] {
-  const xIds = x.columns.ids;
-  const yIds = y.columns.ids;
+  const [xIds, yIds] = alike(x.columns.ids, y.columns.ids);
   for (const { table, columns } of [x, y]) {
     if (columns.ids && isIndex(table, columns.ids)) warn(`${table.source}: the index column was left out`);
   }
+  if (xIds) tellSummaries(x.table, xIds, warn);
   if (xIds && yIds && !sameSequence(xIds, yIds)) return byIds(x.table, xIds, y.table, yIds, warn);
   const named = xIds ?? yIds;
   if (named && !(xIds && yIds) && !named.isCounter) {
@@ -41,6 +41,27 @@ export function joinRows(x: Sorted, y: Sorted, warn: (text: string) => void): Pa
 
 const isIndex = ({ header }: Table, { column, isCounter }: Ids): boolean =>
   isCounter || header?.[column] === '';
+
+/** Ids of digits alone are the same with and without the zeros in front of them, which spreadsheets take off. */
+function alike(a: Ids | null, b: Ids | null): [Ids | null, Ids | null] {
+  if (!a || !b || ![...a.values, ...b.values].every((id) => /^\d+$/.test(id))) return [a, b];
+  const short = (ids: Ids): Ids => ({ ...ids, values: ids.values.map((id) => id.replace(/^0+(?=\d)/, '')) });
+  const distinct = (ids: Ids) => new Set(ids.values).size;
+  const [shortA, shortB] = [short(a), short(b)];
+  return distinct(shortA) === distinct(a) && distinct(shortB) === distinct(b) ? [shortA, shortB] : [a, b];
+}
+
+const SUMMARY =
+  /^(mean|average|avg\.?|mittel(wert)?|moyenne|median|m[ée]diane|std\.?( ?dev\.?)?|sd|stabw\.?|[ée]cart[- ]type|min(imum)?|max(imum)?|sum(me)?|somme|total)$/i;
+
+function tellSummaries({ source, lines }: Table, { values }: Ids, warn: (text: string) => void): void {
+  for (const [i, id] of values.entries()) {
+    if (!SUMMARY.test(id)) continue;
+    warn(
+      `${source}: "${id}" on line ${lines[i]} was taken for a sample; delete the row if it sums up others`,
+    );
+  }
+}
 
 const sameSequence = (a: Ids, b: Ids): boolean =>
   a.values.length === b.values.length && a.values.every((value, i) => value === b.values[i]);
@@ -105,8 +126,12 @@ function byOrder(x: Table, y: Table): Pair[] {
 }
 
 function unequal(x: Table, y: Table): InputFault {
+  const columns = x.isText.length;
+  const turned = [columns, columns - 1].includes(y.cells.length)
+    ? '; there are as many columns of spectra: transpose that table if each of them is a sample'
+    : '';
   const counts = `${x.cells.length} rows of spectra (${describe(x)}), ${y.cells.length} of reference values (${describe(y)})`;
-  return new InputFault(`${counts}: each spectrum needs one reference value`);
+  return new InputFault(`${counts}: each spectrum needs one reference value${turned}`);
 }
 
 // The first row is named since one that was wrongly taken for a header, or for data, is what usually makes the

@@ -12,6 +12,18 @@ export const isMissing = (text: string): boolean => MISSING.test(text);
 /** Whether a cell is a number with either decimal mark. */
 export const isNumber = (text: string): boolean => WITH_POINT.test(text) || WITH_COMMA.test(text);
 
+/** Groups of thousands that nothing else is: two marks, several groups, or a blank or an apostrophe between them. */
+const GROUPED =
+  /^[+-]?\d{1,3}(?:(?:\.\d{3})+,\d+|(?:,\d{3})+\.\d+|(?:\.\d{3}){2,}|(?:,\d{3}){2,}|(?:[ \u00a0\u2009\u202f'’]\d{3})+(?:[.,]\d+)?)$/;
+/** One that can be a number with three decimals as well. */
+const MAYBE_GROUPED = /^[+-]?[1-9]\d{0,2}[.,]\d{3}$/;
+
+/** Whether a cell is a number with a mark for thousands, such as `1.234,5` or `1 234`. */
+export const isGrouped = (text: string): boolean => GROUPED.test(text);
+
+/** Whether a cell is one, or a number with three decimals, such as `1,234`. */
+export const mayBeGrouped = (text: string): boolean => MAYBE_GROUPED.test(text);
+
 /** Whether a cell is a word: neither a number nor a gap. */
 export const isWord = (text: string): boolean => !isMissing(text) && !isNumber(text);
 

@@ -32,11 +32,19 @@ const SURELY_SPECTRA = 5;
 export function asTable(grid: Grid, declared: boolean | null = null): Table {
   const { source, mark } = grid;
   const values = grid.cells.map((row) => row.map((cell) => parseNumber(cell, mark)));
-  const isHeader = declared ?? hasHeader(grid, values);
+  // A header that stands once more is no row like the others.
+  const again = grid.cells.flatMap((row, i) => (i > 0 && isSame(row, grid.cells[0] as string[]) ? [i] : []));
+  const isHeader =
+    declared ?? (again.length > 0 ? hasHeader(...without(again, grid, values)) : hasHeader(grid, values));
   if (isHeader && grid.cells.length === 1) throw new InputFault(`${source}: no rows of data`);
+  if (isHeader && again[0] !== undefined) {
+    throw new InputFault(`${source}:${grid.lines[again[0]]}: the header stands here again; delete the line`);
+  }
   const from = isHeader ? 1 : 0;
   const cells = grid.cells.slice(from);
   const width = (cells[0] as string[]).length;
+  const isText = Array.from({ length: width }, (_, j) => isTextColumn(cells, j));
+  if (isHeader) refuseUnits(cells, isText, `${source}:${grid.lines[from]}`);
   return {
     source,
     mark,
@@ -48,8 +56,26 @@ export function asTable(grid: Grid, declared: boolean | null = null): Table {
     cells,
     lines: grid.lines.slice(from),
     values: values.slice(from),
-    isText: Array.from({ length: width }, (_, j) => isTextColumn(cells, j)),
+    isText,
   };
+}
+
+const isSame = (a: readonly string[], b: readonly string[]): boolean =>
+  a.length === b.length && a.every((cell, j) => cell === b[j]);
+
+function without(rows: readonly number[], grid: Grid, values: number[][]): [Grid, number[][]] {
+  const kept = <T>(list: readonly T[]) => list.filter((_, i) => !rows.includes(i));
+  return [{ ...grid, cells: kept(grid.cells), lines: kept(grid.lines) }, kept(values)];
+}
+
+/** Units below the names of the columns. */
+function refuseUnits(cells: readonly string[][], isText: readonly boolean[], where: string): void {
+  const first = (cells[0] as string[]).filter((_, j) => !isText[j]);
+  const words = first.filter(isWord);
+  if (words.length === 0 || words.length < first.filter((cell) => !isMissing(cell)).length) return;
+  throw new InputFault(
+    `${where}: "${words[0]}" stands below the header where numbers should; delete this line if it holds units, or begin it with #`,
+  );
 }
 
 /** A column with more words than numbers; a word among numbers is a typing error. */

@@ -1,4 +1,5 @@
 import { didYouMean, InputFault } from '../fault.ts';
+import { isGrouped, isWord } from './numbers.ts';
 import type { Table } from './table.ts';
 import { few } from './words.ts';
 
@@ -11,7 +12,8 @@ import { few } from './words.ts';
  */
 export function chooseTarget(table: Table, candidates: readonly number[], wanted: string | null): number {
   const { source, header } = table;
-  if (candidates.length === 0) throw new InputFault(`${source} has no column of reference values`);
+  if (candidates.length === 0)
+    throw new InputFault(`${source} has no column of reference values${wordsIn(table)}`);
   if (wanted !== null && header) return named(table, candidates, wanted);
   if (candidates.length === 1) return candidates[0] as number;
   if (header === null) {
@@ -23,6 +25,16 @@ export function chooseTarget(table: Table, candidates: readonly number[], wanted
   throw new InputFault(
     `${source} has ${candidates.length} columns of reference values, ${names}; params.target says which one is meant`,
   );
+}
+
+/** What there is instead. */
+function wordsIn({ header, isText, cells }: Table): string {
+  const column = isText.lastIndexOf(true);
+  if (column < 0) return '';
+  const name = header?.[column] ? `"${header[column]}"` : `column ${column + 1}`;
+  const word = cells.map((row) => row[column] as string).findLast(isWord) ?? '';
+  const marks = isGrouped(word) ? ', which has a mark for thousands' : '';
+  return `: ${name} holds words, such as "${word.slice(0, 40)}"${marks}`;
 }
 
 function named({ source, header, isText }: Table, candidates: readonly number[], wanted: string): number {

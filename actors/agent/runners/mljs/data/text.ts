@@ -12,6 +12,21 @@ export function decodeText(bytes: Buffer): string {
   return new TextDecoder(encodingOf(bytes)).decode(bytes);
 }
 
+/** What begins so is no text, whatever its name says. */
+const FORMATS: readonly (readonly [begins: string, what: string])[] = [
+  ['PK\u0003\u0004', 'a workbook or an archive'],
+  ['\u00d0\u00cf\u0011\u00e0', 'a workbook of older versions of Excel'],
+  ['%PDF', 'a PDF'],
+  ['\u001f\u008b', 'compressed'],
+  ['<', 'a web page or XML'],
+];
+
+/** What a file is that was renamed to be a table; null where it may be text. */
+export function otherFormat(bytes: Buffer): string | null {
+  const head = bytes.subarray(0, 512).toString('latin1').trimStart();
+  return FORMATS.find(([begins]) => head.startsWith(begins))?.[1] ?? null;
+}
+
 function encodingOf(bytes: Buffer): string {
   if (bytes[0] === 0xff && bytes[1] === 0xfe) return 'utf-16le';
   if (bytes[0] === 0xfe && bytes[1] === 0xff) return 'utf-16be';
