@@ -1,6 +1,7 @@
 import { readFile, stat } from 'node:fs/promises';
 import { dirname, extname } from 'node:path';
 import type { Readable } from 'node:stream';
+import { whatIsThere } from '../../actors/what-is-there.ts';
 import { ClusterError } from '../../machines/errors.ts';
 import { compose, members, RawJson } from '../../machines/json/raw.ts';
 import { YamlFault, yamlToJson } from '../../machines/json/yaml.ts';
@@ -84,7 +85,8 @@ async function readBytes(path: string): Promise<Buffer> {
   } catch (fault) {
     if (fault instanceof CliFault) throw fault;
     const { code } = fault as NodeJS.ErrnoException;
-    if (code === 'ENOENT') throw usageFault(`there is no file ${path}`, 'is the path right, from here?');
+    if (code === 'ENOENT')
+      throw usageFault(`there is no file ${path}${await whatIsThere(path)}`, 'is the path right, from here?');
     throw usageFault(`cannot read ${localFault(fault) ?? path}`);
   }
 }

@@ -2,6 +2,7 @@ import { stat } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { basename, extname, posix, resolve, win32 } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { whatIsThere } from '../../actors/what-is-there.ts';
 import { compose, elements, members, RawJson } from '../../machines/json/raw.ts';
 import { usageFault } from '../support/exit.ts';
 
@@ -107,7 +108,9 @@ export async function locate(ref: LocalRef, folders: readonly string[]): Promise
   const hint = ref.marked
     ? `'${MARK}' marks it for upload`
     : 'a relative path counts from here and from the job file; name a path of the workers in full';
-  throw usageFault(`there is no ${candidates.join(', nor ')} to upload`, hint);
+  const said = (await Promise.all(candidates.map(whatIsThere))).filter((text) => text !== '');
+  const there = said.find((text) => text.includes('did you mean')) ?? said.at(-1) ?? '';
+  throw usageFault(`there is no ${candidates.join(', nor ')} to upload${there}`, hint);
 }
 
 /** Whether a path is absolute here or on a worker with another system. */

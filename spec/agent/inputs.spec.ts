@@ -139,7 +139,7 @@ describe('placing the inputs of a task', () => {
         const { verb, failure, own } = failedBy(fault);
         assert.deepEqual([verb, failure.fault, failure.retriable, own], ['fail', 'worker', true, undefined]);
         assert.equal(failure.missing_path, path);
-        return failure.error.endsWith(`does not exist on this worker: ${path}`);
+        return failure.error.includes(`does not exist on this worker: ${path}`);
       });
     });
   }

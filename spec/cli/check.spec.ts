@@ -74,7 +74,7 @@ describe('check', () => {
     [
       'a dataset that is not there',
       async () => ['/nowhere'],
-      /^error: dataset folder not found: \/nowhere$/m,
+      /^error: dataset folder not found: \/nowhere; \/ has /m,
     ],
     [
       'files with other names, telling what is there',

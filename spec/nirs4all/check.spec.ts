@@ -42,6 +42,25 @@ describeWithLibrary('jqctl check --lib nirs4all', ({ command: [python = ''] }) =
     );
   });
 
+  it('says what lies where a dataset is missing, or what a folder holds instead', async () => {
+    const folder = gasoline((text) => text);
+    const typo = await check(`${folder}s`);
+    assert.equal(typo.code, 2);
+    assert.match(typo.stderr, /^error: dataset not found: .*s, did you mean '.*'\?$/m);
+    const other = scratch();
+    writeFileSync(join(other, 'spectra.xlsx'), 'x');
+    assert.match((await check(other)).stderr, /\(the folder has spectra\.xlsx\)$/m);
+  });
+
+  it('passes over what file managers leave behind, which the library would take for spectra', async () => {
+    const folder = gasoline((text) => text);
+    for (const name of ['._Xcal.csv', '._Ycal.csv', 'Thumbs.db'])
+      writeFileSync(join(folder, name), '\u0000;;,');
+    const { code, stdout, stderr } = await check(folder, '--json');
+    assert.equal(code, 0, stderr);
+    assert.equal(JSON.parse(stdout).samples, 45);
+  });
+
   it('says what it needs where the interpreter lacks the library: exit code 2', async () => {
     const { code, stderr } = await run(['check', GASOLINE, '--lib', 'nirs4all', '--python', '/no/python']);
     assert.equal(code, 2);

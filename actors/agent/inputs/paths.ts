@@ -2,6 +2,7 @@ import { constants } from 'node:fs';
 import { access, readdir, stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { isLeftover } from '../../file-names.ts';
+import { whatIsThere } from '../../what-is-there.ts';
 import { WorkerFault } from '../failure.ts';
 import { InputFault } from './fault.ts';
 
@@ -19,16 +20,19 @@ export async function existingPath(path: string, what: string, needs: 'file' | '
     await access(absolute, constants.R_OK);
     return absolute;
   } catch (fault) {
-    throw fault instanceof InputFault ? fault : missingHere(fault, path, what);
+    throw fault instanceof InputFault ? fault : missingHere(fault, path, what, await whatIsThere(absolute));
   }
 }
 
 /** The fault that a path which the job names gives this worker nothing: it is missing, or its share is out of order. */
-export function missingHere(fault: unknown, path: string, what: string): WorkerFault {
+export function missingHere(fault: unknown, path: string, what: string, there = ''): WorkerFault {
   const { code } = fault as NodeJS.ErrnoException;
   const missing = code === 'ENOENT' || code === 'ENOTDIR';
   const why = missing ? 'does not exist on this worker' : `cannot be read on this worker (${code})`;
-  return new WorkerFault(`${what} ${why}: ${path}`, { missingPath: path, cause: fault });
+  return new WorkerFault(`${what} ${why}: ${path}${missing ? there : ''}`, {
+    missingPath: path,
+    cause: fault,
+  });
 }
 
 /** The only folder in a folder, where there is nothing beside it but leftovers of file managers; else undefined. */

@@ -1,4 +1,5 @@
 import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { whatIsThereNow } from '../../../what-is-there.ts';
 import { InputFault } from './fault.ts';
 
 const FAULT_CODES = new Map([
@@ -27,7 +28,8 @@ export function readBytes(path: string, what: string): Buffer {
   } catch (error) {
     const reason = FAULT_CODES.get((error as NodeJS.ErrnoException).code ?? '');
     if (reason === undefined) throw error;
-    throw new InputFault(`${what} ${reason}: ${path}`);
+    const there = reason === 'not found' ? whatIsThereNow(path) : '';
+    throw new InputFault(`${what} ${reason}: ${path}${there}`);
   }
 }
 

@@ -4,6 +4,8 @@ Only the standard library is needed to start; nirs4all is imported once the task
 """
 
 import argparse
+import atexit
+import difflib
 import errno
 import hashlib
 import importlib
@@ -14,6 +16,7 @@ import os
 import re
 import shutil
 import sys
+import tempfile
 import time
 import traceback
 from pathlib import Path
@@ -108,8 +111,29 @@ def read_task(path):
 def existing_path(reference, what):
     path = Path(reference["path"])
     if not path.exists():
-        raise InputFault(f"{what} not found: {path}")
+        raise InputFault(f"{what} not found: {path}{what_is_there(path)}")
     return path
+
+
+def what_is_there(path):
+    """What lies where something is missing, as the end of a sentence."""
+    try:
+        names = sorted(entry.name for entry in path.parent.iterdir() if not is_leftover(entry.name))
+    except OSError:
+        return ""
+    near = difflib.get_close_matches(path.name, names, 1)
+    if near:
+        return f", did you mean '{path.parent / near[0]}'?"
+    return f"; {path.parent} has {few(names)}" if names else f"; {path.parent} is empty"
+
+
+def is_leftover(name):
+    """Whether file managers leave behind a file or folder of this name."""
+    return name.startswith((".", "~$")) or name.lower() in ("thumbs.db", "ehthumbs.db", "desktop.ini", "__macosx")
+
+
+def few(names):
+    return ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
 
 
 def pipeline_argument(reference):
@@ -179,8 +203,25 @@ def dataset_argument(reference):
     for name in ("nirs4all.yaml", "nirs4all.yml", "nirs4all.json"):
         if (path / name).is_file():
             return described_dataset(path / name, path.name)
+    path = without_leftovers(path)
     csv = csv_format(path)
     return str(path) if csv == USUAL_CSV else {"folder": str(path), "global_params": csv}
+
+
+def without_leftovers(folder):
+    """The folder, or a view of it without what file managers left in it: nirs4all takes `._Xcal.csv` for spectra."""
+    entries = list(folder.iterdir())
+    if not any(is_leftover(entry.name) and entry.suffix.lower() in TABLES for entry in entries):
+        return folder
+    scratch = Path(tempfile.mkdtemp(prefix="jq-dataset-"))
+    atexit.register(shutil.rmtree, scratch, ignore_errors=True)
+    # Libraries name a dataset after its folder.
+    view = scratch / folder.name
+    view.mkdir()
+    for entry in entries:
+        if not is_leftover(entry.name):
+            (view / entry.name).symlink_to(entry.resolve())
+    return view
 
 
 def described_dataset(path, name):
@@ -209,6 +250,8 @@ def csv_format(folder):
     """The delimiter and decimal mark of a folder's CSV files, from the first two lines of each."""
     lines = []
     for path in sorted(folder.glob("*.csv")):
+        if is_leftover(path.name):
+            continue
         with open(path, encoding="utf-8", errors="replace") as file:
             lines += [file.readline(), file.readline()]
     for delimiter in (";", "\t", ","):
@@ -352,7 +395,10 @@ def with_cause(message, warnings):
 
 def looks_like(path):
     """What a dataset's tables look like, for whoever has to mend them; empty where there are none."""
-    tables = [path] if path.is_file() else [file for file in sorted(path.glob("*")) if file.suffix.lower() in TABLES]
+    files = [path] if path.is_file() else [file for file in sorted(path.glob("*")) if not is_leftover(file.name)]
+    tables = [file for file in files if file.suffix.lower() in TABLES]
+    if not tables:
+        return f"the folder has {few([file.name for file in files])}" if files else "the folder is empty"
     seen = []
     for table in tables[:4]:
         with open(table, encoding="utf-8", errors="replace") as file:

@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { isLeftover } from '../../../../file-names.ts';
+import { whatIsThereNow } from '../../../../what-is-there.ts';
 import { InputFault } from '../fault.ts';
 import { few } from './words.ts';
 
@@ -20,7 +21,7 @@ const IS_TABLE = /\.(csv|tsv|txt)$/i;
  * @throws InputFault that names what is there instead
  */
 export function findTables(path: string): DatasetFiles {
-  if (!existsSync(path)) throw new InputFault(`dataset folder not found: ${path}`);
+  if (!existsSync(path)) throw new InputFault(`dataset folder not found: ${path}${whatIsThereNow(path)}`);
   if (!statSync(path).isDirectory()) return { train: { both: path }, test: null };
   const names = readdirSync(path).filter((name) => !isLeftover(name));
   const tables = names.filter((name) => IS_TABLE.test(name)).sort();
