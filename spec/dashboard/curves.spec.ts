@@ -1,31 +1,38 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { peaksAbove, scaleFor } from '../../gateway/ui/client/model/chart-scale.ts';
+import { cappedScale, peaksAbove, wholeScale } from '../../gateway/ui/client/model/chart-scale.ts';
 
 const hour = (usual: (minute: number) => number, spikes: Record<number, number> = {}) =>
   Array.from({ length: 60 }, (_, minute) => spikes[minute] ?? usual(minute));
 
 describe('the axis of a curve', () => {
   it('ends a little above the highest value, and never so low that a flat line looks steep', () => {
-    assert.deepEqual(scaleFor(hour(() => 0)), { top: 4, capped: false });
-    assert.deepEqual(scaleFor(hour((minute) => minute)), { top: 59 * 1.1, capped: false });
-    assert.deepEqual(scaleFor([]), { top: 4, capped: false });
+    assert.deepEqual(cappedScale(hour(() => 0)), { top: 4, capped: false });
+    assert.deepEqual(cappedScale(hour((minute) => minute)), { top: 59 * 1.1, capped: false });
+    assert.deepEqual(cappedScale([]), { top: 4, capped: false });
   });
 
   it('ends above the others where one minute would press them flat on the ground', () => {
-    assert.deepEqual(scaleFor(hour((minute) => 10 + (minute % 5), { 30: 5000 })), { top: 21, capped: true });
+    assert.deepEqual(cappedScale(hour((minute) => 10 + (minute % 5), { 30: 5000 })), {
+      top: 21,
+      capped: true,
+    });
     assert.deepEqual(
-      scaleFor(hour((minute) => 10 + (minute % 5), { 30: 5000, 31: 900, 50: 7000 })),
+      cappedScale(hour((minute) => 10 + (minute % 5), { 30: 5000, 31: 900, 50: 7000 })),
       { top: 21, capped: true },
       'several times too',
     );
-    assert.deepEqual(scaleFor(hour(() => 0, { 3: 2, 30: 800 })), { top: 4, capped: true });
+    assert.deepEqual(cappedScale(hour(() => 0, { 3: 2, 30: 800 })), { top: 4, capped: true });
   });
 
   it('caps nothing that is often so high, and nothing beside which there is nothing to see', () => {
-    assert.equal(scaleFor(hour((minute) => (minute % 5 === 0 ? 500 : 3))).capped, false);
-    assert.equal(scaleFor(hour(() => 0, { 30: 800 })).capped, false);
-    assert.equal(scaleFor(hour(() => 10, { 30: 35 })).capped, false);
+    assert.equal(cappedScale(hour((minute) => (minute % 5 === 0 ? 500 : 3))).capped, false);
+    assert.equal(cappedScale(hour(() => 0, { 30: 800 })).capped, false);
+    assert.equal(cappedScale(hour(() => 10, { 30: 35 })).capped, false);
+  });
+
+  it('is whole where a high value may last, as that of a queue', () => {
+    assert.deepEqual(wholeScale(hour(() => 10, { 30: 5000 })), { top: 5500, capped: false });
   });
 
   it('marks each time that the line goes through its end once, where it is highest', () => {

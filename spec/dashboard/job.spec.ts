@@ -109,6 +109,44 @@ describe('an open job on the dashboard', requires('chromium'), () => {
     ]);
   });
 
+  it('says that it succeeded with failed tasks, in amber, and of what was warned', async (t) => {
+    const server = await startTestServer(t);
+    const job = await submit(server.client, { name: 'mixed', ...pipelines('a', 'b', 'c'), retires: 1 });
+    const hand = await Hand.register(server.client);
+    const left = '3 samples left out: no value of moisture';
+    for (const warnings of [[left, 'constant column 7'], [left]]) {
+      const extra = { warnings };
+      await hand.complete(await hand.run(), { metrics: { best_rmse: 1 }, extra });
+    }
+    const page = await open(server.url, { path: `/ui?job=${job.id}` });
+    const row = page.locator(`tr[data-job="${job.id}"]`);
+    await row.getByText('running', { exact: true }).waitFor();
+    await hand.fail(await hand.run(), 'singular matrix');
+    const standing = row.getByText('succeeded, 1 failed');
+    await standing.waitFor();
+    const colour = (name: string) =>
+      page.evaluate(`(() => {
+        const probe = document.createElement('i');
+        probe.style.color = 'var(${name})';
+        document.body.append(probe);
+        return getComputedStyle(probe).color;
+      })()`);
+    const shown = await standing.evaluate(
+      'getComputedStyle(document.querySelector(".status.is-partly")).color',
+    );
+    assert.equal(shown, await colour('--cancelling'));
+    assert.notEqual(shown, await colour('--succeeded'));
+    await row.getByRole('img', { name: '3 tasks: 2 succeeded, 1 failed' }).waitFor();
+    await row.getByText('1 warning').waitFor({ state: 'attached' });
+    const warnings = page.locator('.panel > .warning li');
+    await warnings.nth(2).waitFor();
+    assert.deepEqual(await warnings.allTextContents(), [
+      "unknown field 'retires', did you mean 'retry'?",
+      `${left} (2 tasks)`,
+      'constant column 7 (1 task)',
+    ]);
+  });
+
   it('shows its recent events, earlier ones on demand, and new ones as they come', async (t) => {
     const server = await startTestServer(t);
     const job = await submit(server.client, { name: 'talkative' });

@@ -85,6 +85,36 @@ describe('the cluster on the dashboard', requires('chromium'), () => {
     assert.equal(await bench.count(), 1);
   });
 
+  it('tells a worker that drains, one that has stopped and one that fell silent apart', async (t) => {
+    const server = await startTestServer(t, { workerDeadAfter: 2 });
+    const heartbeat = ({ id }: Hand, leaving?: 'draining' | 'stopped') =>
+      server.client.call('heartbeat', {
+        params: { id },
+        body: { active: [], ...(leaving && { leaving }) },
+      });
+    const names = ['silent', 'stops', 'drains', 'works'] as const;
+    const [, stops, drains, works] = await Promise.all(
+      names.map((name) => Hand.register(server.client, { name })),
+    );
+    await heartbeat(stops as Hand, 'stopped');
+    const page = await open(server.url);
+    const beating = setInterval(() => {
+      heartbeat(drains as Hand, 'draining').catch(() => {});
+      heartbeat(works as Hand).catch(() => {});
+    }, 300);
+    t.after(() => clearInterval(beating));
+    for (const [name, standing] of [
+      ['silent', 'dead'],
+      ['stops', 'stopped'],
+      ['drains', 'draining'],
+      ['works', 'alive'],
+    ]) {
+      const row = page.getByRole('row', { name: new RegExp(`${name} `) });
+      await row.getByText(standing as string, { exact: true }).waitFor();
+    }
+    await page.locator('.tile', { hasText: 'Workers alive' }).getByText('1 dead, 1 stopped').waitFor();
+  });
+
   it('says why a worker asks for no tasks at present, and what waits for it', async (t) => {
     const server = await startTestServer(t);
     const hand = await Hand.register(server.client, { name: 'bench' });

@@ -14,14 +14,19 @@ export interface Scale {
   capped: boolean;
 }
 
+/** The axis for values of which each may last. */
+export function wholeScale(values: readonly number[]): Scale {
+  return { top: Math.max(LEAST_TOP, Math.max(0, ...values) * ROOM.plain), capped: false };
+}
+
 /** The axis for values of which a few may be so high that all others would lie flat on the ground. */
-export function scaleFor(values: readonly number[]): Scale {
+export function cappedScale(values: readonly number[]): Scale {
   const sorted = values.filter((value) => value > 0).sort((a, b) => b - a);
   const highest = sorted[0] ?? 0;
   const usual = highestButSpikes(sorted, Math.floor(values.length * SELDOM));
   const top = Math.max(LEAST_TOP, usual * ROOM.capped);
   if (usual < highest && top < highest) return { top, capped: true };
-  return { top: Math.max(LEAST_TOP, highest * ROOM.plain), capped: false };
+  return wholeScale(sorted);
 }
 
 /** Below the steepest step among the highest values; the highest itself where none is steep. */

@@ -1,6 +1,7 @@
 import type { ReadonlySignal } from '@preact/signals';
 import { useComputed } from '@preact/signals';
 import type { StatsMinute } from '../../../../machines/schema/views.ts';
+import { cappedScale, type Scale, wholeScale } from '../model/chart-scale.ts';
 import { count } from '../text/format.ts';
 import { useDashboard } from './context.ts';
 import { Chart, type Curve } from './parts/chart.tsx';
@@ -37,8 +38,14 @@ export function Curves() {
   });
   return (
     <>
-      <CurveCard title="Throughput" unit="/ min" curves={THROUGHPUT} summary={throughput} />
-      <CurveCard title="Queue" unit="tasks" curves={QUEUE} summary={queue} />
+      <CurveCard
+        title="Throughput"
+        unit="/ min"
+        curves={THROUGHPUT}
+        summary={throughput}
+        scaleOf={cappedScale}
+      />
+      <CurveCard title="Queue" unit="tasks" curves={QUEUE} summary={queue} scaleOf={wholeScale} />
     </>
   );
 }
@@ -48,14 +55,15 @@ interface CardProps {
   unit: string;
   curves: readonly Curve<StatsMinute>[];
   summary: ReadonlySignal<string>;
+  scaleOf: (values: readonly number[]) => Scale;
 }
 
-function CurveCard({ title, unit, curves, summary }: CardProps) {
+function CurveCard(props: CardProps) {
   const { cluster } = useDashboard();
   return (
-    <section class="card curve" aria-label={title}>
+    <section class="card curve" aria-label={props.title}>
       <LoadFault of={cluster.historyRefresher} what="The last hour" />
-      <Chart title={title} unit={unit} curves={curves} rows={cluster.history} summary={summary} />
+      <Chart {...props} rows={cluster.history} />
     </section>
   );
 }

@@ -5,9 +5,9 @@ import { dateTime } from '../../text/format.ts';
 import { JobActions } from '../jobs/actions.tsx';
 import { Id } from '../parts/copy.tsx';
 import { DownloadButton } from '../parts/download.tsx';
-import { Icon } from '../parts/icon.tsx';
 import { Ago } from '../parts/time.tsx';
 import { ShowInStatechart } from '../statecharts/link.tsx';
+import { JobWarnings } from './warnings.tsx';
 
 /** The job in a few words; on a phone also what its row has no room for. */
 export function JobFacts({ job }: { job: JobView }) {
@@ -43,12 +43,7 @@ export function JobFacts({ job }: { job: JobView }) {
           <JobActions job={job} />
         </span>
       </div>
-      {job.warnings.map((warning) => (
-        <p key={warning} class="warning">
-          <Icon name="warning" />
-          <bdi>{warning}</bdi>
-        </p>
-      ))}
+      <JobWarnings job={job} />
     </>
   );
 }

@@ -17,7 +17,7 @@ export function Ranking({ job }: { job: JobView }) {
   return (
     <>
       <Scroller label="Ranking" class="table-frame">
-        <table class="inner">
+        <table class="inner ranking">
           <caption class="off-screen">Succeeded tasks, best first</caption>
           <thead>
             <tr>
@@ -57,11 +57,11 @@ function RankingRow({
 }) {
   return (
     <tr>
-      <td class="right">{rank}</td>
-      <td>
+      <td class="right of-rank">{rank}</td>
+      <td class="of-pipeline">
         <bdi>{entry.pipeline}</bdi>
       </td>
-      <td>
+      <td class="of-dataset">
         <bdi>{entry.dataset}</bdi>
       </td>
       {metrics.map((metric, i) => {
@@ -69,14 +69,15 @@ function RankingRow({
         return (
           <td
             key={metric}
-            class={i === 0 ? 'right leading' : 'right'}
+            class={i === 0 ? 'right of-metric leading' : 'right of-metric'}
+            data-label={metric}
             title={value === null ? undefined : String(value)}
           >
             {measured(value)}
           </td>
         );
       })}
-      <td>
+      <td class="of-task">
         <Id id={entry.task_id} what="task" />
       </td>
     </tr>

@@ -2,6 +2,7 @@ import type { ArtifactView, TaskView } from '../../../../../machines/schema/view
 import type { Progress } from '../../model/task-progress.ts';
 import { tail } from '../../text/format.ts';
 import { plainLog } from '../../text/log-text.ts';
+import { warningsOf } from '../../text/task-warnings.ts';
 import { useDashboard } from '../context.ts';
 import { Id } from '../parts/copy.tsx';
 import { DownloadButton } from '../parts/download.tsx';
@@ -11,6 +12,7 @@ import { Ago } from '../parts/time.tsx';
 import { ShowInStatechart } from '../statecharts/link.tsx';
 import { TaskLog } from './task-log.tsx';
 import { WaitingFor } from './waiting.tsx';
+import { Warnings } from './warnings.tsx';
 
 export const TASK_COLUMNS = ['Status', 'Pipeline', 'Dataset', 'Worker', 'Attempt', 'Changed', 'Artifacts'];
 
@@ -157,6 +159,7 @@ function TaskPanel({ task, artifacts }: { task: TaskView; artifacts: readonly Ar
           name={`${task.pipeline_label} on ${task.dataset_label}`}
         />
       </div>
+      <Warnings list={warningsOf(task).map((text) => ({ text }))} />
       {task.error !== null && <pre class="frame task-error">{task.error}</pre>}
       <TaskLog key={task.id} task={task} file={artifacts.find(({ role }) => role === 'logs')} />
     </div>

@@ -1,7 +1,7 @@
 import { effect, type ReadonlySignal, useComputed, useSignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import uPlot from 'uplot';
-import { peaksAbove, scaleFor } from '../../model/chart-scale.ts';
+import { peaksAbove, type Scale } from '../../model/chart-scale.ts';
 import { clockTime, count, rounded } from '../../text/format.ts';
 import { useDashboard } from '../context.ts';
 
@@ -21,6 +21,8 @@ interface Props<Row> {
   rows: ReadonlySignal<readonly Row[]>;
   /** The picture in words. */
   summary: ReadonlySignal<string>;
+  /** How high the axis is for the highest value of each moment. */
+  scaleOf: (values: readonly number[]) => Scale;
 }
 
 const HEIGHT = 112;
@@ -28,7 +30,8 @@ const HEIGHT = 112;
 const HALF_LABEL = 18;
 
 /** Curves over time, with the values under the pointer (else the newest) in the legend. */
-export function Chart<Row extends { ts: number }>({ title, unit, curves, rows, summary }: Props<Row>) {
+export function Chart<Row extends { ts: number }>(props: Props<Row>) {
+  const { title, unit, curves, rows, summary, scaleOf } = props;
   const { theme } = useDashboard();
   const place = useRef<HTMLDivElement>(null);
   const pointed = useSignal<number | null>(null);
@@ -38,25 +41,23 @@ export function Chart<Row extends { ts: number }>({ title, unit, curves, rows, s
     if (!element) return;
     return effect(() => {
       theme.turns.value;
-      return draw(element, curves, rows, (index) => {
+      return draw(element, props, (index) => {
         pointed.value = index;
       });
     });
   }, []);
 
-  const peak = useComputed(() => {
+  const words = useComputed(() => {
     const values = rows.value.map((row) => Math.max(...curves.map(({ key }) => Number(row[key]))));
-    return scaleFor(values).capped ? Math.max(...values) : null;
+    const { capped } = scaleOf(values);
+    return capped ? `${summary.value} The peak of ${count(Math.max(...values))} is cut.` : summary.value;
   });
   const row = (pointed.value === null ? undefined : rows.value[pointed.value]) ?? rows.value.at(-1);
   return (
     <>
       <div class="curve-head">
         <h2>{title}</h2>
-        <span class="muted">
-          {unit}
-          {peak.value !== null && `, peak of ${count(peak.value)} cut`}
-        </span>
+        <span class="muted">{unit}</span>
         <ul class="legend">
           {curves.map(({ key, label, colour }) => (
             <li key={key} class={`key${colour}`}>
@@ -66,7 +67,7 @@ export function Chart<Row extends { ts: number }>({ title, unit, curves, rows, s
           {pointed.value !== null && row && <li class="muted">{clockTime(row.ts).slice(0, 5)}</li>}
         </ul>
       </div>
-      <div class="plot" ref={place} role="img" aria-label={summary.value} />
+      <div class="plot" ref={place} role="img" aria-label={words.value} />
     </>
   );
 }
@@ -74,15 +75,15 @@ export function Chart<Row extends { ts: number }>({ title, unit, curves, rows, s
 /** Draws, and again with every change of the rows or the width; returns the way to stop. */
 function draw<Row extends { ts: number }>(
   element: HTMLElement,
-  curves: readonly Curve<Row>[],
-  rows: ReadonlySignal<readonly Row[]>,
+  { curves, rows, scaleOf }: Props<Row>,
   onPoint: (index: number | null) => void,
 ): () => void {
   const data = (): uPlot.AlignedData => [
     rows.value.map(({ ts }) => ts),
     ...curves.map(({ key }) => rows.value.map((row) => Number(row[key]))),
   ];
-  const plot = new uPlot(optionsFor(element, curves, onPoint), [[], ...curves.map(() => [])], element);
+  const options = optionsFor(element, curves, scaleOf, onPoint);
+  const plot = new uPlot(options, [[], ...curves.map(() => [])], element);
   const stop = effect(() => plot.setData(data()));
   const observer = new ResizeObserver(() => plot.setSize({ width: element.clientWidth, height: HEIGHT }));
   observer.observe(element);
@@ -96,6 +97,7 @@ function draw<Row extends { ts: number }>(
 function optionsFor<Row>(
   element: HTMLElement,
   curves: readonly Curve<Row>[],
+  scaleOf: Props<Row>['scaleOf'],
   onPoint: (index: number | null) => void,
 ): uPlot.Options {
   const colour = (name: string) => resolved(element, name);
@@ -112,7 +114,7 @@ function optionsFor<Row>(
     padding: [14, HALF_LABEL, 0, 0],
     legend: { show: false },
     cursor: { sync: { key: 'hour' }, drag: { x: false, y: false }, points: { size: 6 } },
-    scales: { x: { time: true }, y: { range: (plot) => [0, scaleFor(highestOf(plot)).top] } },
+    scales: { x: { time: true }, y: { range: (plot) => [0, scaleOf(highestOf(plot)).top] } },
     axes: [
       { ...axis, size: 20, values: (_plot, times) => times.map((ts) => clockTime(ts).slice(0, 5)) },
       { ...axis, size: 36, space: 24, incrs: WHOLE, values: (_plot, values) => values.map(rounded) },
