@@ -29,6 +29,7 @@ import { Registry } from './supervisor/registry.ts';
 import { RequirementBook } from './supervisor/requirements.ts';
 import { Supervisor } from './supervisor/supervisor.ts';
 import { Tally } from './supervisor/tally.ts';
+import { Wishes } from './supervisor/wishes.ts';
 
 export interface ClusterOptions {
   /** Holds `store.sqlite`, `objects/` and the lock; made when missing. */
@@ -138,6 +139,7 @@ function assemble(store: Store, options: ClusterOptions): { supervisor: Supervis
     profiles,
     demands,
     backoffs: new Backoffs(),
+    wishes: new Wishes(),
     deadlines: new Deadlines(hearing, due),
     waits: new Deadlines(clock, due),
     parking: new Parking(clock),
@@ -149,6 +151,7 @@ function assemble(store: Store, options: ClusterOptions): { supervisor: Supervis
     peers: new JournaledPeers(),
     inspection: new Inspection(),
     publish: () => {},
+    goOn: (jobId) => supervisor.deadlinePassed(`telling:${jobId}`),
   };
   const supervisor = new Supervisor(core);
   return { supervisor, core };

@@ -27,6 +27,8 @@ export interface JobContext {
 export type JobEvent =
   | { type: 'CANCEL' }
   | { type: 'RETRY' }
+  /** Each of its tasks has been told what the person wished. */
+  | { type: 'ALL_TOLD' }
   | { type: 'TASK_LEASED' }
   | { type: 'TASK_STARTED' }
   | { type: 'TASK_LOST'; from: LeftState }
@@ -102,7 +104,8 @@ function withSuccess(standings: readonly Standing[], event: JobEvent): readonly 
 
 /**
  * One job (specification, "Job states"). It becomes running when its first task is leased and ends when all
- * its tasks have ended: cancelled if it was cancelling, else succeeded if one succeeded, else failed.
+ * its tasks have ended: cancelled if it was cancelling, else succeeded if one succeeded, else failed. What a person
+ * wishes is told to its tasks slice by slice; in the states in which that goes on, none of them is leased.
  */
 const chart = setup({
   types: {
@@ -115,6 +118,7 @@ const chart = setup({
     /** The task that this event is about is the last one to end. */
     isLast: ({ context }) => numEnded(context) + 1 === context.num_tasks,
     hasFailedTasks: ({ context }) => context.counts.failed > 0,
+    allEnded: ({ context }) => numEnded(context) === context.num_tasks,
     isLastAndOneSucceeded: ({ context }) =>
       context.counts.succeeded > 0 && numEnded(context) + 1 === context.num_tasks,
   },
@@ -128,10 +132,6 @@ const chart = setup({
       error: ({ context, event }) => (event.type === 'TASK_FAILED' ? event.error : context.error),
     }),
     clearError: assign({ error: null }),
-    /** A queued job has only queued tasks; they are cancelled with it. */
-    cancelQueued: assign(({ context: { counts } }) => ({
-      counts: { ...counts, queued: 0, cancelled: counts.cancelled + counts.queued },
-    })),
     emitRunning: emit({ type: 'job_running' }),
     emitSucceeded: emit({ type: 'job_succeeded' }),
     emitFailed: emit(({ context }) => ({ type: 'job_failed', error: context.error ?? 'all tasks failed' })),
@@ -144,20 +144,32 @@ const chart = setup({
   initial: 'queued',
   states: {
     queued: {
-      on: {
-        TASK_LEASED: { target: 'running', actions: ['count', 'emitRunning'] },
-        TASK_REQUEUED: { actions: 'count' },
-        // No worker could run it, so that it ends without having been leased.
-        TASK_FAILED: [
-          {
-            guard: 'isLastAndOneSucceeded',
-            target: 'succeeded',
-            actions: ['count', 'clearError', 'emitSucceeded'],
+      initial: 'ready',
+      states: {
+        ready: {
+          on: {
+            TASK_LEASED: { target: '#job.running', actions: ['count', 'emitRunning'] },
+            // No worker could run it, so that it ends without having been leased.
+            TASK_FAILED: [
+              {
+                guard: 'isLastAndOneSucceeded',
+                target: '#job.succeeded',
+                actions: ['count', 'clearError', 'emitSucceeded'],
+              },
+              { guard: 'isLast', target: '#job.failed', actions: ['count', 'keepError', 'emitFailed'] },
+              { actions: ['count', 'keepError'] },
+            ],
+            CANCEL: { target: '#job.cancelling' },
           },
-          { guard: 'isLast', target: 'failed', actions: ['count', 'keepError', 'emitFailed'] },
-          { actions: ['count', 'keepError'] },
-        ],
-        CANCEL: { target: 'cancelled', actions: ['cancelQueued', 'clearError', 'emitCancelled'] },
+        },
+        /** Its failed tasks come back. */
+        requeuing: {
+          on: {
+            TASK_REQUEUED: { actions: 'count' },
+            ALL_TOLD: { target: 'ready' },
+            CANCEL: { target: '#job.cancelling.requeuing' },
+          },
+        },
       },
     },
     running: {
@@ -187,22 +199,51 @@ const chart = setup({
       },
     },
     cancelling: {
+      initial: 'telling',
       on: {
-        TASK_CANCELLED: [
-          { guard: 'isLast', target: 'cancelled', actions: ['count', 'clearError', 'emitCancelled'] },
-          { actions: 'count' },
+        // It ends with the last task that has to stop; perhaps none has.
+        ALL_TOLD: [
+          { guard: 'allEnded', target: 'cancelled', actions: ['clearError', 'emitCancelled'] },
+          { target: '.stopping' },
         ],
+      },
+      states: {
+        /** The retry that was going on is finished first: what comes back is cancelled at once. */
+        requeuing: {
+          on: {
+            TASK_REQUEUED: { actions: 'count' },
+            TASK_CANCELLED: { actions: 'count' },
+          },
+        },
+        telling: {
+          on: {
+            TASK_CANCELLED: { actions: 'count' },
+          },
+        },
+        /** Its workers are told to stop. */
+        stopping: {
+          on: {
+            TASK_CANCELLED: [
+              {
+                guard: 'isLast',
+                target: '#job.cancelled',
+                actions: ['count', 'clearError', 'emitCancelled'],
+              },
+              { actions: 'count' },
+            ],
+          },
+        },
       },
     },
     cancelled: { type: 'final' },
     succeeded: {
       on: {
-        RETRY: { guard: 'hasFailedTasks', target: 'queued', actions: 'emitRetried' },
+        RETRY: { guard: 'hasFailedTasks', target: 'queued.requeuing', actions: 'emitRetried' },
       },
     },
     failed: {
       on: {
-        RETRY: { target: 'queued', actions: ['clearError', 'emitRetried'] },
+        RETRY: { target: 'queued.requeuing', actions: ['clearError', 'emitRetried'] },
       },
     },
   },

@@ -15,6 +15,8 @@ export interface JobRow {
   type: string;
   name: string | null;
   status: JobStatus;
+  /** The state below the status (`ready`, `telling`), if there is one. */
+  state: string | null;
   priority: number;
   created_at: number;
   updated_at: number;
@@ -97,6 +99,13 @@ export interface WorkerRow {
   suspended: string | null;
   /** It was told to end. */
   leaving: Leaving | null;
+}
+
+/** The tasks that a retry is about, where it takes several turns and is not about all that failed. */
+export interface ChoiceRow {
+  job_id: string;
+  /** Their sequence numbers, in order. */
+  chosen: readonly number[] | null;
 }
 
 export interface ArtifactRow {

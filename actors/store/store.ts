@@ -4,6 +4,7 @@ import { isOnePart, partsOf } from './parts.ts';
 import { Prepared } from './prepared.ts';
 import type {
   ArtifactRow,
+  ChoiceRow,
   EventRow,
   JobRow,
   MinuteRow,
@@ -22,6 +23,7 @@ export interface Changes {
   new_jobs: JobRow[];
   changed_jobs: JobRow[];
   job_requests: { job_id: string; request: string }[];
+  choices: ChoiceRow[];
   new_tasks: TaskRow[];
   changed_tasks: TaskRow[];
   registered_workers: WorkerRow[];

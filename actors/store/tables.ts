@@ -2,6 +2,7 @@ import { RawJson } from '../../machines/json/raw.ts';
 import type { Standing } from '../../machines/ranking/standing.ts';
 import type {
   ArtifactRow,
+  ChoiceRow,
   EventRow,
   JobRow,
   MinuteRow,
@@ -87,7 +88,7 @@ export const JOBS = define<JobRow>(
   {
     ...plain<JobRow>('seq', 'id', 'type', 'name'),
     name_folded: (row) => row.name?.toLowerCase() ?? null,
-    ...plain<JobRow>('status', 'priority', 'created_at', 'updated_at', 'owner'),
+    ...plain<JobRow>('status', 'state', 'priority', 'created_at', 'updated_at', 'owner'),
     granted_rights: (row) => JSON.stringify(row.granted_rights),
     warnings: (row) => JSON.stringify(row.warnings),
     ...plain<JobRow>('error', 'idempotency_key', 'rank_metric', 'rank_mode', 'retry_attempts'),
@@ -276,6 +277,14 @@ export const TALLY = define<TallyRow>(
     workers: (row) => JSON.stringify(row.workers),
   },
   (row) => ({ id: 1, jobs: parse(row.jobs), tasks: parse(row.tasks), workers: parse(row.workers) }),
+);
+
+export const CHOICES = define<ChoiceRow>(
+  'choices',
+  ['job_id'],
+  [],
+  { ...plain<ChoiceRow>('job_id'), chosen: (row) => JSON.stringify(row.chosen) },
+  (row) => ({ job_id: row.job_id as string, chosen: parse(row.chosen) }),
 );
 
 export const JOB_REQUESTS = define<{ job_id: string; request: string }>(

@@ -35,11 +35,20 @@ export const JOB: Correspondence<JobRow, typeof jobMachine> = {
       standings: row.standings,
       error: row.error,
     };
-    return jobMachine.resolveState({ value: row.status as 'queued', context });
+    return jobMachine.resolveState({ value: join(row) as 'running', context });
   },
   fold: (row, { value, context }, now) => {
     const { counts, standings, error } = context;
-    return { ...row, status: value, updated_at: now, counts, standings, ...rankedBy(standings), error };
+    const ranked = rankedBy(standings);
+    return {
+      ...row,
+      ...split<JobRow['status']>(value),
+      updated_at: now,
+      counts,
+      standings,
+      ...ranked,
+      error,
+    };
   },
 };
 

@@ -1,4 +1,5 @@
 import FlatQueue from 'flatqueue';
+import type { Withheld } from './withheld.ts';
 
 /** How many numbers a bucket may hold in vain, beside as many as it holds with reason. */
 const SPARE = 1000;
@@ -16,11 +17,13 @@ export class Bucket {
   #seqs = new FlatQueue<number>();
   /** Numbers that were removed from the middle, where a heap cannot let go of them. */
   readonly #gone = new Set<number>();
+  readonly #withheld: Withheld;
 
-  constructor(key: number, priority: number, term: string) {
+  constructor(key: number, priority: number, term: string, withheld: Withheld) {
     this.key = key;
     this.priority = priority;
     this.term = term;
+    this.#withheld = withheld;
   }
 
   /** How many numbers are in memory. */
@@ -32,11 +35,11 @@ export class Bucket {
     return this.#seqs.length === this.#gone.size;
   }
 
-  /** The number that is served next; undefined when all have left. */
+  /** The number that is served next; undefined when all have left, or are withheld. */
   get head(): number | undefined {
     const seqs = this.#seqs;
     for (let seq = seqs.peekValue(); seq !== undefined; seq = seqs.peekValue()) {
-      if (!this.#gone.delete(seq)) return seq;
+      if (!this.#gone.delete(seq) && !this.#withheld.putAside(seq, this)) return seq;
       seqs.pop();
     }
     return undefined;

@@ -17,6 +17,7 @@ import type { QueueIndex } from './queue-index.ts';
 import type { Registry } from './registry.ts';
 import type { RequirementBook } from './requirements.ts';
 import type { Tally } from './tally.ts';
+import type { Wishes } from './wishes.ts';
 
 /** Times, in seconds, and limits of the service. */
 export interface SupervisorSettings {
@@ -31,6 +32,8 @@ export interface SupervisorSettings {
   probeInterval: number;
   /** Messages that may wait in the mailbox; more are refused, but for heartbeats and the reports of results. */
   maxWaiting: number;
+  /** Tasks that one turn cancels or queues again; larger jobs take several, so that others get their turn. */
+  sliceSize: number;
   version: string;
 }
 
@@ -42,6 +45,7 @@ export const DEFAULT_SETTINGS: Omit<SupervisorSettings, 'version'> = {
   reportPatience: 30,
   probeInterval: 1,
   maxWaiting: 10_000,
+  sliceSize: 500,
 };
 
 /** What a deadline is about; the id follows the colon. */
@@ -52,6 +56,8 @@ export type DeadlineKey =
   | `stale:${string}`
   /** The first of the tasks that wait after a failure may be leased again. */
   | 'backoff:'
+  /** The next slice of a job's tasks is told what a person wished. */
+  | `telling:${string}`
   /** The oldest of a worker's missing paths is forgotten. */
   | `missing:${string}`;
 
@@ -80,6 +86,7 @@ export interface Core {
   readonly profiles: Profiles;
   readonly demands: Demands;
   readonly backoffs: Backoffs;
+  readonly wishes: Wishes;
   readonly deadlines: Deadlines<DeadlineKey>;
   /** What waits for time as such, whether anybody could be heard in it or not: on `clock`, not on `hearing`. */
   readonly waits: Deadlines<DeadlineKey>;
@@ -97,4 +104,6 @@ export interface Core {
   readonly inspection: Inspection;
   /** Hands committed events to the streams. */
   publish: (events: LiveEvent[]) => void;
+  /** Has the next slice of a job's tasks told, in a turn of its own. */
+  goOn: (jobId: string) => void;
 }

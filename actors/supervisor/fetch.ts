@@ -18,9 +18,6 @@ export async function fetchNeeds(turn: Turn, messages: readonly Message[]): Prom
     needs.flatMap((n) => n[key] ?? []);
   const { registry, store } = turn.core;
   await registry.fetch(turn.pins, { jobs: gather('jobs'), tasks: gather('tasks') });
-  for (const { tasksOf } of needs) {
-    for (const { job, statuses } of tasksOf ?? []) await registry.fetchTasksOf(turn.pins, job, statuses);
-  }
   const pinned = gather('pinsOf').flatMap((id) => {
     const job = registry.tasks.get(id)?.row.job_id;
     return job !== undefined && registry.jobs.get(job)?.row.pins_fingerprint ? [job] : [];

@@ -1,5 +1,6 @@
 import type { Demand } from './demands.ts';
 import { whyHopeless } from './eligibility.ts';
+import { tellAhead } from './telling.ts';
 import type { Turn } from './turn.ts';
 
 /** Tasks that fail in one turn: what more there are must not keep the others waiting. */
@@ -26,14 +27,14 @@ export async function giveUp(turn: Turn): Promise<boolean> {
     doomed.map(([seq]) => seq),
   );
   await core.registry.fetchJobs(turn.pins, new Set([...tasks.values()].map(({ row }) => row.job_id)));
-  let failed = 0;
+  let ended = 0;
   for (const [seq, demand] of doomed) {
     const task = tasks.get(seq);
-    // What is being cancelled ends cancelled.
-    if (task?.row.status !== 'queued' || core.registry.job(task.row.job_id).row.status === 'cancelling')
-      continue;
+    if (task?.row.status !== 'queued') continue;
     const error = whyHopeless(core, demand, task.row.error);
-    if (error !== undefined && turn.tellTask(task, { type: 'GIVE_UP', error })) failed++;
+    if (error === undefined) continue;
+    // What is being cancelled ends cancelled.
+    if (tellAhead(turn, task) || turn.tellTask(task, { type: 'GIVE_UP', error })) ended++;
   }
-  return doomed.length >= SLICE && failed > 0;
+  return doomed.length >= SLICE && ended > 0;
 }

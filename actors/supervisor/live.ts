@@ -2,6 +2,7 @@ import { API_VERSION } from '../../gateway/version.ts';
 import type { MachineName } from '../../machines/charts/names.ts';
 import { clusterVersion } from '../../machines/matching.ts';
 import type { ClusterStats, Waiting, WorkerView } from '../../machines/schema/views.ts';
+import type { JobRow } from '../store/rows.ts';
 import type { Core } from './core.ts';
 import { registrationOf } from './eligibility.ts';
 import { isHeld } from './registry.ts';
@@ -82,7 +83,7 @@ export class Live {
   /** State ids of a machine to how many actors are in them; empty for machines that run inside the workers. */
   stateCounts(machine: MachineName): Record<string, number> {
     const { tally, registry } = this.#core;
-    if (machine === 'job') return prefixed('job', tally.jobs);
+    if (machine === 'job') return jobCounts(tally.jobs, registry.jobs.values());
     if (machine === 'supervisor') return { [`supervisor.${this.#supervisorState()}`]: 1 };
     if (machine !== 'task' && machine !== 'worker') return {};
     const addresses = machine === 'task' ? registry.tasks.values() : registry.workers.values();
@@ -143,6 +144,17 @@ export interface WaitingTask {
 
 const prefixed = (machine: string, counts: Record<string, number>): Record<string, number> =>
   Object.fromEntries(Object.entries(counts).map(([status, n]) => [`${machine}.${status}`, n]));
+
+/** Of the jobs that have a state below their status, all are in memory but those that wait for their first lease. */
+function jobCounts(
+  tallied: Readonly<Record<string, number>>,
+  jobs: Iterable<{ committed: Readonly<JobRow> | null }>,
+): Record<string, number> {
+  const counts = prefixed('job', tallied);
+  for (const { committed } of jobs) if (committed?.state !== 'ready') count(counts, 'job', committed);
+  const ready = (tallied.queued ?? 0) - (counts['job.queued.requeuing'] ?? 0);
+  return ready > 0 ? { ...counts, 'job.queued.ready': ready } : counts;
+}
 
 /** Counts the states below a status; the tally knows only the statuses. */
 function count(

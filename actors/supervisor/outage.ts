@@ -43,6 +43,7 @@ export class Outage {
     }
     this.#self.tell({ type: 'COMMIT_FAILED', fault: fault.message });
     this.#probeLater();
+    this.#core.wishes.answerAll();
     const { hearing, settings, deadlines } = this.#core;
     const fromMemory: MessageLetter[] = [];
     for (const letter of letters) {

@@ -1,5 +1,6 @@
 import { type AnyAddress, TaskAddress, WorkerAddress } from './address.ts';
 import type { Core, DeadlineKey } from './core.ts';
+import { goOnTelling } from './telling.ts';
 import type { Turn } from './turn.ts';
 
 /**
@@ -25,17 +26,19 @@ export function followDeadlines(
   }
 }
 
-/** What the passing of time does, as a part of a turn. */
-export function passDeadline(turn: Turn, key: DeadlineKey): void {
+/** What the passing of time does, as a part of a turn; a promise where it takes long. */
+export function passDeadline(turn: Turn, key: DeadlineKey): Promise<void> | undefined {
   const [kind, id] = [key.slice(0, key.indexOf(':')), key.slice(key.indexOf(':') + 1)];
   const { tasks, workers } = turn.core.registry;
   const [task, worker] = [tasks.get(id), workers.get(id)];
+  if (kind === 'telling') return goOnTelling(turn, id);
   if (kind === 'lease' && task) lapse(turn, task);
   else if (kind === 'timeout' && task) timeOut(turn, task);
   else if (kind === 'silence' && worker) fallSilent(turn, worker);
   else if (kind === 'backoff') endBackoffs(turn);
   else if (kind === 'missing' && worker) forgetMissing(turn, worker);
   else if (worker) doubtView(turn, worker);
+  return undefined;
 }
 
 /** Whether it is over by now, and was not moved on by what has been handled since it came due. */

@@ -2,6 +2,7 @@ import { Arrivals } from './arrivals.ts';
 import { Bucket } from './bucket.ts';
 import { FOR_GOOD, type Journal } from './journal.ts';
 import type { QueueView } from './queue-view.ts';
+import { type Span, Withheld } from './withheld.ts';
 
 /** The tasks of a key that are filed under one term. */
 interface Shelf {
@@ -19,6 +20,7 @@ export class QueueIndex {
   readonly #shelves = new Map<string, Shelf>();
   readonly #termsOf: (key: number) => readonly string[];
   readonly #all = new Arrivals();
+  readonly #withheld = new Withheld();
   #moment = 0;
   #size = 0;
 
@@ -39,7 +41,7 @@ export class QueueIndex {
 
   /** How many numbers are in memory; bounded by `size`. */
   get held(): number {
-    return [...this.#byKey.values()].reduce((sum, bucket) => sum + bucket.held, 0);
+    return [...this.#byKey.values()].reduce((sum, bucket) => sum + bucket.held, this.#withheld.held);
   }
 
   /** Counts the arrivals. */
@@ -49,19 +51,27 @@ export class QueueIndex {
 
   add(journal: Journal, key: number, priority: number, seq: number): void {
     journal.onRollback(() => this.remove(FOR_GOOD, key, priority, seq));
-    const bucket = this.#byKey.get(placeOf(key, priority)) ?? this.#newBucket(key, priority);
-    const { head } = bucket;
-    bucket.add(seq);
+    this.#put(key, priority, seq);
     this.#size++;
-    if (head === undefined || seq < head) this.#arrive(bucket);
   }
 
   /** Takes out a task that is in the index, wherever it stands. */
   remove(journal: Journal, key: number, priority: number, seq: number): void {
     const bucket = this.#byKey.get(placeOf(key, priority));
-    if (!bucket?.remove(seq)) return;
+    if (!this.#withheld.delete(seq) && !bucket?.remove(seq)) return;
     journal.onRollback(() => this.add(FOR_GOOD, key, priority, seq));
     this.#left(bucket);
+  }
+
+  /** Nothing is taken from there until it is released, whatever is added to it. */
+  withhold(journal: Journal, span: Span): void {
+    this.#withheld.add(span);
+    journal.onRollback(() => this.release(FOR_GOOD, span));
+  }
+
+  release(journal: Journal, span: Span): void {
+    for (const [seq, { key, priority }] of this.#withheld.release(span)) this.#put(key, priority, seq);
+    journal.onRollback(() => this.withhold(FOR_GOOD, span));
   }
 
   /**
@@ -92,9 +102,16 @@ export class QueueIndex {
     for (const term of terms) this.#shelves.get(term)?.arrivals.since(moment, look);
   }
 
+  #put(key: number, priority: number, seq: number): void {
+    const bucket = this.#byKey.get(placeOf(key, priority)) ?? this.#newBucket(key, priority);
+    const { head } = bucket;
+    bucket.add(seq);
+    if (head === undefined || seq < head) this.#arrive(bucket);
+  }
+
   #newBucket(key: number, priority: number): Bucket {
     const term = this.#rarestOf(this.#termsOf(key));
-    const bucket = new Bucket(key, priority, term);
+    const bucket = new Bucket(key, priority, term, this.#withheld);
     this.#byKey.set(placeOf(key, priority), bucket);
     const shelf = this.#shelves.get(term) ?? { buckets: 0, arrivals: new Arrivals() };
     shelf.buckets++;
@@ -114,10 +131,10 @@ export class QueueIndex {
     this.#shelves.get(bucket.term)?.arrivals.note(bucket);
   }
 
-  /** A task has left a bucket, perhaps its last. */
-  #left(bucket: Bucket): void {
+  /** A task has left a bucket, perhaps its last; without one it was put aside from there, as all others before. */
+  #left(bucket: Bucket | undefined): void {
     this.#size--;
-    if (!bucket.isEmpty) return;
+    if (!bucket?.isEmpty) return;
     // Views may still hold it.
     bucket.clear();
     this.#byKey.delete(placeOf(bucket.key, bucket.priority));

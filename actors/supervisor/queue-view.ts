@@ -51,7 +51,8 @@ export class QueueView {
   #catchUp(index: QueueIndex): void {
     if (this.#seen === index.moment) return;
     index.arrivedSince(this.#seen, this.#terms, (bucket) => {
-      if (this.#passes(bucket.key)) this.#lineOf(bucket.priority).push(bucket, bucket.head as number);
+      const { head } = bucket;
+      if (head !== undefined && this.#passes(bucket.key)) this.#lineOf(bucket.priority).push(bucket, head);
     });
     this.#seen = index.moment;
     this.#held = this.#lines.reduce((sum, { queue }) => sum + queue.length, 0);

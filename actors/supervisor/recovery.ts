@@ -1,6 +1,6 @@
 import { peerOf } from '../../machines/peers.ts';
 import { LONGEST_BACKOFF } from '../../machines/task-failure.ts';
-import { REQUIREMENTS, TASKS, WORKERS } from '../store/tables.ts';
+import { CHOICES, JOBS, REQUIREMENTS, TASKS, WORKERS } from '../store/tables.ts';
 import type { Core } from './core.ts';
 import { unheard } from './facts.ts';
 import { FOR_GOOD } from './journal.ts';
@@ -24,6 +24,7 @@ export async function recover(core: Core): Promise<void> {
   await recoverHeld(core);
   await recoverQueue(core);
   await recoverSpecial(core);
+  await recoverWishes(core);
   await recoverSequences(core);
   await recoverPeers(core);
   await tally.recover(store, clock.now());
@@ -103,6 +104,19 @@ async function recoverSpecial(core: Core): Promise<void> {
     else queue.add(FOR_GOOD, key, priority, seq);
   }
   armBackoffs(core);
+}
+
+/** What a person wished was being told to the tasks of these jobs, some of which were not reached. */
+async function recoverWishes({ store, registry, wishes, queue }: Core): Promise<void> {
+  const pins = new Pins();
+  for (const row of await store.load(JOBS, "state IN ('requeuing', 'telling') ORDER BY seq")) {
+    if (!registry.jobs.has(row.id)) registry.addJob(pins, row, true);
+    const span = await registry.spanOf(row.id);
+    queue.withhold(FOR_GOOD, span);
+    const [choice] = row.state === 'requeuing' ? await store.load(CHOICES, 'job_id = ?', row.id) : [];
+    wishes.set(FOR_GOOD, row.id, { span, chosen: choice?.chosen ?? null });
+  }
+  registry.letGo(pins);
 }
 
 async function recoverSequences({ store, sequences }: Core): Promise<void> {

@@ -5,6 +5,8 @@ import { JOBS, TASKS } from '../store/tables.ts';
 import { type AnyAddress, JobAddress, TaskAddress, WorkerAddress } from './address.ts';
 import type { TaskFacts, WorkerFacts } from './facts.ts';
 import { withBreaks } from './steps.ts';
+import { isTelling } from './wishes.ts';
+import type { Span } from './withheld.ts';
 
 export const isHeld = (row: TaskRow): boolean => row.status === 'leased' || row.status === 'running';
 
@@ -32,8 +34,8 @@ export class Pins {
 }
 
 /**
- * The addresses that are in motion: all workers, the tasks that a worker holds with their jobs, and whatever
- * a turn has pinned. Everything else is a row in the store until a message comes for it. While the store writes one
+ * The addresses that are in motion: all workers, the tasks that a worker holds with their jobs, jobs whose tasks are
+ * just being told something, and whatever a turn has pinned. Everything else is a row in the store until a message comes for it. While the store writes one
  * turn, the next one may read rows that are about to change: what is in memory always counts for more, so whatever
  * a turn wants is pinned before it waits for the store.
  */
@@ -85,17 +87,98 @@ export class Registry {
     return [...this.tasks.values()].filter(({ row }) => row.job_id === jobId);
   }
 
-  /** The tasks of a job in the given states, beside those that are in memory anyway. */
-  async fetchTasksOf(pins: Pins, jobId: string, statuses: readonly string[]): Promise<void> {
-    for (const task of this.tasksOf(jobId)) pins.task(task);
+  /**
+   * The next tasks of a job that are in one of the states, by their numbers.
+   * @param after number after which they are looked for
+   * @param among where they are to be found, in order; null: anywhere
+   */
+  async nextOf(
+    pins: Pins,
+    jobId: string,
+    {
+      statuses,
+      after,
+      most,
+      among,
+    }: {
+      statuses: readonly string[];
+      after: number;
+      most: number;
+      among: readonly number[] | null;
+    },
+  ): Promise<TaskAddress[]> {
+    if (among !== null) return this.#nextAmong(pins, among, after, most);
+    const found = new Map<number, TaskAddress>();
+    const look = (task: TaskAddress) => {
+      const { seq, status } = pins.task(task).row;
+      if (seq > after && statuses.includes(status)) found.set(seq, task);
+    };
+    this.tasksOf(jobId).forEach(look);
     const list = statuses.map((status) => `'${status}'`).join(', ');
-    const where = `job_id = ? AND status IN (${list}) AND seq > ? ORDER BY seq LIMIT ${PAGE}`;
-    for (let after = -1, full = true; full; ) {
-      const rows = await this.#store.load(TASKS, where, jobId, after);
-      for (const row of rows) if (!this.tasks.has(row.id)) this.addTask(pins, row, true);
-      after = rows.at(-1)?.seq ?? after;
-      full = rows.length === PAGE;
+    const where = `job_id = ? AND status IN (${list}) AND seq > ? ORDER BY seq LIMIT ${most}`;
+    // What a turn that is being written did to some of them is known in memory alone, so that a page may say too little.
+    for (let read = after, full = true, known = 0; full && known < most; ) {
+      const rows = await this.#store.load(TASKS, where, jobId, read);
+      for (const row of rows) look(this.tasks.get(row.id) ?? this.addTask(pins, row, true));
+      read = rows.at(-1)?.seq ?? read;
+      full = rows.length === most;
+      known = [...found.keys()].filter((seq) => seq <= read).length;
     }
+    const seqs = [...found.keys()].sort((a, b) => a - b).slice(0, most);
+    return seqs.map((seq) => found.get(seq) as TaskAddress);
+  }
+
+  /** The same of those with these numbers, whatever state they are in. */
+  async #nextAmong(
+    pins: Pins,
+    among: readonly number[],
+    after: number,
+    most: number,
+  ): Promise<TaskAddress[]> {
+    const seqs = among.filter((seq) => seq > after).slice(0, most);
+    const found = await this.fetchQueued(pins, seqs);
+    return seqs.flatMap((seq) => found.get(seq) ?? []);
+  }
+
+  /**
+   * The numbers of some tasks of a job, in order; `others` is one of the ids that is none of its tasks in this status,
+   * null where there is none such.
+   */
+  async numbersOf(
+    jobId: string,
+    status: string,
+    ids: ReadonlySet<string>,
+  ): Promise<{ seqs: number[]; others: string | null }> {
+    const seqs: number[] = [];
+    const elsewhere: string[] = [];
+    for (const id of ids) {
+      const row = this.tasks.get(id)?.row;
+      if (!row) elsewhere.push(id);
+      else if (row.job_id === jobId && row.status === status) seqs.push(row.seq);
+      else return { seqs, others: id };
+    }
+    // One text: a hundred thousand rows of their own would keep others waiting.
+    const found = await this.#store.reader.get<{ seqs: string | null; others: string | null }>(
+      `SELECT group_concat(t.seq) AS seqs, min(CASE WHEN t.seq IS NULL THEN w.value END) AS others
+       FROM json_each(?) w LEFT JOIN tasks t ON t.id = w.value AND t.job_id = ? AND t.status = ?`,
+      ...[JSON.stringify(elsewhere), jobId, status],
+    );
+    seqs.push(...(JSON.parse(`[${found?.seqs ?? ''}]`) as number[]));
+    return { seqs: seqs.sort((a, b) => a - b), others: found?.others ?? null };
+  }
+
+  /** From the first to the last number of a job's tasks; they were given together. */
+  async spanOf(jobId: string): Promise<Span> {
+    const stored = await this.#store.reader.get<{ first: number | null; last: number | null }>(
+      'SELECT MIN(seq) AS first, MAX(seq) AS last FROM tasks WHERE job_id = ?',
+      jobId,
+    );
+    const span = { from: stored?.first ?? Number.POSITIVE_INFINITY, to: stored?.last ?? 0 };
+    for (const { row } of this.tasksOf(jobId)) {
+      span.from = Math.min(span.from, row.seq);
+      span.to = Math.max(span.to, row.seq);
+    }
+    return span;
   }
 
   async fetchJobs(pins: Pins, wanted: ReadonlySet<string>): Promise<void> {
@@ -179,7 +262,8 @@ export class Registry {
     yield* withBreaks(tasks, (task) => this.#unpin(task), 10 * PAGE);
     for (const job of pins.jobs) {
       const { counts } = job.row;
-      if (--job.pins === 0 && counts.leased + counts.running === 0) this.removeJob(job);
+      if (--job.pins === 0 && counts.leased + counts.running === 0 && !isTelling(job.row))
+        this.removeJob(job);
     }
     pins.jobs.clear();
   }

@@ -4,6 +4,7 @@ import type { AcceptedReport } from '../../machines/task.ts';
 import type { TaskAddress } from './address.ts';
 import { hear, ownWorker } from './life.ts';
 import { isHeld } from './registry.ts';
+import { tellAhead } from './telling.ts';
 import type { Turn } from './turn.ts';
 
 interface Report {
@@ -26,6 +27,7 @@ export function admitReport(
   const task = turn.core.registry.task(report.task_id);
   const worker = ownWorker(turn, report.principal, report.worker_id);
   hear(turn, worker);
+  tellAhead(turn, task);
   // The worker knows by now: the task needs no further mention in its heartbeats.
   worker.revoked.delete(turn, task.id);
   if (isRepetition(task, report, verb))
@@ -56,6 +58,7 @@ export function admitMention(
     const worker = ownWorker(turn, principal, holder);
     if (worker_id !== undefined) hear(turn, worker);
   }
+  tellAhead(turn, task);
   assertAttempt(task, attempt);
   if (worker_id !== undefined) assertHolder(task, worker_id, attempt);
   noteSign(turn, task);

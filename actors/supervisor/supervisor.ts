@@ -62,6 +62,7 @@ export class Supervisor implements InspectionSource {
   async start(): Promise<void> {
     await recover(this.#core);
     this.#self.tell({ type: 'RECOVERED' });
+    for (const job of this.#core.wishes.jobs()) this.#core.goOn(job);
     // For some of what waits, nobody may have been left when the server went down.
     if (this.#core.demands.size > 0) this.#pipeline.post({ kind: 'wake' });
   }
@@ -73,9 +74,11 @@ export class Supervisor implements InspectionSource {
     this.#core.deadlines.stop();
     this.#core.waits.stop();
     this.#outage.stop();
+    this.#core.wishes.answerAll();
     await this.#pipeline.idle();
     // Requests that were in the mailbox and would wait now.
     this.#core.parking.stop();
+    this.#core.wishes.answerAll();
     this.#self.tell({ type: 'DRAINED' });
   }
 
@@ -183,10 +186,7 @@ export class Supervisor implements InspectionSource {
       }
       return undefined;
     }
-    if (letter.kind === 'deadline') {
-      passDeadline(turn, letter.key);
-      return undefined;
-    }
+    if (letter.kind === 'deadline') return passDeadline(turn, letter.key);
     const verb = VERBS[letter.message.type] as Verb<MessageType>;
     const accepted = (reply: unknown) => {
       if (reply !== PARKED) told.push({ letter, reply });

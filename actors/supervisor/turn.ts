@@ -4,6 +4,7 @@ import type { TaskEmission, TaskEvent } from '../../machines/task.ts';
 import type { WorkerEvent } from '../../machines/worker.ts';
 import type {
   ArtifactRow,
+  ChoiceRow,
   EventRow,
   JobRow,
   RequirementRow,
@@ -21,6 +22,7 @@ import { followDeadlines } from './passing.ts';
 import { dequeue, enqueue } from './queueing.ts';
 import { isHeld, Pins } from './registry.ts';
 import { SealedTurn } from './sealed.ts';
+import { tellAhead } from './telling.ts';
 import type { KeyedJob } from './verb.ts';
 
 /**
@@ -42,6 +44,7 @@ export class Turn implements AddressJournal {
   readonly events: EventRow[] = [];
   readonly artifacts: ArtifactRow[] = [];
   readonly taskArtifacts: TaskArtifactRow[] = [];
+  readonly choices: ChoiceRow[] = [];
   /** Tasks that were leased in this turn; a lease that was returned in it may have been the same attempt. */
   readonly leased = new Set<TaskAddress>();
   /** Workers whose parked leases should be looked at: a slot came free, or they are new. */
@@ -56,6 +59,8 @@ export class Turn implements AddressJournal {
   readonly toSay: (() => void)[] = [];
   /** Whether there is more to grant, in the next turn. */
   isMore = false;
+  /** Tasks that were told what a person wished; a turn has time for so many. */
+  told = 0;
   /** Whether a task became queued. */
   queuedAny = false;
   /** Whether a worker fell away for tasks that wait, so that none may be left for some. */
@@ -120,6 +125,7 @@ export class Turn implements AddressJournal {
 
   tellTask(task: TaskAddress, event: TaskEvent): boolean {
     if (this.inMemory) return false;
+    if (event.type !== 'CANCEL' && event.type !== 'RETRY') tellAhead(this, task);
     const before = task.row;
     this.#announce(task);
     const emissions = task.send(this, event);
@@ -256,6 +262,7 @@ export class Turn implements AddressJournal {
       {
         requirements: this.#requirements,
         job_requests: [...this.#requests].map(([job_id, request]) => ({ job_id, request })),
+        choices: this.choices,
         artifacts: this.artifacts,
         task_artifacts: this.taskArtifacts,
         events: this.events,

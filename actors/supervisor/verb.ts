@@ -8,8 +8,6 @@ import type { Turn } from './turn.ts';
 export interface Needs {
   jobs?: string[];
   tasks?: string[];
-  /** All tasks of these jobs in one of the states. */
-  tasksOf?: { job: string; statuses: string[] }[];
   artifacts?: string[];
   /** The job that an owner submitted under a key. */
   key?: { owner: string; key: string };

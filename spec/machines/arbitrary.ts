@@ -109,6 +109,7 @@ const job: Arbitraries = {
   events: events({
     CANCEL: {},
     RETRY: {},
+    ALL_TOLD: {},
     TASK_LEASED: {},
     TASK_STARTED: {},
     TASK_LOST: { from },

@@ -29,11 +29,11 @@ const arrivals = {
 
 describe('the counts of a job', () => {
   for (const [name, event] of Object.entries(JOB_EVENTS) as [string, JobEvent][]) {
-    if (event.type === 'CANCEL' || event.type === 'RETRY') continue;
+    if (event.type === 'CANCEL' || event.type === 'RETRY' || event.type === 'ALL_TOLD') continue;
     const from = leftBy(event) as keyof TaskCounts;
     const to = arrivals[event.type];
     it(`move one task from ${from} to ${to} on ${name}`, () => {
-      const state = event.type === 'TASK_CANCELLED' ? 'cancelling' : 'running';
+      const state = event.type === 'TASK_CANCELLED' ? 'cancelling.telling' : 'running';
       // Three tasks in each state keep the job open, and show which two numbers change.
       const three = Object.fromEntries(Object.keys(NO_TASKS).map((key) => [key, 3])) as unknown as TaskCounts;
       const moved = job(state, three);
@@ -42,17 +42,32 @@ describe('the counts of a job', () => {
     });
   }
 
-  it('count all tasks of a job that is cancelled before any was leased as cancelled with it', () => {
-    const queued = job('queued', { queued: 2, failed: 1 });
-    assert.deepEqual(queued.send({ type: 'CANCEL' }), [{ type: 'job_cancelled' }]);
-    assert.deepEqual(queued.snapshot.context.counts, { ...NO_TASKS, cancelled: 2, failed: 1 });
-  });
-
   it('bring the failed tasks of a retried job back one by one', () => {
     const retried = job('failed', { failed: 2 }, { error: 'x' });
     assert.deepEqual(retried.send({ type: 'RETRY' }), [{ type: 'job_retried' }]);
     retried.sendAll(JOB_EVENTS['TASK_REQUEUED failed'], JOB_EVENTS['TASK_REQUEUED failed']);
     assert.deepEqual(retried.snapshot.context, jobContext({ queued: 2 }));
+    assert.equal(retried.state, 'queued.requeuing');
+    assert.deepEqual(retried.send({ type: 'ALL_TOLD' }), []);
+    assert.equal(retried.state, 'queued.ready');
+  });
+
+  it('move one by one when a job is cancelled, which ends when all its tasks have been told', () => {
+    const queued = job('queued.ready', { queued: 2, failed: 1 });
+    const told = JOB_EVENTS['TASK_CANCELLED queued'];
+    assert.deepEqual(queued.sendAll({ type: 'CANCEL' }, told, told), []);
+    assert.deepEqual(queued.snapshot.context.counts, { ...NO_TASKS, cancelled: 2, failed: 1 });
+    assert.equal(queued.state, 'cancelling.telling');
+    assert.deepEqual(queued.send({ type: 'ALL_TOLD' }), [{ type: 'job_cancelled' }]);
+  });
+
+  it('end as if a retry had come to its end first where it is cancelled in the middle', () => {
+    const retried = job('failed', { failed: 2 });
+    retried.sendAll({ type: 'RETRY' }, JOB_EVENTS['TASK_REQUEUED failed'], { type: 'CANCEL' });
+    const told = JOB_EVENTS['TASK_CANCELLED queued'];
+    assert.deepEqual(retried.sendAll(told, JOB_EVENTS['TASK_REQUEUED failed'], told), []);
+    assert.deepEqual(retried.snapshot.context.counts, { ...NO_TASKS, cancelled: 2 });
+    assert.deepEqual(retried.send({ type: 'ALL_TOLD' }), [{ type: 'job_cancelled' }]);
   });
 });
 
@@ -73,7 +88,8 @@ describe('the end of a job', () => {
 
   it('is cancellation, without an error, whatever its tasks had come to', () => {
     const ended = running(3);
-    ended.sendAll(failed('x'), succeeded('task_2', 0.5), { type: 'CANCEL' });
+    ended.sendAll(failed('x'), succeeded('task_2', 0.5), { type: 'CANCEL' }, { type: 'ALL_TOLD' });
+    assert.equal(ended.state, 'cancelling.stopping');
     assert.deepEqual(ended.send(JOB_EVENTS['TASK_CANCELLED running']), [{ type: 'job_cancelled' }]);
     assert.deepEqual(ended.snapshot.context.counts, { ...NO_TASKS, failed: 1, succeeded: 1, cancelled: 1 });
     assert.equal(ended.snapshot.context.error, null);

@@ -116,6 +116,7 @@ export const succeeded = (
 export const JOB_EVENTS = {
   CANCEL: { type: 'CANCEL' },
   RETRY: { type: 'RETRY' },
+  ALL_TOLD: { type: 'ALL_TOLD' },
   TASK_LEASED: { type: 'TASK_LEASED' },
   TASK_STARTED: { type: 'TASK_STARTED' },
   'TASK_LOST leased': { type: 'TASK_LOST', from: 'leased' },
@@ -138,7 +139,7 @@ export const JOB_EVENTS = {
 export function leftBy(event: JobEvent): keyof TaskCounts | null {
   if ('from' in event) return event.from;
   const left = { TASK_LEASED: 'queued', TASK_STARTED: 'leased', TASK_SUCCEEDED: 'running' } as const;
-  return event.type === 'CANCEL' || event.type === 'RETRY' ? null : left[event.type];
+  return event.type in left ? left[event.type as keyof typeof left] : null;
 }
 
 export const workerContext = (slots_used: number, slots_total = 2): WorkerContext => ({

@@ -117,29 +117,36 @@ export const TASK_TABLE: Table = {
 
 /**
  * A situation says how the job's other tasks stand: still at work, or all ended so that the event about one
- * task may end the job.
+ * task may end the job. When all tasks have been told, it says how all of them stand.
  */
 export const JOB_TABLE: Table = {
-  states: ['queued', 'running', 'cancelling', 'cancelled', 'succeeded', 'failed'],
+  states: [
+    'queued.ready',
+    'queued.requeuing',
+    'running',
+    'cancelling.requeuing',
+    'cancelling.telling',
+    'cancelling.stopping',
+    'cancelled',
+    'succeeded',
+    'failed',
+  ],
   passing: [],
   final: ['cancelled'],
   moves: [
     // The first task is leased.
-    { from: 'queued', event: 'TASK_LEASED', to: 'running', emits: ['job_running'] },
-    // After a manual retry its failed tasks come back.
-    { from: 'queued', event: 'TASK_REQUEUED', to: 'queued' },
-    { from: 'queued', event: 'CANCEL', to: 'cancelled', emits: ['job_cancelled'] },
+    { from: 'queued.ready', event: 'TASK_LEASED', to: 'running', emits: ['job_running'] },
     // No worker is left that could run it: it ends without having been leased.
-    { from: 'queued', event: 'TASK_FAILED', situation: 'others at work', to: 'queued' },
+    { from: 'queued.ready', event: 'TASK_FAILED', situation: 'others at work', to: 'queued.ready' },
     {
-      from: 'queued',
+      from: 'queued.ready',
       event: 'TASK_FAILED',
       situation: 'one succeeded',
       to: 'succeeded',
       emits: ['job_succeeded'],
     },
     {
-      from: 'queued',
+      from: 'queued.ready',
       event: 'TASK_FAILED',
       situation: 'others failed',
       to: 'failed',
@@ -176,25 +183,54 @@ export const JOB_TABLE: Table = {
       to: 'failed',
       emits: ['job_failed'],
     },
-    // Running tasks are told to stop, and the job waits for the last of them.
-    { from: 'running', event: 'CANCEL', to: 'cancelling' },
-    { from: 'cancelling', event: 'TASK_CANCELLED', situation: 'others at work', to: 'cancelling' },
-    // Cancelled, even if a task had succeeded before.
+    // Its tasks are told, one after the other: those that wait are cancelled, those that run are to stop.
+    { from: ['queued.ready', 'running'], event: 'CANCEL', to: 'cancelling.telling' },
+    { from: 'cancelling.telling', event: 'TASK_CANCELLED', to: 'cancelling.telling' },
+    // All have been told, and have ended by that: cancelled, even if a task had succeeded before.
     {
-      from: 'cancelling',
+      from: ['cancelling.telling', 'cancelling.requeuing', 'cancelling.stopping'],
+      event: 'ALL_TOLD',
+      situation: 'all ended',
+      to: 'cancelled',
+      emits: ['job_cancelled'],
+    },
+    // Or some are at work still, and the job waits for the last of them.
+    {
+      from: ['cancelling.telling', 'cancelling.requeuing', 'cancelling.stopping'],
+      event: 'ALL_TOLD',
+      situation: 'others at work',
+      to: 'cancelling.stopping',
+    },
+    {
+      from: 'cancelling.stopping',
+      event: 'TASK_CANCELLED',
+      situation: 'others at work',
+      to: 'cancelling.stopping',
+    },
+    {
+      from: 'cancelling.stopping',
       event: 'TASK_CANCELLED',
       situation: ['others failed', 'one succeeded'],
       to: 'cancelled',
       emits: ['job_cancelled'],
     },
-    // Manual retry.
-    { from: 'failed', event: 'RETRY', to: 'queued', emits: ['job_retried'] },
+    // Manual retry: its failed tasks come back one after the other, and none is leased before the last.
+    { from: 'failed', event: 'RETRY', to: 'queued.requeuing', emits: ['job_retried'] },
     {
       from: 'succeeded',
       event: 'RETRY',
       situation: ['others failed', 'one succeeded'],
-      to: 'queued',
+      to: 'queued.requeuing',
       emits: ['job_retried'],
+    },
+    { from: 'queued.requeuing', event: 'TASK_REQUEUED', to: 'queued.requeuing' },
+    { from: 'queued.requeuing', event: 'ALL_TOLD', to: 'queued.ready' },
+    // Cancelled in the middle of it, they come back all the same, each to be cancelled at once.
+    { from: 'queued.requeuing', event: 'CANCEL', to: 'cancelling.requeuing' },
+    {
+      from: 'cancelling.requeuing',
+      event: ['TASK_REQUEUED', 'TASK_CANCELLED'],
+      to: 'cancelling.requeuing',
     },
   ],
 };

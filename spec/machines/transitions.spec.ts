@@ -55,10 +55,16 @@ const subjects: Subject[] = [
     table: JOB_TABLE,
     events: JOB_EVENTS,
     situations: (state, event) => {
+      if (event.type === 'ALL_TOLD' && state.startsWith('cancelling')) {
+        return {
+          'others at work': jobContext({ running: 1, cancelled: 1 }),
+          'all ended': jobContext({ cancelled: 1, failed: 1, succeeded: 1 }),
+        };
+      }
       const own = leftBy(event as never) ?? 'queued';
       const atWork = { 'others at work': jobContext({ leased: 1, [own]: own === 'leased' ? 2 : 1 }) };
       // An event about a task that had failed before meets only jobs that go on, or are tried again.
-      if (own === 'failed' && state !== 'queued') return atWork;
+      if (own === 'failed' && !state.endsWith('requeuing')) return atWork;
       return {
         ...atWork,
         'others failed': jobContext({ failed: 1, [own]: own === 'failed' ? 2 : 1 }),

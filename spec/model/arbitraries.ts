@@ -6,7 +6,7 @@ const site = fc.constantFrom('a' as const, 'b' as const);
 
 const submit = fc.record({
   op: fc.constant('submit' as const),
-  tasks: fc.integer({ min: 1, max: 3 }),
+  tasks: fc.integer({ min: 1, max: 4 }),
   priority: fc.nat({ max: 2 }),
   attempts: fc.integer({ min: 1, max: 3 }),
   site: fc.oneof({ weight: 3, arbitrary: fc.constant(null) }, { weight: 1, arbitrary: site }),
@@ -96,6 +96,12 @@ const request: fc.Arbitrary<Request> = fc.oneof(
   { weight: 2, arbitrary: ofJob('retry') as fc.Arbitrary<Request> },
 );
 
+const wish = fc.oneof(ofJob('cancel'), ofJob('retry')) as fc.Arbitrary<Request>;
+const slices = fc.integer({ min: 1, max: 3 });
+
+const crash = (asked: fc.Arbitrary<Request>, commits: fc.Arbitrary<number>) =>
+  fc.record({ op: fc.constant('crash' as const), request: asked, durable: fc.boolean(), commits });
+
 const operation: fc.Arbitrary<Operation> = fc.oneof(
   { weight: 60, arbitrary: request },
   { weight: 2, arbitrary: fc.record({ op: fc.constant('lost_lease' as const), worker: many }) },
@@ -129,7 +135,23 @@ const operation: fc.Arbitrary<Operation> = fc.oneof(
     }),
   },
   { weight: 2, arbitrary: fc.constant({ op: 'restart' as const }) },
-  { weight: 2, arbitrary: fc.record({ op: fc.constant('crash' as const), request, durable: fc.boolean() }) },
+  { weight: 2, arbitrary: crash(request, fc.constant(0)) },
+  // What is told slice by slice is met in the middle of it.
+  { weight: 8, arbitrary: crash(wish, slices) },
+  {
+    weight: 8,
+    arbitrary: fc.record({ op: fc.constant('refuse_slice' as const), request: wish, commits: slices }),
+  },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      op: fc.constant('at_once' as const),
+      requests: fc
+        .tuple(wish, fc.array(request, { minLength: 1, maxLength: 2 }))
+        .map(([first, others]) => [first, ...others]),
+      duringCommit: fc.constant(true),
+    }),
+  },
   {
     weight: 6,
     arbitrary: fc.record({

@@ -28,10 +28,15 @@ export class Gate {
     return gate;
   }
 
-  /** Holds the next commit, which then fails; later ones pass. */
-  static failingNext({ faults }: System): Gate {
+  /**
+   * Holds the next commit, which then fails; later ones pass.
+   * @param passing how many commits pass before
+   */
+  static failingNext({ faults }: System, passing = 0): Gate {
     const gate = new Gate();
+    let left = passing;
     faults.beforeCommit = async () => {
+      if (left-- > 0) return;
       delete faults.beforeCommit;
       await gate.#hold();
       throw storeFault('SQLITE_FULL');
@@ -39,16 +44,24 @@ export class Gate {
     return gate;
   }
 
-  /** Holds commits when they are durable and nobody was answered, or before that, and then they fail. */
-  static forCrash({ faults }: System, durable: boolean): Gate {
+  /**
+   * Holds commits when they are durable and nobody was answered, or before that, and then they fail.
+   * @param passing how many commits pass before
+   */
+  static forCrash({ faults }: System, durable: boolean, passing: number): Gate {
     const gate = new Gate();
-    if (durable) faults.afterCommit = () => gate.#hold();
-    else {
-      faults.beforeCommit = async () => {
-        await gate.#hold();
-        throw storeFault('SQLITE_IOERR');
+    let left = passing;
+    if (durable) {
+      faults.afterCommit = async () => {
+        if (left-- <= 0) await gate.#hold();
       };
+      return gate;
     }
+    faults.beforeCommit = async () => {
+      if (left-- > 0) return;
+      await gate.#hold();
+      throw storeFault('SQLITE_IOERR');
+    };
     return gate;
   }
 

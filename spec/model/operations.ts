@@ -62,8 +62,13 @@ export type Operation =
   | { op: 'stand_still'; seconds: number }
   | { op: 'unknown'; request: 'report' | 'cancel' | 'retry' | 'beat' | 'lease' }
   | { op: 'restart' }
-  /** The server dies while it handles a request: before it is durable, or when it is but nobody was answered. */
-  | { op: 'crash'; request: Request; durable: boolean }
+  /**
+   * The server dies while it handles a request: before it is durable, or when it is but nobody was answered. What
+   * takes several commits has made some of them.
+   */
+  | { op: 'crash'; request: Request; durable: boolean; commits: number }
+  /** What takes several commits has made some of them when the store cannot make the next. */
+  | { op: 'refuse_slice'; request: Request; commits: number }
   /**
    * The store cannot commit a request; others arrive before it says so, and go on from what then is undone. Then the
    * worker that it was about beats, with or without a list, or does not.

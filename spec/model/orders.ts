@@ -1,5 +1,6 @@
 import type { Act } from './acts.ts';
 import { expire, perform, settle } from './reference.ts';
+import { endJob } from './rules.ts';
 import type { World } from './world.ts';
 
 /**
@@ -7,6 +8,13 @@ import type { World } from './world.ts';
  * first. Who waits is answered at the end of a turn.
  */
 export function* outcomes(world: World, acts: readonly Act[]): Generator<World> {
+  // A job whose tasks are told slice by slice may be cancelled once more before it ends.
+  const cancels = acts.flatMap((act) => (act.act === 'cancel' ? [act.job] : []));
+  yield* outcomesOf(world, acts);
+  if (new Set(cancels).size < cancels.length) yield* outcomesOf({ ...world, endsLate: true }, acts);
+}
+
+function* outcomesOf(world: World, acts: readonly Act[]): Generator<World> {
   for (const order of permutations(acts)) {
     for (let cuts = 0; cuts < 2 ** (acts.length - 1); cuts++) {
       const copy = structuredClone(world);
@@ -14,8 +22,12 @@ export function* outcomes(world: World, acts: readonly Act[]): Generator<World> 
         perform(copy, act);
         if (i === order.length - 1 || cuts & (1 << i)) settle(copy);
       });
+      if (copy.endsLate) {
+        for (const job of Object.values(copy.jobs)) endJob(copy, job);
+        settle(copy);
+      }
       expire(copy);
-      yield copy;
+      yield { ...copy, endsLate: false };
     }
   }
 }

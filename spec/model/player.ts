@@ -24,12 +24,23 @@ export interface Played {
   crashes: number;
   refusals: number;
   groups: number;
+  /** Crashes and refusals between two commits of the same request. */
+  slices: number;
 }
 
 /** Plays one sequence on the system and on the reference, and stops at the first difference. */
 export class Player {
   readonly played: Played = {
-    ...{ operations: 0, requests: 0, answered: 0, restarts: 0, crashes: 0, refusals: 0, groups: 0 },
+    ...{
+      operations: 0,
+      requests: 0,
+      answered: 0,
+      restarts: 0,
+      crashes: 0,
+      refusals: 0,
+      groups: 0,
+      slices: 0,
+    },
   };
   readonly #system: System;
   #world: World;
@@ -70,9 +81,11 @@ export class Player {
       case 'restart':
         return this.#restart();
       case 'crash':
-        return this.#crash(operation.request, operation.durable);
+        return this.#crash(operation);
       case 'refuse':
         return this.#refuse(operation.request, operation.others, operation.listing);
+      case 'refuse_slice':
+        return this.#refuseSlice(operation.request, operation.commits);
       case 'at_once':
         return this.#atOnce(operation.requests, operation.duringCommit);
       case 'hang_up':
@@ -239,27 +252,35 @@ export class Player {
     await this.#compareState();
   }
 
-  async #crash(request: Request, durable: boolean): Promise<void> {
+  async #crash({ request, durable, commits }: Extract<Operation, { op: 'crash' }>): Promise<void> {
     const act = this.#name(request);
     if (!act) return;
     this.played.crashes++;
-    const gate = Gate.forCrash(this.#system, durable);
+    const gate = Gate.forCrash(this.#system, durable, commits);
     await this.#send(act);
     await Promise.race([gate.reached, this.#system.settle()]);
     gate.release();
     await this.#system.crash();
+    // What was going on goes on.
+    await this.#system.settle();
     const before = structuredClone(this.#world);
-    const bound = durable ? await findNewcomer(this.#system.port, act, this.#names) : null;
-    if (durable || !gate.wasReached) {
+    // With its first commit the whole of it is certain.
+    const isCertain = durable || commits > 0 || !gate.wasReached;
+    if (commits > 0 && gate.wasReached) this.played.slices++;
+    const bound = isCertain ? await findNewcomer(this.#system.port, act, this.#names) : null;
+    if (isCertain) {
       perform(this.#world, act);
       settle(this.#world);
       if (bound && this.#world.answers[act.ticket]?.status === 200) bindNewcomer(this.#names, act, bound);
     }
-    if (!durable && gate.wasReached) this.#world = before;
+    if (!isCertain) this.#world = before;
     this.#world.answers = {};
     startAnew(this.#world);
     await this.#compare([this.#world], false);
     await this.#compareState();
+    // Which tasks were taken from a worker before, and which after the restart, only a list makes plain.
+    if (commits > 0 && gate.wasReached)
+      for (const name of Object.keys(this.#world.workers)) await this.#beat(name, 'all');
   }
 
   async #refuse(request: Request, others: readonly Request[], listing: boolean | null): Promise<void> {
@@ -279,6 +300,20 @@ export class Player {
     if (worker !== null && listing !== null) await this.#beat(worker, listing ? 'all' : null);
     // The store is tried again after a second.
     await this.#pass(1);
+  }
+
+  /** A refused slice undoes none of those before it; it is tried again, and who waits is told that it goes on. */
+  async #refuseSlice(request: Request, commits: number): Promise<void> {
+    const act = this.#name(request);
+    if (!act) return;
+    if (await this.#failCommit(act, [], commits)) this.played.slices++;
+    perform(this.#world, act);
+    settle(this.#world);
+    // The store is tried again after a second, on a clock that may be another by a hair.
+    await this.#system.pass(1.01);
+    passUntil(this.#world, this.#system.clock.monotonic());
+    await this.#compare([this.#world], true);
+    await this.#compareState();
   }
 
   /** The world after a request that could not be written: as if it had not been, but for a heartbeat. */
@@ -301,8 +336,9 @@ export class Player {
     return this.#single(beat);
   }
 
-  async #failCommit(act: Act, later: readonly Act[]): Promise<void> {
-    const gate = Gate.failingNext(this.#system);
+  /** @returns whether there was one to fail */
+  async #failCommit(act: Act, later: readonly Act[], passing = 0): Promise<boolean> {
+    const gate = Gate.failingNext(this.#system, passing);
     await this.#send(act);
     await Promise.race([gate.reached, this.#system.settle()]);
     if (!gate.wasReached) delete this.#system.faults.beforeCommit;
@@ -310,6 +346,7 @@ export class Player {
     await this.#system.handled();
     gate.release();
     await this.#system.settle();
+    return gate.wasReached;
   }
 
   /** Goes on with the first of the possible worlds that fits what the system did. */

@@ -38,6 +38,7 @@ export async function runModel(run: ModelRun): Promise<ModelOutcome> {
     crashes: 0,
     refusals: 0,
     groups: 0,
+    slices: 0,
   };
   let count = 0;
   const property = fc.asyncProperty(sequences(run.longest), async (operations) => {

@@ -150,7 +150,7 @@ export function giveUp(world: World): void {
 }
 
 /** A job ends with its last task: cancelled if that was asked for, else succeeded if one task did, else failed. */
-function endJob(world: World, job: Job): void {
+export function endJob(world: World, job: Job): void {
   const tasks = tasksOf(world, job.name);
   // All that a queued job has to do may be given up.
   if (!tasks.every(hasEnded) || !['queued', 'running', 'cancelling'].includes(job.status)) return;
@@ -175,7 +175,7 @@ export function cancelJob(world: World, job: Job): void {
     stopWaiting(task);
     tell(world, { type: 'task_cancelled', task: task.name, worker, attempt: task.attempt });
   }
-  endJob(world, job);
+  if (!world.endsLate) endJob(world, job);
 }
 
 /** The task was taken from its worker without its word, so that the worker has to be told. */

@@ -67,6 +67,8 @@ export class System {
         workerDeadAfter: TIMES.deadAfter,
         heartbeatInterval: TIMES.heartbeatInterval,
         timeoutGrace: TIMES.timeoutGrace,
+        // To cancel or to retry a job of several tasks takes as many turns.
+        sliceSize: 1,
       },
       clock: this.clock,
       hearing: this.clock.hearing,

@@ -95,6 +95,8 @@ export interface World {
   answers: Record<number, Answer>;
   /** Workers that must hear of something new to stop. */
   concerned: string[];
+  /** What ends a job that is cancelled comes after all that was asked at the same time. */
+  endsLate: boolean;
   /** Nothing can be written: what needs it does not happen. */
   storeFails: boolean;
 }
@@ -113,6 +115,7 @@ export const emptyWorld = (now: number): World => ({
   events: [],
   answers: {},
   concerned: [],
+  endsLate: false,
   storeFails: false,
 });
 

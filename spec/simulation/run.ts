@@ -124,7 +124,11 @@ class Simulation {
   static async make(options: SimulationOptions): Promise<Simulation> {
     const clock = new StepClock();
     const interval = new Seeded(`${options.seed} interval`).pick([10, 60, 240]);
-    const settings = { heartbeatInterval: interval, leaseTtl: 6 * interval, workerDeadAfter: 4.5 * interval };
+    const settings = {
+      ...{ heartbeatInterval: interval, leaseTtl: 6 * interval, workerDeadAfter: 4.5 * interval },
+      // Jobs have up to four tasks: to cancel or to retry one takes several turns, or one.
+      sliceSize: new Seeded(`${options.seed} slices`).pick([1, 2, 500]),
+    };
     const chance = new Seeded(`${options.seed} server`);
     const server = await PlayedServer.make(clock, chance, settings, options.base);
     return new Simulation(options, clock, server, interval);

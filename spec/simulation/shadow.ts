@@ -71,7 +71,7 @@ export class Shadow {
     const job = this.#job(id);
     if (type === 'job_cancel_requested') {
       job.cancelRequested = true;
-      if (job.status === 'running') this.#moveJob(id, 'cancelling');
+      if (['queued', 'running'].includes(job.status)) this.#moveJob(id, 'cancelling');
       return;
     }
     const { status } = job;
@@ -82,7 +82,7 @@ export class Shadow {
       // All that it still had to do may be given up before any of it is leased.
       succeeded: ['queued', 'running'],
       failed: ['queued', 'running'],
-      cancelled: ['queued', 'cancelling'],
+      cancelled: ['cancelling'],
     };
     must(from[to]?.includes(status) ?? false, `${type} of a job that is ${status}`);
     if (type === 'job_retried') job.retried = true;
@@ -148,7 +148,10 @@ export class Shadow {
           among('leased');
           task.attempt--;
         } else among('failing', 'lost', 'failed');
-        if (job.status === 'cancelled' || job.status === 'cancelling') refuse('its job is being cancelled');
+        // A retry that was cancelled in the middle comes to its end, and what comes back is cancelled.
+        if (job.status === 'cancelled' || (job.status === 'cancelling' && data.reason !== 'retry')) {
+          refuse('its job is being cancelled');
+        }
         task.worker = null;
         return 'queued';
       case 'task_cancelled':

@@ -14,6 +14,7 @@ const jobRow: JobRow = {
   type: 'demo.run',
   name: 'Größe "x" \u{1F600}',
   status: 'running',
+  state: null,
   priority: -3,
   created_at: 1764278465.123001,
   updated_at: 1764278466.5,
@@ -108,6 +109,7 @@ function restingStates(machine: AnyStateMachine): { status: string; state: strin
 /** What may change of each, at other values than those of the samples. */
 const CHANGING: Record<string, Record<string, unknown>> = {
   job: {
+    state: null,
     updated_at: 1,
     error: null,
     counts: { queued: 0, leased: 0, running: 0, lost: 0, succeeded: 0, failed: 0, cancelled: 0 },
@@ -219,6 +221,7 @@ function nothing(): Changes {
     new_jobs: [],
     changed_jobs: [],
     job_requests: [],
+    choices: [],
     new_tasks: [],
     changed_tasks: [],
     registered_workers: [],

@@ -1,18 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { NOTHING_FETCHED } from '../../actors/supervisor/fetch.ts';
-import type { Turn } from '../../actors/supervisor/turn.ts';
-import { cancelJob } from '../../actors/supervisor/verbs/cancel-job.ts';
-import { retryJob } from '../../actors/supervisor/verbs/retry-job.ts';
-import { submitJob } from '../../actors/supervisor/verbs/submit-job.ts';
-import { digestJob } from '../../machines/job-digest.ts';
-import { ANONYMOUS } from '../../machines/rights.ts';
-import { JobSpec } from '../../machines/schema/job.ts';
-import { validator } from '../../machines/schema/validate.ts';
 import { job, TestCluster } from '../support/cluster.ts';
 import { until } from '../support/until.ts';
-
-const HANDLING = { fetched: NOTHING_FETCHED, answer: () => {}, refuse: () => {} };
 
 const three = () =>
   job({ pipeline: null, pipelines: [1, 2, 3].map((n) => ({ kind: 'inline_json', inline: n })) });
@@ -170,50 +159,6 @@ describe('very many tasks', () => {
       pipeline: null,
       pipelines: Array.from({ length: MANY }, (_, inline) => ({ kind: 'inline_json', inline })),
     });
-
-  test('are submitted, cancelled and queued again in steps, between which the event loop serves others', async () => {
-    const principal = ANONYMOUS;
-    const about = { principal, job_id: 'job_1' };
-    const checked = validator(JobSpec)(many());
-    assert.ok(checked.ok);
-    const digest = digestJob(checked.value, '{}');
-    for (const [act, atOnce] of [
-      [(turn: Turn) => cancelJob.run({ type: 'cancel_job', ...about }, { ...HANDLING, turn }), 50],
-      [(turn: Turn) => retryJob.run({ type: 'retry_job', ...about }, { ...HANDLING, turn }), 50],
-      [
-        (turn: Turn) => submitJob.run({ type: 'submit_job', principal, job: digest }, { ...HANDLING, turn }),
-        1000,
-      ],
-    ] as const) {
-      let handled = 0;
-      const task = { letGo: () => {} };
-      const played = {
-        core: {
-          registry: { job: () => ({ row: {} }), tasksOf: () => Array.from({ length: MANY }, () => task) },
-          requirements: { number: () => ({ id: 1, fresh: null }) },
-          sequences: { job: 1, task: 1 },
-          makeId: () => 'id',
-        },
-        event: () => {},
-        createdAt: () => 0,
-        tellJob: () => true,
-        tellTask: () => handled++,
-        addJob: (row: object) => ({ row }),
-        addTask: () => handled++,
-      } as unknown as Turn;
-      const outcome = act(played);
-      let before = 0;
-      let over = false;
-      void Promise.resolve(outcome).then(() => {
-        over = true;
-      });
-      for (; !over; before = handled) {
-        assert.ok(handled - before <= atOnce, `${handled - before} tasks without a break`);
-        await new Promise((resolve) => setImmediate(resolve));
-      }
-      assert.equal(handled, MANY);
-    }
-  });
 
   test('are cancelled as a whole or not at all, and none is leased meanwhile', async (t) => {
     const cluster = await TestCluster.start(t);

@@ -18,7 +18,13 @@ test('how many actors are in each state is known for every machine that runs in 
     const all = Object.entries(cluster.port.reads.stateCounts(machine));
     return Object.fromEntries(all.filter(([, n]) => n > 0));
   };
-  assert.deepEqual(counts('job'), { 'job.queued': 1, 'job.running': 1, 'job.cancelling': 1 });
+  assert.deepEqual(counts('job'), {
+    'job.queued': 1,
+    'job.queued.ready': 1,
+    'job.running': 1,
+    'job.cancelling': 1,
+    'job.cancelling.stopping': 1,
+  });
   assert.deepEqual(counts('task'), {
     'task.queued': 1,
     'task.leased': 1,

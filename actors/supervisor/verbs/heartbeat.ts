@@ -4,6 +4,7 @@ import type { WorkerAddress } from '../address.ts';
 import { hear, ownWorker, renew, withdrawLeases } from '../life.ts';
 import { isHeld } from '../registry.ts';
 import { assertSession } from '../session.ts';
+import { tellAhead } from '../telling.ts';
 import type { Turn } from '../turn.ts';
 import { PARKED, type Verb } from '../verb.ts';
 
@@ -24,6 +25,7 @@ export const heartbeat: Verb<'heartbeat'> = {
     assertSession(worker, session);
     const { parking, settings, clock } = turn.core;
     hear(turn, worker);
+    for (const task of turn.heldBy(worker)) tellAhead(turn, task);
     takeStanding(turn, worker, suspended?.slice(0, LONGEST_REASON) || null, leaving);
     // A newer heartbeat releases an older one, which then knows nothing to stop.
     const older = parking.takeHeartbeat(turn, worker_id);

@@ -1,48 +1,38 @@
-import type { MessageOf } from '../../../gateway/messages.ts';
 import { ClusterError } from '../../../machines/errors.ts';
-import type { TaskAddress } from '../address.ts';
 import type { JobDocument } from '../documents.ts';
 import { placesOf } from '../named-paths.ts';
 import type { Registry } from '../registry.ts';
-import { inSteps, withBreaks } from '../steps.ts';
+import { beginTelling, whenAllTold } from '../telling.ts';
 import type { Turn } from '../turn.ts';
-import type { Fetched, Verb } from '../verb.ts';
+import type { Verb } from '../verb.ts';
 
 /** Queues failed tasks of a job that has ended again, with more attempts; the count of attempts goes on. */
 export const retryJob: Verb<'retry_job'> = {
-  needs: ({ job_id }) => ({
-    jobs: [job_id],
-    pathsOf: [job_id],
-    tasksOf: [{ job: job_id, statuses: ['failed'] }],
-  }),
-  run: (message, { turn, fetched }) => inSteps(retry(message, turn, fetched)),
+  needs: ({ job_id }) => ({ jobs: [job_id], pathsOf: [job_id] }),
+  async run({ job_id, task_ids }, { turn, fetched, answer }) {
+    const { registry } = turn.core;
+    const job = registry.job(job_id);
+    const chosen = task_ids === undefined ? null : await failedTasks(task_ids, job_id, registry);
+    if (!turn.tellJob(job, { type: 'RETRY' })) {
+      throw new ClusterError(
+        'illegal_transition',
+        `job ${job_id} is ${job.row.status}${job.row.status === 'succeeded' ? ', and none of its tasks failed' : ''}; only a job that failed, or succeeded with failed tasks, can be retried`,
+      );
+    }
+    tryPathsAnew(turn, fetched.documents.get(job_id));
+    await beginTelling(turn, job, chosen);
+    return whenAllTold(turn, job_id, answer);
+  },
 };
 
-function* retry({ job_id, task_ids }: MessageOf<'retry_job'>, turn: Turn, fetched: Fetched) {
-  const { registry } = turn.core;
-  const job = registry.job(job_id);
-  const tasks = task_ids === undefined ? registry.tasksOf(job_id) : failedTasks(task_ids, job_id, registry);
-  if (!turn.tellJob(job, { type: 'RETRY' })) {
-    throw new ClusterError(
-      'illegal_transition',
-      `job ${job_id} is ${job.row.status}${job.row.status === 'succeeded' ? ', and none of its tasks failed' : ''}; only a job that failed, or succeeded with failed tasks, can be retried`,
-    );
-  }
-  tryPathsAnew(turn, fetched.documents.get(job_id));
-  yield* withBreaks(tasks, (task) => {
-    turn.tellTask(task, { type: 'RETRY', extra_attempts: job.row.retry_attempts });
-    task.letGo();
-  });
-  return { job_id };
-}
-
-/** @throws ClusterError `illegal_transition`, naming the first that is none of the job's failed tasks */
-function failedTasks(ids: readonly string[], jobId: string, registry: Registry): TaskAddress[] {
-  return [...new Set(ids)].map((id) => {
-    const task = registry.tasks.get(id);
-    if (task?.row.job_id === jobId && task.row.status === 'failed') return task;
-    throw new ClusterError('illegal_transition', `${id} is not a failed task of job ${jobId}`);
-  });
+/**
+ * The numbers of the tasks that are to be queued again, in order.
+ * @throws ClusterError `illegal_transition`, naming one that is none of the job's failed tasks
+ */
+async function failedTasks(ids: readonly string[], jobId: string, registry: Registry): Promise<number[]> {
+  const { seqs, others } = await registry.numbersOf(jobId, 'failed', new Set(ids));
+  if (others === null) return seqs;
+  throw new ClusterError('illegal_transition', `${others} is not a failed task of job ${jobId}`);
 }
 
 /** Who retries has perhaps mounted the share meanwhile: paths that the job names are no longer taken for missing. */

@@ -68,6 +68,7 @@ function newJob({ job, principal }: Submit, turn: Turn): JobRow {
     type: job.type,
     name: job.name,
     status: 'queued',
+    state: 'ready',
     priority: settings.priority,
     created_at,
     updated_at: created_at,

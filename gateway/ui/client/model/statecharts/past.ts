@@ -18,12 +18,12 @@ type Moved = Pick<EventView, 'type' | 'data'>;
 /** Events that always lead to the same state. */
 const LEADS_TO: Readonly<Record<Choosable, Readonly<Record<string, string>>>> = {
   job: {
-    job_submitted: 'job.queued',
+    job_submitted: 'job.queued.ready',
     job_running: 'job.running',
     job_succeeded: 'job.succeeded',
     job_failed: 'job.failed',
     job_cancelled: 'job.cancelled',
-    job_retried: 'job.queued',
+    job_retried: 'job.queued.requeuing',
   },
   task: {
     task_leased: 'task.leased',
@@ -45,9 +45,9 @@ const LEADS_TO: Readonly<Record<Choosable, Readonly<Record<string, string>>>> = 
 export function stateAfter(machine: Choosable, { type, data }: Moved): string | null {
   // A failure that is tried again is told twice; the queue it goes back to is the second.
   if (machine === 'task' && type === 'task_failed') return data.requeued === true ? null : 'task.failed';
-  // A job that has not begun is cancelled at once.
+  // Cancelling what has ended, or is being cancelled, changes nothing.
   if (machine === 'job' && type === 'job_cancel_requested') {
-    return data.status === 'running' ? 'job.cancelling' : null;
+    return data.status === 'running' || data.status === 'queued' ? 'job.cancelling' : null;
   }
   const leads = LEADS_TO[machine];
   return Object.hasOwn(leads, type) ? (leads[type] as string) : null;
