@@ -63,7 +63,7 @@ describe('inspect --json', () => {
     const id = (await run(['submit', '-', '--server', first.url], { stdin: jobOf('a.yaml') })).stdout.trim();
     const argv = ['--json', '--actor', id, '--server', first.url];
     const { child, said, outcome } = inspecting(t, argv);
-    await until('the job', () => said.stdout.includes('"value":"queued"'));
+    await until('the job', () => said.stdout.includes('"value":{"queued":"ready"}'));
     await first.stop();
     await until('the loss to be told', () => /trying again/.test(said.stderr));
     const second = await startTestServer(t, { state: first.stateDir, port: first.port });

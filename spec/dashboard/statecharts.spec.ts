@@ -180,7 +180,7 @@ describe('the statecharts on the dashboard', requires('chromium'), () => {
     await until('the path', async () => (await steps(page)).length === 3);
     assert.deepEqual(await steps(page), ['job_succeeded', 'job_running', 'job_submitted']);
     assert.deepEqual((await travelled(page)).sort(), [
-      'job.queued → job.running',
+      'job.queued.ready → job.running',
       'job.running → job.succeeded',
     ]);
     await page.getByRole('button', { name: 'Choose none' }).click();

@@ -44,7 +44,7 @@ describe('who watches the actors', () => {
     const { story } = await watch(cluster);
     assert.deepEqual(story(), ['@actor supervisor serving', '@actor worker alive.idle']);
     await cluster.submit();
-    assert.deepEqual(story().slice(2), ['@actor job queued']);
+    assert.deepEqual(story().slice(2), ['@actor job queued.ready']);
   });
 
   it('sees a task from its lease to its end, and who told whom', async (t) => {
@@ -88,7 +88,7 @@ describe('who watches the actors', () => {
     };
     await cluster.submit();
     assert.deepEqual(atCommit, []);
-    assert.deepEqual(story(), ['@actor job queued']);
+    assert.deepEqual(story(), ['@actor job queued.ready']);
   });
 
   it('hears nothing of a turn that was rolled back, but of the supervisor that is degraded', async (t) => {
@@ -106,7 +106,7 @@ describe('who watches the actors', () => {
     assert.deepEqual(late.story().slice(2), [
       'supervisor → supervisor COMMITTED',
       'supervisor serving',
-      '@actor job queued',
+      '@actor job queued.ready',
     ]);
   });
 
@@ -159,7 +159,7 @@ describe('who watches the actors', () => {
     assert.deepEqual(announced, [
       '@actor supervisor serving',
       '@actor worker alive.idle',
-      '@actor job queued',
+      '@actor job queued.ready',
       '@actor task queued',
     ]);
   });
@@ -174,7 +174,7 @@ describe('who watches one actor', () => {
     await cluster.submit();
     await worker.complete(await worker.run());
     assert.ok(messages.every(({ sessionId }) => sessionId === id));
-    assert.deepEqual(story().slice(0, 1), ['@actor job queued']);
+    assert.deepEqual(story().slice(0, 1), ['@actor job queued.ready']);
     assert.deepEqual(story().slice(-1), ['job succeeded']);
   });
 
