@@ -52,6 +52,56 @@ describe('the index of the queue', () => {
     fc.assert(property, { seed: 20261128, numRuns: 500 });
   });
 
+  test('serves nothing of what is withheld, and each task in its place once it is released, also when that is undone', () => {
+    const act = fc.record({
+      does: fc.constantFrom('add', 'remove', 'withhold', 'release', 'take', 'take'),
+      seq: fc.integer({ min: 0, max: 29 }),
+      isUndone: fc.boolean(),
+    });
+    const property = fc.property(fc.array(act, { maxLength: 80 }), (acts) => {
+      const index = new QueueIndex(() => []);
+      const views = [new QueueView([''], () => true)];
+      // Ten numbers are a span, three of which stand beside each other.
+      const spans = [0, 1, 2].map((n) => ({ from: n * 10, to: n * 10 + 9 }));
+      let queued = new Set<number>();
+      let withheld = new Set<number>();
+      for (const { does, seq, isUndone } of acts) {
+        const undo: (() => void)[] = [];
+        const journal = { onRollback: (step: () => void) => void undo.push(step) };
+        const before = { queued: new Set(queued), withheld: new Set(withheld) };
+        const span = Math.floor(seq / 10);
+        const [requirement, priority] = [1 + (seq % 2), seq % 3];
+        if (does === 'add' && !queued.has(seq)) {
+          index.add(journal, requirement, priority, seq);
+          queued.add(seq);
+        } else if (does === 'remove' && queued.has(seq)) {
+          index.remove(journal, requirement, priority, seq);
+          queued.delete(seq);
+        } else if (does === 'withhold' && !withheld.has(span)) {
+          index.withhold(journal, spans[span] as (typeof spans)[0]);
+          withheld.add(span);
+        } else if (does === 'release' && withheld.delete(span)) {
+          index.release(journal, spans[span] as (typeof spans)[0]);
+        } else if (does === 'take') {
+          const open = [...queued].filter((one) => !withheld.has(Math.floor(one / 10)));
+          const [next] = open.sort((a, b) => (b % 3) - (a % 3) || a - b);
+          assert.equal(index.take(journal, views)?.seq, next);
+          if (next !== undefined) queued.delete(next);
+        }
+        if (isUndone) {
+          for (const step of undo.reverse()) step();
+          ({ queued, withheld } = before);
+        }
+        assert.equal(index.size, queued.size);
+      }
+      for (const span of withheld) index.release(FOR_GOOD, spans[span] as (typeof spans)[0]);
+      const left = [...queued].sort((a, b) => (b % 3) - (a % 3) || a - b);
+      assert.deepEqual(served(index), left);
+      assert.deepEqual([index.size, index.held], [0, 0]);
+    });
+    fc.assert(property, { seed: 20261128, numRuns: 1000 });
+  });
+
   test('a task that leaves twice leaves once', () => {
     const index = new QueueIndex(() => []);
     for (const seq of [1, 2, 3]) index.add(FOR_GOOD, 1, 0, seq);
