@@ -275,6 +275,32 @@ describe('in the middle of a cancellation', () => {
   }
 });
 
+test('a retry of chosen tasks goes on after a restart with those alone', async (t) => {
+  const cluster = await start(t);
+  const id = await failed(cluster);
+  const chosen = (await cluster.tasks(id)).filter((_, i) => i !== 1 && i !== 4).map((task) => task.id);
+  const second = hold(cluster, 1);
+  const asked = cluster.retry(id, chosen.toReversed());
+  await second.reached;
+  second.fail();
+  await asked;
+  assert.equal(counts(await cluster.job(id)), 'queued: 2 queued, 0 running, 5 failed, 0 cancelled');
+  await cluster.restart();
+  await until('all have come back', async () => (await cluster.job(id)).aggregate.num_queued === 5);
+  const worker = await cluster.register({ slots_total: MANY });
+  const leased = await worker.lease(MANY);
+  assert.deepEqual(
+    leased.map(({ task_id }) => task_id),
+    chosen,
+  );
+  for (const task of leased) {
+    await worker.start(task);
+    await worker.complete(task);
+  }
+  assert.equal((await cluster.job(id)).status, 'succeeded');
+  await assert.rejects(cluster.retry(id, [chosen[0] as string]), { code: 'illegal_transition' });
+});
+
 test('a retry that is cancelled in the middle ends as if all had been queued again first', async (t) => {
   const cluster = await start(t);
   const id = await failed(cluster);
