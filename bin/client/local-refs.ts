@@ -1,6 +1,6 @@
 import { stat } from 'node:fs/promises';
 import { homedir } from 'node:os';
-import { basename, extname, posix, resolve, win32 } from 'node:path';
+import { basename, dirname, extname, posix, resolve, win32 } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { whatIsThere } from '../../actors/what-is-there.ts';
 import { compose, elements, members, RawJson } from '../../machines/json/raw.ts';
@@ -92,12 +92,13 @@ function memberOf(role: Piece['role'], kind: unknown): LocalRef['member'] | null
 
 /**
  * Where a reference leads on this machine: `~` is the home directory, relative paths count from the first of the
- * folders in which there is such a thing. Null for an absolute path that is not here: it may be one of the workers'.
+ * folders in which there is such a thing, or from one above them whose name the path begins with. Null for an absolute path that is not here: it may be one of the workers'.
  * @throws CliFault for a marked or relative one that is not there, and for what cannot be used in its place
  */
 export async function locate(ref: LocalRef, folders: readonly string[]): Promise<string | null> {
   const text = ref.text.replace(/^~(?=$|[\\/])/, () => homedir());
-  const candidates = [...new Set(folders.map((folder) => resolve(folder, text)))];
+  const starts = [...folders, ...folders.flatMap((folder) => startsAbove(folder, text))];
+  const candidates = [...new Set(starts.map((folder) => resolve(folder, text)))];
   for (const path of candidates) {
     const found = await stat(path).catch(() => null);
     if (!found) continue;
@@ -111,6 +112,16 @@ export async function locate(ref: LocalRef, folders: readonly string[]): Promise
   const said = (await Promise.all(candidates.map(whatIsThere))).filter((text) => text !== '');
   const there = said.find((text) => text.includes('did you mean')) ?? said.at(-1) ?? '';
   throw usageFault(`there is no ${candidates.join(', nor ')} to upload${there}`, hint);
+}
+
+/** Folders above one from which a path leads through it: `examples/corn` counts from where `examples` lies. */
+function startsAbove(folder: string, text: string): string[] {
+  const [first] = text.split(/[\\/]/);
+  const above: string[] = [];
+  for (let path = resolve(folder); dirname(path) !== path; path = dirname(path)) {
+    if (basename(path) === first) above.push(dirname(path));
+  }
+  return above;
 }
 
 /** Whether a path is absolute here or on a worker with another system. */

@@ -19,7 +19,8 @@ export class SubmitCommand extends ClientCommand {
       zips, equal content once) and named as artifacts instead, so that no disk has to be shared. What is not
       here is left as the workers' path, and told. A path that begins with \`file:\` is uploaded in any case,
       and so is an \`artifact_id\` or \`bundle_artifact_id\` that does (a bundle is a zip, or a folder).
-      Relative paths count from the current directory, or else from the folder of the job file.
+      Relative paths count from the current directory, or else from the folder of the job file, or else from where
+      a folder lies that both are in and that the path begins with.
 
       Prints the id of the job. With \`--wait\` it shows the tasks as they move and ends when the job has ended,
       whatever the end; Ctrl-C leaves the job running.
