@@ -1,3 +1,4 @@
+import { libraryOf } from '../machines/decompose.ts';
 import type { Aggregate, JobView, RankingEntry } from '../machines/schema/views.ts';
 import type { JobRow } from './store/rows.ts';
 
@@ -14,17 +15,31 @@ export function jobView(row: JobRow, ranking: RankingEntry[], errors: Record<str
     owner: row.owner,
     error: row.error,
     warnings: [...row.warnings],
-    submission: {
-      mode: 'client_submitted',
-      principal: row.owner,
-      required_rights: ['submit'],
-      granted_rights: [...row.granted_rights],
-    },
-    aggregate: aggregate(row, ranking, errors),
+    submission: submissionOf(row),
+    scheduler: schedulerOf(row),
+    aggregate: aggregateOf(row, ranking, errors),
   };
 }
 
-function aggregate(row: JobRow, ranking: RankingEntry[], errors: Record<string, string>): Aggregate {
+/** Who submitted a job, and by which rights; attested by the server (contract, "Jobs"). */
+export const submissionOf = (row: JobRow): JobView['submission'] => ({
+  mode: 'client_submitted',
+  principal: row.owner,
+  required_rights: ['submit'],
+  granted_rights: [...row.granted_rights],
+});
+
+/** How the server deals a job out (contract, "Jobs"). */
+export const schedulerOf = ({ type, num_tasks, is_dag }: JobRow): JobView['scheduler'] => ({
+  shape: is_dag ? 'dag_shaped_whole_run' : num_tasks > 1 ? 'pipeline_dataset_matrix' : 'atomic',
+  task_granularity: `whole_${libraryOf(type)}_run`,
+  assignment_mode: 'server_leased_executor',
+  result_provenance: 'server_attested_worker_report',
+  submit_rights_required: ['submit'],
+  execute_rights_required: ['execute'],
+});
+
+export function aggregateOf(row: JobRow, ranking: RankingEntry[], errors: Record<string, string>): Aggregate {
   return {
     num_tasks: row.num_tasks,
     num_queued: row.counts.queued + row.counts.leased,

@@ -37,7 +37,7 @@ export function openApi(table: readonly (readonly [string, Route])[], facts: Ser
       description: description(),
       license: { name: 'Apache License 2.0', identifier: 'Apache-2.0' },
     },
-    servers: [{ url: '/' }],
+    servers: [{ url: facts.basePath || '/' }],
     tags: Object.entries(TAGS).map(([name, text]) => ({ name, description: text })),
     paths,
     components: {

@@ -5,6 +5,7 @@ import {
   DATASET_LABEL,
   type DatasetRef,
   DEFAULT_MAX_ATTEMPTS,
+  DEFAULT_TYPE,
   defaultRankMetrics,
   type JobSpec,
   type PipelineRef,
@@ -87,7 +88,7 @@ export function planAt(matrix: TaskMatrix, place: number): TaskPlan {
  */
 function requirementsFor(spec: JobSpec, dataset: DatasetRef, withCode: boolean): Requirements {
   const asked = spec.requirements ?? {};
-  const library = libraryOf(spec.type);
+  const library = libraryOf(spec.type ?? DEFAULT_TYPE);
   const packages = asked.packages ?? {};
   const labels = { ...asked.labels };
   if (dataset.kind === 'worker_local' && dataset.name !== undefined)

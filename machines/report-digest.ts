@@ -16,7 +16,7 @@ export interface EventDigest {
 }
 
 export function digestEvent(event: ReportedEvent): EventDigest {
-  const { level = 'info', type, message = '', progress, data } = boundedEvent(event);
+  const { level = 'info', type = 'log', message = '', progress, data } = boundedEvent(event);
   return {
     level,
     type,
@@ -46,7 +46,8 @@ export function digestResult(reported: TaskResult): ResultDigest {
   // Places are kept for the metrics that the job may rank by, which may be among those that are too many.
   const most = spare.values.length > 0 ? LIMITS.numbers - LIMITS.rankMetrics : LIMITS.numbers;
   const { result, notes } = boundedResult(reported, most);
-  const { metrics, ...others } = result;
+  // Who reported it is for the server to say.
+  const { metrics, provenance: _, ...others } = result as TaskResult & { provenance?: unknown };
   return {
     text: JSON.stringify(others),
     artifacts: result.artifacts ?? {},

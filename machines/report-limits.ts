@@ -21,7 +21,7 @@ export function boundedEvent(event: ReportedEvent): ReportedEvent {
   const { type, message, data } = event;
   return {
     ...event,
-    type: cutText(type, LIMITS.type),
+    ...(type !== undefined && { type: cutText(type, LIMITS.type) }),
     ...(message !== undefined && { message: cutText(message, LIMITS.message) }),
     ...(data !== undefined && { data: fitObject(data, LIMITS.data).value }),
   };
@@ -40,8 +40,16 @@ export interface BoundedResult {
  * hold moves to `extra`, in a member of their name.
  */
 export function boundedResult(reported: TaskResult, most: number = LIMITS.numbers): BoundedResult {
-  const { status, pipeline_fingerprint, duration_seconds, metrics, counts, artifacts, extra, ...unknown } =
-    reported;
+  const {
+    status = 'succeeded',
+    pipeline_fingerprint,
+    duration_seconds,
+    metrics,
+    counts,
+    artifacts,
+    extra,
+    ...unknown
+  } = reported;
   const notes: string[] = [];
   const overflow: Members = { ...extra };
   const numbers = (name: string, map: Members | undefined, most?: number): Members | undefined => {

@@ -10,11 +10,13 @@ export interface AttemptRef {
   worker_id: string;
 }
 
-/** A task as a lease brought it: checked, and the text it came in, numbers as written. */
+/** A task as a lease brought it: what servers may leave out filled in, and the text it came in, numbers as written. */
 export interface Lease {
   ref: AttemptRef;
   payload: TaskPayload;
   text: string;
+  /** Places of what the server should have said and did not; with any, the attempt fails. */
+  missing: readonly string[];
 }
 
 /** An attempt that failed. */

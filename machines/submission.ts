@@ -86,3 +86,22 @@ export function unknownMembers(spec: JobSpec): string[] {
   if (more > 0) warnings.push(`and ${more} more unknown field${more === 1 ? '' : 's'}`);
   return warnings;
 }
+
+/** Fingerprints that are pinned more than so many times in vain are told as a count. */
+const MOST_ODD = 10;
+
+/** A sentence for each pinned fingerprint that no pipeline can have: the client computes them in another way. */
+export function oddFingerprints(spec: JobSpec): string[] {
+  const odd = pipelinesOf(spec).flatMap((ref) => {
+    const expected = ref.kind === 'inline_json' ? ref.expected_fingerprint : undefined;
+    return expected === undefined || /^sha256:[0-9a-f]{64}$/.test(expected) ? [] : [expected];
+  });
+  const told = odd
+    .slice(0, MOST_ODD)
+    .map(
+      (expected) =>
+        `expected_fingerprint '${expected.length > LONGEST_WORD ? `${expected.slice(0, LONGEST_WORD)}…` : expected}' ` +
+        "can be no pipeline's: fingerprints are 'sha256:' and 64 hex digits",
+    );
+  return odd.length > MOST_ODD ? [...told, `and ${odd.length - MOST_ODD} more of that kind`] : told;
+}

@@ -49,6 +49,8 @@ export type TaskEvent =
   | ({
       type: 'COMPLETE';
       result: string;
+      /** Of the result, a JSON object as text. */
+      metrics: string;
       model_artifact_id: string | null;
       report: AcceptedReport;
     } & RankValues)
@@ -83,7 +85,12 @@ export type LeftState = 'queued' | 'leased' | 'running' | 'lost' | 'failed';
 export type TaskEmission =
   | { type: 'task_leased'; worker_id: string }
   | { type: 'task_started' }
-  | ({ type: 'task_completed'; model_artifact_id: string | null } & RankValues)
+  | ({
+      type: 'task_completed';
+      /** A JSON object as text. */
+      metrics: string;
+      model_artifact_id: string | null;
+    } & RankValues)
   | {
       type: 'task_failed';
       from: LeftState;

@@ -86,8 +86,9 @@ const chart = setup({
     ),
     emitLeased: emit(({ context }) => ({ type: 'task_leased', worker_id: context.worker_id as string })),
     emitStarted: emit({ type: 'task_started' }),
-    emitCompleted: emit(({ context }) => ({
+    emitCompleted: emit(({ context, event }) => ({
       type: 'task_completed',
+      metrics: event.type === 'COMPLETE' ? event.metrics : '{}',
       rank_value: context.rank_value,
       rank_others: context.rank_others,
       model_artifact_id: context.model_artifact_id,
@@ -232,7 +233,8 @@ const chart = setup({
           on: {
             COMPLETE: { target: '#task.cancelled', actions: ['keepReport'] },
             FAIL: { target: '#task.cancelled', actions: ['keepReport'] },
-            LAPSE: { target: '#task.cancelled' },
+            // Its worker fell silent and holds nothing any more.
+            LAPSE: { target: '#task.cancelled', actions: 'release' },
             TIMEOUT: { target: '#task.cancelled' },
           },
           exit: ['endLease', { type: 'emitCancelled', params: { from: 'running' } }],

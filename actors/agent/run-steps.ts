@@ -10,7 +10,7 @@ import {
 import { isNotOurs, report, type Uploaded, uploadFiles } from './delivery/deliver.ts';
 import { findOutputs, type OutputFile } from './delivery/outputs.ts';
 import { pack } from './delivery/pack.ts';
-import { failedBy } from './failure.ts';
+import { failedBy, WorkerFault } from './failure.ts';
 import { materialize } from './inputs/materialize.ts';
 import { sleep } from './link/backoff.ts';
 import { isAbort } from './link/faults.ts';
@@ -82,6 +82,10 @@ async function placeInputs(shop: Workshop, lease: Lease, signal: AbortSignal): P
     note: (line: string) => room.note(line),
   };
   try {
+    if (lease.missing.length > 0) {
+      const what = lease.missing.map((place) => `'${place.slice(1)}'`).join(', ');
+      throw new WorkerFault(`this worker cannot read the task: the server leased it without ${what}`);
+    }
     room.fingerprints = await materialize(context, room.paths);
     return null;
   } catch (fault) {

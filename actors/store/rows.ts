@@ -32,6 +32,10 @@ export interface JobRow {
   retry_attempts: number;
   /** Whether a pipeline of the job names the fingerprint that it expects. */
   pins_fingerprint: boolean;
+  /** Whether a pipeline of the job is a graph of steps. */
+  is_dag: boolean;
+  /** What the specification means, hashed; null without an idempotency key, and in stores of earlier versions. */
+  meaning: string | null;
   num_tasks: number;
   counts: TaskCounts;
   best_metric: number | null;

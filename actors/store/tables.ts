@@ -83,6 +83,8 @@ export const JOBS = define<JobRow>(
     'idempotency_key',
     'retry_attempts',
     'pins_fingerprint',
+    'is_dag',
+    'meaning',
     'num_tasks',
   ],
   {
@@ -93,6 +95,8 @@ export const JOBS = define<JobRow>(
     warnings: (row) => JSON.stringify(row.warnings),
     ...plain<JobRow>('error', 'idempotency_key', 'rank_metric', 'rank_mode', 'retry_attempts'),
     pins_fingerprint: (row) => Number(row.pins_fingerprint),
+    is_dag: (row) => Number(row.is_dag),
+    ...plain<JobRow>('meaning'),
     num_tasks: (row) => row.num_tasks,
     num_queued: (row) => row.counts.queued,
     num_leased: (row) => row.counts.leased,
@@ -110,6 +114,7 @@ export const JOBS = define<JobRow>(
     warnings: parse(row.warnings),
     pins_fingerprint: row.pins_fingerprint === 1,
     standings: row.standings === null ? [onlyStanding(row)] : parse(row.standings),
+    is_dag: row.is_dag === 1,
     counts: {
       queued: row.num_queued as number,
       leased: row.num_leased as number,

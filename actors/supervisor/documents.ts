@@ -8,6 +8,8 @@ export interface JobDocument {
   pipelines: string[];
   datasets: string[];
   params: string;
+  /** What the client gives its workers beside all that is known here. */
+  native: string;
   /** With their defaults. */
   outputs: string;
 }
@@ -29,9 +31,12 @@ export function cutDocument(request: string): JobDocument {
     pipelines: list('pipeline', 'pipelines'),
     datasets: list('dataset', 'datasets'),
     params: params === undefined || params === 'null' ? '{}' : params,
+    native: present(top.get('native_payload')) ?? top.get('nativePayload') ?? 'null',
     outputs: JSON.stringify(outputsOf(outputs ?? undefined)),
   };
 }
+
+const present = (text: string | undefined): string | undefined => (text === 'null' ? undefined : text);
 
 /** The specifications that the next lease of the same job needs again. */
 export class DocumentCache {
@@ -52,7 +57,7 @@ export class DocumentCache {
 }
 
 /** The pieces are slices of the specification, which stays in memory with them. */
-function bytesOf({ pipelines, datasets, params }: JobDocument): number {
-  const texts = [...pipelines, ...datasets, params];
+function bytesOf({ pipelines, datasets, params, native }: JobDocument): number {
+  const texts = [...pipelines, ...datasets, params, native];
   return texts.reduce((sum, text) => sum + text.length, OVERHEAD + texts.length * 32);
 }

@@ -1,9 +1,10 @@
 import type { JobEmission } from '../../machines/job.ts';
-import type { RawJson } from '../../machines/json/raw.ts';
+import { compose, RawJson } from '../../machines/json/raw.ts';
 import type { Level } from '../../machines/schema/report.ts';
 import type { TaskEmission } from '../../machines/task.ts';
 import type { WorkerEmission } from '../../machines/worker.ts';
 import type { JobRow, TaskRow, WorkerRow } from '../store/rows.ts';
+import { aggregateOf } from '../views.ts';
 
 /** What clients see of an emission, before it has an id and a time. */
 export interface Telling {
@@ -17,7 +18,13 @@ const title = (row: { id: string; name: string | null }) => (row.name ? `${row.n
 
 export function tellJob(row: JobRow, emission: JobEmission): Telling {
   const { counts } = row;
-  const data = { num_tasks: row.num_tasks, num_succeeded: counts.succeeded, num_failed: counts.failed };
+  const { ranking: _, errors: __, ...aggregate } = aggregateOf(row, [], {});
+  const data = {
+    num_tasks: row.num_tasks,
+    num_succeeded: counts.succeeded,
+    num_failed: counts.failed,
+    aggregate,
+  };
   switch (emission.type) {
     case 'job_running':
       return { level: 'info', type: emission.type, message: `job ${title(row)} is running`, data: {} };
@@ -56,7 +63,9 @@ export function tellTask(row: TaskRow, emission: TaskEmission): Telling {
         level: 'info',
         type: emission.type,
         message: `${name} succeeded`,
-        data: { ...data, rank_value: emission.rank_value },
+        data: new RawJson(
+          compose({ ...data, rank_value: emission.rank_value, metrics: new RawJson(emission.metrics) }),
+        ),
       };
     case 'task_failed': {
       const { type: _, from: __, ...failure } = emission;

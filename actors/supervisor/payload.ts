@@ -2,6 +2,7 @@ import type { LeasedTask, TaskPayload } from '../../gateway/messages.ts';
 import { compose, RawJson } from '../../machines/json/raw.ts';
 import type { Principal } from '../../machines/rights.ts';
 import type { JobRow, TaskRow } from '../store/rows.ts';
+import { schedulerOf, submissionOf } from '../views.ts';
 import type { JobDocument } from './documents.ts';
 
 /** What a worker gets with a lease; pipeline, dataset and params are the text that the client wrote. */
@@ -28,6 +29,9 @@ export function leasedTask(parts: {
     // One name, as workers know it: which of several counts is decided when all have reported.
     rank_metric: job.standings[0]?.metric ?? job.rank_metric,
     lease_expires_at: task.lease_expires_at,
+    scheduler: new RawJson(JSON.stringify(schedulerOf(job))),
+    submission: new RawJson(JSON.stringify(submissionOf(job))),
+    nativePayload: new RawJson(document.native),
     assignment: new RawJson(
       JSON.stringify({
         mode: 'server_leased_executor',

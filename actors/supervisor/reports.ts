@@ -32,6 +32,7 @@ export function admitReport(
   worker.revoked.delete(turn, task.id);
   if (isRepetition(task, report, verb))
     return { task, repeated: task.row.last_report?.answer ?? { ok: true } };
+  assertOwn(turn, report.principal, task);
   assertHolder(task, report.worker_id, report.attempt);
   noteSign(turn, task);
   return { task, repeated: null };
@@ -53,16 +54,18 @@ export function admitMention(
 ): TaskAddress {
   const { principal, task_id, worker_id, attempt } = mention;
   const task = turn.core.registry.task(task_id);
-  const holder = worker_id ?? task.row.worker_id;
-  if (holder !== null) {
-    const worker = ownWorker(turn, principal, holder);
-    if (worker_id !== undefined) hear(turn, worker);
-  }
+  if (worker_id !== undefined) hear(turn, ownWorker(turn, principal, worker_id));
+  assertOwn(turn, principal, task);
   tellAhead(turn, task);
   assertAttempt(task, attempt);
   if (worker_id !== undefined) assertHolder(task, worker_id, attempt);
   noteSign(turn, task);
   return task;
+}
+
+/** A task that another principal's worker holds, or held last, is none of this principal's business. */
+function assertOwn(turn: Turn, principal: Principal, { row }: TaskAddress): void {
+  if (row.worker_id !== null) ownWorker(turn, principal, row.worker_id);
 }
 
 /** The task's own sign of life; the quietest of a worker's tasks is the first to be doubted. */

@@ -9,6 +9,8 @@ export interface Needs {
   jobs?: string[];
   tasks?: string[];
   artifacts?: string[];
+  /** What this task has uploaded. */
+  uploadsOf?: string[];
   /** The job that an owner submitted under a key. */
   key?: { owner: string; key: string };
   /** The specifications of these tasks' jobs, where a job pins fingerprints. */
@@ -19,15 +21,19 @@ export interface Needs {
   pathsOf?: string[];
 }
 
-/** A job that was submitted under an idempotency key, and the text it was submitted with. */
+/** A job that was submitted under an idempotency key, and what it means. */
 export interface KeyedJob {
   job_id: string;
-  request: string;
+  /** Hashed; null for a job of an earlier version, which is known by its text. */
+  meaning: string | null;
+  request: string | null;
 }
 
 /** What was fetched beside addresses, for all messages of the turn. */
 export interface Fetched {
   artifacts: Map<string, ArtifactRow>;
+  /** Ids of artifacts by the task that uploaded them. */
+  uploads: Map<string, Set<string>>;
   /** By `keyOf`. */
   keys: Map<string, KeyedJob>;
   /** Specifications by job id. */

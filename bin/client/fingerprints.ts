@@ -2,6 +2,7 @@ import type { ClusterClient } from '../../gateway/client/client.ts';
 import type { JobSpec } from '../../machines/schema/job.ts';
 import type { JobView, TaskView } from '../../machines/schema/views.ts';
 import { datasetsOf, pipelinesOf } from '../../machines/submission.ts';
+import { withoutIt } from './glance.ts';
 
 /** A task that ran another pipeline than the one that its job pinned; the result stands. */
 export interface Mismatch {
@@ -22,7 +23,7 @@ export async function mismatches(
   tasks: readonly TaskView[],
 ): Promise<Mismatch[]> {
   if (!tasks.some(({ result }) => result !== null)) return [];
-  const request = await client.callText('getJobRequest', { params: { id: job.id } });
+  const request = await client.callText('getJobRequest', { params: { id: job.id } }).catch(withoutIt(''));
   if (!request.includes('"expected_fingerprint"')) return [];
   const spec = JSON.parse(request) as JobSpec;
   const pipelines = pipelinesOf(spec);

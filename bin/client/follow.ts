@@ -2,8 +2,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { ClusterClient } from '../../gateway/client/client.ts';
 import { AnsweredError, UnreachableError } from '../../gateway/client/errors.ts';
 import { type EventFrame, eventFrames } from '../../gateway/client/event-stream.ts';
+import { readAs } from '../../gateway/client/replies.ts';
 import { elements } from '../../machines/json/raw.ts';
-import type { EventView, JobStatus, JobView } from '../../machines/schema/views.ts';
+import { EventView, type JobStatus, type JobView } from '../../machines/schema/views.ts';
 
 /** Events of one page of history; the server's most. */
 const PAGE = 5000;
@@ -35,7 +36,7 @@ export async function* history(
     const query = { after_id: after, limit: PAGE };
     const page = elements(await client.callText('listJobEvents', { params: { id: jobId }, query }));
     for (const text of page) {
-      const event = JSON.parse(text) as EventView;
+      const event = readAs(EventView, text, 'an event of the job');
       after = event.id;
       yield { event, text };
     }
@@ -55,24 +56,48 @@ export async function* followJob(follow: Follow): AsyncGenerator<EventFrame, Job
     yield* history(client, jobId, afterId);
     return job;
   }
+  const over = new AbortController();
   const frames = eventFrames({
     client,
     jobId,
     afterId: afterId ?? 0,
-    signal,
+    signal: AbortSignal.any([signal, over.signal]),
     onRetry,
     maxRetries: MAX_RETRIES,
   });
-  for await (const frame of frames) {
-    yield frame;
-    if (!ENDS.includes(frame.event.type)) continue;
-    // It may be an old end, of a job that was retried since; and reports may come after the end.
-    const now = await again(follow, () => getJob(follow));
-    if (!hasEnded(now.status)) continue;
-    yield* history(client, jobId, frame.event.id);
-    return now;
+  let last = afterId ?? 0;
+  try {
+    for (let next = frames.next(); ; ) {
+      const step = await within(SILENCE_MS, next);
+      if (step?.done) return null;
+      if (step) {
+        const { event } = step.value;
+        last = event.id;
+        yield step.value;
+        next = frames.next();
+        if (!ENDS.includes(event.type)) continue;
+      }
+      // It may be an old end, of a job that was retried since; and reports may come after the end.
+      const now = await again(follow, () => getJob(follow));
+      if (!hasEnded(now.status)) continue;
+      yield* history(client, jobId, last);
+      return now;
+    }
+  } finally {
+    over.abort();
   }
-  return null;
+}
+
+/** Milliseconds without an event after which the job is asked for itself: not every server tells its end by these words. */
+const SILENCE_MS = 10_000;
+
+/** What a promise brings, or null when it takes longer. */
+async function within<T>(ms: number, promise: Promise<T>): Promise<T | null> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<null>((resolve) => {
+    timer = setTimeout(resolve, ms, null);
+  });
+  return Promise.race([promise, late]).finally(() => clearTimeout(timer));
 }
 
 const getJob = ({ client, jobId, signal }: Follow): Promise<JobView> =>

@@ -1,4 +1,5 @@
 import type { ClusterClient } from '../../gateway/client/client.ts';
+import { AnsweredError } from '../../gateway/client/errors.ts';
 import type { ClusterStats, JobView, StatsMinute, WorkerView } from '../../machines/schema/views.ts';
 
 /** The cluster at one moment. */
@@ -23,7 +24,7 @@ export async function glance(client: ClusterClient, mostJobs: number, signal: Ab
     client.call('listJobs', { query: { ...query, limit }, signal });
   const [stats, history, workers, running, cancelling, queued, newest] = await Promise.all([
     client.call('getStats', { signal }),
-    client.call('getStatsHistory', { signal }),
+    client.call('getStatsHistory', { signal }).catch(withoutIt<StatsMinute[]>([])),
     client.call('listWorkers', { signal }),
     jobs({ status: 'running' }),
     jobs({ status: 'cancelling' }),
@@ -35,6 +36,14 @@ export async function glance(client: ClusterClient, mostJobs: number, signal: Ab
   for (const job of [...running, ...cancelling, ...queued, ...newest]) seen.set(job.id, job);
   return { at: Date.now() / 1000, stats, history, jobs: [...seen.values()], workers };
 }
+
+/** What the specification does not ask of a server, other makes may not know. */
+export const withoutIt =
+  <T>(instead: T) =>
+  (fault: unknown): T => {
+    if (fault instanceof AnsweredError && (fault.status === 404 || fault.status === 405)) return instead;
+    throw fault;
+  };
 
 const ENDED = ['succeeded', 'failed', 'cancelled'];
 

@@ -1,5 +1,5 @@
+import { replyOf } from '../../gateway/client/replies.ts';
 import { compose, members, RawJson } from '../../machines/json/raw.ts';
-import type { JobView } from '../../machines/schema/views.ts';
 import type { Session } from '../support/client-command.ts';
 import { jobReport } from '../terminal/job-report.ts';
 import { mismatches } from './fingerprints.ts';
@@ -16,7 +16,7 @@ export async function printJob(session: Session, jobId: string): Promise<void> {
     await printDocument(session, jobId, jobText);
     return;
   }
-  const job = JSON.parse(jobText) as JobView;
+  const job = replyOf('getJob', jobText);
   const tasks = await knownTasks(client, job);
   const workersAlive = tasks.queued.length > 0 ? (await client.call('getStats')).workers_alive : 1;
   const odd = await mismatches(client, job, tasks.first);

@@ -1,4 +1,6 @@
 import { extname } from 'node:path';
+import { libraryOf } from '../../machines/decompose.ts';
+import { DEFAULT_TYPE } from '../../machines/schema/job.ts';
 import { CliFault } from '../support/exit.ts';
 import { datasetLine } from '../terminal/dataset-report.ts';
 import type { Output } from '../terminal/output.ts';
@@ -20,7 +22,7 @@ interface Look {
  * @throws CliFault with what the run would end with
  */
 export async function lookFirst(file: JobFile, look: Look): Promise<void> {
-  const library = (file.spec.type ?? 'nirs4all.run').replace(/\.run$/, '');
+  const library = libraryOf(file.spec.type ?? DEFAULT_TYPE);
   const pieces = references(file.text);
   const [pipelines, datasets] = [new Set<string>(), new Set<string>()];
   for (const piece of pieces) {

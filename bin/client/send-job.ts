@@ -1,5 +1,5 @@
 import { UnreachableError } from '../../gateway/client/errors.ts';
-import type { JobView } from '../../machines/schema/views.ts';
+import { replyOf } from '../../gateway/client/replies.ts';
 import type { Session } from '../support/client-command.ts';
 import { CliFault, EXIT } from '../support/exit.ts';
 import { patiently } from '../support/interrupt.ts';
@@ -52,7 +52,7 @@ async function submit(session: Session, file: JobFile, options: SendOptions): Pr
   const answer = await client.callText('submitJob', { text }).catch((fault: unknown) => {
     throw fault instanceof UnreachableError ? unsure(fault, file.spec.idempotency_key) : fault;
   });
-  const job = JSON.parse(answer) as JobView;
+  const job = replyOf('submitJob', answer);
   for (const warning of job.warnings) {
     if (!file.warnings.includes(warning)) output.warn(plain(warning));
   }

@@ -1,6 +1,7 @@
 import type { ClusterClient } from '../../gateway/client/client.ts';
+import { readAs } from '../../gateway/client/replies.ts';
 import { elements } from '../../machines/json/raw.ts';
-import type { JobView, TaskStatus, TaskView } from '../../machines/schema/views.ts';
+import { type JobView, type TaskStatus, TaskView } from '../../machines/schema/views.ts';
 
 /** Tasks that are asked for at once. */
 export const TASK_PAGE = 1_000;
@@ -10,9 +11,13 @@ export async function* taskPages(client: ClusterClient, jobId: string): AsyncGen
   for (let after_id: string | undefined; ; ) {
     const query = { limit: TASK_PAGE, ...(after_id === undefined ? {} : { after_id }) };
     const page = elements(await client.callText('listJobTasks', { params: { id: jobId }, query }));
+    const last = page.at(-1);
+    const lastId = last === undefined ? undefined : readAs(TaskView, last, 'a task of the list').id;
+    // A server that does not know pages gives all of them each time.
+    if (lastId === after_id && after_id !== undefined) return;
     yield page;
-    if (page.length < TASK_PAGE) return;
-    after_id = (JSON.parse(page.at(-1) as string) as TaskView).id;
+    if (page.length !== TASK_PAGE) return;
+    after_id = lastId;
   }
 }
 

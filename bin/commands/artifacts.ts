@@ -1,6 +1,7 @@
 import { Option } from 'clipanion';
+import { readAs } from '../../gateway/client/replies.ts';
 import { compose, elements, members, RawJson } from '../../machines/json/raw.ts';
-import type { ArtifactView } from '../../machines/schema/views.ts';
+import { ArtifactView } from '../../machines/schema/views.ts';
 import { type Download, downloadAll, planDownloads } from '../client/download.ts';
 import type { Session } from '../support/client-command.ts';
 import { EXIT, usageFault } from '../support/exit.ts';
@@ -40,7 +41,7 @@ export class ArtifactsCommand extends JobCommand {
     const jobId = await this.jobId(session);
     const answer = await client.callText('listJobArtifacts', { params: { id: jobId } });
     const texts = elements(answer).filter((text) => this.role === undefined || roleOf(text) === this.role);
-    const artifacts = texts.map((text) => JSON.parse(text) as ArtifactView);
+    const artifacts = texts.map((text) => readAs(ArtifactView, text, 'an artifact of the list'));
     if (artifacts.length === 0) {
       const which = this.role === undefined ? '' : ` of role ${plain(this.role)}`;
       output.note(`${plain(jobId)} has no artifacts${which}`);

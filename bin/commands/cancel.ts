@@ -1,4 +1,4 @@
-import type { JobView } from '../../machines/schema/views.ts';
+import { replyOf } from '../../gateway/client/replies.ts';
 import type { Session } from '../support/client-command.ts';
 import { EXIT } from '../support/exit.ts';
 import { JobCommand } from '../support/job-command.ts';
@@ -22,7 +22,7 @@ export class CancelCommand extends JobCommand {
     const { client, output } = session;
     const params = { id: await this.jobId(session) };
     const answer = await client.callText('cancelJob', { params });
-    const job = JSON.parse(answer) as JobView;
+    const job = replyOf('cancelJob', answer);
     await output.print(output.json ? answer : `${plain(job.id)} is ${styled(job.status, output.colours)}`);
     return EXIT.done;
   }

@@ -1,8 +1,10 @@
 import { Option } from 'clipanion';
 import type { ClusterClient } from '../../gateway/client/client.ts';
+import { AnsweredError } from '../../gateway/client/errors.ts';
 import { type EventFrame, eventFrames } from '../../gateway/client/event-stream.ts';
+import { readAs } from '../../gateway/client/replies.ts';
 import { compact, elements } from '../../machines/json/raw.ts';
-import type { EventView } from '../../machines/schema/views.ts';
+import { EventView } from '../../machines/schema/views.ts';
 import { MAX_RETRIES } from '../client/follow.ts';
 import { ClientCommand, type Session } from '../support/client-command.ts';
 import { EXIT, usageFault } from '../support/exit.ts';
@@ -45,17 +47,31 @@ export class EventsCommand extends ClientCommand {
     }
     const limit = integer('--limit', this.limit ?? '20', { min: 1, max: PAGE });
     const afterId = this.afterId === undefined ? undefined : integer('--after-id', this.afterId);
-    let last = afterId ?? 0;
-    for await (const frame of afterId === undefined ? lastEvents(client, limit) : allAfter(client, afterId)) {
-      last = frame.event.id;
-      await print(session, frame);
+    let last = afterId;
+    try {
+      const stored = afterId === undefined ? lastEvents(client, limit) : allAfter(client, afterId);
+      for await (const frame of stored) {
+        last = frame.event.id;
+        await print(session, frame);
+      }
+      // Where there was nothing yet, what comes first is not missed.
+      last ??= 0;
+    } catch (fault) {
+      // A server of other make may have the stream alone, which begins with what happened last.
+      if (!this.follow || !(fault instanceof AnsweredError) || fault.status !== 404) throw fault;
     }
     if (!this.follow) return EXIT.done;
     return patiently(undefined, async (patience) => {
       const { signal } = patience;
       const onRetry = (why: string, s: number) =>
         output.note(output.noteColours.yellow(`${plain(why)}; trying again in ${duration(s)}`));
-      const frames = eventFrames({ client, afterId: last, signal, onRetry, maxRetries: MAX_RETRIES });
+      const frames = eventFrames({
+        client,
+        ...(last !== undefined && { afterId: last }),
+        signal,
+        onRetry,
+        maxRetries: MAX_RETRIES,
+      });
       for await (const frame of frames) await print(session, frame);
       return patience.exit ?? EXIT.done;
     });
@@ -81,4 +97,4 @@ async function* allAfter(client: ClusterClient, afterId: number): AsyncGenerator
 }
 
 const frames = (page: string): EventFrame[] =>
-  elements(page).map((text) => ({ event: JSON.parse(text) as EventView, text }));
+  elements(page).map((text) => ({ event: readAs(EventView, text, 'an event of the list'), text }));

@@ -1,4 +1,5 @@
 import { Option } from 'clipanion';
+import { replyOf } from '../../gateway/client/replies.ts';
 import { JOB_STATES, type JobView } from '../../machines/schema/views.ts';
 import { ClientCommand, type Session } from '../support/client-command.ts';
 import { EXIT } from '../support/exit.ts';
@@ -32,7 +33,7 @@ export class JobsCommand extends ClientCommand {
       ...(this.status === undefined ? {} : { status: word('--status', this.status, JOB_STATES) }),
     };
     const answer = await client.callText('listJobs', { query });
-    const jobs = JSON.parse(answer) as JobView[];
+    const jobs = replyOf('listJobs', answer);
     if (output.json) await output.print(answer);
     else if (jobs.length > 0) await output.print(listOf(jobs, output));
     else output.note('no such jobs');

@@ -1,5 +1,5 @@
 import { Option } from 'clipanion';
-import type { JobView } from '../../machines/schema/views.ts';
+import { replyOf } from '../../gateway/client/replies.ts';
 import { tasksNamed } from '../client/find-task.ts';
 import type { Session } from '../support/client-command.ts';
 import { EXIT } from '../support/exit.ts';
@@ -37,7 +37,7 @@ export class RetryCommand extends JobCommand {
     const task_ids = await tasksNamed(client, params.id, this.tasks);
     const body = task_ids.length === 0 ? {} : { task_ids };
     const answer = await client.callText('retryJob', { params, body });
-    const job = JSON.parse(answer) as JobView;
+    const job = replyOf('retryJob', answer);
     const { num_tasks, num_succeeded, num_failed, num_cancelled } = job.aggregate;
     const again = counted(num_tasks - num_succeeded - num_failed - num_cancelled, 'task');
     await output.print(

@@ -93,7 +93,19 @@ export class ServerCommand extends BaseCommand {
   headerPrefixes = Option.Array(
     '--header-prefix',
     [],
-    value('PREFIX', 'further prefix of the handshake headers, beside X-CLUSTER; repeatable'),
+    value(
+      'PREFIX',
+      'further prefix of the handshake headers, with or without X-, beside X-CLUSTER; repeatable',
+    ),
+  );
+
+  basePath = Option.String(
+    '--base-path',
+    '',
+    value(
+      'PATH',
+      'path below which a reverse proxy serves it, such as /jq; it may strip the path or keep it',
+    ),
   );
 
   protected override async run(output: Output): Promise<number> {
@@ -146,6 +158,7 @@ export class ServerCommand extends BaseCommand {
       logFile: this.logFile,
       serviceName: this.serviceName,
       headerPrefixes: this.headerPrefixes,
+      basePath: this.basePath,
     };
   }
 }

@@ -1,3 +1,4 @@
+import { replyOf } from '../../gateway/client/replies.ts';
 import { type ClusterStats, JOB_STATES, TASK_STATES } from '../../machines/schema/views.ts';
 import { ClientCommand, type Session } from '../support/client-command.ts';
 import { EXIT } from '../support/exit.ts';
@@ -16,7 +17,7 @@ export class StatsCommand extends ClientCommand {
 
   protected async act({ client, output }: Session): Promise<number> {
     const answer = await client.callText('getStats');
-    await output.print(output.json ? answer : report(JSON.parse(answer) as ClusterStats, output));
+    await output.print(output.json ? answer : report(replyOf('getStats', answer), output));
     return EXIT.done;
   }
 }

@@ -1,3 +1,4 @@
+import { replyOf } from '../../gateway/client/replies.ts';
 import type { WorkerView } from '../../machines/schema/views.ts';
 import { standingOf } from '../../machines/worker-standing.ts';
 import { ClientCommand, type Session } from '../support/client-command.ts';
@@ -25,7 +26,7 @@ export class WorkersCommand extends ClientCommand {
 
   protected async act({ client, output }: Session): Promise<number> {
     const answer = await client.callText('listWorkers');
-    const workers = JSON.parse(answer) as WorkerView[];
+    const workers = replyOf('listWorkers', answer);
     if (output.json) await output.print(answer);
     else if (workers.length > 0) await output.print(listOf(workers, output));
     else output.note('no worker has registered; start one with: jq-worker');

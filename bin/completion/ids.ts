@@ -21,7 +21,7 @@ export async function idLines(kind: string, line: string, env: Env): Promise<str
   const token = option(words, '--token') || env.JQ_TOKEN;
   try {
     const signal = AbortSignal.timeout(PATIENCE);
-    const ask = (path: string) => read(new URL(path, server), token, signal);
+    const ask = (path: string) => read(new URL(server.replace(/\/+$/, '') + path), token, signal);
     const rows = await ROWS[kind as IdKind](ask, words);
     // Ids are put into command lines: one that is more than an id is left out.
     const safe = rows.filter(([id]) => /^[\w.-]+$/.test(id));

@@ -32,6 +32,8 @@ export interface ServerConfig extends LogConfig {
   reserveBytes?: number | undefined;
   serviceName: string;
   headerPrefixes: readonly string[];
+  /** The path below which proxies serve it, such as `/jq`. */
+  basePath?: string | undefined;
   /** For tests: a store that fails or is slow. */
   faults?: StoreFaults | undefined;
 }
@@ -79,6 +81,7 @@ export async function startServer(config: ServerConfig): Promise<RunningServer> 
     corsOrigins: config.corsOrigins,
     facts: { service: config.serviceName, version: PACKAGE_VERSION, allowPythonJobs: config.allowPythonJobs },
     headerPrefixes: config.headerPrefixes,
+    ...(config.basePath !== undefined && { basePath: config.basePath }),
     maxRequestBytes: config.maxRequestBytes,
     maxArtifactBytes: config.maxArtifactBytes,
     log,

@@ -1,6 +1,6 @@
 import { UsageError } from 'clipanion';
 import { StartFault } from '../../actors/faults.ts';
-import { AnsweredError, UnreachableError } from '../../gateway/client/errors.ts';
+import { AnsweredError, UnreachableError, UnreadableAnswer } from '../../gateway/client/errors.ts';
 import { GatewayFault } from '../../gateway/faults.ts';
 import { CliFault, EXIT } from './exit.ts';
 import { localFault } from './local-fault.ts';
@@ -12,6 +12,11 @@ export function explain(fault: unknown): CliFault {
   if (fault instanceof UnreachableError) {
     return new CliFault(EXIT.unreachable, fault.message, {
       hint: 'is the server running there? Start one with: jqctl server; name another with --server or JQ_SERVER',
+    });
+  }
+  if (fault instanceof UnreadableAnswer) {
+    return new CliFault(EXIT.unreachable, `this server cannot be understood: ${fault.message}`, {
+      hint: 'is this the address of a jq-cluster server? See --server and JQ_SERVER',
     });
   }
   if (fault instanceof StartFault || fault instanceof GatewayFault || fault instanceof UsageError) {

@@ -17,10 +17,11 @@ export function serverAddress(flag: string | undefined, env: Env): string {
       : `such as ${DEFAULT_SERVER}`;
     throw usageFault(`${source}: '${text}' is not an http address; ${guess}`);
   }
-  if (url.pathname !== '/' || url.search || url.hash || url.username || url.password) {
-    throw usageFault(`${source}: '${text}' must be scheme, host and port alone, such as ${url.origin}`);
+  const address = url.origin + url.pathname.replace(/\/+$/, '');
+  if (url.search || url.hash || url.username || url.password) {
+    throw usageFault(`${source}: '${text}' must be scheme, host, port and path alone, such as ${address}`);
   }
-  return url.origin;
+  return address;
 }
 
 /** @throws CliFault for what no header can carry */

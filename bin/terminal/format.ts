@@ -2,12 +2,14 @@ const two = (n: number) => String(n).padStart(2, '0');
 
 /** `2025-06-01 09:30:00`, local time. @param ts seconds since the epoch */
 export function dateTime(ts: number): string {
+  if (!Number.isFinite(ts)) return '-';
   const d = new Date(ts * 1000);
   return `${d.getFullYear()}-${two(d.getMonth() + 1)}-${two(d.getDate())} ${clock(ts)}`;
 }
 
 /** `09:30:00`, local time. @param ts seconds since the epoch */
 export function clock(ts: number): string {
+  if (!Number.isFinite(ts)) return '-';
   const d = new Date(ts * 1000);
   return `${two(d.getHours())}:${two(d.getMinutes())}:${two(d.getSeconds())}`;
 }
@@ -32,6 +34,7 @@ function units(seconds: number, big: number, bigName: string, small: number, sma
 
 /** `3 min ago`, in one unit. @param s seconds */
 export function ago(s: number): string {
+  if (!Number.isFinite(s)) return '-';
   if (s < 1) return 'just now';
   const words = duration(s < 10 ? Math.round(s) : s)
     .replace('.0', '')

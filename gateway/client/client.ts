@@ -11,6 +11,7 @@ import { type RouteName, type Routes, routes } from '../contract/routes.ts';
 import { API_VERSION, PACKAGE_VERSION } from '../version.ts';
 import { AnsweredError, UnreachableError } from './errors.ts';
 import { HttpGetter } from './http-get.ts';
+import { type ReplyOf, replyOf } from './replies.ts';
 
 /** Milliseconds without a byte of an answer. */
 const TIMEOUT_MS = 30_000;
@@ -18,7 +19,7 @@ const TIMEOUT_MS = 30_000;
 const READ_BYTES = 256 * 1024;
 
 export interface ClientOptions {
-  /** Base address, such as `http://127.0.0.1:8765`. */
+  /** Base address, such as `http://127.0.0.1:8765` or, behind a proxy, `https://lab.example/jq`. */
   server: string;
   token?: string | undefined;
   /** The advisory role header. */
@@ -34,7 +35,6 @@ export interface ClientOptions {
 
 type QueryOf<R> = R extends { query?: infer Q extends TObject } ? Partial<Static<Q>> : Record<string, never>;
 type BodyOf<R> = R extends { body?: infer B extends TSchema } ? Static<B> : undefined;
-type ReplyOf<R> = R extends { reply: infer S extends TSchema } ? Static<S> : never;
 export type JsonName = {
   [K in RouteName]: Routes[K] extends JsonRoute<infer _Q, infer _B, infer _R, infer _D> ? K : never;
 }[RouteName];
@@ -65,16 +65,22 @@ type UploadInput<K extends UploadName> = Aim & {
 
 /**
  * The typed client, from the route table. Errors: `AnsweredError` when the server refused,
- * `UnreachableError` when no answer came. It never retries by itself.
+ * `UnreachableError` when no answer came, `UnreadableAnswer` when it lacks what is needed. It never retries by itself.
  */
 export class ClusterClient {
   readonly server: string;
+  readonly #origin: string;
+  /** The path below which the server is reached; empty for none. */
+  readonly #basePath: string;
   readonly #options: ClientOptions;
   readonly #dispatcher: Dispatcher;
   readonly #getter = new HttpGetter(true);
 
   constructor(options: ClientOptions) {
     this.server = options.server.replace(/\/+$/, '');
+    const { origin, pathname } = new URL(this.server);
+    this.#origin = origin;
+    this.#basePath = pathname.replace(/\/+$/, '');
     this.#options = options;
     this.#dispatcher =
       options.dispatcher ??
@@ -83,7 +89,7 @@ export class ClusterClient {
 
   /** Calls a JSON endpoint by its name in the route table. */
   async call<K extends JsonName>(name: K, input: CallInput<K> = {}): Promise<ReplyOf<Routes[K]>> {
-    return JSON.parse(await this.callText(name, input)) as ReplyOf<Routes[K]>;
+    return replyOf(name, await this.callText(name, input));
   }
 
   /** Like `call`, but gives the text of the answer, numbers as written. */
@@ -100,9 +106,9 @@ export class ClusterClient {
   async upload<K extends UploadName>(name: K, input: UploadInput<K>): Promise<ReplyOf<Routes[K]>> {
     const route = routes[name] as unknown as UploadRoute;
     const boundary = `jq-${randomBytes(16).toString('hex')}`;
-    const filename = encodeURIComponent(sendable(input.filename ?? basename(input.file)));
+    const filename = filenameParameter(sendable(input.filename ?? basename(input.file)));
     const head = Buffer.from(
-      `--${boundary}\r\nContent-Disposition: form-data; name="file"; filename*=UTF-8''${filename}\r\n` +
+      `--${boundary}\r\nContent-Disposition: form-data; name="file"; ${filename}\r\n` +
         'Content-Type: application/octet-stream\r\n\r\n',
     );
     const tail = Buffer.from(`\r\n--${boundary}--\r\n`);
@@ -131,7 +137,7 @@ export class ClusterClient {
       };
       const path = this.#path(route.path, input);
       const answer = await this.#send('post', path, input, headers, Readable.from(body()));
-      return (await this.#reading(() => answer.body.json())) as ReplyOf<Routes[K]>;
+      return replyOf(name, await this.#reading(() => answer.body.text()));
     } catch (fault) {
       // A file that cannot be read is no matter of the connection, which would be tried again.
       throw localFault ?? fault;
@@ -149,13 +155,14 @@ export class ClusterClient {
     headers: Record<string, string | string[] | undefined>;
     body: Readable;
   }> {
-    const url = new URL(`/v1/artifacts/${encodeURIComponent(id)}`, this.server);
+    const url = new URL(`${this.server}/v1/artifacts/${encodeURIComponent(id)}`);
     const headers = { ...this.headers(), ...(input.range && { range: input.range }) };
     const silenceMs = this.#options.timeoutMs ?? TIMEOUT_MS;
     const get = { headers, signal: input.signal, silenceMs };
     const body = await this.#reading(() => this.#getter.get(url, get));
     const status = body.statusCode ?? 0;
-    if (status >= 400) throw await this.#refusal(status, body.headers, () => textOf(body));
+    if (status >= 400)
+      throw await this.#refusal(`GET ${url.pathname}`, status, body.headers, () => textOf(body));
     return { status, headers: body.headers, body };
   }
 
@@ -186,8 +193,8 @@ export class ClusterClient {
     const timeout = aim.timeoutMs ?? this.#options.timeoutMs ?? TIMEOUT_MS;
     const answer = await this.#reading(() =>
       this.#dispatcher.request({
-        origin: this.server,
-        path,
+        origin: this.#origin,
+        path: this.#basePath + path,
         method: verb.toUpperCase() as Dispatcher.HttpMethod,
         headers: { ...this.headers(), ...headers },
         body: body ?? null,
@@ -199,7 +206,13 @@ export class ClusterClient {
       }),
     );
     if (answer.statusCode < 400) return answer;
-    throw await this.#refusal(answer.statusCode, answer.headers, () => answer.body.text());
+    const line = `${verb.toUpperCase()} ${path.split('?')[0]}`;
+    throw await this.#refusal(line, answer.statusCode, answer.headers, () => answer.body.text());
+  }
+
+  /** The credential, for those who can send it in no header. */
+  get token(): string | undefined {
+    return this.#options.token;
   }
 
   /** The headers that every request carries. */
@@ -213,7 +226,9 @@ export class ClusterClient {
     return headers;
   }
 
+  /** @param line method and path of the request */
   async #refusal(
+    line: string,
     status: number,
     headers: IncomingHttpHeaders,
     read: () => Promise<string>,
@@ -221,7 +236,12 @@ export class ClusterClient {
     const body = await this.#reading(read);
     const after = Number(headers['retry-after']);
     try {
-      return new AnsweredError(status, JSON.parse(body), Number.isFinite(after) ? after : undefined);
+      const said: unknown = JSON.parse(body);
+      const refusal = new AnsweredError(status, said, Number.isFinite(after) ? after : undefined);
+      const isUnknown = refusal.code === 'unknown_path' || refusal.code === 'method_not_allowed';
+      // Servers of other make may lack what the specification does not ask for.
+      if (!isUnknown || (said as { code?: unknown } | null)?.code !== undefined) return refusal;
+      return new AnsweredError(status, { detail: `this server does not know ${line}`, code: refusal.code });
     } catch {
       return new AnsweredError(status, {
         detail: `${this.server} answered ${status}: ${body.slice(0, 200)}`,
@@ -244,3 +264,14 @@ export class ClusterClient {
  * parsers, and half a surrogate pair has no UTF-8 form.
  */
 const sendable = (filename: string): string => filename.replace(/[\p{Cc}\p{Cs}]/gu, '_');
+
+/**
+ * The name of a part as form data has it (RFC 7578, 4.2): in quotation marks, as UTF-8. What that cannot say to every
+ * parser is said a second time in the extended form, which that document does not want and everybody reads.
+ */
+function filenameParameter(filename: string): string {
+  const plain = `filename="${filename.replaceAll('"', '%22')}"`;
+  return /^[\x20-\x7e]*$/.test(filename) && !/["%\\]/.test(filename)
+    ? plain
+    : `${plain}; filename*=UTF-8''${encodeURIComponent(filename)}`;
+}

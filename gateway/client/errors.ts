@@ -1,5 +1,4 @@
 import type { Fault } from '../../machines/schema/validate.ts';
-import type { ErrorBody } from '../contract/errors.ts';
 
 /** The server answered with an error (contract, "Errors"). */
 export class AnsweredError extends Error {
@@ -9,12 +8,15 @@ export class AnsweredError extends Error {
   /** Seconds after which the server asks to try again, if it says so. */
   readonly retryAfter: number | undefined;
 
-  constructor(status: number, body: Partial<ErrorBody>, retryAfter?: number) {
-    super(body.detail ?? `the server answered ${status}`);
+  /** @param said the body of the answer; servers of other make may say less in it, or otherwise */
+  constructor(status: number, said: unknown, retryAfter?: number) {
+    const body = isObject(said) ? said : {};
+    const detail = sentenceOf(body.detail);
+    super(detail ?? `the server answered ${status}`);
     this.name = 'AnsweredError';
     this.status = status;
-    this.code = body.code ?? 'internal';
-    this.faults = body.errors ?? [];
+    this.code = typeof body.code === 'string' ? body.code : codeOf(status, detail);
+    this.faults = faultsIn(body.errors);
     this.retryAfter = retryAfter;
   }
 
@@ -23,6 +25,60 @@ export class AnsweredError extends Error {
     return this.status === 503 || this.status === 502 || this.status === 504 || this.status === 507;
   }
 }
+
+/** An answer that is no refusal, but does not say what is needed to go on. */
+export class UnreadableAnswer extends Error {
+  /** Whether it is JSON at all; what is not comes from something between here and the server. */
+  readonly isJson: boolean;
+
+  constructor(message: string, isJson: boolean) {
+    super(message);
+    this.name = 'UnreadableAnswer';
+    this.isJson = isJson;
+  }
+}
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** A sentence of what a server says is wrong: as a text, as a list of faults with their places, or as anything. */
+function sentenceOf(detail: unknown): string | undefined {
+  if (typeof detail === 'string' && detail !== '') return detail;
+  if (detail === undefined || detail === null || detail === '') return undefined;
+  if (!Array.isArray(detail)) return JSON.stringify(detail);
+  const parts = detail.map((fault: unknown) => {
+    if (!isObject(fault) || typeof fault.msg !== 'string') return sentenceOf(fault) ?? '?';
+    return `${Array.isArray(fault.loc) ? `${fault.loc.join('.')}: ` : ''}${fault.msg}`;
+  });
+  return parts.join('; ') || undefined;
+}
+
+function faultsIn(errors: unknown): Fault[] {
+  if (!Array.isArray(errors)) return [];
+  return errors.filter(isObject).map(({ path, message }) => ({
+    path: typeof path === 'string' ? path : '/',
+    message: sentenceOf(message) ?? '?',
+  }));
+}
+
+/** The code that a server which names none must mean, as far as status and sentence tell. */
+function codeOf(status: number, detail: string | undefined): string {
+  if (status === 401) return 'unauthenticated';
+  if (status === 403) return /not registered for worker/i.test(detail ?? '') ? 'not_owner' : 'missing_rights';
+  // Who does not know the path says no more than that.
+  if (status === 404) return /^not found\.?$/i.test(detail ?? 'not found') ? 'unknown_path' : 'unknown_id';
+  return STATUS_CODES[status] ?? 'internal';
+}
+
+const STATUS_CODES: Readonly<Record<number, string>> = {
+  400: 'malformed_body',
+  405: 'method_not_allowed',
+  409: 'illegal_transition',
+  413: 'body_too_large',
+  422: 'invalid_body',
+  426: 'incompatible_api',
+  503: 'store_unavailable',
+};
 
 /** No answer came: the server is away, or the connection broke. */
 export class UnreachableError extends Error {

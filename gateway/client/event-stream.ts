@@ -1,4 +1,5 @@
-import type { EventView } from '../../machines/schema/views.ts';
+import { EventView } from '../../machines/schema/views.ts';
+import { readAs } from './replies.ts';
 import { type Persistence, reconnecting, socketFrames } from './socket-frames.ts';
 
 export interface StreamOptions extends Persistence {
@@ -30,7 +31,9 @@ export async function* eventFrames(options: StreamOptions): AsyncGenerator<Event
   let afterId = options.afterId;
   yield* reconnecting(options, async function* connect() {
     for await (const text of socketFrames(client, path, { after_id: afterId?.toString() }, signal)) {
-      const event = JSON.parse(text) as EventView;
+      const event = readAs(EventView, text, 'an event of the stream');
+      // Where a server does not know `after_id`, it begins anew each time.
+      if (afterId !== undefined && event.id <= afterId) continue;
       afterId = event.id;
       yield { event, text };
     }

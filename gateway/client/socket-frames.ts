@@ -55,8 +55,12 @@ export async function* reconnecting<T>(
   }
 }
 
+/** Clients whose servers take the credential of a stream in its address alone (specification, "Authentication"). */
+const inAddress = new WeakSet<ClusterClient>();
+
 /**
- * The text frames of one connection, until it ends.
+ * The text frames of one connection, until it ends. The credential goes in a header, where no log keeps it; where the
+ * server takes none there, in the address, as browsers have to send it.
  * @param silenceMs how long the server may say nothing, not even a ping
  */
 export async function* socketFrames(
@@ -66,12 +70,38 @@ export async function* socketFrames(
   signal?: AbortSignal,
   silenceMs = SILENCE_MS,
 ): AsyncGenerator<string, void, void> {
+  const { token } = client;
+  const withToken = { ...query, token };
+  if (token === undefined || inAddress.has(client)) {
+    yield* framesOf(client, path, withToken, signal, silenceMs);
+    return;
+  }
+  try {
+    yield* framesOf(client, path, query, signal, silenceMs);
+  } catch (fault) {
+    if (!(fault instanceof AnsweredError) || (fault.status !== 401 && fault.status !== 403)) throw fault;
+    for await (const text of framesOf(client, path, withToken, signal, silenceMs)) {
+      inAddress.add(client);
+      yield text;
+    }
+  }
+}
+
+/** Codes with which servers close a stream whose credential they do not take. */
+const REFUSED: Readonly<Record<number, number>> = { 1008: 401, 4001: 401, 4401: 401, 4003: 403, 4403: 403 };
+
+async function* framesOf(
+  client: ClusterClient,
+  path: string,
+  query: Record<string, string | undefined>,
+  signal: AbortSignal | undefined,
+  silenceMs: number,
+): AsyncGenerator<string, void, void> {
   const url = new URL(client.server.replace(/^http/, 'ws'));
   url.pathname = url.pathname.replace(/\/$/, '') + path;
   for (const [name, value] of Object.entries(query)) {
     if (value !== undefined) url.searchParams.set(name, value);
   }
-  // A program can send the credential as a header, where no log keeps it.
   const socket = new WebSocket(url, {
     headers: client.headers(),
     handshakeTimeout: 10_000,
@@ -91,7 +121,9 @@ export async function* socketFrames(
     else end(new UnreachableError(client.server, `no sign of life for ${silenceMs / 1000} s`));
   }, silenceMs);
   socket.on('ping', () => silence.refresh());
+  let isHeard = false;
   socket.on('message', (frame) => {
+    isHeard = true;
     silence.refresh();
     queue.push(String(frame));
     if (queue.length > MOST_WAITING) socket.pause();
@@ -106,9 +138,13 @@ export async function* socketFrames(
     response.on('end', () => end(refusal(response.statusCode ?? 0, text)));
   });
   socket.on('error', (fault) => end(new UnreachableError(client.server, fault)));
-  socket.on('close', (code) =>
-    end(code === 1000 ? null : new UnreachableError(client.server, `closed with ${code}`)),
-  );
+  socket.on('close', (code, reason) => {
+    const status = isHeard ? undefined : REFUSED[code];
+    if (status !== undefined) {
+      const detail = String(reason) || `the server refused the stream (it closed it with ${code})`;
+      end(new AnsweredError(status, { detail }));
+    } else end(code === 1000 ? null : new UnreachableError(client.server, `closed with ${code}`));
+  });
   const abort = () => {
     end(null);
     socket.terminate();

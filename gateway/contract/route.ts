@@ -11,6 +11,8 @@ export interface ServiceFacts {
   service: string;
   version: string;
   allowPythonJobs: boolean;
+  /** The path below which proxies serve it, such as `/jq`; empty or absent: none. */
+  basePath?: string;
 }
 
 /** A checked request, as a route's `run` gets it. */

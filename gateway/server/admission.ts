@@ -43,6 +43,7 @@ export class Admission {
   readonly #origins: OriginPolicy;
   readonly #auth: Credentials;
   readonly #limits: { maxRequestBytes: number; maxArtifactBytes: number };
+  readonly #basePath: string;
 
   constructor(parts: {
     router: Router<Endpoint>;
@@ -50,12 +51,14 @@ export class Admission {
     origins: OriginPolicy;
     auth: Credentials;
     limits: { maxRequestBytes: number; maxArtifactBytes: number };
+    basePath?: string;
   }) {
     this.#router = parts.router;
     this.#handshake = parts.handshake;
     this.#origins = parts.origins;
     this.#auth = parts.auth;
     this.#limits = parts.limits;
+    this.#basePath = parts.basePath ?? '';
   }
 
   judge(head: RequestHead): Verdict {
@@ -84,7 +87,10 @@ export class Admission {
   }
 
   #judgePlace(head: RequestHead, match: Match<Endpoint> | null): Verdict {
-    if (!match) throw new ClusterError('unknown_path', `there is no ${head.path} here; see /openapi.json`);
+    if (!match) {
+      const detail = `there is no ${head.path} here; see ${this.#basePath}/openapi.json`;
+      throw new ClusterError('unknown_path', detail);
+    }
     const { endpoint, allow } = match;
     if (!endpoint && head.method !== 'OPTIONS') {
       const detail = `${head.path} does not take ${head.method}, only ${allow}`;

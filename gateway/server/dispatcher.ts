@@ -11,7 +11,7 @@ import { discardBody } from './body.ts';
 import { ClientGone, Exchange, type ExchangeKeeper } from './exchange.ts';
 import type { Handshake } from './handshake.ts';
 import type { InFlight } from './in-flight.ts';
-import type { OriginPolicy } from './origin.ts';
+import { hostOf, type OriginPolicy } from './origin.ts';
 import type { Page } from './page.ts';
 import { type Header, inWords } from './refusal.ts';
 import { replyError } from './reply.ts';
@@ -122,7 +122,7 @@ export class Dispatcher implements ExchangeKeeper {
   }
 
   #show(exchange: Exchange, page: Page): void {
-    exchange.answer(200, page.headers(exchange.head.headers.host), page.html);
+    exchange.answer(200, page.headers(hostOf(exchange.head)), page.html);
   }
 
   #fail(exchange: Exchange, cause: unknown): void {

@@ -2,6 +2,7 @@ import { chooseTransport } from '../transport/choose.ts';
 import type { TransportName } from '../transport/port.ts';
 import { reachable } from '../transport/reachable.ts';
 import { Admission } from './admission.ts';
+import { basePathOf } from './base-path.ts';
 import { BodyBudget } from './body-budget.ts';
 import { Dispatcher } from './dispatcher.ts';
 import { compileEndpoints } from './endpoint.ts';
@@ -35,17 +36,21 @@ export interface Gateway {
  */
 export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const { host, log, clusterPort } = options;
+  const basePath = basePathOf(options.basePath ?? '');
   const inFlight = new InFlight();
   let stopping: Promise<void> | undefined;
   const { transport, why } = await chooseTransport(options.transport ?? 'auto');
   const readers = new ReadingThreads();
   const sockets = new StreamSockets(clusterPort, options.auth, log);
-  const dispatcher = assemble(options, {
-    inFlight,
-    readers,
-    streams: (aim, grant) => sockets.handlers(aim, grant),
-    closing: () => stopping !== undefined,
-  });
+  const dispatcher = assemble(
+    { ...options, basePath },
+    {
+      inFlight,
+      readers,
+      streams: (aim, grant) => sockets.handlers(aim, grant),
+      closing: () => stopping !== undefined,
+    },
+  );
   const unwatch = options.auth.watch(() => {
     sockets.recheck();
     dispatcher.recheck();
@@ -75,7 +80,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     host,
     port: listening.port,
     transport: { name: transport.name, why },
-    url: urlOf(host, listening.port),
+    url: urlOf(host, listening.port) + basePath,
     stop: () => {
       stopping ??= stop();
       return stopping;
@@ -89,7 +94,8 @@ export function assemble(
   parts: { inFlight: InFlight; streams: StreamOpener; readers: ReadingThreads; closing: () => boolean },
 ): Dispatcher {
   const { readers, ...rest } = parts;
-  const { auth, log, clusterPort, facts, host } = options;
+  const { auth, log, clusterPort, host, basePath = '' } = options;
+  const facts = { ...options.facts, basePath };
   const limits = {
     maxRequestBytes: options.maxRequestBytes ?? DEFAULTS.maxRequestBytes,
     maxArtifactBytes: options.maxArtifactBytes ?? DEFAULTS.maxArtifactBytes,
@@ -105,9 +111,9 @@ export function assemble(
     versionHeaders: handshake.names,
     loopbackOnly: () => auth.open && isLoopback(host),
   });
-  const router = new Router(compileEndpoints(limits));
+  const router = new Router(compileEndpoints(limits), basePath);
   return new Dispatcher({
-    admission: new Admission({ router, handshake, origins, auth, limits }),
+    admission: new Admission({ router, handshake, origins, auth, limits, basePath }),
     handshake,
     origins,
     auth,

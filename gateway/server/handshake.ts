@@ -28,7 +28,9 @@ export class Handshake {
     if (bad !== undefined) {
       throw new GatewayFault('bad_option', `--header-prefix '${bad}' may hold letters, digits and '-' only`);
     }
-    const unique = new Map(['CLUSTER', ...options.prefixes].map((p) => [p.toLowerCase(), p]));
+    // Whether the header's name or only what tells it from others is given.
+    const named = options.prefixes.map((prefix) => prefix.replace(/^x-(?=.)/i, ''));
+    const unique = new Map(['CLUSTER', ...named].map((p) => [p.toLowerCase(), p]));
     this.headers = [...unique.values()].flatMap((prefix): Header[] => [
       [`X-${prefix}-Version`, options.version],
       [`X-${prefix}-Api`, String(API_VERSION)],

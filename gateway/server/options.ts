@@ -18,6 +18,8 @@ export interface GatewayOptions {
   facts: ServiceFacts;
   /** Prefixes of the version headers beside `CLUSTER`; accepted and answered alike. */
   headerPrefixes?: readonly string[];
+  /** The path below which proxies serve it, such as `/jq`; `''` where it is left out. */
+  basePath?: string;
   /** Largest JSON or YAML body, in bytes. */
   maxRequestBytes?: number;
   /** Largest artifact, in bytes. */

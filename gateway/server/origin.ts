@@ -64,9 +64,9 @@ export class OriginPolicy {
     ];
   }
 
-  #isOwn({ headers }: RequestHead): boolean {
-    const origin = originOf(headers.origin ?? '');
-    return origin !== null && origin === originOf(`http://${headers.host ?? ''}`);
+  #isOwn(head: RequestHead): boolean {
+    const origin = originOf(head.headers.origin ?? '');
+    return origin !== null && origin === originOf(`${schemeOf(head)}://${hostOf(head) ?? ''}`);
   }
 
   #isAllowed(origin: string): boolean {
@@ -74,6 +74,19 @@ export class OriginPolicy {
     return this.#allowed.has('*') || this.#allowed.has(originOf(origin) ?? origin);
   }
 }
+
+/**
+ * The host that a browser asked, which a proxy that asks in its place says with a header of its own. No page of another
+ * origin can send that header: it would have to be allowed to first.
+ */
+export const hostOf = ({ headers }: RequestHead): string | undefined =>
+  firstOf(headers['x-forwarded-host']) ?? headers.host;
+
+const schemeOf = ({ headers }: RequestHead): string =>
+  firstOf(headers['x-forwarded-proto'])?.toLowerCase() === 'https' ? 'https' : 'http';
+
+/** Of a list that a chain of proxies has made, what the outermost said. */
+const firstOf = (list: string | undefined): string | undefined => list?.split(',')[0]?.trim() || undefined;
 
 /** The normal form of an origin (lower case, no default port); null when it is none, such as `null`. */
 function originOf(text: string): string | null {

@@ -22,8 +22,11 @@ interface Place<T> {
 /** Finds the endpoint of a request in a table of routes. */
 export class Router<T extends { route: Route }> {
   readonly #places = findMyWay({ maxParamLength: MAX_PARAM_LENGTH });
+  readonly #basePath: string;
 
-  constructor(endpoints: readonly T[]) {
+  /** @param basePath as `basePathOf` gives it; paths count with it and without it, as proxies keep or strip it */
+  constructor(endpoints: readonly T[], basePath = '') {
+    this.#basePath = basePath;
     const byPath = new Map<string, Partial<Record<Verb, T>>>();
     for (const endpoint of endpoints) {
       const { path, verb } = endpoint.route;
@@ -38,8 +41,7 @@ export class Router<T extends { route: Route }> {
 
   /** Null for an unknown path, which one whose percent-encoding cannot be read is as well. */
   find(method: string, path: string): Match<T> | null {
-    const found = this.#places.find('GET', path);
-    // `/v1/jobs/` names no job.
+    const found = this.#places.find('GET', this.#own(path));
     if (!found || Object.values(found.params).includes('')) return null;
     const { verbs, allow } = found.store as Place<T>;
     const verb = method === 'HEAD' ? 'get' : method.toLowerCase();
@@ -49,6 +51,14 @@ export class Router<T extends { route: Route }> {
       allow,
       params: found.params as Record<string, string>,
     };
+  }
+
+  /** Without the base path, and without a trailing slash, which says nothing (contract, "Bodies"). */
+  #own(path: string): string {
+    const base = this.#basePath;
+    const below =
+      base !== '' && (path === base || path.startsWith(`${base}/`)) ? path.slice(base.length) : path;
+    return below.replace(/\/$/, '') || '/';
   }
 }
 

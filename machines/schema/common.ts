@@ -1,8 +1,9 @@
 import { type TSchema, Type } from 'typebox';
 import { LIMITS } from '../limits.ts';
+import { ABSENT } from './lenient.ts';
 
 /** Float seconds since the epoch, UTC. */
-export const Seconds = Type.Number({ description: 'seconds since the epoch, UTC' });
+export const Seconds = Type.Number({ description: 'seconds since the epoch, UTC', [ABSENT]: Number.NaN });
 
 export const Nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
 

@@ -23,7 +23,12 @@ export const PipelineRef = Type.Union(
       kind: Kind('inline_json'),
       name: PipelineName,
       inline: Type.Unknown({ description: 'any JSON; reaches the runner exactly as written' }),
-      expected_fingerprint: Type.Optional(Type.String({ pattern: '^sha256:[0-9a-f]{64}$' })),
+      expected_fingerprint: Type.Optional(
+        Type.String({
+          description:
+            '`sha256:` and 64 hex digits; any other text gives a warning, since no pipeline can have it',
+        }),
+      ),
     }),
     Type.Object({
       kind: Kind('python_entrypoint'),
@@ -84,14 +89,25 @@ export const Outputs = Type.Object({
 
 const RankMetricName = Type.String({ minLength: 1, maxLength: LIMITS.key });
 
+const NativePayload = Type.Record(Type.String(), Type.Unknown(), {
+  description:
+    'reaches the workers of its tasks as written, as `nativePayload`; of both names `native_payload` counts',
+});
+
+/** The type of a job that names none. */
+export const DEFAULT_TYPE = 'nirs4all.run';
+
 /** The job specification as a client submits it; its defaults are applied by `settingsOf`. */
 export const JobSpec = Type.Object(
   {
-    type: Type.String({
-      pattern: '^[a-z][a-z0-9_]*\\.run$',
-      maxLength: LIMITS.type,
-      description: '<lib>.run',
-    }),
+    type: Type.Optional(
+      Type.String({
+        pattern: '^[a-z][a-z0-9_]*\\.run$',
+        maxLength: LIMITS.type,
+        default: DEFAULT_TYPE,
+        description: '<lib>.run',
+      }),
+    ),
     name: Type.Optional(Name),
     priority: Type.Optional(
       Type.Integer({
@@ -106,6 +122,8 @@ export const JobSpec = Type.Object(
     dataset: Type.Optional(DatasetRef),
     datasets: Type.Optional(Type.Array(DatasetRef, { minItems: 1 })),
     params: Type.Optional(AnyObject),
+    native_payload: Type.Optional(NativePayload),
+    nativePayload: Type.Optional(NativePayload),
     requirements: Type.Optional(Requirements),
     outputs: Type.Optional(Outputs),
     retry: Type.Optional(
@@ -154,7 +172,7 @@ export type Requirements = Static<typeof Requirements>;
 export type JobSpec = Static<typeof JobSpec>;
 
 /** Members that other clients are known to send and that mean nothing here (contract, "Jobs"). */
-export const SILENT_MEMBERS = ['parity', 'scheduler', 'submission', 'native_payload', 'nativePayload'];
+export const SILENT_MEMBERS = ['parity', 'scheduler', 'submission'];
 
 export const DEFAULT_MAX_ATTEMPTS = 2;
 /** What a job ranks by that does not say; without a validation set nirs4all has cross-validation alone. */

@@ -2,11 +2,14 @@ import { type Static, Type } from 'typebox';
 import { Nullable, Words } from './common.ts';
 import { type Fault, RULES } from './validate.ts';
 
-export const Level = Words(['debug', 'info', 'warning', 'error']);
+export const LEVELS = ['debug', 'info', 'warning', 'error'] as const;
+export const Level = Words(LEVELS);
 
 /** Texts beyond their limits are cut, not refused (contract, "Limits"; `report-limits.ts`). */
 export const ReportedEvent = Type.Object({
-  type: Type.String({ minLength: 1, description: 'beyond 100 bytes it is cut' }),
+  type: Type.Optional(
+    Type.String({ minLength: 1, default: 'log', description: 'beyond 100 bytes it is cut' }),
+  ),
   level: Type.Optional(Level),
   message: Type.Optional(Type.String({ description: 'beyond 64 KiB it is cut' })),
   progress: Type.Optional(Type.Number({ minimum: 0, maximum: 1, description: 'kept as data.progress' })),
@@ -19,7 +22,7 @@ export const ReportedEvent = Type.Object({
 
 /** One event, or several as `{events: [...]}`. */
 export const EventReport = Type.Object({
-  ...Type.Partial(ReportedEvent).properties,
+  ...ReportedEvent.properties,
   events: Type.Optional(Type.Array(ReportedEvent, { maxItems: 1000 })),
 });
 
@@ -47,7 +50,7 @@ const Metric = Nullable(Type.Number());
 
 /** What a worker reports on success; unknown members are kept (contract, "Workers and leases"). */
 export const TaskResult = Type.Object({
-  status: Type.Literal('succeeded'),
+  status: Type.Optional(Type.Literal('succeeded', { default: 'succeeded' })),
   pipeline_fingerprint: Type.Optional(Type.String()),
   duration_seconds: Type.Optional(Type.Number({ minimum: 0 })),
   metrics: Type.Optional(

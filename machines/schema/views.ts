@@ -1,6 +1,7 @@
 import { type Static, Type } from 'typebox';
 import { AnyObject, Nullable, Seconds, TextMap, Words } from './common.ts';
-import { Requirements } from './job.ts';
+import { DEFAULT_TYPE, Requirements } from './job.ts';
+import { ABSENT, NEEDED } from './lenient.ts';
 import { Level } from './report.ts';
 import { LEAVING, WorkerVersion } from './worker.ts';
 
@@ -57,89 +58,118 @@ export const Submission = Type.Object({
   granted_rights: Type.Array(Type.String()),
 });
 
-export const JobView = Type.Object({
-  id: Type.String(),
-  type: Type.String(),
-  name: Nullable(Type.String()),
-  status: JobStatus,
-  priority: Type.Integer(),
-  created_at: Seconds,
-  updated_at: Seconds,
-  owner: Nullable(Type.String()),
-  error: Nullable(Type.String()),
-  warnings: Type.Array(Type.String()),
-  submission: Submission,
-  aggregate: Aggregate,
+/** How the server deals a job out; attested by it. */
+export const Scheduler = Type.Object({
+  shape: Words(['atomic', 'pipeline_dataset_matrix', 'dag_shaped_whole_run']),
+  task_granularity: Type.String({ description: '`whole_<lib>_run`' }),
+  assignment_mode: Type.Literal('server_leased_executor'),
+  result_provenance: Type.Literal('server_attested_worker_report'),
+  submit_rights_required: Type.Array(Type.String()),
+  execute_rights_required: Type.Array(Type.String()),
 });
+
+export const JobView = Type.Object(
+  {
+    id: Type.String(),
+    type: Type.String(),
+    name: Nullable(Type.String()),
+    status: JobStatus,
+    priority: Type.Integer(),
+    created_at: Seconds,
+    updated_at: Seconds,
+    owner: Nullable(Type.String()),
+    error: Nullable(Type.String()),
+    warnings: Type.Array(Type.String()),
+    submission: Submission,
+    scheduler: Scheduler,
+    aggregate: Aggregate,
+  },
+  { [NEEDED]: ['id', 'status'] },
+);
 
 export const Waiting = Type.Object({ requirement: Type.String(), workers_missing: Type.Integer() });
 
-export const TaskView = Type.Object({
-  id: Type.String(),
-  job_id: Type.String(),
-  status: TaskStatus,
-  attempt: Type.Integer(),
-  max_attempts: Type.Integer(),
-  worker_id: Nullable(Type.String()),
-  lease_expires_at: Nullable(Seconds),
-  requirements: Requirements,
-  dataset_label: Type.String(),
-  pipeline_label: Type.String(),
-  pipeline_steps: Type.Optional(Nullable(PipelineSteps)),
-  created_at: Seconds,
-  updated_at: Seconds,
-  started_at: Nullable(Seconds),
-  not_before: Nullable(Seconds),
-  result: Nullable(AnyObject),
-  error: Nullable(Type.String()),
-  waiting_for: Type.Array(Waiting),
-});
+export const TaskView = Type.Object(
+  {
+    id: Type.String(),
+    job_id: Type.String(),
+    status: TaskStatus,
+    attempt: Type.Integer(),
+    max_attempts: Type.Integer(),
+    worker_id: Nullable(Type.String()),
+    lease_expires_at: Nullable(Seconds),
+    requirements: Requirements,
+    dataset_label: Type.String(),
+    pipeline_label: Type.String(),
+    pipeline_steps: Type.Optional(Nullable(PipelineSteps)),
+    created_at: Seconds,
+    updated_at: Seconds,
+    started_at: Nullable(Seconds),
+    not_before: Nullable(Seconds),
+    result: Nullable(AnyObject),
+    error: Nullable(Type.String()),
+    waiting_for: Type.Array(Waiting),
+  },
+  { [NEEDED]: ['id', 'status'] },
+);
 
-export const WorkerView = Type.Object({
-  id: Type.String(),
-  name: Nullable(Type.String()),
-  status: WorkerStatus,
-  slots_total: Type.Integer(),
-  slots_used: Type.Integer(),
-  last_seen_at: Seconds,
-  labels: TextMap,
-  capabilities: AnyObject,
-  version: WorkerVersion,
-  cluster_version: Nullable(Type.String()),
-  version_divergent: Type.Boolean(),
-  suspended: Nullable(Type.String({ description: 'why the worker asks for no tasks at present' })),
-  leaving: Nullable(Words(LEAVING, 'it was told to end; one that has ended is dead, and was not silent')),
-});
+export const WorkerView = Type.Object(
+  {
+    id: Type.String(),
+    name: Nullable(Type.String()),
+    status: WorkerStatus,
+    slots_total: Type.Integer(),
+    slots_used: Type.Integer(),
+    last_seen_at: Seconds,
+    labels: TextMap,
+    capabilities: AnyObject,
+    version: WorkerVersion,
+    cluster_version: Nullable(Type.String()),
+    version_divergent: Type.Boolean(),
+    suspended: Nullable(Type.String({ description: 'why the worker asks for no tasks at present' })),
+    leaving: Nullable(Words(LEAVING, 'it was told to end; one that has ended is dead, and was not silent')),
+  },
+  { [NEEDED]: ['id'] },
+);
 
-export const EventView = Type.Object({
-  id: Type.Integer(),
-  job_id: Nullable(Type.String()),
-  task_id: Nullable(Type.String()),
-  worker_id: Nullable(Type.String()),
-  ts: Seconds,
-  level: Level,
-  type: Type.String(),
-  message: Type.String(),
-  data: AnyObject,
-});
+export const EventView = Type.Object(
+  {
+    id: Type.Integer(),
+    job_id: Nullable(Type.String()),
+    task_id: Nullable(Type.String()),
+    worker_id: Nullable(Type.String()),
+    ts: Seconds,
+    level: { ...Level, [ABSENT]: 'info' },
+    type: Type.String(),
+    message: Type.String(),
+    data: AnyObject,
+  },
+  { [NEEDED]: ['id', 'type'] },
+);
 
-export const ArtifactUploaded = Type.Object({
-  artifact_id: Type.String(),
-  sha256: Type.String(),
-  size_bytes: Type.Integer(),
-});
+export const ArtifactUploaded = Type.Object(
+  {
+    artifact_id: Type.String(),
+    sha256: Type.String(),
+    size_bytes: Type.Integer(),
+  },
+  { [NEEDED]: ['artifact_id'] },
+);
 
-export const ArtifactView = Type.Object({
-  role: Type.String(),
-  task_id: Nullable(Type.String()),
-  id: Type.String(),
-  sha256: Type.String(),
-  kind: Type.String(),
-  size_bytes: Type.Integer(),
-  created_at: Seconds,
-  filename: Nullable(Type.String()),
-  metadata: AnyObject,
-});
+export const ArtifactView = Type.Object(
+  {
+    role: Type.String(),
+    task_id: Nullable(Type.String()),
+    id: Type.String(),
+    sha256: Type.String(),
+    kind: Type.String(),
+    size_bytes: Type.Integer(),
+    created_at: Seconds,
+    filename: Nullable(Type.String()),
+    metadata: AnyObject,
+  },
+  { [NEEDED]: ['id'] },
+);
 
 export const ClusterStats = Type.Object({
   server_version: Type.String(),
@@ -161,29 +191,38 @@ export const StatsMinute = Type.Object({
   workers_alive: Type.Integer(),
 });
 
-export const TaskPayload = Type.Object({
-  task_id: Type.String(),
-  job_id: Type.String(),
-  type: Type.String(),
-  attempt: Type.Integer(),
-  max_attempts: Type.Integer(),
-  pipeline: AnyObject,
-  dataset: AnyObject,
-  params: AnyObject,
-  outputs: Type.Object({ export_best_model: Type.Boolean(), keep_task_workspace: Type.Boolean() }),
-  requirements: Requirements,
-  timeout_seconds: Nullable(Type.Number()),
-  rank_metric: Type.String(),
-  lease_expires_at: Seconds,
-  assignment: Type.Object({
-    mode: Type.Literal('server_leased_executor'),
-    assigned_by: Type.Literal('server'),
-    executor_principal: Type.String(),
-    worker_id: Type.String(),
-    required_rights: Type.Array(Type.String()),
-    granted_rights: Type.Array(Type.String()),
-  }),
-});
+export const TaskPayload = Type.Object(
+  {
+    task_id: Type.String(),
+    job_id: Type.String(),
+    type: Type.String({ [ABSENT]: DEFAULT_TYPE }),
+    attempt: Type.Integer({ [ABSENT]: 1 }),
+    max_attempts: Type.Integer(),
+    pipeline: AnyObject,
+    dataset: AnyObject,
+    params: AnyObject,
+    outputs: Type.Object({
+      export_best_model: Type.Boolean({ [ABSENT]: true }),
+      keep_task_workspace: Type.Boolean(),
+    }),
+    requirements: Requirements,
+    timeout_seconds: Nullable(Type.Number()),
+    rank_metric: Type.String(),
+    lease_expires_at: Seconds,
+    scheduler: Scheduler,
+    submission: Submission,
+    nativePayload: Nullable(AnyObject),
+    assignment: Type.Object({
+      mode: Type.Literal('server_leased_executor'),
+      assigned_by: Type.Literal('server'),
+      executor_principal: Type.String(),
+      worker_id: Type.String(),
+      required_rights: Type.Array(Type.String()),
+      granted_rights: Type.Array(Type.String()),
+    }),
+  },
+  { [NEEDED]: ['task_id', 'pipeline', 'dataset'] },
+);
 
 export const LeaseReply = Type.Object({
   task: Nullable(TaskPayload),

@@ -1,6 +1,7 @@
 import { type Static, Type } from 'typebox';
 import { bytesOf, LIMITS } from '../limits.ts';
 import { AnyObject, Id, Labels, Name, TextMap, Words } from './common.ts';
+import { ABSENT, NEEDED } from './lenient.ts';
 import { type Fault, RULES } from './validate.ts';
 
 const MAX_SLOTS = 100_000;
@@ -47,16 +48,20 @@ export const WorkerRegistration = Type.Object(
   { [RULES]: declaredFaults },
 );
 
-export const WorkerRegistered = Type.Object({
-  worker_id: Id('worker'),
-  heartbeat_interval_s: Type.Number(),
-  lease_ttl_s: Type.Number(),
-  rights: Type.Array(Type.String()),
-  session: Type.Integer({
-    description:
-      'opened by this registration, larger than every earlier one of the worker; sent back with heartbeats and leases',
-  }),
-});
+export const WorkerRegistered = Type.Object(
+  {
+    worker_id: Id('worker'),
+    heartbeat_interval_s: Type.Number({ [ABSENT]: 10 }),
+    lease_ttl_s: Type.Number({ [ABSENT]: 60 }),
+    rights: Type.Array(Type.String()),
+    session: Type.Integer({
+      [ABSENT]: undefined,
+      description:
+        'opened by this registration, larger than every earlier one of the worker; sent back with heartbeats and leases',
+    }),
+  },
+  { [NEEDED]: ['worker_id'] },
+);
 
 const Session = Type.Optional(
   Type.Integer({

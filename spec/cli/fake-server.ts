@@ -62,6 +62,14 @@ export function aJob(over: Partial<JobView> = {}, sums: Partial<JobView['aggrega
     error: null,
     warnings: [],
     submission: { mode: 'client_submitted', principal: 'anonymous', required_rights: [], granted_rights: [] },
+    scheduler: {
+      shape: 'atomic',
+      task_granularity: 'whole_mljs_run',
+      assignment_mode: 'server_leased_executor',
+      result_provenance: 'server_attested_worker_report',
+      submit_rights_required: [],
+      execute_rights_required: [],
+    },
     aggregate: {
       num_tasks: 1,
       num_queued: 0,

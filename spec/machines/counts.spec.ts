@@ -94,7 +94,7 @@ const acts = fc.array(
       fc.option(fc.double({ noNaN: true }), { nil: null }).map((rank_value): TaskEvent => {
         const result = '{"status":"succeeded"}';
         const values = { rank_value, rank_others: [], model_artifact_id: null };
-        return { type: 'COMPLETE', result, ...values, report: report('complete') };
+        return { type: 'COMPLETE', result, metrics: '{}', ...values, report: report('complete') };
       }),
       3,
     ),
@@ -165,7 +165,7 @@ describe('a job and its tasks, whatever happens to them in whatever order', () =
         wired.tasks.forEach((task, i) => {
           wired.tellTask(task, { type: 'LEASE', worker_id: 'worker_1', lease_expires_at: 160 });
           wired.tellTask(task, { type: 'START', now: 100, report: report('start') });
-          const rest = { result: '{}', model_artifact_id: `art_${i}`, report: report('complete') };
+          const rest = { result: '{}', metrics: '{}', model_artifact_id: `art_${i}`, report: report('complete') };
           wired.tellTask(task, {
             type: 'COMPLETE',
             rank_value: ranks[i] as number | null,

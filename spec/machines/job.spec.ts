@@ -189,7 +189,7 @@ describe('the routing table', () => {
     assert.deepEqual(route({ type: 'task_leased', worker_id: 'worker_1' }), { type: 'TASK_LEASED' });
     assert.deepEqual(route({ type: 'task_started' }), { type: 'TASK_STARTED' });
     const known = { rank_value: 0.5, rank_others: [null], model_artifact_id: 'art_1' };
-    assert.deepEqual(route({ type: 'task_completed', ...known }), {
+    assert.deepEqual(route({ type: 'task_completed', metrics: '{}', ...known }), {
       type: 'TASK_SUCCEEDED',
       task_id: 'task_9',
       ...known,

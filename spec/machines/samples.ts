@@ -59,6 +59,7 @@ export const TASK_EVENTS = {
   COMPLETE: {
     type: 'COMPLETE',
     result: '{"status":"succeeded"}',
+    metrics: '{"best_rmse":0.5}',
     rank_value: 0.5,
     rank_others: [null, 2],
     model_artifact_id: 'art_1',

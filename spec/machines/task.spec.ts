@@ -54,7 +54,7 @@ describe('a task that is completed', () => {
     const done = held('running.executing', { error: 'of the first attempt', attempt: 2 });
     const emitted = done.send({ ...TASK_EVENTS.COMPLETE, report: report('complete', 2) });
     const told = { rank_value: 0.5, rank_others: [null, 2], model_artifact_id: 'art_1' };
-    assert.deepEqual(emitted, [{ type: 'task_completed', ...told }]);
+    assert.deepEqual(emitted, [{ type: 'task_completed', metrics: '{"best_rmse":0.5}', ...told }]);
     assert.deepEqual(
       done.snapshot.context,
       heldTask({
@@ -303,7 +303,9 @@ describe('a task of a cancelled job', () => {
     it(`ends cancelled on ${event} and is never launched again`, () => {
       const stopping = held('running.stopping');
       assert.deepEqual(stopping.send(TASK_EVENTS[event]), [{ type: 'task_cancelled', from: 'running' }]);
-      assert.deepEqual(stopping.snapshot.context, heldTask({ lease_expires_at: null }));
+      // Who fell silent holds nothing any more; who only took too long still does.
+      const worker_id = event === 'LAPSE' ? null : 'worker_1';
+      assert.deepEqual(stopping.snapshot.context, heldTask({ lease_expires_at: null, worker_id }));
     });
   }
 });

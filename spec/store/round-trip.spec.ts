@@ -27,6 +27,8 @@ const jobRow: JobRow = {
   rank_mode: 'max',
   retry_attempts: 2,
   pins_fingerprint: true,
+  is_dag: true,
+  meaning: 'a hash',
   num_tasks: 28,
   counts: { queued: 1, leased: 2, running: 3, lost: 4, succeeded: 5, failed: 6, cancelled: 7 },
   best_metric: 0.1 + 0.2,

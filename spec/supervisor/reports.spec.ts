@@ -243,7 +243,9 @@ describe('results', () => {
     const task = await worker.run();
     await assert.rejects(worker.complete(task, { artifacts: { model: 'art_none' } }), {
       code: 'invalid_body',
-      faults: [{ path: '/artifacts/model', message: "no artifact with id 'art_none'" }],
+      faults: [
+        { path: '/artifacts/model', message: "this task has uploaded no artifact with id 'art_none'" },
+      ],
     });
     assert.equal((await cluster.onlyTask(submitted.id)).status, 'running');
   });

@@ -39,13 +39,13 @@ export async function materialize(context: InputContext, paths: RunPaths): Promi
     await mkdir(folder, { recursive: true });
   const [pipeline, dataset] = await together(placePipeline(context), placeDataset(context));
   const { params, inner_n_jobs } = splitParams(at(context.lease.text, 'params') ?? '{}');
-  const outputs = at(context.lease.text, 'outputs') ?? '{}';
+  const { outputs } = context.lease.payload;
   const spec = compose({
     pipeline: pipeline.local,
     dataset: { mode: 'path', path: dataset },
     params,
     inner_n_jobs,
-    outputs: new RawJson(outputs),
+    outputs,
   });
   await writeFile(paths.spec, spec);
   return pipeline.fingerprints;

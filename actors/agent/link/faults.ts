@@ -1,4 +1,4 @@
-import { AnsweredError, UnreachableError } from '../../../gateway/client/errors.ts';
+import { AnsweredError, UnreachableError, UnreadableAnswer } from '../../../gateway/client/errors.ts';
 import type { Registration, Trouble } from '../../../machines/agent-types.ts';
 
 /** What a fault of a request means for the one who made it. */
@@ -17,7 +17,7 @@ const SILENT = new Set([408, 425, 429]);
 export function kindOf(fault: unknown): FaultKind {
   if (fault instanceof UnreachableError) return 'transient';
   // An answer that is not JSON comes from something between here and the server.
-  if (fault instanceof SyntaxError) return 'transient';
+  if (fault instanceof UnreadableAnswer) return fault.isJson ? 'final' : 'transient';
   if (!(fault instanceof AnsweredError)) return 'local';
   if (fault.status >= 500 || SILENT.has(fault.status)) return 'transient';
   if (fault.status === 401 || fault.status === 426) return 'refused';

@@ -1,9 +1,11 @@
 import type { Logger } from 'pino';
+import { Type } from 'typebox';
 import type { ClusterClient } from '../../../gateway/client/client.ts';
+import { readAs } from '../../../gateway/client/replies.ts';
 import type { Answered, Registration } from '../../../machines/agent-types.ts';
 import { at, elements } from '../../../machines/json/raw.ts';
 import type { Lease } from '../../../machines/run.ts';
-import { validator } from '../../../machines/schema/validate.ts';
+import { understand } from '../../../machines/schema/lenient.ts';
 import { TaskPayload } from '../../../machines/schema/views.ts';
 import { sleep } from './backoff.ts';
 import { isAbort, kindOf, troubleOf } from './faults.ts';
@@ -13,8 +15,6 @@ const PATIENCE_MS = 15_000;
 /** A server that does not wait is not asked more often. */
 const SHORTEST_ROUND_MS = 1_000;
 const MAX_TASKS = 1_000;
-
-const check = validator(TaskPayload);
 
 /** How often a withdrawal is repeated: it may have overtaken the request that it is about. */
 const WITHDRAWAL_MS = 200;
@@ -72,6 +72,8 @@ export class LeaseRequests {
    */
   async withdraw(registered: Registration, signal: AbortSignal): Promise<void> {
     this.#withdrawn.abort();
+    // Who opens no sessions may not know of withdrawals either, and would lease a task to one.
+    if (registered.session === undefined) return forGood(signal);
     for (;;) {
       try {
         const params = { id: registered.worker_id };
@@ -88,23 +90,31 @@ export class LeaseRequests {
   }
 }
 
+const forGood = (signal: AbortSignal): Promise<never> =>
+  new Promise((_, reject) => {
+    if (signal.aborted) reject(signal.reason);
+    signal.addEventListener('abort', () => reject(signal.reason), { once: true });
+  });
+
 /**
- * The tasks of a lease answer, each with the text it came in. One that this worker cannot read is left to the
- * lapse of its lease, since there is nothing that could be reported about it.
- * @throws SyntaxError
+ * The tasks of a lease answer, each with the text it came in. What servers of other make leave out is filled in; a task
+ * that lacks more than that is taken all the same, and fails with what it lacks. Only of one without an id nothing can
+ * be reported.
+ * @throws UnreadableAnswer
  */
 export function leasesOf(text: string, workerId: string, log: Logger): Lease[] {
-  JSON.parse(text);
+  if (text.trim() === '' || text.trim() === 'null') return [];
+  readAs(Type.Object({}), text, 'the answer to a request for work');
   const tasks = at(text, 'tasks');
-  const texts = tasks === undefined ? [at(text, 'task') ?? 'null'] : elements(tasks);
+  const texts = tasks === undefined || tasks === 'null' ? [at(text, 'task') ?? 'null'] : elements(tasks);
   return texts.flatMap((task) => {
     if (task === 'null') return [];
-    const checked = check(JSON.parse(task));
-    if (checked.ok) {
-      const { task_id, attempt } = checked.value;
-      return [{ ref: { task_id, attempt, worker_id: workerId }, payload: checked.value, text: task }];
+    const { value: payload, missing } = understand(TaskPayload, JSON.parse(task));
+    const { task_id, attempt } = payload;
+    if (task_id === '') {
+      log.error({ task: task.slice(0, 500) }, 'the server leased a task without an id');
+      return [];
     }
-    log.error({ faults: checked.faults.slice(0, 5) }, 'the server leased a task that cannot be read');
-    return [];
+    return [{ ref: { task_id, attempt, worker_id: workerId }, payload, text: task, missing }];
   });
 }

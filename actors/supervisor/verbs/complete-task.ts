@@ -1,6 +1,7 @@
 import type { MessageOf } from '../../../gateway/messages.ts';
 import { ClusterError } from '../../../machines/errors.ts';
 import { at, withMembers } from '../../../machines/json/raw.ts';
+import { cutText, LIMITS } from '../../../machines/limits.ts';
 import { metricsWith, type ResultDigest } from '../../../machines/report-digest.ts';
 import type { Fault } from '../../../machines/schema/validate.ts';
 import type { TaskAddress } from '../address.ts';
@@ -16,13 +17,13 @@ export const completeTask: Verb<'complete_task'> = {
   needs: ({ task_id, result }) => ({
     tasks: [task_id],
     pinsOf: [task_id],
-    artifacts: Object.values(result.artifacts).filter((id) => id !== null),
+    uploadsOf: Object.values(result.artifacts).some((id) => id !== null) ? [task_id] : [],
   }),
   run(message, { turn, fetched }) {
     const { task, repeated } = admitReport(turn, message, 'complete');
     if (repeated) return repeated;
     const { result } = message;
-    assertArtifacts(result, fetched);
+    assertArtifacts(result, fetched.uploads.get(task.id));
     const job = turn.core.registry.job(task.row.job_id);
     const report = accepted(task, message, 'complete', { ok: true });
     const names = job.row.standings.map(({ metric }) => metric);
@@ -31,6 +32,7 @@ export const completeTask: Verb<'complete_task'> = {
     const completed = turn.tellTask(task, {
       type: 'COMPLETE',
       result: withMembers(result.text, { metrics, provenance: provenanceOf(message, task) }),
+      metrics: JSON.stringify(metrics ?? {}),
       rank_value,
       rank_others,
       model_artifact_id: result.artifacts.model ?? null,
@@ -61,11 +63,14 @@ function provenanceOf({ principal, worker_id }: Complete, task: TaskAddress): Re
   };
 }
 
-/** @throws ClusterError `invalid_body`: a result is complete only when its artifacts are stored */
-function assertArtifacts({ artifacts }: ResultDigest, fetched: Fetched): void {
+/** @throws ClusterError `invalid_body`: a result is complete only when its task has uploaded what it names */
+function assertArtifacts({ artifacts }: ResultDigest, uploads: ReadonlySet<string> | undefined): void {
   const faults: Fault[] = Object.entries(artifacts)
-    .filter(([, id]) => id !== null && !fetched.artifacts.has(id))
-    .map(([role, id]) => ({ path: `/artifacts/${role}`, message: `no artifact with id '${id}'` }));
+    .filter(([, id]) => id !== null && !uploads?.has(id))
+    .map(([role, id]) => ({
+      path: `/artifacts/${role}`,
+      message: `this task has uploaded no artifact with id '${id}'`,
+    }));
   if (faults.length > 0) throw ClusterError.invalid('task result', faults);
 }
 
@@ -93,7 +98,10 @@ function compareFingerprint(turn: Turn, task: TaskAddress, result: ResultDigest,
       level: 'warning',
       type: 'pipeline_fingerprint_mismatch',
       message: 'the worker ran another pipeline than the client pinned',
-      data: { expected, reported: result.pipeline_fingerprint },
+      data: {
+        expected: cutText(expected, LIMITS.value),
+        reported: result.pipeline_fingerprint && cutText(result.pipeline_fingerprint, LIMITS.value),
+      },
     },
   );
 }

@@ -12,7 +12,7 @@ import { type Fetched, keyOf, type Verb } from '../verb.ts';
 
 type Submit = MessageOf<'submit_job'>;
 
-/** Persists a job with all its tasks; the same idempotency key with the same body gives the same job. */
+/** Persists a job with all its tasks; the same idempotency key with a body that means the same gives the same job. */
 export const submitJob: Verb<'submit_job'> = {
   needs: ({ job, principal }) => ({
     artifacts: job.artifacts.ids,
@@ -39,7 +39,7 @@ function* submit(message: Submit, turn: Turn, fetched: Fetched) {
   );
   if (job.row.idempotency_key !== null) {
     const key = keyOf(job.row.owner, job.row.idempotency_key);
-    turn.keepKey(key, { job_id: job.id, request: message.job.text });
+    turn.keepKey(key, { job_id: job.id, meaning: message.job.meaning, request: message.job.text });
   }
   return { job_id: job.id, view: jobView(job.row, [], {}) };
 }
@@ -50,7 +50,8 @@ function submittedBefore({ job, principal }: Submit, turn: Turn, fetched: Fetche
   const key = keyOf(principal.name, job.idempotency_key);
   const found = turn.jobUnder(key) ?? fetched.keys.get(key);
   if (!found) return null;
-  if (found.request === job.text) return found.job_id;
+  const isSame = found.meaning === null ? found.request === job.text : found.meaning === job.meaning;
+  if (isSame) return found.job_id;
   throw new ClusterError(
     'idempotency_conflict',
     `idempotency key '${job.idempotency_key}' was used for job ${found.job_id} with another body; use a new key`,
@@ -79,6 +80,8 @@ function newJob({ job, principal }: Submit, turn: Turn): JobRow {
     idempotency_key: job.idempotency_key,
     retry_attempts: settings.max_attempts,
     pins_fingerprint: job.pins_fingerprint,
+    is_dag: job.is_dag,
+    meaning: job.meaning,
     num_tasks,
     counts: { queued: num_tasks, leased: 0, running: 0, lost: 0, succeeded: 0, failed: 0, cancelled: 0 },
     standings,

@@ -1,6 +1,5 @@
 import { Type } from 'typebox';
 import { activeTasks, digestHeartbeat } from '../../../machines/active-list.ts';
-import { ClusterError } from '../../../machines/errors.ts';
 import { digestEvent, digestFailure, digestReport, digestResult } from '../../../machines/report-digest.ts';
 import {
   EventReport,
@@ -206,11 +205,6 @@ const waiting = (call: { readonly signal: AbortSignal }, wait_s: number) =>
   wait_s > 0 ? { wait_s, signal: call.signal } : { wait_s };
 
 /** A report holds one event, or several under `events`. */
-function eventsOf(body: Partial<ReportedEvent> & { events?: ReportedEvent[] }): ReportedEvent[] {
-  const { events, ...single } = body;
-  if (events) return events;
-  if (single.type === undefined) {
-    throw ClusterError.invalid('event report', [{ path: '/type', message: 'is required' }]);
-  }
-  return [{ ...single, type: single.type }];
+function eventsOf({ events, ...single }: ReportedEvent & { events?: ReportedEvent[] }): ReportedEvent[] {
+  return events ?? [single];
 }

@@ -32,7 +32,8 @@ export class Dashboard {
   /** Another version serves the page now than the one that made it. */
   readonly outdated = signal(false);
   readonly api = new Api({
-    base: location.href,
+    // A trailing slash would make its paths count from the page instead of from its folder.
+    base: location.href.replace(/\/(?=[?#]|$)/, ''),
     token: () => this.session.token.peek(),
     onServer: (version, now) => {
       if (version !== null && version !== PACKAGE_VERSION) this.outdated.value = true;

@@ -48,7 +48,7 @@ export function Workers() {
 const nothing = (known: number): string =>
   known > 0
     ? 'No worker matches.'
-    : `No worker has registered yet. Start one with: jq-worker --server ${location.origin}`;
+    : `No worker has registered yet. Start one with: jq-worker --server ${new URL('.', location.href).href.replace(/(\/ui)?\/+$/, '')}`;
 
 /** How many there are of each kind, and the slots of those who work. */
 function Summary({ workers }: { workers: readonly WorkerView[] }) {

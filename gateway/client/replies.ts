@@ -1,0 +1,41 @@
+import type { Static, TSchema } from 'typebox';
+import { understand } from '../../machines/schema/lenient.ts';
+import { type RouteName, type Routes, routes } from '../contract/routes.ts';
+import { UnreadableAnswer } from './errors.ts';
+
+export type ReplyOf<R> = R extends { reply: infer S extends TSchema } ? Static<S> : never;
+
+/**
+ * An answer of a server, which may say less than this one does: what it leaves out is filled in.
+ * @throws UnreadableAnswer when it lacks what nothing can be filled in for
+ */
+export function replyOf<K extends RouteName>(name: K, text: string): ReplyOf<Routes[K]> {
+  const { verb, path, reply } = routes[name] as unknown as { verb: string; path: string; reply: TSchema };
+  return readAs(reply, text, `the answer to ${verb.toUpperCase()} ${path}`) as ReplyOf<Routes[K]>;
+}
+
+/** The same for one entry of a list, or a frame of a stream. @param what it is, for people */
+export function readAs<S extends TSchema>(schema: S, text: string, what: string): Static<S> {
+  let said: unknown;
+  try {
+    said = JSON.parse(text);
+  } catch {
+    throw new UnreadableAnswer(
+      `${what} is not JSON: ${text.slice(0, 100).replace(/\s+/g, ' ').trim()}`,
+      false,
+    );
+  }
+  const isList = (schema as { type?: string }).type === 'array';
+  if (isList !== Array.isArray(said) || typeof said !== 'object' || said === null) {
+    throw new UnreadableAnswer(`${what} is no ${isList ? 'list' : 'object'}`, true);
+  }
+  const { value, missing } = understand(schema, said);
+  if (missing.length === 0) return value;
+  throw new UnreadableAnswer(
+    `${what} lacks ${missing
+      .slice(0, 3)
+      .map((at) => `'${at.slice(1)}'`)
+      .join(', ')}`,
+    true,
+  );
+}
