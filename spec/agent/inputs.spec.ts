@@ -30,7 +30,12 @@ async function place(t: TestContext, task: Task, more: Partial<InputContext> = {
   const signal = new AbortController().signal;
   const placed = await materialize(
     {
-      lease: { ref: { task_id: 'task_1', attempt: 1, worker_id: 'w' }, payload: JSON.parse(text), text, missing: [] },
+      lease: {
+        ref: { task_id: 'task_1', attempt: 1, worker_id: 'w' },
+        payload: JSON.parse(text),
+        text,
+        missing: [],
+      },
       client,
       folder: paths.inputs,
       allowPython: false,

@@ -10,7 +10,7 @@ import { leasesOf } from '../../actors/agent/link/lease.ts';
 import { persist } from '../../actors/agent/link/persist.ts';
 import { countGpus } from '../../actors/agent/link/registration.ts';
 import type { ClusterClient } from '../../gateway/client/client.ts';
-import { AnsweredError, UnreachableError } from '../../gateway/client/errors.ts';
+import { AnsweredError, UnreachableError, UnreadableAnswer } from '../../gateway/client/errors.ts';
 import type { LinkEvent } from '../../machines/agent-types.ts';
 import { at } from '../../machines/json/raw.ts';
 import type { ActiveTask } from '../../machines/schema/worker.ts';
@@ -43,7 +43,8 @@ describe('what a failed request means', () => {
     ['no answer', new UnreachableError('x', new Error('ECONNREFUSED')), 'transient'],
     ['a store that cannot commit', answered(503, 'store_unavailable'), 'transient'],
     ['a proxy in between', answered(502), 'transient'],
-    ['an answer that is not JSON', new SyntaxError('<'), 'transient'],
+    ['an answer that is not JSON', new UnreadableAnswer('<', false), 'transient'],
+    ['an answer that lacks what is needed', new UnreadableAnswer('{}', true), 'final'],
     ['a wrong token', answered(401, 'unauthenticated'), 'refused'],
     ['a missing right', answered(403, 'missing_rights'), 'refused'],
     ['another protocol', answered(426, 'incompatible_api'), 'refused'],
@@ -259,13 +260,21 @@ describe('the answer of a lease', () => {
     assert.deepEqual(leasesOf('{"task":null}', 'w', silent), []);
   });
 
-  it('is survived when a task in it cannot be read', () => {
-    const text = `{"task":null,"tasks":[{"task_id":5},7,${payload('task_2')}]}`;
+  it('brings tasks that cannot be read as well, with what they lack, so that they can be failed', () => {
+    const text = `{"task":null,"tasks":[{"task_id":"task_1"},{"pipeline":{}},7,${payload('task_2')}]}`;
     assert.deepEqual(
-      leasesOf(text, 'w', silent).map((lease) => lease.ref.task_id),
-      ['task_2'],
+      leasesOf(text, 'w', silent).map(({ ref, missing }) => [ref.task_id, missing]),
+      [
+        ['task_1', ['/pipeline', '/dataset']],
+        ['task_2', []],
+      ],
     );
-    assert.throws(() => leasesOf('<html>', 'w', silent), SyntaxError);
+    assert.throws(() => leasesOf('<html>', 'w', silent), UnreadableAnswer);
+  });
+
+  it('may be empty in any way', () => {
+    for (const text of ['', 'null', '{}', '{"task":null}', '{"task":null,"tasks":null}', '{"tasks":[]}'])
+      assert.deepEqual(leasesOf(text, 'w', silent), [], text);
   });
 });
 

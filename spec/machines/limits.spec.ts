@@ -181,7 +181,8 @@ describe('what a worker reports is cut, never refused', () => {
     const event = { type: 't'.repeat(500), message: 'm'.repeat(1e6), data: { a: 'x'.repeat(1e6), b: 1 } };
     const cut = boundedEvent(event);
     assert.ok(
-      Buffer.byteLength(cut.type ?? '') <= LIMITS.type && Buffer.byteLength(cut.message ?? '') <= LIMITS.message,
+      Buffer.byteLength(cut.type ?? '') <= LIMITS.type &&
+        Buffer.byteLength(cut.message ?? '') <= LIMITS.message,
     );
     assert.deepEqual(cut.data, { b: 1, left_out: '1 member(s) of 1000007 bytes: a' });
     assert.deepEqual(boundedEvent({ type: 'log' }), { type: 'log' });

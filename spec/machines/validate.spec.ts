@@ -3,8 +3,7 @@ import { describe, it } from 'node:test';
 import { Type } from 'typebox';
 import { jobMachine } from '../../machines/job.ts';
 import { JobSpec } from '../../machines/schema/job.ts';
-import { EventReport,
-  TaskReports, TaskResult } from '../../machines/schema/report.ts';
+import { EventReport, TaskReports, TaskResult } from '../../machines/schema/report.ts';
 import { RULES, validator } from '../../machines/schema/validate.ts';
 import { JOB_STATES, TASK_STATES, WORKER_STATES } from '../../machines/schema/views.ts';
 import { HeartbeatRequest, WorkerRegistration } from '../../machines/schema/worker.ts';
@@ -97,7 +96,9 @@ describe('null', () => {
   });
 
   it('is a fault where a value is needed', () => {
-    assert.deepEqual(jobFaults({ pipeline: { kind: 'path', path: null } }), ['/pipeline/path must be string']);
+    assert.deepEqual(jobFaults({ pipeline: { kind: 'path', path: null } }), [
+      '/pipeline/path must be string',
+    ]);
     assert.deepEqual(jobFaults({ pipelines: [null], pipeline: undefined }), ['/pipelines/0 must be object']);
     assert.deepEqual(jobFaults({ requirements: { labels: { site: null } } }), [
       '/requirements/labels/site must be string',
@@ -141,7 +142,7 @@ describe('an invalid document', () => {
       "/pipeline is required (or 'pipelines' for several)",
       "/dataset is required (or 'datasets' for several)",
     ]);
-    const reports = Array.from({ length: 200 }, () => ({ type: 'complete' }));
+    const reports = Array.from({ length: 100 }, () => ({ type: 'complete' }));
     const told = faults(validator(TaskReports), { reports });
     assert.deepEqual(
       told,
