@@ -135,7 +135,7 @@ async function* framesOf(
     response.on('data', (chunk: string) => {
       text += chunk;
     });
-    response.on('end', () => end(refusal(response.statusCode ?? 0, text)));
+    response.on('end', () => end(refusal(path, response.statusCode ?? 0, text)));
   });
   socket.on('error', (fault) => end(new UnreachableError(client.server, fault)));
   socket.on('close', (code, reason) => {
@@ -171,10 +171,13 @@ async function* framesOf(
   }
 }
 
-function refusal(status: number, text: string): AnsweredError {
+function refusal(path: string, status: number, text: string): AnsweredError {
   try {
     return new AnsweredError(status, JSON.parse(text));
   } catch {
-    return new AnsweredError(status, {});
+    return new AnsweredError(
+      status,
+      status === 404 ? { detail: `this server does not know WS ${path}`, code: 'unknown_path' } : {},
+    );
   }
 }
