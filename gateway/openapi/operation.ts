@@ -30,7 +30,7 @@ function pathParameters({ path }: Route): Json[] {
     name,
     in: 'path',
     required: true,
-    schema: { type: 'string' },
+    schema: { type: 'string', minLength: 1 },
   }));
 }
 

@@ -38,6 +38,8 @@ const pathValue = (parameter: Parameter, path: string) =>
       weight: 1,
       arbitrary: fc
         .oneof(fc.constantFrom(...NASTY_TEXTS), fc.string({ unit: 'binary' }))
+        // An empty one addresses the list: a path with a trailing slash is the path without it.
+        .filter((text) => text !== '')
         .map((text) => () => ({
           text: encode(text),
           known: false,
