@@ -69,7 +69,11 @@ describe('wrong usage', () => {
     ['an empty job id', ['status', ''], /job id is empty/],
     ['--timeout without --wait', ['submit', 'x.yaml', '--timeout', '3'], /--timeout needs --wait/],
     ['an address without its scheme', ['stats', '--server', 'lab:8765'], /did you mean http:\/\/lab:8765\?/],
-    ['an address with a path', ['stats', '--server', 'http://lab/queue'], /scheme, host and port alone/],
+    [
+      'an address with a query',
+      ['stats', '--server', 'http://lab/queue?x'],
+      /scheme, host, port and path alone, such as http:\/\/lab\/queue/,
+    ],
     ['a token that no header can carry', ['stats', '--token', 'two words'], /--token: .* spaces/],
     ['a port beyond all ports', ['server', '--port', '70000'], /--port: '70000' .* from 0 to 65535/],
     [

@@ -42,8 +42,8 @@ describe('a worker of other make, at its registration', () => {
     const [worker] = await client.get('GET /v1/workers');
     assert.deepEqual([worker.cluster_version, worker.version_divergent], ['0.3.0', true]);
     assert.deepEqual(Object.keys(worker).sort(), [
-      ...['capabilities', 'cluster_version', 'id', 'labels', 'last_seen_at', 'name', 'slots_total'],
-      ...['slots_used', 'status', 'suspended', 'version', 'version_divergent'],
+      ...['capabilities', 'cluster_version', 'id', 'labels', 'last_seen_at', 'leaving', 'name'],
+      ...['slots_total', 'slots_used', 'status', 'suspended', 'version', 'version_divergent'],
     ]);
   });
 });
