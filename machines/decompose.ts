@@ -165,7 +165,7 @@ export function outputsOf(outputs: JobSpec['outputs']): JobSettings['outputs'] {
 }
 
 /** Each name once; `rank_mode`, where it is given, is that of all of them. */
-function rankMetricsOf({ type, rank_metric, rank_mode }: JobSpec): RankMetric[] {
+function rankMetricsOf({ type = DEFAULT_TYPE, rank_metric, rank_mode }: JobSpec): RankMetric[] {
   const names = [rank_metric ?? defaultRankMetrics(type)].flat();
   return [...new Set(names)].map((metric) => ({ metric, mode: rank_mode ?? rankModeOf(metric) }));
 }

@@ -1,5 +1,6 @@
 import { UnreachableError } from '../../gateway/client/errors.ts';
 import { replyOf } from '../../gateway/client/replies.ts';
+import type { JobView } from '../../machines/schema/views.ts';
 import type { Session } from '../support/client-command.ts';
 import { CliFault, EXIT } from '../support/exit.ts';
 import { patiently } from '../support/interrupt.ts';

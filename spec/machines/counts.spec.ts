@@ -165,7 +165,12 @@ describe('a job and its tasks, whatever happens to them in whatever order', () =
         wired.tasks.forEach((task, i) => {
           wired.tellTask(task, { type: 'LEASE', worker_id: 'worker_1', lease_expires_at: 160 });
           wired.tellTask(task, { type: 'START', now: 100, report: report('start') });
-          const rest = { result: '{}', metrics: '{}', model_artifact_id: `art_${i}`, report: report('complete') };
+          const rest = {
+            result: '{}',
+            metrics: '{}',
+            model_artifact_id: `art_${i}`,
+            report: report('complete'),
+          };
           wired.tellTask(task, {
             type: 'COMPLETE',
             rank_value: ranks[i] as number | null,
