@@ -17,10 +17,12 @@ const NOTHING = () => {};
 
 /** Characters of what a worker gets with a task, about. */
 export function sizeOf(
-  { pipelines, datasets, params }: JobDocument,
+  { pipelines, datasets, params, native }: JobDocument,
   { pipeline, dataset }: TaskRow['payload'],
 ): number {
-  return (pipelines[pipeline]?.length ?? 0) + (datasets[dataset]?.length ?? 0) + params.length;
+  return (
+    (pipelines[pipeline]?.length ?? 0) + (datasets[dataset]?.length ?? 0) + params.length + native.length
+  );
 }
 
 /** What large tasks take in memory until their workers have read them, however slowly they do. */

@@ -65,6 +65,8 @@ it('a worker at a server that says less runs every task that it can, fails those
   await until(
     'every task to end',
     () => ended('complete').length + ended('fail').length >= leases.length - 1,
+    // A process each.
+    180,
   );
   assert.deepEqual(ended('complete').sort(), all.sort());
   assert.deepEqual(ended('fail').sort(), NEEDED.map((member) => `lacks-${member}`).sort());
