@@ -107,6 +107,13 @@ describe('how old the dashboard takes its data for', () => {
     assert.equal(fresh.heardAt.value, 1002);
   });
 
+  it('is old also where the stream has not noticed yet', () => {
+    const { now, fresh } = freshness();
+    fresh.missed();
+    now.value += 2;
+    assert.equal(fresh.stale.value, true);
+  });
+
   it('is fresh as long as requests are answered, also where no stream comes through', () => {
     const { now, lost, fresh } = freshness();
     lost();

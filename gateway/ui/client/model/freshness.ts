@@ -22,7 +22,7 @@ export class Freshness {
     this.#ticker = ticker;
     this.stale = computed(() => {
       const since = this.#silentSince.value;
-      return link.value.is === 'waiting' && since !== null && ticker.now.value - since >= GRACE;
+      return link.value.is !== 'refused' && since !== null && ticker.now.value - since >= GRACE;
     });
   }
 

@@ -77,8 +77,9 @@ const WORDS: Readonly<Record<LinkState['is'], string>> = {
 
 /** In a word; what an outage means for the page is said by a banner. */
 function Connection() {
-  const { link } = useDashboard();
-  const state = link.state.value;
+  const { link, freshness } = useDashboard();
+  // A socket may take a while to notice what requests know already.
+  const state = freshness.stale.value ? ({ is: 'waiting', why: '' } as const) : link.state.value;
   return (
     <span
       class={`connection is-${state.is}`}
