@@ -51,11 +51,13 @@ function inWords(check: Checker): Checker {
 }
 
 async function checkWithMljs({ dataset, pipelines, params }: Inputs): Promise<DatasetReport> {
-  return checkDataset(dataset, hintsOf(params), pipelines.map(checkPipeline));
+  const { warnings, ...hints } = taskOf(params);
+  const report = checkDataset(dataset, hints, pipelines.map(checkPipeline));
+  return { ...report, warnings: [...warnings, ...report.warnings] };
 }
 
-/** Params as the runner checks them; what it ignores is told when the job runs. */
-function hintsOf(params: Readonly<Record<string, unknown>>): DatasetHints {
+/** Params as the runner checks them, with what it ignores. */
+function taskOf(params: Readonly<Record<string, unknown>>): DatasetHints & { warnings: string[] } {
   const path = { mode: 'path', path: '-' };
   return parseTask({ pipeline: path, dataset: path, params });
 }

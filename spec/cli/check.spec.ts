@@ -70,6 +70,13 @@ describe('check', () => {
     assert.match(stdout, /target +octane/);
   });
 
+  it('tells which parameters the run would ignore, and what was probably meant', async (t) => {
+    const folder = await pair(t, { x: [HEADER, ...ROWS].join('\n') });
+    const { code, stderr } = await run(['check', folder, '--param', 'taget=octane']);
+    assert.equal(code, 0);
+    assert.match(stderr, /^warning: unknown parameter "taget" ignored \(did you mean "target"\?\)$/m);
+  });
+
   const faults: [string, (t: TestContext) => Promise<string[]>, RegExp][] = [
     [
       'a dataset that is not there',
