@@ -31,6 +31,6 @@ export function activeTasks({ ids, attempts, stopping }: ActiveColumns): ActiveT
   return ids.map((task_id, i) => ({
     task_id,
     attempt: attempts[i] as number,
-    ...(stopping[i] ? { stopping: true } : {}),
+    stopping: stopping[i] as boolean,
   }));
 }

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import type { WorkerView } from '../../machines/schema/views.ts';
 import type { Prepared } from '../store/prepared.ts';
 import type { Live } from '../supervisor/live.ts';
@@ -27,6 +28,8 @@ async function* pages(live: Live): AsyncGenerator<string> {
     if (page.length < PAGE_BYTES) continue;
     yield page;
     page = '';
+    // They come from memory: nothing else lets others be served in between.
+    await setImmediate();
   }
   yield page;
 }

@@ -46,7 +46,9 @@ export async function fetchDocuments(
     if (row.request !== null) keep(id, row.request);
     else if (read === 0 || read + row.bytes <= most) {
       read += row.bytes;
-      await keep(id, await readLarge(turn, id));
+      const request = await readLarge(turn, id);
+      await setImmediate();
+      await keep(id, request);
     }
   }
   return found;

@@ -15,6 +15,9 @@ const MOST_READ = 16 * 1024 * 1024;
 /** Tasks that one round looks at. */
 const MOST_PICKED = 2000;
 
+/** Tasks that are leased, or made ready to be sent, without a break: some milliseconds. */
+const AT_ONCE = 50;
+
 /** Milliseconds for which the event loop serves nobody else. */
 const LONGEST_LOOK_MS = 10;
 
@@ -73,7 +76,8 @@ async function grantRound(turn: Turn, ahead: number): Promise<number> {
   const shares = new Shares(turn);
   let narrowed = 0;
   let leftOut = picks.length >= MOST_PICKED;
-  for (const { parked, worker, key, priority, seq } of picks) {
+  for (const [i, { parked, worker, key, priority, seq }] of picks.entries()) {
+    if (i > 0 && i % AT_ONCE === 0) await setImmediate();
     const task = tasks.get(seq);
     if (task?.row.status !== 'queued') {
       core.log.error({ seq }, 'the index of the queue named a task that is not queued');
@@ -103,7 +107,7 @@ async function grantRound(turn: Turn, ahead: number): Promise<number> {
   }
   // Where nobody could be given anything, who reads what is under way makes room.
   turn.isMore = leftOut && shares.all.size > 0;
-  handOut(turn, shares.all, documents);
+  await handOut(turn, shares.all, documents);
   return narrowed;
 }
 
@@ -147,22 +151,27 @@ function leaseTo(turn: Turn, task: TaskAddress, parked: ParkedLease): void {
   turn.leased.add(task);
 }
 
-function handOut(
+async function handOut(
   turn: Turn,
   granted: ReadonlyMap<ParkedLease, Share>,
   documents: ReadonlyMap<string, JobDocument>,
-): void {
+): Promise<void> {
   const { core } = turn;
+  let made = 0;
   for (const [parked, { tasks, handedOut }] of granted) {
-    const leased: LeasedTask[] = tasks.map(({ row }) =>
-      leasedTask({
-        job: core.registry.job(row.job_id).row,
-        task: row,
-        document: documents.get(row.job_id) as JobDocument,
-        requirements: core.requirements.document(row.requirement_id),
-        principal: parked.principal,
-      }),
-    );
+    const leased: LeasedTask[] = [];
+    for (const { row } of tasks) {
+      if (++made % AT_ONCE === 0) await setImmediate();
+      leased.push(
+        leasedTask({
+          job: core.registry.job(row.job_id).row,
+          task: row,
+          document: documents.get(row.job_id) as JobDocument,
+          requirements: core.requirements.document(row.requirement_id),
+          principal: parked.principal,
+        }),
+      );
+    }
     turn.grants.push({ parked, tasks: leased, handedOut });
   }
 }

@@ -2,7 +2,6 @@ import type { ActiveTask } from '../../../machines/schema/worker.ts';
 import type { Leaving } from '../../../machines/worker.ts';
 import type { WorkerAddress } from '../address.ts';
 import { hear, ownWorker, renew, withdrawLeases } from '../life.ts';
-import { isHeld } from '../registry.ts';
 import { assertSession } from '../session.ts';
 import { tellAhead } from '../telling.ts';
 import type { Turn } from '../turn.ts';
@@ -33,8 +32,7 @@ export const heartbeat: Verb<'heartbeat'> = {
     worker.note(turn, { listsActive: active !== undefined });
     // What it lists says more exactly what it must stop.
     if (active) worker.revoked.clear(turn);
-    renewLeases(turn, worker, active);
-    const cancel_task_ids = tasksToStop(turn, worker, active);
+    const cancel_task_ids = active ? goThrough(turn, worker, active) : renewAll(turn, worker);
     if (cancel_task_ids.length > 0 || wait_s <= 0 || signal?.aborted) return { ok: true, cancel_task_ids };
     const stopping = new Set(active?.filter((task) => task.stopping).map((task) => task.task_id));
     const until = clock.monotonic() + Math.min(wait_s, settings.heartbeatInterval);
@@ -60,23 +58,25 @@ function takeStanding(turn: Turn, worker: WorkerAddress, reason: string | null, 
   turn.judge = true;
 }
 
-function renewLeases(turn: Turn, worker: WorkerAddress, active: ActiveTask[] | undefined): void {
-  const listed = active && new Map(active.map((task) => [task.task_id, task.attempt]));
-  for (const task of turn.heldBy(worker)) {
-    if (!listed || listed.get(task.id) === task.row.attempt) renew(turn, task);
+/**
+ * Renews what the worker lists and holds.
+ * @returns what it must stop: for its job, for its timeout, or because it does not hold it at that attempt
+ */
+function goThrough(turn: Turn, worker: WorkerAddress, active: readonly ActiveTask[]): string[] {
+  // It may list far more than it holds; what is looked up is what it holds.
+  const held = new Map(turn.heldBy(worker).map((task) => [task.id, task]));
+  const toStop: string[] = [];
+  for (const { task_id, attempt, stopping } of active) {
+    const task = held.get(task_id);
+    const holds = task !== undefined && task.row.attempt === attempt;
+    if (holds) renew(turn, task);
+    if (!stopping && (!holds || task.row.state === 'stopping')) toStop.push(task_id);
   }
+  return toStop;
 }
 
-/** What the worker must stop: for its job, for its timeout, or because it does not hold it at that attempt. */
-function tasksToStop(turn: Turn, worker: WorkerAddress, active: ActiveTask[] | undefined): string[] {
-  if (!active) return turn.toldToStop(worker);
-  return active
-    .filter(({ task_id, attempt, stopping }) => {
-      if (stopping) return false;
-      const row = turn.core.registry.tasks.get(task_id)?.row;
-      const holds =
-        row !== undefined && isHeld(row) && row.worker_id === worker.id && row.attempt === attempt;
-      return !holds || row.state === 'stopping';
-    })
-    .map((task) => task.task_id);
+/** The same for a worker that lists nothing: all that it holds is renewed. */
+function renewAll(turn: Turn, worker: WorkerAddress): string[] {
+  for (const task of turn.heldBy(worker)) renew(turn, task);
+  return turn.toldToStop(worker);
 }

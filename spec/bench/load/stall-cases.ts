@@ -72,7 +72,10 @@ async function failed(ask: Preparation, tasks: number): Promise<string> {
   return id;
 }
 
-/** The hostile bodies and the merely large ones, in the order of the report. */
+/**
+ * The hostile bodies and the merely large ones, in the order of the report. What a case leases has a priority of its own,
+ * since what other cases left in the queue stands before it.
+ */
 export const CASES = {
   ones: {
     what: 'YAML, 1.9 MiB of [1,1,…]',
@@ -197,6 +200,106 @@ export const CASES = {
     },
   },
   history: { what: 'GET of 5,000 events', make: () => ({ method: 'GET', path: '/v1/events?limit=5000' }) },
+  lastTasks: {
+    what: 'GET of the last failed task of a job of 100,000',
+    make: async (n, ask) => {
+      const { id } = await ask.post<{ id: string }>('/v1/jobs', wide(count(n, 100_000)));
+      return { method: 'GET', path: `/v1/jobs/${id}/tasks?status=failed&limit=1` };
+    },
+  },
+  search: {
+    what: 'GET of jobs by a name that 20,000 have, and a state that none is in',
+    make: async (n, ask) => {
+      const jobs = count(n, 20_000);
+      for (let sent = 0; sent < jobs; sent += 100) {
+        const batch = Array.from({ length: Math.min(100, jobs - sent) }, (_, i) =>
+          ask.post('/v1/jobs', wide(1, `"name":"wheat ${sent + i}"`)),
+        );
+        await Promise.all(batch);
+      }
+      return { method: 'GET', path: '/v1/jobs?name=heat&status=failed' };
+    },
+  },
+  largeLease: {
+    what: 'a lease of one task of 15 MiB',
+    make: async (n, ask) => {
+      const worker = await ask.worker();
+      await ask.post(
+        '/v1/jobs',
+        job(`"priority":11,"params":{"text":"${'x'.repeat(count(n, 15_500_000))}"}`),
+      );
+      return report(`/v1/workers/${worker}/lease`, '{}');
+    },
+  },
+  numbersLease: {
+    what: 'a lease of one task of a million numbers, 15 MiB',
+    make: async (n, ask) => {
+      const worker = await ask.worker();
+      const numbers = list(count(n, 1_000_000), (i) => `{"v":${i}.5}`);
+      await ask.post('/v1/jobs', job(`"priority":12,"params":{"list":[${numbers}]}`));
+      return report(`/v1/workers/${worker}/lease`, '{}');
+    },
+  },
+  manyLargeLeases: {
+    what: 'a lease of 10 tasks of 5 MiB, each of a job of its own',
+    make: async (n, ask) => {
+      const worker = await ask.worker({ slots_total: 1000 });
+      for (let i = 0; i < 10; i++)
+        await ask.post(
+          '/v1/jobs',
+          job(`"priority":13,"params":{"text":"${'x'.repeat(count(n, 5_000_000))}"}`),
+        );
+      return report(`/v1/workers/${worker}/lease`, '{"max_tasks":1000}');
+    },
+  },
+  thousand: {
+    what: 'a lease of 1,000 tasks',
+    make: async (n, ask) => {
+      const worker = await ask.worker({ slots_total: 1000 });
+      await ask.post('/v1/jobs', wide(count(n, 1000), '"priority":14'));
+      return report(`/v1/workers/${worker}/lease`, '{"max_tasks":1000}');
+    },
+  },
+  giveUp: {
+    what: 'a path that nobody has, for a job of 20,000 tasks',
+    make: async (n, ask) => {
+      const worker = await ask.worker();
+      const pipelines = list(count(n, 20_000), (i) => `{"kind":"inline_json","inline":${i}}`);
+      await ask.post('/v1/jobs', `{${TYPE},"priority":15,"pipelines":[${pipelines}],${DATASET}}`);
+      const [leased] = await ask.lease(worker, 1);
+      if (!leased) throw new Error('there was no task to lease');
+      await ask.post(`/v1/tasks/${leased.task_id}/start?worker_id=${worker}`);
+      const failure = '{"error":"no /d here","fault":"worker","missing_path":"/d"}';
+      return report(`/v1/tasks/${leased.task_id}/fail?worker_id=${worker}`, failure);
+    },
+  },
+  cancelHeld: {
+    what: 'cancel of a job of which one worker runs 10,000 tasks',
+    make: async (n, ask) => {
+      const worker = await ask.worker({ slots_total: 100_000 });
+      const { id } = await ask.post<{ id: string }>('/v1/jobs', wide(count(n, 10_000), '"priority":16'));
+      await ask.lease(worker, count(n, 10_000));
+      return report(`/v1/jobs/${id}/cancel`, '');
+    },
+  },
+  heldHeartbeat: {
+    what: 'a heartbeat of a worker that runs 10,000 tasks',
+    make: async (n, ask) => {
+      const worker = await ask.worker({ slots_total: 100_000 });
+      await ask.post('/v1/jobs', wide(count(n, 10_000), '"priority":17'));
+      await ask.lease(worker, count(n, 10_000));
+      return report(`/v1/workers/${worker}/heartbeat`, '{}');
+    },
+  },
+  workers: {
+    what: 'GET of 20,000 workers',
+    make: async (n, ask) => {
+      const workers = count(n, 20_000);
+      for (let made = 0; made < workers; made += 100)
+        await Promise.all(Array.from({ length: Math.min(100, workers - made) }, () => ask.worker()));
+      return { method: 'GET', path: '/v1/workers' };
+    },
+  },
 } satisfies Record<string, Case>;
 
 export type CaseName = keyof typeof CASES;
