@@ -4,6 +4,7 @@ import { startLoad } from '../load/process.ts';
 import { CASE_NAMES, CASES, type CaseName } from '../load/stall-cases.ts';
 import { type MeasuredServer, mainThreadCpu } from '../measure/server.ts';
 import { atMost, type Reading, type Workload } from '../workload.ts';
+import { Others } from './others.ts';
 
 /** Milliseconds that no request may keep the event loop. */
 const LONGEST = 100;
@@ -11,7 +12,7 @@ const LONGEST = 100;
 export const stall: Workload = {
   name: 'stall',
   about:
-    'Requests that are hostile or merely large, one after the other, on one server. Beside each, `GET /healthz` is asked every millisecond: its longest answer is what other clients feel of the request, and the most that the main thread worked between two of its answers is what that would be on a machine with nothing else to do. The status and time of the answer stand in parentheses.',
+    'Requests that are hostile or merely large, one after the other, on one server. Beside each, `GET /healthz` is asked every millisecond: its longest answer is what other clients feel of the request, and the most that the main thread worked between two of its answers is what that would be on a machine with nothing else to do. The status and time of the answer stand in parentheses. Where very many tasks change, a worker goes on with the tasks of another job: the longest that it waited for a heartbeat, a lease and the acknowledgement of a result.',
   maxRuns: 1,
   async run(bench) {
     const server = await bench.server();
@@ -20,6 +21,9 @@ export const stall: Workload = {
     return readings;
   },
 };
+
+/** Those that change very many tasks, while others want to change some too. */
+const WRITING: readonly CaseName[] = ['cancelQueued', 'cancelRunning', 'retry'];
 
 /** All, or those that `STALL_CASES` names. */
 function chosen(): CaseName[] {
@@ -33,10 +37,12 @@ async function measure(server: MeasuredServer, name: CaseName, size: number): Pr
   await delay(300);
   server.reset();
   const probe = await Probe.begin(server);
+  const others = WRITING.includes(name) ? await Others.begin(server.url) : null;
   const { status, seconds, answer } = await load.go();
   // What follows the answer counts as well.
   await delay(200);
   const { waited, worked } = await probe.end();
+  const longest = Object.entries((await others?.end()) ?? {});
   process.stderr.write(
     `  ${name}: ${status}, ${Math.round(waited)} ms waited, ${Math.round(worked)} ms worked\n`,
   );
@@ -57,6 +63,15 @@ async function measure(server: MeasuredServer, name: CaseName, size: number): Pr
       unit: 'ms',
       value: worked,
     },
+    ...longest.map(
+      ([what, value]): Reading => ({
+        id: `stall.${name}.${what}`,
+        what: `… longest ${what} of another job`,
+        unit: 'ms',
+        value,
+        targets: [atMost(LONGEST)],
+      }),
+    ),
   ];
 }
 
