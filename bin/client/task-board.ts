@@ -1,3 +1,4 @@
+import { pipelineName } from '../../machines/ranking/steps.ts';
 import type { EventView, TaskStatus, TaskView } from '../../machines/schema/views.ts';
 
 interface Entry {
@@ -77,13 +78,13 @@ const failureStatus = (event: EventView): TaskStatus => (event.data.requeued ===
  * with a number where that is not enough.
  */
 export function taskLabels(
-  tasks: readonly Pick<TaskView, 'id' | 'dataset_label' | 'pipeline_label'>[],
+  tasks: readonly Pick<TaskView, 'id' | 'dataset_label' | 'pipeline_label' | 'pipeline_steps'>[],
 ): Map<string, string> {
   const several = (values: string[]) => new Set(values).size > 1;
   const byDataset = several(tasks.map((t) => t.dataset_label));
-  const byPipeline = several(tasks.map((t) => t.pipeline_label)) || !byDataset;
+  const byPipeline = several(tasks.map(pipelineName)) || !byDataset;
   const names = tasks.map((t) =>
-    [byDataset && t.dataset_label, byPipeline && t.pipeline_label]
+    [byDataset && t.dataset_label, byPipeline && pipelineName(t)]
       .filter((part) => part !== false)
       .join(' · '),
   );

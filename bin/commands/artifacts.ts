@@ -3,6 +3,7 @@ import { readAs } from '../../gateway/client/replies.ts';
 import { compose, elements, members, RawJson } from '../../machines/json/raw.ts';
 import { ArtifactView } from '../../machines/schema/views.ts';
 import { type Download, downloadAll, planDownloads } from '../client/download.ts';
+import { tasksNamed } from '../client/find-task.ts';
 import type { Session } from '../support/client-command.ts';
 import { EXIT, usageFault } from '../support/exit.ts';
 import { patiently } from '../support/interrupt.ts';
@@ -25,6 +26,7 @@ export class ArtifactsCommand extends JobCommand {
     `,
     examples: [
       ['List them', 'jqctl artifacts job_01k9'],
+      ['Fetch the model of one task', 'jqctl artifacts job_01k9 --task 7fq1bvvs --role model --out results'],
       ['Fetch the best model', 'jqctl artifacts job_01k9 --out results --role best_model'],
     ],
   });
@@ -34,17 +36,26 @@ export class ArtifactsCommand extends JobCommand {
     '--role',
     value('ROLE', 'only artifacts of this role, such as best_model, model, logs, workspace'),
   );
+  task = Option.String(
+    '--task',
+    value('TASK', 'only artifacts of this task, by its id, a part of it or its label'),
+  );
 
   protected async act(session: Session): Promise<number> {
     const { client, output } = session;
     if (this.out === '') throw usageFault('--out: the directory has no name');
     const jobId = await this.jobId(session);
-    const answer = await client.callText('listJobArtifacts', { params: { id: jobId } });
-    const texts = elements(answer).filter((text) => this.role === undefined || roleOf(text) === this.role);
+    const [task_id] = this.task === undefined ? [] : await tasksNamed(client, jobId, [this.task]);
+    const query = task_id === undefined ? {} : { task_id };
+    const answer = await client.callText('listJobArtifacts', { params: { id: jobId }, query });
+    const texts = elements(answer).filter((text) => {
+      const { role, task_id: of } = JSON.parse(text) as ArtifactView;
+      return (this.role ?? role) === role && (task_id ?? of) === of;
+    });
     const artifacts = texts.map((text) => readAs(ArtifactView, text, 'an artifact of the list'));
     if (artifacts.length === 0) {
       const which = this.role === undefined ? '' : ` of role ${plain(this.role)}`;
-      output.note(`${plain(jobId)} has no artifacts${which}`);
+      output.note(`${plain(task_id ?? jobId)} has no artifacts${which}`);
     }
     if (this.out !== undefined) return this.#download(session, this.out, texts, artifacts);
     if (output.json) await output.print(`[${texts.join(',')}]`);
@@ -91,8 +102,6 @@ export class ArtifactsCommand extends JobCommand {
     return faults[0]?.fault?.exit ?? EXIT.done;
   }
 }
-
-const roleOf = (text: string) => (JSON.parse(text) as ArtifactView).role;
 
 /** The entries as the server wrote them, each with where it lies now: `path` below the directory, or null. */
 function documentOf(texts: string[], downloads: Download[]): string {

@@ -1,10 +1,12 @@
 import { Option } from 'clipanion';
 import { replyOf } from '../../gateway/client/replies.ts';
+import { rankMetricOf } from '../../machines/ranking/table.ts';
 import { JOB_STATES, type JobView } from '../../machines/schema/views.ts';
 import { ClientCommand, type Session } from '../support/client-command.ts';
 import { EXIT } from '../support/exit.ts';
 import { integer, word } from '../support/flags.ts';
 import { clientUsage, value } from '../support/usage.ts';
+import { taskBar } from '../terminal/bar.ts';
 import { ago, metric } from '../terminal/format.ts';
 import { plain } from '../terminal/plain.ts';
 import { jobStanding } from '../terminal/status-style.ts';
@@ -41,6 +43,13 @@ export class JobsCommand extends ClientCommand {
   }
 }
 
+/** Columns of the bar of tasks. */
+const BAR = 6;
+
+/** The best value, by its name. */
+const bestOf = ({ aggregate }: JobView): string =>
+  aggregate.best_metric === null ? '-' : `${plain(rankMetricOf(aggregate))} ${metric(aggregate.best_metric)}`;
+
 const endedTasks = ({ aggregate: sum }: JobView): number =>
   sum.num_succeeded + sum.num_failed + sum.num_cancelled;
 
@@ -50,8 +59,8 @@ function listOf(jobs: JobView[], output: Session['output']): string {
     plain(job.id),
     plain(job.name ?? '-'),
     jobStanding(job, output.colours),
-    `${endedTasks(job)}/${job.aggregate.num_tasks}`,
-    metric(job.aggregate.best_metric),
+    `${taskBar(job.aggregate, BAR, output.colours)} ${endedTasks(job)}/${job.aggregate.num_tasks}`,
+    bestOf(job),
     ago(now - job.created_at),
   ]);
   const columns = [

@@ -1,9 +1,10 @@
 import { Option } from 'clipanion';
-import type { JobView, TaskView } from '../../machines/schema/views.ts';
+import type { TaskView } from '../../machines/schema/views.ts';
 import { hasEnded } from '../client/follow.ts';
 import { jobFromText } from '../client/job-file.ts';
 import { anew, MEANT, ONLY, type Only, restOf } from '../client/resubmission.ts';
 import { sendJobs } from '../client/send-job.ts';
+import { taskPages } from '../client/task-pages.ts';
 import type { Session } from '../support/client-command.ts';
 import { usageFault } from '../support/exit.ts';
 import { allowFailedFlag, timeoutOf, word } from '../support/flags.ts';
@@ -59,18 +60,18 @@ export class ResubmitCommand extends JobCommand {
   }
 
   async #rest({ client }: Session, jobId: string, request: string, only: Only): Promise<string[]> {
-    const params = { id: jobId };
-    const [job, tasks] = await Promise.all([
-      client.call('getJob', { params }) as Promise<JobView>,
-      client.call('listJobTasks', { params }) as Promise<TaskView[]>,
-    ]);
+    const job = await client.call('getJob', { params: { id: jobId } });
     if (only === 'unfinished' && !hasEnded(job.status)) {
       throw usageFault(
         `${jobId} is ${job.status}: what is unfinished may still finish`,
         `wait for it with jqctl wait ${jobId}, or cancel it first`,
       );
     }
-    const texts = restOf(request, (place) => MEANT[only].includes((tasks[place] as TaskView).status));
+    const meant: boolean[] = [];
+    for await (const page of taskPages(client, jobId)) {
+      for (const task of page) meant.push(MEANT[only].includes((JSON.parse(task) as TaskView).status));
+    }
+    const texts = restOf(request, (place) => meant[place] === true);
     if (texts.length === 0) {
       const none = only === 'unfinished' ? 'every task succeeded' : `no task of it is ${only}`;
       throw usageFault(`nothing of ${jobId} is left to submit: ${none}`);

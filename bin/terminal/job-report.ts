@@ -1,19 +1,25 @@
-import type { JobView, RankingEntry } from '../../machines/schema/views.ts';
+import { grouped } from '../../machines/ranking/failures.ts';
+import { pipelineName } from '../../machines/ranking/steps.ts';
+import { rankMetricOf } from '../../machines/ranking/table.ts';
+import type { JobView } from '../../machines/schema/views.ts';
 import type { Mismatch } from '../client/fingerprints.ts';
 import { hasEnded } from '../client/follow.ts';
 import { taskLabels } from '../client/task-board.ts';
 import type { KnownTasks } from '../client/task-pages.ts';
-import { counted, dateTime, duration, metric, wrap } from './format.ts';
+import { taskBar } from './bar.ts';
+import { failureReport } from './failure-report.ts';
+import { counted, dateTime, duration, metric } from './format.ts';
 import type { Output } from './output.ts';
 import { plain } from './plain.ts';
+import { rankingReport } from './ranking-report.ts';
 import { jobStanding } from './status-style.ts';
-import { facts, table } from './table.ts';
+import { facts } from './table.ts';
 import { waitingLines } from './waiting.ts';
 
-/** Rows of the ranking and of the failed tasks that a person wants at a glance. */
+/** Warnings that a person wants at a glance. */
 const SHOWN = 20;
-/** Metrics beside the rank metric, in this order. */
-const METRICS = ['best_rmse', 'best_r2', 'best_mae', 'best_accuracy', 'best_score'];
+/** Columns of the bar of tasks. */
+const BAR = 12;
 
 export interface KnownJob {
   job: JobView;
@@ -30,8 +36,8 @@ export function jobReport(known: KnownJob, output: Output): string {
   const labels = isPart ? partLabels(tasks) : taskLabels(tasks.first);
   return [
     heading(job, output),
-    ranking(job, labels, output),
-    failures(job, labels, output),
+    rankingReport(job, labels, output),
+    failureReport(job, tasks.first, labels, output),
     waitingLines(tasks.queued, workersAlive, isPart && tasks.queued.length < job.aggregate.num_queued)
       .map(output.colours.yellow)
       .join('\n'),
@@ -50,7 +56,7 @@ export function jobReport(known: KnownJob, output: Output): string {
 
 /** Which of very many tells apart what is not known here: each has its pipeline and its dataset as a name. */
 const partLabels = ({ first, failed }: KnownTasks): Map<string, string> =>
-  new Map([...first, ...failed].map((task) => [task.id, `${task.dataset_label} · ${task.pipeline_label}`]));
+  new Map([...first, ...failed].map((task) => [task.id, `${task.dataset_label} · ${pipelineName(task)}`]));
 
 function heading(job: JobView, output: Output): string {
   const { bold } = output.colours;
@@ -63,10 +69,10 @@ function heading(job: JobView, output: Output): string {
     ['type', `${plain(job.type)}${job.priority === 0 ? '' : `, priority ${job.priority}`}`],
     ['submitted', `${dateTime(job.created_at)}${job.owner === null ? '' : ` by ${plain(job.owner)}`}`],
     ...endOf(job),
-    ['tasks', `${counted(sum.num_tasks, 'task')}: ${countsOf(job)}`],
+    ['tasks', `${taskBar(sum, BAR, output.colours)} ${counted(sum.num_tasks, 'task')}: ${countsOf(job)}`],
   ];
   if (sum.best_metric !== null) {
-    rows.push(['best', `${plain(rankMetricOf(sum.ranking))} ${bold(metric(sum.best_metric))}`]);
+    rows.push(['best', `${plain(rankMetricOf(sum))} ${bold(metric(sum.best_metric))}`]);
   }
   return facts(rows, output);
 }
@@ -89,77 +95,6 @@ function countsOf({ aggregate: sum }: JobView): string {
   return there.join(', ') || 'none';
 }
 
-/** The member of a ranking entry that carries the rank metric under its own name. */
-function rankMetricOf(entries: readonly RankingEntry[]): string {
-  const others = ['task_id', 'dataset', 'pipeline', 'metrics'];
-  return Object.keys(entries[0] ?? {}).find((key) => !others.includes(key)) ?? 'metric';
-}
-
-function ranking(job: JobView, labels: Map<string, string>, output: Output): string {
-  const entries = job.aggregate.ranking;
-  if (entries.length === 0) return '';
-  const rankMetric = rankMetricOf(entries);
-  const others = METRICS.filter(
-    (name) => name !== rankMetric && entries.some((e) => typeof e.metrics[name] === 'number'),
-  );
-  const rows = entries
-    .slice(0, SHOWN)
-    .map((entry, i) => [
-      String(i + 1),
-      plain(entry.dataset),
-      plain(pipelineOf(entry, labels)),
-      metric((entry as Record<string, unknown>)[rankMetric]),
-      ...others.map((name) => metric(entry.metrics[name])),
-    ]);
-  const columns = [
-    { title: '#', align: 'right' as const },
-    { title: 'dataset', flexible: true },
-    { title: 'pipeline', flexible: true },
-    ...[rankMetric, ...others].map((title) => ({ title: plain(title), align: 'right' as const })),
-  ];
-  return table(columns, rows, output) + leftOut(entries.length, output);
-}
-
-/** The pipeline's label, with the number that tells equal ones apart. */
-function pipelineOf(entry: RankingEntry, labels: Map<string, string>): string {
-  const number = /#\d+$/.exec(labels.get(entry.task_id) ?? '')?.[0];
-  return number === undefined ? entry.pipeline : `${entry.pipeline} ${number}`;
-}
-
-function failures(job: JobView, labels: Map<string, string>, output: Output): string {
-  const errors = Object.entries(job.aggregate.errors);
-  if (errors.length === 0) return '';
-  const { red, dim } = output.colours;
-  const groups = grouped(errors.map(([id, why]) => [why, id]));
-  const rows = groups.slice(0, SHOWN).map(({ text, members }) => {
-    const times = members.length === 1 ? '' : `${members.length} × `;
-    const named = members
-      .slice(0, NAMED)
-      .map((id) => `    ${plain(labels.get(id) ?? id)}  ${dim(plain(id))}`);
-    const more = members.length > NAMED ? [dim(`    and ${members.length - NAMED} more`)] : [];
-    return [wrap(`${times}${plain(text)}`, 2, output.width ?? Infinity), ...named, ...more].join('\n');
-  });
-  const { num_failed } = job.aggregate;
-  const retried = errors.length - num_failed;
-  const title = [
-    num_failed > 0 && `${counted(num_failed, 'task')} failed`,
-    retried > 0 && `${counted(retried, 'task')} with errors of earlier attempts`,
-  ];
-  return `${red(title.filter(Boolean).join(', '))}\n${rows.join('\n')}${leftOut(groups.length, output)}`;
-}
-
-/** Tasks of a group that are named. */
-const NAMED = 5;
-
-/** Texts that are the same, the most frequent first, each with what it was said of. */
-function grouped(entries: readonly (readonly [text: string, member: string])[]) {
-  const groups = new Map<string, string[]>();
-  for (const [text, member] of entries) groups.set(text, [...(groups.get(text) ?? []), member]);
-  return [...groups]
-    .map(([text, members]) => ({ text, members }))
-    .sort((a, b) => b.members.length - a.members.length);
-}
-
 /** What runners warned of, such as samples that were left out. */
 function taskWarnings({ first }: KnownTasks): string[] {
   const said = first.flatMap(({ id, result }) => {
@@ -171,12 +106,6 @@ function taskWarnings({ first }: KnownTasks): string[] {
     .slice(0, SHOWN)
     .map(({ text, members }) => `${text} (${counted(members.length, 'task')})`);
   return groups.length > SHOWN ? [...lines, `and ${groups.length - SHOWN} more`] : lines;
-}
-
-function leftOut(count: number, output: Output): string {
-  return count > SHOWN
-    ? `\n${output.colours.dim(`  and ${count - SHOWN} more; --json lists all of them`)}`
-    : '';
 }
 
 /** Whoever pinned a fingerprint has to hear that something else was run. */

@@ -7,13 +7,17 @@ interface Reference {
   inline?: unknown;
 }
 
+/** What a task's pipeline is called: what tells it apart where its label does not, else the label. */
+export const pipelineName = (task: { pipeline_label: string; pipeline_steps?: string | null }): string =>
+  task.pipeline_steps ?? task.pipeline_label;
+
 /** Characters that a description may have, and what is looked at of a pipeline that may be very large. */
 const LONGEST = 80;
 const MOST = { steps: 30, members: 8, depth: 4, text: 40 };
-const BETWEEN = ' · ';
+const BETWEEN = ' → ';
 
 /**
- * A short description of the steps of each inline pipeline that has no name, such as `snv · pls(components=5)`; null
+ * A short description of the steps of each inline pipeline that has no name, such as `snv → pls(components=5)`; null
  * for all others, which their label tells apart. Where one is too long, the steps that all of them have are left out
  * of all, so that what differs is seen.
  */
@@ -74,6 +78,10 @@ function valueText(value: unknown, depth: number): string {
     return `[${[...shown, ...(value.length > shown.length ? ['…'] : [])].join(', ')}]`;
   }
   if (!isObject(value)) return String(value);
+  const { from, to, ...rest } = value;
+  if (from !== undefined && to !== undefined && Object.keys(rest).length === 0) {
+    return `${valueText(from, depth + 1)}..${valueText(to, depth + 1)}`;
+  }
   return isClass(value) ? stepText(value, depth + 1) : `{${inBrackets(value, depth + 1).slice(1, -1)}}`;
 }
 

@@ -35,7 +35,7 @@ describe('exit code 0', () => {
     await worker.complete(await worker.take(), { best_rmse: 0.125, best_r2: 0.95 });
     const { code, stdout, stderr } = await waiting.outcome;
     assert.equal(code, 0);
-    assert.match(stdout, /1 +data\/corn +b +0\.1250 +0\.9500\n2 +data\/corn +a +0\.5000 +0\.9000/);
+    assert.match(stdout, /1 +data\/corn +b +0\.1250 +0\.9500 +task_\w+\n2 +data\/corn +a +0\.5000 +0\.9000/);
     assert.match(stderr, /started +a\n[\s\S]*succeeded +a\n[\s\S]*succeeded +b\n/, 'the moves');
   });
 
@@ -59,7 +59,7 @@ describe('exit code 6', () => {
     assert.equal(code, 6);
     assert.match(stdout, /status +succeeded, 2 failed/);
     assert.match(stdout, /^2 tasks failed\n {2}2 × no such column\n {4}a +task_\w+\n {4}b +task_\w+$/m);
-    assert.match((await ctl('jobs')).stdout, /played +succeeded, 2 failed +3\/3/);
+    assert.match((await ctl('jobs')).stdout, /played +succeeded, 2 failed +██▓▓▓▓ 3\/3 +best_rmse 0\.2500/);
     assert.equal((await ctl('wait', id, '--allow-failed')).code, 0);
   });
 

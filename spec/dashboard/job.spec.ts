@@ -45,9 +45,9 @@ describe('an open job on the dashboard', requires('chromium'), () => {
     assert.deepEqual(
       (await cells(page, 'Ranking')).map((row) => row.slice(0, 5)),
       [
-        ['1', 'snv', 'corn', '0.97', '0.21'],
-        ['2', 'msc', 'corn', '0.95', '0.25'],
-        ['3', 'pls', 'corn', '0.91', '0.3'],
+        ['1', 'snv', 'corn', '0.9700', '0.2100'],
+        ['2', 'msc', 'corn', '0.9500', '0.2500'],
+        ['3', 'pls', 'corn', '0.9100', '0.3000'],
       ],
     );
   });

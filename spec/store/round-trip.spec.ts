@@ -65,7 +65,7 @@ const taskRow: TaskRow = {
   requirement_id: 3,
   payload: { pipeline: 1, dataset: 2 },
   pipeline_label: 'p',
-  pipeline_steps: 'snv · pls(components=5)',
+  pipeline_steps: 'snv → pls(components=5)',
   dataset_label: 'd',
   timeout_seconds: 0.5,
   created_at: 1764278465.123,

@@ -30,6 +30,12 @@ export interface RunResult {
     best_mae: number;
     /** Always null: this is regression. */
     best_accuracy: null;
+    /** In cross-validation, where there is one, whatever `best_*` are measured on. */
+    cv_rmse?: number;
+    cv_r2?: number | null;
+    cv_mae?: number;
+    /** Of the model. */
+    components: number;
   };
   /** num_predictions: rows predicted by a model that was not fitted on them, over all component counts. */
   counts: { num_predictions: number };
@@ -75,6 +81,8 @@ export function runTask(task: Task, outputDir: string, version: string, hooks: R
     best_r2: best.r2,
     best_mae: best.mae,
     best_accuracy: null,
+    ...(chosen && { cv_rmse: chosen.rmse, cv_r2: chosen.r2, cv_mae: chosen.mae }),
+    components,
   };
   hooks.progress(SHARE_OF_FOLDS, `fitted ${components} components on all training rows`);
   if (task.exportModel) {

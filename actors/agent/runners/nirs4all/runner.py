@@ -303,6 +303,10 @@ def metrics_of(result):
             # A name with a colon is that of one target of several, or repeats the plain one.
             if ":" not in name:
                 metrics.setdefault(f"{prefix}_{name}", value)
+    # Of a model whose number of components was searched for.
+    components = (best.get("best_params") or {}).get("n_components")
+    if components is not None:
+        metrics["components"] = components
     return metrics
 
 

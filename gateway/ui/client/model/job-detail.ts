@@ -4,6 +4,7 @@ import type { Api } from '../api/http.ts';
 import type { Address, Tab } from './address.ts';
 import type { EventHub } from './event-hub.ts';
 import { Refresher } from './refresher.ts';
+import { hasEnded } from './status.ts';
 
 /** Tasks that are shown at first, and that each wish for more adds. */
 const FIRST_TASKS = 50;
@@ -23,6 +24,8 @@ export class JobDetail {
   readonly status = signal<TaskView['status'] | ''>('');
   /** The task whose details are open. */
   readonly opened = signal('');
+  /** Tasks that failed, and such whose last attempt did, while errors are looked at. */
+  readonly troubled = signal<readonly TaskView[]>([]);
   readonly artifacts = signal<ReadonlyMap<string | null, readonly ArtifactView[]>>(new Map());
   /** The submitted specification as the server keeps it, numbers as written. */
   readonly request = signal<string | null>(null);
@@ -77,6 +80,7 @@ export class JobDetail {
     this.job.value = job;
     const tab = this.tab.value;
     if (tab === 'tasks') await this.#loadTasks(job, signal);
+    if (tab === 'errors') await this.#loadTroubled(job, signal);
     if (tab === 'request' && this.request.value === null) {
       this.request.value = await this.#api.text(this.#path('/request'), signal);
     }
@@ -97,6 +101,16 @@ export class JobDetail {
     this.artifacts.value = Map.groupBy(artifacts, ({ task_id }) => task_id);
     this.tasks.value = tasks.slice(0, wanted);
     this.hasMore.value = tasks.length > wanted;
+  }
+
+  async #loadTroubled({ status, aggregate }: JobView, signal: AbortSignal): Promise<void> {
+    const ask = (of: TaskView['status']) =>
+      this.#api.get<TaskView[]>(this.#path('/tasks'), { status: of, limit: FEW_TASKS }, signal);
+    const lists = await Promise.all([
+      aggregate.num_failed > 0 ? ask('failed') : [],
+      ...(hasEnded(status) ? [] : [ask('queued'), ask('running')]),
+    ]);
+    this.troubled.value = lists.flat().filter(({ error }) => error !== null);
   }
 
   #path(rest = ''): string {

@@ -1,7 +1,8 @@
 import type { ComponentChildren } from 'preact';
+import { rankMetricOf } from '../../../../../machines/ranking/table.ts';
 import type { JobView } from '../../../../../machines/schema/views.ts';
 import { titleOf } from '../../dashboard.ts';
-import { dateTime } from '../../text/format.ts';
+import { dateTime, measured } from '../../text/format.ts';
 import { JobActions } from '../jobs/actions.tsx';
 import { Id } from '../parts/copy.tsx';
 import { DownloadButton } from '../parts/download.tsx';
@@ -29,7 +30,12 @@ export function JobFacts({ job }: { job: JobView }) {
             <bdi>{job.owner ?? '–'}</bdi>
           </Fact>
           <Fact name="Priority">{job.priority}</Fact>
-          {job.aggregate.best_metric !== null && <Fact name="Best metric">{job.aggregate.best_metric}</Fact>}
+          {job.aggregate.best_metric !== null && (
+            <Fact name="Best">
+              <bdi>{rankMetricOf(job.aggregate)}</bdi>{' '}
+              <span title={String(job.aggregate.best_metric)}>{measured(job.aggregate.best_metric)}</span>
+            </Fact>
+          )}
           <Fact name="Submitted">
             {dateTime(job.created_at)}, <Ago ts={job.created_at} />
           </Fact>

@@ -62,7 +62,7 @@ function Chosen({ tab, job, detail }: { tab: Tab; job: JobView; detail: JobDetai
     case 'tasks':
       return <Tasks job={job} detail={detail} />;
     case 'errors':
-      return <Errors job={job} />;
+      return <Errors job={job} detail={detail} />;
     case 'events':
       return <JobEvents key={job.id} jobId={job.id} />;
     case 'request':

@@ -1,24 +1,56 @@
+import { useSignal } from '@preact/signals';
+import {
+  aligned,
+  metricIn,
+  otherWinner,
+  rankMetricOf,
+  shownMetrics,
+} from '../../../../../machines/ranking/table.ts';
 import type { JobView, RankingEntry } from '../../../../../machines/schema/views.ts';
-import { measured } from '../../text/format.ts';
+import { tail } from '../../text/format.ts';
 import { Id } from '../parts/copy.tsx';
+import { Icon } from '../parts/icon.tsx';
 import { useMore } from '../parts/more.tsx';
 import { Scroller } from '../parts/scroller.tsx';
+import { TaskOutcome } from './task-outcome.tsx';
 
-/** Columns of metrics that fit beside the one that ranks. */
-const MOST_METRICS = 6;
-const OWN = new Set(['task_id', 'dataset', 'pipeline', 'metrics']);
+/** Columns of metrics, the one that ranks among them. */
+const MOST_METRICS = 7;
+
+const nameOf = ({ pipeline, pipeline_steps }: RankingEntry): string => pipeline_steps ?? pipeline;
 
 export function Ranking({ job }: { job: JobView }) {
   const { ranking } = job.aggregate;
   const { shown, more } = useMore(ranking.length);
+  const opened = useSignal('');
   if (ranking.length === 0) return <p class="empty">No task has succeeded yet.</p>;
   const rows = ranking.slice(0, shown);
-  const metrics = metricsOf(rows);
+  const rankMetric = rankMetricOf(job.aggregate);
+  const metrics = shownMetrics(rows, rankMetric, MOST_METRICS);
+  const columns = metrics.map((metric) =>
+    aligned(
+      rows.map((entry) => metricIn(entry, metric)),
+      '–',
+    ),
+  );
+  const other = otherWinner(
+    ranking,
+    rankMetric,
+    (entry) => `${nameOf(entry)} on ${entry.dataset} (${tail(entry.task_id)})`,
+  );
   return (
     <>
+      {other !== null && (
+        <p class="warning">
+          <Icon name="warning" />
+          <bdi>{`${other.charAt(0).toUpperCase()}${other.slice(1)}.`}</bdi>
+        </p>
+      )}
       <Scroller label="Ranking" class="table-frame">
         <table class="inner ranking">
-          <caption class="off-screen">Succeeded tasks, best first</caption>
+          <caption class="off-screen">
+            Succeeded tasks, best first, each with its log and files in a row that can be opened
+          </caption>
           <thead>
             <tr>
               <th scope="col" class="right">
@@ -36,7 +68,21 @@ export function Ranking({ job }: { job: JobView }) {
           </thead>
           <tbody>
             {rows.map((entry, i) => (
-              <RankingRow key={entry.task_id} entry={entry} rank={i + 1} metrics={metrics} />
+              <RankingRow
+                key={entry.task_id}
+                entry={entry}
+                jobId={job.id}
+                rank={metricIn(entry, rankMetric) === null ? '–' : String(i + 1)}
+                numbers={metrics.map((metric, column) => ({
+                  metric,
+                  exact: metricIn(entry, metric),
+                  shown: columns[column]?.[i] ?? '',
+                }))}
+                open={opened.value === entry.task_id}
+                onToggle={() => {
+                  opened.value = opened.value === entry.task_id ? '' : entry.task_id;
+                }}
+              />
             ))}
           </tbody>
         </table>
@@ -46,54 +92,59 @@ export function Ranking({ job }: { job: JobView }) {
   );
 }
 
-function RankingRow({
-  entry,
-  rank,
-  metrics,
-}: {
+interface RowProps {
   entry: RankingEntry;
-  rank: number;
-  metrics: readonly string[];
-}) {
+  jobId: string;
+  rank: string;
+  numbers: { metric: string; exact: number | null; shown: string }[];
+  open: boolean;
+  onToggle: () => void;
+}
+
+function RankingRow({ entry, jobId, rank, numbers, open, onToggle }: RowProps) {
+  const name = nameOf(entry);
   return (
-    <tr>
-      <td class="right of-rank">{rank}</td>
-      <td class="of-pipeline">
-        <bdi>{entry.pipeline}</bdi>
-      </td>
-      <td class="of-dataset">
-        <bdi>{entry.dataset}</bdi>
-      </td>
-      {metrics.map((metric, i) => {
-        const value = metricIn(entry, metric);
-        return (
+    <>
+      <tr class={open ? 'open' : undefined}>
+        <td class="right of-rank">{rank}</td>
+        <th scope="row" class="of-pipeline">
+          <button
+            type="button"
+            class="opener"
+            aria-expanded={open}
+            aria-label={`Log and files of ${name} on ${entry.dataset}`}
+            onClick={onToggle}
+          >
+            <Icon name="chevron" />
+            <bdi class="name" title={name}>
+              {name}
+            </bdi>
+          </button>
+        </th>
+        <td class="of-dataset">
+          <bdi>{entry.dataset}</bdi>
+        </td>
+        {numbers.map(({ metric, exact, shown }, i) => (
           <td
             key={metric}
-            class={i === 0 ? 'right of-metric leading' : 'right of-metric'}
             data-label={metric}
-            title={value === null ? undefined : String(value)}
+            class={i === 0 ? 'right of-metric leading' : 'right of-metric'}
+            title={exact === null ? undefined : String(exact)}
           >
-            {measured(value)}
+            {shown}
           </td>
-        );
-      })}
-      <td class="of-task">
-        <Id id={entry.task_id} what="task" />
-      </td>
-    </tr>
+        ))}
+        <td class="of-task">
+          <Id id={entry.task_id} what="task" />
+        </td>
+      </tr>
+      {open && (
+        <tr class="panel-row">
+          <td colSpan={numbers.length + 4}>
+            <TaskOutcome task={{ id: entry.task_id, job_id: jobId, status: 'succeeded' }} />
+          </td>
+        </tr>
+      )}
+    </>
   );
-}
-
-/** The metric that ranks comes first: it stands in the entry under its own name. */
-function metricsOf(rows: readonly RankingEntry[]): string[] {
-  const ranking = Object.keys(rows[0] ?? {}).filter((key) => !OWN.has(key));
-  const others = rows.flatMap(({ metrics }) =>
-    Object.keys(metrics).filter((key) => typeof metrics[key] === 'number'),
-  );
-  return [...new Set([...ranking, ...others])].slice(0, MOST_METRICS);
-}
-
-function metricIn(entry: RankingEntry, metric: string): unknown {
-  const own = OWN.has(metric) ? undefined : (entry as Record<string, unknown>)[metric];
-  return own ?? entry.metrics[metric] ?? null;
 }

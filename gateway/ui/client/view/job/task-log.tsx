@@ -12,7 +12,12 @@ import { Fault } from '../parts/section.tsx';
 import { LogText } from './log-text.tsx';
 
 /** What a task printed: live while it runs; once it has ended, the uploaded log is the whole of it. */
-export function TaskLog({ task, file }: { task: TaskView; file: ArtifactView | undefined }) {
+interface Props {
+  task: Pick<TaskView, 'id' | 'job_id' | 'status'>;
+  file: ArtifactView | undefined;
+}
+
+export function TaskLog({ task, file }: Props) {
   const chosen = useSignal<'live' | 'file'>(file && hasEnded(task.status) ? 'file' : 'live');
   const source = file ? chosen.value : 'live';
   return (

@@ -1,3 +1,4 @@
+import { pipelineName } from '../../../../../machines/ranking/steps.ts';
 import type { ArtifactView, TaskView } from '../../../../../machines/schema/views.ts';
 import type { Progress } from '../../model/task-progress.ts';
 import { tail } from '../../text/format.ts';
@@ -43,12 +44,12 @@ export function TaskRow({ task, progress, saysWhy, artifacts, open, onToggle }: 
             type="button"
             class="opener"
             aria-expanded={open}
-            aria-label={`Log and details of task ${task.pipeline_label} on ${task.dataset_label}`}
+            aria-label={`Log and details of task ${pipelineName(task)} on ${task.dataset_label}`}
             onClick={onToggle}
           >
             <Icon name="chevron" />
-            <bdi class="name" title={task.pipeline_label}>
-              {task.pipeline_label}
+            <bdi class="name" title={pipelineName(task)}>
+              {pipelineName(task)}
             </bdi>
           </button>
         </th>
@@ -156,7 +157,7 @@ function TaskPanel({ task, artifacts }: { task: TaskView; artifacts: readonly Ar
         </dl>
         <ShowInStatechart
           about={{ kind: 'task', id: task.id, jobId: task.job_id }}
-          name={`${task.pipeline_label} on ${task.dataset_label}`}
+          name={`${pipelineName(task)} on ${task.dataset_label}`}
         />
       </div>
       <Warnings list={warningsOf(task).map((text) => ({ text }))} />

@@ -1,3 +1,4 @@
+import { rankMetricOf } from '../../../../../machines/ranking/table.ts';
 import type { JobView } from '../../../../../machines/schema/views.ts';
 import type { JobColumn } from '../../model/job-sort.ts';
 import { count, counted, measured, tail } from '../../text/format.ts';
@@ -113,6 +114,7 @@ export function JobRow({ job, open, behind = false }: { job: JobView; open: bool
         class="of-best right"
         title={aggregate.best_metric === null ? undefined : String(aggregate.best_metric)}
       >
+        {aggregate.best_metric !== null && <bdi class="muted">{rankMetricOf(aggregate)} </bdi>}
         {measured(aggregate.best_metric)}
       </td>
       <td class="of-priority right">{count(job.priority)}</td>

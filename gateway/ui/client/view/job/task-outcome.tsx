@@ -1,0 +1,52 @@
+import { useSignal } from '@preact/signals';
+import { useEffect } from 'preact/hooks';
+import type { ArtifactView, TaskView } from '../../../../../machines/schema/views.ts';
+import { wordsOf } from '../../api/faults.ts';
+import { tail } from '../../text/format.ts';
+import { useDashboard } from '../context.ts';
+import { DownloadButton } from '../parts/download.tsx';
+import { Fault } from '../parts/section.tsx';
+import { TaskLog } from './task-log.tsx';
+
+/** What is left of a task that has ended: its model and other files, and its log. */
+export function TaskOutcome({ task }: { task: Pick<TaskView, 'id' | 'job_id' | 'status'> }) {
+  const { api } = useDashboard();
+  const artifacts = useSignal<readonly ArtifactView[] | null>(null);
+  const fault = useSignal<string | null>(null);
+  const load = async (signal?: AbortSignal) => {
+    fault.value = null;
+    const path = `v1/jobs/${encodeURIComponent(task.job_id)}/artifacts`;
+    try {
+      artifacts.value = await api.get<ArtifactView[]>(path, { task_id: task.id }, signal);
+    } catch (reason) {
+      if (!signal?.aborted) fault.value = wordsOf(reason);
+    }
+  };
+  useEffect(() => {
+    const leaving = new AbortController();
+    void load(leaving.signal);
+    return () => leaving.abort();
+  }, [task.id]);
+  const found = artifacts.value?.filter(({ task_id }) => task_id === task.id);
+  return (
+    <div class="task-panel">
+      {fault.value !== null && <Fault text={fault.value} onRetry={() => void load()} />}
+      {found && (
+        <>
+          <span class="chips">
+            {found.map(({ id, role, size_bytes }) => (
+              <DownloadButton
+                key={`${role} ${id}`}
+                id={id}
+                size={size_bytes}
+                label={role}
+                of={`task ${tail(task.id)}`}
+              />
+            ))}
+          </span>
+          <TaskLog key={task.id} task={task} file={found.find(({ role }) => role === 'logs')} />
+        </>
+      )}
+    </div>
+  );
+}

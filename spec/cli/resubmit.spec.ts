@@ -1,0 +1,201 @@
+import assert from 'node:assert/strict';
+import { describe, it, type TestContext } from 'node:test';
+import { anew, restOf } from '../../bin/client/resubmission.ts';
+import { startTestServer } from '../support/server.ts';
+import { run } from './cli-support.ts';
+import { playWorker } from './played-worker.ts';
+
+const REQUEST = `{"type":"mljs.run","idempotency_key":"once","params":{"a":1.0,"n":12345678901234567890},
+  "pipelines":[{"kind":"inline_json","inline":1e-3},{"kind":"path","path":"b"},{"kind":"path","path":"c"}],
+  "datasets":[{"kind":"shared_path","path":"x"},{"kind":"shared_path","path":"y"}]}`;
+
+/** Pipelines and datasets of what is left of the request. */
+const matrices = (meant: readonly number[]) =>
+  restOf(REQUEST, (place) => meant.includes(place)).map((text) => {
+    const { pipelines, datasets } = JSON.parse(text);
+    return [pipelines, datasets].map((list: { path?: string }[]) => list.map(({ path }) => path ?? 'inline'));
+  });
+
+describe('a specification that is submitted anew', () => {
+  it('has its numbers as they were written, and no idempotency key', () => {
+    const text = anew(REQUEST);
+    for (const number of ['1.0', '12345678901234567890', '1e-3']) assert.ok(text.includes(number), number);
+    assert.equal(JSON.parse(text).idempotency_key, undefined);
+    assert.ok(restOf(REQUEST, () => true)[0]?.includes('"inline":1e-3'));
+  });
+
+  it('has the chosen tasks alone, in as few jobs as there can be', () => {
+    assert.deepEqual(matrices([0, 1, 2, 3, 4, 5]), [
+      [
+        ['inline', 'b', 'c'],
+        ['x', 'y'],
+      ],
+    ]);
+    assert.deepEqual(matrices([3]), [[['b'], ['y']]]);
+    assert.deepEqual(matrices([0, 4]), [[['inline', 'c'], ['x']]]);
+    assert.deepEqual(matrices([0, 3, 4]), [
+      [['inline', 'c'], ['x']],
+      [['b'], ['y']],
+    ]);
+    assert.deepEqual(matrices([]), []);
+  });
+
+  it('may name one pipeline and one dataset', () => {
+    const one =
+      '{"type":"a.run","pipeline":{"kind":"path","path":"p"},"dataset":{"kind":"shared_path","path":"d"}}';
+    const [text = ''] = restOf(one, () => true);
+    assert.deepEqual(JSON.parse(text), {
+      type: 'a.run',
+      pipelines: [{ kind: 'path', path: 'p' }],
+      datasets: [{ kind: 'shared_path', path: 'd' }],
+    });
+  });
+});
+
+/** A server with a job of four tasks: one succeeded, one failed, two were cancelled. */
+async function scene(t: TestContext) {
+  const server = await startTestServer(t);
+  const ctl = (...argv: string[]) => run([...argv, '--server', server.url]);
+  const worker = await playWorker(server.client);
+  const { id } = await server.client.call('submitJob', {
+    text: JSON.stringify({
+      type: 'mljs.run',
+      name: 'old',
+      idempotency_key: 'once',
+      pipelines: ['a', 'b'].map((path) => ({ kind: 'path', path })),
+      datasets: ['x', 'y'].map((path) => ({ kind: 'shared_path', path })),
+    }),
+  });
+  await worker.complete(await worker.take());
+  await worker.fail(await worker.take(), 'broken');
+  const tasksOf = async (job: string) => {
+    const tasks = await server.client.call('listJobTasks', { params: { id: job } });
+    return tasks.map(({ pipeline_label, dataset_label }) => `${pipeline_label} ${dataset_label}`);
+  };
+  return { server, ctl, worker, id, tasksOf };
+}
+
+describe('jqctl resubmit', () => {
+  it('makes a new job of the whole, and leaves the old one', async (t) => {
+    const { ctl, id, tasksOf } = await scene(t);
+    const { code, stdout } = await ctl('resubmit', id);
+    assert.equal(code, 0);
+    const fresh = stdout.trim();
+    assert.match(fresh, /^job_\w+$/);
+    assert.notEqual(fresh, id);
+    assert.deepEqual(await tasksOf(fresh), ['a x', 'a y', 'b x', 'b y']);
+  });
+
+  it('makes one of the tasks that failed, were cancelled, or did not succeed', async (t) => {
+    const { server, ctl, id, tasksOf } = await scene(t);
+    await server.client.call('cancelJob', { params: { id } });
+    for (const [only, tasks] of [
+      ['failed', [['a y']]],
+      ['cancelled', [['b x', 'b y']]],
+      ['unfinished', [['a y'], ['b x', 'b y']]],
+    ] as const) {
+      const { code, stdout, stderr } = await ctl('resubmit', 'old', '--only', only);
+      // The new ones have the same name.
+      assert.equal(code, only === 'failed' ? 0 : 2, stderr);
+      const ids = (code === 0 ? stdout : (await ctl('resubmit', id, '--only', only)).stdout)
+        .trim()
+        .split('\n');
+      assert.deepEqual(await Promise.all(ids.map(tasksOf)), tasks);
+    }
+  });
+
+  it('refuses what may still finish, what there is nothing of, and words that it does not know', async (t) => {
+    const { ctl, id } = await scene(t);
+    const running = await ctl('resubmit', id, '--only', 'unfinished');
+    assert.deepEqual([running.code, /what is unfinished may still finish/.test(running.stderr)], [2, true]);
+    const none = await ctl('resubmit', id, '--only', 'cancelled');
+    assert.deepEqual([none.code, /no task of it is cancelled/.test(none.stderr)], [2, true]);
+    const odd = await ctl('resubmit', id, '--only', 'broken');
+    assert.deepEqual([odd.code, /none of failed, cancelled, unfinished/.test(odd.stderr)], [2, true]);
+    assert.equal((await ctl('resubmit', id, '--timeout', '5')).code, 2);
+  });
+
+  it('waits for the new job, and ends as it does', async (t) => {
+    const { ctl, id, worker } = await scene(t);
+    const outcome = ctl('resubmit', id, '--only', 'failed', '--wait');
+    for (let left = 3; left > 0; left--) await worker.complete(await worker.take());
+    assert.equal((await outcome).code, 0);
+  });
+});
+
+describe('jqctl retry', () => {
+  it('takes a job that succeeded with failed tasks, and some of them by what is shown of them', async (t) => {
+    const { server, ctl, worker, id } = await scene(t);
+    await worker.fail(await worker.take(), 'broken');
+    await worker.complete(await worker.take());
+    const statuses = async () =>
+      (await server.client.call('listJobTasks', { params: { id } })).map(({ status }) => status);
+    assert.deepEqual(await statuses(), ['succeeded', 'failed', 'failed', 'succeeded']);
+    const one = await ctl('retry', id, '--task', 'y · a');
+    assert.deepEqual([one.code, /is queued again, 1 task/.test(one.stdout)], [0, true]);
+    assert.deepEqual(await statuses(), ['succeeded', 'queued', 'failed', 'succeeded']);
+    await worker.fail(await worker.take(), 'broken');
+    assert.match((await ctl('retry', id)).stdout, /is queued again, 2 tasks/);
+    const wrong = await ctl('retry', id, '--task', 'nowhere');
+    assert.deepEqual([wrong.code, /has no task 'nowhere'/.test(wrong.stderr)], [2, true]);
+  });
+});
+
+describe('the report of a job', () => {
+  const inline = (components: number) => ({ kind: 'inline_json', inline: ['snv', { pls: { components } }] });
+
+  it('tells inline pipelines apart, names each metric, and says where cross-validation has another winner', async (t) => {
+    const server = await startTestServer(t);
+    const worker = await playWorker(server.client);
+    const { id } = await server.client.call('submitJob', {
+      text: JSON.stringify({
+        type: 'mljs.run',
+        rank_metric: ['best_q2', 'best_rmse'],
+        pipelines: [inline(3), inline(5)],
+        dataset: { kind: 'shared_path', path: 'corn' },
+      }),
+    });
+    const first = await worker.take();
+    await worker.complete(first, { best_rmse: 0.5, best_score: 0.5, cv_rmse: 0.25, components: 3 });
+    await worker.complete(await worker.take(), {
+      best_rmse: 12.25,
+      best_score: 12.25,
+      cv_rmse: 0.125,
+      components: 5,
+    });
+    const { stdout } = await run(['status', id, '--server', server.url]);
+    assert.match(stdout, /^best +best_rmse 0\.5000$/m);
+    assert.match(stdout, /# +dataset +pipeline +best_rmse +cv_rmse +components +task\n/);
+    assert.match(stdout, /1 +corn +snv → pls\(components=3\) +0\.5000 +0\.2500 +3 +task_\w+\n/);
+    assert.match(stdout, /2 +corn +snv → pls\(components=5\) +12\.2500 +0\.1250 +5 +task_\w+\n/);
+    assert.match(
+      stdout,
+      /the best by best_rmse is not the best by cv_rmse: there it is snv → pls\(components=5\) on corn \(task_\w+\) with 0\.1250, against 0\.2500/,
+    );
+    assert.ok(stdout.includes(first.task_id));
+    assert.match((await run(['jobs', '--server', server.url])).stdout, /best_rmse 0\.5000/);
+  });
+
+  it('keeps those that are tried again apart from those that failed', async (t) => {
+    const server = await startTestServer(t);
+    const worker = await playWorker(server.client);
+    const { id } = await server.client.call('submitJob', {
+      text: JSON.stringify({
+        type: 'mljs.run',
+        pipelines: ['a', 'b', 'c'].map((path) => ({ kind: 'path', path })),
+        dataset: { kind: 'shared_path', path: 'corn' },
+      }),
+    });
+    const [a, b, c] = [await worker.take(), await worker.take(), await worker.take()];
+    await worker.fail(a, 'singular matrix');
+    await worker.fail(b, 'singular matrix');
+    await server.client.call('failTask', {
+      params: { id: c.task_id },
+      query: { worker_id: worker.worker_id },
+      body: { error: 'out of memory' },
+    });
+    const { stdout } = await run(['status', id, '--server', server.url]);
+    assert.match(stdout, /^2 tasks failed\n {2}2 × singular matrix\n {4}a {2}task_\w+\n {4}b {2}task_\w+$/m);
+    assert.match(stdout, /^1 task tried again, after\n {2}out of memory\n {4}c {2}task_\w+$/m);
+  });
+});
