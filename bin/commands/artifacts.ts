@@ -48,11 +48,13 @@ export class ArtifactsCommand extends JobCommand {
     const [task_id] = this.task === undefined ? [] : await tasksNamed(client, jobId, [this.task]);
     const query = task_id === undefined ? {} : { task_id };
     const answer = await client.callText('listJobArtifacts', { params: { id: jobId }, query });
-    const texts = elements(answer).filter((text) => {
-      const { role, task_id: of } = JSON.parse(text) as ArtifactView;
-      return (this.role ?? role) === role && (task_id ?? of) === of;
-    });
-    const artifacts = texts.map((text) => readAs(ArtifactView, text, 'an artifact of the list'));
+    const listed = elements(answer)
+      .map((text) => ({ text, artifact: readAs(ArtifactView, text, 'an artifact of the list') }))
+      .filter(
+        ({ artifact: { role, task_id: of } }) => (this.role ?? role) === role && (task_id ?? of) === of,
+      );
+    const texts = listed.map(({ text }) => text);
+    const artifacts = listed.map(({ artifact }) => artifact);
     if (artifacts.length === 0) {
       const which = this.role === undefined ? '' : ` of role ${plain(this.role)}`;
       output.note(`${plain(task_id ?? jobId)} has no artifacts${which}`);
