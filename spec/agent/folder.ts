@@ -41,7 +41,8 @@ export const exists = (path: string): Promise<boolean> =>
  */
 export function freePipes(t: TestContext, folder: string): void {
   atEnd(t, () => {
-    // It keeps nobody from ending.
+    freeBelow(folder);
+    // Until all has ended, somebody may come to wait there; it keeps nobody from ending.
     setInterval(() => freeBelow(folder), 100).unref();
   });
 }

@@ -29,7 +29,9 @@ export async function olderStore(state: string, version: number): Promise<void> 
   }
   const numbers = JSON.stringify(Array.from({ length: ROWS }, (_, i) => i));
   await db.run(
-    `INSERT INTO workers SELECT 'worker_' || value, 'a name ' || value, 'ann', 'dead', NULL, 1, 1, '{}', '{}', '{}', 1, 0
+    `INSERT INTO workers (id, name, principal, status, state, registered_at, last_seen_at, labels, capabilities, version,
+       slots_total, slots_used)
+     SELECT 'worker_' || value, 'a name ' || value, 'ann', 'dead', NULL, 1, 1, '{}', '{}', '{}', 1, 0
      FROM json_each(?)`,
     numbers,
   );

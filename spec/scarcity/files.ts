@@ -5,7 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { ClusterClient } from '../../gateway/client/client.ts';
 import { jobText } from '../crash/load.ts';
 import { multipart, type RawAnswer, RawConnection } from '../gateway/support.ts';
-import { openFilesOf, processorTimeOf } from '../support/program.ts';
+import { openFilesOf, processorTimeOf, quietPort } from '../support/program.ts';
 import { startServerProgram } from '../support/server-program.ts';
 import { until } from '../support/until.ts';
 
@@ -35,10 +35,12 @@ const codeOf = ({ status, body }: RawAnswer) => [status, JSON.parse(body).code];
  * first; then they go.
  */
 export async function outOfFiles(state: string, room: number, connections: number): Promise<FileFigures> {
-  const server = await startServerProgram({ state });
+  // A port that no client gets for its own end: who connects to a shut door again and again would reach itself.
+  const server = await startServerProgram({ state, port: await quietPort() });
   const port = Number(new URL(server.url).port);
   const client = new ClusterClient({ server: server.url });
   const flood: Socket[] = [];
+  let isFlooding = true;
   try {
     const job = await client.call('submitJob', { text: jobText('before', 1) });
     const body = { version: { packages: { tick: '1' } } };
@@ -51,10 +53,20 @@ export async function outOfFiles(state: string, room: number, connections: numbe
     const limit = openFilesOf(server.pid) + room;
     // Only now: to start, a program opens its many modules at once.
     execFileSync('prlimit', ['--pid', String(server.pid), `--nofile=${limit}:${limit}`]);
-    for (let i = 0; i < connections; i++) flood.push(connect(port, '127.0.0.1').on('error', () => {}));
+    const press = (): void => {
+      const socket = connect(port, '127.0.0.1').on('error', () => {});
+      flood.push(socket);
+      // Who is let go for having said nothing comes again.
+      socket.on('close', () => setTimeout(() => isFlooding && press(), 50));
+    };
+    for (let i = 0; i < connections; i++) press();
     await until('no file to be left', () => openFilesOf(server.pid) >= limit);
     const [a, b, c, d, e] = early as [RawConnection, ...RawConnection[]] & RawConnection[];
-    const upload = await over(a as RawConnection, 'POST /v1/artifacts', UPLOAD.body, UPLOAD.type);
+    // The server itself opens some for a moment to find out that there are none, which others may then have.
+    const upload = await until('an upload to find no file', async () => {
+      const answer = await over(a as RawConnection, 'POST /v1/artifacts', UPLOAD.body, UPLOAD.type);
+      return answer.status !== 200 && answer;
+    });
     assert.deepEqual(codeOf(upload), [503, 'overloaded']);
     assert.ok(Number(upload.headers.get('retry-after')) > 0, 'it says when to come back');
     (b as RawConnection).head(`GET /v1/artifacts/${artifact_id}`);
@@ -77,6 +89,7 @@ export async function outOfFiles(state: string, room: number, connections: numbe
     await delay(2000);
     const load = (processorTimeOf(server.pid) - before) / ((performance.now() - since) / 1000);
 
+    isFlooding = false;
     for (const socket of flood) socket.destroy();
     for (const connection of early) connection.close();
     await until('the connections to be let go', () => openFilesOf(server.pid) < limit - room / 2);
@@ -90,6 +103,7 @@ export async function outOfFiles(state: string, room: number, connections: numbe
     assert.equal((await server.terminate()).code, 0);
     return { limit, connections, load };
   } finally {
+    isFlooding = false;
     for (const socket of flood) socket.destroy();
     await client.close();
     await server.kill();

@@ -105,7 +105,9 @@ function objects(document: ApiDocument, s: Schema, depth: number): fc.Arbitrary<
   const free = s.additionalProperties;
   const values = typeof free === 'object' ? valuesOf(document, free as Schema, depth + 1) : anyJson;
   // Unknown members are tolerated everywhere; where keys are free, they are the point.
-  const keys = typeof free === 'object' ? key : fc.constantFrom('x-unknown', '__proto__', 'constructor');
+  const { maxLength = Number.MAX_VALUE } = (s.propertyNames ?? {}) as Bounds;
+  const named = key.filter((name) => name.length <= maxLength);
+  const keys = typeof free === 'object' ? named : fc.constantFrom('x-unknown', '__proto__', 'constructor');
   const others = fc.array(fc.tuple(keys, values), { maxLength: typeof free === 'object' ? 3 : 1 });
   return fc.tuple(known, others).map(([object, extra]) => withMembers(object, extra));
 }
