@@ -49,6 +49,12 @@ function refused(answer: AnsweredError): CliFault {
     const again = seconds === undefined ? 'later' : `in ${seconds} s`;
     return fault(EXIT.unreachable, `the server cannot do this now; try again ${again}`);
   }
+  if (code === 'upgrade_required') {
+    return fault(
+      EXIT.usage,
+      'a proxy between here and the server does not pass WebSockets on (the header Upgrade)',
+    );
+  }
   if (status === 426) {
     return fault(
       EXIT.usage,

@@ -97,6 +97,7 @@ describe('at a server that says as little as may be, with a credential', () => {
     // What the specification does not ask for, it does not have.
     [2, 'events'],
     [2, 'retry', 'job_1'],
+    [2, 'resubmit', 'job_1'],
     [2, 'machines'],
     [2, 'inspect', '--json'],
     [2, 'status', 'job_7'],

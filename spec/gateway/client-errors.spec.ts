@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { explain } from '../../bin/support/faults.ts';
 import { AnsweredError } from '../../gateway/client/errors.ts';
 
 describe('a refusal of a server of other make', () => {
@@ -41,6 +42,13 @@ describe('a refusal of a server of other make', () => {
       assert.equal(new AnsweredError(status, detail === undefined ? {} : { detail }).code, code);
     });
   }
+
+  it('names the proxy where a stream is answered as if it were none', () => {
+    const said = { detail: 'this is a WebSocket stream', code: 'upgrade_required' };
+    assert.match(explain(new AnsweredError(426, said)).hint ?? '', /proxy .* does not pass WebSockets on/);
+    const other = { detail: 'another protocol', code: 'incompatible_api' };
+    assert.match(explain(new AnsweredError(426, other)).hint ?? '', /upgrade the older one/);
+  });
 
   it('has the faults that can be read', () => {
     const said = { errors: [{ path: '/a', message: 'm' }, 5, { message: { x: 1 } }, null] };
