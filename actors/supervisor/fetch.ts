@@ -31,8 +31,10 @@ export async function fetchNeeds(turn: Turn, messages: readonly Message[]): Prom
     return job !== undefined && registry.jobs.get(job)?.row.pins_fingerprint ? [job] : [];
   });
   const wanted = gather('documentsOf').flatMap((id) => registry.tasks.get(id)?.row.job_id ?? []);
-  const lacking = [...registry.workers.values()].some(({ missing }) => missing.size > 0);
-  const named = lacking ? gather('pathsOf').filter((id) => registry.jobs.has(id)) : [];
+  const asked = gather('pathsOf').filter((id) => registry.jobs.has(id));
+  // Of all workers ever registered, only where a message asks for it.
+  const named =
+    asked.length > 0 && [...registry.workers.values()].some(({ missing }) => missing.size > 0) ? asked : [];
   const artifacts = await store.loadBy(ARTIFACTS, 'id', [...new Set(gather('artifacts'))]);
   return {
     artifacts: new Map(artifacts.map((row) => [row.id, row])),

@@ -4,6 +4,7 @@ import { compact } from '../../machines/json/raw.ts';
 import { taskNamed } from '../client/find-task.ts';
 import { followJob, history } from '../client/follow.ts';
 import { taskLabels } from '../client/task-board.ts';
+import { TASK_PAGE } from '../client/task-pages.ts';
 import type { Session } from '../support/client-command.ts';
 import { EXIT } from '../support/exit.ts';
 import { integer } from '../support/flags.ts';
@@ -43,13 +44,16 @@ export class LogsCommand extends JobCommand {
     const { client, output } = session;
     const jobId = await this.jobId(session);
     const afterId = this.afterId === undefined ? 0 : integer('--after-id', this.afterId);
-    const tasks = await session.client.call('listJobTasks', { params: { id: jobId } });
+    // All of them only where one is looked for; of very many, lines bear ids in the place of names.
+    const query = this.task === undefined ? { limit: TASK_PAGE + 1 } : {};
+    const tasks = await session.client.call('listJobTasks', { params: { id: jobId }, query });
     const task = this.task === undefined ? undefined : taskNamed(this.task, tasks, jobId);
     // The names of the tasks, for people, where there are several.
     const named = !output.json && task === undefined && tasks.length > 1;
-    const labels = named ? taskLabels(tasks) : new Map<string, string>();
+    const labels = named && tasks.length <= TASK_PAGE ? taskLabels(tasks) : new Map<string, string>();
+    const nameOf = (id: string) => (named ? (labels.get(id) ?? id) : undefined);
     const print = async (frame: EventFrame) => {
-      if (task === undefined || frame.event.task_id === task) await printEvent(session, frame, labels);
+      if (task === undefined || frame.event.task_id === task) await printEvent(session, frame, nameOf);
     };
     if (!this.follow) {
       for await (const frame of history(client, jobId, afterId)) await print(frame);
@@ -71,8 +75,12 @@ export class LogsCommand extends JobCommand {
   }
 }
 
-async function printEvent({ output }: Session, { event, text }: EventFrame, labels: Map<string, string>) {
+async function printEvent(
+  { output }: Session,
+  { event, text }: EventFrame,
+  nameOf: (taskId: string) => string | undefined,
+) {
   if (output.json) return output.print(compact(text));
-  const label = event.task_id === null ? undefined : labels.get(event.task_id);
+  const label = event.task_id === null ? undefined : nameOf(event.task_id);
   await output.print(eventLines(event, label, Date.now() / 1000, output.colours).join('\n'));
 }

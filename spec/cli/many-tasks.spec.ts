@@ -4,7 +4,7 @@ import { TASK_PAGE } from '../../bin/client/task-pages.ts';
 import { startTestServer } from '../support/server.ts';
 import { until } from '../support/until.ts';
 import { begin, run } from './cli-support.ts';
-import { type Answer, aJob, aTask, fakeServer } from './fake-server.ts';
+import { type Answer, aJob, anEvent, aTask, fakeServer } from './fake-server.ts';
 import { playWorker } from './played-worker.ts';
 
 const MANY = 2 * TASK_PAGE + 5;
@@ -41,6 +41,7 @@ function serving() {
     'GET /v1/jobs/job_1': { body: job },
     'GET /v1/jobs/job_1/tasks': list,
     'GET /v1/jobs/job_1/request': { body: {} },
+    'GET /v1/jobs/job_1/events': { body: [anEvent({ task_id: 'task_7', message: 'seven' })] },
     'GET /v1/stats': { body: { workers_alive: 1, tasks_by_status: {}, jobs_by_status: {} } },
   });
 }
@@ -74,6 +75,15 @@ describe('a job of very many tasks', () => {
       tasks.map(({ id }) => id),
     );
     assert.deepEqual(limitsOf(server.requests), [TASK_PAGE, TASK_PAGE, TASK_PAGE]);
+  });
+
+  it('has lines in its log that bear the ids of its tasks, whose names are not asked for', async (t) => {
+    const server = await serving();
+    t.after(() => server.stop());
+    const { code, stdout } = await run(['logs', 'job_1', '--server', server.url]);
+    assert.equal(code, 0);
+    assert.match(stdout, /task_7 \| seven/);
+    assert.deepEqual(limitsOf(server.requests), [TASK_PAGE + 1]);
   });
 
   it('tells who waits for it why nothing of it runs', async (t) => {
