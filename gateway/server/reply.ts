@@ -17,8 +17,8 @@ const TEXT_HEADERS: readonly Header[] = [
   ['X-Content-Type-Options', 'nosniff'],
 ];
 
-/** Answers 200 with JSON, or with text where the route says so. Resolves to false when the client had gone. */
-export async function reply(exchange: Exchange, value: unknown): Promise<boolean> {
+/** Answers 200 with JSON, or with text where the route says so; what is not long, at once. False when the client had gone. */
+export function reply(exchange: Exchange, value: unknown): boolean | Promise<boolean> {
   return value instanceof LongAnswer
     ? sendPieces(exchange, headersFor(value), value.pieces)
     : replyJson(exchange, value);

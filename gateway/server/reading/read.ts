@@ -28,8 +28,9 @@ const NO_BODY = Type.Object({});
 
 /** The members that the route knows of; the others are tolerated, and nobody looks at them. */
 function known(value: unknown, { properties = {} }: { properties?: object }): unknown {
-  const members = Object.entries(value as object).filter(([name]) => Object.hasOwn(properties, name));
-  return Object.fromEntries(members);
+  const isKnown = (name: string) => Object.hasOwn(properties, name);
+  if (Object.keys(value as object).every(isKnown)) return value;
+  return Object.fromEntries(Object.entries(value as object).filter(([name]) => isKnown(name)));
 }
 
 /** The reader of a route's bodies: parsed, checked, and digested where the route has a `digest`. */
