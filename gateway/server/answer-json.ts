@@ -29,7 +29,8 @@ async function answer(exchange: Exchange, admitted: Admitted, service: Service, 
   const call = new HttpCall(request, service, body);
   const result = await route.run(call as Parameters<typeof route.run>[0]);
   const delivered = reply(exchange, result);
-  if (!(typeof delivered === 'boolean' ? delivered : await delivered)) route.undelivered?.(call as Parameters<typeof route.run>[0], result);
+  if (!(typeof delivered === 'boolean' ? delivered : await delivered))
+    route.undelivered?.(call as Parameters<typeof route.run>[0], result);
 }
 
 /** What the route needs of the body. What may take long is read in another thread. */
