@@ -209,7 +209,7 @@ describe('submit --upload', () => {
     const { job } = await analyst(t, (text) => text.replace(/"path":"[^"]*octane"/, '"path":"./octan"'));
     const { code, stderr } = await run(['submit', job, '--upload', '--server', server.url]);
     assert.equal(code, 2);
-    assert.match(stderr, /^error: there is no .*octan, nor .*octan to upload$/m);
+    assert.match(stderr, /^error: there is no .*octan, nor .*octan to upload, did you mean '.*octane'\?$/m);
   });
 
   it('shows what it is about, also while it packs a folder', async (t) => {

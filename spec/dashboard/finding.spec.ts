@@ -72,9 +72,11 @@ describe('what one looks for on the dashboard', requires('chromium'), () => {
       const row = page.locator(`tr[data-job="${job?.id}"]`);
       await until('the row in sight', () => inSight(row));
       assert.ok(await inSight(page.locator('.panel [role=tablist]')), 'and what the link is about');
-      const bar = await page.locator('.top-bar').boundingBox();
-      const box = await row.boundingBox();
-      assert.ok((box?.y ?? 0) >= (bar?.height ?? 0) - 1, 'not below the bar');
+      await until('the row below the bar', async () => {
+        const bar = await page.locator('.top-bar').boundingBox();
+        const box = await row.boundingBox();
+        return (box?.y ?? 0) >= (bar?.height ?? 0) - 1;
+      });
     }
   });
 

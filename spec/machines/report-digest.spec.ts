@@ -36,7 +36,7 @@ describe('the digest of a report', () => {
 
   it('holds a list of active tasks as columns, from which it comes back', () => {
     const active = [
-      { task_id: 'a', attempt: 1 },
+      { task_id: 'a', attempt: 1, stopping: false },
       { task_id: 'b', attempt: 2, stopping: true },
     ];
     const many = Array.from({ length: 1000 }, (_, i) => ({ task_id: `t${i}`, attempt: i }));

@@ -189,8 +189,11 @@ function revoke(world: World, task: Task): void {
 export function lapse(world: World, task: Task): void {
   const { worker } = task;
   revoke(world, task);
-  if (task.stopping) endTask(world, task, 'cancelled', { type: 'task_cancelled', worker });
-  else {
+  if (task.stopping) {
+    endTask(world, task, 'cancelled', { type: 'task_cancelled', worker });
+    // A silent worker holds nothing any more.
+    task.worker = null;
+  } else {
     tell(world, { type: 'task_lost', task: task.name, worker, attempt: task.attempt });
     if (task.attempt < task.maxAttempts) requeue(world, task);
     else endTask(world, task, 'failed', { type: 'task_failed', worker, requeued: false });

@@ -12,8 +12,16 @@ export class Tape {
 
   /** Goes on with a server that has started: what was durable and nobody had heard of comes first. */
   async follow(port: ClusterPort): Promise<void> {
+    // A server that goes on with what was going on publishes while this reads.
+    let meanwhile: EventView[] | null = [];
+    port.events.subscribe((published) => {
+      if (meanwhile) meanwhile.push(...asSent(published));
+      else this.#add(asSent(published));
+    });
     this.#add(await seen(port).events({ after_id: this.#events.length, limit: 5000 }));
-    port.events.subscribe((published) => this.#add(asSent(published)));
+    const known = this.#events.length;
+    this.#add(meanwhile.filter(({ id }) => id > known));
+    meanwhile = null;
   }
 
   /** Those that came since the last call. @throws Error when one is missing */

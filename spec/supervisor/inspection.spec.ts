@@ -74,7 +74,7 @@ describe('who watches the actors', () => {
       'task → worker TASK_RELEASED',
       'worker alive.idle',
     ]);
-    const last = messages.filter(({ sessionId }) => sessionId.startsWith('job')).at(-1);
+    const last = messages.filter(({ sessionId }) => sessionId.startsWith('task')).at(-1);
     assert.equal(last?.type === '@xstate.snapshot' && last.snapshot.status, 'done');
   });
 
