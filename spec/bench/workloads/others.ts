@@ -15,13 +15,15 @@ export interface Longest {
 /** A worker that does the tasks of a job, one after the other, and notes how long it waits for its answers. */
 export class Others {
   readonly #pool: HttpPool;
+  readonly #job: string;
   readonly #worker: string;
   readonly #longest: Longest = { heartbeat: 0, lease: 0, complete: 0 };
   #over = false;
   readonly #working: Promise<void>;
 
-  private constructor(pool: HttpPool, id: string) {
+  private constructor(pool: HttpPool, job: string, id: string) {
     this.#pool = pool;
+    this.#job = job;
     this.#worker = `/v1/workers/${id}`;
     this.#working = this.#work(id);
   }
@@ -29,14 +31,16 @@ export class Others {
   static async begin(url: string): Promise<Others> {
     const pool = await HttpPool.open(url, 1);
     const job = JSON.stringify({ ...JSON.parse(matrixJob(TASKS / 100, 100)), priority: 99 });
-    await pool.accepted('/v1/jobs', job);
+    const { id } = JSON.parse(await pool.accepted('/v1/jobs', job)) as { id: string };
     const registered = await pool.accepted('/v1/workers/register', worker('another', 1));
-    return new Others(pool, (JSON.parse(registered) as { worker_id: string }).worker_id);
+    return new Others(pool, id, (JSON.parse(registered) as { worker_id: string }).worker_id);
   }
 
   async end(): Promise<Longest> {
     this.#over = true;
     await this.#working;
+    // What is left of it would be leased before the tasks of the next case.
+    await this.#pool.accepted(`/v1/jobs/${this.#job}/cancel`);
     this.#pool.close();
     return this.#longest;
   }
