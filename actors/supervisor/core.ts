@@ -45,7 +45,7 @@ export const DEFAULT_SETTINGS: Omit<SupervisorSettings, 'version'> = {
   reportPatience: 30,
   probeInterval: 1,
   maxWaiting: 10_000,
-  sliceSize: 500,
+  sliceSize: 250,
 };
 
 /** What a deadline is about; the id follows the colon. */
