@@ -41,7 +41,7 @@ describe('the tasks of a job on the dashboard', requires('chromium'), () => {
     await hand.fail(other, 'no', false);
     const again = await hand.run();
     assert.equal(again.task_id, task.task_id);
-    await page.getByText('2 of 2').waitFor();
+    await rowOf('a').getByText('2 of 2', { exact: true }).waitFor();
     await bar.waitFor({ state: 'detached' });
     await hand.complete(again, {});
     await rowOf('a').getByText('succeeded').waitFor();
