@@ -1,6 +1,6 @@
 import type { ActiveTask, HeartbeatRequest } from './schema/worker.ts';
 
-/** A list of active tasks as columns: of very many, that copies from one thread to another in a tenth of the time. */
+/** A list of active tasks as columns: of very many, that copies from one process to another in a tenth of the time. */
 export interface ActiveColumns {
   ids: string[];
   attempts: number[];

@@ -13,7 +13,7 @@ import {
 
 /**
  * All that the queue needs of a specification, without its pipelines, datasets and parameters, which it keeps as text.
- * It is quick to copy from one thread to another, however large the specification is.
+ * It is quick to copy from one process to another, however large the specification is.
  */
 export interface JobDigest {
   /** The specification as compact JSON text, numbers as written. */

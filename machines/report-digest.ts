@@ -4,7 +4,7 @@ import type { FailReport, Level, ReportedEvent, TaskReport, TaskResult } from '.
 
 /*
  * What the queue needs of the reports of workers: cut to their limits, and what nobody looks into as JSON text. It is
- * quick to copy from one thread to another, however large the reports are.
+ * quick to copy from one process to another, however large the reports are.
  */
 
 export interface EventDigest {

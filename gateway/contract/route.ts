@@ -79,7 +79,7 @@ export interface JsonRoute<
   yaml?: boolean;
   /**
    * What the route needs of a checked body, and of its JSON text, where that is less than all of it. It is made where
-   * the body is read, for a large one in another thread, so it must be quick to copy: few objects, texts, numbers.
+   * the body is read, for a large one in another process, so it must be quick to copy: few objects, texts, numbers.
    */
   digest?(body: Static<B>, text: string): D;
   reply: R;

@@ -33,7 +33,7 @@ async function answer(exchange: Exchange, admitted: Admitted, service: Service, 
     route.undelivered?.(call as Parameters<typeof route.run>[0], result);
 }
 
-/** What the route needs of the body. What may take long is read in another thread. */
+/** What the route needs of the body. What may take long is read in another process. */
 function understand(exchange: Exchange, endpoint: Endpoint<JsonRoute>, bytes: Buffer, service: Service) {
   const { headers } = exchange.head;
   const form = { contentType: headers['content-type'], contentEncoding: headers['content-encoding'] };

@@ -11,7 +11,7 @@ import { InFlight } from './in-flight.ts';
 import { DEFAULTS, type GatewayOptions } from './options.ts';
 import { isLoopback, OriginPolicy } from './origin.ts';
 import { pageOnDemand } from './page.ts';
-import { ReadingThreads } from './reading/threads.ts';
+import { Readers } from './reading/readers.ts';
 import { Router } from './router.ts';
 import { StreamSockets } from './streams/sockets.ts';
 import type { StreamOpener } from './streams/upgrade.ts';
@@ -40,7 +40,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const inFlight = new InFlight();
   let stopping: Promise<void> | undefined;
   const { transport, why } = await chooseTransport(options.transport ?? 'auto');
-  const readers = new ReadingThreads();
+  const readers = new Readers();
   const sockets = new StreamSockets(clusterPort, options.auth, log);
   const dispatcher = assemble(
     { ...options, basePath },
@@ -91,7 +91,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
 /** Puts the parts that answer requests together; nothing listens yet. */
 export function assemble(
   options: GatewayOptions,
-  parts: { inFlight: InFlight; streams: StreamOpener; readers: ReadingThreads; closing: () => boolean },
+  parts: { inFlight: InFlight; streams: StreamOpener; readers: Readers; closing: () => boolean },
 ): Dispatcher {
   const { readers, ...rest } = parts;
   const { auth, log, clusterPort, host, basePath = '' } = options;

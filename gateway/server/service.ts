@@ -3,7 +3,7 @@ import type { ServiceFacts } from '../contract/route.ts';
 import type { ClusterPort } from '../ports.ts';
 import type { BodyBudget } from './body-budget.ts';
 import type { Page } from './page.ts';
-import type { ReadingThreads } from './reading/threads.ts';
+import type { Readers } from './reading/readers.ts';
 
 /** What the handlers share. */
 export interface Service {
@@ -14,7 +14,7 @@ export interface Service {
   /** What JSON bodies may take of the memory, all together. */
   readonly bodies: BodyBudget;
   /** Where large bodies are read. */
-  readonly readers: ReadingThreads;
+  readonly readers: Readers;
   readonly dashboard: () => Promise<Page>;
   readonly log: Logger;
 }

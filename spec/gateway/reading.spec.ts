@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { ReadingThreads } from '../../gateway/server/reading/threads.ts';
+import { Readers } from '../../gateway/server/reading/readers.ts';
 import { until } from '../support/until.ts';
 import { ask, gatewayFor } from './support.ts';
 
@@ -32,7 +32,7 @@ async function answersMeanwhile(body: string, headers: Record<string, string> = 
 }
 
 describe('a body that takes long to read', () => {
-  // A reading thread takes as long to start as hundreds of short requests; read in the event loop, there are two.
+  // A reader takes as long to start as hundreds of short requests; read in the event loop, there are two.
   const MANY = 20;
 
   it('keeps nobody else waiting: others are served while it is read', async () => {
@@ -88,11 +88,11 @@ describe('a body of YAML', () => {
   }
 });
 
-describe('the reading threads', () => {
+describe('the readers', () => {
   it('give numbers and order as they were written, and only what the queue needs', async (t) => {
-    const threads = new ReadingThreads();
-    t.after(() => threads.stop());
-    const digest = (await threads.read(order(`{ "name":"n", ${numbers(3).slice(1)}`))) as Record<
+    const readers = new Readers();
+    t.after(() => readers.stop());
+    const digest = (await readers.read(order(`{ "name":"n", ${numbers(3).slice(1)}`))) as Record<
       string,
       unknown
     >;
@@ -102,45 +102,58 @@ describe('the reading threads', () => {
   });
 
   it('are started when they are needed, and end when nothing comes any more', async (t) => {
-    const threads = new ReadingThreads({ idle: 1 });
-    t.after(() => threads.stop());
-    assert.equal(threads.size, 0);
-    await threads.read(order(numbers(3)));
-    await until('the thread has ended', () => threads.size === 0);
-    await threads.read(order(numbers(3)));
+    const readers = new Readers({ idle: 1 });
+    t.after(() => readers.stop());
+    assert.equal(readers.size, 0);
+    await readers.read(order(numbers(3)));
+    await until('the reader has ended', () => readers.size === 0);
+    await readers.read(order(numbers(3)));
   });
 
   it('refuse what takes them too long, and read on', async (t) => {
-    const threads = new ReadingThreads({ threads: 1, patience: 1 });
-    t.after(() => threads.stop());
-    await assert.rejects(threads.read(order(numbers(3))), { code: 'body_too_complex' });
-    await until('the thread has ended', () => threads.size === 0);
+    const readers = new Readers({ readers: 1, patience: 1 });
+    t.after(() => readers.stop());
+    await assert.rejects(readers.read(order(numbers(3))), { code: 'body_too_complex' });
+    await until('the reader has ended', () => readers.size === 0);
   });
 
   it('refuse what takes too much memory, and the next body is read', async (t) => {
-    const threads = new ReadingThreads({ threads: 1, memory: 32 });
-    t.after(() => threads.stop());
+    const readers = new Readers({ readers: 1, memory: 32 });
+    t.after(() => readers.stop());
     const objects = `{${JOB},"params":{"list":[${'{"a":{}},'.repeat(900_000)}1]}}`;
-    await assert.rejects(threads.read(order(objects)), { code: 'body_too_complex' });
-    await threads.read(order(numbers(3)));
+    await assert.rejects(readers.read(order(objects)), { code: 'body_too_complex' });
+    await readers.read(order(numbers(3)));
+  });
+
+  it('refuse with 503 while no process can be started, and read once one can', async (t) => {
+    const readers = new Readers({ readers: 1 });
+    t.after(() => readers.stop());
+    const { execPath } = process;
+    t.after(() => {
+      process.execPath = execPath;
+    });
+    process.execPath = '/nowhere/node';
+    await assert.rejects(readers.read(order(numbers(3))), { code: 'overloaded' });
+    process.execPath = execPath;
+    await readers.read(order(numbers(3)));
   });
 
   it('let only so many wait, and refuse the others', async (t) => {
-    const threads = new ReadingThreads({ threads: 1, waiting: 1 });
-    t.after(() => threads.stop());
-    const taken = [threads.read(order(numbers(3))), threads.read(order(numbers(4)))];
-    await assert.rejects(threads.read(order(numbers(5))), { code: 'overloaded' });
+    const readers = new Readers({ readers: 1, waiting: 1 });
+    t.after(() => readers.stop());
+    const taken = [readers.read(order(numbers(3))), readers.read(order(numbers(4)))];
+    await assert.rejects(readers.read(order(numbers(5))), { code: 'overloaded' });
     assert.equal((await Promise.all(taken)).length, 2);
   });
 
   it('refuse who waits when the server stops', async () => {
-    const threads = new ReadingThreads({ threads: 1 });
+    const readers = new Readers({ readers: 1 });
     const refused = [
-      assert.rejects(threads.read(order(numbers(3)))),
-      assert.rejects(threads.read(order(numbers(3)))),
+      assert.rejects(readers.read(order(numbers(3)))),
+      assert.rejects(readers.read(order(numbers(3)))),
     ];
-    threads.stop();
+    readers.stop();
     await Promise.all(refused);
-    await until('the threads have ended', () => threads.size === 0);
+    await until('the readers have ended', () => readers.size === 0);
   });
 });

@@ -4,7 +4,7 @@ import { activeTasks, digestHeartbeat } from '../../machines/active-list.ts';
 import { withMembers } from '../../machines/json/raw.ts';
 import { digestEvent, digestFailure, digestReport, digestResult } from '../../machines/report-digest.ts';
 
-/** Objects and lists that a value is made of: what it costs to copy it into another thread. */
+/** Objects and lists that a value is made of: what it costs to copy it into another process. */
 function parts(value: unknown): number {
   if (typeof value !== 'object' || value === null || ArrayBuffer.isView(value)) return 0;
   return Object.values(value).reduce<number>((sum, member) => sum + parts(member), 1);

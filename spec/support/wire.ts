@@ -3,7 +3,7 @@ import type { ClusterPort } from '../../gateway/ports.ts';
 import type { Dispatcher } from '../../gateway/server/dispatcher.ts';
 import { assemble } from '../../gateway/server/gateway.ts';
 import { InFlight } from '../../gateway/server/in-flight.ts';
-import { ReadingThreads } from '../../gateway/server/reading/threads.ts';
+import { Readers } from '../../gateway/server/reading/readers.ts';
 import { HeadReader, type RequestHead } from '../../gateway/transport/head.ts';
 import type { AnswerBody, AnswerHead, Incoming } from '../../gateway/transport/port.ts';
 import { PACKAGE_VERSION } from '../../gateway/version.ts';
@@ -51,7 +51,7 @@ export class Wire {
     const streams = () => {
       throw new Error('there are no streams without a socket');
     };
-    const readers = new ReadingThreads();
+    const readers = new Readers();
     const parts = { inFlight: new InFlight(), readers, streams, closing: () => false };
     this.#dispatcher = assemble(options, parts);
   }

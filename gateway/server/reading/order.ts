@@ -3,7 +3,7 @@ import type { Fault } from '../../../machines/schema/validate.ts';
 import type { RouteName } from '../../contract/routes.ts';
 import type { BodyForm } from './read.ts';
 
-/** What a reading thread is asked: a body, and the route that it is for. */
+/** What a reader is asked: a body, and the route that it is for. */
 export interface ReadOrder {
   route: RouteName;
   bytes: Uint8Array;

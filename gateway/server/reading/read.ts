@@ -11,13 +11,13 @@ export interface BodyForm {
 }
 
 /**
- * From the bytes of a body to what its route needs of it. Takes as long as the body is large, in whichever thread it
+ * From the bytes of a body to what its route needs of it. Takes as long as the body is large, in whichever process it
  * runs.
  * @throws ClusterError `malformed_body`, `invalid_body`, `body_too_large` or `body_too_complex`
  */
 export type BodyReader = (bytes: Buffer, form: BodyForm) => unknown;
 
-/** Bytes that take a few milliseconds at most, whatever they say: less than a thread costs. */
+/** Bytes that take a few milliseconds at most, whatever they say: less than another process costs. */
 const QUICK = { json: 64 * 1024, yaml: 2 * 1024 };
 
 /** Whether a body is so small that it may be read between two other requests. */

@@ -1,4 +1,3 @@
-import { parentPort } from 'node:worker_threads';
 import { ClusterError } from '../../../machines/errors.ts';
 import { routes } from '../../contract/routes.ts';
 import type { ReadAnswer, ReadOrder } from './order.ts';
@@ -28,4 +27,7 @@ function answerTo({ route, bytes, form }: ReadOrder): ReadAnswer {
   }
 }
 
-parentPort?.on('message', (order: ReadOrder) => parentPort?.postMessage(answerTo(order)));
+// A signal to the whole group, such as Ctrl-C, is for the server: it answers first what is under way.
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {});
+// When the server is gone, nothing is left to wait for, and this process ends.
+process.on('message', (order: ReadOrder) => process.send?.(answerTo(order)));
