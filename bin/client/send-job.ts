@@ -9,17 +9,13 @@ import { plain } from '../terminal/plain.ts';
 import type { JobFile } from './job-file.ts';
 import { uploadLocalFiles } from './local-files.ts';
 import { lookFirst } from './look-first.ts';
-import { watchJob } from './watch.ts';
+import { type WatchOptions, watchJob } from './watch.ts';
 
 export interface SendOptions {
   /** Upload what the job names on this machine, not only what it marks. */
   upload: boolean;
-  /** Stay until the job has ended. */
-  wait: boolean;
-  /** With `wait`: seconds after which waiting is given up. */
-  seconds: number | undefined;
-  /** With `wait`: failed tasks do not matter if the job succeeded. */
-  allowFailed: boolean;
+  /** How to stay until the job has ended; undefined for not staying. */
+  wait: WatchOptions | undefined;
 }
 
 /** Uploads, submits and, if asked, watches a job; the exit code. */
@@ -64,7 +60,7 @@ async function submit(session: Session, file: JobFile, options: SendOptions): Pr
 async function finish(session: Session, { job, answer }: Sent, options: SendOptions): Promise<number> {
   const { output } = session;
   const id = plain(job.id);
-  if (options.wait) return watchJob(session, job, options);
+  if (options.wait) return watchJob(session, job, options.wait);
   if (!output.json) output.note(output.noteColours.dim(`follow it with: jqctl wait ${id}`));
   await output.print(output.json ? answer : id);
   return EXIT.done;

@@ -1,13 +1,12 @@
 import { Option } from 'clipanion';
 import { replyOf } from '../../gateway/client/replies.ts';
-import { rankMetricOf } from '../../machines/ranking/table.ts';
 import { JOB_STATES, type JobView } from '../../machines/schema/views.ts';
 import { ClientCommand, type Session } from '../support/client-command.ts';
 import { EXIT } from '../support/exit.ts';
 import { integer, word } from '../support/flags.ts';
 import { clientUsage, value } from '../support/usage.ts';
 import { taskBar } from '../terminal/bar.ts';
-import { ago, metric } from '../terminal/format.ts';
+import { ago, bestOf } from '../terminal/format.ts';
 import { plain } from '../terminal/plain.ts';
 import { jobStanding } from '../terminal/status-style.ts';
 import { table } from '../terminal/table.ts';
@@ -45,10 +44,6 @@ export class JobsCommand extends ClientCommand {
 
 /** Columns of the bar of tasks. */
 const BAR = 6;
-
-/** The best value, by its name. */
-const bestOf = ({ aggregate }: JobView): string =>
-  aggregate.best_metric === null ? '-' : `${plain(rankMetricOf(aggregate))} ${metric(aggregate.best_metric)}`;
 
 const endedTasks = ({ aggregate: sum }: JobView): number =>
   sum.num_succeeded + sum.num_failed + sum.num_cancelled;

@@ -7,13 +7,14 @@ import { sendJobs } from '../client/send-job.ts';
 import { taskPages } from '../client/task-pages.ts';
 import type { Session } from '../support/client-command.ts';
 import { usageFault } from '../support/exit.ts';
-import { allowFailedFlag, timeoutOf, word } from '../support/flags.ts';
+import { word } from '../support/flags.ts';
 import { JobCommand } from '../support/job-command.ts';
 import { jobUsage, value } from '../support/usage.ts';
+import { sending } from '../support/waiting-command.ts';
 import { counted } from '../terminal/format.ts';
 import { plain } from '../terminal/plain.ts';
 
-export class ResubmitCommand extends JobCommand {
+export class ResubmitCommand extends sending(JobCommand) {
   static override paths = [['resubmit']];
   static override usage = jobUsage({
     category: 'Jobs',
@@ -33,20 +34,9 @@ export class ResubmitCommand extends JobCommand {
   });
 
   only = Option.String('--only', value('TASKS', `only tasks that are ${ONLY.join(', ')}`));
-  upload = Option.Boolean('--upload', false, {
-    description: 'upload the files that the job names on this machine',
-  });
-  wait = Option.Boolean('--wait', false, { description: 'wait until the job has ended' });
-  timeout = Option.String(
-    '--timeout',
-    value('SECONDS', 'with --wait: give up waiting after so many seconds'),
-  );
-  allowFailed = allowFailedFlag();
 
   protected async act(session: Session): Promise<number> {
-    if (this.timeout !== undefined && !this.wait) throw usageFault('--timeout needs --wait');
-    if (this.allowFailed && !this.wait) throw usageFault('--allow-failed needs --wait');
-    const seconds = timeoutOf(this.timeout);
+    const options = this.sendOptions();
     const only = this.only === undefined ? undefined : word('--only', this.only, ONLY);
     const jobId = await this.jobId(session);
     const request = await session.client.callText('getJobRequest', { params: { id: jobId } });
@@ -55,8 +45,7 @@ export class ResubmitCommand extends JobCommand {
       session.output.note(`the tasks are no full matrix: ${counted(texts.length, 'job')}, by their datasets`);
     }
     const files = texts.map((text) => jobFromText(text, `the specification of ${plain(jobId)}`));
-    const { upload, wait, allowFailed } = this;
-    return sendJobs(session, files, { upload, wait, seconds, allowFailed });
+    return sendJobs(session, files, options);
   }
 
   async #rest({ client }: Session, jobId: string, request: string, only: Only): Promise<string[]> {

@@ -1,15 +1,18 @@
 import { Option } from 'clipanion';
 import { replyOf } from '../../gateway/client/replies.ts';
 import { tasksNamed } from '../client/find-task.ts';
+import { watchJob } from '../client/watch.ts';
 import type { Session } from '../support/client-command.ts';
 import { EXIT } from '../support/exit.ts';
 import { JobCommand } from '../support/job-command.ts';
 import { jobUsage, value } from '../support/usage.ts';
+import { waiting } from '../support/waiting-command.ts';
 import { counted } from '../terminal/format.ts';
+import type { Colours } from '../terminal/output.ts';
 import { plain } from '../terminal/plain.ts';
 import { styled } from '../terminal/status-style.ts';
 
-export class RetryCommand extends JobCommand {
+export class RetryCommand extends waiting(JobCommand) {
   static override paths = [['retry']];
   static override usage = jobUsage({
     category: 'Jobs',
@@ -17,10 +20,10 @@ export class RetryCommand extends JobCommand {
     details: `
       For a job that failed, or succeeded with failed tasks: they get as many attempts as before, and what
       succeeded stays. With \`--task\` only these are queued again. A cancelled job never runs again; submit it
-      anew with \`jqctl resubmit\`.
+      anew with \`jqctl resubmit\`. With \`--wait\` it shows the tasks as they move, and tells the end by its exit code.
     `,
     examples: [
-      ['Try what failed again and wait for it', 'jqctl retry job_01k9 && jqctl wait job_01k9'],
+      ['Try what failed again and wait for it', 'jqctl retry job_01k9 --wait'],
       ['Try two of the failed tasks again', 'jqctl retry job_01k9 --task task_01ka --task task_01kb'],
     ],
   });
@@ -33,6 +36,7 @@ export class RetryCommand extends JobCommand {
 
   protected async act(session: Session): Promise<number> {
     const { client, output } = session;
+    const wait = this.waitOptions();
     const params = { id: await this.jobId(session) };
     const task_ids = await tasksNamed(client, params.id, this.tasks);
     const body = task_ids.length === 0 ? {} : { task_ids };
@@ -40,9 +44,12 @@ export class RetryCommand extends JobCommand {
     const job = replyOf('retryJob', answer);
     const { num_tasks, num_succeeded, num_failed, num_cancelled } = job.aggregate;
     const again = counted(num_tasks - num_succeeded - num_failed - num_cancelled, 'task');
-    await output.print(
-      output.json ? answer : `${plain(job.id)} is ${styled(job.status, output.colours)} again, ${again}`,
-    );
+    const told = (colours: Colours) => `${plain(job.id)} is ${styled(job.status, colours)} again, ${again}`;
+    if (wait) {
+      output.note(told(output.noteColours));
+      return watchJob(session, job, wait);
+    }
+    await output.print(output.json ? answer : told(output.colours));
     return EXIT.done;
   }
 }

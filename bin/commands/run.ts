@@ -4,10 +4,11 @@ import { jobFromText } from '../client/job-file.ts';
 import { sendJob } from '../client/send-job.ts';
 import { ClientCommand, type Session } from '../support/client-command.ts';
 import { usageFault } from '../support/exit.ts';
-import { allowFailedFlag, integer, rawParams, timeoutOf, word } from '../support/flags.ts';
+import { integer, rawParams, word } from '../support/flags.ts';
 import { clientUsage, value } from '../support/usage.ts';
+import { sending } from '../support/waiting-command.ts';
 
-export class RunCommand extends ClientCommand {
+export class RunCommand extends sending(ClientCommand) {
   static override paths = [['run']];
   static override usage = clientUsage({
     category: 'Jobs',
@@ -41,25 +42,10 @@ export class RunCommand extends ClientCommand {
   priority = Option.String('--priority', value('N', 'larger first (0)'));
   rankMetric = Option.String('--rank-metric', value('METRIC', 'what the ranking goes by (best_rmse)'));
   rankMode = Option.String('--rank-mode', value('MODE', 'min or max'));
-  upload = Option.Boolean('--upload', false, { description: 'upload the files that exist on this machine' });
-  wait = Option.Boolean('--wait', false, { description: 'wait until the job has ended' });
-  timeout = Option.String(
-    '--timeout',
-    value('SECONDS', 'with --wait: give up waiting after so many seconds'),
-  );
-  allowFailed = allowFailedFlag();
 
   protected async act(session: Session): Promise<number> {
-    if (this.timeout !== undefined && !this.wait) throw usageFault('--timeout needs --wait');
-    if (this.allowFailed && !this.wait) throw usageFault('--allow-failed needs --wait');
-    const seconds = timeoutOf(this.timeout);
-    const file = jobFromText(this.#text(), 'the job');
-    return sendJob(session, file, {
-      upload: this.upload,
-      wait: this.wait,
-      seconds,
-      allowFailed: this.allowFailed,
-    });
+    const options = this.sendOptions();
+    return sendJob(session, jobFromText(this.#text(), 'the job'), options);
   }
 
   #text(): string {

@@ -2,11 +2,11 @@ import { Option } from 'clipanion';
 import { readJobFile } from '../client/job-file.ts';
 import { sendJob } from '../client/send-job.ts';
 import { ClientCommand, type Session } from '../support/client-command.ts';
-import { usageFault } from '../support/exit.ts';
-import { allowFailedFlag, integer, timeoutOf } from '../support/flags.ts';
+import { integer } from '../support/flags.ts';
 import { clientUsage, value } from '../support/usage.ts';
+import { sending } from '../support/waiting-command.ts';
 
-export class SubmitCommand extends ClientCommand {
+export class SubmitCommand extends sending(ClientCommand) {
   static override paths = [['submit']];
   static override usage = clientUsage({
     category: 'Jobs',
@@ -32,15 +32,6 @@ export class SubmitCommand extends ClientCommand {
   });
 
   file = Option.String({ name: 'job file' });
-  upload = Option.Boolean('--upload', false, {
-    description: 'upload the files that the job names on this machine',
-  });
-  wait = Option.Boolean('--wait', false, { description: 'wait until the job has ended' });
-  timeout = Option.String(
-    '--timeout',
-    value('SECONDS', 'with --wait: give up waiting after so many seconds'),
-  );
-  allowFailed = allowFailedFlag();
   name = Option.String('--name', value('NAME', 'name of the job, above the one in the file'));
   priority = Option.String('--priority', value('N', 'priority, above the one in the file; larger first'));
   key = Option.String(
@@ -49,9 +40,7 @@ export class SubmitCommand extends ClientCommand {
   );
 
   protected async act(session: Session): Promise<number> {
-    if (this.timeout !== undefined && !this.wait) throw usageFault('--timeout needs --wait');
-    if (this.allowFailed && !this.wait) throw usageFault('--allow-failed needs --wait');
-    const seconds = timeoutOf(this.timeout);
+    const options = this.sendOptions();
     const overrides = {
       name: this.name,
       priority:
@@ -61,11 +50,6 @@ export class SubmitCommand extends ClientCommand {
       idempotency_key: this.key,
     };
     const file = await readJobFile(this.file, this.context.stdin, overrides);
-    return sendJob(session, file, {
-      upload: this.upload,
-      wait: this.wait,
-      seconds,
-      allowFailed: this.allowFailed,
-    });
+    return sendJob(session, file, options);
   }
 }

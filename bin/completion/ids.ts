@@ -1,5 +1,6 @@
 import { get as httpGet } from 'node:http';
 import { get as httpsGet } from 'node:https';
+import { type Named, referredTo } from '../../machines/reference.ts';
 
 export type IdKind = 'jobs' | 'actors' | 'tasks';
 type Env = Record<string, string | undefined>;
@@ -9,7 +10,7 @@ const PATIENCE = 1500;
 const MOST = 100;
 
 /**
- * What a shell offers where an id is asked for: lines of an id, a tab and what it is, newest first. Nothing at
+ * What a shell offers where an id is asked for: lines of a name or an id, a tab and what it is, newest first. Nothing at
  * all when the server is away, slow or refuses: a shell that completes has no place for messages.
  *
  * It does without the client and all that comes with it, so that the answer is there at once.
@@ -32,26 +33,58 @@ export async function idLines(kind: string, line: string, env: Env): Promise<str
 }
 
 type Row = [id: string, what: string];
-type Ask = (path: string) => Promise<Record<string, unknown>[]>;
+type Listed = Record<string, unknown>;
+type Ask = (path: string) => Promise<Listed[]>;
 
 const ROWS: Record<IdKind, (ask: Ask, words: string[]) => Promise<Row[]>> = {
-  jobs: async (ask) => (await ask(`/v1/jobs?limit=${MOST}`)).map(rowOf),
-  async actors(ask, words) {
-    const [jobs, workers] = await Promise.all([ROWS.jobs(ask, words), ask('/v1/workers')]);
-    return [['supervisor', 'of the server'], ...workers.map(rowOf), ...jobs];
+  jobs: async (ask) => withNames(await ask(`/v1/jobs?limit=${MOST}`)),
+  async actors(ask) {
+    const [jobs, workers] = await Promise.all([ask(`/v1/jobs?limit=${MOST}`), ask('/v1/workers')]);
+    return [['supervisor', 'of the server'], ...withNames([...workers, ...jobs])];
   },
   async tasks(ask, words) {
-    const job = words.find((word) => word.startsWith('job_'));
+    const job = await jobOf(ask, words);
     if (job === undefined) return [];
     const tasks = await ask(`/v1/jobs/${encodeURIComponent(job)}/tasks?limit=${MOST}`);
     return tasks.map((task) => rowOf({ ...task, name: `${task.pipeline_label} × ${task.dataset_label}` }));
   },
 };
 
-const rowOf = ({ id, status, name }: Record<string, unknown>): Row => [
-  String(id),
-  `${status}${name ? ` ${name}` : ''}`,
-];
+/** Names first, which people know, as far as each means one alone; then the ids. */
+function withNames(list: Listed[]): Row[] {
+  const called = (name: unknown) => list.filter((other) => same(other.name, name)).length;
+  const names = list.filter(({ name }) => typeof name === 'string' && called(name) === 1);
+  return [
+    ...names.map(({ id, status, name }): Row => [String(name), `${status} …${String(id).slice(-8)}`]),
+    ...list.map(rowOf),
+  ];
+}
+
+const same = (a: unknown, b: unknown) => String(a).toLowerCase() === String(b).toLowerCase();
+
+/** The id of the job that a command line names, as its command would find it. */
+async function jobOf(ask: Ask, words: string[]): Promise<string | undefined> {
+  // What belongs to a flag is no job; the two that may stand before are known.
+  const named = words
+    .slice(2)
+    .filter((word, i, rest) => !word.startsWith('-') && !TAKING.has(rest[i - 1] ?? ''));
+  const text = named.find((word) => word !== '');
+  if (text !== undefined && /^job_[0-9a-z]{26}$/.test(text)) return text;
+  if (text !== undefined) {
+    const listed = await ask(`/v1/jobs?limit=${MOST}&ref=${encodeURIComponent(text)}`);
+    const found = referredTo(text, listed as unknown as Named[]);
+    return found.length === 1 ? found[0]?.id : undefined;
+  }
+  if (!words.includes('--last')) return undefined;
+  const { principal } = (await ask('/v1/me')) as unknown as { principal: string };
+  const [last] = await ask(`/v1/jobs?limit=1&owner=${encodeURIComponent(principal)}`);
+  return last && String(last.id);
+}
+
+/** Flags before which no job stands, of the commands that take tasks. */
+const TAKING = new Set(['--server', '--token', '--task', '--out', '--role', '--timeout']);
+
+const rowOf = ({ id, status, name }: Listed): Row => [String(id), `${status}${name ? ` ${name}` : ''}`];
 
 /** The value of a flag, as one word or two. */
 function option(words: string[], flag: string): string | undefined {

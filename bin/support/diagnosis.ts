@@ -26,11 +26,10 @@ export function diagnose({ flags, argument }: CommandModel, words: readonly stri
 }
 
 function unknown(name: string, flags: readonly Flag[]): string {
-  const near = nearest(
-    name,
-    flags.flatMap(({ names }) => names.filter((known) => known.startsWith('--'))),
-  );
-  return `Unsupported option name ("${name}")${near === undefined ? '' : `, did you mean ${near}?`}`;
+  const known = flags.flatMap(({ names }) => names.flatMap((flag) => /^--(.+)$/.exec(flag)?.[1] ?? []));
+  // The dashes are no letters of it.
+  const near = nearest(name.replace(/^-+/, ''), known);
+  return `Unsupported option name ("${name}")${near === undefined ? '' : `, did you mean --${near}?`}`;
 }
 
 function valueFault(flag: Flag, name: string, word: string, next: string | undefined): string | undefined {

@@ -9,7 +9,7 @@ import {
 import { type Standing, standingOf } from '../../machines/worker-standing.ts';
 import { type Glance, throughput } from '../client/glance.ts';
 import { bar, sparkline } from './bar.ts';
-import { ago, clock, metric } from './format.ts';
+import { ago, bestOf, clock } from './format.ts';
 import type { Output } from './output.ts';
 import { plain } from './plain.ts';
 import { jobStanding, styled, workerStanding } from './status-style.ts';
@@ -173,7 +173,7 @@ function jobTable({ jobs, stats, at }: Glance, room: number, output: Output): st
     plain(job.name ?? '-'),
     jobStanding(job, output.colours),
     tasksOf(job, roomy),
-    ...(roomy ? [metric(job.aggregate.best_metric)] : []),
+    ...(roomy ? [bestOf(job)] : []),
     ago(at - job.created_at),
   ]);
   const total = Object.values(stats.jobs_by_status).reduce((sum, n) => sum + n, 0);

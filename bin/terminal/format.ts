@@ -1,3 +1,7 @@
+import { rankMetricOf } from '../../machines/ranking/table.ts';
+import type { JobView } from '../../machines/schema/views.ts';
+import { plain } from './plain.ts';
+
 const two = (n: number) => String(n).padStart(2, '0');
 
 /** `2025-06-01 09:30:00`, local time. @param ts seconds since the epoch */
@@ -59,6 +63,12 @@ export function metric(value: unknown): string {
   if (Number.isInteger(value) && Math.abs(value) < 1e9) return String(value);
   const size = Math.abs(value);
   return size !== 0 && (size < 1e-3 || size >= 1e6) ? value.toExponential(3) : value.toPrecision(4);
+}
+
+/** The best value of a job with its metric's name, `-` for none. @param strong what makes the number stand out */
+export function bestOf({ aggregate }: JobView, strong = (text: string) => text): string {
+  const { best_metric } = aggregate;
+  return best_metric === null ? '-' : `${plain(rankMetricOf(aggregate))} ${strong(metric(best_metric))}`;
 }
 
 /** `1 task`, `2 tasks`. */

@@ -1,6 +1,5 @@
 import { grouped } from '../../machines/ranking/failures.ts';
 import { pipelineName } from '../../machines/ranking/steps.ts';
-import { rankMetricOf } from '../../machines/ranking/table.ts';
 import type { JobView } from '../../machines/schema/views.ts';
 import type { Mismatch } from '../client/fingerprints.ts';
 import { hasEnded } from '../client/follow.ts';
@@ -8,7 +7,7 @@ import { taskLabels } from '../client/task-board.ts';
 import type { KnownTasks } from '../client/task-pages.ts';
 import { taskBar } from './bar.ts';
 import { failureReport } from './failure-report.ts';
-import { counted, dateTime, duration, metric } from './format.ts';
+import { bestOf, counted, dateTime, duration } from './format.ts';
 import type { Output } from './output.ts';
 import { plain } from './plain.ts';
 import { rankingReport } from './ranking-report.ts';
@@ -72,7 +71,7 @@ function heading(job: JobView, output: Output): string {
     ['tasks', `${taskBar(sum, BAR, output.colours)} ${counted(sum.num_tasks, 'task')}: ${countsOf(job)}`],
   ];
   if (sum.best_metric !== null) {
-    rows.push(['best', `${plain(rankMetricOf(sum))} ${bold(metric(sum.best_metric))}`]);
+    rows.push(['best', bestOf(job, bold)]);
   }
   return facts(rows, output);
 }

@@ -121,7 +121,7 @@ async function commands(): Promise<string[]> {
 /** A real server with a job of two tasks and a worker. */
 async function busyServer(t: TestContext, token?: string) {
   const server = await startTestServer(t, token === undefined ? {} : { token });
-  const { worker_id } = await playWorker(server.client);
+  const { worker_id } = await playWorker(server.client, 4, { name: 'lab' });
   const argv = ['submit', '-', '--server', server.url, ...(token === undefined ? [] : ['--token', token])];
   const job = (await run(argv, { stdin: jobOf('a.yaml', 'b.yaml') })).stdout.trim();
   const tasks = (await server.client.call('listJobTasks', { params: { id: job } })).map(({ id }) => id);
@@ -204,12 +204,15 @@ for (const [shell, complete] of [
     it('offers the jobs of the server, and workers and tasks where they are asked for', async (t) => {
       const { server, job, tasks, worker_id } = await busyServer(t);
       const env = { JQ_SERVER: server.url };
-      assert.deepEqual(await offers(t, 'jqctl status ', { env }), [job]);
+      assert.deepEqual(await offers(t, 'jqctl status ', { env }), [job, 'played']);
       assert.deepEqual(await offers(t, 'jqctl cancel job_', { env }), [job]);
-      assert.deepEqual(await offers(t, `jqctl logs ${job} --task `, { env }), [...tasks].sort());
+      assert.deepEqual(await offers(t, 'jqctl wait pl', { env }), ['played']);
+      for (const way of [job, 'played', job.slice(-8), '--last']) {
+        assert.deepEqual(await offers(t, `jqctl logs ${way} --task `, { env }), [...tasks].sort(), way);
+      }
       assert.deepEqual(
         await offers(t, 'jqctl inspect --actor ', { env }),
-        [job, 'supervisor', worker_id].sort(),
+        [job, 'lab', 'played', 'supervisor', worker_id].sort(),
       );
     });
 
@@ -223,12 +226,14 @@ describe('completion in bash, beyond words,', requires('bash'), () => {
   it('asks the server and uses the token that stand on the line', async (t) => {
     const { server, job } = await busyServer(t, 's3cret');
     const env = { JQ_SERVER: NOBODY, JQ_TOKEN: 'wrong' };
-    assert.deepEqual(await bash(`jqctl status --server ${server.url} --token s3cret `, { env }), [job]);
+    const both = ['played', job];
+    assert.deepEqual(await bash(`jqctl status --server ${server.url} --token s3cret `, { env }), both);
     assert.deepEqual(await bash(`jqctl status --server=${server.url} --token=s3cret job`, { env }), [job]);
     assert.deepEqual(await bash(`jqctl status --server ${server.url} `, { env }), []);
-    assert.deepEqual(await bash('jqctl status ', { env: { JQ_SERVER: server.url, JQ_TOKEN: 's3cret' } }), [
-      job,
-    ]);
+    assert.deepEqual(
+      await bash('jqctl status ', { env: { JQ_SERVER: server.url, JQ_TOKEN: 's3cret' } }),
+      both,
+    );
   });
 
   it('completes the value behind an equals sign, and nothing behind a complete argument', async () => {
@@ -250,8 +255,19 @@ describe('completion in bash, beyond words,', requires('bash'), () => {
     const folder = await temporaryDirectory(t);
     const ids = ['job_1', `$(touch ${folder}/x)`, '`id`', 'a;b', 'a b', '../x/$HOME'];
     const server = await fakeServer({ 'GET /v1/jobs': { body: ids.map((id) => aJob({ id })) } });
-    assert.deepEqual(await bash('jqctl status ', { env: { JQ_SERVER: server.url } }), ['job_1']);
+    const env = { JQ_SERVER: server.url };
+    assert.deepEqual(await bash('jqctl status ', { env }), ['job_1']);
     await server.stop();
+    const names = await fakeServer({
+      'GET /v1/jobs': { body: ids.map((name, i) => aJob({ id: `job_${i}`, name })) },
+    });
+    const offered = await bash('jqctl status ', { env: { JQ_SERVER: names.url } });
+    assert.deepEqual(
+      offered.filter((word) => !/^job_\d$/.test(word)),
+      [],
+      'nor into a name',
+    );
+    await names.stop();
   });
 });
 
@@ -265,10 +281,25 @@ describe('the ids for a shell', () => {
     });
     const at = (kind: string, line = '') => idLines(kind, line, { JQ_SERVER: server.url });
     assert.equal(await at('jobs'), 'job_1\tsucceeded a b [2Jc\njob_2\tqueued\n');
-    assert.match(await at('actors'), /^supervisor\tof the server\nworker_1\talive lab\njob_1\t/);
+    assert.match(
+      await at('actors'),
+      /^supervisor\tof the server\nlab\talive …worker_1\nworker_1\talive lab\njob_1\t/,
+    );
     assert.equal(await at('tasks', 'jqctl logs job_1 --task '), 'task_1\tsucceeded pls × gasoline\n');
     assert.equal(await at('tasks', 'jqctl logs '), '');
     assert.equal(await at('nonsense'), '');
+    await server.stop();
+  });
+
+  it('are names as well, as far as a name means one alone', async () => {
+    const named = (id: string, name: string) => aJob({ id, name });
+    const body = [named('job_1', 'corn'), named('job_2', 'Wheat'), named('job_3', 'wheat')];
+    const server = await fakeServer({ 'GET /v1/jobs': { body } });
+    const lines = (await idLines('jobs', '', { JQ_SERVER: server.url })).split('\n');
+    assert.deepEqual(
+      lines.map((line) => line.split('\t')[0]),
+      ['corn', 'job_1', 'job_2', 'job_3', ''],
+    );
     await server.stop();
   });
 

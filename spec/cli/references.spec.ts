@@ -131,16 +131,21 @@ describe('options that name a task, a worker or an actor', () => {
     assert.equal(several.code, 2);
   });
 
-  it('inspect finds a job, a worker, and a task in motion', async (t) => {
+  it('inspect finds a job, a worker, and a task, in motion or ended', async (t) => {
     const { server, submit, at } = await laboratory(t);
     const job = await submit('ann-token', 'looked at');
-    const worker = await playWorker(server.clientWith('root-token', 'worker'), 1, { name: 'bench-3' });
+    const worker = await playWorker(server.clientWith('root-token', 'worker'), 2, { name: 'bench-3' });
+    const ended = await submit('ann-token', 'ended', ['pls.yaml']);
     const task = await worker.take();
+    const over = await worker.take();
+    assert.equal(over.job_id, ended.id);
+    await worker.complete(over);
     for (const [text, id] of [
       ['looked at', job.id],
       ['bench-3', worker.worker_id],
       [worker.worker_id.slice(-8), worker.worker_id],
       [`…${task.task_id.slice(-8)}`, task.task_id],
+      [`…${over.task_id.slice(-8)}`, over.task_id],
     ] as const) {
       const wrong = await at(['inspect', '--actor', `${text}x`, '--json'], { JQ_TOKEN: 'root-token' });
       assert.equal(wrong.code, 2, wrong.stderr);

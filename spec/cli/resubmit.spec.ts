@@ -139,6 +139,27 @@ describe('jqctl retry', () => {
     const wrong = await ctl('retry', id, '--task', 'nowhere');
     assert.deepEqual([wrong.code, /has no task 'nowhere'/.test(wrong.stderr)], [2, true]);
   });
+
+  it('waits, and tells the end by its exit code as wait does', async (t) => {
+    const { ctl, worker, id } = await scene(t);
+    for (let left = 2; left > 0; left--) await worker.complete(await worker.take());
+    const over = await ctl('retry', id, '--wait', '--timeout', '0.1');
+    assert.deepEqual([over.code, /not ended after 0\.1 s/.test(over.stderr)], [5, true]);
+    await worker.fail(await worker.take(), 'broken');
+    for (const [more, code] of [
+      [[], 6],
+      [['--allow-failed'], 0],
+      [['--json'], 0],
+    ] as const) {
+      const outcome = ctl('retry', id, '--wait', ...more);
+      const task = await worker.take();
+      await (code === 0 && more[0] === '--json' ? worker.complete(task) : worker.fail(task, 'broken'));
+      const ended = await outcome;
+      assert.equal(ended.code, code, ended.stderr);
+      assert.match(ended.stderr, /is (queued|running) again, 1 task/);
+      if (more[0] === '--json') assert.equal(JSON.parse(ended.stdout).id, id);
+    }
+  });
 });
 
 describe('the report of a job', () => {

@@ -78,7 +78,7 @@ describe('top, where stdout is no terminal,', () => {
     assert.match(stdout, /^tasks +2 queued, 1 running, 1 succeeded$/m);
     assert.match(stdout, /^workers +1 alive, 0 dead {3}█░{9} 1 of 8 slots in use$/m);
     assert.match(stdout, /^queue +2 now .*peak 2$/m);
-    assert.match(stdout, /^job_\w+ +played +running +█{3}░{9} 1\/4 +0\.25\d* /m);
+    assert.match(stdout, /^job_\w+ +played +running +█{3}░{9} 1\/4 +best_rmse 0\.25\d* /m);
     assert.match(stdout, /^played +alive +█░{5} 1\/8 /m);
     assert.ok(!stdout.includes('\u001b'));
   });

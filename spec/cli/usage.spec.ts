@@ -3,8 +3,8 @@ import { describe, it } from 'node:test';
 import { run } from './cli-support.ts';
 
 const COMMANDS = [
-  ...['submit', 'status', 'logs', 'wait', 'artifacts', 'jobs', 'cancel', 'retry', 'workers', 'stats'],
-  ...['events', 'top', 'machines', 'inspect', 'server', 'worker', 'completion'],
+  ...['submit', 'status', 'logs', 'wait', 'artifacts', 'jobs', 'cancel', 'retry', 'resubmit', 'run', 'check'],
+  ...['workers', 'stats', 'events', 'top', 'machines', 'inspect', 'server', 'worker', 'completion'],
 ];
 
 describe('the help', () => {
@@ -67,7 +67,14 @@ describe('wrong usage', () => {
     ],
     ['a time limit of nothing', ['wait', 'job_1', '--timeout', '0'], /--timeout: '0' is not a number/],
     ['an empty job id', ['status', ''], /job id is empty/],
-    ['--timeout without --wait', ['submit', 'x.yaml', '--timeout', '3'], /--timeout needs --wait/],
+    ...[['submit', 'x.yaml'], ['run'], ['retry', 'job_1'], ['resubmit', 'job_1']].flatMap((argv) =>
+      [['--timeout', '3'], ['--allow-failed']].map((flags): [string, string[], RegExp] => [
+        `${flags[0]} of ${argv[0]} without --wait`,
+        [...argv, ...flags],
+        new RegExp(`${flags[0]} needs --wait`),
+      ]),
+    ),
+    ['a part of an option', ['retry', 'job_1', '--failed'], /did you mean --allow-failed\?/],
     ['an address without its scheme', ['stats', '--server', 'lab:8765'], /did you mean http:\/\/lab:8765\?/],
     [
       'an address with a query',
@@ -102,6 +109,17 @@ describe('wrong usage', () => {
       assert.doesNotMatch(stderr, /\n +at /, 'no stack trace');
     });
   }
+
+  it('with an option that is near none suggests none: half of other letters is another word', async () => {
+    for (const [command, flag] of [
+      ['status', '--wait'],
+      ['cancel', '--wait'],
+      ['jobs', '--sort'],
+    ] as const) {
+      const { code, stderr } = await run([command, flag]);
+      assert.deepEqual([code, /did you mean/.test(stderr)], [2, false], stderr);
+    }
+  });
 
   it('of an environment variable names the variable', async () => {
     const { code, stderr } = await run(['stats'], { env: { JQ_SERVER: 'nonsense here' } });

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
-import { connect, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { AnsweredError } from '../../gateway/client/errors.ts';
 import { bytesOf, LIMITS } from '../../machines/limits.ts';
 import type { Seeded } from '../support/seeded.ts';
+import { askUnread } from '../support/unread.ts';
 import type { Target } from './target.ts';
 
 const MIB = 1024 * 1024;
@@ -171,7 +172,7 @@ async function assertWithin({ client }: Target, job: string, rows: number): Prom
 async function unread(target: Target, paths: readonly string[]): Promise<void> {
   const sockets: Socket[] = [];
   try {
-    for (const path of paths) sockets.push(await asking(target.port, path));
+    for (const path of paths) sockets.push(await askUnread(target.port, path));
     for (let i = 0; i < 20; i++) {
       await target.client.call('submitJob', { text: JSON.stringify(jobOf(1, { name: `beside ${i}` })) });
       await target.client.call('getStats');
@@ -179,14 +180,4 @@ async function unread(target: Target, paths: readonly string[]): Promise<void> {
   } finally {
     for (const socket of sockets) socket.destroy();
   }
-}
-
-function asking(port: number, path: string): Promise<Socket> {
-  return new Promise((resolve, reject) => {
-    const socket = connect({ port, host: '127.0.0.1' }, () => {
-      socket.write(`GET ${path} HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\n\r\n`, () => resolve(socket));
-    });
-    socket.pause();
-    socket.on('error', reject);
-  });
 }

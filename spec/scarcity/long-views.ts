@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { connect, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { join } from 'node:path';
 import { open } from 'sqlite';
 import sqlite3 from 'sqlite3';
@@ -7,6 +7,7 @@ import { ClusterClient } from '../../gateway/client/client.ts';
 import { jobText } from '../crash/load.ts';
 import { forgetPeak, memoryOf } from '../support/program.ts';
 import { startServerProgram } from '../support/server-program.ts';
+import { askUnread } from '../support/unread.ts';
 
 export interface LongViewOptions {
   state: string;
@@ -59,7 +60,7 @@ export async function longViews({ state, rows, bytes, stalled }: LongViewOptions
 
     forgetPeak(server.pid);
     const port = Number(new URL(server.url).port);
-    for (let i = 0; i < stalled; i++) sockets.push(await asking(port, paths[i % 3] as string));
+    for (let i = 0; i < stalled; i++) sockets.push(await askUnread(port, paths[i % 3] as string));
     const slowest = await slowestOf(client);
     const grownStalled = memoryOf(server.pid).peak - before;
     for (const socket of sockets) socket.destroy();
@@ -123,17 +124,6 @@ async function lengthOf(url: string): Promise<number> {
   const ends = String.fromCharCode(first, last);
   assert.ok(url.endsWith('csv') || ends === '[]' || ends === '{}', `${url} begins and ends with ${ends}`);
   return length;
-}
-
-/** A connection that asks and never reads. */
-function asking(port: number, path: string): Promise<Socket> {
-  return new Promise((resolve, reject) => {
-    const socket = connect({ port, host: '127.0.0.1' }, () => {
-      socket.write(`GET ${path} HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\n\r\n`, () => resolve(socket));
-    });
-    socket.pause();
-    socket.on('error', reject);
-  });
 }
 
 /** Others are served meanwhile: long enough for the stalled answers to fill whatever they fill. */

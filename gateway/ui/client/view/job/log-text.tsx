@@ -2,6 +2,7 @@ import { type ReadonlySignal, useComputed, useSignal } from '@preact/signals';
 import { useLayoutEffect, useRef } from 'preact/hooks';
 import { counted } from '../../text/format.ts';
 import { withoutProgress } from '../../text/log-text.ts';
+import { Checkbox } from '../parts/checkbox.tsx';
 import { Scroller } from '../parts/scroller.tsx';
 
 interface Props {
@@ -41,30 +42,8 @@ export function LogText({ text, follows, empty, earlier }: Props) {
           </button>
         )}
         <span class="grow" />
-        {folded > 0 && (
-          <label>
-            <input
-              type="checkbox"
-              checked={unfolded.value}
-              onChange={(event) => {
-                unfolded.value = event.currentTarget.checked;
-              }}
-            />{' '}
-            {counted(folded, 'progress line')}
-          </label>
-        )}
-        {follows && (
-          <label>
-            <input
-              type="checkbox"
-              checked={following.value}
-              onChange={(event) => {
-                following.value = event.currentTarget.checked;
-              }}
-            />{' '}
-            Follow
-          </label>
-        )}
+        {folded > 0 && <Checkbox label={counted(folded, 'progress line')} of={unfolded} />}
+        {follows && <Checkbox label="Follow" of={following} />}
       </div>
       <Scroller label="Log" class="frame log-text" frame={frame} onScroll={scrolled}>
         <pre>{shown || <span class="muted">{folded > 0 ? 'Nothing but progress so far.' : empty}</span>}</pre>

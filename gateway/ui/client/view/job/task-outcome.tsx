@@ -2,10 +2,9 @@ import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import type { ArtifactView, TaskView } from '../../../../../machines/schema/views.ts';
 import { wordsOf } from '../../api/faults.ts';
-import { tail } from '../../text/format.ts';
 import { useDashboard } from '../context.ts';
-import { DownloadButton } from '../parts/download.tsx';
 import { Fault } from '../parts/section.tsx';
+import { TaskArtifacts } from './task-artifacts.tsx';
 import { TaskLog } from './task-log.tsx';
 
 /** What is left of a task that has ended: its model and other files, and its log. */
@@ -33,17 +32,7 @@ export function TaskOutcome({ task }: { task: Pick<TaskView, 'id' | 'job_id' | '
       {fault.value !== null && <Fault text={fault.value} onRetry={() => void load()} />}
       {found && (
         <>
-          <span class="chips">
-            {found.map(({ id, role, size_bytes }) => (
-              <DownloadButton
-                key={`${role} ${id}`}
-                id={id}
-                size={size_bytes}
-                label={role}
-                of={`task ${tail(task.id)}`}
-              />
-            ))}
-          </span>
+          <TaskArtifacts of={task.id} list={found} />
           <TaskLog key={task.id} task={task} file={found.find(({ role }) => role === 'logs')} />
         </>
       )}

@@ -6,11 +6,11 @@ import { plainLog } from '../../text/log-text.ts';
 import { warningsOf } from '../../text/task-warnings.ts';
 import { useDashboard } from '../context.ts';
 import { Id } from '../parts/copy.tsx';
-import { DownloadButton } from '../parts/download.tsx';
 import { Icon } from '../parts/icon.tsx';
 import { Status } from '../parts/status.tsx';
 import { Ago } from '../parts/time.tsx';
 import { ShowInStatechart } from '../statecharts/link.tsx';
+import { TaskArtifacts } from './task-artifacts.tsx';
 import { TaskLog } from './task-log.tsx';
 import { WaitingFor } from './waiting.tsx';
 import { Warnings } from './warnings.tsx';
@@ -66,17 +66,7 @@ export function TaskRow({ task, progress, saysWhy, artifacts, open, onToggle }: 
           <Ago ts={task.updated_at} />
         </td>
         <td class="of-artifacts">
-          <span class="chips">
-            {artifacts.map(({ id, role, size_bytes }) => (
-              <DownloadButton
-                key={`${role} ${id}`}
-                id={id}
-                size={size_bytes}
-                label={role}
-                of={`task ${tail(task.id)}`}
-              />
-            ))}
-          </span>
+          <TaskArtifacts of={task.id} list={artifacts} />
         </td>
       </tr>
       {note && (
