@@ -12,6 +12,9 @@ import { readLeftOut, summarise } from './support/left-out.ts';
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const REPORTER = new URL('./support/left-out-reporter.mjs', import.meta.url).href;
 
+/** Minutes that no file takes, however busy the machine: one that hangs is ended, and fails. */
+const LONGEST = 20;
+
 const USAGE = `npm test [-- [--may-lack NEED,NEED…] [FILE…]]
 
   --may-lack  what may be missing on this machine ('' for nothing): whatever else is left out is a failure.
@@ -57,6 +60,7 @@ function runFiles(files: string[], home: string, leftOut: string): Promise<numbe
     import.meta.resolve('tsx'),
     '--test',
     '--test-concurrency=2',
+    `--test-timeout=${LONGEST * 60_000}`,
     ...reporters,
     ...files,
   ];

@@ -17,7 +17,8 @@ export interface StateReport {
   store: { path: string; bytes: number; version: number };
   /** What SQLite says of its pages, at most a hundred lines. */
   pages: string[];
-  rows: RowFault[];
+  /** Null when the store cannot be read far enough to compare them. */
+  rows: RowFault[] | null;
   /** Null when the store cannot be read far enough to know them. */
   objects: ObjectsReport | null;
 }
@@ -67,7 +68,7 @@ async function look(
   onProgress: Progress,
 ): Promise<StateReport> {
   const store = { path, bytes, version: 0 };
-  const report: StateReport = { ok: true, state, store, pages: [], rows: [], objects: null };
+  const report: StateReport = { ok: true, state, store, pages: [], rows: null, objects: null };
   const db = await openStore(path, served);
   try {
     await db.exec('PRAGMA busy_timeout = 5000; BEGIN');
@@ -89,6 +90,6 @@ async function look(
     await db.close();
   }
   const { pages, rows, objects } = report;
-  report.ok = pages.length === 0 && rows.length === 0 && objects?.lost.length === 0;
+  report.ok = pages.length === 0 && rows?.length === 0 && objects?.lost.length === 0;
   return report;
 }

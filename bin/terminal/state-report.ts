@@ -10,14 +10,15 @@ const SHOWN = 20;
 export function stateReport(report: StateReport, { green, red, dim }: Colours): string {
   const { store, pages, rows, objects } = report;
   const word = (faults: number) => (faults === 0 ? green('whole') : red(counted(faults, 'fault')));
+  const unknown = `${red('unknown')}, since the store cannot be read`;
   const lines = [
     `store    ${plain(store.path)}, ${bytes(store.bytes)}, version ${store.version}`,
     `pages    ${word(pages.length)}`,
     ...few(pages.map((line) => plain(line))),
-    `rows     ${word(rows.length)}`,
-    ...few(rows.map(({ what, rows: n, example }) => `${n} ${what}, such as ${plain(example)}`)),
+    `rows     ${rows === null ? unknown : word(rows.length)}`,
+    ...few((rows ?? []).map(({ what, rows: n, example }) => `${n} ${what}, such as ${plain(example)}`)),
   ];
-  if (objects === null) lines.push(`objects  ${red('unknown')}, since the store cannot be read`);
+  if (objects === null) lines.push(`objects  ${unknown}`);
   else {
     lines.push(
       `objects  ${counted(objects.named, 'object')}, ${bytes(objects.bytes)}: ${word(objects.lost.length)}`,

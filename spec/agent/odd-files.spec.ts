@@ -10,7 +10,7 @@ import { runPaths } from '../../actors/agent/paths.ts';
 import { tidy } from '../../actors/agent/tidy.ts';
 import { inTime } from '../support/in-time.ts';
 import { startTestServer } from '../support/server.ts';
-import { exists, freePipes, temporaryFolder } from './folder.ts';
+import { atEnd, exists, freePipes, temporaryFolder } from './folder.ts';
 import { silent } from './quick.ts';
 import { startTestWorker, submit, taskIn } from './support.ts';
 
@@ -80,8 +80,9 @@ const GOOD = `echo '{"status":"succeeded"}' > "$result"`;
 
 /** Runs tasks of these scripts on one worker with a slot for each, then a healthy one. */
 async function survives(t: TestContext, scripts: string[]) {
-  const server = await startTestServer(t);
+  // What waits at a pipe is freed before the server ends, whose store needs the same threads.
   const folder = await temporaryFolder(t);
+  const server = await startTestServer(t);
   // One script a task, in the order in which they come.
   const choose = `n=0; until mkdir ${folder}/$n 2>/dev/null; do n=$((n+1)); done; case $n in ${scripts
     .map((script, n) => `${n}) ${script} ;;`)
@@ -139,6 +140,9 @@ describe('a task that leaves something else in the place of a file', () => {
 describe('a directory that a task filled with pipes before its worker was killed', () => {
   it('does not keep the next worker from starting', async (t) => {
     const state = await temporaryFolder(t);
+    let tidying: Promise<unknown> = Promise.resolve();
+    // While it still waits at a pipe, the pipe must not go.
+    atEnd(t, () => tidying.catch(() => {}));
     freePipes(t, state);
     const [piped, logged] = ['task_1', 'task_2'].map((task_id) => runPaths(state, { task_id, attempt: 1 }));
     assert.ok(piped && logged);
@@ -147,7 +151,9 @@ describe('a directory that a task filled with pipes before its worker was killed
       execFileSync('mkfifo', [path]);
     }
     await writeFile(logged.attempt, '{"task_id":"task_2","attempt":1,"worker_id":"worker_1"}');
-    const interrupted = await inTime('the tidying', tidy(state, [], silent));
+    const tidied = tidy(state, [], silent);
+    tidying = tidied;
+    const interrupted = await inTime('the tidying', tidied);
     assert.deepEqual(
       interrupted.map(({ ref, files }) => [ref.task_id, files]),
       [['task_2', []]],

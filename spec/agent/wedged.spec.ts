@@ -3,6 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { inTime } from '../support/in-time.ts';
 import { Program } from '../support/program.ts';
 import { until } from '../support/until.ts';
 import { atEnd, temporaryFolder } from './folder.ts';
@@ -24,7 +25,7 @@ describe('a program of which something hangs in the kernel', () => {
     program.child.kill('SIGTERM');
     await until('the first to be heard', () => program.stderr.includes('stopping'));
     program.child.kill('SIGTERM');
-    assert.deepEqual(await program.ended, { code: null, signal: 'SIGTERM' });
+    assert.deepEqual(await inTime('its end', program.ended), { code: null, signal: 'SIGTERM' });
     assert.match(program.stderr, /something of it hangs/);
   });
 
@@ -35,6 +36,6 @@ describe('a program of which something hangs in the kernel', () => {
       await until(heard, () => program.stderr.includes(heard));
     }
     program.child.kill('SIGINT');
-    assert.deepEqual(await program.ended, { code: null, signal: 'SIGINT' });
+    assert.deepEqual(await inTime('its end', program.ended), { code: null, signal: 'SIGINT' });
   });
 });

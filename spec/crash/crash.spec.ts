@@ -12,8 +12,8 @@ describe('a server that is killed again and again while it is used', () => {
     const figures = await life.run();
     t.diagnostic(JSON.stringify(figures));
     assert.deepEqual(figures.faults, []);
-    const { clones, sicknesses, standstills, spoilt } = figures;
-    assert.ok(Math.min(clones, sicknesses, standstills, spoilt) > 0, 'each fault has its turn');
+    const { clones, sicknesses, standstills, spoilt, halfWay } = figures;
+    assert.ok(Math.min(clones, sicknesses, standstills, spoilt, halfWay) > 0, 'each fault has its turn');
     for (const what of ['job', 'complete', 'fail', 'event', 'artifact', 'cancel']) {
       assert.ok(
         (figures.acknowledged[what] ?? 0) > 0,

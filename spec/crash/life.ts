@@ -20,6 +20,7 @@ import { Ledger } from './ledger.ts';
 import { Line } from './line.ts';
 import { operator, submitter, uploader } from './load.ts';
 import { Rot } from './rot.ts';
+import { Slices } from './slices.ts';
 import { standStill } from './standstill.ts';
 import { AIMS, type Aim, faultsFor, strike } from './strike.ts';
 import { startWorkerProgram, TICK } from './worker-program.ts';
@@ -46,6 +47,8 @@ export interface LifeFigures {
   standstills: number;
   /** Objects of the store whose bytes rotted, or were gone, after a crash. */
   spoilt: number;
+  /** Servers that were killed between two slices of a job that they cancelled or retried. */
+  halfWay: number;
   acknowledged: Record<string, number>;
   unanswered: number;
   /** What is wrong, with the round in which it was seen. */
@@ -95,15 +98,16 @@ export class Life {
   async run(): Promise<LifeFigures> {
     this.#port = await quietPort();
     const line = new Line(this.#url, this.#ledger);
+    const slices = new Slices(line, this.#state);
     const load = this.#load(line);
     // A fault of the load ends the life; it must not go unheard until then.
     load.catch(() => {});
     try {
       this.#worker = this.#startWorker();
       for (let round = 0; round < this.#options.rounds; round++) {
-        await Promise.race([this.#round(round, line), load]);
+        await Promise.race([this.#round(round, line, slices), load]);
       }
-      await this.#end(line, load);
+      await this.#end(line, load, slices);
     } finally {
       await line.abandon();
       await this.#server?.kill();
@@ -117,6 +121,7 @@ export class Life {
       sicknesses: this.#sicknesses,
       standstills: this.#standstills,
       spoilt: this.#spoilt,
+      halfWay: slices.halfWay,
       acknowledged: this.#ledger.counts(),
       unanswered: this.#ledger.unanswered,
       faults: this.#faults,
@@ -133,7 +138,7 @@ export class Life {
     ]);
   }
 
-  async #round(round: number, line: Line): Promise<void> {
+  async #round(round: number, line: Line, slices: Slices): Promise<void> {
     const aim = AIMS[round % AIMS.length] as Aim;
     this.#rounds[aim]++;
     await this.#endClone();
@@ -145,18 +150,14 @@ export class Life {
     if (aim === 'start-up') await this.#interruptStart();
     this.#server = await this.#startServer(aim);
     this.#note(round, aim, await rot.lookAndMend());
+    this.#note(round, aim, await slices.look());
     await this.#check(round, aim, left);
     if (aim === 'moment') this.#note(round, aim, await this.#standStill(line));
     if (round % 3 === 2) await this.#replaceWorker();
     if (round % 4 === 1) this.#startClone();
     if (round % 5 === 3) this.#sicken();
-    const { server, state, scratch, chance } = {
-      server: this.#server,
-      state: this.#state,
-      scratch: this.#scratch,
-      chance: this.#chance,
-    };
-    await strike(aim, { server, state, scratch, line, chance, label: `round${round}` });
+    const [server, state, scratch, chance] = [this.#server, this.#state, this.#scratch, this.#chance];
+    await strike(aim, { server, state, scratch, line, slices, chance, label: `round${round}` });
   }
 
   #startServer(aim?: Aim): Promise<ServerProgram> {
@@ -269,12 +270,13 @@ export class Life {
   }
 
   /** Nobody submits any more; everything that was accepted comes to its end. */
-  async #end(line: Line, load: Promise<void>): Promise<void> {
+  async #end(line: Line, load: Promise<void>, slices: Slices): Promise<void> {
     await this.#endClone();
     this.#heal();
     const left = this.#uploads();
     this.#server = await this.#startServer();
     await this.#check(this.#options.rounds, 'end', left);
+    this.#note(this.#options.rounds, 'end', await slices.look());
     line.shut();
     await until('all jobs to end', () => this.#allEnded(line), 900);
     line.dismiss();

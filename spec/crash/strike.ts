@@ -6,11 +6,12 @@ import type { Seeded } from '../support/seeded.ts';
 import type { LaunchFaults } from '../support/server-program.ts';
 import type { Line } from './line.ts';
 import { flood, upload } from './load.ts';
+import type { Slices } from './slices.ts';
 
 /**
  * Where a server is killed: at a random moment under load; before a commit, or between a commit and the answers;
  * while an artifact comes in, or between its bytes and its record; while the log of the store is written into it;
- * while it starts.
+ * while it starts; between two slices of a job that it cancels or retries.
  */
 export const AIMS = [
   'after commit',
@@ -20,6 +21,7 @@ export const AIMS = [
   'start-up',
   'before commit',
   'record',
+  'slices',
 ] as const;
 export type Aim = (typeof AIMS)[number];
 
@@ -37,6 +39,7 @@ interface Target {
   /** For the files that clients send. */
   scratch: string;
   line: Line;
+  slices: Slices;
   chance: Seeded;
   /** Of this round alone. */
   label: string;
@@ -60,6 +63,8 @@ export async function strike(aim: Aim, target: Target): Promise<void> {
       return atChange('store.sqlite', chance.whole(1, 40), target, (going) =>
         flood(target.line, `${target.label}-flood`, going),
       );
+    case 'slices':
+      return target.slices.strike(server, chance, `${target.label}-slices`);
     case 'start-up':
     case 'moment':
       await delay(chance.whole(0, 800));

@@ -8,6 +8,7 @@ import { cleanEnvironment } from '../support/environment.ts';
 import { ROOT } from '../support/program.ts';
 import { onPath } from '../support/requires.ts';
 import { temporaryDirectory } from '../support/server.ts';
+import { until } from '../support/until.ts';
 
 const NEEDY = 'spec/design/fixtures/needy.ts';
 /** The only places that leave specifications out. */
@@ -114,5 +115,13 @@ describe('what surrounds the run', () => {
       ...{ LANG: 'C.UTF-8', TZ: 'UTC', TERM: 'dumb', HOME: '/home/empty', USERPROFILE: '/home/empty' },
       ...named,
     });
+  });
+});
+
+describe('a specification that waits', () => {
+  it('fails in time, also when what it asks again and again never answers at all', async () => {
+    for (const look of [() => false, () => new Promise<boolean>(() => {})]) {
+      await assert.rejects(until('an answer', look, 0.05), /^Error: waited 0.05 s in vain for an answer$/);
+    }
   });
 });

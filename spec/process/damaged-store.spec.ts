@@ -136,7 +136,7 @@ describe('jq-server check', () => {
     await db.close();
     const { ok, rows } = await reportOf(state);
     assert.equal(ok, false);
-    const found = new Map(rows.map((fault) => [fault.what, fault.rows]));
+    const found = new Map(rows?.map((fault) => [fault.what, fault.rows]));
     assert.deepEqual(
       [
         'tasks of a job that is not there',
@@ -183,6 +183,7 @@ describe('a server on a store that is not what it was', () => {
       const checked = await check(state);
       assert.equal(checked.code, 1, checked.stderr);
       assert.match(checked.stdout, /^pages +\d+ faults?$/m);
+      assert.doesNotMatch(checked.stdout, /whole/, 'what cannot be read is not called whole');
     });
   }
 

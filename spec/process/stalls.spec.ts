@@ -6,8 +6,9 @@ import { temporaryDirectory } from '../support/server.ts';
 import { type LaunchFaults, type ServerProgram, startServerProgram } from '../support/server-program.ts';
 import { until } from '../support/until.ts';
 
-/** Seconds; a stall of several leases stays short enough to wait for. */
+/** Seconds; a stall that is longer stays short enough to wait for. */
 const TTL = 3;
+const LONGER = TTL + 1;
 const BEAT_MS = 250;
 
 const JOB = {
@@ -104,7 +105,7 @@ describe('a server that stands still', () => {
   test('for longer than a lease takes nothing from a worker that speaks meanwhile', async (t) => {
     const scene = await Scene.set(t);
     for (let i = 0; i < 2; i++) {
-      await scene.stopFor(2 * TTL);
+      await scene.stopFor(LONGER);
       await scene.heard(8);
     }
     await scene.endsWell();
@@ -113,18 +114,19 @@ describe('a server that stands still', () => {
   test('takes nothing from a worker that stands still with it, as on a machine that is suspended', async (t) => {
     const scene = await Scene.set(t);
     scene.fallSilent();
-    await scene.stopFor(2 * TTL);
+    await scene.stopFor(LONGER);
     scene.speak();
     await scene.heard(8);
     await scene.endsWell();
   });
 
   test('and one whose event loop is held for nine tenths of the time, takes nothing from a worker that speaks', async (t) => {
-    // A request takes several rounds of the event loop, so that each is heard later than a lease lasts.
-    const scene = await Scene.set(t, { busyMs: 2000 });
+    // Whatever the worker says waits for longer than a lease lasts.
+    const scene = await Scene.set(t, { busyMs: 1000 * LONGER });
     process.kill(scene.server.pid, 'SIGUSR2');
-    await delay(3 * TTL * 1000);
-    await scene.heard(20);
+    // What is sent in three such times is answered after each of them.
+    await scene.heard((3 * 1000 * LONGER) / BEAT_MS);
+    process.kill(scene.server.pid, 'SIGUSR2');
     await scene.endsWell();
   });
 

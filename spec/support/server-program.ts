@@ -13,7 +13,10 @@ export interface LaunchFaults {
   dieAfterCommit?: number;
   /** Milliseconds that every commit takes longer. */
   slowMs?: number;
-  /** From SIGUSR2 on, milliseconds for which its event loop is held again and again, with a ninth of that between. */
+  /**
+   * From one SIGUSR2 to the next, milliseconds for which its event loop is held again and again, with a ninth of that
+   * between.
+   */
   busyMs?: number;
 }
 

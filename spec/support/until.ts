@@ -1,19 +1,27 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { inTime } from './in-time.ts';
 
 /**
  * Waits until a condition holds and returns its value. It looks again every few milliseconds; the limit only
- * keeps a broken test from hanging for ever and says what was waited for.
+ * keeps a broken test from hanging for ever and says what was waited for, also when the look itself gets no answer.
  */
 export async function until<T>(
   what: string,
   condition: () => Promise<T | false | null | undefined> | T | false | null | undefined,
   seconds = 30,
 ): Promise<T> {
-  const end = performance.now() + seconds * 1000;
-  for (;;) {
-    const value = await condition();
-    if (value !== false && value !== null && value !== undefined) return value;
-    if (performance.now() > end) throw new Error(`waited ${seconds} s in vain for: ${what}`);
-    await delay(5);
+  let isOver = false;
+  const held = async (): Promise<T> => {
+    for (;;) {
+      const value = await condition();
+      if (value !== false && value !== null && value !== undefined) return value;
+      if (isOver) throw new Error('nobody waits any more');
+      await delay(5);
+    }
+  };
+  try {
+    return await inTime(what, held(), seconds);
+  } finally {
+    isOver = true;
   }
 }

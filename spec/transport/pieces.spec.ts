@@ -3,16 +3,23 @@ import { createHash } from 'node:crypto';
 import { connect, type Socket } from 'node:net';
 import { describe, it, type TestContext } from 'node:test';
 import { chooseTransport } from '../../gateway/transport/choose.ts';
-import type { Incoming } from '../../gateway/transport/port.ts';
+import type { Incoming, TransportName } from '../../gateway/transport/port.ts';
 import { SILENT } from '../support/silent.ts';
-import { TRANSPORT } from '../support/transport.ts';
+import { transportHere } from '../support/transport.ts';
 import { until } from '../support/until.ts';
 
 const MIB = 1024 * 1024;
 
+/** The one that `auto` takes here, and the one that is there everywhere. */
+const TRANSPORTS = new Set<TransportName>([await transportHere(), 'node']);
+
 /** Listens with one handler, and gives the port. */
-async function serve(t: TestContext, handle: (request: Incoming) => void): Promise<number> {
-  const { transport } = await chooseTransport(TRANSPORT);
+async function listen(
+  t: TestContext,
+  name: TransportName,
+  handle: (request: Incoming) => void,
+): Promise<number> {
+  const { transport } = await chooseTransport(name);
   const listening = await transport.listen('127.0.0.1', 0, { handle, headers: [], log: SILENT });
   t.after(() => listening.close());
   return listening.port;
@@ -77,104 +84,107 @@ async function readAll(socket: Socket, answers = 1): Promise<Buffer> {
   return Buffer.concat(chunks);
 }
 
-describe('an answer of unknown length', () => {
-  for (const [chunks, size] of [
-    [1, 1],
-    [3, 10],
-    [300, 70_001],
-  ] as const) {
-    it(`arrives whole: ${chunks} chunks of ${size} bytes`, async (t) => {
-      const { sent, handle, digest } = sender(chunks, size);
+for (const name of TRANSPORTS)
+  describe(`an answer of unknown length, by ${name}`, () => {
+    const serve = (t: TestContext, handle: (request: Incoming) => void) => listen(t, name, handle);
+
+    for (const [chunks, size] of [
+      [1, 1],
+      [3, 10],
+      [300, 70_001],
+    ] as const) {
+      it(`arrives whole: ${chunks} chunks of ${size} bytes`, async (t) => {
+        const { sent, handle, digest } = sender(chunks, size);
+        const port = await serve(t, (request) => void handle(request));
+        const bytes = await readAll(dial(t, port));
+        assert.match(bytes.toString('latin1', 0, 200), /^HTTP\/1\.1 200 OK\r\nX-Test: yes\r\n/);
+        assert.match(bytes.toString('latin1', 0, 200), /\r\ntransfer-encoding: chunked\r\n/i);
+        const { body, rest } = unchunk(bytes);
+        assert.equal(createHash('sha256').update(body).digest('hex'), digest());
+        assert.equal(rest.length, 0);
+        assert.equal(sent.done, true);
+      });
+    }
+
+    it('may be empty, and leaves the connection for the next request', async (t) => {
+      const port = await serve(t, (request) => {
+        request.onAborted(() => {});
+        if (request.head.path === '/empty') void request.begin(HEAD, null).end();
+        else request.answer({ ...HEAD, status: 201 }, 'next', () => {});
+      });
+      const socket = dial(t, port, 'GET /empty');
+      let received = '';
+      socket.on('data', (chunk) => {
+        received += chunk;
+        if (!received.includes('201')) socket.write('GET /next HTTP/1.1\r\nHost: lab\r\n\r\n');
+      });
+      await until('the second answer', () => received.endsWith('next'));
+      assert.match(received, /^HTTP\/1\.1 200 OK\r\n/);
+    });
+
+    it('waits for a client that does not read: no more than a few chunks are made for it', async (t) => {
+      const { sent, handle } = sender(1000, MIB / 4);
       const port = await serve(t, (request) => void handle(request));
-      const bytes = await readAll(dial(t, port));
-      assert.match(bytes.toString('latin1', 0, 200), /^HTTP\/1\.1 200 OK\r\nX-Test: yes\r\n/);
-      assert.match(bytes.toString('latin1', 0, 200), /\r\ntransfer-encoding: chunked\r\n/i);
-      const { body, rest } = unchunk(bytes);
-      assert.equal(createHash('sha256').update(body).digest('hex'), digest());
-      assert.equal(rest.length, 0);
-      assert.equal(sent.done, true);
-    });
-  }
-
-  it('may be empty, and leaves the connection for the next request', async (t) => {
-    const port = await serve(t, (request) => {
-      request.onAborted(() => {});
-      if (request.head.path === '/empty') void request.begin(HEAD, null).end();
-      else request.answer({ ...HEAD, status: 201 }, 'next', () => {});
-    });
-    const socket = dial(t, port, 'GET /empty');
-    let received = '';
-    socket.on('data', (chunk) => {
-      received += chunk;
-      if (!received.includes('201')) socket.write('GET /next HTTP/1.1\r\nHost: lab\r\n\r\n');
-    });
-    await until('the second answer', () => received.endsWith('next'));
-    assert.match(received, /^HTTP\/1\.1 200 OK\r\n/);
-  });
-
-  it('waits for a client that does not read: no more than a few chunks are made for it', async (t) => {
-    const { sent, handle } = sender(1000, MIB / 4);
-    const port = await serve(t, (request) => void handle(request));
-    const socket = dial(t, port);
-    socket.pause();
-    let before = -1;
-    await until('the writing to rest', async () => {
-      const rests = sent.chunks === before && sent.chunks > 0;
-      before = sent.chunks;
-      await new Promise((resolve) => setTimeout(resolve, 50));
-      return rests;
-    });
-    // The kernel takes some megabytes on both sides.
-    assert.ok(sent.chunks < 100, `${sent.chunks} of 1000 chunks were made for a client that takes none`);
-  });
-
-  it('costs a constant amount of memory, however slowly its client reads', async (t) => {
-    const chunks = 400;
-    const { sent, handle } = sender(chunks, MIB / 4);
-    const port = await serve(t, (request) => void handle(request));
-    const socket = dial(t, port);
-    const before = process.memoryUsage.rss();
-    let received = 0;
-    let peak = 0;
-    // Takes some, rests until the next turn, so that the socket is writable again and again, a little each time.
-    socket.on('data', (chunk: Buffer) => {
-      received += chunk.length;
-      peak = Math.max(peak, process.memoryUsage.rss() - before);
+      const socket = dial(t, port);
       socket.pause();
-      setImmediate(() => socket.resume());
+      let before = -1;
+      await until('the writing to rest', async () => {
+        const rests = sent.chunks === before && sent.chunks > 0;
+        before = sent.chunks;
+        await new Promise((resolve) => setTimeout(resolve, 50));
+        return rests;
+      });
+      // The kernel takes some megabytes on both sides.
+      assert.ok(sent.chunks < 100, `${sent.chunks} of 1000 chunks were made for a client that takes none`);
     });
-    await until('all of it', () => sent.done && received > (chunks * MIB) / 4);
-    assert.ok(peak < 60 * MIB, `${Math.round(peak / MIB)} MiB more than before, for an answer of 100 MiB`);
-  });
 
-  it('ends for who writes it when the client goes', async (t) => {
-    const { sent, handle } = sender(1000, MIB / 4);
-    const port = await serve(t, (request) => void handle(request));
-    const socket = dial(t, port);
-    await until('the first chunks', () => sent.chunks > 3);
-    socket.destroy();
-    await until('the end', () => sent.done);
-    assert.equal(sent.gone, true);
-  });
+    it('costs a constant amount of memory, however slowly its client reads', async (t) => {
+      const chunks = 400;
+      const { sent, handle } = sender(chunks, MIB / 4);
+      const port = await serve(t, (request) => void handle(request));
+      const socket = dial(t, port);
+      const before = process.memoryUsage.rss();
+      let received = 0;
+      let peak = 0;
+      // Takes some, rests until the next turn, so that the socket is writable again and again, a little each time.
+      socket.on('data', (chunk: Buffer) => {
+        received += chunk.length;
+        peak = Math.max(peak, process.memoryUsage.rss() - before);
+        socket.pause();
+        setImmediate(() => socket.resume());
+      });
+      await until('all of it', () => sent.done && received > (chunks * MIB) / 4);
+      assert.ok(peak < 60 * MIB, `${Math.round(peak / MIB)} MiB more than before, for an answer of 100 MiB`);
+    });
 
-  it('that is broken off is not taken for whole', async (t) => {
-    const port = await serve(t, async (request) => {
-      request.onAborted(() => {});
-      await request.begin(HEAD, null).write(Buffer.from('half'));
-      await new Promise((resolve) => setImmediate(resolve));
-      request.close();
+    it('ends for who writes it when the client goes', async (t) => {
+      const { sent, handle } = sender(1000, MIB / 4);
+      const port = await serve(t, (request) => void handle(request));
+      const socket = dial(t, port);
+      await until('the first chunks', () => sent.chunks > 3);
+      socket.destroy();
+      await until('the end', () => sent.done);
+      assert.equal(sent.gone, true);
     });
-    const socket = dial(t, port);
-    let received = '';
-    let closed = false;
-    socket.on('data', (chunk) => {
-      received += chunk;
+
+    it('that is broken off is not taken for whole', async (t) => {
+      const port = await serve(t, async (request) => {
+        request.onAborted(() => {});
+        await request.begin(HEAD, null).write(Buffer.from('half'));
+        await new Promise((resolve) => setImmediate(resolve));
+        request.close();
+      });
+      const socket = dial(t, port);
+      let received = '';
+      let closed = false;
+      socket.on('data', (chunk) => {
+        received += chunk;
+      });
+      socket.on('close', () => {
+        closed = true;
+      });
+      await until('the end', () => closed);
+      assert.match(received, /half/);
+      assert.doesNotMatch(received, /0\r\n\r\n$/);
     });
-    socket.on('close', () => {
-      closed = true;
-    });
-    await until('the end', () => closed);
-    assert.match(received, /half/);
-    assert.doesNotMatch(received, /0\r\n\r\n$/);
   });
-});
