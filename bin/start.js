@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { load } from '../start/load.js';
 
 /**
  * Files that a program may have to have open at the same time at least. So many it takes to load its modules, many
@@ -22,9 +23,7 @@ export async function start(name) {
     return;
   }
   try {
-    const { register } = await import('tsx/esm/api');
-    register();
-    const { main } = await import('./main.ts');
+    const { main } = await load('programs', { makes: true });
     await main(name);
   } catch (fault) {
     const missing = missingPackage(fault);

@@ -1,6 +1,6 @@
 // `npm test`: runs every specification, or those that are named, in an environment that is everywhere the same, and
 // says at the end which were left out and why.
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -80,6 +80,8 @@ function runFiles(files: string[], home: string, leftOut: string): Promise<numbe
 
 const { files, mayLack } = readArguments(process.argv.slice(2));
 process.umask(0o022);
+// Now and once, rather than by the first programs that the specifications start.
+spawnSync(process.execPath, [join(ROOT, 'start/install.js')], { stdio: 'inherit' });
 const folder = mkdtempSync(join(tmpdir(), 'jq-spec-run-'));
 try {
   const list = join(folder, 'left-out');

@@ -16,9 +16,7 @@ import { table } from '../terminal/table.ts';
 
 export class ArtifactsCommand extends JobCommand {
   static override paths = [['artifacts']];
-  static override usage = jobUsage({
-    category: 'Jobs',
-    description: 'list the artifacts of a job, and download them',
+  static override usage = jobUsage('artifacts', {
     details: `
       With \`--out\` the artifacts are downloaded into that directory, those of a task into a folder named after
       it. Every file is verified by its SHA-256 and appears only when it is complete; nothing is written outside

@@ -8,9 +8,7 @@ import { styled } from '../terminal/status-style.ts';
 
 export class CancelCommand extends JobCommand {
   static override paths = [['cancel']];
-  static override usage = jobUsage({
-    category: 'Jobs',
-    description: 'cancel a job',
+  static override usage = jobUsage('cancel', {
     details: `
       Queued tasks are cancelled at once, running ones are told to stop; until they have, the job is
       \`cancelling\`. Cancelling a job that has ended changes nothing.

@@ -1,7 +1,7 @@
-import { Option } from 'clipanion';
+import { Command, Option } from 'clipanion';
 import { BaseCommand } from '../support/base.ts';
 import { EXIT } from '../support/exit.ts';
-import { programUsage, value } from '../support/usage.ts';
+import { value } from '../support/usage.ts';
 import type { Output } from '../terminal/output.ts';
 import { stateReport } from '../terminal/state-report.ts';
 import { StepLine } from '../terminal/step-line.ts';
@@ -9,7 +9,7 @@ import { StepLine } from '../terminal/step-line.ts';
 /** `jq-server check`: whether a state directory is whole. */
 export class CheckStateProgram extends BaseCommand {
   static override paths = [['check']];
-  static override usage = programUsage({
+  static override usage = Command.Usage({
     category: 'Checks',
     description: 'verify a state directory, beside a running server or without one',
     details: `

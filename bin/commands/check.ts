@@ -10,9 +10,7 @@ import { plain } from '../terminal/plain.ts';
 
 export class CheckCommand extends BaseCommand {
   static override paths = [['check']];
-  static override usage = programUsage({
-    category: 'Jobs',
-    description: 'look at a dataset and pipelines without a server',
+  static override usage = programUsage('check', {
     details: `
       Reads a dataset on this machine as the runner of the library would: how many samples and variables, the axis,
       the reference values, what is left out, and a picture of the spectra. What the runner would refuse is refused

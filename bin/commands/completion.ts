@@ -1,4 +1,4 @@
-import { Option } from 'clipanion';
+import { Cli, Option } from 'clipanion';
 import { bashScript } from '../completion/bash.ts';
 import { fishScript } from '../completion/fish.ts';
 import { type CommandModel, commandModels, SHELLS, type Shell } from '../completion/model.ts';
@@ -8,6 +8,7 @@ import { EXIT } from '../support/exit.ts';
 import { word } from '../support/flags.ts';
 import { programUsage } from '../support/usage.ts';
 import type { Output } from '../terminal/output.ts';
+import { everyCommand } from './list.ts';
 
 const SCRIPTS: Record<Shell, (commands: readonly CommandModel[]) => string> = {
   bash: bashScript,
@@ -17,9 +18,7 @@ const SCRIPTS: Record<Shell, (commands: readonly CommandModel[]) => string> = {
 
 export class CompletionCommand extends BaseCommand {
   static override paths = [['completion']];
-  static override usage = programUsage({
-    category: 'Shell',
-    description: 'print a script that lets the shell complete commands',
+  static override usage = programUsage('completion', {
     details: `
       The shell then completes commands, flags, their values and files by itself, and asks the server for the ids of
       jobs: the one of \`--server\` on the command line, else of \`JQ_SERVER\`, with the credential of \`--token\` or
@@ -38,7 +37,9 @@ export class CompletionCommand extends BaseCommand {
 
   protected override async run(output: Output): Promise<number> {
     const shell = word('shell', this.shell, SHELLS);
-    const script = SCRIPTS[shell](commandModels(this.cli.definitions()));
+    const { binaryName } = this.cli;
+    const all = Cli.from(await everyCommand(), { binaryName });
+    const script = SCRIPTS[shell](commandModels(all.definitions()));
     await output.print(output.json ? JSON.stringify({ shell, script }) : script);
     return EXIT.done;
   }

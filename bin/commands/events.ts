@@ -20,9 +20,7 @@ const PAGE = 5000;
 
 export class EventsCommand extends ClientCommand {
   static override paths = [['events']];
-  static override usage = clientUsage({
-    category: 'Cluster',
-    description: 'print what happened to all jobs and workers, and follow it',
+  static override usage = clientUsage('events', {
     details: `
       Prints the last events of the whole server, oldest first; with \`--after-id\` all that came after an event.
       With \`--follow\` it goes on with what happens, until Ctrl-C; a lost connection is taken up again, with no

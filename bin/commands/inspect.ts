@@ -16,9 +16,7 @@ const STATELY = 'https://stately.ai/inspect';
 
 export class InspectCommand extends ClientCommand {
   static override paths = [['inspect']];
-  static override usage = clientUsage({
-    category: 'Cluster',
-    description: "watch the server's actors in Stately's inspector",
+  static override usage = clientUsage('inspect', {
     details: `
       Starts the relay of \`@statelyai/inspect\` on this machine and feeds it what the jobs, tasks, workers and the
       supervisor of the server do, for as long as a page is open there. Needs the right \`admin\`. Ends by Ctrl-C.

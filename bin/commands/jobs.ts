@@ -13,9 +13,7 @@ import { table } from '../terminal/table.ts';
 
 export class JobsCommand extends ClientCommand {
   static override paths = [['jobs']];
-  static override usage = clientUsage({
-    category: 'Jobs',
-    description: 'list jobs, newest first',
+  static override usage = clientUsage('jobs', {
     details: `Under \`tasks\` stand the tasks that have ended and all of them, under \`best\` the best rank metric.`,
     examples: [
       ['The last ten', 'jqctl jobs --limit 10'],

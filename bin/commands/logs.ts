@@ -17,9 +17,7 @@ import { plain } from '../terminal/plain.ts';
 
 export class LogsCommand extends JobCommand {
   static override paths = [['logs']];
-  static override usage = jobUsage({
-    category: 'Jobs',
-    description: 'print what a job logged, and follow it',
+  static override usage = jobUsage('logs', {
     details: `
       Prints the output of the runs and, between them, what happened to the job and its tasks. With \`--follow\`
       it goes on until the job has ended; a lost connection is taken up again, with no line missed or doubled,

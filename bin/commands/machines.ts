@@ -16,9 +16,7 @@ type Listed = { name: string; what: string; chart: { states: unknown[] }; counts
 
 export class MachinesCommand extends ClientCommand {
   static override paths = [['machines']];
-  static override usage = clientUsage({
-    category: 'Cluster',
-    description: 'show the statecharts that run: as text, Mermaid or XState JSON',
+  static override usage = clientUsage('machines', {
     details: `
       Without a name it lists the machines, with how many actors are in each state. \`xstate\` is the definition as
       JSON, which Stately's editor and the XState visualizer import unchanged; \`mermaid\` is a diagram for

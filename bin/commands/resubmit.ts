@@ -16,9 +16,7 @@ import { plain } from '../terminal/plain.ts';
 
 export class ResubmitCommand extends sending(JobCommand) {
   static override paths = [['resubmit']];
-  static override usage = jobUsage({
-    category: 'Jobs',
-    description: 'submit the specification of a job anew, as a new job',
+  static override usage = jobUsage('resubmit', {
     details: `
       Takes the specification as it was submitted, without its idempotency key. With \`--only\` the new job has
       those tasks alone that failed, were cancelled, or have not succeeded (\`unfinished\`); where they are not

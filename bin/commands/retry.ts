@@ -14,9 +14,7 @@ import { styled } from '../terminal/status-style.ts';
 
 export class RetryCommand extends waiting(JobCommand) {
   static override paths = [['retry']];
-  static override usage = jobUsage({
-    category: 'Jobs',
-    description: 'queue the failed tasks of a job again',
+  static override usage = jobUsage('retry', {
     details: `
       For a job that failed, or succeeded with failed tasks: they get as many attempts as before, and what
       succeeded stays. With \`--task\` only these are queued again. A cancelled job never runs again; submit it

@@ -10,9 +10,7 @@ import { sending } from '../support/waiting-command.ts';
 
 export class RunCommand extends sending(ClientCommand) {
   static override paths = [['run']];
-  static override usage = clientUsage({
-    category: 'Jobs',
-    description: 'submit a job without a job file',
+  static override usage = clientUsage('run', {
     details: `
       Runs every pipeline on every dataset. What exists on this machine (relative paths count from the current
       directory) is uploaded with \`--upload\`; without it, paths are those of the workers. A parameter's value is JSON where it reads as JSON, with numbers as they

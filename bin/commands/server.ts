@@ -16,9 +16,7 @@ const LONGEST = 86_400;
 
 export class ServerCommand extends BaseCommand {
   static override paths = [['server']];
-  static override usage = programUsage({
-    category: 'Programs',
-    description: 'run the server',
+  static override usage = programUsage('server', {
     details: `
       Keeps the queue in the state directory and serves REST, WebSocket streams and the dashboard (\`/ui\`).
       Without any credential the server is open: everybody who reaches it has all rights.

@@ -8,9 +8,7 @@ import { facts } from '../terminal/table.ts';
 
 export class StatsCommand extends ClientCommand {
   static override paths = [['stats']];
-  static override usage = clientUsage({
-    category: 'Cluster',
-    description: 'show jobs and tasks by status, and the workers alive',
+  static override usage = clientUsage('stats', {
     details: 'Counts what the server has stored and who is connected now.',
     examples: [['Show the numbers', 'jqctl stats']],
   });

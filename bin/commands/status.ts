@@ -6,9 +6,7 @@ import { jobUsage } from '../support/usage.ts';
 
 export class StatusCommand extends JobCommand {
   static override paths = [['status']];
-  static override usage = jobUsage({
-    category: 'Jobs',
-    description: 'show a job: tasks, ranking, errors, and why tasks wait',
+  static override usage = jobUsage('status', {
     details: `
       Shows how the job stands, the ranking of its tasks by the rank metric, the tasks that failed with their
       reasons, and what keeps queued tasks from running. The exit code is 0 whatever the status of the job.

@@ -8,9 +8,7 @@ import { sending } from '../support/waiting-command.ts';
 
 export class SubmitCommand extends sending(ClientCommand) {
   static override paths = [['submit']];
-  static override usage = clientUsage({
-    category: 'Jobs',
-    description: 'submit a job',
+  static override usage = clientUsage('submit', {
     details: `
       Checks a job specification in YAML or JSON (\`-\` reads stdin) and sends it, with all numbers as they are
       written. Paths in it are those of the workers; they need not exist on this machine.

@@ -21,9 +21,7 @@ const CTRL_C = '\u0003';
 
 export class TopCommand extends ClientCommand {
   static override paths = [['top']];
-  static override usage = clientUsage({
-    category: 'Cluster',
-    description: 'watch jobs, workers and throughput live',
+  static override usage = clientUsage('top', {
     details: `
       Fills the terminal with the numbers of the cluster, the last hour as curves, jobs (those that run first) and
       workers, and refreshes them until \`q\` or Ctrl-C. While the server is away it keeps the last view and goes

@@ -7,9 +7,7 @@ import { jobUsage, value } from '../support/usage.ts';
 
 export class WaitCommand extends JobCommand {
   static override paths = [['wait']];
-  static override usage = jobUsage({
-    category: 'Jobs',
-    description: 'wait until a job has ended, and print it',
+  static override usage = jobUsage('wait', {
     details: `
       Ends when the job has succeeded, failed or been cancelled, and tells by its exit code. A lost connection
       is taken up again for about a minute. Ctrl-C leaves the job running.

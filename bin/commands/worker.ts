@@ -12,9 +12,7 @@ import { plain } from '../terminal/plain.ts';
 
 export class WorkerCommand extends BaseCommand {
   static override paths = [['worker']];
-  static override usage = programUsage({
-    category: 'Programs',
-    description: 'run a worker',
+  static override usage = programUsage('worker', {
     details: `
       Registers at the server of \`--server\` (else \`JQ_SERVER\`, else \`http://127.0.0.1:8765\`) with the
       credential of \`--token\` (else \`JQ_TOKEN\`), takes tasks and runs each in a child process and a directory

@@ -11,9 +11,7 @@ import { table } from '../terminal/table.ts';
 
 export class WorkersCommand extends ClientCommand {
   static override paths = [['workers']];
-  static override usage = clientUsage({
-    category: 'Cluster',
-    description: 'list the workers',
+  static override usage = clientUsage('workers', {
     details: `
       Under \`slots\` stand the slots in use and all of them, under \`runs\` the analysis libraries with their
       versions, under \`version\` that of the worker program; one that differs from the server's is marked with

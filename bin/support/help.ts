@@ -1,5 +1,6 @@
 import type { Cli, CommandClass, Definition } from 'clipanion';
 import type pc from 'picocolors';
+import { COMMANDS } from '../commands/list.ts';
 import { wrap } from '../terminal/format.ts';
 import { CHECK_EXIT_CODES, EXIT_CODES, PROGRAM_EXIT_CODES } from './usage.ts';
 
@@ -31,21 +32,23 @@ export function commandHelp(cli: Cli, command: CommandClass, colours: Colours): 
 }
 
 /** The help of a program with several commands: one line each. */
-export function overview(cli: Cli, colours: Colours): string {
-  const groups = new Map<string, [string, string][]>();
-  for (const { category, path, description } of cli.definitions()) {
-    const group = category?.trim() ?? '';
-    groups.set(group, [...(groups.get(group) ?? []), [path, description?.trim() ?? '']]);
-  }
-  const named = ['Jobs', 'Cluster', 'Programs', 'Shell'].map((name) =>
-    section(name, groups.get(name) ?? [], colours),
-  );
+export function overview({ binaryName, binaryLabel, binaryVersion }: Cli, colours: Colours): string {
+  const all = Object.entries(COMMANDS);
+  const categories = [...new Set(all.map(([, { category }]) => category))];
+  const named = categories.map((title) => {
+    const commands = all.filter(([, { category }]) => category === title);
+    const rows = commands.map(([name, { description }]): [string, string] => [
+      `${binaryName} ${name}`,
+      description,
+    ]);
+    return section(title, rows, colours);
+  });
   const codes = EXIT_CODES.map(([code, meaning]): [string, string] => [String(code), meaning]);
   return [
-    `${colours.bold(`${cli.binaryLabel}, version ${cli.binaryVersion}`)}\n\n  ${cli.binaryName} <command> [options]`,
+    `${colours.bold(`${binaryLabel}, version ${binaryVersion}`)}\n\n  ${binaryName} <command> [options]`,
     ...named,
     section('Exit codes', codes, colours),
-    `More about a command: ${cli.binaryName} <command> --help\n`,
+    `More about a command: ${binaryName} <command> --help\n`,
   ].join('\n\n');
 }
 

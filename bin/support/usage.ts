@@ -1,4 +1,5 @@
 import { Command, type Usage } from 'clipanion';
+import { COMMANDS, type CommandName } from '../commands/list.ts';
 import { EXIT } from './exit.ts';
 
 /** What each exit code says; the help of every command lists them. */
@@ -36,15 +37,19 @@ The server is the one of \`--server\`, else of the environment variable \`JQ_SER
 `;
 
 interface Words {
-  category: 'Jobs' | 'Cluster' | 'Programs' | 'Shell' | 'Checks';
-  description: string;
   details: string;
   examples: [string, string][];
 }
 
+/** The help of a program that serves, or of a command that needs no server. */
+export function programUsage(name: CommandName, words: Words): Usage {
+  const { category, description } = COMMANDS[name];
+  return Command.Usage({ category, description, ...words });
+}
+
 /** The help of a command that talks to a server: its own words, then what all of them share. */
-export function clientUsage(words: Words): Usage {
-  return Command.Usage({ ...words, details: `${words.details}\n${SERVER}` });
+export function clientUsage(name: CommandName, { details, examples }: Words): Usage {
+  return programUsage(name, { details: `${details}\n${SERVER}`, examples });
 }
 
 const JOB = `
@@ -53,13 +58,8 @@ its name, or by \`--last\`. What fits several jobs is refused, and they are list
 `;
 
 /** The help of a command about one job. */
-export function jobUsage(words: Words): Usage {
-  return clientUsage({ ...words, details: `${words.details}\n${JOB}` });
-}
-
-/** The help of a program that serves, or of a command that needs no server. */
-export function programUsage(words: Words): Usage {
-  return Command.Usage(words);
+export function jobUsage(name: CommandName, { details, examples }: Words): Usage {
+  return clientUsage(name, { details: `${details}\n${JOB}`, examples });
 }
 
 /** The description of an option with the name of its value, which the help shows behind the option. */

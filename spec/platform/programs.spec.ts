@@ -1,31 +1,16 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
-import { cp, mkdir, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { withoutToken } from '../../actors/agent/environment.ts';
 import { serveUntilSignal } from '../../bin/support/serve.ts';
 import type { Output } from '../../bin/terminal/output.ts';
-import { ROOT } from '../support/program.ts';
-import { temporaryDirectory } from '../support/server.ts';
+import { installation } from '../support/installation.ts';
 import { until } from '../support/until.ts';
 
 describe('the programs', () => {
   it('run from a folder whose name holds spaces, percent signs and other letters', async (t) => {
-    const home = join(await temporaryDirectory(t), 'my programs 100%25 ü#');
-    await mkdir(home);
-    for (const part of [
-      'bin',
-      'actors',
-      'gateway',
-      'machines',
-      'examples',
-      'package.json',
-      'tsconfig.json',
-    ]) {
-      await cp(join(ROOT, part), join(home, part), { recursive: true });
-    }
-    await symlink(join(ROOT, 'node_modules'), join(home, 'node_modules'));
+    const home = await installation(t, { name: 'my programs 100%25 ü#' });
     const run = (program: string, args: string[]) => {
       const child = spawn(process.execPath, [join(home, 'bin', program), ...args], { cwd: home });
       t.after(() => child.kill('SIGKILL'));

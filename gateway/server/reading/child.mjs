@@ -1,5 +1,4 @@
 // The door of a process that reads bodies: it does not inherit how its program loads TypeScript.
-import { register } from 'tsx/esm/api';
+import { load } from '../../../start/load.js';
 
-register();
-await import('./child.ts');
+await load('reading');

@@ -3,18 +3,12 @@ import { packageVersion } from './versions.ts';
 
 const versionOf = (name: string): string => packageVersion(import.meta.resolve(name), name);
 
-const command = [
-  process.execPath,
-  '--import',
-  import.meta.resolve('tsx'),
-  fileURLToPath(new URL('./main.ts', import.meta.url)),
-] as const;
+const command = [process.execPath, fileURLToPath(new URL('./door.mjs', import.meta.url))] as const;
 
 /**
  * The embedded runner of job type `mljs.run`, as a worker describes and starts it.
  *
- * `command` is followed by --task-file, --workspace, --output-dir and --result-file. tsx is given by its
- * resolved address so that the command works in any working directory.
+ * `command` is followed by --task-file, --workspace, --output-dir and --result-file.
  */
 export const mljsRunner = {
   library: 'mljs',
