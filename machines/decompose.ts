@@ -44,25 +44,40 @@ export interface TaskPlan {
 export function matrixOf(spec: JobSpec): TaskMatrix {
   const pipelines = pipelinesOf(spec);
   const datasets = datasetsOf(spec);
-  const code = pipelines.map(({ kind }) => Number(kind === 'python_entrypoint'));
-  const requirements: Requirements[] = [];
-  const numbers = new Map<string, number>();
-  const number = (dataset: DatasetRef, withCode: boolean): number => {
-    const key = `${Number(withCode)} ${dataset.kind} ${dataset.kind === 'worker_local' ? (dataset.name ?? '') : ''}`;
-    const known = numbers.get(key) ?? requirements.push(requirementsFor(spec, dataset, withCode)) - 1;
-    numbers.set(key, known);
-    return known;
-  };
-  const needs = (withCode: boolean): number[] =>
-    code.includes(Number(withCode)) ? datasets.map((dataset) => number(dataset, withCode)) : [];
+  const code = pipelines.map(({ kind }) => (kind === 'python_entrypoint' ? 1 : 0));
+  const requirements = new DistinctRequirements(spec);
   return {
     pipelines: pipelines.map(pipelineLabel),
     datasets: datasets.map(datasetLabel),
     steps: describePipelines(pipelines),
-    requirements,
+    requirements: requirements.distinct,
     code,
-    needs: [needs(false), needs(true)],
+    needs: [
+      code.includes(0) ? datasets.map((dataset) => requirements.number(dataset, false)) : [],
+      code.includes(1) ? datasets.map((dataset) => requirements.number(dataset, true)) : [],
+    ],
   };
+}
+
+/** What tasks on datasets require, each distinct requirement once. */
+class DistinctRequirements {
+  readonly distinct: Requirements[] = [];
+  readonly #spec: JobSpec;
+  readonly #numbers = new Map<string, number>();
+
+  constructor(spec: JobSpec) {
+    this.#spec = spec;
+  }
+
+  /** @param withCode whether the pipeline runs code of the submitter */
+  number(dataset: DatasetRef, withCode: boolean): number {
+    const key = `${withCode} ${dataset.kind} ${dataset.kind === 'worker_local' ? (dataset.name ?? '') : ''}`;
+    const known = this.#numbers.get(key);
+    if (known !== undefined) return known;
+    const number = this.distinct.push(requirementsFor(this.#spec, dataset, withCode)) - 1;
+    this.#numbers.set(key, number);
+    return number;
+  }
 }
 
 export const numTasks = ({ pipelines, datasets }: TaskMatrix): number => pipelines.length * datasets.length;
@@ -97,12 +112,14 @@ function requirementsFor(spec: JobSpec, dataset: DatasetRef, withCode: boolean):
     packages: Object.hasOwn(packages, library) ? packages : { ...packages, [library]: '' },
   };
   if (Object.keys(labels).length > 0) requirements.labels = labels;
-  const capabilities = {
-    ...asked.capabilities,
-    ...(withCode && { python_entrypoint: true }),
-    ...(dataset.kind === 'catalog' && { catalog: true }),
-  };
-  if (Object.keys(capabilities).length > 0) requirements.capabilities = capabilities;
+  const isCatalog = dataset.kind === 'catalog';
+  if (withCode || isCatalog || Object.keys(asked.capabilities ?? {}).length > 0) {
+    requirements.capabilities = {
+      ...asked.capabilities,
+      ...(withCode && { python_entrypoint: true }),
+      ...(isCatalog && { catalog: true }),
+    };
+  }
   if (asked.min_memory_gb !== undefined) requirements.min_memory_gb = asked.min_memory_gb;
   if (asked.min_gpu_count !== undefined) requirements.min_gpu_count = asked.min_gpu_count;
   return requirements;
@@ -166,6 +183,7 @@ export function outputsOf(outputs: JobSpec['outputs']): JobSettings['outputs'] {
 
 /** Each name once; `rank_mode`, where it is given, is that of all of them. */
 function rankMetricsOf({ type = DEFAULT_TYPE, rank_metric, rank_mode }: JobSpec): RankMetric[] {
-  const names = [rank_metric ?? defaultRankMetrics(type)].flat();
-  return [...new Set(names)].map((metric) => ({ metric, mode: rank_mode ?? rankModeOf(metric) }));
+  const names = typeof rank_metric === 'string' ? [rank_metric] : (rank_metric ?? defaultRankMetrics(type));
+  const distinct = names.length > 1 ? [...new Set(names)] : names;
+  return distinct.map((metric) => ({ metric, mode: rank_mode ?? rankModeOf(metric) }));
 }

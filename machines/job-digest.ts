@@ -38,6 +38,7 @@ export interface JobDigest {
 /** @param text the JSON text of the specification, valid as it is */
 export function digestJob(spec: JobSpec, text: string): JobDigest {
   const written = compact(text);
+  const inline = pipelinesOf(spec).filter((pipeline) => pipeline.kind === 'inline_json');
   return {
     text: written,
     type: spec.type ?? DEFAULT_TYPE,
@@ -47,10 +48,8 @@ export function digestJob(spec: JobSpec, text: string): JobDigest {
     settings: settingsOf(spec),
     size: sizeOf(spec),
     matrix: matrixOf(spec),
-    pins_fingerprint: pipelinesOf(spec).some(
-      (p) => p.kind === 'inline_json' && p.expected_fingerprint !== undefined,
-    ),
-    is_dag: pipelinesOf(spec).some((p) => p.kind === 'inline_json' && isDag(p.inline)),
+    pins_fingerprint: inline.some(({ expected_fingerprint }) => expected_fingerprint !== undefined),
+    is_dag: inline.some(({ inline }) => isDag(inline)),
     artifacts: artifactsOf(spec),
     warnings: [...unknownMembers(spec), ...oddFingerprints(spec)],
   };
@@ -62,33 +61,35 @@ export function digestJob(spec: JobSpec, text: string): JobDigest {
  */
 function isDag(inline: unknown): boolean {
   if (!isObject(inline)) return false;
-  const own = (key: string) => (Object.hasOwn(inline, key) ? inline[key] : undefined);
-  if (isObject(own('dagml')) || isObject(own('dag'))) return true;
-  const steps = Array.isArray(own('pipeline')) ? own('pipeline') : own('steps');
+  if (isObject(own(inline, 'dagml')) || isObject(own(inline, 'dag'))) return true;
+  const pipeline = own(inline, 'pipeline');
+  const steps = Array.isArray(pipeline) ? pipeline : own(inline, 'steps');
   return (
     Array.isArray(steps) &&
     steps.some((step) => isObject(step) && (Object.hasOwn(step, 'after') || Object.hasOwn(step, 'deps')))
   );
 }
 
+const own = (value: Record<string, unknown>, key: string): unknown =>
+  Object.hasOwn(value, key) ? value[key] : undefined;
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 function artifactsOf(spec: JobSpec): JobDigest['artifacts'] {
-  const found: JobDigest['artifacts'] = { ids: [], paths: [] };
-  const add = (id: string, path: string) => {
-    found.ids.push(id);
-    found.paths.push(path);
-  };
+  const ids: string[] = [];
+  const paths: string[] = [];
   for (const [i, ref] of pipelinesOf(spec).entries()) {
+    const isBundle = ref.kind === 'python_entrypoint';
+    const id = isBundle ? ref.bundle_artifact_id : ref.kind === 'artifact' ? ref.artifact_id : undefined;
+    if (id === undefined) continue;
+    ids.push(id);
     const place = spec.pipelines ? `/pipelines/${i}` : '/pipeline';
-    if (ref.kind === 'artifact') add(ref.artifact_id, `${place}/artifact_id`);
-    if (ref.kind === 'python_entrypoint' && ref.bundle_artifact_id !== undefined)
-      add(ref.bundle_artifact_id, `${place}/bundle_artifact_id`);
+    paths.push(`${place}/${isBundle ? 'bundle_artifact_id' : 'artifact_id'}`);
   }
   for (const [i, ref] of datasetsOf(spec).entries()) {
-    if (ref.kind === 'artifact')
-      add(ref.artifact_id, `${spec.datasets ? `/datasets/${i}` : '/dataset'}/artifact_id`);
+    if (ref.kind !== 'artifact') continue;
+    ids.push(ref.artifact_id);
+    paths.push(`${spec.datasets ? `/datasets/${i}` : '/dataset'}/artifact_id`);
   }
-  return found;
+  return { ids, paths };
 }

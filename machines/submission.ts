@@ -57,34 +57,63 @@ export function admitJob(size: JobSize, allow: { allowPythonJobs: boolean }): vo
  * (contract, "Limits") the rest as a count.
  */
 export function unknownMembers(spec: JobSpec): string[] {
-  const warnings: string[] = [];
-  const seen = new Set<string>();
-  const look = (value: unknown, schema: TSchema, prefix: string, silent: readonly string[] = []) => {
+  const unknown = new UnknownMembers();
+  unknown.look(spec, JOB_MEMBERS, '', SILENT_MEMBERS);
+  unknown.look(spec.requirements, REQUIREMENTS_MEMBERS, 'requirements.');
+  unknown.look(spec.outputs, OUTPUTS_MEMBERS, 'outputs.');
+  unknown.look(spec.retry, RETRY_MEMBERS, 'retry.');
+  for (const p of pipelinesOf(spec)) unknown.look(p, PIPELINE_MEMBERS[p.kind] ?? [], 'pipeline.');
+  for (const d of datasetsOf(spec)) unknown.look(d, DATASET_MEMBERS[d.kind] ?? [], 'dataset.');
+  return unknown.told();
+}
+
+type Members = readonly string[];
+const membersOf = (schema: TSchema): Members =>
+  Object.keys((schema as { properties?: object }).properties ?? {});
+/** By the kind that each branch of a union is for. */
+const membersByKind = (union: TSchema): Record<string, Members> =>
+  Object.fromEntries(
+    (union as unknown as { anyOf: Branch[] }).anyOf.map((branch) => [
+      branch.properties.kind.const,
+      membersOf(branch),
+    ]),
+  );
+type Branch = TSchema & { properties: { kind: { const: string } } };
+
+const JOB_MEMBERS = membersOf(JobSpec);
+const REQUIREMENTS_MEMBERS = membersOf(JobSpec.properties.requirements);
+const OUTPUTS_MEMBERS = membersOf(JobSpec.properties.outputs);
+const RETRY_MEMBERS = membersOf(JobSpec.properties.retry);
+const PIPELINE_MEMBERS = membersByKind(PipelineRef);
+const DATASET_MEMBERS = membersByKind(DatasetRef);
+
+/** Gathers what is not known. */
+class UnknownMembers {
+  readonly #warnings: string[] = [];
+  readonly #seen = new Set<string>();
+
+  /** @param silent known to mean nothing here */
+  look(value: unknown, known: Members, prefix: string, silent: Members = []): void {
     if (typeof value !== 'object' || value === null) return;
-    const known = Object.keys((schema as { properties?: object }).properties ?? {});
     for (const key of Object.keys(value)) {
-      if (known.includes(key) || silent.includes(key) || seen.has(prefix + key)) continue;
-      seen.add(prefix + key);
-      if (seen.size > LIMITS.warnings) continue;
-      const near = key.length <= LONGEST_WORD ? nearest(key, known) : undefined;
-      const shown = near || key.length <= LONGEST_WORD ? key : `${key.slice(0, LONGEST_WORD)}…`;
-      warnings.push(`unknown field '${prefix}${shown}'${near ? didYouMean(prefix + near) : ''}`);
+      if (!known.includes(key) && !silent.includes(key)) this.#add(prefix, key, known);
     }
-  };
-  const branch = (union: TSchema, kind: string): TSchema =>
-    (union as { anyOf?: { properties?: { kind?: { const?: string } } }[] }).anyOf?.find(
-      (b) => b.properties?.kind?.const === kind,
-    ) ?? union;
-  const top = JobSpec.properties;
-  look(spec, JobSpec, '', SILENT_MEMBERS);
-  look(spec.requirements, top.requirements, 'requirements.');
-  look(spec.outputs, top.outputs, 'outputs.');
-  look(spec.retry, top.retry, 'retry.');
-  for (const p of pipelinesOf(spec)) look(p, branch(PipelineRef, p.kind), 'pipeline.');
-  for (const d of datasetsOf(spec)) look(d, branch(DatasetRef, d.kind), 'dataset.');
-  const more = seen.size - LIMITS.warnings;
-  if (more > 0) warnings.push(`and ${more} more unknown field${more === 1 ? '' : 's'}`);
-  return warnings;
+  }
+
+  told(): string[] {
+    const more = this.#seen.size - LIMITS.warnings;
+    if (more <= 0) return this.#warnings;
+    return [...this.#warnings, `and ${more} more unknown field${more === 1 ? '' : 's'}`];
+  }
+
+  #add(prefix: string, key: string, known: Members): void {
+    if (this.#seen.has(prefix + key)) return;
+    this.#seen.add(prefix + key);
+    if (this.#seen.size > LIMITS.warnings) return;
+    const near = key.length <= LONGEST_WORD ? nearest(key, known) : undefined;
+    const shown = near || key.length <= LONGEST_WORD ? key : `${key.slice(0, LONGEST_WORD)}…`;
+    this.#warnings.push(`unknown field '${prefix}${shown}'${near ? didYouMean(prefix + near) : ''}`);
+  }
 }
 
 /** Fingerprints that are pinned more than so many times in vain are told as a count. */

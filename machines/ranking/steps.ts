@@ -25,16 +25,29 @@ export function describePipelines(pipelines: readonly Reference[]): (string | nu
   const steps = pipelines.map(({ kind, name, inline }) =>
     kind === 'inline_json' && !name ? stepsOf(inline) : null,
   );
-  const described = steps.filter((list) => list !== null);
-  const isCommon = (step: string) => described.length > 1 && described.every((list) => list.includes(step));
-  const tooLong = described.some((list) => list.join(BETWEEN).length > LONGEST);
-  return steps.map((list) => {
-    if (list === null || list.length === 0) return null;
-    const differing = list.map((step) => (isCommon(step) ? '…' : step));
-    const told = tooLong && differing.some((step) => step !== '…') ? differing : list;
-    const text = told.filter((step, i) => step !== '…' || told[i - 1] !== '…').join(BETWEEN);
-    return cut(text, LONGEST);
+  const texts = steps.map((list) => list?.join(BETWEEN) ?? '');
+  const isShort = texts.every((text) => text.length <= LONGEST);
+  const common = isShort ? NONE : stepsOfAll(steps.filter((list) => list !== null));
+  return texts.map((text, i) => {
+    if (text === '') return null;
+    return cut(common.size > 0 ? without(common, steps[i] as string[]) : text, LONGEST);
   });
+}
+
+const NONE: ReadonlySet<string> = new Set();
+
+/** The steps that are in every one of several lists. */
+function stepsOfAll(lists: readonly string[][]): ReadonlySet<string> {
+  const [first = [], ...others] = lists.map((list) => new Set(list));
+  if (others.length === 0) return NONE;
+  return new Set([...first].filter((step) => others.every((other) => other.has(step))));
+}
+
+/** The steps but for those, each run of which becomes an ellipsis; all steps where nothing else would be left. */
+function without(common: ReadonlySet<string>, steps: readonly string[]): string {
+  const told = steps.map((step) => (common.has(step) ? '…' : step));
+  if (told.every((step) => step === '…')) return steps.join(BETWEEN);
+  return told.filter((step, i) => step !== '…' || told[i - 1] !== '…').join(BETWEEN);
 }
 
 function stepsOf(inline: unknown): string[] {
@@ -50,8 +63,8 @@ function stepsOf(inline: unknown): string[] {
 /** A step: a name, the name of a class with its parameters, or a mapping of one name to its options. */
 function stepText(step: unknown, depth: number): string {
   if (!isObject(step)) return valueText(step, depth);
-  const { class: named, params, ...rest } = step;
-  const parts = members(rest).map(([key, value]) => {
+  const { class: named, params } = step;
+  const parts = members(step, CLASS_MEMBERS).map(([key, value]) => {
     // What a model is says enough.
     const own = key === 'model' || isClass(value);
     return own
@@ -78,29 +91,41 @@ function valueText(value: unknown, depth: number): string {
     return `[${[...shown, ...(value.length > shown.length ? ['…'] : [])].join(', ')}]`;
   }
   if (!isObject(value)) return String(value);
-  const { from, to, ...rest } = value;
-  if (from !== undefined && to !== undefined && Object.keys(rest).length === 0) {
+  const { from, to } = value;
+  if (from !== undefined && to !== undefined && Object.keys(value).length === 2) {
     return `${valueText(from, depth + 1)}..${valueText(to, depth + 1)}`;
   }
   return isClass(value) ? stepText(value, depth + 1) : `{${inBrackets(value, depth + 1).slice(1, -1)}}`;
 }
 
+/** Told in a way of their own. */
+const CLASS_MEMBERS: readonly string[] = ['class', 'params'];
+
 /** Remarks are no part of what runs. */
-const members = (value: Record<string, unknown>) =>
-  Object.entries(value)
-    .filter(([key]) => !key.startsWith('_comment'))
-    .slice(0, MOST.members);
+function members(value: Record<string, unknown>, but: readonly string[] = []): [string, unknown][] {
+  const found: [string, unknown][] = [];
+  for (const key of Object.keys(value)) {
+    if (found.length === MOST.members) break;
+    if (!but.includes(key) && !key.startsWith('_comment')) found.push([key, value[key]]);
+  }
+  return found;
+}
 
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 const isClass = (value: unknown): boolean => isObject(value) && typeof value.class === 'string';
 
-/** Of a dotted path to something in a library, its own name. */
+/** A dotted path to something in a library, of which its own name is told. */
+const DOTTED = /^[A-Za-z_]\w*(\.[A-Za-z_]\w*)+$/;
 const lastWord = (text: string): string =>
-  cut(/^[A-Za-z_]\w*(\.[A-Za-z_]\w*)+$/.test(text) ? text.slice(text.lastIndexOf('.') + 1) : text);
+  cut(text.includes('.') && DOTTED.test(text) ? text.slice(text.lastIndexOf('.') + 1) : text);
+
+/** White space that does not stand as one blank between two words. */
+const ODD_SPACE = /[^\S ]| {2}|^ | $/;
 
 /** In one line. Half a surrogate pair has no form in UTF-8. */
 function cut(text: string, most = MOST.text): string {
+  if (text.length <= most && !ODD_SPACE.test(text)) return text;
   const line = text
     .slice(0, 2 * most)
     .replace(/\s+/g, ' ')

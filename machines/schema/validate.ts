@@ -77,25 +77,31 @@ function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** A copy without the optional members that are null. */
+/** The same without the optional members that are null: a copy where there are any. */
 function withoutNulls(schema: AnySchema, value: unknown): unknown {
   if (schema.anyOf) {
     const branch = branchOf(schema, value);
     return branch ? withoutNulls(branch, value) : value;
   }
-  if (Array.isArray(value)) {
-    if (!schema.items) return value;
-    const items = schema.items;
-    return value.map((item) => withoutNulls(items, item));
-  }
+  if (Array.isArray(value)) return schema.items ? itemsWithoutNulls(schema.items, value) : value;
   if (!isObject(value) || !schema.properties) return value;
-  const copy: Record<string, unknown> = Object.create(null);
-  for (const [key, member] of Object.entries(value)) {
-    const known = Object.hasOwn(schema.properties, key) ? schema.properties[key] : undefined;
-    if (known && member === null && !schema.required?.includes(key)) continue;
-    copy[key] = known ? withoutNulls(known, member) : member;
+  let copy: Record<string, unknown> | null = null;
+  for (const key of Object.keys(schema.properties)) {
+    if (!Object.hasOwn(value, key)) continue;
+    const member = value[key];
+    const isAbsent = member === null && !schema.required?.includes(key);
+    const kept = isAbsent ? undefined : withoutNulls(schema.properties[key] as AnySchema, member);
+    if (kept === member) continue;
+    copy ??= Object.assign(Object.create(null), value) as Record<string, unknown>;
+    if (isAbsent) delete copy[key];
+    else copy[key] = kept;
   }
-  return copy;
+  return copy ?? value;
+}
+
+function itemsWithoutNulls(schema: AnySchema, items: readonly unknown[]): readonly unknown[] {
+  const kept = items.map((item) => withoutNulls(schema, item));
+  return kept.some((item, i) => item !== items[i]) ? kept : items;
 }
 
 function branchOf(union: AnySchema, value: unknown): AnySchema | undefined {
