@@ -9,6 +9,7 @@ import sys
 import warnings
 from pathlib import Path
 
+import misreadings
 import runner
 
 SHOWN_SPECTRA = 40
@@ -21,20 +22,19 @@ def numbers(values):
 def axis_of(dataset):
     """Where the spectrum begins and ends, if its columns are named by numbers."""
     headers = dataset.headers(0) or []
-    try:
-        places = [float(name) for name in headers]
-    except ValueError:
-        return None
-    return {"from": places[0], "to": places[-1], "unit": dataset.header_unit(0)} if places else None
+    places = [misreadings.place_of(name) for name in headers]
+    # Where nothing says the unit, nirs4all takes wavenumbers, which is no news to tell.
+    unit = misreadings.unit_of(headers[0]) if headers else None
+    return {"from": places[0], "to": places[-1], "unit": unit} if places and None not in places else None
 
 
-def targets_of(values):
+def targets_of(values, names):
     if values is None or values.size == 0:
         return []
     columns = values.reshape(len(values), -1).T.astype(float)
     return [
-        {"name": None, "min": float(column.min()), "max": float(column.max()), "mean": float(column.mean())}
-        for column in columns
+        {"name": name, "min": float(column.min()), "max": float(column.max()), "mean": float(column.mean())}
+        for column, name in zip(columns, names if len(names) == len(columns) else [None] * len(columns))
     ]
 
 
@@ -44,7 +44,9 @@ def report(path):
 
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        configs = DatasetConfigs(runner.dataset_argument({"path": path}))
+        argument = runner.dataset_argument({"path": path})
+        looked = runner.looked_at(argument)
+        configs = DatasetConfigs(argument)
         dataset = next(iter(configs.iter_datasets()))
         train = dataset.x({"partition": "train"}, layout="2d")
         test = dataset.x({"partition": "test"}, layout="2d")
@@ -56,8 +58,8 @@ def report(path):
             "test_samples": len(test[0] if isinstance(test, list) else test),
             "variables": spectra.shape[1],
             "axis": axis_of(dataset),
-            "targets": targets_of(dataset.y({"partition": "train"})),
-            "warnings": sorted({runner.message_of(entry.message) for entry in caught if of_interest(entry)}),
+            "targets": targets_of(dataset.y({"partition": "train"}), looked.targets),
+            "warnings": looked.warnings + sorted({runner.message_of(entry.message) for entry in caught if of_interest(entry)}),
             "spectra": [numbers(row) for row in spectra[::step]],
         }
 

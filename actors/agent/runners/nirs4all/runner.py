@@ -21,6 +21,8 @@ import time
 import traceback
 from pathlib import Path
 
+import misreadings
+
 EXIT_FAILURE = 1
 EXIT_INPUT_FAULT = 2
 # This machine cannot run any task: the library cannot be loaded, or the disk is full.
@@ -208,6 +210,14 @@ def dataset_argument(reference):
     return str(path) if csv == USUAL_CSV else {"folder": str(path), "global_params": csv}
 
 
+def looked_at(dataset):
+    """What nirs4all makes of a dataset; what cannot be meant is refused."""
+    try:
+        return misreadings.look_at(dataset)
+    except misreadings.Misread as misread:
+        raise InputFault(str(misread)) from misread
+
+
 def without_leftovers(folder):
     """The folder, or a view of it without what file managers left in it: nirs4all takes `._Xcal.csv` for spectra."""
     entries = list(folder.iterdir())
@@ -247,21 +257,30 @@ def described_dataset(path, name):
 
 
 def csv_format(folder):
-    """The delimiter and decimal mark of a folder's CSV files, from the first two lines of each."""
-    lines = []
+    """What nirs4all has to be told of a folder's CSV files, from the first lines of each."""
+    lines, named, told = [], None, {}
     for path in sorted(folder.glob("*.csv")):
         if is_leftover(path.name):
             continue
-        with open(path, encoding="utf-8", errors="replace") as file:
-            lines += [file.readline(), file.readline()]
-    for delimiter in (";", "\t", ","):
+        with open(path, "rb") as file:
+            if file.read(2) in (b"\xff\xfe", b"\xfe\xff"):
+                told["encoding"] = "utf-16"
+        with open(path, encoding=told.get("encoding", "utf-8-sig"), errors="replace") as file:
+            first = file.readline()
+            # The line that tells Excel the delimiter; nirs4all would take it for the header.
+            separator = re.match(r"sep=(.)\s*$", first, re.IGNORECASE)
+            if separator:
+                named, told["skiprows"] = separator[1], 1
+                first = file.readline()
+            lines += [first, file.readline()]
+    for delimiter in [named] if named else (";", "\t", ","):
         table = [line for line in lines if delimiter in line]
         if table:
             # A German or French export: decimal commas need another delimiter.
             cells = [cell for line in table for cell in line.split(delimiter)]
             decimals = "," if delimiter != "," and any(DECIMAL_COMMA.match(cell) for cell in cells) else "."
-            return {"delimiter": delimiter, "decimal_separator": decimals}
-    return USUAL_CSV
+            return {"delimiter": delimiter, "decimal_separator": decimals, **told}
+    return {**USUAL_CSV, **told}
 
 
 def parallelism(task, run):
@@ -346,6 +365,9 @@ def run_task(arguments, warnings):
     progress(0.02, "loading nirs4all")
     pipeline, built_fingerprint = pipeline_argument(task["pipeline"])
     nirs4all = load_library()
+    for warning in looked_at(dataset).warnings:
+        warnings.append(warning)
+        print(f"warning: {warning}", flush=True)
 
     options = {**parallelism(task, nirs4all.run), **task["params"]}
     print(f"nirs4all {nirs4all.__version__}: dataset {dataset!r}, options {options!r}", flush=True)

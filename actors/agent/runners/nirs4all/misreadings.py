@@ -1,0 +1,189 @@
+"""Finds what nirs4all's readers take without a word though it cannot be meant, and tells it before the run.
+
+nirs4all takes the first row for the header whatever it holds, every column of a file of spectra for a wavelength,
+every column of a file of reference values for a target, and rows by their order. The rules of what cannot be meant
+are those of the runner of `mljs.run`.
+"""
+
+import csv
+import re
+from pathlib import Path
+
+# A column name that is a place on an axis, such as `900`, `900 nm` or `X900`.
+PLACE = re.compile(r"(?:wavelength|wavenumber|wl|wn|nm|x|v|w)?[\s_.]*([+-]?\d+(?:[.,]\d+)?)[\s_.]*"
+                   r"(nm|µm|μm|um|cm-1|cm\^-1|cm⁻¹|1/cm)?$", re.IGNORECASE)
+ID_NAME = re.compile(r"(#|ids?|index|no\.?|nr\.?|row|row ?names?|samples?|name|code|barcode|unnamed: ?\d+|proben?|muster|"
+                     r"(sample|row|spectrum|scan|lab|proben?)[ _.-]*(ids?|nr|no|#|names?|num(ber|mer)?|code))$",
+                     re.IGNORECASE)
+# What a reader of CSV has to be told; anything else is the reader's own.
+USUAL = {"delimiter": ";", "decimal_separator": ".", "has_header": True, "encoding": "utf-8", "skiprows": 0}
+
+
+class Misread(Exception):
+    """What a dataset was read as cannot be meant."""
+
+
+class Table:
+    """A file as nirs4all cuts it into cells."""
+
+    def __init__(self, path, params):
+        told = {**USUAL, **params}
+        self.name = Path(path).name
+        self.mark = told["decimal_separator"]
+        lines = text_of(path, told["encoding"])[told["skiprows"]:]
+        rows = [row for row in csv.reader(lines, delimiter=told["delimiter"]) if any(row)]
+        rows = [[cell.strip() for cell in row] for row in rows]
+        self.header = rows[0] if told["has_header"] and rows else None
+        self.rows = rows[1:] if self.header else rows
+
+    def number(self, cell):
+        try:
+            return float(cell.replace(self.mark, ".") if self.mark != "." else cell)
+        except ValueError:
+            return None
+
+    def column(self, place):
+        return [row[place] for row in self.rows if place < len(row)]
+
+    def called(self, place):
+        return f'column {place + 1} ("{self.header[place]}")'
+
+    def tells_rows_apart(self, place):
+        """Whether a column numbers or names the samples: by its name, or because it counts the rows."""
+        cells = self.column(place)
+        if len(set(cells)) != len(cells) or len(cells) < 2:
+            return False
+        name = self.header[place]
+        if name == "" or ID_NAME.match(name):
+            return True
+        numbers = [self.number(cell) for cell in cells]
+        counts = numbers[0] in (0, 1) and all(value == numbers[0] + i for i, value in enumerate(numbers))
+        return counts and place_of(name) is None
+
+
+def text_of(path, encoding):
+    try:
+        with open(path, encoding=encoding, newline="") as file:
+            text = file.read()
+    except UnicodeDecodeError:
+        with open(path, encoding="latin-1", newline="") as file:
+            text = file.read()
+    return text.removeprefix("\ufeff").splitlines()
+
+
+def place_of(name):
+    found = PLACE.match(name.strip())
+    return float(found[1].replace(",", ".")) if found else None
+
+
+def unit_of(name):
+    """The unit that the name of a column ends with, or None."""
+    found = PLACE.match(name.strip())
+    return found[2] if found else None
+
+
+def rises(values):
+    """Whether values only rise or only fall."""
+    pairs = list(zip(values, values[1:]))
+    return bool(pairs) and (all(a < b for a, b in pairs) or all(a > b for a, b in pairs))
+
+
+def is_even(values):
+    step = (values[-1] - values[0]) / (len(values) - 1)
+    return all(abs(value - values[0] - i * step) < abs(step) / 100 for i, value in enumerate(values))
+
+
+def look_at_spectra(table):
+    header, name = table.header, table.name
+    if header is None or len(header) < 2 or not table.rows:
+        return
+    places = [place_of(cell) for cell in header]
+    named = sum(place is not None for place in places)
+    for column in range(len(header)):
+        # Beside wavelengths, or where it tells that by itself.
+        beside = named * 2 >= len(header) - 1 and places[column] is None
+        if (beside or named == 0) and table.tells_rows_apart(column):
+            raise Misread(f"{name}: {table.called(column)} tells the samples apart, and nirs4all would take it for "
+                          "a wavelength; delete the column")
+    numbers = [table.number(cell) for cell in header]
+    if None in numbers:
+        return
+    below = [[table.number(cell) for cell in row] for row in table.rows]
+    below = [[value for value in row if value is not None] for row in below]
+    low, high = min(min(row, default=0) for row in below), max(max(row, default=0) for row in below)
+    if rises(numbers):
+        within = min(numbers) <= high and max(numbers) >= low
+        if not within or is_even(numbers) or sum(map(rises, below)) * 2 < len(below):
+            return
+    elif min(numbers) > high or max(numbers) < low:
+        return
+    raise Misread(f'{name}: the first row ("{header[0]}", "{header[1]}" …) is a spectrum like the others, and nirs4all '
+                  "would take it for the header; write a row of wavelengths above it")
+
+
+def look_at_values(table):
+    header, name = table.header, table.name
+    if header is None or not table.rows:
+        return []
+    others = [column for column in range(len(header)) if not (len(header) > 1 and table.tells_rows_apart(column))]
+    for column in range(len(header)):
+        if column not in others:
+            raise Misread(f"{name}: {table.called(column)} tells the samples apart, and nirs4all would predict it; "
+                          "delete the column, with rows in the order of the spectra")
+    first = [table.number(cell) for cell in header]
+    if None not in first:
+        body = [value for cell in table.column(0) if (value := table.number(cell)) is not None]
+        # pandas writes 0 or 1 above a column without a name.
+        if body and (first[0] not in (0, 1) or min(body) <= first[0] <= max(body)):
+            raise Misread(f'{name}: the first row, "{header[0]}", is a number like the others, and nirs4all would take it '
+                          "for the header; write the name of the reference value above it")
+    if len(others) > 1:
+        names = ", ".join(header[column] for column in others)
+        return [f"{name}: {len(others)} reference values are predicted together: {names}"]
+    return []
+
+
+def same_axis(train, test):
+    if train.header is None or test.header is None or len(train.header) != len(test.header):
+        return
+    for one, other in zip(train.header, test.header):
+        if place_of(one) is not None and place_of(other) is not None and place_of(one) != place_of(other):
+            raise Misread(f'"{other}" in {test.name} stands where {train.name} has "{one}"')
+
+
+class Looked:
+    """What is there to say of a dataset that can be meant."""
+
+    def __init__(self, warnings, targets):
+        self.warnings = warnings
+        self.targets = targets
+
+
+def look_at(argument):
+    """Looks at a dataset as nirs4all takes it. Only its CSV files are looked at.
+
+    Raises Misread where what nirs4all would read cannot be meant.
+    """
+    from nirs4all.data.config_parser import parse_config
+
+    config = parse_config(argument)[0] or {}
+    tables, warnings = {}, []
+    for key, look in (("train_x", look_at_spectra), ("test_x", look_at_spectra),
+                      ("train_y", look_at_values), ("test_y", look_at_values)):
+        path = config.get(key)
+        if not isinstance(path, str) or Path(path).suffix.lower() != ".csv" or not Path(path).is_file():
+            continue
+        table = Table(path, params_of(config, key))
+        warnings += look(table) or []
+        tables[key] = table
+    if "train_x" in tables and "test_x" in tables:
+        same_axis(tables["train_x"], tables["test_x"])
+    return Looked(warnings, (tables["train_y"].header if "train_y" in tables else None) or [])
+
+
+def params_of(config, key):
+    """Those of the file above those of its partition above those of all."""
+    merged = {name: config[name] for name in USUAL if name in config}
+    for params in (config.get("global_params"), config.get(f"{key.split('_')[0]}_params"), config.get(f"{key}_params")):
+        merged.update(params or {})
+    return merged
