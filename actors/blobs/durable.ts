@@ -1,5 +1,5 @@
 import { open, rename } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { dirname, resolve } from 'node:path';
 import { makeDirectory } from '../directory.ts';
 
 /** Makes the names in a folder survive a crash of the machine, where the file system can be asked to. */
@@ -41,7 +41,9 @@ export class DurableMoves {
     await rename(path, target);
     await this.#sync(folder);
     if (this.#rooted.has(folder)) return;
-    for (let above = folder; above !== root; ) {
+    // A root may be written as it likes, as `./state` or `/state/`: it is the same folder.
+    const base = resolve(root);
+    for (let above = resolve(folder); above !== base && above !== dirname(above); ) {
       above = dirname(above);
       await this.#sync(above);
     }

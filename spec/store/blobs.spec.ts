@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { createHash, randomBytes } from 'node:crypto';
 import { mkdir, readdir, readFile, rename, rm, truncate, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { dirname, join, relative, resolve } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { describe, type TestContext, test } from 'node:test';
 import pino from 'pino';
 import { DurableMoves } from '../../actors/blobs/durable.ts';
 import { damagedPath, objectPath } from '../../actors/blobs/paths.ts';
 import { type BlobOptions, BlobStore } from '../../actors/blobs.ts';
-import { temporaryDirectory } from '../support/server.ts';
+import { startTestServer, temporaryDirectory } from '../support/server.ts';
 
 const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex');
 
@@ -318,4 +318,38 @@ test('a move syncs the folders above as well, whoever made them, once in the lif
   assert.deepEqual(await move('objects/aa/bb/1'), ['/objects/aa/bb', '/objects/aa', '/objects', '']);
   assert.deepEqual(await move('objects/aa/bb/2'), ['/objects/aa/bb']);
   assert.deepEqual(await move('objects/aa/cc/1'), ['/objects/aa/cc', '/objects/aa', '/objects', '']);
+});
+
+describe('a state directory', () => {
+  for (const [how, written] of [
+    ['from here, as ./state', (path: string) => `./${relative('.', path)}`],
+    ['with a slash at its end', (path: string) => `${path}/`],
+    ['by a detour', (path: string) => `${path}/objects/../.`],
+  ] as const) {
+    test(`may be written ${how}: folders are synced up to it and no further, and uploads end`, async (t) => {
+      const { root } = await open(t);
+      const synced: string[] = [];
+      const moves = new DurableMoves(async (folder) => {
+        synced.push(resolve(folder));
+        assert.ok(synced.length < 10, 'it ends');
+      });
+      const state = written(root);
+      await mkdir(join(state, 'objects/aa/bb'), { recursive: true });
+      await writeFile(join(state, 'x'), '');
+      await moves.move(join(state, 'x'), join(state, 'objects/aa/bb/1'), state);
+      assert.deepEqual(
+        synced.map((folder) => relative(root, folder)),
+        ['objects/aa/bb', 'objects/aa', 'objects', ''],
+      );
+      const server = await startTestServer(t, { state });
+      const file = join(root, 'upload');
+      await writeFile(file, 'bytes');
+      const { artifact_id } = await server.client.upload('uploadArtifact', {
+        query: {},
+        file,
+        filename: 'a',
+      });
+      assert.match(artifact_id, /^art_/);
+    });
+  }
 });
