@@ -20,19 +20,23 @@ export async function fetchNeeds(turn: Turn, messages: readonly Message[]): Prom
   });
   if (needs.length === 0) return NOTHING_FETCHED;
   const gather = <
-    K extends 'jobs' | 'tasks' | 'artifacts' | 'uploadsOf' | 'pinsOf' | 'documentsOf' | 'pathsOf',
+    K extends 'jobs' | 'tasks' | 'workers' | 'artifacts' | 'uploadsOf' | 'pinsOf' | 'documentsOf' | 'pathsOf',
   >(
     key: K,
   ) => needs.flatMap((n) => n[key] ?? []);
   const { registry, store } = turn.core;
-  await registry.fetch(turn.pins, { jobs: gather('jobs'), tasks: gather('tasks') });
+  await registry.fetch(turn.pins, {
+    jobs: gather('jobs'),
+    tasks: gather('tasks'),
+    workers: gather('workers'),
+  });
   const pinned = gather('pinsOf').flatMap((id) => {
     const job = registry.tasks.get(id)?.row.job_id;
     return job !== undefined && registry.jobs.get(job)?.row.pins_fingerprint ? [job] : [];
   });
   const wanted = gather('documentsOf').flatMap((id) => registry.tasks.get(id)?.row.job_id ?? []);
   const asked = gather('pathsOf').filter((id) => registry.jobs.has(id));
-  // Of all workers ever registered, only where a message asks for it.
+  // Of all workers in memory, only where a message asks for it.
   const named =
     asked.length > 0 && [...registry.workers.values()].some(({ missing }) => missing.size > 0) ? asked : [];
   const artifacts = await store.loadBy(ARTIFACTS, 'id', [...new Set(gather('artifacts'))]);

@@ -1,10 +1,13 @@
 import { ClusterError } from '../../machines/errors.ts';
 import type { Principal } from '../../machines/rights.ts';
 import type { TaskAddress, WorkerAddress } from './address.ts';
+import { storeUnavailable } from './letter.ts';
 import type { Turn } from './turn.ts';
 
 /** The worker, if it exists and belongs to the principal (contract, "Errors": 404, then 403). */
 export function ownWorker(turn: Turn, principal: Principal, workerId: string): WorkerAddress {
+  // What cannot be read either may be known all the same.
+  if (turn.inMemory && !turn.core.registry.workers.has(workerId)) throw storeUnavailable();
   const worker = turn.core.registry.worker(workerId);
   if (worker.row.principal !== principal.name) {
     throw new ClusterError(

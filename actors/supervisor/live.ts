@@ -1,13 +1,12 @@
 import { API_VERSION } from '../../gateway/version.ts';
 import type { MachineName } from '../../machines/charts/names.ts';
-import { clusterVersion } from '../../machines/matching.ts';
-import type { ClusterStats, Waiting, WorkerView } from '../../machines/schema/views.ts';
+import type { ClusterStats, Waiting } from '../../machines/schema/views.ts';
 import type { JobRow } from '../store/rows.ts';
 import type { Core } from './core.ts';
 import { registrationOf } from './eligibility.ts';
 import { isHeld } from './registry.ts';
 
-/** What is known in memory and never read from the store: workers, the tally, deadlines that heartbeats move. */
+/** What is known in memory and never read from the store: who lives, the tally, deadlines that heartbeats move. */
 export class Live {
   readonly #core: Core;
   readonly #supervisorState: () => string;
@@ -40,31 +39,14 @@ export class Live {
     return this.#core.requirements.document(id);
   }
 
-  workerIds(): string[] {
-    return [...this.#core.registry.workers.keys()];
+  /** When a worker in memory was last heard: seconds since the epoch, newer than in its row. */
+  lastSeenAt(workerId: string): number | undefined {
+    return this.#core.registry.workers.get(workerId)?.facts.lastSeenAt;
   }
 
-  /** A worker as it was last committed; undefined before it was. */
-  worker(id: string): WorkerView | undefined {
-    const address = this.#core.registry.workers.get(id);
-    const row = address?.committed;
-    if (!row) return undefined;
-    const cluster_version = clusterVersion(row.version);
-    return {
-      id: row.id,
-      name: row.name,
-      status: row.status,
-      slots_total: row.slots_total,
-      slots_used: row.slots_used,
-      last_seen_at: address.facts.lastSeenAt,
-      labels: row.labels,
-      capabilities: row.capabilities,
-      version: row.version,
-      cluster_version,
-      version_divergent: cluster_version !== this.#core.settings.version,
-      suspended: row.suspended,
-      leaving: row.leaving,
-    };
+  /** Of the server. */
+  get version(): string {
+    return this.#core.settings.version;
   }
 
   stats(): ClusterStats {

@@ -31,6 +31,7 @@ export function passDeadline(turn: Turn, key: DeadlineKey): Promise<void> | unde
   const [kind, id] = [key.slice(0, key.indexOf(':')), key.slice(key.indexOf(':') + 1)];
   const { tasks, workers } = turn.core.registry;
   const [task, worker] = [tasks.get(id), workers.get(id)];
+  if (worker) turn.pins.worker(worker);
   if (kind === 'telling') return goOnTelling(turn, id);
   if (kind === 'lease' && task) lapse(turn, task);
   else if (kind === 'timeout' && task) timeOut(turn, task);

@@ -25,7 +25,7 @@ export interface Stages {
   /** Everybody hears of the accepted turn. */
   answer(batch: Batch): void;
   /** The batch failed and its turn has been undone. With more than one letter, each is then tried by itself. */
-  failed(batch: Batch, fault: unknown): 'given up' | 'try each';
+  failed(batch: Batch, fault: unknown): Promise<'given up' | 'try each'>;
 }
 
 /** Most letters in one turn, which bounds how long the first of them waits for the last. */
@@ -207,7 +207,7 @@ export class Pipeline {
   }
 
   async #fail(batch: Batch, fault: unknown): Promise<void> {
-    if (this.#stages.failed(batch, fault) === 'given up') return;
+    if ((await this.#stages.failed(batch, fault)) === 'given up') return;
     // One message's fault must not fail its neighbours: each gets a turn of its own.
     for (const letter of batch.letters) await this.#alone(letter);
   }
@@ -219,7 +219,7 @@ export class Pipeline {
       await this.#stages.commit(batch);
     } catch (fault) {
       batch.turn.rollback();
-      this.#stages.failed(batch, fault);
+      await this.#stages.failed(batch, fault);
       return;
     }
     this.#stages.accept(batch);

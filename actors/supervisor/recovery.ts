@@ -11,16 +11,18 @@ import { Pins } from './registry.ts';
 const PAGE = 50_000;
 
 /**
- * Replays the store into memory: workers, held tasks with their jobs, the index of queued tasks, the counters.
+ * Replays the store into memory: workers that live or have tasks, held tasks with their jobs, the index of queued tasks, the counters.
  * Every lease and every worker gets a full period anew, for nobody could be heard while the server was away.
  */
 export async function recover(core: Core): Promise<void> {
   const { store, registry, settings, tally, clock, hearing } = core;
   for (const row of await store.load(REQUIREMENTS, '1 ORDER BY id')) core.requirements.learn(row);
-  for (const row of await store.load(WORKERS, '1 ORDER BY registered_at')) {
+  const pins = new Pins();
+  for (const row of await store.load(WORKERS, "status = 'alive' OR slots_used > 0 ORDER BY registered_at")) {
     const silentAt = row.status === 'alive' ? hearing.monotonic() + settings.workerDeadAfter : null;
-    followDeadlines(core, [registry.addWorker(row, true, { ...unheard(row.last_seen_at), silentAt })]);
+    followDeadlines(core, [registry.addWorker(pins, row, true, { ...unheard(row.last_seen_at), silentAt })]);
   }
+  registry.letGo(pins);
   await recoverHeld(core);
   await recoverQueue(core);
   await recoverSpecial(core);

@@ -1,7 +1,7 @@
 import { ClusterError } from '../../machines/errors.ts';
 import type { JobRow, TaskRow, WorkerRow } from '../store/rows.ts';
 import type { Store } from '../store/store.ts';
-import { JOBS, TASKS } from '../store/tables.ts';
+import { JOBS, TASKS, WORKERS } from '../store/tables.ts';
 import { type AnyAddress, JobAddress, TaskAddress, WorkerAddress } from './address.ts';
 import type { TaskFacts, WorkerFacts } from './facts.ts';
 import { withBreaks } from './steps.ts';
@@ -17,6 +17,7 @@ const PAGE = 1000;
 export class Pins {
   readonly jobs = new Set<JobAddress>();
   readonly tasks = new Set<TaskAddress>();
+  readonly workers = new Set<WorkerAddress>();
   /** What came into motion with it. */
   readonly arrived = new Set<AnyAddress>();
 
@@ -31,13 +32,32 @@ export class Pins {
     this.tasks.add(address);
     return address;
   }
+
+  worker(address: WorkerAddress): WorkerAddress {
+    if (!this.workers.has(address)) address.pins++;
+    this.workers.add(address);
+    return address;
+  }
 }
 
 /**
- * The addresses that are in motion: all workers, the tasks that a worker holds with their jobs, jobs whose tasks are
- * just being told something, and whatever a turn has pinned. Everything else is a row in the store until a message comes for it. While the store writes one
- * turn, the next one may read rows that are about to change: what is in memory always counts for more, so whatever
- * a turn wants is pinned before it waits for the store.
+ * Whether a worker is a row and no more: it counts as dead, has nothing, need not hear of anything, and all that is known
+ * of it is written.
+ */
+const isGone = ({ row, facts, revoked, missing }: WorkerAddress): boolean =>
+  row.status === 'dead' &&
+  row.slots_used === 0 &&
+  facts.silentAt === null &&
+  facts.lastSeenAt === row.last_seen_at &&
+  revoked.size === 0 &&
+  missing.size === 0;
+
+/**
+ * The addresses that are in motion: workers but for those that are dead and have nothing, the tasks that a worker holds
+ * with their jobs, jobs whose tasks are just being told something, and whatever a turn has pinned. Everything else is a
+ * row in the store until a message comes for it. While the store writes one turn, the next one may read rows that are
+ * about to change: what is in memory always counts for more, so whatever a turn wants is pinned before it waits for the
+ * store.
  */
 export class Registry {
   readonly jobs = new Map<string, JobAddress>();
@@ -52,19 +72,39 @@ export class Registry {
     this.#store = store;
   }
 
-  /** Brings the rows of these ids into memory, a task with its job. Ids that do not exist are passed over. */
-  async fetch(pins: Pins, ids: { jobs?: Iterable<string>; tasks?: Iterable<string> }): Promise<void> {
+  /**
+   * Brings the rows of these ids into memory, a task with its job and the worker that has or had it. Ids that do not
+   * exist are passed over.
+   */
+  async fetch(
+    pins: Pins,
+    ids: { jobs?: Iterable<string>; tasks?: Iterable<string>; workers?: Iterable<string> },
+  ): Promise<void> {
     const missing: string[] = [];
     const jobs = new Set(ids.jobs);
+    const workers = new Set(ids.workers);
+    const bring = ({ row: { job_id, worker_id } }: TaskAddress) => {
+      jobs.add(job_id);
+      if (worker_id !== null) workers.add(worker_id);
+    };
     for (const id of new Set(ids.tasks)) {
       const task = this.tasks.get(id);
-      if (task) jobs.add(pins.task(task).row.job_id);
+      if (task) bring(pins.task(task));
       else missing.push(id);
     }
-    for (const row of await this.#store.loadBy(TASKS, 'id', missing)) {
-      jobs.add(this.addTask(pins, row, true).row.job_id);
-    }
+    for (const row of await this.#store.loadBy(TASKS, 'id', missing)) bring(this.addTask(pins, row, true));
     await this.fetchJobs(pins, jobs);
+    await this.#fetchWorkers(pins, workers);
+  }
+
+  async #fetchWorkers(pins: Pins, wanted: ReadonlySet<string>): Promise<void> {
+    const missing: string[] = [];
+    for (const id of wanted) {
+      const worker = this.workers.get(id);
+      if (worker) pins.worker(worker);
+      else missing.push(id);
+    }
+    for (const row of await this.#store.loadBy(WORKERS, 'id', missing)) this.addWorker(pins, row, true);
   }
 
   /** Tasks by their place in the queue, without their jobs. */
@@ -206,10 +246,11 @@ export class Registry {
     return pins.task(address);
   }
 
-  addWorker(row: WorkerRow, stored: boolean, facts?: WorkerFacts): WorkerAddress {
+  addWorker(pins: Pins, row: WorkerRow, stored: boolean, facts?: WorkerFacts): WorkerAddress {
     const address = new WorkerAddress(row, stored, facts);
     this.workers.set(row.id, address);
-    return address;
+    pins.arrived.add(address);
+    return pins.worker(address);
   }
 
   job(id: string): JobAddress {
@@ -250,7 +291,7 @@ export class Registry {
     this.held.set(after.worker_id, set.add(after.id));
   }
 
-  /** Lets go of what nobody needs any more and no worker holds. Workers stay: every match looks at them. */
+  /** Lets go of what nobody needs any more and no worker holds. Workers that live stay: every match looks at them. */
   letGo(pins: Pins): void {
     for (const _ of this.lettingGo(pins));
   }
@@ -266,6 +307,8 @@ export class Registry {
         this.removeJob(job);
     }
     pins.jobs.clear();
+    for (const worker of pins.workers) if (--worker.pins === 0 && isGone(worker)) this.removeWorker(worker);
+    pins.workers.clear();
   }
 
   #unpin(task: TaskAddress): void {
@@ -276,6 +319,13 @@ export class Registry {
     task.letGo();
     if (this.tasks.get(task.id) === task) this.tasks.delete(task.id);
     if (this.#tasksBySeq.get(task.row.seq) === task) this.#tasksBySeq.delete(task.row.seq);
+  }
+
+  removeWorker(worker: WorkerAddress): void {
+    worker.letGo();
+    if (this.workers.get(worker.id) !== worker) return;
+    this.workers.delete(worker.id);
+    this.held.delete(worker.id);
   }
 
   removeJob(job: JobAddress): void {

@@ -133,7 +133,10 @@ export class Supervisor implements InspectionSource {
     return this.#pipeline.visit(async () => {
       const pins = new Pins();
       try {
-        if (actorId !== undefined) await registry.fetch(pins, { jobs: [actorId], tasks: [actorId] });
+        if (actorId !== undefined) {
+          const ids = [actorId];
+          await registry.fetch(pins, { jobs: ids, tasks: ids, workers: ids });
+        }
         return inspection.watch(actorId, listener, this.#present(actorId), clock.now());
       } finally {
         registry.letGo(pins);
@@ -240,9 +243,9 @@ export class Supervisor implements InspectionSource {
   }
 
   /** Nothing of the turn happened. Is the store at fault, or one of the messages? */
-  #failed(batch: Batch, fault: unknown): 'given up' | 'try each' {
+  async #failed(batch: Batch, fault: unknown): Promise<'given up' | 'try each'> {
     if (isStoreFault(fault)) {
-      this.#answerFromMemory(this.#outage.begin(fault as Error, batch.letters));
+      await this.#answerFromMemory(this.#outage.begin(fault as Error, batch.letters));
       return 'given up';
     }
     const [letter, ...others] = batch.letters;
@@ -258,11 +261,14 @@ export class Supervisor implements InspectionSource {
     return 'given up';
   }
 
-  /** Handles once more what needs no store; what the turn that failed had made of it has been undone. */
-  #answerFromMemory(letters: readonly MessageLetter[]): void {
+  /** Handles once more what writes nothing; what the turn that failed had made of it has been undone. */
+  async #answerFromMemory(letters: readonly MessageLetter[]): Promise<void> {
     if (letters.length === 0) return;
     const batch: Batch = { turn: new Turn(this.#core, null, true), letters: [...letters], told: [] };
-    for (const letter of letters) this.#handleOne(batch, letter, NOTHING_FETCHED);
+    const messages = letters.map(({ message }) => message);
+    // A store that cannot commit can mostly be read. Where it cannot, what is in memory is known.
+    const fetched = await fetchNeeds(batch.turn, messages).catch(() => NOTHING_FETCHED);
+    for (const letter of letters) this.#handleOne(batch, letter, fetched);
     batch.turn.accept();
     this.#answer(batch);
   }

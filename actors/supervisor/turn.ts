@@ -107,10 +107,11 @@ export class Turn implements AddressJournal {
     if (this.inMemory) throw new Error(`a turn that writes nothing cannot change ${address.id}`);
     if (address instanceof TaskAddress) this.tasks.add(this.pins.task(address));
     else if (address instanceof JobAddress) this.jobs.add(this.pins.job(address));
-    else this.workers.add(address);
+    else this.workers.add(this.pins.worker(address));
   }
 
   noted(address: AnyAddress): void {
+    if (address instanceof WorkerAddress) this.pins.worker(address);
     this.#noted.add(address);
   }
 
@@ -207,7 +208,7 @@ export class Turn implements AddressJournal {
   }
 
   addWorker(row: WorkerRow): WorkerAddress {
-    const worker = this.core.registry.addWorker(row, false);
+    const worker = this.core.registry.addWorker(this.pins, row, false);
     this.changed(worker);
     return worker;
   }
@@ -292,7 +293,7 @@ export class Turn implements AddressJournal {
     this.#sealed?.takeBack();
     for (const job of this.jobs) if (!job.fallBack()) registry.removeJob(job);
     for (const task of this.tasks) if (!task.fallBack()) registry.removeTask(task);
-    for (const worker of this.workers) if (!worker.fallBack()) registry.workers.delete(worker.id);
+    for (const worker of this.workers) if (!worker.fallBack()) registry.removeWorker(worker);
     for (const undo of this.#undo.reverse()) undo();
     // Event ids stay without gaps; numbers of jobs and tasks are not used again.
     sequences.event = this.#firstEvent;
@@ -303,9 +304,7 @@ export class Turn implements AddressJournal {
 
   /** Those who watch hear of an actor before they hear what it did. */
   #announce(address: AnyAddress): void {
-    const arrived =
-      address instanceof WorkerAddress ? address.committed === null : this.pins.arrived.has(address);
-    if (this.recording && arrived) this.recording.actor(address);
+    if (this.recording && this.pins.arrived.has(address)) this.recording.actor(address);
   }
 
   /** What heartbeats moved in memory reaches the row here, with the commit that happens to be next. */

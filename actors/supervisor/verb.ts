@@ -7,7 +7,9 @@ import type { Turn } from './turn.ts';
 /** What a message needs in memory before it can be handled. */
 export interface Needs {
   jobs?: string[];
+  /** Each with its job, and the worker that has or had it. */
   tasks?: string[];
+  workers?: string[];
   artifacts?: string[];
   /** What this task has uploaded. */
   uploadsOf?: string[];

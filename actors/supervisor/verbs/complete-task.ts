@@ -14,8 +14,9 @@ type Complete = MessageOf<'complete_task'>;
 /** Success with a result; it counts as cancelled when the job is being cancelled. */
 export const completeTask: Verb<'complete_task'> = {
   whenStoreFails: 'wait',
-  needs: ({ task_id, result }) => ({
+  needs: ({ task_id, worker_id, result }) => ({
     tasks: [task_id],
+    workers: [worker_id],
     pinsOf: [task_id],
     uploadsOf: Object.values(result.artifacts).some((id) => id !== null) ? [task_id] : [],
   }),

@@ -15,8 +15,9 @@ import type { Fetched, Verb } from '../verb.ts';
  */
 export const failTask: Verb<'fail_task'> = {
   whenStoreFails: 'wait',
-  needs: ({ task_id, failure }) => ({
+  needs: ({ task_id, worker_id, failure }) => ({
     tasks: [task_id],
+    workers: [worker_id],
     documentsOf: failure.fault === 'worker' ? [task_id] : [],
   }),
   run(message, { turn, fetched }) {

@@ -16,6 +16,7 @@ const LONGEST_REASON = 1000;
  */
 export const heartbeat: Verb<'heartbeat'> = {
   whenStoreFails: 'answer',
+  needs: ({ worker_id }) => ({ workers: [worker_id] }),
   run(
     { principal, worker_id, session, active, suspended, leaving, wait_s, signal },
     { turn, answer, refuse },

@@ -5,6 +5,7 @@ import { PARKED, type Verb } from '../verb.ts';
 
 /** Parks a request for work; the end of the same turn grants what there is, a later one what comes. */
 export const lease: Verb<'lease'> = {
+  needs: ({ worker_id }) => ({ workers: [worker_id] }),
   run({ principal, worker_id, session, wait_s, max_tasks, signal }, { turn, answer, refuse }) {
     const worker = ownWorker(turn, principal, worker_id);
     assertSession(worker, session);

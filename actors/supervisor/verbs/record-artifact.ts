@@ -4,7 +4,10 @@ import type { Verb } from '../verb.ts';
 
 /** Records bytes that lie in the blob store; for a task, under its attempt and role. */
 export const recordArtifact: Verb<'record_artifact'> = {
-  needs: ({ task }) => ({ tasks: task ? [task.task_id] : [] }),
+  needs: ({ task }) => ({
+    tasks: task ? [task.task_id] : [],
+    workers: task?.worker_id === undefined ? [] : [task.worker_id],
+  }),
   run({ principal, sha256, size_bytes, kind, filename, task: upload }, { turn }) {
     const task = upload && admitMention(turn, { principal, ...upload });
     const id = turn.core.makeId('art');

@@ -14,6 +14,7 @@ type Register = MessageOf<'register_worker'>;
 
 /** Registers a worker; an id that the same principal registered before is taken up again. */
 export const registerWorker: Verb<'register_worker'> = {
+  needs: ({ registration: { worker_id } }) => ({ workers: worker_id === undefined ? [] : [worker_id] }),
   run(message, { turn }) {
     const { settings, registry } = turn.core;
     const known = message.registration.worker_id;

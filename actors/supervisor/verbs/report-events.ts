@@ -4,7 +4,10 @@ import type { Verb } from '../verb.ts';
 
 /** Records what a worker says of a task; it moves no state. */
 export const reportEvents: Verb<'report_events'> = {
-  needs: ({ task_id }) => ({ tasks: [task_id] }),
+  needs: ({ task_id, worker_id }) => ({
+    tasks: [task_id],
+    workers: worker_id === undefined ? [] : [worker_id],
+  }),
   run({ events, ...mention }, { turn }) {
     const task = admitMention(turn, mention);
     const worker_id = mention.worker_id ?? task.row.worker_id;
