@@ -48,26 +48,35 @@ export function skipSpace(text: string, start: number): number {
 
 /** The index behind the value that starts at `start`. */
 function endOfValue(text: string, start: number): number {
+  const first = text.charCodeAt(start);
+  if (first === QUOTE) return endOfString(text, start);
+  return first === BRACE || first === BRACKET ? endOfNested(text, start) : endOfWord(text, start);
+}
+
+function endOfNested(text: string, start: number): number {
   let depth = 0;
   for (let i = start; i < text.length; ) {
     const code = text.charCodeAt(i);
     if (code === QUOTE) i = endOfString(text, i);
-    else if (code === BRACE || code === BRACKET) {
-      depth++;
-      i++;
-      continue;
-    } else if (code === END_BRACE || code === END_BRACKET) {
-      if (depth === 0) return i;
-      depth--;
-      i++;
-    } else if (depth === 0 && (code === COMMA || isSpace(code))) return i;
     else {
       i++;
-      continue;
+      // Of millions of characters, most are those of numbers.
+      if (code < BRACKET) continue;
+      if (code === BRACE || code === BRACKET) depth++;
+      else if ((code === END_BRACE || code === END_BRACKET) && --depth === 0) return i;
     }
-    if (depth === 0) return i;
   }
   return text.length;
+}
+
+/** A number, `true`, `false` or `null`. */
+function endOfWord(text: string, start: number): number {
+  let i = start;
+  for (; i < text.length; i++) {
+    const code = text.charCodeAt(i);
+    if (code === COMMA || code === END_BRACE || code === END_BRACKET || isSpace(code)) break;
+  }
+  return i;
 }
 
 /** The members of a JSON object as text, in the order written; a repeated key keeps its last value. */
