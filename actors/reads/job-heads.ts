@@ -59,7 +59,9 @@ export function headStatements(query: JobQuery, few: (status: string) => boolean
 function ordinary(query: JobQuery, few: (status: string) => boolean): Statement {
   const { name, status } = query;
   const folded = name?.toLowerCase() ?? '';
-  const byName = [...folded].length >= SHORTEST_INDEXED && !(status !== undefined && few(status));
+  // For the index, a text ends at its first NUL.
+  const isIndexed = [...folded].length >= SHORTEST_INDEXED && !folded.includes('\0');
+  const byName = isIndexed && !(status !== undefined && few(status));
   if (!byName) return statement('jobs', 'jobs.created_at DESC', filters(query, ''), query.limit);
   const match = { sql: 'job_names MATCH ?', values: [`"${folded.replaceAll('"', '""')}"`] };
   return statement(

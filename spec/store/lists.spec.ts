@@ -80,7 +80,7 @@ describe('lists are composed by the store, and say exactly what was reported', (
 });
 
 describe('the list of jobs', () => {
-  const NAMES = ['Wheat 2024', 'wheat "b"', 'ÄHREN wheat', 'corn*', 'co%n', 'x', null];
+  const NAMES = ['Wheat 2024', 'wheat "b"', 'ÄHREN wheat', 'corn*', 'co%n', 'x', 'no\0yes', null];
 
   async function named(t: Parameters<typeof TestCluster.start>[0]) {
     const cluster = await TestCluster.start(t);
@@ -105,6 +105,9 @@ describe('the list of jobs', () => {
     assert.deepEqual(await search('o%n'), ['co%n']);
     assert.deepEqual(await search('c%n'), []);
     assert.deepEqual(await search('wheat OR corn'), []);
+    assert.deepEqual(await search('\0yes'), ['no\0yes']);
+    assert.deepEqual(await search('o\0y'), ['no\0yes']);
+    assert.deepEqual(await search('corn\0'), []);
   });
 
   test('is searched by one or two characters as well', async (t) => {

@@ -27,13 +27,17 @@ export function guardDoor(door: Door, reopen: () => Promise<Door | null>, log: L
       open.close();
       open = null;
       place = tryOpen();
+      // While the door is shut, and everybody has gone, nothing else keeps the process from ending.
+      timer.ref();
       log.warn('no file descriptor is left: no connections are taken until some are free');
     } else if (!open && hasRoom(ROOM)) {
       leave();
       const opened = await reopen();
       if (isStopped) opened?.close();
       else open = opened;
-      if (opened) log.info('connections are taken again');
+      if (!opened) return;
+      timer.unref();
+      log.info('connections are taken again');
     }
   };
   // One look after the other, since one may wait for the door.

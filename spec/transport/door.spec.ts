@@ -1,0 +1,16 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { describe, it } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { requires } from '../support/requires.ts';
+
+const PROGRAM = fileURLToPath(new URL('./fixtures/shut.ts', import.meta.url));
+
+describe('a door that was shut for want of files', requires('proc'), () => {
+  it('is opened again also when the last client has gone, and nothing else keeps the process', async () => {
+    const script = 'ulimit -n 256; exec "$0" --import tsx "$1"';
+    const { stdout } = await promisify(execFile)('sh', ['-c', script, process.execPath, PROGRAM]);
+    assert.equal(stdout, 'shut\nopen\n');
+  });
+});
