@@ -56,12 +56,16 @@ export function begin(argv: string[], options: RunOptions = {}) {
 export const run = (argv: string[], options: RunOptions = {}): Promise<Outcome> =>
   begin(argv, options).outcome;
 
-/** Starts a program as a process of its own; `outcome` resolves when it has ended. */
+/**
+ * Starts a program as a process of its own; `outcome` resolves when it has ended. One that hangs is killed long after
+ * any test needs it.
+ */
 export function start(program: ProgramName, argv: string[], env: Record<string, string> = {}) {
   const child = spawn(`${ROOT}bin/${program}`, argv, {
     cwd: ROOT,
     env: { PATH: process.env.PATH ?? '', HOME: process.env.HOME ?? '', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
+    ...{ timeout: 300_000, killSignal: 'SIGKILL' },
   });
   const said = { stdout: '', stderr: '' };
   child.stdout.on('data', (chunk) => {

@@ -4,6 +4,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { mkdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
+import { asking } from '../support/asking.ts';
 import { cleanEnvironment } from '../support/environment.ts';
 import { ROOT } from '../support/program.ts';
 import { onPath } from '../support/requires.ts';
@@ -115,6 +116,22 @@ describe('what surrounds the run', () => {
       ...{ LANG: 'C.UTF-8', TZ: 'UTC', TERM: 'dumb', HOME: '/home/empty', USERPROFILE: '/home/empty' },
       ...named,
     });
+  });
+});
+
+describe('what runs once more on a path that holds nothing optional', () => {
+  it('is every file that asks for what may be installed, and none that asks only what the system is like', () => {
+    const files = asking();
+    for (const name of [
+      'cli/completion',
+      'agent/family',
+      'dashboard/jobs',
+      'nirs4all/parity',
+      'scarcity/disk',
+    ])
+      assert.ok(files.includes(`spec/${name}.spec.ts`), name);
+    for (const name of ['cli/lost-output', 'process/modes', 'store/blobs'])
+      assert.ok(!files.includes(`spec/${name}.spec.ts`), name);
   });
 });
 

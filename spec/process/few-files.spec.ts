@@ -15,7 +15,11 @@ describe('where fewer files may be open than a program needs', requires('proc'),
       it(`${line} says so and exits with 2, at ${limit}`, async (t) => {
         const state = join(await temporaryDirectory(t), 'state');
         const started = `ulimit -n ${limit}; exec bin/${line} --state ${state}`;
-        const child = spawn('sh', ['-c', started], { cwd: ROOT, stdio: ['ignore', 'ignore', 'pipe'] });
+        const child = spawn('sh', ['-c', started], {
+          ...{ cwd: ROOT, stdio: ['ignore', 'ignore', 'pipe'] },
+          // One that does not refuse serves on.
+          ...{ timeout: 60_000, killSignal: 'SIGKILL' },
+        });
         const [said, [code]] = await Promise.all([text(child.stderr), once(child, 'close')]);
         const [program] = line.split(' ');
         assert.match(

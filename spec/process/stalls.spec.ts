@@ -101,7 +101,8 @@ class Scene {
   }
 }
 
-describe('a server that stands still', () => {
+// Each has a server of its own and mostly waits.
+describe('a server that stands still', { concurrency: true }, () => {
   test('for longer than a lease takes nothing from a worker that speaks meanwhile', async (t) => {
     const scene = await Scene.set(t);
     for (let i = 0; i < 2; i++) {

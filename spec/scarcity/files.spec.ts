@@ -10,5 +10,6 @@ describe('a server that may open no more files', requires('prlimit'), () => {
     const figures = await outOfFiles(join(await temporaryDirectory(t), 'state'), 30, 200);
     t.diagnostic(JSON.stringify(figures));
     assert.ok(figures.load < 0.5, `${figures.load} of a processor, with nothing to do`);
+    assert.ok(figures.stretch < 20, `it ran for ${figures.stretch} ms at a time, with nothing to do`);
   });
 });

@@ -5,7 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { ClusterClient } from '../../gateway/client/client.ts';
 import { jobText } from '../crash/load.ts';
 import { multipart, type RawAnswer, RawConnection } from '../gateway/support.ts';
-import { openFilesOf, processorTimeOf, quietPort } from '../support/program.ts';
+import { openFilesOf, processorTimeOf, quietPort, restsOf } from '../support/program.ts';
 import { startServerProgram } from '../support/server-program.ts';
 import { until } from '../support/until.ts';
 
@@ -14,6 +14,8 @@ export interface FileFigures {
   connections: number;
   /** Processor time per second while no connection can be taken. */
   load: number;
+  /** Milliseconds for which it ran until it went to rest again, on average: the same on a busy machine. */
+  stretch: number;
 }
 
 const UPLOAD = multipart([{ disposition: 'name="file"; filename="a"', content: 'x'.repeat(1000) }]);
@@ -84,10 +86,12 @@ export async function outOfFiles(state: string, room: number, connections: numbe
     assert.equal(JSON.parse((await (e as RawConnection).answer()).body).length, 2);
     // In the first moment the server finds out; from then on it rests.
     await delay(1000);
-    const before = processorTimeOf(server.pid);
+    const [before, restsBefore] = [processorTimeOf(server.pid), restsOf(server.pid)];
     const since = performance.now();
     await delay(2000);
-    const load = (processorTimeOf(server.pid) - before) / ((performance.now() - since) / 1000);
+    const used = processorTimeOf(server.pid) - before;
+    const load = used / ((performance.now() - since) / 1000);
+    const stretch = (1000 * used) / Math.max(1, restsOf(server.pid) - restsBefore);
 
     isFlooding = false;
     for (const socket of flood) socket.destroy();
@@ -101,7 +105,7 @@ export async function outOfFiles(state: string, room: number, connections: numbe
     again.close();
     assert.equal((await client.call('getJob', { params: { id: job.id } })).status, 'queued');
     assert.equal((await server.terminate()).code, 0);
-    return { limit, connections, load };
+    return { limit, connections, load, stretch };
   } finally {
     isFlooding = false;
     for (const socket of flood) socket.destroy();

@@ -11,10 +11,13 @@ import { askUnread } from '../support/unread.ts';
 
 export interface LongViewOptions {
   state: string;
-  /** Tasks that succeeded and tasks that failed, jobs, workers and events, each with a long text. */
+  /** Tasks that succeeded, and as many that failed. */
   rows: number;
-  /** Bytes of each of those texts, which a store from before the limits may hold. */
+  /** Bytes of the text of each, which a store from before the limits may hold. */
   bytes: number;
+  /** Other jobs, workers and events with a long text, and its bytes. */
+  others: number;
+  othersBytes: number;
   /** Clients that ask for a long view and never read it. */
   stalled: number;
 }
@@ -33,8 +36,9 @@ export interface LongViewFigures {
  * Views that are longer than memory, or than any text can be: all of them are read whole by a client that keeps up,
  * and asked for by many that don't read.
  */
-export async function longViews({ state, rows, bytes, stalled }: LongViewOptions): Promise<LongViewFigures> {
-  const job = await filledStore(state, rows, bytes);
+export async function longViews(options: LongViewOptions): Promise<LongViewFigures> {
+  const { state, stalled } = options;
+  const job = await filledStore(options);
   const server = await startServerProgram({ state });
   const client = new ClusterClient({ server: server.url });
   const sockets: Socket[] = [];
@@ -76,38 +80,39 @@ export async function longViews({ state, rows, bytes, stalled }: LongViewOptions
 }
 
 /** A store with rows that no client could send any more. @returns the job that has the tasks */
-async function filledStore(state: string, rows: number, bytes: number): Promise<string> {
+async function filledStore(options: LongViewOptions): Promise<string> {
+  const { state, rows, bytes, others, othersBytes } = options;
   const server = await startServerProgram({ state });
   const client = new ClusterClient({ server: server.url });
   const { id } = await client.call('submitJob', { text: jobText('long', 2 * rows) });
-  for (let i = 0; i < rows; i++) {
+  for (let i = 0; i < others; i++) {
     await client.call('submitJob', { text: jobText(`other ${i}`, 1) });
     await client.call('registerWorker', { body: { name: `worker ${i}` } });
   }
   await client.close();
   await server.terminate();
   const db = await open({ filename: join(state, 'store.sqlite'), driver: sqlite3.Database });
-  // With what has two bytes, and what JSON escapes, so that no cut and no count goes by characters.
-  const long = `replace(hex(zeroblob(${Math.ceil(bytes / 10)})), '00', 'é"\\n123ab')`.replace(
-    '\\n',
-    "' || char(10) || '",
-  );
-  const json = `'{"x":' || json_quote(${long}) || '}'`;
+  const [task, other] = [textOf(bytes), textOf(othersBytes)];
+  const jsonOf = (text: string) => `'{"x":' || json_quote(${text}) || '}'`;
   await db.exec(`
     UPDATE tasks SET status = 'succeeded', rank_value = seq, worker_id = 'worker_x',
-      result = '{"status":"succeeded","metrics":{"best_rmse":1},"extra":' || ${json} || '}'
+      result = '{"status":"succeeded","metrics":{"best_rmse":1},"extra":' || ${jsonOf(task)} || '}'
       WHERE job_id = '${id}' AND seq % 2 = 0;
-    UPDATE tasks SET status = 'failed', error = ${long} WHERE job_id = '${id}' AND seq % 2 = 1;
+    UPDATE tasks SET status = 'failed', error = ${task} WHERE job_id = '${id}' AND seq % 2 = 1;
     UPDATE jobs SET status = 'succeeded', num_queued = 0, num_succeeded = ${rows}, num_failed = ${rows},
       best_task_id = 'task_x', best_metric = 1, standings = NULL WHERE id = '${id}';
-    UPDATE jobs SET type = ${long} WHERE id <> '${id}';
-    UPDATE workers SET labels = ${json};
-    UPDATE job_requests SET request = ${json} WHERE job_id = '${id}';
-    UPDATE events SET message = ${long}, data = ${json} WHERE type = 'worker_registered';
+    UPDATE jobs SET type = ${other} WHERE id <> '${id}';
+    UPDATE workers SET labels = ${jsonOf(other)};
+    UPDATE job_requests SET request = ${jsonOf(other)} WHERE job_id = '${id}';
+    UPDATE events SET message = ${other}, data = ${jsonOf(other)} WHERE type = 'worker_registered';
     PRAGMA wal_checkpoint(TRUNCATE);`);
   await db.close();
   return id;
 }
+
+/** In SQL: with what has two bytes, and what JSON escapes, so that no cut and no count goes by characters. */
+const textOf = (bytes: number): string =>
+  `replace(hex(zeroblob(${Math.ceil(bytes / 10)})), '00', 'é"' || char(10) || '123ab')`;
 
 /** Reads an answer whole and lets go of it; what is no table must be JSON from its beginning to its end. */
 async function lengthOf(url: string): Promise<number> {

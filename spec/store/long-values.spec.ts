@@ -62,7 +62,7 @@ describe('rows from before the limits', () => {
 
   test('come in pieces of bounded size', async (t) => {
     const cluster = await TestCluster.start(t);
-    const id = await finished(cluster, 40);
+    const id = await finished(cluster, 120);
     await cluster.stop();
     const db = await open({ filename: join(cluster.stateDir, 'store.sqlite'), driver: sqlite3.Database });
     await db.run(

@@ -110,6 +110,12 @@ export function processorTimeOf(pid: number): number {
   return (Number(fields[11]) + Number(fields[12])) / 100;
 }
 
+/** How often a process went to rest of its own accord, as one does that waits for something. */
+export function restsOf(pid: number): number {
+  const status = readFileSync(`/proc/${pid}/status`, 'utf8');
+  return Number(/^voluntary_ctxt_switches:\s+(\d+)/m.exec(status)?.[1]);
+}
+
 /** Processes whose command line holds a text, zombies left out. */
 export function processesWith(text: string): number[] {
   return readdirSync('/proc')

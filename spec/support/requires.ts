@@ -39,8 +39,8 @@ const onThePath =
   () =>
     onPath(name) ? null : `there is no ${name} on the path (Debian: apt-get install ${from})`;
 
-/** What a specification may need beside Node and a shell: null when it is here, else why it is not. */
-const NEEDS = {
+/** What may be installed or not: null when it is here, else why it is not. */
+const INSTALLED = {
   bash: onThePath('bash'),
   fish: onThePath('fish'),
   zsh: onThePath('zsh'),
@@ -56,6 +56,10 @@ const NEEDS = {
     disk?.unmount();
     return disk ? null : 'this process may not mount a file system; root may';
   },
+};
+
+/** What the system is like, whatever is installed. */
+const OF_THE_SYSTEM = {
   proc: () => (isFolder('/proc/self') ? null : 'this system has no /proc'),
   'dev full': () => (existsSync('/dev/full') ? null : 'this system has no /dev/full'),
   'file modes': () => (process.platform === 'win32' ? 'Windows has none' : null),
@@ -68,13 +72,19 @@ const NEEDS = {
     Object.values(networkInterfaces()).some((own) => own?.some(({ address }) => address === '::1'))
       ? null
       : 'the loopback interface has no ::1',
-} satisfies Record<string, () => string | null>;
+};
+
+/** What a specification may need beside Node and a shell. */
+const NEEDS = { ...INSTALLED, ...OF_THE_SYSTEM } satisfies Record<string, () => string | null>;
 
 function isFolder(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
 }
 
 export type Need = keyof typeof NEEDS;
+
+/** Whether what a machine has of it is the same on every path. */
+export const isOfTheSystem = (need: string): boolean => need in OF_THE_SYSTEM;
 
 /** Options of node:test: whether to leave out, and why. */
 export type Needing = { skip: string | false };
