@@ -22,9 +22,8 @@ const BYTES = bytesOf(
 const SHORTEST_INDEXED = 3;
 /** Behind every text that begins with what stands before it. */
 const BEHIND_ALL = '\u{10ffff}';
-/** Characters of the end of an id that are indexed, the last one first; spelt as in the index. */
-const END_LENGTH = 8;
-const END = Array.from({ length: END_LENGTH }, (_, i) => `substr(jobs.id, -${i + 1}, 1)`).join(' || ');
+/** Ids that one statement looks at for their end: a few milliseconds. */
+const LOOKED_AT = 20_000;
 
 interface Statement {
   sql: string;
@@ -42,16 +41,21 @@ export async function jobHeads(
   query: JobQuery,
   few: (status: string) => boolean,
 ): Promise<JobHead[]> {
-  const lists = await Promise.all(
-    headStatements(query, few).map(({ sql, params }) => db.all<JobHead[]>(sql, ...params)),
-  );
+  const ends = query.ref === undefined ? undefined : endIn(query.ref);
+  const lists = await Promise.all([
+    ...headStatements(query, few).map(({ sql, params }) => db.all<JobHead[]>(sql, ...params)),
+    ...(ends === undefined ? [] : [byEnd(db, ends, query)]),
+  ]);
   if (lists.length === 1) return lists[0] as JobHead[];
   // A job may be found in several ways.
   const found = new Map(lists.flat().map((head) => [head.seq, head]));
   return [...found.values()].sort((a, b) => b.seq - a.seq).slice(0, query.limit);
 }
 
-/** What is asked of the store: one statement, or one for each of the ways in which a reference can be meant. */
+/**
+ * What is asked of the store: one statement, or one for each of the ways in which a reference can be meant, but for the
+ * end of an id.
+ */
 export function headStatements(query: JobQuery, few: (status: string) => boolean): Statement[] {
   return query.ref === undefined ? [ordinary(query, few)] : referred(query.ref, query);
 }
@@ -75,22 +79,49 @@ function ordinary(query: JobQuery, few: (status: string) => boolean): Statement 
 
 /** Each way along an index of its own that has its rows in order, so that none is longer than the answer. */
 function referred(ref: string, query: JobQuery): Statement[] {
-  const { begins, ends, name } = readReference(ref);
+  const { begins, name } = readReference(ref);
   const along = (order: string, condition: Condition) =>
     statement('jobs', order, [condition, ...filters(query, '+')], query.limit);
-  const range = (column: string, prefix: string): Condition => ({
-    sql: `${column} >= ? AND ${column} < ?`,
-    values: [prefix, prefix + BEHIND_ALL],
-  });
   const ways: Statement[] = [];
-  if (begins !== undefined) ways.push(along('jobs.id DESC', range('jobs.id', begins)));
-  if (ends !== undefined) {
-    const { sql, values } = range(END, [...ends].reverse().slice(0, END_LENGTH).join(''));
-    const whole = { sql: `${sql} AND substr(jobs.id, ?) = ?`, values: [...values, -[...ends].length, ends] };
-    ways.push(along(`${END} DESC`, whole));
+  if (begins !== undefined) {
+    const values = [begins, begins + BEHIND_ALL];
+    ways.push(along('jobs.id DESC', { sql: 'jobs.id >= ? AND jobs.id < ?', values }));
   }
   if (name !== undefined) ways.push(along('jobs.seq DESC', { sql: 'jobs.name_folded = ?', values: [name] }));
   return ways;
+}
+
+/** The end of an id that a reference may mean; a whole id is found by its beginning, and no id has other characters. */
+function endIn(ref: string): string | undefined {
+  const { begins, ends } = readReference(ref);
+  return ends === undefined || /[^a-z0-9_]/.test(ends) || begins?.includes('_') ? undefined : ends;
+}
+
+/** The ids before one, the latest first, looked through for an end: which jobs have it, and how far that came. */
+const ENDS_SQL = `SELECT min(id) AS reached, json_group_array(seq) FILTER (WHERE substr(id, ?) = ?) AS seqs
+  FROM (SELECT id, seq FROM jobs WHERE id < ? ORDER BY id DESC LIMIT ?)`;
+
+/**
+ * The jobs whose id ends so. No index has the ends: they are random, so that it would cost every submission two pages
+ * that are written, for what a person asks now and then. The ids stand together in their own index, and it is read in
+ * pieces, between which others have their turn.
+ */
+async function byEnd(db: Prepared, ends: string, query: JobQuery): Promise<JobHead[]> {
+  const found: JobHead[] = [];
+  let before: string | null = BEHIND_ALL;
+  while (before !== null && found.length < query.limit) {
+    const rows: { reached: string | null; seqs: string }[] = await db.all(
+      ENDS_SQL,
+      ...[-[...ends].length, ends, before, LOOKED_AT],
+    );
+    const { reached, seqs } = rows[0] as { reached: string | null; seqs: string };
+    before = reached;
+    if (seqs === '[]') continue;
+    const picked = { sql: 'jobs.seq IN (SELECT value FROM json_each(?))', values: [seqs] };
+    const { sql, params } = statement('jobs', 'jobs.seq DESC', [picked, ...filters(query, '+')], query.limit);
+    found.push(...(await db.all<JobHead[]>(sql, ...params)));
+  }
+  return found;
 }
 
 /** @param plus `+` keeps SQLite's planner from following a filter rather than what was found */

@@ -1,8 +1,12 @@
 import assert from 'node:assert/strict';
+import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
-import { headStatements } from '../../actors/reads/job-heads.ts';
+import { open } from 'sqlite';
+import sqlite3 from 'sqlite3';
+import { headStatements, jobHeads } from '../../actors/reads/job-heads.ts';
 import { openReader } from '../../actors/store/open.ts';
+import { Prepared } from '../../actors/store/prepared.ts';
 import { job, TestCluster } from '../support/cluster.ts';
 
 const inline = (n: number) =>
@@ -185,6 +189,31 @@ describe('the list of jobs', () => {
     assert.deepEqual(await find('wheat', { status: 'queued' }), [first]);
     const [{ created_at } = { created_at: 0 }] = await cluster.seen.jobs({ ref: second, limit: 1 });
     assert.deepEqual(await find('wheat', { created_before: created_at }), [first]);
+  });
+
+  test('finds the end of an id however far back the job lies, a piece of the ids at a time', async (t) => {
+    const cluster = await TestCluster.start(t);
+    const { id: first } = await cluster.submit(job({ name: 'first' }));
+    await cluster.stop();
+    const db = await open({ filename: join(cluster.stateDir, 'store.sqlite'), driver: sqlite3.Database });
+    const copied = ['seq', 'id', 'name', 'name_folded', 'created_at'];
+    const columns = (await db.all<{ name: string }[]>("SELECT name FROM pragma_table_info('jobs')"))
+      .map(({ name }) => name)
+      .filter((name) => !copied.includes(name));
+    await db.run(
+      `WITH RECURSIVE n (n) AS (VALUES (1) UNION ALL SELECT n + 1 FROM n LIMIT 50000)
+       INSERT INTO jobs (${[...copied, ...columns].join(', ')})
+       SELECT seq + n, printf('job_zzzzzzzzzz%016d', n), NULL, NULL, created_at + n / 1e6, ${columns.join(', ')} FROM jobs, n`,
+    );
+    await db.close();
+    const prepared = new Prepared(await openReader(join(cluster.stateDir, 'store.sqlite')));
+    t.after(() => prepared.close());
+    const find = async (ref: string, limit = 100) =>
+      (await jobHeads(prepared, { ref, limit }, () => false)).map(({ seq }) => seq);
+    assert.deepEqual(await find(`…${first.slice(-8)}`), [1]);
+    assert.deepEqual(await find('00020123'), [20124]);
+    assert.deepEqual(await find('0123', 3), [40124, 30124, 20124], 'the newest, across two pieces');
+    assert.deepEqual(await find('…0000zzzz'), []);
   });
 
   test('has the jobs of one owner', async (t) => {
