@@ -55,14 +55,16 @@ function compile(schema: TSchema) {
 }
 
 /**
- * Compiles a schema to a check that reports all faults at once. Before the check, `null` in an optional
- * member is taken as absent (contract, "Bodies"); unknown members are kept.
+ * A check by a schema that reports all faults at once; it is compiled when it is first used, since most are used by few
+ * programs. Before the check, `null` in an optional member is taken as absent (contract, "Bodies"); unknown members are
+ * kept.
  */
 export function validator<S extends TSchema>(schema: S): (value: unknown) => Checked<Static<S>> {
-  const compiled = compile(schema);
+  let compiled: ReturnType<typeof compile> | undefined;
   const raw = schema as unknown as AnySchema;
   const rules = (schema as { [RULES]?: Rules })[RULES];
   return (input) => {
+    compiled ??= compile(schema);
     const value = withoutNulls(raw, input);
     const broken = rules && isObject(value) ? rules(value).slice(0, MOST_FAULTS) : [];
     if (compiled.Check(value)) {
