@@ -125,8 +125,8 @@ function listOf(artifacts: ArtifactView[], output: Session['output']): string {
     { title: 'role', flexible: true },
     { title: 'file', flexible: true },
     { title: 'size', align: 'right' as const },
-    { title: 'artifact' },
-    { title: 'task', flexible: true },
+    { title: 'artifact', ids: true },
+    { title: 'task', ids: true, flexible: true },
   ];
   return table(columns, rows, output);
 }

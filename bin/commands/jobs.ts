@@ -57,12 +57,12 @@ function listOf(jobs: JobView[], output: Session['output']): string {
     ago(now - job.created_at),
   ]);
   const columns = [
-    { title: 'job' },
+    { title: 'job', ids: true },
     { title: 'name', flexible: true },
     { title: 'status' },
     { title: 'tasks', align: 'right' as const },
-    { title: 'best', align: 'right' as const },
-    { title: 'submitted', align: 'right' as const },
+    { title: 'best', align: 'right' as const, optional: true },
+    { title: 'submitted', align: 'right' as const, optional: true },
   ];
   return table(columns, rows, output);
 }

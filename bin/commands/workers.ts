@@ -52,10 +52,10 @@ function listOf(workers: WorkerView[], output: Session['output']): string {
     { title: 'status' },
     { title: 'slots', align: 'right' as const },
     { title: 'runs', flexible: 'last' as const },
-    { title: 'labels', flexible: true },
-    { title: 'version', flexible: true },
+    { title: 'labels', flexible: true, optional: true },
+    { title: 'version', flexible: true, optional: true },
     { title: 'seen', align: 'right' as const },
-    { title: 'worker', flexible: true },
+    { title: 'worker', ids: true, flexible: true },
   ];
   return [table(columns, rows, output), ...suspensions(workers)].join('\n');
 }

@@ -28,6 +28,8 @@ export interface RunOptions {
   stdin?: string;
   /** Pretend that both streams are a terminal of 80 columns. */
   terminal?: boolean;
+  /** The columns of such a terminal, where they are not 80. */
+  columns?: number;
   program?: ProgramName;
 }
 
@@ -36,6 +38,7 @@ export function begin(argv: string[], options: RunOptions = {}) {
   const stdout = new Collector();
   const stderr = new Collector();
   stdout.isTTY = stderr.isTTY = options.terminal ?? false;
+  stdout.columns = options.columns ?? stdout.columns;
   const stdin = options.stdin === undefined ? new PassThrough().end() : Readable.from([options.stdin]);
   const env = { TERM: 'xterm', ...options.env };
   const said = {

@@ -149,6 +149,47 @@ describe('a reader that closes early, such as head,', () => {
   });
 });
 
+describe('lists on a narrow terminal', () => {
+  const id = (kind: string, end: string) => `${kind}_01m8hqmkm6g979c4nt${end.padStart(8, '0')}`;
+  for (const columns of [60, 80, 120]) {
+    it(`of ${columns} columns have lines that fit, and ids by an end that commands take`, async (t) => {
+      const job = aJob({ id: id('job', '7fq1bvvs'), name: 'wheat, all instruments of the year' });
+      Object.assign(job.aggregate, { num_tasks: 12, num_succeeded: 1, num_failed: 11, best_metric: 0.1592 });
+      const artifact = anArtifact({ id: id('art', 'a1'), task_id: id('task', 'b2') });
+      const worker = {
+        status: 'alive',
+        slots_total: 8,
+        slots_used: 2,
+        last_seen_at: 1,
+        labels: { site: 'lab' },
+      };
+      const version = { packages: { mljs: '0.1.0', nirs4all: '0.9.12' } };
+      const server = await fakeServer({
+        'GET /v1/jobs': { body: [job] },
+        [`GET /v1/jobs/${job.id}/artifacts`]: { body: [artifact] },
+        'GET /v1/workers': {
+          body: [{ ...worker, id: id('worker', 'c3'), name: 'bench-3', cluster_version: '0.1.0', version }],
+        },
+      });
+      t.after(() => server.stop());
+      for (const [argv, end] of [
+        [['jobs'], '7fq1bvvs'],
+        [['artifacts', job.id], '000000b2'],
+        [['workers'], '000000c3'],
+      ] as const) {
+        const { code, stdout, stderr } = await run([...argv, '--server', server.url], {
+          terminal: true,
+          columns,
+          env: { NO_COLOR: '1' },
+        });
+        assert.equal(code, 0, stderr);
+        assert.ok(stdout.includes(end), `${argv[0]}: ${stdout}`);
+        for (const line of stdout.split('\n')) assert.ok([...line].length <= columns, `${line}|`);
+      }
+    });
+  }
+});
+
 describe('numbers for people', () => {
   it('metrics have four significant digits', () => {
     assert.deepEqual([0.21043, 12, 1234.5678, 0, null, 1e-7, -0.5].map(metric), [
