@@ -48,7 +48,11 @@ export function createAgent(
       recover: fromPromise<void, { selfTests: number }>(({ input, signal }) =>
         sleep(recoveryMs(shop, input.selfTests), signal),
       ),
-      selfTest: fromPromise<string | null>(({ signal }) => selfTest(shop, signal)),
+      selfTest: fromPromise<string | null>(async ({ signal }) => {
+        // Should the disk be full, the inputs that are kept give way first.
+        await shop.cache.trim();
+        return selfTest(shop, signal);
+      }),
       pause: fromPromise<void, PauseInput>(({ input, signal }) => sleep(pauseMs(shop, input), signal)),
     },
   });

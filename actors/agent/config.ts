@@ -38,9 +38,9 @@ export interface WorkerConfig {
   datasets?: Readonly<Record<string, string>> | undefined;
   /** File or address of the index of catalog datasets (see `inputs/catalog/index-list.ts`). */
   catalog?: string | undefined;
-  /** Where datasets of the catalog are kept; workers of one machine may share it. Default in the state directory. */
+  /** Where inputs are kept; workers of one machine may share it. Default in the state directory. */
   cacheDir?: string | undefined;
-  /** GiB that datasets of the catalog may take; the least recently used go first. Default 20. */
+  /** GiB that inputs may take; the least recently used go first. 0: none stays longer than it is used. Default 20. */
   cacheGb?: number | undefined;
   runners: readonly Runner[];
   /** The interpreter of `--python`: declared, beside what the runners bring. */

@@ -24,7 +24,7 @@ export interface RunPaths {
 
 export const tasksFolder = (state: string): string => join(state, 'tasks');
 export const outboxFolder = (state: string): string => join(state, 'outbox');
-/** Where the datasets of the catalog are kept, unless the worker was given another place. */
+/** Where inputs are kept, unless the worker was given another place. */
 export const cacheFolder = (state: string): string => join(state, 'cache');
 
 export function runPaths(state: string, ref: Pick<AttemptRef, 'task_id' | 'attempt'>): RunPaths {

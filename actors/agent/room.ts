@@ -6,6 +6,7 @@ import { TaskEvents } from './child/events.ts';
 import { LogFile } from './child/log-file.ts';
 import { bootId } from './child/proc.ts';
 import type { OutboxEntry } from './delivery/outbox.ts';
+import type { Held } from './inputs/cache/cache.ts';
 import type { Fingerprints } from './inputs/pipeline.ts';
 import { type RunPaths, runPaths } from './paths.ts';
 
@@ -33,7 +34,7 @@ export class Room {
   #log: LogFile | null = null;
   readonly #maxLogBytes: number;
   #work: Promise<unknown> = Promise.resolve();
-  #held: (() => Promise<void>)[] = [];
+  #held: { what: string; held: Held }[] = [];
 
   constructor({ state, ref, mark, maxLogBytes, sendEvents }: RoomOptions) {
     this.ref = ref;
@@ -72,14 +73,20 @@ export class Room {
     await this.#work;
   }
 
-  /** Keeps something that the child needs, until `release`. */
-  hold(release: () => Promise<void>): void {
-    this.#held.push(release);
+  /** Keeps an input that the child needs in place, until `release`. `what`: how messages call it. */
+  hold(what: string, held: Held): void {
+    this.#held.push({ what, held });
+  }
+
+  /** What of the inputs that it holds is not what it was; null where all is. */
+  async changedInput(): Promise<string | null> {
+    for (const { what, held } of this.#held) if (!(await held.intact())) return what;
+    return null;
   }
 
   /** The child has ended: lets go of what it needed. */
   async release(): Promise<void> {
-    for (const release of this.#held.splice(0)) await release();
+    for (const { held } of this.#held.splice(0)) await held.release();
   }
 
   async closeLog(): Promise<void> {

@@ -11,6 +11,7 @@ import { isNotOurs, report, type Uploaded, uploadFiles } from './delivery/delive
 import { findOutputs, type OutputFile } from './delivery/outputs.ts';
 import { pack } from './delivery/pack.ts';
 import { failedBy, WorkerFault } from './failure.ts';
+import type { Held } from './inputs/cache/cache.ts';
 import { materialize } from './inputs/materialize.ts';
 import { sleep } from './link/backoff.ts';
 import { isAbort } from './link/faults.ts';
@@ -37,7 +38,7 @@ export function runLogic(shop: Workshop) {
       ),
       deadline: fromPromise<void, number | null>(({ input, signal }) => untilDeadline(shop, input, signal)),
       runChild: fromPromise<Outcome, Lease>(({ input, signal }) =>
-        shop.room(input.ref).work(runChild(shop, input, signal)),
+        shop.room(input.ref).work(runOnInputs(shop, input, signal)),
       ),
       stopWork: fromPromise<void, AttemptRef>(({ input }) => stopWork(shop, input)),
       save: fromPromise<void, { ref: AttemptRef; outcome: Outcome; lease: Lease | null }>(({ input }) =>
@@ -72,13 +73,13 @@ async function reportStart(shop: Workshop, ref: AttemptRef, signal: AbortSignal)
 
 async function placeInputs(shop: Workshop, lease: Lease, signal: AbortSignal): Promise<Failed | null> {
   const room = shop.room(lease.ref);
-  const { allowPython, datasets, zipLimits } = shop.settings;
-  const { client, catalog } = shop;
+  const { allowPython, datasets } = shop.settings;
+  const { artifacts, catalog } = shop;
   const context = {
-    ...{ lease, client, catalog, allowPython, datasets, zipLimits },
+    ...{ lease, artifacts, catalog, allowPython, datasets },
     folder: room.paths.inputs,
     persistence: shop.persistence(lease.ref, signal),
-    hold: (release: () => Promise<void>) => room.hold(release),
+    hold: (what: string, held: Held) => room.hold(what, held),
     note: (line: string) => room.note(line),
   };
   try {
@@ -92,6 +93,15 @@ async function placeInputs(shop: Workshop, lease: Lease, signal: AbortSignal): P
     if (signal.aborted) throw fault;
     return failedBy(fault);
   }
+}
+
+/** A success is none where an input that several tasks share was written to meanwhile, by whichever of them. */
+async function runOnInputs(shop: Workshop, lease: Lease, signal: AbortSignal): Promise<Outcome> {
+  const outcome = await runChild(shop, lease, signal);
+  const changed = outcome.verb === 'complete' ? await shop.room(lease.ref).changedInput() : null;
+  if (changed === null) return outcome;
+  const error = `${changed} was changed while the task ran; it is only to be read: work on a copy in the workspace`;
+  return { verb: 'fail', failure: { error, retriable: true, fault: 'task' } };
 }
 
 /** Time in which this program stood still does not count, for then its machine slept, and the task with it. */

@@ -6,6 +6,7 @@ import { probeDisk } from './disk.ts';
 import { childEnvironment } from './environment.ts';
 import { ownFault } from './failure.ts';
 import { readIndexFile } from './inputs/catalog/read-index.ts';
+import { cacheFolder } from './paths.ts';
 import { isProgram, missingPart } from './runners/parts.ts';
 
 /** To load a large library from a share takes its time. */
@@ -27,7 +28,7 @@ export async function selfTest({ settings, partsOf }: Looked, signal: AbortSigna
   const { state, cacheDir, catalog, datasets, runners } = settings;
   try {
     await probeDisk(state);
-    if (catalog !== undefined) await probeDisk(cacheDir);
+    if (cacheDir !== cacheFolder(state)) await probeDisk(cacheDir);
   } catch (fault) {
     return (ownFault(fault) ?? (fault as Error)).message;
   }

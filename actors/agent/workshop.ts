@@ -5,6 +5,8 @@ import { Guard } from './child/guard.ts';
 import type { Settings } from './config.ts';
 import { Outbox } from './delivery/outbox.ts';
 import { eventSender } from './delivery/send-events.ts';
+import { Artifacts } from './inputs/artifacts.ts';
+import { InputCache } from './inputs/cache/cache.ts';
 import { Catalog } from './inputs/catalog/catalog.ts';
 import type { Persistence } from './link/persist.ts';
 import { WakeWatch } from './link/wake-watch.ts';
@@ -14,12 +16,16 @@ import { partsOf } from './runners/parts.ts';
 /** Uploads at the same time, over all tasks: more would only share the line. */
 const UPLOADS = 4;
 
+const GIB = 1024 ** 3;
+
 /** What all runs of a worker share. */
 export class Workshop {
   readonly settings: Settings;
   readonly client: ClusterClient;
   readonly outbox: Outbox;
   readonly guard: Guard;
+  readonly cache: InputCache;
+  readonly artifacts: Artifacts;
   readonly catalog: Catalog | null;
   readonly wake: WakeWatch;
   readonly uploads = new PQueue({ concurrency: UPLOADS });
@@ -34,13 +40,15 @@ export class Workshop {
     this.outbox = new Outbox(settings.state);
     this.guard = new Guard(settings.log);
     const { catalog, cacheDir, cacheGb, zipLimits, log } = settings;
-    this.catalog =
-      catalog === undefined ? null : new Catalog({ source: catalog, cacheDir, cacheGb, zipLimits, log });
+    const cache = new InputCache({ folder: cacheDir, limitBytes: cacheGb * GIB, log });
+    this.cache = cache;
+    this.artifacts = new Artifacts({ client, cache, zipLimits });
+    this.catalog = catalog === undefined ? null : new Catalog({ source: catalog, cache, zipLimits });
   }
 
-  /** @throws StartFault where the cache of the catalog cannot be written */
+  /** @throws StartFault where the cache of inputs cannot be written */
   async open(): Promise<void> {
-    await this.catalog?.open();
+    await this.cache.open();
     for (const { library, command } of this.settings.runners)
       this.#parts.set(library, await partsOf(command));
     this.guard.start();
@@ -85,7 +93,8 @@ export class Workshop {
     this.wake.stop();
     for (const room of this.#rooms.values()) await room.leave();
     this.#rooms.clear();
-    await this.catalog?.close();
+    this.catalog?.close();
+    await this.cache.close();
     this.guard.stop();
   }
 }

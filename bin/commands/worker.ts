@@ -20,7 +20,10 @@ export class WorkerCommand extends BaseCommand {
 
       It runs \`mljs.run\`, \`nirs4all.run\` where the interpreter of \`--python\` has that library, and what
       \`--runner\` names. \`--catalog\` is a JSON or YAML list of \`{id, version, url or path, sha256}\`: datasets
-      that tasks name by \`id\` or \`id@version\`, kept in a cache that workers of one machine may share.
+      that tasks name by \`id\` or \`id@version\`.
+
+      Artifacts and datasets of the catalog are fetched once and kept in the cache of \`--cache-dir\`, which workers
+      of one machine may share, up to \`--cache-gb\`; 0 keeps nothing.
 
       A task that is cancelled or out of time gets SIGTERM, with all its processes, and SIGKILL after
       \`--cancel-grace\` seconds.
@@ -66,8 +69,11 @@ export class WorkerCommand extends BaseCommand {
     value('DATASET', 'NAME=PATH, a dataset that this worker alone has; repeatable'),
   );
   catalog = Option.String('--catalog', value('FILE|URL', 'the index of versioned datasets'));
-  cacheDir = Option.String('--cache-dir', value('DIR', 'where they are kept (in the state directory)'));
-  cacheGb = Option.String('--cache-gb', value('GIB', 'disk space that they may take, GiB (20)'));
+  cacheDir = Option.String('--cache-dir', value('DIR', 'where inputs are kept (in the state directory)'));
+  cacheGb = Option.String(
+    '--cache-gb',
+    value('GIB', 'disk space that they may take, GiB; 0 keeps none (20)'),
+  );
   cancelGrace = Option.String(
     '--cancel-grace',
     value('SECONDS', 'between SIGTERM and SIGKILL for a task that has to stop (5)'),

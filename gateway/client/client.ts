@@ -166,6 +166,13 @@ export class ClusterClient {
     return { status, headers: body.headers, body };
   }
 
+  /** The headers that a download of an artifact would have. */
+  async artifactHeaders(id: string, aim: Omit<Aim, 'params'> = {}): Promise<IncomingHttpHeaders> {
+    const answer = await this.#send('head', `/v1/artifacts/${encodeURIComponent(id)}`, aim, {}, undefined);
+    await this.#reading(() => answer.body.dump());
+    return answer.headers;
+  }
+
   /** Ends idle connections; requests under way fail. */
   async close(): Promise<void> {
     this.#getter.close();

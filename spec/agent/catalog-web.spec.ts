@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { describe, it, type TestContext } from 'node:test';
+import { InputCache } from '../../actors/agent/inputs/cache/cache.ts';
 import { Catalog } from '../../actors/agent/inputs/catalog/catalog.ts';
 import { LIMITS } from '../../actors/agent/inputs/zip.ts';
 import { closingServer } from '../support/closing-server.ts';
@@ -12,9 +13,13 @@ import { quick, silent } from './quick.ts';
 /** Takes a dataset of a worker's catalog, whose cache is empty. */
 async function use(t: TestContext, source: string, id = 'corn') {
   const cacheDir = await temporaryFolder(t);
-  const catalog = new Catalog({ source, cacheDir, cacheGb: 1, zipLimits: LIMITS, log: silent });
-  await catalog.open();
-  atEnd(t, () => catalog.close());
+  const cache = new InputCache({ folder: cacheDir, limitBytes: 1024 ** 3, log: silent });
+  await cache.open();
+  const catalog = new Catalog({ source, cache, zipLimits: LIMITS });
+  atEnd(t, async () => {
+    catalog.close();
+    await cache.close();
+  });
   const { signal } = new AbortController();
   return catalog.use(id, { backoff: { limits: quick, random: () => 0 }, log: silent, signal });
 }

@@ -7,6 +7,7 @@ import { basename, join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { WorkerFault } from '../../actors/agent/failure.ts';
+import { InputCache } from '../../actors/agent/inputs/cache/cache.ts';
 import { Catalog } from '../../actors/agent/inputs/catalog/catalog.ts';
 import { SourceAway } from '../../actors/agent/inputs/catalog/source.ts';
 import { InputFault } from '../../actors/agent/inputs/fault.ts';
@@ -32,13 +33,23 @@ interface Options {
 async function open(t: TestContext, server: CatalogServer, options: Options = {}) {
   const cacheDir = options.cacheDir ?? (await temporaryFolder(t));
   const { source = server.index, bytes = GIB } = options;
-  const catalog = new Catalog({ source, cacheDir, cacheGb: bytes / GIB, zipLimits: LIMITS, log: silent });
-  await catalog.open();
-  atEnd(t, () => catalog.close());
-  const use = (id: string, signal = never) =>
-    catalog.use(id, { backoff: { limits: quick, random: () => 0 }, log: silent, signal });
-  const kept = async () =>
-    (await readdir(join(cacheDir, 'entries'))).map((name) => name.split('-')[0]).sort();
+  const cache = new InputCache({ folder: cacheDir, limitBytes: bytes, log: silent });
+  await cache.open();
+  const catalog = new Catalog({ source, cache, zipLimits: LIMITS });
+  atEnd(t, async () => {
+    catalog.close();
+    await cache.close();
+  });
+  const use = async (id: string, signal = never) => {
+    const persistence = { backoff: { limits: quick, random: () => 0 }, log: silent, signal };
+    const { held, ...used } = await catalog.use(id, persistence);
+    return { ...used, release: held.release, intact: held.intact };
+  };
+  /** The ids of what is kept. */
+  const kept = async () => {
+    const idOf = (key: string) => server.entries.find(({ sha256 }) => key.startsWith(`${sha256}-`))?.id;
+    return (await readdir(join(cacheDir, 'entries'))).map((key) => String(idOf(key))).sort();
+  };
   const drafts = () => readdir(join(cacheDir, 'drafts'));
   return { use, kept, drafts, cacheDir };
 }
@@ -130,7 +141,7 @@ describe('a dataset that a catalog names', () => {
 });
 
 describe('the cache of datasets', () => {
-  const SIZE = 1000;
+  const SIZE = 1_000_000;
 
   it('removes the least recently used ones beyond its limit', async (t) => {
     const server = await CatalogServer.start(t);

@@ -48,7 +48,7 @@ describe('a dataset of a catalog', () => {
     for (const mark of marks) jobs.push(await submit(server, { do: 'wait', mark, until: go }, of('corn@1')));
     for (const mark of marks) await pidIn(mark);
     assert.equal(catalog.count('corn-1.zip'), 1);
-    const entry = join(cacheDir, 'entries', `corn-${catalog.entries[0]?.sha256}`);
+    const entry = join(cacheDir, 'entries', `${catalog.entries[0]?.sha256}-zip`);
     assert.ok(await exists(entry), 'in use, it may exceed any limit');
     await writeFile(go, '');
     for (const job of jobs) assert.equal((await taskIn(server, job)).status, 'succeeded');

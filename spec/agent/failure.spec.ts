@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { probeDisk } from '../../actors/agent/disk.ts';
 import { failedBy, WorkerFault } from '../../actors/agent/failure.ts';
-import { tryLock } from '../../actors/agent/inputs/catalog/entry-lock.ts';
+import { tryLock } from '../../actors/agent/inputs/cache/entry-lock.ts';
 import { InputFault } from '../../actors/agent/inputs/fault.ts';
 import { requires } from '../support/requires.ts';
 import { SmallDisk } from '../support/small-disk.ts';

@@ -3,6 +3,8 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { failedBy } from '../../actors/agent/failure.ts';
+import { Artifacts } from '../../actors/agent/inputs/artifacts.ts';
+import { InputCache } from '../../actors/agent/inputs/cache/cache.ts';
 import { safeFileName } from '../../actors/agent/inputs/download.ts';
 import { InputFault } from '../../actors/agent/inputs/fault.ts';
 import { type InputContext, materialize, splitParams } from '../../actors/agent/inputs/materialize.ts';
@@ -27,6 +29,7 @@ async function place(t: TestContext, task: Task, more: Partial<InputContext> = {
   const text = `{"pipeline":${pipeline},"dataset":${dataset},"params":${params},"outputs":{"export_best_model":true}}`;
   const paths = runPaths(folder, { task_id: 'task_1', attempt: 1 });
   const client = new ClusterClient({ server: 'http://127.0.0.1:9' });
+  const cache = new InputCache({ folder: join(folder, 'cache'), limitBytes: 0, log: silent });
   const signal = new AbortController().signal;
   const placed = await materialize(
     {
@@ -36,14 +39,13 @@ async function place(t: TestContext, task: Task, more: Partial<InputContext> = {
         text,
         missing: [],
       },
-      client,
+      artifacts: new Artifacts({ client, cache, zipLimits: LIMITS }),
       folder: paths.inputs,
       allowPython: false,
       datasets: {},
       catalog: null,
       hold: () => {},
       note: () => {},
-      zipLimits: LIMITS,
       persistence: { backoff: { limits: quick, random: () => 0.5 }, log: silent, signal },
       ...more,
     },

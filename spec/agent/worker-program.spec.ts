@@ -49,7 +49,7 @@ describe('jq-worker', () => {
     const dataset = { kind: 'catalog', catalog_id: 'corn' };
     const job = await submit(server, {}, { type: 'slow.run', dataset });
     const sleeping = await pidIn(at('run.sh.pid'));
-    assert.deepEqual(await readdir(at('cache/entries')), [`corn-${sha256(zip)}`]);
+    assert.deepEqual(await readdir(at('cache/entries')), [`${sha256(zip)}-zip`]);
     await promisify(execFile)(inRepository('bin/jqctl'), ['cancel', job, '--server', server.url]);
     await taskIn(server, job, 'cancelled');
     assert.equal(isAlive(sleeping), false);

@@ -1,12 +1,11 @@
-import { join } from 'node:path';
+import { mkdir, stat, symlink } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
 import { DatasetRef } from '../../../machines/schema/job.ts';
 import { validator } from '../../../machines/schema/validate.ts';
 import { WorkerFault } from '../failure.ts';
-import { downloadArtifact } from './download.ts';
 import { InputFault } from './fault.ts';
 import type { InputContext } from './materialize.ts';
 import { existingPath, singleFolderIn } from './paths.ts';
-import { unzip } from './zip.ts';
 
 const check = validator(DatasetRef);
 
@@ -30,24 +29,33 @@ export async function placeDataset(context: InputContext): Promise<string> {
   }
 }
 
-async function unpacked(context: InputContext, artifactId: string): Promise<string> {
-  const { path } = await downloadArtifact({ ...context, artifactId, prefix: 'dataset-' });
-  const target = join(context.folder, 'dataset');
-  const { zipLimits, persistence } = context;
-  await unzip(path, target, `the dataset (artifact ${artifactId})`, zipLimits, persistence.signal);
-  return (await singleFolderIn(target)) ?? target;
+async function unpacked(context: InputContext, id: string): Promise<string> {
+  const { artifacts, folder, persistence } = context;
+  const archive = `the dataset (artifact ${id})`;
+  const { path } = await artifacts.place({ id, folder, name: 'dataset', archive, persistence });
+  return (await singleFolderIn(path)) ?? path;
 }
 
-async function catalogued({ catalog, persistence, hold, note }: InputContext, id: string): Promise<string> {
+async function catalogued({ catalog, folder, persistence, hold, note }: InputContext, id: string) {
   if (!catalog) {
     throw new WorkerFault(
       `this worker has no catalog; it cannot resolve '${id}' (jq-worker --catalog FILE|URL names one)`,
     );
   }
-  const { entry, path, release } = await catalog.use(id, persistence);
-  hold(release);
-  note(`dataset ${entry.id}@${entry.version}, sha256 ${entry.sha256}`);
-  return path;
+  const { entry, path, name, held } = await catalog.use(id, persistence);
+  const what = `dataset ${entry.id}@${entry.version}`;
+  hold(what, held);
+  note(`${what}, sha256 ${entry.sha256}`);
+  return named(path, join(folder, name));
+}
+
+/** A path by whose last part libraries call the dataset; in the cache it may lie under the name of another one. */
+async function named(path: string, wanted: string): Promise<string> {
+  if (basename(path) === basename(wanted)) return path;
+  await mkdir(dirname(wanted), { recursive: true });
+  // Of Windows: a junction is a link to a folder that everybody may make.
+  await symlink(path, wanted, (await stat(path)).isDirectory() ? 'junction' : 'file');
+  return wanted;
 }
 
 /** One that lies on this worker: by its path, or by the name that its owner gave it. */

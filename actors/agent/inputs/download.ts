@@ -97,7 +97,7 @@ async function fetchOnce({ client, artifactId, folder, prefix, persistence }: Do
       const refused = fault instanceof AnsweredError && fault.status === 403;
       throw refused ? told(fault, artifactId) : fault;
     });
-  const path = join(folder, prefix + safeFileName(String(headers['content-disposition'] ?? '')));
+  const path = join(folder, prefix + fileNameIn(headers));
   const { signal } = persistence;
   const sha256 = await writeHashed(
     body,
@@ -105,15 +105,27 @@ async function fetchOnce({ client, artifactId, folder, prefix, persistence }: Do
     signal,
     (fault) => new BrokenOff(client.server, `artifact '${artifactId}' broke off`, fault),
   );
-  const etag = String(headers.etag ?? '').replace(/^(W\/)?"|"$/g, '');
-  if (/^[0-9a-f]{64}$/.test(etag) && etag !== sha256) {
+  const said = sha256In(headers);
+  if (said !== null && said !== sha256) {
     throw new Damaged(
       client.server,
-      `artifact '${artifactId}' arrived damaged (its sha256 is ${sha256}, not ${etag})`,
+      `artifact '${artifactId}' arrived damaged (its sha256 is ${sha256}, not ${said})`,
     );
   }
   return { path, sha256 };
 }
+
+type Headers = Readonly<Record<string, string | string[] | undefined>>;
+
+/** The hash that the headers of an artifact tell; null where they tell none. */
+export function sha256In(headers: Headers): string | null {
+  const etag = String(headers.etag ?? '').replace(/^(W\/)?"|"$/g, '');
+  return /^[0-9a-f]{64}$/.test(etag) ? etag : null;
+}
+
+/** The file name that the headers of an artifact tell, made harmless. */
+export const fileNameIn = (headers: Headers): string =>
+  safeFileName(String(headers['content-disposition'] ?? ''));
 
 /** The name that the server gives the artifact, reduced to what is harmless in any file system. */
 export function safeFileName(disposition: string): string {

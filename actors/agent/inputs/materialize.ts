@@ -1,29 +1,28 @@
 import { mkdir, writeFile } from 'node:fs/promises';
-import type { ClusterClient } from '../../../gateway/client/client.ts';
 import { at, compose, members, RawJson } from '../../../machines/json/raw.ts';
 import type { Lease } from '../../../machines/run.ts';
 import type { Persistence } from '../link/persist.ts';
 import type { RunPaths } from '../paths.ts';
+import type { Artifacts } from './artifacts.ts';
+import type { Held } from './cache/cache.ts';
 import type { Catalog } from './catalog/catalog.ts';
 import { placeDataset } from './dataset.ts';
 import { InputFault } from './fault.ts';
 import { type Fingerprints, placePipeline } from './pipeline.ts';
-import type { ZipLimits } from './zip.ts';
 
 /** What placing one input needs. */
 export interface InputContext {
   lease: Lease;
-  client: ClusterClient;
+  artifacts: Artifacts;
   /** Folder for what is downloaded, unpacked or written. */
   folder: string;
   allowPython: boolean;
   datasets: Readonly<Record<string, string>>;
   /** Null where the worker was given none. */
   catalog: Catalog | null;
-  zipLimits: ZipLimits;
   persistence: Persistence;
-  /** Keeps something until nothing of the attempt needs it any more; `release` is called then. */
-  hold(release: () => Promise<void>): void;
+  /** Keeps something in place until nothing of the attempt needs it any more. `what`: how messages call it. */
+  hold(what: string, held: Held): void;
   /** Writes a line to the task's log. */
   note(line: string): void;
 }

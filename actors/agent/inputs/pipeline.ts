@@ -7,11 +7,9 @@ import { at } from '../../../machines/json/raw.ts';
 import { PipelineRef } from '../../../machines/schema/job.ts';
 import { validator } from '../../../machines/schema/validate.ts';
 import { WorkerFault } from '../failure.ts';
-import { downloadArtifact } from './download.ts';
 import { InputFault } from './fault.ts';
 import type { InputContext } from './materialize.ts';
 import { existingPath, missingHere, singleFolderIn } from './paths.ts';
-import { unzip } from './zip.ts';
 
 /** The pipeline as the spec file of the runner protocol names it. */
 export type LocalPipeline =
@@ -53,11 +51,9 @@ export async function placePipeline(context: InputContext): Promise<PlacedPipeli
       return { local: { mode: 'path', path }, fingerprints: { fixed } };
     }
     case 'artifact': {
-      const { path, sha256 } = await downloadArtifact({
-        ...context,
-        artifactId: ref.artifact_id,
-        prefix: 'pipeline-',
-      });
+      const { artifacts, folder, persistence } = context;
+      const wanted = { id: ref.artifact_id, folder, name: 'pipeline', archive: null, persistence };
+      const { path, sha256 } = await artifacts.place(wanted);
       return { local: { mode: 'path', path }, fingerprints: { fixed: `sha256:${sha256}` } };
     }
     case 'inline_json':
@@ -90,13 +86,13 @@ async function placeEntrypoint(
   if (ref.bundle_artifact_id === undefined) {
     return { local: { mode: 'entrypoint', entrypoint, sys_path: [] }, fingerprints: {} };
   }
-  const { path, sha256 } = await downloadArtifact({
-    ...context,
-    artifactId: ref.bundle_artifact_id,
-    prefix: 'bundle-',
+  const { path: bundle, sha256 } = await context.artifacts.place({
+    id: ref.bundle_artifact_id,
+    folder: context.folder,
+    name: 'bundle',
+    archive: 'the pipeline bundle',
+    persistence: context.persistence,
   });
-  const bundle = join(context.folder, 'bundle');
-  await unzip(path, bundle, 'the pipeline bundle', context.zipLimits, context.persistence.signal);
   // The module may lie at the top or, where somebody packed the folder around it, one level below.
   const inner = await singleFolderIn(bundle);
   return {

@@ -5,6 +5,7 @@ import { depth } from './depth.ts';
 import { fanOut } from './fan-out.ts';
 import { functions } from './functions.ts';
 import { generator } from './generator.ts';
+import { inputs } from './inputs.ts';
 import { latency } from './latency.ts';
 import { batchLifecycle, lifecycle } from './lifecycle.ts';
 import { list } from './list.ts';
@@ -34,6 +35,7 @@ export const WORKLOADS: readonly Workload[] = [
   fanOut,
   list,
   artifacts,
+  inputs,
   soak,
   startUp,
   functions,

@@ -1,66 +1,43 @@
-import { constants } from 'node:fs';
-import { access, rename, rm } from 'node:fs/promises';
-import { join, relative } from 'node:path';
-import type { Logger } from 'pino';
-import { StartFault } from '../../../faults.ts';
-import { syncPath } from '../../delivery/durable.ts';
+import { rename, rm } from 'node:fs/promises';
+import { basename, join, relative } from 'node:path';
 import type { Persistence } from '../../link/persist.ts';
 import { safeName } from '../../paths.ts';
+import { keyOf } from '../artifacts.ts';
+import type { Held, InputCache } from '../cache/cache.ts';
 import { InputFault } from '../fault.ts';
 import { writeHashed } from '../hashed.ts';
 import { singleFolderIn } from '../paths.ts';
 import { unzip, type ZipLimits } from '../zip.ts';
-import { DatasetCache } from './cache.ts';
 import { choose } from './choose.ts';
 import type { CatalogEntry } from './index-list.ts';
 import { readIndex } from './read-index.ts';
 import { away, type Location, locate, nameOf, patiently, Sources } from './source.ts';
 
-const GIB = 1024 ** 3;
-
 interface CatalogOptions {
   /** File or address of the index. */
   source: string;
-  cacheDir: string;
-  cacheGb: number;
+  cache: InputCache;
   zipLimits: ZipLimits;
-  log: Logger;
 }
 
-/** A dataset in place, until it is released. */
+/** A dataset in place, until it is released. It is not the attempt's own: it may be large, and is only to be read. */
 export interface CatalogDataset {
   entry: CatalogEntry;
   path: string;
-  release(): Promise<void>;
+  /** By what libraries should call it. */
+  name: string;
+  held: Held;
 }
 
 /** Datasets by name and version: the index is read anew for each task, what it names is kept on this machine. */
 export class Catalog {
   readonly #index: Location;
-  readonly #cache: DatasetCache;
   readonly #sources = new Sources();
   readonly #options: CatalogOptions;
 
   constructor(options: CatalogOptions) {
     this.#options = options;
     this.#index = locate(options.source);
-    this.#cache = new DatasetCache(options.cacheDir, options.cacheGb * GIB, options.log);
-  }
-
-  /** @throws StartFault where datasets cannot be kept */
-  async open(): Promise<void> {
-    const { cacheDir } = this.#options;
-    try {
-      await this.#cache.open();
-      await access(cacheDir, constants.R_OK | constants.W_OK | constants.X_OK);
-    } catch (fault) {
-      const why = (fault as NodeJS.ErrnoException).code ?? String(fault);
-      throw new StartFault(
-        'state_unwritable',
-        `cannot write to the dataset cache ${cacheDir} (${why}); choose another with --cache-dir`,
-      );
-    }
-    this.#cache.evict();
   }
 
   /**
@@ -70,15 +47,18 @@ export class Catalog {
    */
   async use(catalogId: string, persistence: Persistence): Promise<CatalogDataset> {
     const entry = choose(await this.#readIndex(persistence), catalogId, this.#index);
-    // The kind of the file belongs to it: what was kept as one file may turn out to be an archive.
-    const key = `${safeName(entry.id)}-${entry.sha256}${isZip(entry) ? '' : '-file'}`;
+    const isArchive = isZip(entry);
     const fill = (draft: string) => this.#fetch(entry, draft, persistence);
-    return { entry, ...(await this.#cache.use(key, fill, persistence.signal)) };
+    const held = await this.#options.cache.use(keyOf(entry.sha256, isArchive), fill, persistence.signal);
+    if (!isArchive) return { entry, path: held.path, name: fileNameOf(entry.location), held };
+    const inner = await singleFolderIn(held.path);
+    // Libraries name a dataset after its folder.
+    if (inner) return { entry, path: inner, name: basename(inner), held };
+    return { entry, path: held.path, name: safeName(entry.id), held };
   }
 
-  async close(): Promise<void> {
+  close(): void {
     this.#sources.close();
-    await this.#cache.close();
   }
 
   #readIndex(persistence: Persistence): Promise<string> {
@@ -102,15 +82,13 @@ export class Catalog {
     }
     if (!isZip(entry)) {
       const path = join(draft, 'data', fileNameOf(location));
-      await syncPath(file);
       await rename(file, path);
       return relative(draft, path);
     }
-    // Libraries name a dataset after its folder.
     const target = join(draft, 'data', safeName(entry.id));
     await unzip(file, target, what, this.#options.zipLimits, signal);
     await rm(file);
-    return relative(draft, (await singleFolderIn(target)) ?? target);
+    return relative(draft, target);
   }
 }
 

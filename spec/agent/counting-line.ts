@@ -1,0 +1,53 @@
+import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { TestContext } from 'node:test';
+import { atEnd } from './folder.ts';
+
+/** A line to a server that counts what goes over it, and may hold back or change an answer. */
+export class CountingLine {
+  readonly seen: string[] = [];
+  /** Sees each answer before it goes on; it may take it upon itself, and says so by `true`. */
+  meet: (line: string, answer: IncomingMessage, outgoing: ServerResponse) => boolean | Promise<boolean> =
+    () => false;
+  readonly #server: string;
+  #port = 0;
+
+  private constructor(server: string) {
+    this.#server = server;
+  }
+
+  static async to(t: TestContext, server: { url: string }): Promise<CountingLine> {
+    const line = new CountingLine(server.url);
+    const proxy = createServer((incoming, outgoing) => line.#pass(incoming, outgoing));
+    await new Promise<void>((ready) => proxy.listen(0, '127.0.0.1', ready));
+    line.#port = (proxy.address() as AddressInfo).port;
+    atEnd(t, () => {
+      proxy.closeAllConnections();
+      proxy.close();
+    });
+    return line;
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${this.#port}`;
+  }
+
+  /** How often an artifact was downloaded, or asked for by another method. */
+  count(artifactId: string, method = 'GET'): number {
+    return this.seen.filter((line) => line === `${method} /v1/artifacts/${artifactId}`).length;
+  }
+
+  #pass(incoming: IncomingMessage, outgoing: ServerResponse): void {
+    const { method, url = '', headers } = incoming;
+    const line = `${method} ${url}`;
+    this.seen.push(line);
+    const passed = request(`${this.#server}${url}`, { method, headers }, async (answer) => {
+      if (await this.meet(line, answer, outgoing)) return;
+      outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
+      answer.pipe(outgoing);
+    });
+    passed.on('error', () => outgoing.destroy());
+    outgoing.on('close', () => passed.destroy());
+    incoming.pipe(passed);
+  }
+}
