@@ -49,12 +49,19 @@ describe('an input that was changed in the cache', () => {
         const { atime, mtime } = await stat(file);
         await chmod(file, 0o600);
         await writeFile(file, 'b'.padEnd(20, '.'));
+        await chmod(file, 0o400);
         await utimes(file, atime, mtime);
       },
     ],
     ['has lost a file', (folder) => rm(join(folder, 'deep', 'y.csv'))],
     ['has a file more', (folder) => writeFile(join(folder, 'deep', 'z.csv'), '')],
-    ['has a file that is shorter', (folder) => writeFile(join(folder, 'deep', 'y.csv'), '')],
+    [
+      'has a file that is shorter',
+      async (folder) => {
+        await chmod(join(folder, 'deep', 'y.csv'), 0o600);
+        await writeFile(join(folder, 'deep', 'y.csv'), '');
+      },
+    ],
     ['is gone, but for its mark', (folder) => rm(folder, { recursive: true })],
     ['has lost its mark', (folder) => rm(join(folder, '..', '..', 'entry.json'))],
     ['has a mark that is cut off', (folder) => writeFile(join(folder, '..', '..', 'entry.json'), '{"path"')],
@@ -73,9 +80,8 @@ describe('an input that was changed in the cache', () => {
         const { use, fills } = await openCache(t, folder);
         const first = await use('a');
         await first.release();
-        await chmod(join(first.path, 'deep', 'y.csv'), 0o600);
-        assert.equal(await first.intact(), false, 'even its modes are looked at');
         await harm(first.path);
+        assert.equal(await first.intact(), /has (lost its|a) mark/.test(what));
         const later = isNext ? await openCache(t, folder) : { use, fills };
         const again = await later.use('a');
         assert.equal(await textOf(again.path), 'a'.padEnd(20, '.'));
