@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -16,9 +16,10 @@ export interface MeasuredWorker {
 
 /** A real `bin/jq-worker` with two slots; its `noop.run` is a shell script that writes a result and nothing else. */
 export async function startWorker(url: string, folder: string): Promise<MeasuredWorker> {
-  const script = 'echo \'{"status":"succeeded","metrics":{"best_rmse":1}}\' > "$8"';
+  const script = join(folder, 'noop.sh');
+  writeFileSync(script, 'echo \'{"status":"succeeded","metrics":{"best_rmse":1}}\' > "$8"\n');
   const argv = ['--server', url, '--state', join(folder, 'state'), '--slots', '2', '--json'];
-  argv.push('--log-level', 'warn', '--runner', `noop=sh -c '${script}' noop`);
+  argv.push('--log-level', 'warn', '--runner', `noop=sh ${script}`);
   const child = spawn(process.execPath, [PROGRAM, ...argv], { stdio: ['ignore', 'pipe', 'inherit'] });
   const exited = once(child, 'exit');
   const orphaned = () => child.kill('SIGKILL');
