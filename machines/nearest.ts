@@ -6,8 +6,11 @@ export function nearest(word: string, known: readonly string[]): string | undefi
   const ranked = known.map((k) => [distance(meant, k.toLowerCase()), k] as const);
   ranked.sort(([a], [b]) => a - b);
   const best = ranked[0];
-  // More than half of it has to be right: `wait` is not `last`.
-  if (best && best[0] <= Math.ceil(word.length / 3) && best[0] * 2 < Math.max(word.length, 3)) return best[1];
+  // Of a word of two letters one has to be right, of a longer one more than half: `wait` is not `last`.
+  const wrong = best?.[0] ?? word.length;
+  const isNear =
+    wrong <= Math.ceil(word.length / 3) && wrong < word.length && wrong * 2 < Math.max(word.length, 3);
+  if (isNear) return best?.[1];
   // The same letters in another order, as `mni` for `min`.
   const letters = (text: string) => [...text.toLowerCase()].sort().join('');
   const mixed = known.find((k) => k.length === word.length && letters(k) === letters(word));
