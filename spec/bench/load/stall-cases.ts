@@ -202,6 +202,10 @@ export const CASES = {
     },
   },
   history: { what: 'GET of 5,000 events', make: () => ({ method: 'GET', path: '/v1/events?limit=5000' }) },
+  beginning: {
+    what: 'GET of the first 5,000 events',
+    make: () => ({ method: 'GET', path: '/v1/events?after_id=0&limit=5000' }),
+  },
   lastTasks: {
     what: 'GET of the last failed task of a job of 100,000',
     make: async (n, ask) => {

@@ -38,13 +38,29 @@ process.once('exit', () => {
   for (const child of running) child.kill('SIGKILL');
 });
 
+/** Seconds after which leases expire and workers count as dead. */
+export interface Times {
+  leaseTtl: number;
+  workerDeadAfter: number;
+}
+
+/** So long that no figure depends on heartbeats. */
+const LONG: Times = { leaseTtl: 7200, workerDeadAfter: 7200 };
+
 /**
- * A real `bin/jq-server` on a state directory. Leases last long, so that no figure depends on heartbeats.
+ * A real `bin/jq-server` on a state directory.
  * @param profile a directory that gets a CPU profile when the server has stopped
  */
-export async function startServer(state: string, profile?: string): Promise<MeasuredServer> {
+export async function startServer(
+  state: string,
+  profile?: string,
+  times: Partial<Times> = {},
+): Promise<MeasuredServer> {
   const argv = ['--port', '0', '--state', state, '--json', '--log-level', 'warn'];
-  argv.push('--lease-ttl', '7200', '--worker-dead-after', '7200');
+  const { leaseTtl, workerDeadAfter } = { ...LONG, ...times };
+  argv.push('--lease-ttl', `${leaseTtl}`, '--worker-dead-after', `${workerDeadAfter}`);
+  // It must be shorter than both.
+  if (Math.min(leaseTtl, workerDeadAfter) < LONG.leaseTtl) argv.push('--heartbeat-interval', '1');
   const options = profile ? ['--cpu-prof', `--cpu-prof-dir=${profile}`] : [];
   const began = performance.now();
   const child = spawn(process.execPath, [...options, PROGRAM, ...argv], {

@@ -10,6 +10,7 @@ import { latency } from './latency.ts';
 import { batchLifecycle, lifecycle } from './lifecycle.ts';
 import { list } from './list.ts';
 import { matrix } from './matrix.ts';
+import { moments } from './moments.ts';
 import { peers } from './peers.ts';
 import { requirements } from './requirements.ts';
 import { restart } from './restart.ts';
@@ -29,6 +30,7 @@ export const WORKLOADS: readonly Workload[] = [
   latency,
   cancel,
   stall,
+  moments,
   depth,
   requirements,
   restart,
