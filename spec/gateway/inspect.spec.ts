@@ -260,6 +260,20 @@ describe('a feed of inspection messages', () => {
     assert.equal(socket.closed, undefined);
   });
 
+  it('makes very many into text in steps, between which others are served, for a client that takes all at once', async () => {
+    const { feed, socket } = feedOf({ maxBuffered: 300, maxWaiting: 5000 });
+    Object.assign(socket, { buffered: () => 0 });
+    feed.publish(numbered(1000));
+    feed.attach(socket);
+    const steps = [socket.sent.length];
+    while (socket.sent.length < 1000) {
+      await new Promise((resolve) => setImmediate(resolve));
+      steps.push(socket.sent.length);
+    }
+    assert.ok(steps.length >= 10, `sent in ${steps.length} steps`);
+    assert.deepEqual(socket.sent, texts(1000));
+  });
+
   it('takes one large commit, but not another one on top of it', () => {
     const { feed, socket, ends } = feedOf();
     feed.attach(socket);

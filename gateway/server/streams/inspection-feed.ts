@@ -10,6 +10,9 @@ export interface InspectionLimits {
 
 export const INSPECTION_LIMITS: InspectionLimits = { maxBuffered: 64 * 1024, maxWaiting: 5_000 };
 
+/** Messages that become text without a break: some milliseconds. */
+const AT_ONCE = 100;
+
 const TRY_AGAIN_LATER = 1013;
 const TOO_SLOW = 'too slow; connect again';
 
@@ -27,6 +30,8 @@ export class InspectionFeed {
   #room: number | undefined;
   #socket: StreamSocket | undefined;
   #closed = false;
+  /** Whether it goes on by itself when others have had their turn. */
+  #goesOn = false;
   readonly #onClosed: () => void;
 
   /** @param onClosed called once, when nothing will be sent any more */
@@ -74,14 +79,26 @@ export class InspectionFeed {
   #pump(): void {
     const socket = this.#socket;
     if (!socket || this.#closed || this.#next === this.#waiting.length) return;
+    const end = Math.min(this.#waiting.length, this.#next + AT_ONCE);
     socket.cork(() => {
-      while (this.#next < this.#waiting.length && socket.buffered() <= this.#limits.maxBuffered) {
+      while (this.#next < end && socket.buffered() <= this.#limits.maxBuffered) {
         socket.send((this.#waiting[this.#next++] as Inspected).text);
       }
     });
+    // A client that reads quickly has taken all of it already.
+    if (this.#next === end && end < this.#waiting.length) this.#goOn();
     if (this.#next < this.#waiting.length && this.#next < this.#limits.maxWaiting) return;
     // What was sent is forgotten: at once when all was, else in larger pieces.
     this.#waiting.splice(0, this.#next);
     this.#next = 0;
+  }
+
+  #goOn(): void {
+    if (this.#goesOn) return;
+    this.#goesOn = true;
+    setImmediate(() => {
+      this.#goesOn = false;
+      this.#pump();
+    });
   }
 }
