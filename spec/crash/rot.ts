@@ -38,7 +38,8 @@ export class Rot {
   /** While no server runs. @returns how many objects were spoilt */
   spoil(): number {
     const { ledger, chance, state } = this.#options;
-    const acks = only(ledger.read(), 'artifact');
+    // The same bytes may have been uploaded more than once.
+    const acks = [...new Map(only(ledger.read(), 'artifact').map((ack) => [ack.sha256, ack])).values()];
     for (const isRemoved of [true, false]) {
       if (acks.length === 0) break;
       const [{ id, sha256, size }] = acks.splice(chance.below(acks.length), 1) as [(typeof acks)[number]];
