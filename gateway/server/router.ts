@@ -16,6 +16,7 @@ export interface Match<T> {
 
 interface Place<T> {
   verbs: Partial<Record<Verb, T>>;
+  siblings: readonly T[];
   allow: string;
 }
 
@@ -33,7 +34,7 @@ export class Router<T extends { route: Route }> {
       byPath.set(path, { ...byPath.get(path), [verb]: endpoint });
     }
     for (const [path, verbs] of byPath) {
-      const place: Place<T> = { verbs, allow: allowOf(verbs) };
+      const place: Place<T> = { verbs, siblings: Object.values(verbs), allow: allowOf(verbs) };
       // All paths live under one method, so that a known path with another method is told from an unknown one.
       this.#places.on('GET', path.replace(/\{(\w+)\}/g, ':$1'), () => {}, place);
     }
@@ -43,11 +44,11 @@ export class Router<T extends { route: Route }> {
   find(method: string, path: string): Match<T> | null {
     const found = this.#places.find('GET', this.#own(path));
     if (!found || Object.values(found.params).includes('')) return null;
-    const { verbs, allow } = found.store as Place<T>;
+    const { verbs, siblings, allow } = found.store as Place<T>;
     const verb = method === 'HEAD' ? 'get' : method.toLowerCase();
     return {
       endpoint: verb === 'get' || verb === 'post' ? verbs[verb] : undefined,
-      siblings: Object.values(verbs),
+      siblings,
       allow,
       params: found.params as Record<string, string>,
     };
@@ -58,7 +59,7 @@ export class Router<T extends { route: Route }> {
     const base = this.#basePath;
     const below =
       base !== '' && (path === base || path.startsWith(`${base}/`)) ? path.slice(base.length) : path;
-    return below.replace(/\/$/, '') || '/';
+    return (below.endsWith('/') ? below.slice(0, -1) : below) || '/';
   }
 }
 

@@ -27,25 +27,26 @@ export const isQuick = (bytes: Buffer, { contentType }: BodyForm): boolean =>
 const NO_BODY = Type.Object({});
 
 /** The members that the route knows of; the others are tolerated, and nobody looks at them. */
-function known(value: unknown, { properties = {} }: { properties?: object }): unknown {
-  const isKnown = (name: string) => Object.hasOwn(properties, name);
-  if (Object.keys(value as object).every(isKnown)) return value;
-  return Object.fromEntries(Object.entries(value as object).filter(([name]) => isKnown(name)));
+function known(value: object, properties: object): object {
+  for (const name of Object.keys(value)) {
+    if (Object.hasOwn(properties, name)) continue;
+    return Object.fromEntries(Object.entries(value).filter(([name]) => Object.hasOwn(properties, name)));
+  }
+  return value;
 }
 
 /** The reader of a route's bodies: parsed, checked, and digested where the route has a `digest`. */
 export function bodyReader(route: Pick<JsonRoute, 'body' | 'yaml' | 'right' | 'digest'>): BodyReader {
   const body = route.body ?? NO_BODY;
   const check = validator(body);
-  return (bytes, form) => {
-    const document = readDocument(bytes, {
-      ...form,
-      yaml: route.yaml ?? false,
-      // Workers of other make write NaN where Python's json module does.
-      tolerant: route.right === 'execute',
-    });
+  const { properties = {} } = body as { properties?: object };
+  const { yaml = false, digest } = route;
+  // Workers of other make write NaN where Python's json module does.
+  const tolerant = route.right === 'execute';
+  return (bytes, { contentType, contentEncoding }) => {
+    const document = readDocument(bytes, { contentType, contentEncoding, yaml, tolerant });
     const checked = check(document.value);
     if (!checked.ok) throw ClusterError.invalid('body', checked.faults);
-    return route.digest ? route.digest(checked.value, document.text) : known(checked.value, body);
+    return digest ? digest(checked.value, document.text) : known(checked.value as object, properties);
   };
 }
