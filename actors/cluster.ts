@@ -87,7 +87,7 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
       isNamed: (sha256) => opened.names(sha256),
     });
     await blobs.start();
-    const { supervisor, core } = assemble(store, options);
+    const { supervisor, core } = assemble(store, blobs, options);
     await whileLooking(options.stateDir, supervisor.start()).catch(async (fault) => {
       await supervisor.stop();
       throw fault;
@@ -118,7 +118,11 @@ async function warnOfOrphans({ stateDir, log }: ClusterOptions): Promise<void> {
   );
 }
 
-function assemble(store: Store, options: ClusterOptions): { supervisor: Supervisor; core: Core } {
+function assemble(
+  store: Store,
+  blobs: BlobStore,
+  options: ClusterOptions,
+): { supervisor: Supervisor; core: Core } {
   const clock = options.clock ?? systemClock;
   const hearing = options.hearing ?? options.clock ?? new HearingClock(systemClock);
   // Deadlines may only come due once the supervisor runs; it exists by then.
@@ -131,6 +135,7 @@ function assemble(store: Store, options: ClusterOptions): { supervisor: Supervis
     hearing,
     settings: { ...DEFAULT_SETTINGS, version: PACKAGE_VERSION, ...options.settings },
     store,
+    blobs,
     log: options.log,
     makeId: idMaker(clock, options.random),
     registry: new Registry(store),

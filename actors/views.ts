@@ -47,6 +47,7 @@ export function aggregateOf(row: JobRow, ranking: RankingEntry[], errors: Record
     num_succeeded: row.counts.succeeded,
     num_failed: row.counts.failed,
     num_cancelled: row.counts.cancelled,
+    num_reused: row.num_reused,
     rank_metric: row.rank_metric,
     best_metric: row.best_metric,
     best_task_id: row.best_task_id,

@@ -1,3 +1,4 @@
+import { contentsOf, type JobContents } from './contents.ts';
 import { type JobSettings, matrixOf, settingsOf, type TaskMatrix } from './decompose.ts';
 import { meaningOf } from './job-meaning.ts';
 import { compact } from './json/raw.ts';
@@ -32,8 +33,15 @@ export interface JobDigest {
   is_dag: boolean;
   /** The artifacts that it names: their ids, and beside each the place where it stands. */
   artifacts: { ids: string[]; paths: string[] };
+  /** Whose results its tasks may be answered with. */
+  reuse: Reuse | null;
+  /** What its tasks are made of; null where that is not known by content. */
+  contents: JobContents | null;
   warnings: string[];
 }
+
+/** Results of the same owner, or of everybody. */
+export type Reuse = 'own' | 'any';
 
 /** @param text the JSON text of the specification, valid as it is */
 export function digestJob(spec: JobSpec, text: string): JobDigest {
@@ -51,9 +59,14 @@ export function digestJob(spec: JobSpec, text: string): JobDigest {
     pins_fingerprint: inline.some(({ expected_fingerprint }) => expected_fingerprint !== undefined),
     is_dag: inline.some(({ inline }) => isDag(inline)),
     artifacts: artifactsOf(spec),
+    reuse: reuseOf(spec),
+    contents: contentsOf(spec, written),
     warnings: [...unknownMembers(spec), ...oddFingerprints(spec)],
   };
 }
+
+const reuseOf = ({ reuse = false }: JobSpec): Reuse | null =>
+  reuse === false ? null : reuse === 'any' ? 'any' : 'own';
 
 /**
  * Whether an inline pipeline is a graph of steps (contract, "Jobs"): an object under `dagml` or `dag`, or a step that

@@ -8,7 +8,7 @@ import { DEFAULT_TYPE, type JobSpec, SILENT_MEMBERS } from './schema/job.ts';
 const SAID_OTHERWISE = new Set([
   ...['type', 'name', 'priority', 'outputs', 'retry', 'timeout_seconds', 'rank_metric', 'rank_mode'],
   ...['pipeline', 'pipelines', 'dataset', 'datasets', 'params', 'requirements'],
-  ...['native_payload', 'nativePayload', 'idempotency_key'],
+  ...['native_payload', 'nativePayload', 'idempotency_key', 'reuse'],
   ...SILENT_MEMBERS,
 ]);
 
@@ -31,6 +31,8 @@ export function meaningOf(spec: JobSpec, text: string): string {
     pipelines: referencesIn(top, 'pipeline', 'pipelines'),
     datasets: referencesIn(top, 'dataset', 'datasets'),
     unknown: fromMembers(unknown),
+    // Only where it is asked for, so that what was submitted before means what it meant.
+    ...(spec.reuse ? { reuse: spec.reuse } : {}),
   });
   return createHash('sha256').update(canonicalJson(meaning), 'ascii').digest('hex');
 }

@@ -20,6 +20,8 @@ export interface JobContext {
   counts: TaskCounts;
   /** By each of the metrics that the job may rank by, as they are listed. */
   standings: readonly Standing[];
+  /** How many of the succeeded tasks have the result of another one. */
+  num_reused: number;
   error: string | null;
 }
 
@@ -33,7 +35,13 @@ export type JobEvent =
   | { type: 'TASK_STARTED' }
   | { type: 'TASK_LOST'; from: LeftState }
   | { type: 'TASK_REQUEUED'; from: LeftState }
-  | ({ type: 'TASK_SUCCEEDED'; task_id: string; model_artifact_id: string | null } & RankValues)
+  /** One that is still queued has the result of another one. */
+  | ({
+      type: 'TASK_SUCCEEDED';
+      from: 'running' | 'queued';
+      task_id: string;
+      model_artifact_id: string | null;
+    } & RankValues)
   | { type: 'TASK_FAILED'; from: LeftState; error: string }
   | { type: 'TASK_CANCELLED'; from: LeftState };
 
@@ -52,8 +60,10 @@ export function jobEventFor(taskId: string, emission: TaskEmission): JobEvent | 
     case 'task_started':
       return { type: 'TASK_STARTED' };
     case 'task_completed':
+    case 'task_reused':
       return {
         type: 'TASK_SUCCEEDED',
+        from: emission.type === 'task_reused' ? 'queued' : 'running',
         task_id: taskId,
         rank_value: emission.rank_value,
         rank_others: emission.rank_others,
@@ -75,7 +85,7 @@ type CountState = keyof TaskCounts;
 const MOVES: Partial<Record<JobEvent['type'], { from?: CountState; to: CountState }>> = {
   TASK_LEASED: { from: 'queued', to: 'leased' },
   TASK_STARTED: { from: 'leased', to: 'running' },
-  TASK_SUCCEEDED: { from: 'running', to: 'succeeded' },
+  TASK_SUCCEEDED: { to: 'succeeded' },
   TASK_LOST: { to: 'lost' },
   TASK_REQUEUED: { to: 'queued' },
   TASK_FAILED: { to: 'failed' },
@@ -127,6 +137,7 @@ const chart = setup({
     countAndRank: assign(({ context, event }) => ({
       counts: countMove(context.counts, event),
       standings: withSuccess(context.standings, event),
+      num_reused: context.num_reused + Number(event.type === 'TASK_SUCCEEDED' && event.from === 'queued'),
     })),
     keepError: assign({
       error: ({ context, event }) => (event.type === 'TASK_FAILED' ? event.error : context.error),
@@ -158,6 +169,17 @@ const chart = setup({
               },
               { guard: 'isLast', target: '#job.failed', actions: ['count', 'keepError', 'emitFailed'] },
               { actions: ['count', 'keepError'] },
+            ],
+            CANCEL: { target: '#job.cancelling' },
+          },
+        },
+        /** Its tasks are given the results that equal ones have, one after the other, where there are such. */
+        reusing: {
+          on: {
+            TASK_SUCCEEDED: { actions: 'countAndRank' },
+            ALL_TOLD: [
+              { guard: 'allEnded', target: '#job.succeeded', actions: 'emitSucceeded' },
+              { target: 'ready' },
             ],
             CANCEL: { target: '#job.cancelling' },
           },

@@ -108,7 +108,8 @@ const askedCapabilities = ({ capabilities = {} }: Requirements): string[] =>
 /** Python normalises project names: case and runs of `-_.` do not matter (PEP 503). */
 const normalise = (name: string) => name.toLowerCase().replace(/[-_.]+/g, '-');
 
-function declaredVersion(version: WorkerVersion, name: string): string | undefined {
+/** What a worker declares of a package. */
+export function declaredVersion(version: WorkerVersion, name: string): string | undefined {
   const packages = version.packages ?? {};
   if (Object.hasOwn(packages, name)) return packages[name];
   const wanted = normalise(name);

@@ -1,4 +1,4 @@
-import { compare, explain } from '@renovatebot/pep440';
+import { clean, compare, explain } from '@renovatebot/pep440';
 
 /**
  * Version constraints as PEP 440 defines them. The package parses versions and orders those that are out of the
@@ -141,6 +141,16 @@ function orderOf(a: readonly number[], b: readonly number[]): number {
     if (left !== right) return left < right ? -1 : 1;
   }
   return a.length - b.length;
+}
+
+/** The same text for versions that are the same; what is no PEP 440 stays as it is. */
+export const sameVersionText = (text: string): string => clean(text) ?? text;
+
+/** The version that a constraint names and no other; null where it admits several. */
+export function onlyVersion(constraint: string): string | null {
+  const [clause, ...others] = clausesOf(constraint) ?? [];
+  const names = clause && others.length === 0 && (clause.operator === '==' || clause.operator === '===');
+  return names && !clause.prefix ? clause.version.text : null;
 }
 
 /** Whether the text is a constraint. */

@@ -1,3 +1,5 @@
+import { ClusterError } from './errors.ts';
+
 /** Rights and roles (specification, "Authentication"). */
 export const RIGHTS = ['admin', 'cancel', 'execute', 'read', 'submit'] as const;
 export type Right = (typeof RIGHTS)[number];
@@ -27,4 +29,14 @@ export function expandRights(rights: Iterable<Right>): readonly Right[] {
 export function missingRights(principal: Principal, required: readonly Right[]): Right[] {
   if (principal.rights.includes('admin')) return [];
   return required.filter((right) => !principal.rights.includes(right));
+}
+
+/** @throws ClusterError `missing_rights`, naming them */
+export function assertRights(principal: Principal, required: readonly Right[]): void {
+  const missing = missingRights(principal, required);
+  if (missing.length === 0) return;
+  throw new ClusterError(
+    'missing_rights',
+    `principal '${principal.name}' lacks required right(s): ${missing.join(', ')}`,
+  );
 }

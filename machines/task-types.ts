@@ -29,8 +29,16 @@ export interface TaskContext extends RankValues {
   error: string | null;
   /** The task result as JSON text, once succeeded. */
   result: string | null;
+  /** Whose result it is, where it was not computed for this task. */
+  reused_from: ReusedFrom | null;
   model_artifact_id: string | null;
   last_report: AcceptedReport | null;
+}
+
+/** A task that computed what another one is answered with. */
+export interface ReusedFrom {
+  job_id: string;
+  task_id: string;
 }
 
 /** What a result has of the metrics that its job may rank by. */
@@ -53,6 +61,15 @@ export type TaskEvent =
       metrics: string;
       model_artifact_id: string | null;
       report: AcceptedReport;
+    } & RankValues)
+  /** The result that an equal task has computed before. */
+  | ({
+      type: 'REUSED';
+      result: string;
+      /** Of the result, a JSON object as text. */
+      metrics: string;
+      model_artifact_id: string | null;
+      reused_from: ReusedFrom;
     } & RankValues)
   | ({ type: 'FAIL'; now: number; report: AcceptedReport } & Failure)
   /** The lease expired without a sign of life. */
@@ -90,6 +107,13 @@ export type TaskEmission =
       /** A JSON object as text. */
       metrics: string;
       model_artifact_id: string | null;
+    } & RankValues)
+  | ({
+      type: 'task_reused';
+      /** A JSON object as text. */
+      metrics: string;
+      model_artifact_id: string | null;
+      reused_from: ReusedFrom;
     } & RankValues)
   | {
       type: 'task_failed';

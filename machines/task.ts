@@ -1,7 +1,7 @@
 import { assign, emit, setup } from 'xstate';
 import { tabled } from './tabled/tabled.ts';
 import { backoffFrom, isFree, isTriedAgain } from './task-failure.ts';
-import type { LeftState, TaskContext, TaskEmission, TaskEvent } from './task-types.ts';
+import type { LeftState, ReusedFrom, TaskContext, TaskEmission, TaskEvent } from './task-types.ts';
 
 export type * from './task-types.ts';
 
@@ -20,6 +20,7 @@ const chart = setup({
   },
   guards: {
     attemptsRemain: ({ context }) => context.attempt < context.max_attempts,
+    isUntried: ({ context }) => context.attempt === 0,
     isTriedAgain: ({ context, event }) => event.type === 'FAIL' && isTriedAgain(context, event),
   },
   actions: {
@@ -52,6 +53,17 @@ const chart = setup({
             error: null,
             lease_expires_at: null,
             last_report: event.report,
+          }
+        : {},
+    ),
+    takeResult: assign(({ event }) =>
+      event.type === 'REUSED'
+        ? {
+            result: event.result,
+            rank_value: event.rank_value,
+            rank_others: event.rank_others,
+            model_artifact_id: event.model_artifact_id,
+            reused_from: event.reused_from,
           }
         : {},
     ),
@@ -93,6 +105,14 @@ const chart = setup({
       rank_others: context.rank_others,
       model_artifact_id: context.model_artifact_id,
     })),
+    emitReused: emit(({ context, event }) => ({
+      type: 'task_reused',
+      metrics: event.type === 'REUSED' ? event.metrics : '{}',
+      rank_value: context.rank_value,
+      rank_others: context.rank_others,
+      model_artifact_id: context.model_artifact_id,
+      reused_from: context.reused_from as ReusedFrom,
+    })),
     emitFailed: emit(({ event }, params: { from: LeftState; requeued: boolean }) => ({
       type: 'task_failed',
       from: params.from,
@@ -126,6 +146,8 @@ const chart = setup({
     queued: {
       on: {
         LEASE: { target: 'leased', actions: ['grant', 'emitLeased'] },
+        // Before it was ever leased: what was computed before is its result.
+        REUSED: { guard: 'isUntried', target: 'succeeded', actions: ['takeResult', 'emitReused'] },
         CANCEL: {
           target: 'cancelled',
           actions: ['stopWaiting', { type: 'emitCancelled', params: { from: 'queued' } }],

@@ -21,7 +21,8 @@ export async function runChild(shop: Workshop, lease: Lease, signal: AbortSignal
   const { cells } = shop.guard;
   let group: number | undefined;
   try {
-    const [command, ...args] = runnerFor(shop.settings.runners, library).command;
+    const runner = runnerFor(shop.settings.runners, library);
+    const [command, ...args] = runner.command;
     markProcess(paths.process, mark, cells);
     const end = await runGroup({
       command: command as string,
@@ -52,6 +53,7 @@ export async function runChild(shop: Workshop, lease: Lease, signal: AbortSignal
       file: { path: paths.result, base: paths.base },
       errorText: output.errorText,
       fingerprints: room.fingerprints,
+      library: { name: library, version: runner.packages[library] },
       ownFault: () => ownFaultOf(shop, room, library),
     });
   } catch (fault) {

@@ -12,13 +12,19 @@ const VIEW_BYTES = 800;
 const NAMED = `json_each(iif(t.status = 'succeeded' AND json_valid(t.result), t.result, '{}'), '$.artifacts')`;
 
 /**
+ * SQL: whose uploads a task lists. One with the result of another has that one's; it has computed once and for all.
+ */
+const UPLOADS = `coalesce(t.reused_from ->> 'task_id', t.id)`;
+const ATTEMPT = `iif(t.reused_from IS NULL, t.attempt, (SELECT o.attempt FROM tasks o WHERE o.id = t.reused_from ->> 'task_id'))`;
+
+/**
  * What a window of tasks lists, in the order of tasks, roles and ids: what each last attempt uploaded, and of a
  * succeeded task, in the roles that its result names, exactly what it names.
  */
 const WINDOW = `
   WITH listed (seq, task_id, role, artifact_id) AS MATERIALIZED
          (SELECT t.seq, t.id, u.role, u.artifact_id FROM tasks t CROSS JOIN task_artifacts u
-            ON u.task_id = t.id AND u.attempt = t.attempt
+            ON u.task_id = ${UPLOADS} AND u.attempt = ${ATTEMPT}
           WHERE t.job_id = ? AND t.seq >= ? AND t.seq <= ?
             AND NOT EXISTS (SELECT 1 FROM ${NAMED} n WHERE n.key = u.role)
           UNION ALL

@@ -14,7 +14,7 @@ const READABLE = 4 * 1024 * 1024;
 
 const pageOf = (job: JobRow) => `${PICKED}
   SELECT picked.place, t.id AS task_id, substr(dataset_label, 1, 4096) AS dataset, coalesce(pipeline_steps, substr(pipeline_label, 1, 4096)) AS pipeline,
-         ${rankValueOf(job)} AS rank_value,
+         ${rankValueOf(job)} AS rank_value, reused_from ->> 'task_id' AS reused_from,
          iif(octet_length(result) <= ${READABLE} AND json_valid(result), result -> 'metrics', NULL) AS metrics
   FROM picked CROSS JOIN tasks t ON t.seq = picked.seq`;
 
@@ -24,6 +24,7 @@ interface Entry {
   dataset: string;
   pipeline: string;
   rank_value: number | null;
+  reused_from: string | null;
   metrics: string | null;
 }
 
@@ -52,7 +53,7 @@ export async function* rankingCsv(db: Prepared, job: JobRow, part: RankingPart):
           entries.map(({ metrics }) => metrics),
           job.rank_metric,
         );
-        yield line(['rank', 'task_id', 'dataset', 'pipeline', job.rank_metric, ...columns, 'other_metrics']);
+        yield line([...headOf(job), ...columns, 'other_metrics']);
       }
       const named = columns;
       yield entries.map(({ row, metrics }) => line(cellsOf(row, rank++, metrics, named, job))).join('');
@@ -62,9 +63,15 @@ export async function* rankingCsv(db: Prepared, job: JobRow, part: RankingPart):
     left -= heads.length;
     last = heads.at(-1) as Ranked;
   }
-  if (columns === null)
-    yield line(['rank', 'task_id', 'dataset', 'pipeline', job.rank_metric, 'other_metrics']);
+  if (columns === null) yield line([...headOf(job), 'other_metrics']);
 }
+
+/** The columns before those of metrics; whose result it is only where some are those of others. */
+const headOf = ({ rank_metric, num_reused }: JobRow): string[] => [
+  ...['rank', 'task_id', 'dataset', 'pipeline'],
+  ...(num_reused > 0 ? ['reused_from'] : []),
+  rank_metric,
+];
 
 const metricsOf = ({ metrics }: Entry): Map<string, unknown> =>
   new Map(Object.entries((JSON.parse(metrics ?? 'null') as Record<string, unknown> | null) ?? {}));
@@ -76,11 +83,11 @@ function columnsOf(metrics: readonly Map<string, unknown>[], rankMetric: string)
 }
 
 function cellsOf(
-  { task_id, dataset, pipeline, rank_value }: Entry,
+  { task_id, dataset, pipeline, reused_from, rank_value }: Entry,
   rank: number,
   metrics: Map<string, unknown>,
   columns: readonly string[],
-  { rank_metric }: JobRow,
+  { rank_metric, num_reused }: JobRow,
 ): Cell[] {
   const take = (name: string): Cell => {
     const value = metrics.get(name);
@@ -91,7 +98,8 @@ function cellsOf(
   if (rank_value !== null) metrics.delete(rank_metric);
   const own = columns.map(take);
   const others = metrics.size === 0 ? null : JSON.stringify(Object.fromEntries(metrics));
-  return [rank_value === null ? null : rank, task_id, dataset, pipeline, rank_value, ...own, others];
+  const from = num_reused > 0 ? [reused_from] : [];
+  return [rank_value === null ? null : rank, task_id, dataset, pipeline, ...from, rank_value, ...own, others];
 }
 
 const line = (cells: readonly Cell[]): string => `${cells.map(written).join(',')}\r\n`;

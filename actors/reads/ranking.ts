@@ -1,7 +1,7 @@
 import type { Prepared } from '../store/prepared.ts';
 import type { JobRow } from '../store/rows.ts';
 import { bytesOf, type Fillers, orMark, partsOf, quoted } from './holes.ts';
-import { double, joined, object, PARAMETER, PICKED, text } from './json-text.ts';
+import { double, joined, json, object, PARAMETER, PICKED, text } from './json-text.ts';
 import { inPages, type RowHead } from './pages.ts';
 import { type Ranked, RankingOrder, rankValueOf } from './ranked.ts';
 
@@ -16,6 +16,7 @@ function pageOf(job: JobRow): string {
     ['dataset', long('dataset_label', text('dataset_label'))],
     ['pipeline', long('pipeline_label', text('pipeline_label'))],
     ['pipeline_steps', text('pipeline_steps')],
+    ['reused_from', json('reused_from')],
     // Under the name of the job's rank metric.
     [PARAMETER, double(rankValueOf(job))],
     ['metrics', long('result', METRICS, 'metrics')],

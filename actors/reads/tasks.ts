@@ -32,6 +32,7 @@ const TASK = object([
   ['started_at', seconds('t.started_at')],
   ['not_before', seconds('t.not_before')],
   ['result', long('result', json('t.result'))],
+  ['reused_from', json('t.reused_from')],
   ['error', long('error', text('t.error'))],
   ['waiting_for', `iif(t.status = 'queued', coalesce(wait.document, '[]'), '[]')`],
 ]);

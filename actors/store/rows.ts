@@ -1,11 +1,12 @@
 import type { TaskCounts } from '../../machines/job.ts';
+import type { Reuse } from '../../machines/job-digest.ts';
 import type { RawJson } from '../../machines/json/raw.ts';
 import type { Standing } from '../../machines/ranking/standing.ts';
 import type { Right } from '../../machines/rights.ts';
 import type { Level } from '../../machines/schema/report.ts';
 import type { JobStatus, TaskStatus, WorkerStatus } from '../../machines/schema/views.ts';
 import type { WorkerVersion } from '../../machines/schema/worker.ts';
-import type { AcceptedReport } from '../../machines/task.ts';
+import type { AcceptedReport, ReusedFrom } from '../../machines/task.ts';
 import type { Leaving } from '../../machines/worker.ts';
 
 /** The rows as the program holds them: text columns parsed, counters together. */
@@ -36,11 +37,15 @@ export interface JobRow {
   is_dag: boolean;
   /** What the specification means, hashed; null without an idempotency key, and in stores of earlier versions. */
   meaning: string | null;
+  /** Whose results its tasks may be answered with. */
+  reuse: Reuse | null;
   num_tasks: number;
   counts: TaskCounts;
   best_metric: number | null;
   best_task_id: string | null;
   best_model_artifact_id: string | null;
+  /** Of those that succeeded, how many have the result of another task. */
+  num_reused: number;
   /** By each of the metrics that it may rank by. */
   standings: readonly Standing[];
 }
@@ -82,6 +87,17 @@ export interface TaskRow {
   model_artifact_id: string | null;
   error: string | null;
   last_report: AcceptedReport | null;
+  /** What it is made of, hashed; null where that is not known by content. */
+  content_key: string | null;
+  reused_from: ReusedFrom | null;
+}
+
+/** The last task of an owner that computed a content with a version of its library. */
+export interface ComputedRow {
+  content_key: string;
+  version: string;
+  owner: string;
+  task_seq: number;
 }
 
 export interface WorkerRow {

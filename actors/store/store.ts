@@ -5,6 +5,7 @@ import { Prepared } from './prepared.ts';
 import type {
   ArtifactRow,
   ChoiceRow,
+  ComputedRow,
   EventRow,
   JobRow,
   MinuteRow,
@@ -26,6 +27,7 @@ export interface Changes {
   choices: ChoiceRow[];
   new_tasks: TaskRow[];
   changed_tasks: TaskRow[];
+  computed: ComputedRow[];
   registered_workers: WorkerRow[];
   changed_workers: WorkerRow[];
   artifacts: ArtifactRow[];

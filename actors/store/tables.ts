@@ -3,6 +3,7 @@ import type { Standing } from '../../machines/ranking/standing.ts';
 import type {
   ArtifactRow,
   ChoiceRow,
+  ComputedRow,
   EventRow,
   JobRow,
   MinuteRow,
@@ -85,6 +86,7 @@ export const JOBS = define<JobRow>(
     'pins_fingerprint',
     'is_dag',
     'meaning',
+    'reuse',
     'num_tasks',
   ],
   {
@@ -96,7 +98,7 @@ export const JOBS = define<JobRow>(
     ...plain<JobRow>('error', 'idempotency_key', 'rank_metric', 'rank_mode', 'retry_attempts'),
     pins_fingerprint: (row) => Number(row.pins_fingerprint),
     is_dag: (row) => Number(row.is_dag),
-    ...plain<JobRow>('meaning'),
+    ...plain<JobRow>('meaning', 'reuse'),
     num_tasks: (row) => row.num_tasks,
     num_queued: (row) => row.counts.queued,
     num_leased: (row) => row.counts.leased,
@@ -105,7 +107,7 @@ export const JOBS = define<JobRow>(
     num_succeeded: (row) => row.counts.succeeded,
     num_failed: (row) => row.counts.failed,
     num_cancelled: (row) => row.counts.cancelled,
-    ...plain<JobRow>('best_metric', 'best_task_id', 'best_model_artifact_id'),
+    ...plain<JobRow>('best_metric', 'best_task_id', 'best_model_artifact_id', 'num_reused'),
     standings: (row) => JSON.stringify(row.standings),
   },
   (row) => ({
@@ -153,6 +155,7 @@ export const TASKS = define<TaskRow>(
     'timeout_seconds',
     'backoff_seconds',
     'created_at',
+    'content_key',
   ],
   {
     ...plain<TaskRow>(
@@ -187,6 +190,8 @@ export const TASKS = define<TaskRow>(
     avoids: (row) => (row.avoids.length > 0 ? JSON.stringify(row.avoids) : null),
     pipeline_steps: (row) => row.pipeline_steps,
     rank_others: (row) => (row.rank_others.length > 0 ? JSON.stringify(row.rank_others) : null),
+    content_key: (row) => row.content_key,
+    reused_from: (row) => (row.reused_from ? JSON.stringify(row.reused_from) : null),
   },
   (row) => ({
     ...(row as unknown as TaskRow),
@@ -194,6 +199,7 @@ export const TASKS = define<TaskRow>(
     avoids: row.avoids === null ? [] : parse(row.avoids),
     rank_others: row.rank_others === null ? [] : parse(row.rank_others),
     last_report: row.last_report === null ? null : parse(row.last_report),
+    reused_from: row.reused_from === null ? null : parse(row.reused_from),
   }),
 );
 
@@ -282,6 +288,14 @@ export const TALLY = define<TallyRow>(
     workers: (row) => JSON.stringify(row.workers),
   },
   (row) => ({ id: 1, jobs: parse(row.jobs), tasks: parse(row.tasks), workers: parse(row.workers) }),
+);
+
+export const COMPUTED = define<ComputedRow>(
+  'computed',
+  ['content_key', 'version', 'owner'],
+  [],
+  plain<ComputedRow>('content_key', 'version', 'owner', 'task_seq'),
+  (row) => row as unknown as ComputedRow,
 );
 
 export const CHOICES = define<ChoiceRow>(

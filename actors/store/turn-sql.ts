@@ -23,6 +23,7 @@ export const LISTS = {
   choices: list(tables.CHOICES, 'upsert'),
   new_tasks: list(tables.TASKS, 'insert'),
   changed_tasks: list(tables.TASKS, 'update'),
+  computed: list(tables.COMPUTED, 'upsert'),
   registered_workers: list(tables.WORKERS, 'upsert'),
   changed_workers: list(tables.WORKER_STATES, 'update'),
   artifacts: list(tables.ARTIFACTS, 'upsert'),

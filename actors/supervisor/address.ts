@@ -33,12 +33,13 @@ export const JOB: Correspondence<JobRow, typeof jobMachine> = {
       num_tasks: row.num_tasks,
       counts: row.counts,
       standings: row.standings,
+      num_reused: row.num_reused,
       error: row.error,
     };
     return jobMachine.resolveState({ value: join(row) as 'running', context });
   },
   fold: (row, { value, context }, now) => {
-    const { counts, standings, error } = context;
+    const { counts, standings, num_reused, error } = context;
     const ranked = rankedBy(standings);
     return {
       ...row,
@@ -46,6 +47,7 @@ export const JOB: Correspondence<JobRow, typeof jobMachine> = {
       updated_at: now,
       counts,
       standings,
+      num_reused,
       ...ranked,
       error,
     };
@@ -81,6 +83,7 @@ export const TASK: Correspondence<TaskRow, typeof taskMachine> = {
       started_at: row.started_at,
       error: row.error,
       result: row.result,
+      reused_from: row.reused_from,
       rank_value: row.rank_value,
       rank_others: row.rank_others,
       model_artifact_id: row.model_artifact_id,

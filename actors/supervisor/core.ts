@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import type { LiveEvent } from '../../gateway/ports.ts';
+import type { Blobs, LiveEvent } from '../../gateway/ports.ts';
 import type { Clock, Timing } from '../clock.ts';
 import type { IdKind } from '../ids.ts';
 import type { Store } from '../store/store.ts';
@@ -77,6 +77,8 @@ export interface Core {
   readonly hearing: Timing;
   readonly settings: SupervisorSettings;
   readonly store: Store;
+  /** The bytes of artifacts. */
+  readonly blobs: Pick<Blobs, 'assertWhole' | 'read'>;
   readonly log: Logger;
   readonly makeId: (kind: IdKind) => string;
   readonly registry: Registry;

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import { outputsOf } from '../../machines/decompose.ts';
-import { elements, members } from '../../machines/json/raw.ts';
+import { at, elements, members } from '../../machines/json/raw.ts';
 import type { JobSpec } from '../../machines/schema/job.ts';
 
 /** A job's specification, cut into the pieces that task payloads are made of; text, numbers as written. */
@@ -34,6 +34,12 @@ export function cutDocument(request: string): JobDocument {
     native: present(top.get('native_payload')) ?? top.get('nativePayload') ?? 'null',
     outputs: JSON.stringify(outputsOf(outputs ?? undefined)),
   };
+}
+
+/** The fingerprint that the client pinned for a pipeline of the job; null where it did not. */
+export function expectedFingerprint({ pipelines }: JobDocument, pipeline: number): string | null {
+  const text = at(pipelines[pipeline] ?? 'null', 'expected_fingerprint');
+  return text === undefined ? null : (JSON.parse(text) as string | null);
 }
 
 const present = (text: string | undefined): string | undefined => (text === 'null' ? undefined : text);

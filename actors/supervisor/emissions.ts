@@ -67,6 +67,17 @@ export function tellTask(row: TaskRow, emission: TaskEmission): Telling {
           compose({ ...data, rank_value: emission.rank_value, metrics: new RawJson(emission.metrics) }),
         ),
       };
+    case 'task_reused': {
+      const { rank_value, reused_from } = emission;
+      return {
+        level: 'info',
+        type: emission.type,
+        message: `${name} succeeded: its result is that of task ${reused_from.task_id} of job ${reused_from.job_id}`,
+        data: new RawJson(
+          compose({ ...data, rank_value, metrics: new RawJson(emission.metrics), reused_from }),
+        ),
+      };
+    }
     case 'task_failed': {
       const { type: _, from: __, ...failure } = emission;
       return {

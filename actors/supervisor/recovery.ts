@@ -111,7 +111,7 @@ async function recoverSpecial(core: Core): Promise<void> {
 /** What a person wished was being told to the tasks of these jobs, some of which were not reached. */
 async function recoverWishes({ store, registry, wishes, queue }: Core): Promise<void> {
   const pins = new Pins();
-  for (const row of await store.load(JOBS, "state IN ('requeuing', 'telling') ORDER BY seq")) {
+  for (const row of await store.load(JOBS, "state IN ('requeuing', 'telling', 'reusing') ORDER BY seq")) {
     if (!registry.jobs.has(row.id)) registry.addJob(pins, row, true);
     const span = await registry.spanOf(row.id);
     queue.withhold(FOR_GOOD, span);

@@ -10,6 +10,9 @@ import type { Span } from './withheld.ts';
 
 export const isHeld = (row: TaskRow): boolean => row.status === 'leased' || row.status === 'running';
 
+export const hasEnded = ({ status }: TaskRow): boolean =>
+  status === 'succeeded' || status === 'failed' || status === 'cancelled';
+
 /** Rows that become objects at a time: some milliseconds. */
 const PAGE = 1000;
 

@@ -2,16 +2,22 @@ import type { TaskEvent } from '../../machines/task.ts';
 import type { JobRow } from '../store/rows.ts';
 import type { JobAddress, TaskAddress } from './address.ts';
 import { isHeld } from './registry.ts';
+import { answersFor } from './reuse.ts';
 import { inSteps, withBreaks } from './steps.ts';
 import type { Turn } from './turn.ts';
 import { PARKED } from './verb.ts';
 import { isTelling, type Wish } from './wishes.ts';
+import type { Span } from './withheld.ts';
 
-/** What the tasks of a job are told in its present state, and the statuses of those that have not been told yet. */
+/**
+ * What the tasks of a job are told in its present state, and the statuses of those that have not been told yet. What
+ * those are told that may be answered with a result is found out for each slice.
+ */
 function wishOf({ status, state, retry_attempts }: JobRow): { statuses: string[]; events: TaskEvent[] } {
   const retry = { type: 'RETRY', extra_attempts: retry_attempts } as const;
   const cancel = { type: 'CANCEL' } as const;
   if (state === 'telling') return { statuses: ['queued'], events: [cancel] };
+  if (state === 'reusing') return { statuses: ['queued'], events: [] };
   if (status === 'queued') return { statuses: ['failed'], events: [retry] };
   // A retry that was cancelled before all were queued again ends as if it had come to its end first.
   return { statuses: ['failed', 'queued'], events: [retry, cancel] };
@@ -36,6 +42,14 @@ export async function beginTelling(
   }
   wishes.set(turn, job.id, { chosen });
   await tellSlice(turn, job);
+}
+
+/** The same in further turns alone: a new job of so many tasks has its numbers already. */
+export function tellLater(turn: Turn, job: JobAddress, span: Span): void {
+  const { wishes, queue, goOn } = turn.core;
+  wishes.set(turn, job.id, { span });
+  queue.withhold(turn, span);
+  turn.afterCommit(() => goOn(job.id));
 }
 
 /** The answer to who asked: at once where all have been told, else when they have been, or when the store fails. */
@@ -73,19 +87,22 @@ async function tellSlice(turn: Turn, job: JobAddress): Promise<void> {
         })
       : [];
   const tasks = [...held, ...others].slice(0, Math.max(0, room));
-  turn.told += tasks.length;
+  const answers = job.row.state === 'reusing' ? await answersFor(turn, job, tasks) : null;
+  const now = answers ? tasks.slice(0, answers.looked) : tasks;
+  turn.told += now.length;
   await inSteps(
-    withBreaks(tasks, (task) => {
-      for (const event of events) turn.tellTask(task, event);
+    withBreaks(now, (task) => {
+      const answer = answers?.events.get(task);
+      for (const event of answer ? [answer] : events) turn.tellTask(task, event);
       // Of very many, their actors are not kept until the turn is over; rows they are.
       task.letGo();
     }),
   );
-  if (held.length + others.length <= room) {
+  if (now.length === held.length + others.length) {
     endTelling(turn, job);
     return;
   }
-  const last = others[room - held.length - 1];
+  const last = others[now.length - held.length - 1];
   await continueLater(turn, job, last === undefined ? told : last.row.seq);
 }
 

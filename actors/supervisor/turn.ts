@@ -5,6 +5,7 @@ import type { WorkerEvent } from '../../machines/worker.ts';
 import type {
   ArtifactRow,
   ChoiceRow,
+  ComputedRow,
   EventRow,
   JobRow,
   RequirementRow,
@@ -20,7 +21,7 @@ import { type Recording, SUPERVISOR } from './inspection.ts';
 import type { ParkedLease } from './parking.ts';
 import { followDeadlines } from './passing.ts';
 import { dequeue, enqueue } from './queueing.ts';
-import { isHeld, Pins } from './registry.ts';
+import { hasEnded, isHeld, Pins } from './registry.ts';
 import { SealedTurn } from './sealed.ts';
 import { tellAhead } from './telling.ts';
 import type { KeyedJob } from './verb.ts';
@@ -45,6 +46,7 @@ export class Turn implements AddressJournal {
   readonly artifacts: ArtifactRow[] = [];
   readonly taskArtifacts: TaskArtifactRow[] = [];
   readonly choices: ChoiceRow[] = [];
+  readonly computed: ComputedRow[] = [];
   /** Tasks that were leased in this turn; a lease that was returned in it may have been the same attempt. */
   readonly leased = new Set<TaskAddress>();
   /** Workers whose parked leases should be looked at: a slot came free, or they are new. */
@@ -136,7 +138,7 @@ export class Turn implements AddressJournal {
     for (const emission of emissions) this.#routeTask(task, emission, before.worker_id);
     this.#routeSlot(before, task.row);
     if (task.row.status === 'queued' && before.status !== 'queued') enqueue(this, task);
-    if (['cancelled', 'failed'].includes(task.row.status) && before.status === 'queued') dequeue(this, task);
+    if (before.status === 'queued' && hasEnded(task.row)) dequeue(this, task);
     return true;
   }
 
@@ -264,6 +266,7 @@ export class Turn implements AddressJournal {
         requirements: this.#requirements,
         job_requests: [...this.#requests].map(([job_id, request]) => ({ job_id, request })),
         choices: this.choices,
+        computed: this.computed,
         artifacts: this.artifacts,
         task_artifacts: this.taskArtifacts,
         events: this.events,

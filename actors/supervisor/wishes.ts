@@ -16,7 +16,7 @@ export interface Wish {
 
 /** Whether the tasks of a job are just being told what a person wished: none of them may be leased. */
 export const isTelling = ({ state }: Pick<JobRow, 'state'>): boolean =>
-  state === 'requeuing' || state === 'telling';
+  state === 'requeuing' || state === 'telling' || state === 'reusing';
 
 /**
  * How far the jobs are whose tasks are told slice by slice. That it goes on is a state of the job; how far it is, and

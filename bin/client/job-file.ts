@@ -29,7 +29,7 @@ export interface JobFile {
 }
 
 /** Members that the command line sets above what the file says. */
-export type Overrides = Partial<Pick<JobSpec, 'name' | 'priority' | 'idempotency_key'>>;
+export type Overrides = Partial<Pick<JobSpec, 'name' | 'priority' | 'idempotency_key' | 'reuse'>>;
 
 /**
  * Reads a job specification in YAML or JSON (by its extension, else by its content; `-` is stdin) and checks

@@ -11,6 +11,7 @@ const STATUS: Readonly<Record<string, TaskStatus>> = {
   task_leased: 'leased',
   task_started: 'running',
   task_completed: 'succeeded',
+  task_reused: 'succeeded',
   task_lost: 'lost',
   task_requeued: 'queued',
   task_cancelled: 'cancelled',

@@ -4,7 +4,7 @@ import { jobFromText } from '../client/job-file.ts';
 import { sendJob } from '../client/send-job.ts';
 import { ClientCommand, type Session } from '../support/client-command.ts';
 import { usageFault } from '../support/exit.ts';
-import { integer, rawParams, word } from '../support/flags.ts';
+import { integer, rawParams, reuseFlag, reuseOf, word } from '../support/flags.ts';
 import { clientUsage, value } from '../support/usage.ts';
 import { sending } from '../support/waiting-command.ts';
 
@@ -40,6 +40,7 @@ export class RunCommand extends sending(ClientCommand) {
   priority = Option.String('--priority', value('N', 'larger first (0)'));
   rankMetric = Option.String('--rank-metric', value('METRIC', 'what the ranking goes by (best_rmse)'));
   rankMode = Option.String('--rank-mode', value('MODE', 'min or max'));
+  reuse = reuseFlag();
 
   protected async act(session: Session): Promise<number> {
     const options = this.sendOptions();
@@ -62,6 +63,7 @@ export class RunCommand extends sending(ClientCommand) {
       datasets: this.datasets.map((path) => ({ kind: 'shared_path', path })),
       params: params.length === 0 ? undefined : Object.fromEntries(params),
       rank_metric: this.rankMetric,
+      reuse: reuseOf(this.reuse),
       rank_mode: this.rankMode === undefined ? undefined : word('--rank-mode', this.rankMode, ['min', 'max']),
     });
   }

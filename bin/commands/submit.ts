@@ -2,7 +2,7 @@ import { Option } from 'clipanion';
 import { readJobFile } from '../client/job-file.ts';
 import { sendJob } from '../client/send-job.ts';
 import { ClientCommand, type Session } from '../support/client-command.ts';
-import { integer } from '../support/flags.ts';
+import { integer, reuseFlag, reuseOf } from '../support/flags.ts';
 import { clientUsage, value } from '../support/usage.ts';
 import { sending } from '../support/waiting-command.ts';
 
@@ -37,6 +37,8 @@ export class SubmitCommand extends sending(ClientCommand) {
     value('KEY', 'submitting again under the same key answers with the same job'),
   );
 
+  reuse = reuseFlag();
+
   protected async act(session: Session): Promise<number> {
     const options = this.sendOptions();
     const overrides = {
@@ -46,6 +48,7 @@ export class SubmitCommand extends sending(ClientCommand) {
           ? undefined
           : integer('--priority', this.priority, { min: -1e9, max: 1e9 }),
       idempotency_key: this.key,
+      reuse: reuseOf(this.reuse),
     };
     const file = await readJobFile(this.file, this.context.stdin, overrides);
     return sendJob(session, file, options);

@@ -111,6 +111,17 @@ function isJson(text: string): boolean {
   }
 }
 
+/** `--reuse` of the commands that submit a job; it may be given `=any`, and as a word of its own no value. */
+export const reuseFlag = () =>
+  Option.String('--reuse', {
+    tolerateBoolean: true,
+    description: 'answer tasks that were computed before with those results; `--reuse=any`: of whomever',
+  });
+
+/** What a job says of it; undefined where the flag is not given. */
+export const reuseOf = (given: string | boolean | undefined): true | 'any' | undefined =>
+  given === undefined || given === false ? undefined : given === true || word('--reuse', given, ['any']);
+
 /** `--allow-failed` of the commands that wait for a job. */
 export const allowFailedFlag = () =>
   Option.Boolean('--allow-failed', false, {

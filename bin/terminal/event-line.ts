@@ -32,6 +32,7 @@ const WORDS: Readonly<Record<string, string>> = {
   task_leased: 'leased',
   task_started: 'started',
   task_completed: 'succeeded',
+  task_reused: 'reused',
   task_failed: 'failed',
   task_lost: 'lost',
   task_requeued: 'queued again',
@@ -70,7 +71,8 @@ export function moveLine(event: EventView, label: string | undefined, colours: C
   const word = WORDS[event.type];
   if (word === undefined || QUIET.includes(event.type)) return undefined;
   const bad = event.type === 'task_failed' || event.type === 'task_lost';
-  const paint = event.type === 'task_completed' ? colours.green : bad ? colours.red : colours.cyan;
+  const good = event.type === 'task_completed' || event.type === 'task_reused';
+  const paint = good ? colours.green : bad ? colours.red : colours.cyan;
   const time = colours.dim(clock(event.ts));
   return `${time} ${paint(word.padEnd(10))} ${plain(label ?? '')}${reason(event)}`.trimEnd();
 }

@@ -84,7 +84,7 @@ function endOf({ status, created_at, updated_at }: JobView): [string, string][] 
 
 function countsOf({ aggregate: sum }: JobView): string {
   const counts: [number, string][] = [
-    [sum.num_succeeded, 'succeeded'],
+    [sum.num_succeeded, sum.num_reused > 0 ? `succeeded (${sum.num_reused} reused)` : 'succeeded'],
     [sum.num_failed, 'failed'],
     [sum.num_cancelled, 'cancelled'],
     [sum.num_running, 'running'],

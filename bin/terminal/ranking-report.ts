@@ -28,12 +28,14 @@ export function rankingReport(
       '-',
     ),
   );
+  const reused = entries.some(({ reused_from }) => reused_from);
   const rows = entries.map((entry, i) => [
     metricIn(entry, rankMetric) === null ? '-' : String(i + 1),
     plain(entry.dataset),
     plain(pipelineOf(entry, labels)),
     ...columns.map((column) => column[i] as string),
     dim(plain(shownId(entry.task_id, output))),
+    ...(reused ? [dim(originOf(entry, output))] : []),
   ]);
   const titles: Column[] = [
     { title: '#', align: 'right' },
@@ -41,6 +43,7 @@ export function rankingReport(
     { title: 'pipeline', flexible: true },
     ...metrics.map((title) => ({ title: plain(title), align: 'right' as const })),
     { title: 'task' },
+    ...(reused ? [{ title: 'reused from' }] : []),
   ];
   const more = ranking.length - SHOWN;
   const other = otherWinner(
@@ -70,6 +73,13 @@ function roomFor(width: number | undefined): number {
 /** On a terminal the end, by which every command finds the task. */
 const shownId = (id: string, { width }: Output): string =>
   width === undefined || id.length <= 10 ? id : `…${id.slice(-8)}`;
+
+/** The task, and its job, that computed the result, where it was another one. */
+function originOf({ reused_from }: RankingEntry, output: Output): string {
+  if (!reused_from) return '';
+  const { task_id, job_id } = reused_from;
+  return plain(`${shownId(task_id, output)} of ${shownId(job_id, output)}`);
+}
 
 /** What the pipeline is called, with the number that tells equal ones apart. */
 function pipelineOf(entry: RankingEntry, labels: ReadonlyMap<string, string>): string {

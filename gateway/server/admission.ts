@@ -1,5 +1,5 @@
 import { ClusterError } from '../../machines/errors.ts';
-import { missingRights, type Principal } from '../../machines/rights.ts';
+import { assertRights, type Principal } from '../../machines/rights.ts';
 import { bearerToken, queryToken } from '../auth/bearer.ts';
 import type { Credentials } from '../auth/credentials.ts';
 import { declaredLength, isChunked, type RequestHead } from '../transport/head.ts';
@@ -116,13 +116,7 @@ export class Admission {
           : 'the credential is unknown to this server; check the token',
       );
     }
-    const missing = missingRights(principal, [route.right]);
-    if (missing.length > 0) {
-      throw new ClusterError(
-        'missing_rights',
-        `principal '${principal.name}' lacks required right(s): ${missing.join(', ')}`,
-      );
-    }
+    assertRights(principal, [route.right]);
     return principal;
   }
 }

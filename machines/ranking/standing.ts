@@ -37,6 +37,18 @@ export function withTask(
   return { ...standing, reported: reported + 1, ...(isBetter && { best_metric: value, ...task }) };
 }
 
+/** What a result has of the metrics that a job may rank by, in their order; null where that is no finite number. */
+export function rankValuesOf(
+  standings: readonly RankMetric[],
+  metrics: Readonly<Record<string, unknown>>,
+): { rank_value: number | null; rank_others: (number | null)[] } {
+  const [rank_value = null, ...rank_others] = standings.map(({ metric }) => finite(metrics[metric]));
+  return { rank_value, rank_others };
+}
+
+const finite = (value: unknown): number | null =>
+  typeof value === 'number' && Number.isFinite(value) ? value : null;
+
 /**
  * By which of its metrics a job ranks, with the best by it: the one that most of its succeeded tasks report, of equals
  * the first in the list. So it is the first that all report (contract, "Jobs"), and where there is none, the one that

@@ -52,6 +52,12 @@ export const DatasetRef = Type.Union(
     Type.Object({
       kind: Kind('catalog'),
       catalog_id: Type.String({ minLength: 1, maxLength: LIMITS.name, description: 'name or name@version' }),
+      sha256: Type.Optional(
+        Type.String({
+          pattern: '^[0-9a-f]{64}$',
+          description: 'of the entry; a worker whose catalog has another one refuses the task',
+        }),
+      ),
     }),
     Type.Object({
       kind: Kind('worker_local'),
@@ -157,6 +163,13 @@ export const JobSpec = Type.Object(
         type: 'string',
         enum: ['min', 'max'],
         description: 'whether the smallest or the largest value is best; left out: by the name of the metric',
+      }),
+    ),
+    reuse: Type.Optional(
+      Type.Union([Type.Boolean(), Type.Literal('any')], {
+        default: false,
+        description:
+          'answer a task whose equal has succeeded before with its result: `true` takes those of the same owner, `any` those of everybody',
       }),
     ),
     idempotency_key: Type.Optional(

@@ -25,12 +25,18 @@ const PipelineSteps = Type.String({
   description: 'a short description of an inline pipeline that has no name of its own',
 });
 
+export const ReusedFrom = Type.Object(
+  { job_id: Type.String(), task_id: Type.String() },
+  { description: 'the task that computed the result, where it was not this one' },
+);
+
 export const RankingEntry = Type.Object(
   {
     task_id: Type.String(),
     dataset: Type.String(),
     pipeline: Type.String(),
     pipeline_steps: Type.Optional(Nullable(PipelineSteps)),
+    reused_from: Type.Optional(Nullable(ReusedFrom)),
     metrics: AnyObject,
   },
   { additionalProperties: true, description: 'beside these, the rank metric under its own name' },
@@ -43,6 +49,9 @@ export const Aggregate = Type.Object({
   num_succeeded: Type.Integer(),
   num_failed: Type.Integer(),
   num_cancelled: Type.Integer(),
+  num_reused: Type.Integer({
+    description: 'of those that succeeded, how many have the result of another task',
+  }),
   rank_metric: Type.String({ description: 'of the metrics that the job may rank by, the one that it does' }),
   best_metric: Nullable(Type.Number()),
   best_task_id: Nullable(Type.String()),
@@ -107,6 +116,7 @@ export const TaskView = Type.Object(
     started_at: Nullable(Seconds),
     not_before: Nullable(Seconds),
     result: Nullable(AnyObject),
+    reused_from: Type.Optional(Nullable(ReusedFrom)),
     error: Nullable(Type.String()),
     waiting_for: Type.Array(Waiting),
   },

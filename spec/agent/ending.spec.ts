@@ -30,6 +30,7 @@ async function ended(
     file: { path, base },
     errorText: stderr,
     fingerprints,
+    library: { name: 'demo', version: '2.1' },
     ownFault: async () => own ?? null,
   });
 }

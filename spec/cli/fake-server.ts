@@ -77,6 +77,7 @@ export function aJob(over: Partial<JobView> = {}, sums: Partial<JobView['aggrega
       num_succeeded: 1,
       num_failed: 0,
       num_cancelled: 0,
+      num_reused: 0,
       rank_metric: 'best_rmse',
       best_metric: null,
       best_task_id: null,

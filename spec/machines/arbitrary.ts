@@ -48,6 +48,7 @@ const task: Arbitraries = {
     rank_value: metric,
     rank_others: others,
     model_artifact_id: maybe(word),
+    reused_from: fc.constant(null),
     last_report: maybe(report),
   }),
   events: events({
@@ -60,6 +61,14 @@ const task: Arbitraries = {
       rank_others: others,
       model_artifact_id: maybe(word),
       report,
+    },
+    REUSED: {
+      result: word,
+      metrics: word,
+      rank_value: metric,
+      rank_others: others,
+      model_artifact_id: maybe(word),
+      reused_from: fc.record({ job_id: word, task_id: word }),
     },
     FAIL: {
       now: few,
@@ -99,6 +108,7 @@ const job: Arbitraries = {
         }),
         { minLength: 1, maxLength: 2 },
       ) as fc.Arbitrary<unknown> as fc.Arbitrary<JobContext['standings']>,
+      num_reused: few,
       error: maybe(word),
     })
     // As many tasks as are counted, and one that is about to end, or any other number.
@@ -115,6 +125,7 @@ const job: Arbitraries = {
     TASK_LOST: { from },
     TASK_REQUEUED: { from },
     TASK_SUCCEEDED: {
+      from: fc.constantFrom('running', 'queued'),
       task_id: word,
       rank_value: metric,
       rank_others: others,

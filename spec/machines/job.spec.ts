@@ -191,6 +191,14 @@ describe('the routing table', () => {
     const known = { rank_value: 0.5, rank_others: [null], model_artifact_id: 'art_1' };
     assert.deepEqual(route({ type: 'task_completed', metrics: '{}', ...known }), {
       type: 'TASK_SUCCEEDED',
+      from: 'running',
+      task_id: 'task_9',
+      ...known,
+    });
+    const reused_from = { job_id: 'job_0', task_id: 'task_0' };
+    assert.deepEqual(route({ type: 'task_reused', metrics: '{}', reused_from, ...known }), {
+      type: 'TASK_SUCCEEDED',
+      from: 'queued',
       task_id: 'task_9',
       ...known,
     });

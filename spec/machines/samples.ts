@@ -22,6 +22,7 @@ export const taskContext = (changes: Partial<TaskContext> = {}): TaskContext => 
   rank_value: null,
   rank_others: [],
   model_artifact_id: null,
+  reused_from: null,
   last_report: null,
   ...changes,
 });
@@ -65,6 +66,15 @@ export const TASK_EVENTS = {
     model_artifact_id: 'art_1',
     report: report('complete'),
   },
+  REUSED: {
+    type: 'REUSED',
+    result: '{"status":"succeeded"}',
+    metrics: '{"best_rmse":0.5}',
+    rank_value: 0.5,
+    rank_others: [null, 2],
+    model_artifact_id: 'art_1',
+    reused_from: { job_id: 'job_0', task_id: 'task_0' },
+  },
   'FAIL retriable': fail(true),
   'FAIL final': fail(false),
   'FAIL elsewhere': fail(true, { fault: 'worker', elsewhere: true }),
@@ -93,6 +103,7 @@ export function jobContext(counts: Partial<TaskCounts>, changes: Partial<JobCont
     num_tasks: Object.values(all).reduce((sum, n) => sum + n, 0),
     counts: all,
     standings: [noStanding({ metric: 'best_rmse', mode: 'min' })],
+    num_reused: 0,
     error: null,
     ...changes,
   };
@@ -106,8 +117,10 @@ export const succeeded = (
   task_id: string,
   rank_value: number | null,
   rank_others: (number | null)[] = [],
+  from: 'running' | 'queued' = 'running',
 ): JobEvent => ({
   type: 'TASK_SUCCEEDED',
+  from,
   task_id,
   rank_value,
   rank_others,
@@ -126,7 +139,8 @@ export const JOB_EVENTS = {
   'TASK_REQUEUED running': requeued('running'),
   'TASK_REQUEUED lost': requeued('lost'),
   'TASK_REQUEUED failed': requeued('failed'),
-  TASK_SUCCEEDED: succeeded('task_1', 0.5),
+  'TASK_SUCCEEDED running': succeeded('task_1', 0.5),
+  'TASK_SUCCEEDED queued': succeeded('task_1', 0.5, [], 'queued'),
   'TASK_FAILED queued': failed('queued'),
   'TASK_FAILED leased': failed('leased'),
   'TASK_FAILED running': failed('running'),
@@ -139,7 +153,7 @@ export const JOB_EVENTS = {
 /** The state that the task of an event is in before it, as the job counts it. */
 export function leftBy(event: JobEvent): keyof TaskCounts | null {
   if ('from' in event) return event.from;
-  const left = { TASK_LEASED: 'queued', TASK_STARTED: 'leased', TASK_SUCCEEDED: 'running' } as const;
+  const left = { TASK_LEASED: 'queued', TASK_STARTED: 'leased' } as const;
   return event.type in left ? left[event.type as keyof typeof left] : null;
 }
 

@@ -38,6 +38,8 @@ export const TASK_TABLE: Table = {
   moves: [
     // A worker claims the next eligible task.
     { from: 'queued', event: 'LEASE', to: 'leased', emits: ['task_leased'] },
+    // An equal task succeeded before; what was tried once is computed.
+    { from: 'queued', event: 'REUSED', situation: 'never tried', to: 'succeeded', emits: ['task_reused'] },
     // The worker calls start.
     { from: 'leased', event: 'START', to: 'running.executing', emits: ['task_started'] },
     // The answer of the lease never reached the worker.
@@ -122,6 +124,7 @@ export const TASK_TABLE: Table = {
 export const JOB_TABLE: Table = {
   states: [
     'queued.ready',
+    'queued.reusing',
     'queued.requeuing',
     'running',
     'cancelling.requeuing',
@@ -214,6 +217,17 @@ export const JOB_TABLE: Table = {
       to: 'cancelled',
       emits: ['job_cancelled'],
     },
+    // Its tasks are told, one after the other, the results that equal ones have; none is leased before the last.
+    { from: 'queued.reusing', event: 'TASK_SUCCEEDED', to: 'queued.reusing' },
+    {
+      from: 'queued.reusing',
+      event: 'ALL_TOLD',
+      situation: 'all ended',
+      to: 'succeeded',
+      emits: ['job_succeeded'],
+    },
+    { from: 'queued.reusing', event: 'ALL_TOLD', situation: 'others at work', to: 'queued.ready' },
+    { from: 'queued.reusing', event: 'CANCEL', to: 'cancelling.telling' },
     // Manual retry: its failed tasks come back one after the other, and none is leased before the last.
     { from: 'failed', event: 'RETRY', to: 'queued.requeuing', emits: ['job_retried'] },
     {

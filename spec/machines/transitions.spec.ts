@@ -13,6 +13,7 @@ import {
   jobContext,
   leftBy,
   TASK_EVENTS,
+  taskContext,
   WORKER_EVENTS,
   workerContext,
 } from './samples.ts';
@@ -44,9 +45,10 @@ const subjects: Subject[] = [
     machine: taskMachine,
     table: TASK_TABLE,
     events: TASK_EVENTS,
-    situations: () => ({
+    situations: (_, event) => ({
       'attempts remain': heldTask({ attempt: 1, max_attempts: 2 }),
       'none remain': heldTask({ attempt: 2, max_attempts: 2 }),
+      ...(event.type === 'REUSED' && { 'never tried': taskContext() }),
     }),
   },
   {
@@ -55,7 +57,7 @@ const subjects: Subject[] = [
     table: JOB_TABLE,
     events: JOB_EVENTS,
     situations: (state, event) => {
-      if (event.type === 'ALL_TOLD' && state.startsWith('cancelling')) {
+      if (event.type === 'ALL_TOLD' && (state.startsWith('cancelling') || state === 'queued.reusing')) {
         return {
           'others at work': jobContext({ running: 1, cancelled: 1 }),
           'all ended': jobContext({ cancelled: 1, failed: 1, succeeded: 1 }),

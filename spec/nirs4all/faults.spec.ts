@@ -34,6 +34,7 @@ async function failureOf(runner: Nirs4allRunner, task: TaskInput) {
     file: { path: join(ended.folder, 'result.json'), base: ended.folder },
     errorText: stderr.trim(),
     fingerprints: {},
+    library: { name: 'nirs4all', version: undefined },
     ownFault: async () => null,
   });
   assert.ok(outcome.verb === 'fail');

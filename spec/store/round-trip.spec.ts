@@ -29,11 +29,13 @@ const jobRow: JobRow = {
   pins_fingerprint: true,
   is_dag: true,
   meaning: 'a hash',
+  reuse: 'any',
   num_tasks: 28,
   counts: { queued: 1, leased: 2, running: 3, lost: 4, succeeded: 5, failed: 6, cancelled: 7 },
   best_metric: 0.1 + 0.2,
   best_task_id: 'task_9',
   best_model_artifact_id: 'art_9',
+  num_reused: 2,
   standings: [
     {
       metric: 'best_rmse',
@@ -77,6 +79,8 @@ const taskRow: TaskRow = {
   model_artifact_id: 'art_1',
   error: 'boom',
   last_report: { worker_id: 'worker_1', attempt: 2, verb: 'fail', answer: { ok: true, requeued: false } },
+  content_key: 'another hash',
+  reused_from: { job_id: 'job_0', task_id: 'task_0' },
 };
 
 const workerRow: WorkerRow = {
@@ -226,6 +230,7 @@ function nothing(): Changes {
     choices: [],
     new_tasks: [],
     changed_tasks: [],
+    computed: [],
     registered_workers: [],
     changed_workers: [],
     artifacts: [],

@@ -1,4 +1,5 @@
 import { parseTolerant } from '../../../machines/json/raw.ts';
+import { knownVersion } from '../../../machines/library-version.ts';
 import type { Failed, Outcome } from '../../../machines/run.ts';
 import { TaskResult } from '../../../machines/schema/report.ts';
 import { validator } from '../../../machines/schema/validate.ts';
@@ -35,13 +36,14 @@ export interface EndedChild {
   /** The end of what it wrote to stderr. */
   errorText: string;
   fingerprints: Fingerprints;
+  library: { name: string; version: string | undefined };
   /** What this worker finds wrong with itself, asked once the child has not succeeded. */
   ownFault(): Promise<WorkerFault | null>;
 }
 
 /** How a child that has ended went: its result file, or why there is none to trust. */
 export async function outcomeOf(child: EndedChild): Promise<Outcome> {
-  const { end, fingerprints } = child;
+  const { end, fingerprints, library } = child;
   const read = await readResult(child.file);
   if (end.code !== 0 || end.signal !== null || !('result' in read)) {
     const failure = failureOf(child, 'result' in read ? {} : read);
@@ -55,6 +57,8 @@ export async function outcomeOf(child: EndedChild): Promise<Outcome> {
   return {
     verb: 'complete',
     result: {
+      // Of a runner that does not say with which version it computed, what this worker knows.
+      ...(knownVersion(library.version) !== null && { [`${library.name}_version`]: library.version }),
       ...result,
       duration_seconds: result.duration_seconds ?? Number(end.seconds.toFixed(3)),
       ...(fingerprint !== undefined && { pipeline_fingerprint: fingerprint }),

@@ -25,7 +25,7 @@ export async function placeDataset(context: InputContext): Promise<string> {
     case 'worker_local':
       return localDataset(context, ref);
     case 'catalog':
-      return catalogued(context, ref.catalog_id);
+      return catalogued(context, ref);
   }
 }
 
@@ -36,7 +36,10 @@ async function unpacked(context: InputContext, id: string): Promise<string> {
   return (await singleFolderIn(path)) ?? path;
 }
 
-async function catalogued({ catalog, folder, persistence, hold, note }: InputContext, id: string) {
+async function catalogued(
+  { catalog, folder, persistence, hold, note }: InputContext,
+  { catalog_id: id, sha256 }: { catalog_id: string; sha256?: string },
+) {
   if (!catalog) {
     throw new WorkerFault(
       `this worker has no catalog; it cannot resolve '${id}' (jq-worker --catalog FILE|URL names one)`,
@@ -45,6 +48,11 @@ async function catalogued({ catalog, folder, persistence, hold, note }: InputCon
   const { entry, path, name, held } = await catalog.use(id, persistence);
   const what = `dataset ${entry.id}@${entry.version}`;
   hold(what, held);
+  if (sha256 !== undefined && entry.sha256 !== sha256) {
+    throw new InputFault(
+      `the job asks for '${id}' with sha256 ${sha256}; in the catalog ${entry.id}@${entry.version} has ${entry.sha256}`,
+    );
+  }
   note(`${what}, sha256 ${entry.sha256}`);
   return named(path, join(folder, name));
 }

@@ -1,10 +1,14 @@
 import type { MessageOf } from '../../../gateway/messages.ts';
+import { libraryOf } from '../../../machines/decompose.ts';
 import { ClusterError } from '../../../machines/errors.ts';
 import { at, withMembers } from '../../../machines/json/raw.ts';
+import { knownVersion } from '../../../machines/library-version.ts';
 import { cutText, LIMITS } from '../../../machines/limits.ts';
+import { rankValuesOf } from '../../../machines/ranking/standing.ts';
 import { metricsWith, type ResultDigest } from '../../../machines/report-digest.ts';
 import type { Fault } from '../../../machines/schema/validate.ts';
 import type { TaskAddress } from '../address.ts';
+import { expectedFingerprint } from '../documents.ts';
 import { accepted, admitReport, illegal } from '../reports.ts';
 import type { Turn } from '../turn.ts';
 import type { Fetched, Verb } from '../verb.ts';
@@ -29,25 +33,33 @@ export const completeTask: Verb<'complete_task'> = {
     const report = accepted(task, message, 'complete', { ok: true });
     const names = job.row.standings.map(({ metric }) => metric);
     const metrics = metricsWith(result, names);
-    const [rank_value = null, ...rank_others] = names.map((name) => finite(metrics?.[name]));
     const completed = turn.tellTask(task, {
       type: 'COMPLETE',
       result: withMembers(result.text, { metrics, provenance: provenanceOf(message, task) }),
       metrics: JSON.stringify(metrics ?? {}),
-      rank_value,
-      rank_others,
+      ...rankValuesOf(job.row.standings, metrics ?? {}),
       model_artifact_id: result.artifacts.model ?? null,
       report,
     });
     if (!completed) throw illegal(task, 'completed');
+    if (task.row.content_key !== null) keepComputed(turn, task, result);
     if (result.notes.length > 0) tellCut(turn, task, result.notes);
     if (job.row.pins_fingerprint) compareFingerprint(turn, task, result, fetched);
     return report.answer;
   },
 };
 
-const finite = (value: unknown): number | null =>
-  typeof value === 'number' && Number.isFinite(value) ? value : null;
+/**
+ * Notes what was computed, so that an equal task may be answered with it. By its version a result is known that says
+ * with which it was made: what the worker declares may have changed since.
+ */
+function keepComputed(turn: Turn, { row }: TaskAddress, result: ResultDigest): void {
+  const job = turn.core.registry.job(row.job_id).row;
+  const said = at(result.text, `${libraryOf(job.type)}_version`);
+  const version = said === undefined ? null : knownVersion(JSON.parse(said));
+  if (row.status !== 'succeeded' || row.content_key === null || version === null) return;
+  turn.computed.push({ content_key: row.content_key, version, owner: job.owner, task_seq: row.seq });
+}
 
 /** Who reported a result, as the server knows it (contract, "TaskResult"). */
 function provenanceOf({ principal, worker_id }: Complete, task: TaskAddress): Record<string, unknown> {
@@ -89,9 +101,8 @@ function tellCut(turn: Turn, task: TaskAddress, notes: string[]): void {
 }
 
 function compareFingerprint(turn: Turn, task: TaskAddress, result: ResultDigest, fetched: Fetched): void {
-  const pipeline = fetched.documents.get(task.row.job_id)?.pipelines[task.row.payload.pipeline];
-  const text = pipeline === undefined ? undefined : at(pipeline, 'expected_fingerprint');
-  const expected = text === undefined ? null : (JSON.parse(text) as string | null);
+  const document = fetched.documents.get(task.row.job_id);
+  const expected = document ? expectedFingerprint(document, task.row.payload.pipeline) : null;
   if (expected === null || expected === result.pipeline_fingerprint) return;
   turn.event(
     { job_id: task.row.job_id, task_id: task.id, worker_id: task.row.worker_id },

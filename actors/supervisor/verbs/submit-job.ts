@@ -1,4 +1,5 @@
-import type { MessageOf } from '../../../gateway/messages.ts';
+import type { MessageOf, Submitted } from '../../../gateway/messages.ts';
+import { contentKeys } from '../../../machines/contents.ts';
 import { numTasks, planAt } from '../../../machines/decompose.ts';
 import { ClusterError } from '../../../machines/errors.ts';
 import type { JobDigest } from '../../../machines/job-digest.ts';
@@ -7,8 +8,9 @@ import type { Fault } from '../../../machines/schema/validate.ts';
 import type { JobRow, TaskRow } from '../../store/rows.ts';
 import { jobView } from '../../views.ts';
 import { inSteps } from '../steps.ts';
+import { beginTelling, tellLater, whenAllTold } from '../telling.ts';
 import type { Turn } from '../turn.ts';
-import { type Fetched, keyOf, type Verb } from '../verb.ts';
+import { type Fetched, keyOf, PARKED, type Verb } from '../verb.ts';
 
 type Submit = MessageOf<'submit_job'>;
 
@@ -18,8 +20,30 @@ export const submitJob: Verb<'submit_job'> = {
     artifacts: job.artifacts.ids,
     ...(job.idempotency_key === null ? {} : { key: { owner: principal.name, key: job.idempotency_key } }),
   }),
-  run: (message, { turn, fetched }) => inSteps(submit(message, turn, fetched)),
+  run(message, { turn, fetched, answer }) {
+    const submitted = inSteps(submit(message, turn, fetched));
+    if (message.job.reuse === null) return submitted;
+    return whenReused(submitted, turn, answer);
+  },
 };
+
+/** What is known before is looked up before anybody is answered. */
+async function whenReused(
+  submitted: Submitted | Promise<Submitted>,
+  turn: Turn,
+  answer: (reply: Submitted) => void,
+): Promise<Submitted | typeof PARKED> {
+  const reply = await submitted;
+  const job = turn.core.registry.jobs.get(reply.job_id);
+  if (job?.row.state !== 'reusing' || reply.view === null) return reply;
+  const { job_id } = reply;
+  const { num_tasks } = job.row;
+  const last = turn.core.sequences.task - 1;
+  if (num_tasks <= turn.core.settings.sliceSize) await beginTelling(turn, job);
+  else tellLater(turn, job, { from: last - num_tasks + 1, to: last });
+  const told = whenAllTold(turn, job_id, () => answer({ job_id, view: null }));
+  return told === PARKED ? PARKED : { job_id, view: null };
+}
 
 function* submit(message: Submit, turn: Turn, fetched: Fetched) {
   const earlier = submittedBefore(message, turn, fetched);
@@ -27,14 +51,17 @@ function* submit(message: Submit, turn: Turn, fetched: Fetched) {
   assertArtifacts(message.job, fetched);
   const job = turn.addJob(newJob(message, turn), message.job.text);
   const count = numTasks(message.job.matrix);
-  yield* addTasks(job.row, message.job, turn);
+  yield* addTasks(job.row, message.job, turn, fetched);
   turn.event(
     { job_id: job.id },
     {
       level: 'info',
       type: 'job_submitted',
       message: `job ${job.row.name ? `${job.row.name} ` : ''}submitted with ${count} task(s)`,
-      data: { num_tasks: count, owner: job.row.owner, priority: job.row.priority },
+      data: {
+        ...{ num_tasks: count, owner: job.row.owner, priority: job.row.priority },
+        ...(job.row.reuse !== null && { reuse: job.row.reuse }),
+      },
     },
   );
   if (job.row.idempotency_key !== null) {
@@ -69,7 +96,7 @@ function newJob({ job, principal }: Submit, turn: Turn): JobRow {
     type: job.type,
     name: job.name,
     status: 'queued',
-    state: 'ready',
+    state: job.reuse !== null && job.contents !== null ? 'reusing' : 'ready',
     priority: settings.priority,
     created_at,
     updated_at: created_at,
@@ -82,9 +109,11 @@ function newJob({ job, principal }: Submit, turn: Turn): JobRow {
     pins_fingerprint: job.pins_fingerprint,
     is_dag: job.is_dag,
     meaning: job.meaning,
+    reuse: job.reuse,
     num_tasks,
     counts: { queued: num_tasks, leased: 0, running: 0, lost: 0, succeeded: 0, failed: 0, cancelled: 0 },
     standings,
+    num_reused: 0,
     ...rankedBy(standings),
   };
 }
@@ -92,13 +121,19 @@ function newJob({ job, principal }: Submit, turn: Turn): JobRow {
 /** Tasks that are added without a break. */
 const AT_ONCE = 1000;
 
-function* addTasks(job: JobRow, { matrix, settings }: JobDigest, turn: Turn): Generator<void> {
+function* addTasks(
+  job: JobRow,
+  { matrix, settings, contents }: JobDigest,
+  turn: Turn,
+  { artifacts }: Fetched,
+): Generator<void> {
   const requirements = matrix.requirements.map((asked) => {
     const { id, fresh } = turn.core.requirements.number(turn, asked);
     if (fresh) turn.requirement(fresh);
     return id;
   });
   const count = numTasks(matrix);
+  const contentKey = contents === null ? null : contentKeys(contents, artifacts);
   for (let place = 0; place < count; place++) {
     if (place > 0 && place % AT_ONCE === 0) yield;
     const plan = planAt(matrix, place);
@@ -132,6 +167,8 @@ function* addTasks(job: JobRow, { matrix, settings }: JobDigest, turn: Turn): Ge
       model_artifact_id: null,
       error: null,
       last_report: null,
+      content_key: contentKey?.(place) ?? null,
+      reused_from: null,
     };
     turn.addTask(row);
   }

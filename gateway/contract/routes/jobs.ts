@@ -1,6 +1,7 @@
 import { Type } from 'typebox';
 import { digestJob } from '../../../machines/job-digest.ts';
 import { LIMITS } from '../../../machines/limits.ts';
+import { assertRights } from '../../../machines/rights.ts';
 import { Id, Seconds, Words } from '../../../machines/schema/common.ts';
 import { JobSpec, MAX_TASKS } from '../../../machines/schema/job.ts';
 import {
@@ -53,6 +54,8 @@ export const jobs = {
     digest: digestJob,
     run: async ({ port, principal, body, facts }) => {
       admitJob(body.size, facts);
+      // The results of others are what the right to read gives.
+      if (body.reuse === 'any') assertRights(principal, ['read']);
       const { job_id, view } = await port.send({ type: 'submit_job', principal, job: body });
       return view ?? new LongAnswer(port.reads.job(job_id));
     },

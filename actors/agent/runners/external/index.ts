@@ -1,5 +1,6 @@
 import { existsSync, statSync } from 'node:fs';
 import { resolve, sep } from 'node:path';
+import { NO_VERSION } from '../../../../machines/library-version.ts';
 import { splitCommand } from './split.ts';
 
 /** A runner that the owner of the worker brings: any program that follows the runner protocol. */
@@ -13,9 +14,6 @@ export interface ExternalRunner {
 export class RunnerFault extends Error {
   override name = 'RunnerFault';
 }
-
-/** Declared where no version is given; meets the constraint "present", and no other. */
-const NO_VERSION = 'unknown';
 
 /**
  * The runner that `LIB=COMMAND` or `LIB@VERSION=COMMAND` describes: the worker takes jobs of type `LIB.run` and

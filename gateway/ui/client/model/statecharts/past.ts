@@ -29,6 +29,7 @@ const LEADS_TO: Readonly<Record<Choosable, Readonly<Record<string, string>>>> = 
     task_leased: 'task.leased',
     task_started: 'task.running.executing',
     task_completed: 'task.succeeded',
+    task_reused: 'task.succeeded',
     task_lost: 'task.lost',
     task_requeued: 'task.queued',
     task_cancelled: 'task.cancelled',
@@ -49,6 +50,7 @@ export function stateAfter(machine: Choosable, { type, data }: Moved): string | 
   if (machine === 'job' && type === 'job_cancel_requested') {
     return data.status === 'running' || data.status === 'queued' ? 'job.cancelling' : null;
   }
+  if (machine === 'job' && type === 'job_submitted' && data.reuse) return 'job.queued.reusing';
   const leads = LEADS_TO[machine];
   return Object.hasOwn(leads, type) ? (leads[type] as string) : null;
 }

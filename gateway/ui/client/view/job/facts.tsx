@@ -36,6 +36,11 @@ export function JobFacts({ job }: { job: JobView }) {
               <span title={String(job.aggregate.best_metric)}>{measured(job.aggregate.best_metric)}</span>
             </Fact>
           )}
+          {job.aggregate.num_reused > 0 && (
+            <Fact name="Reused">
+              {job.aggregate.num_reused} of {job.aggregate.num_tasks} tasks
+            </Fact>
+          )}
           <Fact name="Submitted">
             {dateTime(job.created_at)}, <Ago ts={job.created_at} />
           </Fact>

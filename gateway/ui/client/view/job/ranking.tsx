@@ -12,6 +12,7 @@ import { Id } from '../parts/copy.tsx';
 import { Icon } from '../parts/icon.tsx';
 import { useMore } from '../parts/more.tsx';
 import { Scroller } from '../parts/scroller.tsx';
+import { ReusedFrom } from './reused-from.tsx';
 import { TaskOutcome } from './task-outcome.tsx';
 
 /** Columns of metrics, the one that ranks among them. */
@@ -136,6 +137,7 @@ function RankingRow({ entry, jobId, rank, numbers, open, onToggle }: RowProps) {
         ))}
         <td class="of-task">
           <Id id={entry.task_id} what="task" />
+          {entry.reused_from && <ReusedFrom of={entry.reused_from} />}
         </td>
       </tr>
       {open && (

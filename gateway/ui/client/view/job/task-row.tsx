@@ -10,6 +10,7 @@ import { Icon } from '../parts/icon.tsx';
 import { Status } from '../parts/status.tsx';
 import { Ago } from '../parts/time.tsx';
 import { ShowInStatechart } from '../statecharts/link.tsx';
+import { ReusedFrom } from './reused-from.tsx';
 import { TaskArtifacts } from './task-artifacts.tsx';
 import { TaskLog } from './task-log.tsx';
 import { WaitingFor } from './waiting.tsx';
@@ -56,9 +57,7 @@ export function TaskRow({ task, progress, saysWhy, artifacts, open, onToggle }: 
         <td class="of-dataset">
           <bdi title={task.dataset_label}>{task.dataset_label}</bdi>
         </td>
-        <td class="of-worker">
-          <WorkerName id={task.worker_id} />
-        </td>
+        <td class="of-worker">{task.reused_from ? 'reused' : <WorkerName id={task.worker_id} />}</td>
         <td class="of-attempt">
           {task.attempt} of {task.max_attempts}
         </td>
@@ -127,6 +126,14 @@ function TaskPanel({ task, artifacts }: { task: TaskView; artifacts: readonly Ar
               <dt>Worker</dt>
               <dd>
                 <WorkerName id={task.worker_id} /> <Id id={task.worker_id} what="worker" whole />
+              </dd>
+            </div>
+          )}
+          {task.reused_from && (
+            <div>
+              <dt>Result</dt>
+              <dd>
+                <ReusedFrom of={task.reused_from} />
               </dd>
             </div>
           )}
