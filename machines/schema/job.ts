@@ -166,7 +166,8 @@ export const JobSpec = Type.Object(
       }),
     ),
     reuse: Type.Optional(
-      Type.Union([Type.Boolean(), Type.Literal('any')], {
+      Type.Unsafe<boolean | 'any'>({
+        enum: [false, true, 'any'],
         default: false,
         description:
           'answer a task whose equal has succeeded before with its result: `true` takes those of the same owner, `any` those of everybody',
