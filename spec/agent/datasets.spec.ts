@@ -67,6 +67,22 @@ describe('a dataset of a catalog', () => {
     assert.match(`${wrong.error}`, /dataset corn@1: .*the catalog says ffff/);
   });
 
+  it('is these bytes or none where the job says so', async (t) => {
+    const [server, catalog] = [await startTestServer(t), await CatalogServer.start(t)];
+    catalog.add('corn');
+    await startTestWorker(t, server, { catalog: catalog.index });
+    const asked = (sha256: string) => ({ dataset: { kind: 'catalog', catalog_id: 'corn', sha256 } });
+    const own = String(catalog.entries[0]?.sha256);
+    const right = await taskIn(server, await submit(server, { do: 'echo' }, asked(own)));
+    assert.equal(right.status, 'succeeded');
+    const wrong = await taskIn(server, await submit(server, { do: 'echo' }, asked('e'.repeat(64))));
+    assert.deepEqual([wrong.status, wrong.attempt], ['failed', 1]);
+    assert.equal(
+      wrong.error,
+      `the job asks for 'corn' with sha256 ${'e'.repeat(64)}; in the catalog corn@1 has ${own}`,
+    );
+  });
+
   it('is for another worker when its catalog is away; the task fails where there is none', async (t) => {
     const server = await startTestServer(t);
     await startTestWorker(t, server, { catalog: 'http://127.0.0.1:9/index.json' });

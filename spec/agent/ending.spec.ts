@@ -14,13 +14,15 @@ interface Ended extends Partial<ChildEnd> {
   result?: string;
   stderr?: string;
   fingerprints?: Fingerprints;
+  /** The version of the library that the worker declared. */
+  library?: string | undefined;
   /** What the worker finds wrong with itself. */
   own?: WorkerFault;
 }
 
 async function ended(
   t: TestContext,
-  { result, stderr = '', fingerprints = {}, own, ...end }: Ended,
+  { result, stderr = '', fingerprints = {}, library = '2.1', own, ...end }: Ended,
 ): Promise<Outcome> {
   const base = await temporaryFolder(t);
   const path = join(base, 'result.json');
@@ -30,7 +32,7 @@ async function ended(
     file: { path, base },
     errorText: stderr,
     fingerprints,
-    library: { name: 'demo', version: '2.1' },
+    library: { name: 'demo', version: library },
     ownFault: async () => own ?? null,
   });
 }
@@ -54,6 +56,14 @@ describe('a child that has ended', () => {
         pipeline_fingerprint: 'sha256:ab',
       },
     );
+  });
+
+  it('is told with the version that this worker knows where the runner says none', async (t) => {
+    const version = async (result: string, library?: string) =>
+      (success(await ended(t, { result, library })) as Record<string, unknown>).demo_version;
+    assert.equal(await version('{"status":"succeeded"}'), '2.1');
+    assert.equal(await version('{"status":"succeeded","demo_version":"1"}'), '1');
+    assert.equal(await version('{"status":"succeeded"}', 'unknown'), undefined);
   });
 
   it('keeps the duration that the analysis measured itself', async (t) => {

@@ -62,7 +62,7 @@ async function structure(db: Database): Promise<string[]> {
 const NEVER: Record<string, string> = {
   'a result recorded twice': `SELECT task_id, COUNT(*) AS n FROM events WHERE type = 'task_completed' GROUP BY task_id HAVING n > 1`,
   'a success without its event, or the other way round': `SELECT t.id, t.status FROM tasks t
-    LEFT JOIN events e ON e.task_id = t.id AND e.type = 'task_completed' WHERE (t.status = 'succeeded') <> (e.id IS NOT NULL)`,
+    LEFT JOIN events e ON e.task_id = t.id AND e.type IN ('task_completed', 'task_reused') WHERE (t.status = 'succeeded') <> (e.id IS NOT NULL)`,
   'a cancelled job that ran again': `SELECT j.id, e.type FROM jobs j
     JOIN events e ON e.job_id = j.id AND e.type IN ('task_leased', 'task_started')
     WHERE j.status IN ('cancelling', 'cancelled')

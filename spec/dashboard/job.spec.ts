@@ -52,6 +52,30 @@ describe('an open job on the dashboard', requires('chromium'), () => {
     );
   });
 
+  it('says whose result a task has that was not computed for it', async (t) => {
+    const server = await startTestServer(t);
+    const known = {
+      pipeline: { kind: 'inline_json' as const, inline: ['snv'], name: 'snv' },
+      dataset: { kind: 'catalog' as const, catalog_id: 'corn@1', sha256: 'a'.repeat(64) },
+    };
+    const first = await submit(server.client, { name: 'first', ...known });
+    const hand = await Hand.register(server.client);
+    const task = await hand.run();
+    await hand.complete(task, { metrics: { best_rmse: 0.3 }, ...{ demo_version: '1.0' } });
+    await submit(server.client, { name: 'again', ...known, reuse: true });
+    const page = await open(server.url);
+    await page.getByRole('button', { name: 'Details of again' }).click();
+    const row = page.getByRole('region', { name: 'Ranking' }).locator('tbody tr').first();
+    const from = row.locator('.reused');
+    await from.waitFor();
+    assert.match(`${await from.textContent()}`, /^reused from .+ of .+$/);
+    assert.deepEqual(
+      await from.locator('code').evaluateAll((ids) => ids.map((id) => id.getAttribute('title'))),
+      [task.task_id, first.id],
+    );
+    await page.getByText('1 of 1 tasks').waitFor();
+  });
+
   it('asks for no more tasks of a huge job than it shows: the first ones, then portions, or those in one state', async (t) => {
     const server = await startTestServer(t);
     const many = Array.from({ length: 5_001 }, (_, i) => `p${i + 1}`);

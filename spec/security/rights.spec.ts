@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import WebSocket from 'ws';
 import { ask, bearer } from '../gateway/support.ts';
 import { ApiDocument } from '../hostile/openapi/document.ts';
-import { startTestServer, type TestServer } from '../support/server.ts';
+import { startTestServer, type TestServer, temporaryDirectory } from '../support/server.ts';
 
 /** Who asks: each role, somebody without a token, somebody with a wrong one, and anybody at an open server. */
 const COLUMNS = ['submitter', 'executor', 'viewer', 'admin', 'no token', 'wrong token', 'open'] as const;
@@ -210,6 +212,25 @@ describe('the rights', () => {
       const answer = await ask(port, { line, headers: { Cookie: headers.Cookie } });
       assert.equal(answer.status, 401, line);
     }
+  });
+
+  it('give results of others only to who may read them', async (t) => {
+    const authFile = join(await temporaryDirectory(t), 'auth.json');
+    const entry = { name: 'post', rights: ['submit'], token: 'a-token-of-post' };
+    await writeFile(authFile, JSON.stringify([entry]), { mode: 0o600 });
+    const server = await startTestServer(t, { authFile });
+    const asking = (reuse: unknown) =>
+      ask(server.port, {
+        line: 'POST /v1/jobs',
+        headers: { ...bearer(entry.token), 'Content-Type': 'application/json' },
+        body: JSON.stringify({
+          ...{ type: 'demo.run', reuse },
+          pipeline: { kind: 'inline_json', inline: [] },
+          dataset: { kind: 'catalog', catalog_id: 'x', sha256: 'a'.repeat(64) },
+        }),
+      });
+    assert.equal((await asking(true)).status, 200);
+    assertOutcome(await asking('any'), 'no', ['read', 'post'], 'reuse: any');
   });
 
   it('tell nobody without them whether an id exists', async (t) => {
