@@ -73,7 +73,7 @@ describe('an open job on the dashboard', requires('chromium'), () => {
       await from.locator('code').evaluateAll((ids) => ids.map((id) => id.getAttribute('title'))),
       [task.task_id, first.id],
     );
-    await page.getByText('1 of 1 tasks').waitFor();
+    await page.getByText('1 of 1 tasks', { exact: true }).waitFor();
   });
 
   it('asks for no more tasks of a huge job than it shows: the first ones, then portions, or those in one state', async (t) => {
