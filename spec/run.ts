@@ -81,7 +81,7 @@ function runFiles(files: string[], home: string, leftOut: string): Promise<numbe
 const { files, mayLack } = readArguments(process.argv.slice(2));
 process.umask(0o022);
 // Now and once, rather than by the first programs that the specifications start.
-spawnSync(process.execPath, [join(ROOT, 'start/install.js')], { stdio: 'inherit' });
+spawnSync(process.execPath, [join(ROOT, 'bin/start/install.js')], { stdio: 'inherit' });
 const folder = mkdtempSync(join(tmpdir(), 'jq-spec-run-'));
 try {
   const list = join(folder, 'left-out');

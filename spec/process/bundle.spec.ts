@@ -55,10 +55,10 @@ describe('the bundle that the programs start from', () => {
 
   it('is made by an installation, once', async (t) => {
     const home = await installation(t);
-    const first = await runIn(home, 'start/install.js');
+    const first = await runIn(home, 'bin/start/install.js');
     assert.deepEqual(first, { stdout: '', stderr: '', code: 0 });
     const made = await currentOf(home);
-    assert.equal((await runIn(home, 'start/install.js')).code, 0);
+    assert.equal((await runIn(home, 'bin/start/install.js')).code, 0);
     isHelp(await help(home));
     assert.equal(await currentOf(home), made);
   });
@@ -87,7 +87,7 @@ describe('the bundle that the programs start from', () => {
       '\nexports.distance = () => 0;\n',
     );
     assert.match((await unknown()).stderr, /did you mean/);
-    const { findBundle } = await import(pathToFileURL(join(home, 'start/find.js')).href);
+    const { findBundle } = await import(pathToFileURL(join(home, 'bin/start/find.js')).href);
     assert.equal(findBundle('programs'), join(home, '.bundle', await currentOf(home)));
     assert.notEqual(await currentOf(home), made);
     const manifest = 'node_modules/fastest-levenshtein/package.json';
@@ -107,7 +107,7 @@ describe('the bundle that the programs start from', () => {
   it('leaves of those before it but the last few', async (t) => {
     const home = await installation(t);
     for (const older of ['1', '2', '3', '4']) await mkdir(join(home, '.bundle', older), { recursive: true });
-    assert.equal((await runIn(home, 'start/install.js')).code, 0);
+    assert.equal((await runIn(home, 'bin/start/install.js')).code, 0);
     assert.deepEqual(
       (await readdir(join(home, '.bundle'))).sort(),
       ['3', '4', 'current', await currentOf(home)].sort(),
@@ -131,10 +131,10 @@ describe('the bundle that the programs start from', () => {
   };
   it('may be damaged in any way: it is known, and made anew, or else the sources run', async (t) => {
     const home = await installation(t);
-    assert.equal((await runIn(home, 'start/install.js')).code, 0);
+    assert.equal((await runIn(home, 'bin/start/install.js')).code, 0);
     const [made, bundles, whole] = [await currentOf(home), join(home, '.bundle'), join(home, 'whole')];
     await cp(bundles, whole, { recursive: true, preserveTimestamps: true });
-    const { findBundle } = await import(pathToFileURL(join(home, 'start/find.js')).href);
+    const { findBundle } = await import(pathToFileURL(join(home, 'bin/start/find.js')).href);
     for (const [how, damage] of Object.entries(DAMAGE)) {
       assert.equal(findBundle('programs'), join(bundles, made));
       await damage(home, join(bundles, made));
@@ -158,7 +158,7 @@ describe('the bundle that the programs start from', () => {
     it(`is not needed: where ${where}, the sources run, and an installation says so`, async (t) => {
       const home = await installation(t);
       await spoil(home);
-      const { stdout, stderr, code } = await runIn(home, 'start/install.js');
+      const { stdout, stderr, code } = await runIn(home, 'bin/start/install.js');
       assert.deepEqual([stderr, code], ['', 0]);
       assert.match(stdout, /^the programs will start from their sources: .+\n$/);
       isHelp(await help(home));

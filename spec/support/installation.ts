@@ -6,7 +6,7 @@ import type { TestContext } from 'node:test';
 import { ROOT } from './program.ts';
 import { temporaryDirectory } from './server.ts';
 
-const PARTS = ['bin', 'actors', 'gateway', 'machines', 'start', 'examples', 'package.json', 'tsconfig.json'];
+const PARTS = ['bin', 'actors', 'gateway', 'machines', 'examples', 'package.json', 'tsconfig.json'];
 
 export interface InstallationOptions {
   /** The name of its folder. */

@@ -1,5 +1,5 @@
 // The door of the runner: how a worker starts it, from the bundle or from the sources.
-import { load } from '../../../../start/load.js';
+import { load } from '../../../../bin/start/load.js';
 
 try {
   await load('mljs');

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 /** The folder of the installation, with a separator at its end. */
-export const ROOT = fileURLToPath(new URL('..', import.meta.url));
+export const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
 /** Where bundles are kept: each in a folder of its own, and `current` names the one that counts. */
 export const BUNDLES = join(ROOT, '.bundle');

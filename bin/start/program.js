@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
-import { load } from '../start/load.js';
+import { load } from './load.js';
+import { ROOT } from './places.js';
 
 /**
  * Files that a program may have to have open at the same time at least. So many it takes to load its modules, many
@@ -29,7 +29,7 @@ export async function start(name) {
     const missing = missingPackage(fault);
     if (missing === undefined) throw fault;
     const what = `${name} is not installed as a whole: there is no package '${missing}'`;
-    process.stderr.write(`error: ${what}; run npm ci in ${fileURLToPath(new URL('..', import.meta.url))}\n`);
+    process.stderr.write(`error: ${what}; run npm ci in ${ROOT}\n`);
     process.exitCode = 2;
   }
 }

@@ -7,7 +7,7 @@ import { BUNDLES, CURRENT, digestOf, ENTRIES, ROOT, statOf } from './places.js';
 /** Loaded from their packages: native code, and what only few ask for. */
 const OUTSIDE = ['sqlite3', 'uWebSockets.js', 'esbuild', '@statelyai/inspect'];
 /** A bundle depends on them besides what is in it. */
-const MAKERS = ['package.json', 'start/make.js', 'start/places.js'];
+const MAKERS = ['package.json', 'bin/start/make.js', 'bin/start/places.js'];
 /** So many are kept: who was started from an older one may not have loaded all of it yet. */
 const KEPT = 3;
 /** When all files of a bundle were last changed, they say; one that is damaged later says something else. */
