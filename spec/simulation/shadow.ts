@@ -191,16 +191,11 @@ export class Shadow {
     counts.set(key, (counts.get(key) ?? 0) + by);
   }
 
-  /** Counts and slots, which the server keeps in memory, against the events. Cheap: made after every step. */
+  /** Counts, which the server keeps in memory, against the events. Cheap: made after every step. */
   async compareMemory(port: ClusterPort): Promise<void> {
     const stats = await port.reads.stats();
     same('tasks by status', stats.tasks_by_status, this.#taskCounts);
     same('jobs by status', stats.jobs_by_status, this.#jobCounts);
-    for (const worker of await seen(port).workers()) {
-      const holds = this.#held.get(worker.id) ?? 0;
-      must(worker.slots_used === holds, `${worker.name} has ${worker.slots_used} slots used, holds ${holds}`);
-      must(worker.status === this.workers.get(worker.id), `${worker.name} is ${worker.status}`);
-    }
   }
 
   /** The rows against the events; results against what they were when they were first seen. */
@@ -208,6 +203,11 @@ export class Shadow {
     const ids = what === 'everything' ? [...this.jobs.keys()] : [...this.#moved];
     await Promise.all(ids.map((id) => this.#compareJob(port, now, id)));
     for (const id of ids) if (ENDED.includes(this.#job(id).status)) this.#moved.delete(id);
+    for (const worker of await seen(port).workers()) {
+      const holds = this.#held.get(worker.id) ?? 0;
+      must(worker.slots_used === holds, `${worker.name} has ${worker.slots_used} slots used, holds ${holds}`);
+      must(worker.status === this.workers.get(worker.id), `${worker.name} is ${worker.status}`);
+    }
   }
 
   async #compareJob(port: ClusterPort, now: number, id: string): Promise<void> {
