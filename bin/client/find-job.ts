@@ -4,6 +4,7 @@ import { type Named, referredTo } from '../../machines/reference.ts';
 import type { JobView } from '../../machines/schema/views.ts';
 import { CliFault, EXIT, usageFault } from '../support/exit.ts';
 import { ago } from '../terminal/format.ts';
+import { jobWords } from '../terminal/status-style.ts';
 
 /** Where nothing is left to find out. */
 const WHOLE_ID = /^job_[0-9a-z]{26}$/;
@@ -20,7 +21,7 @@ export async function findJob(client: ClusterClient, text: string): Promise<stri
   if (WHOLE_ID.test(text)) return text;
   const jobs = await listIfAny(client, { ref: text });
   const now = Date.now() / 1000;
-  const describe = (job: JobView) => `${job.status}, submitted ${ago(now - job.created_at)}`;
+  const describe = (job: JobView) => `${jobWords(job)}, submitted ${ago(now - job.created_at)}`;
   return onlyOne(text, 'job', referredTo(text, jobs), describe)?.id ?? text;
 }
 

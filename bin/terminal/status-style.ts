@@ -33,7 +33,12 @@ export function jobStanding(
   { status, aggregate }: Pick<JobView, 'status' | 'aggregate'>,
   colours: Colours,
 ): string {
+  const words = jobWords({ status, aggregate });
+  return words === status ? styled(status, colours) : colours.yellow(words);
+}
+
+/** The same in plain words. */
+export function jobWords({ status, aggregate }: Pick<JobView, 'status' | 'aggregate'>): string {
   const { num_failed } = aggregate;
-  if (status !== 'succeeded' || num_failed === 0) return styled(status, colours);
-  return colours.yellow(`succeeded, ${num_failed} failed`);
+  return status === 'succeeded' && num_failed > 0 ? `succeeded, ${num_failed} failed` : status;
 }

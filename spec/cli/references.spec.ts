@@ -68,6 +68,18 @@ describe('a command about one job takes what is shown of it', () => {
     }
   });
 
+  it('of which one that succeeded with failed tasks says so', async (t) => {
+    const { server, submit, at } = await laboratory(t);
+    await submit('ann-token', 'wheat', ['pls.yaml', 'snv.yaml']);
+    const client = server.clientWith('root-token', 'worker');
+    const worker = await playWorker(client);
+    await worker.complete(await worker.take());
+    await worker.fail(await worker.take(), 'singular matrix');
+    await submit('ann-token', 'wheat');
+    const { stderr } = await at(['status', 'wheat']);
+    assert.match(stderr, /wheat, succeeded, 1 failed, submitted/);
+  });
+
   it('and says so where it fits none', async (t) => {
     const { submit, at } = await laboratory(t);
     await submit('ann-token', 'wheat');

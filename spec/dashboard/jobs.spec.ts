@@ -171,12 +171,12 @@ describe('the jobs on the dashboard', requires('chromium'), () => {
     const row = rowOf(page, job);
     await row.getByRole('img', { name: '3 tasks: 3 queued' }).waitFor();
     const hand = await Hand.register(server.client, { slots_total: 3 });
-    await hand.finish({ best_rmse: 0.123456 });
+    await hand.finish({ best_rmse: 0.120049 });
     const failing = await hand.run();
     await hand.run();
     await hand.fail(failing, 'no');
     await row.getByRole('img', { name: '3 tasks: 1 succeeded, 1 failed, 1 running' }).waitFor();
-    await row.getByRole('cell', { name: '0.1235' }).waitFor();
+    await row.getByRole('cell', { name: '0.1200' }).waitFor();
     await row.getByText('running', { exact: true }).waitFor();
   });
 

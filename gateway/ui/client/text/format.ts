@@ -17,9 +17,9 @@ export const counted = (n: number, one: string, many = `${one}s`): string =>
 export function measured(value: unknown): string {
   if (typeof value !== 'number') return value === null || value === undefined ? '–' : String(value);
   if (!Number.isFinite(value)) return '–';
-  return Number.isInteger(value) && Math.abs(value) < 1e15
-    ? count(value)
-    : String(Number(value.toPrecision(4)));
+  if (Number.isInteger(value) && Math.abs(value) < 1e15) return count(value);
+  const text = value.toPrecision(4);
+  return text.includes('e') ? String(Number(text)) : text;
 }
 
 const UNITS = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
