@@ -256,7 +256,7 @@ function forget(world: World, worker: string, task: string): void {
 
 function releaseBeat(world: World, worker: string, cancel: string[]): void {
   for (const beat of world.beats.filter((held) => held.worker === worker)) {
-    world.answers[beat.ticket] = done({ ok: true, cancel });
+    world.answers[beat.ticket] = { ...done({ ok: true, cancel }), ...(cancel.length > 0 && { first: true }) };
   }
   world.beats = world.beats.filter((held) => held.worker !== worker);
 }

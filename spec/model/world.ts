@@ -80,6 +80,8 @@ export interface Answer {
   status: number;
   code?: string;
   body?: Record<string, unknown>;
+  /** Of a heartbeat that was held back: it tells some of this at least, and the next one tells the rest. */
+  first?: true;
 }
 export interface World {
   now: number;

@@ -222,7 +222,10 @@ class Simulation {
   }
 
   async #look(at: 'everything' | 'what moved'): Promise<void> {
-    if (this.#server.isIdle) await this.#shadow.compareStore(this.#server.port, this.#clock.now(), at);
+    if (!this.#server.isIdle) return;
+    // That a lease is over has to be written as well.
+    const now = this.#server.isPunctual ? this.#clock.now() : null;
+    await this.#shadow.compareStore(this.#server.port, now, at);
   }
 
   #take(events: Parameters<Shadow['take']>[0]): void {

@@ -204,6 +204,22 @@ describe('in the middle of a cancellation', () => {
     await cancelling;
   });
 
+  test('a heartbeat that waits is answered with the first slice, and the next one names the rest too', async (t) => {
+    const cluster = await start(t);
+    const { id } = await cluster.submit(many());
+    const worker = await cluster.register({ slots_total: MANY });
+    const tasks = await worker.lease(MANY);
+    const ids = tasks.map(({ task_id }) => task_id);
+    for (const task of tasks.slice(0, -1)) await worker.start(task);
+    const waiting = worker.heartbeat(undefined, 10);
+    await cluster.cancel(id);
+    assert.deepEqual((await waiting).cancel_task_ids, ids.slice(0, SLICE));
+    // Those that it knows of are listed again unless it says so.
+    assert.deepEqual((await worker.heartbeat(undefined, 10)).cancel_task_ids.sort(), [...ids].sort());
+    const active = tasks.map(({ task_id, attempt }, i) => ({ task_id, attempt, stopping: i < SLICE }));
+    assert.deepEqual((await worker.heartbeat(active, 10)).cancel_task_ids, ids.slice(SLICE));
+  });
+
   test('a lease that lapses and an attempt that times out end cancelled', async (t) => {
     const { cluster, id, second, cancelling } = await inTheMiddle(t);
     // The second slice fails, and the store stays away until all leases have lapsed.
