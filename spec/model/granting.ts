@@ -1,4 +1,4 @@
-import { mayRun, startLease } from './rules.ts';
+import { isWithheld, mayRun, startLease } from './rules.ts';
 import { freeSlots, lacksPath, type Task, type WaitingLease, type Worker, type World } from './world.ts';
 
 interface Pick {
@@ -46,7 +46,7 @@ function pickAll(world: World, ahead: number): Pick[] {
     const wanted = Math.min(freeSlots(world, worker) - (dealt.get(worker) ?? 0), waiting.max);
     const tasks = Object.values(world.tasks)
       .filter((task) => task.status === 'queued' && task.waitsUntil === 0 && !taken.has(task))
-      .filter((task) => mayRun(world, task, worker))
+      .filter((task) => !isWithheld(world, task) && mayRun(world, task, worker))
       .sort((a, b) => b.priority - a.priority || a.order - b.order)
       .slice(0, wanted > 0 && lacksPath(world, worker) ? wanted + ahead : Math.max(0, wanted));
     dealt.set(worker, (dealt.get(worker) ?? 0) + Math.min(wanted, tasks.length));

@@ -10,8 +10,10 @@ import type { World } from './world.ts';
 export function* outcomes(world: World, acts: readonly Act[]): Generator<World> {
   // A job whose tasks are told slice by slice may be cancelled once more before it ends.
   const cancels = acts.flatMap((act) => (act.act === 'cancel' ? [act.job] : []));
-  yield* outcomesOf(world, acts);
-  if (new Set(cancels).size < cancels.length) yield* outcomesOf({ ...world, endsLate: true }, acts);
+  yield* outcomesOf({ ...world, inSlices: false }, acts);
+  if (cancels.length > 0) yield* outcomesOf(world, acts);
+  if (new Set(cancels).size < cancels.length)
+    yield* outcomesOf({ ...world, inSlices: false, endsLate: true }, acts);
 }
 
 function* outcomesOf(world: World, acts: readonly Act[]): Generator<World> {
@@ -27,7 +29,7 @@ function* outcomesOf(world: World, acts: readonly Act[]): Generator<World> {
         settle(copy);
       }
       expire(copy);
-      yield { ...copy, endsLate: false };
+      yield { ...copy, inSlices: true, endsLate: false };
     }
   }
 }

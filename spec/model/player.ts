@@ -13,7 +13,7 @@ import { giveBack } from './rules.ts';
 import { stateMismatch } from './state.ts';
 import type { System } from './system.ts';
 import { passUntil, standStill, startAnew } from './time.ts';
-import { emptyWorld, lacksPath, type Task, type World } from './world.ts';
+import { emptyWorld, lacksPath, NEVER, type Task, type World } from './world.ts';
 
 /** What was played, for the report. */
 export interface Played {
@@ -269,7 +269,9 @@ export class Player {
     if (commits > 0 && gate.wasReached) this.played.slices++;
     const bound = isCertain ? await findNewcomer(this.#system.port, act, this.#names) : null;
     if (isCertain) {
+      if (gate.wasReached) this.#world.diesAfter = commits + (durable ? 1 : 0);
       perform(this.#world, act);
+      this.#world.diesAfter = NEVER;
       settle(this.#world);
       if (bound && this.#world.answers[act.ticket]?.status === 200) bindNewcomer(this.#names, act, bound);
     }

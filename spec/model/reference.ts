@@ -149,7 +149,7 @@ const PERFORM: { [A in Act['act']]: (world: World, act: Of<A>) => Answer | null 
   cancel(world, { job: name }) {
     const job = world.jobs[name] as World['jobs'][string];
     tell(world, { type: 'job_cancel_requested', job: name });
-    if (job.status === 'queued' || job.status === 'running') cancelJob(world, job);
+    if (job.status === 'queued' || job.status === 'running') inSlices(world, cancelJob(world, job));
     return done({ job: name, status: job.status });
   },
 
@@ -162,7 +162,8 @@ const PERFORM: { [A in Act['act']]: (world: World, act: Of<A>) => Answer | null 
     tell(world, { type: 'job_retried', job: name });
     // Its path may be there by now.
     for (const worker of Object.values(world.workers)) worker.lacksUntil = 0;
-    for (const task of failed) {
+    for (const [i, task] of failed.entries()) {
+      if (i === world.diesAfter) leaveAll(world);
       task.maxAttempts += job.retry;
       task.avoids = [];
       requeue(world, task);
@@ -170,6 +171,20 @@ const PERFORM: { [A in Act['act']]: (world: World, act: Of<A>) => Answer | null 
     return done({ job: name, status: 'queued' });
   },
 };
+
+function inSlices(world: World, slices: Generator<void>): void {
+  let told = 0;
+  while (!slices.next().done) {
+    if (world.inSlices) settle(world);
+    if (++told === world.diesAfter) leaveAll(world);
+  }
+}
+
+/** Nobody waits any more. */
+function leaveAll(world: World): void {
+  world.leases = [];
+  world.beats = [];
+}
 
 function addTask(
   world: World,
@@ -193,7 +208,7 @@ function addTask(
       notBefore: null,
       waitsUntil: 0,
     },
-    ...{ leaseEnds: NEVER, timesOut: NEVER, sign: 0, last: null, result: null },
+    ...{ leaseNumber: 0, leaseEnds: NEVER, timesOut: NEVER, sign: 0, last: null, result: null },
   };
 }
 

@@ -42,6 +42,7 @@ export function startLease(world: World, task: Task, worker: Worker): void {
   task.attempt++;
   task.worker = worker.name;
   task.leaseEnds = world.now + TIMES.leaseTtl;
+  task.leaseNumber = ++world.leased;
   task.sign = world.now;
   task.looked = false;
   stopWaiting(task);
@@ -114,6 +115,10 @@ export const mayRun = (world: World, task: Task, worker: Worker): boolean =>
   !task.avoids.includes(registration(worker)) &&
   !(task.looked && lacksPath(world, worker));
 
+/** Its job is being cancelled, and it was not told yet. */
+export const isWithheld = (world: World, task: Task): boolean =>
+  world.jobs[task.job]?.status === 'cancelling';
+
 const canRunSomewhere = (world: World, task: Task): boolean =>
   Object.values(world.workers).some((worker) => worker.alive && mayRun(world, task, worker));
 
@@ -142,7 +147,7 @@ export function lookAt(world: World, task: Task): void {
 export function giveUp(world: World): void {
   const workers = Object.values(world.workers).filter(({ alive }) => alive);
   for (const task of Object.values(world.tasks)) {
-    if (task.status !== 'queued' || canRunSomewhere(world, task)) continue;
+    if (task.status !== 'queued' || isWithheld(world, task) || canRunSomewhere(world, task)) continue;
     const isMissing = workers.some((worker) => matches(task, worker) && lacksPath(world, worker));
     if (task.avoids.length === 0 && !(task.looked && isMissing)) continue;
     endTask(world, task, 'failed', { type: 'task_failed', worker: null, requeued: false });
@@ -159,17 +164,25 @@ export function endJob(world: World, job: Job): void {
   tell(world, { type: `job_${job.status}`, job: job.name });
 }
 
-/** What waits is cancelled at once; what runs is told to stop, and ends by its worker's word or silence. */
-export function cancelJob(world: World, job: Job): void {
+/**
+ * What waits is cancelled at once; what runs is told to stop, and ends by its worker's word or silence. Those that a
+ * worker holds come first.
+ * @returns what stops where the next slice begins
+ */
+export function* cancelJob(world: World, job: Job): Generator<void> {
   job.status = 'cancelling';
   const tasks = tasksOf(world, job.name);
-  for (const task of tasks) {
+  const held = tasks.filter((task) => isHeld(task) && !task.stopping);
+  held.sort((a, b) => a.leaseNumber - b.leaseNumber || a.order - b.order);
+  const told = [...held, ...tasks.filter(({ status }) => status === 'queued')];
+  for (const [i, task] of told.entries()) {
+    if (i > 0) yield;
     const { status, worker } = task;
     if (status === 'running') {
       task.stopping = true;
       if (worker !== null) world.concerned.push(worker);
+      continue;
     }
-    if (status !== 'queued' && status !== 'leased') continue;
     if (status === 'leased') revoke(world, task);
     letGo(task, 'cancelled');
     stopWaiting(task);

@@ -87,6 +87,7 @@ export function standStill(world: World, seconds: number): void {
 export function startAnew(world: World): void {
   world.leases = [];
   world.beats = [];
+  world.leased = 0;
   for (const worker of Object.values(world.workers)) {
     worker.silentAt = worker.alive ? world.now + TIMES.deadAfter : NEVER;
     worker.lists = false;
@@ -100,6 +101,7 @@ export function startAnew(world: World): void {
     // By the wall clock, which may have been set, but never longer than any wait.
     const left = task.notBefore === null ? 0 : Math.min(TIMES.longestBackoff, task.notBefore - wallOf(world));
     task.waitsUntil = left > 0 ? world.now + left : 0;
+    task.leaseNumber = 0;
     if (!isHeld(task)) continue;
     task.leaseEnds = world.now + TIMES.leaseTtl;
     task.sign = world.now;

@@ -21,6 +21,8 @@ export interface Task {
   notBefore: number | null;
   waitsUntil: number;
   worker: string | null;
+  /** Which of the leases since the last start its own was. */
+  leaseNumber: number;
   leaseEnds: number;
   timesOut: number;
   /** Second of its own last sign of life. */
@@ -97,6 +99,12 @@ export interface World {
   answers: Record<number, Answer>;
   /** Workers that must hear of something new to stop. */
   concerned: string[];
+  /** Leases since the last start. */
+  leased: number;
+  /** The tasks of a job that is cancelled are told one after the other; in between, who waits gets what there is. */
+  inSlices: boolean;
+  /** After so many of them the server dies, so that nobody waits for the rest. */
+  diesAfter: number;
   /** What ends a job that is cancelled comes after all that was asked at the same time. */
   endsLate: boolean;
   /** Nothing can be written: what needs it does not happen. */
@@ -117,6 +125,9 @@ export const emptyWorld = (now: number): World => ({
   events: [],
   answers: {},
   concerned: [],
+  leased: 0,
+  inSlices: true,
+  diesAfter: NEVER,
   endsLate: false,
   storeFails: false,
 });
