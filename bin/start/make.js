@@ -51,8 +51,6 @@ async function fill(folder) {
     external: OUTSIDE,
     plugins: [ownSources(sources)],
     tsconfigRaw: {},
-    // As tsx does it.
-    keepNames: true,
     // For who starts Node.js with --enable-source-maps; nobody else pays for it.
     sourcemap: 'linked',
     sourcesContent: false,
