@@ -10,6 +10,8 @@ export interface Runner {
   library: string;
   /** Program and arguments; the four options of the runner protocol are appended. */
   command: readonly string[];
+  /** Whether the command, with `--serve` after it, is a warm host (README of examples/runners, "Warm"). */
+  serves?: boolean | undefined;
   /** What the runner brings, declared at registration: package name to version. */
   packages: Readonly<Record<string, string>>;
   /** A command that ends with exit code 0 where the runner can be loaded with all that it needs. */
@@ -32,6 +34,8 @@ export interface WorkerConfig {
   memoryGb?: number | undefined;
   /** GPUs to declare; default what nvidia-smi lists. */
   gpus?: number | undefined;
+  /** Start each attempt as a new program, also where its runner can be kept warm. */
+  cold?: boolean | undefined;
   /** Run python_entrypoint pipelines. */
   allowPython?: boolean | undefined;
   /** Datasets that only this worker has, by name; each is declared as label `dataset.NAME=true`. */
@@ -70,6 +74,7 @@ export function settingsOf(config: WorkerConfig) {
     ...config,
     labels: config.labels ?? {},
     allowPython: config.allowPython ?? false,
+    cold: config.cold ?? false,
     datasets: config.datasets ?? {},
     cacheDir: resolve(config.cacheDir ?? cacheFolder(config.state)),
     cacheGb: config.cacheGb ?? 20,

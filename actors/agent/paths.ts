@@ -18,6 +18,10 @@ export interface RunPaths {
   log: string;
   /** Which processes run it, for the worker program that comes after a crash. */
   process: string;
+  /** Its pipes, while a warm host makes it, and what that learns of it at its end. */
+  stdout: string;
+  stderr: string;
+  learned: string;
   /** The packed workspace. */
   archive: string;
 }
@@ -41,6 +45,9 @@ export function runPaths(state: string, ref: Pick<AttemptRef, 'task_id' | 'attem
     result: inRoot('result.json'),
     log: inRoot('run.log'),
     process: inRoot('process.json'),
+    stdout: inRoot('stdout'),
+    stderr: inRoot('stderr'),
+    learned: inRoot('learned.json'),
     archive: inRoot('workspace.zip'),
   };
 }

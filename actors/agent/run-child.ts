@@ -1,7 +1,8 @@
 import { libraryOf } from '../../machines/decompose.ts';
 import type { Lease, Outcome } from '../../machines/run.ts';
 import { outcomeOf } from './child/ending.ts';
-import { runGroup } from './child/group.ts';
+import { MARK } from './child/family.ts';
+import { type Leader, runGroup } from './child/group.ts';
 import { markProcess } from './child/leftovers.ts';
 import { Output } from './child/output.ts';
 import type { Runner } from './config.ts';
@@ -10,6 +11,8 @@ import { childEnvironment } from './environment.ts';
 import { failedBy, ownFault, WorkerFault } from './failure.ts';
 import type { Room } from './room.ts';
 import { missingPart } from './runners/parts.ts';
+import type { WarmRunner } from './warm/warm-runner.ts';
+import type { Order } from './warm/wire.ts';
 import type { Workshop } from './workshop.ts';
 
 /** Runs the analysis of an attempt in a child process, and says how it went. Rejects only once it is given up. */
@@ -23,18 +26,20 @@ export async function runChild(shop: Workshop, lease: Lease, signal: AbortSignal
   try {
     const runner = runnerFor(shop.settings.runners, library);
     const [command, ...args] = runner.command;
+    const warm = shop.warm(runner);
+    const options = [
+      ...['--task-file', paths.spec, '--workspace', paths.workspace],
+      ...['--output-dir', paths.output, '--result-file', paths.result],
+    ];
     markProcess(paths.process, mark, cells);
     const end = await runGroup({
       command: command as string,
-      args: [
-        ...args,
-        ...['--task-file', paths.spec, '--workspace', paths.workspace],
-        ...['--output-dir', paths.output, '--result-file', paths.result],
-      ],
+      args: [...args, ...options],
       cwd: paths.workspace,
       env: childEnvironment(),
       mark,
       cells,
+      ...(warm && { fork: () => forked(shop, room, warm, options, signal) }),
       graceMs: shop.settings.graceSeconds * 1000,
       signal,
       onSpawn: (pid) => {
@@ -45,6 +50,7 @@ export async function runChild(shop: Workshop, lease: Lease, signal: AbortSignal
       stdout: (stream) => output.stdout(stream),
       stderr: (stream) => output.stderr(stream),
     });
+    await warm?.learn(paths.base, paths.learned);
     if (end.survivors.length > 0) {
       room.note(`these processes hang in the kernel and cannot be ended: ${end.survivors.join(', ')}`);
     }
@@ -62,6 +68,30 @@ export async function runChild(shop: Workshop, lease: Lease, signal: AbortSignal
   } finally {
     if (group !== undefined) shop.guard.release(group);
   }
+}
+
+/** An attempt in a fork of its runner's warm host; null where it has to start cold, as its log says. */
+async function forked(
+  { guard: { cells } }: Workshop,
+  room: Room,
+  warm: WarmRunner,
+  args: readonly string[],
+  signal: AbortSignal,
+): Promise<Leader | null> {
+  const { paths, mark } = room;
+  const order: Order = {
+    args,
+    cwd: paths.workspace,
+    env: { [MARK]: mark },
+    stdout: paths.stdout,
+    stderr: paths.stderr,
+    cell: cells?.prepare(mark) ?? null,
+    learn: paths.learned,
+  };
+  const answer = await warm.fork(order, signal);
+  if ('leader' in answer) return answer.leader;
+  room.note(`started cold: ${answer.cold}`);
+  return null;
 }
 
 function runnerFor(runners: readonly Runner[], library: string): Runner {

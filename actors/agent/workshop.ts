@@ -2,7 +2,7 @@ import PQueue from 'p-queue';
 import type { ClusterClient } from '../../gateway/client/client.ts';
 import { type AttemptRef, runKey } from '../../machines/run.ts';
 import { Guard } from './child/guard.ts';
-import type { Settings } from './config.ts';
+import type { Runner, Settings } from './config.ts';
 import { Outbox } from './delivery/outbox.ts';
 import { eventSender } from './delivery/send-events.ts';
 import { Artifacts } from './inputs/artifacts.ts';
@@ -12,6 +12,7 @@ import type { Persistence } from './link/persist.ts';
 import { WakeWatch } from './link/wake-watch.ts';
 import { Room } from './room.ts';
 import { partsOf } from './runners/parts.ts';
+import { WarmRunner } from './warm/warm-runner.ts';
 
 /** Uploads at the same time, over all tasks: more would only share the line. */
 const UPLOADS = 4;
@@ -31,6 +32,7 @@ export class Workshop {
   readonly uploads = new PQueue({ concurrency: UPLOADS });
   readonly #rooms = new Map<string, Room>();
   readonly #parts = new Map<string, string[]>();
+  readonly #warm = new Map<string, WarmRunner>();
 
   /** @param onWake told when this program stood still for a while */
   constructor(settings: Settings, client: ClusterClient, onWake: () => void) {
@@ -58,6 +60,17 @@ export class Workshop {
 
   /** The files that the runner of a library is made of, as far as its command names them. */
   readonly partsOf = (library: string): readonly string[] => this.#parts.get(library) ?? [];
+
+  /** What keeps a runner warm; null where its attempts start cold. A fork is safe on Linux alone. */
+  warm(runner: Runner): WarmRunner | null {
+    const { cold, state, log } = this.settings;
+    if (cold || !runner.serves || process.platform !== 'linux') return null;
+    const known = this.#warm.get(runner.library);
+    if (known) return known;
+    const warm = new WarmRunner({ runner, state, guard: this.guard, log });
+    this.#warm.set(runner.library, warm);
+    return warm;
+  }
 
   /** The room of an attempt, the same at every call until `forget`. */
   room(ref: AttemptRef): Room {
@@ -93,6 +106,7 @@ export class Workshop {
     this.wake.stop();
     for (const room of this.#rooms.values()) await room.leave();
     this.#rooms.clear();
+    await Promise.all([...this.#warm.values()].map((warm) => warm.close()));
     this.catalog?.close();
     await this.cache.close();
     this.guard.stop();

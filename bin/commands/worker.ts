@@ -25,6 +25,9 @@ export class WorkerCommand extends BaseCommand {
       Artifacts and datasets of the catalog are fetched once and kept in the cache of \`--cache-dir\`, which workers
       of one machine may share, up to \`--cache-gb\`; 0 keeps nothing.
 
+      On Linux a task of nirs4all is forked from a process that has loaded it, as is one of a \`--runner\` whose
+      command ends with \`--serve\`. \`--cold\` starts every task as a new program.
+
       A task that is cancelled or out of time gets SIGTERM, with all its processes, and SIGKILL after
       \`--cancel-grace\` seconds.
 
@@ -74,6 +77,9 @@ export class WorkerCommand extends BaseCommand {
     '--cache-gb',
     value('GIB', 'disk space that they may take, GiB; 0 keeps none (20)'),
   );
+  cold = Option.Boolean('--cold', false, {
+    description: 'start every task as a new program, also of runners that can be kept warm',
+  });
   cancelGrace = Option.String(
     '--cancel-grace',
     value('SECONDS', 'between SIGTERM and SIGKILL for a task that has to stop (5)'),
@@ -102,6 +108,7 @@ export class WorkerCommand extends BaseCommand {
         this.memoryGb === undefined ? undefined : number('--memory-gb', this.memoryGb, { max: 1_000_000 }),
       gpus: this.gpus === undefined ? undefined : integer('--gpus', this.gpus, { max: 10_000 }),
       allowPython: this.allowPython,
+      cold: this.cold,
       python: this.python,
       ownRunners: this.runners,
       datasets: pairs('--dataset', this.datasets),

@@ -1,5 +1,6 @@
 import type { AnyStateMachine } from 'xstate';
 import { agentMachine } from '../agent.ts';
+import { hostMachine } from '../host.ts';
 import { jobMachine } from '../job.ts';
 import { runMachine } from '../run.ts';
 import { supervisorMachine } from '../supervisor.ts';
@@ -15,4 +16,8 @@ export const MACHINES: Readonly<Record<MachineName, { machine: AnyStateMachine; 
   supervisor: { machine: supervisorMachine, what: 'the supervisor of the server' },
   agent: { machine: agentMachine, what: 'the worker program: its link to the server and its duty' },
   run: { machine: runMachine, what: 'one attempt at a task, inside the worker program' },
+  host: {
+    machine: hostMachine,
+    what: 'the warm host of a runner, from which the worker program has attempts forked',
+  },
 };

@@ -94,7 +94,7 @@ describe('a worker program that is killed', () => {
     const { worker_id } = JSON.parse(await readFile(join(state, 'worker.json'), 'utf8'));
     process.kill(guardOf(program), 'SIGKILL');
     await kill();
-    assert.deepEqual([isAlive(child), isAlive(daemon)], [true, true], 'nobody is left to end them');
+    assert.ok(isAlive(daemon), 'nobody is left to end what left its group');
 
     const next = await startTestWorker(t, server, { state });
     assert.equal(next.workerId, worker_id);

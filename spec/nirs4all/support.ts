@@ -8,6 +8,7 @@ import { after } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import PQueue from 'p-queue';
 import type { Nirs4allRunner } from '../../actors/agent/runners/nirs4all/index.ts';
+import { WarmRunners } from './warm.ts';
 
 export const REPOSITORY = fileURLToPath(new URL('../../', import.meta.url));
 const inRepository = (path: string) => join(REPOSITORY, path);
@@ -26,7 +27,12 @@ process.env.OMP_NUM_THREADS ??= '1';
 const children = new PQueue({ concurrency: 2 });
 
 const root = mkdtempSync(join(tmpdir(), 'jq-nirs4all-'));
-after(() => rmSync(root, { recursive: true, force: true }));
+/** Where `JQ_SPEC_RUNNER` is `warm`, tasks are forked from these. */
+export const warm = new WarmRunners(mkdtempSync(join(root, 'warm-')));
+after(async () => {
+  await warm.close();
+  rmSync(root, { recursive: true, force: true });
+});
 
 /** A new empty folder that is removed when the tests of the file are over. */
 export const scratch = (): string => mkdtempSync(join(root, 'at-'));
@@ -88,7 +94,12 @@ export async function runSpec(runner: Nirs4allRunner, folder: string, spec: stri
   writeFileSync(at('spec.json'), spec);
   const files = ['--task-file', at('spec.json'), '--workspace', at('workspace')];
   const results = ['--output-dir', at('output'), '--result-file', at('result.json')];
-  const ended = await run([...runner.command, ...files, ...results], '', at('workspace'));
+  const args = [...files, ...results];
+  const begin = () =>
+    process.env.JQ_SPEC_RUNNER === 'warm'
+      ? warm.run(runner, args, folder)
+      : run([...runner.command, ...args], '', at('workspace'));
+  const ended = await children.add(begin);
   return { ...ended, folder, result: () => JSON.parse(readFileSync(at('result.json'), 'utf8')) };
 }
 
@@ -104,26 +115,22 @@ export async function callDirectly<Name extends string>(
   runs: Record<Name, DirectRun>,
 ): Promise<Record<Name, Record<string, number | null>>> {
   const script = fileURLToPath(new URL('./direct.py', import.meta.url));
-  const { code, stdout, stderr } = await run(
-    [runner.command[0] as string, script],
-    JSON.stringify(runs),
-    scratch(),
+  const { code, stdout, stderr } = await children.add(() =>
+    run([runner.command[0] as string, script], JSON.stringify(runs), scratch()),
   );
   if (code !== 0) throw new Error(`direct.py failed: ${stderr}`);
   return JSON.parse(stdout);
 }
 
-function run([program, ...args]: readonly string[], input: string, cwd: string) {
-  return children.add(async () => {
-    const child = spawn(program as string, args, { cwd });
-    const ended = new Promise<number | null>((resolve, reject) => {
-      child.once('error', reject);
-      child.once('close', resolve);
-    });
-    // Should it end before it has read all, its own words say why.
-    child.stdin.on('error', () => {});
-    child.stdin.end(input);
-    const [stdout, stderr, code] = await Promise.all([text(child.stdout), text(child.stderr), ended]);
-    return { code, stdout, stderr };
+async function run([program, ...args]: readonly string[], input: string, cwd: string) {
+  const child = spawn(program as string, args, { cwd });
+  const ended = new Promise<number | null>((resolve, reject) => {
+    child.once('error', reject);
+    child.once('close', resolve);
   });
+  // Should it end before it has read all, its own words say why.
+  child.stdin.on('error', () => {});
+  child.stdin.end(input);
+  const [stdout, stderr, code] = await Promise.all([text(child.stdout), text(child.stderr), ended]);
+  return { code, stdout, stderr };
 }

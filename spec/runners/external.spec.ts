@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { processTable } from '../../actors/agent/child/proc.ts';
 import { externalRunner, RunnerFault } from '../../actors/agent/runners/external/index.ts';
 import { splitCommand } from '../../actors/agent/runners/external/split.ts';
 import { temporaryFolder } from '../agent/folder.ts';
@@ -11,9 +13,18 @@ import { logOf, startTestWorker, submit, taskIn } from '../agent/support.ts';
 import { requires } from '../support/requires.ts';
 import { startTestServer } from '../support/server.ts';
 
+function commandOf(pid: number): string {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8');
+  } catch {
+    return '';
+  }
+}
+
 const REPOSITORY = fileURLToPath(new URL('../..', import.meta.url));
 const GASOLINE = join(REPOSITORY, 'examples/gasoline');
 const MEAN = 'mean@1.0=python3 ./examples/runners/mean.py';
+const WARM = 'warm=python3 ./examples/runners/warm.py --serve';
 const ROWS = 'rows=./examples/runners/rows.sh';
 
 describe('a runner of your own: LIB=COMMAND', () => {
@@ -27,6 +38,13 @@ describe('a runner of your own: LIB=COMMAND', () => {
 
   it('without a version declares the library as merely present', () => {
     assert.deepEqual(externalRunner('rows=wc').packages, { rows: 'unknown' });
+  });
+
+  it('can be kept warm where its command ends with --serve, which is no part of it', () => {
+    const { command, serves } = externalRunner('x=python3 run.py --serve', '/');
+    assert.deepEqual([command, serves], [['python3', 'run.py'], true]);
+    assert.equal(externalRunner('x=tool --serve --fast', '/').serves, undefined);
+    assert.deepEqual(externalRunner('x=--serve', '/').command, ['--serve']);
   });
 
   it('counts paths of existing files from where the worker was started, as tasks run elsewhere', async (t) => {
@@ -113,6 +131,36 @@ describe('the example runners, each in a real worker', () => {
       assert.equal(JSON.parse(await text(body)).mean.toFixed(4), '87.1775');
       const events = await server.client.call('listJobEvents', { params: { id: job } });
       assert.ok(events.some(({ type, message }) => type === 'progress' && message === '60 values read'));
+    },
+  );
+
+  it(
+    'warm.py, in Python, is forked from a process that has loaded its library, unless the worker starts it cold',
+    requires('python3', 'proc'),
+    async (t) => {
+      const server = await startTestServer(t);
+      for (const cold of [false, true]) {
+        const state = await temporaryFolder(t);
+        const worker = await startTestWorker(t, server, {
+          state,
+          cold,
+          runners: [externalRunner(WARM, REPOSITORY)],
+        });
+        const hosts = () =>
+          processTable().filter(({ pid }) => commandOf(pid).endsWith('/examples/runners/warm.py\0--serve\0'));
+        const before = hosts().length;
+        for (let i = 0; i < 2; i++) {
+          const job = await submit(server, {}, { type: 'warm.run', dataset });
+          const task = await taskIn(server, job);
+          assert.equal(task.error, null);
+          const { metrics } = task.result as { metrics: { best_rmse: number } };
+          assert.equal(metrics.best_rmse.toFixed(3), '1.517');
+          assert.doesNotMatch(await logOf(server, job), /started cold/);
+        }
+        assert.equal(hosts().length - before, cold ? 0 : 1);
+        await worker.stop();
+        assert.equal(hosts().length, before);
+      }
     },
   );
 

@@ -49,11 +49,11 @@ export class Cells {
   startIn<T>(name: string, start: () => T): T {
     // Somebody may have moved this process since it began.
     const home = ownGroup();
+    const cell = this.prepare(name);
     try {
-      mkdirSync(this.path(name), { recursive: true });
-      if (home !== null) enter(this.path(name));
+      if (cell !== null && home !== null) enter(cell);
     } catch {
-      // A task without a cell is better than none.
+      // As above.
     }
     try {
       return start();
@@ -63,6 +63,17 @@ export class Cells {
       } catch {
         // It stays there, and is in the next task's cell when it has to be: nobody kills whole cells while it lives.
       }
+    }
+  }
+
+  /** Makes a cell that a process will enter by itself; null where that fails. */
+  prepare(name: string): string | null {
+    try {
+      mkdirSync(this.path(name), { recursive: true });
+      return this.path(name);
+    } catch {
+      // A task without a cell is better than none.
+      return null;
     }
   }
 

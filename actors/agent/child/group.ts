@@ -5,6 +5,25 @@ import { type Cells, removeCell } from './cgroup.ts';
 import { endFamily, type Family, MARK, signalFamily } from './family.ts';
 import { system } from './system.ts';
 
+/** How the leader ended. */
+export interface Ended {
+  code: number | null;
+  signal: NodeJS.Signals | null;
+}
+
+/** A leader that has come to life, in a session of its own. */
+export interface Leader {
+  pid: number;
+  stdout: Readable;
+  stderr: Readable;
+  /** Rejects where nobody can tell. */
+  ended: Promise<Ended>;
+  /** Resolves once both of its pipes are closed. */
+  closed: Promise<unknown>;
+  /** Lets it begin, where it stands still until then. */
+  go?(): void;
+}
+
 export interface ChildOptions {
   command: string;
   args: readonly string[];
@@ -14,6 +33,8 @@ export interface ChildOptions {
   mark: string;
   /** Where control groups may be made: it gets one of its own. */
   cells?: Cells | null;
+  /** Another way to bring the leader to life; null where it has to be started after all. */
+  fork?: (() => Promise<Leader | null>) | undefined;
   /** Milliseconds between SIGTERM and SIGKILL. */
   graceMs: number;
   /** Milliseconds for what is left in the pipes of a child that has ended. Default 2,000. */
@@ -26,9 +47,7 @@ export interface ChildOptions {
   stderr(stream: Readable): void;
 }
 
-export interface ChildEnd {
-  code: number | null;
-  signal: NodeJS.Signals | null;
+export interface ChildEnd extends Ended {
   /** How long it ran. */
   seconds: number;
   /** Processes of it that not even SIGKILL has ended, because they hang in the kernel. */
@@ -43,32 +62,13 @@ const DRAIN_MS = 2_000;
  * open does not delay the answer. Rejects when the program cannot be started.
  */
 export async function runGroup(options: ChildOptions): Promise<ChildEnd> {
-  const { command, args, cwd, env, mark, cells, graceMs, signal } = options;
+  const { mark, cells, graceMs, signal } = options;
   signal.throwIfAborted();
+  const forked = (await options.fork?.()) ?? null;
   const startedAt = performance.now();
-  const begin = () =>
-    spawn(command, args, {
-      cwd,
-      env: { ...env, [MARK]: mark },
-      // Elsewhere this would open a window.
-      detached: system.groups,
-      windowsHide: true,
-      stdio: ['ignore', 'pipe', 'pipe'],
-    });
-  const child = cells ? cells.startIn(mark, begin) : begin();
+  const leader = forked ?? (await start(options));
+  const { pid } = leader;
   const cell = cells?.path(mark);
-  const ended = new Promise<Omit<ChildEnd, 'survivors'>>((resolve, reject) => {
-    child.once('error', reject);
-    child.once('exit', (code, by) =>
-      resolve({ code, signal: by, seconds: (performance.now() - startedAt) / 1000 }),
-    );
-  });
-  const closed = new Promise<void>((resolve) => child.once('close', () => resolve()));
-  const { pid } = child;
-  if (pid === undefined) {
-    if (cell !== undefined) removeCell(cell);
-    return { ...(await ended), survivors: [] };
-  }
   const family: Family = { leader: pid, mark, since: system.rowOf(pid)?.started ?? 0, cell };
   let killer: NodeJS.Timeout | undefined;
   const terminate = () => {
@@ -79,11 +79,13 @@ export async function runGroup(options: ChildOptions): Promise<ChildEnd> {
   if (signal.aborted) terminate();
   try {
     options.onSpawn(pid);
-    options.stdout(child.stdout);
-    options.stderr(child.stderr);
-    const end = await ended;
+    options.stdout(leader.stdout);
+    options.stderr(leader.stderr);
+    leader.go?.();
+    const ended = await leader.ended;
+    const seconds = (performance.now() - startedAt) / 1000;
     if (!system.groups) family.leader = null;
-    return { ...end, survivors: await endFamily(family) };
+    return { ...ended, seconds, survivors: await endFamily(family) };
   } catch (fault) {
     await endFamily(family);
     throw fault;
@@ -94,9 +96,34 @@ export async function runGroup(options: ChildOptions): Promise<ChildEnd> {
     const enough = new AbortController();
     // A process that cannot be killed may hold the pipes open for ever.
     const waited = delay(options.drainMs ?? DRAIN_MS, undefined, { signal: enough.signal });
-    await Promise.race([closed, waited.catch(() => {})]);
+    await Promise.race([leader.closed, waited.catch(() => {})]);
     enough.abort();
-    child.stdout.destroy();
-    child.stderr.destroy();
+    leader.stdout.destroy();
+    leader.stderr.destroy();
   }
+}
+
+/** Starts the program. Rejects when that cannot be. */
+async function start({ command, args, cwd, env, mark, cells, signal }: ChildOptions): Promise<Leader> {
+  signal.throwIfAborted();
+  const begin = () =>
+    spawn(command, args, {
+      cwd,
+      env: { ...env, [MARK]: mark },
+      // Elsewhere this would open a window.
+      detached: system.groups,
+      windowsHide: true,
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+  const child = cells ? cells.startIn(mark, begin) : begin();
+  const { pid, stdout, stderr } = child;
+  const ended = new Promise<Ended>((resolve, reject) => {
+    child.once('error', reject);
+    child.once('exit', (code, by) => resolve({ code, signal: by }));
+  });
+  const closed = new Promise((resolve) => child.once('close', resolve));
+  if (pid !== undefined) return { pid, stdout, stderr, ended, closed };
+  if (cells) removeCell(cells.path(mark));
+  await ended;
+  throw new Error(`${command} has no process`);
 }

@@ -8,7 +8,11 @@ export interface ExternalRunner {
   library: string;
   command: readonly [string, ...string[]];
   packages: Readonly<Record<string, string>>;
+  /** Its command ended with `--serve`, by which its owner says that it can be kept warm. */
+  serves?: true;
 }
+
+const SERVE = '--serve';
 
 /** What is wrong with a description, in one line. */
 export class RunnerFault extends Error {
@@ -17,7 +21,7 @@ export class RunnerFault extends Error {
 
 /**
  * The runner that `LIB=COMMAND` or `LIB@VERSION=COMMAND` describes: the worker takes jobs of type `LIB.run` and
- * declares package LIB. COMMAND is split as a shell would (see `splitCommand`), but no shell runs it. Tasks run
+ * declares package LIB. A last word `--serve` says that the command can be kept warm. COMMAND is split as a shell would (see `splitCommand`), but no shell runs it. Tasks run
  * in a directory of their own, therefore words that name an existing file by a path, such as `./mean.py`, are
  * counted from `folder`.
  *
@@ -41,9 +45,15 @@ export function externalRunner(text: string, folder = process.cwd()): ExternalRu
     throw new RunnerFault(
       `the command of ${library}: a quotation mark is not closed, or a backslash ends it`,
     );
-  const [program, ...args] = words.map((word) => anchored(word, folder));
+  const serves = words.length > 1 && words.at(-1) === SERVE;
+  const [program, ...args] = (serves ? words.slice(0, -1) : words).map((word) => anchored(word, folder));
   if (!program) throw new RunnerFault(`the command of ${library} is empty`);
-  return { library, command: [program, ...args], packages: { [library]: version ?? NO_VERSION } };
+  return {
+    library,
+    command: [program, ...args],
+    packages: { [library]: version ?? NO_VERSION },
+    ...(serves && { serves }),
+  };
 }
 
 function anchored(word: string, folder: string): string {

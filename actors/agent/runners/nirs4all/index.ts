@@ -8,6 +8,8 @@ export interface Nirs4allRunner {
   library: 'nirs4all';
   /** Absolute paths, so that it works in any directory. Followed by the four options of the runner protocol. */
   command: readonly string[];
+  /** Once nirs4all is loaded, attempts are forked. */
+  serves: true;
   /** Ends with exit code 0 where nirs4all can be loaded. */
   check: readonly string[];
   /** nirs4all, and what else tasks may require of the environment. */
@@ -23,6 +25,7 @@ export function nirs4allRunner({ executable, version, packages }: Interpreter): 
   return {
     library: 'nirs4all',
     command: [executable, program],
+    serves: true,
     check: [executable, '-c', 'import nirs4all'],
     packages,
     pythonVersion: version,

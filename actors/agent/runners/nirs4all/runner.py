@@ -23,10 +23,17 @@ from pathlib import Path
 
 import misreadings
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "python"))
+import jq_warm  # noqa: E402
+del sys.path[0]
+
 EXIT_FAILURE = 1
 EXIT_INPUT_FAULT = 2
 # This machine cannot run any task: the library cannot be loaded, or the disk is full.
 EXIT_UNAVAILABLE = 69
+# What starts processes or threads of its own, or takes a device, and so is loaded in a process of its own from the start.
+NEEDS_COLD = re.compile(r"\b(tensorflow|keras|torch|jax|cupy)\b")
+MOST_PIPELINE_BYTES = 1 << 20
 OF_THE_MACHINE = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.EMFILE, errno.ENFILE, errno.ENOMEM)
 LONGEST_LINE = 1000
 
@@ -465,6 +472,22 @@ def is_input_fault(error):
     return in_readers or files[-1].endswith("/nirs4all/api/run.py")
 
 
+def needs_cold(argv):
+    """Why a task must not run in a fork, as far as that can be seen of it; None if it may.
+
+    A task that makes no sense may: it will say so itself.
+    """
+    try:
+        task = json.loads(read_arguments(argv).task_file.read_text(encoding="utf-8"))
+        if task.get("inner_n_jobs", 1) != 1 or task.get("params", {}).get("n_jobs", 1) != 1:
+            return "it starts processes of its own (inner_n_jobs)"
+        with open(task["pipeline"]["path"], encoding="utf-8", errors="replace") as file:
+            found = NEEDS_COLD.search(file.read(MOST_PIPELINE_BYTES))
+    except (OSError, ValueError, LookupError, TypeError, AttributeError):
+        return None
+    return f"its pipeline names {found[0]}" if found else None
+
+
 def named_dataset(arguments):
     """The path of the dataset that the task names; None where the task file does not say."""
     try:
@@ -512,4 +535,5 @@ def main(argv):
 
 
 if __name__ == "__main__":
+    jq_warm.serve(preload=["nirs4all"], cold=needs_cold)
     sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,438 @@
+"""Keeps a runner warm: one process that has imported what tasks need, from which each task is forked.
+
+A runner that can do so calls `serve` when all of its own imports are done, as the first thing of its main part:
+
+    if __name__ == "__main__":
+        jq_warm.serve(preload=["the_library"])
+        sys.exit(main(sys.argv[1:]))
+
+Started cold, `serve` returns at once. Started with `--serve` it is the host and returns in each fork alone, where
+`sys.argv` is what it would be cold. The protocol (README.md of examples/runners) is lines of JSON on descriptor 3.
+
+Copy this file beside a runner of yours. It needs Linux and the standard library.
+"""
+
+import os
+import sys
+
+SOCKET = 3
+# Threads that a fork may lose: those of allocators, which have handlers for it, and one of polars that only
+# tidies what its streaming engine has moved to disk.
+MAY_BE_LOST = ("jemalloc_bg_thd", "polars-ooc-clea")
+# What keeps state in threads or devices that no fork has: each task imports these itself.
+NEVER = ("tensorflow", "torch", "jax", "jaxlib", "keras", "cupy")
+DEVICES = ("/dev/nvidia", "/dev/kfd", "/dev/dri")
+# Bytes.
+LONGEST_REASON = 1000
+# A host that has grown by more than this since it was loaded is replaced.
+GROWTH_BYTES = 256 * 1024 * 1024
+
+
+def serve(preload=(), cold=None):
+    """Serves forks until the worker closes the socket; see above.
+
+    preload: modules to import at once. What tasks import beside is learned.
+    cold: called in each fork with the arguments that follow the command; a reason why the task must not run in a
+        fork, in words for people, or None.
+    """
+    if sys.argv[1:] != ["--serve"]:
+        return
+    # What stands in here lives on in each fork, unless it returns.
+    order = _Host(cold).serve(list(preload))
+    if order is None:
+        sys.exit(0)
+    sys.argv = [sys.argv[0], *order["args"]]
+    if hasattr(sys, "orig_argv"):
+        sys.orig_argv = [*sys.orig_argv[:-1], *order["args"]]
+
+
+class _Host:
+    def __init__(self, cold):
+        import atexit
+        import ctypes  # noqa: F401 (what `_show` needs, loaded once)
+        import signal
+        import socket
+
+        self.cold = cold
+        self.environment = dict(os.environ)
+        self.lacks = None
+        self.socket = socket.socket(fileno=SOCKET)
+        self.socket.set_inheritable(False)
+        self.rest = b""
+        # Of each fork: which order it is for, and the socket at which it waits until it may go on.
+        self.forks = {}
+        self.own = []
+        self.without = set(NEVER)
+        self.failed = set()
+        self.base = 0
+        # First of all, so that in a fork it comes last.
+        atexit.register(self.learn)
+        self.woken, wake = socket.socketpair()
+        self.woken.setblocking(False)
+        wake.setblocking(False)
+        self.wake = wake
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        signal.set_wakeup_fd(wake.fileno())
+        self.signature = _signature()
+
+    def serve(self, preload):
+        """The order of a fork, in that fork; None in the host, once the worker is gone."""
+        import select
+
+        self.own = preload
+        poll = select.poll()
+        poll.register(self.socket, select.POLLIN)
+        poll.register(self.woken, select.POLLIN)
+        while True:
+            for line in self.lines(poll.poll()):
+                order = self.take(line)
+                if order is not None:
+                    return order
+            if self.socket.fileno() < 0:
+                return self.end()
+
+    def lines(self, ready):
+        import json
+
+        for descriptor, _ in ready:
+            if descriptor == self.woken.fileno():
+                _drain(self.woken)
+                self.reap()
+            else:
+                read = self.socket.recv(1 << 20)
+                if not read:
+                    self.socket.close()
+                    return
+                *lines, self.rest = (self.rest + read).split(b"\n")
+                yield from map(json.loads, lines)
+
+    def take(self, message):
+        if "preload" in message:
+            self.without.update(message.get("without", ()))
+            own, self.own = self.own, []
+            self.say(self.load([*own, *message["preload"]]))
+        elif "go" in message:
+            for order, gate in self.forks.values():
+                if order == message["go"]:
+                    gate.send(b"g")
+        elif "run" in message:
+            return self.start(message)
+        return None
+
+    def say(self, message):
+        import json
+
+        self.socket.sendall(json.dumps(message).encode() + b"\n")
+
+    def load(self, names):
+        """Imports modules, as far as that can be done, and stops at one after which no fork is safe."""
+        import gc
+        import importlib
+
+        for name in names:
+            package = name.partition(".")[0]
+            if package in self.without or name in sys.modules or name in self.failed:
+                continue
+            try:
+                importlib.import_module(name)
+            except BaseException:
+                # It may lack what only some task brings, which will import it itself.
+                self.failed.add(name)
+            reason = _unsafe()
+            if reason is not None:
+                return {"loaded": len(sys.modules), "spoiled": {"package": package, "reason": reason}}
+        # The collector would write to every object, and so copy pages that forks share.
+        gc.collect()
+        gc.freeze()
+        self.base = _resident()
+        return {"loaded": len(sys.modules)}
+
+    def start(self, order):
+        """The order in its fork, None in the host."""
+        try:
+            return self.fork(order)
+        except OSError as error:
+            self.say({"cold": order["run"], "reason": f"it could not be forked: {error}"})
+            return None
+
+    def fork(self, order):
+        import socket
+
+        name = order["run"]
+        if self.signature != _signature():
+            self.say({"again": name, "retire": "the packages of its interpreter have changed"})
+            return None
+        reason = _unsafe()
+        if reason is not None:
+            self.say({"cold": name, "reason": reason})
+            return None
+        known = frozenset(sys.modules)
+        sys.stdout.flush()
+        sys.stderr.flush()
+        gate, mine = socket.socketpair()
+        pipes = [_pipe(order[stream]) for stream in ("stdout", "stderr")]
+        pid = _fork()
+        if pid == 0:
+            gate.close()
+            try:
+                self.become(order, mine, pipes, known)
+            except BaseException as error:
+                _give_up(mine, f"its fork could not be made ready: {type(error).__name__}: {error}")
+            return order
+        mine.close()
+        for end in sum(pipes, ()):
+            os.close(end)
+        said = gate.recv(LONGEST_REASON)
+        if said == b"\0":
+            self.forks[pid] = (name, gate)
+            grown = _resident() - self.base > GROWTH_BYTES
+            self.say({"forked": name, "pid": pid, **({"retire": "it has grown"} if grown else {})})
+        else:
+            gate.close()
+            os.waitpid(pid, 0)
+            self.say({"cold": name, "reason": said.decode(errors="replace") or "its process ended at once"})
+        return None
+
+    def become(self, order, gate, pipes, known):
+        """Makes this fork what a process is that was started cold."""
+        import signal
+
+        os.setsid()
+        signal.set_wakeup_fd(-1)
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        for one in (self.socket, self.woken, self.wake, *(gate for _, gate in self.forks.values())):
+            one.close()
+        self.forks.clear()
+        self.apply(order["env"])
+        if order.get("cell") is not None:
+            with open(os.path.join(order["cell"], "cgroup.procs"), "w") as members:
+                members.write("0")
+        os.chdir(order["cwd"])
+        reason = self.cold(order["args"]) if self.cold else None
+        if reason is not None:
+            _give_up(gate, reason)
+        gate.sendall(b"\0")
+        # The worker now notes this process and opens the pipes, or dies.
+        if gate.recv(1) != b"g":
+            os._exit(0)
+        gate.close()
+        for target, (both, end) in zip((1, 2), pipes):
+            os.dup2(end, target)
+            os.close(both)
+            os.close(end)
+        _reseed()
+        self.lacks = (os.getpid(), known, order["learn"])
+
+    def apply(self, environment):
+        """Sets what differs from the environment that the worker gave this host."""
+        for name, value in environment.items():
+            os.environ[name] = value
+            _show(name, self.environment.get(name), value)
+
+    def reap(self):
+        import signal
+
+        for pid, (name, gate) in list(self.forks.items()):
+            ended, status = os.waitpid(pid, os.WNOHANG)
+            if ended == 0:
+                continue
+            gate.close()
+            del self.forks[pid]
+            if os.WIFSIGNALED(status):
+                self.say({"ended": name, "code": None, "signal": _signal_name(os.WTERMSIG(status))})
+            else:
+                self.say({"ended": name, "code": os.WEXITSTATUS(status), "signal": None})
+
+    def end(self):
+        """The worker is gone: so are the tasks."""
+        import signal
+
+        for pid in self.forks:
+            try:
+                os.killpg(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+        return None
+
+    def learn(self):
+        """At the end of a fork: which modules it had to import itself, as far as any task of this interpreter could."""
+        if self.lacks is None or self.lacks[0] != os.getpid():
+            return
+        import json
+
+        _, known, path = self.lacks
+        names = [name for name, module in list(sys.modules.items()) if name not in known and _is_installed(module)]
+        if not names:
+            return
+        try:
+            with open(f"{path}.draft", "x") as draft:
+                json.dump(names, draft)
+            os.replace(f"{path}.draft", path)
+        except OSError:
+            pass
+
+
+def _unsafe():
+    """Why this process must not fork now; None if it may."""
+    if sys.platform != "linux":
+        return f"{sys.platform} allows no fork of a process that has loaded its libraries"
+    if "threading" in sys.modules:
+        import threading
+
+        others = [thread.name for thread in threading.enumerate() if thread is not threading.main_thread()]
+        if others:
+            return f"the host has threads of Python: {', '.join(others)}"
+    if _strangers():
+        # Libraries that know of forks end their threads before one, as OpenBLAS does, and start them when needed.
+        pid = _fork()
+        if pid == 0:
+            os._exit(0)
+        os.waitpid(pid, 0)
+        strangers = _strangers()
+        if strangers:
+            return f"the host has threads that a fork would lose: {', '.join(sorted(strangers))}"
+    asyncio = sys.modules.get("asyncio.events")
+    if asyncio is not None and asyncio._get_running_loop() is not None:
+        return "the host runs an event loop"
+    tracker = sys.modules.get("multiprocessing.resource_tracker")
+    if tracker is not None and getattr(tracker._resource_tracker, "_pid", None) is not None:
+        return "the host has a resource tracker of multiprocessing"
+    for package in ("tensorflow", "jaxlib", "cupy"):
+        if package in sys.modules:
+            return f"the host has loaded {package}, which survives no fork"
+    torch = sys.modules.get("torch")
+    if torch is not None and torch.cuda.is_initialized():
+        return "the host has initialised CUDA"
+    for descriptor in os.listdir("/proc/self/fd"):
+        try:
+            device = os.readlink(f"/proc/self/fd/{descriptor}")
+        except OSError:
+            continue
+        if device.startswith(DEVICES):
+            return f"the host has opened {device}"
+    return None
+
+
+def _threads():
+    return sorted(os.listdir("/proc/self/task")) if sys.platform == "linux" else []
+
+
+def _strangers():
+    """Names of the threads beside the main one that a fork might miss."""
+    found = []
+    for thread in _threads():
+        if int(thread) == os.getpid():
+            continue
+        try:
+            with open(f"/proc/self/task/{thread}/comm") as file:
+                name = file.read().strip()
+        except OSError:
+            continue
+        if name not in MAY_BE_LOST:
+            found.append(name)
+    return found
+
+
+def _fork():
+    import warnings
+
+    with warnings.catch_warnings():
+        # Newer versions of Python warn where there are other threads; `_unsafe` has looked at them.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        return os.fork()
+
+
+def _pipe(path):
+    """A named pipe, open for both ends, so that nobody waits for the other or takes it for closed, and for writing."""
+    os.mkfifo(path, 0o600)
+    return os.open(path, os.O_RDWR), os.open(path, os.O_WRONLY)
+
+
+def _give_up(gate, reason):
+    """Ends a fork that has not become one."""
+    try:
+        gate.sendall(reason.encode(errors="replace")[:LONGEST_REASON])
+    finally:
+        os._exit(1)
+
+
+def _drain(woken):
+    try:
+        while woken.recv(4096):
+            pass
+    except BlockingIOError:
+        pass
+
+
+def _reseed():
+    """Fresh entropy where a module drew it at import; `random` does so by itself."""
+    random = sys.modules.get("numpy.random")
+    if random is not None:
+        random.seed()
+    processes = sys.modules.get("multiprocessing.process")
+    if processes is not None:
+        processes.current_process().authkey = os.urandom(32)
+
+
+def _show(name, old, value):
+    """Overwrites a variable in the memory that the system shows as this process's environment, if it fits."""
+    new = os.fsencode(value)
+    if old is None or len(new) > len(os.fsencode(old)):
+        return
+    import ctypes
+
+    with open("/proc/self/environ", "rb") as file:
+        shown = b"\0" + file.read()
+    with open("/proc/self/stat", "rb") as file:
+        # Field 50 of proc(5), where the environment begins; the third is the first behind the name.
+        begin = int(file.read().rpartition(b")")[2].split()[50 - 3])
+    key = b"\0" + os.fsencode(name) + b"="
+    place = shown.find(key + os.fsencode(old) + b"\0")
+    if begin == 0 or place < 0:
+        return
+    length = len(os.fsencode(old))
+    ctypes.memmove(begin + place + len(key) - 1, new.ljust(length, b"\0"), length)
+
+
+def _signature():
+    """What changes when a package is installed, removed or upgraded, or the program itself is replaced."""
+    main = getattr(sys.modules.get("__main__"), "__file__", None)
+    places = [*sys.path, sys.executable, __file__, *([main] if main else [])]
+    return tuple(_changed(place) for place in places)
+
+
+def _changed(place):
+    try:
+        return os.stat(place).st_mtime_ns
+    except OSError:
+        return None
+
+
+def _resident():
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+def _is_installed(module):
+    """Whether a module belongs to the interpreter, not to a task or to the runner."""
+    spec = getattr(module, "__spec__", None)
+    origin = getattr(spec, "origin", None)
+    return isinstance(origin, str) and (origin in ("built-in", "frozen") or origin.startswith(_folders()))
+
+
+def _folders():
+    import site
+    import sysconfig
+
+    paths = sysconfig.get_paths()
+    folders = [paths[name] for name in ("stdlib", "platstdlib", "purelib", "platlib")]
+    return tuple(os.path.join(folder, "") for folder in {*folders, *site.getsitepackages()})
+
+
+def _signal_name(number):
+    import signal
+
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"SIG{number}"

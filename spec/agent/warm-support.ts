@@ -1,0 +1,116 @@
+import { randomUUID } from 'node:crypto';
+import { copyFile, mkdir } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import type { TestContext } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { MARK } from '../../actors/agent/child/family.ts';
+import { type ChildEnd, runGroup } from '../../actors/agent/child/group.ts';
+import { Guard } from '../../actors/agent/child/guard.ts';
+import type { Runner } from '../../actors/agent/config.ts';
+import { childEnvironment } from '../../actors/agent/environment.ts';
+import { askInterpreter } from '../../actors/agent/runners/nirs4all/index.ts';
+import { WarmRunner } from '../../actors/agent/warm/warm-runner.ts';
+import { atEnd, temporaryFolder } from './folder.ts';
+import { silent } from './quick.ts';
+
+const LOOKS = fileURLToPath(new URL('./fixtures/looks.py', import.meta.url));
+const LIBRARY = fileURLToPath(new URL('../../actors/agent/runners/python/jq_warm.py', import.meta.url));
+
+export interface Attempt extends ChildEnd {
+  pid: number;
+  stdout: string;
+  stderr: string;
+  /** Why it started cold; null for a fork. */
+  cold: string | null;
+}
+
+/** A runner of the test's own, and what runs attempts of it. */
+export class Warming {
+  readonly folder: string;
+  readonly runner: Runner;
+  readonly guard: Guard;
+  warm: WarmRunner;
+  /** Of the last attempt. */
+  lastMark = '';
+  #attempts = 0;
+
+  private constructor(folder: string, runner: Runner, guard: Guard) {
+    this.folder = folder;
+    this.runner = runner;
+    this.guard = guard;
+    this.warm = this.anew();
+  }
+
+  /** @param program what of Python runs; `looks.py` by default */
+  static async start(t: TestContext, env: NodeJS.ProcessEnv = {}, program = LOOKS): Promise<Warming> {
+    const folder = await temporaryFolder(t);
+    const own = join(folder, 'runner', 'runner.py');
+    await mkdir(dirname(own));
+    await copyFile(program, own);
+    const variables = Object.entries({ JQ_WARM: dirname(LIBRARY), ...env }).map(([k, v]) => `${k}=${v}`);
+    // Not by a name: what looks for the interpreter may tell it where it was started.
+    const command = ['/usr/bin/env', ...variables, (await askInterpreter('python3')).executable, own];
+    const guard = new Guard(silent);
+    const made = new Warming(folder, { library: 'looks', command, packages: {}, serves: true }, guard);
+    atEnd(t, async () => {
+      await made.warm.close();
+      guard.stop();
+    });
+    return made;
+  }
+
+  /** The next worker program, with what this one has learned. */
+  anew(): WarmRunner {
+    const { runner, guard, folder } = this;
+    this.warm = new WarmRunner({ runner, state: folder, guard, log: silent });
+    return this.warm;
+  }
+
+  /** An attempt with these words, from the host, or as it would be without one. */
+  async run(
+    words: readonly string[],
+    { coldly = false, signal = new AbortController().signal, seen = (_: string, __: number) => {} } = {},
+  ): Promise<Attempt> {
+    const root = join(this.folder, `${++this.#attempts}`);
+    await mkdir(join(root, 'workspace'), { recursive: true });
+    const at = (name: string) => join(root, name);
+    const mark = this.guard.cells ? this.guard.newMark() : randomUUID();
+    this.lastMark = mark;
+    const [command = '', ...args] = this.runner.command;
+    const told = { pid: 0, stdout: '', stderr: '', cold: null as string | null };
+    const fork = async () => {
+      const order = {
+        args: words,
+        cwd: at('workspace'),
+        env: { [MARK]: mark },
+        stdout: at('stdout'),
+        stderr: at('stderr'),
+        cell: this.guard.cells?.prepare(mark) ?? null,
+        learn: at('learned.json'),
+      };
+      const answer = await this.warm.fork(order, signal);
+      if ('leader' in answer) return answer.leader;
+      told.cold = answer.cold;
+      return null;
+    };
+    const end = await runGroup({
+      ...{ command, args: [...args, ...words], cwd: at('workspace'), env: childEnvironment(), mark, signal },
+      cells: this.guard.cells,
+      graceMs: 200,
+      fork: coldly ? undefined : fork,
+      onSpawn: (pid) => {
+        told.pid = pid;
+      },
+      stdout: (stream) =>
+        stream.on('data', (chunk) => {
+          told.stdout += chunk;
+          seen(told.stdout, told.pid);
+        }),
+      stderr: (stream) => stream.on('data', (chunk) => (told.stderr += chunk)),
+    });
+    await this.warm.learn(this.folder, at('learned.json'));
+    return { ...end, ...told };
+  }
+}
+
+export const said = <T>({ stdout }: Attempt): T => JSON.parse(stdout);

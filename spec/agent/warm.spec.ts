@@ -1,0 +1,175 @@
+import assert from 'node:assert/strict';
+import { utimes, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import { processesIn } from '../../actors/agent/child/cgroup.ts';
+import { requires } from '../support/requires.ts';
+import { until } from '../support/until.ts';
+import { isAlive } from './processes.ts';
+import { said, Warming } from './warm-support.ts';
+
+const needs = requires('python3', 'proc');
+
+describe('an attempt that is forked from a warm host', needs, () => {
+  it('sees what a process sees that was started for it', async (t) => {
+    const warming = await Warming.start(t);
+    const [forked, started] = [
+      await warming.run(['looks', 'a b']),
+      await warming.run(['looks', 'a b'], { coldly: true }),
+    ];
+    assert.deepEqual([forked.cold, forked.code, forked.stderr], [null, 0, '']);
+    const [warm, cold] = [said<Record<string, unknown>>(forked), said<Record<string, unknown>>(started)];
+    // Each has a folder of its own.
+    const folder = /\/\d+\/workspace$/;
+    for (const seen of [warm, cold]) {
+      assert.match(String(seen.folder), folder);
+      seen.folder = (seen.environment as Record<string, string>).PWD = '';
+    }
+    assert.deepEqual(warm, cold);
+    assert.deepEqual([warm.argv, warm.marked], [['looks', 'a b'], true]);
+  });
+
+  it('draws other random numbers than its neighbours', async (t) => {
+    const warming = await Warming.start(t, { PRELOAD: 'random' });
+    const drawn = [await warming.run(['draws']), await warming.run(['draws'])].map((one) =>
+      said<number[]>(one),
+    );
+    assert.equal(new Set(drawn.map(([number]) => number)).size, 2);
+    assert.equal(new Set(drawn.map(([, pid]) => pid)).size, 2);
+  });
+
+  it('tells its exit code, or the signal that ended it', async (t) => {
+    const warming = await Warming.start(t);
+    for (const [words, code, signal] of [
+      [['exits', '0'], 0, null],
+      [['exits', '69'], 69, null],
+      [['dies', '9'], null, 'SIGKILL'],
+      [['dies', '11'], null, 'SIGSEGV'],
+    ] as const) {
+      const end = await warming.run(words);
+      assert.deepEqual([end.code, end.signal, end.cold], [code, signal, null]);
+    }
+  });
+
+  it('is stopped as any other, and one that comes too late never begins', async (t) => {
+    const warming = await Warming.start(t);
+    const stop = new AbortController();
+    const end = await warming.run(['waits'], { signal: stop.signal, seen: () => stop.abort() });
+    assert.deepEqual([end.signal, end.cold], ['SIGTERM', null]);
+    const given = new AbortController();
+    // The host of a new worker is still busy with its own start.
+    await warming.warm.close();
+    warming.anew();
+    const late = warming.run(['waits'], { signal: given.signal });
+    given.abort();
+    await assert.rejects(late, { name: 'AbortError' });
+  });
+
+  it('lives in a control group of its own', requires('control group'), async (t) => {
+    const warming = await Warming.start(t);
+    const { cells } = warming.guard;
+    const stop = new AbortController();
+    let pid = 0;
+    let inside: number[] = [];
+    await warming.run(['waits'], {
+      signal: stop.signal,
+      seen: (_, id) => {
+        pid = id;
+        inside = processesIn(cells?.path(warming.lastMark) ?? '');
+        stop.abort();
+      },
+    });
+    assert.deepEqual(inside, [pid]);
+  });
+});
+
+describe('a warm host', needs, () => {
+  it('loads what tasks turn out to import, also in the next worker program', async (t) => {
+    const warming = await Warming.start(t);
+    assert.equal(said(await warming.run(['imports', 'sqlite3.dbapi2'])), false);
+    assert.equal(said(await warming.run(['imports', 'sqlite3.dbapi2'])), true);
+    await warming.warm.close();
+    warming.anew();
+    assert.equal(said(await warming.run(['imports', 'sqlite3.dbapi2'])), true);
+  });
+
+  it('loads nothing that a task brought, nor what is none of the interpreter', async (t) => {
+    const warming = await Warming.start(t);
+    await writeFile(join(warming.folder, 'runner', 'brought.py'), '');
+    for (let i = 0; i < 2; i++) assert.equal(said(await warming.run(['imports', 'brought'])), false);
+  });
+
+  it('is replaced when its packages have changed, while what it runs goes on', async (t) => {
+    const warming = await Warming.start(t);
+    const [first, again] = [said(await warming.run(['host'])), said(await warming.run(['host']))];
+    assert.equal(first, again);
+    const stop = new AbortController();
+    let wait = () => {};
+    const begun = new Promise<void>((resolve) => {
+      wait = resolve;
+    });
+    const running = warming.run(['waits'], { signal: stop.signal, seen: () => wait() });
+    await begun;
+    await utimes(join(warming.folder, 'runner'), 1, 1);
+    const next = await warming.run(['host']);
+    assert.equal(next.cold, null);
+    assert.notEqual(said(next), first);
+    assert.ok(isAlive(Number(first)));
+    stop.abort();
+    assert.equal((await running).signal, 'SIGTERM');
+    await until('the old host to end', () => !isAlive(Number(first)));
+  });
+
+  it('that dies takes its attempts with it, which says so, and is replaced', async (t) => {
+    const warming = await Warming.start(t);
+    const host = said(await warming.run(['host']));
+    await assert.rejects(
+      warming.run(['kills its host']),
+      /the warm host of the analysis is gone, and the analysis with it: it ended with SIGKILL/,
+    );
+    const next = await warming.run(['host']);
+    assert.equal(next.cold, null);
+    assert.notEqual(said(next), host);
+  });
+
+  it('ends with its worker', async (t) => {
+    const warming = await Warming.start(t);
+    const host = Number(said(await warming.run(['host'])));
+    assert.ok(isAlive(host));
+    await warming.warm.close();
+    assert.equal(isAlive(host), false);
+  });
+
+  it('is killed with what it has forked when the worker dies, also where it does not listen', async (t) => {
+    const warming = await Warming.start(t);
+    const host = Number(said(await warming.run(['host'])));
+    process.kill(host, 'SIGSTOP');
+    // What a worker that dies cannot help doing.
+    warming.guard.stop();
+    await until('the host to be killed', () => !isAlive(host));
+  });
+
+  const programs: Record<string, [string, RegExp]> = {
+    'that cannot serve': [
+      'import sys\nif "--serve" in sys.argv: sys.exit("what is --serve?")',
+      /what is --s/,
+    ],
+    'that speaks another language': [
+      'import os, sys, signal\nif "--serve" in sys.argv:\n os.write(3, b"hello\\n")\n signal.pause()',
+      /ended with SIGKILL/,
+    ],
+  };
+  for (const [title, [text, reason]] of Object.entries(programs)) {
+    it(`${title} is tried three times, and its tasks start cold`, async (t) => {
+      const program = join((await Warming.start(t)).folder, 'other.py');
+      await writeFile(program, `${text}\nprint('cold')`);
+      const warming = await Warming.start(t, {}, program);
+      for (let i = 0; i < 4; i++) {
+        const { cold, code, stdout } = await warming.run(['x']);
+        assert.match(String(cold), reason);
+        assert.match(String(cold), i < 3 ? /its warm host is gone/ : /its warm host does not work/);
+        assert.deepEqual([code, stdout], [0, 'cold\n']);
+      }
+    });
+  }
+});
