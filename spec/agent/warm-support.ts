@@ -60,9 +60,9 @@ export class Warming {
   }
 
   /** The next worker program, with what this one has learned. */
-  anew(): WarmRunner {
+  anew(patience: { patienceMs?: number } = {}): WarmRunner {
     const { runner, guard, folder } = this;
-    this.warm = new WarmRunner({ runner, state: folder, guard, log: silent });
+    this.warm = new WarmRunner({ runner, state: folder, guard, log: silent, ...patience });
     return this.warm;
   }
 

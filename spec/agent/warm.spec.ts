@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
 import { utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { processesIn } from '../../actors/agent/child/cgroup.ts';
+import { inTime } from '../support/in-time.ts';
 import { requires } from '../support/requires.ts';
 import { until } from '../support/until.ts';
 import { isAlive } from './processes.ts';
@@ -87,16 +89,69 @@ describe('a warm host', needs, () => {
   it('loads what tasks turn out to import, also in the next worker program', async (t) => {
     const warming = await Warming.start(t);
     assert.equal(said(await warming.run(['imports', 'sqlite3.dbapi2'])), false);
-    assert.equal(said(await warming.run(['imports', 'sqlite3.dbapi2'])), true);
+    const loaded = async () => said<boolean[]>(await warming.run(['has', 'sqlite3.dbapi2']))[0];
+    await until('the host to have it', loaded);
     await warming.warm.close();
     warming.anew();
-    assert.equal(said(await warming.run(['imports', 'sqlite3.dbapi2'])), true);
+    await until('the next host to have it', loaded);
   });
 
   it('loads nothing that a task brought, nor what is none of the interpreter', async (t) => {
     const warming = await Warming.start(t);
     await writeFile(join(warming.folder, 'runner', 'brought.py'), '');
     for (let i = 0; i < 2; i++) assert.equal(said(await warming.run(['imports', 'brought'])), false);
+  });
+
+  /** Modules beside the runner that note their beginning and wait for a file, and an order to load them. */
+  const slowly = async ({ folder, warm }: Warming, ...names: string[]) => {
+    const at = (name: string) => join(folder, 'runner', name);
+    for (const name of names) {
+      const [begun, go] = [at(`${name}.begun`), at(`${name}.go`)].map((path) => JSON.stringify(path));
+      const lines = [`open(${begun}, "w").close()`, `while not os.path.exists(${go}): time.sleep(0.005)`];
+      await writeFile(at(`${name}.py`), ['import os, time', ...lines, ''].join('\n'));
+    }
+    await writeFile(join(folder, 'names.json'), JSON.stringify(names));
+    await warm.learn(folder, join(folder, 'names.json'));
+    return {
+      begun: (name: string) => until(`${name} to be loaded`, () => existsSync(at(`${name}.begun`))),
+      go: (name: string) => writeFile(at(`${name}.go`), ''),
+    };
+  };
+
+  it('forks between two modules, where it takes longer with them than the library itself took', async (t) => {
+    const warming = await Warming.start(t);
+    const { begun, go } = await slowly(warming, 'one', 'other');
+    const attempt = warming.run(['has', 'one', 'other']);
+    await begun('one');
+    await go('one');
+    await begun('other');
+    const { cold, code, stdout } = await inTime('the attempt', attempt);
+    assert.deepEqual([cold, code, JSON.parse(stdout)], [null, 0, [true, false]]);
+  });
+
+  it('tells the end of an attempt also while it loads a module', async (t) => {
+    const warming = await Warming.start(t);
+    const stop = new AbortController();
+    let wait = () => {};
+    const waits = new Promise<void>((resolve) => {
+      wait = resolve;
+    });
+    await warming.run(['host']);
+    const running = warming.run(['waits'], { signal: stop.signal, seen: () => wait() });
+    await waits;
+    const { begun } = await slowly(warming, 'long');
+    await begun('long');
+    stop.abort();
+    const { cold, signal } = await inTime('the attempt', running);
+    assert.deepEqual([cold, signal], [null, 'SIGTERM']);
+  });
+
+  it('that hangs in an import holds nobody up for ever: attempts start cold', async (t) => {
+    const warming = await Warming.start(t, { PRELOAD: 'hangs' });
+    await writeFile(join(warming.folder, 'runner', 'hangs.py'), 'import signal\nsignal.pause()\n');
+    warming.anew({ patienceMs: 300 });
+    const { cold, code, stdout } = await inTime('the attempt', warming.run(['exits', '0']));
+    assert.deepEqual([cold, code, stdout], ['its warm host has not answered in 0.3 s', 0, '']);
   });
 
   it('is replaced when its packages have changed, while what it runs goes on', async (t) => {

@@ -15,6 +15,8 @@ import type { Order } from './wire.ts';
 const MOST_FAILURES = 3;
 /** Hosts that are asked for one attempt: while packages are installed, each is out of date in turn. */
 const MOST_HOSTS = 3;
+/** Milliseconds after which an attempt starts cold rather than wait for a host that hangs in an import. */
+const PATIENCE_MS = 60_000;
 const MAX_LEARNED_BYTES = 4 * 1024 * 1024;
 
 export interface WarmRunnerOptions {
@@ -23,6 +25,8 @@ export interface WarmRunnerOptions {
   state: string;
   guard: Guard;
   log: Logger;
+  /** Milliseconds for the answer to an order. Default 60,000. */
+  patienceMs?: number;
 }
 
 /** An attempt in a fork, or why it has to start cold. */
@@ -53,7 +57,7 @@ export class WarmRunner {
     for (let round = 0; round < MOST_HOSTS && !this.#closed; round++) {
       const host = this.#host();
       if (host === null) return { cold: `its warm host does not work: ${this.#why}` };
-      const answer = await unlessAborted(host.fork(order), signal);
+      const answer = await inTime(host.fork(order), signal, this.#options.patienceMs ?? PATIENCE_MS);
       if (answer === 'again') continue;
       return 'cold' in answer ? answer : await this.#lead(answer.forked, order);
     }
@@ -133,6 +137,20 @@ function openPipe(path: string): Socket {
 }
 
 const closing = (stream: Socket) => new Promise<void>((resolve) => stream.once('close', () => resolve()));
+
+/** What a host answers, or `cold` where it takes too long. */
+async function inTime(answer: Promise<Answer>, signal: AbortSignal, ms: number): Promise<Answer> {
+  const late = new AbortController();
+  const clock = setTimeout(() => late.abort(), ms);
+  try {
+    return await unlessAborted(answer, AbortSignal.any([signal, late.signal]));
+  } catch (fault) {
+    if (signal.aborted) throw fault;
+    return { cold: `its warm host has not answered in ${ms / 1000} s` };
+  } finally {
+    clearTimeout(clock);
+  }
+}
 
 /** Whoever gives up does not wait for a host that is busy; the fork that comes late is killed before it begins. */
 function unlessAborted(answer: Promise<Answer>, signal: AbortSignal): Promise<Answer> {

@@ -535,5 +535,6 @@ def main(argv):
 
 
 if __name__ == "__main__":
-    jq_warm.serve(preload=["nirs4all"], cold=needs_cold)
+    # nirs4all loads next to nothing until it is used.
+    jq_warm.serve(preload=["nirs4all", "nirs4all.api"], cold=needs_cold)
     sys.exit(main(sys.argv[1:]))

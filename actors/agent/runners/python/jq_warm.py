@@ -61,7 +61,18 @@ class _Host:
         self.rest = b""
         # Of each fork: which order it is for, and the socket at which it waits until it may go on.
         self.forks = {}
-        self.own = []
+        # Orders whose fork still waits there.
+        self.standing = set()
+        # Orders that have come while modules are loaded.
+        self.waiting = []
+        # Names of modules that are still to be loaded, and whether that is under way. The runner's own come first.
+        self.todo = []
+        self.own = 0
+        self.loading = False
+        self.importing = False
+        # When it began with those that it has learned, and for how many seconds an order waits for them.
+        self.began = 0.0
+        self.patience = None
         self.without = set(NEVER)
         self.failed = set()
         self.base = 0
@@ -71,7 +82,8 @@ class _Host:
         self.woken.setblocking(False)
         wake.setblocking(False)
         self.wake = wake
-        signal.signal(signal.SIGCHLD, lambda *_: None)
+        # A task that ends does not wait for an import. Elsewhere in the loop this would come between two halves of a line.
+        signal.signal(signal.SIGCHLD, lambda *_: self.reap() if self.importing else None)
         signal.set_wakeup_fd(wake.fileno())
         self.signature = _signature()
 
@@ -79,17 +91,28 @@ class _Host:
         """The order of a fork, in that fork; None in the host, once the worker is gone."""
         import select
 
-        self.own = preload
+        self.todo = preload
+        self.own = len(preload)
         poll = select.poll()
         poll.register(self.socket, select.POLLIN)
         poll.register(self.woken, select.POLLIN)
         while True:
-            for line in self.lines(poll.poll()):
-                order = self.take(line)
-                if order is not None:
-                    return order
+            # A fork that stands still is told to go on before anything else is done that may take long.
+            loads = self.loading and not self.standing
+            for line in self.lines(poll.poll(0 if loads else None)):
+                self.take(line)
             if self.socket.fileno() < 0:
                 return self.end()
+            if loads:
+                self.load()
+            while self.waiting and not self.keeps_waiting():
+                order = self.start(self.waiting.pop(0))
+                if order is not None:
+                    return order
+
+    def keeps_waiting(self):
+        """Whether orders wait for what is being loaded: for what a task loads that starts cold, and as long again."""
+        return self.loading and (self.patience is None or _now() - self.began < self.patience)
 
     def lines(self, ready):
         import json
@@ -109,43 +132,62 @@ class _Host:
     def take(self, message):
         if "preload" in message:
             self.without.update(message.get("without", ()))
-            own, self.own = self.own, []
-            self.say(self.load([*own, *message["preload"]]))
+            self.todo += message["preload"]
+            if not self.loading:
+                self.loading, self.began = True, _now()
         elif "go" in message:
+            self.standing.discard(message["go"])
             for order, gate in self.forks.values():
                 if order == message["go"]:
                     gate.send(b"g")
         elif "run" in message:
-            return self.start(message)
-        return None
+            self.waiting.append(message)
 
     def say(self, message):
         import json
 
         self.socket.sendall(json.dumps(message).encode() + b"\n")
 
-    def load(self, names):
-        """Imports modules, as far as that can be done, and stops at one after which no fork is safe."""
+    def load(self):
+        """Imports the next module, as far as that can be done; says when there is none, or forks have become unsafe."""
         import gc
         import importlib
 
-        for name in names:
-            package = name.partition(".")[0]
-            if package in self.without or name in sys.modules or name in self.failed:
-                continue
-            try:
-                importlib.import_module(name)
-            except BaseException:
-                # It may lack what only some task brings, which will import it itself.
-                self.failed.add(name)
-            reason = _unsafe()
-            if reason is not None:
-                return {"loaded": len(sys.modules), "spoiled": {"package": package, "reason": reason}}
-        # The collector would write to every object, and so copy pages that forks share.
-        gc.collect()
-        gc.freeze()
-        self.base = _resident()
-        return {"loaded": len(sys.modules)}
+        name = self.missing()
+        if name is None:
+            # The collector would write to every object, and so copy pages that forks share.
+            gc.collect()
+            gc.freeze()
+            self.base = _resident()
+            self.loading = False
+            self.say({"loaded": len(sys.modules)})
+            return
+        self.importing = True
+        try:
+            importlib.import_module(name)
+        except BaseException:
+            # It may lack what only some task brings, which will import it itself.
+            self.failed.add(name)
+        finally:
+            self.importing = False
+        self.reap()
+        reason = _unsafe()
+        if reason is not None:
+            self.todo.clear()
+            self.loading = False
+            self.say({"loaded": len(sys.modules), "spoiled": {"package": _package(name), "reason": reason}})
+
+    def missing(self):
+        """The next module to import; None if all are there."""
+        while True:
+            if self.own == 0 and self.patience is None:
+                self.patience, self.began = _now() - self.began, _now()
+            if not self.todo:
+                return None
+            name = self.todo.pop(0)
+            self.own = max(self.own - 1, 0)
+            if not (_package(name) in self.without or name in sys.modules or name in self.failed):
+                return name
 
     def start(self, order):
         """The order in its fork, None in the host."""
@@ -185,7 +227,8 @@ class _Host:
         said = gate.recv(LONGEST_REASON)
         if said == b"\0":
             self.forks[pid] = (name, gate)
-            grown = _resident() - self.base > GROWTH_BYTES
+            self.standing.add(name)
+            grown = not self.loading and _resident() - self.base > GROWTH_BYTES
             self.say({"forked": name, "pid": pid, **({"retire": "it has grown"} if grown else {})})
         else:
             gate.close()
@@ -238,6 +281,7 @@ class _Host:
                 continue
             gate.close()
             del self.forks[pid]
+            self.standing.discard(name)
             if os.WIFSIGNALED(status):
                 self.say({"ended": name, "code": None, "signal": _signal_name(os.WTERMSIG(status))})
             else:
@@ -311,6 +355,16 @@ def _unsafe():
         if device.startswith(DEVICES):
             return f"the host has opened {device}"
     return None
+
+
+def _package(name):
+    return name.partition(".")[0]
+
+
+def _now():
+    import time
+
+    return time.monotonic()
 
 
 def _threads():
