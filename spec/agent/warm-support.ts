@@ -47,7 +47,9 @@ export class Warming {
     const own = join(folder, 'runner', 'runner.py');
     await mkdir(dirname(own));
     await copyFile(program, own);
-    const variables = Object.entries({ JQ_WARM: dirname(LIBRARY), ...env }).map(([k, v]) => `${k}=${v}`);
+    // Python keeps what it has compiled, as it does for everybody who does not forbid it.
+    const given = { JQ_WARM: dirname(LIBRARY), PYTHONDONTWRITEBYTECODE: '', ...env };
+    const variables = Object.entries(given).map(([k, v]) => `${k}=${v}`);
     // Not by a name: what looks for the interpreter may tell it where it was started.
     const command = ['/usr/bin/env', ...variables, (await askInterpreter('python3')).executable, own];
     const guard = new Guard(silent);

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
-import { utimes, writeFile } from 'node:fs/promises';
+import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { processesIn } from '../../actors/agent/child/cgroup.ts';
@@ -155,8 +155,14 @@ describe('a warm host', needs, () => {
   });
 
   it('is replaced when its packages have changed, while what it runs goes on', async (t) => {
-    const warming = await Warming.start(t);
+    const warming = await Warming.start(t, { PRELOAD: 'library' });
+    const runner = (name: string) => join(warming.folder, 'runner', name);
+    const described = runner('library-1.0.dist-info');
+    await mkdir(described);
+    await writeFile(runner('library.py'), '');
     const [first, again] = [said(await warming.run(['host'])), said(await warming.run(['host']))];
+    // What Python writes when it loads them is no change.
+    assert.ok(existsSync(runner('__pycache__')));
     assert.equal(first, again);
     const stop = new AbortController();
     let wait = () => {};
@@ -165,7 +171,8 @@ describe('a warm host', needs, () => {
     });
     const running = warming.run(['waits'], { signal: stop.signal, seen: () => wait() });
     await begun;
-    await utimes(join(warming.folder, 'runner'), 1, 1);
+    await rm(described, { recursive: true });
+    await mkdir(described);
     const next = await warming.run(['host']);
     assert.equal(next.cold, null);
     assert.notEqual(said(next), first);

@@ -85,7 +85,7 @@ class _Host:
         # A task that ends does not wait for an import. Elsewhere in the loop this would come between two halves of a line.
         signal.signal(signal.SIGCHLD, lambda *_: self.reap() if self.importing else None)
         signal.set_wakeup_fd(wake.fileno())
-        self.signature = _signature()
+        self.packages = _Packages()
 
     def serve(self, preload):
         """The order of a fork, in that fork; None in the host, once the worker is gone."""
@@ -201,7 +201,7 @@ class _Host:
         import socket
 
         name = order["run"]
-        if self.signature != _signature():
+        if self.packages.changed():
             self.say({"again": name, "retire": "the packages of its interpreter have changed"})
             return None
         reason = _unsafe()
@@ -448,18 +448,47 @@ def _show(name, old, value):
     ctypes.memmove(begin + place + len(key) - 1, new.ljust(length, b"\0"), length)
 
 
-def _signature():
-    """What changes when a package is installed, removed or upgraded, or the program itself is replaced."""
-    main = getattr(sys.modules.get("__main__"), "__file__", None)
-    places = [*sys.path, sys.executable, __file__, *([main] if main else [])]
-    return tuple(_changed(place) for place in places)
+class _Packages:
+    """Notices when a package is installed, removed or upgraded, or the program itself is replaced."""
+
+    def __init__(self):
+        main = getattr(sys.modules.get("__main__"), "__file__", None)
+        places = [*sys.path, sys.executable, __file__, *([main] if main else [])]
+        self.places = {place: (_age(place), _content(place)) for place in places}
+
+    def changed(self):
+        for place, (age, content) in self.places.items():
+            now = _age(place)
+            if now == age:
+                continue
+            if _content(place) != content:
+                return True
+            self.places[place] = (now, content)
+        return False
 
 
-def _changed(place):
+def _age(place):
     try:
         return os.stat(place).st_mtime_ns
     except OSError:
         return None
+
+
+def _content(place):
+    """What a folder holds, without what Python itself writes there when it loads a module; of a file its age."""
+    try:
+        with os.scandir(place) as entries:
+            return frozenset(_entry(entry) for entry in entries if entry.name != "__pycache__")
+    except NotADirectoryError:
+        return _age(place)
+    except OSError:
+        return None
+
+
+def _entry(entry):
+    # The folder of a package, too, is written to when its modules are loaded; the one that describes it is not.
+    described = entry.name.endswith((".dist-info", ".egg-info"))
+    return entry.name, entry.stat().st_mtime_ns if described else entry.inode()
 
 
 def _resident():
