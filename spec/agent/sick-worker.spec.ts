@@ -94,8 +94,9 @@ describe('a worker whose disk is full', () => {
       assert.ok(disk);
       atEnd(t, () => disk.unmount());
       const server = await startTestServer(t);
-      // Writes half a result onto a disk that it has filled, and ends as if all were well.
-      const script = `cat /dev/zero > "$4/zeros" 2>/dev/null; printf '{"status":' > "$8" || :; exit 0`;
+      // Half a result, no line for the log, and room for what the worker itself has to say of it.
+      const fill = 'head -c 32768 /dev/zero > "$4/room"; cat /dev/zero > "$4/zeros"; rm "$4/room"';
+      const script = `exec 2> /dev/null; printf '{"status":' > "$8"; ${fill}; exit 0`;
       const runner = { ...demoRunner, command: ['/bin/sh', '-c', script, 'runner'] };
       await startTestWorker(t, server, { state: join(disk.path, 'state'), runners: [runner], recovery });
       const task = await taskIn(server, await submit(server, {}));

@@ -1,5 +1,5 @@
 import type { Beat, Report, Request, SessionKind } from './operations.ts';
-import { isHeld, type World } from './world.ts';
+import { isHeld, namesPath, type World } from './world.ts';
 
 /** A request with everything in it named, so that it means the same whenever it is served. */
 export type Act =
@@ -13,6 +13,9 @@ export type Act =
       limited: boolean;
       patient: boolean;
       key: number | null;
+      known: boolean;
+      reuse: boolean;
+      pinned: boolean;
     }
   | { act: 'register'; ticket: number; slots: number; site: string; worker: string | null }
   | { act: 'lease'; ticket: number; worker: string; max: number; wait: number; session: number | null }
@@ -103,7 +106,7 @@ function nameReport(
   };
   return {
     ...{ act: 'report', ticket, task: task.name, worker, verb },
-    ...{ attempt: attempts[attempt], retriable, ill, lacks },
+    ...{ attempt: attempts[attempt], retriable, ill, lacks: lacks && namesPath(task) },
   };
 }
 

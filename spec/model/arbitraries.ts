@@ -11,17 +11,21 @@ const submit = fc.record({
   attempts: fc.integer({ min: 1, max: 3 }),
   site: fc.oneof({ weight: 3, arbitrary: fc.constant(null) }, { weight: 1, arbitrary: site }),
   limited: fc.boolean(),
-  patient: fc.oneof(
-    { weight: 3, arbitrary: fc.constant(false) },
-    { weight: 1, arbitrary: fc.constant(true) },
-  ),
+  patient: fc.boolean(),
   key: fc.oneof({ weight: 4, arbitrary: fc.constant(null) }, { weight: 1, arbitrary: fc.nat({ max: 1 }) }),
+  known: fc.boolean(),
+  reuse: fc.boolean(),
+  pinned: fc.boolean(),
 });
 
-const register = fc.record({
+const ofRegister = {
   op: fc.constant('register' as const),
   slots: fc.integer({ min: 1, max: 3 }),
   site,
+};
+
+const register = fc.record({
+  ...ofRegister,
   again: fc.oneof({ weight: 2, arbitrary: fc.constant(null) }, { weight: 1, arbitrary: many }),
 });
 
@@ -96,7 +100,8 @@ const request: fc.Arbitrary<Request> = fc.oneof(
   { weight: 2, arbitrary: ofJob('retry') as fc.Arbitrary<Request> },
 );
 
-const wish = fc.oneof(ofJob('cancel'), ofJob('retry')) as fc.Arbitrary<Request>;
+const again = submit.map((asked) => ({ ...asked, known: true, reuse: true }));
+const wish = fc.oneof(ofJob('cancel'), ofJob('retry'), again) as fc.Arbitrary<Request>;
 const slices = fc.integer({ min: 1, max: 3 });
 
 const crash = (asked: fc.Arbitrary<Request>, commits: fc.Arbitrary<number>) =>
@@ -104,6 +109,7 @@ const crash = (asked: fc.Arbitrary<Request>, commits: fc.Arbitrary<number>) =>
 
 const operation: fc.Arbitrary<Operation> = fc.oneof(
   { weight: 60, arbitrary: request },
+  { weight: 8, arbitrary: fc.record({ op: fc.constant('run' as const), worker: many }) },
   { weight: 2, arbitrary: fc.record({ op: fc.constant('lost_lease' as const), worker: many }) },
   { weight: 2, arbitrary: fc.record({ op: fc.constant('hang_up' as const), which: many }) },
   {
@@ -121,7 +127,7 @@ const operation: fc.Arbitrary<Operation> = fc.oneof(
     }),
   },
   {
-    weight: 3,
+    weight: 6,
     arbitrary: fc.record({
       op: fc.constant('stand_still' as const),
       seconds: fc.constantFrom(5, 46, 61, 5000),
@@ -153,10 +159,13 @@ const operation: fc.Arbitrary<Operation> = fc.oneof(
     }),
   },
   {
-    weight: 6,
+    weight: 9,
     arbitrary: fc.record({
       op: fc.constant('refuse' as const),
-      request,
+      request: fc.oneof(
+        { weight: 2, arbitrary: request },
+        { weight: 1, arbitrary: fc.record({ ...ofRegister, again: many }) },
+      ),
       others: fc.array(request, { maxLength: 3 }),
       listing: fc.constantFrom(true, false, false, null),
     }),

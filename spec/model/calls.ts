@@ -7,8 +7,11 @@ export interface HttpRequest {
   body?: object;
 }
 
-/** All tasks name this path; a worker may lack it. */
+/** All tasks but those that are known by their content name this path; a worker may lack it. */
 const MISSING = '/data';
+
+/** Of the library, at every worker. */
+const VERSION = '1.0';
 
 /** Requests about what nobody has heard of. */
 export const UNKNOWN = {
@@ -29,7 +32,8 @@ export function requestOf(act: Act, idOf: (name: string) => string): HttpRequest
         ...(act.worker === null ? {} : { worker_id: idOf(act.worker) }),
         slots_total: act.slots,
         labels: { site: act.site },
-        version: { packages: { demo: '1.0' } },
+        capabilities: { catalog: true },
+        version: { packages: { demo: VERSION } },
       });
     case 'lease':
       return post(`/v1/workers/${idOf(act.worker)}/lease`, {
@@ -64,20 +68,29 @@ function post(path: string, body?: object): HttpRequest {
 }
 
 function jobOf(act: Extract<Act, { act: 'submit' }>): object {
+  const pipeline = (i: number) =>
+    act.known ? { kind: 'inline_json', inline: { i } } : { kind: 'path', path: `/p/${i}.yaml` };
   return {
     type: 'demo.run',
-    pipelines: Array.from({ length: act.tasks }, (_, i) => ({ kind: 'path', path: `/p/${i}.yaml` })),
-    dataset: { kind: 'shared_path', path: MISSING },
+    pipelines: Array.from({ length: act.tasks }, (_, i) => pipeline(i)),
+    dataset: act.known
+      ? { kind: 'catalog', catalog_id: 'corn', sha256: 'c'.repeat(64) }
+      : { kind: 'shared_path', path: MISSING },
     priority: act.priority,
     retry: { max_attempts: act.attempts, backoff_seconds: act.patient ? TIMES.backoff : 0 },
-    requirements: act.site === null ? {} : { labels: { site: act.site } },
+    requirements: {
+      ...(act.site === null ? {} : { labels: { site: act.site } }),
+      ...(act.pinned ? { packages: { demo: `==${VERSION}` } } : {}),
+    },
+    ...(act.reuse ? { reuse: true } : {}),
     ...(act.limited ? { timeout_seconds: TIMES.timeout } : {}),
     ...(act.key === null ? {} : { idempotency_key: `key ${act.key}` }),
   };
 }
 
 function reportBody(act: Extract<Act, { act: 'report' }>): object {
-  if (act.verb === 'complete') return { status: 'succeeded', metrics: { best_rmse: act.ticket } };
+  if (act.verb === 'complete')
+    return { status: 'succeeded', metrics: { best_rmse: act.ticket }, demo_version: VERSION };
   if (act.verb === 'start') return {};
   const { ticket, retriable, ill, lacks } = act;
   const fault = ill ? 'worker' : 'task';

@@ -1,4 +1,4 @@
-import { isWithheld, mayRun, startLease } from './rules.ts';
+import { isWithheld, lacks, mayRun, startLease } from './rules.ts';
 import { freeSlots, lacksPath, type Task, type WaitingLease, type Worker, type World } from './world.ts';
 
 interface Pick {
@@ -20,13 +20,15 @@ function grantRound(world: World, ahead: number): number {
   const given = new Map<WaitingLease, Task[]>();
   let found = 0;
   for (const { waiting, worker, task } of pickAll(world, ahead)) {
-    if (lacksPath(world, worker)) {
+    if (lacks(world, task, worker)) {
       task.looked = true;
       found++;
       continue;
     }
+    const before = given.get(waiting) ?? [];
+    if (before.length >= waiting.max || freeSlots(world, worker) === 0) continue;
     startLease(world, task, worker);
-    given.set(waiting, [...(given.get(waiting) ?? []), task]);
+    given.set(waiting, [...before, task]);
   }
   for (const [{ ticket }, tasks] of given) {
     const body = { tasks: tasks.map(({ name, attempt }) => ({ task: name, attempt })) };

@@ -21,7 +21,8 @@ describe('whatever clients, workers, time and crashes do in whatever order', () 
     const { failure, sequences, played } = await runModel(short({}));
     assert.equal(failure, null);
     assert.ok(sequences === 200 && played.answered > 2000, `only ${played.answered} requests were answered`);
-    const rare = [played.restarts, played.crashes, played.refusals, played.groups, played.slices];
+    const { restarts, crashes, refusals, groups, slices, reused } = played;
+    const rare = [restarts, crashes, refusals, groups, slices, reused];
     assert.ok(Math.min(...rare) > 20, `some things hardly happened: ${JSON.stringify(played)}`);
   });
 

@@ -65,6 +65,7 @@ const row = (name: string, { sequences, took, played }: Total): string =>
     played.restarts,
     played.crashes,
     played.refusals,
+    played.reused,
     Math.round(took),
   ].join(' | ')} |`;
 
@@ -83,8 +84,8 @@ function report(wire: Total, http: Total): void {
     `${machineLine()} \`npm run model -- --runs ${runs} --seed ${seed}${limit}\`; state directories in memory where the
 machine has such a place. Every answer, event and status was as the reference predicted: 0 differences, 0 losses.
 
-| Line | Sequences | Operations | Requests | Answered | At once | Restarts | Crashes | Refused commits | Seconds |
-| ---- | --------- | ---------- | -------- | -------- | ------- | -------- | ------- | --------------- | ------- |
+| Line | Sequences | Operations | Requests | Answered | At once | Restarts | Crashes | Refused commits | Reused results | Seconds |
+| ---- | --------- | ---------- | -------- | -------- | ------- | -------- | ------- | --------------- | -------------- | ------- |
 ${row('the gateway without its socket', wire)}
 ${row('HTTP on a real socket', http)}`,
   );

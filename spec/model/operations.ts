@@ -14,6 +14,11 @@ export interface Submit {
   /** Whether a task waits after a failure. */
   patient: boolean;
   key: number | null;
+  /** Whether what its tasks are made of is known by content. Such tasks name no path. */
+  known: boolean;
+  /** Whether what was computed before is used again, and whether the job names the version that it wants. */
+  reuse: boolean;
+  pinned: boolean;
 }
 export interface Report {
   op: 'report';
@@ -52,6 +57,8 @@ export type Request =
 
 export type Operation =
   | Request
+  /** A worker asks for a task, starts it and completes it. */
+  | { op: 'run'; worker: number }
   /** A lease whose answer finds nobody. */
   | { op: 'lost_lease'; worker: number }
   /** A waiting request whose client goes away. */

@@ -26,6 +26,8 @@ export interface Played {
   groups: number;
   /** Crashes and refusals between two commits of the same request. */
   slices: number;
+  /** Tasks that had the result of an earlier one. */
+  reused: number;
 }
 
 /** Plays one sequence on the system and on the reference, and stops at the first difference. */
@@ -40,6 +42,7 @@ export class Player {
       refusals: 0,
       groups: 0,
       slices: 0,
+      reused: 0,
     },
   };
   readonly #system: System;
@@ -92,6 +95,8 @@ export class Player {
         return this.#hangUp(operation.which);
       case 'lost_lease':
         return this.#loseLease(operation.worker);
+      case 'run':
+        return this.#run(operation.worker);
       case 'unknown':
         return this.#unknown(operation.request);
       default:
@@ -127,13 +132,31 @@ export class Player {
 
   async #single(request: Request): Promise<void> {
     const act = this.#name(request);
-    if (!act) return;
+    if (act) await this.#serve(act);
+  }
+
+  async #serve(act: Act): Promise<void> {
     await this.#send(act);
     await this.#comeToRest();
     perform(this.#world, act);
     settle(this.#world);
     expire(this.#world);
     await this.#compare([this.#world], false);
+  }
+
+  async #run(which: number): Promise<void> {
+    await this.#single({ op: 'lease', worker: which, max: 1, wait: 0, session: 'none' });
+    const leased = Object.values(this.#world.tasks).filter(({ status }) => status === 'leased');
+    const task = leased.sort((a, b) => b.leaseNumber - a.leaseNumber)[0];
+    if (!task) return;
+    const { name, worker, attempt } = task;
+    for (const verb of ['start', 'complete'] as const) {
+      const ticket = ++this.#ticket;
+      const report = { act: 'report', ticket, task: name, worker: worker as string, verb, attempt } as const;
+      const act: Act = { ...report, retriable: true, ill: false, lacks: false };
+      this.#acts.set(ticket, act);
+      await this.#serve(act);
+    }
   }
 
   /** Who waits no time is answered when time is looked at. */
@@ -174,7 +197,7 @@ export class Player {
   #distinct(requests: readonly Request[]): Act[] {
     const asking = new Set(this.#world.leases.map((lease) => lease.worker));
     return requests.flatMap((request) => {
-      const act = this.#name(request.op === 'report' ? { ...request, lacks: false } : request);
+      const act = this.#name(certain(request));
       if (act?.act === 'lease' && act.max > 0) {
         if (asking.has(act.worker)) return [];
         asking.add(act.worker);
@@ -306,9 +329,12 @@ export class Player {
 
   /** A refused slice undoes none of those before it; it is tried again, and who waits is told that it goes on. */
   async #refuseSlice(request: Request, commits: number): Promise<void> {
-    const act = this.#name(request);
+    const act = this.#name(certain(request));
     if (!act) return;
-    if (await this.#failCommit(act, [], commits)) this.played.slices++;
+    const refused = await this.#failCommit(act, [], commits);
+    if (refused) this.played.slices++;
+    // Nobody is leased a task of a new job before all of them have been looked at.
+    if (refused && act.act === 'submit') passUntil(this.#world, this.#world.now + 1);
     perform(this.#world, act);
     settle(this.#world);
     // The store is tried again after a second, on a clock that may be another by a hair.
@@ -361,6 +387,7 @@ export class Player {
       const fault = mismatch(world, this.#acts, observed, names, grouped);
       if (fault === null) {
         this.#names = names;
+        this.played.reused += world.events.filter(({ type }) => type === 'task_reused').length;
         this.#world = { ...world, answers: {}, events: [] };
         return;
       }
@@ -396,4 +423,10 @@ export class Player {
       (await this.#system.eventMismatch()) ?? (await stateMismatch(this.#world, this.#system, this.#names));
     if (fault !== null) throw new Error(fault);
   }
+}
+
+/** What would turn out otherwise by the moment at which the others are served is left out. */
+function certain(request: Request): Request {
+  if (request.op === 'report') return { ...request, lacks: false };
+  return request.op === 'submit' ? { ...request, pinned: true } : request;
 }

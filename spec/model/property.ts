@@ -39,6 +39,7 @@ export async function runModel(run: ModelRun): Promise<ModelOutcome> {
     refusals: 0,
     groups: 0,
     slices: 0,
+    reused: 0,
   };
   let count = 0;
   const property = fc.asyncProperty(sequences(run.longest), async (operations) => {

@@ -12,6 +12,7 @@ import {
   isTriedElsewhere,
   lookAt,
   requeue,
+  reuse,
   tell,
 } from './rules.ts';
 import { type Answer, freeSlots, heldBy, isHeld, NEVER, type Task, tasksOf, type World } from './world.ts';
@@ -39,6 +40,7 @@ const PERFORM: { [A in Act['act']]: (world: World, act: Of<A>) => Answer | null 
     world.jobs[job] = { name: job, status: 'queued', retry: spec.attempts };
     for (let i = 0; i < spec.tasks; i++) addTask(world, job, i, spec);
     tell(world, { type: 'job_submitted', job });
+    if (spec.known && spec.reuse) reuseInSlices(world, job);
     return done({ job });
   },
 
@@ -109,6 +111,7 @@ const PERFORM: { [A in Act['act']]: (world: World, act: Of<A>) => Answer | null 
       if (ill) lookAt(world, task);
     } else {
       task.result = ticket;
+      if (task.content !== null) world.computed[task.content] = name;
       endTask(world, task, 'succeeded', { type: 'task_completed', worker });
     }
     return task.last.answer;
@@ -172,6 +175,13 @@ const PERFORM: { [A in Act['act']]: (world: World, act: Of<A>) => Answer | null 
   },
 };
 
+/** Its tasks can be leased when all of them have been looked at; one alone is in the commit that takes the job up. */
+function reuseInSlices(world: World, job: string): void {
+  const tasks = tasksOf(world, job);
+  for (const task of tasks) reuse(world, task);
+  if (tasks.length > 1 && world.diesAfter <= tasks.length) leaveAll(world);
+}
+
 function inSlices(world: World, slices: Generator<void>): void {
   let told = 0;
   while (!slices.next().done) {
@@ -186,16 +196,12 @@ function leaveAll(world: World): void {
   world.beats = [];
 }
 
-function addTask(
-  world: World,
-  job: string,
-  i: number,
-  spec: { priority: number; site: string | null; limited: boolean; patient: boolean; attempts: number },
-): void {
+function addTask(world: World, job: string, i: number, spec: Omit<Of<'submit'>, 'act' | 'ticket'>): void {
   const name = `${job}.${i}`;
-  const { priority, site, limited, patient, attempts } = spec;
+  const { priority, site, limited, patient, pinned, attempts } = spec;
   world.tasks[name] = {
-    ...{ name, job, order: Object.keys(world.tasks).length, priority, site, limited, patient },
+    ...{ name, job, order: Object.keys(world.tasks).length, priority, site, limited, patient, pinned },
+    content: spec.known ? `${i}` : null,
     ...{
       status: 'queued',
       stopping: false,
@@ -209,6 +215,7 @@ function addTask(
       waitsUntil: 0,
     },
     ...{ leaseNumber: 0, leaseEnds: NEVER, timesOut: NEVER, sign: 0, last: null, result: null },
+    reusedFrom: null,
   };
 }
 

@@ -5,6 +5,7 @@ import {
   type Job,
   lacksPath,
   NEVER,
+  namesPath,
   type Task,
   type Told,
   tasksOf,
@@ -109,15 +110,32 @@ const registration = ({ name, session }: Worker): string => `${name}#${session}`
 
 const matches = (task: Task, worker: Worker): boolean => task.site === null || task.site === worker.site;
 
+/** Whether the task names a path that the worker lacks. */
+export const lacks = (world: World, task: Task, worker: Worker): boolean =>
+  namesPath(task) && lacksPath(world, worker);
+
 /** Whether a worker meets what the task asks, reported no fault of its own for it, and lacks no path that it is known for. */
 export const mayRun = (world: World, task: Task, worker: Worker): boolean =>
   matches(task, worker) &&
   !task.avoids.includes(registration(worker)) &&
-  !(task.looked && lacksPath(world, worker));
+  !(task.looked && lacks(world, task, worker));
 
 /** Its job is being cancelled, and it was not told yet. */
 export const isWithheld = (world: World, task: Task): boolean =>
   world.jobs[task.job]?.status === 'cancelling';
+
+/** The version of the library that a task would meet is known: it asks for one, or live workers may run it, which all have the same. */
+const knowsVersion = (world: World, task: Task): boolean =>
+  task.pinned || Object.values(world.workers).some((worker) => worker.alive && matches(task, worker));
+
+/** What was computed before is not computed again. */
+export function reuse(world: World, task: Task): void {
+  const from = task.content === null ? undefined : world.computed[task.content];
+  if (from === undefined || !knowsVersion(world, task)) return;
+  task.reusedFrom = from;
+  task.result = world.tasks[from]?.result ?? null;
+  endTask(world, task, 'succeeded', { type: 'task_reused', worker: null });
+}
 
 const canRunSomewhere = (world: World, task: Task): boolean =>
   Object.values(world.workers).some((worker) => worker.alive && mayRun(world, task, worker));
@@ -148,7 +166,7 @@ export function giveUp(world: World): void {
   const workers = Object.values(world.workers).filter(({ alive }) => alive);
   for (const task of Object.values(world.tasks)) {
     if (task.status !== 'queued' || isWithheld(world, task) || canRunSomewhere(world, task)) continue;
-    const isMissing = workers.some((worker) => matches(task, worker) && lacksPath(world, worker));
+    const isMissing = workers.some((worker) => matches(task, worker) && lacks(world, task, worker));
     if (task.avoids.length === 0 && !(task.looked && isMissing)) continue;
     endTask(world, task, 'failed', { type: 'task_failed', worker: null, requeued: false });
   }

@@ -64,6 +64,7 @@ function seenJob({ status, aggregate }: JobView, names: Names): object {
     status,
     counts: { num_tasks, num_queued, num_running, num_succeeded, num_failed, num_cancelled },
     best: aggregate.best_metric,
+    reused: aggregate.num_reused,
     errors: Object.keys(aggregate.errors).map((id) => names.nameOf(id)),
   };
 }
@@ -83,6 +84,7 @@ function expectedJob(world: World, name: string): object {
       num_cancelled: count('cancelled'),
     },
     best: results.length > 0 ? Math.min(...results) : null,
+    reused: tasks.filter(({ reusedFrom }) => reusedFrom !== null).length,
     errors: tasks.filter((task) => task.status === 'failed').map((task) => task.name),
   };
 }
@@ -95,12 +97,13 @@ function seenTask(view: TaskView, names: Names): object {
     max: view.max_attempts,
     worker: view.worker_id === null ? null : names.nameOf(view.worker_id),
     result: metrics?.best_rmse ?? null,
+    from: view.reused_from ? names.nameOf(view.reused_from.task_id) : null,
   };
 }
 
 function expectedTask(task: Task): object {
-  const { status, attempt, maxAttempts, worker, result } = task;
-  return { status, attempt, max: maxAttempts, worker, result };
+  const { status, attempt, maxAttempts, worker, result, reusedFrom } = task;
+  return { status, attempt, max: maxAttempts, worker, result, from: reusedFrom };
 }
 
 function statsMismatch(

@@ -7,6 +7,10 @@ export interface Task {
   site: string | null;
   limited: boolean;
   patient: boolean;
+  /** It asks for a version of its library. */
+  pinned: boolean;
+  /** What it is made of, where that is known; else it names the path that workers may lack. */
+  content: string | null;
   status: 'queued' | 'leased' | 'running' | 'succeeded' | 'failed' | 'cancelled';
   /** Running, and its job is being cancelled. */
   stopping: boolean;
@@ -30,12 +34,15 @@ export interface Task {
   last: { worker: string; attempt: number; verb: string; answer: Answer } | null;
   /** The ticket of the report whose result is recorded. */
   result: number | null;
+  /** The task whose result it has. */
+  reusedFrom: string | null;
 }
 export interface Job {
   name: string;
   status: 'queued' | 'running' | 'cancelling' | 'cancelled' | 'succeeded' | 'failed';
   retry: number;
 }
+
 export interface Worker {
   name: string;
   alive: boolean;
@@ -93,6 +100,8 @@ export interface World {
   tasks: Record<string, Task>;
   workers: Record<string, Worker>;
   keys: Record<string, { job: string; body: string }>;
+  /** By content, the task that computed it last. */
+  computed: Record<string, string>;
   leases: WaitingLease[];
   beats: WaitingBeat[];
   events: Told[];
@@ -120,6 +129,7 @@ export const emptyWorld = (now: number): World => ({
   tasks: {},
   workers: {},
   keys: {},
+  computed: {},
   leases: [],
   beats: [],
   events: [],
@@ -134,6 +144,7 @@ export const emptyWorld = (now: number): World => ({
 
 export const wallOf = (world: World): number => world.now + world.jumped;
 export const lacksPath = (world: World, worker: Worker): boolean => worker.lacksUntil > world.now;
+export const namesPath = (task: Task): boolean => task.content === null;
 export const isHeld = (task: Task): boolean => task.status === 'leased' || task.status === 'running';
 export const hasEnded = (task: Task): boolean => !isHeld(task) && task.status !== 'queued';
 export const tasksOf = (world: World, job: string): Task[] =>

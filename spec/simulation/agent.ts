@@ -152,7 +152,13 @@ export class PlayedAgent {
 
   #declaration() {
     const { name, slots, site } = this.#options;
-    return { name, slots_total: slots, labels: { site }, version: { packages: { demo: '1.0' } } };
+    return {
+      name,
+      slots_total: slots,
+      labels: { site },
+      capabilities: { catalog: true },
+      version: { packages: { demo: '1.0' } },
+    };
   }
 
   #identity(): Identity {
@@ -220,7 +226,8 @@ export class PlayedAgent {
       return { verb: 'fail', failure: { error: `${this.name} ${number}`, retriable, ...ill, ...missing } };
     const metrics = { best_rmse: Math.round(chance.next() * 1e6) / 1e6 };
     const extra = { mark: `${this.name} ${number} ${ref.attempt}` };
-    return { verb: 'complete', result: { status: 'succeeded', metrics, extra } };
+    const result = { status: 'succeeded' as const, metrics, extra, demo_version: '1.0' };
+    return { verb: 'complete', result };
   }
 }
 

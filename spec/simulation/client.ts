@@ -87,8 +87,7 @@ export class PlayedClient {
     return {
       type: 'demo.run',
       name,
-      pipelines: Array.from({ length: tasks }, (_, i) => ({ kind: 'path' as const, path: `/p/${i}.yaml` })),
-      dataset: { kind: 'shared_path' as const, path: '/data' },
+      ...(chance.chance(0.7) ? byPath(tasks) : byContent(tasks)),
       priority: chance.below(3),
       requirements: site === null ? {} : { labels: { site } },
       retry: { max_attempts: 1 + chance.below(4), backoff_seconds: chance.chance(0.2) ? 20 : 0 },
@@ -96,4 +95,22 @@ export class PlayedClient {
       idempotency_key: name,
     };
   }
+}
+
+const places = (tasks: number) => Array.from({ length: tasks }, (_, i) => i);
+
+function byPath(tasks: number) {
+  return {
+    pipelines: places(tasks).map((i) => ({ kind: 'path' as const, path: `/p/${i}.yaml` })),
+    dataset: { kind: 'shared_path' as const, path: '/data' },
+  };
+}
+
+/** What was computed before is used again. */
+function byContent(tasks: number) {
+  return {
+    pipelines: places(tasks).map((i) => ({ kind: 'inline_json' as const, inline: { i } })),
+    dataset: { kind: 'catalog' as const, catalog_id: 'corn', sha256: 'c'.repeat(64) },
+    reuse: true as const,
+  };
 }

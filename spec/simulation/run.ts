@@ -45,6 +45,8 @@ export interface Simulated {
   /** Times that a worker asked for no tasks because it was ill, and that one learnt that it is a copy. */
   suspended: number;
   superseded: number;
+  /** Tasks that had the result of an earlier one. */
+  reused: number;
   commits: number;
   failedCommits: number;
   network: NetworkCounts;
@@ -277,6 +279,7 @@ class Simulation {
       losses: this.#losses,
       suspended: this.#suspended,
       superseded: this.#agents.reduce((sum, agent) => sum + agent.counts.superseded, 0),
+      reused: this.#shadow.reused,
       commits: this.#server.counts.commits,
       failedCommits: this.#server.counts.failedCommits,
       network: this.#network.counts,

@@ -7,6 +7,8 @@ interface TaskShadow {
   status: string;
   attempt: number;
   worker: string | null;
+  /** The task whose result it has. */
+  reusedFrom: string | null;
 }
 
 interface JobShadow {
@@ -32,6 +34,8 @@ export class Shadow {
   readonly leased = new Set<string>();
   readonly started = new Set<string>();
   readonly ended = new Set<string>();
+  /** Tasks that had the result of an earlier one. */
+  reused = 0;
   readonly #taskCounts = new Map<string, number>();
   readonly #jobCounts = new Map<string, number>();
   readonly #results = new Map<string, string>();
@@ -97,6 +101,7 @@ export class Shadow {
       status: 'queued',
       attempt: 0,
       worker: null,
+      reusedFrom: null,
     };
     this.tasks.set(id, task);
     this.#countHeld(task, -1);
@@ -134,6 +139,16 @@ export class Shadow {
         if (job.status !== 'running') refuse(`its job is ${job.status}`);
         this.ended.add(lease);
         return 'succeeded';
+      case 'task_reused': {
+        among('queued');
+        if (job.status !== 'queued' || job.retried) refuse('it is looked for when a job is submitted');
+        const { task_id } = data.reused_from as { task_id: string };
+        const from = this.tasks.get(task_id);
+        if (from?.status !== 'succeeded' || from.reusedFrom !== null) refuse(`${task_id} computed nothing`);
+        task.reusedFrom = task_id;
+        this.reused++;
+        return 'succeeded';
+      }
       case 'task_failed':
         // What waits fails only where no live worker is left for it.
         if (data.fault === 'worker' && !data.requeued) among('queued', 'leased', 'running');
@@ -236,10 +251,8 @@ export class Shadow {
   }
 
   #compareTask(view: TaskView, now: number | null): void {
-    const { status, attempt, worker } = this.tasks.get(view.id) ?? {
-      status: 'queued',
-      attempt: 0,
-      worker: null,
+    const { status, attempt, worker, reusedFrom } = this.tasks.get(view.id) ?? {
+      ...{ status: 'queued', attempt: 0, worker: null, reusedFrom: null },
     };
     must(view.status === status, `${view.id} is ${view.status} in the store, ${status} by its events`);
     must(view.attempt === attempt, `${view.id} is at attempt ${view.attempt}, by its events ${attempt}`);
@@ -252,6 +265,10 @@ export class Shadow {
     const text = JSON.stringify(view.result);
     must((this.#results.get(view.id) ?? text) === text, `the result of ${view.id} has changed`);
     this.#results.set(view.id, text);
+    if (reusedFrom === null) return;
+    must(view.reused_from?.task_id === reusedFrom, `${view.id} does not say whose result it has`);
+    const theirs = this.#results.get(reusedFrom) ?? text;
+    must(theirs === text, `the result of ${view.id} is not that of ${reusedFrom}`);
   }
 
   resultOf(task: string): string | undefined {

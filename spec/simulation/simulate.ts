@@ -75,6 +75,7 @@ function report({ network, chaos, ...sum }: Simulated, seconds: number): void {
     'Worker freezes, crashes': `${chaos.freezes}, ${chaos.workerCrashes}`,
     'Illnesses of workers, times that one was suspended': `${chaos.illnesses}, ${sum.suspended}`,
     'Copies of state directories, programs superseded': `${chaos.copies}, ${sum.superseded}`,
+    'Tasks that had the result of an earlier one': sum.reused,
     'Jumps of the wall clock': chaos.jumps,
     'Acknowledged requests looked up': sum.acknowledged,
     'Losses, broken promises': 0,

@@ -47,6 +47,11 @@ describe('a cluster in which everything fails now and then', () => {
     assert.ok(run.superseded > 0, 'one of two copies became a worker of its own');
   });
 
+  test('uses results again, and only those of tasks that computed them', async () => {
+    const run = await simulate(short(8, { hours: 1 }));
+    assert.ok(run.reused > 0, 'no result was used again');
+  });
+
   for (const seed of [11, 12]) {
     test(`takes nothing from its workers where all that fails is that it, or everything, stands still (seed ${seed})`, async () => {
       const run = await simulate(short(seed, { hours: 1, faults: 'stalls' }));
