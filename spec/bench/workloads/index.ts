@@ -11,6 +11,7 @@ import { batchLifecycle, lifecycle } from './lifecycle.ts';
 import { list } from './list.ts';
 import { matrix } from './matrix.ts';
 import { moments } from './moments.ts';
+import { noop } from './noop.ts';
 import { peers } from './peers.ts';
 import { requirements } from './requirements.ts';
 import { restart } from './restart.ts';
@@ -38,6 +39,7 @@ export const WORKLOADS: readonly Workload[] = [
   list,
   artifacts,
   inputs,
+  noop,
   soak,
   startUp,
   functions,

@@ -1,15 +1,13 @@
 import { createWriteStream } from 'node:fs';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import { setTimeout as delay } from 'node:timers/promises';
 import { ZipFile } from 'yazl';
 import { ClusterClient } from '../../../gateway/client/client.ts';
-import { type MeasuredWorker, startWorker } from '../measure/worker.ts';
+import { startWorker } from '../measure/worker.ts';
 import { atMost, type Reading, type Workload } from '../workload.ts';
-import { getJson, submitOne } from './checks.ts';
+import { runNoops } from './noops.ts';
 
 const MB = 1_000_000;
-const LOOK_MS = 20;
 
 export const inputs: Workload = {
   name: 'inputs',
@@ -27,11 +25,11 @@ export const inputs: Workload = {
       const { artifact_id } = await client.upload('uploadArtifact', { file: archive });
       const there = { kind: 'shared_path', path: folder };
       const uploaded = { kind: 'artifact', artifact_id };
-      await done(worker, server.url, there, Math.ceil(count / 10));
-      const plain = await done(worker, server.url, there, count);
-      const first = await done(worker, server.url, uploaded, 1);
+      await runNoops(worker, server.url, there, Math.ceil(count / 10));
+      const plain = await runNoops(worker, server.url, there, count);
+      const first = await runNoops(worker, server.url, uploaded, 1);
       server.reset();
-      const next = await done(worker, server.url, uploaded, count);
+      const next = await runNoops(worker, server.url, uploaded, count);
       const reading = (id: string, what: string, value: number): Reading => ({
         id: `inputs.${id}`,
         what: `${what}, processor time a task`,
@@ -39,11 +37,11 @@ export const inputs: Workload = {
         value,
       });
       return [
-        reading('plain', 'a dataset that lies there', plain.cpuMs),
-        reading('first', 'the first with the uploaded one', first.cpuMs),
-        { ...reading('next', 'those after it', next.cpuMs), server: server.usage() },
+        reading('plain', 'a dataset that lies there', plain.workerMs),
+        reading('first', 'the first with the uploaded one', first.workerMs),
+        { ...reading('next', 'those after it', next.workerMs), server: server.usage() },
         {
-          ...reading('added', 'what the uploaded one adds to each', next.cpuMs - plain.cpuMs),
+          ...reading('added', 'what the uploaded one adds to each', next.workerMs - plain.workerMs),
           targets: [atMost(100)],
         },
         { id: 'inputs.speed', what: 'tasks with the uploaded one', unit: '/s', value: count / next.seconds },
@@ -54,26 +52,6 @@ export const inputs: Workload = {
     }
   },
 };
-
-/** Runs so many tasks on a dataset. @throws Error when one does not succeed */
-async function done(worker: MeasuredWorker, url: string, dataset: object, count: number) {
-  const pipelines = Array.from({ length: count }, (_, i) => ({ kind: 'inline_json', inline: { i } }));
-  const [began, before] = [performance.now(), worker.cpuSeconds()];
-  const id = await submitOne(url, JSON.stringify({ type: 'noop.run', pipelines, datasets: [dataset] }));
-  for (;;) {
-    const job = await getJson<{ status: string; aggregate: { num_succeeded: number } }>(
-      url,
-      `/v1/jobs/${id}`,
-    );
-    const { num_succeeded } = job.aggregate;
-    if (job.status === 'succeeded' && num_succeeded === count) break;
-    if (!/^(queued|running)$/.test(job.status))
-      throw new Error(`${num_succeeded} of ${count} tasks succeeded`);
-    await delay(LOOK_MS);
-  }
-  const seconds = (performance.now() - began) / 1000;
-  return { seconds, cpuMs: ((worker.cpuSeconds() - before) * 1000) / count };
-}
 
 /** An archive with a table of so many bytes, whose numbers pack as measured ones do. */
 async function dataset(path: string, bytes: number): Promise<string> {
