@@ -1,10 +1,10 @@
-import { randomUUID } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
+import { mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import type { Logger } from 'pino';
-import type { Blobs, BlobWriter, StoredBytes } from '../gateway/ports.ts';
+import type { Blobs, BlobWriter, PlacedBytes, StoredBytes } from '../gateway/ports.ts';
 import { ClusterError } from '../machines/errors.ts';
 import { Claims } from './blobs/claims.ts';
 import { syncFolder } from './blobs/durable.ts';
@@ -66,6 +66,31 @@ export class BlobStore implements Blobs {
       room.release();
       throw inWords(fault);
     }
+  }
+
+  async place(bytes: Uint8Array): Promise<PlacedBytes> {
+    const sha256 = createHash('sha256').update(bytes).digest('hex');
+    const size_bytes = bytes.byteLength;
+    if (await this.#claims.adopt(sha256, () => this.#holds(sha256, bytes))) {
+      return { sha256, size_bytes, settle: () => this.#claims.release(sha256, false) };
+    }
+    const upload = await this.create(size_bytes);
+    try {
+      await upload.write(bytes);
+      await upload.finish();
+    } catch (fault) {
+      await upload.abort();
+      throw fault;
+    }
+    return { sha256, size_bytes, settle: () => upload.abort() };
+  }
+
+  /** Whether an object is there and has these bytes. */
+  async #holds(sha256: string, bytes: Uint8Array): Promise<boolean> {
+    const path = join(this.#root, objectPath(sha256));
+    const found = await stat(path).catch(notThere);
+    if (found?.size !== bytes.byteLength) return false;
+    return bytes.byteLength === 0 || (await readFile(path)).equals(bytes);
   }
 
   async assertWhole(bytes: StoredBytes): Promise<void> {

@@ -15,6 +15,15 @@ interface Report {
   attempt?: number;
 }
 
+/** A file of an attempt whose bytes are in the blob store already. */
+export interface TaskFile {
+  role: string;
+  kind: string;
+  filename: string | null;
+  sha256: string;
+  size_bytes: number;
+}
+
 /** What a worker asks for itself; with `session`, only the program of its newest registration may. */
 interface InSession {
   principal: Principal;
@@ -59,8 +68,11 @@ export interface Messages {
   /** The answer of a lease never reached the socket. */
   lease_undelivered: { in: { worker_id: string; tasks: { task_id: string; attempt: number }[] }; out: Done };
   start_task: { in: Report; out: Done };
-  complete_task: { in: Report & { result: ResultDigest }; out: Done };
-  fail_task: { in: Report & { failure: FailReport }; out: { ok: boolean; requeued: boolean } };
+  complete_task: { in: Report & { result: ResultDigest; files?: TaskFile[] }; out: Done };
+  fail_task: {
+    in: Report & { failure: FailReport; files?: TaskFile[] };
+    out: { ok: boolean; requeued: boolean };
+  };
   report_events: {
     in: {
       principal: Principal;

@@ -115,7 +115,20 @@ export interface BlobWriter {
   abort(): Promise<void>;
 }
 
+/** Bytes that lie durably under their hash, for an artifact that is to name them. */
+export interface PlacedBytes {
+  readonly sha256: string;
+  readonly size_bytes: number;
+  /** It is known what became of them: they stay where an artifact names them, and only there. */
+  settle(): Promise<void>;
+}
+
 export interface Blobs {
+  /**
+   * Makes a few bytes durable at once; those that lie there, and whole, are not written again.
+   * @throws ClusterError `no_room`, `artifact_too_large`
+   */
+  place(bytes: Uint8Array): Promise<PlacedBytes>;
   /**
    * @param expected bytes that will come at most, for which room is kept; 0 where nobody knows
    * @throws ClusterError `no_room`

@@ -28,9 +28,10 @@ export function digestEvent(event: ReportedEvent): EventDigest {
 type Numbers = Record<string, number | null>;
 
 export interface ResultDigest {
-  /** The result without its metrics: a JSON object, as text. */
+  /** The result without its metrics and artifacts: a JSON object, as text. */
   text: string;
-  artifacts: Record<string, string | null>;
+  /** Undefined where it names none. */
+  artifacts: Record<string, string | null> | undefined;
   pipeline_fingerprint: string | null;
   metrics: Numbers | undefined;
   /** Numbers that are too many for `metrics`: their names, each behind a line feed, and their values. */
@@ -47,10 +48,10 @@ export function digestResult(reported: TaskResult): ResultDigest {
   const most = spare.values.length > 0 ? LIMITS.numbers - LIMITS.rankMetrics : LIMITS.numbers;
   const { result, notes } = boundedResult(reported, most);
   // Who reported it is for the server to say.
-  const { metrics, provenance: _, ...others } = result as TaskResult & { provenance?: unknown };
+  const { metrics, artifacts, provenance: _, ...others } = result as TaskResult & { provenance?: unknown };
   return {
     text: JSON.stringify(others),
-    artifacts: result.artifacts ?? {},
+    artifacts,
     pipeline_fingerprint: reported.pipeline_fingerprint ?? null,
     metrics: metrics as Numbers | undefined,
     spare,
@@ -105,10 +106,20 @@ export function digestReport(report: TaskReport): ReportDigest {
       return { type: 'events', ...about, ...by, events: report.events.map(digestEvent) };
     }
     case 'complete':
-      return { type: 'complete', ...about, worker_id: report.worker_id, result: digestResult(report.result) };
+      return { ...ending(report), type: 'complete', result: digestResult(report.result) };
     case 'fail':
-      return { type: 'fail', ...about, worker_id: report.worker_id, failure: digestFailure(report.failure) };
+      return { ...ending(report), type: 'fail', failure: digestFailure(report.failure) };
   }
+}
+
+/** Who reports the end of an attempt, and the files that come with it. */
+function ending({ task_id, worker_id, attempt, files }: Extract<TaskReport, { type: 'complete' | 'fail' }>) {
+  return {
+    task_id,
+    worker_id,
+    ...(attempt === undefined ? {} : { attempt }),
+    ...(files === undefined ? {} : { files }),
+  };
 }
 
 /** Without the members that nobody here knows. */

@@ -10,6 +10,8 @@ export class Claims {
   readonly #moves = new DurableMoves();
   readonly #counts = new Map<string, number>();
   readonly #last = new Map<string, Promise<unknown>>();
+  /** Those that have a mark: whether an artifact names their bytes is not known. What has none is named, or not there. */
+  readonly #marked = new Set<string>();
 
   /** @param isNamed whether an artifact of the store has this hash */
   constructor(root: string, isNamed: (sha256: string) => Promise<boolean>) {
@@ -24,6 +26,7 @@ export class Claims {
   place(path: string, sha256: string): Promise<void> {
     return this.alone(sha256, async () => {
       try {
+        this.#marked.add(sha256);
         await writeFile(this.#markOf(sha256), '');
         await this.#moves.move(path, join(this.#root, objectPath(sha256)), this.#root);
         await rm(join(this.#root, damagedPath(sha256)), { force: true });
@@ -35,6 +38,19 @@ export class Claims {
     });
   }
 
+  /**
+   * Claims bytes that lie in their place already, until `release`.
+   * @param holds whether what lies there is whole
+   * @returns whether it is, and claimed
+   */
+  adopt(sha256: string, holds: () => Promise<boolean>): Promise<boolean> {
+    return this.alone(sha256, async () => {
+      if (!(await holds())) return false;
+      this.#counts.set(sha256, (this.#counts.get(sha256) ?? 0) + 1);
+      return true;
+    });
+  }
+
   /** The last one to go removes the mark, and bytes that no artifact names. */
   release(sha256: string, kept: boolean): Promise<void> {
     return this.alone(sha256, async () => {
@@ -42,6 +58,7 @@ export class Claims {
       this.#counts.set(sha256, left);
       if (left > 0) return;
       this.#counts.delete(sha256);
+      if (!this.#marked.delete(sha256)) return;
       if (kept) await rm(this.#markOf(sha256), { force: true });
       else await this.clear(sha256);
     });

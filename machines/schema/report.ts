@@ -81,7 +81,23 @@ export const MaybeHolder = Type.Object({ worker_id: Type.Optional(Worker), attem
 
 const Task = Type.String({ minLength: 1 });
 
-/** One report among many; each is what the endpoint of its own takes. */
+/** A small file of an attempt that travels with the report of its end: what an upload of its own would bring. */
+export const ReportedFile = Type.Object({
+  role: Type.String({ minLength: 1, maxLength: 100, description: 'model, logs, workspace or output' }),
+  kind: Type.Optional(Type.String({ minLength: 1, maxLength: 100, default: 'blob' })),
+  filename: Type.Optional(Type.String()),
+  content: Type.String({ pattern: '^[A-Za-z0-9+/]*={0,2}$', description: 'its bytes in base64' }),
+});
+
+const Files = Type.Optional(
+  Type.Array(ReportedFile, {
+    maxItems: 1000,
+    description:
+      'recorded with the report, or not at all; all but outputs are named by their role among the artifacts of the result',
+  }),
+);
+
+/** One report among many; each is what the endpoint of its own takes, and the end of an attempt may bring its files. */
 export const TaskReport = Type.Union(
   [
     Type.Object({ type: Type.Literal('start'), task_id: Task, ...Holder.properties }),
@@ -96,8 +112,15 @@ export const TaskReport = Type.Union(
       task_id: Task,
       ...Holder.properties,
       result: TaskResult,
+      files: Files,
     }),
-    Type.Object({ type: Type.Literal('fail'), task_id: Task, ...Holder.properties, failure: FailReport }),
+    Type.Object({
+      type: Type.Literal('fail'),
+      task_id: Task,
+      ...Holder.properties,
+      failure: FailReport,
+      files: Files,
+    }),
   ],
   { discriminator: { propertyName: 'type' } },
 );
@@ -140,4 +163,5 @@ export type EventReport = Static<typeof EventReport>;
 export type FaultClass = Static<typeof FaultClass>;
 export type FailReport = Static<typeof FailReport>;
 export type TaskResult = Static<typeof TaskResult>;
+export type ReportedFile = Static<typeof ReportedFile>;
 export type TaskReport = Static<typeof TaskReport>;

@@ -59,6 +59,11 @@ export const WorkerRegistered = Type.Object(
       description:
         'opened by this registration, larger than every earlier one of the worker; sent back with heartbeats and leases',
     }),
+    accepts: Type.Array(Type.String(), {
+      [ABSENT]: [],
+      description:
+        'what this server takes beyond what every server does: `report_files`, the small files of a task with the report of its end (`POST /v1/tasks/reports`)',
+    }),
   },
   { [NEEDED]: ['worker_id'] },
 );

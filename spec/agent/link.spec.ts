@@ -143,6 +143,7 @@ describe('heartbeats', () => {
       lease_ttl_s: 60,
       rights: [],
       session: 1,
+      accepts: [],
     };
     const stop = startHeartbeats({ client, registered, active }, (event) => told.push(event));
     return { held, told, active, stop };

@@ -16,6 +16,7 @@ describe('a worker of other make, at its registration', () => {
     const client = await foreigner(t);
     const answer = await client.get('POST /v1/workers/register');
     assert.deepEqual(Object.keys(answer).sort(), [
+      'accepts',
       'heartbeat_interval_s',
       'lease_ttl_s',
       'rights',

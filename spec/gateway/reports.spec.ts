@@ -1,4 +1,8 @@
 import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { test } from 'node:test';
 import { AnsweredError } from '../../gateway/client/errors.ts';
 import { startTestServer } from '../support/server.ts';
@@ -20,7 +24,7 @@ async function threeLeased(t: Parameters<typeof startTestServer>[0]) {
   const held = tasks.map(({ task_id, attempt }) => ({ task_id, attempt, worker_id }));
   const [a, b, c] = held;
   if (!a || !b || !c) throw new Error('three tasks were expected');
-  return { client, job_id: job.id, held: [a, b, c] as const };
+  return { client, state: server.stateDir, job_id: job.id, held: [a, b, c] as const };
 }
 
 test('many reports go in one request and are answered one by one, in order, as each would be by itself', async (t) => {
@@ -84,4 +88,120 @@ test('one report that is not valid refuses the whole request, says where, and no
   });
   const events = await client.call('listJobEvents', { params: { id: job_id }, query: {} });
   assert.ok(!events.some(({ type }) => type === 'task_started'), 'a report of the refused request was taken');
+});
+
+const file = (role: string, filename: string, content: string) => ({
+  ...{ role, filename, kind: role },
+  content: Buffer.from(content).toString('base64'),
+});
+
+/** Names of what lies in the blob store, and of what is on its way there. */
+async function stored(state: string): Promise<{ objects: string[]; uploads: string[] }> {
+  const found = await readdir(join(state, 'objects'), { recursive: true, withFileTypes: true });
+  const objects = found.filter((entry) => entry.isFile()).map(({ name }) => name);
+  return { objects: objects.sort(), uploads: await readdir(join(state, 'uploads')) };
+}
+
+const hash = (content: string) => createHash('sha256').update(content).digest('hex');
+
+test('the small files of a task travel with the report of its end, and are artifacts as if they were uploaded', async (t) => {
+  const { client, state, job_id, held } = await threeLeased(t);
+  const [a, b] = held;
+  const started = held.map((task) => ({ type: 'start' as const, ...task }));
+  await client.call('reportMany', { body: { reports: started } });
+  const reports = [
+    {
+      ...{ type: 'complete' as const, ...a, result: { metrics: { best_rmse: 1 } } },
+      files: [
+        file('logs', 'run.log', 'a line\n'),
+        file('model', 'best_model.txt', 'a model'),
+        file('output', '../odd/plot.svg', 'a model'),
+      ],
+    },
+    {
+      type: 'fail' as const,
+      ...b,
+      failure: { error: 'it broke', retriable: false },
+      files: [file('logs', 'run.log', '')],
+    },
+  ];
+  for (const round of ['first', 'repeated']) {
+    const { results } = await client.call('reportMany', { body: { reports } });
+    assert.deepEqual(
+      results.map(({ ok }) => ok),
+      [true, true],
+      round,
+    );
+    const artifacts = await client.call('listJobArtifacts', { params: { id: job_id } });
+    assert.deepEqual(
+      artifacts.map(({ role, task_id, kind, filename, size_bytes }) => [
+        role,
+        task_id,
+        kind,
+        filename,
+        size_bytes,
+      ]),
+      [
+        ['logs', a.task_id, 'logs', 'run.log', 7],
+        ['model', a.task_id, 'model', 'best_model.txt', 7],
+        ['output', a.task_id, 'output', 'plot.svg', 7],
+        ['logs', b.task_id, 'logs', 'run.log', 0],
+        ['best_model', null, 'model', 'best_model.txt', 7],
+      ],
+      round,
+    );
+    const [task] = await client.call('listJobTasks', { params: { id: job_id } });
+    const [logs, model] = artifacts;
+    assert.deepEqual(task?.result?.artifacts, { logs: logs?.id, model: model?.id });
+    const { body } = await client.download(model?.id ?? '');
+    assert.equal(await text(body), 'a model');
+    // Equal bytes are one object, and nothing says any more that it is unknown what becomes of them.
+    assert.deepEqual(await stored(state), {
+      objects: [hash('a line\n'), hash('a model'), hash('')].sort(),
+      uploads: [],
+    });
+  }
+});
+
+test('a report that is refused leaves nothing of its files, and takes nothing from others that have the same', async (t) => {
+  const { client, state, held } = await threeLeased(t);
+  const [a, b] = held;
+  const end = (task: typeof a, ...contents: string[]) => ({
+    ...{ type: 'complete' as const, ...task, result: {} },
+    files: contents.map((content) => file('output', 'x', content)),
+  });
+  const { results } = await client.call('reportMany', {
+    body: {
+      reports: [
+        ...held.map((task) => ({ type: 'start' as const, ...task })),
+        end({ ...b, attempt: 7 }, 'both', 'only the refused'),
+        end(a, 'both'),
+      ],
+    },
+  });
+  assert.deepEqual(
+    results.map(({ error }) => error?.code),
+    [undefined, undefined, undefined, 'stale_attempt', undefined],
+  );
+  assert.deepEqual(await stored(state), { objects: [hash('both')], uploads: [] });
+  const again = await client.call('reportMany', { body: { reports: [end({ ...b, attempt: 7 }, 'both')] } });
+  assert.equal(again.results[0]?.ok, false);
+  assert.deepEqual(await stored(state), { objects: [hash('both')], uploads: [] });
+});
+
+test('files with a report mend an object whose bytes were damaged', async (t) => {
+  const { client, state, held } = await threeLeased(t);
+  const [a, b] = held;
+  const end = (task: typeof a) => ({
+    ...{ type: 'complete' as const, ...task, result: {} },
+    files: [file('model', 'm', 'a model')],
+  });
+  const started = held.map((task) => ({ type: 'start' as const, ...task }));
+  await client.call('reportMany', { body: { reports: [...started, end(a)] } });
+  const sha256 = hash('a model');
+  const path = join(state, 'objects', sha256.slice(0, 2), sha256.slice(2, 4), sha256);
+  await writeFile(path, 'a modem');
+  const { results } = await client.call('reportMany', { body: { reports: [end(b)] } });
+  assert.deepEqual(results, [{ ok: true }]);
+  assert.equal(await readFile(path, 'utf8'), 'a model');
 });

@@ -115,6 +115,11 @@ export class FakeBlobs {
     };
   }
 
+  async place(bytes: Uint8Array) {
+    const sha256 = this.add(Buffer.from(bytes));
+    return { sha256, size_bytes: bytes.byteLength, settle: async () => {} };
+  }
+
   async assertWhole(): Promise<void> {}
 
   read({ sha256 }: { sha256: string }, start: number, end: number): Readable {

@@ -36,7 +36,7 @@ export function membersOf(
   { leader, mark, since, cell, seen }: Family,
   processes: Processes = system,
 ): ProcessRow[] {
-  const rows = new Map(processes.table().map((row) => [row.pid, row]));
+  const rows = new Map(processes.table(since).map((row) => [row.pid, row]));
   // Read after the table, so that what a member started meanwhile, before it ended, is not overlooked.
   const inside = new Set(cell === undefined ? [] : processesIn(cell));
   for (const pid of inside) {
@@ -89,7 +89,8 @@ export async function endFamily(
  */
 function freeze(family: Family, processes: Processes): ProcessRow[] {
   let members = find(family, processes);
-  for (let known = -1, round = 0; members.length !== known && round < MOST_ROUNDS; round++) {
+  // Where there is nobody, nobody has started anybody meanwhile.
+  for (let known = 0, round = 0; members.length !== known && round < MOST_ROUNDS; round++) {
     known = members.length;
     for (const { pid } of members) processes.signal(pid, 'SIGSTOP');
     members = find(family, processes);

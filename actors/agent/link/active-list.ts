@@ -7,7 +7,8 @@ export class ActiveList {
   #suspended: string | null = null;
   #leaving: Leaving | null = null;
   #text = '[[],null,null]';
-  readonly #listeners = new Set<() => void>();
+  #pressing = '';
+  readonly #listeners = new Set<(pressing: boolean) => void>();
 
   get tasks(): readonly ActiveTask[] {
     return this.#tasks;
@@ -30,11 +31,19 @@ export class ActiveList {
     this.#suspended = suspended;
     this.#leaving = leaving;
     this.#text = text;
-    for (const listener of this.#listeners) listener();
+    const stopping = tasks.filter((task) => task.stopping).map(({ task_id, attempt }) => [task_id, attempt]);
+    const pressing = JSON.stringify([stopping, suspended, leaving]);
+    const isPressing = pressing !== this.#pressing;
+    this.#pressing = pressing;
+    for (const listener of this.#listeners) listener(isPressing);
   }
 
-  /** Calls back at each change; returns the way to stop. */
-  onChange(listener: () => void): () => void {
+  /**
+   * Calls back at each change; returns the way to stop.
+   * @param listener told whether the server should know at once: what was leased a moment ago, or has ended, it
+   *   knows of otherwise; but not what was taken up from an earlier process, with the first list
+   */
+  onChange(listener: (pressing: boolean) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }

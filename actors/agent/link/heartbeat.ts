@@ -5,8 +5,10 @@ import type { ActiveTask } from '../../../machines/schema/worker.ts';
 import { ActiveList } from './active-list.ts';
 import { isAbort, troubleOf } from './faults.ts';
 
-/** A list that changes is sent anew at once, but changes of the same moment together. */
+/** A change that the server should know of is sent at once, but those of the same moment together. */
 const JOIN_MS = 20;
+/** Other changes are sent together: a worker of many small tasks has hundreds a second. */
+const LIST_MS = 1_000;
 /** Beyond the held time, how long an answer may take. */
 const PATIENCE_MS = 15_000;
 /** After an answer that came early and brought nothing; four times as long after each further one. */
@@ -164,22 +166,28 @@ class Beat {
   }
 }
 
-/** The next change of the list. */
+/** The next change of the list, once it is time to send it. */
 class Change {
   seen = false;
   readonly happened: Promise<void>;
   #off: () => void = () => {};
+  #timer: NodeJS.Timeout | undefined;
 
   constructor(active: ActiveList) {
     this.happened = new Promise((resolve) => {
-      this.#off = active.onChange(() => {
+      const send = () => {
         this.seen = true;
         resolve();
+      };
+      this.#off = active.onChange((pressing) => {
+        if (pressing) send();
+        else this.#timer ??= setTimeout(send, LIST_MS);
       });
     });
   }
 
   end(): void {
     this.#off();
+    clearTimeout(this.#timer);
   }
 }

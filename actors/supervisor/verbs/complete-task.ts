@@ -1,4 +1,4 @@
-import type { MessageOf } from '../../../gateway/messages.ts';
+import type { MessageOf, TaskFile } from '../../../gateway/messages.ts';
 import { libraryOf } from '../../../machines/decompose.ts';
 import { ClusterError } from '../../../machines/errors.ts';
 import { at, withMembers } from '../../../machines/json/raw.ts';
@@ -12,6 +12,7 @@ import { expectedFingerprint } from '../documents.ts';
 import { accepted, admitReport, illegal } from '../reports.ts';
 import type { Turn } from '../turn.ts';
 import type { Fetched, Verb } from '../verb.ts';
+import { recordFile } from './record-artifact.ts';
 
 type Complete = MessageOf<'complete_task'>;
 
@@ -22,7 +23,7 @@ export const completeTask: Verb<'complete_task'> = {
     tasks: [task_id],
     workers: [worker_id],
     pinsOf: [task_id],
-    uploadsOf: Object.values(result.artifacts).some((id) => id !== null) ? [task_id] : [],
+    uploadsOf: Object.values(result.artifacts ?? {}).some((id) => id !== null) ? [task_id] : [],
   }),
   run(message, { turn, fetched }) {
     const { task, repeated } = admitReport(turn, message, 'complete');
@@ -30,24 +31,37 @@ export const completeTask: Verb<'complete_task'> = {
     const { result } = message;
     assertArtifacts(result, fetched.uploads.get(task.id));
     const job = turn.core.registry.job(task.row.job_id);
+    const files = (message.files ?? []).map((file) => ({ file, id: turn.core.makeId('art') }));
+    const artifacts = artifactsOf(result, files);
     const report = accepted(task, message, 'complete', { ok: true });
     const names = job.row.standings.map(({ metric }) => metric);
     const metrics = metricsWith(result, names);
     const completed = turn.tellTask(task, {
       type: 'COMPLETE',
-      result: withMembers(result.text, { metrics, provenance: provenanceOf(message, task) }),
+      result: withMembers(result.text, { artifacts, metrics, provenance: provenanceOf(message, task) }),
       metrics: JSON.stringify(metrics ?? {}),
       ...rankValuesOf(job.row.standings, metrics ?? {}),
-      model_artifact_id: result.artifacts.model ?? null,
+      model_artifact_id: artifacts?.model ?? null,
       report,
     });
     if (!completed) throw illegal(task, 'completed');
+    for (const { file, id } of files) recordFile(turn, task, file, id);
     if (task.row.content_key !== null) keepComputed(turn, task, result);
     if (result.notes.length > 0) tellCut(turn, task, result.notes);
     if (job.row.pins_fingerprint) compareFingerprint(turn, task, result, fetched);
     return report.answer;
   },
 };
+
+/** The artifacts of a result by role: those that it names, and those of the files that came with it, but for outputs. */
+function artifactsOf(
+  { artifacts }: ResultDigest,
+  files: readonly { file: TaskFile; id: string }[],
+): ResultDigest['artifacts'] {
+  if (files.length === 0) return artifacts;
+  const named = files.filter(({ file }) => file.role !== 'output');
+  return { ...artifacts, ...Object.fromEntries(named.map(({ file, id }) => [file.role, id])) };
+}
 
 /**
  * Notes what was computed, so that an equal task may be answered with it. By its version a result is known that says
@@ -78,7 +92,7 @@ function provenanceOf({ principal, worker_id }: Complete, task: TaskAddress): Re
 
 /** @throws ClusterError `invalid_body`: a result is complete only when its task has uploaded what it names */
 function assertArtifacts({ artifacts }: ResultDigest, uploads: ReadonlySet<string> | undefined): void {
-  const faults: Fault[] = Object.entries(artifacts)
+  const faults: Fault[] = Object.entries(artifacts ?? {})
     .filter(([, id]) => id !== null && !uploads?.has(id))
     .map(([role, id]) => ({
       path: `/artifacts/${role}`,

@@ -8,6 +8,7 @@ import { narrow } from '../queueing.ts';
 import { accepted, admitReport, illegal } from '../reports.ts';
 import type { Turn } from '../turn.ts';
 import type { Fetched, Verb } from '../verb.ts';
+import { recordFile } from './record-artifact.ts';
 
 /**
  * Failure; the task is queued again while attempts remain and the failure is retriable. A fault of the worker's own
@@ -41,6 +42,7 @@ export const failTask: Verb<'fail_task'> = {
     const report = accepted(task, message, 'fail', answer);
     if (!turn.tellTask(task, { type: 'FAIL', now: turn.now, report, ...failure }))
       throw illegal(task, 'failed');
+    for (const file of message.files ?? []) recordFile(turn, task, file, turn.core.makeId('art'));
     if (task.row.status === 'queued' && paths.length > 0) narrow(turn, task, paths);
     return answer;
   },

@@ -1,5 +1,8 @@
+import type { TaskFile } from '../../../gateway/messages.ts';
 import { objectPath } from '../../blobs/paths.ts';
+import type { TaskAddress } from '../address.ts';
 import { admitMention } from '../reports.ts';
+import type { Turn } from '../turn.ts';
 import type { Verb } from '../verb.ts';
 
 /** Records bytes that lie in the blob store; for a task, under its attempt and role. */
@@ -10,25 +13,26 @@ export const recordArtifact: Verb<'record_artifact'> = {
   }),
   run({ principal, sha256, size_bytes, kind, filename, task: upload }, { turn }) {
     const task = upload && admitMention(turn, { principal, ...upload });
-    const id = turn.core.makeId('art');
-    turn.artifacts.push({
-      id,
-      sha256,
-      kind,
-      path: objectPath(sha256),
-      size_bytes,
-      created_at: turn.now,
-      filename,
-      metadata: {},
-    });
-    if (upload && task) {
-      turn.taskArtifacts.push({
-        task_id: task.id,
-        attempt: task.row.attempt,
-        role: upload.role,
-        artifact_id: id,
-      });
-    }
-    return { artifact_id: id, sha256, size_bytes };
+    const artifact_id = turn.core.makeId('art');
+    const file = { sha256, size_bytes, kind, filename };
+    if (upload && task) recordFile(turn, task, { ...file, role: upload.role }, artifact_id);
+    else record(turn, file, artifact_id);
+    return { artifact_id, sha256, size_bytes };
   },
 };
+
+/** @param artifact_id of `turn.core.makeId` */
+export function recordFile(
+  turn: Turn,
+  task: TaskAddress,
+  { role, ...file }: TaskFile,
+  artifact_id: string,
+): void {
+  record(turn, file, artifact_id);
+  turn.taskArtifacts.push({ task_id: task.id, attempt: task.row.attempt, role, artifact_id });
+}
+
+function record(turn: Turn, file: Omit<TaskFile, 'role'>, id: string): void {
+  const path = objectPath(file.sha256);
+  turn.artifacts.push({ id, ...file, path, created_at: turn.now, metadata: {} });
+}

@@ -1,16 +1,69 @@
 import { ClusterError } from '../../../machines/errors.ts';
 import type { ReportDigest } from '../../../machines/report-digest.ts';
 import type { Principal } from '../../../machines/rights.ts';
-import type { ReplyOf } from '../../messages.ts';
-import type { ClusterPort } from '../../ports.ts';
+import type { ReportedFile } from '../../../machines/schema/report.ts';
+import type { ReplyOf, TaskFile } from '../../messages.ts';
+import type { ClusterPort, PlacedBytes } from '../../ports.ts';
+import { safeFilename } from '../../server/filename.ts';
 import { errorBody, statusOf } from '../errors.ts';
 
 type Reply = ReplyOf<'start_task'> | ReplyOf<'fail_task'>;
 
+/** The files of a report, whose bytes are durable. */
+interface Placed {
+  files: TaskFile[];
+  bytes: PlacedBytes[];
+}
+
+const NONE: Placed = { files: [], bytes: [] };
+
+/**
+ * Hands many reports on, in their order, once the files that come with them are durable; what becomes of each is
+ * told by itself, so that one report's refusal does not hide its neighbours' answers.
+ */
+export async function sendReports(port: ClusterPort, principal: Principal, reports: readonly ReportDigest[]) {
+  const bringFiles = reports.some((report) => 'files' in report);
+  const placed = bringFiles ? await Promise.all(reports.map((report) => place(port, report))) : [];
+  return Promise.all(
+    reports.map(async (report, i) => {
+      const its = placed[i] ?? NONE;
+      if (its instanceof ClusterError) return refusal(its);
+      const reply = await answered(sendReport(port, principal, report, its.files));
+      // What no artifact names now is let go; that this fails as well is mended at the next start.
+      await Promise.all(its.bytes.map((bytes) => bytes.settle().catch(() => {})));
+      return reply;
+    }),
+  );
+}
+
+async function place({ blobs }: ClusterPort, report: ReportDigest): Promise<Placed | ClusterError> {
+  const reported: readonly ReportedFile[] = 'files' in report ? (report.files ?? []) : [];
+  const placed: Placed = { files: [], bytes: [] };
+  try {
+    for (const { role, kind = 'blob', filename, content } of reported) {
+      const bytes = await blobs.place(Buffer.from(content, 'base64'));
+      const { sha256, size_bytes } = bytes;
+      placed.bytes.push(bytes);
+      placed.files.push({ role, kind, filename: safeFilename(filename), sha256, size_bytes });
+    }
+    return placed;
+  } catch (fault) {
+    for (const bytes of placed.bytes) await bytes.settle().catch(() => {});
+    if (fault instanceof ClusterError) return fault;
+    throw fault;
+  }
+}
+
 /** The message that a report among many is. */
-export function sendReport(port: ClusterPort, principal: Principal, report: ReportDigest): Promise<Reply> {
+function sendReport(
+  port: ClusterPort,
+  principal: Principal,
+  report: ReportDigest,
+  files: TaskFile[],
+): Promise<Reply> {
   const { task_id, worker_id, attempt } = report;
   const about = { principal, task_id, ...(attempt === undefined ? {} : { attempt }) };
+  const brought = files.length > 0 ? { files } : {};
   switch (report.type) {
     case 'start':
       return port.send({ type: 'start_task', ...about, worker_id: report.worker_id });
@@ -23,22 +76,27 @@ export function sendReport(port: ClusterPort, principal: Principal, report: Repo
       });
     case 'complete':
       return port.send({
-        type: 'complete_task',
-        ...about,
+        ...{ type: 'complete_task', ...about, ...brought },
         worker_id: report.worker_id,
         result: report.result,
       });
     case 'fail':
-      return port.send({ type: 'fail_task', ...about, worker_id: report.worker_id, failure: report.failure });
+      return port.send({
+        ...{ type: 'fail_task', ...about, ...brought },
+        worker_id: report.worker_id,
+        failure: report.failure,
+      });
   }
 }
 
-/** Its answer, or the error it would have got by itself: one report's refusal must not hide its neighbours' answers. */
-export async function answered(reply: Promise<Reply>) {
+async function answered(reply: Promise<Reply>) {
   try {
     return await reply;
   } catch (fault) {
     if (!(fault instanceof ClusterError)) throw fault;
-    return { ok: false, status: statusOf(fault), error: errorBody(fault) };
+    return refusal(fault);
   }
 }
+
+/** The error that a report would have got by itself. */
+const refusal = (fault: ClusterError) => ({ ok: false, status: statusOf(fault), error: errorBody(fault) });

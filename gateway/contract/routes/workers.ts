@@ -23,7 +23,7 @@ import {
 } from '../../../machines/schema/worker.ts';
 import { json, upload } from '../route.ts';
 import { leaseAnswer, leasedIn } from './lease-answer.ts';
-import { answered, sendReport } from './reports.ts';
+import { sendReports } from './reports.ts';
 
 /** Longest time, in seconds, that a lease request may wait. */
 const MAX_LEASE_WAIT = 60;
@@ -48,7 +48,7 @@ export const workers = {
     errors: ['not_owner'],
     run: async ({ port, principal, body }) => {
       const registered = await port.send({ type: 'register_worker', principal, registration: body });
-      return { ...registered, rights: [...principal.rights] };
+      return { ...registered, rights: [...principal.rights], accepts: ['report_files'] };
     },
   }),
   heartbeat: json({
@@ -194,9 +194,7 @@ export const workers = {
     body: TaskReports,
     digest: ({ reports }) => reports.map(digestReport),
     reply: TaskReportsReply,
-    run: async ({ port, principal, body }) => ({
-      results: await Promise.all(body.map((report) => answered(sendReport(port, principal, report)))),
-    }),
+    run: async ({ port, principal, body }) => ({ results: await sendReports(port, principal, body) }),
   }),
 };
 
