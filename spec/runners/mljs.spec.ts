@@ -135,9 +135,8 @@ describe('the runner as a child process', () => {
 
   it('is described by its library, a command and the versions of the packages it calculates with', () => {
     assert.equal(mljsRunner.library, 'mljs');
-    for (const name of ['ml-pls', 'ml-matrix', 'ml-savitzky-golay-generalized'] as const) {
-      const manifest = new URL(`../../node_modules/${name}/package.json`, import.meta.url);
-      assert.equal(mljsRunner.packages[name], JSON.parse(readFileSync(manifest, 'utf8')).version);
-    }
+    const name = 'ml-savitzky-golay-generalized';
+    const manifest = new URL(`../../node_modules/${name}/package.json`, import.meta.url);
+    assert.equal(mljsRunner.packages[name], JSON.parse(readFileSync(manifest, 'utf8')).version);
   });
 });

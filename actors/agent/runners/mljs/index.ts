@@ -1,8 +1,8 @@
 import { fileURLToPath } from 'node:url';
 import { packageVersion } from './versions.ts';
 
-const versionOf = (name: string): string => packageVersion(import.meta.resolve(name), name);
-
+/** What it calculates with beside itself. */
+const FILTER = 'ml-savitzky-golay-generalized';
 const command = [process.execPath, fileURLToPath(new URL('./door.mjs', import.meta.url))] as const;
 
 /**
@@ -16,9 +16,7 @@ export const mljsRunner = {
   check: [...command, '--version'],
   packages: {
     mljs: packageVersion(import.meta.url),
-    'ml-pls': versionOf('ml-pls'),
-    'ml-matrix': versionOf('ml-matrix'),
-    'ml-savitzky-golay-generalized': versionOf('ml-savitzky-golay-generalized'),
+    [FILTER]: packageVersion(import.meta.resolve(FILTER), FILTER),
   },
 } as const satisfies {
   library: string;

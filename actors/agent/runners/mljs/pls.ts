@@ -1,5 +1,3 @@
-import { Matrix } from 'ml-matrix';
-import { PLS } from 'ml-pls';
 import { InputFault } from './fault.ts';
 
 /** Linear models y = intercept + x · coefficients; entry k - 1 is the model with k components. */
@@ -8,8 +6,8 @@ export interface PlsFit {
   intercepts: number[];
 }
 
-// Both apply to data scaled to norm 1: residuals below the first are rounding of an exact fit, components
-// that capture less than the second are rounding of exhausted spectra.
+// Both are relative to the norm of the centred data: residuals below the first are rounding of an exact fit,
+// components that capture less than the second are rounding of exhausted spectra.
 const EXACT_FIT = 1e-13;
 const EXHAUSTED = 1e-11;
 // Values that are all the same differ from their mean by rounding: relative to them, less than this.
@@ -18,7 +16,7 @@ const ROUNDING = 1e-13;
 const mean = (values: readonly number[]): number =>
   values.reduce((sum, value) => sum + value, 0) / values.length;
 
-const norm = (rows: readonly number[][]): number => {
+const norm = (rows: readonly (readonly number[])[]): number => {
   let sum = 0;
   for (const row of rows) for (const value of row) sum += value * value;
   return Math.sqrt(sum);
@@ -39,14 +37,29 @@ export function predictRow(
   return intercept + dot(row, coefficients);
 }
 
+/** The rows, each times its factor, added up. */
+function sumOfRows(rows: readonly number[][], factors: readonly number[]): number[] {
+  const sum = new Array<number>((rows[0] as number[]).length).fill(0);
+  rows.forEach((row, i) => {
+    const factor = factors[i] as number;
+    for (let j = 0; j < sum.length; j++) sum[j] = (sum[j] as number) + factor * (row[j] as number);
+  });
+  return sum;
+}
+
+/** Takes so many times `b` from `a`, in place. */
+function subtract(a: number[], factor: number, b: readonly number[]): void {
+  for (let i = 0; i < a.length; i++) a[i] = (a[i] as number) - factor * (b[i] as number);
+}
+
 /**
  * Fits PLS regressions with 1 to `components` components, centred and unscaled, from one decomposition.
  *
- * The scores and loadings are those of ml-pls. Its own predictions are not used: it multiplies P · B · Qᵀ,
- * which equals the PLS coefficients W (PᵀW)⁻¹ B Qᵀ only by chance, and scales predictions by the deviation
- * of y even when told not to scale. PᵀW is triangular with ones on its diagonal, so the coefficients of k
- * components are those of k - 1 plus one more term. ml-pls compares with absolute tolerances, hence the data
- * are scaled as a whole to norm 1: derivative spectra can be smaller than its default tolerance.
+ * For a single y NIPALS needs no iteration: the weights of a component are w = Xᵀy at length 1, its scores t = Xw, its
+ * loadings p = Xᵀt / tᵀt, and X and y go on without what t explains of them (Wold, Sjöström and Eriksson 2001,
+ * doi:10.1016/S0169-7439(01)00155-1). The coefficients are W (PᵀW)⁻¹ b with b = yᵀt / tᵀt. PᵀW is triangular with ones
+ * on its diagonal, so those of k components are those of k - 1 plus one more term. ml-pls gives the same, at ten times
+ * the cost: it copies each matrix at each step.
  *
  * If y is fitted exactly by fewer components, the further models repeat the last one.
  *
@@ -62,12 +75,13 @@ export function fitPls(
   components: number,
   where: string,
 ): PlsFit {
-  const xMean = (x[0] as number[]).map((_, j) => mean(x.map((row) => row[j] as number)));
+  const ones = x.map(() => 1);
+  const xMean = sumOfRows(x, ones).map((sum) => sum / x.length);
   const yMean = mean(y);
-  const xc = x.map((row) => row.map((value, j) => value - (xMean[j] as number)));
-  const yc = y.map((value) => [value - yMean]);
-  const xNorm = norm(xc);
-  const yNorm = norm(yc);
+  const xRest = x.map((row) => row.map((value, j) => value - (xMean[j] as number)));
+  const yRest = y.map((value) => value - yMean);
+  const xNorm = norm(xRest);
+  const yNorm = norm([yRest]);
   if (!Number.isFinite(xNorm) || !Number.isFinite(yNorm)) {
     throw new InputFault(`${where}: pls: values are too large to calculate with`);
   }
@@ -76,36 +90,30 @@ export function fitPls(
 
   const fit: PlsFit = { coefficients: [], intercepts: [] };
   let beta = xMean.map(() => 0);
-  const rotations: number[][] = [];
-  const factors =
-    yNorm > ROUNDING * norm([y as number[]]) ? decompose(xc, xNorm, yc, yNorm, components) : null;
-  const found = factors?.B?.rows ?? 0;
+  const found: { loadings: number[]; rotation: number[] }[] = [];
+  const varies = yNorm > ROUNDING * norm([y]);
   for (let k = 0; k < components; k++) {
-    if (factors && k < found) {
-      const captured = (factors.T as Matrix).getColumnVector(k).norm();
-      if (!(captured > EXHAUSTED)) {
+    if (varies && norm([yRest]) > EXACT_FIT * yNorm) {
+      const direction = sumOfRows(xRest, yRest);
+      const length = norm([direction]);
+      const weights = direction.map((value) => value / length);
+      const scores = xRest.map((row) => dot(row, weights));
+      const squared = dot(scores, scores);
+      const loadings = sumOfRows(xRest, scores).map((value) => value / squared);
+      // Nothing is left, not even rounding, where these are no numbers.
+      if (!(Math.sqrt(squared) * norm([loadings]) > EXHAUSTED * xNorm)) {
         throw new InputFault(`${where}: pls: ${components} components asked for, the spectra hold only ${k}`);
       }
-      const rotation = (factors.W as Matrix).getColumn(k);
-      const weight = rotation.slice();
-      rotations.forEach((earlier, j) => {
-        const overlap = dot((factors.P as Matrix).getColumn(j), weight);
-        for (let i = 0; i < rotation.length; i++)
-          rotation[i] = (rotation[i] as number) - overlap * (earlier[i] as number);
-      });
-      rotations.push(rotation);
-      const gain = ((factors.B as Matrix).get(k, k) * (factors.Q as Matrix).get(0, k) * yNorm) / xNorm;
+      const rotation = weights.slice();
+      for (const earlier of found) subtract(rotation, dot(earlier.loadings, weights), earlier.rotation);
+      found.push({ loadings, rotation });
+      const gain = dot(yRest, scores) / squared;
       beta = beta.map((value, i) => value + gain * (rotation[i] as number));
+      for (const [i, row] of xRest.entries()) subtract(row, scores[i] as number, loadings);
+      subtract(yRest, gain, scores);
     }
     fit.coefficients.push(beta);
     fit.intercepts.push(yMean - dot(xMean, beta));
   }
   return fit;
-}
-
-function decompose(xc: number[][], xNorm: number, yc: number[][], yNorm: number, latentVectors: number): PLS {
-  const pls = new PLS({ latentVectors, scale: false, tolerance: EXACT_FIT }, {});
-  // With scale off, ml-pls deflates the matrices in place: these are copies already.
-  pls.train(new Matrix(xc).div(xNorm), new Matrix(yc).div(yNorm));
-  return pls;
 }

@@ -125,28 +125,33 @@ function isOneColumn(lines: readonly string[], source: string, like: Grid): bool
 function cut(body: string, delimiter: string, source: string, offset: number) {
   const text = delimiter === ' ' ? body.replace(/^ +| +$/gm, '').replace(/ +/g, ' ') : body;
   const quoted: boolean[] = [];
+  const options = {
+    delimiter,
+    relax_column_count: true,
+    trim: delimiter !== '\t' && delimiter !== ' ',
+  };
   let parsed: { record: string[]; info: { lines: number } }[];
   try {
-    parsed = parse(text, {
-      delimiter,
-      info: true,
-      relax_column_count: true,
-      trim: delimiter !== '\t' && delimiter !== ' ',
-      cast: (value, { records, quoting }) => {
-        if (records < 2) quoted[records] = (quoted[records] ?? true) && quoting;
-        return value.trim();
+    parsed = parse(text, { ...options, info: true }) as unknown as typeof parsed;
+    // What each cell is asked for costs more than all else: of the first rows alone, which alone can tell.
+    parse(text, {
+      ...options,
+      to: 2,
+      cast: (_, { records, quoting }) => {
+        quoted[records] = (quoted[records] ?? true) && quoting;
       },
-    }) as unknown as typeof parsed;
+    });
   } catch (error) {
     throw new InputFault(`${source}: ${String((error as Error).message).split('\n')[0]}`);
   }
   const rows: Row[] = [];
   const blankLines: number[] = [];
   for (const { record, info } of parsed) {
+    const cells = record.map((cell) => cell.trim());
     const line = info.lines + offset;
     // A row of nothing but delimiters is what spreadsheets write for an empty one.
-    if (record.every((cell) => cell === '')) blankLines.push(line);
-    else rows.push({ cells: record, line });
+    if (cells.every((cell) => cell === '')) blankLines.push(line);
+    else rows.push({ cells, line });
   }
   const last = rows.at(-1)?.line ?? 0;
   return { rows, quoted, blankLines: blankLines.filter((line) => line < last) };
