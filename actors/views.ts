@@ -1,14 +1,16 @@
 import { libraryOf } from '../machines/decompose.ts';
-import type { Aggregate, JobView, RankingEntry } from '../machines/schema/views.ts';
+import type { Aggregate, JobView, RankingEntry, SelectionView } from '../machines/schema/views.ts';
+import { PHASES } from '../machines/selection.ts';
 import type { JobRow } from './store/rows.ts';
 
-/** What clients see of a job; in lists `ranking` and `errors` stay empty. */
+/** What clients see of a job; in lists `ranking` and `errors` stay empty, and `selections` are left out. */
 export function jobView(row: JobRow, ranking: RankingEntry[], errors: Record<string, string>): JobView {
   return {
     id: row.id,
     type: row.type,
     name: row.name,
     status: row.status,
+    phase: PHASES.find((phase) => phase === row.state) ?? null,
     priority: row.priority,
     created_at: row.created_at,
     updated_at: row.updated_at,
@@ -56,3 +58,21 @@ export function aggregateOf(row: JobRow, ranking: RankingEntry[], errors: Record
     errors,
   };
 }
+
+/** How a job that selects stands on each of its datasets. */
+export const selectionsOf = ({ selection }: JobRow): SelectionView[] =>
+  (selection?.datasets ?? []).map(({ dataset, left, choice, decided, error }) => {
+    // What was selected before a variant was tried again is open anew.
+    const chosen = decided ? choice : null;
+    const refit = chosen?.refit ?? null;
+    return {
+      dataset,
+      num_left: left,
+      task_id: chosen?.task_id ?? null,
+      metric: chosen?.metric ?? null,
+      value: chosen?.value ?? null,
+      refit: refit === 'wanted' || refit === 'open' ? 'queued' : refit,
+      refit_task_id: chosen?.refit_task_id ?? null,
+      error,
+    };
+  });

@@ -65,6 +65,8 @@ function commonOf(spec: JobSpec, top: ReadonlyMap<string, string>): string {
     JSON.stringify(outputsOf(spec.outputs)),
     canonicalJson(native),
     canonicalJson(JSON.stringify(packages)),
+    // Variants are computed otherwise than the same pipeline by itself.
+    ...(spec.select || spec.decompose ? ['variant'] : []),
   ]);
 }
 
@@ -117,6 +119,10 @@ function inWords({ said, artifact }: Part, files: ReadonlyMap<string, StoredFile
   // By the end of its name a runner tells how to read a pipeline.
   return `${said} ${file.sha256}${said === 'file' ? extname(file.filename ?? '') : ''}`;
 }
+
+/** Of the task that refits a variant, by what that is made of. */
+export const refitKey = (variant: string | null): string | null =>
+  variant === null ? null : hashOf(['refit', variant]);
 
 const hashOf = (parts: readonly string[]): string =>
   createHash('sha256').update(JSON.stringify(parts)).digest('base64url');

@@ -11,6 +11,7 @@ import {
   type PipelineRef,
   type Requirements,
 } from './schema/job.ts';
+import { SELECT_METRICS } from './schema/select-limits.ts';
 import { datasetsOf, pipelinesOf } from './submission.ts';
 
 /**
@@ -155,8 +156,10 @@ export interface JobSettings {
   max_attempts: number;
   /** Seconds before a failed task is tried again. */
   backoff_seconds: number;
-  /** By the first of them that all succeeded tasks report. */
+  /** By the first of them that all succeeded tasks report. A job that selects does so by them. */
   rank_metrics: RankMetric[];
+  /** Of a job that selects the best of its pipelines; `expands`: of those that its one pipeline holds. */
+  selects: { refit: boolean; expands: boolean } | null;
   /** Seconds per attempt; null: no limit. */
   timeout_seconds: number | null;
   outputs: { export_best_model: boolean; keep_task_workspace: boolean };
@@ -169,6 +172,7 @@ export function settingsOf(spec: JobSpec): JobSettings {
     max_attempts: spec.retry?.max_attempts ?? DEFAULT_MAX_ATTEMPTS,
     backoff_seconds: spec.retry?.backoff_seconds ?? 0,
     rank_metrics: rankMetricsOf(spec),
+    selects: selectsOf(spec),
     timeout_seconds: spec.timeout_seconds ?? null,
     outputs: outputsOf(spec.outputs),
   };
@@ -181,9 +185,18 @@ export function outputsOf(outputs: JobSpec['outputs']): JobSettings['outputs'] {
   };
 }
 
+const selectsOf = ({ select, decompose }: JobSpec): JobSettings['selects'] =>
+  select === undefined && decompose === undefined
+    ? null
+    : { refit: select?.refit ?? true, expands: decompose !== undefined };
+
 /** Each name once; `rank_mode`, where it is given, is that of all of them. */
-function rankMetricsOf({ type = DEFAULT_TYPE, rank_metric, rank_mode }: JobSpec): RankMetric[] {
-  const names = typeof rank_metric === 'string' ? [rank_metric] : (rank_metric ?? defaultRankMetrics(type));
+function rankMetricsOf(spec: JobSpec): RankMetric[] {
+  const { type = DEFAULT_TYPE, select } = spec;
+  const asked = selectsOf(spec)
+    ? { metric: select?.by ?? SELECT_METRICS, mode: select?.mode }
+    : { metric: spec.rank_metric ?? defaultRankMetrics(type), mode: spec.rank_mode };
+  const names = typeof asked.metric === 'string' ? [asked.metric] : asked.metric;
   const distinct = names.length > 1 ? [...new Set(names)] : names;
-  return distinct.map((metric) => ({ metric, mode: rank_mode ?? rankModeOf(metric) }));
+  return distinct.map((metric) => ({ metric, mode: asked.mode ?? rankModeOf(metric) }));
 }

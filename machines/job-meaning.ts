@@ -8,7 +8,7 @@ import { DEFAULT_TYPE, type JobSpec, SILENT_MEMBERS } from './schema/job.ts';
 const SAID_OTHERWISE = new Set([
   ...['type', 'name', 'priority', 'outputs', 'retry', 'timeout_seconds', 'rank_metric', 'rank_mode'],
   ...['pipeline', 'pipelines', 'dataset', 'datasets', 'params', 'requirements'],
-  ...['native_payload', 'nativePayload', 'idempotency_key', 'reuse'],
+  ...['native_payload', 'nativePayload', 'idempotency_key', 'reuse', 'select', 'decompose'],
   ...SILENT_MEMBERS,
 ]);
 
@@ -21,17 +21,19 @@ const SAID_OTHERWISE = new Set([
 export function meaningOf(spec: JobSpec, text: string): string {
   const top = membersThere(text);
   const unknown = [...top].filter(([name]) => !SAID_OTHERWISE.has(name));
+  // Only where it is asked for, so that what was submitted before means what it meant.
+  const { selects, ...settings } = settingsOf(spec);
   const meaning = compose({
     type: spec.type ?? DEFAULT_TYPE,
     name: spec.name ?? null,
-    settings: settingsOf(spec),
+    settings,
+    ...(selects ? { selects } : {}),
     params: new RawJson(top.get('params') ?? '{}'),
     requirements: requirementsIn(spec.requirements ?? {}),
     native: new RawJson(top.get('native_payload') ?? top.get('nativePayload') ?? 'null'),
     pipelines: referencesIn(top, 'pipeline', 'pipelines'),
     datasets: referencesIn(top, 'dataset', 'datasets'),
     unknown: fromMembers(unknown),
-    // Only where it is asked for, so that what was submitted before means what it meant.
     ...(spec.reuse ? { reuse: spec.reuse } : {}),
   });
   return createHash('sha256').update(canonicalJson(meaning), 'ascii').digest('hex');

@@ -1,59 +1,34 @@
 import { assign, emit, setup } from 'xstate';
-import { type Standing, withTask } from './ranking/standing.ts';
+import {
+  countMove,
+  type Decision,
+  decisionOn,
+  failureOf,
+  isOver,
+  numEnded,
+  selectionAfter,
+  selects,
+  withSuccess,
+} from './job-steps.ts';
+import type { JobContext, JobEmission, JobEvent } from './job-types.ts';
+import {
+  type Choice,
+  decidedOn,
+  hasOutcome,
+  phaseOf,
+  type Selection,
+  type TaskPlace,
+  withRefitTask,
+  withVariants,
+} from './selection.ts';
 import { tabled } from './tabled/tabled.ts';
-import type { LeftState, RankValues, TaskEmission } from './task.ts';
+import type { TaskEmission } from './task-types.ts';
 
-/** How many of the job's tasks are in each state; kept by the job itself, never recounted. */
-export interface TaskCounts {
-  queued: number;
-  leased: number;
-  running: number;
-  lost: number;
-  succeeded: number;
-  failed: number;
-  cancelled: number;
-}
-
-export interface JobContext {
-  id: string;
-  num_tasks: number;
-  counts: TaskCounts;
-  /** By each of the metrics that the job may rank by, as they are listed. */
-  standings: readonly Standing[];
-  /** How many of the succeeded tasks have the result of another one. */
-  num_reused: number;
-  error: string | null;
-}
-
-/** What a job is told: a person's wishes, and what its tasks emit. */
-export type JobEvent =
-  | { type: 'CANCEL' }
-  | { type: 'RETRY' }
-  /** Each of its tasks has been told what the person wished. */
-  | { type: 'ALL_TOLD' }
-  | { type: 'TASK_LEASED' }
-  | { type: 'TASK_STARTED' }
-  | { type: 'TASK_LOST'; from: LeftState }
-  | { type: 'TASK_REQUEUED'; from: LeftState }
-  /** One that is still queued has the result of another one. */
-  | ({
-      type: 'TASK_SUCCEEDED';
-      from: 'running' | 'queued';
-      task_id: string;
-      model_artifact_id: string | null;
-    } & RankValues)
-  | { type: 'TASK_FAILED'; from: LeftState; error: string }
-  | { type: 'TASK_CANCELLED'; from: LeftState };
-
-export type JobEmission =
-  | { type: 'job_running' }
-  | { type: 'job_succeeded' }
-  | { type: 'job_failed'; error: string }
-  | { type: 'job_cancelled' }
-  | { type: 'job_retried' };
+export type * from './job-types.ts';
 
 /** The routing table: which event of the job a task's emission is. A failure that is tried again moves nothing. */
-export function jobEventFor(taskId: string, emission: TaskEmission): JobEvent | null {
+export function jobEventFor(taskId: string, emission: TaskEmission, of?: TaskPlace): JobEvent | null {
+  const place = of?.role === undefined ? {} : { place: of };
   switch (emission.type) {
     case 'task_leased':
       return { type: 'TASK_LEASED' };
@@ -65,59 +40,33 @@ export function jobEventFor(taskId: string, emission: TaskEmission): JobEvent | 
         type: 'TASK_SUCCEEDED',
         from: emission.type === 'task_reused' ? 'queued' : 'running',
         task_id: taskId,
+        ...place,
         rank_value: emission.rank_value,
         rank_others: emission.rank_others,
         model_artifact_id: emission.model_artifact_id,
       };
     case 'task_failed':
-      return emission.requeued ? null : { type: 'TASK_FAILED', from: emission.from, error: emission.error };
+      return emission.requeued
+        ? null
+        : { type: 'TASK_FAILED', from: emission.from, error: emission.error, ...place };
     case 'task_lost':
       return { type: 'TASK_LOST', from: emission.from };
     case 'task_requeued':
-      return { type: 'TASK_REQUEUED', from: emission.from };
+      return { type: 'TASK_REQUEUED', from: emission.from, ...place };
     case 'task_cancelled':
       return { type: 'TASK_CANCELLED', from: emission.from };
   }
-}
-
-type CountState = keyof TaskCounts;
-
-const MOVES: Partial<Record<JobEvent['type'], { from?: CountState; to: CountState }>> = {
-  TASK_LEASED: { from: 'queued', to: 'leased' },
-  TASK_STARTED: { from: 'leased', to: 'running' },
-  TASK_SUCCEEDED: { to: 'succeeded' },
-  TASK_LOST: { to: 'lost' },
-  TASK_REQUEUED: { to: 'queued' },
-  TASK_FAILED: { to: 'failed' },
-  TASK_CANCELLED: { to: 'cancelled' },
-};
-
-function countMove(counts: TaskCounts, event: JobEvent): TaskCounts {
-  const move = MOVES[event.type];
-  if (!move) return counts;
-  const from = move.from ?? ('from' in event ? event.from : undefined);
-  if (!from) return counts;
-  const moved = { ...counts };
-  moved[from]--;
-  moved[move.to]++;
-  return moved;
-}
-
-const numEnded = ({ counts }: JobContext): number => counts.succeeded + counts.failed + counts.cancelled;
-
-function withSuccess(standings: readonly Standing[], event: JobEvent): readonly Standing[] {
-  if (event.type !== 'TASK_SUCCEEDED') return standings;
-  const task = { best_task_id: event.task_id, best_model_artifact_id: event.model_artifact_id };
-  const values = [event.rank_value, ...event.rank_others];
-  return standings.map((standing, place) => withTask(standing, values[place] ?? null, task));
 }
 
 /**
  * One job (specification, "Job states"). It becomes running when its first task is leased and ends when all
  * its tasks have ended: cancelled if it was cancelling, else succeeded if one succeeded, else failed. What a person
  * wishes is told to its tasks slice by slice; in the states in which that goes on, none of them is leased.
+ *
+ * A job that selects goes through phases below `running`. As soon as all variants on a dataset have ended, the best of
+ * them is selected, and the one who queues tasks is told to queue the one that refits it.
  */
-const chart = setup({
+const parts = setup({
   types: {
     context: {} as JobContext,
     events: {} as JobEvent,
@@ -127,29 +76,100 @@ const chart = setup({
   guards: {
     /** The task that this event is about is the last one to end. */
     isLast: ({ context }) => numEnded(context) + 1 === context.num_tasks,
+    /** The same of a job in which nothing follows from the end of its tasks. */
+    isLastOfAll: ({ context }) => !selects(context) && numEnded(context) + 1 === context.num_tasks,
     hasFailedTasks: ({ context }) => context.counts.failed > 0,
     allEnded: ({ context }) => numEnded(context) === context.num_tasks,
+    allReused: ({ context }) => !selects(context) && numEnded(context) === context.num_tasks,
     isLastAndOneSucceeded: ({ context }) =>
-      context.counts.succeeded > 0 && numEnded(context) + 1 === context.num_tasks,
+      !selects(context) && context.counts.succeeded > 0 && numEnded(context) + 1 === context.num_tasks,
+    isSelecting: ({ context }) => context.selection !== null,
+    isExpanding: ({ context }) => context.selection !== null && phaseOf(context.selection) === 'expanding',
+    isExploring: ({ context }) => context.selection !== null && phaseOf(context.selection) === 'exploring',
+    isRefitting: ({ context }) => context.selection !== null && phaseOf(context.selection) === 'refitting',
+    canSelect: ({ context }) => typeof decisionOn(context)?.made === 'object',
+    cannotSelect: ({ context }) => typeof decisionOn(context)?.made === 'string',
+    /** Nothing is left to do, and for some dataset there is what was asked for. */
+    isDone: ({ context }) => isOver(context) && hasOutcome(context.selection as Selection),
+    isOver: ({ context }) => isOver(context),
   },
   actions: {
-    count: assign(({ context, event }) => ({ counts: countMove(context.counts, event) })),
+    count: assign(({ context, event }) => ({
+      counts: countMove(context.counts, event),
+      ...(context.selection !== null && { selection: selectionAfter(context, event) }),
+    })),
     countAndRank: assign(({ context, event }) => ({
       counts: countMove(context.counts, event),
-      standings: withSuccess(context.standings, event),
+      standings: withSuccess(context.standings, context.selection, event),
+      ...(context.selection !== null && { selection: selectionAfter(context, event) }),
       num_reused: context.num_reused + Number(event.type === 'TASK_SUCCEEDED' && event.from === 'queued'),
     })),
     keepError: assign({
       error: ({ context, event }) => (event.type === 'TASK_FAILED' ? event.error : context.error),
     }),
+    keepFailure: assign({ error: ({ context }) => failureOf(context) }),
     clearError: assign({ error: null }),
+    addVariants: assign(({ context, event }) => {
+      if (event.type !== 'VARIANTS_ADDED' || context.selection === null) return {};
+      const more = event.variants * context.selection.datasets.length;
+      return {
+        num_tasks: context.num_tasks + more,
+        counts: { ...context.counts, queued: context.counts.queued + more },
+        selection: withVariants(context.selection, event.variants),
+      };
+    }),
+    addRefit: assign(({ context, event }) => {
+      if (event.type !== 'REFIT_ADDED' || context.selection === null) return {};
+      return {
+        num_tasks: context.num_tasks + 1,
+        counts: { ...context.counts, queued: context.counts.queued + 1 },
+        selection: withRefitTask(context.selection, event.dataset, event.task_id),
+      };
+    }),
+    takeDecision: assign(({ context }) => {
+      const { selection, dataset, made } = decisionOn(context) as Decision;
+      return { selection: decidedOn(selection, dataset, made) };
+    }),
+    emitVariantsFound: emit(({ event }) => ({
+      type: 'variants_found',
+      variants: event.type === 'VARIANTS_ADDED' ? event.variants : 0,
+    })),
+    emitSelected: emit(({ context }) => {
+      const { dataset, made } = decisionOn(context) as Decision;
+      return { type: 'variant_selected', dataset, choice: made as Choice };
+    }),
+    emitUnselected: emit(({ context }) => {
+      const { dataset, made } = decisionOn(context) as Decision;
+      return { type: 'selection_failed', dataset, error: made as string };
+    }),
     emitRunning: emit({ type: 'job_running' }),
     emitSucceeded: emit({ type: 'job_succeeded' }),
     emitFailed: emit(({ context }) => ({ type: 'job_failed', error: context.error ?? 'all tasks failed' })),
     emitCancelled: emit({ type: 'job_cancelled' }),
     emitRetried: emit({ type: 'job_retried' }),
   },
-}).createMachine({
+});
+
+/** Of each dataset whose variants have ended, one after the other. */
+const deciding = [
+  { guard: 'canSelect', actions: ['emitSelected', 'takeDecision'] },
+  { guard: 'cannotSelect', actions: ['emitUnselected', 'takeDecision'] },
+] as const;
+
+/** Once all are decided and what followed from it has ended. */
+const ending = [
+  { guard: 'isDone', target: '#job.succeeded', actions: ['clearError', 'emitSucceeded'] },
+  { guard: 'isOver', target: '#job.failed', actions: ['keepFailure', 'emitFailed'] },
+] as const;
+
+/** What happens to tasks while there may be more of them to come. */
+const counting = {
+  TASK_SUCCEEDED: { actions: 'countAndRank' },
+  TASK_FAILED: { actions: ['count', 'keepError'] },
+  REFIT_ADDED: { actions: 'addRefit' },
+} as const;
+
+const chart = parts.createMachine({
   id: 'job',
   context: ({ input }) => input,
   initial: 'queued',
@@ -158,8 +178,17 @@ const chart = setup({
       initial: 'ready',
       states: {
         ready: {
+          always: [...deciding, ...ending],
           on: {
-            TASK_LEASED: { target: '#job.running', actions: ['count', 'emitRunning'] },
+            TASK_LEASED: [
+              { guard: 'isExpanding', target: '#job.running.expanding', actions: ['count', 'emitRunning'] },
+              { guard: 'isExploring', target: '#job.running.exploring', actions: ['count', 'emitRunning'] },
+              { guard: 'isRefitting', target: '#job.running.refitting', actions: ['count', 'emitRunning'] },
+              { target: '#job.running.computing', actions: ['count', 'emitRunning'] },
+            ],
+            // It refits what was selected, and has the result of an equal one.
+            TASK_SUCCEEDED: { guard: 'isSelecting', actions: 'countAndRank' },
+            REFIT_ADDED: { guard: 'isSelecting', actions: 'addRefit' },
             // No worker could run it, so that it ends without having been leased.
             TASK_FAILED: [
               {
@@ -167,7 +196,7 @@ const chart = setup({
                 target: '#job.succeeded',
                 actions: ['count', 'clearError', 'emitSucceeded'],
               },
-              { guard: 'isLast', target: '#job.failed', actions: ['count', 'keepError', 'emitFailed'] },
+              { guard: 'isLastOfAll', target: '#job.failed', actions: ['count', 'keepError', 'emitFailed'] },
               { actions: ['count', 'keepError'] },
             ],
             CANCEL: { target: '#job.cancelling' },
@@ -178,7 +207,7 @@ const chart = setup({
           on: {
             TASK_SUCCEEDED: { actions: 'countAndRank' },
             ALL_TOLD: [
-              { guard: 'allEnded', target: '#job.succeeded', actions: 'emitSucceeded' },
+              { guard: 'allReused', target: '#job.succeeded', actions: 'emitSucceeded' },
               { target: 'ready' },
             ],
             CANCEL: { target: '#job.cancelling' },
@@ -195,29 +224,51 @@ const chart = setup({
       },
     },
     running: {
+      initial: 'computing',
       on: {
         TASK_LEASED: { actions: 'count' },
         TASK_STARTED: { actions: 'count' },
         TASK_LOST: { actions: 'count' },
         TASK_REQUEUED: { actions: 'count' },
-        TASK_SUCCEEDED: [
-          {
-            guard: 'isLast',
-            target: 'succeeded',
-            actions: ['countAndRank', 'clearError', 'emitSucceeded'],
-          },
-          { actions: 'countAndRank' },
-        ],
-        TASK_FAILED: [
-          {
-            guard: 'isLastAndOneSucceeded',
-            target: 'succeeded',
-            actions: ['count', 'clearError', 'emitSucceeded'],
-          },
-          { guard: 'isLast', target: 'failed', actions: ['count', 'keepError', 'emitFailed'] },
-          { actions: ['count', 'keepError'] },
-        ],
         CANCEL: { target: 'cancelling' },
+      },
+      states: {
+        computing: {
+          on: {
+            TASK_SUCCEEDED: [
+              {
+                guard: 'isLastOfAll',
+                target: '#job.succeeded',
+                actions: ['countAndRank', 'clearError', 'emitSucceeded'],
+              },
+              { actions: 'countAndRank' },
+            ],
+            TASK_FAILED: [
+              {
+                guard: 'isLastAndOneSucceeded',
+                target: '#job.succeeded',
+                actions: ['count', 'clearError', 'emitSucceeded'],
+              },
+              { guard: 'isLastOfAll', target: '#job.failed', actions: ['count', 'keepError', 'emitFailed'] },
+              { actions: ['count', 'keepError'] },
+            ],
+          },
+        },
+        /** A task has its library find the variants. */
+        expanding: {
+          on: {
+            TASK_SUCCEEDED: { actions: 'countAndRank' },
+            TASK_FAILED: { target: '#job.failed', actions: ['count', 'keepError', 'emitFailed'] },
+            VARIANTS_ADDED: { target: 'exploring', actions: ['addVariants', 'emitVariantsFound'] },
+          },
+        },
+        /** Of some dataset there are variants that have not ended. */
+        exploring: {
+          always: [...deciding, { guard: 'isRefitting', target: 'refitting' }],
+          on: counting,
+        },
+        /** What was selected of each dataset is refitted. */
+        refitting: { always: ending, on: counting },
       },
     },
     cancelling: {

@@ -2,7 +2,7 @@ import type { TSchema } from 'typebox';
 import { ClusterError } from './errors.ts';
 import { LIMITS } from './limits.ts';
 import { didYouMean, nearest } from './nearest.ts';
-import { DatasetRef, JobSpec, MAX_TASKS, PipelineRef, SILENT_MEMBERS } from './schema/job.ts';
+import { DatasetRef, JobSpec, MAX_TASKS, PipelineRef, Select, SILENT_MEMBERS } from './schema/job.ts';
 
 /** Characters of a member's name that a warning repeats. */
 const LONGEST_WORD = 100;
@@ -62,6 +62,7 @@ export function unknownMembers(spec: JobSpec): string[] {
   unknown.look(spec.requirements, REQUIREMENTS_MEMBERS, 'requirements.');
   unknown.look(spec.outputs, OUTPUTS_MEMBERS, 'outputs.');
   unknown.look(spec.retry, RETRY_MEMBERS, 'retry.');
+  unknown.look(spec.select, SELECT_MEMBERS, 'select.');
   for (const p of pipelinesOf(spec)) unknown.look(p, PIPELINE_MEMBERS[p.kind] ?? [], 'pipeline.');
   for (const d of datasetsOf(spec)) unknown.look(d, DATASET_MEMBERS[d.kind] ?? [], 'dataset.');
   return unknown.told();
@@ -84,6 +85,7 @@ const JOB_MEMBERS = membersOf(JobSpec);
 const REQUIREMENTS_MEMBERS = membersOf(JobSpec.properties.requirements);
 const OUTPUTS_MEMBERS = membersOf(JobSpec.properties.outputs);
 const RETRY_MEMBERS = membersOf(JobSpec.properties.retry);
+const SELECT_MEMBERS = membersOf(Select);
 const PIPELINE_MEMBERS = membersByKind(PipelineRef);
 const DATASET_MEMBERS = membersByKind(DatasetRef);
 

@@ -1,7 +1,7 @@
 import type { Aggregate } from '../../machines/schema/views.ts';
 import type { Prepared } from '../store/prepared.ts';
 import type { JobRow } from '../store/rows.ts';
-import { jobView } from '../views.ts';
+import { jobView, selectionsOf } from '../views.ts';
 import { type Fillers, filled, markValue } from './holes.ts';
 import { jobFillers } from './jobs.ts';
 import { errorsOf, rankingFillers, rankingOf, rankWarnings } from './ranking.ts';
@@ -15,6 +15,7 @@ export async function* jobPieces(db: Prepared, row: JobRow): AsyncGenerator<stri
   const ranking = succeeded > 0 ? markValue('ranking', row.seq) : [];
   const errors = failed > 0 ? markValue('errors', row.seq) : {};
   const view = jobView(row, ranking as Aggregate['ranking'], errors as Aggregate['errors']);
+  if (row.selection) view.aggregate.selections = selectionsOf(row);
   // Nobody should have to wonder why the best of many is missing.
   view.warnings.push(...(await rankWarnings(db, row)));
   const entries = rankingFillers(db);

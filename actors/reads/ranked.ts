@@ -11,7 +11,9 @@ export interface Ranked extends RowHead {
 
 /** What stands in an entry beside the long columns, in bytes. Metrics are a part of the result. */
 const BYTES = bytesOf(500, 'result', 'dataset_label', 'pipeline_label');
-const OF_JOB = "FROM tasks WHERE job_id = ? AND status = 'succeeded'";
+/** Of a job that selects, its variants; what refits one of them is known by the selection. */
+const RANKS = "ifnull(payload ->> 'role', 'variant') = 'variant'";
+const OF_JOB = `FROM tasks WHERE job_id = ? AND status = 'succeeded' AND ${RANKS}`;
 
 /** What a task has of the metric that its job ranks by, as the indexes of rankings have it. */
 export function rankValueOf({ rank_metric, standings }: JobRow): string {

@@ -92,7 +92,9 @@ const NAMED = 10;
  * reported what it ranks by, or some tasks are left out of it.
  */
 export async function rankWarnings(db: Prepared, job: JobRow): Promise<string[]> {
-  const { succeeded } = job.counts;
+  const succeeded = job.selection
+    ? job.selection.datasets.reduce((sum, of) => sum + of.succeeded, 0)
+    : job.counts.succeeded;
   const used = job.standings.find(({ metric }) => metric === job.rank_metric);
   const reported = job.best_task_id === null ? 0 : (used?.reported ?? succeeded);
   if (succeeded === 0 || reported >= succeeded) return [];
@@ -109,6 +111,7 @@ async function missingMetric(db: Prepared, job: JobRow): Promise<string> {
   const found = await db.all<{ name: string }[]>(
     `WITH looked (result) AS MATERIALIZED
             (SELECT result FROM tasks WHERE job_id = ? AND status = 'succeeded' AND rank_value IS NULL
+             AND ifnull(payload ->> 'role', 'variant') = 'variant'
              AND octet_length(result) < ${READABLE} AND json_valid(result) LIMIT ${LOOKED_AT})
      SELECT DISTINCT substr(m.key, 1, 100) AS name FROM looked, json_each(looked.result, '$.metrics') m
      WHERE m.type IN ('integer', 'real') LIMIT ${NAMED + 1}`,

@@ -27,6 +27,7 @@ const TASK = object([
   ['dataset_label', long('dataset_label', text('t.dataset_label'))],
   ['pipeline_label', long('pipeline_label', text('t.pipeline_label'))],
   ['pipeline_steps', text('t.pipeline_steps')],
+  ['role', text(`t.payload ->> 'role'`)],
   ['created_at', seconds('t.created_at')],
   ['updated_at', seconds('t.updated_at')],
   ['started_at', seconds('t.started_at')],

@@ -6,6 +6,7 @@ import type { Right } from '../../machines/rights.ts';
 import type { Level } from '../../machines/schema/report.ts';
 import type { JobStatus, TaskStatus, WorkerStatus } from '../../machines/schema/views.ts';
 import type { WorkerVersion } from '../../machines/schema/worker.ts';
+import type { Selection, TaskPlace } from '../../machines/selection.ts';
 import type { AcceptedReport, ReusedFrom } from '../../machines/task.ts';
 import type { Leaving } from '../../machines/worker.ts';
 
@@ -48,6 +49,11 @@ export interface JobRow {
   num_reused: number;
   /** By each of the metrics that it may rank by. */
   standings: readonly Standing[];
+  /** Of a job that selects the best of its variants. */
+  selection: Selection | null;
+  /** Where in the queue its next task will stand, of the numbers that are kept for it, and the last of those. */
+  next_seq: number | null;
+  last_seq: number | null;
 }
 
 export interface TaskRow {
@@ -69,8 +75,7 @@ export interface TaskRow {
   worker_id: string | null;
   lease_expires_at: number | null;
   requirement_id: number;
-  /** Which pipeline and dataset of the job's specification. */
-  payload: { pipeline: number; dataset: number };
+  payload: TaskPlace;
   pipeline_label: string;
   /** What tells its pipeline apart where the label does not. */
   pipeline_steps: string | null;

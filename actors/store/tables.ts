@@ -87,7 +87,7 @@ export const JOBS = define<JobRow>(
     'is_dag',
     'meaning',
     'reuse',
-    'num_tasks',
+    'last_seq',
   ],
   {
     ...plain<JobRow>('seq', 'id', 'type', 'name'),
@@ -109,6 +109,8 @@ export const JOBS = define<JobRow>(
     num_cancelled: (row) => row.counts.cancelled,
     ...plain<JobRow>('best_metric', 'best_task_id', 'best_model_artifact_id', 'num_reused'),
     standings: (row) => JSON.stringify(row.standings),
+    selection: (row) => (row.selection ? JSON.stringify(row.selection) : null),
+    ...plain<JobRow>('next_seq', 'last_seq'),
   },
   (row) => ({
     ...(row as unknown as JobRow),
@@ -116,6 +118,7 @@ export const JOBS = define<JobRow>(
     warnings: parse(row.warnings),
     pins_fingerprint: row.pins_fingerprint === 1,
     standings: row.standings === null ? [onlyStanding(row)] : parse(row.standings),
+    selection: row.selection === null ? null : parse(row.selection),
     is_dag: row.is_dag === 1,
     counts: {
       queued: row.num_queued as number,

@@ -34,20 +34,23 @@ export const JOB: Correspondence<JobRow, typeof jobMachine> = {
       counts: row.counts,
       standings: row.standings,
       num_reused: row.num_reused,
+      selection: row.selection,
       error: row.error,
     };
     return jobMachine.resolveState({ value: join(row) as 'running', context });
   },
   fold: (row, { value, context }, now) => {
-    const { counts, standings, num_reused, error } = context;
+    const { num_tasks, counts, standings, num_reused, selection, error } = context;
     const ranked = rankedBy(standings);
     return {
       ...row,
       ...split<JobRow['status']>(value),
       updated_at: now,
+      num_tasks,
       counts,
       standings,
       num_reused,
+      selection,
       ...ranked,
       error,
     };

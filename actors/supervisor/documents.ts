@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import { outputsOf } from '../../machines/decompose.ts';
-import { at, elements, members } from '../../machines/json/raw.ts';
+import { at, elements, members, withMember } from '../../machines/json/raw.ts';
 import type { JobSpec } from '../../machines/schema/job.ts';
 
 /** A job's specification, cut into the pieces that task payloads are made of; text, numbers as written. */
@@ -8,6 +8,9 @@ export interface JobDocument {
   pipelines: string[];
   datasets: string[];
   params: string;
+  /** The same for tasks of a job that selects: without a refit, and with it. */
+  exploring: string;
+  refitting: string;
   /** What the client gives its workers beside all that is known here. */
   native: string;
   /** With their defaults. */
@@ -25,12 +28,17 @@ export function cutDocument(request: string): JobDocument {
     const several = top.get(many);
     return several !== undefined && several !== 'null' ? elements(several) : [top.get(one) ?? 'null'];
   };
-  const params = top.get('params');
+  const params = present(top.get('params')) ?? '{}';
+  const selects = (present(top.get('select')) ?? present(top.get('decompose'))) !== undefined;
   const outputs = JSON.parse(top.get('outputs') ?? 'null') as JobSpec['outputs'] | null;
   return {
     pipelines: list('pipeline', 'pipelines'),
     datasets: list('dataset', 'datasets'),
-    params: params === undefined || params === 'null' ? '{}' : params,
+    params,
+    exploring: selects ? withMember(params, 'refit', false) : params,
+    // Who says how it is to be refitted is heard.
+    refitting:
+      selects && present(at(params, 'refit')) === undefined ? withMember(params, 'refit', true) : params,
     native: present(top.get('native_payload')) ?? top.get('nativePayload') ?? 'null',
     outputs: JSON.stringify(outputsOf(outputs ?? undefined)),
   };

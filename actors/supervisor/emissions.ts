@@ -16,6 +16,10 @@ export interface Telling {
 
 const title = (row: { id: string; name: string | null }) => (row.name ? `${row.name} (${row.id})` : row.id);
 
+/** Whether a task is to be queued that refits what was selected. */
+export const wantsRefit = (emission: JobEmission): boolean =>
+  emission.type === 'variant_selected' && emission.choice.refit === 'wanted';
+
 export function tellJob(row: JobRow, emission: JobEmission): Telling {
   const { counts } = row;
   const { ranking: _, errors: __, ...aggregate } = aggregateOf(row, [], {});
@@ -46,7 +50,36 @@ export function tellJob(row: JobRow, emission: JobEmission): Telling {
       return { level: 'warning', type: emission.type, message: `job ${title(row)} was cancelled`, data };
     case 'job_retried':
       return { level: 'info', type: emission.type, message: `job ${title(row)} is tried again`, data: {} };
+    case 'variants_found':
+      return {
+        level: 'info',
+        type: emission.type,
+        message: `job ${title(row)} has ${emission.variants} variant(s) on each dataset`,
+        data: { variants: emission.variants },
+      };
+    case 'variant_selected':
+    case 'selection_failed':
+      return tellSelection(row, emission);
   }
+}
+
+function tellSelection(
+  { selection }: JobRow,
+  emission: Extract<JobEmission, { type: 'variant_selected' | 'selection_failed' }>,
+): Telling {
+  const { type } = emission;
+  const dataset = selection?.datasets[emission.dataset]?.dataset ?? '';
+  if (type === 'selection_failed') {
+    const { error } = emission;
+    return { level: 'error', type, message: error, data: { dataset, error } };
+  }
+  const { task_id, pipeline, metric, mode, value, refit, refit_task_id } = emission.choice;
+  return {
+    level: 'info',
+    type,
+    message: `task ${task_id} is the best variant on ${dataset} by ${metric}: ${value}`,
+    data: { dataset, task_id, pipeline, metric, mode, value, refit: refit !== 'none', refit_task_id },
+  };
 }
 
 export function tellTask(row: TaskRow, emission: TaskEmission): Telling {

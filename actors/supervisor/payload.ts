@@ -1,9 +1,14 @@
 import type { LeasedTask, TaskPayload } from '../../gateway/messages.ts';
-import { compose, RawJson } from '../../machines/json/raw.ts';
+import { compose, RawJson, withMember } from '../../machines/json/raw.ts';
 import type { Principal } from '../../machines/rights.ts';
 import type { JobRow, TaskRow } from '../store/rows.ts';
 import { schedulerOf, submissionOf } from '../views.ts';
 import type { JobDocument } from './documents.ts';
+
+function paramsFor({ payload: { role } }: TaskRow, document: JobDocument): string {
+  if (role === 'variant') return document.exploring;
+  return role === 'refit' ? document.refitting : document.params;
+}
 
 /** What a worker gets with a lease; pipeline, dataset and params are the text that the client wrote. */
 export function leasedTask(parts: {
@@ -22,8 +27,13 @@ export function leasedTask(parts: {
     max_attempts: task.max_attempts,
     pipeline: new RawJson(document.pipelines[task.payload.pipeline] ?? 'null'),
     dataset: new RawJson(document.datasets[task.payload.dataset] ?? 'null'),
-    params: new RawJson(document.params),
-    outputs: new RawJson(document.outputs),
+    params: new RawJson(paramsFor(task, document)),
+    // Nothing is fitted that could be exported.
+    outputs: new RawJson(
+      task.payload.role === 'variant'
+        ? withMember(document.outputs, 'export_best_model', false)
+        : document.outputs,
+    ),
     requirements: new RawJson(requirements),
     timeout_seconds: task.timeout_seconds,
     // One name, as workers know it: which of several counts is decided when all have reported.

@@ -123,7 +123,9 @@ async function recoverWishes({ store, registry, wishes, queue }: Core): Promise<
 
 async function recoverSequences({ store, sequences }: Core): Promise<void> {
   const largest = await store.reader.get<Record<'job' | 'task' | 'event' | 'created', number | null>>(
-    `SELECT (SELECT MAX(seq) FROM jobs) AS job, (SELECT MAX(seq) FROM tasks) AS task,
+    `SELECT (SELECT MAX(seq) FROM jobs) AS job,
+            max(ifnull((SELECT MAX(seq) FROM tasks), 0),
+                ifnull((SELECT MAX(last_seq) FROM jobs WHERE last_seq IS NOT NULL), 0)) AS task,
             (SELECT MAX(id) FROM events) AS event, (SELECT MAX(created_at) FROM jobs) AS created`,
   );
   sequences.job = (largest?.job ?? 0) + 1;

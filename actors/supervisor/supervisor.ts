@@ -13,6 +13,7 @@ import { Outage } from './outage.ts';
 import { passDeadline } from './passing.ts';
 import { type Batch, type MessageLetter, Pipeline } from './pipeline.ts';
 import { recover } from './recovery.ts';
+import { queueRefits } from './refits.ts';
 import { Pins } from './registry.ts';
 import { Self } from './self.ts';
 import { inSteps } from './steps.ts';
@@ -167,12 +168,15 @@ export class Supervisor implements InspectionSource {
       const slow = this.#handleOne(batch, letter, fetched);
       if (slow) await slow;
     }
+    await queueRefits(batch.turn);
     const isMore = this.state === 'serving' && (await grant(batch.turn));
     // Who was not looked at yet does not wait in vain.
     if (!isMore) this.#core.parking.matched();
     if (this.state !== 'serving') return;
-    if ((await giveUp(batch.turn)) || isMore)
-      batch.turn.afterCommit(() => this.#pipeline.post({ kind: 'wake' }));
+    const gaveUp = await giveUp(batch.turn);
+    const isFollowed = batch.turn.selecting.size > 0;
+    await queueRefits(batch.turn);
+    if (gaveUp || isFollowed || isMore) batch.turn.afterCommit(() => this.#pipeline.post({ kind: 'wake' }));
   }
 
   /** A promise where the message takes long; nothing else is handled before it is done. */

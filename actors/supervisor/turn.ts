@@ -16,7 +16,7 @@ import type {
 import { type AddressJournal, type AnyAddress, JobAddress, TaskAddress, WorkerAddress } from './address.ts';
 import { followTask, tellHeldBack } from './consequences.ts';
 import type { Core } from './core.ts';
-import { type Telling, tellJob, tellTask, tellWorker } from './emissions.ts';
+import { type Telling, tellJob, tellTask, tellWorker, wantsRefit } from './emissions.ts';
 import { type Recording, SUPERVISOR } from './inspection.ts';
 import type { ParkedLease } from './parking.ts';
 import { followDeadlines } from './passing.ts';
@@ -63,6 +63,8 @@ export class Turn implements AddressJournal {
   isMore = false;
   /** Tasks that were told what a person wished; a turn has time for so many. */
   told = 0;
+  /** Jobs in which a variant was selected that is to be refitted: a task for that is still to be queued. */
+  readonly selecting = new Set<JobAddress>();
   /** Whether a task became queued. */
   queuedAny = false;
   /** Whether a worker fell away for tasks that wait, so that none may be left for some. */
@@ -150,6 +152,7 @@ export class Turn implements AddressJournal {
     this.recording?.event(job, event, source);
     if (!emissions) return false;
     for (const emission of emissions) this.event({ job_id: job.id }, tellJob(job.row, emission));
+    if (emissions.some(wantsRefit)) this.selecting.add(job);
     return true;
   }
 
@@ -329,7 +332,7 @@ export class Turn implements AddressJournal {
   #routeTask(task: TaskAddress, emission: TaskEmission, workerBefore: string | null): void {
     const worker_id = task.row.worker_id ?? workerBefore;
     this.event({ job_id: task.row.job_id, task_id: task.id, worker_id }, tellTask(task.row, emission));
-    const told = jobEventFor(task.id, emission);
+    const told = jobEventFor(task.id, emission, task.row.payload);
     if (told) this.tellJob(this.core.registry.job(task.row.job_id), told, task.id);
   }
 

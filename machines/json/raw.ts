@@ -159,6 +159,13 @@ export function withMembers(text: string, added: Readonly<Record<string, unknown
   return `${text.slice(0, -1)},${more.slice(1)}`;
 }
 
+/** A JSON object's text in which a member has another value, or a further one; the others stay as they are written. */
+export function withMember(text: string, name: string, value: unknown): string {
+  const all = members(text);
+  all.set(name, compose(value));
+  return `{${[...all].map(([key, member]) => `${JSON.stringify(key)}:${member}`).join(',')}}`;
+}
+
 /**
  * Parses JSON in which bare `NaN`, `Infinity` and `-Infinity` may stand, as Python's json module writes them;
  * they are read as null (contract, "Bodies"). Throws `SyntaxError` like `JSON.parse`.

@@ -1,5 +1,6 @@
 import { LIMITS } from '../limits.ts';
 import { isConstraint } from '../pep440.ts';
+import { MAX_SELECTIONS } from './select-limits.ts';
 import { type Fault, insteadOf } from './validate.ts';
 
 type Members = Record<string, unknown>;
@@ -16,6 +17,7 @@ export function jobRules(spec: Members): Fault[] {
     ...exactlyOne(spec, 'dataset', 'datasets'),
     ...datasetFaults(spec),
     ...constraintFaults(spec),
+    ...selectionFaults(spec),
   ];
 }
 
@@ -41,6 +43,35 @@ function datasetFaults({ dataset, datasets }: Members): Fault[] {
       path,
       message: `a worker_local dataset needs 'path' or 'name'${insteadOf(['path', 'name'], ref, ['kind'])}`,
     }));
+}
+
+/** A job that selects says so in one place. */
+function selectionFaults(spec: Members): Fault[] {
+  const { select, decompose, pipelines, datasets, params } = spec;
+  if (select === undefined && decompose === undefined) return [];
+  const faults: Fault[] = [];
+  for (const [name, instead] of [
+    ['rank_metric', 'select.by'],
+    ['rank_mode', 'select.mode'],
+  ] as const) {
+    if (spec[name] === undefined) continue;
+    faults.push({ path: `/${name}`, message: `a job that selects ranks by ${instead}; say it there` });
+  }
+  if (decompose !== undefined && Array.isArray(pipelines) && pipelines.length !== 1) {
+    faults.push({ path: '/pipelines', message: 'must be one pipeline that holds the variants' });
+  }
+  if (Array.isArray(datasets) && datasets.length > MAX_SELECTIONS) {
+    const message = `a job that selects takes at most ${MAX_SELECTIONS} datasets, not ${datasets.length}`;
+    faults.push({ path: '/datasets', message });
+  }
+  const isRefitted = !isObject(select) || select.refit !== false;
+  if (isRefitted && isObject(params) && params.refit === false) {
+    faults.push({
+      path: '/params/refit',
+      message: 'false says otherwise than select; for no refit, give select: {refit: false}',
+    });
+  }
+  return faults;
 }
 
 function constraintFaults({ requirements }: Members): Fault[] {

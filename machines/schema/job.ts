@@ -94,6 +94,39 @@ export const Outputs = Type.Object({
 });
 
 const RankMetricName = Type.String({ minLength: 1, maxLength: LIMITS.key });
+const RankMetrics = (options: { default: string; description: string }) =>
+  Type.Optional(
+    Type.Union(
+      [RankMetricName, Type.Array(RankMetricName, { minItems: 1, maxItems: LIMITS.rankMetrics })],
+      options,
+    ),
+  );
+const RankMode = Type.Optional(
+  Type.Unsafe<'min' | 'max'>({
+    type: 'string',
+    enum: ['min', 'max'],
+    description: 'whether the smallest or the largest value is best; left out: by the name of the metric',
+  }),
+);
+
+/** That the best of the pipelines is to be found, and refitted. */
+export const Select = Type.Object(
+  {
+    by: RankMetrics({
+      default: 'cv_rmse',
+      description:
+        'a metric, or a list of which the first counts that every variant reports; else cv_rmse, cv_balanced_accuracy, cv_accuracy',
+    }),
+    mode: RankMode,
+    refit: Type.Optional(
+      Type.Boolean({ default: true, description: 'whether the best is refitted and exported at last' }),
+    ),
+  },
+  {
+    description:
+      'runs each pipeline without a refit, selects the best on each dataset by cross-validation, and refits that',
+  },
+);
 
 const NativePayload = Type.Record(Type.String(), Type.Unknown(), {
   description:
@@ -148,21 +181,19 @@ export const JobSpec = Type.Object(
     timeout_seconds: Type.Optional(
       Type.Number({ exclusiveMinimum: 0, maximum: 31_536_000, description: 'seconds per attempt' }),
     ),
-    rank_metric: Type.Optional(
-      Type.Union(
-        [RankMetricName, Type.Array(RankMetricName, { minItems: 1, maxItems: LIMITS.rankMetrics })],
-        {
-          default: 'best_rmse',
-          description:
-            'a metric, or a list of which the job ranks by the first that every succeeded task reports; of nirs4all.run best_rmse, else cv_rmse',
-        },
-      ),
-    ),
-    rank_mode: Type.Optional(
-      Type.Unsafe<'min' | 'max'>({
+    rank_metric: RankMetrics({
+      default: 'best_rmse',
+      description:
+        'a metric, or a list of which the job ranks by the first that every succeeded task reports; of nirs4all.run best_rmse, else cv_rmse',
+    }),
+    rank_mode: RankMode,
+    select: Type.Optional(Select),
+    decompose: Type.Optional(
+      Type.Unsafe<'variants'>({
         type: 'string',
-        enum: ['min', 'max'],
-        description: 'whether the smallest or the largest value is best; left out: by the name of the metric',
+        enum: ['variants'],
+        description:
+          'the one pipeline holds several, as generators or lists: the library finds them, and each is a task; implies `select`',
       }),
     ),
     reuse: Type.Optional(

@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox';
+import { PHASES, TASK_ROLES } from '../selection.ts';
 import { AnyObject, Nullable, Seconds, TextMap, Words } from './common.ts';
 import { DEFAULT_TYPE, Requirements } from './job.ts';
 import { ABSENT, NEEDED } from './lenient.ts';
@@ -42,6 +43,23 @@ export const RankingEntry = Type.Object(
   { additionalProperties: true, description: 'beside these, the rank metric under its own name' },
 );
 
+/** How a job that selects stands on one of its datasets. */
+export const SelectionView = Type.Object({
+  dataset: Type.String(),
+  num_left: Type.Integer({ description: 'variants that have not ended' }),
+  task_id: Nullable(Type.String({ description: 'the variant that was selected' })),
+  metric: Nullable(Type.String({ description: 'by which it was' })),
+  value: Nullable(Type.Number()),
+  refit: Nullable(
+    Words(
+      ['none', 'queued', 'succeeded', 'failed'],
+      'of what was selected; `queued` until its task has ended',
+    ),
+  ),
+  refit_task_id: Nullable(Type.String()),
+  error: Nullable(Type.String({ description: 'why none could be selected' })),
+});
+
 export const Aggregate = Type.Object({
   num_tasks: Type.Integer(),
   num_queued: Type.Integer({ description: 'queued and leased' }),
@@ -56,6 +74,9 @@ export const Aggregate = Type.Object({
   best_metric: Nullable(Type.Number()),
   best_task_id: Nullable(Type.String()),
   best_model_artifact_id: Nullable(Type.String()),
+  selections: Type.Optional(
+    Type.Array(SelectionView, { description: 'by dataset, of a job that selects; left out of lists' }),
+  ),
   ranking: Type.Array(RankingEntry),
   errors: TextMap,
 });
@@ -83,6 +104,7 @@ export const JobView = Type.Object(
     type: Type.String(),
     name: Nullable(Type.String()),
     status: JobStatus,
+    phase: Type.Optional(Nullable(Words(PHASES, 'of a job that selects, while it is running'))),
     priority: Type.Integer(),
     created_at: Seconds,
     updated_at: Seconds,
@@ -111,6 +133,7 @@ export const TaskView = Type.Object(
     dataset_label: Type.String(),
     pipeline_label: Type.String(),
     pipeline_steps: Type.Optional(Nullable(PipelineSteps)),
+    role: Type.Optional(Nullable(Words(TASK_ROLES, 'what it is for, in a job that selects'))),
     created_at: Seconds,
     updated_at: Seconds,
     started_at: Nullable(Seconds),
@@ -242,6 +265,7 @@ export const LeaseReply = Type.Object({
 export type JobStatus = Static<typeof JobStatus>;
 export type TaskStatus = Static<typeof TaskStatus>;
 export type WorkerStatus = Static<typeof WorkerStatus>;
+export type SelectionView = Static<typeof SelectionView>;
 export type RankingEntry = Static<typeof RankingEntry>;
 export type Aggregate = Static<typeof Aggregate>;
 export type JobView = Static<typeof JobView>;

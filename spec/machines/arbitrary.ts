@@ -30,6 +30,44 @@ function events(payloads: Record<string, Record<string, fc.Arbitrary<unknown>>>)
   return Object.fromEntries(entries);
 }
 
+const place = fc.option(
+  fc.record({
+    pipeline: fc.constantFrom(0, 1),
+    dataset: fc.constantFrom(0, 1),
+    role: fc.constantFrom('expansion', 'variant', 'refit'),
+  }),
+  { nil: undefined },
+);
+const best = fc.record({ reported: few, value: metric, task_id: maybe(word), pipeline: few });
+const selection = maybe(
+  fc.record({
+    refit: fc.boolean(),
+    expanding: fc.boolean(),
+    datasets: fc.array(
+      fc.record({
+        dataset: word,
+        left: few,
+        succeeded: few,
+        bests: fc.array(best, { minLength: 1, maxLength: 1 }),
+        decided: fc.boolean(),
+        choice: maybe(
+          fc.record({
+            task_id: word,
+            pipeline: few,
+            metric: word,
+            mode: fc.constantFrom('min', 'max'),
+            value: few,
+            refit: fc.constantFrom('none', 'wanted', 'open', 'succeeded', 'failed'),
+            refit_task_id: maybe(word),
+          }),
+        ),
+        error: maybe(word),
+      }),
+      { minLength: 1, maxLength: 2 },
+    ),
+  }),
+);
+
 const task: Arbitraries = {
   context: fc.record({
     id: word,
@@ -109,6 +147,7 @@ const job: Arbitraries = {
         { minLength: 1, maxLength: 2 },
       ) as fc.Arbitrary<unknown> as fc.Arbitrary<JobContext['standings']>,
       num_reused: few,
+      selection: selection as fc.Arbitrary<JobContext['selection']>,
       error: maybe(word),
     })
     // As many tasks as are counted, and one that is about to end, or any other number.
@@ -123,15 +162,18 @@ const job: Arbitraries = {
     TASK_LEASED: {},
     TASK_STARTED: {},
     TASK_LOST: { from },
-    TASK_REQUEUED: { from },
+    TASK_REQUEUED: { from, place },
+    VARIANTS_ADDED: { variants: few },
+    REFIT_ADDED: { dataset: fc.constantFrom(0, 1), task_id: word },
     TASK_SUCCEEDED: {
+      place,
       from: fc.constantFrom('running', 'queued'),
       task_id: word,
       rank_value: metric,
       rank_others: others,
       model_artifact_id: maybe(word),
     },
-    TASK_FAILED: { from, error: word },
+    TASK_FAILED: { from, error: word, place },
     TASK_CANCELLED: { from },
   }),
 };

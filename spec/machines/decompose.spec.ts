@@ -183,6 +183,7 @@ describe('the settings of a job', () => {
       max_attempts: 2,
       backoff_seconds: 0,
       rank_metrics: [{ metric: 'best_rmse', mode: 'min' }],
+      selects: null,
       timeout_seconds: null,
       outputs: { export_best_model: true, keep_task_workspace: false },
     });
@@ -205,7 +206,23 @@ describe('the settings of a job', () => {
       ...said,
       ...retry,
       rank_metrics: [{ metric: 'best_r2', mode: 'min' }],
+      selects: null,
     });
+  });
+
+  it('of a job that selects rank by what it selects by, which is cross-validation unless it says otherwise', () => {
+    const { rank_metrics, selects } = settingsOf(spec({ select: {} }));
+    assert.deepEqual(rank_metrics, [
+      { metric: 'cv_rmse', mode: 'min' },
+      { metric: 'cv_balanced_accuracy', mode: 'max' },
+      { metric: 'cv_accuracy', mode: 'max' },
+    ]);
+    assert.deepEqual(selects, { refit: true, expands: false });
+    const said = settingsOf(
+      spec({ select: { by: 'mine', mode: 'max', refit: false }, decompose: 'variants' }),
+    );
+    assert.deepEqual(said.rank_metrics, [{ metric: 'mine', mode: 'max' }]);
+    assert.deepEqual(said.selects, { refit: false, expands: true });
   });
 
   it('rank errors from the smallest on, and agreement from the largest on, unless the job says otherwise', () => {

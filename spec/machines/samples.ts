@@ -1,5 +1,6 @@
 import type { JobContext, JobEvent, TaskCounts } from '../../machines/job.ts';
 import { noStanding } from '../../machines/ranking/standing.ts';
+import { newSelection, type Selection } from '../../machines/selection.ts';
 import type { AcceptedReport, LeftState, TaskContext, TaskEvent } from '../../machines/task.ts';
 import type { WorkerContext, WorkerEvent } from '../../machines/worker.ts';
 
@@ -104,6 +105,7 @@ export function jobContext(counts: Partial<TaskCounts>, changes: Partial<JobCont
     counts: all,
     standings: [noStanding({ metric: 'best_rmse', mode: 'min' })],
     num_reused: 0,
+    selection: null,
     error: null,
     ...changes,
   };
@@ -127,6 +129,12 @@ export const succeeded = (
   model_artifact_id: `model of ${task_id}`,
 });
 
+/** Of a job that selects the best of its variants: so many are left on its one dataset. */
+export const selecting = (left: number, changes: Partial<Selection> = {}): Selection => ({
+  ...newSelection(['gasoline'], [{ metric: 'cv_rmse', mode: 'min' }], { refit: true, variants: left }),
+  ...changes,
+});
+
 export const JOB_EVENTS = {
   CANCEL: { type: 'CANCEL' },
   RETRY: { type: 'RETRY' },
@@ -148,6 +156,8 @@ export const JOB_EVENTS = {
   'TASK_CANCELLED queued': cancelled('queued'),
   'TASK_CANCELLED leased': cancelled('leased'),
   'TASK_CANCELLED running': cancelled('running'),
+  VARIANTS_ADDED: { type: 'VARIANTS_ADDED', variants: 3 },
+  REFIT_ADDED: { type: 'REFIT_ADDED', dataset: 0, task_id: 'task_9' },
 } satisfies Record<string, JobEvent>;
 
 /** The state that the task of an event is in before it, as the job counts it. */

@@ -126,7 +126,10 @@ export const JOB_TABLE: Table = {
     'queued.ready',
     'queued.reusing',
     'queued.requeuing',
-    'running',
+    'running.computing',
+    'running.expanding',
+    'running.exploring',
+    'running.refitting',
     'cancelling.requeuing',
     'cancelling.telling',
     'cancelling.stopping',
@@ -138,7 +141,7 @@ export const JOB_TABLE: Table = {
   final: ['cancelled'],
   moves: [
     // The first task is leased.
-    { from: 'queued.ready', event: 'TASK_LEASED', to: 'running', emits: ['job_running'] },
+    { from: 'queued.ready', event: 'TASK_LEASED', to: 'running.computing', emits: ['job_running'] },
     // No worker is left that could run it: it ends without having been leased.
     { from: 'queued.ready', event: 'TASK_FAILED', situation: 'others at work', to: 'queued.ready' },
     {
@@ -156,38 +159,66 @@ export const JOB_TABLE: Table = {
       emits: ['job_failed'],
     },
     // Tasks move without ending: no matter how the others stand.
-    { from: 'running', event: ['TASK_LEASED', 'TASK_STARTED', 'TASK_LOST', 'TASK_REQUEUED'], to: 'running' },
+    ...['computing', 'expanding', 'exploring', 'refitting'].map((phase) => ({
+      from: `running.${phase}`,
+      event: ['TASK_LEASED', 'TASK_STARTED', 'TASK_LOST', 'TASK_REQUEUED'],
+      to: `running.${phase}`,
+    })),
+    // While a job selects, the end of a task may have others follow; `selection.spec.ts` says which.
+    ...['exploring', 'refitting'].map((phase) => ({
+      from: `running.${phase}`,
+      event: ['TASK_SUCCEEDED', 'TASK_FAILED', 'REFIT_ADDED'],
+      to: `running.${phase}`,
+    })),
+    { from: 'running.expanding', event: 'TASK_SUCCEEDED', to: 'running.expanding' },
+    { from: 'running.expanding', event: 'TASK_FAILED', to: 'failed', emits: ['job_failed'] },
+    {
+      from: 'running.expanding',
+      event: 'VARIANTS_ADDED',
+      to: 'running.exploring',
+      emits: ['variants_found'],
+    },
     // A task ends while others are at work.
     {
-      from: 'running',
+      from: 'running.computing',
       event: ['TASK_SUCCEEDED', 'TASK_FAILED'],
       situation: 'others at work',
-      to: 'running',
+      to: 'running.computing',
     },
     // The last task ends: succeeded if one succeeded, else failed.
     {
-      from: 'running',
+      from: 'running.computing',
       event: 'TASK_SUCCEEDED',
       situation: ['others failed', 'one succeeded'],
       to: 'succeeded',
       emits: ['job_succeeded'],
     },
     {
-      from: 'running',
+      from: 'running.computing',
       event: 'TASK_FAILED',
       situation: 'one succeeded',
       to: 'succeeded',
       emits: ['job_succeeded'],
     },
     {
-      from: 'running',
+      from: 'running.computing',
       event: 'TASK_FAILED',
       situation: 'others failed',
       to: 'failed',
       emits: ['job_failed'],
     },
     // Its tasks are told, one after the other: those that wait are cancelled, those that run are to stop.
-    { from: ['queued.ready', 'running'], event: 'CANCEL', to: 'cancelling.telling' },
+    {
+      from: [
+        'queued.ready',
+        'running.computing',
+        'running.expanding',
+        'running.exploring',
+        'running.refitting',
+      ],
+      event: 'CANCEL',
+      to: 'cancelling.telling',
+    },
     { from: 'cancelling.telling', event: 'TASK_CANCELLED', to: 'cancelling.telling' },
     // All have been told, and have ended by that: cancelled, even if a task had succeeded before.
     {

@@ -12,12 +12,22 @@ import {
   JOB_EVENTS,
   jobContext,
   leftBy,
+  selecting,
   TASK_EVENTS,
   taskContext,
   WORKER_EVENTS,
   workerContext,
 } from './samples.ts';
 import { JOB_TABLE, type Move, SUPERVISOR_TABLE, TASK_TABLE, type Table, WORKER_TABLE } from './tables.ts';
+
+/** How the variants stand where a job selects the best of them. */
+function selectionIn(state: string) {
+  if (state === 'running.expanding') return selecting(0, { expanding: true });
+  if (state === 'running.exploring') return selecting(2);
+  if (state !== 'running.refitting') return null;
+  const [of] = selecting(0).datasets;
+  return selecting(0, { datasets: [{ ...(of as NonNullable<typeof of>), decided: true }] });
+}
 
 interface Subject {
   name: string;
@@ -64,7 +74,10 @@ const subjects: Subject[] = [
         };
       }
       const own = leftBy(event as never) ?? 'queued';
-      const atWork = { 'others at work': jobContext({ leased: 1, [own]: own === 'leased' ? 2 : 1 }) };
+      const selection = selectionIn(state);
+      const counts = { leased: 1, [own]: own === 'leased' ? 2 : 1 };
+      const atWork = { 'others at work': jobContext(counts, { selection }) };
+      if (selection !== null) return atWork;
       // An event about a task that had failed before meets only jobs that go on, or are tried again.
       if (own === 'failed' && !state.endsWith('requeuing')) return atWork;
       return {

@@ -36,6 +36,9 @@ const jobRow: JobRow = {
   best_task_id: 'task_9',
   best_model_artifact_id: 'art_9',
   num_reused: 2,
+  selection: null,
+  next_seq: null,
+  last_seq: null,
   standings: [
     {
       metric: 'best_rmse',

@@ -60,13 +60,13 @@ describe('who watches the actors', () => {
       'supervisor → task LEASE',
       'task leased',
       'task → job TASK_LEASED',
-      'job running',
+      'job running.computing',
       'task → worker TASK_TAKEN',
       'worker alive.full',
       'supervisor → task START',
       'task running.executing',
       'task → job TASK_STARTED',
-      'job running',
+      'job running.computing',
       'supervisor → task COMPLETE',
       'task succeeded',
       'task → job TASK_SUCCEEDED',
@@ -134,7 +134,7 @@ describe('who watches the actors', () => {
       'supervisor → task START',
       'task running.executing',
       'task → job TASK_STARTED',
-      'job running',
+      'job running.computing',
     ]);
   });
 

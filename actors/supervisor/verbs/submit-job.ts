@@ -1,12 +1,17 @@
 import type { MessageOf, Submitted } from '../../../gateway/messages.ts';
 import { contentKeys } from '../../../machines/contents.ts';
-import { numTasks, planAt } from '../../../machines/decompose.ts';
+import { type JobSettings, numTasks, planAt, type TaskMatrix } from '../../../machines/decompose.ts';
 import { ClusterError } from '../../../machines/errors.ts';
 import type { JobDigest } from '../../../machines/job-digest.ts';
 import { noStanding, rankedBy } from '../../../machines/ranking/standing.ts';
+import { MAX_TASKS } from '../../../machines/schema/job.ts';
+import { MAX_VARIANTS } from '../../../machines/schema/select-limits.ts';
 import type { Fault } from '../../../machines/schema/validate.ts';
-import type { JobRow, TaskRow } from '../../store/rows.ts';
+import { newSelection, type TaskRole } from '../../../machines/selection.ts';
+import type { JobRow } from '../../store/rows.ts';
 import { jobView } from '../../views.ts';
+import type { JobAddress } from '../address.ts';
+import { newTask } from '../new-task.ts';
 import { inSteps } from '../steps.ts';
 import { beginTelling, tellLater, whenAllTold } from '../telling.ts';
 import type { Turn } from '../turn.ts';
@@ -38,7 +43,7 @@ async function whenReused(
   if (job?.row.state !== 'reusing' || reply.view === null) return reply;
   const { job_id } = reply;
   const { num_tasks } = job.row;
-  const last = turn.core.sequences.task - 1;
+  const last = (job.row.next_seq ?? turn.core.sequences.task) - 1;
   if (num_tasks <= turn.core.settings.sliceSize) await beginTelling(turn, job);
   else tellLater(turn, job, { from: last - num_tasks + 1, to: last });
   const told = whenAllTold(turn, job_id, () => answer({ job_id, view: null }));
@@ -50,8 +55,8 @@ function* submit(message: Submit, turn: Turn, fetched: Fetched) {
   if (earlier !== null) return { job_id: earlier, view: null };
   assertArtifacts(message.job, fetched);
   const job = turn.addJob(newJob(message, turn), message.job.text);
-  const count = numTasks(message.job.matrix);
-  yield* addTasks(job.row, message.job, turn, fetched);
+  const count = tasksAtFirst(message.job.matrix, message.job.settings);
+  yield* addTasks(job, message.job, turn, fetched);
   turn.event(
     { job_id: job.id },
     {
@@ -87,7 +92,8 @@ function submittedBefore({ job, principal }: Submit, turn: Turn, fetched: Fetche
 
 function newJob({ job, principal }: Submit, turn: Turn): JobRow {
   const { settings } = job;
-  const num_tasks = numTasks(job.matrix);
+  const { datasets } = job.matrix;
+  const num_tasks = tasksAtFirst(job.matrix, settings);
   const standings = settings.rank_metrics.map(noStanding);
   const created_at = turn.createdAt();
   return {
@@ -114,6 +120,14 @@ function newJob({ job, principal }: Submit, turn: Turn): JobRow {
     counts: { queued: num_tasks, leased: 0, running: 0, lost: 0, succeeded: 0, failed: 0, cancelled: 0 },
     standings,
     num_reused: 0,
+    selection:
+      settings.selects &&
+      newSelection(datasets, settings.rank_metrics, {
+        refit: settings.selects.refit,
+        variants: settings.selects.expands ? null : job.matrix.pipelines.length,
+      }),
+    next_seq: null,
+    last_seq: null,
     ...rankedBy(standings),
   };
 }
@@ -122,7 +136,7 @@ function newJob({ job, principal }: Submit, turn: Turn): JobRow {
 const AT_ONCE = 1000;
 
 function* addTasks(
-  job: JobRow,
+  job: JobAddress,
   { matrix, settings, contents }: JobDigest,
   turn: Turn,
   { artifacts }: Fetched,
@@ -132,46 +146,48 @@ function* addTasks(
     if (fresh) turn.requirement(fresh);
     return id;
   });
-  const count = numTasks(matrix);
+  const { selects } = settings;
+  const count = tasksAtFirst(matrix, settings);
   const contentKey = contents === null ? null : contentKeys(contents, artifacts);
   for (let place = 0; place < count; place++) {
     if (place > 0 && place % AT_ONCE === 0) yield;
-    const plan = planAt(matrix, place);
-    const row: TaskRow = {
+    const { pipeline, dataset, requirement, ...labels } = planAt(matrix, place);
+    const role: TaskRole | null = selects && (selects.expands ? 'expansion' : 'variant');
+    const own = {
       seq: turn.core.sequences.task++,
-      id: turn.core.makeId('task'),
-      job_id: job.id,
-      status: 'queued',
-      state: null,
       priority: settings.priority,
-      attempt: 0,
-      max_attempts: settings.max_attempts,
       backoff_seconds: settings.backoff_seconds,
-      not_before: null,
-      worker_faults: 0,
-      avoids: [],
-      worker_id: null,
-      lease_expires_at: null,
-      requirement_id: requirements[plan.requirement] as number,
-      payload: { pipeline: plan.pipeline, dataset: plan.dataset },
-      pipeline_label: plan.pipeline_label,
-      pipeline_steps: plan.pipeline_steps,
-      dataset_label: plan.dataset_label,
+      requirement_id: requirements[requirement] as number,
+      payload: { pipeline, dataset, ...(role && { role }) },
+      ...labels,
       timeout_seconds: settings.timeout_seconds,
-      created_at: job.created_at,
-      updated_at: job.created_at,
-      started_at: null,
-      result: null,
-      rank_value: null,
-      rank_others: [],
-      model_artifact_id: null,
-      error: null,
-      last_report: null,
-      content_key: contentKey?.(place) ?? null,
-      reused_from: null,
+      content_key: role === 'expansion' ? null : (contentKey?.(place) ?? null),
     };
-    turn.addTask(row);
+    turn.addTask(newTask(turn, job.row, own, job.row.created_at));
   }
+  if (selects !== null) keepNumbers(turn, job, { matrix, settings });
+}
+
+/** The tasks that a job begins with. */
+const tasksAtFirst = (matrix: TaskMatrix, { selects }: JobSettings): number =>
+  selects?.expands ? 1 : numTasks(matrix);
+
+/** Refits that the numbers of a job suffice for on each dataset; more of them stand behind what came meanwhile. */
+const REFITS = 16;
+
+/** What a job that selects will have later stands in the queue where it stands. */
+function keepNumbers(
+  turn: Turn,
+  job: JobAddress,
+  { matrix, settings }: Pick<JobDigest, 'matrix' | 'settings'>,
+): void {
+  const { sequences } = turn.core;
+  const datasets = matrix.datasets.length;
+  const variants = settings.selects?.expands ? Math.min(MAX_TASKS, MAX_VARIANTS * datasets) : 0;
+  const next_seq = sequences.task;
+  const last_seq = next_seq + variants + REFITS * datasets - 1;
+  sequences.task = last_seq + 1;
+  job.amend(turn, { next_seq, last_seq });
 }
 
 /** @throws ClusterError `invalid_body`, naming each reference that leads nowhere */

@@ -20,6 +20,7 @@ const LEADS_TO: Readonly<Record<Choosable, Readonly<Record<string, string>>>> = 
   job: {
     job_submitted: 'job.queued.ready',
     job_running: 'job.running',
+    variants_found: 'job.running.exploring',
     job_succeeded: 'job.succeeded',
     job_failed: 'job.failed',
     job_cancelled: 'job.cancelled',
@@ -70,7 +71,8 @@ export function pathOf(machine: Choosable, events: readonly EventView[], complet
   });
 }
 
-export const jobState = ({ status }: Pick<JobView, 'status'>): string => `job.${status}`;
+export const jobState = ({ status, phase }: Pick<JobView, 'status' | 'phase'>): string =>
+  phase ? `job.${status}.${phase}` : `job.${status}`;
 
 /** A running task of a job that is being cancelled has been told to stop; no event says so. */
 export function taskState(path: readonly Step[], complete: boolean, job: JobView['status']): string | null {

@@ -1,0 +1,54 @@
+import type { TaskPlace } from '../../machines/selection.ts';
+import type { JobRow, TaskRow } from '../store/rows.ts';
+import type { JobAddress } from './address.ts';
+import type { Turn } from './turn.ts';
+
+/** What tells a task from the others of its job. */
+export type Own = Pick<
+  TaskRow,
+  | 'seq'
+  | 'priority'
+  | 'backoff_seconds'
+  | 'timeout_seconds'
+  | 'requirement_id'
+  | 'pipeline_label'
+  | 'pipeline_steps'
+  | 'dataset_label'
+  | 'content_key'
+> & { payload: TaskPlace };
+
+/** A task that nobody has tried yet. */
+export function newTask(turn: Turn, job: JobRow, own: Own, created_at: number): TaskRow {
+  return {
+    ...own,
+    id: turn.core.makeId('task'),
+    job_id: job.id,
+    status: 'queued',
+    state: null,
+    attempt: 0,
+    max_attempts: job.retry_attempts,
+    not_before: null,
+    worker_faults: 0,
+    avoids: [],
+    worker_id: null,
+    lease_expires_at: null,
+    created_at,
+    updated_at: created_at,
+    started_at: null,
+    result: null,
+    rank_value: null,
+    rank_others: [],
+    model_artifact_id: null,
+    error: null,
+    last_report: null,
+    reused_from: null,
+  };
+}
+
+/** The number of the next task of a job that selects: one of those that are kept for it, so that it has its job's place. */
+export function nextNumber(turn: Turn, job: JobAddress): number {
+  const { next_seq, last_seq } = job.row;
+  if (next_seq === null || last_seq === null || next_seq > last_seq) return turn.core.sequences.task++;
+  job.amend(turn, { next_seq: next_seq + 1 });
+  return next_seq;
+}

@@ -1,0 +1,102 @@
+import type { JobContext, JobEvent, TaskCounts } from './job-types.ts';
+import { type Standing, withTask } from './ranking/standing.ts';
+import {
+  afterFailure,
+  afterReturn,
+  afterSuccess,
+  type Choice,
+  decidable,
+  decide,
+  isSettled,
+  type Selection,
+} from './selection.ts';
+
+/* What the chart of a job counts and finds out: plain functions of its context. */
+
+type CountState = keyof TaskCounts;
+
+const MOVES: Partial<Record<JobEvent['type'], { from?: CountState; to: CountState }>> = {
+  TASK_LEASED: { from: 'queued', to: 'leased' },
+  TASK_STARTED: { from: 'leased', to: 'running' },
+  TASK_SUCCEEDED: { to: 'succeeded' },
+  TASK_LOST: { to: 'lost' },
+  TASK_REQUEUED: { to: 'queued' },
+  TASK_FAILED: { to: 'failed' },
+  TASK_CANCELLED: { to: 'cancelled' },
+};
+
+export function countMove(counts: TaskCounts, event: JobEvent): TaskCounts {
+  const move = MOVES[event.type];
+  if (!move) return counts;
+  const from = move.from ?? ('from' in event ? event.from : undefined);
+  if (!from) return counts;
+  const moved = { ...counts };
+  moved[from]--;
+  moved[move.to]++;
+  return moved;
+}
+
+export const numEnded = ({ counts }: JobContext): number =>
+  counts.succeeded + counts.failed + counts.cancelled;
+
+/** Whether something follows from the end of its tasks. */
+export const selects = ({ selection }: JobContext): boolean => selection !== null && !selection.expanding;
+
+export const isOver = (context: JobContext): boolean =>
+  context.selection !== null && isSettled(context.selection) && numEnded(context) === context.num_tasks;
+
+export function withSuccess(
+  standings: readonly Standing[],
+  selection: Selection | null,
+  event: JobEvent,
+): readonly Standing[] {
+  if (event.type !== 'TASK_SUCCEEDED' || event.place?.role === 'expansion') return standings;
+  const task = { best_task_id: event.task_id, best_model_artifact_id: event.model_artifact_id };
+  if (event.place?.role === 'refit') {
+    // It stands in the place of the variant that it refits.
+    const choice = selection?.datasets[event.place.dataset]?.choice;
+    if (choice?.pipeline !== event.place.pipeline) return standings;
+    const replaced = [choice.task_id, choice.refit_task_id];
+    return standings.map((one) => (replaced.includes(one.best_task_id) ? { ...one, ...task } : one));
+  }
+  const values = [event.rank_value, ...event.rank_others];
+  return standings.map((standing, place) => withTask(standing, values[place] ?? null, task));
+}
+
+/** The selection after what happened to one of the job's tasks. */
+export function selectionAfter({ selection, standings }: JobContext, event: JobEvent): Selection | null {
+  if (selection === null || !('place' in event) || event.place === undefined) return selection;
+  switch (event.type) {
+    case 'TASK_SUCCEEDED': {
+      const values = [event.rank_value, ...event.rank_others];
+      return afterSuccess(selection, event.place, { task_id: event.task_id, values }, standings);
+    }
+    case 'TASK_FAILED':
+      return afterFailure(selection, event.place);
+    case 'TASK_REQUEUED':
+      return event.from === 'failed' ? afterReturn(selection, event.place) : selection;
+    default:
+      return selection;
+  }
+}
+
+export interface Decision {
+  selection: Selection;
+  dataset: number;
+  /** A choice, or why there is none. */
+  made: Choice | string;
+}
+
+/** What comes of the dataset that is to be decided next; null where there is none. */
+export function decisionOn({ selection, standings }: JobContext): Decision | null {
+  const dataset = selection === null ? -1 : decidable(selection);
+  if (selection === null || dataset < 0) return null;
+  return { selection, dataset, made: decide(selection, dataset, standings) };
+}
+
+/** Why a job that selects has nothing to show. */
+export function failureOf({ selection, error }: JobContext): string | null {
+  const failed = selection?.datasets.find((of) => of.error !== null);
+  if (!failed) return error;
+  return failed.succeeded === 0 && error !== null ? `${failed.error}: ${error}` : failed.error;
+}

@@ -1,0 +1,63 @@
+import type { Standing } from './ranking/standing.ts';
+import type { Choice, Selection, TaskPlace } from './selection.ts';
+import type { LeftState, RankValues } from './task-types.ts';
+
+/** How many of the job's tasks are in each state; kept by the job itself, never recounted. */
+export interface TaskCounts {
+  queued: number;
+  leased: number;
+  running: number;
+  lost: number;
+  succeeded: number;
+  failed: number;
+  cancelled: number;
+}
+
+export interface JobContext {
+  id: string;
+  num_tasks: number;
+  counts: TaskCounts;
+  /** By each of the metrics that the job may rank by, as they are listed. */
+  standings: readonly Standing[];
+  /** How many of the succeeded tasks have the result of another one. */
+  num_reused: number;
+  /** Of a job that selects the best of its variants. */
+  selection: Selection | null;
+  error: string | null;
+}
+
+/** What a job is told: a person's wishes, and what its tasks emit. */
+export type JobEvent =
+  | { type: 'CANCEL' }
+  | { type: 'RETRY' }
+  /** Each of its tasks has been told what the person wished. */
+  | { type: 'ALL_TOLD' }
+  | { type: 'TASK_LEASED' }
+  | { type: 'TASK_STARTED' }
+  | { type: 'TASK_LOST'; from: LeftState }
+  | { type: 'TASK_REQUEUED'; from: LeftState; place?: TaskPlace }
+  /** One that is still queued has the result of another one. */
+  | ({
+      type: 'TASK_SUCCEEDED';
+      from: 'running' | 'queued';
+      task_id: string;
+      /** In a job that selects. */
+      place?: TaskPlace;
+      model_artifact_id: string | null;
+    } & RankValues)
+  | { type: 'TASK_FAILED'; from: LeftState; error: string; place?: TaskPlace }
+  | { type: 'TASK_CANCELLED'; from: LeftState }
+  /** So many variants on each dataset, which the library found, have been queued. */
+  | { type: 'VARIANTS_ADDED'; variants: number }
+  /** The task that refits what was selected on a dataset has been queued. */
+  | { type: 'REFIT_ADDED'; dataset: number; task_id: string };
+
+export type JobEmission =
+  | { type: 'job_running' }
+  | { type: 'job_succeeded' }
+  | { type: 'job_failed'; error: string }
+  | { type: 'job_cancelled' }
+  | { type: 'job_retried' }
+  | { type: 'variants_found'; variants: number }
+  | { type: 'variant_selected'; dataset: number; choice: Choice }
+  | { type: 'selection_failed'; dataset: number; error: string };
