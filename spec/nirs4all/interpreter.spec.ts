@@ -9,7 +9,8 @@ import {
   nirs4allRunner,
   probePython,
 } from '../../actors/agent/runners/nirs4all/index.ts';
-import { describeWithLibrary, PYTHON } from './python.ts';
+import { describeWithLibrary } from './python.ts';
+import { PYTHON } from './where.ts';
 
 /** A program in place of an interpreter. */
 async function program(t: TestContext, script: string): Promise<string> {

@@ -1,5 +1,4 @@
 import { describe } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import {
   askInterpreter,
   InterpreterFault,
@@ -7,10 +6,7 @@ import {
   nirs4allRunner,
 } from '../../actors/agent/runners/nirs4all/index.ts';
 import { lacking } from '../support/requires.ts';
-
-/** The interpreter that these tests use. */
-export const PYTHON =
-  process.env.JQ_TEST_PYTHON || fileURLToPath(new URL('../../.venv/bin/python', import.meta.url));
+import { PYTHON } from './where.ts';
 
 const answer = await askInterpreter(PYTHON).then(
   (interpreter) => nirs4allRunner(interpreter) ?? `${PYTHON} lacks nirs4all`,

@@ -1,15 +1,15 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { treeCpuSeconds } from './tree.ts';
 
 const PROGRAM = fileURLToPath(new URL('../../../bin/jq-worker', import.meta.url));
-/** As of the server: USER_HZ. */
-const TICKS = 100;
 
 export interface MeasuredWorker {
-  /** Processor time so far of it and of all its processes that have ended, in seconds. */
+  readonly pid: number;
+  /** Processor time so far of it and of all its processes, in seconds. */
   cpuSeconds(): number;
   /** Ends it in an orderly way. */
   stop(): Promise<void>;
@@ -21,20 +21,25 @@ export interface WorkerOptions {
   slots?: number;
   /** A directory that gets a CPU profile when the worker has stopped. */
   profile?: string | undefined;
+  /** Further options of the program. */
+  argv?: readonly string[];
+  /** What of its environment is another than that of this process. */
+  env?: NodeJS.ProcessEnv;
 }
 
 /** A real `bin/jq-worker`; its `noop.run` is a shell script that writes a result and nothing else. */
 export async function startWorker(
   url: string,
   folder: string,
-  { slots = 2, profile }: WorkerOptions = {},
+  { slots = 2, profile, argv: more = [], env }: WorkerOptions = {},
 ): Promise<MeasuredWorker> {
   const script = join(folder, 'noop.sh');
   writeFileSync(script, 'echo \'{"status":"succeeded","metrics":{"best_rmse":1}}\' > "$8"\n');
   const argv = ['--server', url, '--state', join(folder, 'state'), '--slots', `${slots}`, '--json'];
-  argv.push('--log-level', 'warn', '--runner', `noop=sh ${script}`);
+  argv.push('--log-level', 'warn', '--runner', `noop=sh ${script}`, ...more);
   const options = profile ? ['--cpu-prof', `--cpu-prof-dir=${profile}`] : [];
   const child = spawn(process.execPath, [...options, PROGRAM, ...argv], {
+    env: { ...process.env, ...env },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const exited = once(child, 'exit');
@@ -42,18 +47,15 @@ export async function startWorker(
   process.once('exit', orphaned);
   await Promise.race([once(child.stdout, 'data'), exited]);
   if (child.exitCode !== null) throw new Error(`jq-worker ended with ${child.exitCode} before it worked`);
+  const pid = child.pid as number;
   const end = async (signal: NodeJS.Signals) => {
     child.kill(signal);
     await exited;
     process.removeListener('exit', orphaned);
   };
   return {
-    cpuSeconds() {
-      const stat = readFileSync(`/proc/${child.pid}/stat`, 'utf8');
-      // Its own time, user and system, and that of the children that it has waited for (`man 5 proc`).
-      const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-      return fields.slice(11, 15).reduce((sum, field) => sum + Number(field), 0) / TICKS;
-    },
+    pid,
+    cpuSeconds: () => treeCpuSeconds(pid),
     stop: () => end('SIGTERM'),
     kill: () => end('SIGKILL'),
   };

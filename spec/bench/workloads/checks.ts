@@ -1,6 +1,9 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { HttpPool } from '../load/http-pool.ts';
 import { runLoad } from '../load/process.ts';
 import { oneTaskJob } from '../load/sample-job.ts';
+
+const LOOK_MS = 100;
 
 interface Stats {
   jobs_by_status: Record<string, number>;
@@ -42,5 +45,38 @@ export async function submitOne(url: string, body: string = oneTaskJob('one')): 
     return (JSON.parse(await pool.accepted('/v1/jobs', body)) as { id: string }).id;
   } finally {
     pool.close();
+  }
+}
+
+interface DoneJob {
+  id: string;
+  status: string;
+  created_at: number;
+  updated_at: number;
+  aggregate: { num_succeeded: number };
+}
+
+/**
+ * Submits a job and waits until all of its so many tasks have succeeded.
+ * @returns its id, and seconds from its submission to the end of its last task
+ * @throws Error when one does not succeed
+ */
+export async function runJob(
+  url: string,
+  job: object,
+  count: number,
+): Promise<{ id: string; seconds: number }> {
+  const id = await submitOne(url, JSON.stringify(job));
+  for (;;) {
+    // The list leaves out the ranking, so that to look costs little beside what is measured.
+    const [now] = await getJson<[DoneJob]>(url, '/v1/jobs?limit=1');
+    if (now.id !== id) throw new Error(`${now.id} was submitted meanwhile`);
+    const { num_succeeded } = now.aggregate;
+    if (now.status === 'succeeded' && num_succeeded === count) {
+      return { id, seconds: now.updated_at - now.created_at };
+    }
+    if (!/^(queued|running)$/.test(now.status))
+      throw new Error(`${num_succeeded} of ${count} tasks succeeded`);
+    await delay(LOOK_MS);
   }
 }

@@ -19,6 +19,7 @@ import { soak } from './soak.ts';
 import { stall } from './stall.ts';
 import { startUp } from './start-up.ts';
 import { submit } from './submit.ts';
+import { sweep } from './sweep.ts';
 
 /** All workloads, in the order of the report. */
 export const WORKLOADS: readonly Workload[] = [
@@ -40,6 +41,7 @@ export const WORKLOADS: readonly Workload[] = [
   artifacts,
   inputs,
   noop,
+  sweep,
   soak,
   startUp,
   functions,

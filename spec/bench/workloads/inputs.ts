@@ -17,7 +17,7 @@ export const inputs: Workload = {
   async run(bench) {
     const count = bench.pick(200, 50, 3);
     const folder = bench.directory();
-    const archive = await dataset(join(folder, 'table.zip'), bench.pick(50, 50, 1) * MB);
+    const archive = await tableArchive(join(folder, 'table.zip'), bench.pick(50, 50, 1) * MB);
     const server = await bench.server();
     const client = new ClusterClient({ server: server.url });
     const worker = await startWorker(server.url, bench.directory());
@@ -54,7 +54,7 @@ export const inputs: Workload = {
 };
 
 /** An archive with a table of so many bytes, whose numbers pack as measured ones do. */
-async function dataset(path: string, bytes: number): Promise<string> {
+export async function tableArchive(path: string, bytes: number): Promise<string> {
   const row = () => `${Array.from({ length: 700 }, () => Math.random().toFixed(6)).join(',')}\n`;
   const rows = [];
   for (let written = 0; written < bytes; written += rows.at(-1)?.length ?? 0) rows.push(row());
