@@ -45,6 +45,12 @@ export function bytesOf(text: string): number {
   return bytes;
 }
 
+/** Whether a text takes at most `most` bytes. */
+function fits(text: string, most: number): boolean {
+  // A UTF-16 unit takes three bytes at most.
+  return text.length * 3 <= most || bytesOf(text) <= most;
+}
+
 /** Room for the sentence that says how much was left out. */
 const MARKER = 64;
 
@@ -53,10 +59,8 @@ const MARKER = 64;
  * in proportion to the text.
  */
 export function cutText(text: string, most: number): string {
-  // A UTF-16 unit takes three bytes at most.
-  if (text.length * 3 <= most) return text;
+  if (fits(text, most)) return text;
   const bytes = bytesOf(text);
-  if (bytes <= most) return text;
   const { read, written } = encoder.encodeInto(text, new Uint8Array(Math.max(0, most - MARKER)));
   return `${text.slice(0, read)}… (${bytes - written} more bytes were left out)`;
 }
@@ -73,10 +77,11 @@ const NAMED = { most: 10, longest: 100 };
 export function fitObject(
   value: Readonly<Record<string, unknown>>,
   most: number,
-): { value: Record<string, unknown>; leftOut: string | null } {
+): { value: Readonly<Record<string, unknown>>; leftOut: string | null } {
+  // As it is nearly always, and this is on the way of every report.
+  if (fits(JSON.stringify(value), most)) return { value, leftOut: null };
   const entries = Object.entries(value);
   const sizes = entries.map(([key, member]) => sizeOf(key, member));
-  if (sizes.reduce((sum, size) => sum + size, 2) <= most) return { value: { ...value }, leftOut: null };
   const kept: [string, unknown][] = [];
   const names: string[] = [];
   let left = 0;

@@ -59,7 +59,10 @@ export function digestResult(reported: TaskResult): ResultDigest {
   };
 }
 
+const NO_SPARE: ResultDigest['spare'] = { names: '', values: new Float64Array() };
+
 function spareNumbers(metrics: Record<string, unknown>): ResultDigest['spare'] {
+  if (Object.keys(metrics).length <= LIMITS.numbers) return NO_SPARE;
   const names: string[] = [];
   const values: number[] = [];
   for (const [name, value] of Object.entries(metrics)) {
@@ -69,7 +72,7 @@ function spareNumbers(metrics: Record<string, unknown>): ResultDigest['spare'] {
   }
   const fit = values.length <= LIMITS.numbers;
   return fit
-    ? { names: '', values: new Float64Array() }
+    ? NO_SPARE
     : { names: `${BEHIND}${names.join(BEHIND)}${BEHIND}`, values: new Float64Array(values) };
 }
 

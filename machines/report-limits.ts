@@ -51,49 +51,48 @@ export function boundedResult(reported: TaskResult, most: number = LIMITS.number
     ...unknown
   } = reported;
   const notes: string[] = [];
-  const overflow: Members = { ...extra };
-  const numbers = (name: string, map: Members | undefined, most?: number): Members | undefined => {
-    if (map === undefined) return undefined;
+  let overflow: Members | undefined = extra;
+  const numbers = (name: string, map: Members, most: number = LIMITS.numbers): Members => {
+    if (areNumbers(map, most)) return map;
     const { kept, moved } = numbersOf(map, most);
     const names = Object.keys(moved);
-    if (names.length > 0) {
-      const place = freeName(overflow, name);
-      overflow[place] = moved;
-      notes.push(
-        `${names.length} of ${name} moved to extra.${place}, not being numbers that fit: ${shown(names)}`,
-      );
-    }
+    const place = freeName(overflow ?? {}, name);
+    overflow = { ...overflow, [place]: moved };
+    notes.push(
+      `${names.length} of ${name} moved to extra.${place}, not being numbers that fit: ${shown(names)}`,
+    );
     return kept;
-  };
-  const bounded = {
-    status,
-    pipeline_fingerprint: pipeline_fingerprint && cutText(pipeline_fingerprint, LIMITS.value),
-    duration_seconds,
-    metrics: numbers('metrics', metrics, most),
-    counts: numbers('counts', counts),
-    artifacts: artifacts && rolesOf(artifacts, notes),
   };
   const fitted = (name: string, value: Members): Members => {
     const { value: kept, leftOut } = fitObject(value, LIMITS.extra);
     if (leftOut !== null) notes.push(`${name} left out: ${leftOut}`);
     return kept;
   };
-  const others = fitted('the members that nobody here knows', unknown);
-  const rest =
-    extra === undefined && Object.keys(overflow).length === 0 ? undefined : fitted('extra', overflow);
-  const result: Members = others;
-  for (const [name, member] of Object.entries({ ...bounded, extra: rest })) {
-    if (member !== undefined) result[name] = member;
-  }
-  return { result: result as TaskResult, notes };
+  const bounded: TaskResult = {
+    ...fitted('the members that nobody here knows', unknown),
+    status,
+  };
+  // One by one: names that are only known as the program runs cost several times as much, once a report.
+  if (pipeline_fingerprint !== undefined)
+    bounded.pipeline_fingerprint = cutText(pipeline_fingerprint, LIMITS.value);
+  if (duration_seconds !== undefined) bounded.duration_seconds = duration_seconds;
+  if (metrics) bounded.metrics = numbers('metrics', metrics, most);
+  if (counts) bounded.counts = numbers('counts', counts);
+  if (artifacts) bounded.artifacts = rolesOf(artifacts, notes);
+  if (overflow) bounded.extra = fitted('extra', overflow);
+  return { result: bounded, notes };
+}
+
+/** Whether a map holds numbers alone, as many as it may; as it is nearly always. */
+function areNumbers(map: Members, most: number): boolean {
+  const names = Object.keys(map);
+  return names.length <= most && names.every((name) => isNumber(map[name]) && name.length <= LIMITS.key);
 }
 
 /** The first numbers of a map, as many as it may hold; null is a number that was not finite. */
-function numbersOf(map: Members, most: number = LIMITS.numbers): { kept: Members; moved: Members } {
+function numbersOf(map: Members, most: number): { kept: Members; moved: Members } {
   const names = Object.keys(map);
   const numbers = names.filter((name) => isNumber(map[name]) && name.length <= LIMITS.key);
-  // As it is nearly always, and this is on the way of every report.
-  if (numbers.length === names.length && names.length <= most) return { kept: map, moved: {} };
   const kept = new Set(numbers.slice(0, most));
   const pick = (wanted: boolean) =>
     Object.fromEntries(names.filter((name) => kept.has(name) === wanted).map((name) => [name, map[name]]));
@@ -109,11 +108,15 @@ function freeName(members: Members, name: string): string {
   return free;
 }
 
+type Roles = NonNullable<TaskResult['artifacts']>;
+
 /** Roles that this system uses are kept before all others. */
 const USED_ROLES = ['model', 'logs', 'workspace'];
 
-function rolesOf(artifacts: NonNullable<TaskResult['artifacts']>, notes: string[]): Members {
-  const roles = Object.keys(artifacts).filter((role) => role.length <= LIMITS.key);
+function rolesOf(artifacts: Roles, notes: string[]): Roles {
+  const all = Object.keys(artifacts);
+  const roles = all.filter((role) => role.length <= LIMITS.key);
+  if (roles.length === all.length && all.length <= LIMITS.numbers) return artifacts;
   const ordered = new Set([...USED_ROLES.filter((role) => roles.includes(role)), ...roles]);
   const kept = new Set([...ordered].slice(0, LIMITS.numbers));
   const entries = Object.entries(artifacts);

@@ -58,19 +58,19 @@ export function admitJob(size: JobSize, allow: { allowPythonJobs: boolean }): vo
  */
 export function unknownMembers(spec: JobSpec): string[] {
   const unknown = new UnknownMembers();
-  unknown.look(spec, JOB_MEMBERS, '', SILENT_MEMBERS);
+  unknown.look(spec, JOB_MEMBERS, '', SILENT);
   unknown.look(spec.requirements, REQUIREMENTS_MEMBERS, 'requirements.');
   unknown.look(spec.outputs, OUTPUTS_MEMBERS, 'outputs.');
   unknown.look(spec.retry, RETRY_MEMBERS, 'retry.');
   unknown.look(spec.select, SELECT_MEMBERS, 'select.');
-  for (const p of pipelinesOf(spec)) unknown.look(p, PIPELINE_MEMBERS[p.kind] ?? [], 'pipeline.');
-  for (const d of datasetsOf(spec)) unknown.look(d, DATASET_MEMBERS[d.kind] ?? [], 'dataset.');
+  for (const p of pipelinesOf(spec)) unknown.look(p, PIPELINE_MEMBERS[p.kind] ?? NONE, 'pipeline.');
+  for (const d of datasetsOf(spec)) unknown.look(d, DATASET_MEMBERS[d.kind] ?? NONE, 'dataset.');
   return unknown.told();
 }
 
-type Members = readonly string[];
+type Members = ReadonlySet<string>;
 const membersOf = (schema: TSchema): Members =>
-  Object.keys((schema as { properties?: object }).properties ?? {});
+  new Set(Object.keys((schema as { properties?: object }).properties ?? {}));
 /** By the kind that each branch of a union is for. */
 const membersByKind = (union: TSchema): Record<string, Members> =>
   Object.fromEntries(
@@ -81,6 +81,8 @@ const membersByKind = (union: TSchema): Record<string, Members> =>
   );
 type Branch = TSchema & { properties: { kind: { const: string } } };
 
+const NONE: Members = new Set();
+const SILENT: Members = new Set(SILENT_MEMBERS);
 const JOB_MEMBERS = membersOf(JobSpec);
 const REQUIREMENTS_MEMBERS = membersOf(JobSpec.properties.requirements);
 const OUTPUTS_MEMBERS = membersOf(JobSpec.properties.outputs);
@@ -95,10 +97,10 @@ class UnknownMembers {
   readonly #seen = new Set<string>();
 
   /** @param silent known to mean nothing here */
-  look(value: unknown, known: Members, prefix: string, silent: Members = []): void {
+  look(value: unknown, known: Members, prefix: string, silent: Members = NONE): void {
     if (typeof value !== 'object' || value === null) return;
     for (const key of Object.keys(value)) {
-      if (!known.includes(key) && !silent.includes(key)) this.#add(prefix, key, known);
+      if (!known.has(key) && !silent.has(key)) this.#add(prefix, key, known);
     }
   }
 
@@ -112,7 +114,7 @@ class UnknownMembers {
     if (this.#seen.has(prefix + key)) return;
     this.#seen.add(prefix + key);
     if (this.#seen.size > LIMITS.warnings) return;
-    const near = key.length <= LONGEST_WORD ? nearest(key, known) : undefined;
+    const near = key.length <= LONGEST_WORD ? nearest(key, [...known]) : undefined;
     const shown = near || key.length <= LONGEST_WORD ? key : `${key.slice(0, LONGEST_WORD)}…`;
     this.#warnings.push(`unknown field '${prefix}${shown}'${near ? didYouMean(prefix + near) : ''}`);
   }

@@ -108,7 +108,7 @@ export const JOBS = define<JobRow>(
     num_failed: (row) => row.counts.failed,
     num_cancelled: (row) => row.counts.cancelled,
     ...plain<JobRow>('best_metric', 'best_task_id', 'best_model_artifact_id', 'num_reused'),
-    standings: (row) => JSON.stringify(row.standings),
+    standings: (row) => (isToldByRow(row) ? null : JSON.stringify(row.standings)),
     selection: (row) => (row.selection ? JSON.stringify(row.selection) : null),
     ...plain<JobRow>('next_seq', 'last_seq'),
   },
@@ -132,7 +132,7 @@ export const JOBS = define<JobRow>(
   }),
 );
 
-/** Stores of earlier versions know one metric of a job. */
+/** The only standing of a job, as the other columns tell it: of most jobs, and of all in stores of earlier versions. */
 const onlyStanding = (row: SqlRow): Standing =>
   ({
     metric: row.rank_metric,
@@ -142,6 +142,20 @@ const onlyStanding = (row: SqlRow): Standing =>
     best_task_id: row.best_task_id,
     best_model_artifact_id: row.best_model_artifact_id,
   }) as Standing;
+
+/** Whether the standings need no text of their own: all succeeded tasks reported the only metric. */
+const isToldByRow = (row: JobRow): boolean => {
+  const [only] = row.standings;
+  return (
+    only !== undefined &&
+    row.standings.length === 1 &&
+    only.reported === (row.best_task_id === null ? 0 : row.counts.succeeded) &&
+    only.metric === row.rank_metric &&
+    only.best_metric === row.best_metric &&
+    only.best_task_id === row.best_task_id &&
+    only.best_model_artifact_id === row.best_model_artifact_id
+  );
+};
 
 export const TASKS = define<TaskRow>(
   'tasks',

@@ -22,12 +22,14 @@ export const wantsRefit = (emission: JobEmission): boolean =>
 
 export function tellJob(row: JobRow, emission: JobEmission): Telling {
   const { counts } = row;
-  const { ranking: _, errors: __, ...aggregate } = aggregateOf(row, [], {});
-  const data = {
-    num_tasks: row.num_tasks,
-    num_succeeded: counts.succeeded,
-    num_failed: counts.failed,
-    aggregate,
+  const ended = () => {
+    const { ranking: _, errors: __, ...aggregate } = aggregateOf(row, [], {});
+    return {
+      num_tasks: row.num_tasks,
+      num_succeeded: counts.succeeded,
+      num_failed: counts.failed,
+      aggregate,
+    };
   };
   switch (emission.type) {
     case 'job_running':
@@ -37,17 +39,22 @@ export function tellJob(row: JobRow, emission: JobEmission): Telling {
         level: 'info',
         type: emission.type,
         message: `job ${title(row)} succeeded: ${counts.succeeded} of ${row.num_tasks} tasks`,
-        data: { ...data, best_metric: row.best_metric, best_task_id: row.best_task_id },
+        data: { ...ended(), best_metric: row.best_metric, best_task_id: row.best_task_id },
       };
     case 'job_failed':
       return {
         level: 'error',
         type: emission.type,
         message: `job ${title(row)} failed: ${emission.error}`,
-        data: { ...data, error: emission.error },
+        data: { ...ended(), error: emission.error },
       };
     case 'job_cancelled':
-      return { level: 'warning', type: emission.type, message: `job ${title(row)} was cancelled`, data };
+      return {
+        level: 'warning',
+        type: emission.type,
+        message: `job ${title(row)} was cancelled`,
+        data: ended(),
+      };
     case 'job_retried':
       return { level: 'info', type: emission.type, message: `job ${title(row)} is tried again`, data: {} };
     case 'variants_found':

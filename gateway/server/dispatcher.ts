@@ -35,6 +35,8 @@ const VARY: Header = ['Vary', 'Origin'];
 
 /** Takes every request of the server from its head to its answer. */
 export class Dispatcher implements ExchangeKeeper {
+  /** What every answer carries, whoever asks. */
+  readonly headers: readonly Header[];
   readonly #parts: Parts;
   /** Requests that wait for something to happen, such as leases. */
   readonly #waiting = new Set<Exchange>();
@@ -44,11 +46,7 @@ export class Dispatcher implements ExchangeKeeper {
 
   constructor(parts: Parts) {
     this.#parts = parts;
-  }
-
-  /** What every answer carries, whoever asks. */
-  get headers(): readonly Header[] {
-    return [...this.#parts.handshake.headers, VARY];
+    this.headers = [...parts.handshake.headers, VARY];
   }
 
   handle(incoming: Incoming): void {
@@ -70,7 +68,8 @@ export class Dispatcher implements ExchangeKeeper {
   #open(incoming: Incoming): Exchange {
     const { origins, inFlight } = this.#parts;
     inFlight.enter();
-    return new Exchange(incoming, [...this.headers, ...origins.headers(incoming.head)], this);
+    const cors = origins.headers(incoming.head);
+    return new Exchange(incoming, cors.length > 0 ? [...this.headers, ...cors] : this.headers, this);
   }
 
   isLast({ head }: Exchange): boolean {

@@ -140,17 +140,25 @@ export function compact(text: string): string {
 
 /** Serialises a value in which `RawJson` pieces may stand, at any depth; undefined members are left out. */
 export function compose(value: unknown): string {
+  if (typeof value === 'string') return literal(value);
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null';
   if (value instanceof RawJson) return value.text;
   if (Array.isArray(value)) return `[${value.map((item) => compose(item)).join(',')}]`;
-  if (typeof value === 'object' && value !== null) {
-    const parts: string[] = [];
-    for (const [key, member] of Object.entries(value)) {
-      if (member !== undefined) parts.push(`${JSON.stringify(key)}:${compose(member)}`);
-    }
-    return `{${parts.join(',')}}`;
+  const members = value as Record<string, unknown>;
+  let text = '';
+  for (const key of Object.keys(members)) {
+    const member = members[key];
+    if (member !== undefined) text += `${text === '' ? '' : ','}${literal(key)}:${compose(member)}`;
   }
-  return JSON.stringify(value) ?? 'null';
+  return `{${text}}`;
 }
+
+/** Longer texts are quoted as quickly by `JSON.stringify`, which for ids and names takes many times longer. */
+const SHORT = 100;
+/** What a literal has to escape. */
+const ODD = /[^ !#-[\]-\ud7ff\ue000-\uffff]/;
+const literal = (text: string): string =>
+  text.length <= SHORT && !ODD.test(text) ? `"${text}"` : JSON.stringify(text);
 
 /** A JSON object's text with further members behind its own; those that are undefined are left out. */
 export function withMembers(text: string, added: Readonly<Record<string, unknown>>): string {

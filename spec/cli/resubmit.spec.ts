@@ -187,11 +187,11 @@ describe('the report of a job', () => {
     const { stdout } = await run(['status', id, '--server', server.url]);
     assert.match(stdout, /^best +best_rmse 0\.5000$/m);
     assert.match(stdout, /# +dataset +pipeline +best_rmse +cv_rmse +components +task\n/);
-    assert.match(stdout, /1 +corn +snv → pls\(components=3\) +0\.5000 +0\.2500 +3 +task_\w+\n/);
-    assert.match(stdout, /2 +corn +snv → pls\(components=5\) +12\.2500 +0\.1250 +5 +task_\w+\n/);
+    assert.match(stdout, /1 +corn +snv » pls\(components=3\) +0\.5000 +0\.2500 +3 +task_\w+\n/);
+    assert.match(stdout, /2 +corn +snv » pls\(components=5\) +12\.2500 +0\.1250 +5 +task_\w+\n/);
     assert.match(
       stdout,
-      /the best by best_rmse is not the best by cv_rmse: there it is snv → pls\(components=5\) on corn \(task_\w+\) with 0\.1250, against 0\.2500/,
+      /the best by best_rmse is not the best by cv_rmse: there it is snv » pls\(components=5\) on corn \(task_\w+\) with 0\.1250, against 0\.2500/,
     );
     assert.ok(stdout.includes(first.task_id));
     assert.match((await run(['jobs', '--server', server.url])).stdout, /best_rmse 0\.5000/);

@@ -12,10 +12,10 @@ describe('the description of an inline pipeline', () => {
   it('names its steps in their order, with their options', () => {
     assert.equal(
       one(['snv', { pls: { components: 5 } }, { cross_validation: { folds: 5 } }]),
-      'snv → pls(components=5) → cross_validation(folds=5)',
+      'snv » pls(components=5) » cross_validation(folds=5)',
     );
     assert.equal(one({ steps: [{ pls: { components: { from: 1, to: 6 } } }] }), 'pls(components=1..6)');
-    assert.equal(one([{ pls: 5 }, { center: null }, { msc: {} }]), 'pls(5) → center → msc');
+    assert.equal(one([{ pls: 5 }, { center: null }, { msc: {} }]), 'pls(5) » center » msc');
     assert.equal(one({ name: 'PLS of Ann', steps: ['snv'] }), 'PLS of Ann');
     assert.equal(one('a.b.Model'), 'Model');
     assert.equal(one(7), '7');
@@ -26,11 +26,11 @@ describe('the description of an inline pipeline', () => {
     const folds = { class: 'sklearn.model_selection.KFold', params: { n_splits: 5 } };
     assert.equal(
       one(['sklearn.preprocessing.MinMaxScaler', folds, { model: pls }]),
-      'MinMaxScaler → KFold(n_splits=5) → PLSRegression(n_components=4)',
+      'MinMaxScaler » KFold(n_splits=5) » PLSRegression(n_components=4)',
     );
     assert.equal(
       one([{ y_processing: { class: 'a.b.Scaler' } }, { model: pls, finetune_params: { n_trials: 3 } }]),
-      'y_processing: Scaler → PLSRegression(n_components=4) + finetune_params(n_trials…',
+      'y_processing: Scaler » PLSRegression(n_components=4) + finetune_params(n_trials…',
     );
     assert.equal(
       one([{ _or_: [{ class: 'a.Snv' }, { class: 'a.Msc' }], _comment: 'x' }]),
@@ -45,11 +45,11 @@ describe('the description of an inline pipeline', () => {
       { pls: { components } },
     ];
     assert.deepEqual(describePipelines(inline(long(3), long(4))), [
-      '… → pls(components=3)',
-      '… → pls(components=4)',
+      '… » pls(components=3)',
+      '… » pls(components=4)',
     ]);
     const alone = one(long(3)) ?? '';
-    assert.match(alone, /^savitzky_golay\(window=11, polynomial=2, derivative=1\) → cross_val.*…$/);
+    assert.match(alone, /^savitzky_golay\(window=11, polynomial=2, derivative=1\) » cross_val.*…$/);
     assert.ok(alone.length <= 80);
     const [same] = describePipelines(inline(long(3), long(3)));
     assert.equal(same, alone, 'nothing is left out where nothing differs');

@@ -5,7 +5,7 @@ import type { JobRow, TaskRow, WorkerRow } from '../../actors/store/rows.ts';
 import { type Changes, Store } from '../../actors/store/store.ts';
 import { JOBS, TASKS, type Table, WORKERS } from '../../actors/store/tables.ts';
 import { type Correspondence, JOB, TASK, WORKER } from '../../actors/supervisor/address.ts';
-import { noStanding } from '../../machines/ranking/standing.ts';
+import { noStanding, rankedBy } from '../../machines/ranking/standing.ts';
 import { temporaryDirectory } from '../support/server.ts';
 
 const jobRow: JobRow = {
@@ -70,7 +70,7 @@ const taskRow: TaskRow = {
   requirement_id: 3,
   payload: { pipeline: 1, dataset: 2 },
   pipeline_label: 'p',
-  pipeline_steps: 'snv → pls(components=5)',
+  pipeline_steps: 'snv » pls(components=5)',
   dataset_label: 'd',
   timeout_seconds: 0.5,
   created_at: 1764278465.123,
@@ -223,6 +223,35 @@ for (const [name, kind, table, sample, lists] of kinds) {
     }
   });
 }
+
+test('a job that ranks by one metric keeps a standing of its own only where its other columns do not tell it', async (t) => {
+  const store = await Store.open(await temporaryDirectory(t));
+  t.after(() => store.close());
+  const one = noStanding({ metric: 'best_rmse', mode: 'min' });
+  const best = { best_metric: 0.25, best_task_id: 'task_9', best_model_artifact_id: null };
+  const counts = { ...jobRow.counts, succeeded: 3 };
+  const jobs = [
+    { standings: [one], counts },
+    { standings: [{ ...one, ...best, reported: 3 }], counts },
+    // One of its tasks succeeded without a value.
+    { standings: [{ ...one, ...best, reported: 2 }], counts },
+    { standings: [one, noStanding({ metric: 'cv_rmse', mode: 'min' })], counts },
+  ].map((change, seq) => {
+    const own = { id: `job_${seq}`, seq, created_at: seq, idempotency_key: null };
+    return { ...jobRow, ...change, ...rankedBy(change.standings), ...own };
+  });
+  await store.commit({ ...nothing(), new_jobs: jobs });
+  const stored = await store.load(JOBS, 'true ORDER BY seq');
+  assert.deepEqual(
+    stored.map(({ standings }) => standings),
+    jobs.map(({ standings }) => standings),
+  );
+  const told = await store.reader.all<{ own: number }[]>('SELECT standings IS NOT NULL AS own FROM jobs');
+  assert.deepEqual(
+    told.map(({ own }) => own),
+    [0, 0, 1, 1],
+  );
+});
 
 function nothing(): Changes {
   return {

@@ -23,14 +23,15 @@ export const heartbeat: Verb<'heartbeat'> = {
   ) {
     const worker = ownWorker(turn, principal, worker_id);
     assertSession(worker, session);
-    const { parking, settings, clock } = turn.core;
+    const { parking, settings, clock, wishes } = turn.core;
     hear(turn, worker);
-    for (const task of turn.heldBy(worker)) tellAhead(turn, task);
+    if (wishes.size > 0) for (const task of turn.heldBy(worker)) tellAhead(turn, task);
     takeStanding(turn, worker, suspended?.slice(0, LONGEST_REASON) || null, leaving);
     // A newer heartbeat releases an older one, which then knows nothing to stop.
     const older = parking.takeHeartbeat(turn, worker_id);
-    turn.afterCommit(() => older?.answer({ ok: true, cancel_task_ids: [] }));
-    worker.note(turn, { listsActive: active !== undefined });
+    if (older) turn.afterCommit(() => older.answer({ ok: true, cancel_task_ids: [] }));
+    if (worker.facts.listsActive !== (active !== undefined))
+      worker.note(turn, { listsActive: active !== undefined });
     // What it lists says more exactly what it must stop.
     if (active) worker.revoked.clear(turn);
     const cancel_task_ids = active ? goThrough(turn, worker, active) : renewAll(turn, worker);
@@ -48,7 +49,12 @@ export const heartbeat: Verb<'heartbeat'> = {
  */
 function takeStanding(turn: Turn, worker: WorkerAddress, reason: string | null, leaving?: Leaving): void {
   if (turn.inMemory) return;
-  if (reason === null && leaving === undefined) return void turn.tellWorker(worker, { type: 'RESUME' });
+  if (reason === null && leaving === undefined) {
+    // Nearly all ask anyway, and nothing is sent to those with every heartbeat.
+    const { row } = worker;
+    if (row.suspended !== null || row.leaving !== null) turn.tellWorker(worker, { type: 'RESUME' });
+    return;
+  }
   const ill = reason !== null && turn.tellWorker(worker, { type: 'SUSPEND', reason });
   const leaves =
     leaving !== undefined && turn.tellWorker(worker, { type: leaving === 'stopped' ? 'STOP' : 'DRAIN' });
