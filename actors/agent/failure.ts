@@ -58,7 +58,7 @@ export function ownFault(fault: unknown): WorkerFault | null {
     return new WorkerFault(`this worker cannot start the runner (${message})`, details);
   }
   const words = WORDS[code] ?? 'it cannot use its own files';
-  return new WorkerFault(`this worker cannot run the task: ${words} (${message})`, details);
+  return new WorkerFault(`this worker cannot run tasks: ${words} (${message})`, details);
 }
 
 /** How a fault is reported. */

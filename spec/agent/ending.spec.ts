@@ -202,7 +202,7 @@ describe('whose fault it is that a child failed', () => {
     assert.deepEqual([fault, own], ['worker', false]);
   });
 
-  const own = new WorkerFault('this worker cannot run the task: its disk is full (ENOSPC)', { own: true });
+  const own = new WorkerFault('this worker cannot run tasks: its disk is full (ENOSPC)', { own: true });
 
   it('is what the worker finds wrong with itself: a result that the disk did not take is told as that', async (t) => {
     const heard = await told(t, { result: '{"status":"succ', own });

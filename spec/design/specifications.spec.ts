@@ -21,11 +21,11 @@ async function npmTest(t: TestContext, argv: string[], shells: string[], env: Re
   await mkdir(path);
   for (const name of ['sh', 'env']) await symlink(onPath(name) ?? '', join(path, name));
   for (const name of shells) await writeFile(join(path, name), '', { mode: 0o755 });
-  return new Promise<{ code: number; stdout: string }>((resolve) => {
+  return new Promise<{ code: number; stdout: string; stderr: string }>((resolve) => {
     const command = ['--import', 'tsx', 'spec/run.ts', ...argv];
     const options = { cwd: ROOT, env: { ...env, PATH: path } };
-    const child = execFile(process.execPath, command, options, (_, stdout) =>
-      resolve({ code: child.exitCode ?? -1, stdout }),
+    const child = execFile(process.execPath, command, options, (_, stdout, stderr) =>
+      resolve({ code: child.exitCode ?? -1, stdout, stderr }),
     );
   });
 }
@@ -80,6 +80,14 @@ describe('a specification whose needs are not met', () => {
       (file) => !MAY_LEAVE_OUT.test(file) && silent.test(readFileSync(join(ROOT, file), 'utf8')),
     );
     assert.deepEqual(asking, []);
+  });
+});
+
+describe('a file that is to be run and is not there', () => {
+  it('is named, and nothing else is told', async (t) => {
+    const { code, stderr } = await npmTest(t, ['spec/design/nothing.spec.ts'], []);
+    assert.equal(code, 1);
+    assert.match(stderr, /^Could not find '.*spec\/design\/nothing\.spec\.ts'\s*$/);
   });
 });
 
