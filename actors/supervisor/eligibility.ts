@@ -8,8 +8,11 @@ type Asked = Pick<Demand, 'requirement' | 'avoids' | 'paths'>;
 export const registrationOf = ({ row }: WorkerAddress): string => `${row.id}#${row.session}`;
 
 /** Whether a task avoids a worker that its requirement fits, or names a path that the worker lacks. */
-export const isKeptFrom = ({ avoids, paths }: Asked, worker: WorkerAddress): boolean =>
-  avoids.includes(registrationOf(worker)) || paths.some((path) => worker.missing.has(path));
+export const isKeptFrom = (
+  { avoids, paths }: Pick<Asked, 'avoids' | 'paths'>,
+  { missing }: WorkerAddress,
+  registration: string,
+): boolean => avoids.includes(registration) || paths.some((path) => missing.has(path));
 
 /** The workers that live and meet the requirement, whether they are free or not. */
 export function* matching(core: Core, requirement: number): Iterable<WorkerAddress> {
@@ -20,7 +23,9 @@ export function* matching(core: Core, requirement: number): Iterable<WorkerAddre
 
 /** Whether a live worker could run it: one that matches, reported no fault of its own for it, and lacks no path of it. */
 export function canRunSomewhere(core: Core, asked: Asked): boolean {
-  for (const worker of matching(core, asked.requirement)) if (!isKeptFrom(asked, worker)) return true;
+  for (const worker of matching(core, asked.requirement)) {
+    if (!isKeptFrom(asked, worker, registrationOf(worker))) return true;
+  }
   return false;
 }
 

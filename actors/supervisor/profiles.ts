@@ -3,7 +3,7 @@ import { LRUCache } from 'lru-cache';
 import { Declared, termsAsked, termsDeclared, type WorkerProfile } from '../../machines/matching.ts';
 import type { WorkerAddress } from './address.ts';
 import type { Demands } from './demands.ts';
-import { isKeptFrom } from './eligibility.ts';
+import { isKeptFrom, registrationOf } from './eligibility.ts';
 import type { QueueIndex } from './queue-index.ts';
 import { QueueView } from './queue-view.ts';
 import type { RequirementBook } from './requirements.ts';
@@ -120,9 +120,10 @@ export class Profiles {
     if (worker.special?.declared === version && worker.special.missing === paths) return worker.special.view;
     const profile = this.#profileOf(worker);
     const terms = ['', ...profile.terms].map((term) => DEMAND + term);
+    const registration = registrationOf(worker);
     const view = new QueueView(terms, (key) => {
       const demand = this.#demands.get(key);
-      if (demand === undefined || isKeptFrom(demand, worker)) return false;
+      if (demand === undefined || isKeptFrom(demand, worker, registration)) return false;
       return profile.declared.meets(this.#requirements.asked(demand.requirement));
     });
     worker.special = { view, declared: version, missing: paths };
