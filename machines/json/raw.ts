@@ -87,7 +87,8 @@ export function members(text: string): Map<string, string> {
   i = skipSpace(text, i + 1);
   while (i < text.length && text[i] !== '}') {
     const keyEnd = endOfString(text, i);
-    const key = JSON.parse(text.slice(i, keyEnd)) as string;
+    const literal = text.slice(i + 1, keyEnd - 1);
+    const key = literal.includes('\\') ? (JSON.parse(`"${literal}"`) as string) : literal;
     const start = skipSpace(text, skipSpace(text, keyEnd) + 1);
     const end = endOfValue(text, start);
     found.set(key, text.slice(start, end));

@@ -56,8 +56,13 @@ const finite = (value: unknown): number | null =>
  */
 export function rankedBy(standings: readonly Standing[]) {
   const used = standings.reduce((most, next) => (next.reported > most.reported ? next : most));
-  const { metric, mode, reported: _, ...best } = used;
-  return { rank_metric: metric, rank_mode: mode, ...best };
+  return {
+    rank_metric: used.metric,
+    rank_mode: used.mode,
+    best_metric: used.best_metric,
+    best_task_id: used.best_task_id,
+    best_model_artifact_id: used.best_model_artifact_id,
+  };
 }
 
 /** What is known to be better large: names of metrics, as the libraries spell them, without what stands around. */
