@@ -17,21 +17,32 @@ export type Own = Pick<
   | 'content_key'
 > & { payload: TaskPlace };
 
-/** A task that nobody has tried yet. */
+/**
+ * A task that nobody has tried yet. Each member is named: V8 keeps an object that begins with the members of another
+ * one as a dictionary, which costs a task tens of microseconds here, and more with every copy of its row.
+ */
 export function newTask(turn: Turn, job: JobRow, own: Own, created_at: number): TaskRow {
   return {
-    ...own,
+    seq: own.seq,
     id: turn.core.makeId('task'),
     job_id: job.id,
     status: 'queued',
     state: null,
+    priority: own.priority,
     attempt: 0,
     max_attempts: job.retry_attempts,
+    backoff_seconds: own.backoff_seconds,
     not_before: null,
     worker_faults: 0,
     avoids: [],
     worker_id: null,
     lease_expires_at: null,
+    requirement_id: own.requirement_id,
+    payload: own.payload,
+    pipeline_label: own.pipeline_label,
+    pipeline_steps: own.pipeline_steps,
+    dataset_label: own.dataset_label,
+    timeout_seconds: own.timeout_seconds,
     created_at,
     updated_at: created_at,
     started_at: null,
@@ -41,6 +52,7 @@ export function newTask(turn: Turn, job: JobRow, own: Own, created_at: number): 
     model_artifact_id: null,
     error: null,
     last_report: null,
+    content_key: own.content_key,
     reused_from: null,
   };
 }

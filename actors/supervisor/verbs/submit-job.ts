@@ -151,15 +151,18 @@ function* addTasks(
   const contentKey = contents === null ? null : contentKeys(contents, artifacts);
   for (let place = 0; place < count; place++) {
     if (place > 0 && place % AT_ONCE === 0) yield;
-    const { pipeline, dataset, requirement, ...labels } = planAt(matrix, place);
+    const plan = planAt(matrix, place);
+    const { pipeline, dataset } = plan;
     const role: TaskRole | null = selects && (selects.expands ? 'expansion' : 'variant');
     const own = {
       seq: turn.core.sequences.task++,
       priority: settings.priority,
       backoff_seconds: settings.backoff_seconds,
-      requirement_id: requirements[requirement] as number,
-      payload: { pipeline, dataset, ...(role && { role }) },
-      ...labels,
+      requirement_id: requirements[plan.requirement] as number,
+      payload: role ? { pipeline, dataset, role } : { pipeline, dataset },
+      pipeline_label: plan.pipeline_label,
+      pipeline_steps: plan.pipeline_steps,
+      dataset_label: plan.dataset_label,
       timeout_seconds: settings.timeout_seconds,
       content_key: role === 'expansion' ? null : (contentKey?.(place) ?? null),
     };
