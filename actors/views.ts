@@ -1,6 +1,6 @@
 import { libraryOf } from '../machines/decompose.ts';
 import type { Aggregate, JobView, RankingEntry, SelectionView } from '../machines/schema/views.ts';
-import { PHASES } from '../machines/selection.ts';
+import { phaseOf } from '../machines/selection.ts';
 import type { JobRow } from './store/rows.ts';
 
 /** What clients see of a job; in lists `ranking` and `errors` stay empty, and `selections` are left out. */
@@ -10,7 +10,7 @@ export function jobView(row: JobRow, ranking: RankingEntry[], errors: Record<str
     type: row.type,
     name: row.name,
     status: row.status,
-    phase: PHASES.find((phase) => phase === row.state) ?? null,
+    phase: row.selection && row.status === 'running' ? phaseOf(row.selection) : null,
     priority: row.priority,
     created_at: row.created_at,
     updated_at: row.updated_at,

@@ -47,8 +47,8 @@ export type JobEvent =
     } & RankValues)
   | { type: 'TASK_FAILED'; from: LeftState; error: string; place?: TaskPlace }
   | { type: 'TASK_CANCELLED'; from: LeftState }
-  /** So many variants on each dataset, which the library found, have been queued. */
-  | { type: 'VARIANTS_ADDED'; variants: number }
+  /** So many variants on each dataset, which the library found, have been queued; perhaps some are known already. */
+  | { type: 'VARIANTS_ADDED'; variants: number; reuse: boolean }
   /** The task that refits what was selected on a dataset has been queued. */
   | { type: 'REFIT_ADDED'; dataset: number; task_id: string };
 

@@ -83,6 +83,7 @@ const parts = setup({
     allReused: ({ context }) => !selects(context) && numEnded(context) === context.num_tasks,
     isLastAndOneSucceeded: ({ context }) =>
       !selects(context) && context.counts.succeeded > 0 && numEnded(context) + 1 === context.num_tasks,
+    asksForReuse: ({ event }) => event.type === 'VARIANTS_ADDED' && event.reuse,
     isSelecting: ({ context }) => context.selection !== null,
     isExpanding: ({ context }) => context.selection !== null && phaseOf(context.selection) === 'expanding',
     isExploring: ({ context }) => context.selection !== null && phaseOf(context.selection) === 'exploring',
@@ -259,8 +260,19 @@ const chart = parts.createMachine({
           on: {
             TASK_SUCCEEDED: { actions: 'countAndRank' },
             TASK_FAILED: { target: '#job.failed', actions: ['count', 'keepError', 'emitFailed'] },
-            VARIANTS_ADDED: { target: 'exploring', actions: ['addVariants', 'emitVariantsFound'] },
+            VARIANTS_ADDED: [
+              {
+                guard: 'asksForReuse',
+                target: 'reusing',
+                actions: ['addVariants', 'emitVariantsFound'],
+              },
+              { target: 'exploring', actions: ['addVariants', 'emitVariantsFound'] },
+            ],
           },
+        },
+        /** As below `queued`, but with the variants that were found meanwhile. */
+        reusing: {
+          on: { TASK_SUCCEEDED: { actions: 'countAndRank' }, ALL_TOLD: { target: 'exploring' } },
         },
         /** Of some dataset there are variants that have not ended. */
         exploring: {

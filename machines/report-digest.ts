@@ -1,6 +1,7 @@
 import { LIMITS } from './limits.ts';
 import { boundedEvent, boundedFailure, boundedResult } from './report-limits.ts';
 import type { FailReport, Level, ReportedEvent, TaskReport, TaskResult } from './schema/report.ts';
+import { type FoundVariants, readVariants } from './variants.ts';
 
 /*
  * What the queue needs of the reports of workers: cut to their limits, and what nobody looks into as JSON text. It is
@@ -36,13 +37,15 @@ export interface ResultDigest {
   metrics: Numbers | undefined;
   /** Numbers that are too many for `metrics`: their names, each behind a line feed, and their values. */
   spare: { names: string; values: Float64Array };
+  /** What the library found in the pipeline, or why that cannot be taken; null where nothing is listed. */
+  variants: FoundVariants | string | null;
   /** A sentence for each thing that was moved or left out. */
   notes: string[];
 }
 
 const BEHIND = '\n';
 
-export function digestResult(reported: TaskResult): ResultDigest {
+export function digestResult({ variants, ...reported }: TaskResult): ResultDigest {
   const spare = spareNumbers(reported.metrics ?? {});
   // Places are kept for the metrics that the job may rank by, which may be among those that are too many.
   const most = spare.values.length > 0 ? LIMITS.numbers - LIMITS.rankMetrics : LIMITS.numbers;
@@ -55,6 +58,7 @@ export function digestResult(reported: TaskResult): ResultDigest {
     pipeline_fingerprint: reported.pipeline_fingerprint ?? null,
     metrics: metrics as Numbers | undefined,
     spare,
+    variants: variants === undefined ? null : readVariants(variants),
     notes,
   };
 }

@@ -54,7 +54,7 @@ export async function runChild(shop: Workshop, lease: Lease, signal: AbortSignal
     if (end.survivors.length > 0) {
       room.note(`these processes hang in the kernel and cannot be ended: ${end.survivors.join(', ')}`);
     }
-    return await outcomeOf({
+    const outcome = await outcomeOf({
       end,
       file: { path: paths.result, base: paths.base },
       errorText: output.errorText,
@@ -62,6 +62,11 @@ export async function runChild(shop: Workshop, lease: Lease, signal: AbortSignal
       library: { name: library, version: runner.packages[library] },
       ownFault: () => ownFaultOf(shop, room, library),
     });
+    // Another worker may have a runner that can.
+    if (lease.payload.expand && outcome.verb === 'complete' && outcome.result.variants === undefined) {
+      throw new WorkerFault(`the runner for ${library}.run here lists no variants of a pipeline`);
+    }
+    return outcome;
   } catch (fault) {
     if (signal.aborted) throw fault;
     return failedBy(fault);

@@ -1,5 +1,5 @@
 import { RawJson } from '../../machines/json/raw.ts';
-import type { EventRow, TaskRow } from './rows.ts';
+import type { EventRow, TaskRow, VariantsRow } from './rows.ts';
 import type { Changes } from './store.ts';
 import { LIST_NAMES, type ListName } from './turn-sql.ts';
 
@@ -9,6 +9,7 @@ const MOST = { rows: 2000, characters: 1024 * 1024 };
 /** Characters of a row that may be many. */
 const HEAVY: Partial<Record<ListName, (row: never) => number>> = {
   job_requests: ({ request }: { request: string }) => request.length,
+  variants: ({ variants }: VariantsRow) => variants.length,
   new_tasks: taskLength,
   changed_tasks: taskLength,
   events: ({ message, data }: EventRow) => message.length + dataLength(data),

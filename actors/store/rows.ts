@@ -105,6 +105,12 @@ export interface ComputedRow {
   task_seq: number;
 }
 
+/** The pipelines that a library found in the one of a job: a JSON list. */
+export interface VariantsRow {
+  job_id: string;
+  variants: string;
+}
+
 export interface WorkerRow {
   id: string;
   name: string | null;

@@ -13,6 +13,7 @@ import type {
   TallyRow,
   TaskArtifactRow,
   TaskRow,
+  VariantsRow,
   WorkerRow,
 } from './rows.ts';
 import type { SqlRow, Table } from './tables.ts';
@@ -24,6 +25,7 @@ export interface Changes {
   new_jobs: JobRow[];
   changed_jobs: JobRow[];
   job_requests: { job_id: string; request: string }[];
+  variants: VariantsRow[];
   choices: ChoiceRow[];
   new_tasks: TaskRow[];
   changed_tasks: TaskRow[];

@@ -11,6 +11,7 @@ import type {
   TallyRow,
   TaskArtifactRow,
   TaskRow,
+  VariantsRow,
   WorkerRow,
 } from './rows.ts';
 
@@ -329,4 +330,12 @@ export const JOB_REQUESTS = define<{ job_id: string; request: string }>(
   [],
   plain('job_id', 'request'),
   (row) => row as unknown as { job_id: string; request: string },
+);
+
+export const JOB_VARIANTS = define<VariantsRow>(
+  'job_variants',
+  ['job_id'],
+  [],
+  plain<VariantsRow>('job_id', 'variants'),
+  (row) => row as unknown as VariantsRow,
 );

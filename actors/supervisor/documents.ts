@@ -15,6 +15,8 @@ export interface JobDocument {
   native: string;
   /** With their defaults. */
   outputs: string;
+  /** Whether its pipelines are yet to be found in the one that it names, behind which they stand then. */
+  expands: boolean;
 }
 
 /** Bytes of documents kept for the next lease of the same job. */
@@ -22,7 +24,8 @@ const CACHED = 32 * 1024 * 1024;
 /** What a document takes beside its text. */
 const OVERHEAD = 1024;
 
-export function cutDocument(request: string): JobDocument {
+/** @param variants the pipelines that were found in the one that it names, as a JSON list */
+export function cutDocument(request: string, variants?: string): JobDocument {
   const top = members(request);
   const list = (one: string, many: string) => {
     const several = top.get(many);
@@ -31,8 +34,13 @@ export function cutDocument(request: string): JobDocument {
   const params = present(top.get('params')) ?? '{}';
   const selects = (present(top.get('select')) ?? present(top.get('decompose'))) !== undefined;
   const outputs = JSON.parse(top.get('outputs') ?? 'null') as JobSpec['outputs'] | null;
+  const found = variants === undefined ? [] : elements(variants);
   return {
-    pipelines: list('pipeline', 'pipelines'),
+    pipelines: [
+      ...list('pipeline', 'pipelines'),
+      ...found.map((inline) => `{"kind":"inline_json","inline":${inline}}`),
+    ],
+    expands: present(top.get('decompose')) !== undefined && variants === undefined,
     datasets: list('dataset', 'datasets'),
     params,
     exploring: selects ? withMember(params, 'refit', false) : params,
@@ -66,7 +74,8 @@ export class DocumentCache {
 
   /** Of a job with one task nobody asks again, retries aside; it is let go. */
   keep(jobId: string, document: JobDocument): void {
-    if (document.pipelines.length * document.datasets.length > 1) this.#kept.set(jobId, document);
+    if (document.pipelines.length * document.datasets.length > 1 && !document.expands)
+      this.#kept.set(jobId, document);
   }
 }
 

@@ -24,11 +24,13 @@ export async function fetchDocuments(
   const { documents } = turn.core;
   const found = new Map<string, JobDocument>();
   const missing: string[] = [];
-  const keep = (id: string, request: string) => {
-    const document = cutDocument(request);
+  const keep = async (id: string, request: string) => {
+    const plain = cutDocument(request);
+    const variants = plain.expands ? await variantsOf(turn, id) : undefined;
+    const document = variants === undefined ? plain : cutDocument(request, variants);
     documents.keep(id, document);
     found.set(id, document);
-    return request.length > LARGE ? setImmediate() : undefined;
+    if (request.length > LARGE) await setImmediate();
   };
   for (const id of jobs) {
     const known = documents.get(id);
@@ -43,15 +45,23 @@ export async function fetchDocuments(
   for (const id of missing) {
     const row = rows.get(id);
     if (!row) throw new Error(`the specification of job ${id} is not in the store`);
-    if (row.request !== null) keep(id, row.request);
+    if (row.request !== null) await keep(id, row.request);
     else if (read === 0 || read + row.bytes <= most) {
       read += row.bytes;
-      const request = await readLarge(turn, id);
+      const request = await readRequest(turn, id);
       await setImmediate();
       await keep(id, request);
     }
   }
   return found;
+}
+
+/** What was found in the pipeline of a job; undefined until then. */
+async function variantsOf(turn: Turn, id: string): Promise<string | undefined> {
+  const fresh = turn.variantsOf(id);
+  if (fresh !== undefined) return fresh;
+  const sql = 'SELECT variants FROM job_variants WHERE job_id = ?';
+  return (await turn.core.store.reader.get<{ variants: string }>(sql, id))?.variants;
 }
 
 function look({ core }: Turn, ids: readonly string[]): Promise<Found[]> {
@@ -62,8 +72,11 @@ function look({ core }: Turn, ids: readonly string[]): Promise<Found[]> {
   );
 }
 
-async function readLarge({ core }: Turn, id: string): Promise<string> {
-  const row = await core.store.reader.get<{ request: string }>(
+/** The specification of a job, as it was submitted. */
+export async function readRequest(turn: Turn, id: string): Promise<string> {
+  const fresh = turn.requestOf(id);
+  if (fresh !== undefined) return fresh;
+  const row = await turn.core.store.reader.get<{ request: string }>(
     'SELECT request FROM job_requests WHERE job_id = ?',
     id,
   );

@@ -1,6 +1,7 @@
 import type { LeasedTask, TaskPayload } from '../../gateway/messages.ts';
 import { compose, RawJson, withMember } from '../../machines/json/raw.ts';
 import type { Principal } from '../../machines/rights.ts';
+import { MAX_VARIANTS } from '../../machines/schema/select-limits.ts';
 import type { JobRow, TaskRow } from '../store/rows.ts';
 import { schedulerOf, submissionOf } from '../views.ts';
 import type { JobDocument } from './documents.ts';
@@ -42,6 +43,7 @@ export function leasedTask(parts: {
     scheduler: new RawJson(JSON.stringify(schedulerOf(job))),
     submission: new RawJson(JSON.stringify(submissionOf(job))),
     nativePayload: new RawJson(document.native),
+    expand: task.payload.role === 'expansion' ? { at_most: MAX_VARIANTS } : undefined,
     assignment: new RawJson(
       JSON.stringify({
         mode: 'server_leased_executor',

@@ -12,6 +12,7 @@ import { renew } from './life.ts';
 import { Outage } from './outage.ts';
 import { passDeadline } from './passing.ts';
 import { type Batch, type MessageLetter, Pipeline } from './pipeline.ts';
+import { queueVariants } from './queue-variants.ts';
 import { recover } from './recovery.ts';
 import { queueRefits } from './refits.ts';
 import { Pins } from './registry.ts';
@@ -168,6 +169,7 @@ export class Supervisor implements InspectionSource {
       const slow = this.#handleOne(batch, letter, fetched);
       if (slow) await slow;
     }
+    await queueVariants(batch.turn);
     await queueRefits(batch.turn);
     const isMore = this.state === 'serving' && (await grant(batch.turn));
     // Who was not looked at yet does not wait in vain.

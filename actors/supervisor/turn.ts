@@ -1,6 +1,7 @@
 import type { LeasedTask } from '../../gateway/messages.ts';
 import { type JobEvent, jobEventFor } from '../../machines/job.ts';
 import type { TaskEmission, TaskEvent } from '../../machines/task.ts';
+import type { FoundVariants } from '../../machines/variants.ts';
 import type { WorkerEvent } from '../../machines/worker.ts';
 import type {
   ArtifactRow,
@@ -11,6 +12,7 @@ import type {
   RequirementRow,
   TaskArtifactRow,
   TaskRow,
+  VariantsRow,
   WorkerRow,
 } from '../store/rows.ts';
 import { type AddressJournal, type AnyAddress, JobAddress, TaskAddress, WorkerAddress } from './address.ts';
@@ -45,6 +47,8 @@ export class Turn implements AddressJournal {
   readonly events: EventRow[] = [];
   readonly artifacts: ArtifactRow[] = [];
   readonly taskArtifacts: TaskArtifactRow[] = [];
+  readonly requirements: RequirementRow[] = [];
+  readonly variants: VariantsRow[] = [];
   readonly choices: ChoiceRow[] = [];
   readonly computed: ComputedRow[] = [];
   /** Tasks that were leased in this turn; a lease that was returned in it may have been the same attempt. */
@@ -65,6 +69,8 @@ export class Turn implements AddressJournal {
   told = 0;
   /** Jobs in which a variant was selected that is to be refitted: a task for that is still to be queued. */
   readonly selecting = new Set<JobAddress>();
+  /** Jobs with what has been found in their pipelines: tasks for these are still to be queued. */
+  readonly expanded = new Map<JobAddress, FoundVariants>();
   /** Whether a task became queued. */
   queuedAny = false;
   /** Whether a worker fell away for tasks that wait, so that none may be left for some. */
@@ -76,7 +82,6 @@ export class Turn implements AddressJournal {
   readonly #requests = new Map<string, string>();
   /** New jobs by owner and idempotency key. */
   readonly #keys = new Map<string, KeyedJob>();
-  readonly #requirements: RequirementRow[] = [];
   readonly #undo: (() => void)[] = [];
   readonly #noted = new Set<AnyAddress>();
   /** What the concerned workers have to stop, as this turn leaves it. */
@@ -195,6 +200,12 @@ export class Turn implements AddressJournal {
     return this.#requests.get(jobId) ?? this.#earlier?.requestOf(jobId);
   }
 
+  /** What was found in the pipeline of a job, where that is too new to be read from the store. */
+  variantsOf(jobId: string): string | undefined {
+    const own = this.variants.find(({ job_id }) => job_id === jobId);
+    return own?.variants ?? this.#earlier?.variantsOf(jobId);
+  }
+
   /** @param key of `keyOf` */
   keepKey(key: string, job: KeyedJob): void {
     this.#keys.set(key, job);
@@ -221,19 +232,6 @@ export class Turn implements AddressJournal {
   /** Whether the store does not have its lease yet: whatever comes due now is about an earlier one. */
   isLeasedAnew(task: TaskAddress): boolean {
     return this.leased.has(task) || (task.sealed !== null && this.#earlier?.leased.has(task) === true);
-  }
-
-  requirement(row: RequirementRow): void {
-    this.#requirements.push(row);
-  }
-
-  /** A creation time larger than that of every job before. */
-  createdAt(): number {
-    const { sequences } = this.core;
-    // Microseconds, which a double and SQLite's text conversion both keep exactly.
-    const next = Math.max(this.now, Math.round(sequences.lastCreatedAt * 1e6 + 1) / 1e6);
-    sequences.lastCreatedAt = next;
-    return next;
   }
 
   /** The tasks that a worker holds, but for those whose lease is not durable yet. */
@@ -266,8 +264,9 @@ export class Turn implements AddressJournal {
       this.core,
       this,
       {
-        requirements: this.#requirements,
+        requirements: this.requirements,
         job_requests: [...this.#requests].map(([job_id, request]) => ({ job_id, request })),
+        variants: this.variants,
         choices: this.choices,
         computed: this.computed,
         artifacts: this.artifacts,

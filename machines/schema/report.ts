@@ -64,6 +64,12 @@ export const TaskResult = Type.Object({
     }),
   ),
   artifacts: Type.Optional(Type.Record(Type.String(), Nullable(Type.String()))),
+  variants: Type.Optional(
+    Type.Array(Type.String(), {
+      description:
+        'of a task that was to `expand` its pipeline: the pipelines that it holds, each as a JSON text; at most 10,000',
+    }),
+  ),
   extra: Type.Optional(
     Type.Record(Type.String(), Type.Unknown(), {
       description: 'beyond 1 MiB, members are left out and `left_out` says which',

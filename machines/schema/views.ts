@@ -245,6 +245,15 @@ export const TaskPayload = Type.Object(
     scheduler: Scheduler,
     submission: Submission,
     nativePayload: Nullable(AnyObject),
+    expand: Type.Optional(
+      Type.Object(
+        { at_most: Type.Integer() },
+        {
+          description:
+            'the pipelines that the pipeline holds are to be listed, as `variants` of the result; nothing is run',
+        },
+      ),
+    ),
     assignment: Type.Object({
       mode: Type.Literal('server_leased_executor'),
       assigned_by: Type.Literal('server'),

@@ -163,7 +163,7 @@ const job: Arbitraries = {
     TASK_STARTED: {},
     TASK_LOST: { from },
     TASK_REQUEUED: { from, place },
-    VARIANTS_ADDED: { variants: few },
+    VARIANTS_ADDED: { variants: few, reuse: fc.boolean() },
     REFIT_ADDED: { dataset: fc.constantFrom(0, 1), task_id: word },
     TASK_SUCCEEDED: {
       place,

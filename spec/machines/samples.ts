@@ -156,7 +156,8 @@ export const JOB_EVENTS = {
   'TASK_CANCELLED queued': cancelled('queued'),
   'TASK_CANCELLED leased': cancelled('leased'),
   'TASK_CANCELLED running': cancelled('running'),
-  VARIANTS_ADDED: { type: 'VARIANTS_ADDED', variants: 3 },
+  'VARIANTS_ADDED new': { type: 'VARIANTS_ADDED', variants: 3, reuse: false },
+  'VARIANTS_ADDED known': { type: 'VARIANTS_ADDED', variants: 3, reuse: true },
   REFIT_ADDED: { type: 'REFIT_ADDED', dataset: 0, task_id: 'task_9' },
 } satisfies Record<string, JobEvent>;
 

@@ -186,7 +186,7 @@ describe('a job that selects', () => {
     assert.equal(job.state, 'running.expanding');
     job.send({ ...succeeded('task_x', null), ...place(0, 0, 'expansion') } as JobEvent);
     assert.equal(job.state, 'running.expanding');
-    const told = job.send({ type: 'VARIANTS_ADDED', variants: 3 });
+    const told = job.send({ type: 'VARIANTS_ADDED', variants: 3, reuse: false });
     assert.deepEqual(told, [{ type: 'variants_found', variants: 3 }]);
     assert.equal(job.state, 'running.exploring');
     const { num_tasks, counts, selection: now } = job.snapshot.context;

@@ -128,6 +128,7 @@ export const JOB_TABLE: Table = {
     'queued.requeuing',
     'running.computing',
     'running.expanding',
+    'running.reusing',
     'running.exploring',
     'running.refitting',
     'cancelling.requeuing',
@@ -159,7 +160,7 @@ export const JOB_TABLE: Table = {
       emits: ['job_failed'],
     },
     // Tasks move without ending: no matter how the others stand.
-    ...['computing', 'expanding', 'exploring', 'refitting'].map((phase) => ({
+    ...['computing', 'expanding', 'reusing', 'exploring', 'refitting'].map((phase) => ({
       from: `running.${phase}`,
       event: ['TASK_LEASED', 'TASK_STARTED', 'TASK_LOST', 'TASK_REQUEUED'],
       to: `running.${phase}`,
@@ -174,10 +175,18 @@ export const JOB_TABLE: Table = {
     { from: 'running.expanding', event: 'TASK_FAILED', to: 'failed', emits: ['job_failed'] },
     {
       from: 'running.expanding',
-      event: 'VARIANTS_ADDED',
+      event: 'VARIANTS_ADDED new',
       to: 'running.exploring',
       emits: ['variants_found'],
     },
+    {
+      from: 'running.expanding',
+      event: 'VARIANTS_ADDED known',
+      to: 'running.reusing',
+      emits: ['variants_found'],
+    },
+    { from: 'running.reusing', event: 'TASK_SUCCEEDED', to: 'running.reusing' },
+    { from: 'running.reusing', event: 'ALL_TOLD', to: 'running.exploring' },
     // A task ends while others are at work.
     {
       from: 'running.computing',
@@ -213,6 +222,7 @@ export const JOB_TABLE: Table = {
         'queued.ready',
         'running.computing',
         'running.expanding',
+        'running.reusing',
         'running.exploring',
         'running.refitting',
       ],

@@ -23,7 +23,7 @@ import { JOB_TABLE, type Move, SUPERVISOR_TABLE, TASK_TABLE, type Table, WORKER_
 /** How the variants stand where a job selects the best of them. */
 function selectionIn(state: string) {
   if (state === 'running.expanding') return selecting(0, { expanding: true });
-  if (state === 'running.exploring') return selecting(2);
+  if (state === 'running.exploring' || state === 'running.reusing') return selecting(2);
   if (state !== 'running.refitting') return null;
   const [of] = selecting(0).datasets;
   return selecting(0, { datasets: [{ ...(of as NonNullable<typeof of>), decided: true }] });

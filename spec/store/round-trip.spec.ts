@@ -259,6 +259,7 @@ function nothing(): Changes {
     new_jobs: [],
     changed_jobs: [],
     job_requests: [],
+    variants: [],
     choices: [],
     new_tasks: [],
     changed_tasks: [],

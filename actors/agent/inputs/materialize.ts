@@ -36,12 +36,17 @@ export interface InputContext {
 export async function materialize(context: InputContext, paths: RunPaths): Promise<Fingerprints> {
   for (const folder of [paths.inputs, paths.workspace, paths.output])
     await mkdir(folder, { recursive: true });
-  const [pipeline, dataset] = await together(placePipeline(context), placeDataset(context));
+  const { outputs, expand } = context.lease.payload;
+  // Whoever only looks for the variants of a pipeline needs no data.
+  const [pipeline, dataset] = await together(
+    placePipeline(context),
+    expand ? Promise.resolve(null) : placeDataset(context),
+  );
   const { params, inner_n_jobs } = splitParams(at(context.lease.text, 'params') ?? '{}');
-  const { outputs } = context.lease.payload;
   const spec = compose({
     pipeline: pipeline.local,
-    dataset: { mode: 'path', path: dataset },
+    dataset: dataset === null ? undefined : { mode: 'path', path: dataset },
+    expand,
     params,
     inner_n_jobs,
     outputs,

@@ -6,7 +6,10 @@ import { knownVersion } from '../../../machines/library-version.ts';
 import { cutText, LIMITS } from '../../../machines/limits.ts';
 import { rankValuesOf } from '../../../machines/ranking/standing.ts';
 import { metricsWith, type ResultDigest } from '../../../machines/report-digest.ts';
+import { MAX_TASKS } from '../../../machines/schema/job.ts';
 import type { Fault } from '../../../machines/schema/validate.ts';
+import type { FoundVariants } from '../../../machines/variants.ts';
+import type { JobRow } from '../../store/rows.ts';
 import type { TaskAddress } from '../address.ts';
 import { expectedFingerprint } from '../documents.ts';
 import { accepted, admitReport, illegal } from '../reports.ts';
@@ -34,6 +37,14 @@ export const completeTask: Verb<'complete_task'> = {
     const files = (message.files ?? []).map((file) => ({ file, id: turn.core.makeId('art') }));
     const artifacts = artifactsOf(result, files);
     const report = accepted(task, message, 'complete', { ok: true });
+    const found = task.row.payload.role === 'expansion' ? foundFor(job.row, result) : null;
+    if (typeof found === 'string') {
+      // What was found cannot be taken, and would be the same once more.
+      const failure = { error: found, retriable: false, fault: 'input', elsewhere: false } as const;
+      const fail = { type: 'FAIL', now: turn.now, report, by: message.worker_id, ...failure } as const;
+      if (!turn.tellTask(task, fail)) throw illegal(task, 'completed');
+      return report.answer;
+    }
     const names = job.row.standings.map(({ metric }) => metric);
     const metrics = metricsWith(result, names);
     const completed = turn.tellTask(task, {
@@ -46,6 +57,7 @@ export const completeTask: Verb<'complete_task'> = {
     });
     if (!completed) throw illegal(task, 'completed');
     for (const { file, id } of files) recordFile(turn, task, file, id);
+    if (found !== null) turn.expanded.set(job, found);
     if (task.row.content_key !== null) keepComputed(turn, task, result);
     if (result.notes.length > 0) tellCut(turn, task, result.notes);
     if (job.row.pins_fingerprint) compareFingerprint(turn, task, result, fetched);
@@ -61,6 +73,17 @@ function artifactsOf(
   if (files.length === 0) return artifacts;
   const named = files.filter(({ file }) => file.role !== 'output');
   return { ...artifacts, ...Object.fromEntries(named.map(({ file, id }) => [file.role, id])) };
+}
+
+/** The variants that a job goes on with, or a sentence why it cannot. */
+function foundFor({ selection, type }: JobRow, { variants }: ResultDigest): FoundVariants | string {
+  if (variants === null)
+    return `the worker listed no variants: its runner for ${type} cannot expand pipelines`;
+  if (typeof variants === 'string') return variants;
+  const datasets = selection?.datasets.length ?? 1;
+  const count = variants.texts.length * datasets;
+  if (count <= MAX_TASKS) return variants;
+  return `${variants.texts.length} variants on ${datasets} datasets make ${count} tasks; at most ${MAX_TASKS} are allowed`;
 }
 
 /**

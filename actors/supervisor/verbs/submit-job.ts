@@ -90,12 +90,20 @@ function submittedBefore({ job, principal }: Submit, turn: Turn, fetched: Fetche
   );
 }
 
+/** A creation time larger than that of every job before. */
+function createdAt({ core: { sequences }, now }: Turn): number {
+  // Microseconds, which a double and SQLite's text conversion both keep exactly.
+  const next = Math.max(now, Math.round(sequences.lastCreatedAt * 1e6 + 1) / 1e6);
+  sequences.lastCreatedAt = next;
+  return next;
+}
+
 function newJob({ job, principal }: Submit, turn: Turn): JobRow {
   const { settings } = job;
   const { datasets } = job.matrix;
   const num_tasks = tasksAtFirst(job.matrix, settings);
   const standings = settings.rank_metrics.map(noStanding);
-  const created_at = turn.createdAt();
+  const created_at = createdAt(turn);
   return {
     seq: turn.core.sequences.job++,
     id: turn.core.makeId('job'),
@@ -143,7 +151,7 @@ function* addTasks(
 ): Generator<void> {
   const requirements = matrix.requirements.map((asked) => {
     const { id, fresh } = turn.core.requirements.number(turn, asked);
-    if (fresh) turn.requirement(fresh);
+    if (fresh) turn.requirements.push(fresh);
     return id;
   });
   const { selects } = settings;

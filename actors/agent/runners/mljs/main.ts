@@ -2,6 +2,7 @@
 import { existsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { parseArgs } from 'node:util';
+import { expandPipeline } from './expand.ts';
 import { InputFault } from './fault.ts';
 import { writeJson } from './files.ts';
 import { readTask } from './task.ts';
@@ -61,6 +62,11 @@ async function main(): Promise<void> {
   if (!existsSync(dirname(resultFile))) throw new InputFault(`no folder for the result file: ${resultFile}`);
   const version = packageVersion(import.meta.url);
   const task = readTask(taskFile);
+  if (task.expandAtMost !== null) {
+    const variants = expandPipeline(task.pipeline, task.expandAtMost);
+    writeJson(resultFile, { status: 'succeeded', mljs_version: version, variants });
+    return;
+  }
   const { runTask } = await load();
   const result = runTask(task, outputDir, version, {
     log: (line) => {

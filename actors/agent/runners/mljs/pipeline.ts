@@ -26,19 +26,22 @@ const STEP_NAMES = Object.keys(STEPS);
  * @throws InputFault in one line that names the file and the step
  */
 export function readPipeline(path: string): Pipeline {
+  return parsePipeline(readContent(path), basename(path));
+}
+
+/** What a pipeline file holds, as it is written there. */
+export function readContent(path: string): unknown {
   const text = readText(path, 'pipeline file');
   const source = basename(path);
   if (text.trim() === '') throw new InputFault(`${source}: the file is empty`);
-  let content: unknown;
   try {
-    content = extname(path).toLowerCase() === '.json' ? JSON.parse(text) : parseYaml(text);
+    return extname(path).toLowerCase() === '.json' ? JSON.parse(text) : parseYaml(text);
   } catch (error) {
     const reason = String((error as Error).message)
       .split('\n')[0]
       ?.replace(/:$/, '');
     throw new InputFault(`${source}: cannot be parsed: ${reason}`);
   }
-  return parsePipeline(content, source);
 }
 
 /**
@@ -59,7 +62,7 @@ export function parsePipeline(content: unknown, source: string): Pipeline {
   return pipeline;
 }
 
-function stepList(content: unknown, source: string): unknown[] {
+export function stepList(content: unknown, source: string): unknown[] {
   let steps = content;
   if (isMapping(content)) {
     const known = ['steps', 'pipeline', 'name', 'description'];

@@ -63,7 +63,7 @@ export function runTask(task: Task, outputDir: string, version: string, hooks: R
   const dataset = readDataset(task.dataset, task);
   for (const warning of dataset.warnings) hooks.log(`warning: ${warning}`);
   const { train, test } = dataset;
-  const { split, reported, choosing } = planValidation(pipeline, dataset);
+  const { split, reported, choosing } = planValidation(pipeline, dataset, task.refit);
   hooks.log(
     `${train.y.length} training rows, ${test?.y.length ?? 0} test rows, ${train.x[0]?.length} columns; ${reported}`,
   );
@@ -71,8 +71,11 @@ export function runTask(task: Task, outputDir: string, version: string, hooks: R
   const validated = choosing ? validate(task, pipeline, dataset, split, hooks) : null;
   const chosen = validated ? bestOf(validated.scores) : null;
   const components = chosen?.components ?? (pipeline.components[0] as number);
-  const model = fitModel(dataset, pipeline.preprocess, components, { mljs_version: version, metrics: {} });
-  const tested = test ? score(test.y, predictor(model, test.source).predict(test.x)) : null;
+  const model =
+    task.refit === false
+      ? null
+      : fitModel(dataset, pipeline.preprocess, components, { mljs_version: version, metrics: {} });
+  const tested = model && test ? score(test.y, predictor(model, test.source).predict(test.x)) : null;
   if (tested) hooks.log(`test rows, components ${components}: ${format(tested)}`);
   const best = (reported === 'test_set' ? tested : chosen) as Scores;
   const metrics = {
@@ -84,8 +87,8 @@ export function runTask(task: Task, outputDir: string, version: string, hooks: R
     ...(chosen && { cv_rmse: chosen.rmse, cv_r2: chosen.r2, cv_mae: chosen.mae }),
     components,
   };
-  hooks.progress(SHARE_OF_FOLDS, `fitted ${components} components on all training rows`);
-  if (task.exportModel) {
+  if (model) hooks.progress(SHARE_OF_FOLDS, `fitted ${components} components on all training rows`);
+  if (model && task.exportModel) {
     mkdirSync(outputDir, { recursive: true });
     saveModel(join(outputDir, MODEL_FILE), { ...model, metrics: { validation: reported, ...metrics } });
   }
@@ -93,7 +96,7 @@ export function runTask(task: Task, outputDir: string, version: string, hooks: R
   hooks.progress(1, 'done');
   return {
     metrics,
-    counts: { num_predictions: heldOut + (test?.y.length ?? 0) },
+    counts: { num_predictions: heldOut + (tested && test ? test.y.length : 0) },
     extra: {
       best_components: components,
       validation: reported,
@@ -104,7 +107,7 @@ export function runTask(task: Task, outputDir: string, version: string, hooks: R
       steps: [...pipeline.preprocess.map((step) => step.name), 'pls'],
       rows: { train: train.y.length, test: test?.y.length ?? 0 },
       columns: train.x[0]?.length,
-      model_file: task.exportModel ? MODEL_FILE : null,
+      model_file: model && task.exportModel ? MODEL_FILE : null,
       target: dataset.target,
       warnings: [...task.warnings, ...dataset.warnings],
     },
@@ -120,11 +123,15 @@ export interface Plan {
   choosing: boolean;
 }
 
-/** @throws InputFault where the pipeline does not fit the dataset */
-export function planValidation(pipeline: Pipeline, dataset: Dataset): Plan {
+/**
+ * @param refit whether a model is to be fitted after it was compared with others elsewhere: where that is said, there is
+ * cross-validation in any case, and without a refit nothing else
+ * @throws InputFault where the pipeline does not fit the dataset
+ */
+export function planValidation(pipeline: Pipeline, dataset: Dataset, refit: boolean | null = null): Plan {
   const split = pipeline.split ?? defaultSplit(dataset.train.y.length);
-  const reported = pipeline.split || !dataset.test ? split.kind : 'test_set';
-  const choosing = reported !== 'test_set' || pipeline.components.length > 1;
+  const reported = pipeline.split || !dataset.test || refit === false ? split.kind : 'test_set';
+  const choosing = reported !== 'test_set' || pipeline.components.length > 1 || refit !== null;
   checkFit(pipeline, dataset, choosing ? split : null);
   return { split, reported, choosing };
 }

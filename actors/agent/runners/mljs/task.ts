@@ -7,8 +7,12 @@ import { MAX_SEED } from './random.ts';
 export interface Task {
   /** Path of the pipeline file. */
   pipeline: string;
-  /** Path of the dataset folder. */
+  /** Path of the dataset folder; none where the pipeline is only to be expanded. */
   dataset: string;
+  /** So many variants of the pipeline are to be listed at most, and nothing is run; null: it is run. */
+  expandAtMost: number | null;
+  /** Whether a model is fitted after cross-validation; null: it is, and validated as the pipeline alone says. */
+  refit: boolean | null;
   randomState: number;
   /** Whether to write log lines. */
   verbose: boolean;
@@ -21,7 +25,7 @@ export interface Task {
   warnings: string[];
 }
 
-const PARAMS = ['random_state', 'verbose', 'target', 'header'];
+const PARAMS = ['random_state', 'verbose', 'target', 'header', 'refit'];
 
 /**
  * Reads and checks a task file.
@@ -52,14 +56,17 @@ export function parseTask(content: unknown): Task {
     throw new InputFault(`outputs.export_best_model must be true or false, got ${show(exportModel)}`);
   }
   const verbose = typeof params.verbose === 'boolean' ? Number(params.verbose) : (params.verbose ?? 1);
+  const { at_most: atMost = null } = section(content, 'expand');
   return {
     pipeline: pathOf(content, 'pipeline'),
-    dataset: pathOf(content, 'dataset'),
+    dataset: atMost === null ? pathOf(content, 'dataset') : '',
+    expandAtMost: atMost === null ? null : wholeNumber('expand.at_most', atMost, 1),
+    refit: flagOf('refit', params.refit ?? null),
     randomState: wholeNumber('params.random_state', params.random_state ?? 0, 0, MAX_SEED),
     verbose: wholeNumber('params.verbose', verbose, 0) > 0,
     exportModel,
     target: targetOf(params.target ?? null),
-    header: headerOf(params.header ?? null),
+    header: flagOf('header', params.header ?? null),
     warnings,
   };
 }
@@ -70,9 +77,9 @@ function targetOf(value: unknown): string | null {
   throw new InputFault(`params.target must be the name of a column, got ${show(value)}`);
 }
 
-function headerOf(value: unknown): boolean | null {
+function flagOf(name: string, value: unknown): boolean | null {
   if (value === null || typeof value === 'boolean') return value;
-  throw new InputFault(`params.header must be true or false, got ${show(value)}`);
+  throw new InputFault(`params.${name} must be true or false, got ${show(value)}`);
 }
 
 function section(content: Mapping, name: string): Mapping {

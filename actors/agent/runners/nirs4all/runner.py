@@ -365,9 +365,28 @@ def write_json(path, value):
     os.replace(draft, path)
 
 
+def expand_task(arguments, task):
+    """Lists the pipelines that a pipeline with generators holds, as nirs4all itself makes them; runs nothing."""
+    pipeline, built_fingerprint = pipeline_argument(task["pipeline"])
+    nirs4all = load_library()
+    from nirs4all.pipeline.config.pipeline_config import PipelineConfigs
+    configs = PipelineConfigs(pipeline, max_generation_count=task["expand"]["at_most"])
+    write_json(arguments.result_file, {
+        "status": "succeeded",
+        "nirs4all_version": nirs4all.__version__,
+        **({"pipeline_fingerprint": built_fingerprint} if built_fingerprint else {}),
+        # Texts, so that no number is written anew on the way.
+        "variants": [json.dumps(steps, allow_nan=False) for steps in configs.steps],
+    })
+    progress(1, "done")
+
+
 def run_task(arguments, warnings):
     started = time.monotonic()
     task = read_task(arguments.task_file)
+    if task.get("expand"):
+        expand_task(arguments, task)
+        return
     dataset = dataset_argument(task["dataset"])
     progress(0.02, "loading nirs4all")
     pipeline, built_fingerprint = pipeline_argument(task["pipeline"])
