@@ -86,6 +86,12 @@ export const agent = setup({
       );
       enqueue.assign({ runs, leaseFailures: 0 });
     }),
+    noteSaved: assign({
+      runs: ({ context }, key: string) => {
+        const run = context.runs[key];
+        return run ? { ...context.runs, [key]: { ...run, delivering: true } } : context.runs;
+      },
+    }),
     forgetRun: assign({
       runs: ({ context }, key: string) => {
         const { [key]: _, ...runs } = context.runs;
@@ -109,7 +115,7 @@ export const agent = setup({
       }
     }),
     /** Success makes all earlier faults forgotten; too many faults in a row suspend. */
-    noteHealth: assign(({ context }, { health }: RunOutput) => {
+    noteHealth: assign(({ context }, health: RunOutput['health']) => {
       if (health === null) return {};
       if (health.well) return { faults: 0, selfTests: 0 };
       const faults = context.faults + 1;
@@ -143,13 +149,29 @@ export const agent = setup({
   },
 });
 
-/** Slots that no run takes. */
-export const freeSlots = ({ slots, runs }: AgentContext): number => slots - Object.keys(runs).length;
+/**
+ * Slots that no run takes. No more outcomes than slots travel beside what runs: to a server that is slow to take them
+ * the worker brings no more.
+ */
+export function freeSlots({ slots, runs }: AgentContext): number {
+  const all = Object.values(runs);
+  const running = all.filter(({ delivering }) => !delivering).length;
+  return Math.min(slots - running, 2 * slots - all.length);
+}
+
+/** What a run that has just ended tells of the worker's health, unless it has told that before. */
+export const healthToNote = (
+  { runs }: AgentContext,
+  key: string,
+  { health }: RunOutput,
+): RunOutput['health'] => (runs[key]?.delivering ? null : health);
 
 function withRuns(runs: Runs, fresh: AttemptRef[], saved = false): Runs {
   return {
     ...runs,
-    ...Object.fromEntries(fresh.map((ref) => [runKey(ref), { ref, saved, stopping: false }])),
+    ...Object.fromEntries(
+      fresh.map((ref) => [runKey(ref), { ref, saved, stopping: false, delivering: false }]),
+    ),
   };
 }
 

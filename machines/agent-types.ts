@@ -6,7 +6,7 @@ import type {
   EventObject,
   PromiseActorLogic,
 } from 'xstate';
-import type { AttemptRef, Lease, Outcome, RunOutput, runMachine } from './run.ts';
+import type { AttemptRef, Lease, Outcome, RunOutput, RunSaved, runMachine } from './run.ts';
 import type { WorkerRegistered } from './schema/worker.ts';
 
 /** What the server answered to the registration. */
@@ -41,6 +41,8 @@ export interface RunEntry {
   saved: boolean;
   /** Told to stop by the server; it need not list the task again. */
   stopping: boolean;
+  /** Nothing of it runs any more: its outcome is being delivered, and takes no slot. */
+  delivering: boolean;
 }
 
 export interface AgentInput {
@@ -84,6 +86,7 @@ export type AgentEvent =
   | { type: 'STOP' }
   /** The program stood still for a while, with its machine or by itself: its leases may have lapsed. */
   | { type: 'WOKE' }
+  | RunSaved
   | DoneActorEvent<RunOutput>
   | ErrorActorEvent;
 

@@ -1,7 +1,7 @@
 import { matchesState, type StateValue } from 'xstate';
 import { duty } from './agent-duty.ts';
 import { link } from './agent-link.ts';
-import { agent } from './agent-setup.ts';
+import { agent, healthToNote } from './agent-setup.ts';
 import type { AgentContext } from './agent-types.ts';
 import type { ActiveTask } from './schema/worker.ts';
 
@@ -32,11 +32,20 @@ export const agentMachine = agent.createMachine({
       on: {
         CANCEL: { actions: { type: 'cancelRuns', params: ({ event }) => event.tasks } },
         WOKE: { actions: 'noteWoken' },
+        SAVED: {
+          actions: [
+            { type: 'noteSaved', params: ({ event }) => event.key },
+            { type: 'noteHealth', params: ({ event }) => event.health },
+          ],
+        },
         'xstate.done.actor.*': {
           guard: { type: 'isRun', params: ({ event }) => event.actorId },
           actions: [
+            {
+              type: 'noteHealth',
+              params: ({ context, event }) => healthToNote(context, event.actorId, event.output),
+            },
             { type: 'forgetRun', params: ({ event }) => event.actorId },
-            { type: 'noteHealth', params: ({ event }) => event.output },
           ],
         },
         'xstate.error.actor.*': {

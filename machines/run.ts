@@ -1,4 +1,4 @@
-import { assign, type PromiseActorLogic, setup } from 'xstate';
+import { assign, type PromiseActorLogic, sendTo, setup } from 'xstate';
 import type { FailReport, TaskResult } from './schema/report.ts';
 import type { TaskPayload } from './schema/views.ts';
 
@@ -68,6 +68,13 @@ export interface RunOutput {
   health: { well: true } | { well: false; why: string } | null;
 }
 
+/** What a run tells the agent once nothing of the attempt is left to do but to deliver its outcome. */
+export interface RunSaved {
+  type: 'SAVED';
+  key: string;
+  health: RunOutput['health'];
+}
+
 /** The impure steps, provided by `actors/agent`. Each ends when its state is left: its signal is aborted. */
 type RunActors = {
   reportStart: PromiseActorLogic<Verdict | Failed, Lease>;
@@ -119,6 +126,11 @@ export const runMachine = setup({
     }),
     noteArtifacts: assign({ artifacts: (_, artifacts: Record<string, string>) => artifacts }),
     noteEnd: assign({ ended: (_, ended: RunOutput['ended']) => ended }),
+    /** The worker may go on with another task while the outcome of this one travels. */
+    tellSaved: sendTo(
+      ({ self }) => self._parent ?? self,
+      ({ context }): RunSaved => ({ type: 'SAVED', key: runKey(context.ref), health: healthOf(context) }),
+    ),
   },
   delays: {
     longestStop: 60_000,
@@ -238,6 +250,7 @@ export const runMachine = setup({
       },
     },
     delivering: {
+      entry: 'tellSaved',
       always: [{ guard: 'isParking', target: 'parked' }, { target: 'uploading' }],
     },
     uploading: {

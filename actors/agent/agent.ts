@@ -31,9 +31,11 @@ export function createAgent(
   const logic = agentMachine.provide({
     actors: {
       run: runLogic(shop),
-      register: fromPromise<Answered<Registration>>(({ signal }) =>
-        register(client, identity, declaration, signal),
-      ),
+      register: fromPromise<Answered<Registration>>(async ({ signal }) => {
+        const answer = await register(client, identity, declaration, signal);
+        if (answer.ok) shop.reports.registered(answer.value);
+        return answer;
+      }),
       heartbeat: fromCallback(({ sendBack, input }) =>
         startHeartbeats({ client, active, registered: input.registered }, sendBack, input.atOnce),
       ),

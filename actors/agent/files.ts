@@ -1,10 +1,15 @@
-import { constants } from 'node:fs';
-import { type FileHandle, lstat, open, realpath } from 'node:fs/promises';
+import { constants, readdirSync, rmdirSync, unlinkSync, writeFileSync } from 'node:fs';
+import { type FileHandle, lstat, open, realpath, writeFile } from 'node:fs/promises';
 import { dirname, isAbsolute, join, relative, sep } from 'node:path';
 
 /** Windows has neither; there nothing else opens under the name of a file. */
 const CAREFULLY = (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
 const CHUNK = 64 * 1024;
+/** Characters of a text that is written without a detour through another thread, which costs ten times as much. */
+const FEW_CHARACTERS = 64 * 1024;
+/** Entries of a folder, and folders within folders, that are removed so. */
+const FEW_ENTRIES = 20;
+const FEW_LEVELS = 1;
 
 /** What lies where a file should be is none that this worker reads: a link, a pipe, a device, a folder, too large. */
 export class UnfitFile extends Error {
@@ -79,3 +84,29 @@ function refuseOdd(path: string, found: Kind): void {
 }
 
 const unfit = (path: string, why: string) => new UnfitFile(`${path.split(sep).at(-1)} ${why}`);
+
+/** Writes a file into the state directory, where this worker alone writes. */
+export async function writeText(path: string, text: string): Promise<void> {
+  if (text.length <= FEW_CHARACTERS) writeFileSync(path, text);
+  else await writeFile(path, text);
+}
+
+/**
+ * Removes a folder of few and small files at once.
+ * @returns whether it is gone; one that holds more is not, and what is left of it is for others to remove
+ */
+export function removeFew(folder: string, levels = FEW_LEVELS): boolean {
+  try {
+    const entries = readdirSync(folder, { withFileTypes: true });
+    if (entries.length > FEW_ENTRIES) return false;
+    for (const entry of entries) {
+      const path = join(folder, entry.name);
+      if (!entry.isDirectory()) unlinkSync(path);
+      else if (levels === 0 || !removeFew(path, levels - 1)) return false;
+    }
+    rmdirSync(folder);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,4 +1,5 @@
-import { mkdir, rm, rmdir, writeFile } from 'node:fs/promises';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { rm, rmdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { AttemptRef } from '../../machines/run.ts';
 import type { ReportedEvent } from '../../machines/schema/report.ts';
@@ -6,9 +7,12 @@ import { TaskEvents } from './child/events.ts';
 import { LogFile } from './child/log-file.ts';
 import { bootId } from './child/proc.ts';
 import type { OutboxEntry } from './delivery/outbox.ts';
+import { removeFew } from './files.ts';
 import type { Held } from './inputs/cache/cache.ts';
 import type { Fingerprints } from './inputs/pipeline.ts';
 import { type RunPaths, runPaths } from './paths.ts';
+
+const BOOT = bootId();
 
 interface RoomOptions {
   state: string;
@@ -46,9 +50,16 @@ export class Room {
 
   /** Makes the directory, with nothing but a note of whose it is, and opens the log. */
   async open(): Promise<void> {
-    await rm(this.paths.root, { recursive: true, force: true });
-    await mkdir(this.paths.root, { recursive: true });
-    await writeFile(this.paths.attempt, JSON.stringify({ ...this.ref, boot: bootId() }));
+    const { root, attempt } = this.paths;
+    mkdirSync(dirname(root), { recursive: true });
+    try {
+      mkdirSync(root);
+    } catch (fault) {
+      if ((fault as NodeJS.ErrnoException).code !== 'EEXIST') throw fault;
+      await rm(root, { recursive: true, force: true });
+      mkdirSync(root);
+    }
+    writeFileSync(attempt, JSON.stringify({ ...this.ref, boot: BOOT }));
     this.#log = new LogFile(this.paths.log, this.#maxLogBytes);
   }
 
@@ -101,15 +112,18 @@ export class Room {
   }
 
   /** The end is known to the server: no later worker program shall report another one. */
-  async settle(): Promise<void> {
-    await rm(this.paths.attempt, { force: true });
+  settle(): void {
+    rmSync(this.paths.attempt, { force: true });
   }
 
   /** Removes the directory. */
   async clear(): Promise<void> {
     await this.leave();
-    await rm(this.paths.root, { recursive: true, force: true });
+    const { root } = this.paths;
+    // What was small enough to travel with the report is removed at once, which is far quicker.
+    const isSmall = this.entry?.files.every(({ content }) => content !== undefined) ?? false;
+    if (!isSmall || !removeFew(root)) await rm(root, { recursive: true, force: true });
     // The folder of the task itself, unless another attempt is in it.
-    await rmdir(dirname(this.paths.root)).catch(() => {});
+    await rmdir(dirname(root)).catch(() => {});
   }
 }

@@ -7,7 +7,6 @@ import { markProcess } from './child/leftovers.ts';
 import { Output } from './child/output.ts';
 import type { Runner } from './config.ts';
 import { probeDisk } from './disk.ts';
-import { childEnvironment } from './environment.ts';
 import { failedBy, ownFault, WorkerFault } from './failure.ts';
 import type { Room } from './room.ts';
 import { missingPart } from './runners/parts.ts';
@@ -36,7 +35,7 @@ export async function runChild(shop: Workshop, lease: Lease, signal: AbortSignal
       command: command as string,
       args: [...args, ...options],
       cwd: paths.workspace,
-      env: childEnvironment(),
+      env: shop.environment,
       mark,
       cells,
       ...(warm && { fork: () => forked(shop, room, warm, options, signal) }),

@@ -10,6 +10,7 @@ import {
 import { isNotOurs, report, type Uploaded, uploadFiles } from './delivery/deliver.ts';
 import { findOutputs, type OutputFile } from './delivery/outputs.ts';
 import { pack } from './delivery/pack.ts';
+import { LONG_REPORT } from './delivery/reports.ts';
 import { failedBy, WorkerFault } from './failure.ts';
 import type { Held } from './inputs/cache/cache.ts';
 import { materialize } from './inputs/materialize.ts';
@@ -53,15 +54,14 @@ export function runLogic(shop: Workshop) {
 }
 
 async function reportStart(shop: Workshop, ref: AttemptRef, signal: AbortSignal): Promise<Verdict | Failed> {
-  const aim = {
-    params: { id: ref.task_id },
-    query: { worker_id: ref.worker_id, attempt: ref.attempt },
-    signal,
-  };
   try {
     await shop.room(ref).open();
     await shop.wake.asked(signal);
-    await persist('start', () => shop.client.call('startTask', aim), shop.persistence(ref, signal));
+    await persist(
+      'start',
+      () => shop.reports.send({ type: 'start', ...ref }, signal),
+      shop.persistence(ref, signal),
+    );
     return 'accepted';
   } catch (fault) {
     if (signal.aborted) throw fault;
@@ -131,7 +131,14 @@ async function save(shop: Workshop, ref: AttemptRef, outcome: Outcome, lease: Le
       outcome.verb === 'complete' ? await outputsOf(room, wants?.export_best_model === true) : [];
     await room.release();
     await room.closeLog();
-    const wanted = { outputs, workspace: !room.stopped && wants?.keep_task_workspace === true };
+    const small = shop.reports.takeFiles && JSON.stringify(outcome).length < LONG_REPORT / 2;
+    const emptyLog = room.log.empty;
+    const wanted = {
+      outputs,
+      small,
+      emptyLog,
+      workspace: !room.stopped && wants?.keep_task_workspace === true,
+    };
     room.entry.files = await pack(room.paths, wanted, (what, fault) => {
       log.error({ what, why: fault.message }, 'a file cannot be kept; left out');
       room.events.log(`[jq-worker] ${what} cannot be kept: ${fault.message}`);
@@ -175,6 +182,7 @@ async function upload(shop: Workshop, ref: AttemptRef, signal: AbortSignal): Pro
 
 const delivery = (shop: Workshop, ref: AttemptRef, signal: AbortSignal) => ({
   client: shop.client,
+  reports: shop.reports,
   persistence: { ...shop.persistence(ref, signal), patient: true },
 });
 
@@ -193,7 +201,7 @@ interface Report {
 
 async function deliverReport(shop: Workshop, { ref, outcome, artifacts }: Report, signal: AbortSignal) {
   await shop.wake.asked(signal);
-  const verdict = await report(ref, outcome, artifacts, delivery(shop, ref, signal));
+  const verdict = await report(ref, outcome, artifacts, shop.room(ref).entry, delivery(shop, ref, signal));
   const why = outcome.verb === 'fail' ? { error: outcome.failure.error } : {};
   shop.logOf(ref).info({ ...why, verdict }, `task ${outcome.verb === 'fail' ? 'failed' : 'succeeded'}`);
   return verdict;
@@ -201,7 +209,7 @@ async function deliverReport(shop: Workshop, { ref, outcome, artifacts }: Report
 
 async function clean(shop: Workshop, ref: AttemptRef): Promise<void> {
   // In this order, what is left after a crash is delivered once more, or removed, at the next start.
-  await shop.room(ref).settle();
+  shop.room(ref).settle();
   await shop.outbox.remove(ref);
   await shop.room(ref).clear();
   shop.forget(ref);

@@ -4,7 +4,9 @@ import { type AttemptRef, runKey } from '../../machines/run.ts';
 import { Guard } from './child/guard.ts';
 import type { Runner, Settings } from './config.ts';
 import { Outbox } from './delivery/outbox.ts';
+import { Reports } from './delivery/reports.ts';
 import { eventSender } from './delivery/send-events.ts';
+import { childEnvironment } from './environment.ts';
 import { Artifacts } from './inputs/artifacts.ts';
 import { InputCache } from './inputs/cache/cache.ts';
 import { Catalog } from './inputs/catalog/catalog.ts';
@@ -23,12 +25,15 @@ const GIB = 1024 ** 3;
 export class Workshop {
   readonly settings: Settings;
   readonly client: ClusterClient;
+  readonly reports: Reports;
   readonly outbox: Outbox;
   readonly guard: Guard;
   readonly cache: InputCache;
   readonly artifacts: Artifacts;
   readonly catalog: Catalog | null;
   readonly wake: WakeWatch;
+  /** Of the processes of tasks; to read it anew for each would cost more than to start some of them. */
+  readonly environment = childEnvironment();
   readonly uploads = new PQueue({ concurrency: UPLOADS });
   readonly #rooms = new Map<string, Room>();
   readonly #parts = new Map<string, string[]>();
@@ -39,6 +44,7 @@ export class Workshop {
     this.wake = new WakeWatch(onWake);
     this.settings = settings;
     this.client = client;
+    this.reports = new Reports(client);
     this.outbox = new Outbox(settings.state);
     this.guard = new Guard(settings.log);
     const { catalog, cacheDir, cacheGb, zipLimits, log } = settings;
@@ -82,7 +88,7 @@ export class Workshop {
       ref,
       mark: this.guard.newMark(),
       maxLogBytes: this.settings.maxLogBytes,
-      sendEvents: eventSender(this.client, ref),
+      sendEvents: eventSender(this.reports, ref),
     });
     this.#rooms.set(key, room);
     return room;

@@ -36,6 +36,26 @@ describe('the worker program', () => {
     assert.deepEqual(agent.active, []);
   });
 
+  it('asks for the next task while the outcome of one travels, but not for more and more', async () => {
+    const agent = await new PlayedAgent({ delivers: false }).connected();
+    for (const [i, id] of ['task_1', 'task_2'].entries()) {
+      assert.equal(agent.count('lease'), i + 1);
+      await agent.ends('lease', ok([lease(id)]));
+      await agent.ends('run', { verb: 'fail', failure: { error: 'x' } });
+      await until('its outcome travels', () => agent.count('upload') === i + 1);
+    }
+    assert.deepEqual(
+      agent.active.map((task) => task.task_id),
+      ['task_1', 'task_2'],
+      'the leases of both are renewed',
+    );
+    assert.equal(agent.count('lease'), 2, 'it has as many outcomes to deliver as slots beside its slots');
+    agent.actor.send({ type: 'DRAIN' });
+    assert.equal(agent.duty, 'draining', 'it ends when they are delivered');
+    await agent.ends('upload', { verdict: 'accepted', artifacts: {} });
+    assert.equal(agent.duty, 'draining');
+  });
+
   it('ends with the reason when the server refuses it at start-up', async () => {
     const agent = new PlayedAgent();
     await agent.ends('register', no(REFUSED));

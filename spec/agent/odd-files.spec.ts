@@ -114,7 +114,7 @@ describe('a task that leaves something else in the place of a file', () => {
 
   it('loses what it replaced, and nothing else', async (t) => {
     const { server, jobs, tasks } = await survives(t, [
-      `rm run.log; mkfifo run.log; echo m > "$out/best_model.json"; ${GOOD}`,
+      `echo said; rm run.log; mkfifo run.log; echo m > "$out/best_model.json"; ${GOOD}`,
       `ln -s /etc/hostname "$out/best_model.json"; mkfifo "$ws/pipe"; echo n > "$ws/notes"; ${GOOD}`,
       `rmdir "$out"; ln -s /etc "$out"; mkfifo workspace.zip; echo n > "$ws/notes"; ${GOOD}`,
     ]);

@@ -68,7 +68,11 @@ describe('the files of an attempt', () => {
 
   it('are the log, all of the output directory, and the packed workspace', async (t) => {
     const paths = await attempt(t);
-    const empty = await pack(paths, { outputs: [], workspace: true }, assert.fail);
+    const empty = await pack(
+      paths,
+      { outputs: [], workspace: true, small: false, emptyLog: false },
+      assert.fail,
+    );
     assert.deepEqual(empty, [LOG], 'an archive of nothing');
     for (const name of [
       'best_model.pkl',
@@ -83,7 +87,11 @@ describe('the files of an attempt', () => {
     await writeFile(join(paths.workspace, 'notes.txt'), 'kept');
     const { files, leftOut } = await findOutputs(paths.output, true);
     assert.deepEqual(leftOut, []);
-    const all = await pack(paths, { outputs: files, workspace: true }, assert.fail);
+    const all = await pack(
+      paths,
+      { outputs: files, workspace: true, small: false, emptyLog: false },
+      assert.fail,
+    );
     assert.deepEqual(all, [
       LOG,
       { role: 'model', path: 'output/best_model.json', filename: 'best_model.json' },
@@ -128,7 +136,11 @@ describe('the files of an attempt', () => {
     await rm(paths.workspace, { recursive: true });
     const faults: string[] = [];
     const gone = { role: 'output', path: join(paths.output, 'gone'), filename: 'gone' } as const;
-    const files = await pack(paths, { outputs: [gone], workspace: true }, (what) => faults.push(what));
+    const files = await pack(
+      paths,
+      { outputs: [gone], workspace: true, small: false, emptyLog: false },
+      (what) => faults.push(what),
+    );
     assert.deepEqual(files, [LOG]);
     assert.deepEqual(faults, ['gone', 'workspace']);
   });

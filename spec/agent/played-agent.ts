@@ -10,6 +10,7 @@ export const REGISTERED = {
   lease_ttl_s: 60,
   rights: [],
   session: 1,
+  accepts: [],
 };
 export const AWAY: Trouble = { kind: 'unreachable', detail: 'ECONNREFUSED' };
 export const REFUSED: Trouble = { kind: 'refused', detail: 'missing token' };

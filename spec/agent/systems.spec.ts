@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describe, it } from 'node:test';
+import { describe, it, type TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { endFamily, MARK, membersOf, signalFamily } from '../../actors/agent/child/family.ts';
 import { Guard } from '../../actors/agent/child/guard.ts';
@@ -143,5 +143,52 @@ describe('the guard where there is no /proc', requires('ps'), () => {
     await until('it to be killed', () => !isAlive(ours));
     const [code] = await once(guard, 'exit');
     assert.deepEqual([code, isAlive(others)], [0, true]);
+  });
+});
+
+describe('processes that started since a moment, by /proc,', requires('proc'), () => {
+  const sleeper = async (t: TestContext) => {
+    const child = spawn('sleep', ['1000'], { stdio: 'ignore' });
+    await once(child, 'spawn');
+    const pid = child.pid as number;
+    const end = async () => {
+      child.kill('SIGKILL');
+      if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
+    };
+    atEnd(t, end);
+    return { pid, started: procfs.rowOf(pid)?.started ?? 0, end };
+  };
+  const found = (pid: number, since?: number) => procfs.table(since).some((row) => row.pid === pid);
+
+  it('are all found, however often one has looked, and those before are left out once they are known', async (t) => {
+    const older = await sleeper(t);
+    assert.ok(found(older.pid));
+    // Starts are counted in hundredths of a second.
+    await until('the next tick', async () => {
+      const probe = await sleeper(t);
+      await probe.end();
+      return probe.started > older.started;
+    });
+    const newer = await sleeper(t);
+    for (let look = 0; look < 3; look++) {
+      assert.ok(found(newer.pid, newer.started), 'one that started at that very moment');
+      assert.ok(!found(older.pid, newer.started));
+      assert.ok(found(older.pid, older.started) && found(older.pid));
+    }
+  });
+
+  it('are found under the id of one that was there before', async (t) => {
+    const older = await sleeper(t);
+    assert.ok(found(older.pid));
+    await older.end();
+    // Asked of the kernel where it may be; elsewhere ids are not used again in the time of a test.
+    const next = `/proc/sys/kernel/ns_last_pid`;
+    for (let tries = 0; tries < 50; tries++) {
+      await writeFile(next, `${older.pid - 1}`).catch(() => {});
+      const newer = await sleeper(t);
+      assert.ok(found(newer.pid, newer.started), `process ${newer.pid} after ${older.pid}`);
+      if (newer.pid === older.pid) return;
+      await newer.end();
+    }
   });
 });

@@ -58,17 +58,15 @@ describe('an upload whose connection breaks', () => {
 
   it('keeps the task running: a result is complete only when its artifacts are stored', async (t) => {
     let broken = 0;
-    let reported = false;
     const { server, proxy, job } = await play(t, (proxy) => {
       proxy.fate = (line) => {
-        reported ||= line.request.includes('/complete');
         if (!isModel(line) || line.sent < BYTES / 2) return 'pass';
         broken++;
         return 'cut';
       };
     });
     await until('several tries', () => broken >= 4);
-    assert.deepEqual([(await taskOf(server, job)).status, reported], ['running', false]);
+    assert.equal((await taskOf(server, job)).status, 'running');
     assert.deepEqual(await modelsOf(server, job), []);
     proxy.release();
     const task = await taskIn(server, job);

@@ -1,6 +1,7 @@
 import { pino } from 'pino';
 import { type Actor, createActor, type EventObject, fromCallback, fromPromise } from 'xstate';
 import type { Uploaded } from '../../actors/agent/delivery/deliver.ts';
+import { Reports } from '../../actors/agent/delivery/reports.ts';
 import { ActiveList } from '../../actors/agent/link/active-list.ts';
 import { sleep, slowWaitMs, waitMs } from '../../actors/agent/link/backoff.ts';
 import { rejoin, startHeartbeats } from '../../actors/agent/link/heartbeat.ts';
@@ -198,6 +199,7 @@ export class PlayedAgent {
     const room = { open: async () => {} };
     const shop = {
       client: this.#client,
+      reports: new Reports(this.#client),
       room: () => room,
       wake: { asked: async () => {}, stoodStill: () => 0 },
       settings: { graceSeconds: 5 },

@@ -86,13 +86,14 @@ export class Cells {
 /** Moves this process, with all its threads. */
 const enter = (group: string) => writeFileSync(join(group, PROCESSES), '0');
 
+/** Where control groups are mounted does not change while this process lives, and it is long to read. */
+let mounts: string | undefined;
+
 /** The folder of this process's own control group; null where there is none of version 2. */
 export function ownGroup(): string | null {
   try {
-    return groupFolder(
-      readFileSync('/proc/self/cgroup', 'utf8'),
-      readFileSync('/proc/self/mountinfo', 'utf8'),
-    );
+    mounts ??= readFileSync('/proc/self/mountinfo', 'utf8');
+    return groupFolder(readFileSync('/proc/self/cgroup', 'utf8'), mounts);
   } catch {
     return null;
   }

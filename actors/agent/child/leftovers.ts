@@ -33,8 +33,14 @@ export function markProcess(file: string, mark: string, cells: Cells | null, pid
   };
   // A file of its own that takes the place of whatever is there: a pipe would be waited for, a link followed.
   const draft = `${file}.draft`;
-  rmSync(draft, { recursive: true, force: true });
-  writeFileSync(draft, JSON.stringify(noted), { flag: 'wx' });
+  const write = () => writeFileSync(draft, JSON.stringify(noted), { flag: 'wx' });
+  try {
+    write();
+  } catch (fault) {
+    if ((fault as NodeJS.ErrnoException).code !== 'EEXIST') throw fault;
+    rmSync(draft, { recursive: true, force: true });
+    write();
+  }
   renameSync(draft, file);
 }
 

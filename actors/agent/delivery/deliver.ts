@@ -1,20 +1,22 @@
-import { join } from 'node:path';
+import { writeFile } from 'node:fs/promises';
+import { basename, join } from 'node:path';
 import type PQueue from 'p-queue';
 import type { ClusterClient } from '../../../gateway/client/client.ts';
 import { AnsweredError } from '../../../gateway/client/errors.ts';
 import type { AttemptRef, Outcome, Verdict } from '../../../machines/run.ts';
+import type { TaskReport } from '../../../machines/schema/report.ts';
 import { openPlain } from '../files.ts';
 import { type Persistence, persist } from '../link/persist.ts';
 import type { RunPaths } from '../paths.ts';
 import type { OutboxEntry, OutboxFile } from './outbox.ts';
+import type { Reports } from './reports.ts';
 
-/** The server may wait 30 s for its store before it answers (contract, "Errors", 503). */
-const REPORT_TIMEOUT_MS = 45_000;
 /** The slowest line on which an upload is still taken for alive. */
 const BYTES_PER_MS = 256;
 
 export interface DeliveryContext {
   client: ClusterClient;
+  reports: Reports;
   persistence: Persistence;
 }
 
@@ -37,8 +39,10 @@ export async function uploadFiles(
   context: DeliveryContext,
   told: { uploaded(): Promise<void>; leftOut(role: string, why: string): void },
 ): Promise<Uploaded> {
-  for (const file of entry.files.filter((f) => f.artifact_id === undefined)) {
+  const withReport = travelling(entry, context);
+  for (const file of entry.files.filter((f) => f.artifact_id === undefined && !withReport.includes(f))) {
     try {
+      await restore(file, paths);
       file.artifact_id = await queue.add(() => uploadFile(entry.ref, file, paths, context), {
         signal: context.persistence.signal,
       });
@@ -56,6 +60,21 @@ export async function uploadFiles(
   const named = entry.files.filter(({ role }) => role !== 'output');
   const ids = named.flatMap((f) => (f.artifact_id === undefined ? [] : [[f.role, f.artifact_id]]));
   return { verdict: 'accepted', artifacts: Object.fromEntries(ids) };
+}
+
+/** The files of an attempt that go with the report of its end. */
+const travelling = (entry: OutboxEntry | null, { reports }: DeliveryContext): OutboxFile[] =>
+  reports.takeFiles
+    ? (entry?.files ?? []).filter((f) => f.content !== undefined && f.artifact_id === undefined)
+    : [];
+
+/** What was to travel with the report has not been made to survive a crash of the machine by itself. */
+async function restore({ path, content }: OutboxFile, { root }: Pick<RunPaths, 'root'>): Promise<void> {
+  if (content === undefined) return;
+  const bytes = Buffer.from(content, 'base64');
+  await writeFile(join(root, path), bytes, { flag: 'wx' }).catch((fault: NodeJS.ErrnoException) => {
+    if (fault.code !== 'EEXIST') throw fault;
+  });
 }
 
 async function uploadFile(
@@ -86,16 +105,17 @@ async function uploadFile(
   return uploaded.artifact_id;
 }
 
-/** Reports how an attempt ended, until the server has taken it or refused it for good. */
+/** Reports how an attempt ended, with those of its files that travel so, until the server has taken it or refused it for good. */
 export async function report(
   ref: AttemptRef,
   outcome: Outcome,
   artifacts: Record<string, string>,
+  entry: OutboxEntry | null,
   context: DeliveryContext,
 ): Promise<Verdict> {
   const { log } = context.persistence;
   try {
-    await send(ref, outcome, artifacts, context);
+    await send(ref, outcome, artifacts, entry, context);
     return 'accepted';
   } catch (fault) {
     if (!(fault instanceof AnsweredError)) throw fault;
@@ -103,7 +123,7 @@ export async function report(
     if (outcome.verb === 'fail' || isNotOurs(fault)) return 'not_ours';
     // The result itself is at fault; without another report the task would run into the lapse of its lease.
     const error = `the server refused the result: ${fault.message}`;
-    return report(ref, { verb: 'fail', failure: { error, retriable: false } }, {}, context);
+    return report(ref, { verb: 'fail', failure: { error, retriable: false } }, {}, entry, context);
   }
 }
 
@@ -111,20 +131,28 @@ function send(
   ref: AttemptRef,
   outcome: Outcome,
   artifacts: Record<string, string>,
-  { client, persistence }: DeliveryContext,
+  entry: OutboxEntry | null,
+  context: DeliveryContext,
 ): Promise<unknown> {
-  const aim = {
-    params: { id: ref.task_id },
-    query: { worker_id: ref.worker_id, attempt: ref.attempt },
-    timeoutMs: REPORT_TIMEOUT_MS,
-    signal: persistence.signal,
-  };
-  if (outcome.verb === 'fail') {
-    return persist('fail', () => client.call('failTask', { ...aim, body: outcome.failure }), persistence);
-  }
+  const { reports, persistence } = context;
   const { model = null, logs = null, workspace = null } = artifacts;
-  const body = { ...outcome.result, artifacts: { model, logs, workspace } };
-  return persist('complete', () => client.call('completeTask', { ...aim, body }), persistence);
+  const step = () => {
+    // Asked at each try: the server may be another one by now.
+    const files = travelling(entry, context).map(({ role, path, filename, content = '' }) => ({
+      ...{ role, kind: role, content },
+      filename: filename ?? basename(path),
+    }));
+    const brought = files.length > 0 && { files };
+    const report: TaskReport =
+      outcome.verb === 'fail'
+        ? { type: 'fail', ...ref, failure: outcome.failure, ...brought }
+        : {
+            ...{ type: 'complete', ...ref, ...brought },
+            result: { ...outcome.result, artifacts: { model, logs, workspace } },
+          };
+    return reports.send(report, persistence.signal);
+  };
+  return persist(outcome.verb, step, persistence);
 }
 
 /** The attempt is another's, over, or unknown: whatever this worker has of it is worth nothing. */

@@ -1,30 +1,34 @@
-import { open, rename } from 'node:fs/promises';
+import { closeSync, fsync, openSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { promisify } from 'node:util';
+
+const synced = promisify(fsync);
 
 /** Replaces a file so that after a crash either the old or the new content is there, whole. */
 export async function writeDurably(path: string, text: string): Promise<void> {
   const draft = `${path}.draft`;
-  const file = await open(draft, 'w');
+  // Only what waits for the disk waits in another thread, which by itself costs more than all the rest.
+  const file = openSync(draft, 'w');
   try {
-    await file.writeFile(text);
-    await file.sync();
+    writeFileSync(file, text);
+    await synced(file);
   } finally {
-    await file.close();
+    closeSync(file);
   }
-  await rename(draft, path);
+  renameSync(draft, path);
   await syncPath(dirname(path));
 }
 
 /** Makes a file, or the names in a folder, survive a crash of the machine. */
 export async function syncPath(path: string): Promise<void> {
-  const handle = await open(path, 'r');
+  const handle = openSync(path, 'r');
   try {
-    await handle.sync();
+    await synced(handle);
   } catch (fault) {
     // Some file systems know no fsync of folders.
     const { code } = fault as NodeJS.ErrnoException;
     if (code !== 'EINVAL' && code !== 'EPERM' && code !== 'EISDIR') throw fault;
   } finally {
-    await handle.close();
+    closeSync(handle);
   }
 }

@@ -1,3 +1,4 @@
+import { mkdirSync } from 'node:fs';
 import { mkdir, readdir, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { type Static, Type } from 'typebox';
@@ -13,6 +14,8 @@ const OutboxFile = Type.Object({
   path: Type.String(),
   /** How the artifact is called; default the last part of the path. */
   filename: Type.Optional(Type.String()),
+  /** Its bytes in base64, where they are few: they travel with the report. */
+  content: Type.Optional(Type.String()),
   /** Once it is uploaded. */
   artifact_id: Type.Optional(Type.String()),
 });
@@ -55,7 +58,7 @@ export class Outbox {
   }
 
   async save(entry: OutboxEntry): Promise<void> {
-    await mkdir(this.#folder, { recursive: true });
+    mkdirSync(this.#folder, { recursive: true });
     await writeDurably(this.#file(entry.ref), JSON.stringify(entry));
   }
 

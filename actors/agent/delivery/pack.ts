@@ -1,6 +1,6 @@
 import { createWriteStream } from 'node:fs';
 import { readdir, rm } from 'node:fs/promises';
-import { join, relative } from 'node:path';
+import { basename, join, relative } from 'node:path';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { ZipFile } from 'yazl';
@@ -14,7 +14,14 @@ export interface Wanted {
   /** What is kept of the output directory. */
   outputs: readonly OutputFile[];
   workspace: boolean;
+  /** Whether the task has said nothing at all, so that its log need not be read. */
+  emptyLog: boolean;
+  /** Whether small files are to travel with the report: their bytes are kept with the outcome. */
+  small: boolean;
 }
+
+/** Bytes of all files together that travel with a report. */
+const SMALL = 32 * 1024;
 
 /**
  * Gathers the files of an attempt that go to the server, made durable; the workspace is packed. What a task has put
@@ -27,15 +34,20 @@ export async function pack(
   onFault: (what: string, fault: Error) => void,
 ): Promise<OutboxFile[]> {
   const gathered: OutboxFile[] = [];
+  let left = wanted.small ? SMALL : -1;
   const take = async (file: Pick<OutboxFile, 'role' | 'filename'> & { path: string }) => {
     try {
-      await syncPlain(paths.base, file.path);
-      gathered.push({ ...file, path: relative(paths.root, file.path) });
+      const bytes = await readOrSync(paths.base, file.path, left);
+      if (bytes) left -= bytes.byteLength;
+      const content = bytes && { content: bytes.toString('base64') };
+      gathered.push({ ...file, path: relative(paths.root, file.path), ...content });
     } catch (fault) {
       onFault(file.filename ?? file.role, fault as Error);
     }
   };
-  await take({ role: 'logs', path: paths.log });
+  if (wanted.emptyLog && wanted.small)
+    gathered.push({ role: 'logs', path: basename(paths.log), content: '' });
+  else await take({ role: 'logs', path: paths.log });
   for (const file of wanted.outputs) await take(file);
   if (wanted.workspace) {
     try {
@@ -47,14 +59,21 @@ export async function pack(
       onFault('workspace', fault as Error);
     }
   }
-  await syncPath(paths.root);
+  if (gathered.some(({ content }) => content === undefined)) await syncPath(paths.root);
   return gathered;
 }
 
-async function syncPlain(base: string, path: string): Promise<void> {
+/** Reads a file of at most so many bytes; a larger one is made to survive a crash of the machine. */
+async function readOrSync(base: string, path: string, most: number): Promise<Buffer | null> {
   const file = await openPlain(base, path);
   try {
+    if ((await file.stat()).size <= most) {
+      const { buffer, bytesRead } = await file.read(Buffer.allocUnsafe(most + 1), 0, most + 1, 0);
+      // Otherwise it has grown since.
+      if (bytesRead <= most) return buffer.subarray(0, bytesRead);
+    }
     await file.sync();
+    return null;
   } finally {
     await file.close();
   }

@@ -1,25 +1,18 @@
-import type { ClusterClient } from '../../../gateway/client/client.ts';
 import { AnsweredError } from '../../../gateway/client/errors.ts';
 import type { AttemptRef } from '../../../machines/run.ts';
 import type { ReportedEvent } from '../../../machines/schema/report.ts';
 import { kindOf } from '../link/faults.ts';
+import type { Reports } from './reports.ts';
 
-/** A server that takes longer is met later: a request for each task is not held for long. */
-const TIMEOUT_MS = 5_000;
 /** So many answers "internal fault" in a row are taken as the server's last word. */
 const MAX_INTERNAL = 8;
 
 /** What sends the events of an attempt; see `TaskEvents` for when it rejects. */
-export function eventSender(client: ClusterClient, ref: AttemptRef) {
+export function eventSender(reports: Reports, ref: AttemptRef) {
   let internal = 0;
   return async (events: ReportedEvent[]): Promise<void> => {
     try {
-      await client.call('reportEvents', {
-        params: { id: ref.task_id },
-        query: { worker_id: ref.worker_id, attempt: ref.attempt },
-        body: { events },
-        timeoutMs: TIMEOUT_MS,
-      });
+      await reports.send({ type: 'events', ...ref, events });
       internal = 0;
     } catch (fault) {
       internal = fault instanceof AnsweredError && fault.status === 500 ? internal + 1 : 0;

@@ -1,6 +1,7 @@
-import { mkdir, writeFile } from 'node:fs/promises';
+import { mkdirSync } from 'node:fs';
 import { at, compose, members, RawJson } from '../../../machines/json/raw.ts';
 import type { Lease } from '../../../machines/run.ts';
+import { writeText } from '../files.ts';
 import type { Persistence } from '../link/persist.ts';
 import type { RunPaths } from '../paths.ts';
 import type { Artifacts } from './artifacts.ts';
@@ -34,8 +35,7 @@ export interface InputContext {
  * @throws InputFault for what the job names wrongly
  */
 export async function materialize(context: InputContext, paths: RunPaths): Promise<Fingerprints> {
-  for (const folder of [paths.inputs, paths.workspace, paths.output])
-    await mkdir(folder, { recursive: true });
+  for (const folder of [paths.inputs, paths.workspace, paths.output]) mkdirSync(folder, { recursive: true });
   const { outputs, expand } = context.lease.payload;
   // Whoever only looks for the variants of a pipeline needs no data.
   const [pipeline, dataset] = await together(
@@ -51,7 +51,7 @@ export async function materialize(context: InputContext, paths: RunPaths): Promi
     inner_n_jobs,
     outputs,
   });
-  await writeFile(paths.spec, spec);
+  await writeText(paths.spec, spec);
   return pipeline.fingerprints;
 }
 

@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
-import { createReadStream } from 'node:fs';
-import { mkdir, writeFile } from 'node:fs/promises';
+import { createReadStream, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { jsonFingerprint } from '../../../machines/json/canonical.ts';
 import { at } from '../../../machines/json/raw.ts';
 import { PipelineRef } from '../../../machines/schema/job.ts';
 import { validator } from '../../../machines/schema/validate.ts';
 import { WorkerFault } from '../failure.ts';
+import { writeText } from '../files.ts';
 import { InputFault } from './fault.ts';
 import type { InputContext } from './materialize.ts';
 import { existingPath, missingHere, singleFolderIn } from './paths.ts';
@@ -67,8 +67,8 @@ export async function placePipeline(context: InputContext): Promise<PlacedPipeli
 async function placeInline({ lease, folder }: InputContext): Promise<PlacedPipeline> {
   const text = at(lease.text, 'pipeline', 'inline') ?? 'null';
   const path = join(folder, 'pipeline.json');
-  await mkdir(folder, { recursive: true });
-  await writeFile(path, text);
+  mkdirSync(folder, { recursive: true });
+  await writeText(path, text);
   return { local: { mode: 'path', path }, fingerprints: { fixed: jsonFingerprint(text) } };
 }
 

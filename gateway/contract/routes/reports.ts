@@ -12,10 +12,12 @@ type Reply = ReplyOf<'start_task'> | ReplyOf<'fail_task'>;
 /** The files of a report, whose bytes are durable. */
 interface Placed {
   files: TaskFile[];
+  /** A sentence for each that is too large to be kept: the report goes without it. */
+  leftOut: string[];
   bytes: PlacedBytes[];
 }
 
-const NONE: Placed = { files: [], bytes: [] };
+const NONE: Placed = { files: [], leftOut: [], bytes: [] };
 
 /**
  * Hands many reports on, in their order, once the files that come with them are durable; what becomes of each is
@@ -28,6 +30,7 @@ export async function sendReports(port: ClusterPort, principal: Principal, repor
     reports.map(async (report, i) => {
       const its = placed[i] ?? NONE;
       if (its instanceof ClusterError) return refusal(its);
+      tellLeftOut(port, principal, report, its.leftOut);
       const reply = await answered(sendReport(port, principal, report, its.files));
       // What no artifact names now is let go; that this fails as well is mended at the next start.
       await Promise.all(its.bytes.map((bytes) => bytes.settle().catch(() => {})));
@@ -38,13 +41,20 @@ export async function sendReports(port: ClusterPort, principal: Principal, repor
 
 async function place({ blobs }: ClusterPort, report: ReportDigest): Promise<Placed | ClusterError> {
   const reported: readonly ReportedFile[] = 'files' in report ? (report.files ?? []) : [];
-  const placed: Placed = { files: [], bytes: [] };
+  const placed: Placed = { files: [], leftOut: [], bytes: [] };
   try {
     for (const { role, kind = 'blob', filename, content } of reported) {
-      const bytes = await blobs.place(Buffer.from(content, 'base64'));
-      const { sha256, size_bytes } = bytes;
-      placed.bytes.push(bytes);
-      placed.files.push({ role, kind, filename: safeFilename(filename), sha256, size_bytes });
+      const name = safeFilename(filename);
+      try {
+        const bytes = await blobs.place(Buffer.from(content, 'base64'));
+        const { sha256, size_bytes } = bytes;
+        placed.bytes.push(bytes);
+        placed.files.push({ role, kind, filename: name, sha256, size_bytes });
+      } catch (fault) {
+        if (!(fault instanceof ClusterError) || fault.code !== 'artifact_too_large') throw fault;
+        const what = role === 'output' && name !== null ? `output ${name}` : role;
+        placed.leftOut.push(`the ${what} could not be uploaded: ${fault.message}`);
+      }
     }
     return placed;
   } catch (fault) {
@@ -52,6 +62,22 @@ async function place({ blobs }: ClusterPort, report: ReportDigest): Promise<Plac
     if (fault instanceof ClusterError) return fault;
     throw fault;
   }
+}
+
+/** Said ahead of the report, as the worker would have said it of an upload. Should it fail, the report tells why. */
+function tellLeftOut(
+  port: ClusterPort,
+  principal: Principal,
+  { task_id, worker_id, attempt }: ReportDigest,
+  leftOut: readonly string[],
+): void {
+  if (leftOut.length === 0) return;
+  const by = {
+    ...(worker_id === undefined ? {} : { worker_id }),
+    ...(attempt === undefined ? {} : { attempt }),
+  };
+  const events = leftOut.map((message) => ({ level: 'warning' as const, type: 'log', message, data: '{}' }));
+  port.send({ type: 'report_events', principal, task_id, ...by, events }).catch(() => {});
 }
 
 /** The message that a report among many is. */
