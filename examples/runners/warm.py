@@ -17,5 +17,4 @@ def main(argv):
 
 
 if __name__ == "__main__":
-    jq_warm.serve(preload=["statistics"])
-    main(sys.argv[1:])
+    jq_warm.run(main, preload=["statistics"])

@@ -17,6 +17,8 @@ const LOOKS = fileURLToPath(new URL('./fixtures/looks.py', import.meta.url));
 const LIBRARY = fileURLToPath(new URL('../../actors/agent/runners/python/jq_warm.py', import.meta.url));
 
 export interface Attempt extends ChildEnd {
+  /** Its working directory. */
+  folder: string;
   pid: number;
   stdout: string;
   stderr: string;
@@ -111,7 +113,7 @@ export class Warming {
       stderr: (stream) => stream.on('data', (chunk) => (told.stderr += chunk)),
     });
     await this.warm.learn(this.folder, at('learned.json'));
-    return { ...end, ...told };
+    return { ...end, ...told, folder: at('workspace') };
   }
 }
 

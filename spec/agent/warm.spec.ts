@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
-import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { processesIn } from '../../actors/agent/child/cgroup.ts';
@@ -51,6 +51,24 @@ describe('an attempt that is forked from a warm host', needs, () => {
       const end = await warming.run(words);
       assert.deepEqual([end.code, end.signal, end.cold], [code, signal, null]);
     }
+  });
+
+  it('ends as a process does that was started for it: with its threads, exit handlers and files', async (t) => {
+    const warming = await Warming.start(t);
+    const ends = await Promise.all(
+      ['0', '7', 'way'].flatMap((code) =>
+        [false, true].map(async (coldly) => {
+          const end = await warming.run(['leaves', code], { coldly });
+          const written = await readFile(join(end.folder, 'left.txt'), 'utf8');
+          return { code: end.code, stdout: end.stdout, stderr: end.stderr, written, cold: end.cold };
+        }),
+      ),
+    );
+    const left = { stdout: 'thread\nat exit', written: 'written late', cold: null };
+    assert.deepEqual(
+      ends,
+      [0, 0, 7, 7, 1, 1].map((code) => ({ code, ...left, stderr: code === 1 ? 'no way\n' : '' })),
+    );
   });
 
   it('is stopped as any other, and one that comes too late never begins', async (t) => {

@@ -8,9 +8,13 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "actors/agent/runners/python"))
 import jq_warm  # noqa: E402
 
-if __name__ == "__main__":
-    jq_warm.serve(preload=["nirs4all.api"])
+
+def main(_):
     import nirs4all.api  # noqa: F401
 
     (Path(os.environ["JQ_BENCH_WAITING"]) / str(os.getpid())).touch()
     signal.pause()
+
+
+if __name__ == "__main__":
+    jq_warm.run(main, preload=["nirs4all.api"])

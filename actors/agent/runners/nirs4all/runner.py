@@ -555,5 +555,4 @@ def main(argv):
 
 if __name__ == "__main__":
     # nirs4all loads next to nothing until it is used.
-    jq_warm.serve(preload=["nirs4all", "nirs4all.api"], cold=needs_cold)
-    sys.exit(main(sys.argv[1:]))
+    jq_warm.run(main, preload=["nirs4all", "nirs4all.api"], cold=needs_cold)

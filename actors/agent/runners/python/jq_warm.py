@@ -1,13 +1,12 @@
 """Keeps a runner warm: one process that has imported what tasks need, from which each task is forked.
 
-A runner that can do so calls `serve` when all of its own imports are done, as the first thing of its main part:
+A runner that can do so ends with this, when all of its own imports are done:
 
     if __name__ == "__main__":
-        jq_warm.serve(preload=["the_library"])
-        sys.exit(main(sys.argv[1:]))
+        jq_warm.run(main, preload=["the_library"])
 
-Started cold, `serve` returns at once. Started with `--serve` it is the host and returns in each fork alone, where
-`sys.argv` is what it would be cold. The protocol (README.md of examples/runners) is lines of JSON on descriptor 3.
+Started cold, that is `sys.exit(main(sys.argv[1:]))`. Started with `--serve` it is the host, and does the same in each
+fork, where `sys.argv` is what it would be cold. The protocol (README.md of examples/runners) is lines of JSON on descriptor 3.
 
 Copy this file beside a runner of yours. It needs Linux and the standard library.
 """
@@ -28,22 +27,28 @@ LONGEST_REASON = 1000
 GROWTH_BYTES = 256 * 1024 * 1024
 
 
-def serve(preload=(), cold=None):
-    """Serves forks until the worker closes the socket; see above.
+def run(main, preload=(), cold=None):
+    """Calls `main` with the arguments that follow the command, and ends with what it returns; see above.
 
-    preload: modules to import at once. What tasks import beside is learned.
-    cold: called in each fork with the arguments that follow the command; a reason why the task must not run in a
-        fork, in words for people, or None.
+    preload: modules to import at once in the host. What tasks import beside is learned.
+    cold: called in each fork with these arguments; a reason why the task must not run in a fork, in words for people,
+        or None.
     """
-    if sys.argv[1:] != ["--serve"]:
-        return
-    # What stands in here lives on in each fork, unless it returns.
-    order = _Host(cold).serve(list(preload))
-    if order is None:
-        sys.exit(0)
-    sys.argv = [sys.argv[0], *order["args"]]
-    if hasattr(sys, "orig_argv"):
-        sys.orig_argv = [*sys.orig_argv[:-1], *order["args"]]
+    if sys.argv[1:] == ["--serve"]:
+        # What stands in here lives on in each fork, unless it returns.
+        order = _Host(cold).serve(list(preload))
+        if order is None:
+            sys.exit(0)
+        sys.argv = [sys.argv[0], *order["args"]]
+        if hasattr(sys, "orig_argv"):
+            sys.orig_argv = [*sys.orig_argv[:-1], *order["args"]]
+        try:
+            code = main(sys.argv[1:])
+        except SystemExit as end:
+            code = end.code
+        _end(code)
+        sys.exit(code)
+    sys.exit(main(sys.argv[1:]))
 
 
 class _Host:
@@ -77,7 +82,7 @@ class _Host:
         self.failed = set()
         self.base = 0
         # First of all, so that in a fork it comes last.
-        atexit.register(self.learn)
+        atexit.register(self.leave)
         self.woken, wake = socket.socketpair()
         self.woken.setblocking(False)
         wake.setblocking(False)
@@ -298,13 +303,19 @@ class _Host:
                 pass
         return None
 
-    def learn(self):
-        """At the end of a fork: which modules it had to import itself, as far as any task of this interpreter could."""
-        if self.lacks is None or self.lacks[0] != os.getpid():
+    def leave(self):
+        """The end of a fork, or of what it has forked itself."""
+        if self.lacks is None:
             return
+        _write_files()
+        pid, *rest = self.lacks
+        if pid == os.getpid():
+            self.learn(*rest)
+
+    def learn(self, known, path):
+        """Tells which modules this fork had to import itself, as far as any task of this interpreter could."""
         import json
 
-        _, known, path = self.lacks
         names = [name for name, module in list(sys.modules.items()) if name not in known and _is_installed(module)]
         if not names:
             return
@@ -408,6 +419,43 @@ def _give_up(gate, reason):
         gate.sendall(reason.encode(errors="replace")[:LONGEST_REASON])
     finally:
         os._exit(1)
+
+
+def _end(code):
+    """Ends a fork as Python does, but that it does not take apart what it shares with the host: that would copy it.
+
+    Returns where there is more to say than an exit code.
+    """
+    import atexit
+
+    if not (code is None or isinstance(code, int)):
+        return
+    if "threading" in sys.modules:
+        # Waits for the threads that are no daemons.
+        sys.modules["threading"]._shutdown()
+    atexit._run_exitfuncs()
+    try:
+        for stream in (sys.stdout, sys.stderr):
+            if stream is not None:
+                stream.flush()
+    except Exception:
+        return
+    os._exit((code or 0) & 0xFF)
+
+
+def _write_files():
+    """Writes what is left in the buffers of files that were never closed, of those that the host does not have."""
+    import _io
+    import gc
+
+    for one in gc.get_objects():
+        # Not `isinstance`, which asks an object that pretends to be another.
+        if issubclass(type(one), _io._IOBase):
+            try:
+                if not one.closed:
+                    one.flush()
+            except Exception:
+                pass
 
 
 def _drain(woken):
