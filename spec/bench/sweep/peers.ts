@@ -7,8 +7,8 @@ import { watchMemory } from '../measure/tree.ts';
 
 const PROGRAM = fileURLToPath(new URL('without.py', import.meta.url));
 const execute = promisify(execFile);
-/** Reading the memory of a large process takes milliseconds, which the processors lack meanwhile. */
-export const LOOK_AT_MEMORY_MS = 500;
+/** Reading the memory of a large process takes tens of milliseconds, which the processors lack meanwhile. */
+export const LOOK_AT_MEMORY_MS = 2_000;
 
 /** What one way to do the sweep took. */
 export interface Cost {

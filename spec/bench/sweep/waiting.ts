@@ -81,7 +81,7 @@ async function held(bench: Bench, python: string, env: NodeJS.ProcessEnv, serve:
     const bytes = proportionalBytes(treeOf(worker.pid));
     await cancel();
     const cancelMs: number[] = [];
-    for (let i = 0; i < bench.pick(10, 5, 2); i++) cancelMs.push(await (await start(1))());
+    for (let i = 0; i < bench.pick(5, 3, 2); i++) cancelMs.push(await (await start(1))());
     return { bytes, cancelMs };
   } finally {
     await worker.kill();
