@@ -23,16 +23,27 @@ export const MAX_NAMED = 5_000;
 
 /** Where every task of a job stands, told by the job's events alone. */
 export class TaskBoard {
-  readonly total: number;
+  #total: number;
   readonly #tasks = new Map<string, Entry>();
   readonly #counts = new Map<TaskStatus, number>();
   /** Sum of the fractions of the tasks that have not ended. */
   #partial = 0;
 
-  /** @param total number of tasks of the job, all queued before its first event */
+  /** @param total number of tasks of the job, all queued before the first event that is applied */
   constructor(total: number) {
-    this.total = total;
+    this.#total = total;
     this.#counts.set('queued', total);
+  }
+
+  get total(): number {
+    return this.#total;
+  }
+
+  /** A job that selects has more tasks than it had. */
+  grow(total: number): void {
+    if (total <= this.#total) return;
+    this.#counts.set('queued', this.count('queued') + total - this.#total);
+    this.#total = total;
   }
 
   apply(event: EventView): void {
@@ -79,7 +90,7 @@ const failureStatus = (event: EventView): TaskStatus => (event.data.requeued ===
  * with a number where that is not enough.
  */
 export function taskLabels(
-  tasks: readonly Pick<TaskView, 'id' | 'dataset_label' | 'pipeline_label' | 'pipeline_steps'>[],
+  tasks: readonly Pick<TaskView, 'id' | 'dataset_label' | 'pipeline_label' | 'pipeline_steps' | 'role'>[],
 ): Map<string, string> {
   const several = (values: string[]) => new Set(values).size > 1;
   const byDataset = several(tasks.map((t) => t.dataset_label));

@@ -50,7 +50,7 @@ export async function watchJob(session: Session, job: JobView, options: WatchOpt
 async function followToEnd(session: Session, job: JobView, { signal }: Patience): Promise<JobView | null> {
   const { client, output } = session;
   if (hasEnded(job.status)) return job;
-  const labels = await labelsOf(session, job, signal);
+  let labels = await labelsOf(session, job, signal);
   const board = new TaskBoard(job.aggregate.num_tasks);
   const progress = new Progress(output, board.total, '');
   const onRetry = (why: string, s: number) =>
@@ -68,11 +68,17 @@ async function followToEnd(session: Session, job: JobView, { signal }: Patience)
       const next = await events.next();
       if (next.done) return next.value;
       const { event } = next.value;
+      if (event.type === 'variants_found' || event.type === 'variant_selected') {
+        // What follows from it is there by now.
+        const now = await client.call('getJob', { params: { id: job.id }, signal });
+        board.grow(now.aggregate.num_tasks);
+        labels = await labelsOf(session, now, signal);
+      }
       board.apply(event);
       // What happened before this command began is history, not news.
       const line = event.ts < job.updated_at ? undefined : moveOf(event, labels, output.noteColours);
       if (line !== undefined) progress.line(line);
-      progress.update(board.done, standing(board));
+      progress.update(board.done, standing(board), board.total);
     }
   } finally {
     reasons.stop();

@@ -1,4 +1,5 @@
 import { Option } from 'clipanion';
+import { at } from '../../machines/json/raw.ts';
 import type { TaskView } from '../../machines/schema/views.ts';
 import { hasEnded } from '../client/follow.ts';
 import { jobFromText } from '../client/job-file.ts';
@@ -54,9 +55,19 @@ export class ResubmitCommand extends sending(JobCommand) {
         `wait for it with jqctl wait ${jobId}, or cancel it first`,
       );
     }
+    if ((at(request, 'decompose') ?? 'null') !== 'null') {
+      throw usageFault(
+        `the tasks of ${jobId} are variants that its library found in one pipeline, which can be submitted only whole`,
+        `try what failed once more with jqctl retry ${jobId}, or resubmit all of it`,
+      );
+    }
     const meant: boolean[] = [];
     for await (const page of taskPages(client, jobId)) {
-      for (const task of page) meant.push(MEANT[only].includes((JSON.parse(task) as TaskView).status));
+      for (const text of page) {
+        const { role, status } = JSON.parse(text) as TaskView;
+        // What refits a variant follows from it.
+        if (role !== 'refit') meant.push(MEANT[only].includes(status));
+      }
     }
     const texts = restOf(request, (place) => meant[place] === true);
     if (texts.length === 0) {

@@ -41,11 +41,16 @@ const WORDS: Readonly<Record<string, string>> = {
   job_retried: 'retried',
 };
 
+/** What a job that selects finds out. */
+const SELECTS = ['variants_found', 'variant_selected', 'selection_failed'];
+
 /** What happened to a task or a job; undefined for what a worker reports. */
 function stateText(event: EventView, label: string | undefined): string | undefined {
   const word = WORDS[event.type];
   if (event.task_id === null || word === undefined) {
-    return event.type.startsWith('job_') ? plain(event.message || event.type) : undefined;
+    return event.type.startsWith('job_') || SELECTS.includes(event.type)
+      ? plain(event.message || event.type)
+      : undefined;
   }
   return `${label === undefined ? 'task ' : ''}${word}${reason(event)}`;
 }
@@ -68,6 +73,10 @@ const QUIET = ['task_leased', 'task_requeued'];
 
 /** One line for an event that moves a task or its job, or undefined for all others. */
 export function moveLine(event: EventView, label: string | undefined, colours: Colours): string | undefined {
+  if (SELECTS.includes(event.type)) {
+    const paint = event.level === 'error' ? colours.red : colours.green;
+    return `${colours.dim(clock(event.ts))} ${paint('selection ')} ${plain(event.message)}`;
+  }
   const word = WORDS[event.type];
   if (word === undefined || QUIET.includes(event.type)) return undefined;
   const bad = event.type === 'task_failed' || event.type === 'task_lost';

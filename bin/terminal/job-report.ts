@@ -1,4 +1,5 @@
 import { grouped } from '../../machines/ranking/failures.ts';
+import { selectionLines } from '../../machines/ranking/selected.ts';
 import { pipelineName } from '../../machines/ranking/steps.ts';
 import type { JobView } from '../../machines/schema/views.ts';
 import type { Mismatch } from '../client/fingerprints.ts';
@@ -64,7 +65,10 @@ function heading(job: JobView, output: Output): string {
   const rows: [string, string][] = [
     ['job', `${bold(plain(job.id))}${job.name === null ? '' : `  ${plain(job.name)}`}`],
     // While it goes on, or where others succeeded, the reason of one task says nothing of the job.
-    ['status', `${jobStanding(job, output.colours)}${reason === null ? '' : `: ${plain(reason)}`}`],
+    [
+      'status',
+      `${jobStanding(job, output.colours)}${job.phase ? `, ${job.phase}` : ''}${reason === null ? '' : `: ${plain(reason)}`}`,
+    ],
     ['type', `${plain(job.type)}${job.priority === 0 ? '' : `, priority ${job.priority}`}`],
     ['submitted', `${dateTime(job.created_at)}${job.owner === null ? '' : ` by ${plain(job.owner)}`}`],
     ...endOf(job),
@@ -73,6 +77,7 @@ function heading(job: JobView, output: Output): string {
   if (sum.best_metric !== null) {
     rows.push(['best', bestOf(job, bold)]);
   }
+  for (const [i, line] of selectionLines(sum).entries()) rows.push([i === 0 ? 'selected' : '', plain(line)]);
   return facts(rows, output);
 }
 

@@ -35,7 +35,9 @@ export class Progress {
     this.#bar = this.#bars.create(total, 0, { label });
   }
 
-  update(value: number, label: string): void {
+  /** @param total what counts as full, where that may have changed */
+  update(value: number, label: string, total?: number): void {
+    if (total !== undefined) this.#bar?.setTotal(total);
     this.#bar?.update(value, { label });
   }
 

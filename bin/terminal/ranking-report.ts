@@ -56,13 +56,17 @@ export function rankingReport(
     more > 0 ? dim(`  and ${more} more; --json lists all of them`) : '',
     other === null ? '' : yellow(plain(other)),
     dim(`log of one: jqctl logs ${plain(id)} --task TASK`),
-    aggregate.best_model_artifact_id === null
-      ? ''
-      : dim(`its model:  jqctl artifacts ${plain(id)} --task TASK --role model --out DIR`),
+    aggregate.best_model_artifact_id === null ? '' : dim(`${modelHint(aggregate, plain(id))} --out DIR`),
   ]
     .filter((line) => line !== '')
     .join('\n');
 }
+
+/** Of a job that selects only what it refitted has a model. */
+const modelHint = ({ selections }: JobView['aggregate'], id: string): string =>
+  selections === undefined
+    ? `its model:  jqctl artifacts ${id} --task TASK --role model`
+    : `best model:  jqctl artifacts ${id} --role best_model`;
 
 function roomFor(width: number | undefined): number {
   if (width === undefined) return METRICS.most;

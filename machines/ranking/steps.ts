@@ -8,8 +8,16 @@ interface Reference {
 }
 
 /** What a task's pipeline is called: what tells it apart where its label does not, else the label. */
-export const pipelineName = (task: { pipeline_label: string; pipeline_steps?: string | null }): string =>
-  task.pipeline_steps ?? task.pipeline_label;
+export function pipelineName(task: {
+  pipeline_label: string;
+  pipeline_steps?: string | null;
+  role?: string | null;
+}): string {
+  const name = task.pipeline_steps ?? task.pipeline_label;
+  // In a job that selects, the same pipeline stands in several tasks.
+  if (task.role === 'refit') return `refit of ${name}`;
+  return task.role === 'expansion' ? `variants of ${name}` : name;
+}
 
 /** Characters that a description may have, and what is looked at of a pipeline that may be very large. */
 const LONGEST = 80;

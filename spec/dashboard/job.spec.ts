@@ -52,6 +52,19 @@ describe('an open job on the dashboard', requires('chromium'), () => {
     );
   });
 
+  it('says in which phase it is, and which variant was selected by what', async (t) => {
+    const server = await startTestServer(t);
+    await submit(server.client, { name: 'selecting', ...pipelines('pls', 'snv'), select: {} });
+    const hand = await Hand.register(server.client);
+    await hand.finish({ cv_rmse: 0.3 });
+    await hand.finish({ cv_rmse: 0.21 });
+    const page = await open(server.url);
+    await page.getByRole('button', { name: 'Details of selecting' }).click();
+    await page.getByText('snv by cv_rmse 0.21, which is being refitted').waitFor();
+    await hand.finish({ cv_rmse: 0.21 });
+    await page.getByText('snv by cv_rmse 0.21, refitted').waitFor();
+  });
+
   it('says whose result a task has that was not computed for it', async (t) => {
     const server = await startTestServer(t);
     const known = {

@@ -1,4 +1,5 @@
 import type { ComponentChildren } from 'preact';
+import { selectionLines } from '../../../../../machines/ranking/selected.ts';
 import { rankMetricOf } from '../../../../../machines/ranking/table.ts';
 import type { JobView } from '../../../../../machines/schema/views.ts';
 import { titleOf } from '../../dashboard.ts';
@@ -36,6 +37,12 @@ export function JobFacts({ job }: { job: JobView }) {
               <span title={String(job.aggregate.best_metric)}>{measured(job.aggregate.best_metric)}</span>
             </Fact>
           )}
+          {job.phase && <Fact name="Phase">{job.phase}</Fact>}
+          {selectionLines(job.aggregate).map((line, i) => (
+            <Fact key={line} name={i === 0 ? 'Selected' : ''}>
+              <bdi>{line}</bdi>
+            </Fact>
+          ))}
           {job.aggregate.num_reused > 0 && (
             <Fact name="Reused">
               {job.aggregate.num_reused} of {job.aggregate.num_tasks} tasks
