@@ -1,6 +1,7 @@
 import type { JobEmission } from '../../machines/job.ts';
 import { compose, RawJson } from '../../machines/json/raw.ts';
 import type { Level } from '../../machines/schema/report.ts';
+import { phaseOf } from '../../machines/selection.ts';
 import type { TaskEmission } from '../../machines/task.ts';
 import type { WorkerEmission } from '../../machines/worker.ts';
 import type { JobRow, TaskRow, WorkerRow } from '../store/rows.ts';
@@ -33,7 +34,12 @@ export function tellJob(row: JobRow, emission: JobEmission): Telling {
   };
   switch (emission.type) {
     case 'job_running':
-      return { level: 'info', type: emission.type, message: `job ${title(row)} is running`, data: {} };
+      return {
+        level: 'info',
+        type: emission.type,
+        message: `job ${title(row)} is running`,
+        data: phaseIn(row),
+      };
     case 'job_succeeded':
       return {
         level: 'info',
@@ -62,7 +68,7 @@ export function tellJob(row: JobRow, emission: JobEmission): Telling {
         level: 'info',
         type: emission.type,
         message: `job ${title(row)} has ${emission.variants} variant(s) on each dataset`,
-        data: { variants: emission.variants },
+        data: { variants: emission.variants, ...phaseIn(row) },
       };
     case 'variant_selected':
     case 'selection_failed':
@@ -70,22 +76,29 @@ export function tellJob(row: JobRow, emission: JobEmission): Telling {
   }
 }
 
+/** Which phase a job is in that selects, as the event leaves it. */
+const phaseIn = ({ status, selection }: JobRow) =>
+  selection && status === 'running' ? { phase: phaseOf(selection) } : {};
+
 function tellSelection(
-  { selection }: JobRow,
+  row: JobRow,
   emission: Extract<JobEmission, { type: 'variant_selected' | 'selection_failed' }>,
 ): Telling {
   const { type } = emission;
-  const dataset = selection?.datasets[emission.dataset]?.dataset ?? '';
+  const dataset = row.selection?.datasets[emission.dataset]?.dataset ?? '';
   if (type === 'selection_failed') {
     const { error } = emission;
-    return { level: 'error', type, message: error, data: { dataset, error } };
+    return { level: 'error', type, message: error, data: { dataset, error, ...phaseIn(row) } };
   }
   const { task_id, pipeline, metric, mode, value, refit, refit_task_id } = emission.choice;
   return {
     level: 'info',
     type,
     message: `task ${task_id} is the best variant on ${dataset} by ${metric}: ${value}`,
-    data: { dataset, task_id, pipeline, metric, mode, value, refit: refit !== 'none', refit_task_id },
+    data: {
+      ...{ dataset, task_id, pipeline, metric, mode, value, refit: refit !== 'none', refit_task_id },
+      ...phaseIn(row),
+    },
   };
 }
 

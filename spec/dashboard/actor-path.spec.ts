@@ -64,8 +64,8 @@ describe('the path that events tell of an actor', () => {
     const queued = ['job_cancel_requested', { status: 'queued' }] as [string, EventView['data']];
     assert.deepEqual(told('job', true, 'job_submitted', 'job_running', begun, 'job_cancelled'), [
       '? → job.queued.ready',
-      'job.queued.ready → job.running',
-      'job.running → job.cancelling',
+      'job.queued.ready → job.running.computing',
+      'job.running.computing → job.cancelling',
       'job.cancelling → job.cancelled',
     ]);
     assert.deepEqual(told('job', true, 'job_submitted', queued, 'job_cancelled').slice(1), [
@@ -76,6 +76,30 @@ describe('the path that events tell of an actor', () => {
       told('job', false, 'job_failed', 'job_retried').at(-1),
       'job.failed → job.queued.requeuing',
     );
+  });
+
+  it('is that of a job that selects, through its phases', () => {
+    const inPhase = (type: string, phase?: string) =>
+      [type, phase ? { phase } : {}] as [string, EventView['data']];
+    const path = told(
+      'job',
+      true,
+      'job_submitted',
+      inPhase('job_running', 'expanding'),
+      inPhase('variants_found', 'exploring'),
+      inPhase('variant_selected', 'exploring'),
+      inPhase('variant_selected', 'refitting'),
+      'job_succeeded',
+    );
+    assert.deepEqual([...new Set(path)].slice(1), [
+      'job.queued.ready → job.running.expanding',
+      'job.running.expanding → job.running.exploring',
+      'job.running.exploring → job.running.exploring',
+      'job.running.exploring → job.running.refitting',
+      'job.running.refitting → job.succeeded',
+    ]);
+    assert.deepEqual(told('job', false, inPhase('variant_selected')), []);
+    assert.deepEqual(told('job', false, inPhase('job_running', 'toString')), ['? → job.running.computing']);
   });
 
   it('is that of a worker, dead and alive again', () => {

@@ -181,8 +181,8 @@ describe('the statecharts on the dashboard', requires('chromium'), () => {
     await page.getByRole('img', { name: 'the chosen one is in succeeded' }).waitFor();
     await tells(page, 'job_succeeded', 'job_running', 'job_submitted');
     assert.deepEqual((await travelled(page)).sort(), [
-      'job.queued.ready → job.running',
-      'job.running → job.succeeded',
+      'job.queued.ready → job.running.computing',
+      'job.running.computing → job.succeeded',
     ]);
     await page.getByRole('button', { name: 'Choose none' }).click();
     await until('nothing lit', async () => (await litStates(page)).length === 0);

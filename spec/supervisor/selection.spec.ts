@@ -102,7 +102,7 @@ describe('a job that selects', () => {
     const told = events.find(({ type }) => type === 'variant_selected');
     assert.deepEqual(told?.data, {
       ...{ dataset: '/data/x', task_id: variant.task_id, pipeline: 1, metric: 'cv_rmse', mode: 'min' },
-      ...{ value: 0.1, refit: true, refit_task_id: null },
+      ...{ value: 0.1, refit: true, refit_task_id: null, phase: 'refitting' },
     });
   });
 

@@ -1,5 +1,6 @@
 import type { MachineName } from '../../../../../machines/charts/names.ts';
 import type { EventView, JobView, WorkerView } from '../../../../../machines/schema/views.ts';
+import { PHASES } from '../../../../../machines/selection.ts';
 
 /** The machines of which one actor can be looked at: their events reach the server's stream. */
 export const CHOOSABLE = ['job', 'task', 'worker'] as const satisfies readonly MachineName[];
@@ -19,8 +20,7 @@ type Moved = Pick<EventView, 'type' | 'data'>;
 const LEADS_TO: Readonly<Record<Choosable, Readonly<Record<string, string>>>> = {
   job: {
     job_submitted: 'job.queued.ready',
-    job_running: 'job.running',
-    variants_found: 'job.running.exploring',
+    job_running: 'job.running.computing',
     job_succeeded: 'job.succeeded',
     job_failed: 'job.failed',
     job_cancelled: 'job.cancelled',
@@ -52,6 +52,9 @@ export function stateAfter(machine: Choosable, { type, data }: Moved): string | 
     return data.status === 'running' || data.status === 'queued' ? 'job.cancelling' : null;
   }
   if (machine === 'job' && type === 'job_submitted' && data.reuse) return 'job.queued.reusing';
+  // A job that selects goes through phases, which its events name.
+  const phase = PHASES.find((name) => name === data.phase);
+  if (machine === 'job' && phase) return `job.running.${phase}`;
   const leads = LEADS_TO[machine];
   return Object.hasOwn(leads, type) ? (leads[type] as string) : null;
 }
