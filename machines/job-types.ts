@@ -60,4 +60,5 @@ export type JobEmission =
   | { type: 'job_retried' }
   | { type: 'variants_found'; variants: number }
   | { type: 'variant_selected'; dataset: number; choice: Choice }
-  | { type: 'selection_failed'; dataset: number; error: string };
+  | { type: 'selection_failed'; dataset: number; error: string }
+  | { type: 'refit_queued'; dataset: number; task_id: string };

@@ -143,6 +143,11 @@ const parts = setup({
       const { dataset, made } = decisionOn(context) as Decision;
       return { type: 'selection_failed', dataset, error: made as string };
     }),
+    emitRefitQueued: emit(({ event }) => ({
+      type: 'refit_queued',
+      dataset: event.type === 'REFIT_ADDED' ? event.dataset : 0,
+      task_id: event.type === 'REFIT_ADDED' ? event.task_id : '',
+    })),
     emitRunning: emit({ type: 'job_running' }),
     emitSucceeded: emit({ type: 'job_succeeded' }),
     emitFailed: emit(({ context }) => ({ type: 'job_failed', error: context.error ?? 'all tasks failed' })),
@@ -167,7 +172,7 @@ const ending = [
 const counting = {
   TASK_SUCCEEDED: { actions: 'countAndRank' },
   TASK_FAILED: { actions: ['count', 'keepError'] },
-  REFIT_ADDED: { actions: 'addRefit' },
+  REFIT_ADDED: { actions: ['addRefit', 'emitRefitQueued'] },
 } as const;
 
 const chart = parts.createMachine({
@@ -189,7 +194,7 @@ const chart = parts.createMachine({
             ],
             // It refits what was selected, and has the result of an equal one.
             TASK_SUCCEEDED: { guard: 'isSelecting', actions: 'countAndRank' },
-            REFIT_ADDED: { guard: 'isSelecting', actions: 'addRefit' },
+            REFIT_ADDED: { guard: 'isSelecting', actions: ['addRefit', 'emitRefitQueued'] },
             // No worker could run it, so that it ends without having been leased.
             TASK_FAILED: [
               {

@@ -72,6 +72,7 @@ export function tellJob(row: JobRow, emission: JobEmission): Telling {
       };
     case 'variant_selected':
     case 'selection_failed':
+    case 'refit_queued':
       return tellSelection(row, emission);
   }
 }
@@ -82,10 +83,15 @@ const phaseIn = ({ status, selection }: JobRow) =>
 
 function tellSelection(
   row: JobRow,
-  emission: Extract<JobEmission, { type: 'variant_selected' | 'selection_failed' }>,
+  emission: Extract<JobEmission, { type: 'variant_selected' | 'selection_failed' | 'refit_queued' }>,
 ): Telling {
   const { type } = emission;
   const dataset = row.selection?.datasets[emission.dataset]?.dataset ?? '';
+  if (type === 'refit_queued') {
+    const { task_id } = emission;
+    const message = `task ${task_id} refits the best variant on ${dataset}`;
+    return { level: 'info', type, message, data: { dataset, task_id } };
+  }
   if (type === 'selection_failed') {
     const { error } = emission;
     return { level: 'error', type, message: error, data: { dataset, error, ...phaseIn(row) } };

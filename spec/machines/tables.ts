@@ -168,8 +168,14 @@ export const JOB_TABLE: Table = {
     // While a job selects, the end of a task may have others follow; `selection.spec.ts` says which.
     ...['exploring', 'refitting'].map((phase) => ({
       from: `running.${phase}`,
-      event: ['TASK_SUCCEEDED', 'TASK_FAILED', 'REFIT_ADDED'],
+      event: ['TASK_SUCCEEDED', 'TASK_FAILED'],
       to: `running.${phase}`,
+    })),
+    ...['exploring', 'refitting'].map((phase) => ({
+      from: `running.${phase}`,
+      event: 'REFIT_ADDED',
+      to: `running.${phase}`,
+      emits: ['refit_queued'],
     })),
     { from: 'running.expanding', event: 'TASK_SUCCEEDED', to: 'running.expanding' },
     { from: 'running.expanding', event: 'TASK_FAILED', to: 'failed', emits: ['job_failed'] },

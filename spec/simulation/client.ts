@@ -13,6 +13,8 @@ interface ClientOptions {
   /** Seconds between two things that it does, at most. */
   pace: number;
   sites: readonly string[];
+  /** Whether its jobs of several tasks select the best of them. */
+  selects: boolean;
   longestTimeout: number;
 }
 
@@ -93,6 +95,7 @@ export class PlayedClient {
       retry: { max_attempts: 1 + chance.below(4), backoff_seconds: chance.chance(0.2) ? 20 : 0 },
       timeout_seconds: Math.round(chance.between(1, this.#options.longestTimeout)),
       idempotency_key: name,
+      ...(this.#options.selects && tasks > 1 ? { select: { by: 'best_rmse' } } : {}),
     };
   }
 }

@@ -22,6 +22,8 @@ export interface SimulationOptions {
   base: string;
   /** What goes wrong; all where it is left out. */
   faults?: 'all' | 'stalls' | 'workers';
+  /** Whether jobs of several tasks select the best of them. */
+  selects?: boolean;
   /** Called with each line of the trace. */
   onLine?: (line: string) => void;
   /** Called with the state directory after each crash; to see that a loss is found. */
@@ -47,6 +49,8 @@ export interface Simulated {
   superseded: number;
   /** Tasks that had the result of an earlier one. */
   reused: number;
+  /** Tasks that refitted what a job selected. */
+  refits: number;
   commits: number;
   failedCommits: number;
   network: NetworkCounts;
@@ -191,7 +195,7 @@ class Simulation {
     const chance = this.#chance(name);
     this.#clients.push(
       new PlayedClient({
-        ...{ name, time, line, chance, sites: SITES },
+        ...{ name, time, line, chance, sites: SITES, selects: this.#options.selects ?? false },
         pace: 200 * this.#slowness,
         longestTimeout: 900 * this.#slowness,
       }),
@@ -280,6 +284,7 @@ class Simulation {
       suspended: this.#suspended,
       superseded: this.#agents.reduce((sum, agent) => sum + agent.counts.superseded, 0),
       reused: this.#shadow.reused,
+      refits: this.#shadow.refits,
       commits: this.#server.counts.commits,
       failedCommits: this.#server.counts.failedCommits,
       network: this.#network.counts,

@@ -16,6 +16,7 @@ interface JobShadow {
   tasks: number;
   cancelRequested: boolean;
   retried: boolean;
+  refits: number;
 }
 
 const ENDED = ['succeeded', 'failed', 'cancelled'];
@@ -36,6 +37,8 @@ export class Shadow {
   readonly ended = new Set<string>();
   /** Tasks that had the result of an earlier one. */
   reused = 0;
+  /** Tasks that refit what was selected. */
+  refits = 0;
   readonly #taskCounts = new Map<string, number>();
   readonly #jobCounts = new Map<string, number>();
   readonly #results = new Map<string, string>();
@@ -52,7 +55,19 @@ export class Shadow {
       if (event.type.startsWith('task_')) this.#takeTask(event);
       else if (event.type.startsWith('job_')) this.#takeJob(event);
       else if (event.type.startsWith('worker_')) this.#takeWorker(event);
+      else if (event.type === 'refit_queued') this.#takeRefit(event);
     }
+  }
+
+  /** What a job selected is refitted by one more task, which follows at once. */
+  #takeRefit({ job_id, data }: EventView): void {
+    const job = this.#job(job_id as string);
+    must(['queued', 'running'].includes(job.status), `a refit of job ${job_id}, which is ${job.status}`);
+    must(!this.tasks.has(data.task_id as string), `${data.task_id} refits twice`);
+    job.tasks++;
+    job.refits++;
+    this.refits++;
+    this.#count(this.#taskCounts, 'queued', 1);
   }
 
   #takeWorker({ type, worker_id }: EventView): void {
@@ -67,7 +82,7 @@ export class Shadow {
     if (type === 'job_submitted') {
       must(!this.jobs.has(id), `job ${id} is submitted twice`);
       const tasks = data.num_tasks as number;
-      this.jobs.set(id, { status: '', tasks, cancelRequested: false, retried: false });
+      this.jobs.set(id, { status: '', tasks, cancelRequested: false, retried: false, refits: 0 });
       this.#count(this.#taskCounts, 'queued', tasks);
       this.#moveJob(id, 'queued');
       return;
@@ -141,7 +156,8 @@ export class Shadow {
         return 'succeeded';
       case 'task_reused': {
         among('queued');
-        if (job.status !== 'queued' || job.retried) refuse('it is looked for when a job is submitted');
+        if (job.refits === 0 && (job.status !== 'queued' || job.retried))
+          refuse('it is looked for when a job is submitted');
         const { task_id } = data.reused_from as { task_id: string };
         const from = this.tasks.get(task_id);
         if (from?.status !== 'succeeded' || from.reusedFrom !== null) refuse(`${task_id} computed nothing`);

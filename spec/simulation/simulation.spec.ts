@@ -52,6 +52,13 @@ describe('a cluster in which everything fails now and then', () => {
     assert.ok(run.reused > 0, 'no result was used again');
   });
 
+  for (const seed of [21, 22]) {
+    test(`refits what its jobs select, once for each selection (seed ${seed})`, async () => {
+      const run = await simulate(short(seed, { hours: 1, selects: true }));
+      assert.ok(run.refits > 10, `${run.refits} refits are too few`);
+    });
+  }
+
   for (const seed of [11, 12]) {
     test(`takes nothing from its workers where all that fails is that it, or everything, stands still (seed ${seed})`, async () => {
       const run = await simulate(short(seed, { hours: 1, faults: 'stalls' }));
