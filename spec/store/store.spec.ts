@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { chmod, mkdir, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { pino } from 'pino';
@@ -28,6 +28,12 @@ describe('the state directory', () => {
     await db.close();
     await assert.rejects(start(dir), { code: 'store_too_new', message: /9999, newer than this program/ });
     await assert.rejects(start(dir), { code: 'store_too_new' });
+  });
+
+  test('is brought to this version by migrations each of which has a number of its own', async () => {
+    const names = await readdir(new URL('../../actors/schema/', import.meta.url));
+    const numbers = names.map((name) => name.slice(0, 4));
+    assert.deepEqual(numbers, [...new Set(numbers)], 'a store of the number would lack one of two');
   });
 
   test('that is a file, or below one, is refused', async (t) => {
