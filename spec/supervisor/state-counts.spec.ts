@@ -22,6 +22,7 @@ test('how many actors are in each state is known for every machine that runs in 
     'job.queued': 1,
     'job.queued.ready': 1,
     'job.running': 1,
+    'job.running.computing': 1,
     'job.cancelling': 1,
     'job.cancelling.stopping': 1,
   });
