@@ -168,6 +168,17 @@ const ending = [
   { guard: 'isOver', target: '#job.failed', actions: ['keepFailure', 'emitFailed'] },
 ] as const;
 
+/** One more task has failed for good; with the last of them the job ends. */
+const failing = [
+  {
+    guard: 'isLastAndOneSucceeded',
+    target: '#job.succeeded',
+    actions: ['count', 'clearError', 'emitSucceeded'],
+  },
+  { guard: 'isLastOfAll', target: '#job.failed', actions: ['count', 'keepError', 'emitFailed'] },
+  { actions: ['count', 'keepError'] },
+] as const;
+
 /** What happens to tasks while there may be more of them to come. */
 const counting = {
   TASK_SUCCEEDED: { actions: 'countAndRank' },
@@ -196,15 +207,7 @@ const chart = parts.createMachine({
             TASK_SUCCEEDED: { guard: 'isSelecting', actions: 'countAndRank' },
             REFIT_ADDED: { guard: 'isSelecting', actions: ['addRefit', 'emitRefitQueued'] },
             // No worker could run it, so that it ends without having been leased.
-            TASK_FAILED: [
-              {
-                guard: 'isLastAndOneSucceeded',
-                target: '#job.succeeded',
-                actions: ['count', 'clearError', 'emitSucceeded'],
-              },
-              { guard: 'isLastOfAll', target: '#job.failed', actions: ['count', 'keepError', 'emitFailed'] },
-              { actions: ['count', 'keepError'] },
-            ],
+            TASK_FAILED: failing,
             CANCEL: { target: '#job.cancelling' },
           },
         },
@@ -249,15 +252,7 @@ const chart = parts.createMachine({
               },
               { actions: 'countAndRank' },
             ],
-            TASK_FAILED: [
-              {
-                guard: 'isLastAndOneSucceeded',
-                target: '#job.succeeded',
-                actions: ['count', 'clearError', 'emitSucceeded'],
-              },
-              { guard: 'isLastOfAll', target: '#job.failed', actions: ['count', 'keepError', 'emitFailed'] },
-              { actions: ['count', 'keepError'] },
-            ],
+            TASK_FAILED: failing,
           },
         },
         /** A task has its library find the variants. */
