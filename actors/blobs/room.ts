@@ -24,6 +24,8 @@ export class Room {
   readonly #free: () => Promise<number>;
   /** Granted to uploads and not written yet. */
   #promised = 0;
+  /** Granted since the start of the server, written or not. */
+  #grantedEver = 0;
 
   /** @param reserve in bytes */
   constructor(reserve: number, free: () => Promise<number>) {
@@ -43,13 +45,15 @@ export class Room {
 
   /** Promises `least` bytes, or as many more up to `most` as leave half of the room to others. */
   async grant(least: number, most: number): Promise<number> {
-    // Of what is written while the disk is looked at, nobody knows whether it was counted: it counts.
-    const before = this.#promised;
+    // Of what is written while the disk is looked at, nobody knows whether it was counted: it counts as promised,
+    // and so does what is granted meanwhile, which may be written before the look ends as well.
+    const before = this.#promised - this.#grantedEver;
     const free = await this.#free();
-    const room = free - Math.max(before, this.#promised) - this.#reserve;
+    const room = free - (before + this.#grantedEver) - this.#reserve;
     if (room < least) throw this.#full();
     const granted = Math.max(least, Math.min(most, Math.floor(room / 2)));
     this.#promised += granted;
+    this.#grantedEver += granted;
     return granted;
   }
 
