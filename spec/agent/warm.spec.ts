@@ -7,6 +7,7 @@ import { processesIn } from '../../actors/agent/child/cgroup.ts';
 import { inTime } from '../support/in-time.ts';
 import { requires } from '../support/requires.ts';
 import { until } from '../support/until.ts';
+import { temporaryFolder } from './folder.ts';
 import { isAlive } from './processes.ts';
 import { said, Warming } from './warm-support.ts';
 
@@ -112,6 +113,17 @@ describe('a warm host', needs, () => {
     await warming.warm.close();
     warming.anew();
     await until('the next host to have it', loaded);
+  });
+
+  it('loads what the interpreter finds in whichever place it was told of, and nothing that lies deeper there', async (t) => {
+    const places = await temporaryFolder(t);
+    await mkdir(join(places, 'task'));
+    await writeFile(join(places, 'linked.py'), '');
+    await writeFile(join(places, 'task', 'deeper.py'), '');
+    const warming = await Warming.start(t, { PYTHONPATH: places });
+    assert.equal(said(await warming.run(['imports', 'linked', join(places, 'task'), 'deeper'])), false);
+    await until('the host to have it', async () => said<boolean[]>(await warming.run(['has', 'linked']))[0]);
+    assert.deepEqual(said(await warming.run(['has', 'linked', 'deeper'])), [true, false]);
   });
 
   it('loads nothing that a task brought, nor what is none of the interpreter', async (t) => {

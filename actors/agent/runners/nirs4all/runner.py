@@ -554,5 +554,8 @@ def main(argv):
 
 
 if __name__ == "__main__":
-    # nirs4all loads next to nothing until it is used.
-    jq_warm.run(main, preload=["nirs4all", "nirs4all.api"], cold=needs_cold)
+    # nirs4all loads next to nothing until it is used. These are what runs of version 1.4 begin with; of another
+    # version some may not be there, and what is missing here is learned.
+    beginning = ("api", "pipeline.dagml.public_batch", "pipeline.dagml.run_backend", "workspace.compat")
+    beneath = ("nirs4all_io", "n4m", "dag_ml_data", "sklearn.ensemble")
+    jq_warm.run(main, ["nirs4all", *(f"nirs4all.{name}" for name in beginning), *beneath], cold=needs_cold)

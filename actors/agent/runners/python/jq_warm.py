@@ -59,6 +59,7 @@ class _Host:
         import socket
 
         self.cold = cold
+        self.folders = _folders()
         self.environment = dict(os.environ)
         self.lacks = None
         self.socket = socket.socket(fileno=SOCKET)
@@ -168,12 +169,15 @@ class _Host:
             self.say({"loaded": len(sys.modules)})
             return
         self.importing = True
+        # What modules make stays. To look for garbage among it time and again is a sixth of the time that a large library takes.
+        gc.disable()
         try:
             importlib.import_module(name)
         except BaseException:
             # It may lack what only some task brings, which will import it itself.
             self.failed.add(name)
         finally:
+            gc.enable()
             self.importing = False
         self.reap()
         reason = _unsafe()
@@ -316,7 +320,8 @@ class _Host:
         """Tells which modules this fork had to import itself, as far as any task of this interpreter could."""
         import json
 
-        names = [name for name, module in list(sys.modules.items()) if name not in known and _is_installed(module)]
+        found = [(name, module) for name, module in list(sys.modules.items()) if name not in known]
+        names = [name for name, module in found if _is_installed(name, module, self.folders)]
         if not names:
             return
         try:
@@ -544,20 +549,22 @@ def _resident():
         return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
-def _is_installed(module):
+def _is_installed(name, module, folders):
     """Whether a module belongs to the interpreter, not to a task or to the runner."""
     spec = getattr(module, "__spec__", None)
     origin = getattr(spec, "origin", None)
-    return isinstance(origin, str) and (origin in ("built-in", "frozen") or origin.startswith(_folders()))
+    if not isinstance(origin, str):
+        return False
+    # What lies deeper in such a folder under another name may well be a task's.
+    tops = [os.path.join(folder, _package(name)) for folder in folders]
+    return origin in ("built-in", "frozen") or any(origin.startswith((top + os.sep, top + ".")) for top in tops)
 
 
 def _folders():
-    import site
-    import sysconfig
-
-    paths = sysconfig.get_paths()
-    folders = [paths[name] for name in ("stdlib", "platstdlib", "purelib", "platlib")]
-    return tuple(os.path.join(folder, "") for folder in {*folders, *site.getsitepackages()})
+    """Where this interpreter finds modules, however it was told of the place, but for the folder of the runner itself."""
+    main = getattr(sys.modules.get("__main__"), "__file__", None) or ""
+    own = os.path.dirname(os.path.realpath(main))
+    return [folder for folder in sys.path if folder and os.path.realpath(folder) != own]
 
 
 def _signal_name(number):
