@@ -111,7 +111,7 @@ export class BlobStore implements Blobs {
     return stream;
   }
 
-  /** What turns out to be damaged or missing is told as the contract says. */
+  /** What turns out to be damaged or missing is told as an error of the protocol (docs/protocol.md#artifacts). */
   async *#toldWell(pieces: AsyncIterable<Buffer>, bytes: StoredBytes): AsyncGenerator<Buffer, void, void> {
     try {
       yield* pieces;

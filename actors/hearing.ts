@@ -22,7 +22,7 @@ const SMALLEST = 1e-6;
 const READING = 16;
 
 /**
- * The time in which this process could hear its peers (contract, "Clocks"): a monotonic clock that hardly goes on
+ * The time in which this process could hear its peers (docs/semantics.md#time): a monotonic clock that hardly goes on
  * while the process stands still, is suspended, or is too busy to read its sockets. It looks at the time every tenth
  * of a second; between two looks the sockets have been read, and of a longer gap only two tenths count. So it always
  * goes on, by as much as the process has listened, however often it stalls.

@@ -33,7 +33,7 @@ function timeText(milliseconds: number): string {
 
 /**
  * Makes ids such as `job_01k9…`: 48 bits of milliseconds, so that they sort by time and index well, then 80
- * random bits, so that none can be guessed by counting (contract, "Names").
+ * random bits, so that none can be guessed by counting (docs/protocol.md#names).
  */
 export function idMaker(clock: Clock, random: Random = pooledRandom()): (kind: IdKind) => string {
   let prefix = { at: -1, text: '' };

@@ -23,7 +23,7 @@ export function jobView(row: JobRow, ranking: RankingEntry[], errors: Record<str
   };
 }
 
-/** Who submitted a job, and by which rights; attested by the server (contract, "Jobs"). */
+/** Who submitted a job, and by which rights; attested by the server (docs/protocol.md#views-of-jobs-and-tasks). */
 export const submissionOf = (row: JobRow): JobView['submission'] => ({
   mode: 'client_submitted',
   principal: row.owner,
@@ -31,7 +31,7 @@ export const submissionOf = (row: JobRow): JobView['submission'] => ({
   granted_rights: [...row.granted_rights],
 });
 
-/** How the server deals a job out (contract, "Jobs"). */
+/** How the server deals a job out (docs/protocol.md#views-of-jobs-and-tasks). */
 export const schedulerOf = ({ type, num_tasks, is_dag }: JobRow): JobView['scheduler'] => ({
   shape: is_dag ? 'dag_shaped_whole_run' : num_tasks > 1 ? 'pipeline_dataset_matrix' : 'atomic',
   task_granularity: `whole_${libraryOf(type)}_run`,

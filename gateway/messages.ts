@@ -7,7 +7,7 @@ import type { ArtifactUploaded, JobView, TaskPayload } from '../machines/schema/
 import type { ActiveTask, HeartbeatReply, WorkerRegistration } from '../machines/schema/worker.ts';
 import type { Leaving } from '../machines/worker.ts';
 
-/** A worker's report on one task; `attempt` fences (contract, "Reports"). */
+/** A worker's report on one task; `attempt` fences (docs/semantics.md#reports-and-fencing). */
 interface Report {
   principal: Principal;
   task_id: string;

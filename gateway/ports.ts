@@ -26,7 +26,7 @@ export interface Reads {
   ranking(query: RankingQuery): Pieces;
   /** Events after `after_id`, oldest first; of one job (which must exist), or of all. */
   eventList(query: EventQuery): Pieces;
-  /** The same, as many as make a page; what is beyond the limits (contract, "Limits") is cut. */
+  /** The same, as many as make a page; what is beyond the limits (docs/protocol.md#limits) is cut. */
   events(query: EventQuery): Promise<EventPage>;
   /** The id before the last `count` events of the whole server; 0 when there are fewer. */
   eventIdBefore(count: number): Promise<number>;

@@ -9,5 +9,5 @@ const pkg = JSON.parse(readFileSync(new URL('../package.json', import.meta.url),
 
 export const PACKAGE_VERSION = pkg.version;
 export const SERVICE_NAME = pkg.name;
-/** The protocol major; the only part of the version that is compared (contract, "Versioning"). */
+/** The protocol major; the only part of the version that is compared (docs/protocol.md#versioning). */
 export const API_VERSION = 1;

@@ -15,8 +15,8 @@ import { SELECT_METRICS } from './schema/select-limits.ts';
 import { datasetsOf, pipelinesOf } from './submission.ts';
 
 /**
- * The tasks of a job, of which there may be very many: one for each pipeline on each dataset (specification,
- * "Decomposition levels" 0 and 1). Lists of texts and numbers, so that it is quick to copy.
+ * The tasks of a job, of which there may be very many: one for each pipeline on each dataset
+ * (docs/semantics.md#resources). Lists of texts and numbers, so that it is quick to copy.
  */
 export interface TaskMatrix {
   /** Labels. */
@@ -128,7 +128,7 @@ function requirementsFor(spec: JobSpec, dataset: DatasetRef, withCode: boolean):
 
 export const libraryOf = (type: string): string => type.slice(0, -'.run'.length);
 
-/** Contract, "Jobs": dataset `name`, else path, else id. */
+/** docs/protocol.md#datasets: `name`, else path, else id. */
 function datasetLabel(dataset: DatasetRef): string {
   // Members that a kind does not have may still be there, as anything.
   switch (dataset.kind) {
@@ -141,7 +141,7 @@ function datasetLabel(dataset: DatasetRef): string {
   }
 }
 
-/** Its own `name`, else contract, "Jobs": the path's stem, else the entrypoint, else the kind. */
+/** Its own `name`, else the path's stem, else the entrypoint, else the kind (docs/protocol.md#pipelines). */
 function pipelineLabel(pipeline: PipelineRef): string {
   if (pipeline.name) return pipeline.name;
   if (pipeline.kind === 'path') {

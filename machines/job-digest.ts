@@ -69,7 +69,7 @@ const reuseOf = ({ reuse = false }: JobSpec): Reuse | null =>
   reuse === false ? null : reuse === 'any' ? 'any' : 'own';
 
 /**
- * Whether an inline pipeline is a graph of steps (contract, "Jobs"): an object under `dagml` or `dag`, or a step that
+ * Whether an inline pipeline is a graph of steps (docs/protocol.md#views-of-jobs-and-tasks): an object under `dagml` or `dag`, or a step that
  * names those before it.
  */
 function isDag(inline: unknown): boolean {

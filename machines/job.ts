@@ -59,7 +59,7 @@ export function jobEventFor(taskId: string, emission: TaskEmission, of?: TaskPla
 }
 
 /**
- * One job (specification, "Job states"). It becomes running when its first task is leased and ends when all
+ * One job (docs/semantics.md#jobs). It becomes running when its first task is leased and ends when all
  * its tasks have ended: cancelled if it was cancelling, else succeeded if one succeeded, else failed. What a person
  * wishes is told to its tasks slice by slice; in the states in which that goes on, none of them is leased.
  *

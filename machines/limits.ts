@@ -1,7 +1,7 @@
 const KIB = 1024;
 
 /**
- * What texts, lists and maps may hold at most (contract, "Limits"): characters and members of what is submitted or
+ * What texts, lists and maps may hold at most (docs/protocol.md#limits): characters and members of what is submitted or
  * registered, bytes of UTF-8 of what is reported. A submission beyond a limit is refused; a report is cut.
  */
 export const LIMITS = {

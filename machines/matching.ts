@@ -55,7 +55,7 @@ export class Declared {
 
   /**
    * The requirements that it does not meet, each as people read it (`labels.site=lab-b`, `packages.numpy>=2`); empty
-   * when it is eligible. Rules: contract, "Matching".
+   * when it is eligible. Rules: docs/semantics.md#matching.
    */
   unmet({ labels, min_memory_gb, min_gpu_count, packages, capabilities }: Asked): string[] {
     return [

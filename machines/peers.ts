@@ -1,4 +1,4 @@
-/** The roles that a peer may say it has (contract, "Names"). */
+/** The roles that a peer may say it has (docs/protocol.md#names). */
 const ROLES: readonly string[] = ['client', 'worker', 'server'];
 /** Characters of a version that anybody would write. */
 const LONGEST = 64;
@@ -8,7 +8,7 @@ const VERSION = /^v?\d{1,9}[0-9A-Za-z.+-]*$/;
 /** Peers of a role that are noted at most, ever: who makes versions up fills no memory and no log with them. */
 export const MOST_PEERS = 50;
 
-/** A program of another version that speaks to the server (contract, "Versioning"). */
+/** A program of another version that speaks to the server (docs/protocol.md#versioning). */
 export interface Peer {
   role: string;
   version: string;

@@ -2,7 +2,7 @@ import { cutText, fitObject, LIMITS, shown } from './limits.ts';
 import type { FailReport, ReportedEvent, TaskResult } from './schema/report.ts';
 
 /*
- * A worker's report beyond a limit is never refused (contract, "Limits"): what is too long is cut here and says so,
+ * A worker's report beyond a limit is never refused (docs/protocol.md#limits): what is too long is cut here and says so,
  * since a result must not be lost for the length of a text.
  */
 

@@ -1,6 +1,6 @@
 import { ClusterError } from './errors.ts';
 
-/** Rights and roles (specification, "Authentication"). */
+/** Rights and roles (docs/semantics.md#rights). */
 export const RIGHTS = ['admin', 'cancel', 'execute', 'read', 'submit'] as const;
 export type Right = (typeof RIGHTS)[number];
 

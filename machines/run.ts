@@ -99,7 +99,7 @@ type RunActors = {
 
 /**
  * One attempt at a task, from its lease to the server's acknowledgement. `start` is reported first, so that
- * the server's task is running while inputs are still on their way (contract, "Reports").
+ * the server's task is running while inputs are still on their way (docs/protocol.md#reports).
  */
 export const runMachine = setup({
   types: {} as { context: RunContext; input: RunInput; events: RunEvent; output: RunOutput },

@@ -54,7 +54,7 @@ export function admitJob(size: JobSize, allow: { allowPythonJobs: boolean }): vo
 
 /**
  * A sentence for each member that this system does not know, with the nearest one that it does; of more than the limit
- * (contract, "Limits") the rest as a count.
+ * (docs/protocol.md#limits) the rest as a count.
  */
 export function unknownMembers(spec: JobSpec): string[] {
   const unknown = new UnknownMembers();

@@ -1,6 +1,6 @@
 import type { Failure, TaskContext } from './task-types.ts';
 
-/** So many faults of workers cost a task no attempt (contract, "Reports"). */
+/** So many faults of workers cost a task no attempt (docs/semantics.md#faults-and-attempts). */
 const FREE_WORKER_FAULTS = 5;
 /** Seconds: a wait is not doubled beyond it. */
 export const LONGEST_BACKOFF = 600;

@@ -1,6 +1,6 @@
 import type { FaultClass } from './schema/report.ts';
 
-/** The last report that was accepted, so that its repetition gets the same answer (contract, "Reports"). */
+/** The last report that was accepted, so that its repetition gets the same answer (docs/semantics.md#reports-and-fencing). */
 export interface AcceptedReport {
   worker_id: string;
   attempt: number;
@@ -82,7 +82,7 @@ export type TaskEvent =
   /** A person asks for more attempts of a failed task. */
   | { type: 'RETRY'; extra_attempts: number };
 
-/** What a worker says of an attempt that failed (contract, "Reports"). */
+/** What a worker says of an attempt that failed (docs/semantics.md#faults-and-attempts). */
 export interface Failure {
   error: string;
   traceback?: string | undefined;

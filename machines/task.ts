@@ -8,7 +8,7 @@ export type * from './task-types.ts';
 const LOST = 'the worker fell silent and the lease lapsed';
 
 /**
- * One task (specification, "Task states"). `lost` is passed through: it resolves at once to `queued` or
+ * One task (docs/semantics.md#tasks). `lost` is passed through: it resolves at once to `queued` or
  * `failed`. `running.stopping` is a running task of a cancelled job: whatever ends it, it ends cancelled.
  */
 const chart = setup({

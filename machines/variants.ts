@@ -11,7 +11,7 @@ export interface FoundVariants {
 }
 
 /**
- * What a worker lists (contract of the runner protocol: JSON texts, so that their numbers stay as the library wrote
+ * What a worker lists (docs/runners.md#variants: JSON texts, so that their numbers stay as the library wrote
  * them), or a sentence why it cannot be taken. Equal variants stand once: they would compute the same.
  */
 export function readVariants(listed: readonly string[]): FoundVariants | string {

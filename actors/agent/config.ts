@@ -4,13 +4,13 @@ import { LIMITS, type ZipLimits } from './inputs/zip.ts';
 import type { BackoffLimits } from './link/backoff.ts';
 import { cacheFolder } from './paths.ts';
 
-/** A library that this worker can run, and how (contract, "The runner protocol"). */
+/** A library that this worker can run, and how (docs/runners.md#the-protocol). */
 export interface Runner {
   /** The `<lib>` of job type `<lib>.run`. */
   library: string;
   /** Program and arguments; the four options of the runner protocol are appended. */
   command: readonly string[];
-  /** Whether the command, with `--serve` after it, is a warm host (README of examples/runners, "Warm"). */
+  /** Whether the command, with `--serve` after it, is a warm host (docs/runners.md#warm). */
   serves?: boolean | undefined;
   /** What the runner brings, declared at registration: package name to version. */
   packages: Readonly<Record<string, string>>;

@@ -11,7 +11,7 @@ interface WorkerFaultDetails {
 
 /**
  * This worker cannot do it, another one may: its disk is full, its interpreter or a share is gone. Reported as
- * `worker` (contract, "Reports", `fault`).
+ * `worker` (docs/semantics.md#faults-and-attempts).
  */
 export class WorkerFault extends Error {
   override name = 'WorkerFault';

@@ -7,7 +7,7 @@ import type { RoomShare } from './room.ts';
 
 const NO_ROOM = new Set(['ENOSPC', 'EDQUOT', 'EFBIG']);
 
-/** Faults of the disk in the words of the contract; others stay what they are. */
+/** Faults of the disk as errors of the protocol (docs/protocol.md#errors); others stay what they are. */
 export function inWords(fault: unknown): unknown {
   if (fault instanceof ClusterError) return fault;
   const { code } = fault as NodeJS.ErrnoException;

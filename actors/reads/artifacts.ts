@@ -52,7 +52,7 @@ interface StoredRow {
 }
 
 /**
- * The artifacts of a job (contract, "Artifacts") as pieces of JSON, in the order of its tasks; the best task's model
+ * The artifacts of a job (docs/protocol.md#artifacts) as pieces of JSON, in the order of its tasks; the best task's model
  * stands once more, last, as `best_model`.
  */
 export async function* artifactList(db: Prepared, job: JobRow): AsyncGenerator<string> {

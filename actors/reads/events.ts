@@ -8,7 +8,7 @@ import { bytesOf, type Fillers, filled, orMark, partsOf, quoted } from './holes.
 import { integer, joined, json, object, PICKED, seconds, text } from './json-text.ts';
 import { inPages, PAGE_BYTES, type RowHead } from './pages.ts';
 
-/** What clients see of an event (contract, "Events"). */
+/** What clients see of an event (docs/protocol.md#events). */
 const EVENT = object([
   ['id', integer('e.id')],
   ['job_id', text('e.job_id')],

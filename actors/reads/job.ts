@@ -6,7 +6,7 @@ import { type Fillers, filled, markValue } from './holes.ts';
 import { jobFillers } from './jobs.ts';
 import { errorsOf, rankingFillers, rankingOf, rankWarnings } from './ranking.ts';
 
-/** Entries of a ranking, and errors, that the view of a job shows (contract, "Jobs"). */
+/** Entries of a ranking, and errors, that the view of a job shows (docs/protocol.md#views-of-jobs-and-tasks). */
 const SHOWN = { ranking: 10_000, errors: 1000 };
 
 /** A job as clients see it, as pieces of JSON: its row as it is now, then the best of its tasks, then the first errors. */

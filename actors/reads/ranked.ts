@@ -22,7 +22,7 @@ export function rankValueOf({ rank_metric, standings }: JobRow): string {
 }
 
 /**
- * The succeeded tasks of a job, best first, those without the metric last (contract, "Jobs"), along their index: first
+ * The succeeded tasks of a job, best first, those without the metric last (docs/semantics.md#ranking), along their index: first
  * those that have a value, then those that have none.
  */
 export class RankingOrder {

@@ -11,7 +11,7 @@ import { lackedPlaces, type QueuedTask, waitingTask } from './waiting.ts';
 
 const long = (column: string, jsonText: string) => orMark(`t.${column}`, jsonText, column, 't.seq');
 
-/** What clients see of a task (contract, "Jobs"). */
+/** What clients see of a task (docs/protocol.md#views-of-jobs-and-tasks). */
 const TASK = object([
   ['id', text('t.id')],
   ['job_id', text('t.job_id')],

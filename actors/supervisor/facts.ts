@@ -1,6 +1,6 @@
 /**
  * What the server knows of a task beside its row. It needs no commit and is lost with the process: after a restart
- * every period starts anew (contract, "Clocks"). Seconds of the hearing clock.
+ * every period starts anew (docs/semantics.md#time). Seconds of the hearing clock.
  */
 export interface TaskFacts {
   /** When the lease lapses; null while nobody holds it. */

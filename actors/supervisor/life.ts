@@ -4,7 +4,7 @@ import type { TaskAddress, WorkerAddress } from './address.ts';
 import { storeUnavailable } from './letter.ts';
 import type { Turn } from './turn.ts';
 
-/** The worker, if it exists and belongs to the principal (contract, "Errors": 404, then 403). */
+/** The worker, if it exists and belongs to the principal (docs/protocol.md#errors: 404, then 403). */
 export function ownWorker(turn: Turn, principal: Principal, workerId: string): WorkerAddress {
   // What cannot be read either may be known all the same.
   if (turn.inMemory && !turn.core.registry.workers.has(workerId)) throw storeUnavailable();

@@ -92,7 +92,7 @@ export function armMissing({ waits }: Core, { id, missing }: WorkerAddress): voi
 
 /**
  * A worker that does not list its active tasks has asked for work for a whole TTL although all its slots are
- * taken here: its task with the oldest sign of life is taken for gone (contract, "Lease").
+ * taken here: its task with the oldest sign of life is taken for gone (docs/protocol.md#lease).
  */
 function doubtView(turn: Turn, worker: WorkerAddress): void {
   const { hearing, settings } = turn.core;

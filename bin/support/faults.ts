@@ -31,7 +31,7 @@ export function explain(fault: unknown): CliFault {
   });
 }
 
-/** What the server refused, by its status (contract, "Errors"). */
+/** What the server refused, by its status (docs/protocol.md#errors). */
 function refused(answer: AnsweredError): CliFault {
   // A single fault often is the sentence itself.
   const isNew = ({ path, message }: { path: string; message: string }) =>

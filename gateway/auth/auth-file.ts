@@ -18,8 +18,8 @@ type FileEntry = Static<typeof FileEntry>;
 const check = validator(Type.Array(FileEntry));
 
 /**
- * Reads an auth file: a JSON or YAML list of `{name, roles | rights, token | token_sha256}` (contract,
- * "Principals"). An empty list is refused, since it would open the server to everybody.
+ * Reads an auth file: a JSON or YAML list of `{name, roles | rights, token | token_sha256}`
+ * (docs/operations.md#credentials). An empty list is refused, since it would open the server to everybody.
  * @throws GatewayFault that names the file and the entry, never a token
  */
 export function readAuthFile(path: string): Entry[] {

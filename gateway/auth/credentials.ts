@@ -19,7 +19,7 @@ export interface CredentialOptions {
 const TOKEN_PRINCIPAL = 'admin';
 
 /**
- * Who may do what (specification, "Authentication"). With nothing configured the server is open and everybody
+ * Who may do what (docs/semantics.md#rights). With nothing configured the server is open and everybody
  * is `ANONYMOUS`. Tokens are held as SHA-256 digests.
  */
 export class Credentials {

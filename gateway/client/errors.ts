@@ -1,6 +1,6 @@
 import type { Fault } from '../../machines/schema/validate.ts';
 
-/** The server answered with an error (contract, "Errors"). */
+/** The server answered with an error (docs/protocol.md#errors). */
 export class AnsweredError extends Error {
   readonly status: number;
   readonly code: string;

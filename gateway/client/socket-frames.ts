@@ -55,7 +55,7 @@ export async function* reconnecting<T>(
   }
 }
 
-/** Clients whose servers take the credential of a stream in its address alone (specification, "Authentication"). */
+/** Clients whose servers take the credential of a stream in its address alone (docs/semantics.md#rights). */
 const inAddress = new WeakSet<ClusterClient>();
 
 /**

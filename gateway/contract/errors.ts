@@ -1,7 +1,7 @@
 import type { ClusterError, ErrorCode } from '../../machines/errors.ts';
 import { MOST_FAULTS } from '../../machines/schema/validate.ts';
 
-/** The HTTP status of every error code, and when it is given (contract, "Errors"). */
+/** The HTTP status of every error code, and when it is given (docs/protocol.md#errors). */
 export const ERRORS: Readonly<Record<ErrorCode, { status: number; when: string }>> = {
   malformed_request: {
     status: 400,
@@ -46,7 +46,7 @@ export const ERRORS: Readonly<Record<ErrorCode, { status: number; when: string }
   no_room: { status: 507, when: 'there is no room for the artifact' },
 };
 
-/** The body of an error answer (contract, "Errors"). */
+/** The body of an error answer (docs/protocol.md#errors). */
 export interface ErrorBody {
   detail: string;
   code: ErrorCode;

@@ -34,7 +34,7 @@ export type Verdict = Admitted | Preflight | Refused;
 const NOBODY: Principal = { name: 'anonymous', rights: [] };
 
 /**
- * The checks that need no body: that the head is clear, then in the order of the contract ("Errors") 413, 426, 404 and 405 of the route,
+ * The checks that need no body: that the head is clear, then in their order (docs/protocol.md#errors) 413, 426, 404 and 405 of the route,
  * 403 of host and origin, 401, 403 of the right.
  */
 export class Admission {

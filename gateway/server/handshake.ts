@@ -10,7 +10,7 @@ const HEADER_NAME = /^[A-Za-z0-9][A-Za-z0-9-]*$/;
 const VERSION = /^(\d{1,9})(\.\d+)*$/;
 const MAX_TEXT = 100;
 
-/** The version headers: read, compared, answered (contract, "Versioning"). */
+/** The version headers: read, compared, answered (docs/protocol.md#versioning). */
 export class Handshake {
   /** The headers that every answer carries. */
   readonly headers: readonly Header[];

@@ -13,7 +13,7 @@ interface Policy {
 const READABLE = ['ETag', 'Content-Range', 'Content-Disposition', 'Accept-Ranges', 'Retry-After', 'Allow'];
 const SENDABLE = ['Authorization', 'Content-Type', 'Range', 'If-Range', 'If-None-Match'];
 
-/** Which pages may talk to the server, and under which names it answers (contract, "Errors" 403). */
+/** Which pages may talk to the server, and under which names it answers (docs/protocol.md#errors, 403). */
 export class OriginPolicy {
   readonly #allowed: ReadonlySet<string>;
   readonly #policy: Policy;

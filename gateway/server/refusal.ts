@@ -38,7 +38,7 @@ export function overloaded(what: string): ClusterError {
 
 const OUT_OF_FILES = new Set(['EMFILE', 'ENFILE']);
 
-/** A fault in the words of the contract where it has some: that no file can be opened now is nobody's mistake. */
+/** A fault as an error of the protocol (docs/protocol.md#errors) where it is one: that no file can be opened now is nobody's mistake. */
 export function inWords(fault: unknown): unknown {
   const code = (fault as { code?: unknown } | null)?.code;
   if (typeof code !== 'string') return fault;

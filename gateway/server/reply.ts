@@ -54,7 +54,7 @@ function holdsRaw(value: unknown): boolean {
   return false;
 }
 
-/** Answers with an error (contract, "Errors"). What is not a `ClusterError` is told as `internal`, without detail. */
+/** Answers with an error (docs/protocol.md#errors). What is not a `ClusterError` is told as `internal`, without detail. */
 export function replyError(exchange: Exchange, fault: unknown): void {
   const error =
     fault instanceof ClusterError

@@ -54,7 +54,7 @@ export class Router<T extends { route: Route }> {
     };
   }
 
-  /** Without the base path, and without a trailing slash, which says nothing (contract, "Bodies"). */
+  /** Without the base path, and without a trailing slash, which says nothing (docs/protocol.md#bodies). */
   #own(path: string): string {
     const base = this.#basePath;
     const below =

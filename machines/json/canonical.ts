@@ -6,7 +6,7 @@ const MAX_DEPTH = 1000;
 /**
  * The canonical form of a JSON text, as `json.dumps(json.loads(text), sort_keys=True,
  * separators=(",", ":"), ensure_ascii=True)` gives it in Python, from which clients compute fingerprints
- * (contract, "Fingerprint"). Throws `RangeError` where Python would, too: nested deeper than 1000 levels.
+ * (docs/protocol.md#fingerprints). Throws `RangeError` where Python would, too: nested deeper than 1000 levels.
  */
 export function canonicalJson(text: string): string {
   return new Reader(text).value();

@@ -1,5 +1,5 @@
 /**
- * JSON as text. "Numbers are text until someone computes" (contract, "Bodies"): what a user wrote must reach
+ * JSON as text. "Numbers are text until someone computes" (docs/protocol.md#bodies): what a user wrote must reach
  * the analysis unchanged, so documents are cut and joined here as text and never rebuilt from parsed values.
  * All functions but `parseTolerant` expect valid JSON: `JSON.parse` it first.
  */
@@ -177,7 +177,7 @@ export function withMember(text: string, name: string, value: unknown): string {
 
 /**
  * Parses JSON in which bare `NaN`, `Infinity` and `-Infinity` may stand, as Python's json module writes them;
- * they are read as null (contract, "Bodies"). Throws `SyntaxError` like `JSON.parse`.
+ * they are read as null (docs/protocol.md#bodies). Throws `SyntaxError` like `JSON.parse`.
  */
 export function parseTolerant(text: string): unknown {
   // A number may also be too large to be finite.

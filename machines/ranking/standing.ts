@@ -24,7 +24,7 @@ export const noStanding = ({ metric, mode }: RankMetric): Standing => ({
 
 /**
  * The standing with one more succeeded task. The first of equals stays the best; a task without a finite value is
- * unranked, and never the best (contract, "Jobs").
+ * unranked, and never the best (docs/semantics.md#ranking).
  */
 export function withTask(
   standing: Standing,
@@ -51,7 +51,7 @@ const finite = (value: unknown): number | null =>
 
 /**
  * By which of its metrics a job ranks, with the best by it: the one that most of its succeeded tasks report, of equals
- * the first in the list. So it is the first that all report (contract, "Jobs"), and where there is none, the one that
+ * the first in the list. So it is the first that all report (docs/semantics.md#ranking), and where there is none, the one that
  * leaves the fewest tasks out.
  */
 export function rankedBy(standings: readonly Standing[]) {

@@ -18,7 +18,7 @@ export const Words = <const T extends readonly string[]>(words: T, description?:
 /** A map whose keys are free and whose values are text. */
 export const TextMap = Type.Record(Type.String(), Type.String());
 
-/** A map of free keys that is matched or shown: its size is limited (contract, "Limits"). */
+/** A map of free keys that is matched or shown: its size is limited (docs/protocol.md#limits). */
 export const Bounded = <T extends TSchema>(value: T, description?: string) =>
   Type.Record(Type.String(), value, {
     maxProperties: LIMITS.members,

@@ -14,7 +14,7 @@ const PipelineName = Type.Optional(
   Type.String({ maxLength: LIMITS.name, description: 'its label in rankings and lists' }),
 );
 
-/** Where the pipeline comes from (specification, "Pipeline kinds"; fields in contract, "Jobs"). */
+/** Where the pipeline comes from (docs/protocol.md#pipelines). */
 export const PipelineRef = Type.Union(
   [
     Type.Object({ kind: Kind('path'), path: Path, name: PipelineName }),
@@ -44,7 +44,7 @@ export const PipelineRef = Type.Union(
   { discriminator: { propertyName: 'kind' } },
 );
 
-/** Where the dataset comes from (specification, "Dataset kinds"; fields in contract, "Jobs"). */
+/** Where the dataset comes from (docs/protocol.md#datasets). */
 export const DatasetRef = Type.Union(
   [
     Type.Object({ kind: Kind('shared_path'), path: Path, name: Type.Optional(Name) }),
@@ -216,12 +216,12 @@ export type DatasetRef = Static<typeof DatasetRef>;
 export type Requirements = Static<typeof Requirements>;
 export type JobSpec = Static<typeof JobSpec>;
 
-/** Members that other clients are known to send and that mean nothing here (contract, "Jobs"). */
+/** Members that other clients are known to send and that mean nothing here (docs/protocol.md#jobs). */
 export const SILENT_MEMBERS = ['parity', 'scheduler', 'submission'];
 
 export const DEFAULT_MAX_ATTEMPTS = 2;
 /** What a job ranks by that does not say; without a validation set nirs4all has cross-validation alone. */
 export const defaultRankMetrics = (type: string): readonly string[] =>
   type === 'nirs4all.run' ? ['best_rmse', 'cv_rmse'] : ['best_rmse'];
-/** Most tasks that one job may decompose into (contract, "Errors", 422). */
+/** Most tasks that one job may decompose into (docs/protocol.md#errors, 422). */
 export const MAX_TASKS = 100_000;

@@ -5,7 +5,7 @@ import { type Fault, RULES } from './validate.ts';
 export const LEVELS = ['debug', 'info', 'warning', 'error'] as const;
 export const Level = Words(LEVELS);
 
-/** Texts beyond their limits are cut, not refused (contract, "Limits"; `report-limits.ts`). */
+/** Texts beyond their limits are cut, not refused (docs/protocol.md#limits; `report-limits.ts`). */
 export const ReportedEvent = Type.Object({
   type: Type.Optional(
     Type.String({ minLength: 1, default: 'log', description: 'beyond 100 bytes it is cut' }),
@@ -48,7 +48,7 @@ export const FailReport = Type.Object({
 
 const Metric = Nullable(Type.Number());
 
-/** What a worker reports on success; unknown members are kept (contract, "Workers and leases"). */
+/** What a worker reports on success; unknown members are kept (docs/protocol.md#workers-and-leases). */
 export const TaskResult = Type.Object({
   status: Type.Optional(Type.Literal('succeeded', { default: 'succeeded' })),
   pipeline_fingerprint: Type.Optional(Type.String()),

@@ -5,6 +5,7 @@ import { PassThrough } from 'node:stream';
 import { describe, it } from 'node:test';
 import { readJobFile } from '../../bin/client/job-file.ts';
 import { localRef, locate, references } from '../../bin/client/local-refs.ts';
+import { filesBelow } from '../design/documents/markdown.ts';
 import { temporaryDirectory } from '../support/server.ts';
 import { ROOT } from './cli-support.ts';
 
@@ -51,11 +52,10 @@ describe('the examples as they are written', () => {
   });
 
   it('show no token where others see it, and keep it out of the repository', async () => {
-    const names = ['README.md', ...(await readdir(join(ROOT, 'examples'), { recursive: true }))];
-    const pages = names.filter((name) => name.endsWith('.md'));
-    assert.ok(pages.length >= 4);
+    const pages = filesBelow(ROOT, (name) => name.endsWith('.md'));
+    assert.ok(pages.length >= 20);
     for (const page of pages) {
-      const text = await readFile(join(ROOT, page === 'README.md' ? '' : 'examples', page), 'utf8');
+      const text = await readFile(join(ROOT, page), 'utf8');
       assert.doesNotMatch(text, /^\s*(JQ_\w+=\S+ )*(bin\/)?(jq-server|jq-worker|jqctl)\b.*--token/m, page);
       assert.doesNotMatch(text, /--principal [a-z]+:[^ ]/, page);
     }

@@ -70,7 +70,7 @@ describe('every guarded route', () => {
     }
   });
 
-  it('asks for its right, by the words of the contract', async (t) => {
+  it('asks for its right, in the words that clients know', async (t) => {
     const server = await guardedServer(t);
     for (const [name, route] of guarded) {
       const { status, body } = await call(server, name, validAsk(route, {}), `no-${route.right}`);

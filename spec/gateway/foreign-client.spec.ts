@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { Foreigner, foreigner, JOB, type Json } from './foreign.ts';
 
 /*
- * What clients of other make rely on, sentence by sentence as the contract has it ("Names" to "Jobs"), by plain HTTP:
+ * What clients of other make rely on, sentence by sentence (docs/protocol.md#names to docs/protocol.md#jobs), by plain HTTP:
  * nothing of this program's own client takes part.
  */
 
@@ -166,7 +166,7 @@ describe('a client of other make, on bodies', () => {
 });
 
 describe('a client of other make, on errors', () => {
-  it('hears them in the order of the contract', async (t) => {
+  it('hears them in the order of the protocol', async (t) => {
     const client = await foreigner(t, {
       token: 'secret',
       principals: ['eve:looks:viewer', 'ann:works:executor', 'bob:b0b:executor'],

@@ -4,8 +4,8 @@ import { until } from '../support/until.ts';
 import { Foreigner, foreigner, JOB, type Json } from './foreign.ts';
 
 /*
- * What workers of other make rely on, sentence by sentence as the contract has it ("Workers and leases", "Artifacts",
- * "Events"), by plain HTTP.
+ * What workers of other make rely on, sentence by sentence (docs/protocol.md#workers-and-leases to
+ * docs/protocol.md#events), by plain HTTP.
  */
 
 const typesOf = (events: Json): string[] => events.map(({ type }: Json) => type);

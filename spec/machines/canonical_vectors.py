@@ -11,7 +11,7 @@ import struct
 
 
 def canonical(text: str) -> str:
-    """The form from which clients compute fingerprints (contract, "Fingerprint")."""
+    """The form from which clients compute fingerprints (docs/protocol.md#fingerprints)."""
     return json.dumps(json.loads(text), sort_keys=True, separators=(",", ":"), ensure_ascii=True)
 
 

@@ -15,9 +15,9 @@ type Column = (typeof COLUMNS)[number];
 type Outcome = 'yes' | 'no' | '401';
 
 /**
- * The rights by the words of the specification ("Authentication"): submit gates the submission of jobs and of
+ * The rights as they are promised (docs/semantics.md#rights): submit gates the submission of jobs and of
  * artifacts, read every GET under /v1 and the streams, cancel the cancellation, execute the worker API; inspection
- * is the admin's, and a retry is a submission (contract, "Jobs"). Written by hand: a new route needs a new row.
+ * is the admin's, and a retry is a submission. Written by hand: a new route needs a new row.
  */
 const MATRIX: Record<
   string,

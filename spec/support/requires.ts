@@ -45,6 +45,7 @@ const INSTALLED = {
   fish: onThePath('fish'),
   zsh: onThePath('zsh'),
   python3: onThePath('python3'),
+  curl: onThePath('curl'),
   ps: onThePath('ps', 'procps'),
   prlimit: onThePath('prlimit', 'util-linux'),
   chromium: () =>

@@ -1,7 +1,7 @@
 import type { ReportedEvent } from '../../../machines/schema/report.ts';
 import { LogText } from './log-text.ts';
 
-/** Contract, "Logs". */
+/** docs/protocol.md#logs. */
 const INTERVAL_MS = 1_000;
 /** Events of text in one request. */
 const MOST_AT_ONCE = 16;

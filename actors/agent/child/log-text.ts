@@ -1,4 +1,4 @@
-/** Contract, "Logs". */
+/** docs/protocol.md#logs. */
 const MAX_EVENT_BYTES = 16 * 1024;
 /** Kept for the line that says how much was left out. */
 const MARKER_BYTES = 64;

@@ -1,6 +1,6 @@
 import type { FaultClass } from '../../../machines/schema/report.ts';
 
-/** What a runner that failed says of it in the result file (README, "Other libraries"). */
+/** What a runner that failed says of it in the result file (docs/runners.md#how-it-ends). */
 export interface Said {
   error: string;
   fault?: FaultClass;

@@ -23,7 +23,7 @@ export interface Outputs {
 
 /**
  * The files that a runner left in its output directory, those of a folder before those of its folders, by name: the
- * first `best_model.*` is the model, the others are outputs (contract, "Artifacts"). Links, pipes and the like are
+ * first `best_model.*` is the model, the others are outputs (docs/protocol.md#artifacts). Links, pipes and the like are
  * no files.
  * @param wantsModel whether the job asks for the model; without, what is called `best_model.*` is not kept
  */

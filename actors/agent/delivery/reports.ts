@@ -13,7 +13,7 @@ export const LONG_REPORT = 1024 * 1024;
 const MOST_REPORTS = 100;
 /** A request that is out for so many milliseconds keeps the next one waiting no longer. */
 const LATE_MS = 250;
-/** The server may wait 30 s for its store before it answers the end of an attempt (contract, "Errors", 503). */
+/** The server may wait 30 s for its store before it answers the end of an attempt (docs/protocol.md#errors, 503). */
 const END_MS = 45_000;
 const START_MS = 30_000;
 /** A server that takes longer for events is met later: a request for each task is not held for long. */

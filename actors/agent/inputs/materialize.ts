@@ -63,7 +63,7 @@ async function together<A, B>(a: Promise<A>, b: Promise<B>): Promise<[A, B]> {
   return [first.value, second.value];
 }
 
-/** `inner_n_jobs` is the worker's, not a parameter of the run function (specification, "Job specification"). */
+/** `inner_n_jobs` is the worker's, not a parameter of the run function (docs/runners.md#what-a-runner-reads). */
 export function splitParams(text: string): { params: RawJson; inner_n_jobs: RawJson } {
   const all = members(text);
   const jobs = all.get('inner_n_jobs') ?? '1';

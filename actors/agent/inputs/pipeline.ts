@@ -17,7 +17,7 @@ export type LocalPipeline =
   | { mode: 'entrypoint'; entrypoint: string; sys_path: string[] };
 
 /**
- * What identifies a pipeline (contract, "Fingerprint"). Code says little of the pipeline that it builds, so there
+ * What identifies a pipeline (docs/protocol.md#fingerprints). Code says little of the pipeline that it builds, so there
  * the runner may know better; what this worker can tell is the code itself.
  */
 export interface Fingerprints {

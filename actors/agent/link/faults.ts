@@ -27,7 +27,7 @@ export function kindOf(fault: unknown): FaultKind {
 
 /**
  * The trouble that the agent's statechart decides on. On heartbeats and leases a 404 is about the worker
- * (contract, "Workers and leases").
+ * (docs/protocol.md#workers-and-leases).
  * @param registered as what the request was made
  */
 export function troubleOf(fault: unknown, registered?: Pick<Registration, 'session'>): Trouble {

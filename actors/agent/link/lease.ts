@@ -67,7 +67,7 @@ export class LeaseRequests {
   }
 
   /**
-   * Has the request under way answered now (contract, "Lease", `max_tasks` 0), which tells whether a task came
+   * Has the request under way answered now (docs/protocol.md#lease, `max_tasks` 0), which tells whether a task came
    * with it. Repeats that until it is aborted; rejects where the server does not know of it.
    */
   async withdraw(registered: Registration, signal: AbortSignal): Promise<void> {

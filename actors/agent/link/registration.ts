@@ -11,7 +11,7 @@ const NVIDIA_TIMEOUT_MS = 10_000;
 
 export type Declaration = Omit<Static<typeof WorkerRegistration>, 'worker_id'>;
 
-/** What the worker says of itself, and the server matches tasks against (contract, "Workers and leases"). */
+/** What the worker says of itself, and the server matches tasks against (docs/protocol.md#workers-and-leases). */
 export async function declarationOf(settings: Settings): Promise<Declaration> {
   const { datasets, labels, memoryGb, gpus, name, slots, runners, python, allowPython, catalog } = settings;
   const declared = Object.keys(datasets).map((dataset) => [`dataset.${dataset}`, 'true']);

@@ -1,4 +1,4 @@
-/** An attempt as a host is asked for it (README of examples/runners, "Warm"). */
+/** An attempt as a host is asked for it (docs/runners.md#warm). */
 export interface Order {
   /** What follows the runner's command. */
   args: readonly string[];

@@ -98,7 +98,7 @@ function keepComputed(turn: Turn, { row }: TaskAddress, result: ResultDigest): v
   turn.computed.push({ content_key: row.content_key, version, owner: job.owner, task_seq: row.seq });
 }
 
-/** Who reported a result, as the server knows it (contract, "TaskResult"). */
+/** Who reported a result, as the server knows it (docs/protocol.md#results). */
 function provenanceOf({ principal, worker_id }: Complete, task: TaskAddress): Record<string, unknown> {
   return {
     source: 'worker_report',

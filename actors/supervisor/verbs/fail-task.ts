@@ -12,7 +12,7 @@ import { recordFile } from './record-artifact.ts';
 
 /**
  * Failure; the task is queued again while attempts remain and the failure is retriable. A fault of the worker's own
- * costs no attempt, and the task is tried again elsewhere or not at all (contract, "Reports").
+ * costs no attempt, and the task is tried again elsewhere or not at all (docs/semantics.md#faults-and-attempts).
  */
 export const failTask: Verb<'fail_task'> = {
   whenStoreFails: 'wait',

@@ -11,7 +11,7 @@ import { PARKED, type Verb } from '../verb.ts';
 const LONGEST_REASON = 1000;
 
 /**
- * Keep-alive (contract, "Heartbeat"). Renewal moves deadlines in memory and needs no commit: after a restart
+ * Keep-alive (docs/protocol.md#heartbeat). Renewal moves deadlines in memory and needs no commit: after a restart
  * every lease starts a full period anyway.
  */
 export const heartbeat: Verb<'heartbeat'> = {

@@ -2,7 +2,7 @@ import { type Peer, peerOf } from '../../../machines/peers.ts';
 import type { Turn } from '../turn.ts';
 import type { Verb } from '../verb.ts';
 
-/** Notes once, for good, that a compatible peer runs another version (contract, "Versioning"). */
+/** Notes once, for good, that a compatible peer runs another version (docs/protocol.md#versioning). */
 export function notePeerOnce(turn: Turn, peer: Peer | null): void {
   const { peers, settings, log } = turn.core;
   if (!peer || peer.version === settings.version || !peers.isNew(peer)) return;

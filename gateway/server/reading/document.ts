@@ -14,7 +14,7 @@ export interface DocumentRules {
   contentEncoding: string | undefined;
   /** Whether the endpoint takes YAML. */
   yaml: boolean;
-  /** Whether bare NaN and Infinity are read as null, as in the bodies of workers (contract, "Bodies"). */
+  /** Whether bare NaN and Infinity are read as null, as in the bodies of workers (docs/protocol.md#bodies). */
   tolerant: boolean;
 }
 

@@ -28,7 +28,7 @@ function isHandshake({ headers }: RequestHead): boolean {
   );
 }
 
-/** Events that the stream of everything begins with (contract, "Events"). */
+/** Events that the stream of everything begins with (docs/protocol.md#events). */
 const GLOBAL_HISTORY = 200;
 
 /**

@@ -6,7 +6,7 @@ A runner that can do so ends with this, when all of its own imports are done:
         jq_warm.run(main, preload=["the_library"])
 
 Started cold, that is `sys.exit(main(sys.argv[1:]))`. Started with `--serve` it is the host, and does the same in each
-fork, where `sys.argv` is what it would be cold. The protocol (README.md of examples/runners) is lines of JSON on descriptor 3.
+fork, where `sys.argv` is what it would be cold. The protocol (docs/runners.md#warm) is lines of JSON on descriptor 3.
 
 Copy this file beside a runner of yours. It needs Linux and the standard library.
 """

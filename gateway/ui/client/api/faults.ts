@@ -1,4 +1,4 @@
-/** The server answered with an error (contract, "Errors"). */
+/** The server answered with an error (docs/protocol.md#errors). */
 export class RefusedError extends Error {
   readonly status: number;
   readonly code: string;

@@ -31,7 +31,7 @@ export class Session {
     return () => window.removeEventListener('storage', heard);
   }
 
-  /** `admin` is a wildcard (specification, "Authentication"). */
+  /** `admin` is a wildcard (docs/semantics.md#rights). */
   #has(right: string): boolean {
     const rights = this.me.value?.rights ?? [];
     return rights.includes(right) || rights.includes('admin');

@@ -1,0 +1,41 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { eventTypes } from './event-types.ts';
+import { fields, queries } from './fields.ts';
+import { errors, limits, routesTable } from './protocol.ts';
+import { statecharts } from './statecharts.ts';
+
+export const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
+
+/** What documents have from the code: the name of the part, the document, and what makes its text. */
+export const PARTS: Readonly<Record<string, { document: string; make: () => string }>> = {
+  statecharts: { document: 'docs/statecharts.md', make: statecharts },
+  routes: { document: 'docs/protocol.md', make: routesTable },
+  errors: { document: 'docs/protocol.md', make: errors },
+  limits: { document: 'docs/protocol.md', make: limits },
+  events: { document: 'docs/protocol.md', make: () => eventTypes(ROOT) },
+  queries: { document: 'docs/reference.md', make: queries },
+  fields: { document: 'docs/reference.md', make: fields },
+};
+
+const END = '<!-- made: end -->';
+const begin = (name: string) => `<!-- made by npm run docs: ${name} -->`;
+
+/** A document with one part made anew. What stands around it stays. */
+export function withPart(document: string, name: string, text: string): string {
+  const from = document.indexOf(begin(name));
+  const to = document.indexOf(END, from);
+  if (from < 0 || to < from) throw new Error(`the document has no place for: ${begin(name)} … ${END}`);
+  return `${document.slice(0, from)}${begin(name)}\n\n${text.trim()}\n\n${document.slice(to)}`;
+}
+
+/** Every document that has parts made from the code, as it should be, by its path below the repository. */
+export function documentsMade(): Map<string, string> {
+  const made = new Map<string, string>();
+  for (const [name, { document, make }] of Object.entries(PARTS)) {
+    const text = made.get(document) ?? readFileSync(join(ROOT, document), 'utf8');
+    made.set(document, withPart(text, name, make()));
+  }
+  return made;
+}
