@@ -12,8 +12,9 @@ describe('a server that is killed again and again while it is used', () => {
     const figures = await life.run();
     t.diagnostic(JSON.stringify(figures));
     assert.deepEqual(figures.faults, []);
-    const { clones, sicknesses, standstills, spoilt, halfWay } = figures;
+    const { clones, sicknesses, standstills, spoilt, halfWay, refits } = figures;
     assert.ok(Math.min(clones, sicknesses, standstills, spoilt, halfWay) > 0, 'each fault has its turn');
+    assert.ok(refits > 0, 'jobs selected');
     for (const what of ['job', 'complete', 'fail', 'event', 'artifact', 'cancel']) {
       assert.ok(
         (figures.acknowledged[what] ?? 0) > 0,

@@ -14,7 +14,7 @@ import { type Program, processesWith, quietPort } from '../support/program.ts';
 import { Seeded } from '../support/seeded.ts';
 import { type ServerProgram, spawnServer, startServerProgram } from '../support/server-program.ts';
 import { until } from '../support/until.ts';
-import { compare, strayBlobs } from './compare.ts';
+import { Comparison, strayBlobs } from './compare.ts';
 import { Hand } from './hand.ts';
 import { Ledger } from './ledger.ts';
 import { Line } from './line.ts';
@@ -49,6 +49,8 @@ export interface LifeFigures {
   spoilt: number;
   /** Servers that were killed between two slices of a job that they cancelled or retried. */
   halfWay: number;
+  /** Tasks that refitted what a job selected. */
+  refits: number;
   acknowledged: Record<string, number>;
   unanswered: number;
   /** What is wrong, with the round in which it was seen. */
@@ -63,6 +65,7 @@ export class Life {
   readonly #options: LifeOptions;
   readonly #chance: Seeded;
   readonly #ledger = new Ledger();
+  readonly #comparison: Comparison;
   readonly #faults: string[] = [];
   readonly #rounds = Object.fromEntries(AIMS.map((aim) => [aim, 0])) as Record<Aim, number>;
   readonly #state: string;
@@ -84,6 +87,7 @@ export class Life {
     this.#chance = new Seeded(options.seed);
     this.#state = join(options.folder, 'server');
     this.#scratch = join(options.folder, 'files');
+    this.#comparison = new Comparison(this.#state, this.#ledger);
     mkdirSync(this.#state);
     mkdirSync(this.#scratch);
     this.#tick = join(options.folder, 'tick.sh');
@@ -122,6 +126,7 @@ export class Life {
       standstills: this.#standstills,
       spoilt: this.#spoilt,
       halfWay: slices.halfWay,
+      refits: this.#comparison.refits,
       acknowledged: this.#ledger.counts(),
       unanswered: this.#ledger.unanswered,
       faults: this.#faults,
@@ -184,7 +189,7 @@ export class Life {
   }
 
   async #check(round: number, aim: Aim | 'end', uploadsBefore: string[]): Promise<void> {
-    const found = await compare(this.#state, this.#ledger);
+    const found = await this.#comparison.make();
     const present = new Set(this.#uploads());
     found.push(
       ...uploadsBefore.filter((name) => present.has(name)).map((name) => `the upload ${name} was left over`),

@@ -7,7 +7,10 @@ import type { Seeded } from '../support/seeded.ts';
 import { type Ack, only } from './ledger.ts';
 import type { Line } from './line.ts';
 
-/** A job of `tasks` tasks; its name is its own, and the analysis gives it back in its result. */
+/**
+ * A job of `tasks` tasks; its name is its own, and the analysis gives it back in its result. One of three tasks selects
+ * the best of them, which is run again.
+ */
 export function jobText(name: string, tasks: number, padding = 0): string {
   const pipelines = Array.from({ length: tasks }, (_, i) => ({
     kind: 'inline_json',
@@ -16,7 +19,7 @@ export function jobText(name: string, tasks: number, padding = 0): string {
   const dataset = { kind: 'shared_path', path: '/tmp', name: 'any' };
   // A number that no double holds: what is stored must be what was sent, digit by digit.
   const params = `{"token":"${name}","seed":12345678901234567890,"rate":1.0}`;
-  return `{"type":"tick.run","name":"${name}","pipelines":${JSON.stringify(pipelines)},"dataset":${JSON.stringify(dataset)},"params":${params},"retry":{"max_attempts":10}}`;
+  return `{"type":"tick.run","name":"${name}","pipelines":${JSON.stringify(pipelines)},"dataset":${JSON.stringify(dataset)},"params":${params},${tasks === 3 ? '"select":{"by":"best_rmse"},' : ''}"retry":{"max_attempts":10}}`;
 }
 
 /** Submits jobs, one after another; one in two under a key, and then again until it is answered. */

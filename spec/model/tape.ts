@@ -1,12 +1,13 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { ClusterPort } from '../../gateway/ports.ts';
 import type { EventView } from '../../machines/schema/views.ts';
+import { History } from '../history/history.ts';
 import { asSent, seen } from '../support/views.ts';
 
 /** Every event that a system told of, over all its restarts. */
 export class Tape {
   readonly #events: EventView[] = [];
-  #taken = 0;
+  readonly #history = new History();
   /** So many have been held against the store. */
   #compared = 0;
 
@@ -24,12 +25,10 @@ export class Tape {
     meanwhile = null;
   }
 
-  /** Those that came since the last call. @throws Error when one is missing */
+  /** Those that came since the last call. @throws Error when one is missing, or cannot follow what came before */
   take(): EventView[] {
-    const events = this.#events.slice(this.#taken);
-    const gap = events.findIndex((event, i) => event.id !== this.#taken + 1 + i);
-    if (gap >= 0) throw new Error(`event ${this.#taken + 1 + gap} is missing`);
-    this.#taken += events.length;
+    const events = this.#events.slice(this.#history.lastId);
+    this.#history.take(events);
     return events;
   }
 

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ClusterClient } from '../../gateway/client/client.ts';
 import { AnsweredError } from '../../gateway/client/errors.ts';
-import { compare, strayBlobs } from '../crash/compare.ts';
+import { Comparison, strayBlobs } from '../crash/compare.ts';
 import { Ledger } from '../crash/ledger.ts';
 import { jobText } from '../crash/load.ts';
 import { startServerProgram } from '../support/server-program.ts';
@@ -31,7 +31,7 @@ export async function fullDisk(disk: SmallDisk, rounds: number): Promise<DiskFig
   try {
     await story.begin();
     for (let round = 0; round < rounds; round++) await story.round(round);
-    assert.deepEqual(await compare(state, story.ledger), []);
+    assert.deepEqual(await new Comparison(state, story.ledger).make(), []);
     assert.deepEqual(readdirSync(join(state, 'uploads')), []);
     assert.deepEqual(await strayBlobs(state), []);
     assert.equal((await server.terminate()).code, 0);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { performance } from 'node:perf_hooks';
 import { ClusterClient } from '../../gateway/client/client.ts';
 import { AnsweredError, UnreachableError } from '../../gateway/client/errors.ts';
-import { compare } from '../crash/compare.ts';
+import { Comparison } from '../crash/compare.ts';
 import { Ledger } from '../crash/ledger.ts';
 import { jobText } from '../crash/load.ts';
 import { forgetPeak, memoryOf } from '../support/program.ts';
@@ -66,7 +66,7 @@ export async function slowStore(options: SlowOptions): Promise<SlowFigures> {
     }
     const count = (answer: Answer) => answers.filter((given) => given === answer).length;
     const grownHeavy = memoryOf(server.pid).peak - before;
-    assert.deepEqual(await compare(state, ledger), []);
+    assert.deepEqual(await new Comparison(state, ledger).make(), []);
     return {
       accepted,
       perSecond,

@@ -1,7 +1,8 @@
 import type { ClusterPort } from '../../gateway/ports.ts';
+import { type History, must } from '../history/history.ts';
+import type { Rows } from '../history/rows.ts';
 import { seen } from '../support/views.ts';
 import type { Acknowledged } from './network.ts';
-import { must, type Shadow } from './shadow.ts';
 
 /** Every answer that somebody got and relies on, to be found in the store. */
 export class Ledger {
@@ -17,54 +18,54 @@ export class Ledger {
   }
 
   /** What was acknowledged since the last look must be among the committed events. */
-  compareEvents(shadow: Shadow): void {
+  compareEvents(history: History): void {
     for (; this.#checked < this.#answers.length; this.#checked++) {
-      compare(this.#answers[this.#checked] as Acknowledged, shadow);
+      compare(this.#answers[this.#checked] as Acknowledged, history);
     }
   }
 
   /** At the end: everything once more, with the recorded results. @returns how many were looked at */
-  async compareStore(shadow: Shadow, port: ClusterPort): Promise<number> {
+  async compareStore(history: History, rows: Rows, port: ClusterPort): Promise<number> {
     const names = new Map<string, string>();
     for (const { id, name } of await seen(port).jobs({ limit: 1_000_000 })) {
       must(name === null || !names.has(name), `job ${name} was doubled`);
       if (name !== null) names.set(name, id);
     }
     for (const answer of this.#answers) {
-      compare(answer, shadow);
+      compare(answer, history);
       if (answer.path === '/v1/jobs') {
         const { name } = JSON.parse(answer.body) as { name: string };
         must(names.get(name) === answer.reply.id, `job ${name} is not in the store as it was acknowledged`);
       }
-      if (/\/complete\?/.test(answer.path)) compareResult(answer, shadow);
+      if (/\/complete\?/.test(answer.path)) compareResult(answer, history, rows);
     }
     return this.#answers.length;
   }
 }
 
-function compare({ path, reply, peer }: Acknowledged, shadow: Shadow): void {
+function compare({ path, reply, peer }: Acknowledged, history: History): void {
   const [, collection, id = '', verb] = /^\/v1\/(\w+)(?:\/([^/?]+))?(?:\/(\w+))?/.exec(path) ?? [];
   const query = new URLSearchParams(path.split('?')[1]);
   const lease = `${id} ${query.get('attempt')}`;
   const there = (holds: boolean) => must(holds, `${peer}: ${path} was acknowledged, and is not in the store`);
-  if (collection === 'jobs' && verb === undefined) there(shadow.jobs.has(String(reply.id)));
-  if (verb === 'cancel') there(shadow.jobs.get(id)?.cancelRequested ?? false);
-  if (verb === 'retry') there(shadow.jobs.get(id)?.retried ?? false);
-  if (id === 'register') there(shadow.workers.has(String(reply.worker_id)));
-  if (verb === 'start') there(shadow.started.has(lease));
-  if (verb === 'complete' || verb === 'fail') there(shadow.ended.has(lease));
+  if (collection === 'jobs' && verb === undefined) there(history.jobs.has(String(reply.id)));
+  if (verb === 'cancel') there(history.jobs.get(id)?.cancelRequested ?? false);
+  if (verb === 'retry') there(history.jobs.get(id)?.retried ?? false);
+  if (id === 'register') there(history.workers.has(String(reply.worker_id)));
+  if (verb === 'start') there(history.started.has(lease));
+  if (verb === 'complete' || verb === 'fail') there(history.ended.has(lease));
   if (verb === 'lease') {
     const tasks = (reply.tasks ?? []) as { task_id: string; attempt: number }[];
-    for (const { task_id, attempt } of tasks) there(shadow.leased.has(`${task_id} ${attempt} ${id}`));
+    for (const { task_id, attempt } of tasks) there(history.leased.has(`${task_id} ${attempt} ${id}`));
   }
 }
 
 /** A success that was acknowledged is the recorded one, unless its job was being cancelled. */
-function compareResult({ path, body, peer }: Acknowledged, shadow: Shadow): void {
+function compareResult({ path, body, peer }: Acknowledged, history: History, rows: Rows): void {
   const id = /tasks\/([^/?]+)/.exec(path)?.[1] ?? '';
   const { mark } = (JSON.parse(body) as { extra: { mark: string } }).extra;
-  const task = shadow.tasks.get(id);
-  const recorded = shadow.resultOf(id);
+  const task = history.tasks.get(id);
+  const recorded = rows.resultOf(id);
   if (task?.status === 'cancelled') {
     must(recorded === undefined, `${id} is cancelled and has a result`);
     return;

@@ -1,4 +1,6 @@
 import { createHash } from 'node:crypto';
+import { History, must } from '../history/history.ts';
+import { Rows } from '../history/rows.ts';
 import { Seeded } from '../support/seeded.ts';
 import { StepClock } from '../support/step-clock.ts';
 import { seen } from '../support/views.ts';
@@ -6,9 +8,9 @@ import { PlayedAgent } from './agent.ts';
 import { Chaos, type ChaosCounts } from './chaos.ts';
 import { PlayedClient } from './client.ts';
 import { Ledger } from './ledger.ts';
+import { compareMemory, compareStore } from './look.ts';
 import { Network, type NetworkCounts } from './network.ts';
 import { PlayedServer } from './server.ts';
-import { must, Shadow } from './shadow.ts';
 import { PeerTime } from './time.ts';
 
 export interface SimulationOptions {
@@ -86,7 +88,8 @@ class Simulation {
   readonly #network: Network;
   readonly #agents: PlayedAgent[] = [];
   readonly #clients: PlayedClient[] = [];
-  readonly #shadow = new Shadow();
+  readonly #history = new History();
+  readonly #rows = new Rows(this.#history);
   readonly #ledger = new Ledger();
   readonly #hash = createHash('sha256');
   readonly #chaos: Chaos;
@@ -158,7 +161,7 @@ class Simulation {
       await this.#step();
     } while (!this.#hasEnded);
     await this.#look('everything');
-    const acknowledged = await this.#ledger.compareStore(this.#shadow, this.#server.port);
+    const acknowledged = await this.#ledger.compareStore(this.#history, this.#rows, this.#server.port);
     return this.#summary(acknowledged);
   }
 
@@ -214,16 +217,16 @@ class Simulation {
     const worked = await this.#server.rest();
     if (this.#fault) throw this.#fault;
     if (!this.#server.isUp) return;
-    if (worked) await this.#shadow.compareMemory(this.#server.port);
-    this.#ledger.compareEvents(this.#shadow);
+    if (worked) await compareMemory(this.#server.port, this.#history);
+    this.#ledger.compareEvents(this.#history);
     if (this.#steps % LOOK === 0) await this.#look('what moved');
   }
 
   /** After a start: what was durable and nobody had heard of, and whether all that was acknowledged is there. */
   async #catchUp(): Promise<void> {
-    this.#take(await seen(this.#server.port).events({ after_id: this.#shadow.lastId, limit: 1_000_000 }));
+    this.#take(await seen(this.#server.port).events({ after_id: this.#history.lastId, limit: 1_000_000 }));
     if (this.#fault) throw this.#fault;
-    await this.#shadow.compareMemory(this.#server.port);
+    await compareMemory(this.#server.port, this.#history);
     await this.#look('everything');
   }
 
@@ -231,17 +234,17 @@ class Simulation {
     if (!this.#server.isIdle) return;
     // That a lease is over has to be written as well.
     const now = this.#server.isPunctual ? this.#clock.now() : null;
-    await this.#shadow.compareStore(this.#server.port, now, at);
+    await compareStore(this.#server.port, this.#history, this.#rows, now, at);
   }
 
-  #take(events: Parameters<Shadow['take']>[0]): void {
+  #take(events: Parameters<History['take']>[0]): void {
     for (const { id, type, task_id, job_id } of events) {
       this.#note(`event ${id} ${type} ${task_id ?? job_id ?? ''}`);
       if (type === 'task_lost' || type === 'worker_dead') this.#losses++;
       if (type === 'worker_suspended') this.#suspended++;
     }
     try {
-      this.#shadow.take(events);
+      this.#history.take(events);
     } catch (fault) {
       this.#fault ??= fault as Error;
     }
@@ -250,7 +253,7 @@ class Simulation {
   get #hasEnded(): boolean {
     return (
       this.#server.isIdle &&
-      this.#shadow.unended.length === 0 &&
+      this.#history.unended.length === 0 &&
       this.#agents.every((agent) => agent.isRunning && !agent.isBusy && agent.undelivered === 0)
     );
   }
@@ -259,7 +262,7 @@ class Simulation {
     const busy = this.#agents
       .filter((agent) => agent.isBusy || agent.undelivered > 0)
       .map(({ name }) => name);
-    return JSON.stringify({ jobs: this.#shadow.unended, busy, up: this.#server.isUp });
+    return JSON.stringify({ jobs: this.#history.unended, busy, up: this.#server.isUp });
   }
 
   #note(text: string): void {
@@ -275,16 +278,16 @@ class Simulation {
       trace: this.#hash.digest('hex'),
       steps: this.#steps,
       seconds: Math.round(this.#clock.monotonic() - 1000),
-      events: this.#shadow.lastId,
-      jobs: this.#shadow.jobs.size,
-      tasks: this.#shadow.tasks.size,
+      events: this.#history.lastId,
+      jobs: this.#history.jobs.size,
+      tasks: this.#history.tasks.size,
       acknowledged,
       children: this.#agents.reduce((sum, agent) => sum + agent.counts.children, 0),
       losses: this.#losses,
       suspended: this.#suspended,
       superseded: this.#agents.reduce((sum, agent) => sum + agent.counts.superseded, 0),
-      reused: this.#shadow.reused,
-      refits: this.#shadow.refits,
+      reused: this.#history.reused,
+      refits: this.#history.refits,
       commits: this.#server.counts.commits,
       failedCommits: this.#server.counts.failedCommits,
       network: this.#network.counts,

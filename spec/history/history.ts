@@ -1,8 +1,9 @@
-import type { ClusterPort } from '../../gateway/ports.ts';
-import type { EventView, TaskView } from '../../machines/schema/views.ts';
-import { readJob, readTasks, seen } from '../support/views.ts';
+import type { EventView } from '../../machines/schema/views.ts';
 
-interface TaskShadow {
+/** What an event says of what happened; its time and words are left to others. */
+export type Happening = Pick<EventView, 'id' | 'type' | 'job_id' | 'task_id' | 'worker_id' | 'data'>;
+
+export interface TaskHistory {
   job: string;
   status: string;
   attempt: number;
@@ -11,9 +12,11 @@ interface TaskShadow {
   reusedFrom: string | null;
 }
 
-interface JobShadow {
+interface JobHistory {
   status: string;
   tasks: number;
+  /** Tasks that have not ended. */
+  open: number;
   cancelRequested: boolean;
   retried: boolean;
   refits: number;
@@ -22,14 +25,24 @@ interface JobShadow {
 const ENDED = ['succeeded', 'failed', 'cancelled'];
 const HELD = ['leased', 'running'];
 
+export const UNTOUCHED: TaskHistory = {
+  job: '',
+  status: 'queued',
+  attempt: 0,
+  worker: null,
+  reusedFrom: null,
+};
+
 /**
  * What follows from the committed events alone. Each event is held against what came before it: this is where a
- * second holder, a changed result or a job that runs although it was cancelled shows.
+ * second holder, a second result or a job that runs although it was cancelled shows.
  */
-export class Shadow {
+export class History {
   lastId = 0;
-  readonly jobs = new Map<string, JobShadow>();
-  readonly tasks = new Map<string, TaskShadow>();
+  readonly jobs = new Map<string, JobHistory>();
+  /** Those that an event was about; all others are {@link UNTOUCHED}. */
+  readonly tasks = new Map<string, TaskHistory>();
+  /** Worker id to `alive` or `dead`. */
   readonly workers = new Map<string, string>();
   /** `task attempt` of each lease that was granted, started, and ended by a report or by the server. */
   readonly leased = new Set<string>();
@@ -39,19 +52,20 @@ export class Shadow {
   reused = 0;
   /** Tasks that refit what was selected. */
   refits = 0;
-  readonly #taskCounts = new Map<string, number>();
-  readonly #jobCounts = new Map<string, number>();
-  readonly #results = new Map<string, string>();
+  /** How many tasks and jobs are in each status. */
+  readonly taskCounts = new Map<string, number>();
+  readonly jobCounts = new Map<string, number>();
   /** Worker id to how many tasks it holds. */
-  readonly #held = new Map<string, number>();
-  /** Jobs that something happened to since the store was last looked at, and such as have not ended. */
-  readonly #moved = new Set<string>();
+  readonly held = new Map<string, number>();
+  /** Jobs that something happened to since {@link settle}, and such as have not ended. */
+  readonly moved = new Set<string>();
 
-  take(events: readonly EventView[]): void {
+  /** @throws Error when an event cannot follow what came before */
+  take(events: readonly Happening[]): void {
     for (const event of events) {
       must(event.id === this.lastId + 1, `event ${event.id} follows event ${this.lastId}`);
       this.lastId = event.id;
-      if (event.job_id !== null) this.#moved.add(event.job_id);
+      if (event.job_id !== null) this.moved.add(event.job_id);
       if (event.type.startsWith('task_')) this.#takeTask(event);
       else if (event.type.startsWith('job_')) this.#takeJob(event);
       else if (event.type.startsWith('worker_')) this.#takeWorker(event);
@@ -60,30 +74,38 @@ export class Shadow {
   }
 
   /** What a job selected is refitted by one more task, which follows at once. */
-  #takeRefit({ job_id, data }: EventView): void {
+  #takeRefit({ job_id, data }: Happening): void {
     const job = this.#job(job_id as string);
     must(['queued', 'running'].includes(job.status), `a refit of job ${job_id}, which is ${job.status}`);
     must(!this.tasks.has(data.task_id as string), `${data.task_id} refits twice`);
     job.tasks++;
+    job.open++;
     job.refits++;
     this.refits++;
-    this.#count(this.#taskCounts, 'queued', 1);
+    this.#count(this.taskCounts, 'queued', 1);
   }
 
-  #takeWorker({ type, worker_id }: EventView): void {
+  #takeWorker({ type, worker_id }: Happening): void {
     this.workers.set(
       worker_id as string,
       ['worker_dead', 'worker_stopped'].includes(type) ? 'dead' : 'alive',
     );
   }
 
-  #takeJob({ type, job_id, data }: EventView): void {
+  #takeJob({ type, job_id, data }: Happening): void {
     const id = job_id as string;
     if (type === 'job_submitted') {
       must(!this.jobs.has(id), `job ${id} is submitted twice`);
       const tasks = data.num_tasks as number;
-      this.jobs.set(id, { status: '', tasks, cancelRequested: false, retried: false, refits: 0 });
-      this.#count(this.#taskCounts, 'queued', tasks);
+      this.jobs.set(id, {
+        status: '',
+        tasks,
+        open: tasks,
+        cancelRequested: false,
+        retried: false,
+        refits: 0,
+      });
+      this.#count(this.taskCounts, 'queued', tasks);
       this.#moveJob(id, 'queued');
       return;
     }
@@ -104,28 +126,23 @@ export class Shadow {
       cancelled: ['cancelling'],
     };
     must(from[to]?.includes(status) ?? false, `${type} of a job that is ${status}`);
+    if (ENDED.includes(to)) must(job.open === 0, `${type}, and ${job.open} of its tasks are open`);
     if (type === 'job_retried') job.retried = true;
     this.#moveJob(id, to);
   }
 
-  #takeTask(event: EventView): void {
+  #takeTask(event: Happening): void {
     const id = event.task_id as string;
     const job = this.#job(event.job_id as string);
-    const task = this.tasks.get(id) ?? {
-      job: event.job_id as string,
-      status: 'queued',
-      attempt: 0,
-      worker: null,
-      reusedFrom: null,
-    };
+    const task = this.tasks.get(id) ?? { ...UNTOUCHED, job: event.job_id as string };
     this.tasks.set(id, task);
     this.#countHeld(task, -1);
-    this.#moveTask(task, this.#statusAfter(event, task, job));
+    this.#moveTask(job, task, this.#statusAfter(event, task, job));
     this.#countHeld(task, 1);
   }
 
   /** @throws Error when the event cannot follow what came before */
-  #statusAfter(event: EventView, task: TaskShadow, job: JobShadow): string {
+  #statusAfter(event: Happening, task: TaskHistory, job: JobHistory): string {
     const { type, data } = event;
     const id = event.task_id as string;
     const lease = `${id} ${data.attempt}`;
@@ -195,100 +212,37 @@ export class Shadow {
     }
   }
 
-  #job(id: string): JobShadow {
+  #job(id: string): JobHistory {
     const job = this.jobs.get(id);
     if (!job) throw new Error(`an event of job ${id}, which was never submitted`);
     return job;
   }
 
-  #moveTask(task: TaskShadow, to: string): void {
-    this.#count(this.#taskCounts, task.status, -1);
-    this.#count(this.#taskCounts, to, 1);
+  #moveTask(job: JobHistory, task: TaskHistory, to: string): void {
+    job.open += Number(ENDED.includes(task.status)) - Number(ENDED.includes(to));
+    this.#count(this.taskCounts, task.status, -1);
+    this.#count(this.taskCounts, to, 1);
     task.status = to;
   }
 
   #moveJob(id: string, to: string): void {
     const job = this.#job(id);
-    if (job.status !== '') this.#count(this.#jobCounts, job.status, -1);
-    this.#count(this.#jobCounts, to, 1);
+    if (job.status !== '') this.#count(this.jobCounts, job.status, -1);
+    this.#count(this.jobCounts, to, 1);
     job.status = to;
   }
 
-  #countHeld({ worker, status }: TaskShadow, by: number): void {
-    if (worker !== null && HELD.includes(status)) this.#count(this.#held, worker, by);
+  #countHeld({ worker, status }: TaskHistory, by: number): void {
+    if (worker !== null && HELD.includes(status)) this.#count(this.held, worker, by);
   }
 
   #count(counts: Map<string, number>, key: string, by: number): void {
     counts.set(key, (counts.get(key) ?? 0) + by);
   }
 
-  /** Counts, which the server keeps in memory, against the events. Cheap: made after every step. */
-  async compareMemory(port: ClusterPort): Promise<void> {
-    const stats = await port.reads.stats();
-    same('tasks by status', stats.tasks_by_status, this.#taskCounts);
-    same('jobs by status', stats.jobs_by_status, this.#jobCounts);
-  }
-
-  /**
-   * The rows against the events; results against what they were when they were first seen.
-   * @param now second of the wall clock by which a lease that is over has been taken; null: some may still be there
-   */
-  async compareStore(
-    port: ClusterPort,
-    now: number | null,
-    what: 'everything' | 'what moved',
-  ): Promise<void> {
-    const ids = what === 'everything' ? [...this.jobs.keys()] : [...this.#moved];
-    await Promise.all(ids.map((id) => this.#compareJob(port, now, id)));
-    for (const id of ids) if (ENDED.includes(this.#job(id).status)) this.#moved.delete(id);
-    for (const worker of await seen(port).workers()) {
-      const holds = this.#held.get(worker.id) ?? 0;
-      must(worker.slots_used === holds, `${worker.name} has ${worker.slots_used} slots used, holds ${holds}`);
-      must(worker.status === this.workers.get(worker.id), `${worker.name} is ${worker.status}`);
-    }
-  }
-
-  async #compareJob(port: ClusterPort, now: number | null, id: string): Promise<void> {
-    const job = this.#job(id);
-    const view = await readJob(port, id);
-    must(view.status === job.status, `job ${id} is ${view.status} in the store, ${job.status} by its events`);
-    const tasks = await readTasks(port, id);
-    must(tasks.length === job.tasks, `job ${id} has ${tasks.length} tasks of ${job.tasks}`);
-    for (const task of tasks) this.#compareTask(task, now);
-    const counted = (status: string) => tasks.filter((task) => task.status === status).length;
-    const { num_queued, num_running, num_succeeded, num_failed, num_cancelled } = view.aggregate;
-    const fits =
-      num_queued === counted('queued') + counted('leased') &&
-      num_running === counted('running') &&
-      num_succeeded === counted('succeeded') &&
-      num_failed === counted('failed') &&
-      num_cancelled === counted('cancelled');
-    must(fits, `the counts of job ${id} do not fit its tasks: ${JSON.stringify(view.aggregate)}`);
-  }
-
-  #compareTask(view: TaskView, now: number | null): void {
-    const { status, attempt, worker, reusedFrom } = this.tasks.get(view.id) ?? {
-      ...{ status: 'queued', attempt: 0, worker: null, reusedFrom: null },
-    };
-    must(view.status === status, `${view.id} is ${view.status} in the store, ${status} by its events`);
-    must(view.attempt === attempt, `${view.id} is at attempt ${view.attempt}, by its events ${attempt}`);
-    const held = ['leased', 'running'].includes(status);
-    if (held) must(view.worker_id === worker, `${view.id} is held by ${view.worker_id}, not ${worker}`);
-    if (held && now !== null) {
-      must((view.lease_expires_at ?? 0) > now, `${view.id} is ${status} without a live lease`);
-    }
-    if (view.result === null) return;
-    const text = JSON.stringify(view.result);
-    must((this.#results.get(view.id) ?? text) === text, `the result of ${view.id} has changed`);
-    this.#results.set(view.id, text);
-    if (reusedFrom === null) return;
-    must(view.reused_from?.task_id === reusedFrom, `${view.id} does not say whose result it has`);
-    const theirs = this.#results.get(reusedFrom) ?? text;
-    must(theirs === text, `the result of ${view.id} is not that of ${reusedFrom}`);
-  }
-
-  resultOf(task: string): string | undefined {
-    return this.#results.get(task);
+  /** The rows have been looked at. */
+  settle(): void {
+    for (const id of this.moved) if (ENDED.includes(this.#job(id).status)) this.moved.delete(id);
   }
 
   get unended(): string[] {
@@ -299,11 +253,4 @@ export class Shadow {
 /** @throws Error when a promise of the service is broken */
 export function must(holds: boolean, what: string): void {
   if (!holds) throw new Error(what);
-}
-
-function same(what: string, actual: Record<string, number>, expected: Map<string, number>): void {
-  for (const key of new Set([...Object.keys(actual), ...expected.keys()])) {
-    const [is, should] = [actual[key] ?? 0, expected.get(key) ?? 0];
-    must(is === should, `${what}: ${key} is ${is}, by the events ${should}`);
-  }
 }

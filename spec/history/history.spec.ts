@@ -1,0 +1,153 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { type Happening, History } from './history.ts';
+import { compareCounts, type JobRow, Rows, type TaskRow } from './rows.ts';
+
+type Told = [type: string, data?: Record<string, unknown>, worker?: string];
+
+/** Events of one job with one task, told in few words. */
+function told(...lines: Told[]): Happening[] {
+  return lines.map(([type, data = {}, worker = 'worker_a'], i) => ({
+    id: i + 1,
+    type,
+    job_id: type.startsWith('worker_') ? null : 'job_1',
+    task_id: type.startsWith('task_') ? 'task_1' : null,
+    worker_id: worker,
+    data: { attempt: 1, ...data } as Happening['data'],
+  }));
+}
+
+const SUBMITTED: Told[] = [['job_submitted', { num_tasks: 1 }]];
+const LEASED: Told[] = [...SUBMITTED, ['task_leased'], ['job_running']];
+const RUNNING: Told[] = [...LEASED, ['task_started']];
+const DONE: Told[] = [...RUNNING, ['task_completed'], ['job_succeeded']];
+const LOST: Told[] = [...RUNNING, ['task_lost'], ['task_requeued', { reason: 'lost' }]];
+
+describe('the history that all long proofs hold a server against', () => {
+  const followed: Record<string, Told[]> = {
+    'a run to its end': DONE,
+    'a lost lease and another one': [...LOST, ['task_leased', { attempt: 2 }, 'worker_b']],
+    'an answer that reached nobody, whose attempt comes again': [
+      ...LEASED,
+      ['task_requeued', { reason: 'undelivered' }],
+      ['task_leased'],
+    ],
+    'a failure, and a retry of the job': [
+      ...RUNNING,
+      ['task_failed', { requeued: false }],
+      ['job_failed'],
+      ['job_retried'],
+      ['task_requeued', { reason: 'retry' }],
+      ['task_leased', { attempt: 2 }],
+    ],
+    'a cancellation while it runs': [
+      ...RUNNING,
+      ['job_cancel_requested'],
+      ['task_cancelled'],
+      ['job_cancelled'],
+    ],
+  };
+  for (const [what, lines] of Object.entries(followed)) {
+    test(`follows ${what}`, () => new History().take(told(...lines)));
+  }
+
+  const refused: Record<string, Told[]> = {
+    'a job that is submitted twice': [...SUBMITTED, ...SUBMITTED],
+    'a second holder': [...LEASED, ['task_leased', { attempt: 2 }, 'worker_b']],
+    'an attempt that is skipped': [...LOST, ['task_leased', { attempt: 3 }]],
+    'an attempt that is leased again after it was lost': [...LOST, ['task_leased']],
+    'a start by somebody else': [...LEASED, ['task_started', {}, 'worker_b']],
+    'a result of somebody else': [...RUNNING, ['task_completed', {}, 'worker_b']],
+    'a result of an older attempt': [
+      ...LOST,
+      ['task_leased', { attempt: 2 }],
+      ['task_started', { attempt: 2 }],
+      ['task_completed'],
+    ],
+    'a result before the start': [...LEASED, ['task_completed']],
+    'a second result': [...RUNNING, ['task_completed'], ['task_completed']],
+    'a lease of a job that is being cancelled': [...SUBMITTED, ['job_cancel_requested'], ['task_leased']],
+    'a cancellation that nobody asked for': [...RUNNING, ['task_cancelled']],
+    'a loss of what nobody holds': [...SUBMITTED, ['task_lost']],
+    'a job that ends before its tasks': [...RUNNING, ['job_succeeded']],
+    'a job that ends twice': [...DONE, ['job_succeeded']],
+    'a retry of a job that is running': [...RUNNING, ['job_retried']],
+    'a result of what computed nothing': [
+      ...SUBMITTED,
+      ['task_reused', { reused_from: { task_id: 'task_1' } }],
+    ],
+  };
+  for (const [what, lines] of Object.entries(refused)) {
+    test(`refuses ${what}`, () => {
+      const [last, ...before] = told(...lines).reverse();
+      const history = new History();
+      history.take(before.reverse());
+      assert.throws(() => history.take([last as Happening]));
+    });
+  }
+
+  test('refuses an event that is missing, and one that comes twice', () => {
+    for (const id of [1, 3]) {
+      const history = new History();
+      history.take(told(...SUBMITTED));
+      assert.throws(() => history.take([{ ...(told(['task_leased'])[0] as Happening), id }]));
+    }
+  });
+
+  describe('refuses rows', () => {
+    const task: TaskRow = {
+      ...{ id: 'task_1', status: 'succeeded', attempt: 1, worker: null, leaseEnds: null },
+      ...{ result: '{"a":1}', reusedFrom: null },
+    };
+    const counts = { queued: 0, running: 0, succeeded: 1, failed: 0, cancelled: 0 };
+    const row: JobRow = { id: 'job_1', status: 'succeeded', counts, tasks: [task] };
+    const rows = (lines = DONE) => {
+      const history = new History();
+      history.take(told(...lines));
+      return new Rows(history);
+    };
+    test('but not those that are as the events say', () => rows().compareJob(row, null));
+
+    const wrong: Record<string, JobRow> = {
+      'of a job that no event tells of': { ...row, id: 'job_2' },
+      'of a job in another status': { ...row, status: 'running' },
+      'of a job without its tasks': { ...row, tasks: [] },
+      'whose counts are not the tasks': { ...row, counts: { ...counts, succeeded: 0 } },
+      'of a task in another status': { ...row, tasks: [{ ...task, status: 'failed', result: null }] },
+      'of a task at another attempt': { ...row, tasks: [{ ...task, attempt: 2 }] },
+      'of a success without a result': { ...row, tasks: [{ ...task, result: null }] },
+      'of a result that is said to be another task\u2019s': {
+        ...row,
+        tasks: [{ ...task, reusedFrom: 'task_2' }],
+      },
+    };
+    for (const [what, bad] of Object.entries(wrong)) {
+      test(what, () => assert.throws(() => rows().compareJob(bad, null)));
+    }
+
+    test('of a result that has changed', () => {
+      const seen = rows();
+      seen.compareJob(row, null);
+      assert.throws(() => seen.compareJob({ ...row, tasks: [{ ...task, result: '{"a":2}' }] }, null));
+    });
+
+    test('of a lease by another worker, or one that is over', () => {
+      const held: TaskRow = { ...task, status: 'running', worker: 'worker_a', leaseEnds: 10, result: null };
+      const running = { ...row, status: 'running', counts: { ...counts, running: 1, succeeded: 0 } };
+      const look = (change: Partial<TaskRow>, now: number | null) =>
+        rows(RUNNING).compareJob({ ...running, tasks: [{ ...held, ...change }] }, now);
+      look({}, 9);
+      look({}, null);
+      assert.throws(() => look({}, 11));
+      assert.throws(() => look({ worker: 'worker_b' }, 9));
+    });
+  });
+
+  test('refuses counts that are not what the events say', () => {
+    const history = new History();
+    history.take(told(...DONE));
+    compareCounts('jobs', { succeeded: 1 }, history.jobCounts);
+    assert.throws(() => compareCounts('jobs', { succeeded: 2 }, history.jobCounts));
+    assert.throws(() => compareCounts('jobs', {}, history.jobCounts));
+  });
+});
