@@ -35,7 +35,7 @@ describe('the commands of a document that say that they can be run', () => {
     });
   }
 
-  test('are told to fail by the first that does', requires('bash'), async (t) => {
+  test('fail with the first that does, and go no further', requires('bash'), async (t) => {
     const folder = await temporaryDirectory(t);
     const { code, output } = await run(
       scriptOf(['echo one', 'false | true\necho two', 'echo three']),

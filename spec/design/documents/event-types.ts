@@ -2,8 +2,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { table } from './table.ts';
 
-/** What each type of event tells, and what its `data` holds beside what is told above the table. */
-const ABOUT: Readonly<Record<string, readonly [tells: string, data: string]>> = {
+/** What each type of event means, and what its `data` holds beside what is said above the table. */
+const ABOUT: Readonly<Record<string, readonly [means: string, data: string]>> = {
   job_submitted: ['a job was accepted', '`num_tasks`, `owner`, `priority`, `reuse`'],
   job_running: ['its first task was leased', '`phase` of a job that selects'],
   job_cancel_requested: ['somebody cancelled it, also where that changes nothing', '`principal`, `status`'],
@@ -57,11 +57,11 @@ export function eventTypes(root: string): string {
   const gone = known.filter((type) => !found.has(type));
   if (gone.length > 0)
     throw new Error(`event types in event-types.ts that no code makes: ${gone.join(', ')}`);
-  const rows = Object.entries(ABOUT).map(([type, [tells, data]]) => [`\`${type}\``, tells, data]);
+  const rows = Object.entries(ABOUT).map(([type, [means, data]]) => [`\`${type}\``, means, data]);
   return [
     'Events of tasks have `attempt` and `max_attempts` in their `data`, those that end a job `num_tasks`, `num_succeeded`',
     'and `num_failed`; `aggregate` is that of the job without `ranking` and `errors`.\n',
-    table(['Type', 'Tells that', 'Also in `data`'], rows),
+    table(['Type', 'Means that', 'Also in `data`'], rows),
   ].join('\n');
 }
 

@@ -59,7 +59,7 @@ function sectionOf([name, schema]: [string, Schema]): string {
 
 function bodyOf(schema: Schema): string {
   if (schema.properties) return fieldTable(schema);
-  // A union of objects: told one after the other, by the field that tells them apart.
+  // A union of objects: one after the other, by the field that distinguishes them.
   if (schema.anyOf?.every(({ properties }) => properties !== undefined)) {
     return schema.anyOf.map((branch) => `With ${distinction(branch)}:\n\n${fieldTable(branch)}`).join('\n\n');
   }

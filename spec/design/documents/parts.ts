@@ -1,10 +1,11 @@
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { eventTypes } from './event-types.ts';
 import { fields, queries } from './fields.ts';
 import { errors, limits, routesTable } from './protocol.ts';
 import { statecharts } from './statecharts.ts';
+import { table } from './table.ts';
 
 export const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 
@@ -17,10 +18,21 @@ export const PARTS: Readonly<Record<string, { document: string; make: () => stri
   events: { document: 'docs/protocol.md', make: () => eventTypes(ROOT) },
   queries: { document: 'docs/reference.md', make: queries },
   fields: { document: 'docs/reference.md', make: fields },
+  decisions: { document: 'docs/decisions/README.md', make: decisions },
 };
 
 const END = '<!-- made: end -->';
 const begin = (name: string) => `<!-- made by npm run docs: ${name} -->`;
+
+/** Every record by its number, with its title. */
+function decisions(): string {
+  const names = readdirSync(join(ROOT, 'docs/decisions')).filter((name) => /^\d{4}-/.test(name));
+  const rows = names.sort().map((name) => {
+    const [title = ''] = readFileSync(join(ROOT, 'docs/decisions', name), 'utf8').split('\n');
+    return [String(Number(name.slice(0, 4))), `[${title.replace(/^# /, '')}](${name})`];
+  });
+  return table(['No.', 'Decision'], rows);
+}
 
 /** A document with one part made anew. What stands around it stays. */
 export function withPart(document: string, name: string, text: string): string {

@@ -26,7 +26,7 @@ const capital = (text: string): string => `${text[0]?.toUpperCase() ?? ''}${text
 
 type Named = (schema: unknown) => string;
 
-/** The link to a schema that has a name, or to a list of them; nothing for one that is told in a few words. */
+/** The link to a schema that has a name, or to a list of them; the names of its fields for one that has none. */
 function nameOf(schema: Record<string, unknown>): string {
   const { $ref, type, items } = schema;
   if (typeof $ref === 'string') return link($ref);
