@@ -16,17 +16,13 @@ const ROUNDING = 1e-13;
 const mean = (values: readonly number[]): number =>
   values.reduce((sum, value) => sum + value, 0) / values.length;
 
-const norm = (rows: readonly (readonly number[])[]): number => {
-  let sum = 0;
-  for (const row of rows) for (const value of row) sum += value * value;
-  return Math.sqrt(sum);
-};
+const norm = (values: Float64Array): number => Math.sqrt(dot(values, values));
 
-const dot = (a: readonly number[], b: readonly number[]): number => {
+function dot(a: Float64Array, b: Float64Array): number {
   let sum = 0;
   for (let i = 0; i < a.length; i++) sum += (a[i] as number) * (b[i] as number);
   return sum;
-};
+}
 
 /** The prediction of a linear model for one row. */
 export function predictRow(
@@ -34,22 +30,42 @@ export function predictRow(
   coefficients: readonly number[],
   intercept: number,
 ): number {
-  return intercept + dot(row, coefficients);
-}
-
-/** The rows, each times its factor, added up. */
-function sumOfRows(rows: readonly number[][], factors: readonly number[]): number[] {
-  const sum = new Array<number>((rows[0] as number[]).length).fill(0);
-  rows.forEach((row, i) => {
-    const factor = factors[i] as number;
-    for (let j = 0; j < sum.length; j++) sum[j] = (sum[j] as number) + factor * (row[j] as number);
-  });
-  return sum;
+  let sum = 0;
+  for (let i = 0; i < row.length; i++) sum += (row[i] as number) * (coefficients[i] as number);
+  return intercept + sum;
 }
 
 /** Takes so many times `b` from `a`, in place. */
-function subtract(a: number[], factor: number, b: readonly number[]): void {
+function subtract(a: Float64Array, factor: number, b: Float64Array): void {
   for (let i = 0; i < a.length; i++) a[i] = (a[i] as number) - factor * (b[i] as number);
+}
+
+/** Rows in one piece of memory: a process that computes for a fraction of a second has no time to warm up for less. */
+class Matrix {
+  readonly values: Float64Array;
+  readonly rows: Float64Array[];
+
+  constructor(rows: readonly (readonly number[])[]) {
+    const width = rows[0]?.length ?? 0;
+    this.values = new Float64Array(rows.length * width);
+    this.rows = rows.map((row, i) => {
+      const mine = this.values.subarray(i * width, (i + 1) * width);
+      for (let j = 0; j < width; j++) mine[j] = row[j] as number;
+      return mine;
+    });
+  }
+
+  /** The rows, each times its factor, added up. */
+  sum(factors: Float64Array): Float64Array {
+    const width = this.rows[0]?.length ?? 0;
+    const sum = new Float64Array(width);
+    for (let i = 0; i < factors.length; i++) {
+      const factor = factors[i] as number;
+      const row = this.rows[i] as Float64Array;
+      for (let j = 0; j < width; j++) sum[j] = (sum[j] as number) + factor * (row[j] as number);
+    }
+    return sum;
+  }
 }
 
 /**
@@ -75,44 +91,46 @@ export function fitPls(
   components: number,
   where: string,
 ): PlsFit {
-  const ones = x.map(() => 1);
-  const xMean = sumOfRows(x, ones).map((sum) => sum / x.length);
+  const rest = new Matrix(x);
+  const ones = new Float64Array(x.length).fill(1);
+  const size = norm(rest.values);
+  const xMean = rest.sum(ones).map((sum) => sum / x.length);
   const yMean = mean(y);
-  const xRest = x.map((row) => row.map((value, j) => value - (xMean[j] as number)));
-  const yRest = y.map((value) => value - yMean);
-  const xNorm = norm(xRest);
-  const yNorm = norm([yRest]);
+  for (const row of rest.rows) subtract(row, 1, xMean);
+  const yRest = Float64Array.from(y, (value) => value - yMean);
+  const xNorm = norm(rest.values);
+  const yNorm = norm(yRest);
   if (!Number.isFinite(xNorm) || !Number.isFinite(yNorm)) {
     throw new InputFault(`${where}: pls: values are too large to calculate with`);
   }
-  if (!(xNorm > ROUNDING * norm(x)))
+  if (!(xNorm > ROUNDING * size))
     throw new InputFault(`${where}: pls: the spectra do not differ from one another`);
 
   const fit: PlsFit = { coefficients: [], intercepts: [] };
-  let beta = xMean.map(() => 0);
-  const found: { loadings: number[]; rotation: number[] }[] = [];
-  const varies = yNorm > ROUNDING * norm([y]);
+  const beta = new Float64Array(xMean.length);
+  const found: { loadings: Float64Array; rotation: Float64Array }[] = [];
+  const varies = yNorm > ROUNDING * norm(Float64Array.from(y));
   for (let k = 0; k < components; k++) {
-    if (varies && norm([yRest]) > EXACT_FIT * yNorm) {
-      const direction = sumOfRows(xRest, yRest);
-      const length = norm([direction]);
+    if (varies && norm(yRest) > EXACT_FIT * yNorm) {
+      const direction = rest.sum(yRest);
+      const length = norm(direction);
       const weights = direction.map((value) => value / length);
-      const scores = xRest.map((row) => dot(row, weights));
+      const scores = Float64Array.from(rest.rows, (row) => dot(row, weights));
       const squared = dot(scores, scores);
-      const loadings = sumOfRows(xRest, scores).map((value) => value / squared);
+      const loadings = rest.sum(scores).map((value) => value / squared);
       // Nothing is left, not even rounding, where these are no numbers.
-      if (!(Math.sqrt(squared) * norm([loadings]) > EXHAUSTED * xNorm)) {
+      if (!(Math.sqrt(squared) * norm(loadings) > EXHAUSTED * xNorm)) {
         throw new InputFault(`${where}: pls: ${components} components asked for, the spectra hold only ${k}`);
       }
       const rotation = weights.slice();
       for (const earlier of found) subtract(rotation, dot(earlier.loadings, weights), earlier.rotation);
       found.push({ loadings, rotation });
       const gain = dot(yRest, scores) / squared;
-      beta = beta.map((value, i) => value + gain * (rotation[i] as number));
-      for (const [i, row] of xRest.entries()) subtract(row, scores[i] as number, loadings);
+      subtract(beta, -gain, rotation);
+      for (const [i, row] of rest.rows.entries()) subtract(row, scores[i] as number, loadings);
       subtract(yRest, gain, scores);
     }
-    fit.coefficients.push(beta);
+    fit.coefficients.push([...beta]);
     fit.intercepts.push(yMean - dot(xMean, beta));
   }
   return fit;

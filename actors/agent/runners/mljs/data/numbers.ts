@@ -25,7 +25,7 @@ export const isGrouped = (text: string): boolean => GROUPED.test(text);
 export const mayBeGrouped = (text: string): boolean => MAYBE_GROUPED.test(text);
 
 /** Whether a cell is a word: neither a number nor a gap. */
-export const isWord = (text: string): boolean => !isMissing(text) && !isNumber(text);
+export const isWord = (text: string): boolean => !isNumber(text) && !isMissing(text);
 
 /** The number that a cell says, or NaN where it says none with this decimal mark. */
 export function parseNumber(text: string, mark: DecimalMark): number {
@@ -35,7 +35,7 @@ export function parseNumber(text: string, mark: DecimalMark): number {
 
 /** The mark that a cell can only have been written with; null where it does not tell. */
 export function markOf(text: string): DecimalMark | null {
-  const point = WITH_POINT.test(text);
-  const comma = WITH_COMMA.test(text);
-  return point === comma ? null : point ? '.' : ',';
+  const mark = text.includes('.') ? '.' : text.includes(',') ? ',' : null;
+  if (mark === null) return null;
+  return (mark === '.' ? WITH_POINT : WITH_COMMA).test(text) ? mark : null;
 }

@@ -1,7 +1,7 @@
 import { InputFault } from '../fault.ts';
 import { isMonotone } from './axis.ts';
 import type { Grid } from './grid.ts';
-import { isMissing, isWord, parseNumber } from './numbers.ts';
+import { isMissing, isNumber, isWord, parseNumber } from './numbers.ts';
 
 /** A grid whose first row is known to be a header or not. */
 export interface Table extends Pick<Grid, 'source' | 'mark' | 'delimiter' | 'blankLines'> {
@@ -84,8 +84,10 @@ function isTextColumn(rows: readonly string[][], column: number): boolean {
   let filled = 0;
   for (const row of rows) {
     const cell = row[column] as string;
-    if (isWord(cell)) words++;
-    if (!isMissing(cell)) filled++;
+    const isWritten = isNumber(cell);
+    if (!isWritten && isMissing(cell)) continue;
+    filled++;
+    if (!isWritten) words++;
   }
   return words * 2 > filled;
 }
