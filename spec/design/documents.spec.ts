@@ -12,6 +12,9 @@ const read = (path: string) => readText(ROOT, path);
 const documents = filesBelow(ROOT, (name) => name.endsWith('.md'));
 const sources = filesBelow(ROOT, (name) => /\.(tsx?|js|mjs|py|sh|sql|css)$/.test(name));
 
+/** A path below one of the repository's folders that stands as code in a document's text. */
+const PATH = /`((?:machines|gateway|actors|bin|spec|docs|examples)\/[\w./-]*\w)\/?`/g;
+
 /** What is wrong with a link or citation, by its target below the repository; undefined for a good one. */
 function fault(path: string, anchor: string | undefined): string | undefined {
   if (!existsSync(join(ROOT, path))) return `there is no ${path}`;
@@ -68,6 +71,17 @@ describe('the documents', () => {
     );
     assert.deepEqual(wrong, []);
     assert.ok(documents.length > 20, 'the look at the documents found them');
+  });
+
+  test('name files of the repository that are there', () => {
+    // A report names what was there when it was written, and so does the list of changes.
+    const today = documents.filter((document) => !/(^CHANGELOG|\/REPORT)\.md$/.test(document));
+    const named = today.flatMap((document) =>
+      [...prose(read(document)).matchAll(PATH)].map(([, path]) => ({ document, path: path as string })),
+    );
+    const wrong = named.filter(({ path }) => !existsSync(join(ROOT, path)));
+    assert.deepEqual(wrong, []);
+    assert.ok(named.length > 10, `${named.length} names were found`);
   });
 
   test('are cited by the code under headings that they have', () => {
