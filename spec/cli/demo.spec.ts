@@ -10,7 +10,7 @@ import { ROOT } from './cli-support.ts';
 /** Starts the demonstration as `npm run demo` does, with a directory for temporary files of its own. */
 async function demonstrate(t: TestContext) {
   const temporary = await temporaryDirectory(t);
-  const child = spawn(process.execPath, ['--import', 'tsx', 'examples/demo.ts'], {
+  const child = spawn(process.execPath, ['examples/demo.js'], {
     cwd: ROOT,
     env: { ...process.env, TMPDIR: temporary, JQ_TOKEN: 'of another server', NODE_TEST_CONTEXT: undefined },
     stdio: ['ignore', 'pipe', 'pipe'],

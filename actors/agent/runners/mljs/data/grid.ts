@@ -147,7 +147,6 @@ function cut(body: string, delimiter: string, source: string, offset: number) {
   }
   const before = text.slice(0, behind).split('\n').length - 1;
   const lines = text.slice(behind).split('\n');
-  if (lines.at(-1) === '') lines.pop();
   for (const [i, line] of lines.entries()) {
     parsed.push({ record: line.split(delimiter), info: { lines: before + i + 1 } });
   }

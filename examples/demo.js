@@ -2,8 +2,10 @@
  * The whole way of a job on one machine: a server, a worker, a comparison of seven pipelines on real spectra,
  * the ranking, and the best model in `demo-results/`. Every step is a program of `bin/`, as a person would
  * start it. `npm run demo`
+ *
+ * No TypeScript, since to load what translates that takes as long as a program takes to start.
  */
-import { type ChildProcess, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -21,42 +23,50 @@ class Stopped extends Error {}
 
 /** The programs of one demonstration; whatever happens, `clean` leaves nothing of them behind. */
 class Demo {
-  readonly #state: string;
-  readonly #services: ChildProcess[] = [];
-  readonly #steps = new Set<ChildProcess>();
-  #env: Record<string, string | undefined>;
+  #state;
+  /** @type {import('node:child_process').ChildProcess[]} */
+  #services = [];
+  /** @type {Set<import('node:child_process').ChildProcess>} */
+  #steps = new Set();
+  #env;
   #stopped = false;
 
-  constructor(state: string) {
+  /** @param {string} state a directory */
+  constructor(state) {
     this.#state = state;
     // The demonstration has a server of its own, whatever the person's environment names.
     this.#env = { ...process.env, JQ_SERVER: undefined, JQ_TOKEN: undefined };
   }
 
-  async run(): Promise<void> {
+  async run() {
     const server = ['--port', '0', '--state', join(this.#state, 'server')];
-    const url = (await this.#service('jq-server', server, 'listening')).url as string;
+    const url = (await this.#service('jq-server', server, 'listening')).url;
     say(`a server listens on ${url} (dashboard: ${url}/ui)`);
     this.#env = { ...this.#env, JQ_SERVER: url };
     const worker = ['--slots', '2', '--name', 'demo', '--state', join(this.#state, 'worker')];
     await this.#service('jq-worker', worker, 'started');
     say('a worker with two slots is there\n');
     await this.#step('jqctl', ['submit', JOB, '--wait']);
-    const jobs = (await (await fetch(`${url}/v1/jobs`)).json()) as { id: string }[];
+    const jobs = await (await fetch(`${url}/v1/jobs`)).json();
     const id = jobs[0]?.id ?? '';
     say('');
     await this.#step('jqctl', ['artifacts', id, '--out', RESULTS, '--role', 'best_model']);
     say(`\nThe best model is in ${RESULTS}/. Now with your own data: see the README.`);
   }
 
-  /** Starts a program that serves, and gives the event that says it is ready. */
-  async #service(program: string, args: string[], ready: string): Promise<Record<string, unknown>> {
+  /**
+   * Starts a program that serves, and gives the event that says it is ready.
+   * @param {string} program
+   * @param {string[]} args
+   * @param {string} ready
+   */
+  async #service(program, args, ready) {
     const all = [...args, '--json', '--log-file', join(this.#state, `${program}.log`)];
     // In a group of its own: Ctrl-C reaches this program alone, which then stops them in order.
     const child = this.#spawn(program, all, ['ignore', 'pipe', 'inherit'], true);
     this.#services.unshift(child);
-    for await (const line of createInterface({ input: child.stdout as NodeJS.ReadableStream })) {
-      const event = JSON.parse(line) as Record<string, unknown>;
+    for await (const line of createInterface({ input: child.stdout })) {
+      const event = JSON.parse(line);
       if (event.event !== ready) continue;
       child.stdout?.resume();
       return event;
@@ -64,8 +74,12 @@ class Demo {
     throw this.#stopped ? new Stopped() : new Error(`${program} ended before it was ready`);
   }
 
-  /** Runs a command to its end. */
-  async #step(program: string, args: string[]): Promise<void> {
+  /**
+   * Runs a command to its end.
+   * @param {string} program
+   * @param {string[]} args
+   */
+  async #step(program, args) {
     if (this.#stopped) throw new Stopped();
     say(`$ ${program} ${args.join(' ')}`);
     const child = this.#spawn(program, args, ['ignore', 'inherit', 'inherit'], false);
@@ -76,24 +90,24 @@ class Demo {
     if (code !== 0) throw new Error(`'${program} ${args.join(' ')}' ended with exit code ${code}`);
   }
 
-  #spawn(program: string, args: string[], stdio: ('ignore' | 'pipe' | 'inherit')[], detached: boolean) {
+  #spawn(program, args, stdio, detached) {
     const file = join(ROOT, 'bin', program);
     return spawn(process.execPath, [file, ...args], { cwd: ROOT, env: this.#env, stdio, detached });
   }
 
   /** Makes the step under way fail, so that `run` ends. */
-  stop(): void {
+  stop() {
     this.#stopped = true;
     for (const child of [...this.#steps, ...this.#services]) child.kill('SIGTERM');
   }
 
   /** Stops the worker, then the server, and removes their state. */
-  async clean(): Promise<void> {
+  async clean() {
     for (const child of this.#services) await end(child);
     await rm(this.#state, { recursive: true, force: true });
   }
 
-  async tellLogs(): Promise<void> {
+  async tellLogs() {
     for (const program of ['jq-server', 'jq-worker']) {
       const log = await readFile(join(this.#state, `${program}.log`), 'utf8').catch(() => '');
       const last = log.trim().split('\n').slice(-10).join('\n');
@@ -102,7 +116,8 @@ class Demo {
   }
 }
 
-async function end(child: ChildProcess): Promise<void> {
+/** @param {import('node:child_process').ChildProcess} child */
+async function end(child) {
   if (child.exitCode !== null || child.signalCode !== null) return;
   const closed = once(child, 'exit');
   child.kill('SIGTERM');
@@ -111,7 +126,8 @@ async function end(child: ChildProcess): Promise<void> {
   clearTimeout(timer);
 }
 
-function say(text: string): void {
+/** @param {string} text */
+function say(text) {
   process.stdout.write(`${text}\n`);
 }
 
@@ -120,7 +136,7 @@ for (const [signal, code] of [
   ['SIGINT', 130],
   ['SIGTERM', 143],
   ['SIGHUP', 129],
-] as const) {
+]) {
   process.on(signal, () => {
     process.exitCode = code;
     demo.stop();
@@ -131,7 +147,7 @@ try {
 } catch (fault) {
   process.exitCode ||= 1;
   if (!(fault instanceof Stopped)) {
-    process.stderr.write(`the demonstration failed: ${(fault as Error).message}\n`);
+    process.stderr.write(`the demonstration failed: ${fault.message}\n`);
     await demo.tellLogs();
   }
 } finally {
