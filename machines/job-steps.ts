@@ -1,5 +1,6 @@
 import type { JobContext, JobEvent, TaskCounts } from './job-types.ts';
 import { type Standing, withTask } from './ranking/standing.ts';
+import type { TaskStatus } from './schema/views.ts';
 import {
   afterFailure,
   afterReturn,
@@ -9,30 +10,62 @@ import {
   decide,
   isSettled,
   type Selection,
+  type TaskPlace,
 } from './selection.ts';
+import type { TaskEmission } from './task-types.ts';
 
 /* What the chart of a job counts and finds out: plain functions of its context. */
 
-type CountState = keyof TaskCounts;
+/** What a job is told of an emission of one of its tasks, which was in `from`. A failure that is tried again moves nothing. */
+export function jobEventFor(
+  emission: TaskEmission,
+  { id, from, payload }: { id: string; from: TaskStatus; payload?: TaskPlace },
+): JobEvent | null {
+  const place = payload?.role === undefined ? {} : { place: payload };
+  switch (emission.type) {
+    case 'task_leased':
+      return { type: 'TASK_LEASED', from };
+    case 'task_started':
+      return { type: 'TASK_STARTED', from };
+    case 'task_completed':
+    case 'task_reused':
+      return {
+        type: 'TASK_SUCCEEDED',
+        from,
+        task_id: id,
+        ...place,
+        rank_value: emission.rank_value,
+        rank_others: emission.rank_others,
+        model_artifact_id: emission.model_artifact_id,
+      };
+    case 'task_failed':
+      return emission.requeued ? null : { type: 'TASK_FAILED', from, error: emission.error, ...place };
+    case 'task_requeued':
+      return { type: 'TASK_REQUEUED', from, ...place };
+    case 'task_cancelled':
+      return { type: 'TASK_CANCELLED', from };
+    default:
+      return null;
+  }
+}
 
-const MOVES: Partial<Record<JobEvent['type'], { from?: CountState; to: CountState }>> = {
-  TASK_LEASED: { from: 'queued', to: 'leased' },
-  TASK_STARTED: { from: 'leased', to: 'running' },
-  TASK_SUCCEEDED: { to: 'succeeded' },
-  TASK_LOST: { to: 'lost' },
-  TASK_REQUEUED: { to: 'queued' },
-  TASK_FAILED: { to: 'failed' },
-  TASK_CANCELLED: { to: 'cancelled' },
+/** What is told of a task that moved. */
+type TaskMoved = Extract<JobEvent, { from: unknown }>;
+
+/** The status that it has now. */
+const ARRIVED_IN: Readonly<Record<TaskMoved['type'], keyof TaskCounts>> = {
+  TASK_LEASED: 'leased',
+  TASK_STARTED: 'running',
+  TASK_REQUEUED: 'queued',
+  TASK_SUCCEEDED: 'succeeded',
+  TASK_FAILED: 'failed',
+  TASK_CANCELLED: 'cancelled',
 };
 
-export function countMove(counts: TaskCounts, event: JobEvent): TaskCounts {
-  const move = MOVES[event.type];
-  if (!move) return counts;
-  const from = move.from ?? ('from' in event ? event.from : undefined);
-  if (!from) return counts;
+export function countMove(counts: TaskCounts, { type, from }: TaskMoved): TaskCounts {
   const moved = { ...counts };
   moved[from]--;
-  moved[move.to]++;
+  moved[ARRIVED_IN[type]]++;
   return moved;
 }
 
@@ -48,9 +81,9 @@ export const isOver = (context: JobContext): boolean =>
 export function withSuccess(
   standings: readonly Standing[],
   selection: Selection | null,
-  event: JobEvent,
+  event: Extract<JobEvent, { type: 'TASK_SUCCEEDED' }>,
 ): readonly Standing[] {
-  if (event.type !== 'TASK_SUCCEEDED' || event.place?.role === 'expansion') return standings;
+  if (event.place?.role === 'expansion') return standings;
   const task = { best_task_id: event.task_id, best_model_artifact_id: event.model_artifact_id };
   if (event.place?.role === 'refit') {
     // It stands in the place of the variant that it refits.

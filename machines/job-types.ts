@@ -1,17 +1,10 @@
 import type { Standing } from './ranking/standing.ts';
+import type { TaskStatus } from './schema/views.ts';
 import type { Choice, Selection, TaskPlace } from './selection.ts';
-import type { LeftState, RankValues } from './task-types.ts';
+import type { RankValues } from './task-types.ts';
 
 /** How many of the job's tasks are in each state; kept by the job itself, never recounted. */
-export interface TaskCounts {
-  queued: number;
-  leased: number;
-  running: number;
-  lost: number;
-  succeeded: number;
-  failed: number;
-  cancelled: number;
-}
+export type TaskCounts = Record<TaskStatus, number>;
 
 export interface JobContext {
   id: string;
@@ -32,21 +25,21 @@ export type JobEvent =
   | { type: 'RETRY' }
   /** Each of its tasks has been told what the person wished. */
   | { type: 'ALL_TOLD' }
-  | { type: 'TASK_LEASED' }
-  | { type: 'TASK_STARTED' }
-  | { type: 'TASK_LOST'; from: LeftState }
-  | { type: 'TASK_REQUEUED'; from: LeftState; place?: TaskPlace }
-  /** One that is still queued has the result of another one. */
+  /** Each of those that follow says which status the task has left. */
+  | { type: 'TASK_LEASED'; from: TaskStatus }
+  | { type: 'TASK_STARTED'; from: TaskStatus }
+  | { type: 'TASK_REQUEUED'; from: TaskStatus; place?: TaskPlace }
+  /** One that was still queued has the result of another one. */
   | ({
       type: 'TASK_SUCCEEDED';
-      from: 'running' | 'queued';
+      from: TaskStatus;
       task_id: string;
       /** In a job that selects. */
       place?: TaskPlace;
       model_artifact_id: string | null;
     } & RankValues)
-  | { type: 'TASK_FAILED'; from: LeftState; error: string; place?: TaskPlace }
-  | { type: 'TASK_CANCELLED'; from: LeftState }
+  | { type: 'TASK_FAILED'; from: TaskStatus; error: string; place?: TaskPlace }
+  | { type: 'TASK_CANCELLED'; from: TaskStatus }
   /** So many variants on each dataset, which the library found, have been queued; perhaps some are known already. */
   | { type: 'VARIANTS_ADDED'; variants: number; reuse: boolean }
   /** The task that refits what was selected on a dataset has been queued. */

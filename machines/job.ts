@@ -1,4 +1,4 @@
-import { assign, emit, setup } from 'xstate';
+import { assertEvent, assign, emit, setup } from 'xstate';
 import {
   countMove,
   type Decision,
@@ -17,46 +17,12 @@ import {
   hasOutcome,
   phaseOf,
   type Selection,
-  type TaskPlace,
   withRefitTask,
   withVariants,
 } from './selection.ts';
 import { tabled } from './tabled/tabled.ts';
-import type { TaskEmission } from './task-types.ts';
 
 export type * from './job-types.ts';
-
-/** The routing table: which event of the job a task's emission is. A failure that is tried again moves nothing. */
-export function jobEventFor(taskId: string, emission: TaskEmission, of?: TaskPlace): JobEvent | null {
-  const place = of?.role === undefined ? {} : { place: of };
-  switch (emission.type) {
-    case 'task_leased':
-      return { type: 'TASK_LEASED' };
-    case 'task_started':
-      return { type: 'TASK_STARTED' };
-    case 'task_completed':
-    case 'task_reused':
-      return {
-        type: 'TASK_SUCCEEDED',
-        from: emission.type === 'task_reused' ? 'queued' : 'running',
-        task_id: taskId,
-        ...place,
-        rank_value: emission.rank_value,
-        rank_others: emission.rank_others,
-        model_artifact_id: emission.model_artifact_id,
-      };
-    case 'task_failed':
-      return emission.requeued
-        ? null
-        : { type: 'TASK_FAILED', from: emission.from, error: emission.error, ...place };
-    case 'task_lost':
-      return { type: 'TASK_LOST', from: emission.from };
-    case 'task_requeued':
-      return { type: 'TASK_REQUEUED', from: emission.from, ...place };
-    case 'task_cancelled':
-      return { type: 'TASK_CANCELLED', from: emission.from };
-  }
-}
 
 /**
  * One job (docs/semantics.md#jobs). It becomes running when its first task is leased and ends when all
@@ -83,7 +49,10 @@ const parts = setup({
     allReused: ({ context }) => !selects(context) && numEnded(context) === context.num_tasks,
     isLastAndOneSucceeded: ({ context }) =>
       !selects(context) && context.counts.succeeded > 0 && numEnded(context) + 1 === context.num_tasks,
-    asksForReuse: ({ event }) => event.type === 'VARIANTS_ADDED' && event.reuse,
+    asksForReuse: ({ event }) => {
+      assertEvent(event, 'VARIANTS_ADDED');
+      return event.reuse;
+    },
     isSelecting: ({ context }) => context.selection !== null,
     isExpanding: ({ context }) => context.selection !== null && phaseOf(context.selection) === 'expanding',
     isExploring: ({ context }) => context.selection !== null && phaseOf(context.selection) === 'exploring',
@@ -95,23 +64,33 @@ const parts = setup({
     isOver: ({ context }) => isOver(context),
   },
   actions: {
-    count: assign(({ context, event }) => ({
-      counts: countMove(context.counts, event),
-      ...(context.selection !== null && { selection: selectionAfter(context, event) }),
-    })),
-    countAndRank: assign(({ context, event }) => ({
-      counts: countMove(context.counts, event),
-      standings: withSuccess(context.standings, context.selection, event),
-      ...(context.selection !== null && { selection: selectionAfter(context, event) }),
-      num_reused: context.num_reused + Number(event.type === 'TASK_SUCCEEDED' && event.from === 'queued'),
-    })),
+    count: assign(({ context, event }) => {
+      assertEvent(event, ['TASK_LEASED', 'TASK_STARTED', 'TASK_REQUEUED', 'TASK_FAILED', 'TASK_CANCELLED']);
+      return {
+        counts: countMove(context.counts, event),
+        ...(context.selection !== null && { selection: selectionAfter(context, event) }),
+      };
+    }),
+    countAndRank: assign(({ context, event }) => {
+      assertEvent(event, 'TASK_SUCCEEDED');
+      return {
+        counts: countMove(context.counts, event),
+        standings: withSuccess(context.standings, context.selection, event),
+        ...(context.selection !== null && { selection: selectionAfter(context, event) }),
+        num_reused: context.num_reused + Number(event.from === 'queued'),
+      };
+    }),
     keepError: assign({
-      error: ({ context, event }) => (event.type === 'TASK_FAILED' ? event.error : context.error),
+      error: ({ event }) => {
+        assertEvent(event, 'TASK_FAILED');
+        return event.error;
+      },
     }),
     keepFailure: assign({ error: ({ context }) => failureOf(context) }),
     clearError: assign({ error: null }),
     addVariants: assign(({ context, event }) => {
-      if (event.type !== 'VARIANTS_ADDED' || context.selection === null) return {};
+      assertEvent(event, 'VARIANTS_ADDED');
+      if (context.selection === null) return {};
       const more = event.variants * context.selection.datasets.length;
       return {
         num_tasks: context.num_tasks + more,
@@ -120,7 +99,8 @@ const parts = setup({
       };
     }),
     addRefit: assign(({ context, event }) => {
-      if (event.type !== 'REFIT_ADDED' || context.selection === null) return {};
+      assertEvent(event, 'REFIT_ADDED');
+      if (context.selection === null) return {};
       return {
         num_tasks: context.num_tasks + 1,
         counts: { ...context.counts, queued: context.counts.queued + 1 },
@@ -131,10 +111,10 @@ const parts = setup({
       const { selection, dataset, made } = decisionOn(context) as Decision;
       return { selection: decidedOn(selection, dataset, made) };
     }),
-    emitVariantsFound: emit(({ event }) => ({
-      type: 'variants_found',
-      variants: event.type === 'VARIANTS_ADDED' ? event.variants : 0,
-    })),
+    emitVariantsFound: emit(({ event }) => {
+      assertEvent(event, 'VARIANTS_ADDED');
+      return { type: 'variants_found', variants: event.variants };
+    }),
     emitSelected: emit(({ context }) => {
       const { dataset, made } = decisionOn(context) as Decision;
       return { type: 'variant_selected', dataset, choice: made as Choice };
@@ -143,11 +123,10 @@ const parts = setup({
       const { dataset, made } = decisionOn(context) as Decision;
       return { type: 'selection_failed', dataset, error: made as string };
     }),
-    emitRefitQueued: emit(({ event }) => ({
-      type: 'refit_queued',
-      dataset: event.type === 'REFIT_ADDED' ? event.dataset : 0,
-      task_id: event.type === 'REFIT_ADDED' ? event.task_id : '',
-    })),
+    emitRefitQueued: emit(({ event }) => {
+      assertEvent(event, 'REFIT_ADDED');
+      return { type: 'refit_queued', dataset: event.dataset, task_id: event.task_id };
+    }),
     emitRunning: emit({ type: 'job_running' }),
     emitSucceeded: emit({ type: 'job_succeeded' }),
     emitFailed: emit(({ context }) => ({ type: 'job_failed', error: context.error ?? 'all tasks failed' })),
@@ -237,7 +216,6 @@ const chart = parts.createMachine({
       on: {
         TASK_LEASED: { actions: 'count' },
         TASK_STARTED: { actions: 'count' },
-        TASK_LOST: { actions: 'count' },
         TASK_REQUEUED: { actions: 'count' },
         CANCEL: { target: 'cancelling' },
       },

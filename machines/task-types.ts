@@ -1,10 +1,14 @@
 import type { FaultClass } from './schema/report.ts';
 
-/** The last report that was accepted, so that its repetition gets the same answer (docs/semantics.md#reports-and-fencing). */
-export interface AcceptedReport {
+/** What a worker says of an attempt at a task, and which attempt. */
+export interface TaskReport {
   worker_id: string;
   attempt: number;
   verb: 'start' | 'complete' | 'fail';
+}
+
+/** The last report that was accepted, so that its repetition gets the same answer (docs/semantics.md#reports-and-fencing). */
+export interface AcceptedReport extends TaskReport {
   answer: { ok: boolean; requeued?: boolean };
 }
 
@@ -53,14 +57,14 @@ export type TaskEvent =
   | { type: 'LEASE'; worker_id: string; lease_expires_at: number }
   /** The lease's answer never reached its worker: back to its place, and no attempt is spent. */
   | { type: 'RETURN' }
-  | { type: 'START'; now: number; report: AcceptedReport }
+  | { type: 'START'; now: number; report: TaskReport }
   | ({
       type: 'COMPLETE';
       result: string;
       /** Of the result, a JSON object as text. */
       metrics: string;
       model_artifact_id: string | null;
-      report: AcceptedReport;
+      report: TaskReport;
     } & RankValues)
   /** The result that an equal task has computed before. */
   | ({
@@ -71,7 +75,7 @@ export type TaskEvent =
       model_artifact_id: string | null;
       reused_from: ReusedFrom;
     } & RankValues)
-  | ({ type: 'FAIL'; now: number; report: AcceptedReport } & Failure)
+  | ({ type: 'FAIL'; now: number; report: TaskReport } & Failure)
   /** The lease expired without a sign of life. */
   | { type: 'LAPSE' }
   /** The server ends an attempt whose worker did not enforce the timeout itself. */
@@ -96,11 +100,26 @@ export interface Failure {
   elsewhere: boolean;
 }
 
-/** The state a task leaves, for the job's counters. */
-export type LeftState = 'queued' | 'leased' | 'running' | 'lost' | 'failed';
+/** Why a worker does not hold a task any more. */
+export type LeaseEnd =
+  /** The worker said how the attempt ended. */
+  | 'reported'
+  /** No sign of life came in time. */
+  | 'expired'
+  /** Its answer never reached the worker. */
+  | 'undelivered'
+  /** A person cancelled the job before the attempt was started. */
+  | 'cancelled'
+  /** The server ended the attempt, which took too long. */
+  | 'timed_out';
 
+/** What happened to a task. That its status changed, and from which, whoever runs the machine sees. */
 export type TaskEmission =
-  | { type: 'task_leased'; worker_id: string }
+  | { type: 'lease_started'; worker_id: string }
+  | { type: 'lease_ended'; worker_id: string; why: LeaseEnd }
+  /** Its worker is to end the attempt. */
+  | { type: 'stop_requested' }
+  | { type: 'task_leased' }
   | { type: 'task_started' }
   | ({
       type: 'task_completed';
@@ -117,7 +136,6 @@ export type TaskEmission =
     } & RankValues)
   | {
       type: 'task_failed';
-      from: LeftState;
       error: string;
       retriable: boolean;
       requeued: boolean;
@@ -125,6 +143,6 @@ export type TaskEmission =
       missing_path?: string;
       traceback?: string;
     }
-  | { type: 'task_lost'; from: LeftState; worker_id: string | null }
-  | { type: 'task_requeued'; from: LeftState; reason: 'failure' | 'lease_lapsed' | 'undelivered' | 'retry' }
-  | { type: 'task_cancelled'; from: LeftState };
+  | { type: 'task_lost' }
+  | { type: 'task_requeued'; reason: 'failure' | 'lease_lapsed' | 'undelivered' | 'retry' }
+  | { type: 'task_cancelled' };

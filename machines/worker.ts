@@ -1,4 +1,4 @@
-import { assign, emit, setup } from 'xstate';
+import { assertEvent, assign, emit, setup } from 'xstate';
 import { tabled } from './tabled/tabled.ts';
 
 export interface WorkerContext {
@@ -29,7 +29,10 @@ export type WorkerEvent =
   | { type: 'TASK_TAKEN' }
   | { type: 'TASK_RELEASED' };
 
+/** What happened to a worker. That its status changed, and from which, whoever runs the machine sees. */
 export type WorkerEmission =
+  /** It wants no task: what it has asked for before is withdrawn. */
+  | { type: 'polling_ended' }
   | { type: 'worker_registered' }
   | { type: 'worker_dead' }
   | { type: 'worker_alive' }
@@ -60,16 +63,22 @@ const chart = setup({
     isSuspended: ({ context }) => context.suspended !== null,
     isDraining: ({ context }) => context.leaving === 'draining',
     stays: ({ context }) => context.leaving === null,
-    isForAnotherReason: ({ context, event }) =>
-      event.type === 'SUSPEND' && context.suspended !== null && context.suspended !== event.reason,
+    isForAnotherReason: ({ context, event }) => {
+      assertEvent(event, 'SUSPEND');
+      return context.suspended !== null && context.suspended !== event.reason;
+    },
     /** It registered again with fewer slots than it has tasks. */
     staysFull: ({ context }) => context.slots_used - 1 >= context.slots_total,
   },
   actions: {
-    resize: assign(({ context, event }) => ({
-      slots_total: event.type === 'REGISTER' ? event.slots_total : context.slots_total,
-    })),
-    suspend: assign({ suspended: ({ event }) => (event.type === 'SUSPEND' ? event.reason : null) }),
+    resize: assign(({ event }) => {
+      assertEvent(event, 'REGISTER');
+      return { slots_total: event.slots_total };
+    }),
+    suspend: assign(({ event }) => {
+      assertEvent(event, 'SUSPEND');
+      return { suspended: event.reason };
+    }),
     resume: assign({ suspended: null, leaving: null }),
     drain: assign({ leaving: 'draining' }),
     leave: assign({ leaving: 'stopped' }),
@@ -79,10 +88,11 @@ const chart = setup({
     emitRegistered: emit({ type: 'worker_registered' }),
     emitDead: emit({ type: 'worker_dead' }),
     emitAlive: emit({ type: 'worker_alive' }),
-    emitSuspended: emit(({ event }) => ({
-      type: 'worker_suspended',
-      reason: event.type === 'SUSPEND' ? event.reason : '',
-    })),
+    emitSuspended: emit(({ event }) => {
+      assertEvent(event, 'SUSPEND');
+      return { type: 'worker_suspended', reason: event.reason };
+    }),
+    emitPollingEnded: emit({ type: 'polling_ended' }),
     emitResumed: emit({ type: 'worker_resumed' }),
     emitDraining: emit({ type: 'worker_draining' }),
     emitStopped: emit({ type: 'worker_stopped' }),
@@ -101,15 +111,15 @@ const chart = setup({
       on: {
         SILENCE: { target: 'dead', actions: 'emitDead' },
         SUSPEND: [
-          { guard: 'isForAnotherReason', actions: 'suspend' },
-          { guard: 'asks', actions: ['suspend', 'emitSuspended'] },
+          { guard: 'isForAnotherReason', actions: ['suspend', 'emitPollingEnded'] },
+          { guard: 'asks', actions: ['suspend', 'emitSuspended', 'emitPollingEnded'] },
         ],
         RESUME: [
           { guard: 'isSuspended', actions: ['resume', 'emitResumed'] },
           { guard: 'isDraining', actions: ['resume', 'emitResumed'] },
         ],
-        DRAIN: { guard: 'stays', actions: ['drain', 'emitDraining'] },
-        STOP: { target: 'dead', actions: ['leave', 'emitStopped'] },
+        DRAIN: { guard: 'stays', actions: ['drain', 'emitDraining', 'emitPollingEnded'] },
+        STOP: { target: 'dead', actions: ['leave', 'emitStopped', 'emitPollingEnded'] },
       },
       states: {
         idle: {

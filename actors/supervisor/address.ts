@@ -8,7 +8,7 @@ import {
 } from 'xstate';
 import { type JobContext, jobMachine } from '../../machines/job.ts';
 import { rankedBy } from '../../machines/ranking/standing.ts';
-import { type TaskContext, taskMachine } from '../../machines/task.ts';
+import { isHeld, type TaskContext, taskMachine } from '../../machines/task.ts';
 import { type WorkerContext, workerMachine } from '../../machines/worker.ts';
 import type { JobRow, TaskRow, WorkerRow } from '../store/rows.ts';
 import { type TaskFacts, UNHELD, unheard, type WorkerFacts } from './facts.ts';
@@ -270,6 +270,8 @@ export class TaskAddress extends Address<TaskRow, typeof taskMachine, TaskFacts>
 }
 
 export class WorkerAddress extends Address<WorkerRow, typeof workerMachine, WorkerFacts> {
+  /** The tasks that it holds. */
+  readonly held = new JournaledSet<TaskAddress>();
   /** Tasks that it must stop although it no longer holds them; for workers that list no active tasks. */
   readonly revoked = new JournaledSet<string>();
   readonly missing = new MissingPaths();
@@ -279,6 +281,19 @@ export class WorkerAddress extends Address<WorkerRow, typeof workerMachine, Work
 
   constructor(row: WorkerRow, stored: boolean, facts = unheard(row.last_seen_at)) {
     super(WORKER, row, stored, facts);
+  }
+
+  /** The tasks that it holds, but for those whose lease is not durable yet. */
+  get durablyHeld(): TaskAddress[] {
+    return [...this.held].filter(
+      ({ committed }) => committed !== null && isHeld(committed) && committed.worker_id === this.id,
+    );
+  }
+
+  /** What it must stop that it was not asked about: for its job or its timeout, or taken from it. */
+  get toStop(): string[] {
+    const stopping = this.durablyHeld.filter(({ row }) => row.state === 'stopping');
+    return [...new Set([...stopping.map(({ id }) => id), ...this.revoked])];
   }
 
   /**

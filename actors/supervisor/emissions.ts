@@ -108,7 +108,11 @@ function tellSelection(
   };
 }
 
-export function tellTask(row: TaskRow, emission: TaskEmission): Telling {
+/** What clients see as an event. */
+export type TaskEventEmission = Extract<TaskEmission, { type: `task_${string}` }>;
+export type WorkerEventEmission = Extract<WorkerEmission, { type: `worker_${string}` }>;
+
+export function tellTask(row: TaskRow, emission: TaskEventEmission): Telling {
   const name = `task ${row.pipeline_steps ?? row.pipeline_label} × ${row.dataset_label}`;
   const data = { attempt: row.attempt, max_attempts: row.max_attempts };
   const of = `attempt ${row.attempt} of ${row.max_attempts}`;
@@ -138,7 +142,7 @@ export function tellTask(row: TaskRow, emission: TaskEmission): Telling {
       };
     }
     case 'task_failed': {
-      const { type: _, from: __, ...failure } = emission;
+      const { type: _, ...failure } = emission;
       return {
         level: failure.requeued ? 'warning' : 'error',
         type: emission.type,
@@ -160,7 +164,7 @@ export function tellTask(row: TaskRow, emission: TaskEmission): Telling {
   }
 }
 
-export function tellWorker(row: WorkerRow, emission: WorkerEmission): Telling {
+export function tellWorker(row: WorkerRow, emission: WorkerEventEmission): Telling {
   const message = {
     worker_registered: `worker ${title(row)} registered with ${row.slots_total} slot(s)`,
     worker_dead: `worker ${title(row)} fell silent and counts as dead`,
@@ -178,7 +182,7 @@ export function tellWorker(row: WorkerRow, emission: WorkerEmission): Telling {
   };
 }
 
-function workerData(row: WorkerRow, emission: WorkerEmission): Record<string, unknown> {
+function workerData(row: WorkerRow, emission: WorkerEventEmission): Record<string, unknown> {
   if (emission.type === 'worker_registered') return { labels: row.labels, slots_total: row.slots_total };
   return emission.type === 'worker_suspended' ? { reason: emission.reason } : {};
 }

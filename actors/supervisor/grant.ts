@@ -148,7 +148,6 @@ async function pick(turn: Turn, waiting: ParkedLease[], ahead: number): Promise<
 function leaseTo(turn: Turn, task: TaskAddress, parked: ParkedLease): void {
   const lease_expires_at = turn.now + turn.core.settings.leaseTtl;
   turn.tellTask(task, { type: 'LEASE', worker_id: parked.worker_id, lease_expires_at });
-  turn.leased.add(task);
 }
 
 async function handOut(

@@ -20,15 +20,36 @@ export function ownWorker(turn: Turn, principal: Principal, workerId: string): W
 
 /** A sign of life of a worker: its silence begins anew, and if it counted as dead it is back. */
 export function hear(turn: Turn, worker: WorkerAddress): void {
-  const { hearing, settings } = turn.core;
-  worker.note(turn, { silentAt: hearing.monotonic() + settings.workerDeadAfter, lastSeenAt: turn.now });
+  worker.note(turn, { silentAt: silentAt(turn), lastSeenAt: turn.now });
   turn.dated.add(worker);
-  if (worker.row.status !== 'dead') return;
-  turn.tellWorker(worker, { type: 'HEARTBEAT' });
-  // A request for work may have outlived its worker's silence; what was queued meanwhile passed it by.
-  turn.woken.add(worker.id);
-  // What it lacks may be missing everywhere by now.
-  if (worker.missing.size > 0) turn.judge = true;
+  if (worker.row.status === 'dead') turn.tellWorker(worker, { type: 'HEARTBEAT' });
+}
+
+/** When a worker counts as dead of which nothing is heard from now on. */
+export const silentAt = ({ core: { hearing, settings } }: Turn): number =>
+  hearing.monotonic() + settings.workerDeadAfter;
+
+/** The lease has its full time, and its worker holds the task. */
+export function beginLease(turn: Turn, task: TaskAddress, { worker_id }: { worker_id: string }): void {
+  const { hearing, settings, registry } = turn.core;
+  const now = hearing.monotonic();
+  task.note(turn, { leaseEndsAt: now + settings.leaseTtl, lastSign: now });
+  const worker = registry.workers.get(worker_id);
+  worker?.held.add(turn, task);
+  // A new lease to the same worker makes an older word to stop void.
+  worker?.revoked.delete(turn, task.id);
+}
+
+/** The server ends an attempt by itself that goes on for too long. */
+export function beginTimeout(turn: Turn, task: TaskAddress): void {
+  const { hearing, settings } = turn.core;
+  const { timeout_seconds } = task.row;
+  if (timeout_seconds === null) return;
+  task.note(turn, { timesOutAt: hearing.monotonic() + timeout_seconds + settings.timeoutGrace });
+}
+
+export function endDeadlines(turn: Turn, task: TaskAddress): void {
+  task.note(turn, { leaseEndsAt: null, timesOutAt: null });
 }
 
 /** The lease has its full time again. */

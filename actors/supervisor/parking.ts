@@ -106,6 +106,14 @@ export class Parking {
     return parked;
   }
 
+  /** Answers a worker's held-back heartbeat when there is something that it has to stop, and does not know of. */
+  tellStop(workerId: string, toStop: readonly string[]): void {
+    const stopping = this.#heartbeats.get(workerId)?.stopping;
+    const cancel_task_ids = toStop.filter((task) => !stopping?.has(task));
+    if (cancel_task_ids.length > 0)
+      this.takeHeartbeat(FOR_GOOD, workerId)?.answer({ ok: true, cancel_task_ids });
+  }
+
   /** The turn has looked for work: what it leaves waits until its time is over, which may be at once. */
   matched(): void {
     for (const parked of this.#unmatched) if (this.#leases.has(parked.ticket)) this.#setTimer(parked);

@@ -1,30 +1,8 @@
-import { type AnyAddress, TaskAddress, WorkerAddress } from './address.ts';
-import type { Core, DeadlineKey } from './core.ts';
+import type { TaskAddress, WorkerAddress } from './address.ts';
+import type { DeadlineKey } from './core.ts';
+import { armBackoffs, armMissing } from './due.ts';
 import { goOnTelling } from './telling.ts';
 import type { Turn } from './turn.ts';
-
-/**
- * The deadlines of these addresses are set as their facts say. The facts are the truth: what is set here only wakes
- * the supervisor, which then looks at them.
- * @param earliest second before which none comes due
- */
-export function followDeadlines(
-  { deadlines }: Core,
-  addresses: Iterable<AnyAddress>,
-  earliest = Number.NEGATIVE_INFINITY,
-): void {
-  const follow = (key: DeadlineKey, at: number | null) =>
-    at === null ? deadlines.delete(key) : deadlines.set(key, Math.max(at, earliest));
-  for (const address of addresses) {
-    if (address instanceof TaskAddress) {
-      follow(`lease:${address.id}`, address.facts.leaseEndsAt);
-      follow(`timeout:${address.id}`, address.facts.timesOutAt);
-    } else if (address instanceof WorkerAddress) {
-      follow(`silence:${address.id}`, address.facts.silentAt);
-      follow(`stale:${address.id}`, address.facts.doubtAt);
-    }
-  }
-}
 
 /** What the passing of time does, as a part of a turn; a promise where it takes long. */
 export function passDeadline(turn: Turn, key: DeadlineKey): Promise<void> | undefined {
@@ -59,7 +37,6 @@ function fallSilent(turn: Turn, worker: WorkerAddress): void {
   if (!isOver(turn, worker.facts.silentAt)) return;
   worker.note(turn, { silentAt: null });
   turn.tellWorker(worker, { type: 'SILENCE' });
-  turn.judge = true;
 }
 
 /** What waited after a failure takes its place in the queue. */
@@ -72,22 +49,12 @@ function endBackoffs(turn: Turn): void {
   armBackoffs(turn.core);
 }
 
-/** Wakes the supervisor when the first of those that wait is due; sooner does no harm. */
-export function armBackoffs({ waits, backoffs }: Core): void {
-  if (backoffs.next !== null) waits.set('backoff:', backoffs.next);
-}
-
 /** Paths may be there by now: the worker is tried again with the tasks that name them. */
 function forgetMissing(turn: Turn, worker: WorkerAddress): void {
   const now = turn.core.clock.monotonic();
   worker.missing.forget(turn, (_, until) => until <= now);
   turn.woken.add(worker.id);
   armMissing(turn.core, worker);
-}
-
-/** Wakes the supervisor when the first of a worker's missing paths is to be forgotten. */
-export function armMissing({ waits }: Core, { id, missing }: WorkerAddress): void {
-  if (missing.next !== null) waits.set(`missing:${id}`, missing.next);
 }
 
 /**
@@ -102,6 +69,6 @@ function doubtView(turn: Turn, worker: WorkerAddress): void {
   if (listsActive || worker.row.slots_used < worker.row.slots_total) return;
   // Once is not "for a whole TTL": its requests, with the time that they wait, go on into the second half.
   if ((askedUntil ?? 0) < hearing.monotonic() - settings.leaseTtl / 2) return;
-  const [oldest] = turn.heldBy(worker).sort((a, b) => a.facts.lastSign - b.facts.lastSign);
+  const [oldest] = worker.durablyHeld.sort((a, b) => a.facts.lastSign - b.facts.lastSign);
   if (oldest && !turn.isLeasedAnew(oldest)) turn.tellTask(oldest, { type: 'LAPSE' });
 }

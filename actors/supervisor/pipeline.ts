@@ -1,7 +1,6 @@
 import type { ClusterError } from '../../machines/errors.ts';
-import type { Core } from './core.ts';
 import type { Letter } from './letter.ts';
-import { Turn } from './turn.ts';
+import type { Turn } from './turn.ts';
 
 export type MessageLetter = Extract<Letter, { kind: 'message' }>;
 /** What a message is answered once its turn is durable. */
@@ -16,6 +15,8 @@ export interface Batch {
 
 /** What is done with the letters. */
 export interface Stages {
+  /** @param earlier the turn that is being written */
+  begin(earlier?: Turn): Turn;
   /** Handles letters as a part of the batch's turn, which nobody sees yet. */
   handle(batch: Batch, letters: readonly Letter[]): Promise<void>;
   /** Makes the turn durable; when it rejects, nothing happened. */
@@ -47,7 +48,6 @@ interface Flight {
  * the other. What was not written is undone, the later turn first, and nobody has heard of it.
  */
 export class Pipeline {
-  readonly #core: Core;
   readonly #stages: Stages;
   #mailbox: Letter[] = [];
   /** What waits for a moment when nothing is under way. */
@@ -62,8 +62,7 @@ export class Pipeline {
   #resting = false;
   #onRest: (() => void)[] = [];
 
-  constructor(core: Core, stages: Stages) {
-    this.#core = core;
+  constructor(stages: Stages) {
     this.#stages = stages;
   }
 
@@ -155,7 +154,7 @@ export class Pipeline {
   }
 
   #newBatch(): Batch {
-    return { turn: new Turn(this.#core, this.#flight?.batch.turn), letters: [], told: [] };
+    return { turn: this.#stages.begin(this.#flight?.batch.turn), letters: [], told: [] };
   }
 
   /** Until the flight lands, or there is a letter that can be handled meanwhile. */
@@ -213,7 +212,7 @@ export class Pipeline {
   }
 
   async #alone(letter: Letter): Promise<void> {
-    const batch: Batch = { turn: new Turn(this.#core), letters: [letter], told: [] };
+    const batch: Batch = { turn: this.#stages.begin(), letters: [letter], told: [] };
     try {
       await this.#stages.handle(batch, batch.letters);
       await this.#stages.commit(batch);

@@ -1,16 +1,28 @@
+import { LONGEST_BACKOFF } from '../../machines/task-failure.ts';
+import type { TaskRow } from '../store/rows.ts';
 import type { TaskAddress } from './address.ts';
 import type { Waiter } from './backoffs.ts';
-import { armBackoffs } from './passing.ts';
+import { armBackoffs } from './due.ts';
 import type { Turn } from './turn.ts';
 
 /** Puts a queued task into the index, from where this very turn may lease it, unless it has to wait. */
-export function enqueue(turn: Turn, { row }: TaskAddress): void {
+export function enqueue(
+  turn: Turn,
+  {
+    requirement_id,
+    avoids,
+    priority,
+    seq,
+    not_before,
+  }: Pick<TaskRow, 'requirement_id' | 'avoids' | 'priority' | 'seq' | 'not_before'>,
+): void {
   const { queue, demands, backoffs, clock } = turn.core;
-  const { requirement_id, avoids, priority, seq, not_before } = row;
   const key = demands.enter(turn, seq, { requirement: requirement_id, avoids, paths: [] });
   if (key < 0) turn.judge = true;
   if (not_before !== null && not_before > turn.now) {
-    backoffs.add(turn, { seq, at: clock.monotonic() + not_before - turn.now, key, priority });
+    // Should the wall clock have been set back meanwhile, it waits no longer than any.
+    const left = Math.min(LONGEST_BACKOFF, not_before - turn.now);
+    backoffs.add(turn, { seq, at: clock.monotonic() + left, key, priority });
     armBackoffs(turn.core);
     return;
   }
@@ -19,13 +31,10 @@ export function enqueue(turn: Turn, { row }: TaskAddress): void {
 }
 
 /**
- * A task that is leased was taken out of the index by the one who picked it; others leave from where they stand.
+ * Takes a task out from where it stands.
  * @returns its wait, when it had to wait
  */
-export function dequeue(
-  turn: Turn,
-  { row: { requirement_id, priority, seq } }: TaskAddress,
-): Waiter | undefined {
+export function dequeue(turn: Turn, { requirement_id, priority, seq }: TaskRow): Waiter | undefined {
   const { queue, demands, backoffs } = turn.core;
   const key = demands.of(seq)?.id ?? requirement_id;
   const wait = backoffs.remove(turn, seq);
@@ -40,7 +49,7 @@ export function narrow(turn: Turn, task: TaskAddress, paths: readonly string[]):
   const { queue, demands, backoffs } = turn.core;
   const { requirement_id: requirement, avoids, priority, seq } = task.row;
   const known = demands.of(seq)?.paths ?? [];
-  const wait = dequeue(turn, task);
+  const wait = dequeue(turn, task.row);
   const key = demands.enter(turn, seq, { requirement, avoids, paths: [...new Set([...known, ...paths])] });
   turn.judge = true;
   // By its own time: since it began, the wall clock may have been set.

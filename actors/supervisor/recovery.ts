@@ -1,54 +1,52 @@
 import { peerOf } from '../../machines/peers.ts';
-import { LONGEST_BACKOFF } from '../../machines/task-failure.ts';
 import { CHOICES, JOBS, REQUIREMENTS, TASKS, WORKERS } from '../store/tables.ts';
 import type { Core } from './core.ts';
-import { unheard } from './facts.ts';
 import { FOR_GOOD } from './journal.ts';
-import { armBackoffs, followDeadlines } from './passing.ts';
-import { Pins } from './registry.ts';
+import { beginLease, beginTimeout, silentAt } from './life.ts';
+import { enqueue } from './queueing.ts';
+import type { Turn } from './turn.ts';
 
 /** Rows read at a time while the queue's index is rebuilt. */
 const PAGE = 50_000;
 
 /**
- * Replays the store into memory: workers that live or have tasks, held tasks with their jobs, the index of queued tasks, the counters.
- * Every lease and every worker gets a full period anew, for nobody could be heard while the server was away.
+ * Replays the store into memory: workers that live or have tasks, held tasks with their jobs, the index of queued
+ * tasks, the counters. Every lease and every worker gets a full period anew, for nobody could be heard while the server
+ * was away. It is a turn that writes nothing, with the same rules as any other.
  */
-export async function recover(core: Core): Promise<void> {
-  const { store, registry, settings, tally, clock, hearing } = core;
-  for (const row of await store.load(REQUIREMENTS, '1 ORDER BY id')) core.requirements.learn(row);
-  const pins = new Pins();
-  for (const row of await store.load(WORKERS, "status = 'alive' OR slots_used > 0 ORDER BY registered_at")) {
-    const silentAt = row.status === 'alive' ? hearing.monotonic() + settings.workerDeadAfter : null;
-    followDeadlines(core, [registry.addWorker(pins, row, true, { ...unheard(row.last_seen_at), silentAt })]);
-  }
-  registry.letGo(pins);
-  await recoverHeld(core);
+export async function recover(turn: Turn): Promise<void> {
+  const { core } = turn;
+  for (const row of await core.store.load(REQUIREMENTS, '1 ORDER BY id')) core.requirements.learn(row);
+  await recoverWorkers(turn);
+  await recoverHeld(turn);
   await recoverQueue(core);
-  await recoverSpecial(core);
-  await recoverWishes(core);
+  await recoverSpecial(turn);
+  await recoverWishes(turn);
   await recoverSequences(core);
   await recoverPeers(core);
-  await tally.recover(store, clock.now());
+  await core.tally.recover(core.store, core.clock.now());
+  turn.accept();
+  core.registry.letGo(turn.pins);
 }
 
-async function recoverHeld(core: Core): Promise<void> {
-  const { store, registry, settings, hearing } = core;
-  const rows = await store.load(TASKS, "status IN ('leased', 'running') ORDER BY seq");
-  const pins = new Pins();
-  for (const row of rows) {
-    const now = hearing.monotonic();
-    const limit = row.status === 'running' ? row.timeout_seconds : null;
-    const task = registry.addTask(pins, row, true, {
-      leaseEndsAt: now + settings.leaseTtl,
-      timesOutAt: limit === null ? null : now + limit + settings.timeoutGrace,
-      lastSign: now,
-    });
-    registry.noteHolder(null, row);
-    followDeadlines(core, [task]);
+async function recoverWorkers(turn: Turn): Promise<void> {
+  const { store, registry } = turn.core;
+  for (const row of await store.load(WORKERS, "status = 'alive' OR slots_used > 0 ORDER BY registered_at")) {
+    const worker = registry.addWorker(turn.pins, row, true);
+    if (row.status === 'alive') worker.note(turn, { silentAt: silentAt(turn) });
   }
-  await registry.fetch(pins, { tasks: rows.map((row) => row.id) });
-  registry.letGo(pins);
+}
+
+async function recoverHeld(turn: Turn): Promise<void> {
+  const { store, registry } = turn.core;
+  const rows = await store.load(TASKS, "status IN ('leased', 'running') ORDER BY seq");
+  for (const row of rows) registry.addTask(turn.pins, row, true);
+  await registry.fetch(turn.pins, { tasks: rows.map(({ id }) => id) });
+  for (const { id, status, worker_id } of rows) {
+    const task = registry.task(id);
+    beginLease(turn, task, { worker_id: worker_id as string });
+    if (status === 'running') beginTimeout(turn, task);
+  }
 }
 
 /** Each priority in one scan over an index that covers it, in pages so that memory stays flat. */
@@ -94,23 +92,17 @@ async function recoverPeers({ store, peers }: Core): Promise<void> {
 }
 
 /** The few that wait after a failure, or that avoid workers. The others were read from an index that knows no more. */
-async function recoverSpecial(core: Core): Promise<void> {
-  const { store, queue, demands, backoffs, clock } = core;
+async function recoverSpecial(turn: Turn): Promise<void> {
+  const { store, queue } = turn.core;
   const special = "status = 'queued' AND (avoids IS NOT NULL OR not_before IS NOT NULL) ORDER BY seq";
-  for (const { seq, requirement_id, priority, avoids, not_before } of await store.load(TASKS, special)) {
-    queue.remove(FOR_GOOD, requirement_id, priority, seq);
-    const key = demands.enter(FOR_GOOD, seq, { requirement: requirement_id, avoids, paths: [] });
-    // Should the wall clock have been set back meanwhile, it waits no longer than any.
-    const left = Math.min(LONGEST_BACKOFF, (not_before ?? 0) - clock.now());
-    if (left > 0) backoffs.add(FOR_GOOD, { seq, at: clock.monotonic() + left, key, priority });
-    else queue.add(FOR_GOOD, key, priority, seq);
+  for (const row of await store.load(TASKS, special)) {
+    queue.remove(FOR_GOOD, row.requirement_id, row.priority, row.seq);
+    enqueue(turn, row);
   }
-  armBackoffs(core);
 }
 
 /** What a person wished was being told to the tasks of these jobs, some of which were not reached. */
-async function recoverWishes({ store, registry, wishes, queue }: Core): Promise<void> {
-  const pins = new Pins();
+async function recoverWishes({ core: { store, registry, wishes, queue }, pins }: Turn): Promise<void> {
   for (const row of await store.load(JOBS, "state IN ('requeuing', 'telling', 'reusing') ORDER BY seq")) {
     if (!registry.jobs.has(row.id)) registry.addJob(pins, row, true);
     const span = await registry.spanOf(row.id);
@@ -118,7 +110,6 @@ async function recoverWishes({ store, registry, wishes, queue }: Core): Promise<
     const [choice] = row.state === 'requeuing' ? await store.load(CHOICES, 'job_id = ?', row.id) : [];
     wishes.set(FOR_GOOD, row.id, { span, chosen: choice?.chosen ?? null });
   }
-  registry.letGo(pins);
 }
 
 async function recoverSequences({ store, sequences }: Core): Promise<void> {

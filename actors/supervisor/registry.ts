@@ -1,4 +1,5 @@
 import { ClusterError } from '../../machines/errors.ts';
+import { isHeld } from '../../machines/task.ts';
 import type { JobRow, TaskRow, WorkerRow } from '../store/rows.ts';
 import type { Store } from '../store/store.ts';
 import { JOBS, TASKS, WORKERS } from '../store/tables.ts';
@@ -7,11 +8,6 @@ import type { TaskFacts, WorkerFacts } from './facts.ts';
 import { withBreaks } from './steps.ts';
 import { isTelling } from './wishes.ts';
 import type { Span } from './withheld.ts';
-
-export const isHeld = (row: TaskRow): boolean => row.status === 'leased' || row.status === 'running';
-
-export const hasEnded = ({ status }: TaskRow): boolean =>
-  status === 'succeeded' || status === 'failed' || status === 'cancelled';
 
 /** Rows that become objects at a time: some milliseconds. */
 const PAGE = 1000;
@@ -66,8 +62,6 @@ export class Registry {
   readonly jobs = new Map<string, JobAddress>();
   readonly tasks = new Map<string, TaskAddress>();
   readonly workers = new Map<string, WorkerAddress>();
-  /** Committed holdings: worker id to the ids of tasks leased to it or running on it. */
-  readonly held = new Map<string, Set<string>>();
   readonly #tasksBySeq = new Map<number, TaskAddress>();
   readonly #store: Store;
 
@@ -286,14 +280,6 @@ export class Registry {
     yield* this.tasks.values();
   }
 
-  /** Notes who holds a task now, after the commit that decided it. */
-  noteHolder(before: TaskRow | null, after: TaskRow): void {
-    if (before?.worker_id && isHeld(before)) this.held.get(before.worker_id)?.delete(before.id);
-    if (!after.worker_id || !isHeld(after)) return;
-    const set = this.held.get(after.worker_id) ?? new Set<string>();
-    this.held.set(after.worker_id, set.add(after.id));
-  }
-
   /** Lets go of what nobody needs any more and no worker holds. Workers that live stay: every match looks at them. */
   letGo(pins: Pins): void {
     for (const _ of this.lettingGo(pins));
@@ -326,9 +312,7 @@ export class Registry {
 
   removeWorker(worker: WorkerAddress): void {
     worker.letGo();
-    if (this.workers.get(worker.id) !== worker) return;
-    this.workers.delete(worker.id);
-    this.held.delete(worker.id);
+    if (this.workers.get(worker.id) === worker) this.workers.delete(worker.id);
   }
 
   removeJob(job: JobAddress): void {

@@ -1,9 +1,8 @@
 import { ClusterError } from '../../machines/errors.ts';
 import type { Principal } from '../../machines/rights.ts';
-import type { AcceptedReport } from '../../machines/task.ts';
+import { type AcceptedReport, isHeld, type TaskEvent, type TaskReport } from '../../machines/task.ts';
 import type { TaskAddress } from './address.ts';
 import { hear, ownWorker } from './life.ts';
-import { isHeld } from './registry.ts';
 import { tellAhead } from './telling.ts';
 import type { Turn } from './turn.ts';
 
@@ -101,15 +100,21 @@ function assertHolder(task: TaskAddress, workerId: string, attempt: number | und
   );
 }
 
-export function accepted(
-  task: TaskAddress,
-  report: Report,
-  verb: AcceptedReport['verb'],
-  answer: AcceptedReport['answer'],
-): AcceptedReport {
-  return { worker_id: report.worker_id, attempt: task.row.attempt, verb, answer };
+export function reportOf(task: TaskAddress, { worker_id }: Report, verb: TaskReport['verb']): TaskReport {
+  return { worker_id, attempt: task.row.attempt, verb };
 }
 
-export function illegal(task: TaskAddress, verb: string): ClusterError {
-  return new ClusterError('illegal_transition', `a task that is ${task.row.status} cannot be ${verb}`);
+/**
+ * The task takes the report.
+ * @returns what it is answered with, now and whenever it is repeated
+ * @throws ClusterError `illegal_transition`
+ */
+export function tellReport(
+  turn: Turn,
+  task: TaskAddress,
+  event: Extract<TaskEvent, { report: TaskReport }>,
+): AcceptedReport['answer'] {
+  if (turn.tellTask(task, event)) return (task.row.last_report as AcceptedReport).answer;
+  const verb = { start: 'started', complete: 'completed', fail: 'failed' }[event.report.verb];
+  throw new ClusterError('illegal_transition', `a task that is ${task.row.status} cannot be ${verb}`);
 }

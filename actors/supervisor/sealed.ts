@@ -1,15 +1,7 @@
 import type { JobRow, MinuteRow, TallyRow, TaskRow, WorkerRow } from '../store/rows.ts';
 import type { Changes } from '../store/store.ts';
-import type { JobAddress, TaskAddress, WorkerAddress } from './address.ts';
-import type { Core } from './core.ts';
-import type { Added } from './tally.ts';
-
-/** What a turn did to a row: as the store has it (null when it has none), and as it will have it. */
-export interface Move<Row, Address> {
-  address: Address;
-  before: Row | null;
-  after: Row;
-}
+import type { AnyAddress, JobAddress, TaskAddress, WorkerAddress } from './address.ts';
+import type { Tally, TurnCounts } from './tally.ts';
 
 type Lists = Omit<
   Changes,
@@ -23,95 +15,71 @@ type Lists = Omit<
   | 'tally'
 >;
 
+interface Touched {
+  readonly jobs: ReadonlySet<JobAddress>;
+  readonly tasks: ReadonlySet<TaskAddress>;
+  readonly workers: ReadonlySet<WorkerAddress>;
+  readonly counts: TurnCounts;
+  /** Seconds since the epoch. */
+  readonly now: number;
+}
+
 /**
  * A turn that takes nothing more: the rows as it leaves them, while the next turn may go on from there. It becomes
  * the truth with its commit, or is undone together with what came after it.
  */
 export class SealedTurn {
-  readonly jobs: readonly Move<JobRow, JobAddress>[];
-  readonly tasks: readonly Move<TaskRow, TaskAddress>[];
-  readonly workers: readonly Move<WorkerRow, WorkerAddress>[];
   readonly changes: Changes;
-  readonly #core: Core;
+  readonly #tally: Tally;
+  readonly #counted: TallyRow;
   readonly #minute: MinuteRow;
-  readonly #tally: TallyRow;
+  readonly #touched: readonly AnyAddress[];
 
-  constructor(
-    core: Core,
-    touched: { jobs: Set<JobAddress>; tasks: Set<TaskAddress>; workers: Set<WorkerAddress> },
-    lists: Lists,
-    now: number,
-  ) {
-    this.#core = core;
-    this.jobs = [...touched.jobs].map(seal<JobRow, JobAddress>);
-    this.tasks = [...touched.tasks].map(seal<TaskRow, TaskAddress>);
-    this.workers = [...touched.workers].map(seal<WorkerRow, WorkerAddress>);
-    this.#minute = core.tally.minuteWith(now, this.#added());
-    this.#tally = core.tally.rowWith(this);
+  constructor(tally: Tally, { jobs, tasks, workers, counts, now }: Touched, lists: Lists) {
+    this.#tally = tally;
+    this.#counted = tally.rowWith(counts);
+    this.#minute = tally.minuteWith(now, counts);
+    this.#touched = [...jobs, ...tasks, ...workers];
+    const [new_jobs, changed_jobs] = sealed<JobRow>(jobs, isNew);
+    const [new_tasks, changed_tasks] = sealed<TaskRow>(tasks, isNew);
+    const [registered_workers, changed_workers] = sealed<WorkerRow>(workers, hasRegistered);
     this.changes = {
       ...lists,
-      new_jobs: rowsOf(this.jobs, isNew),
-      changed_jobs: rowsOf(this.jobs, (move) => !isNew(move)),
-      new_tasks: rowsOf(this.tasks, isNew),
-      changed_tasks: rowsOf(this.tasks, (move) => !isNew(move)),
-      registered_workers: rowsOf(this.workers, hasRegistered),
-      changed_workers: rowsOf(this.workers, (move) => !hasRegistered(move)),
+      ...{ new_jobs, changed_jobs, new_tasks, changed_tasks, registered_workers, changed_workers },
       minutes: [this.#minute],
-      tally: [this.#tally],
+      tally: [this.#counted],
     };
   }
 
   /** Makes the turn the new truth, after its commit. */
   accept(): void {
-    const { registry, tally } = this.#core;
-    tally.accept(this.#tally, this.#minute);
-    for (const { address } of this.jobs) address.settle();
-    for (const { address, before, after } of this.tasks) {
-      registry.noteHolder(before, after);
-      address.settle();
-    }
-    for (const { address } of this.workers) address.settle();
+    this.#tally.accept(this.#counted, this.#minute);
+    for (const address of this.#touched) address.settle();
   }
 
   /** It was not written. */
   takeBack(): void {
-    for (const { address } of this.jobs) address.unseal();
-    for (const { address } of this.tasks) address.unseal();
-    for (const { address } of this.workers) address.unseal();
-  }
-
-  #added(): Added {
-    const added = { submitted: 0, started: 0, succeeded: 0, failed: 0, queued: 0, workers_alive: 0 };
-    for (const { before, after } of this.tasks) {
-      if (before === null) added.submitted++;
-      if (after.status === before?.status) continue;
-      if (after.status === 'running') added.started++;
-      if (after.status === 'succeeded') added.succeeded++;
-      if (after.status === 'failed') added.failed++;
-      added.queued += Number(after.status === 'queued') - Number(before?.status === 'queued');
-    }
-    for (const { before, after } of this.workers) {
-      added.workers_alive += Number(after.status === 'alive') - Number(before?.status === 'alive');
-    }
-    return added;
+    for (const address of this.#touched) address.unseal();
   }
 }
 
-function seal<Row, A extends { committed: Row | null; seal(): Row }>(address: A): Move<Row, A> {
-  return { address, before: address.committed, after: address.seal() };
+/** The rows that are written as new ones, and the others. */
+function sealed<Row>(
+  addresses: Iterable<{ readonly committed: Readonly<Row> | null; seal(): Row }>,
+  isFirst: (before: Readonly<Row> | null, after: Row) => boolean,
+): [Row[], Row[]] {
+  const first: Row[] = [];
+  const others: Row[] = [];
+  for (const address of addresses) {
+    const after = address.seal();
+    if (isFirst(address.committed, after)) first.push(after);
+    else others.push(after);
+  }
+  return [first, others];
 }
 
-const isNew = ({ before }: Move<unknown, unknown>): boolean => before === null;
+const isNew = (before: unknown): boolean => before === null;
 
 /** A registration brings a new declaration, even where it says the same. */
-const hasRegistered = ({ before, after }: Move<WorkerRow, unknown>): boolean =>
+const hasRegistered = (before: Readonly<WorkerRow> | null, after: WorkerRow): boolean =>
   before === null || before.version !== after.version;
-
-function rowsOf<Row>(
-  moves: readonly Move<Row, unknown>[],
-  belongs: (move: Move<Row, unknown>) => boolean,
-): Row[] {
-  const rows: Row[] = [];
-  for (const move of moves) if (belongs(move)) rows.push(move.after);
-  return rows;
-}

@@ -16,6 +16,7 @@ import { queueVariants } from './queue-variants.ts';
 import { recover } from './recovery.ts';
 import { queueRefits } from './refits.ts';
 import { Pins } from './registry.ts';
+import { ROUTES } from './routes.ts';
 import { Self } from './self.ts';
 import { inSteps } from './steps.ts';
 import { Turn } from './turn.ts';
@@ -45,7 +46,8 @@ export class Supervisor implements InspectionSource {
   constructor(core: Core) {
     this.#core = core;
     this.#self = new Self(core);
-    this.#pipeline = new Pipeline(core, {
+    this.#pipeline = new Pipeline({
+      begin: (earlier) => new Turn(core, ROUTES, earlier),
       handle: (batch, letters) => this.#handle(batch, letters),
       commit: (batch) => this.#commit(batch),
       accept: (batch) => this.#accept(batch),
@@ -62,7 +64,7 @@ export class Supervisor implements InspectionSource {
 
   /** Replays the store; messages may come once this resolves. */
   async start(): Promise<void> {
-    await recover(this.#core);
+    await recover(new Turn(this.#core, ROUTES));
     this.#self.tell({ type: 'RECOVERED' });
     for (const job of this.#core.wishes.jobs()) this.#core.goOn(job);
     // For some of what waits, nobody may have been left when the server went down.
@@ -270,7 +272,7 @@ export class Supervisor implements InspectionSource {
   /** Handles once more what writes nothing; what the turn that failed had made of it has been undone. */
   async #answerFromMemory(letters: readonly MessageLetter[]): Promise<void> {
     if (letters.length === 0) return;
-    const batch: Batch = { turn: new Turn(this.#core, null, true), letters: [...letters], told: [] };
+    const batch: Batch = { turn: new Turn(this.#core, ROUTES, null, true), letters: [...letters], told: [] };
     const messages = letters.map(({ message }) => message);
     // A store that cannot commit can mostly be read. Where it cannot, what is in memory is known.
     const fetched = await fetchNeeds(batch.turn, messages).catch(() => NOTHING_FETCHED);

@@ -8,8 +8,28 @@ type Counts = Readonly<Record<string, number>>;
 
 const zeros = (states: readonly string[]): Counts => Object.fromEntries(states.map((state) => [state, 0]));
 
-/** A status that somebody left, undefined when it is new, and the one it has now. */
-type Step = { before: { status: string } | null; after: { status: string } };
+/** Of what the statuses are counted. */
+export type CountedKind = 'jobs' | 'tasks' | 'workers';
+
+/** What one turn does to the counters. */
+export class TurnCounts {
+  /** By how many each status has gained. */
+  readonly jobs: Record<string, number> = {};
+  readonly tasks: Record<string, number> = {};
+  readonly workers: Record<string, number> = {};
+  /** Tasks that came, or came into a status, whatever became of them. */
+  readonly came = { submitted: 0, running: 0, succeeded: 0, failed: 0 };
+
+  /** @param from null: it is new */
+  move(kind: CountedKind, from: string | null, to: string): void {
+    const gains = this[kind];
+    gains[to] = (gains[to] ?? 0) + 1;
+    if (from !== null) gains[from] = (gains[from] ?? 0) - 1;
+    if (kind !== 'tasks') return;
+    if (from === null) this.came.submitted++;
+    if (to === 'running' || to === 'succeeded' || to === 'failed') this.came[to]++;
+  }
+}
 
 /** How many jobs, tasks and workers are in each status, as committed. */
 export class Tally {
@@ -37,13 +57,13 @@ export class Tally {
     }
   }
 
-  /** The row that a turn with these moves leaves. */
-  rowWith(moves: { jobs: readonly Step[]; tasks: readonly Step[]; workers: readonly Step[] }): TallyRow {
+  /** The row that a turn leaves. */
+  rowWith({ jobs, tasks, workers }: TurnCounts): TallyRow {
     return {
       id: 1,
-      jobs: moved(this.jobs, moves.jobs),
-      tasks: moved(this.tasks, moves.tasks),
-      workers: moved(this.workers, moves.workers),
+      jobs: sum(this.jobs, jobs),
+      tasks: sum(this.tasks, tasks),
+      workers: sum(this.workers, workers),
     };
   }
 
@@ -56,35 +76,27 @@ export class Tally {
   }
 
   /** The row of the minute that `nowSeconds` is in, with what a turn adds to it. */
-  minuteWith(nowSeconds: number, added: Added): MinuteRow {
+  minuteWith(nowSeconds: number, { came, tasks, workers }: TurnCounts): MinuteRow {
     const minute = Math.floor(nowSeconds / 60);
     const base = this.minute.minute === minute ? this.minute : emptyMinute(minute);
     return {
       minute,
-      submitted: base.submitted + added.submitted,
-      started: base.started + added.started,
-      succeeded: base.succeeded + added.succeeded,
-      failed: base.failed + added.failed,
-      queued: (this.tasks.queued ?? 0) + added.queued,
-      workers_alive: (this.workers.alive ?? 0) + added.workers_alive,
+      submitted: base.submitted + came.submitted,
+      started: base.started + came.running,
+      succeeded: base.succeeded + came.succeeded,
+      failed: base.failed + came.failed,
+      queued: (this.tasks.queued ?? 0) + (tasks.queued ?? 0),
+      workers_alive: (this.workers.alive ?? 0) + (workers.alive ?? 0),
     };
   }
 }
-
-/** What a turn adds to its minute: tasks that moved, and by how much the queue and the live workers changed. */
-export type Added = Omit<MinuteRow, 'minute'>;
 
 export function emptyMinute(minute: number): MinuteRow {
   return { minute, submitted: 0, started: 0, succeeded: 0, failed: 0, queued: 0, workers_alive: 0 };
 }
 
-function moved(counts: Counts, steps: readonly Step[]): Counts {
-  if (steps.every(({ before, after }) => before?.status === after.status)) return counts;
+function sum(counts: Counts, gains: Counts): Counts {
   const next: Record<string, number> = { ...counts };
-  for (const { before, after } of steps) {
-    if (before?.status === after.status) continue;
-    if (before) next[before.status] = (next[before.status] ?? 0) - 1;
-    next[after.status] = (next[after.status] ?? 0) + 1;
-  }
+  for (const status in gains) next[status] = (next[status] ?? 0) + (gains[status] as number);
   return next;
 }

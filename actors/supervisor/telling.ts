@@ -1,7 +1,6 @@
-import type { TaskEvent } from '../../machines/task.ts';
+import { isHeld, type TaskEvent } from '../../machines/task.ts';
 import type { JobRow } from '../store/rows.ts';
 import type { JobAddress, TaskAddress } from './address.ts';
-import { isHeld } from './registry.ts';
 import { answersFor } from './reuse.ts';
 import { inSteps, withBreaks } from './steps.ts';
 import type { Turn } from './turn.ts';

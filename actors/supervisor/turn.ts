@@ -1,6 +1,6 @@
 import type { LeasedTask } from '../../gateway/messages.ts';
-import { type JobEvent, jobEventFor } from '../../machines/job.ts';
-import type { TaskEmission, TaskEvent } from '../../machines/task.ts';
+import type { JobEvent } from '../../machines/job.ts';
+import { isHeld, type TaskEvent } from '../../machines/task.ts';
 import type { FoundVariants } from '../../machines/variants.ts';
 import type { WorkerEvent } from '../../machines/worker.ts';
 import type {
@@ -16,17 +16,23 @@ import type {
   WorkerRow,
 } from '../store/rows.ts';
 import { type AddressJournal, type AnyAddress, JobAddress, TaskAddress, WorkerAddress } from './address.ts';
-import { followTask, tellHeldBack } from './consequences.ts';
 import type { Core } from './core.ts';
-import { type Telling, tellJob, tellTask, tellWorker, wantsRefit } from './emissions.ts';
+import { followDeadlines } from './due.ts';
+import type { Telling } from './emissions.ts';
 import { type Recording, SUPERVISOR } from './inspection.ts';
 import type { ParkedLease } from './parking.ts';
-import { followDeadlines } from './passing.ts';
-import { dequeue, enqueue } from './queueing.ts';
-import { hasEnded, isHeld, Pins } from './registry.ts';
+import type { Moved, Routes } from './reactions.ts';
+import { Pins } from './registry.ts';
 import { SealedTurn } from './sealed.ts';
-import { tellAhead } from './telling.ts';
-import type { KeyedJob } from './verb.ts';
+import { TurnCounts } from './tally.ts';
+
+/** A job that was submitted under an idempotency key, and what it means. */
+export interface KeyedJob {
+  job_id: string;
+  /** Hashed; null for a job of an earlier version, which is known by its text. */
+  meaning: string | null;
+  request: string | null;
+}
 
 /**
  * One turn: what it touched, what it will write, and how to undo what it did in memory. Nothing of it is
@@ -77,8 +83,11 @@ export class Turn implements AddressJournal {
   judge = false;
   /** What the actors do, for those who watch; null while nobody does. */
   readonly recording: Recording | null;
+  /** By how much the counters change. */
+  readonly counts = new TurnCounts();
   /** Whether it writes nothing: it is over at once, and no actor takes an event, as long as the store cannot commit. */
   readonly inMemory: boolean;
+  readonly #routes: Routes<Turn>;
   readonly #requests = new Map<string, string>();
   /** New jobs by owner and idempotency key. */
   readonly #keys = new Map<string, KeyedJob>();
@@ -91,8 +100,9 @@ export class Turn implements AddressJournal {
   #earlier: Turn | null;
   #sealed: SealedTurn | null = null;
 
-  constructor(core: Core, earlier: Turn | null = null, inMemory = false) {
+  constructor(core: Core, routes: Routes<Turn>, earlier: Turn | null = null, inMemory = false) {
     this.core = core;
+    this.#routes = routes;
     this.#earlier = earlier;
     this.inMemory = inMemory;
     this.now = Math.round(core.clock.now() * 1000) / 1000;
@@ -135,41 +145,18 @@ export class Turn implements AddressJournal {
 
   tellTask(task: TaskAddress, event: TaskEvent): boolean {
     if (this.inMemory) return false;
-    if (event.type !== 'CANCEL' && event.type !== 'RETRY') tellAhead(this, task);
-    const before = task.row;
-    this.#announce(task);
-    const emissions = task.send(this, event);
-    this.recording?.event(task, event, SUPERVISOR);
-    if (!emissions) return false;
-    followTask(this, task, before, event);
-    for (const emission of emissions) this.#routeTask(task, emission, before.worker_id);
-    this.#routeSlot(before, task.row);
-    if (task.row.status === 'queued' && before.status !== 'queued') enqueue(this, task);
-    if (before.status === 'queued' && hasEnded(task.row)) dequeue(this, task);
-    return true;
+    if (event.type !== 'CANCEL' && event.type !== 'RETRY') this.#routes.ahead(this, task);
+    return this.#tell(task, event, SUPERVISOR, this.#routes.task);
   }
 
   /** @param source the actor that tells it */
   tellJob(job: JobAddress, event: JobEvent, source = SUPERVISOR): boolean {
-    if (this.inMemory) return false;
-    this.#announce(job);
-    const emissions = job.send(this, event);
-    this.recording?.event(job, event, source);
-    if (!emissions) return false;
-    for (const emission of emissions) this.event({ job_id: job.id }, tellJob(job.row, emission));
-    if (emissions.some(wantsRefit)) this.selecting.add(job);
-    return true;
+    return this.#tell(job, event, source, this.#routes.job);
   }
 
   /** @param source the actor that tells it */
   tellWorker(worker: WorkerAddress, event: WorkerEvent, source = SUPERVISOR): boolean {
-    if (this.inMemory) return false;
-    this.#announce(worker);
-    const emissions = worker.send(this, event);
-    this.recording?.event(worker, event, source);
-    if (!emissions) return false;
-    for (const emission of emissions) this.event({ worker_id: worker.id }, tellWorker(worker.row, emission));
-    return true;
+    return this.#tell(worker, event, source, this.#routes.worker);
   }
 
   /** Records an event; it gets its id and its time here. */
@@ -190,6 +177,7 @@ export class Turn implements AddressJournal {
   addJob(row: JobRow, request: string): JobAddress {
     const job = this.core.registry.addJob(this.pins, row, false);
     this.jobs.add(job);
+    this.#route(this.#routes.job, job, { type: 'moved', from: null, to: row.status }, row);
     this.recording?.actor(job);
     this.#requests.set(row.id, request);
     return job;
@@ -219,35 +207,20 @@ export class Turn implements AddressJournal {
   addTask(row: TaskRow): TaskAddress {
     const task = this.core.registry.addTask(this.pins, row, false);
     this.tasks.add(task);
-    enqueue(this, task);
+    this.#route(this.#routes.task, task, { type: 'moved', from: null, to: row.status }, row);
     return task;
   }
 
   addWorker(row: WorkerRow): WorkerAddress {
     const worker = this.core.registry.addWorker(this.pins, row, false);
-    this.changed(worker);
+    this.workers.add(worker);
+    this.#route(this.#routes.worker, worker, { type: 'moved', from: null, to: row.status }, row);
     return worker;
   }
 
   /** Whether the store does not have its lease yet: whatever comes due now is about an earlier one. */
   isLeasedAnew(task: TaskAddress): boolean {
     return this.leased.has(task) || (task.sealed !== null && this.#earlier?.leased.has(task) === true);
-  }
-
-  /** The tasks that a worker holds, but for those whose lease is not durable yet. */
-  heldBy(worker: WorkerAddress): TaskAddress[] {
-    const { held, tasks } = this.core.registry;
-    const ids = [...(held.get(worker.id) ?? [])];
-    return ids.flatMap((id) => {
-      const task = tasks.get(id);
-      return task && isHeld(task.row) && task.row.worker_id === worker.id ? [task] : [];
-    });
-  }
-
-  /** What a worker must stop that it was not asked about: for its job or its timeout, or taken from it. */
-  toldToStop(worker: WorkerAddress): string[] {
-    const stopping = this.heldBy(worker).filter((task) => task.row.state === 'stopping');
-    return [...new Set([...stopping.map((task) => task.id), ...worker.revoked])];
   }
 
   /** Takes nothing more: what it did can be written. The turn before it has been written by now. */
@@ -258,23 +231,18 @@ export class Turn implements AddressJournal {
       const { slots_used, slots_total } = worker.row;
       if (slots_used < slots_total && worker.facts.doubtAt !== null) worker.note(this, { doubtAt: null });
     }
-    for (const worker of this.concerned) this.#toStop.set(worker, this.toldToStop(worker));
+    for (const worker of this.concerned) this.#toStop.set(worker, worker.toStop);
     for (const address of [...this.core.unwritten, ...this.dated, ...this.tasks]) this.#date(address);
-    this.#sealed = new SealedTurn(
-      this.core,
-      this,
-      {
-        requirements: this.requirements,
-        job_requests: [...this.#requests].map(([job_id, request]) => ({ job_id, request })),
-        variants: this.variants,
-        choices: this.choices,
-        computed: this.computed,
-        artifacts: this.artifacts,
-        task_artifacts: this.taskArtifacts,
-        events: this.events,
-      },
-      this.now,
-    );
+    this.#sealed = new SealedTurn(this.core.tally, this, {
+      requirements: this.requirements,
+      job_requests: [...this.#requests].map(([job_id, request]) => ({ job_id, request })),
+      variants: this.variants,
+      choices: this.choices,
+      computed: this.computed,
+      artifacts: this.artifacts,
+      task_artifacts: this.taskArtifacts,
+      events: this.events,
+    });
     return this.#sealed;
   }
 
@@ -290,7 +258,7 @@ export class Turn implements AddressJournal {
     if (this.#sealed) for (const address of [...this.workers, ...this.tasks]) core.unwritten.delete(address);
     else for (const address of this.dated) core.unwritten.add(address);
     followDeadlines(core, this.#noted);
-    for (const [worker, ids] of this.#toStop) tellHeldBack(core.parking, worker, ids);
+    for (const [worker, ids] of this.#toStop) core.parking.tellStop(worker.id, ids);
   }
 
   rollback(): void {
@@ -327,21 +295,28 @@ export class Turn implements AddressJournal {
     address.amend(this, { lease_expires_at: this.now + leaseEndsAt - hearing.monotonic() });
   }
 
-  /** The routing table at work: the event that clients see, then what the job is told. */
-  #routeTask(task: TaskAddress, emission: TaskEmission, workerBefore: string | null): void {
-    const worker_id = task.row.worker_id ?? workerBefore;
-    this.event({ job_id: task.row.job_id, task_id: task.id, worker_id }, tellTask(task.row, emission));
-    const told = jobEventFor(task.id, emission, task.row.payload);
-    if (told) this.tellJob(this.core.registry.job(task.row.job_id), told, task.id);
+  /** What the actor says has happened is followed at once; false when its state does not take the event. */
+  #tell<Event extends { type: string }, Said extends { type: string }, Row extends { status: string }>(
+    cell: AnyAddress & { row: Row; send(journal: AddressJournal, event: Event): Said[] | null },
+    event: Event,
+    source: string,
+    table: object,
+  ): boolean {
+    if (this.inMemory) return false;
+    this.#announce(cell);
+    const before = cell.row;
+    const emissions = cell.send(this, event);
+    this.recording?.event(cell, event, source);
+    if (!emissions) return false;
+    for (const said of emissions) this.#route(table, cell, said, before);
+    const { status } = cell.row;
+    if (status !== before.status)
+      this.#route(table, cell, { type: 'moved', from: before.status, to: status }, before);
+    return true;
   }
 
-  /** A worker is told when a task takes or frees one of its slots. */
-  #routeSlot(before: TaskRow, after: TaskRow): void {
-    if (isHeld(before) === isHeld(after)) return;
-    const id = isHeld(after) ? after.worker_id : before.worker_id;
-    const worker = id === null ? undefined : this.core.registry.workers.get(id);
-    if (!worker) return;
-    this.tellWorker(worker, { type: isHeld(after) ? 'TASK_TAKEN' : 'TASK_RELEASED' }, after.id);
-    if (!isHeld(after)) this.woken.add(worker.id);
+  #route(table: object, cell: AnyAddress, said: { type: string } | Moved, before: object): void {
+    const reactions = (table as Record<string, ((...args: unknown[]) => void)[]>)[said.type] ?? [];
+    for (const react of reactions) react(this, cell, said, before);
   }
 }

@@ -2,7 +2,7 @@ import type { MessageOf, MessageType, ReplyOf } from '../../gateway/messages.ts'
 import type { ClusterError } from '../../machines/errors.ts';
 import type { ArtifactRow } from '../store/rows.ts';
 import type { JobDocument } from './documents.ts';
-import type { Turn } from './turn.ts';
+import type { KeyedJob, Turn } from './turn.ts';
 
 /** What a message needs in memory before it can be handled. */
 export interface Needs {
@@ -21,14 +21,6 @@ export interface Needs {
   documentsOf?: string[];
   /** The specifications of these jobs, where some worker lacks a path. */
   pathsOf?: string[];
-}
-
-/** A job that was submitted under an idempotency key, and what it means. */
-export interface KeyedJob {
-  job_id: string;
-  /** Hashed; null for a job of an earlier version, which is known by its text. */
-  meaning: string | null;
-  request: string | null;
 }
 
 /** What was fetched beside addresses, for all messages of the turn. */

@@ -19,7 +19,6 @@ const report = fc.record({
   worker_id: word,
   attempt: few,
   verb: fc.constantFrom('start', 'complete', 'fail'),
-  answer: fc.record({ ok: fc.boolean() }),
 });
 
 function events(payloads: Record<string, Record<string, fc.Arbitrary<unknown>>>): Arbitraries['events'] {
@@ -159,9 +158,8 @@ const job: Arbitraries = {
     CANCEL: {},
     RETRY: {},
     ALL_TOLD: {},
-    TASK_LEASED: {},
-    TASK_STARTED: {},
-    TASK_LOST: { from },
+    TASK_LEASED: { from },
+    TASK_STARTED: { from },
     TASK_REQUEUED: { from, place },
     VARIANTS_ADDED: { variants: few, reuse: fc.boolean() },
     REFIT_ADDED: { dataset: fc.constantFrom(0, 1), task_id: word },

@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { type JobEvent, jobEventFor, jobMachine, type TaskCounts } from '../../machines/job.ts';
+import { type JobEvent, jobMachine, type TaskCounts } from '../../machines/job.ts';
+import { jobEventFor } from '../../machines/job-steps.ts';
 import { rankedBy } from '../../machines/ranking/standing.ts';
+import type { TaskStatus } from '../../machines/schema/views.ts';
 import { type TaskEvent, taskMachine } from '../../machines/task.ts';
 import { Driven } from './drive.ts';
 import { fail, jobContext, NO_TASKS, report, taskContext } from './samples.ts';
@@ -27,8 +29,9 @@ class Wired {
   }
 
   tellTask(task: Driven<typeof taskMachine>, event: TaskEvent): void {
+    const from = task.state.split('.')[0] as TaskStatus;
     for (const emission of task.send(event)) {
-      const told = jobEventFor(task.snapshot.context.id, emission);
+      const told = jobEventFor(emission, { id: task.snapshot.context.id, from });
       if (told) this.tellJob(told);
     }
   }

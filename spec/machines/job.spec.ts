@@ -1,13 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import {
-  type JobContext,
-  type JobEvent,
-  jobEventFor,
-  jobMachine,
-  type TaskCounts,
-} from '../../machines/job.ts';
+import { type JobContext, type JobEvent, jobMachine, type TaskCounts } from '../../machines/job.ts';
+import { jobEventFor } from '../../machines/job-steps.ts';
 import { noStanding, rankedBy } from '../../machines/ranking/standing.ts';
+import type { TaskStatus } from '../../machines/schema/views.ts';
+import type { TaskEmission } from '../../machines/task.ts';
 import { Driven } from './drive.ts';
 import { JOB_EVENTS, jobContext, leftBy, NO_TASKS, succeeded } from './samples.ts';
 
@@ -20,7 +17,6 @@ const failed = (error: string): JobEvent => ({ type: 'TASK_FAILED', from: 'runni
 const arrivals = {
   TASK_LEASED: 'leased',
   TASK_STARTED: 'running',
-  TASK_LOST: 'lost',
   TASK_REQUEUED: 'queued',
   TASK_SUCCEEDED: 'succeeded',
   TASK_FAILED: 'failed',
@@ -185,52 +181,50 @@ describe('a job that may rank by one of several metrics', () => {
   });
 });
 
-describe('the routing table', () => {
-  it('tells a job what became of its task', () => {
-    const route = (emission: Parameters<typeof jobEventFor>[1]) => jobEventFor('task_9', emission);
-    assert.deepEqual(route({ type: 'task_leased', worker_id: 'worker_1' }), { type: 'TASK_LEASED' });
-    assert.deepEqual(route({ type: 'task_started' }), { type: 'TASK_STARTED' });
+describe('what a job is told of its task', () => {
+  const route = (from: TaskStatus, emission: TaskEmission) => jobEventFor(emission, { id: 'task_9', from });
+
+  it('is where it has gone, and which status it has left', () => {
+    assert.deepEqual(route('queued', { type: 'task_leased' }), { type: 'TASK_LEASED', from: 'queued' });
+    assert.deepEqual(route('leased', { type: 'task_started' }), { type: 'TASK_STARTED', from: 'leased' });
     const known = { rank_value: 0.5, rank_others: [null], model_artifact_id: 'art_1' };
-    assert.deepEqual(route({ type: 'task_completed', metrics: '{}', ...known }), {
+    assert.deepEqual(route('running', { type: 'task_completed', metrics: '{}', ...known }), {
       type: 'TASK_SUCCEEDED',
       from: 'running',
       task_id: 'task_9',
       ...known,
     });
     const reused_from = { job_id: 'job_0', task_id: 'task_0' };
-    assert.deepEqual(route({ type: 'task_reused', metrics: '{}', reused_from, ...known }), {
+    assert.deepEqual(route('queued', { type: 'task_reused', metrics: '{}', reused_from, ...known }), {
       type: 'TASK_SUCCEEDED',
       from: 'queued',
       task_id: 'task_9',
       ...known,
     });
-    assert.deepEqual(route({ type: 'task_lost', from: 'leased', worker_id: 'worker_1' }), {
-      type: 'TASK_LOST',
+    assert.deepEqual(route('leased', { type: 'task_requeued', reason: 'lease_lapsed' }), {
+      type: 'TASK_REQUEUED',
       from: 'leased',
     });
-    assert.deepEqual(route({ type: 'task_requeued', from: 'lost', reason: 'lease_lapsed' }), {
-      type: 'TASK_REQUEUED',
-      from: 'lost',
-    });
-    assert.deepEqual(route({ type: 'task_cancelled', from: 'running' }), {
+    assert.deepEqual(route('running', { type: 'task_cancelled' }), {
       type: 'TASK_CANCELLED',
       from: 'running',
     });
   });
 
-  it('tells it of a failure only when the task is not tried again: the requeue says the rest', () => {
-    const failure = {
-      type: 'task_failed',
-      from: 'leased',
-      error: 'x',
-      retriable: true,
-      fault: 'task',
-    } as const;
-    assert.deepEqual(jobEventFor('task_9', { ...failure, requeued: false }), {
+  it('is a failure only when the task is not tried again: the requeue says the rest', () => {
+    const failure = { type: 'task_failed', error: 'x', retriable: true, fault: 'task' } as const;
+    assert.deepEqual(route('leased', { ...failure, requeued: false }), {
       type: 'TASK_FAILED',
       from: 'leased',
       error: 'x',
     });
-    assert.equal(jobEventFor('task_9', { ...failure, requeued: true }), null);
+    assert.equal(route('leased', { ...failure, requeued: true }), null);
+  });
+
+  it('is nothing of its lease, nor that it was lost: it moves on at once', () => {
+    assert.equal(route('queued', { type: 'lease_started', worker_id: 'worker_1' }), null);
+    assert.equal(route('running', { type: 'lease_ended', worker_id: 'worker_1', why: 'expired' }), null);
+    assert.equal(route('running', { type: 'stop_requested' }), null);
+    assert.equal(route('running', { type: 'task_lost' }), null);
   });
 });

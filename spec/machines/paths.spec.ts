@@ -2,14 +2,10 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { AnyStateMachine, EventFromLogic, SnapshotFrom } from 'xstate';
 import { getShortestPaths, getSimplePaths, type StatePath } from 'xstate/graph';
-import {
-  type JobContext,
-  type JobEvent,
-  jobEventFor,
-  jobMachine,
-  type TaskCounts,
-} from '../../machines/job.ts';
+import { type JobContext, type JobEvent, jobMachine, type TaskCounts } from '../../machines/job.ts';
+import { jobEventFor } from '../../machines/job-steps.ts';
 import { rankedBy } from '../../machines/ranking/standing.ts';
+import type { TaskStatus } from '../../machines/schema/views.ts';
 import { type TaskContext, type TaskEmission, type TaskEvent, taskMachine } from '../../machines/task.ts';
 import { type WorkerContext, type WorkerEvent, workerMachine } from '../../machines/worker.ts';
 import { Driven, nameOf } from './drive.ts';
@@ -78,7 +74,6 @@ const status = (state: string) => state.split('.')[0] as string;
 const ARRIVALS: Record<string, string> = {
   TASK_LEASED: 'leased',
   TASK_STARTED: 'running',
-  TASK_LOST: 'lost',
   TASK_REQUEUED: 'queued',
   TASK_SUCCEEDED: 'succeeded',
   TASK_FAILED: 'failed',
@@ -116,13 +111,20 @@ function checkTask({
   if (held) assert.notEqual(after.worker_id, null, step);
   if (to === 'queued') assert.equal(after.worker_id, null, step);
   assert.equal(after.result !== null, to === 'succeeded', `${step}: there is a result exactly of a success`);
-  let at = status(from);
-  for (const told of emitted.map((emission) => jobEventFor('task_1', emission))) {
-    if (!told) continue;
-    assert.equal(leftBy(told), at, `${step}: the emission leaves the state that the task was in`);
-    at = ARRIVALS[told.type] as string;
-  }
-  assert.equal(at, status(to), `${step}: the emissions lead where the task is`);
+  const left = status(from) as TaskStatus;
+  const told = emitted.flatMap((emission) => jobEventFor(emission, { id: 'task_1', from: left }) ?? []);
+  assert.deepEqual(
+    told.map(({ type }) => ARRIVALS[type]),
+    status(to) === left ? [] : [status(to)],
+    `${step}: the job is told once where the task has gone`,
+  );
+  const holds = (state: string) => Number(['leased', 'running'].includes(status(state)));
+  const slots = emitted.map(({ type }) => ({ lease_started: 1, lease_ended: -1 })[type as string] ?? 0);
+  assert.equal(
+    slots.reduce((sum, n) => sum + n, 0),
+    holds(to) - holds(from),
+    `${step}: it says that its lease began or ended, exactly when it did`,
+  );
 }
 
 describe('every way of a task', () => {
@@ -178,7 +180,7 @@ function areAllTold(state: string, { queued, leased, cancelled }: TaskCounts): b
 
 const TELLING = ['queued.requeuing', 'cancelling.requeuing', 'cancelling.telling'];
 
-/** What two tasks can tell their job next: as the task's own machine moves, and `lost` before all else. */
+/** What two tasks can tell their job next: as the task's own machine moves. */
 function possible({ value, context: { counts } }: SnapshotFrom<typeof jobMachine>): JobEvent[] {
   const state = nameOf(value);
   const coming = [
@@ -189,7 +191,6 @@ function possible({ value, context: { counts } }: SnapshotFrom<typeof jobMachine
   return coming.filter((event) => {
     const from = leftBy(event);
     if (from !== null && counts[from] === 0) return false;
-    if (counts.lost > 0) return from === 'lost';
     if (event.type === 'ALL_TOLD') return TELLING.includes(state) && areAllTold(state, counts);
     if (from === null) return true;
     // Of a job that is retried no task is at work, and none is given one before all have come back.
@@ -301,7 +302,10 @@ function checkWorker({
     assert.ok(after.suspended === before.suspended || event.type === 'REGISTER', step);
 }
 
-/** What is told of a step: that it registered, came or went, or else that it asks for tasks no more, or again. */
+/**
+ * What is told of a step: that it registered, came or went, or else that it asks for tasks no more, or again. Whenever
+ * it wants none from now on, also for another reason than before, what it has asked for is withdrawn.
+ */
 function toldBy(
   from: string,
   to: string,
@@ -310,12 +314,13 @@ function toldBy(
   event: WorkerEvent,
 ): string[] {
   if (event.type === 'REGISTER') return ['worker_registered'];
-  if (status(from) !== status(to)) {
-    return [to !== 'dead' ? 'worker_alive' : event.type === 'STOP' ? 'worker_stopped' : 'worker_dead'];
-  }
+  if (event.type === 'STOP' && status(from) !== status(to)) return ['worker_stopped', 'polling_ended'];
+  if (status(from) !== status(to)) return [to !== 'dead' ? 'worker_alive' : 'worker_dead'];
   const asks = (context: WorkerContext) => context.suspended === null && context.leaving === null;
-  if (before.suspended === null && after.suspended !== null) return ['worker_suspended'];
-  if (before.leaving === null && after.leaving !== null) return ['worker_draining'];
+  if (after.suspended !== null && before.suspended !== after.suspended) {
+    return [...(before.suspended === null ? ['worker_suspended'] : []), 'polling_ended'];
+  }
+  if (before.leaving === null && after.leaving !== null) return ['worker_draining', 'polling_ended'];
   return !asks(before) && asks(after) ? ['worker_resumed'] : [];
 }
 

@@ -1,7 +1,8 @@
 import type { JobContext, JobEvent, TaskCounts } from '../../machines/job.ts';
 import { noStanding } from '../../machines/ranking/standing.ts';
+import type { TaskStatus } from '../../machines/schema/views.ts';
 import { newSelection, type Selection } from '../../machines/selection.ts';
-import type { AcceptedReport, LeftState, TaskContext, TaskEvent } from '../../machines/task.ts';
+import type { AcceptedReport, TaskContext, TaskEvent, TaskReport } from '../../machines/task.ts';
 import type { WorkerContext, WorkerEvent } from '../../machines/worker.ts';
 
 /** Contexts and events to start from; each test changes what it is about. */
@@ -32,11 +33,16 @@ export const taskContext = (changes: Partial<TaskContext> = {}): TaskContext => 
 export const heldTask = (changes: Partial<TaskContext> = {}): TaskContext =>
   taskContext({ attempt: 1, worker_id: 'worker_1', lease_expires_at: 160, ...changes });
 
-export const report = (verb: AcceptedReport['verb'], attempt = 1): AcceptedReport => ({
+export const report = (verb: TaskReport['verb'], attempt = 1): TaskReport => ({
   worker_id: 'worker_1',
   attempt,
   verb,
-  answer: { ok: true },
+});
+
+/** The same as the task remembers it. */
+export const accepted = (of: TaskReport, requeued = false): AcceptedReport => ({
+  ...of,
+  answer: of.verb === 'fail' ? { ok: true, requeued } : { ok: true },
 });
 
 type Fail = Extract<TaskEvent, { type: 'FAIL' }>;
@@ -111,9 +117,13 @@ export function jobContext(counts: Partial<TaskCounts>, changes: Partial<JobCont
   };
 }
 
-const failed = (from: LeftState): JobEvent => ({ type: 'TASK_FAILED', from, error: 'the spectra are empty' });
-const requeued = (from: LeftState): JobEvent => ({ type: 'TASK_REQUEUED', from });
-const cancelled = (from: LeftState): JobEvent => ({ type: 'TASK_CANCELLED', from });
+const failed = (from: TaskStatus): JobEvent => ({
+  type: 'TASK_FAILED',
+  from,
+  error: 'the spectra are empty',
+});
+const requeued = (from: TaskStatus): JobEvent => ({ type: 'TASK_REQUEUED', from });
+const cancelled = (from: TaskStatus): JobEvent => ({ type: 'TASK_CANCELLED', from });
 
 export const succeeded = (
   task_id: string,
@@ -139,20 +149,16 @@ export const JOB_EVENTS = {
   CANCEL: { type: 'CANCEL' },
   RETRY: { type: 'RETRY' },
   ALL_TOLD: { type: 'ALL_TOLD' },
-  TASK_LEASED: { type: 'TASK_LEASED' },
-  TASK_STARTED: { type: 'TASK_STARTED' },
-  'TASK_LOST leased': { type: 'TASK_LOST', from: 'leased' },
-  'TASK_LOST running': { type: 'TASK_LOST', from: 'running' },
+  TASK_LEASED: { type: 'TASK_LEASED', from: 'queued' },
+  TASK_STARTED: { type: 'TASK_STARTED', from: 'leased' },
   'TASK_REQUEUED leased': requeued('leased'),
   'TASK_REQUEUED running': requeued('running'),
-  'TASK_REQUEUED lost': requeued('lost'),
   'TASK_REQUEUED failed': requeued('failed'),
   'TASK_SUCCEEDED running': succeeded('task_1', 0.5),
   'TASK_SUCCEEDED queued': succeeded('task_1', 0.5, [], 'queued'),
   'TASK_FAILED queued': failed('queued'),
   'TASK_FAILED leased': failed('leased'),
   'TASK_FAILED running': failed('running'),
-  'TASK_FAILED lost': failed('lost'),
   'TASK_CANCELLED queued': cancelled('queued'),
   'TASK_CANCELLED leased': cancelled('leased'),
   'TASK_CANCELLED running': cancelled('running'),
@@ -163,9 +169,7 @@ export const JOB_EVENTS = {
 
 /** The state that the task of an event is in before it, as the job counts it. */
 export function leftBy(event: JobEvent): keyof TaskCounts | null {
-  if ('from' in event) return event.from;
-  const left = { TASK_LEASED: 'queued', TASK_STARTED: 'leased' } as const;
-  return event.type in left ? left[event.type as keyof typeof left] : null;
+  return 'from' in event ? event.from : null;
 }
 
 export const workerContext = (slots_used: number, slots_total = 2): WorkerContext => ({

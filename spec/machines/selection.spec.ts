@@ -41,7 +41,9 @@ const back = (pipeline: number, role: TaskPlace['role'] = 'variant'): JobEvent =
   ...place(pipeline, 0, role),
 });
 /** A task that was queued is at work. */
-const begin: JobEvent[] = [{ type: 'TASK_LEASED' }, { type: 'TASK_STARTED' }];
+const leased: JobEvent = { type: 'TASK_LEASED', from: 'queued' };
+const started: JobEvent = { type: 'TASK_STARTED', from: 'leased' };
+const begin: JobEvent[] = [leased, started];
 
 const choiceOf = (job: ReturnType<typeof exploring>, dataset = 0) =>
   job.snapshot.context.selection?.datasets[dataset]?.choice;
@@ -135,9 +137,9 @@ describe('a job that selects', () => {
     assert.equal(job.snapshot.context.error, 'no refit');
     job.sendAll({ type: 'RETRY' }, back(0, 'refit'), { type: 'ALL_TOLD' });
     assert.equal(job.state, 'queued.ready');
-    job.send({ type: 'TASK_LEASED' });
+    job.send(leased);
     assert.equal(job.state, 'running.refitting');
-    assert.deepEqual(types(job.sendAll({ type: 'TASK_STARTED' }, refitted(0))), ['job_succeeded']);
+    assert.deepEqual(types(job.sendAll(started, refitted(0))), ['job_succeeded']);
   });
 
   for (const [value, then] of [
@@ -148,9 +150,9 @@ describe('a job that selects', () => {
       const job = exploring(2);
       job.sendAll(scored(0, 0.3), failed(1), added(), ...begin, refitted(0));
       assert.equal(job.state, 'succeeded');
-      job.sendAll({ type: 'RETRY' }, back(1), { type: 'ALL_TOLD' }, { type: 'TASK_LEASED' });
+      job.sendAll({ type: 'RETRY' }, back(1), { type: 'ALL_TOLD' }, leased);
       assert.equal(job.state, 'running.exploring');
-      const told = types(job.sendAll({ type: 'TASK_STARTED' }, scored(1, value)));
+      const told = types(job.sendAll(started, scored(1, value)));
       if (value === 0.9) {
         assert.deepEqual(told, ['variant_selected', 'job_succeeded']);
         assert.equal(choiceOf(job)?.refit_task_id, 'task_r');

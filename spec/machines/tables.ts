@@ -37,55 +37,70 @@ export const TASK_TABLE: Table = {
   final: ['succeeded', 'cancelled'],
   moves: [
     // A worker claims the next eligible task.
-    { from: 'queued', event: 'LEASE', to: 'leased', emits: ['task_leased'] },
+    { from: 'queued', event: 'LEASE', to: 'leased', emits: ['lease_started', 'task_leased'] },
     // An equal task succeeded before; what was tried once is computed.
     { from: 'queued', event: 'REUSED', situation: 'never tried', to: 'succeeded', emits: ['task_reused'] },
     // The worker calls start.
     { from: 'leased', event: 'START', to: 'running.executing', emits: ['task_started'] },
     // The answer of the lease never reached the worker.
-    { from: 'leased', event: 'RETURN', to: 'queued', emits: ['task_requeued'] },
+    { from: 'leased', event: 'RETURN', to: 'queued', emits: ['lease_ended', 'task_requeued'] },
     // The worker reports success.
-    { from: 'running.executing', event: 'COMPLETE', to: 'succeeded', emits: ['task_completed'] },
+    {
+      from: 'running.executing',
+      event: 'COMPLETE',
+      to: 'succeeded',
+      emits: ['lease_ended', 'task_completed'],
+    },
     // A failure reported from `leased` counts like one from `running`.
     {
       from: ['leased', 'running.executing'],
       event: 'FAIL retriable',
       situation: 'attempts remain',
       to: 'queued',
-      emits: ['task_failed', 'task_requeued'],
+      emits: ['lease_ended', 'task_failed', 'task_requeued'],
     },
     {
       from: ['leased', 'running.executing'],
       event: 'FAIL retriable',
       situation: 'none remain',
       to: 'failed',
-      emits: ['task_failed'],
+      emits: ['lease_ended', 'task_failed'],
     },
     // A worker's own fault costs no attempt, and is tried again only where another worker could run the task.
     {
       from: ['leased', 'running.executing'],
       event: 'FAIL elsewhere',
       to: 'queued',
-      emits: ['task_failed', 'task_requeued'],
+      emits: ['lease_ended', 'task_failed', 'task_requeued'],
     },
-    { from: ['leased', 'running.executing'], event: 'FAIL nowhere', to: 'failed', emits: ['task_failed'] },
+    {
+      from: ['leased', 'running.executing'],
+      event: 'FAIL nowhere',
+      to: 'failed',
+      emits: ['lease_ended', 'task_failed'],
+    },
     { from: 'queued', event: 'GIVE_UP', to: 'failed', emits: ['task_failed'] },
     // `retriable: false` fails the task whatever attempts remain.
-    { from: ['leased', 'running.executing'], event: 'FAIL final', to: 'failed', emits: ['task_failed'] },
+    {
+      from: ['leased', 'running.executing'],
+      event: 'FAIL final',
+      to: 'failed',
+      emits: ['lease_ended', 'task_failed'],
+    },
     // The worker fell silent: `lost`, which resolves at once.
     {
       from: ['leased', 'running.executing'],
       event: 'LAPSE',
       situation: 'attempts remain',
       to: 'queued',
-      emits: ['task_lost', 'task_requeued'],
+      emits: ['lease_ended', 'task_lost', 'task_requeued'],
     },
     {
       from: ['leased', 'running.executing'],
       event: 'LAPSE',
       situation: 'none remain',
       to: 'failed',
-      emits: ['task_lost', 'task_failed'],
+      emits: ['lease_ended', 'task_lost', 'task_failed'],
     },
     // The worker did not enforce the timeout, so the server does: the attempt fails.
     {
@@ -93,24 +108,25 @@ export const TASK_TABLE: Table = {
       event: 'TIMEOUT',
       situation: 'attempts remain',
       to: 'queued',
-      emits: ['task_failed', 'task_requeued'],
+      emits: ['lease_ended', 'task_failed', 'task_requeued'],
     },
     {
       from: 'running.executing',
       event: 'TIMEOUT',
       situation: 'none remain',
       to: 'failed',
-      emits: ['task_failed'],
+      emits: ['lease_ended', 'task_failed'],
     },
     // Job cancelled: what no child process works on ends at once, a running task is told to stop.
-    { from: ['queued', 'leased'], event: 'CANCEL', to: 'cancelled', emits: ['task_cancelled'] },
-    { from: 'running.executing', event: 'CANCEL', to: 'running.stopping' },
+    { from: 'queued', event: 'CANCEL', to: 'cancelled', emits: ['task_cancelled'] },
+    { from: 'leased', event: 'CANCEL', to: 'cancelled', emits: ['lease_ended', 'task_cancelled'] },
+    { from: 'running.executing', event: 'CANCEL', to: 'running.stopping', emits: ['stop_requested'] },
     // However a task ends that was told to stop, it ends cancelled; it is never launched again.
     {
       from: 'running.stopping',
       event: ['COMPLETE', 'FAIL', 'LAPSE', 'TIMEOUT'],
       to: 'cancelled',
-      emits: ['task_cancelled'],
+      emits: ['task_cancelled', 'lease_ended'],
     },
     // Manual retry of the job.
     { from: 'failed', event: 'RETRY', to: 'queued', emits: ['task_requeued'] },
@@ -162,7 +178,7 @@ export const JOB_TABLE: Table = {
     // Tasks move without ending: no matter how the others stand.
     ...['computing', 'expanding', 'reusing', 'exploring', 'refitting'].map((phase) => ({
       from: `running.${phase}`,
-      event: ['TASK_LEASED', 'TASK_STARTED', 'TASK_LOST', 'TASK_REQUEUED'],
+      event: ['TASK_LEASED', 'TASK_STARTED', 'TASK_REQUEUED'],
       to: `running.${phase}`,
     })),
     // While a job selects, the end of a task may have others follow; `selection.spec.ts` says which.
@@ -316,18 +332,18 @@ export const WORKER_TABLE: Table = {
       emits: ['worker_dead'],
     },
     // It says that it asks for no tasks at present.
-    { from: 'alive.idle', event: 'SUSPEND', to: 'alive.idle', emits: ['worker_suspended'] },
-    { from: 'alive.busy', event: 'SUSPEND', to: 'alive.busy', emits: ['worker_suspended'] },
-    { from: 'alive.full', event: 'SUSPEND', to: 'alive.full', emits: ['worker_suspended'] },
+    { from: 'alive.idle', event: 'SUSPEND', to: 'alive.idle', emits: ['worker_suspended', 'polling_ended'] },
+    { from: 'alive.busy', event: 'SUSPEND', to: 'alive.busy', emits: ['worker_suspended', 'polling_ended'] },
+    { from: 'alive.full', event: 'SUSPEND', to: 'alive.full', emits: ['worker_suspended', 'polling_ended'] },
     // It was told to end, and finishes what it has; then it says that it has ended.
-    { from: 'alive.idle', event: 'DRAIN', to: 'alive.idle', emits: ['worker_draining'] },
-    { from: 'alive.busy', event: 'DRAIN', to: 'alive.busy', emits: ['worker_draining'] },
-    { from: 'alive.full', event: 'DRAIN', to: 'alive.full', emits: ['worker_draining'] },
+    { from: 'alive.idle', event: 'DRAIN', to: 'alive.idle', emits: ['worker_draining', 'polling_ended'] },
+    { from: 'alive.busy', event: 'DRAIN', to: 'alive.busy', emits: ['worker_draining', 'polling_ended'] },
+    { from: 'alive.full', event: 'DRAIN', to: 'alive.full', emits: ['worker_draining', 'polling_ended'] },
     {
       from: ['alive.idle', 'alive.busy', 'alive.full'],
       event: 'STOP',
       to: 'dead',
-      emits: ['worker_stopped'],
+      emits: ['worker_stopped', 'polling_ended'],
     },
     // Any sign of life brings it back.
     { from: 'dead', event: 'HEARTBEAT', situation: 'none taken', to: 'alive.idle', emits: ['worker_alive'] },

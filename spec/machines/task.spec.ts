@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { type TaskContext, taskMachine } from '../../machines/task.ts';
+import { type LeaseEnd, type TaskContext, taskMachine } from '../../machines/task.ts';
 import { Driven } from './drive.ts';
-import { fail, heldTask, report, TASK_EVENTS, taskContext } from './samples.ts';
+import { accepted, fail, heldTask, report, TASK_EVENTS, taskContext } from './samples.ts';
 
 const task = (state: string, context: TaskContext) => new Driven(taskMachine, state, context);
 const held = (state: string, changes: Partial<TaskContext> = {}) => task(state, heldTask(changes));
 const last = { attempt: 2, max_attempts: 2 };
+const ended = (why: LeaseEnd) => ({ type: 'lease_ended', worker_id: 'worker_1', why });
 const SILENT = 'the worker fell silent and the lease lapsed';
 
 describe('a task that is leased', () => {
@@ -18,13 +19,14 @@ describe('a task that is leased', () => {
       { attempt, worker_id, lease_expires_at, started_at },
       { attempt: 2, worker_id: 'worker_7', lease_expires_at: 160, started_at: null },
     );
-    assert.deepEqual(emitted, [{ type: 'task_leased', worker_id: 'worker_7' }]);
+    assert.deepEqual(emitted, [{ type: 'lease_started', worker_id: 'worker_7' }, { type: 'task_leased' }]);
   });
 
   it('goes back to its place at no cost when the answer never reached the worker', () => {
     const leased = held('leased', { attempt: 2, max_attempts: 2 });
     assert.deepEqual(leased.send(TASK_EVENTS.RETURN), [
-      { type: 'task_requeued', from: 'leased', reason: 'undelivered' },
+      ended('undelivered'),
+      { type: 'task_requeued', reason: 'undelivered' },
     ]);
     const { attempt, worker_id, lease_expires_at } = leased.snapshot.context;
     assert.deepEqual(
@@ -45,7 +47,7 @@ describe('a task that is started', () => {
       { started_at, worker_id, lease_expires_at },
       { started_at: 100, worker_id: 'worker_1', lease_expires_at: 160 },
     );
-    assert.deepEqual(last_report, report('start'));
+    assert.deepEqual(last_report, accepted(report('start')));
   });
 });
 
@@ -54,7 +56,10 @@ describe('a task that is completed', () => {
     const done = held('running.executing', { error: 'of the first attempt', attempt: 2 });
     const emitted = done.send({ ...TASK_EVENTS.COMPLETE, report: report('complete', 2) });
     const told = { rank_value: 0.5, rank_others: [null, 2], model_artifact_id: 'art_1' };
-    assert.deepEqual(emitted, [{ type: 'task_completed', metrics: '{"best_rmse":0.5}', ...told }]);
+    assert.deepEqual(emitted, [
+      ended('reported'),
+      { type: 'task_completed', metrics: '{"best_rmse":0.5}', ...told },
+    ]);
     assert.deepEqual(
       done.snapshot.context,
       heldTask({
@@ -62,41 +67,45 @@ describe('a task that is completed', () => {
         lease_expires_at: null,
         result: '{"status":"succeeded"}',
         ...told,
-        last_report: report('complete', 2),
+        last_report: accepted(report('complete', 2)),
       }),
     );
   });
 });
 
 for (const state of ['leased', 'running.executing']) {
-  const from = state.split('.')[0] as 'leased' | 'running';
+  const from = state.split('.')[0];
   describe(`a task that fails while it is ${from}`, () => {
     it('is queued again without worker and lease, and remembers why', () => {
       const failed = held(state);
       assert.deepEqual(failed.send({ ...TASK_EVENTS['FAIL retriable'], traceback: 'line 7' }), [
+        ended('reported'),
         {
           type: 'task_failed',
-          from,
           error: 'the spectra are empty',
           retriable: true,
           requeued: true,
           fault: 'task',
           traceback: 'line 7',
         },
-        { type: 'task_requeued', from, reason: 'failure' },
+        { type: 'task_requeued', reason: 'failure' },
       ]);
       assert.deepEqual(
         failed.snapshot.context,
-        taskContext({ attempt: 1, error: 'the spectra are empty', last_report: report('fail') }),
+        taskContext({
+          attempt: 1,
+          error: 'the spectra are empty',
+          last_report: accepted(report('fail'), true),
+        }),
       );
     });
 
     it('ends failed after the last attempt, and keeps the worker that had it', () => {
       const failed = held(state, last);
       assert.deepEqual(failed.send(TASK_EVENTS['FAIL retriable']), [
+        ended('reported'),
         {
           type: 'task_failed',
-          from,
           error: 'the spectra are empty',
           retriable: true,
           requeued: false,
@@ -109,7 +118,7 @@ for (const state of ['leased', 'running.executing']) {
           ...last,
           lease_expires_at: null,
           error: 'the spectra are empty',
-          last_report: report('fail'),
+          last_report: accepted(report('fail')),
         }),
       );
     });
@@ -117,9 +126,9 @@ for (const state of ['leased', 'running.executing']) {
     it('ends failed at once when a further attempt would make no sense', () => {
       const failed = held(state);
       assert.deepEqual(failed.send(TASK_EVENTS['FAIL final']), [
+        ended('reported'),
         {
           type: 'task_failed',
-          from,
           error: 'the spectra are empty',
           retriable: false,
           requeued: false,
@@ -132,22 +141,24 @@ for (const state of ['leased', 'running.executing']) {
 
   describe(`a task whose lease lapses while it is ${from}`, () => {
     it('is lost and queued again in one step', () => {
-      const lapsed = held(state, { last_report: report('start') });
+      const lapsed = held(state, { last_report: accepted(report('start')) });
       assert.deepEqual(lapsed.send(TASK_EVENTS.LAPSE), [
-        { type: 'task_lost', from, worker_id: 'worker_1' },
-        { type: 'task_requeued', from: 'lost', reason: 'lease_lapsed' },
+        ended('expired'),
+        { type: 'task_lost' },
+        { type: 'task_requeued', reason: 'lease_lapsed' },
       ]);
       assert.deepEqual(
         lapsed.snapshot.context,
-        taskContext({ attempt: 1, error: SILENT, last_report: report('start') }),
+        taskContext({ attempt: 1, error: SILENT, last_report: accepted(report('start')) }),
       );
     });
 
     it('is lost and failed in one step after the last attempt', () => {
       const lapsed = held(state, last);
       assert.deepEqual(lapsed.send(TASK_EVENTS.LAPSE), [
-        { type: 'task_lost', from, worker_id: 'worker_1' },
-        { type: 'task_failed', from: 'lost', error: SILENT, retriable: true, requeued: false, fault: 'task' },
+        ended('expired'),
+        { type: 'task_lost' },
+        { type: 'task_failed', error: SILENT, retriable: true, requeued: false, fault: 'task' },
       ]);
       assert.deepEqual(lapsed.snapshot.context, heldTask({ ...last, lease_expires_at: null, error: SILENT }));
     });
@@ -160,7 +171,7 @@ for (const state of ['leased', 'running.executing']) {
 
     it('is queued again at no cost: the count of attempts goes on, and one more is allowed', () => {
       const met = held(state, { attempt: 1, max_attempts: 1, backoff_seconds: 30 });
-      const [failed, requeued] = met.send(ill('a'));
+      const [, failed, requeued] = met.send(ill('a'));
       assert.ok(failed?.type === 'task_failed' && failed.fault === 'worker' && failed.requeued);
       assert.equal(requeued?.type, 'task_requeued');
       const { attempt, max_attempts, worker_faults, avoids, not_before } = met.snapshot.context;
@@ -187,7 +198,10 @@ for (const state of ['leased', 'running.executing']) {
     it('fails with that error where no other worker could run it, and where a retry makes no sense', () => {
       for (const event of [ill('a', false), { ...ill('a'), retriable: false }]) {
         const met = held(state);
-        assert.equal(met.send(event).length, 1);
+        assert.deepEqual(
+          met.send(event).map(({ type }) => type),
+          ['lease_ended', 'task_failed'],
+        );
         assert.equal(met.state, 'failed');
         assert.equal(met.snapshot.context.error, 'the spectra are empty');
       }
@@ -242,15 +256,15 @@ describe('a task that the server times out', () => {
   it('fails like one whose worker reported it', () => {
     const late = held('running.executing');
     assert.deepEqual(late.send(TASK_EVENTS.TIMEOUT), [
+      ended('timed_out'),
       {
         type: 'task_failed',
-        from: 'running',
         error: 'timed out',
         retriable: true,
         requeued: true,
         fault: 'task',
       },
-      { type: 'task_requeued', from: 'running', reason: 'failure' },
+      { type: 'task_requeued', reason: 'failure' },
     ]);
     assert.deepEqual(late.snapshot.context, taskContext({ attempt: 1, error: 'timed out' }));
   });
@@ -258,9 +272,9 @@ describe('a task that the server times out', () => {
   it('ends failed after the last attempt', () => {
     const late = held('running.executing', last);
     assert.deepEqual(late.send(TASK_EVENTS.TIMEOUT), [
+      ended('timed_out'),
       {
         type: 'task_failed',
-        from: 'running',
         error: 'timed out',
         retriable: true,
         requeued: false,
@@ -277,24 +291,24 @@ describe('a task that the server times out', () => {
 describe('a task of a cancelled job', () => {
   it('ends at once while it is queued or leased, and holds no lease any more', () => {
     const queued = task('queued', taskContext());
-    assert.deepEqual(queued.send(TASK_EVENTS.CANCEL), [{ type: 'task_cancelled', from: 'queued' }]);
+    assert.deepEqual(queued.send(TASK_EVENTS.CANCEL), [{ type: 'task_cancelled' }]);
     assert.deepEqual(queued.snapshot.context, taskContext());
     const leased = held('leased');
-    assert.deepEqual(leased.send(TASK_EVENTS.CANCEL), [{ type: 'task_cancelled', from: 'leased' }]);
+    assert.deepEqual(leased.send(TASK_EVENTS.CANCEL), [ended('cancelled'), { type: 'task_cancelled' }]);
     assert.deepEqual(leased.snapshot.context, heldTask({ lease_expires_at: null }));
   });
 
   it('stays running, with its lease, until its worker lets go of it', () => {
     const running = held('running.executing');
-    assert.deepEqual(running.send(TASK_EVENTS.CANCEL), []);
+    assert.deepEqual(running.send(TASK_EVENTS.CANCEL), [{ type: 'stop_requested' }]);
     assert.deepEqual(running.snapshot.context, heldTask());
   });
 
   for (const event of ['COMPLETE', 'FAIL retriable', 'FAIL final'] as const) {
     it(`ends cancelled on ${event}: the report is remembered, its outcome is not`, () => {
       const stopping = held('running.stopping');
-      assert.deepEqual(stopping.send(TASK_EVENTS[event]), [{ type: 'task_cancelled', from: 'running' }]);
-      const last_report = TASK_EVENTS[event].report;
+      assert.deepEqual(stopping.send(TASK_EVENTS[event]), [{ type: 'task_cancelled' }, ended('reported')]);
+      const last_report = accepted(TASK_EVENTS[event].report);
       assert.deepEqual(stopping.snapshot.context, heldTask({ lease_expires_at: null, last_report }));
     });
   }
@@ -302,7 +316,8 @@ describe('a task of a cancelled job', () => {
   for (const event of ['LAPSE', 'TIMEOUT'] as const) {
     it(`ends cancelled on ${event} and is never launched again`, () => {
       const stopping = held('running.stopping');
-      assert.deepEqual(stopping.send(TASK_EVENTS[event]), [{ type: 'task_cancelled', from: 'running' }]);
+      const why = event === 'LAPSE' ? 'expired' : 'timed_out';
+      assert.deepEqual(stopping.send(TASK_EVENTS[event]), [{ type: 'task_cancelled' }, ended(why)]);
       // Who fell silent holds nothing any more; who only took too long still does.
       const worker_id = event === 'LAPSE' ? null : 'worker_1';
       assert.deepEqual(stopping.snapshot.context, heldTask({ lease_expires_at: null, worker_id }));
@@ -316,22 +331,22 @@ describe('a failed task that a person retries', () => {
       ...last,
       lease_expires_at: null,
       error: 'x',
-      last_report: report('fail', 2),
+      last_report: accepted(report('fail', 2)),
     });
     assert.deepEqual(failed.send({ type: 'RETRY', extra_attempts: 3 }), [
-      { type: 'task_requeued', from: 'failed', reason: 'retry' },
+      { type: 'task_requeued', reason: 'retry' },
     ]);
     assert.deepEqual(
       failed.snapshot.context,
-      taskContext({ attempt: 2, max_attempts: 5, last_report: report('fail', 2) }),
+      taskContext({ attempt: 2, max_attempts: 5, last_report: accepted(report('fail', 2)) }),
     );
   });
 });
 
 describe('a report that is refused', () => {
   it('does not take the place of the last accepted one', () => {
-    const done = held('succeeded', { last_report: report('complete') });
+    const done = held('succeeded', { last_report: accepted(report('complete')) });
     done.send(TASK_EVENTS['FAIL final']);
-    assert.deepEqual(done.snapshot.context.last_report, report('complete'));
+    assert.deepEqual(done.snapshot.context.last_report, accepted(report('complete')));
   });
 });

@@ -60,9 +60,14 @@ describe('a worker that is suspended', () => {
 
   it('says so once, whatever else it says of why, and once that it asks again', () => {
     const one = worker('alive.busy', 1, 2);
-    assert.deepEqual(one.send(ill), [{ type: 'worker_suspended', reason: 'its disk is full' }]);
+    assert.deepEqual(one.send(ill), [
+      { type: 'worker_suspended', reason: 'its disk is full' },
+      { type: 'polling_ended' },
+    ]);
     assert.deepEqual(one.send(ill), []);
-    assert.deepEqual(one.send({ type: 'SUSPEND', reason: 'its interpreter is gone' }), []);
+    assert.deepEqual(one.send({ type: 'SUSPEND', reason: 'its interpreter is gone' }), [
+      { type: 'polling_ended' },
+    ]);
     assert.equal(one.snapshot.context.suspended, 'its interpreter is gone');
     assert.equal(one.state, 'alive.busy', 'and goes on with what it has');
     assert.deepEqual(one.send({ type: 'RESUME' }), [{ type: 'worker_resumed' }]);
@@ -80,11 +85,11 @@ describe('a worker that is suspended', () => {
 describe('a worker that was told to end', () => {
   it('says so once, goes on with what it has, and is dead as soon as it has ended', () => {
     const one = worker('alive.busy', 1, 2);
-    assert.deepEqual(one.send({ type: 'DRAIN' }), [{ type: 'worker_draining' }]);
+    assert.deepEqual(one.send({ type: 'DRAIN' }), [{ type: 'worker_draining' }, { type: 'polling_ended' }]);
     assert.deepEqual(one.send({ type: 'DRAIN' }), []);
     assert.deepEqual([one.state, one.snapshot.context.leaving], ['alive.busy', 'draining']);
     one.send({ type: 'TASK_RELEASED' });
-    assert.deepEqual(one.send({ type: 'STOP' }), [{ type: 'worker_stopped' }]);
+    assert.deepEqual(one.send({ type: 'STOP' }), [{ type: 'worker_stopped' }, { type: 'polling_ended' }]);
     assert.deepEqual([one.state, one.snapshot.context.leaving], ['dead', 'stopped']);
   });
 

@@ -12,7 +12,7 @@ import type { FoundVariants } from '../../../machines/variants.ts';
 import type { JobRow } from '../../store/rows.ts';
 import type { TaskAddress } from '../address.ts';
 import { expectedFingerprint } from '../documents.ts';
-import { accepted, admitReport, illegal } from '../reports.ts';
+import { admitReport, reportOf, tellReport } from '../reports.ts';
 import type { Turn } from '../turn.ts';
 import type { Fetched, Verb } from '../verb.ts';
 import { recordFile } from './record-artifact.ts';
@@ -36,18 +36,18 @@ export const completeTask: Verb<'complete_task'> = {
     const job = turn.core.registry.job(task.row.job_id);
     const files = (message.files ?? []).map((file) => ({ file, id: turn.core.makeId('art') }));
     const artifacts = artifactsOf(result, files);
-    const report = accepted(task, message, 'complete', { ok: true });
+    const report = reportOf(task, message, 'complete');
     const found = task.row.payload.role === 'expansion' ? foundFor(job.row, result) : null;
     if (typeof found === 'string') {
       // What was found cannot be taken, and would be the same once more.
       const failure = { error: found, retriable: false, fault: 'input', elsewhere: false } as const;
-      const fail = { type: 'FAIL', now: turn.now, report, by: message.worker_id, ...failure } as const;
-      if (!turn.tellTask(task, fail)) throw illegal(task, 'completed');
-      return report.answer;
+      return tellReport(turn, task, {
+        ...{ type: 'FAIL', now: turn.now, report, by: message.worker_id, ...failure },
+      });
     }
     const names = job.row.standings.map(({ metric }) => metric);
     const metrics = metricsWith(result, names);
-    const completed = turn.tellTask(task, {
+    const answer = tellReport(turn, task, {
       type: 'COMPLETE',
       result: withMembers(result.text, { artifacts, metrics, provenance: provenanceOf(message, task) }),
       metrics: JSON.stringify(metrics ?? {}),
@@ -55,13 +55,12 @@ export const completeTask: Verb<'complete_task'> = {
       model_artifact_id: artifacts?.model ?? null,
       report,
     });
-    if (!completed) throw illegal(task, 'completed');
     for (const { file, id } of files) recordFile(turn, task, file, id);
     if (found !== null) turn.expanded.set(job, found);
     if (task.row.content_key !== null) keepComputed(turn, task, result);
     if (result.notes.length > 0) tellCut(turn, task, result.notes);
     if (job.row.pins_fingerprint) compareFingerprint(turn, task, result, fetched);
-    return report.answer;
+    return answer;
   },
 };
 

@@ -1,11 +1,10 @@
 import type { Failure } from '../../../machines/task.ts';
-import { isTriedAgain } from '../../../machines/task-failure.ts';
 import type { TaskAddress, WorkerAddress } from '../address.ts';
+import { armMissing } from '../due.ts';
 import { canRunSomewhere, registrationOf } from '../eligibility.ts';
 import { pathsOf } from '../named-paths.ts';
-import { armMissing } from '../passing.ts';
 import { narrow } from '../queueing.ts';
-import { accepted, admitReport, illegal } from '../reports.ts';
+import { admitReport, reportOf, tellReport } from '../reports.ts';
 import type { Turn } from '../turn.ts';
 import type { Fetched, Verb } from '../verb.ts';
 import { recordFile } from './record-artifact.ts';
@@ -23,7 +22,7 @@ export const failTask: Verb<'fail_task'> = {
   }),
   run(message, { turn, fetched }) {
     const { task, repeated } = admitReport(turn, message, 'fail');
-    if (repeated) return { ok: repeated.ok, requeued: repeated.requeued ?? false };
+    if (repeated) return failed(repeated);
     const said = message.failure;
     const { error, traceback, retriable = true, fault = 'task' } = said;
     const missing_path = fault === 'worker' ? said.missing_path : undefined;
@@ -37,16 +36,15 @@ export const failTask: Verb<'fail_task'> = {
       ...{ error, traceback, retriable, fault, missing_path, by },
       elsewhere: fault === 'worker' && canRunSomewhere(turn.core, asked),
     };
-    const requeued = row.state !== 'stopping' && isTriedAgain(row, failure);
-    const answer = { ok: true, requeued };
-    const report = accepted(task, message, 'fail', answer);
-    if (!turn.tellTask(task, { type: 'FAIL', now: turn.now, report, ...failure }))
-      throw illegal(task, 'failed');
+    const report = reportOf(task, message, 'fail');
+    const answer = tellReport(turn, task, { type: 'FAIL', now: turn.now, report, ...failure });
     for (const file of message.files ?? []) recordFile(turn, task, file, turn.core.makeId('art'));
     if (task.row.status === 'queued' && paths.length > 0) narrow(turn, task, paths);
-    return answer;
+    return failed(answer);
   },
 };
+
+const failed = ({ ok, requeued = false }: { ok: boolean; requeued?: boolean }) => ({ ok, requeued });
 
 /** Notes what the worker lacks; returns the paths of the task that some worker lacks. */
 function pathsMissing(

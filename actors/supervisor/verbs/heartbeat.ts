@@ -1,7 +1,7 @@
 import type { ActiveTask } from '../../../machines/schema/worker.ts';
 import type { Leaving } from '../../../machines/worker.ts';
 import type { WorkerAddress } from '../address.ts';
-import { hear, ownWorker, renew, withdrawLeases } from '../life.ts';
+import { hear, ownWorker, renew } from '../life.ts';
 import { assertSession } from '../session.ts';
 import { tellAhead } from '../telling.ts';
 import type { Turn } from '../turn.ts';
@@ -25,7 +25,7 @@ export const heartbeat: Verb<'heartbeat'> = {
     assertSession(worker, session);
     const { parking, settings, clock, wishes } = turn.core;
     hear(turn, worker);
-    if (wishes.size > 0) for (const task of turn.heldBy(worker)) tellAhead(turn, task);
+    if (wishes.size > 0) for (const task of worker.durablyHeld) tellAhead(turn, task);
     takeStanding(turn, worker, suspended?.slice(0, LONGEST_REASON) || null, leaving);
     // A newer heartbeat releases an older one, which then knows nothing to stop.
     const older = parking.takeHeartbeat(turn, worker_id);
@@ -43,10 +43,7 @@ export const heartbeat: Verb<'heartbeat'> = {
   },
 };
 
-/**
- * Whether it asks for tasks. What it asked for before it fell ill, or was told to end, is answered: it wants nothing now.
- * While the store is away, a later heartbeat tells.
- */
+/** Whether it asks for tasks. While the store is away, a later heartbeat tells. */
 function takeStanding(turn: Turn, worker: WorkerAddress, reason: string | null, leaving?: Leaving): void {
   if (turn.inMemory) return;
   if (reason === null && leaving === undefined) {
@@ -55,14 +52,8 @@ function takeStanding(turn: Turn, worker: WorkerAddress, reason: string | null, 
     if (row.suspended !== null || row.leaving !== null) turn.tellWorker(worker, { type: 'RESUME' });
     return;
   }
-  const ill = reason !== null && turn.tellWorker(worker, { type: 'SUSPEND', reason });
-  const leaves =
-    leaving !== undefined && turn.tellWorker(worker, { type: leaving === 'stopped' ? 'STOP' : 'DRAIN' });
-  if (ill || leaves) withdrawLeases(turn, worker);
-  if (leaving !== 'stopped') return;
-  // Nobody has to wait for its silence.
-  worker.note(turn, { silentAt: null });
-  turn.judge = true;
+  if (reason !== null) turn.tellWorker(worker, { type: 'SUSPEND', reason });
+  if (leaving !== undefined) turn.tellWorker(worker, { type: leaving === 'stopped' ? 'STOP' : 'DRAIN' });
 }
 
 /**
@@ -71,7 +62,7 @@ function takeStanding(turn: Turn, worker: WorkerAddress, reason: string | null, 
  */
 function goThrough(turn: Turn, worker: WorkerAddress, active: readonly ActiveTask[]): string[] {
   // It may list far more than it holds; what is looked up is what it holds.
-  const held = new Map(turn.heldBy(worker).map((task) => [task.id, task]));
+  const held = new Map(worker.durablyHeld.map((task) => [task.id, task]));
   const toStop: string[] = [];
   for (const { task_id, attempt, stopping } of active) {
     const task = held.get(task_id);
@@ -84,6 +75,6 @@ function goThrough(turn: Turn, worker: WorkerAddress, active: readonly ActiveTas
 
 /** The same for a worker that lists nothing: all that it holds is renewed. */
 function renewAll(turn: Turn, worker: WorkerAddress): string[] {
-  for (const task of turn.heldBy(worker)) renew(turn, task);
-  return turn.toldToStop(worker);
+  for (const task of worker.durablyHeld) renew(turn, task);
+  return worker.toStop;
 }

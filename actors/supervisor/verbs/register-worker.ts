@@ -35,9 +35,7 @@ export const registerWorker: Verb<'register_worker'> = {
     worker.note(turn, { listsActive: false });
     // What it lacked, and what tasks avoided it for, is tried anew; what it no longer declares, others may wait for.
     worker.missing.forget(turn, () => true);
-    turn.judge = true;
     turn.core.profiles.prepare(worker, turn.core.queue);
-    turn.woken.add(worker.id);
     const version = clusterVersion(worker.row.version);
     if (version !== null) notePeerOnce(turn, peerOf('worker', version));
     return {

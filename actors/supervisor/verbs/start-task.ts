@@ -1,4 +1,4 @@
-import { accepted, admitReport, illegal } from '../reports.ts';
+import { admitReport, reportOf, tellReport } from '../reports.ts';
 import type { Verb } from '../verb.ts';
 
 export const startTask: Verb<'start_task'> = {
@@ -6,8 +6,6 @@ export const startTask: Verb<'start_task'> = {
   run(message, { turn }) {
     const { task, repeated } = admitReport(turn, message, 'start');
     if (repeated) return repeated;
-    const report = accepted(task, message, 'start', { ok: true });
-    if (!turn.tellTask(task, { type: 'START', now: turn.now, report })) throw illegal(task, 'started');
-    return report.answer;
+    return tellReport(turn, task, { type: 'START', now: turn.now, report: reportOf(task, message, 'start') });
   },
 };
