@@ -140,7 +140,7 @@ function assemble(
     makeId: idMaker(clock, options.random),
     registry: new Registry(store),
     requirements,
-    queue: new QueueIndex((key) => profiles.termsOf(key)),
+    queue: new QueueIndex((key) => profiles.filingOf(key)),
     profiles,
     demands,
     backoffs: new Backoffs(),

@@ -1,4 +1,13 @@
-import { type Constraint, constraintOf, meetsConstraint, type Version, versionOf } from './pep440.ts';
+import {
+  type Constraint,
+  constraintOf,
+  meetsConstraint,
+  pointOf,
+  rangeOf,
+  type Version,
+  versionOf,
+} from './pep440.ts';
+import type { Point, Range } from './ranges.ts';
 import type { Requirements } from './schema/job.ts';
 import type { WorkerVersion } from './schema/worker.ts';
 
@@ -87,12 +96,25 @@ export class Declared {
   }
 
   #hasPackage(name: string, constraint: Constraint): boolean {
+    const version = this.#versionOf(name);
+    return version !== null && meetsConstraint(version, constraint);
+  }
+
+  #versionOf(name: string): Version | null {
     let version = this.#versions.get(name);
     if (version === undefined) {
       version = versionIn(this.#profile.version, name);
       this.#versions.set(name, version);
     }
-    return version !== null && meetsConstraint(version, constraint);
+    return version;
+  }
+
+  /** Where it stands in what a range is asked of; null: in none of the ranges. */
+  pointIn(of: string): Point | null {
+    if (of === MEMORY) return [this.#memory ?? Number.POSITIVE_INFINITY];
+    if (of === GPUS) return [this.#gpus];
+    const version = this.#versionOf(of.slice(VERSION.length));
+    return version && pointOf(version);
   }
 }
 
@@ -135,6 +157,27 @@ export function termsAsked({ labels, packages }: Asked): string[] {
     ...labels.map(({ key, value }) => labelTerm(key, value)),
     ...packages.map(({ name }) => packageTerm(name)),
   ];
+}
+
+/** A range in which a worker must stand, whatever else it asks: of a number, or of the versions of a package. */
+export interface AskedRange extends Range {
+  readonly of: string;
+}
+
+const MEMORY = 'memory';
+const GPUS = 'gpus';
+/** Followed by the package as it is named. */
+const VERSION = 'version of ';
+
+/** The ranges of which a worker must stand in each. */
+export function rangesAsked({ min_memory_gb, min_gpu_count, packages }: Asked): AskedRange[] {
+  const ranges: AskedRange[] = packages.map(({ name, constraint }) => ({
+    of: VERSION + name,
+    ...rangeOf(constraint),
+  }));
+  if (min_memory_gb !== undefined) ranges.push({ of: MEMORY, from: [min_memory_gb], to: null });
+  ranges.push({ of: GPUS, from: min_gpu_count > 0 ? [min_gpu_count] : null, to: null });
+  return ranges.filter(({ from, to }) => from !== null || to !== null);
 }
 
 /** All such terms that a worker has. */

@@ -1,4 +1,5 @@
 import { clean, compare, explain } from '@renovatebot/pep440';
+import { comparePoints, EVERYWHERE, narrowed, type Point, type Range } from './ranges.ts';
 
 /**
  * Version constraints as PEP 440 defines them. The package parses versions and orders those that are out of the
@@ -128,19 +129,9 @@ export function versionOf(text: string): Version {
 
 /** As the package's `compare` says, which is asked where two local versions of the same are looked at. */
 function order(a: Ordered, b: Ordered): number {
-  const before = orderOf(a.release, b.release) || orderOf(a.suffix, b.suffix);
+  const before = comparePoints(a.release, b.release) || comparePoints(a.suffix, b.suffix);
   if (before !== 0 || !(a.hasLocal && b.hasLocal)) return before || Number(a.hasLocal) - Number(b.hasLocal);
   return compare(a.text, b.text);
-}
-
-function orderOf(a: readonly number[], b: readonly number[]): number {
-  const length = Math.min(a.length, b.length);
-  for (let i = 0; i < length; i++) {
-    const left = a[i] as number;
-    const right = b[i] as number;
-    if (left !== right) return left < right ? -1 : 1;
-  }
-  return a.length - b.length;
 }
 
 /** The same text for versions that are the same; what is no PEP 440 stays as it is. */
@@ -208,4 +199,46 @@ const releaseOf = ({ epoch, release }: Parts): number[] => [epoch, ...release];
 function startsWith(version: Parts, wanted: readonly number[]): boolean {
   const release = releaseOf(version);
   return wanted.every((part, i) => (release[i] ?? 0) === part);
+}
+
+/** Behind the numbers of a release, before those of one that goes on. */
+const END = -1;
+const pointAt = ({ release, suffix }: Ordered): Point => [...release, END, ...suffix];
+/** Before everything whose release is this one. */
+const before = (release: readonly number[]): Point => [...release, END, Number.NEGATIVE_INFINITY];
+
+/** Where a version stands in the order of versions, whatever its local version; null where it is not PEP 440. */
+export const pointOf = ({ parts }: Version): Point | null => parts && pointAt(parts.public);
+
+/**
+ * Where the versions lie that meet a constraint, at least: not all that lie there need meet it. What is no PEP 440
+ * meets no constraint that has an end here.
+ */
+export const rangeOf = ({ clauses }: Constraint): Range =>
+  (clauses ?? []).map(rangeOfClause).reduce(narrowed, EVERYWHERE);
+
+function rangeOfClause({ operator, version: { parts }, prefix }: Clause): Range {
+  if (!parts) return EVERYWHERE;
+  const here = pointAt(parts.public);
+  switch (operator) {
+    case '==':
+      return prefix ? beginningWith(releaseOf(parts)) : { from: here, to: here };
+    case '~=':
+      return narrowed({ from: here, to: null }, beginningWith(releaseOf(parts).slice(0, -1)));
+    case '<=':
+    case '<':
+      return { from: null, to: here };
+    case '>=':
+    case '>':
+      return { from: here, to: null };
+    default:
+      return EVERYWHERE;
+  }
+}
+
+/** The versions whose release begins like this. Those that end in zeros are written without them. */
+function beginningWith(release: readonly number[]): Range {
+  const first = [...release];
+  while (first.length > 1 && first.at(-1) === 0) first.pop();
+  return { from: before(first), to: before([...release.slice(0, -1), (release.at(-1) as number) + 1]) };
 }

@@ -1,15 +1,21 @@
 import type { Journal } from './journal.ts';
 
-/** What a queued task asks beyond its requirement. */
-export interface Demand {
-  readonly key: string;
-  /** Below zero, so that it is never the number of a requirement alone. */
-  readonly id: number;
-  readonly requirement: number;
+/** From whom a task is kept although they meet its requirement. */
+export interface KeptFrom {
+  /** The same for all that are kept from the same. */
+  readonly name: string;
   /** Registrations of workers that do not get it again. */
   readonly avoids: readonly string[];
   /** Paths that the task names and that some worker lacks. */
   readonly paths: readonly string[];
+}
+
+/** What a queued task asks beyond its requirement. */
+export interface Demand extends KeptFrom {
+  readonly key: string;
+  /** Below zero, so that it is never the number of a requirement alone. */
+  readonly id: number;
+  readonly requirement: number;
   /** Sequence numbers of the tasks that ask this. */
   readonly tasks: Set<number>;
 }
@@ -49,9 +55,10 @@ export class Demands {
     { requirement, avoids, paths }: Pick<Demand, 'requirement' | 'avoids' | 'paths'>,
   ): number {
     if (avoids.length === 0 && paths.length === 0) return requirement;
-    const key = JSON.stringify([requirement, [...avoids].sort(), [...paths].sort()]);
+    const name = JSON.stringify([[...avoids].sort(), [...paths].sort()]);
+    const key = `${requirement} ${name}`;
     const demand = this.#byKey.get(key) ?? {
-      ...{ key, id: this.#next--, requirement, avoids, paths },
+      ...{ key, id: this.#next--, requirement, name, avoids, paths },
       tasks: new Set<number>(),
     };
     this.#enter(seq, demand);

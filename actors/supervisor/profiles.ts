@@ -1,12 +1,13 @@
 import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
-import { Declared, termsAsked, termsDeclared, type WorkerProfile } from '../../machines/matching.ts';
+import { Declared, termsDeclared, type WorkerProfile } from '../../machines/matching.ts';
 import type { WorkerAddress } from './address.ts';
-import type { Demands } from './demands.ts';
+import type { Demands, KeptFrom } from './demands.ts';
 import { isKeptFrom, registrationOf } from './eligibility.ts';
 import type { QueueIndex } from './queue-index.ts';
 import { QueueView } from './queue-view.ts';
 import type { RequirementBook } from './requirements.ts';
+import type { Filing } from './shelf.ts';
 
 /** Kinds of workers that are remembered, and bytes of what they declared. */
 const MOST_KINDS = 10_000;
@@ -21,6 +22,8 @@ const LOOKS = 1000;
 
 /** Demands are filed apart from what is only required: only some have a view of them. */
 const DEMAND = 'demand ';
+
+const NOTHING_ASKED: Filing = { terms: [], ranges: [] };
 
 /** What all workers that declared the same have in common. */
 interface Profile {
@@ -58,12 +61,12 @@ export class Profiles {
     this.#demands = demands;
   }
 
-  /** The terms of which a worker must have each, to run what is queued under a key. */
-  termsOf(key: number): string[] {
-    if (key >= 0) return termsAsked(this.#requirements.asked(key));
-    const demand = this.#demands.get(key);
-    const terms = demand ? termsAsked(this.#requirements.asked(demand.requirement)) : [];
-    return (terms.length > 0 ? terms : ['']).map((term) => DEMAND + term);
+  /** By what is queued under a key is found. */
+  filingOf(key: number): Filing {
+    if (key >= 0) return this.#requirements.filing(key);
+    const keptFrom = this.#demands.get(key);
+    const { terms, ranges } = keptFrom ? this.#requirements.filing(keptFrom.requirement) : NOTHING_ASKED;
+    return { terms: (terms.length > 0 ? terms : ['']).map((term) => DEMAND + term), ranges, keptFrom };
   }
 
   isMetBy(requirement: number, worker: WorkerAddress): boolean {
@@ -107,7 +110,8 @@ export class Profiles {
     const declared = new Declared(row);
     const terms = termsDeclared(row);
     const passes = (key: number) => key >= 0 && declared.meets(this.#requirements.asked(key));
-    const profile = { declared, terms, view: new QueueView(['', ...terms], passes) };
+    const seeker = { pointIn: (of: string) => declared.pointIn(of), isKept: () => false };
+    const profile = { declared, terms, view: new QueueView(['', ...terms], passes, seeker) };
     const size = OVERHEAD + 2 * JSON.stringify(row).length;
     this.#kinds.set(kind, profile, { size });
     return profile;
@@ -121,11 +125,16 @@ export class Profiles {
     const profile = this.#profileOf(worker);
     const terms = ['', ...profile.terms].map((term) => DEMAND + term);
     const registration = registrationOf(worker);
-    const view = new QueueView(terms, (key) => {
+    const seeker = {
+      pointIn: (of: string) => profile.declared.pointIn(of),
+      isKept: (from: KeptFrom) => isKeptFrom(from, worker, registration),
+    };
+    const passes = (key: number) => {
       const demand = this.#demands.get(key);
-      if (demand === undefined || isKeptFrom(demand, worker, registration)) return false;
+      if (demand === undefined || seeker.isKept(demand)) return false;
       return profile.declared.meets(this.#requirements.asked(demand.requirement));
-    });
+    };
+    const view = new QueueView(terms, passes, seeker);
     worker.special = { view, declared: version, missing: paths };
     return view;
   }

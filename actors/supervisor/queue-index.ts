@@ -2,31 +2,26 @@ import { Arrivals } from './arrivals.ts';
 import { Bucket } from './bucket.ts';
 import { FOR_GOOD, type Journal } from './journal.ts';
 import type { QueueView } from './queue-view.ts';
+import { type Filing, type Seeker, Shelf } from './shelf.ts';
 import { type Span, Withheld } from './withheld.ts';
-
-/** The tasks of a key that are filed under one term. */
-interface Shelf {
-  buckets: number;
-  arrivals: Arrivals;
-}
 
 /**
  * The queued tasks, by what they ask (a requirement, or a demand) and priority, in the order they are served. It holds
  * sequence numbers only. Each bucket is filed under one term that a worker must have; who looks for work keeps a view,
- * which looks at what has arrived under its own terms since it looked last, and at nothing twice.
+ * which looks where there may be something for it, later at what has arrived there since, and at nothing twice.
  */
 export class QueueIndex {
   readonly #byKey = new Map<string, Bucket>();
   readonly #shelves = new Map<string, Shelf>();
-  readonly #termsOf: (key: number) => readonly string[];
+  readonly #filingOf: (key: number) => Filing;
   readonly #all = new Arrivals();
   readonly #withheld = new Withheld();
   #moment = 0;
   #size = 0;
 
-  /** @param termsOf what a worker must have for a key, any of which will do to file it under; empty: nothing */
-  constructor(termsOf: (key: number) => readonly string[]) {
-    this.#termsOf = termsOf;
+  /** @param filingOf by what the tasks of a key are found */
+  constructor(filingOf: (key: number) => Filing) {
+    this.#filingOf = filingOf;
   }
 
   /** How many tasks are queued. */
@@ -90,6 +85,11 @@ export class QueueIndex {
     return { seq, key, priority };
   }
 
+  /** Shows what is filed under one of these terms, and may be for this one. */
+  filedFor(seeker: Seeker, terms: ReadonlySet<string>, look: (bucket: Bucket) => void): void {
+    for (const term of terms) this.#shelves.get(term)?.look(seeker, look);
+  }
+
   /** Shows what has arrived after a moment and is filed under one of these terms. */
   arrivedSince(moment: number, terms: ReadonlySet<string>, look: (bucket: Bucket) => void): void {
     // Whichever is less: what has arrived, or where to look.
@@ -110,18 +110,19 @@ export class QueueIndex {
   }
 
   #newBucket(key: number, priority: number): Bucket {
-    const term = this.#rarestOf(this.#termsOf(key));
+    const filing = this.#filingOf(key);
+    const term = this.#rarestOf(filing.terms);
     const bucket = new Bucket(key, priority, term, this.#withheld);
     this.#byKey.set(placeOf(key, priority), bucket);
-    const shelf = this.#shelves.get(term) ?? { buckets: 0, arrivals: new Arrivals() };
-    shelf.buckets++;
+    const shelf = this.#shelves.get(term) ?? new Shelf();
+    shelf.put(bucket, filing);
     this.#shelves.set(term, shelf);
     return bucket;
   }
 
   /** Of what all must have, the one that fewest others are filed under. */
   #rarestOf([first = '', ...others]: readonly string[]): string {
-    const filed = (term: string) => this.#shelves.get(term)?.buckets ?? 0;
+    const filed = (term: string) => this.#shelves.get(term)?.size ?? 0;
     return others.reduce((rarest, term) => (filed(term) < filed(rarest) ? term : rarest), first);
   }
 
@@ -139,7 +140,8 @@ export class QueueIndex {
     bucket.clear();
     this.#byKey.delete(placeOf(bucket.key, bucket.priority));
     const shelf = this.#shelves.get(bucket.term);
-    if (shelf && --shelf.buckets === 0) this.#shelves.delete(bucket.term);
+    shelf?.delete(bucket);
+    if (shelf?.size === 0) this.#shelves.delete(bucket.term);
   }
 }
 

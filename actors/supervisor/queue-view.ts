@@ -1,9 +1,16 @@
 import FlatQueue from 'flatqueue';
 import type { Bucket } from './bucket.ts';
 import type { QueueIndex } from './queue-index.ts';
+import type { Seeker } from './shelf.ts';
 
 /** How many entries may be kept in vain, beside as many as there are buckets. */
 const SPARE = 1000;
+
+/** So many arrivals, beside as many as it holds, are looked at one by one; of more, what may be for it is looked up. */
+const FEW = 64;
+
+/** For an index in which nothing asks a range or is kept from anybody. */
+const ANYBODY: Seeker = { pointIn: () => null, isKept: () => false };
 
 /**
  * What one kind of worker may run of what is queued. It remembers of each bucket once whether it may; those that it may
@@ -14,14 +21,16 @@ const SPARE = 1000;
 export class QueueView {
   readonly #terms: ReadonlySet<string>;
   readonly #passes: (key: number) => boolean;
+  readonly #seeker: Seeker;
   /** Larger priorities first. */
   #lines: { priority: number; queue: FlatQueue<Bucket> }[] = [];
   #seen = 0;
   #held = 0;
 
-  constructor(terms: Iterable<string>, passes: (key: number) => boolean) {
+  constructor(terms: Iterable<string>, passes: (key: number) => boolean, seeker = ANYBODY) {
     this.#terms = new Set(terms);
     this.#passes = passes;
+    this.#seeker = seeker;
   }
 
   /** How many buckets it holds. */
@@ -50,10 +59,15 @@ export class QueueView {
 
   #catchUp(index: QueueIndex): void {
     if (this.#seen === index.moment) return;
-    index.arrivedSince(this.#seen, this.#terms, (bucket) => {
+    const look = (bucket: Bucket) => {
+      if (!this.#passes(bucket.key)) return;
       const { head } = bucket;
-      if (head !== undefined && this.#passes(bucket.key)) this.#lineOf(bucket.priority).push(bucket, head);
-    });
+      if (head !== undefined) this.#lineOf(bucket.priority).push(bucket, head);
+    };
+    if (this.#seen === 0 || index.moment - this.#seen > this.#held + FEW) {
+      this.forget();
+      index.filedFor(this.#seeker, this.#terms, look);
+    } else index.arrivedSince(this.#seen, this.#terms, look);
     this.#seen = index.moment;
     this.#held = this.#lines.reduce((sum, { queue }) => sum + queue.length, 0);
     if (this.#held > SPARE + 2 * index.buckets) this.#tidy();

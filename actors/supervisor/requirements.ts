@@ -1,15 +1,18 @@
-import { type Asked, asked, signatureOf } from '../../machines/matching.ts';
+import { type Asked, asked, rangesAsked, signatureOf, termsAsked } from '../../machines/matching.ts';
 import type { Requirements } from '../../machines/schema/job.ts';
 import type { RequirementRow } from '../store/rows.ts';
 import type { Journal } from './journal.ts';
+import type { Filing } from './shelf.ts';
 
 const NOTHING = asked({});
+const filingOf = (asked: Asked): Filing => ({ terms: termsAsked(asked), ranges: rangesAsked(asked) });
 
 /** The distinct requirements of all tasks, by number and by signature. */
 export class RequirementBook {
   readonly #rows = new Map<number, RequirementRow>();
   /** As they are matched; read when somebody first asks. */
   readonly #asked = new Map<number, Asked>();
+  readonly #filings = new Map<number, Filing>();
   readonly #bySignature = new Map<string, number>();
   #next = 1;
 
@@ -34,6 +37,7 @@ export class RequirementBook {
   #forget(row: RequirementRow): void {
     this.#rows.delete(row.id);
     this.#asked.delete(row.id);
+    this.#filings.delete(row.id);
     this.#bySignature.delete(row.signature);
   }
 
@@ -49,5 +53,14 @@ export class RequirementBook {
     const read = asked(JSON.parse(row.document) as Requirements);
     this.#asked.set(id, read);
     return read;
+  }
+
+  /** By what tasks that ask this are found; made when one is first queued. */
+  filing(id: number): Filing {
+    const known = this.#filings.get(id);
+    if (known) return known;
+    const filing = filingOf(this.asked(id));
+    if (this.#rows.has(id)) this.#filings.set(id, filing);
+    return filing;
   }
 }

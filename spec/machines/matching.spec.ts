@@ -11,7 +11,15 @@ import {
   unmet,
   type WorkerProfile,
 } from '../../machines/matching.ts';
-import { constraintOf, isConstraint, meetsConstraint, versionOf } from '../../machines/pep440.ts';
+import {
+  constraintOf,
+  isConstraint,
+  meetsConstraint,
+  pointOf,
+  rangeOf,
+  versionOf,
+} from '../../machines/pep440.ts';
+import { comparePoints, EVERYWHERE, type Point, type Range } from '../../machines/ranges.ts';
 import type { Requirements } from '../../machines/schema/job.ts';
 import type { WorkerVersion } from '../../machines/schema/worker.ts';
 
@@ -198,6 +206,37 @@ describe('a version', () => {
       const words = (numbers: number[]) => numbers.map((i) => vectors.versions[i]);
       assert.deepEqual(words(met), words(admitted ?? []), constraint);
     }
+  });
+
+  it('admits no version outside of the range that it says, alone and beside another', () => {
+    const lies = (version: string, { from, to }: Range) => {
+      const point = pointOf(versionOf(version));
+      if (point === null) return from === null && to === null;
+      return (
+        (from === null || comparePoints(from, point) <= 0) && (to === null || comparePoints(point, to) <= 0)
+      );
+    };
+    const [first = ''] = Object.keys(vectors.admitted).filter((text) => text.startsWith('>='));
+    for (const text of constraints.flatMap(([constraint]) => [constraint, `${first},${constraint}`])) {
+      const read = constraintOf(text);
+      const met = vectors.versions.filter((version) => meetsConstraint(versionOf(version), read));
+      for (const version of met) assert.ok(lies(version, rangeOf(read)), `${version} meets ${text}`);
+    }
+  });
+
+  it('says a range that is about as narrow as it is', () => {
+    const range = (text: string) => rangeOf(constraintOf(text));
+    const has = ({ from, to }: Range, version: string) => {
+      const point = pointOf(versionOf(version)) as Point;
+      return comparePoints(from as Point, point) <= 0 && comparePoints(point, to as Point) <= 0;
+    };
+    for (const text of ['==1.4.*', '~=1.4.2', '>=1.4,<1.5', '==1.4.7', '==1.4.7+cu118'])
+      assert.deepEqual(
+        ['1.3.9', '1.4.7', '1.5.1', '2'].filter((version) => has(range(text), version)),
+        ['1.4.7'],
+        text,
+      );
+    for (const text of ['', '!=1.4', '===1.4']) assert.deepEqual(range(text), EVERYWHERE, text);
   });
 });
 

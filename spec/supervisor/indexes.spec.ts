@@ -31,7 +31,7 @@ describe('the index of the queue', () => {
       { selector: ({ seq }) => seq, maxLength: 60 },
     );
     const property = fc.property(places, fc.integer({ min: 1, max: 3 }), (all, wanted) => {
-      const index = new QueueIndex(() => []);
+      const index = new QueueIndex(() => ({ terms: [] }));
       for (const { seq, requirement, priority } of all) index.add(FOR_GOOD, requirement, priority, seq);
       for (const { seq, requirement, priority, fate } of all) {
         if (fate !== 'stays') index.remove(FOR_GOOD, requirement, priority, seq);
@@ -59,7 +59,7 @@ describe('the index of the queue', () => {
       isUndone: fc.boolean(),
     });
     const property = fc.property(fc.array(act, { maxLength: 80 }), (acts) => {
-      const index = new QueueIndex(() => []);
+      const index = new QueueIndex(() => ({ terms: [] }));
       const views = [new QueueView([''], () => true)];
       // Ten numbers are a span, three of which stand beside each other.
       const spans = [0, 1, 2].map((n) => ({ from: n * 10, to: n * 10 + 9 }));
@@ -103,7 +103,7 @@ describe('the index of the queue', () => {
   });
 
   test('a task that leaves twice leaves once', () => {
-    const index = new QueueIndex(() => []);
+    const index = new QueueIndex(() => ({ terms: [] }));
     for (const seq of [1, 2, 3]) index.add(FOR_GOOD, 1, 0, seq);
     for (let i = 0; i < 2; i++) index.remove(FOR_GOOD, 1, 0, 2);
     index.remove(FOR_GOOD, 9, 9, 1);
@@ -111,7 +111,7 @@ describe('the index of the queue', () => {
   });
 
   test('tasks that left it from the middle take no memory, though nobody ever asks for those before them', () => {
-    const index = new QueueIndex(() => []);
+    const index = new QueueIndex(() => ({ terms: [] }));
     for (let seq = 1; seq <= MANY; seq++) index.add(FOR_GOOD, 1, 0, seq);
     for (let seq = 1; seq <= MANY; seq++) if (seq % 2000 > 0) index.remove(FOR_GOOD, 1, 0, seq);
     assert.equal(index.size, MANY / 2000);
@@ -123,7 +123,7 @@ describe('the index of the queue', () => {
   });
 
   test('a bucket that all have left is gone', () => {
-    const index = new QueueIndex(() => []);
+    const index = new QueueIndex(() => ({ terms: [] }));
     for (let seq = 1; seq <= 10; seq++) index.add(FOR_GOOD, 1, 0, seq);
     for (let seq = 1; seq <= 10; seq++) index.remove(FOR_GOOD, 1, 0, seq);
     assert.deepEqual([index.held, served(index)], [0, []]);

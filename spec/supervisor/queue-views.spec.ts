@@ -37,9 +37,11 @@ const some = <T>(...values: T[]) => fc.constantFrom(...values);
 const requirements: fc.Arbitrary<Requirements> = fc.record(
   {
     labels: fc.dictionary(some('site', 'rack'), some('a', 'b'), { maxKeys: 2 }),
-    packages: fc.dictionary(some('demo', 'Num_Py', 'python'), some('', '>=1', '>=2', '<2', '==1.5'), {
-      maxKeys: 2,
-    }),
+    packages: fc.dictionary(
+      some('demo', 'Num_Py', 'python'),
+      some('', '>=1', '>=2', '<2', '==1.5', '==1.*', '~=1.4', '!=1.5', '>1,<=2', '===1.5', '===odd'),
+      { maxKeys: 2 },
+    ),
     min_memory_gb: some(1, 8, 64),
     min_gpu_count: some(0, 1),
     capabilities: some<Record<string, boolean>>({}, { catalog: true }),
@@ -60,6 +62,7 @@ const profiles: fc.Arbitrary<WorkerProfile> = fc.record({
     { packages: { demo: '1.5' } },
     { packages: { demo: '2.0', 'num-py': '1.0' } },
     { python: '3.11.2', packages: { DEMO: '1.5', num_py: '2.1' } },
+    { packages: { demo: 'odd', 'num-py': '1.5+local', Num_Py: '2' } },
   ),
 });
 
@@ -90,7 +93,7 @@ class Played {
   readonly #book = new RequirementBook();
   readonly #demands = new Demands();
   readonly #profiles = new Profiles(this.#book, this.#demands);
-  readonly #index = new QueueIndex((key) => this.#profiles.termsOf(key));
+  readonly #index = new QueueIndex((key) => this.#profiles.filingOf(key));
   readonly #workers: WorkerAddress[];
   #list: Queued[] = [];
   readonly #left: Queued[] = [];
@@ -224,9 +227,36 @@ const MANY = 5000;
 
 /** An index in which each key is filed under a term of its own, beside one that all have. */
 function filed(): QueueIndex {
-  const index = new QueueIndex((key) => ['packages.demo', `label ${key}`]);
+  const index = new QueueIndex((key) => ({ terms: ['packages.demo', `label ${key}`] }));
   for (let key = 1; key <= MANY; key++) index.add(FOR_GOOD, key, 0, key);
   return index;
+}
+
+/** Counts how often it is asked what a requirement is. */
+class Looked extends RequirementBook {
+  looks = 0;
+  override asked(id: number) {
+    this.looks++;
+    return super.asked(id);
+  }
+}
+
+/** The same of what a task asks beyond that. */
+class LookedDemands extends Demands {
+  looks = 0;
+  override get(id: number) {
+    this.looks++;
+    return super.get(id);
+  }
+}
+
+/** The queue as the supervisor keeps it. */
+function supervised() {
+  const book = new Looked();
+  const demands = new LookedDemands();
+  const profiles = new Profiles(book, demands);
+  const index = new QueueIndex((key) => profiles.filingOf(key));
+  return { book, demands, profiles, index };
 }
 
 describe('the cost of a lease that finds nothing', () => {
@@ -239,7 +269,7 @@ describe('the cost of a lease that finds nothing', () => {
   });
 
   test('is one look at each requirement for all workers that declared the same, however often they ask', () => {
-    const index = new QueueIndex(() => ['packages.demo']);
+    const index = new QueueIndex(() => ({ terms: ['packages.demo'] }));
     for (let key = 1; key <= MANY; key++) index.add(FOR_GOOD, key, 0, key);
     let tried = 0;
     const view = new QueueView(['', 'packages.demo'], () => ++tried < 0);
@@ -251,7 +281,7 @@ describe('the cost of a lease that finds nothing', () => {
   });
 
   test('is no look at requirements of which nothing is queued any more', () => {
-    const index = new QueueIndex(() => []);
+    const index = new QueueIndex(() => ({ terms: [] }));
     for (let key = 1; key <= MANY; key++) index.add(FOR_GOOD, key, 0, key);
     for (let key = 1; key <= MANY; key++) index.remove(FOR_GOOD, key, 0, key);
     let tried = 0;
@@ -259,8 +289,57 @@ describe('the cost of a lease that finds nothing', () => {
     assert.deepEqual([tried, index.held, index.buckets], [0, 0, 0]);
   });
 
+  /** Requirements that are all different, and none of which such a worker meets. */
+  const apart: Record<string, (i: number) => Requirements> = {
+    'the version of a package': (i) => ({ packages: { demo: `==1.${i}` } }),
+    'up to which version of a package': (i) => ({ packages: { demo: `>=1.0,<1.${i}` } }),
+    'from which version of a package on': (i) => ({ packages: { demo: `>=2.${i}` } }),
+    memory: (i) => ({ packages: { demo: '>=1' }, min_memory_gb: 65 + i }),
+    GPUs: (i) => ({ packages: { demo: '' }, min_gpu_count: 1 + i }),
+  };
+  const kind: WorkerProfile = {
+    labels: {},
+    capabilities: { memory_gb: 64 },
+    version: { packages: { demo: '1.99999' } },
+  };
+  for (const [what, make] of Object.entries(apart)) {
+    test(`is no look at each requirement where they differ in ${what}, be it the first look or long after`, () => {
+      const { book, index, profiles } = supervised();
+      const worker = new WorkerAddress(workerRow('worker_0', kind), true);
+      const fill = (from: number) => {
+        for (let i = from; i < from + MANY; i++) index.add(FOR_GOOD, book.number(FOR_GOOD, make(i)).id, 0, i);
+        book.looks = 0;
+      };
+      const early = new WorkerAddress(
+        workerRow('worker_1', { ...kind, labels: { came: 'before all' } }),
+        true,
+      );
+      assert.equal(index.take(FOR_GOOD, profiles.viewsOf(early)), null);
+      fill(1);
+      for (const one of [worker, early]) assert.equal(index.take(FOR_GOOD, profiles.viewsOf(one)), null);
+      fill(MANY + 1);
+      assert.equal(index.take(FOR_GOOD, profiles.viewsOf(worker)), null);
+      assert.ok(book.looks < MANY / 100, `${book.looks} were looked at`);
+    });
+  }
+
+  test('is no look at each task that avoids the worker, or names a path that it lacks', () => {
+    const { book, index, profiles, demands } = supervised();
+    const worker = new WorkerAddress(workerRow('worker_0', kind), true);
+    worker.missing.note(FOR_GOOD, '/x', 'is not there', 0);
+    for (let i = 1; i <= MANY; i++) {
+      const requirement = book.number(FOR_GOOD, { min_memory_gb: i / MANY }).id;
+      const keptFrom =
+        i % 2 > 0 ? { avoids: [registrationOf(worker)], paths: [] } : { avoids: [], paths: ['/x'] };
+      index.add(FOR_GOOD, demands.enter(FOR_GOOD, i, { requirement, ...keptFrom }), 0, i);
+    }
+    demands.looks = 0;
+    assert.equal(index.take(FOR_GOOD, profiles.viewsOf(worker)), null);
+    assert.ok(demands.looks < MANY / 100, `${demands.looks} were looked at`);
+  });
+
   test('takes no memory for what has gone: a view holds about as much as is queued', () => {
-    const index = new QueueIndex(() => []);
+    const index = new QueueIndex(() => ({ terms: [] }));
     const view = new QueueView([''], () => true);
     index.add(FOR_GOOD, 1, 0, 1);
     for (let key = 2; key <= 4 * MANY; key++) {

@@ -62,7 +62,7 @@ function taskLife(): unknown {
 
 /** Takes from a queue and puts back behind it, at a steady depth. */
 function queueOf(tasks: number, requirements: number): () => unknown {
-  const queue = new QueueIndex(() => []);
+  const queue = new QueueIndex(() => ({ terms: [] }));
   const views = [new QueueView([''], () => true)];
   for (let seq = 0; seq < tasks; seq++) queue.add(FOR_GOOD, seq % requirements, 0, seq);
   let seq = tasks;

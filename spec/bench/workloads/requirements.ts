@@ -37,7 +37,7 @@ class Filled {
   readonly #demands = new Demands();
   readonly #book = new RequirementBook();
   readonly #profiles = new Profiles(this.#book, this.#demands);
-  readonly #index = new QueueIndex((key) => this.#profiles.termsOf(key));
+  readonly #index = new QueueIndex((key) => this.#profiles.filingOf(key));
   readonly workers: WorkerAddress[];
 
   constructor(kind: string, count: number, workers: number) {
