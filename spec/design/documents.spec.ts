@@ -124,6 +124,13 @@ describe('the documents', () => {
     assert.deepEqual(missing, [], 'rooms that are not on the map');
   });
 
+  test('lead from the socket to the disk by at most fifteen files', () => {
+    const [, after = ''] = read('docs/architecture.md').split("## One message's way");
+    const [steps = ''] = after.split('\nReading takes');
+    const files = new Set(linksOf(steps).filter((link) => link.endsWith('.ts')));
+    assert.ok(files.size > 10 && files.size <= 15, `${files.size} files`);
+  });
+
   test('begin with a README of at most 200 lines, and have a glossary of at most 30 words', () => {
     assert.ok(read('README.md').split('\n').length <= 201);
     const [, , ...words] = read('docs/glossary.md').match(/^\|.*\|$/gm) ?? [];
