@@ -7,7 +7,7 @@ export async function main(name: ProgramName): Promise<void> {
   const { argv, env, stdin, stdout, stderr } = process;
   const [command, kind = '', line = ''] = argv.slice(2);
   if (name === 'jqctl' && command === 'complete') {
-    // A shell asks, and a person waits with a finger on Tab: nothing else is loaded.
+    // Completion must answer at once, so nothing else is loaded.
     const { idLines } = await import('./completion/ids.ts');
     stdout.write(await idLines(kind, line, env));
     return;

@@ -2,10 +2,10 @@ import { type BaseContext, Builtins, Cli, type Command, type CommandClass } from
 import pc from 'picocolors';
 import { PACKAGE_VERSION } from '../gateway/version.ts';
 import { didYouMean, nearest } from '../machines/nearest.ts';
+import { diagnose } from './cli/diagnosis.ts';
+import { EXIT } from './cli/exit.ts';
+import { commandHelp, overview } from './cli/help.ts';
 import { COMMANDS, isCommand } from './commands/list.ts';
-import { diagnose } from './support/diagnosis.ts';
-import { EXIT } from './support/exit.ts';
-import { commandHelp, overview } from './support/help.ts';
 import { isColourful } from './terminal/output.ts';
 import { plain } from './terminal/plain.ts';
 

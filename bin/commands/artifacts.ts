@@ -2,13 +2,13 @@ import { Option } from 'clipanion';
 import { readAs } from '../../gateway/client/replies.ts';
 import { compose, elements, members, RawJson } from '../../machines/json/raw.ts';
 import { ArtifactView } from '../../machines/schema/views.ts';
-import { type Download, downloadAll, planDownloads } from '../client/download.ts';
-import { tasksNamed } from '../client/find-task.ts';
-import type { Session } from '../support/client-command.ts';
-import { EXIT, usageFault } from '../support/exit.ts';
-import { patiently } from '../support/interrupt.ts';
-import { JobCommand } from '../support/job-command.ts';
-import { jobUsage, value } from '../support/usage.ts';
+import type { Session } from '../cli/client-command.ts';
+import { withDeadline } from '../cli/deadline.ts';
+import { EXIT, usageError } from '../cli/exit.ts';
+import { JobCommand } from '../cli/job-command.ts';
+import { jobUsage, value } from '../cli/usage.ts';
+import { type Download, downloadAll, planDownloads } from '../jobs/download.ts';
+import { tasksNamed } from '../jobs/find/find-task.ts';
 import { bytes, counted } from '../terminal/format.ts';
 import { plain } from '../terminal/plain.ts';
 import { Progress } from '../terminal/progress.ts';
@@ -41,7 +41,7 @@ export class ArtifactsCommand extends JobCommand {
 
   protected async act(session: Session): Promise<number> {
     const { client, output } = session;
-    if (this.out === '') throw usageFault('--out: the directory has no name');
+    if (this.out === '') throw usageError('--out: the directory has no name');
     const jobId = await this.jobId(session);
     const [task_id] = this.task === undefined ? [] : await tasksNamed(client, jobId, [this.task]);
     const query = task_id === undefined ? {} : { task_id };
@@ -74,7 +74,7 @@ export class ArtifactsCommand extends JobCommand {
       progress.update(got, `${bytes(got)} of ${bytes(total)}`);
     };
     try {
-      await patiently(undefined, ({ signal }) =>
+      await withDeadline(undefined, ({ signal }) =>
         downloadAll({ client, directory, downloads, signal, onBytes }),
       );
     } finally {

@@ -1,7 +1,7 @@
 import { Command, Option } from 'clipanion';
-import { BaseCommand } from '../support/base.ts';
-import { EXIT } from '../support/exit.ts';
-import { value } from '../support/usage.ts';
+import { BaseCommand } from '../cli/base.ts';
+import { EXIT } from '../cli/exit.ts';
+import { value } from '../cli/usage.ts';
 import type { Output } from '../terminal/output.ts';
 import { stateReport } from '../terminal/state-report.ts';
 import { StepLine } from '../terminal/step-line.ts';
@@ -28,7 +28,7 @@ export class CheckStateProgram extends BaseCommand {
   protected override async run(output: Output): Promise<number> {
     const { checkState } = await import('../../actors/check/check.ts');
     const line = new StepLine(output);
-    const report = await checkState(this.state, (step, done, total) => line.tell(step, done, total)).finally(
+    const report = await checkState(this.state, (step, done, total) => line.show(step, done, total)).finally(
       () => line.end(),
     );
     await output.print(output.json ? JSON.stringify(report) : stateReport(report, output.colours));

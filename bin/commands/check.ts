@@ -1,9 +1,9 @@
 import { Option } from 'clipanion';
-import { findChecker } from '../client/check-inputs.ts';
-import { BaseCommand } from '../support/base.ts';
-import { EXIT, usageFault } from '../support/exit.ts';
-import { paramsOf } from '../support/flags.ts';
-import { programUsage, value } from '../support/usage.ts';
+import { BaseCommand } from '../cli/base.ts';
+import { EXIT, usageError } from '../cli/exit.ts';
+import { paramsOf } from '../cli/flags.ts';
+import { programUsage, value } from '../cli/usage.ts';
+import { findChecker } from '../jobs/submit/check-inputs.ts';
 import { datasetReport } from '../terminal/dataset-report.ts';
 import type { Output } from '../terminal/output.ts';
 import { plain } from '../terminal/plain.ts';
@@ -36,7 +36,7 @@ export class CheckCommand extends BaseCommand {
   protected async run(output: Output): Promise<number> {
     const check = await findChecker(this.lib, this.python);
     if (!check) {
-      throw usageFault(
+      throw usageError(
         `datasets of ${this.lib} cannot be looked at here`,
         'jqctl check knows mljs, and nirs4all with a --python that has it',
       );

@@ -1,12 +1,12 @@
 import { Cli, Option } from 'clipanion';
+import { BaseCommand } from '../cli/base.ts';
+import { EXIT } from '../cli/exit.ts';
+import { word } from '../cli/flags.ts';
+import { programUsage } from '../cli/usage.ts';
 import { bashScript } from '../completion/bash.ts';
 import { fishScript } from '../completion/fish.ts';
 import { type CommandModel, commandModels, SHELLS, type Shell } from '../completion/model.ts';
 import { zshScript } from '../completion/zsh.ts';
-import { BaseCommand } from '../support/base.ts';
-import { EXIT } from '../support/exit.ts';
-import { word } from '../support/flags.ts';
-import { programUsage } from '../support/usage.ts';
 import type { Output } from '../terminal/output.ts';
 import { everyCommand } from './list.ts';
 

@@ -5,12 +5,12 @@ import { type EventFrame, eventFrames } from '../../gateway/client/event-stream.
 import { readAs } from '../../gateway/client/replies.ts';
 import { compact, elements } from '../../machines/json/raw.ts';
 import { EventView } from '../../machines/schema/views.ts';
-import { MAX_RETRIES } from '../client/follow.ts';
-import { ClientCommand, type Session } from '../support/client-command.ts';
-import { EXIT, usageFault } from '../support/exit.ts';
-import { integer } from '../support/flags.ts';
-import { patiently } from '../support/interrupt.ts';
-import { clientUsage, value } from '../support/usage.ts';
+import { ClientCommand, type Session } from '../cli/client-command.ts';
+import { withDeadline } from '../cli/deadline.ts';
+import { EXIT, usageError } from '../cli/exit.ts';
+import { integer } from '../cli/flags.ts';
+import { clientUsage, value } from '../cli/usage.ts';
+import { MAX_RETRIES } from '../jobs/follow/follow.ts';
 import { feedLines } from '../terminal/feed-line.ts';
 import { duration } from '../terminal/format.ts';
 import { plain } from '../terminal/plain.ts';
@@ -41,7 +41,7 @@ export class EventsCommand extends ClientCommand {
   protected async act(session: Session): Promise<number> {
     const { client, output } = session;
     if (this.afterId !== undefined && this.limit !== undefined) {
-      throw usageFault('--limit is for the last events; it does not go with --after-id');
+      throw usageError('--limit is for the last events; it does not go with --after-id');
     }
     const limit = integer('--limit', this.limit ?? '20', { min: 1, max: PAGE });
     const afterId = this.afterId === undefined ? undefined : integer('--after-id', this.afterId);
@@ -59,8 +59,8 @@ export class EventsCommand extends ClientCommand {
       if (!this.follow || !(fault instanceof AnsweredError) || fault.status !== 404) throw fault;
     }
     if (!this.follow) return EXIT.done;
-    return patiently(undefined, async (patience) => {
-      const { signal } = patience;
+    return withDeadline(undefined, async (deadline) => {
+      const { signal } = deadline;
       const onRetry = (why: string, s: number) =>
         output.note(output.noteColours.yellow(`${plain(why)}; trying again in ${duration(s)}`));
       const frames = eventFrames({
@@ -71,7 +71,7 @@ export class EventsCommand extends ClientCommand {
         maxRetries: MAX_RETRIES,
       });
       for await (const frame of frames) await print(session, frame);
-      return patience.exit ?? EXIT.done;
+      return deadline.exit ?? EXIT.done;
     });
   }
 }

@@ -1,14 +1,14 @@
 import { once } from 'node:events';
 import { Option } from 'clipanion';
 import { inspectionFrames } from '../../gateway/client/inspection-stream.ts';
-import { findActor } from '../client/find-actor.ts';
-import { MAX_RETRIES } from '../client/follow.ts';
-import { type InspectorRelay, startInspectorRelay } from '../client/inspector-relay.ts';
-import { ClientCommand, type Session } from '../support/client-command.ts';
-import { EXIT, usageFault } from '../support/exit.ts';
-import { id, integer } from '../support/flags.ts';
-import { type Patience, patiently } from '../support/interrupt.ts';
-import { clientUsage, value } from '../support/usage.ts';
+import { ClientCommand, type Session } from '../cli/client-command.ts';
+import { type Deadline, withDeadline } from '../cli/deadline.ts';
+import { EXIT, usageError } from '../cli/exit.ts';
+import { id, integer } from '../cli/flags.ts';
+import { type InspectorRelay, startInspectorRelay } from '../cli/inspector-relay.ts';
+import { clientUsage, value } from '../cli/usage.ts';
+import { findActor } from '../jobs/find/find-actor.ts';
+import { MAX_RETRIES } from '../jobs/follow/follow.ts';
 import { duration } from '../terminal/format.ts';
 import { plain } from '../terminal/plain.ts';
 
@@ -45,10 +45,10 @@ export class InspectCommand extends ClientCommand {
     const port = integer('--port', this.port, { max: 65_535 });
     const page = pageAddress(this.page);
     const actorId = actor === undefined ? undefined : await findActor(session.client, actor);
-    return patiently(undefined, async (patience) => {
-      if (session.output.json) await this.#print(session, actorId, patience.signal);
-      else await this.#relay(session, actorId, { port, page }, patience);
-      return patience.exit ?? EXIT.done;
+    return withDeadline(undefined, async (deadline) => {
+      if (session.output.json) await this.#print(session, actorId, deadline.signal);
+      else await this.#relay(session, actorId, { port, page }, deadline);
+      return deadline.exit ?? EXIT.done;
     });
   }
 
@@ -66,7 +66,7 @@ export class InspectCommand extends ClientCommand {
     session: Session,
     actorId: string | undefined,
     { port, page }: { port: number; page: string },
-    { signal }: Patience,
+    { signal }: Deadline,
   ): Promise<void> {
     // A right that is missing is told at once, not when the first page has opened.
     for await (const _ of this.#frames(session, actorId, signal)) break;
@@ -122,5 +122,5 @@ class Audience {
 function pageAddress(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url?.protocol === 'http:' || url?.protocol === 'https:') return url.href;
-  throw usageFault(`--page: '${text}' is not an http address`);
+  throw usageError(`--page: '${text}' is not an http address`);
 }

@@ -1,14 +1,14 @@
 import { Option } from 'clipanion';
 import { replyOf } from '../../gateway/client/replies.ts';
 import { JOB_STATES, type JobView } from '../../machines/schema/views.ts';
-import { ClientCommand, type Session } from '../support/client-command.ts';
-import { EXIT } from '../support/exit.ts';
-import { integer, word } from '../support/flags.ts';
-import { clientUsage, value } from '../support/usage.ts';
+import { ClientCommand, type Session } from '../cli/client-command.ts';
+import { EXIT } from '../cli/exit.ts';
+import { integer, word } from '../cli/flags.ts';
+import { clientUsage, value } from '../cli/usage.ts';
 import { taskBar } from '../terminal/bar.ts';
 import { ago, bestOf } from '../terminal/format.ts';
 import { plain } from '../terminal/plain.ts';
-import { jobStanding } from '../terminal/status-style.ts';
+import { jobState } from '../terminal/status-style.ts';
 import { table } from '../terminal/table.ts';
 
 export class JobsCommand extends ClientCommand {
@@ -51,7 +51,7 @@ function listOf(jobs: JobView[], output: Session['output']): string {
   const rows = jobs.map((job) => [
     plain(job.id),
     plain(job.name ?? '-'),
-    jobStanding(job, output.colours),
+    jobState(job, output.colours),
     `${taskBar(job.aggregate, BAR, output.colours)} ${endedTasks(job)}/${job.aggregate.num_tasks}`,
     bestOf(job),
     ago(now - job.created_at),

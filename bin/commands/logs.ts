@@ -1,16 +1,16 @@
 import { Option } from 'clipanion';
 import type { EventFrame } from '../../gateway/client/event-stream.ts';
 import { compact } from '../../machines/json/raw.ts';
-import { taskNamed } from '../client/find-task.ts';
-import { followJob, history } from '../client/follow.ts';
-import { taskLabels } from '../client/task-board.ts';
-import { TASK_PAGE } from '../client/task-pages.ts';
-import type { Session } from '../support/client-command.ts';
-import { EXIT } from '../support/exit.ts';
-import { integer } from '../support/flags.ts';
-import { patiently } from '../support/interrupt.ts';
-import { JobCommand } from '../support/job-command.ts';
-import { jobUsage, value } from '../support/usage.ts';
+import type { Session } from '../cli/client-command.ts';
+import { withDeadline } from '../cli/deadline.ts';
+import { EXIT } from '../cli/exit.ts';
+import { integer } from '../cli/flags.ts';
+import { JobCommand } from '../cli/job-command.ts';
+import { jobUsage, value } from '../cli/usage.ts';
+import { taskNamed } from '../jobs/find/find-task.ts';
+import { followJob, history } from '../jobs/follow/follow.ts';
+import { taskLabels } from '../jobs/follow/task-board.ts';
+import { TASK_PAGE } from '../jobs/follow/task-pages.ts';
 import { eventLines } from '../terminal/event-line.ts';
 import { duration } from '../terminal/format.ts';
 import { plain } from '../terminal/plain.ts';
@@ -57,18 +57,18 @@ export class LogsCommand extends JobCommand {
       for await (const frame of history(client, jobId, afterId)) await print(frame);
       return EXIT.done;
     }
-    return patiently(undefined, async (patience) => {
-      const { signal } = patience;
+    return withDeadline(undefined, async (deadline) => {
+      const { signal } = deadline;
       const onRetry = (why: string, s: number) =>
         output.note(output.noteColours.yellow(`${plain(why)}; trying again in ${duration(s)}`));
       try {
         const frames = followJob({ client, jobId, afterId, signal, onRetry });
         for await (const frame of frames) await print(frame);
       } catch (fault) {
-        if (patience.exit === undefined) throw fault;
+        if (deadline.exit === undefined) throw fault;
       }
-      if (patience.exit !== undefined) output.note(`interrupted; ${plain(jobId)} goes on`);
-      return patience.exit ?? EXIT.done;
+      if (deadline.exit !== undefined) output.note(`interrupted; ${plain(jobId)} goes on`);
+      return deadline.exit ?? EXIT.done;
     });
   }
 }

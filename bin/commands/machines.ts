@@ -1,10 +1,10 @@
 import { Option } from 'clipanion';
 import type { ClusterClient } from '../../gateway/client/client.ts';
 import { MACHINE_NAMES, type MachineName } from '../../machines/charts/names.ts';
-import { ClientCommand, type Session } from '../support/client-command.ts';
-import { EXIT, usageFault } from '../support/exit.ts';
-import { word } from '../support/flags.ts';
-import { clientUsage, value } from '../support/usage.ts';
+import { ClientCommand, type Session } from '../cli/client-command.ts';
+import { EXIT, usageError } from '../cli/exit.ts';
+import { word } from '../cli/flags.ts';
+import { clientUsage, value } from '../cli/usage.ts';
 import { plain } from '../terminal/plain.ts';
 import { table } from '../terminal/table.ts';
 
@@ -39,7 +39,7 @@ export class MachinesCommand extends ClientCommand {
   protected async act({ client, output }: Session): Promise<number> {
     const format = this.format === undefined ? undefined : word('--format', this.format, CHART_FORMATS);
     if (output.json && format !== undefined && format !== 'xstate') {
-      throw usageFault(`--json prints the definition; it does not go with --format ${format}`);
+      throw usageError(`--json prints the definition; it does not go with --format ${format}`);
     }
     const source = this.local ? localCharts : serverCharts(client);
     if (this.machine === undefined && format === undefined) {

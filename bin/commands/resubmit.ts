@@ -1,17 +1,17 @@
 import { Option } from 'clipanion';
 import { at } from '../../machines/json/raw.ts';
 import type { TaskView } from '../../machines/schema/views.ts';
-import { hasEnded } from '../client/follow.ts';
-import { jobFromText } from '../client/job-file.ts';
-import { anew, MEANT, ONLY, type Only, restOf } from '../client/resubmission.ts';
-import { sendJobs } from '../client/send-job.ts';
-import { taskPages } from '../client/task-pages.ts';
-import type { Session } from '../support/client-command.ts';
-import { usageFault } from '../support/exit.ts';
-import { word } from '../support/flags.ts';
-import { JobCommand } from '../support/job-command.ts';
-import { jobUsage, value } from '../support/usage.ts';
-import { sending } from '../support/waiting-command.ts';
+import type { Session } from '../cli/client-command.ts';
+import { usageError } from '../cli/exit.ts';
+import { word } from '../cli/flags.ts';
+import { JobCommand } from '../cli/job-command.ts';
+import { jobUsage, value } from '../cli/usage.ts';
+import { sending } from '../cli/waiting-command.ts';
+import { hasEnded } from '../jobs/follow/follow.ts';
+import { taskPages } from '../jobs/follow/task-pages.ts';
+import { jobFromText } from '../jobs/submit/job-file.ts';
+import { ONLY, type Only, STATUSES_OF, specsOf, withoutKey } from '../jobs/submit/resubmission.ts';
+import { sendJobs } from '../jobs/submit/send-job.ts';
 import { counted } from '../terminal/format.ts';
 import { plain } from '../terminal/plain.ts';
 
@@ -39,7 +39,8 @@ export class ResubmitCommand extends sending(JobCommand) {
     const only = this.only === undefined ? undefined : word('--only', this.only, ONLY);
     const jobId = await this.jobId(session);
     const request = await session.client.callText('getJobRequest', { params: { id: jobId } });
-    const texts = only === undefined ? [anew(request)] : await this.#rest(session, jobId, request, only);
+    const texts =
+      only === undefined ? [withoutKey(request)] : await this.#rest(session, jobId, request, only);
     if (texts.length > 1) {
       session.output.note(`the tasks are no full matrix: ${counted(texts.length, 'job')}, by their datasets`);
     }
@@ -50,13 +51,13 @@ export class ResubmitCommand extends sending(JobCommand) {
   async #rest({ client }: Session, jobId: string, request: string, only: Only): Promise<string[]> {
     const job = await client.call('getJob', { params: { id: jobId } });
     if (only === 'unfinished' && !hasEnded(job.status)) {
-      throw usageFault(
+      throw usageError(
         `${jobId} is ${job.status}: what is unfinished may still finish`,
         `wait for it with jqctl wait ${jobId}, or cancel it first`,
       );
     }
     if ((at(request, 'decompose') ?? 'null') !== 'null') {
-      throw usageFault(
+      throw usageError(
         `the tasks of ${jobId} are variants that its library found in one pipeline, which can be submitted only whole`,
         `try what failed once more with jqctl retry ${jobId}, or resubmit all of it`,
       );
@@ -66,13 +67,13 @@ export class ResubmitCommand extends sending(JobCommand) {
       for (const text of page) {
         const { role, status } = JSON.parse(text) as TaskView;
         // What refits a variant follows from it.
-        if (role !== 'refit') meant.push(MEANT[only].includes(status));
+        if (role !== 'refit') meant.push(STATUSES_OF[only].includes(status));
       }
     }
-    const texts = restOf(request, (place) => meant[place] === true);
+    const texts = specsOf(request, (place) => meant[place] === true);
     if (texts.length === 0) {
       const none = only === 'unfinished' ? 'every task succeeded' : `no task of it is ${only}`;
-      throw usageFault(`nothing of ${jobId} is left to submit: ${none}`);
+      throw usageError(`nothing of ${jobId} is left to submit: ${none}`);
     }
     return texts;
   }

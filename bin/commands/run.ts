@@ -1,12 +1,12 @@
 import { Option } from 'clipanion';
 import { compose } from '../../machines/json/raw.ts';
-import { jobFromText } from '../client/job-file.ts';
-import { sendJob } from '../client/send-job.ts';
-import { ClientCommand, type Session } from '../support/client-command.ts';
-import { usageFault } from '../support/exit.ts';
-import { integer, rawParams, reuseFlag, reuseOf, word } from '../support/flags.ts';
-import { clientUsage, value } from '../support/usage.ts';
-import { sending } from '../support/waiting-command.ts';
+import { ClientCommand, type Session } from '../cli/client-command.ts';
+import { usageError } from '../cli/exit.ts';
+import { integer, rawParams, reuseFlag, reuseOf, word } from '../cli/flags.ts';
+import { clientUsage, value } from '../cli/usage.ts';
+import { sending } from '../cli/waiting-command.ts';
+import { jobFromText } from '../jobs/submit/job-file.ts';
+import { sendJob } from '../jobs/submit/send-job.ts';
 
 export class RunCommand extends sending(ClientCommand) {
   static override paths = [['run']];
@@ -48,9 +48,9 @@ export class RunCommand extends sending(ClientCommand) {
   }
 
   #text(): string {
-    if (this.lib === undefined) throw usageFault('--lib is missing', 'such as --lib mljs');
-    if (this.pipelines.length === 0) throw usageFault('--pipeline is missing', 'name a pipeline file');
-    if (this.datasets.length === 0) throw usageFault('--dataset is missing', 'name a dataset folder');
+    if (this.lib === undefined) throw usageError('--lib is missing', 'such as --lib mljs');
+    if (this.pipelines.length === 0) throw usageError('--pipeline is missing', 'name a pipeline file');
+    if (this.datasets.length === 0) throw usageError('--dataset is missing', 'name a dataset folder');
     const params = Object.entries(rawParams(this.params));
     return compose({
       type: `${this.lib}.run`,

@@ -1,12 +1,12 @@
 import { Command, Option } from 'clipanion';
 import { TRANSPORT_CHOICES } from '../../gateway/transport/choose.ts';
 import { SERVICE_NAME } from '../../gateway/version.ts';
-import { BaseCommand } from '../support/base.ts';
-import { usageFault } from '../support/exit.ts';
-import { integer, number, tokenOf, word } from '../support/flags.ts';
-import { LOG_LEVELS, logLevel } from '../support/log-level.ts';
-import { announce, serveUntilSignal } from '../support/serve.ts';
-import { programUsage, value } from '../support/usage.ts';
+import { BaseCommand } from '../cli/base.ts';
+import { usageError } from '../cli/exit.ts';
+import { integer, number, tokenOf, word } from '../cli/flags.ts';
+import { LOG_LEVELS, logLevel } from '../cli/log-level.ts';
+import { announce, serveUntilSignal } from '../cli/serve.ts';
+import { programUsage, value } from '../cli/usage.ts';
 import { outliveLostOutput } from '../terminal/lost-output.ts';
 import type { Output } from '../terminal/output.ts';
 
@@ -110,7 +110,7 @@ export class ServerCommand extends BaseCommand {
     const options = this.#options();
     outliveLostOutput();
     // Loaded only here: a client command starts without the store and the sockets of a server.
-    const { startServer } = await import('../parts/server.ts');
+    const { startServer } = await import('../programs/server.ts');
     const { isLoopback } = await import('../../gateway/server/origin.ts');
     const server = await startServer(options);
     return serveUntilSignal(server, output, () => {
@@ -132,7 +132,7 @@ export class ServerCommand extends BaseCommand {
     const leaseTtl = seconds('--lease-ttl', this.leaseTtl);
     const heartbeatInterval = seconds('--heartbeat-interval', this.heartbeat);
     if (heartbeatInterval >= leaseTtl) {
-      throw usageFault(
+      throw usageError(
         '--heartbeat-interval: must be shorter than --lease-ttl, or leases of healthy workers lapse',
       );
     }

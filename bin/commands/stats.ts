@@ -1,8 +1,8 @@
 import { replyOf } from '../../gateway/client/replies.ts';
 import { type ClusterStats, JOB_STATES, TASK_STATES } from '../../machines/schema/views.ts';
-import { ClientCommand, type Session } from '../support/client-command.ts';
-import { EXIT } from '../support/exit.ts';
-import { clientUsage } from '../support/usage.ts';
+import { ClientCommand, type Session } from '../cli/client-command.ts';
+import { EXIT } from '../cli/exit.ts';
+import { clientUsage } from '../cli/usage.ts';
 import { plain } from '../terminal/plain.ts';
 import { facts } from '../terminal/table.ts';
 

@@ -1,8 +1,8 @@
-import { printJob } from '../client/job-document.ts';
-import type { Session } from '../support/client-command.ts';
-import { EXIT } from '../support/exit.ts';
-import { JobCommand } from '../support/job-command.ts';
-import { jobUsage } from '../support/usage.ts';
+import type { Session } from '../cli/client-command.ts';
+import { EXIT } from '../cli/exit.ts';
+import { JobCommand } from '../cli/job-command.ts';
+import { jobUsage } from '../cli/usage.ts';
+import { printJob } from '../jobs/print-job.ts';
 
 export class StatusCommand extends JobCommand {
   static override paths = [['status']];

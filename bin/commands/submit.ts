@@ -1,10 +1,10 @@
 import { Option } from 'clipanion';
-import { readJobFile } from '../client/job-file.ts';
-import { sendJob } from '../client/send-job.ts';
-import { ClientCommand, type Session } from '../support/client-command.ts';
-import { integer, reuseFlag, reuseOf } from '../support/flags.ts';
-import { clientUsage, value } from '../support/usage.ts';
-import { sending } from '../support/waiting-command.ts';
+import { ClientCommand, type Session } from '../cli/client-command.ts';
+import { integer, reuseFlag, reuseOf } from '../cli/flags.ts';
+import { clientUsage, value } from '../cli/usage.ts';
+import { sending } from '../cli/waiting-command.ts';
+import { readJobFile } from '../jobs/submit/job-file.ts';
+import { sendJob } from '../jobs/submit/send-job.ts';
 
 export class SubmitCommand extends sending(ClientCommand) {
   static override paths = [['submit']];

@@ -2,12 +2,12 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Option } from 'clipanion';
 import type { ClusterClient } from '../../gateway/client/client.ts';
 import { AnsweredError, UnreachableError } from '../../gateway/client/errors.ts';
-import { type Glance, glance } from '../client/glance.ts';
-import { ClientCommand, type Session } from '../support/client-command.ts';
-import { EXIT } from '../support/exit.ts';
-import { number } from '../support/flags.ts';
-import { type Patience, patiently } from '../support/interrupt.ts';
-import { clientUsage, value } from '../support/usage.ts';
+import { ClientCommand, type Session } from '../cli/client-command.ts';
+import { type Deadline, withDeadline } from '../cli/deadline.ts';
+import { EXIT } from '../cli/exit.ts';
+import { number } from '../cli/flags.ts';
+import { clientUsage, value } from '../cli/usage.ts';
+import { type ClusterSnapshot, clusterSnapshot } from '../jobs/cluster-snapshot.ts';
 import { clusterReport } from '../terminal/cluster-report.ts';
 import { Output } from '../terminal/output.ts';
 import { plain } from '../terminal/plain.ts';
@@ -40,20 +40,25 @@ export class TopCommand extends ClientCommand {
 
   protected async act({ client, output }: Session): Promise<number> {
     const interval = number('--interval', this.interval, { min: 0.2, max: 3600 });
-    return patiently(undefined, async (patience) => {
+    return withDeadline(undefined, async (deadline) => {
       const { rows } = this.context.stdout as { rows?: number };
-      const first = await glance(client, Math.max(MANY, rows ?? 0), patience.signal);
+      const first = await clusterSnapshot(client, Math.max(MANY, rows ?? 0), deadline.signal);
       if (output.json) {
         const { stats, history, jobs, workers } = first;
         await output.print(JSON.stringify({ stats, history, jobs, workers }));
       } else if (this.once || output.width === undefined || this.context.env.TERM === 'dumb') {
         await output.print(clusterReport({ server: client.server, now: first, height: Infinity }, output));
-      } else return this.#watch(client, first, interval, patience);
+      } else return this.#watch(client, first, interval, deadline);
       return EXIT.done;
     });
   }
 
-  async #watch(client: ClusterClient, first: Glance, interval: number, patience: Patience): Promise<number> {
+  async #watch(
+    client: ClusterClient,
+    first: ClusterSnapshot,
+    interval: number,
+    deadline: Deadline,
+  ): Promise<number> {
     const { stdout, stdin } = this.context;
     const quit = new AbortController();
     let exit: number | undefined;
@@ -72,35 +77,35 @@ export class TopCommand extends ClientCommand {
         pause.abort();
       },
     });
-    const signal = AbortSignal.any([patience.signal, quit.signal]);
+    const signal = AbortSignal.any([deadline.signal, quit.signal]);
     try {
       while (!signal.aborted) {
         draw();
         pause = new AbortController();
         const over = AbortSignal.any([signal, pause.signal]);
         await delay(interval * 1000, undefined, { signal: over }).catch(() => {});
-        if (!signal.aborted) await look(client, view, screen.height, signal);
+        if (!signal.aborted) await refresh(client, view, screen.height, signal);
       }
     } finally {
       screen.close();
     }
-    return exit ?? patience.exit ?? EXIT.interrupted;
+    return exit ?? deadline.exit ?? EXIT.interrupted;
   }
 }
 
 interface View {
   server: string;
-  now: Glance;
+  now: ClusterSnapshot;
   /** What was seen lately, the oldest first; it tells how fast things go. */
-  recent: Glance[];
+  recent: ClusterSnapshot[];
   /** Why the view is not fresh. */
   trouble: string | undefined;
 }
 
 /** Looks again. The server may be away for a while; that it refuses is for good. */
-async function look(client: ClusterClient, view: View, most: number, signal: AbortSignal): Promise<void> {
+async function refresh(client: ClusterClient, view: View, most: number, signal: AbortSignal): Promise<void> {
   try {
-    const now = await glance(client, most, signal);
+    const now = await clusterSnapshot(client, most, signal);
     view.now = now;
     view.recent = [...view.recent.filter(({ at }) => now.at - at <= WINDOW), now];
     view.trouble = undefined;

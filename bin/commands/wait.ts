@@ -1,9 +1,9 @@
 import { Option } from 'clipanion';
-import { watchJob } from '../client/watch.ts';
-import type { Session } from '../support/client-command.ts';
-import { allowFailedFlag, timeoutOf } from '../support/flags.ts';
-import { JobCommand } from '../support/job-command.ts';
-import { jobUsage, value } from '../support/usage.ts';
+import type { Session } from '../cli/client-command.ts';
+import { allowFailedFlag, timeoutOf } from '../cli/flags.ts';
+import { JobCommand } from '../cli/job-command.ts';
+import { jobUsage, value } from '../cli/usage.ts';
+import { watchJob } from '../jobs/follow/watch.ts';
 
 export class WaitCommand extends JobCommand {
   static override paths = [['wait']];

@@ -1,11 +1,11 @@
 import { Command, Option } from 'clipanion';
-import type { RunningWorker } from '../parts/worker.ts';
-import { BaseCommand } from '../support/base.ts';
-import { usageFault } from '../support/exit.ts';
-import { integer, number, pairs, serverAddress, tokenOf } from '../support/flags.ts';
-import { LOG_LEVELS, logLevel } from '../support/log-level.ts';
-import { announce, serveUntilSignal } from '../support/serve.ts';
-import { programUsage, value } from '../support/usage.ts';
+import { BaseCommand } from '../cli/base.ts';
+import { usageError } from '../cli/exit.ts';
+import { integer, number, pairs, serverAddress, tokenOf } from '../cli/flags.ts';
+import { LOG_LEVELS, logLevel } from '../cli/log-level.ts';
+import { announce, serveUntilSignal } from '../cli/serve.ts';
+import { programUsage, value } from '../cli/usage.ts';
+import type { RunningWorker } from '../programs/worker.ts';
 import { outliveLostOutput } from '../terminal/lost-output.ts';
 import type { Output } from '../terminal/output.ts';
 import { plain } from '../terminal/plain.ts';
@@ -90,7 +90,7 @@ export class WorkerCommand extends BaseCommand {
   protected override async run(output: Output): Promise<number> {
     const options = this.#options();
     outliveLostOutput();
-    const { startWorker } = await import('../parts/worker.ts');
+    const { startWorker } = await import('../programs/worker.ts');
     const worker = await startWorker(options);
     return serveUntilSignal(worker, output, () => tell(worker, options.server, output));
   }
@@ -129,7 +129,7 @@ export class WorkerCommand extends BaseCommand {
 function catalogOf(text: string | undefined): string | undefined {
   const usable = text === undefined || (text !== '' && (!/^\w+:\/\//.test(text) || URL.canParse(text)));
   if (usable) return text;
-  throw usageFault(`--catalog: '${text}' is neither a file nor an address`);
+  throw usageError(`--catalog: '${text}' is neither a file nor an address`);
 }
 
 /** Says that the worker is there, and, should the server be away, when it has been registered. */

@@ -1,12 +1,12 @@
 import { replyOf } from '../../gateway/client/replies.ts';
 import type { WorkerView } from '../../machines/schema/views.ts';
 import { standingOf } from '../../machines/worker-standing.ts';
-import { ClientCommand, type Session } from '../support/client-command.ts';
-import { EXIT } from '../support/exit.ts';
-import { clientUsage } from '../support/usage.ts';
+import { ClientCommand, type Session } from '../cli/client-command.ts';
+import { EXIT } from '../cli/exit.ts';
+import { clientUsage } from '../cli/usage.ts';
 import { ago } from '../terminal/format.ts';
 import { plain } from '../terminal/plain.ts';
-import { workerStanding } from '../terminal/status-style.ts';
+import { workerState } from '../terminal/status-style.ts';
 import { table } from '../terminal/table.ts';
 
 export class WorkersCommand extends ClientCommand {
@@ -36,7 +36,7 @@ function listOf(workers: WorkerView[], output: Session['output']): string {
   const now = Date.now() / 1000;
   const rows = workers.map((worker) => [
     plain(worker.name ?? '-'),
-    workerStanding(worker, output.colours),
+    workerState(worker, output.colours),
     `${worker.slots_used}/${worker.slots_total}`,
     // Below each other where the room is scarce, since their versions are what people look for.
     librariesOf(worker)

@@ -5,8 +5,8 @@ import { type Named, referredTo } from '../../machines/reference.ts';
 export type IdKind = 'jobs' | 'actors' | 'tasks';
 type Env = Record<string, string | undefined>;
 
-/** A person who pressed Tab waits no longer, in milliseconds. */
-const PATIENCE = 1500;
+/** Milliseconds that a person who pressed Tab waits at most. */
+const TIMEOUT_MS = 1500;
 const MOST = 100;
 
 /**
@@ -21,7 +21,7 @@ export async function idLines(kind: string, line: string, env: Env): Promise<str
   const server = option(words, '--server') || env.JQ_SERVER || 'http://127.0.0.1:8765';
   const token = option(words, '--token') || env.JQ_TOKEN;
   try {
-    const signal = AbortSignal.timeout(PATIENCE);
+    const signal = AbortSignal.timeout(TIMEOUT_MS);
     const ask = (path: string) => read(new URL(server.replace(/\/+$/, '') + path), token, signal);
     const rows = await ROWS[kind as IdKind](ask, words);
     // Ids are put into command lines: one that is more than an id is left out.
@@ -67,7 +67,7 @@ async function jobOf(ask: Ask, words: string[]): Promise<string | undefined> {
   // What belongs to a flag is no job; the two that may stand before are known.
   const named = words
     .slice(2)
-    .filter((word, i, rest) => !word.startsWith('-') && !TAKING.has(rest[i - 1] ?? ''));
+    .filter((word, i, rest) => !word.startsWith('-') && !FLAGS_WITH_JOB.has(rest[i - 1] ?? ''));
   const text = named.find((word) => word !== '');
   if (text !== undefined && /^job_[0-9a-z]{26}$/.test(text)) return text;
   if (text !== undefined) {
@@ -82,7 +82,7 @@ async function jobOf(ask: Ask, words: string[]): Promise<string | undefined> {
 }
 
 /** Flags before which no job stands, of the commands that take tasks. */
-const TAKING = new Set(['--server', '--token', '--task', '--out', '--role', '--timeout']);
+const FLAGS_WITH_JOB = new Set(['--server', '--token', '--task', '--out', '--role', '--timeout']);
 
 const rowOf = ({ id, status, name }: Listed): Row => [String(id), `${status}${name ? ` ${name}` : ''}`];
 

@@ -2,9 +2,9 @@ import type { Definition } from 'clipanion';
 import { TRANSPORT_CHOICES } from '../../gateway/transport/choose.ts';
 import { MACHINE_NAMES } from '../../machines/charts/names.ts';
 import { JOB_STATES } from '../../machines/schema/views.ts';
-import { ONLY } from '../client/resubmission.ts';
+import { LOG_LEVELS } from '../cli/log-level.ts';
 import { CHART_FORMATS } from '../commands/machines.ts';
-import { LOG_LEVELS } from '../support/log-level.ts';
+import { ONLY } from '../jobs/submit/resubmission.ts';
 import type { IdKind } from './ids.ts';
 
 export const SHELLS = ['bash', 'zsh', 'fish'] as const;

@@ -7,12 +7,12 @@ import {
   type WorkerView,
 } from '../../machines/schema/views.ts';
 import { type Standing, standingOf } from '../../machines/worker-standing.ts';
-import { type Glance, throughput } from '../client/glance.ts';
+import { type ClusterSnapshot, throughput } from '../jobs/cluster-snapshot.ts';
 import { bar, sparkline } from './bar.ts';
 import { ago, bestOf, clock } from './format.ts';
 import type { Output } from './output.ts';
 import { plain } from './plain.ts';
-import { jobStanding, styled, workerStanding } from './status-style.ts';
+import { jobState, styled, workerState } from './status-style.ts';
 import { type Column, facts, table } from './table.ts';
 
 /** Columns from which a table has room for more than the most important. */
@@ -30,8 +30,8 @@ const MANY = 20;
 
 interface Shown {
   server: string;
-  now: Glance;
-  before?: Glance | undefined;
+  now: ClusterSnapshot;
+  before?: ClusterSnapshot | undefined;
   /** Lines that there are; infinite where nothing bounds them. */
   height: number;
 }
@@ -53,7 +53,7 @@ export function clusterReport({ server, now, before, height }: Shown, output: Ou
   return parts.join('\n\n');
 }
 
-function heading(server: string, { at, stats }: Glance, { colours, width }: Output): string {
+function heading(server: string, { at, stats }: ClusterSnapshot, { colours, width }: Output): string {
   const left = `${plain(server)}  version ${plain(stats.server_version)}`;
   const time = clock(at);
   const gap = Math.max(2, (width ?? 0) - left.length - time.length);
@@ -63,7 +63,11 @@ function heading(server: string, { at, stats }: Glance, { colours, width }: Outp
 const thousands = (n: number): string => n.toLocaleString('en-US');
 const rounded = (n: number): string => n.toLocaleString('en-US', { notation: 'compact' });
 
-function numbers(now: Glance, before: Glance | undefined, output: Output): [string, string][] {
+function numbers(
+  now: ClusterSnapshot,
+  before: ClusterSnapshot | undefined,
+  output: Output,
+): [string, string][] {
   const { stats, workers, history } = now;
   const alive = workers.filter(({ status }) => status === 'alive');
   const sum = (of: (worker: WorkerView) => number) => alive.reduce((total, worker) => total + of(worker), 0);
@@ -102,7 +106,7 @@ function standings(workers: WorkerView[], { colours }: Output): string {
   return `${alive} alive${apart === '' ? '' : ` (${apart})`}, ${count('dead')} dead${stopped}`;
 }
 
-function rateOf(now: Glance, before: Glance | undefined): string {
+function rateOf(now: ClusterSnapshot, before: ClusterSnapshot | undefined): string {
   const rate = throughput(before, now);
   if (rate !== undefined) return `${rate < 10 ? rate.toFixed(1) : thousands(Math.round(rate))} a second`;
   const last = now.history.at(-2);
@@ -158,7 +162,7 @@ function section({ title, columns, rows, total, room }: Section, output: Output)
   return table(columns, shown, output) + more;
 }
 
-function jobTable({ jobs, stats, at }: Glance, room: number, output: Output): string {
+function jobTable({ jobs, stats, at }: ClusterSnapshot, room: number, output: Output): string {
   const roomy = (output.width ?? ROOMY) >= ROOMY;
   const columns: Column[] = [
     { title: 'job' },
@@ -171,7 +175,7 @@ function jobTable({ jobs, stats, at }: Glance, room: number, output: Output): st
   const rows = jobs.map((job) => [
     plain(job.id),
     plain(job.name ?? '-'),
-    jobStanding(job, output.colours),
+    jobState(job, output.colours),
     tasksOf(job, roomy),
     ...(roomy ? [bestOf(job)] : []),
     ago(at - job.created_at),
@@ -186,7 +190,7 @@ function tasksOf({ aggregate: sum }: JobView, roomy: boolean): string {
   return roomy ? `${bar(done / sum.num_tasks, 12)} ${text}` : text;
 }
 
-function workerTable({ workers, at }: Glance, room: number, output: Output): string {
+function workerTable({ workers, at }: ClusterSnapshot, room: number, output: Output): string {
   const roomy = (output.width ?? ROOMY) >= ROOMY;
   const columns: Column[] = [
     { title: 'worker', flexible: true },
@@ -203,7 +207,7 @@ function workerTable({ workers, at }: Glance, room: number, output: Output): str
     .sort((a, b) => rank(a) - rank(b) || b.last_seen_at - a.last_seen_at)
     .map((worker) => [
       plain(worker.name ?? (roomy ? '-' : worker.id)),
-      workerStanding(worker, output.colours),
+      workerState(worker, output.colours),
       `${bar(worker.slots_used / worker.slots_total, 6)} ${worker.slots_used}/${worker.slots_total}`,
       plain(labelsOf(worker)),
       ago(at - worker.last_seen_at),

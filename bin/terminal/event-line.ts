@@ -72,7 +72,11 @@ export function reportText({ type, message, data }: EventView): string {
 const QUIET = ['task_leased', 'task_requeued'];
 
 /** One line for an event that moves a task or its job, or undefined for all others. */
-export function moveLine(event: EventView, label: string | undefined, colours: Colours): string | undefined {
+export function changeLine(
+  event: EventView,
+  label: string | undefined,
+  colours: Colours,
+): string | undefined {
   if (SELECTS.includes(event.type)) {
     const paint = event.level === 'error' ? colours.red : colours.green;
     return `${colours.dim(clock(event.ts))} ${paint('selection ')} ${plain(event.message)}`;

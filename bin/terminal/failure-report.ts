@@ -1,6 +1,6 @@
 import { type Group, grouped } from '../../machines/ranking/failures.ts';
 import type { JobView, TaskView } from '../../machines/schema/views.ts';
-import { hasEnded } from '../client/follow.ts';
+import { hasEnded } from '../jobs/follow/follow.ts';
 import { counted, wrap } from './format.ts';
 import type { Output } from './output.ts';
 import { plain } from './plain.ts';

@@ -2,17 +2,17 @@ import { grouped } from '../../machines/ranking/failures.ts';
 import { selectionLines } from '../../machines/ranking/selected.ts';
 import { pipelineName } from '../../machines/ranking/steps.ts';
 import type { JobView } from '../../machines/schema/views.ts';
-import type { Mismatch } from '../client/fingerprints.ts';
-import { hasEnded } from '../client/follow.ts';
-import { taskLabels } from '../client/task-board.ts';
-import type { KnownTasks } from '../client/task-pages.ts';
+import type { Mismatch } from '../jobs/follow/fingerprints.ts';
+import { hasEnded } from '../jobs/follow/follow.ts';
+import { taskLabels } from '../jobs/follow/task-board.ts';
+import type { KnownTasks } from '../jobs/follow/task-pages.ts';
 import { taskBar } from './bar.ts';
 import { failureReport } from './failure-report.ts';
 import { bestOf, counted, dateTime, duration } from './format.ts';
 import type { Output } from './output.ts';
 import { plain } from './plain.ts';
 import { rankingReport } from './ranking-report.ts';
-import { jobStanding } from './status-style.ts';
+import { jobState } from './status-style.ts';
 import { facts } from './table.ts';
 import { waitingLines } from './waiting.ts';
 
@@ -67,7 +67,7 @@ function heading(job: JobView, output: Output): string {
     // While it goes on, or where others succeeded, the reason of one task says nothing of the job.
     [
       'status',
-      `${jobStanding(job, output.colours)}${job.phase ? `, ${job.phase}` : ''}${reason === null ? '' : `: ${plain(reason)}`}`,
+      `${jobState(job, output.colours)}${job.phase ? `, ${job.phase}` : ''}${reason === null ? '' : `: ${plain(reason)}`}`,
     ],
     ['type', `${plain(job.type)}${job.priority === 0 ? '' : `, priority ${job.priority}`}`],
     ['submitted', `${dateTime(job.created_at)}${job.owner === null ? '' : ` by ${plain(job.owner)}`}`],

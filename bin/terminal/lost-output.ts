@@ -1,5 +1,5 @@
-import { EXIT } from '../support/exit.ts';
-import { localFault } from '../support/local-fault.ts';
+import { EXIT } from '../cli/exit.ts';
+import { localError } from '../cli/local-error.ts';
 
 let onReaderGone: () => void = () => process.exit(EXIT.done);
 
@@ -12,7 +12,7 @@ function end(fault: NodeJS.ErrnoException): void {
     onReaderGone();
     return;
   }
-  process.stderr.write(`error: cannot write the output: ${localFault(fault) ?? fault.message}\n`);
+  process.stderr.write(`error: cannot write the output: ${localError(fault) ?? fault.message}\n`);
   process.exit(EXIT.output);
 }
 

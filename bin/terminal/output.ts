@@ -50,7 +50,7 @@ export class Output {
   /** The same for a part of a line. */
   async write(text: string): Promise<void> {
     if (this.#stdout.write(this.json ? fitJson(text) : text)) return;
-    // Nobody reads any more, so nobody will ask for more.
+    // The reader has gone; no drain event will come.
     if (this.#stdout.errored || this.#stdout.destroyed) return;
     await once(this.#stdout, 'drain');
   }

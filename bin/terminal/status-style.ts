@@ -22,14 +22,14 @@ export function styled(status: JobStatus | TaskStatus | WorkerStatus, colours: C
 }
 
 /** How a worker stands, in its colour. */
-export function workerStanding(worker: Parameters<typeof standingOf>[0], colours: Colours): string {
+export function workerState(worker: Parameters<typeof standingOf>[0], colours: Colours): string {
   const standing = standingOf(worker);
   if (standing === 'stopped') return colours.dim(standing);
   return standing === 'alive' || standing === 'dead' ? styled(standing, colours) : colours.yellow(standing);
 }
 
 /** How a job stands. One that succeeded with failed tasks says so, and is not green. */
-export function jobStanding(
+export function jobState(
   { status, aggregate }: Pick<JobView, 'status' | 'aggregate'>,
   colours: Colours,
 ): string {

@@ -13,18 +13,18 @@ const FRAME_MS = 100;
 export class StepLine {
   readonly #output: Output;
   #step = '';
-  #toldAt = Number.NEGATIVE_INFINITY;
+  #printedAt = Number.NEGATIVE_INFINITY;
 
   constructor(output: Output) {
     this.#output = output;
   }
 
-  tell(step: string, done?: number, total?: number): void {
+  show(step: string, done?: number, total?: number): void {
     const now = performance.now();
     const isNew = step !== this.#step;
-    if (!isNew && now - this.#toldAt < (this.#output.animated ? FRAME_MS : QUIET_MS)) return;
+    if (!isNew && now - this.#printedAt < (this.#output.animated ? FRAME_MS : QUIET_MS)) return;
     this.#step = step;
-    this.#toldAt = now;
+    this.#printedAt = now;
     const share = done === undefined || total === undefined ? '' : `, ${bytes(done)} of ${bytes(total)}`;
     const text = `checking ${plain(step)}${share}`;
     if (this.#output.animated) this.#output.stderr.write(`\r\u001b[K${text}`);

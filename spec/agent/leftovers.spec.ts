@@ -4,7 +4,7 @@ import { basename, join } from 'node:path';
 import { describe, it } from 'node:test';
 import { singleFolderIn } from '../../actors/agent/inputs/paths.ts';
 import { findTables } from '../../actors/agent/runners/mljs/data/files.ts';
-import { filesOf } from '../../bin/client/folder-files.ts';
+import { filesOf } from '../../bin/jobs/submit/folder-files.ts';
 import type { TaskView } from '../../machines/schema/views.ts';
 import { startTestServer } from '../support/server.ts';
 import { temporaryFolder } from './folder.ts';

@@ -3,7 +3,7 @@ import { chmod, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { StartFault } from '../../actors/faults.ts';
-import { findRunners } from '../../bin/parts/runners.ts';
+import { findRunners } from '../../bin/programs/runners.ts';
 import { startTestServer } from '../support/server.ts';
 import { until } from '../support/until.ts';
 import { demoRunner } from './demo-runner.ts';

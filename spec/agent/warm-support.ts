@@ -64,9 +64,9 @@ export class Warming {
   }
 
   /** The next worker program, with what this one has learned. */
-  anew(patience: { patienceMs?: number } = {}): WarmRunner {
+  anew(deadline: { patienceMs?: number } = {}): WarmRunner {
     const { runner, guard, folder } = this;
-    this.warm = new WarmRunner({ runner, state: folder, guard, log: silent, ...patience });
+    this.warm = new WarmRunner({ runner, state: folder, guard, log: silent, ...deadline });
     return this.warm;
   }
 

@@ -4,8 +4,8 @@ import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
-import { planDownloads } from '../../bin/client/download.ts';
-import { safeFileName } from '../../bin/client/filenames.ts';
+import { planDownloads } from '../../bin/jobs/download.ts';
+import { safeFileName } from '../../bin/jobs/filenames.ts';
 import type { ArtifactView } from '../../machines/schema/views.ts';
 import { until } from '../support/until.ts';
 import { run, start } from './cli-support.ts';

@@ -6,7 +6,7 @@ import { describe, it, type TestContext } from 'node:test';
 import { createWebSocketReceiver, type StatelyInspectionEvent } from '@statelyai/inspect';
 import { request } from 'undici';
 import WebSocket from 'ws';
-import { startInspectorRelay } from '../../bin/client/inspector-relay.ts';
+import { startInspectorRelay } from '../../bin/cli/inspector-relay.ts';
 import { gatewayFor } from '../gateway/support.ts';
 import { startTestServer } from '../support/server.ts';
 import { until } from '../support/until.ts';

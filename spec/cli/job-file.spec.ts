@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { jsonFault } from '../../bin/client/json-fault.ts';
+import { findJsonError } from '../../bin/jobs/submit/json-error.ts';
 import { run } from './cli-support.ts';
 import { aJob, fakeServer } from './fake-server.ts';
 
@@ -143,7 +143,7 @@ describe('the place of a JSON fault', () => {
   ];
   for (const [text, line, column, message] of places) {
     it(`in ${JSON.stringify(text)} is line ${line}, column ${column}`, () => {
-      const fault = jsonFault(text);
+      const fault = findJsonError(text);
       assert.deepEqual([fault?.line, fault?.column], [line, column]);
       assert.match(fault?.message ?? '', message);
       assert.throws(() => JSON.parse(text), 'the engine refuses it as well');
@@ -151,7 +151,7 @@ describe('the place of a JSON fault', () => {
   }
 
   it('is none in valid JSON, and a text nested very deeply does no harm', () => {
-    assert.equal(jsonFault(' {"a": [1, -2.5e+3, true, null, "\\u00e9\\n", {}, []]} '), undefined);
-    assert.ok(jsonFault('['.repeat(200_000)));
+    assert.equal(findJsonError(' {"a": [1, -2.5e+3, true, null, "\\u00e9\\n", {}, []]} '), undefined);
+    assert.ok(findJsonError('['.repeat(200_000)));
   });
 });

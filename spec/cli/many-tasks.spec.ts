@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { TASK_PAGE } from '../../bin/client/task-pages.ts';
+import { TASK_PAGE } from '../../bin/jobs/follow/task-pages.ts';
 import { startTestServer } from '../support/server.ts';
 import { until } from '../support/until.ts';
 import { begin, run } from './cli-support.ts';

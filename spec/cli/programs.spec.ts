@@ -8,7 +8,7 @@ import { dirname, join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { open } from 'sqlite';
 import sqlite3 from 'sqlite3';
-import { serveUntilSignal } from '../../bin/support/serve.ts';
+import { serveUntilSignal } from '../../bin/cli/serve.ts';
 import { Output } from '../../bin/terminal/output.ts';
 import { startTestServer, temporaryDirectory } from '../support/server.ts';
 import { until } from '../support/until.ts';
@@ -357,7 +357,7 @@ describe('a program that dies of a fault that nobody caught', () => {
     const folder = await temporaryDirectory(t);
     const logFile = join(folder, 'program.log');
     const script = join(folder, 'dies.mjs');
-    const log = new URL('../../bin/parts/log.ts', import.meta.url).href;
+    const log = new URL('../../bin/programs/log.ts', import.meta.url).href;
     await writeFile(
       script,
       `const { openLog } = await import(${JSON.stringify(log)});

@@ -161,7 +161,7 @@ describe('options that name a task, a worker or an actor', () => {
     ] as const) {
       const wrong = await at(['inspect', '--actor', `${text}x`, '--json'], { JQ_TOKEN: 'root-token' });
       assert.equal(wrong.code, 2, wrong.stderr);
-      const { findActor } = await import('../../bin/client/find-actor.ts');
+      const { findActor } = await import('../../bin/jobs/find/find-actor.ts');
       assert.equal(await findActor(server.clientWith('root-token'), text), id);
     }
   });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
-import { anew, restOf } from '../../bin/client/resubmission.ts';
+import { specsOf, withoutKey } from '../../bin/jobs/submit/resubmission.ts';
 import { startTestServer } from '../support/server.ts';
 import { run } from './cli-support.ts';
 import { playWorker } from './played-worker.ts';
@@ -11,17 +11,17 @@ const REQUEST = `{"type":"mljs.run","idempotency_key":"once","params":{"a":1.0,"
 
 /** Pipelines and datasets of what is left of the request. */
 const matrices = (meant: readonly number[]) =>
-  restOf(REQUEST, (place) => meant.includes(place)).map((text) => {
+  specsOf(REQUEST, (place) => meant.includes(place)).map((text) => {
     const { pipelines, datasets } = JSON.parse(text);
     return [pipelines, datasets].map((list: { path?: string }[]) => list.map(({ path }) => path ?? 'inline'));
   });
 
 describe('a specification that is submitted anew', () => {
   it('has its numbers as they were written, and no idempotency key', () => {
-    const text = anew(REQUEST);
+    const text = withoutKey(REQUEST);
     for (const number of ['1.0', '12345678901234567890', '1e-3']) assert.ok(text.includes(number), number);
     assert.equal(JSON.parse(text).idempotency_key, undefined);
-    assert.ok(restOf(REQUEST, () => true)[0]?.includes('"inline":1e-3'));
+    assert.ok(specsOf(REQUEST, () => true)[0]?.includes('"inline":1e-3'));
   });
 
   it('has the chosen tasks alone, in as few jobs as there can be', () => {
@@ -43,7 +43,7 @@ describe('a specification that is submitted anew', () => {
   it('may name one pipeline and one dataset', () => {
     const one =
       '{"type":"a.run","pipeline":{"kind":"path","path":"p"},"dataset":{"kind":"shared_path","path":"d"}}';
-    const [text = ''] = restOf(one, () => true);
+    const [text = ''] = specsOf(one, () => true);
     assert.deepEqual(JSON.parse(text), {
       type: 'a.run',
       pipelines: [{ kind: 'path', path: 'p' }],

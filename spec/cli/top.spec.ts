@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { PassThrough, Writable } from 'node:stream';
 import { after, before, describe, it } from 'node:test';
 import { stripVTControlCharacters } from 'node:util';
-import { type Glance, throughput } from '../../bin/client/glance.ts';
+import { type ClusterSnapshot, throughput } from '../../bin/jobs/cluster-snapshot.ts';
 import { runProgram } from '../../bin/program.ts';
 import { bar, sparkline } from '../../bin/terminal/bar.ts';
 import { startTestServer } from '../support/server.ts';
@@ -264,7 +264,7 @@ describe('the numbers of top', () => {
 
   it('throughput is what ended between two looks, by the second', () => {
     const look = (at: number, succeeded: number, failed: number) =>
-      ({ at, stats: { tasks_by_status: { succeeded, failed } } }) as unknown as Glance;
+      ({ at, stats: { tasks_by_status: { succeeded, failed } } }) as unknown as ClusterSnapshot;
     assert.equal(throughput(look(10, 4, 1), look(20, 20, 5)), 2);
     assert.equal(throughput(look(10, 4, 5), look(20, 4, 0)), 0, 'a retry takes its failed tasks back');
     assert.equal(throughput(undefined, look(20, 4, 0)), undefined);

@@ -10,7 +10,7 @@ import { fileURLToPath } from 'node:url';
 import type { Locator, Page } from 'playwright-core';
 import UPNG from 'upng-js';
 import { openWriter } from '../../actors/store/open.ts';
-import { type RunningServer, startServer } from '../../bin/parts/server.ts';
+import { type RunningServer, startServer } from '../../bin/programs/server.ts';
 import { ClusterClient } from '../../gateway/client/client.ts';
 import type { EventView } from '../../machines/schema/views.ts';
 import { launchBrowser } from './browser.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { explain } from '../../bin/support/faults.ts';
+import { explain } from '../../bin/cli/explain.ts';
 import { AnsweredError } from '../../gateway/client/errors.ts';
 
 describe('a refusal of a server of other make', () => {

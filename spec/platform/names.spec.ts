@@ -7,9 +7,9 @@ import { locatePath } from '../../actors/agent/inputs/catalog/source.ts';
 import { NameLedger } from '../../actors/agent/inputs/zip-names.ts';
 import { placesOf } from '../../actors/agent/runners/parts.ts';
 import { fitsWindows } from '../../actors/file-names.ts';
-import { DistinctNames, safeFileName } from '../../bin/client/filenames.ts';
-import { markedPath } from '../../bin/client/local-refs.ts';
-import { entryName } from '../../bin/client/zip-folder.ts';
+import { DistinctNames, safeFileName } from '../../bin/jobs/filenames.ts';
+import { markedPath } from '../../bin/jobs/submit/local-refs.ts';
+import { entryName } from '../../bin/jobs/submit/zip-folder.ts';
 
 /** What Windows takes for a device, a stream, or another name. */
 const FOREIGN = [

@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { withoutToken } from '../../actors/agent/environment.ts';
-import { serveUntilSignal } from '../../bin/support/serve.ts';
+import { serveUntilSignal } from '../../bin/cli/serve.ts';
 import type { Output } from '../../bin/terminal/output.ts';
 import { installation } from '../support/installation.ts';
 import { until } from '../support/until.ts';

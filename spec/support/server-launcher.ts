@@ -2,7 +2,7 @@
 // `server-launcher.ts '{"config": {...}, "faults": {...}}'`.
 import { setTimeout as delay } from 'node:timers/promises';
 import type { StoreFaults } from '../../actors/store/store.ts';
-import { type ServerConfig, startServer } from '../../bin/parts/server.ts';
+import { type ServerConfig, startServer } from '../../bin/programs/server.ts';
 import type { Launch } from './server-program.ts';
 
 const { config, faults } = JSON.parse(process.argv[2] ?? '{}') as Required<Launch>;

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
-import { type RunningServer, type ServerConfig, startServer } from '../../bin/parts/server.ts';
+import { type RunningServer, type ServerConfig, startServer } from '../../bin/programs/server.ts';
 import { ClusterClient } from '../../gateway/client/client.ts';
 import { TRANSPORT } from './transport.ts';
 

@@ -1,0 +1,42 @@
+import { nearest } from '../../machines/nearest.ts';
+import type { CommandModel, Flag } from '../completion/model.ts';
+
+/**
+ * What is wrong with the words behind a command, in one line; undefined where that cannot be told. The library
+ * that parses them only knows which of many ways through them came to an end, and names the first of these.
+ */
+export function diagnose({ flags, argument }: CommandModel, words: readonly string[]): string | undefined {
+  const positional: string[] = [];
+  for (let i = 0; i < words.length; i++) {
+    const word = words[i] as string;
+    if (word === '--') return undefined;
+    if (!word.startsWith('-') || word === '-') {
+      positional.push(word);
+      continue;
+    }
+    const [name = word] = word.split('=', 1);
+    const flag = flags.find(({ names }) => names.includes(name));
+    if (flag === undefined) return unknown(name, flags);
+    const fault = invalidValue(flag, name, word, words[i + 1]);
+    if (fault !== undefined) return fault;
+    if (flag.value && !word.includes('=')) i++;
+  }
+  const extra = positional[argument ? 1 : 0];
+  return extra === undefined ? undefined : `Extraneous positional argument ("${extra}")`;
+}
+
+function unknown(name: string, flags: readonly Flag[]): string {
+  const known = flags.flatMap(({ names }) => names.flatMap((flag) => /^--(.+)$/.exec(flag)?.[1] ?? []));
+  // The dashes are no letters of it.
+  const near = nearest(name.replace(/^-+/, ''), known);
+  return `Unsupported option name ("${name}")${near === undefined ? '' : `, did you mean --${near}?`}`;
+}
+
+function invalidValue(flag: Flag, name: string, word: string, next: string | undefined): string | undefined {
+  if (!flag.value) return word.includes('=') ? `${name} takes no value` : undefined;
+  if (word.includes('=')) return undefined;
+  if (next === undefined) return `${name} needs a value: ${name} ${flag.value.name}`;
+  if (!next.startsWith('-') || next === '-') return undefined;
+  const own = /^-\d/.test(next) ? `; write one that begins with - as ${name}=${next}` : '';
+  return `${name} needs a value: ${name} ${flag.value.name}${own}`;
+}

@@ -1,0 +1,76 @@
+import { UsageError } from 'clipanion';
+import { StartFault } from '../../actors/faults.ts';
+import { AnsweredError, UnreachableError, UnreadableAnswer } from '../../gateway/client/errors.ts';
+import { GatewayFault } from '../../gateway/faults.ts';
+import { CliError, EXIT } from './exit.ts';
+import { localError } from './local-error.ts';
+
+/** Turns whatever went wrong into an exit code, a sentence and what to do next. */
+export function explain(fault: unknown): CliError {
+  if (fault instanceof CliError) return fault;
+  if (fault instanceof AnsweredError) return refused(fault);
+  if (fault instanceof UnreachableError) {
+    return new CliError(EXIT.unreachable, fault.message, {
+      hint: 'is the server running there? Start one with: jqctl server; name another with --server or JQ_SERVER',
+    });
+  }
+  if (fault instanceof UnreadableAnswer) {
+    return new CliError(EXIT.unreachable, `this server cannot be understood: ${fault.message}`, {
+      hint: 'is this the address of a jq-cluster server? See --server and JQ_SERVER',
+    });
+  }
+  if (fault instanceof StartFault || fault instanceof GatewayFault || fault instanceof UsageError) {
+    return new CliError(EXIT.usage, fault.message);
+  }
+  const local = localError(fault);
+  if (local !== undefined) return new CliError(EXIT.usage, local);
+  const error = fault instanceof Error ? fault : new Error(String(fault));
+  return new CliError(EXIT.internal, `internal fault: ${error.message}`, {
+    hint: 'this is a defect of the program; JQ_DEBUG=1 shows where',
+    details: process.env.JQ_DEBUG ? (error.stack?.split('\n').slice(1) ?? []) : [],
+  });
+}
+
+/** What the server refused, by its status (docs/protocol.md#errors). */
+function refused(answer: AnsweredError): CliError {
+  // A single fault often is the sentence itself.
+  const isNew = ({ path, message }: { path: string; message: string }) =>
+    !(answer.message.includes(path) && answer.message.includes(message));
+  const details = issueLines(answer.faults.filter(isNew));
+  const fault = (exit: number, hint?: string) =>
+    new CliError(exit, answer.message, hint === undefined ? { details } : { details, hint });
+  const { status, code } = answer;
+  if (status === 401) return fault(EXIT.unauthorised, 'give a valid token with --token or JQ_TOKEN');
+  if (status === 403) {
+    return fault(EXIT.unauthorised, 'use a credential that may do this, with --token or JQ_TOKEN');
+  }
+  if (status >= 500) {
+    const seconds = answer.retryAfter;
+    const again = seconds === undefined ? 'later' : `in ${seconds} s`;
+    return fault(EXIT.unreachable, `the server cannot do this now; try again ${again}`);
+  }
+  if (code === 'upgrade_required') {
+    return fault(
+      EXIT.usage,
+      'a proxy between here and the server does not pass WebSockets on (the header Upgrade)',
+    );
+  }
+  if (status === 426) {
+    return fault(
+      EXIT.usage,
+      'this program and the server are of different generations: upgrade the older one',
+    );
+  }
+  if (code === 'unknown_id') return fault(EXIT.usage, 'list the jobs with: jqctl jobs');
+  if (status === 404 || status === 405) {
+    return fault(EXIT.usage, 'is this the address of a jq-cluster server? See --server and JQ_SERVER');
+  }
+  if (code === 'idempotency_conflict') {
+    return fault(EXIT.usage, 'another job was submitted under this key; choose another one');
+  }
+  return fault(EXIT.usage);
+}
+
+export function issueLines(faults: readonly { path: string; message: string }[]): string[] {
+  return faults.map(({ path, message }) => `${path}  ${message}`);
+}

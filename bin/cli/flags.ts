@@ -1,0 +1,129 @@
+import { Option } from 'clipanion';
+import { RawJson } from '../../machines/json/raw.ts';
+import { didYouMean, nearest } from '../../machines/nearest.ts';
+import { usageError } from './exit.ts';
+
+type Env = Record<string, string | undefined>;
+const DEFAULT_SERVER = 'http://127.0.0.1:8765';
+
+/** Flag, else environment, else default (docs/protocol.md#names); an empty variable counts as absent. */
+export function serverAddress(flag: string | undefined, env: Env): string {
+  const text = (flag ?? (env.JQ_SERVER || DEFAULT_SERVER)).trim();
+  const source = flag === undefined && env.JQ_SERVER ? 'JQ_SERVER' : '--server';
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url?.protocol !== 'http:' && url?.protocol !== 'https:') {
+    const guess = /^[\w.-]+(:\d+)?$/.test(text)
+      ? `did you mean http://${text}?`
+      : `such as ${DEFAULT_SERVER}`;
+    throw usageError(`${source}: '${text}' is not an http address; ${guess}`);
+  }
+  const address = url.origin + url.pathname.replace(/\/+$/, '');
+  if (url.search || url.hash || url.username || url.password) {
+    throw usageError(`${source}: '${text}' must be scheme, host, port and path alone, such as ${address}`);
+  }
+  return address;
+}
+
+/** @throws CliError for what no header can carry */
+export function tokenOf(flag: string | undefined, env: Env): string | undefined {
+  const token = flag ?? (env.JQ_TOKEN || undefined);
+  if (token === undefined || /^[\x21-\x7e]+$/.test(token)) return token;
+  const source = flag === undefined ? 'JQ_TOKEN' : '--token';
+  throw usageError(`${source}: the token is empty or holds spaces or characters beyond ASCII`);
+}
+
+interface Range {
+  min?: number;
+  max?: number;
+  /** Refuses `min` itself. */
+  above?: boolean;
+}
+
+/** A number of a flag. @throws CliError unless it is a finite number in its range */
+export function number(name: string, text: string, { min = 0, max = Infinity, above }: Range = {}): number {
+  const value = text.trim() === '' ? Number.NaN : Number(text);
+  if (Number.isFinite(value) && (above ? value > min : value >= min) && value <= max) return value;
+  throw usageError(`${name}: '${text}' is not a number ${bounds(min, max, above)}`);
+}
+
+/** A whole number of a flag. @throws CliError unless it is an integer in its range */
+export function integer(name: string, text: string, { min = 0, max = Infinity }: Range = {}): number {
+  const value = /^[+-]?\d+$/.test(text.trim()) ? Number(text) : Number.NaN;
+  if (Number.isSafeInteger(value) && value >= min && value <= max) return value;
+  throw usageError(`${name}: '${text}' is not a whole number ${bounds(min, max)}`);
+}
+
+function bounds(min: number, max: number, above = false): string {
+  if (max !== Infinity) return above ? `above ${min} and at most ${max}` : `from ${min} to ${max}`;
+  return above ? `above ${min}` : `of at least ${min}`;
+}
+
+/** One word of a closed set. */
+export function word<const W extends string>(name: string, text: string, words: readonly W[]): W {
+  const found = words.find((w) => w === text);
+  if (found !== undefined) return found;
+  throw usageError(`${name}: '${text}' is none of ${words.join(', ')}${didYouMean(nearest(text, words))}`);
+}
+
+/** `a=1,b=2` as a map. @throws CliError for an entry without `=`, an empty or a repeated key */
+export function pairs(name: string, texts: readonly string[], separator?: string): Record<string, string> {
+  const entries = new Map<string, string>();
+  for (const entry of texts.flatMap((text) => (separator === undefined ? [text] : text.split(separator)))) {
+    if (separator !== undefined && entry.trim() === '') continue;
+    const cut = entry.indexOf('=');
+    const key = entry.slice(0, Math.max(cut, 0)).trim();
+    if (key === '') throw usageError(`${name}: '${entry}' is not of the form NAME=VALUE`);
+    if (entries.has(key)) throw usageError(`${name}: '${key}' is given twice`);
+    entries.set(key, entry.slice(cut + 1).trim());
+  }
+  return Object.fromEntries(entries);
+}
+
+/** Seconds of `--timeout`, if given. */
+export function timeoutOf(text: string | undefined): number | undefined {
+  return text === undefined ? undefined : number('--timeout', text, { above: true, max: 2_000_000 });
+}
+
+/** An id of the command line; an empty one would address the list. */
+export function id(what: string, text: string): string {
+  if (text.trim() === '') throw usageError(`the ${what} id is empty`, 'list the jobs with: jqctl jobs');
+  return text.trim();
+}
+
+/** The values of `--param NAME=VALUE`: JSON where one reads as JSON, with numbers as they are written, else text. */
+export function rawParams(texts: readonly string[]): Record<string, string | RawJson> {
+  const entries = Object.entries(pairs('--param', texts));
+  return Object.fromEntries(entries.map(([key, text]) => [key, isJson(text) ? new RawJson(text) : text]));
+}
+
+/** The same as values. */
+export function paramsOf(texts: readonly string[]): Record<string, unknown> {
+  const entries = Object.entries(pairs('--param', texts));
+  return Object.fromEntries(entries.map(([key, text]) => [key, isJson(text) ? JSON.parse(text) : text]));
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** `--reuse` of the commands that submit a job; it may be given `=any`, and as a word of its own no value. */
+export const reuseFlag = () =>
+  Option.String('--reuse', {
+    tolerateBoolean: true,
+    description: 'answer tasks that were computed before with those results; `--reuse=any`: of whomever',
+  });
+
+/** What a job says of it; undefined where the flag is not given. */
+export const reuseOf = (given: string | boolean | undefined): true | 'any' | undefined =>
+  given === undefined || given === false ? undefined : given === true || word('--reuse', given, ['any']);
+
+/** `--allow-failed` of the commands that wait for a job. */
+export const allowFailedFlag = () =>
+  Option.Boolean('--allow-failed', false, {
+    description: 'exit code 0 also when some tasks failed, if the job succeeded',
+  });

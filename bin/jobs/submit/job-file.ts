@@ -1,0 +1,150 @@
+import { readFile, stat } from 'node:fs/promises';
+import { dirname, extname } from 'node:path';
+import type { Readable } from 'node:stream';
+import { whatIsThere } from '../../../actors/what-is-there.ts';
+import { ClusterError } from '../../../machines/errors.ts';
+import { compose, members, RawJson } from '../../../machines/json/raw.ts';
+import { YamlFault, yamlToJson } from '../../../machines/json/yaml.ts';
+import { JobSpec } from '../../../machines/schema/job.ts';
+import { type Fault, validator } from '../../../machines/schema/validate.ts';
+import { admitJob, sizeOf, unknownMembers } from '../../../machines/submission.ts';
+import { CliError, EXIT, usageError } from '../../cli/exit.ts';
+import { issueLines } from '../../cli/explain.ts';
+import { localError } from '../../cli/local-error.ts';
+import { findJsonError } from './json-error.ts';
+
+/** A server takes 16 MiB by default; beyond this no server is asked. */
+const MAX_BYTES = 256 * 1024 * 1024;
+const checkJob = validator(JobSpec);
+
+/** A checked job specification. */
+export interface JobFile {
+  /** JSON text, numbers as written. */
+  text: string;
+  spec: JobSpec;
+  /** About members that nobody knows. */
+  warnings: string[];
+  /** Where the file lies; undefined for a job that is not in a file. */
+  folder?: string;
+}
+
+/** Members that the command line sets above what the file says. */
+export type Overrides = Partial<Pick<JobSpec, 'name' | 'priority' | 'idempotency_key' | 'reuse'>>;
+
+/**
+ * Reads a job specification in YAML or JSON (by its extension, else by its content; `-` is stdin) and checks
+ * it as the server will. Numbers stay text all the way.
+ * @throws CliError that names the place of a syntax fault, or lists all faults of the specification
+ */
+export async function readJobFile(path: string, stdin: Readable, overrides: Overrides): Promise<JobFile> {
+  const name = path === '-' ? 'standard input' : path;
+  const written = toJson(await readText(path, name, stdin), name);
+  const job = jobFromText(override(written, overrides), name);
+  return path === '-' ? job : { ...job, folder: dirname(path) };
+}
+
+/**
+ * Checks JSON text as the server will.
+ * @throws CliError that lists all faults of the specification
+ */
+export function jobFromText(text: string, name: string): JobFile {
+  const checked = checkJob(JSON.parse(text));
+  if (!checked.ok) throw invalid(name, checked.faults);
+  try {
+    // Whether Python jobs are allowed is the server's to say.
+    admitJob(sizeOf(checked.value), { allowPythonJobs: true });
+  } catch (fault) {
+    throw fault instanceof ClusterError ? invalid(name, fault.faults ?? []) : fault;
+  }
+  return { text, spec: checked.value, warnings: unknownMembers(checked.value) };
+}
+
+const invalid = (name: string, faults: Fault[]) =>
+  new CliError(EXIT.usage, `${name} is not a valid job`, { details: issueLines(faults) });
+
+async function readText(path: string, name: string, stdin: Readable): Promise<string> {
+  const bytes = path === '-' ? await collect(stdin) : await readBytes(path);
+  let text: string;
+  try {
+    text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch {
+    throw usageError(`${name} is not UTF-8 text`, 'a job file is YAML or JSON');
+  }
+  if (text.trim() === '') throw usageError(`${name} is empty`, 'a job file is YAML or JSON');
+  return text;
+}
+
+async function readBytes(path: string): Promise<Buffer> {
+  try {
+    const found = await stat(path);
+    if (found.isDirectory()) {
+      throw usageError(`${path} is a directory`, 'name the job file in it, YAML or JSON');
+    }
+    if (found.size > MAX_BYTES) throw tooLarge(path);
+    return await readFile(path);
+  } catch (fault) {
+    if (fault instanceof CliError) throw fault;
+    const { code } = fault as NodeJS.ErrnoException;
+    if (code === 'ENOENT')
+      throw usageError(`there is no file ${path}${await whatIsThere(path)}`, 'is the path right, from here?');
+    throw usageError(`cannot read ${localError(fault) ?? path}`);
+  }
+}
+
+async function collect(stdin: Readable): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of stdin) {
+    const piece = Buffer.from(chunk);
+    size += piece.length;
+    if (size > MAX_BYTES) throw tooLarge('standard input');
+    chunks.push(piece);
+  }
+  return Buffer.concat(chunks);
+}
+
+const tooLarge = (name: string) => usageError(`${name} is larger than any job file (256 MiB)`);
+
+function toJson(text: string, name: string): string {
+  const extension = extname(name).toLowerCase();
+  if (extension === '.yaml' || extension === '.yml') return fromYaml(text, name);
+  try {
+    JSON.parse(text);
+    return text;
+  } catch {
+    const fault = (): CliError => {
+      const { line, column, message } = findJsonError(text) ?? {
+        line: 1,
+        column: 1,
+        message: 'cannot be read',
+      };
+      return usageError(`${name}: line ${line}, column ${column}: ${message}`, 'the file is read as JSON');
+    };
+    if (extension === '.json') throw fault();
+    // YAML may begin like JSON, as a flow mapping; what looks like JSON gets JSON's message.
+    try {
+      return fromYaml(text, name);
+    } catch (yaml) {
+      throw /^\s*[{[]/.test(text) ? fault() : yaml;
+    }
+  }
+}
+
+function fromYaml(text: string, name: string): string {
+  try {
+    return yamlToJson(text);
+  } catch (fault) {
+    if (fault instanceof YamlFault) throw usageError(`${name}: ${fault.message}`, 'the file is read as YAML');
+    if (fault instanceof RangeError) throw usageError(`${name} is nested too deeply`);
+    throw fault;
+  }
+}
+
+function override(text: string, overrides: Overrides): string {
+  const given = Object.entries(overrides).filter(([, value]) => value !== undefined);
+  if (given.length === 0 || !text.trimStart().startsWith('{')) return text;
+  const all = new Map<string, unknown>();
+  for (const [key, value] of members(text)) all.set(key, new RawJson(value));
+  for (const [key, value] of given) all.set(key, value);
+  return compose(Object.fromEntries(all));
+}
