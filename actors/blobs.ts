@@ -4,7 +4,7 @@ import { mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promis
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import type { Logger } from 'pino';
-import type { Blobs, BlobWriter, PlacedBytes, StoredBytes } from '../gateway/ports.ts';
+import type { Blobs, BlobWriter, PlacedBytes, StoredBytes } from '../gateway/backend.ts';
 import { ClusterError } from '../machines/errors.ts';
 import { Claims } from './blobs/claims.ts';
 import { syncFolder } from './blobs/durable.ts';
@@ -72,7 +72,7 @@ export class BlobStore implements Blobs {
     const sha256 = createHash('sha256').update(bytes).digest('hex');
     const size_bytes = bytes.byteLength;
     if (await this.#claims.adopt(sha256, () => this.#holds(sha256, bytes))) {
-      return { sha256, size_bytes, settle: () => this.#claims.release(sha256, false) };
+      return { sha256, size_bytes, release: () => this.#claims.release(sha256, false) };
     }
     const upload = await this.create(size_bytes);
     try {
@@ -82,7 +82,7 @@ export class BlobStore implements Blobs {
       await upload.abort();
       throw fault;
     }
-    return { sha256, size_bytes, settle: () => upload.abort() };
+    return { sha256, size_bytes, release: () => upload.abort() };
   }
 
   /** Whether an object is there and has these bytes. */

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { Logger } from 'pino';
-import type { ClusterPort } from '../gateway/ports.ts';
+import type { Backend } from '../gateway/backend.ts';
 import { PACKAGE_VERSION } from '../gateway/version.ts';
 import { BlobStore } from './blobs.ts';
 import { type Clock, systemClock, type Timing } from './clock.ts';
@@ -52,7 +52,7 @@ const DEFAULT_RESERVE = 256 * 1024 * 1024;
 
 /** A running cluster state: what the gateway talks to, and the way to stop it. */
 export interface Cluster {
-  readonly port: ClusterPort;
+  readonly port: Backend;
   /** `recovering`, `serving`, `degraded`, `draining` or `stopped`. */
   readonly state: string;
   /** Resolves when no message waits and nothing is being written. */
@@ -166,7 +166,7 @@ function running(
   supervisor: Supervisor,
   store: Store,
   lock: { release(): Promise<void> },
-  port: ClusterPort,
+  port: Backend,
 ): Cluster {
   let drained: Promise<void> | null = null;
   let stopped: Promise<void> | null = null;

@@ -1,4 +1,4 @@
-import type { EventSource, LiveEvent } from '../gateway/ports.ts';
+import type { EventSource, LiveEvent } from '../gateway/backend.ts';
 
 /** Hands committed events on to those who listen, in commit order. */
 export class EventLog implements EventSource {

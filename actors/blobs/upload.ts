@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { type FileHandle, rm } from 'node:fs/promises';
-import type { BlobWriter } from '../../gateway/ports.ts';
+import type { BlobWriter } from '../../gateway/backend.ts';
 import { ClusterError } from '../../machines/errors.ts';
 import type { Claims } from './claims.ts';
 import type { RoomShare } from './room.ts';

@@ -1,4 +1,4 @@
-import type { EventPage, EventQuery } from '../../gateway/ports.ts';
+import type { EventPage, EventQuery } from '../../gateway/backend.ts';
 import { LIMITS } from '../../machines/limits.ts';
 import type { EventView } from '../../machines/schema/views.ts';
 import type { Connection } from '../store/open.ts';

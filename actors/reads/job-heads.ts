@@ -1,4 +1,4 @@
-import type { JobQuery } from '../../gateway/ports.ts';
+import type { JobQuery } from '../../gateway/backend.ts';
 import { readReference } from '../../machines/reference.ts';
 import type { Prepared } from '../store/prepared.ts';
 import { bytesOf } from './holes.ts';

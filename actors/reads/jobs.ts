@@ -1,4 +1,4 @@
-import type { JobQuery } from '../../gateway/ports.ts';
+import type { JobQuery } from '../../gateway/backend.ts';
 import type { Prepared } from '../store/prepared.ts';
 import type { JobRow } from '../store/rows.ts';
 import { JOBS, type SqlRow } from '../store/tables.ts';

@@ -1,4 +1,4 @@
-import type { Reads } from '../../gateway/ports.ts';
+import type { Reads } from '../../gateway/backend.ts';
 import { ClusterError } from '../../machines/errors.ts';
 import type { StatsMinute } from '../../machines/schema/views.ts';
 import type { Clock } from '../clock.ts';

@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import type { TaskQuery } from '../../gateway/ports.ts';
+import type { TaskQuery } from '../../gateway/backend.ts';
 import { ClusterError } from '../../machines/errors.ts';
 import { slices } from '../../machines/json/slices.ts';
 import type { Prepared } from '../store/prepared.ts';

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import type { Blobs, LiveEvent } from '../../gateway/ports.ts';
+import type { Blobs, LiveEvent } from '../../gateway/backend.ts';
 import type { Clock, Timing } from '../clock.ts';
 import type { IdKind } from '../ids.ts';
 import type { Store } from '../store/store.ts';

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import type { AnyMachineSnapshot, AnyStateMachine } from 'xstate';
-import type { Inspected } from '../../gateway/ports.ts';
+import type { Inspected } from '../../gateway/backend.ts';
 import { machineJson } from '../../machines/charts/config.ts';
 import { INSPECTION_VERSION, type InspectionMessage } from '../../machines/schema/inspection.ts';
 

@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import type { StoredBytes } from '../../gateway/ports.ts';
+import type { StoredBytes } from '../../gateway/backend.ts';
 import { libraryOf } from '../../machines/decompose.ts';
 import { at } from '../../machines/json/raw.ts';
 import { versionMet } from '../../machines/library-version.ts';

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
+import type { Inspected, InspectionSource } from '../../gateway/backend.ts';
 import type { Message, MessageOf, MessageType, ReplyOf } from '../../gateway/messages.ts';
-import type { Inspected, InspectionSource } from '../../gateway/ports.ts';
 import { ClusterError } from '../../machines/errors.ts';
 import type { Core, DeadlineKey } from './core.ts';
 import { fetchNeeds, NOTHING_FETCHED } from './fetch.ts';

@@ -1,6 +1,6 @@
 import { UsageError } from 'clipanion';
 import { StartFault } from '../../actors/faults.ts';
-import { AnsweredError, UnreachableError, UnreadableAnswer } from '../../gateway/client/errors.ts';
+import { InvalidResponseError, ResponseError, UnreachableError } from '../../gateway/client/errors.ts';
 import { GatewayFault } from '../../gateway/faults.ts';
 import { CliError, EXIT } from './exit.ts';
 import { localError } from './local-error.ts';
@@ -8,13 +8,13 @@ import { localError } from './local-error.ts';
 /** Turns whatever went wrong into an exit code, a sentence and what to do next. */
 export function explain(fault: unknown): CliError {
   if (fault instanceof CliError) return fault;
-  if (fault instanceof AnsweredError) return refused(fault);
+  if (fault instanceof ResponseError) return refused(fault);
   if (fault instanceof UnreachableError) {
     return new CliError(EXIT.unreachable, fault.message, {
       hint: 'is the server running there? Start one with: jqctl server; name another with --server or JQ_SERVER',
     });
   }
-  if (fault instanceof UnreadableAnswer) {
+  if (fault instanceof InvalidResponseError) {
     return new CliError(EXIT.unreachable, `this server cannot be understood: ${fault.message}`, {
       hint: 'is this the address of a jq-cluster server? See --server and JQ_SERVER',
     });
@@ -32,7 +32,7 @@ export function explain(fault: unknown): CliError {
 }
 
 /** What the server refused, by its status (docs/protocol.md#errors). */
-function refused(answer: AnsweredError): CliError {
+function refused(answer: ResponseError): CliError {
   // A single fault often is the sentence itself.
   const isNew = ({ path, message }: { path: string; message: string }) =>
     !(answer.message.includes(path) && answer.message.includes(message));

@@ -1,6 +1,6 @@
 import { Option } from 'clipanion';
 import type { ClusterClient } from '../../gateway/client/client.ts';
-import { AnsweredError } from '../../gateway/client/errors.ts';
+import { ResponseError } from '../../gateway/client/errors.ts';
 import { type EventFrame, eventFrames } from '../../gateway/client/event-stream.ts';
 import { readAs } from '../../gateway/client/replies.ts';
 import { compact, elements } from '../../machines/json/raw.ts';
@@ -56,7 +56,7 @@ export class EventsCommand extends ClientCommand {
       last ??= 0;
     } catch (fault) {
       // A server of other make may have the stream alone, which begins with what happened last.
-      if (!this.follow || !(fault instanceof AnsweredError) || fault.status !== 404) throw fault;
+      if (!this.follow || !(fault instanceof ResponseError) || fault.status !== 404) throw fault;
     }
     if (!this.follow) return EXIT.done;
     return withDeadline(undefined, async (deadline) => {

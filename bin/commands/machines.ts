@@ -77,11 +77,11 @@ const serverCharts = (client: ClusterClient): Charts => ({
 /** Loaded only here: the other commands start without the machines. */
 const localCharts: Charts = {
   async list() {
-    const { describeMachine } = await import('../../gateway/machine-views.ts');
+    const { describeMachine } = await import('../../gateway/contract/machine-views.ts');
     return JSON.stringify(MACHINE_NAMES.map(describeMachine));
   },
   async draw(name, format) {
-    const { describeMachine, drawMachine } = await import('../../gateway/machine-views.ts');
+    const { describeMachine, drawMachine } = await import('../../gateway/contract/machine-views.ts');
     return format === 'xstate' ? JSON.stringify(describeMachine(name).config) : drawMachine(name, format);
   },
 };

@@ -111,7 +111,7 @@ export class ServerCommand extends BaseCommand {
     outliveLostOutput();
     // Loaded only here: a client command starts without the store and the sockets of a server.
     const { startServer } = await import('../programs/server.ts');
-    const { isLoopback } = await import('../../gateway/server/origin.ts');
+    const { isLoopback } = await import('../../gateway/http/admission/origin.ts');
     const server = await startServer(options);
     return serveUntilSignal(server, output, () => {
       const sentence = `${options.serviceName} listens on ${server.url} (dashboard: ${server.url}/ui)`;

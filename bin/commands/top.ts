@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Option } from 'clipanion';
 import type { ClusterClient } from '../../gateway/client/client.ts';
-import { AnsweredError, UnreachableError } from '../../gateway/client/errors.ts';
+import { ResponseError, UnreachableError } from '../../gateway/client/errors.ts';
 import { ClientCommand, type Session } from '../cli/client-command.ts';
 import { type Deadline, withDeadline } from '../cli/deadline.ts';
 import { EXIT } from '../cli/exit.ts';
@@ -111,7 +111,7 @@ async function refresh(client: ClusterClient, view: View, most: number, signal: 
     view.trouble = undefined;
   } catch (fault) {
     if (signal.aborted) return;
-    const away = fault instanceof UnreachableError || (fault instanceof AnsweredError && fault.transient);
+    const away = fault instanceof UnreachableError || (fault instanceof ResponseError && fault.transient);
     if (!away) throw fault;
     view.trouble = `${fault.message}; trying again`;
   }

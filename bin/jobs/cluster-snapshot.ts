@@ -1,5 +1,5 @@
 import type { ClusterClient } from '../../gateway/client/client.ts';
-import { AnsweredError } from '../../gateway/client/errors.ts';
+import { ResponseError } from '../../gateway/client/errors.ts';
 import type { ClusterStats, JobView, StatsMinute, WorkerView } from '../../machines/schema/views.ts';
 
 /** The cluster at one moment. */
@@ -45,7 +45,7 @@ export async function clusterSnapshot(
 export const ifUnsupported =
   <T>(instead: T) =>
   (fault: unknown): T => {
-    if (fault instanceof AnsweredError && (fault.status === 404 || fault.status === 405)) return instead;
+    if (fault instanceof ResponseError && (fault.status === 404 || fault.status === 405)) return instead;
     throw fault;
   };
 

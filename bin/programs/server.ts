@@ -3,8 +3,8 @@ import { startCluster } from '../../actors/cluster.ts';
 import { keepPrivate, readableByOthers } from '../../actors/modes.ts';
 import type { StoreFaults } from '../../actors/store/store.ts';
 import { Credentials } from '../../gateway/auth/credentials.ts';
-import { startGateway } from '../../gateway/server/gateway.ts';
-import { isLoopback } from '../../gateway/server/origin.ts';
+import { startGateway } from '../../gateway/gateway.ts';
+import { isLoopback } from '../../gateway/http/admission/origin.ts';
 import type { TransportChoice } from '../../gateway/transport/choose.ts';
 import { dashboardPage } from '../../gateway/ui/page.ts';
 import { PACKAGE_VERSION } from '../../gateway/version.ts';
@@ -73,7 +73,7 @@ export async function startServer(config: ServerConfig): Promise<RunningServer> 
     ...(config.faults ? { faults: config.faults } : {}),
   });
   const gateway = await startGateway({
-    clusterPort: cluster.port,
+    backend: cluster.port,
     host: config.host,
     port: config.port,
     transport: config.transport,

@@ -14,7 +14,7 @@ export const CURRENT = join(BUNDLES, 'current');
 export const ENTRIES = {
   programs: 'bin/main.ts',
   mljs: 'actors/agent/runners/mljs/main.ts',
-  reading: 'gateway/server/reading/child.ts',
+  parser: 'gateway/http/parsing/child.ts',
 };
 
 /**

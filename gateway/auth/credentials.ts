@@ -71,7 +71,7 @@ export class Credentials {
 
   /**
    * Whether the credential of an identified principal would still be let in where the right is asked for; false
-   * once a reload has withdrawn the token or the right. For what goes on after its request was admitted.
+   * once a reload has revoked the token or the right. For what goes on after its request was admitted.
    */
   stillGrants(principal: Principal, right: Right | null): boolean {
     if (right === null || this.open) return true;

@@ -9,7 +9,7 @@ import { Agent, type Dispatcher } from 'undici';
 import type { JsonRoute, UploadRoute } from '../contract/route.ts';
 import { type RouteName, type Routes, routes } from '../contract/routes.ts';
 import { API_VERSION, PACKAGE_VERSION } from '../version.ts';
-import { AnsweredError, UnreachableError } from './errors.ts';
+import { ResponseError, UnreachableError } from './errors.ts';
 import { HttpGetter } from './http-get.ts';
 import { type ReplyOf, replyOf } from './replies.ts';
 
@@ -42,19 +42,19 @@ export type UploadName = {
   [K in RouteName]: Routes[K] extends UploadRoute<infer _Q, infer _R> ? K : never;
 }[RouteName];
 
-interface Aim {
+interface RequestTarget {
   params?: Record<string, string>;
   signal?: AbortSignal;
   timeoutMs?: number;
 }
-type CallInput<K extends RouteName> = Aim & {
+type CallInput<K extends RouteName> = RequestTarget & {
   query?: QueryOf<Routes[K]>;
   body?: BodyOf<Routes[K]>;
   /** The body as text, where numbers must stay as written. */
   text?: string;
   contentType?: string;
 };
-type UploadInput<K extends UploadName> = Aim & {
+type UploadInput<K extends UploadName> = RequestTarget & {
   query?: QueryOf<Routes[K]>;
   file: string;
   /** How to open it, for files that are not opened like any other; called once for each upload. */
@@ -98,8 +98,8 @@ export class ClusterClient {
     const text = input.text ?? (input.body === undefined ? undefined : JSON.stringify(input.body));
     const headers: Record<string, string> =
       text === undefined ? {} : { 'content-type': input.contentType ?? 'application/json' };
-    const answer = await this.#send(route.verb, this.#path(route.path, input), input, headers, text);
-    return this.#reading(() => answer.body.text());
+    const answer = await this.#send(route.method, this.#path(route.path, input), input, headers, text);
+    return this.#withTransportErrors(() => answer.body.text());
   }
 
   /** Streams a file as the part `file` of a multipart body; constant memory. */
@@ -137,7 +137,7 @@ export class ClusterClient {
       };
       const path = this.#path(route.path, input);
       const answer = await this.#send('post', path, input, headers, Readable.from(body()));
-      return replyOf(name, await this.#reading(() => answer.body.text()));
+      return replyOf(name, await this.#withTransportErrors(() => answer.body.text()));
     } catch (fault) {
       // A file that cannot be read is no matter of the connection, which would be tried again.
       throw localFault ?? fault;
@@ -159,17 +159,20 @@ export class ClusterClient {
     const headers = { ...this.headers(), ...(input.range && { range: input.range }) };
     const silenceMs = this.#options.timeoutMs ?? TIMEOUT_MS;
     const get = { headers, signal: input.signal, silenceMs };
-    const body = await this.#reading(() => this.#getter.get(url, get));
+    const body = await this.#withTransportErrors(() => this.#getter.get(url, get));
     const status = body.statusCode ?? 0;
     if (status >= 400)
-      throw await this.#refusal(`GET ${url.pathname}`, status, body.headers, () => textOf(body));
+      throw await this.#responseError(`GET ${url.pathname}`, status, body.headers, () => textOf(body));
     return { status, headers: body.headers, body };
   }
 
   /** The headers that a download of an artifact would have. */
-  async artifactHeaders(id: string, aim: Omit<Aim, 'params'> = {}): Promise<IncomingHttpHeaders> {
-    const answer = await this.#send('head', `/v1/artifacts/${encodeURIComponent(id)}`, aim, {}, undefined);
-    await this.#reading(() => answer.body.dump());
+  async artifactHeaders(
+    id: string,
+    target: Omit<RequestTarget, 'params'> = {},
+  ): Promise<IncomingHttpHeaders> {
+    const answer = await this.#send('head', `/v1/artifacts/${encodeURIComponent(id)}`, target, {}, undefined);
+    await this.#withTransportErrors(() => answer.body.dump());
     return answer.headers;
   }
 
@@ -191,21 +194,21 @@ export class ClusterClient {
   }
 
   async #send(
-    verb: string,
+    method: string,
     path: string,
-    aim: Aim,
+    target: RequestTarget,
     headers: Record<string, string>,
     body: string | Readable | undefined,
   ): Promise<Dispatcher.ResponseData> {
-    const timeout = aim.timeoutMs ?? this.#options.timeoutMs ?? TIMEOUT_MS;
-    const answer = await this.#reading(() =>
+    const timeout = target.timeoutMs ?? this.#options.timeoutMs ?? TIMEOUT_MS;
+    const answer = await this.#withTransportErrors(() =>
       this.#dispatcher.request({
         origin: this.#origin,
         path: this.#basePath + path,
-        method: verb.toUpperCase() as Dispatcher.HttpMethod,
+        method: method.toUpperCase() as Dispatcher.HttpMethod,
         headers: { ...this.headers(), ...headers },
         body: body ?? null,
-        signal: aim.signal ?? null,
+        signal: target.signal ?? null,
         headersTimeout: timeout,
         bodyTimeout: timeout,
         // Never paused, since it is read whole in any case; see HttpGetter for what undici 7 makes of a pause.
@@ -213,8 +216,8 @@ export class ClusterClient {
       }),
     );
     if (answer.statusCode < 400) return answer;
-    const line = `${verb.toUpperCase()} ${path.split('?')[0]}`;
-    throw await this.#refusal(line, answer.statusCode, answer.headers, () => answer.body.text());
+    const line = `${method.toUpperCase()} ${path.split('?')[0]}`;
+    throw await this.#responseError(line, answer.statusCode, answer.headers, () => answer.body.text());
   }
 
   /** The credential, for those who can send it in no header. */
@@ -234,33 +237,33 @@ export class ClusterClient {
   }
 
   /** @param line method and path of the request */
-  async #refusal(
+  async #responseError(
     line: string,
     status: number,
     headers: IncomingHttpHeaders,
     read: () => Promise<string>,
-  ): Promise<AnsweredError> {
-    const body = await this.#reading(read);
+  ): Promise<ResponseError> {
+    const body = await this.#withTransportErrors(read);
     const after = Number(headers['retry-after']);
     try {
       const said: unknown = JSON.parse(body);
-      const refusal = new AnsweredError(status, said, Number.isFinite(after) ? after : undefined);
+      const refusal = new ResponseError(status, said, Number.isFinite(after) ? after : undefined);
       const isUnknown = refusal.code === 'unknown_path' || refusal.code === 'method_not_allowed';
       // Servers of other make may lack what the specification does not ask for.
       if (!isUnknown || (said as { code?: unknown } | null)?.code !== undefined) return refusal;
-      return new AnsweredError(status, { detail: `this server does not know ${line}`, code: refusal.code });
+      return new ResponseError(status, { detail: `this server does not know ${line}`, code: refusal.code });
     } catch {
-      return new AnsweredError(status, {
+      return new ResponseError(status, {
         detail: `${this.server} answered ${status}: ${body.slice(0, 200)}`,
       });
     }
   }
 
-  async #reading<T>(step: () => Promise<T>): Promise<T> {
+  async #withTransportErrors<T>(step: () => Promise<T>): Promise<T> {
     try {
       return await step();
     } catch (fault) {
-      if (fault instanceof AnsweredError || (fault as Error).name === 'AbortError') throw fault;
+      if (fault instanceof ResponseError || (fault as Error).name === 'AbortError') throw fault;
       throw new UnreachableError(this.server, fault);
     }
   }

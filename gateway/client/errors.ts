@@ -1,7 +1,7 @@
 import type { Fault } from '../../machines/schema/validate.ts';
 
 /** The server answered with an error (docs/protocol.md#errors). */
-export class AnsweredError extends Error {
+export class ResponseError extends Error {
   readonly status: number;
   readonly code: string;
   readonly faults: Fault[];
@@ -27,7 +27,7 @@ export class AnsweredError extends Error {
 }
 
 /** An answer that is no refusal, but does not say what is needed to go on. */
-export class UnreadableAnswer extends Error {
+export class InvalidResponseError extends Error {
   /** Whether it is JSON at all; what is not comes from something between here and the server. */
   readonly isJson: boolean;
 

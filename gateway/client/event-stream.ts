@@ -1,8 +1,8 @@
 import { EventView } from '../../machines/schema/views.ts';
 import { readAs } from './replies.ts';
-import { type Persistence, reconnecting, socketFrames } from './socket-frames.ts';
+import { type ReconnectOptions, reconnecting, socketFrames } from './socket-frames.ts';
 
-export interface StreamOptions extends Persistence {
+export interface StreamOptions extends ReconnectOptions {
   /** One job's events; absent: all of them. */
   jobId?: string;
   /** Only events after this id; absent: as the server begins. */

@@ -1,6 +1,6 @@
-import { type Persistence, reconnecting, socketFrames } from './socket-frames.ts';
+import { type ReconnectOptions, reconnecting, socketFrames } from './socket-frames.ts';
 
-export interface InspectionOptions extends Persistence {
+export interface InspectionOptions extends ReconnectOptions {
   /** Only this actor; absent: all of them. */
   actorId?: string | undefined;
 }

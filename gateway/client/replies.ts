@@ -1,7 +1,7 @@
 import type { Static, TSchema } from 'typebox';
 import { understand } from '../../machines/schema/lenient.ts';
 import { type RouteName, type Routes, routes } from '../contract/routes.ts';
-import { UnreadableAnswer } from './errors.ts';
+import { InvalidResponseError } from './errors.ts';
 
 export type ReplyOf<R> = R extends { reply: infer S extends TSchema } ? Static<S> : never;
 
@@ -10,8 +10,8 @@ export type ReplyOf<R> = R extends { reply: infer S extends TSchema } ? Static<S
  * @throws UnreadableAnswer when it lacks what nothing can be filled in for
  */
 export function replyOf<K extends RouteName>(name: K, text: string): ReplyOf<Routes[K]> {
-  const { verb, path, reply } = routes[name] as unknown as { verb: string; path: string; reply: TSchema };
-  return readAs(reply, text, `the answer to ${verb.toUpperCase()} ${path}`) as ReplyOf<Routes[K]>;
+  const { method, path, reply } = routes[name] as unknown as { method: string; path: string; reply: TSchema };
+  return readAs(reply, text, `the answer to ${method.toUpperCase()} ${path}`) as ReplyOf<Routes[K]>;
 }
 
 /** The same for one entry of a list, or a frame of a stream. @param what it is, for people */
@@ -20,18 +20,18 @@ export function readAs<S extends TSchema>(schema: S, text: string, what: string)
   try {
     said = JSON.parse(text);
   } catch {
-    throw new UnreadableAnswer(
+    throw new InvalidResponseError(
       `${what} is not JSON: ${text.slice(0, 100).replace(/\s+/g, ' ').trim()}`,
       false,
     );
   }
   const isList = (schema as { type?: string }).type === 'array';
   if (isList !== Array.isArray(said) || typeof said !== 'object' || said === null) {
-    throw new UnreadableAnswer(`${what} is no ${isList ? 'list' : 'object'}`, true);
+    throw new InvalidResponseError(`${what} is no ${isList ? 'list' : 'object'}`, true);
   }
   const { value, missing } = understand(schema, said);
   if (missing.length === 0) return value;
-  throw new UnreadableAnswer(
+  throw new InvalidResponseError(
     `${what} lacks ${missing
       .slice(0, 3)
       .map((at) => `'${at.slice(1)}'`)

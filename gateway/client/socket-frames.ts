@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import WebSocket from 'ws';
 import type { ClusterClient } from './client.ts';
-import { AnsweredError, UnreachableError } from './errors.ts';
+import { ResponseError, UnreachableError } from './errors.ts';
 
 /** Longer than the slowest refusal: what lasts beyond it was a connection. */
 const HELD_MS = 15_000;
@@ -14,7 +14,7 @@ const SILENCE_MS = 90_000;
 const MOST_WAITING = 10_000;
 
 /** How long to go on when the connection is lost. */
-export interface Persistence {
+export interface ReconnectOptions {
   client: ClusterClient;
   signal?: AbortSignal;
   /** Told at each lost connection, with the seconds until the next try. */
@@ -28,7 +28,7 @@ export interface Persistence {
  * refuses the stream.
  */
 export async function* reconnecting<T>(
-  { client, signal, onRetry, maxRetries }: Persistence,
+  { client, signal, onRetry, maxRetries }: ReconnectOptions,
   connect: () => AsyncGenerator<T>,
 ): AsyncGenerator<T, void, void> {
   let failures = 0;
@@ -43,7 +43,7 @@ export async function* reconnecting<T>(
       throw new UnreachableError(client.server, 'the stream ended');
     } catch (fault) {
       if (signal?.aborted) return;
-      if (fault instanceof AnsweredError && !fault.transient) throw fault;
+      if (fault instanceof ResponseError && !fault.transient) throw fault;
       // A connection that held for a while without a frame was no failure.
       if (performance.now() - since > HELD_MS) failures = 0;
       failures++;
@@ -79,7 +79,7 @@ export async function* socketFrames(
   try {
     yield* framesOf(client, path, query, signal, silenceMs);
   } catch (fault) {
-    if (!(fault instanceof AnsweredError) || (fault.status !== 401 && fault.status !== 403)) throw fault;
+    if (!(fault instanceof ResponseError) || (fault.status !== 401 && fault.status !== 403)) throw fault;
     for await (const text of framesOf(client, path, withToken, signal, silenceMs)) {
       inAddress.add(client);
       yield text;
@@ -135,14 +135,14 @@ async function* framesOf(
     response.on('data', (chunk: string) => {
       text += chunk;
     });
-    response.on('end', () => end(refusal(path, response.statusCode ?? 0, text)));
+    response.on('end', () => end(refusedError(path, response.statusCode ?? 0, text)));
   });
   socket.on('error', (fault) => end(new UnreachableError(client.server, fault)));
   socket.on('close', (code, reason) => {
     const status = isHeard ? undefined : REFUSED[code];
     if (status !== undefined) {
       const detail = String(reason) || `the server refused the stream (it closed it with ${code})`;
-      end(new AnsweredError(status, { detail }));
+      end(new ResponseError(status, { detail }));
     } else end(code === 1000 ? null : new UnreachableError(client.server, `closed with ${code}`));
   });
   const abort = () => {
@@ -171,11 +171,11 @@ async function* framesOf(
   }
 }
 
-function refusal(path: string, status: number, text: string): AnsweredError {
+function refusedError(path: string, status: number, text: string): ResponseError {
   try {
-    return new AnsweredError(status, JSON.parse(text));
+    return new ResponseError(status, JSON.parse(text));
   } catch {
-    return new AnsweredError(
+    return new ResponseError(
       status,
       status === 404 ? { detail: `this server does not know WS ${path}`, code: 'unknown_path' } : {},
     );

@@ -2,9 +2,9 @@ import type { Static, TObject, TSchema } from 'typebox';
 import type { ErrorCode } from '../../machines/errors.ts';
 import type { RawJson } from '../../machines/json/raw.ts';
 import type { Principal, Right } from '../../machines/rights.ts';
-import type { ClusterPort, Pieces } from '../ports.ts';
+import type { Backend, Pieces } from '../backend.ts';
 
-export type Verb = 'get' | 'post';
+export type Method = 'get' | 'post';
 
 /** What the server is called and what it allows; the same for every request. */
 export interface ServiceFacts {
@@ -22,7 +22,7 @@ export interface Call<Q, B> {
   query: Q;
   /** The checked body, or what the route's `digest` made of it. */
   body: B;
-  port: ClusterPort;
+  backend: Backend;
   facts: ServiceFacts;
   /** Aborted when the client goes away before the answer. */
   signal: AbortSignal;
@@ -36,7 +36,7 @@ export interface UploadedBlob {
 }
 
 interface Common {
-  verb: Verb;
+  method: Method;
   path: string;
   summary: string;
   /** The right a credential needs; null: no credential at all. */
@@ -56,7 +56,7 @@ export class PlainText {
 }
 
 /** An answer that is read while it is sent: JSON, or what its headers say. */
-export class LongAnswer {
+export class StreamedReply {
   readonly pieces: Pieces;
   readonly headers: readonly (readonly [string, string])[];
   constructor(pieces: Pieces, headers: readonly (readonly [string, string])[] = []) {
@@ -89,7 +89,12 @@ export interface JsonRoute<
   textType?: string;
   run(
     call: Call<Static<Q>, D>,
-  ): Promise<Static<R> | RawJson | PlainText | LongAnswer> | Static<R> | RawJson | PlainText | LongAnswer;
+  ):
+    | Promise<Static<R> | RawJson | PlainText | StreamedReply>
+    | Static<R>
+    | RawJson
+    | PlainText
+    | StreamedReply;
   /** Called when the answer could not be written because the client had gone. */
   undelivered?(call: Call<Static<Q>, D>, reply: unknown): void;
 }
@@ -107,7 +112,7 @@ export interface UploadRoute<Q extends TObject = TObject, R extends TSchema = TS
 /** Bytes out, with ranges and ETag. */
 export interface DownloadRoute extends Common {
   kind: 'download';
-  find(call: Call<unknown, undefined>): ReturnType<ClusterPort['reads']['artifact']>;
+  find(call: Call<unknown, undefined>): ReturnType<Backend['reads']['artifact']>;
 }
 
 /** A WebSocket stream: of events, history first, then live; or of what the actors do, beginning with how they are. */

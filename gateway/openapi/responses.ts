@@ -45,7 +45,7 @@ const FRAMES: Readonly<Record<StreamRoute['of'], { told: string; schema: unknown
     told:
       'Each text frame is one event as JSON, history first. Closed with 1001 when the server shuts down and ' +
       'with 1013 when the client does not keep up: connect again with the id of the last event seen as ' +
-      '`after_id`. Closed with 1008 when the credential is withdrawn.',
+      '`after_id`. Closed with 1008 when the credential is revoked.',
     schema: EventView,
   },
   inspection: {
@@ -53,7 +53,7 @@ const FRAMES: Readonly<Record<StreamRoute['of'], { told: string; schema: unknown
       'Each text frame is one message as JSON: first an `@xstate.actor` for each actor in motion, then what ' +
       'they do, after its commit. Closed with 1001 when the server shuts down and with 1013 when the client ' +
       'does not keep up: a new connection begins with the actors as they are then. Closed with 1008 when the ' +
-      'credential is withdrawn.',
+      'credential is revoked.',
     schema: InspectionMessage,
   },
 };

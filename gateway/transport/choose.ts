@@ -1,5 +1,5 @@
 import { GatewayFault } from '../faults.ts';
-import type { Transport, TransportName } from './port.ts';
+import type { Transport, TransportName } from './transport.ts';
 
 export const TRANSPORT_CHOICES = ['auto', 'uws', 'node'] as const;
 

@@ -1,5 +1,5 @@
 /** A request's target in the form that servers see (RFC 9112, 3.2.1). */
-export interface Target {
+export interface ParsedTarget {
   readonly path: string;
   readonly query: string;
   /** Of a target in absolute form, as proxies are sent: the host that counts, whatever the `Host` header says. */
@@ -8,7 +8,7 @@ export interface Target {
 
 const ABSOLUTE = /^https?:\/\/([^/?]*)(.*)$/is;
 
-export function targetOf(url: string): Target {
+export function targetOf(url: string): ParsedTarget {
   const [, host, rest = ''] = ABSOLUTE.exec(url) ?? [];
   const own = host === undefined ? url : rest;
   const mark = own.indexOf('?');

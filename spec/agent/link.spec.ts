@@ -10,7 +10,7 @@ import { leasesOf } from '../../actors/agent/link/lease.ts';
 import { persist } from '../../actors/agent/link/persist.ts';
 import { countGpus } from '../../actors/agent/link/registration.ts';
 import type { ClusterClient } from '../../gateway/client/client.ts';
-import { AnsweredError, UnreachableError, UnreadableAnswer } from '../../gateway/client/errors.ts';
+import { InvalidResponseError, ResponseError, UnreachableError } from '../../gateway/client/errors.ts';
 import type { LinkEvent } from '../../machines/agent-types.ts';
 import { at } from '../../machines/json/raw.ts';
 import type { ActiveTask } from '../../machines/schema/worker.ts';
@@ -19,7 +19,7 @@ import { temporaryFolder } from './folder.ts';
 import { quick, silent } from './quick.ts';
 
 const answered = (status: number, code = 'internal', retryAfter?: number) =>
-  new AnsweredError(status, { code: code as never, detail: `${status}` }, retryAfter);
+  new ResponseError(status, { code: code as never, detail: `${status}` }, retryAfter);
 
 describe('waiting for a server that is away', () => {
   const limits = { baseMs: 100, maxMs: 1000, slowMs: 30_000 };
@@ -43,8 +43,8 @@ describe('what a failed request means', () => {
     ['no answer', new UnreachableError('x', new Error('ECONNREFUSED')), 'transient'],
     ['a store that cannot commit', answered(503, 'store_unavailable'), 'transient'],
     ['a proxy in between', answered(502), 'transient'],
-    ['an answer that is not JSON', new UnreadableAnswer('<', false), 'transient'],
-    ['an answer that lacks what is needed', new UnreadableAnswer('{}', true), 'final'],
+    ['an answer that is not JSON', new InvalidResponseError('<', false), 'transient'],
+    ['an answer that lacks what is needed', new InvalidResponseError('{}', true), 'final'],
     ['a wrong token', answered(401, 'unauthenticated'), 'refused'],
     ['a missing right', answered(403, 'missing_rights'), 'refused'],
     ['another protocol', answered(426, 'incompatible_api'), 'refused'],
@@ -270,7 +270,7 @@ describe('the answer of a lease', () => {
         ['task_2', []],
       ],
     );
-    assert.throws(() => leasesOf('<html>', 'w', silent), UnreadableAnswer);
+    assert.throws(() => leasesOf('<html>', 'w', silent), InvalidResponseError);
   });
 
   it('may be empty in any way', () => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import { Reports } from '../../actors/agent/delivery/reports.ts';
 import type { ClusterClient } from '../../gateway/client/client.ts';
-import { AnsweredError, UnreachableError } from '../../gateway/client/errors.ts';
+import { ResponseError, UnreachableError } from '../../gateway/client/errors.ts';
 import type { TaskReport } from '../../machines/schema/report.ts';
 import { startTestServer } from '../support/server.ts';
 import { until } from '../support/until.ts';
@@ -40,7 +40,7 @@ function played(accepts: string[] = ['report_files']) {
   return { reports, requests, sent };
 }
 
-const code = (fault: unknown) => (fault instanceof AnsweredError ? fault.code : String(fault));
+const code = (fault: unknown) => (fault instanceof ResponseError ? fault.code : String(fault));
 
 describe('the reports of a worker', () => {
   it('of one moment go in one request, and those that come meanwhile together in the next', async () => {
@@ -81,11 +81,11 @@ describe('the reports of a worker', () => {
     const { reports, requests, sent } = played();
     const all = ['a', 'b'].map((id) => reports.send(start(id)).catch(code));
     await sent(1);
-    requests[0]?.fail(new AnsweredError(422, { detail: 'no', code: 'invalid_body' }));
+    requests[0]?.fail(new ResponseError(422, { detail: 'no', code: 'invalid_body' }));
     await sent(2);
     requests[1]?.answer([{ ok: true }]);
     await sent(3);
-    requests[2]?.fail(new AnsweredError(422, { detail: 'no', code: 'invalid_body' }));
+    requests[2]?.fail(new ResponseError(422, { detail: 'no', code: 'invalid_body' }));
     assert.deepEqual(await Promise.all(all), [{ ok: true }, 'invalid_body']);
     assert.deepEqual(
       requests.map(({ tasks }) => tasks.join('')),
@@ -136,7 +136,7 @@ describe('the reports of a worker', () => {
     const { reports, requests, sent } = played();
     const all = ['a', 'b'].map((id) => reports.send(start(id)));
     await sent(1);
-    requests[0]?.fail(new AnsweredError(404, { detail: 'Not Found' }));
+    requests[0]?.fail(new ResponseError(404, { detail: 'Not Found' }));
     for (const one of all) await assert.rejects(one, UnreachableError);
     void reports.send(start('a'));
     await sent(2);

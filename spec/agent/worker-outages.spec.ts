@@ -4,7 +4,7 @@ import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
-import type { AnsweredError } from '../../gateway/client/errors.ts';
+import type { ResponseError } from '../../gateway/client/errors.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
 import { until } from '../support/until.ts';
 import { temporaryFolder } from './folder.ts';
@@ -171,7 +171,7 @@ describe('a worker that the server refuses', () => {
     const server = await startServer(t, { token: 'secret' });
     const state = await temporaryFolder(t);
     const start = startTestWorker(t, server, { token: 'wrong', state });
-    await assert.rejects(start, (fault: AnsweredError) => fault.status === 401);
+    await assert.rejects(start, (fault: ResponseError) => fault.status === 401);
     await startTestWorker(t, server, { token: 'secret', state });
   });
 

@@ -10,7 +10,7 @@ const FUNCTIONS = 15;
 const NOT_WORK = ['(idle)', '(root)'];
 
 /** Where a server works only once it answers requests. */
-const FIRST_ANSWER = '/gateway/server/exchange.ts';
+const FIRST_ANSWER = '/gateway/http/request/exchange.ts';
 
 /** The part of a V8 CPU profile that is read here. */
 interface CpuProfile {

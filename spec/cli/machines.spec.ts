@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { createMachine } from 'xstate';
-import { drawMachine } from '../../gateway/machine-views.ts';
+import { drawMachine } from '../../gateway/contract/machine-views.ts';
 import { MACHINES } from '../../machines/charts/catalogue.ts';
 import { chartOf } from '../../machines/charts/graph.ts';
 import { MACHINE_NAMES } from '../../machines/charts/names.ts';

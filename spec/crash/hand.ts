@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { AnsweredError } from '../../gateway/client/errors.ts';
+import { ResponseError } from '../../gateway/client/errors.ts';
 import type { Seeded } from '../support/seeded.ts';
 import { isFenced, type Line } from './line.ts';
 
@@ -113,7 +113,7 @@ export class Hand {
         await this.#line.once(() => this.#line.client.call('heartbeat', aim));
       } catch (fault) {
         // An acknowledged registration must never be unknown.
-        if (!(fault instanceof AnsweredError)) throw fault;
+        if (!(fault instanceof ResponseError)) throw fault;
         throw new Error(`heartbeat of ${this.#id}: ${fault.message}`);
       }
     }

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { ClusterClient } from '../../gateway/client/client.ts';
-import { AnsweredError } from '../../gateway/client/errors.ts';
+import { ResponseError } from '../../gateway/client/errors.ts';
 import type { Ledger } from './ledger.ts';
 
 /** What those who ask share: the way to the server, the ledger, and whether to go on. */
@@ -48,7 +48,7 @@ export class Line {
     try {
       return await request();
     } catch (fault) {
-      if (fault instanceof AnsweredError && fault.status !== 503) throw fault;
+      if (fault instanceof ResponseError && fault.status !== 503) throw fault;
       this.ledger.unanswered++;
       await delay(50);
       return undefined;
@@ -66,4 +66,4 @@ export class Line {
 }
 
 /** Whether the server said that the task is not this worker's any more, or not in a state for it. */
-export const isFenced = (fault: unknown): boolean => fault instanceof AnsweredError && fault.status === 409;
+export const isFenced = (fault: unknown): boolean => fault instanceof ResponseError && fault.status === 409;

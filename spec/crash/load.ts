@@ -2,7 +2,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { AnsweredError } from '../../gateway/client/errors.ts';
+import { ResponseError } from '../../gateway/client/errors.ts';
 import type { Seeded } from '../support/seeded.ts';
 import { type Ack, only } from './ledger.ts';
 import type { Line } from './line.ts';
@@ -76,7 +76,7 @@ async function retry(line: Line, job: string): Promise<void> {
     if (view) line.ledger.add({ what: 'retry', job });
   } catch (fault) {
     // Only a failed job can be retried, and others may have been quicker.
-    if (!(fault instanceof AnsweredError && fault.status === 409)) throw fault;
+    if (!(fault instanceof ResponseError && fault.status === 409)) throw fault;
   }
 }
 

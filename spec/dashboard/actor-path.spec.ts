@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { describeMachine } from '../../gateway/machine-views.ts';
+import { describeMachine } from '../../gateway/contract/machine-views.ts';
 import {
   CHOOSABLE,
   type Choosable,

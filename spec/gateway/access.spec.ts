@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { GatewayOptions } from '../../gateway/server/options.ts';
+import type { GatewayOptions } from '../../gateway/options.ts';
 import { ask, bearer, gatewayFor } from './support.ts';
 
 const principals = ['alice:s-token:submitter', 'vic:v-token:viewer'];

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { FakePort } from '../support/fake-port.ts';
+import type { FakeBackend } from '../support/fake-backend.ts';
 import { until } from '../support/until.ts';
 import { piecesOf } from '../support/views.ts';
 import { type Ask, ask, gatewayFor, type RawAnswer, RawConnection } from './support.ts';
@@ -16,7 +16,7 @@ async function post(path: string, rest: Omit<Ask, 'line'>, limit?: number) {
   return { answer, cluster: gateway.cluster, error: JSON.parse(answer.body) };
 }
 
-const submitted = (cluster: FakePort) => cluster.received('submit_job')[0];
+const submitted = (cluster: FakeBackend) => cluster.received('submit_job')[0];
 
 describe('a JSON body', () => {
   it('reaches the cluster as compact text, digits and order as written', async () => {

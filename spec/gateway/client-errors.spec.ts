@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { explain } from '../../bin/cli/explain.ts';
-import { AnsweredError } from '../../gateway/client/errors.ts';
+import { ResponseError } from '../../gateway/client/errors.ts';
 
 describe('a refusal of a server of other make', () => {
   const SENTENCES: [unknown, string][] = [
@@ -23,7 +23,7 @@ describe('a refusal of a server of other make', () => {
   ];
   for (const [said, sentence] of SENTENCES) {
     it(`is told in a sentence: ${JSON.stringify(said)}`, () => {
-      assert.equal(new AnsweredError(422, said).message, sentence);
+      assert.equal(new ResponseError(422, said).message, sentence);
     });
   }
 
@@ -39,23 +39,23 @@ describe('a refusal of a server of other make', () => {
   ];
   for (const [status, detail, code] of CODES) {
     it(`without a code, ${status} with '${detail}' means ${code}`, () => {
-      assert.equal(new AnsweredError(status, detail === undefined ? {} : { detail }).code, code);
+      assert.equal(new ResponseError(status, detail === undefined ? {} : { detail }).code, code);
     });
   }
 
   it('names the proxy where a stream is answered as if it were none', () => {
     const said = { detail: 'this is a WebSocket stream', code: 'upgrade_required' };
-    assert.match(explain(new AnsweredError(426, said)).hint ?? '', /proxy .* does not pass WebSockets on/);
+    assert.match(explain(new ResponseError(426, said)).hint ?? '', /proxy .* does not pass WebSockets on/);
     const other = { detail: 'another protocol', code: 'incompatible_api' };
-    assert.match(explain(new AnsweredError(426, other)).hint ?? '', /upgrade the older one/);
+    assert.match(explain(new ResponseError(426, other)).hint ?? '', /upgrade the older one/);
   });
 
   it('has the faults that can be read', () => {
     const said = { errors: [{ path: '/a', message: 'm' }, 5, { message: { x: 1 } }, null] };
-    assert.deepEqual(new AnsweredError(422, said).faults, [
+    assert.deepEqual(new ResponseError(422, said).faults, [
       { path: '/a', message: 'm' },
       { path: '/', message: '{"x":1}' },
     ]);
-    assert.deepEqual(new AnsweredError(422, { errors: 'many' }).faults, []);
+    assert.deepEqual(new ResponseError(422, { errors: 'many' }).faults, []);
   });
 });

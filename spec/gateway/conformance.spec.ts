@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import type { Route } from '../../gateway/contract/route.ts';
 import { type RouteName, routeList } from '../../gateway/contract/routes.ts';
-import { openApi } from '../../gateway/openapi.ts';
+import { openApi } from '../../gateway/openapi/openapi.ts';
 import { RIGHTS } from '../../machines/rights.ts';
 import { validator } from '../../machines/schema/validate.ts';
 import { startTestServer, type TestServer, temporaryDirectory } from '../support/server.ts';
@@ -25,9 +25,9 @@ function validAsk(route: Route, params: Record<string, string>): Ask {
   const path = route.path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(params[name] ?? 'x'));
   const needsWorker = (route.query as { required?: string[] } | undefined)?.required?.includes('worker_id');
   const target = needsWorker ? `${path}?worker_id=${params.worker ?? 'worker_0'}` : path;
-  const line = `${route.verb.toUpperCase()} ${target}`;
+  const line = `${route.method.toUpperCase()} ${target}`;
   if (route.kind === 'upload') return { line, headers: { 'Content-Type': FILE.type }, body: FILE.body };
-  if (route.verb === 'get') return { line };
+  if (route.method === 'get') return { line };
   const bodies: Record<string, unknown> = {
     '/v1/jobs': JOB,
     '/v1/tasks/{id}/events': { type: 'progress', progress: 0.5 },
@@ -59,7 +59,7 @@ async function guardedServer(t: TestContext): Promise<TestServer> {
 
 const guarded = routeList.filter(([, { right }]) => right !== null);
 const withId = routeList.filter(([, { path }]) => path.includes('{'));
-const withBody = routeList.filter(([, { kind, verb }]) => kind === 'json' && verb === 'post');
+const withBody = routeList.filter(([, { kind, method: verb }]) => kind === 'json' && verb === 'post');
 
 describe('every guarded route', () => {
   it('asks for a credential', async (t) => {
@@ -166,7 +166,7 @@ it('every route', async (t) => {
   await t.test('that takes GET takes HEAD alike', async () => {
     for (const [name, route] of routeList) {
       const request = asks.get(name);
-      if (route.verb !== 'get' || !request) continue;
+      if (route.method !== 'get' || !request) continue;
       const get = replies.get(name) as RawAnswer;
       const head = await call(server, name, { ...request, line: request.line.replace('GET', 'HEAD') });
       assert.equal(head.status, get.status, name);
@@ -180,7 +180,7 @@ it('every route', async (t) => {
     const { paths } = openApi(routeList, facts) as { paths: Record<string, Record<string, Operation>> };
     for (const [name, route] of routeList) {
       for (const status of seen.get(name) ?? []) {
-        assert.ok(paths[route.path]?.[route.verb]?.responses[status], `${name} ${status}`);
+        assert.ok(paths[route.path]?.[route.method]?.responses[status], `${name} ${status}`);
       }
     }
     const statuses = new Set([...seen.values()].flatMap((set) => [...set]));

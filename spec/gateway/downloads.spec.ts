@@ -3,7 +3,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { describe, it } from 'node:test';
 import { ClusterClient } from '../../gateway/client/client.ts';
-import { FakePort } from '../support/fake-port.ts';
+import { FakeBackend } from '../support/fake-backend.ts';
 import { until } from '../support/until.ts';
 import { ask, gatewayFor, RawConnection, recordingLog } from './support.ts';
 
@@ -14,7 +14,7 @@ async function get(
   headers: Record<string, string> = {},
   { content = CONTENT, filename = null as string | null, method = 'GET' } = {},
 ) {
-  const cluster = new FakePort();
+  const cluster = new FakeBackend();
   cluster.addArtifact('art_1', content, filename);
   await using gateway = await gatewayFor({}, cluster);
   return await ask(gateway.port, { line: `${method} /v1/artifacts/art_1`, headers });
@@ -140,7 +140,7 @@ describe('a large download', () => {
   const large = randomBytes(40 * 1024 * 1024);
 
   it('arrives whole, through the typed client', async () => {
-    const cluster = new FakePort();
+    const cluster = new FakeBackend();
     cluster.addArtifact('art_1', large);
     await using gateway = await gatewayFor({}, cluster);
     const client = new ClusterClient({ server: gateway.url });
@@ -152,7 +152,7 @@ describe('a large download', () => {
   });
 
   it('is read no faster than the client takes it, and given up when the client goes', async () => {
-    const cluster = new FakePort();
+    const cluster = new FakeBackend();
     cluster.addArtifact('art_1', large);
     let pulled = 0;
     cluster.blobs.read = () => {
@@ -185,7 +185,7 @@ describe('a large download', () => {
   });
 
   it('is broken off, not ended, when the store fails in its middle', async () => {
-    const cluster = new FakePort();
+    const cluster = new FakeBackend();
     const { lines, log } = recordingLog('error');
     cluster.addArtifact('art_1', large);
     cluster.blobs.read = () =>
@@ -205,7 +205,7 @@ describe('a large download', () => {
   });
 
   it('is broken off when the store has fewer bytes than it said', async () => {
-    const cluster = new FakePort();
+    const cluster = new FakeBackend();
     cluster.addArtifact('art_1', large);
     cluster.blobs.read = () => Readable.from([large.subarray(0, 1000)]);
     await using gateway = await gatewayFor({}, cluster);
@@ -215,7 +215,7 @@ describe('a large download', () => {
   });
 
   it('that fails before its first byte gets 500, without a word of the fault', async () => {
-    const cluster = new FakePort();
+    const cluster = new FakeBackend();
     cluster.addArtifact('art_1', large);
     cluster.blobs.read = () => {
       const reader = new Readable({ read() {} });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import { EventFeed, type FeedLimits } from '../../gateway/server/streams/feed.ts';
-import { EventHub } from '../../gateway/server/streams/hub.ts';
-import type { FakeEvents } from '../support/fake-port.ts';
+import { EventFeed, type FeedLimits } from '../../gateway/streams/feed.ts';
+import { EventHub } from '../../gateway/streams/hub.ts';
+import type { FakeEvents } from '../support/fake-backend.ts';
 
 /** A socket whose client takes what was sent only when the test says so. */
 export class StallingSocket {

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
-import { FEED_LIMITS, shared } from '../../gateway/server/streams/feed.ts';
-import { EventHub } from '../../gateway/server/streams/hub.ts';
-import { FakeEvents } from '../support/fake-port.ts';
+import { FEED_LIMITS, shared } from '../../gateway/streams/feed.ts';
+import { EventHub } from '../../gateway/streams/hub.ts';
+import { FakeEvents } from '../support/fake-backend.ts';
 import { until } from '../support/until.ts';
 import { drafts, feedOf, idsUpTo, SMALL } from './feed-support.ts';
 

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import WebSocket from 'ws';
+import type { Inspected } from '../../gateway/backend.ts';
 import { ClusterClient } from '../../gateway/client/client.ts';
 import { inspectionFrames } from '../../gateway/client/inspection-stream.ts';
-import type { Inspected } from '../../gateway/ports.ts';
-import { InspectionFeed } from '../../gateway/server/streams/inspection-feed.ts';
+import { InspectionFeed } from '../../gateway/streams/inspection-feed.ts';
 import { InspectionMessage } from '../../machines/schema/inspection.ts';
 import { validator } from '../../machines/schema/validate.ts';
 import { startTestServer } from '../support/server.ts';

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { createServer } from 'node:net';
 import { describe, it } from 'node:test';
 import { GatewayFault } from '../../gateway/faults.ts';
-import type { GatewayOptions } from '../../gateway/server/options.ts';
+import type { GatewayOptions } from '../../gateway/options.ts';
 import { ClusterError } from '../../machines/errors.ts';
 import { type Need, requires } from '../support/requires.ts';
 import { until } from '../support/until.ts';

@@ -4,7 +4,7 @@ import { Validator } from '@seriousme/openapi-schema-validator';
 import { ERRORS } from '../../gateway/contract/errors.ts';
 import { routeList } from '../../gateway/contract/routes.ts';
 import { codesOf } from '../../gateway/openapi/codes.ts';
-import { openApi } from '../../gateway/openapi.ts';
+import { openApi } from '../../gateway/openapi/openapi.ts';
 import { ERROR_CODES } from '../../machines/errors.ts';
 import { JobSpec } from '../../machines/schema/job.ts';
 import { ask, gatewayFor } from './support.ts';
@@ -32,12 +32,12 @@ describe('the OpenAPI description', () => {
     );
     assert.deepEqual(
       listed.sort(),
-      routeList.map(([name, { verb, path }]) => `${verb} ${path} ${name}`).sort(),
+      routeList.map(([name, { method: verb, path }]) => `${verb} ${path} ${name}`).sort(),
     );
   });
 
   for (const [name, route] of routeList) {
-    const operation = document.paths[route.path][route.verb];
+    const operation = document.paths[route.path][route.method];
 
     it(`tells of ${name} every status, its right and its parameters`, () => {
       const errors = codesOf(route).map((code) => String(ERRORS[code].status));

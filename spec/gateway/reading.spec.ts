@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { Readers } from '../../gateway/server/reading/readers.ts';
+import { ParserPool } from '../../gateway/http/parsing/parser-pool.ts';
 import { until } from '../support/until.ts';
 import { ask, gatewayFor } from './support.ts';
 
@@ -90,9 +90,9 @@ describe('a body of YAML', () => {
 
 describe('the readers', () => {
   it('give numbers and order as they were written, and only what the queue needs', async (t) => {
-    const readers = new Readers();
+    const readers = new ParserPool();
     t.after(() => readers.stop());
-    const digest = (await readers.read(order(`{ "name":"n", ${numbers(3).slice(1)}`))) as Record<
+    const digest = (await readers.parse(order(`{ "name":"n", ${numbers(3).slice(1)}`))) as Record<
       string,
       unknown
     >;
@@ -102,55 +102,55 @@ describe('the readers', () => {
   });
 
   it('are started when they are needed, and end when nothing comes any more', async (t) => {
-    const readers = new Readers({ idle: 1 });
+    const readers = new ParserPool({ idleMs: 1 });
     t.after(() => readers.stop());
     assert.equal(readers.size, 0);
-    await readers.read(order(numbers(3)));
+    await readers.parse(order(numbers(3)));
     await until('the reader has ended', () => readers.size === 0);
-    await readers.read(order(numbers(3)));
+    await readers.parse(order(numbers(3)));
   });
 
   it('refuse what takes them too long, and read on', async (t) => {
-    const readers = new Readers({ readers: 1, patience: 1 });
+    const readers = new ParserPool({ processes: 1, timeoutMs: 1 });
     t.after(() => readers.stop());
-    await assert.rejects(readers.read(order(numbers(3))), { code: 'body_too_complex' });
+    await assert.rejects(readers.parse(order(numbers(3))), { code: 'body_too_complex' });
     await until('the reader has ended', () => readers.size === 0);
   });
 
   it('refuse what takes too much memory, and the next body is read', async (t) => {
-    const readers = new Readers({ readers: 1, memory: 32 });
+    const readers = new ParserPool({ processes: 1, memoryMib: 32 });
     t.after(() => readers.stop());
     const objects = `{${JOB},"params":{"list":[${'{"a":{}},'.repeat(900_000)}1]}}`;
-    await assert.rejects(readers.read(order(objects)), { code: 'body_too_complex' });
-    await readers.read(order(numbers(3)));
+    await assert.rejects(readers.parse(order(objects)), { code: 'body_too_complex' });
+    await readers.parse(order(numbers(3)));
   });
 
   it('refuse with 503 while no process can be started, and read once one can', async (t) => {
-    const readers = new Readers({ readers: 1 });
+    const readers = new ParserPool({ processes: 1 });
     t.after(() => readers.stop());
     const { execPath } = process;
     t.after(() => {
       process.execPath = execPath;
     });
     process.execPath = '/nowhere/node';
-    await assert.rejects(readers.read(order(numbers(3))), { code: 'overloaded' });
+    await assert.rejects(readers.parse(order(numbers(3))), { code: 'overloaded' });
     process.execPath = execPath;
-    await readers.read(order(numbers(3)));
+    await readers.parse(order(numbers(3)));
   });
 
   it('let only so many wait, and refuse the others', async (t) => {
-    const readers = new Readers({ readers: 1, waiting: 1 });
+    const readers = new ParserPool({ processes: 1, waiting: 1 });
     t.after(() => readers.stop());
-    const taken = [readers.read(order(numbers(3))), readers.read(order(numbers(4)))];
-    await assert.rejects(readers.read(order(numbers(5))), { code: 'overloaded' });
+    const taken = [readers.parse(order(numbers(3))), readers.parse(order(numbers(4)))];
+    await assert.rejects(readers.parse(order(numbers(5))), { code: 'overloaded' });
     assert.equal((await Promise.all(taken)).length, 2);
   });
 
   it('refuse who waits when the server stops', async () => {
-    const readers = new Readers({ readers: 1 });
+    const readers = new ParserPool({ processes: 1 });
     const refused = [
-      assert.rejects(readers.read(order(numbers(3)))),
-      assert.rejects(readers.read(order(numbers(3)))),
+      assert.rejects(readers.parse(order(numbers(3)))),
+      assert.rejects(readers.parse(order(numbers(3)))),
     ];
     readers.stop();
     await Promise.all(refused);

@@ -4,7 +4,7 @@ import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { test } from 'node:test';
-import { AnsweredError } from '../../gateway/client/errors.ts';
+import { ResponseError } from '../../gateway/client/errors.ts';
 import { startTestServer } from '../support/server.ts';
 
 const JOB = {
@@ -80,7 +80,7 @@ test('one report that is not valid refuses the whole request, says where, and no
     { type: 'begin', ...b },
   ];
   await assert.rejects(client.call('reportMany', { body: { reports: reports as never } }), (fault) => {
-    assert.ok(fault instanceof AnsweredError, String(fault));
+    assert.ok(fault instanceof ResponseError, String(fault));
     assert.equal(fault.status, 422);
     const paths = fault.faults.map(({ path }) => path).sort();
     assert.deepEqual(paths, ['/reports/1/result/status', '/reports/2/type']);

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { BodyBudget } from '../../gateway/server/body-budget.ts';
+import { BodyBudget } from '../../gateway/http/request/body-budget.ts';
 import { until } from '../support/until.ts';
 import { failing } from '../support/views.ts';
 import { ask, gatewayFor, RawConnection, recordingLog } from './support.ts';

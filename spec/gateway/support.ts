@@ -2,23 +2,23 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import pino, { type Logger } from 'pino';
 import { Credentials } from '../../gateway/auth/credentials.ts';
-import { type Gateway, startGateway } from '../../gateway/server/gateway.ts';
-import type { GatewayOptions } from '../../gateway/server/options.ts';
-import { FakePort } from '../support/fake-port.ts';
+import { type Gateway, startGateway } from '../../gateway/gateway.ts';
+import type { GatewayOptions } from '../../gateway/options.ts';
+import { FakeBackend } from '../support/fake-backend.ts';
 import { TRANSPORT } from '../support/transport.ts';
 
 export interface TestGateway extends Gateway, AsyncDisposable {
-  cluster: FakePort;
+  cluster: FakeBackend;
 }
 
 /** A gateway on a free port, over a cluster that the test controls. */
 export async function gatewayFor(
   options: Partial<GatewayOptions> & { principals?: string[] } = {},
-  cluster = new FakePort(),
+  cluster = new FakeBackend(),
 ): Promise<TestGateway> {
   const { principals, ...rest } = options;
   const gateway = await startGateway({
-    clusterPort: cluster,
+    backend: cluster,
     host: '127.0.0.1',
     port: 0,
     transport: TRANSPORT,

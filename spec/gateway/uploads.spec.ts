@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { ClusterClient } from '../../gateway/client/client.ts';
 import { ClusterError } from '../../machines/errors.ts';
-import type { FakePort } from '../support/fake-port.ts';
+import type { FakeBackend } from '../support/fake-backend.ts';
 import { until } from '../support/until.ts';
 import { ask, gatewayFor, multipart, RawConnection, type TestGateway } from './support.ts';
 
@@ -14,7 +14,7 @@ const LIMIT = 1000;
 const FILE = 'name="file"; filename="model.bin"';
 const sha256 = (bytes: Buffer) => createHash('sha256').update(bytes).digest('hex');
 
-function recording(cluster: FakePort): void {
+function recording(cluster: FakeBackend): void {
   cluster.onSend = (message) =>
     message.type === 'record_artifact'
       ? { artifact_id: 'art_1', sha256: message.sha256, size_bytes: message.size_bytes }
@@ -38,7 +38,7 @@ async function upload({ parts, line = 'POST /v1/artifacts', chunked = false, cut
   return { answer, reply: JSON.parse(answer.body), cluster: gateway.cluster };
 }
 
-function assertNothingLeft(cluster: FakePort): void {
+function assertNothingLeft(cluster: FakeBackend): void {
   assert.equal(cluster.blobs.open, 0, 'no writer is left open');
   assert.equal(cluster.blobs.stored.size, 0, 'no blob is left');
   assert.equal(cluster.received('record_artifact').length, 0, 'nothing was recorded');

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { Socket } from 'node:net';
-import { AnsweredError } from '../../gateway/client/errors.ts';
+import { ResponseError } from '../../gateway/client/errors.ts';
 import { bytesOf, LIMITS } from '../../machines/limits.ts';
 import type { Seeded } from '../support/seeded.ts';
 import { askUnread } from '../support/unread.ts';
@@ -82,7 +82,7 @@ async function refusals({ client }: Target, chance: Seeded): Promise<number> {
       () => null,
       (refusal: unknown) => refusal,
     );
-    assert.ok(fault instanceof AnsweredError, `${fault ?? 'taken'}, and should be refused for ${named}`);
+    assert.ok(fault instanceof ResponseError, `${fault ?? 'taken'}, and should be refused for ${named}`);
     assert.equal(fault.status, 422, fault.message);
     assert.match(fault.message, named);
     assert.ok(fault.message.length < 10_000, 'in few words');

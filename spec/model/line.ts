@@ -1,7 +1,7 @@
 import { Agent, request } from 'undici';
 import { Credentials } from '../../gateway/auth/credentials.ts';
-import type { ClusterPort } from '../../gateway/ports.ts';
-import { startGateway } from '../../gateway/server/gateway.ts';
+import type { Backend } from '../../gateway/backend.ts';
+import { startGateway } from '../../gateway/gateway.ts';
 import { PACKAGE_VERSION } from '../../gateway/version.ts';
 import { SILENT } from '../support/silent.ts';
 import { Wire, type WireAnswer, type WireCall } from '../support/wire.ts';
@@ -14,11 +14,11 @@ export interface Line {
 
 export type LineKind = 'wire' | 'http';
 
-export function openLine(kind: LineKind, port: ClusterPort): Promise<Line> {
+export function openLine(kind: LineKind, port: Backend): Promise<Line> {
   return kind === 'http' ? httpLine(port) : Promise.resolve(wireLine(port));
 }
 
-function wireLine(port: ClusterPort): Line {
+function wireLine(port: Backend): Line {
   const wire = new Wire(port);
   return {
     request: (method, path, body) =>
@@ -27,9 +27,9 @@ function wireLine(port: ClusterPort): Line {
   };
 }
 
-async function httpLine(clusterPort: ClusterPort): Promise<Line> {
+async function httpLine(backend: Backend): Promise<Line> {
   const gateway = await startGateway({
-    clusterPort,
+    backend,
     host: '127.0.0.1',
     port: 0,
     auth: Credentials.from(),

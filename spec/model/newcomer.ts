@@ -1,4 +1,4 @@
-import type { ClusterPort } from '../../gateway/ports.ts';
+import type { Backend } from '../../gateway/backend.ts';
 import { readTasks, seen } from '../support/views.ts';
 import type { Act } from './acts.ts';
 import type { Names } from './compare.ts';
@@ -9,7 +9,7 @@ export interface Newcomer {
   tasks: string[];
 }
 
-export async function findNewcomer(port: ClusterPort, act: Act, names: Names): Promise<Newcomer | null> {
+export async function findNewcomer(port: Backend, act: Act, names: Names): Promise<Newcomer | null> {
   const isNew = ({ id }: { id: string }) => names.nameOf(id) === id;
   if (act.act === 'register') {
     const found = (await seen(port).workers()).find(isNew);

@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { setImmediate as tick } from 'node:timers/promises';
 import { type Cluster, startCluster } from '../../actors/cluster.ts';
 import type { StoreFaults } from '../../actors/store/store.ts';
+import type { Backend } from '../../gateway/backend.ts';
 import type { Message } from '../../gateway/messages.ts';
-import type { ClusterPort } from '../../gateway/ports.ts';
 import type { EventView } from '../../machines/schema/views.ts';
 import { copyOfEmptyState } from '../support/empty-state.ts';
 import { inTime } from '../support/in-time.ts';
@@ -76,7 +76,7 @@ export class System {
     });
     const { port } = this.#cluster;
     await this.#tape.follow(port);
-    const watched: ClusterPort = {
+    const watched: Backend = {
       ...port,
       send: (message) => {
         if (message.type !== 'lease_undelivered') this.#noteArrival();
@@ -86,7 +86,7 @@ export class System {
     this.#line = await openLine(this.kind, watched);
   }
 
-  get port(): ClusterPort {
+  get port(): Backend {
     return (this.#cluster as Cluster).port;
   }
 

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { ClusterPort } from '../../gateway/ports.ts';
+import type { Backend } from '../../gateway/backend.ts';
 import type { EventView } from '../../machines/schema/views.ts';
 import { History } from '../history/history.ts';
 import { asSent, seen } from '../support/views.ts';
@@ -12,7 +12,7 @@ export class Tape {
   #compared = 0;
 
   /** Goes on with a server that has started: what was durable and nobody had heard of comes first. */
-  async follow(port: ClusterPort): Promise<void> {
+  async follow(port: Backend): Promise<void> {
     // A server that goes on with what was going on publishes while this reads.
     let meanwhile: EventView[] | null = [];
     port.events.subscribe((published) => {
@@ -33,7 +33,7 @@ export class Tape {
   }
 
   /** Holds what was told since the last call against the store. @returns what does not fit, or null */
-  async mismatch(port: ClusterPort): Promise<string | null> {
+  async mismatch(port: Backend): Promise<string | null> {
     const stored = await seen(port).events({ after_id: this.#compared, limit: 5000 });
     const told = this.#events.slice(this.#compared);
     for (let i = 0; i < Math.max(told.length, stored.length); i++) {

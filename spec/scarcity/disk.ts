@@ -4,7 +4,7 @@ import { readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ClusterClient } from '../../gateway/client/client.ts';
-import { AnsweredError } from '../../gateway/client/errors.ts';
+import { ResponseError } from '../../gateway/client/errors.ts';
 import { Comparison, strayBlobs } from '../crash/compare.ts';
 import { Ledger } from '../crash/ledger.ts';
 import { jobText } from '../crash/load.ts';
@@ -48,7 +48,7 @@ async function statusOf(request: Promise<unknown>): Promise<number> {
     await request;
     return 200;
   } catch (fault) {
-    if (fault instanceof AnsweredError) return fault.status;
+    if (fault instanceof ResponseError) return fault.status;
     throw fault;
   }
 }
@@ -139,7 +139,7 @@ class Story {
       this.ledger.add({ what: 'job', name, id, text });
       return id;
     } catch (fault) {
-      assert.ok(fault instanceof AnsweredError, `an answer, not ${fault}`);
+      assert.ok(fault instanceof ResponseError, `an answer, not ${fault}`);
       assert.deepEqual([fault.status, fault.code], [503, 'store_unavailable']);
       assert.ok((fault.retryAfter ?? 0) > 0, 'it says when to come back');
       // Nothing was accepted, so the name may be used again.

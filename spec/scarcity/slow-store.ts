@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { performance } from 'node:perf_hooks';
 import { ClusterClient } from '../../gateway/client/client.ts';
-import { AnsweredError, UnreachableError } from '../../gateway/client/errors.ts';
+import { ResponseError, UnreachableError } from '../../gateway/client/errors.ts';
 import { Comparison } from '../crash/compare.ts';
 import { Ledger } from '../crash/ledger.ts';
 import { jobText } from '../crash/load.ts';
@@ -99,7 +99,7 @@ function submitTo(url: string, ledger: Ledger) {
         return 'accepted';
       } catch (fault) {
         if (fault instanceof UnreachableError) return 'broken';
-        if (!(fault instanceof AnsweredError)) throw fault;
+        if (!(fault instanceof ResponseError)) throw fault;
         assert.deepEqual([fault.status, fault.code], [503, 'overloaded']);
         assert.ok((fault.retryAfter ?? 0) > 0, 'it says when to come back');
         return 'refused';

@@ -81,7 +81,7 @@ describe('a token that is withdrawn from the auth file', () => {
     await give(KEPT);
     for (const stream of gone) {
       await until('the end of the stream', () => stream.closed);
-      assert.deepEqual(stream.closed, { code: 1008, reason: 'the credential was withdrawn' });
+      assert.deepEqual(stream.closed, { code: 1008, reason: 'the credential was revoked' });
     }
     await assertLive(server, other);
   });

@@ -1,6 +1,6 @@
 import { sleep } from '../../actors/agent/link/backoff.ts';
 import { ClusterClient } from '../../gateway/client/client.ts';
-import { AnsweredError, UnreachableError } from '../../gateway/client/errors.ts';
+import { ResponseError, UnreachableError } from '../../gateway/client/errors.ts';
 import type { Seeded } from '../support/seeded.ts';
 import type { PlayedLine } from './network.ts';
 import type { PeerTime } from './time.ts';
@@ -50,7 +50,7 @@ export class PlayedClient {
       await sleep(chance.between(0, pace) * 1000);
       if (this.#ended) return;
       await this.#doSomething(chance.next()).catch((fault: unknown) => {
-        if (!(fault instanceof AnsweredError || fault instanceof UnreachableError)) throw fault;
+        if (!(fault instanceof ResponseError || fault instanceof UnreachableError)) throw fault;
       });
     }
   }
@@ -75,7 +75,7 @@ export class PlayedClient {
         this.#jobs.push(id);
         return;
       } catch (fault) {
-        const lasting = fault instanceof AnsweredError && !fault.transient;
+        const lasting = fault instanceof ResponseError && !fault.transient;
         if (lasting) throw fault;
         await sleep(chance.between(1, 20) * 1000);
       }

@@ -1,4 +1,4 @@
-import type { ClusterPort } from '../../gateway/ports.ts';
+import type { Backend } from '../../gateway/backend.ts';
 import { type History, must } from '../history/history.ts';
 import type { Rows } from '../history/rows.ts';
 import { seen } from '../support/views.ts';
@@ -25,7 +25,7 @@ export class Ledger {
   }
 
   /** At the end: everything once more, with the recorded results. @returns how many were looked at */
-  async compareStore(history: History, rows: Rows, port: ClusterPort): Promise<number> {
+  async compareStore(history: History, rows: Rows, backend: Backend): Promise<number> {
     const names = new Map<string, string>();
     for (const { id, name } of await seen(port).jobs({ limit: 1_000_000 })) {
       must(name === null || !names.has(name), `job ${name} was doubled`);

@@ -3,7 +3,7 @@ import type { Clock } from '../../actors/clock.ts';
 import { type Cluster, startCluster } from '../../actors/cluster.ts';
 import { HearingClock } from '../../actors/hearing.ts';
 import type { StoreFaults } from '../../actors/store/store.ts';
-import type { ClusterPort, Pieces, Reads } from '../../gateway/ports.ts';
+import type { Backend, Pieces, Reads } from '../../gateway/backend.ts';
 import { inTime } from '../support/in-time.ts';
 import type { Seeded } from '../support/seeded.ts';
 import type { StepClock } from '../support/step-clock.ts';
@@ -137,7 +137,7 @@ export class Life {
     this.#wire = new Wire(this.port);
   }
 
-  get port(): ClusterPort {
+  get port(): Backend {
     return (this.#cluster as Cluster).port;
   }
 

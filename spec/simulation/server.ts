@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { setImmediate as tick } from 'node:timers/promises';
 import { pino } from 'pino';
 import type { SupervisorSettings } from '../../actors/supervisor/core.ts';
-import type { ClusterPort } from '../../gateway/ports.ts';
+import type { Backend } from '../../gateway/backend.ts';
 import type { EventView } from '../../machines/schema/views.ts';
 import type { Seeded } from '../support/seeded.ts';
 import type { StepClock } from '../support/step-clock.ts';
@@ -58,7 +58,7 @@ export class PlayedServer {
     return this.#life !== null;
   }
 
-  get port(): ClusterPort {
+  get port(): Backend {
     if (!this.#life) throw new Error('the server is down');
     return this.#life.port;
   }

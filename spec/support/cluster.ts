@@ -3,8 +3,8 @@ import { pino } from 'pino';
 import { type Cluster, startCluster } from '../../actors/cluster.ts';
 import type { StoreFaults } from '../../actors/store/store.ts';
 import type { SupervisorSettings } from '../../actors/supervisor/core.ts';
+import type { Backend } from '../../gateway/backend.ts';
 import type { LeasedTask, ReplyOf } from '../../gateway/messages.ts';
-import type { ClusterPort } from '../../gateway/ports.ts';
 import { digestJob } from '../../machines/job-digest.ts';
 import { digestResult } from '../../machines/report-digest.ts';
 import { ANONYMOUS, type Principal } from '../../machines/rights.ts';
@@ -76,7 +76,7 @@ export class TestCluster {
     await this.start();
   }
 
-  get port(): ClusterPort {
+  get port(): Backend {
     return (this.#cluster as Cluster).port;
   }
 

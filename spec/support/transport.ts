@@ -1,5 +1,5 @@
 import { chooseTransport, TRANSPORT_CHOICES, type TransportChoice } from '../../gateway/transport/choose.ts';
-import type { TransportName } from '../../gateway/transport/port.ts';
+import type { TransportName } from '../../gateway/transport/transport.ts';
 
 /**
  * The transport on which the specifications run in this process: `auto`, as everywhere, unless the environment names

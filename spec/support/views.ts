@@ -1,4 +1,4 @@
-import type { ClusterPort, EventQuery, JobQuery, LiveEvent, Pieces } from '../../gateway/ports.ts';
+import type { Backend, EventQuery, JobQuery, LiveEvent, Pieces } from '../../gateway/backend.ts';
 import { RawJson } from '../../machines/json/raw.ts';
 import type { ArtifactView, EventView, JobView, TaskView, WorkerView } from '../../machines/schema/views.ts';
 
@@ -12,7 +12,7 @@ export async function textOf(pieces: Pieces): Promise<string> {
 const parsed = async <T>(pieces: Pieces): Promise<T> => JSON.parse(await textOf(pieces)) as T;
 
 /** What can be read of a cluster, as a client reads it. */
-export const seen = ({ reads }: ClusterPort) => ({
+export const seen = ({ reads }: Backend) => ({
   jobs: (query: JobQuery) => parsed<JobView[]>(reads.jobs(query)),
   job: (id: string) => parsed<JobView>(reads.job(id)),
   tasks: (job_id: string) => parsed<TaskView[]>(reads.tasks({ job_id })),
@@ -24,10 +24,10 @@ export const seen = ({ reads }: ClusterPort) => ({
 });
 
 /** A job's view as a client reads it. */
-export const readJob = (port: ClusterPort, id: string): Promise<JobView> => seen(port).job(id);
+export const readJob = (port: Backend, id: string): Promise<JobView> => seen(port).job(id);
 
 /** The views of a job's tasks as a client reads them, numbers and all. */
-export const readTasks = (port: ClusterPort, jobId: string): Promise<TaskView[]> => seen(port).tasks(jobId);
+export const readTasks = (port: Backend, jobId: string): Promise<TaskView[]> => seen(port).tasks(jobId);
 
 /** A read as the fake port gives it. */
 export async function* piecesOf(value: unknown): AsyncGenerator<string> {

@@ -1,11 +1,11 @@
 import { Credentials } from '../../gateway/auth/credentials.ts';
-import type { ClusterPort } from '../../gateway/ports.ts';
-import type { Dispatcher } from '../../gateway/server/dispatcher.ts';
-import { assemble } from '../../gateway/server/gateway.ts';
-import { InFlight } from '../../gateway/server/in-flight.ts';
-import { Readers } from '../../gateway/server/reading/readers.ts';
+import type { Backend } from '../../gateway/backend.ts';
+import { assemble } from '../../gateway/gateway.ts';
+import type { Dispatcher } from '../../gateway/http/dispatcher.ts';
+import { InFlight } from '../../gateway/http/in-flight.ts';
+import { ParserPool } from '../../gateway/http/parsing/parser-pool.ts';
 import { HeadReader, type RequestHead } from '../../gateway/transport/head.ts';
-import type { AnswerBody, AnswerHead, Incoming } from '../../gateway/transport/port.ts';
+import type { AnswerBody, AnswerHead, Incoming } from '../../gateway/transport/transport.ts';
 import { PACKAGE_VERSION } from '../../gateway/version.ts';
 import { SILENT } from './silent.ts';
 
@@ -38,9 +38,9 @@ export interface WireCall {
 export class Wire {
   readonly #dispatcher: Dispatcher;
 
-  constructor(clusterPort: ClusterPort, auth = Credentials.from()) {
+  constructor(backend: Backend, auth = Credentials.from()) {
     const options = {
-      clusterPort,
+      backend: backend,
       host: '127.0.0.1',
       port: 0,
       auth,
@@ -51,7 +51,7 @@ export class Wire {
     const streams = () => {
       throw new Error('there are no streams without a socket');
     };
-    const readers = new Readers();
+    const readers = new ParserPool();
     const parts = { inFlight: new InFlight(), readers, streams, closing: () => false };
     this.#dispatcher = assemble(options, parts);
   }

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { connect, type Socket } from 'node:net';
 import { describe, it, type TestContext } from 'node:test';
 import { chooseTransport } from '../../gateway/transport/choose.ts';
-import type { Incoming, TransportName } from '../../gateway/transport/port.ts';
+import type { Incoming, TransportName } from '../../gateway/transport/transport.ts';
 import { SILENT } from '../support/silent.ts';
 import { transportHere } from '../support/transport.ts';
 import { until } from '../support/until.ts';

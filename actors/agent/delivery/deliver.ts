@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import type PQueue from 'p-queue';
 import type { ClusterClient } from '../../../gateway/client/client.ts';
-import { AnsweredError } from '../../../gateway/client/errors.ts';
+import { ResponseError } from '../../../gateway/client/errors.ts';
 import type { AttemptRef, Outcome, Verdict } from '../../../machines/run.ts';
 import type { TaskReport } from '../../../machines/schema/report.ts';
 import { openPlain } from '../files.ts';
@@ -118,7 +118,7 @@ export async function report(
     await send(ref, outcome, artifacts, entry, context);
     return 'accepted';
   } catch (fault) {
-    if (!(fault instanceof AnsweredError)) throw fault;
+    if (!(fault instanceof ResponseError)) throw fault;
     log.warn({ why: fault.message, status: fault.status }, `the server refused the ${outcome.verb} report`);
     if (outcome.verb === 'fail' || isNotOurs(fault)) return 'not_ours';
     // The result itself is at fault; without another report the task would run into the lapse of its lease.
@@ -157,5 +157,5 @@ function send(
 
 /** The attempt is another's, over, or unknown: whatever this worker has of it is worth nothing. */
 export function isNotOurs(fault: unknown): boolean {
-  return fault instanceof AnsweredError && [403, 404, 409].includes(fault.status);
+  return fault instanceof ResponseError && [403, 404, 409].includes(fault.status);
 }

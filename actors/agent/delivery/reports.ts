@@ -1,5 +1,5 @@
 import type { ClusterClient } from '../../../gateway/client/client.ts';
-import { AnsweredError, UnreachableError, UnreadableAnswer } from '../../../gateway/client/errors.ts';
+import { InvalidResponseError, ResponseError, UnreachableError } from '../../../gateway/client/errors.ts';
 import type { Registration } from '../../../machines/agent-types.ts';
 import type { TaskReport } from '../../../machines/schema/report.ts';
 import { kindOf } from '../link/faults.ts';
@@ -120,8 +120,9 @@ export class Reports {
       for (const [i, waiting] of batch.entries()) {
         const result = results[i];
         if (result?.ok) waiting.resolve(result);
-        else if (result) waiting.reject(new AnsweredError(result.status ?? 500, result.error));
-        else waiting.reject(new UnreadableAnswer('the answer tells of fewer reports than were sent', false));
+        else if (result) waiting.reject(new ResponseError(result.status ?? 500, result.error));
+        else
+          waiting.reject(new InvalidResponseError('the answer tells of fewer reports than were sent', false));
       }
     } catch (cause) {
       const fault = this.#joined(cause);
@@ -138,7 +139,7 @@ export class Reports {
   /** A server that knows the path no more has been replaced by an older one: whoever repeats a report sends it alone. */
   #joined(fault: unknown): unknown {
     const isUnknown =
-      fault instanceof AnsweredError &&
+      fault instanceof ResponseError &&
       (fault.code === 'unknown_path' || fault.code === 'method_not_allowed');
     if (!isUnknown) return fault;
     this.#joins = false;

@@ -1,4 +1,4 @@
-import { AnsweredError } from '../../../gateway/client/errors.ts';
+import { ResponseError } from '../../../gateway/client/errors.ts';
 import type { AttemptRef } from '../../../machines/run.ts';
 import type { ReportedEvent } from '../../../machines/schema/report.ts';
 import { kindOf } from '../link/faults.ts';
@@ -15,7 +15,7 @@ export function eventSender(reports: Reports, ref: AttemptRef) {
       await reports.send({ type: 'events', ...ref, events });
       internal = 0;
     } catch (fault) {
-      internal = fault instanceof AnsweredError && fault.status === 500 ? internal + 1 : 0;
+      internal = fault instanceof ResponseError && fault.status === 500 ? internal + 1 : 0;
       const kind = kindOf(fault);
       // A missing right will not come back for the sake of a log, which is an artifact in the end.
       if (kind === 'transient' && internal < MAX_INTERNAL) throw fault;

@@ -1,7 +1,7 @@
 import { mkdir, rename, rm } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import type { ClusterClient } from '../../../gateway/client/client.ts';
-import { AnsweredError } from '../../../gateway/client/errors.ts';
+import { ResponseError } from '../../../gateway/client/errors.ts';
 import { WorkerFault } from '../failure.ts';
 import { isAbort } from '../link/faults.ts';
 import { type Persistence, persist } from '../link/persist.ts';
@@ -131,6 +131,6 @@ export const keyOf = (sha256: string, isArchive: boolean): string =>
   `${sha256}-${isArchive ? 'zip' : 'file'}`;
 
 function refusedAsNull(fault: unknown): null {
-  if (isAbort(fault) || !(fault instanceof AnsweredError) || fault.status >= 500) throw fault;
+  if (isAbort(fault) || !(fault instanceof ResponseError) || fault.status >= 500) throw fault;
   return null;
 }

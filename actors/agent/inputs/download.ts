@@ -1,7 +1,7 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ClusterClient } from '../../../gateway/client/client.ts';
-import { AnsweredError, UnreachableError } from '../../../gateway/client/errors.ts';
+import { ResponseError, UnreachableError } from '../../../gateway/client/errors.ts';
 import { WorkerFault } from '../failure.ts';
 import { type Persistence, persist } from '../link/persist.ts';
 import { InputFault } from './fault.ts';
@@ -75,7 +75,7 @@ export async function downloadArtifact(download: Download): Promise<Downloaded> 
 
 /** What an answer of the server says of an artifact. */
 function told(fault: unknown, artifactId: string): unknown {
-  if (!(fault instanceof AnsweredError)) return fault;
+  if (!(fault instanceof ResponseError)) return fault;
   if (fault.status === 404) return new InputFault(`there is no artifact '${artifactId}' on the server`);
   if (fault.status === 410) {
     return new InputFault(
@@ -94,7 +94,7 @@ async function fetchOnce({ client, artifactId, folder, prefix, persistence }: Do
     .download(artifactId, { signal: persistence.signal })
     .catch((fault: unknown) => {
       // To wait for other rights would hold the task back from workers that have them.
-      const refused = fault instanceof AnsweredError && fault.status === 403;
+      const refused = fault instanceof ResponseError && fault.status === 403;
       throw refused ? told(fault, artifactId) : fault;
     });
   const path = join(folder, prefix + fileNameIn(headers));

@@ -1,4 +1,4 @@
-import { AnsweredError, UnreachableError, UnreadableAnswer } from '../../../gateway/client/errors.ts';
+import { InvalidResponseError, ResponseError, UnreachableError } from '../../../gateway/client/errors.ts';
 import type { Registration, Trouble } from '../../../machines/agent-types.ts';
 
 /** What a fault of a request means for the one who made it. */
@@ -17,8 +17,8 @@ const SILENT = new Set([408, 425, 429]);
 export function kindOf(fault: unknown): FaultKind {
   if (fault instanceof UnreachableError) return 'transient';
   // An answer that is not JSON comes from something between here and the server.
-  if (fault instanceof UnreadableAnswer) return fault.isJson ? 'final' : 'transient';
-  if (!(fault instanceof AnsweredError)) return 'local';
+  if (fault instanceof InvalidResponseError) return fault.isJson ? 'final' : 'transient';
+  if (!(fault instanceof ResponseError)) return 'local';
   if (fault.status >= 500 || SILENT.has(fault.status)) return 'transient';
   if (fault.status === 401 || fault.status === 426) return 'refused';
   if (fault.status === 403) return fault.code === 'not_owner' ? 'final' : 'refused';
@@ -32,11 +32,11 @@ export function kindOf(fault: unknown): FaultKind {
  */
 export function troubleOf(fault: unknown, registered?: Pick<Registration, 'session'>): Trouble {
   const detail = fault instanceof Error ? fault.message : String(fault);
-  const retryAfter = fault instanceof AnsweredError ? fault.retryAfter : undefined;
+  const retryAfter = fault instanceof ResponseError ? fault.retryAfter : undefined;
   const kind = kindOf(fault);
-  const forgotten = fault instanceof AnsweredError && (fault.status === 404 || fault.code === 'not_owner');
+  const forgotten = fault instanceof ResponseError && (fault.status === 404 || fault.code === 'not_owner');
   if (forgotten) return { kind: 'unknown_worker', detail, cause: fault };
-  if (fault instanceof AnsweredError && fault.code === 'superseded') {
+  if (fault instanceof ResponseError && fault.code === 'superseded') {
     return { kind: 'superseded', detail, session: registered?.session, cause: fault };
   }
   if (kind === 'refused' || kind === 'final') return { kind: 'refused', detail, cause: fault };

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import { AnsweredError } from '../../../gateway/client/errors.ts';
+import { ResponseError } from '../../../gateway/client/errors.ts';
 import { type Backoff, sleep, slowWaitMs, waitMs } from './backoff.ts';
 import { isAbort, kindOf } from './faults.ts';
 
@@ -32,9 +32,9 @@ export async function persist<T>(
     } catch (fault) {
       if (isAbort(fault)) throw fault;
       const kind = kindOf(fault);
-      internal = fault instanceof AnsweredError && fault.status === 500 ? internal + 1 : 0;
+      internal = fault instanceof ResponseError && fault.status === 500 ? internal + 1 : 0;
       if (kind === 'final' || kind === 'local' || (internal >= MAX_INTERNAL && !patient)) throw fault;
-      const retryAfter = fault instanceof AnsweredError ? fault.retryAfter : undefined;
+      const retryAfter = fault instanceof ResponseError ? fault.retryAfter : undefined;
       const ms = kind === 'refused' ? slowWaitMs(backoff) : waitMs(backoff, failures, retryAfter);
       log.warn(
         { what, why: (fault as Error).message, ms: Math.round(ms) },

@@ -1,5 +1,5 @@
 import type { ClusterClient } from '../../../gateway/client/client.ts';
-import { AnsweredError } from '../../../gateway/client/errors.ts';
+import { ResponseError } from '../../../gateway/client/errors.ts';
 import type { Answered, Registration } from '../../../machines/agent-types.ts';
 import { troubleOf } from './faults.ts';
 import type { Identity } from './identity.ts';
@@ -20,7 +20,7 @@ export async function register(
   try {
     const stored = await identity.read();
     const registration = await send(stored).catch((fault: unknown) => {
-      const refused = fault instanceof AnsweredError && (fault.status === 403 || fault.status === 404);
+      const refused = fault instanceof ResponseError && (fault.status === 403 || fault.status === 404);
       if (stored === undefined || !refused) throw fault;
       return send();
     });

@@ -1,5 +1,5 @@
 import type { ClusterClient } from '../../../gateway/client/client.ts';
-import { AnsweredError } from '../../../gateway/client/errors.ts';
+import { ResponseError } from '../../../gateway/client/errors.ts';
 import { type Named, referredTo } from '../../../machines/reference.ts';
 import type { JobView } from '../../../machines/schema/views.ts';
 import { CliError, EXIT, usageError } from '../../cli/exit.ts';
@@ -30,7 +30,7 @@ async function listIfAny(client: ClusterClient, query: { ref?: string; owner?: s
   try {
     return await client.call('listJobs', { query: { ...query, limit: ASKED } });
   } catch (fault) {
-    if (fault instanceof AnsweredError && [400, 404, 422].includes(fault.status)) return [];
+    if (fault instanceof ResponseError && [400, 404, 422].includes(fault.status)) return [];
     throw fault;
   }
 }
@@ -50,7 +50,7 @@ async function whoAmI(client: ClusterClient): Promise<string | undefined> {
   try {
     return (await client.call('getMe')).principal;
   } catch (fault) {
-    if (fault instanceof AnsweredError && fault.status === 404) return undefined;
+    if (fault instanceof ResponseError && fault.status === 404) return undefined;
     throw fault;
   }
 }

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ClusterClient } from '../../../gateway/client/client.ts';
-import { AnsweredError, UnreachableError } from '../../../gateway/client/errors.ts';
+import { ResponseError, UnreachableError } from '../../../gateway/client/errors.ts';
 import { type EventFrame, eventFrames } from '../../../gateway/client/event-stream.ts';
 import { readAs } from '../../../gateway/client/replies.ts';
 import { elements } from '../../../machines/json/raw.ts';
@@ -109,7 +109,7 @@ async function again<T>({ signal, onRetry }: Follow, ask: () => Promise<T>): Pro
     try {
       return await ask();
     } catch (fault) {
-      const away = fault instanceof UnreachableError || (fault instanceof AnsweredError && fault.transient);
+      const away = fault instanceof UnreachableError || (fault instanceof ResponseError && fault.transient);
       if (!away || signal.aborted || failures > MAX_RETRIES) throw fault;
       const seconds = Math.min(5, 0.1 * 2 ** (failures - 1));
       onRetry(fault.message, seconds);

@@ -1,37 +1,37 @@
 import { Type } from 'typebox';
 import { ArtifactUploaded, ClusterStats, StatsMinute, WorkerView } from '../../../machines/schema/views.ts';
-import { download, json, LongAnswer, upload } from '../route.ts';
+import { download, json, StreamedReply, upload } from '../route.ts';
 
 export const cluster = {
   getStats: json({
-    verb: 'get',
+    method: 'get',
     path: '/v1/stats',
     summary: 'Jobs and tasks by status, workers alive',
     right: 'read',
     tag: 'cluster',
     reply: ClusterStats,
-    run: ({ port }) => port.reads.stats(),
+    run: ({ backend }) => backend.reads.stats(),
   }),
   getStatsHistory: json({
-    verb: 'get',
+    method: 'get',
     path: '/v1/stats/history',
     summary: 'One entry a minute for the last hour',
     right: 'read',
     tag: 'cluster',
     reply: Type.Array(StatsMinute),
-    run: ({ port }) => port.reads.statsHistory(),
+    run: ({ backend }) => backend.reads.statsHistory(),
   }),
   listWorkers: json({
-    verb: 'get',
+    method: 'get',
     path: '/v1/workers',
     summary: 'Registered workers',
     right: 'read',
     tag: 'cluster',
     reply: Type.Array(WorkerView),
-    run: ({ port }) => new LongAnswer(port.reads.workers()),
+    run: ({ backend }) => new StreamedReply(backend.reads.workers()),
   }),
   getMe: json({
-    verb: 'get',
+    method: 'get',
     path: '/v1/me',
     summary: 'The principal of the credential and its rights',
     right: 'read',
@@ -40,23 +40,23 @@ export const cluster = {
     run: ({ principal }) => ({ principal: principal.name, rights: [...principal.rights] }),
   }),
   uploadArtifact: upload({
-    verb: 'post',
+    method: 'post',
     path: '/v1/artifacts',
     summary: 'Upload an input artifact',
     right: 'submit',
     tag: 'artifacts',
     query: Type.Object({ kind: Type.Optional(Type.String({ default: 'input', maxLength: 100 })) }),
     reply: ArtifactUploaded,
-    run: ({ port, principal, query }, blob) =>
-      port.send({ type: 'record_artifact', principal, ...blob, kind: query.kind ?? 'input' }),
+    run: ({ backend, principal, query }, blob) =>
+      backend.send({ type: 'record_artifact', principal, ...blob, kind: query.kind ?? 'input' }),
   }),
   downloadArtifact: download({
-    verb: 'get',
+    method: 'get',
     path: '/v1/artifacts/{id}',
     summary: 'The content of an artifact; ranges and ETag',
     right: 'read',
     tag: 'artifacts',
     errors: ['unknown_id', 'artifact_lost', 'range_not_satisfiable'],
-    find: ({ port, params }) => port.reads.artifact(params.id as string),
+    find: ({ backend, params }) => backend.reads.artifact(params.id as string),
   }),
 };

@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import { RawJson } from '../../../machines/json/raw.ts';
-import { openApi } from '../../openapi.ts';
+import { openApi } from '../../openapi/openapi.ts';
 import { type JsonRoute, json, type Route, type ServiceFacts } from '../route.ts';
 
 const texts = new WeakMap<ServiceFacts, RawJson>();
@@ -10,7 +10,7 @@ export const description = (
   table: () => readonly (readonly [string, Route])[],
 ): { getOpenApi: JsonRoute } => ({
   getOpenApi: json({
-    verb: 'get',
+    method: 'get',
     path: '/openapi.json',
     summary: 'This description: every endpoint, status and schema (OpenAPI 3.1)',
     right: null,

@@ -1,21 +1,21 @@
 import { Type } from 'typebox';
 import { EventView } from '../../../machines/schema/views.ts';
-import { json, LongAnswer, stream } from '../route.ts';
+import { json, StreamedReply, stream } from '../route.ts';
 import { AfterId, BeforeId, clamp, EVENTS_LIMIT, limit, Token } from './query.ts';
 
 /** What happens in the whole server: its events, and beneath them what its actors do. */
 export const events = {
   listEvents: json({
-    verb: 'get',
+    method: 'get',
     path: '/v1/events',
     summary: 'The last events of all jobs and workers, or those after an id, oldest first',
     right: 'read',
     tag: 'cluster',
     query: Type.Object({ after_id: AfterId, before_id: BeforeId, limit: limit(EVENTS_LIMIT) }),
     reply: Type.Array(EventView),
-    run: ({ port, query: { after_id, before_id, limit } }) =>
-      new LongAnswer(
-        port.reads.eventList({
+    run: ({ backend, query: { after_id, before_id, limit } }) =>
+      new StreamedReply(
+        backend.reads.eventList({
           after_id: after_id ?? 0,
           before_id: before_id ?? (after_id === undefined ? Number.MAX_SAFE_INTEGER : undefined),
           limit: clamp(limit, EVENTS_LIMIT),
@@ -23,7 +23,7 @@ export const events = {
       ),
   }),
   streamEvents: stream({
-    verb: 'get',
+    method: 'get',
     path: '/v1/events/stream',
     summary: 'WebSocket: all events, the last 200 (or those after an id) first, then live',
     right: 'read',
@@ -33,7 +33,7 @@ export const events = {
     scope: () => undefined,
   }),
   inspect: stream({
-    verb: 'get',
+    method: 'get',
     path: '/v1/inspect',
     summary: "WebSocket: what the server's actors do, as Stately's inspector reads it",
     right: 'admin',

@@ -6,7 +6,7 @@ const Version = { service: Type.String(), version: Type.String(), api_version: T
 
 export const health = {
   root: json({
-    verb: 'get',
+    method: 'get',
     path: '/',
     summary: 'What this is, and that it is up',
     right: null,
@@ -20,7 +20,7 @@ export const health = {
     }),
   }),
   healthz: json({
-    verb: 'get',
+    method: 'get',
     path: '/healthz',
     summary: 'Liveness',
     right: null,
@@ -29,7 +29,7 @@ export const health = {
     run: () => ({ ok: true }),
   }),
   version: json({
-    verb: 'get',
+    method: 'get',
     path: '/version',
     summary: 'Service, package version and protocol major',
     right: null,
@@ -38,7 +38,7 @@ export const health = {
     run: ({ facts }) => ({ service: facts.service, version: facts.version, api_version: API_VERSION }),
   }),
   dashboard: page({
-    verb: 'get',
+    method: 'get',
     path: '/ui',
     summary: 'The operations dashboard',
     right: null,

@@ -14,7 +14,7 @@ import {
   TaskView,
 } from '../../../machines/schema/views.ts';
 import { admitJob } from '../../../machines/submission.ts';
-import { json, LongAnswer, stream } from '../route.ts';
+import { json, StreamedReply, stream } from '../route.ts';
 import { AfterId, BeforeId, clamp, EVENTS_LIMIT, JOBS_LIMIT, Limit, limit, Offset, Token } from './query.ts';
 
 const None = Type.Object({});
@@ -42,7 +42,7 @@ const csvHeaders = (jobId: string) =>
 
 export const jobs = {
   submitJob: json({
-    verb: 'post',
+    method: 'post',
     path: '/v1/jobs',
     summary: 'Submit a job',
     right: 'submit',
@@ -52,16 +52,16 @@ export const jobs = {
     reply: JobView,
     errors: ['python_jobs_disabled', 'idempotency_conflict', 'too_many_tasks'],
     digest: digestJob,
-    run: async ({ port, principal, body, facts }) => {
+    run: async ({ backend, principal, body, facts }) => {
       admitJob(body.size, facts);
       // The results of others are what the right to read gives.
       if (body.reuse === 'any') assertRights(principal, ['read']);
-      const { job_id, view } = await port.send({ type: 'submit_job', principal, job: body });
-      return view ?? new LongAnswer(port.reads.job(job_id));
+      const { job_id, view } = await backend.send({ type: 'submit_job', principal, job: body });
+      return view ?? new StreamedReply(backend.reads.job(job_id));
     },
   }),
   listJobs: json({
-    verb: 'get',
+    method: 'get',
     path: '/v1/jobs',
     summary: 'Jobs, newest first',
     right: 'read',
@@ -82,31 +82,31 @@ export const jobs = {
       created_before: Type.Optional(Seconds),
     }),
     reply: Type.Array(JobView),
-    run: ({ port, query }) =>
-      new LongAnswer(port.reads.jobs({ ...query, limit: clamp(query.limit, JOBS_LIMIT) })),
+    run: ({ backend, query }) =>
+      new StreamedReply(backend.reads.jobs({ ...query, limit: clamp(query.limit, JOBS_LIMIT) })),
   }),
   getJob: json({
-    verb: 'get',
+    method: 'get',
     path: '/v1/jobs/{id}',
     summary: 'One job with its aggregate',
     right: 'read',
     tag: 'jobs',
     reply: JobView,
     errors: ['unknown_id'],
-    run: ({ port, params }) => new LongAnswer(port.reads.job(params.id as string)),
+    run: ({ backend, params }) => new StreamedReply(backend.reads.job(params.id as string)),
   }),
   getJobRequest: json({
-    verb: 'get',
+    method: 'get',
     path: '/v1/jobs/{id}/request',
     summary: 'The specification as submitted, numbers as written',
     right: 'read',
     tag: 'jobs',
     reply: JobSpec,
     errors: ['unknown_id'],
-    run: ({ port, params }) => new LongAnswer(port.reads.jobRequest(params.id as string)),
+    run: ({ backend, params }) => new StreamedReply(backend.reads.jobRequest(params.id as string)),
   }),
   listJobTasks: json({
-    verb: 'get',
+    method: 'get',
     path: '/v1/jobs/{id}/tasks',
     summary: 'The tasks of a job, in their order',
     right: 'read',
@@ -120,11 +120,11 @@ export const jobs = {
     }),
     reply: Type.Array(TaskView),
     errors: ['unknown_id'],
-    run: ({ port, params, query }) =>
-      new LongAnswer(port.reads.tasks({ job_id: params.id as string, ...query })),
+    run: ({ backend, params, query }) =>
+      new StreamedReply(backend.reads.tasks({ job_id: params.id as string, ...query })),
   }),
   getJobRanking: json({
-    verb: 'get',
+    method: 'get',
     path: '/v1/jobs/{id}/ranking',
     summary: 'All succeeded tasks of a job, best first, those without the rank metric last',
     right: 'read',
@@ -134,14 +134,17 @@ export const jobs = {
     text: 'as a table of comma-separated values with `format=csv`',
     textType: 'text/csv',
     errors: ['unknown_id'],
-    run: ({ port, params, query: { format, ...part } }) => {
+    run: ({ backend, params, query: { format, ...part } }) => {
       const job_id = params.id as string;
       const csv = format === 'csv';
-      return new LongAnswer(port.reads.ranking({ job_id, csv, ...part }), csv ? csvHeaders(job_id) : []);
+      return new StreamedReply(
+        backend.reads.ranking({ job_id, csv, ...part }),
+        csv ? csvHeaders(job_id) : [],
+      );
     },
   }),
   listJobEvents: json({
-    verb: 'get',
+    method: 'get',
     path: '/v1/jobs/{id}/events',
     summary: 'The events of a job, oldest first',
     right: 'read',
@@ -154,9 +157,9 @@ export const jobs = {
     }),
     reply: Type.Array(EventView),
     errors: ['unknown_id'],
-    run: ({ port, params, query }) =>
-      new LongAnswer(
-        port.reads.eventList({
+    run: ({ backend, params, query }) =>
+      new StreamedReply(
+        backend.reads.eventList({
           job_id: params.id as string,
           task_id: query.task_id,
           after_id: query.after_id ?? 0,
@@ -166,7 +169,7 @@ export const jobs = {
       ),
   }),
   listJobArtifacts: json({
-    verb: 'get',
+    method: 'get',
     path: '/v1/jobs/{id}/artifacts',
     summary: 'The artifacts of a job',
     right: 'read',
@@ -178,11 +181,11 @@ export const jobs = {
     }),
     reply: Type.Array(ArtifactView),
     errors: ['unknown_id'],
-    run: ({ port, params, query }) =>
-      new LongAnswer(port.reads.jobArtifacts({ job_id: params.id as string, ...query })),
+    run: ({ backend, params, query }) =>
+      new StreamedReply(backend.reads.jobArtifacts({ job_id: params.id as string, ...query })),
   }),
   cancelJob: json({
-    verb: 'post',
+    method: 'post',
     path: '/v1/jobs/{id}/cancel',
     summary: 'Request the cancellation of a job',
     right: 'cancel',
@@ -190,13 +193,13 @@ export const jobs = {
     body: None,
     reply: JobView,
     errors: ['unknown_id'],
-    run: async ({ port, principal, params }) => {
-      const { job_id } = await port.send({ type: 'cancel_job', principal, job_id: params.id as string });
-      return new LongAnswer(port.reads.job(job_id));
+    run: async ({ backend, principal, params }) => {
+      const { job_id } = await backend.send({ type: 'cancel_job', principal, job_id: params.id as string });
+      return new StreamedReply(backend.reads.job(job_id));
     },
   }),
   retryJob: json({
-    verb: 'post',
+    method: 'post',
     path: '/v1/jobs/{id}/retry',
     summary: 'Queue the failed tasks of a job that failed, or succeeded without them, again',
     right: 'submit',
@@ -204,14 +207,14 @@ export const jobs = {
     body: Retry,
     reply: JobView,
     errors: ['unknown_id', 'illegal_transition'],
-    run: async ({ port, principal, params, body: { task_ids } }) => {
+    run: async ({ backend, principal, params, body: { task_ids } }) => {
       const job = params.id as string;
-      const { job_id } = await port.send({ type: 'retry_job', principal, job_id: job, task_ids });
-      return new LongAnswer(port.reads.job(job_id));
+      const { job_id } = await backend.send({ type: 'retry_job', principal, job_id: job, task_ids });
+      return new StreamedReply(backend.reads.job(job_id));
     },
   }),
   streamJobEvents: stream({
-    verb: 'get',
+    method: 'get',
     path: '/v1/jobs/{id}/events/stream',
     summary: 'WebSocket: the events of one job, history first, then live',
     right: 'read',

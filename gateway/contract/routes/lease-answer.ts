@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import { compose, RawJson } from '../../../machines/json/raw.ts';
 import { slices } from '../../../machines/json/slices.ts';
 import type { LeasedTask } from '../../messages.ts';
-import { LongAnswer } from '../route.ts';
+import { StreamedReply } from '../route.ts';
 
 /** Characters beyond which an answer is sent in pieces, no faster than its worker reads. */
 const LARGE = 64 * 1024;
@@ -11,11 +11,11 @@ const LARGE = 64 * 1024;
 const AT_ONCE = 16;
 
 /** Which leases an answer carries, should it not arrive. */
-interface Carried {
+interface CarriesLeases {
   readonly leased: readonly LeasedTask[];
 }
 
-class WholeAnswer extends RawJson implements Carried {
+class WholeReply extends RawJson implements CarriesLeases {
   readonly leased: readonly LeasedTask[];
   constructor(text: string, leased: readonly LeasedTask[]) {
     super(text);
@@ -23,7 +23,7 @@ class WholeAnswer extends RawJson implements Carried {
   }
 }
 
-class AnswerInPieces extends LongAnswer implements Carried {
+class ReplyInPieces extends StreamedReply implements CarriesLeases {
   readonly leased: readonly LeasedTask[];
   constructor(pieces: AsyncGenerator<string>, leased: readonly LeasedTask[]) {
     super(pieces);
@@ -35,20 +35,20 @@ class AnswerInPieces extends LongAnswer implements Carried {
  * What a worker is answered that asked for work.
  * @param several whether it asked for several, and so gets a list as well
  */
-export function leaseAnswer(
+export function leaseReply(
   tasks: readonly LeasedTask[],
   { several, handedOut }: { several: boolean; handedOut: (() => void) | undefined },
-): WholeAnswer | AnswerInPieces {
+): WholeReply | ReplyInPieces {
   const size = tasks.reduce((sum, { payload }) => sum + payload.text.length, 0);
-  if (size > LARGE) return new AnswerInPieces(pieces(tasks, several, handedOut), tasks);
+  if (size > LARGE) return new ReplyInPieces(pieces(tasks, several, handedOut), tasks);
   handedOut?.();
   const payloads = tasks.map(({ payload }) => payload);
   const text = compose({ task: payloads[0] ?? null, tasks: several ? payloads : undefined });
-  return new WholeAnswer(text, tasks);
+  return new WholeReply(text, tasks);
 }
 
 export const leasedIn = (answer: unknown): readonly LeasedTask[] =>
-  answer instanceof WholeAnswer || answer instanceof AnswerInPieces ? answer.leased : [];
+  answer instanceof WholeReply || answer instanceof ReplyInPieces ? answer.leased : [];
 
 async function* pieces(
   tasks: readonly LeasedTask[],

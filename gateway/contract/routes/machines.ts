@@ -32,27 +32,27 @@ const MachineView = Type.Object({
 });
 
 /** The clients share this table and start faster without the machines. */
-const charts = () => import('../../machine-views.ts');
+const charts = () => import('../machine-views.ts');
 
 /** The statecharts that run, for people and for Stately's tools. */
 export const machines = {
   listMachines: json({
-    verb: 'get',
+    method: 'get',
     path: '/v1/machines',
     summary: 'Every statechart: its definition, its states and arrows, and how many actors are in each state',
     right: 'read',
     tag: 'cluster',
     reply: Type.Array(MachineView),
-    run: async ({ port }) => {
+    run: async ({ backend }) => {
       const { describeMachine } = await charts();
       return MACHINE_NAMES.map((name) => ({
         ...describeMachine(name),
-        counts: port.reads.stateCounts(name),
+        counts: backend.reads.stateCounts(name),
       }));
     },
   }),
   getMachine: json({
-    verb: 'get',
+    method: 'get',
     path: '/v1/machines/{name}',
     summary: "One statechart's definition, as Stately's editor and the XState visualizer import it",
     right: 'read',

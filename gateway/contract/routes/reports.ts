@@ -2,46 +2,46 @@ import { ClusterError } from '../../../machines/errors.ts';
 import type { ReportDigest } from '../../../machines/report-digest.ts';
 import type { Principal } from '../../../machines/rights.ts';
 import type { ReportedFile } from '../../../machines/schema/report.ts';
+import type { Backend, PlacedBytes } from '../../backend.ts';
+import { safeFilename } from '../../http/reply/filename.ts';
 import type { ReplyOf, TaskFile } from '../../messages.ts';
-import type { ClusterPort, PlacedBytes } from '../../ports.ts';
-import { safeFilename } from '../../server/filename.ts';
 import { errorBody, statusOf } from '../errors.ts';
 
 type Reply = ReplyOf<'start_task'> | ReplyOf<'fail_task'>;
 
 /** The files of a report, whose bytes are durable. */
-interface Placed {
+interface StoredFiles {
   files: TaskFile[];
   /** A sentence for each that is too large to be kept: the report goes without it. */
   leftOut: string[];
   bytes: PlacedBytes[];
 }
 
-const NONE: Placed = { files: [], leftOut: [], bytes: [] };
+const NONE: StoredFiles = { files: [], leftOut: [], bytes: [] };
 
 /**
  * Hands many reports on, in their order, once the files that come with them are durable; what becomes of each is
  * told by itself, so that one report's refusal does not hide its neighbours' answers.
  */
-export async function sendReports(port: ClusterPort, principal: Principal, reports: readonly ReportDigest[]) {
+export async function sendReports(backend: Backend, principal: Principal, reports: readonly ReportDigest[]) {
   const bringFiles = reports.some((report) => 'files' in report);
-  const placed = bringFiles ? await Promise.all(reports.map((report) => place(port, report))) : [];
+  const placed = bringFiles ? await Promise.all(reports.map((report) => storeFiles(backend, report))) : [];
   return Promise.all(
     reports.map(async (report, i) => {
       const its = placed[i] ?? NONE;
       if (its instanceof ClusterError) return refusal(its);
-      tellLeftOut(port, principal, report, its.leftOut);
-      const reply = await answered(sendReport(port, principal, report, its.files));
+      reportLeftOut(backend, principal, report, its.leftOut);
+      const reply = await answered(sendReport(backend, principal, report, its.files));
       // What no artifact names now is let go; that this fails as well is mended at the next start.
-      await Promise.all(its.bytes.map((bytes) => bytes.settle().catch(() => {})));
+      await Promise.all(its.bytes.map((bytes) => bytes.release().catch(() => {})));
       return reply;
     }),
   );
 }
 
-async function place({ blobs }: ClusterPort, report: ReportDigest): Promise<Placed | ClusterError> {
+async function storeFiles({ blobs }: Backend, report: ReportDigest): Promise<StoredFiles | ClusterError> {
   const reported: readonly ReportedFile[] = 'files' in report ? (report.files ?? []) : [];
-  const placed: Placed = { files: [], leftOut: [], bytes: [] };
+  const placed: StoredFiles = { files: [], leftOut: [], bytes: [] };
   try {
     for (const { role, kind = 'blob', filename, content } of reported) {
       const name = safeFilename(filename);
@@ -58,15 +58,15 @@ async function place({ blobs }: ClusterPort, report: ReportDigest): Promise<Plac
     }
     return placed;
   } catch (fault) {
-    for (const bytes of placed.bytes) await bytes.settle().catch(() => {});
+    for (const bytes of placed.bytes) await bytes.release().catch(() => {});
     if (fault instanceof ClusterError) return fault;
     throw fault;
   }
 }
 
 /** Said ahead of the report, as the worker would have said it of an upload. Should it fail, the report tells why. */
-function tellLeftOut(
-  port: ClusterPort,
+function reportLeftOut(
+  backend: Backend,
   principal: Principal,
   { task_id, worker_id, attempt }: ReportDigest,
   leftOut: readonly string[],
@@ -77,12 +77,12 @@ function tellLeftOut(
     ...(attempt === undefined ? {} : { attempt }),
   };
   const events = leftOut.map((message) => ({ level: 'warning' as const, type: 'log', message, data: '{}' }));
-  port.send({ type: 'report_events', principal, task_id, ...by, events }).catch(() => {});
+  backend.send({ type: 'report_events', principal, task_id, ...by, events }).catch(() => {});
 }
 
 /** The message that a report among many is. */
 function sendReport(
-  port: ClusterPort,
+  backend: Backend,
   principal: Principal,
   report: ReportDigest,
   files: TaskFile[],
@@ -92,22 +92,22 @@ function sendReport(
   const brought = files.length > 0 ? { files } : {};
   switch (report.type) {
     case 'start':
-      return port.send({ type: 'start_task', ...about, worker_id: report.worker_id });
+      return backend.send({ type: 'start_task', ...about, worker_id: report.worker_id });
     case 'events':
-      return port.send({
+      return backend.send({
         type: 'report_events',
         ...about,
         ...(worker_id === undefined ? {} : { worker_id }),
         events: report.events,
       });
     case 'complete':
-      return port.send({
+      return backend.send({
         ...{ type: 'complete_task', ...about, ...brought },
         worker_id: report.worker_id,
         result: report.result,
       });
     case 'fail':
-      return port.send({
+      return backend.send({
         ...{ type: 'fail_task', ...about, ...brought },
         worker_id: report.worker_id,
         failure: report.failure,

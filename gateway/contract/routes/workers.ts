@@ -22,7 +22,7 @@ import {
   WorkerRegistration,
 } from '../../../machines/schema/worker.ts';
 import { json, upload } from '../route.ts';
-import { leaseAnswer, leasedIn } from './lease-answer.ts';
+import { leasedIn, leaseReply } from './lease-answer.ts';
 import { sendReports } from './reports.ts';
 
 /** Longest time, in seconds, that a lease request may wait. */
@@ -38,7 +38,7 @@ const REPORT_ERRORS = [
 
 export const workers = {
   registerWorker: json({
-    verb: 'post',
+    method: 'post',
     path: '/v1/workers/register',
     summary: 'Register a worker, or take up a registration again',
     right: 'execute',
@@ -46,13 +46,13 @@ export const workers = {
     body: WorkerRegistration,
     reply: WorkerRegistered,
     errors: ['not_owner'],
-    run: async ({ port, principal, body }) => {
-      const registered = await port.send({ type: 'register_worker', principal, registration: body });
+    run: async ({ backend, principal, body }) => {
+      const registered = await backend.send({ type: 'register_worker', principal, registration: body });
       return { ...registered, rights: [...principal.rights], accepts: ['report_files'] };
     },
   }),
   heartbeat: json({
-    verb: 'post',
+    method: 'post',
     path: '/v1/workers/{id}/heartbeat',
     summary: 'Keep-alive; renews leases and tells which tasks to stop',
     right: 'execute',
@@ -62,7 +62,7 @@ export const workers = {
     reply: HeartbeatReply,
     errors: ['unknown_id', 'not_owner', 'superseded'],
     run: (call) =>
-      call.port.send({
+      call.backend.send({
         type: 'heartbeat',
         principal: call.principal,
         worker_id: call.params.id as string,
@@ -74,7 +74,7 @@ export const workers = {
       }),
   }),
   lease: json({
-    verb: 'post',
+    method: 'post',
     path: '/v1/workers/{id}/lease',
     summary: 'Claim the next eligible task; long-poll',
     right: 'execute',
@@ -84,7 +84,7 @@ export const workers = {
     errors: ['unknown_id', 'not_owner', 'superseded', 'draining'],
     run: async (call) => {
       const { body } = call;
-      const { tasks, handedOut } = await call.port.send({
+      const { tasks, handedOut } = await call.backend.send({
         type: 'lease',
         principal: call.principal,
         worker_id: call.params.id as string,
@@ -92,18 +92,18 @@ export const workers = {
         session: body.session,
         ...waiting(call, Math.min(body.wait_s ?? 0, MAX_LEASE_WAIT)),
       });
-      return leaseAnswer(tasks, { several: body.max_tasks !== undefined, handedOut });
+      return leaseReply(tasks, { several: body.max_tasks !== undefined, handedOut });
     },
-    undelivered: ({ port, params }, reply) => {
+    undelivered: ({ backend, params }, reply) => {
       const leased = leasedIn(reply);
       if (leased.length === 0) return;
       const tasks = leased.map(({ task_id, attempt }) => ({ task_id, attempt }));
       // Should this fail too, the lease lapses in its time.
-      port.send({ type: 'lease_undelivered', worker_id: params.id as string, tasks }).catch(() => {});
+      backend.send({ type: 'lease_undelivered', worker_id: params.id as string, tasks }).catch(() => {});
     },
   }),
   startTask: json({
-    verb: 'post',
+    method: 'post',
     path: '/v1/tasks/{id}/start',
     summary: 'Mark a leased task running',
     right: 'execute',
@@ -112,11 +112,11 @@ export const workers = {
     body: Type.Object({}),
     reply: Ok,
     errors: REPORT_ERRORS,
-    run: ({ port, principal, params, query }) =>
-      port.send({ type: 'start_task', principal, task_id: params.id as string, ...query }),
+    run: ({ backend, principal, params, query }) =>
+      backend.send({ type: 'start_task', principal, task_id: params.id as string, ...query }),
   }),
   reportEvents: json({
-    verb: 'post',
+    method: 'post',
     path: '/v1/tasks/{id}/events',
     summary: 'Report progress, log lines and other events',
     right: 'execute',
@@ -126,11 +126,11 @@ export const workers = {
     digest: (body) => eventsOf(body).map(digestEvent),
     reply: Ok,
     errors: REPORT_ERRORS,
-    run: ({ port, principal, params, query, body: events }) =>
-      port.send({ type: 'report_events', principal, task_id: params.id as string, ...query, events }),
+    run: ({ backend, principal, params, query, body: events }) =>
+      backend.send({ type: 'report_events', principal, task_id: params.id as string, ...query, events }),
   }),
   uploadTaskArtifact: upload({
-    verb: 'post',
+    method: 'post',
     path: '/v1/tasks/{id}/artifacts',
     summary: 'Upload an output of a task',
     right: 'execute',
@@ -142,9 +142,9 @@ export const workers = {
     }),
     reply: ArtifactUploaded,
     errors: REPORT_ERRORS,
-    admit: ({ port, params }) => port.reads.assertTask(params.id as string),
-    run: ({ port, principal, params, query }, blob) =>
-      port.send({
+    admit: ({ backend, params }) => backend.reads.assertTask(params.id as string),
+    run: ({ backend, principal, params, query }, blob) =>
+      backend.send({
         type: 'record_artifact',
         principal,
         ...blob,
@@ -158,7 +158,7 @@ export const workers = {
       }),
   }),
   completeTask: json({
-    verb: 'post',
+    method: 'post',
     path: '/v1/tasks/{id}/complete',
     summary: 'Report success with the task result',
     right: 'execute',
@@ -168,11 +168,17 @@ export const workers = {
     digest: digestResult,
     reply: Ok,
     errors: REPORT_ERRORS,
-    run: ({ port, principal, params, query, body }) =>
-      port.send({ type: 'complete_task', principal, task_id: params.id as string, ...query, result: body }),
+    run: ({ backend, principal, params, query, body }) =>
+      backend.send({
+        type: 'complete_task',
+        principal,
+        task_id: params.id as string,
+        ...query,
+        result: body,
+      }),
   }),
   failTask: json({
-    verb: 'post',
+    method: 'post',
     path: '/v1/tasks/{id}/fail',
     summary: 'Report failure; the task is queued again while attempts remain',
     right: 'execute',
@@ -182,11 +188,11 @@ export const workers = {
     digest: digestFailure,
     reply: FailReply,
     errors: REPORT_ERRORS,
-    run: ({ port, principal, params, query, body }) =>
-      port.send({ type: 'fail_task', principal, task_id: params.id as string, ...query, failure: body }),
+    run: ({ backend, principal, params, query, body }) =>
+      backend.send({ type: 'fail_task', principal, task_id: params.id as string, ...query, failure: body }),
   }),
   reportMany: json({
-    verb: 'post',
+    method: 'post',
     path: '/v1/tasks/reports',
     summary: 'Many reports in one request, each answered by itself',
     right: 'execute',
@@ -194,7 +200,7 @@ export const workers = {
     body: TaskReports,
     digest: ({ reports }) => reports.map(digestReport),
     reply: TaskReportsReply,
-    run: async ({ port, principal, body }) => ({ results: await sendReports(port, principal, body) }),
+    run: async ({ backend, principal, body }) => ({ results: await sendReports(backend, principal, body) }),
   }),
 };
 

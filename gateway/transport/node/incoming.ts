@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { declaredLength, HeadReader, isChunked, type RequestHead } from '../head.ts';
-import type { AnswerBody, AnswerHead, Header, Incoming, StreamHandlers } from '../port.ts';
 import { targetOf } from '../target.ts';
+import type { AnswerBody, AnswerHead, Header, Incoming, StreamHandlers } from '../transport.ts';
 import { LEAST_BYTES, STALL_TIMEOUT } from './limits.ts';
 import { PiecedBody } from './pieced-body.ts';
 

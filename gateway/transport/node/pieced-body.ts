@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import type { AnswerBody } from '../port.ts';
+import type { AnswerBody } from '../transport.ts';
 import { STALL_TIMEOUT } from './limits.ts';
 
 /** A body that waits for its client chunk by chunk. */

@@ -1,8 +1,8 @@
 import type { Duplex } from 'node:stream';
 import { ClusterError } from '../../../machines/errors.ts';
 import { errorBody } from '../../contract/errors.ts';
-import type { Header } from '../port.ts';
 import { statusLine } from '../status.ts';
+import type { Header } from '../transport.ts';
 import { HEAD_TIMEOUT, MAX_HEAD, MAX_HEADERS } from './limits.ts';
 
 /** Answers for requests that never become one. */
@@ -25,7 +25,7 @@ export function refuse(
     `the request cannot be read${reason ? `: ${reason}` : ''}`,
   ];
   const begun = (socket as { _httpMessage?: { headersSent: boolean } })._httpMessage?.headersSent ?? false;
-  // Who connects and goes without a word has asked for nothing.
+  // A client that connects and leaves without sending anything has asked for nothing.
   if (!socket.writable || begun || !socket.bytesRead) return void socket.destroy();
   const body = JSON.stringify(errorBody(new ClusterError('malformed_request', detail)));
   const all: Header[] = [

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { type WebSocket, WebSocketServer } from 'ws';
-import { type Header, STREAM_LIMITS, type StreamHandlers } from '../port.ts';
+import { type Header, STREAM_LIMITS, type StreamHandlers } from '../transport.ts';
 
 /** Milliseconds between two looks at who is silent; each look also pings. */
 const ROUND = (STREAM_LIMITS.idleSeconds * 1000) / 2;

@@ -2,7 +2,7 @@ import { createServer, IncomingMessage, ServerResponse } from 'node:http';
 import { type AddressInfo, Server, type Socket } from 'node:net';
 import type { Logger } from 'pino';
 import { listenFault } from '../listen-fault.ts';
-import type { Header, Incoming, Listening, ListenOptions, Transport } from '../port.ts';
+import type { Header, Incoming, Listening, ListenOptions, Transport } from '../transport.ts';
 import { NodeIncoming } from './incoming.ts';
 import { HEAD_TIMEOUT, MAX_HEAD, MAX_HEADERS } from './limits.ts';
 import { refuse } from './refuse.ts';

@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { HeadReader, type RequestHead } from '../head.ts';
-import type { AnswerBody, AnswerHead, Header, Incoming, StreamHandlers } from '../port.ts';
 import { statusLine } from '../status.ts';
+import type { AnswerBody, AnswerHead, Header, Incoming, StreamHandlers } from '../transport.ts';
 import type { Anchor } from './anchor.ts';
 import { KnownLengthBody } from './known-length-body.ts';
 import type { SocketContext, UwsRequest, UwsResponse } from './library.ts';

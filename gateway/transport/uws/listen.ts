@@ -5,8 +5,8 @@ import type { ListenSocket, UwsApp, UwsLibrary } from './library.ts';
 /** Tries with a free port before it is taken for certain that there is none. */
 const ATTEMPTS = 20;
 
-/** An open door: closing it takes no new connections. */
-export interface Door {
+/** A listening socket: closed, it takes no new connections. */
+export interface Listener {
   readonly port: number;
   /** Idempotent. */
   close(): void;
@@ -16,23 +16,23 @@ export interface Door {
  * Listens on a TCP port that no other process shares; 0 takes a free one.
  * @throws GatewayFault that says why not
  */
-export async function listen(uws: UwsLibrary, app: UwsApp, host: string, port: number): Promise<Door> {
+export async function listen(uws: UwsLibrary, app: UwsApp, host: string, port: number): Promise<Listener> {
   for (let attempt = 1; ; attempt++) {
     const chosen = port === 0 ? await freePort(host) : port;
-    const door = await openDoor(uws, app, host, chosen);
-    if (door) return door;
+    const listener = await openListener(uws, app, host, chosen);
+    if (listener) return listener;
     // Between the look for a free port and its use, somebody else may have taken it.
     if (port !== 0 || attempt === ATTEMPTS) throw whyNot(host, chosen, await probe(host, chosen));
   }
 }
 
 /** Resolves to null where the library cannot listen; it does not say why. */
-export async function openDoor(
+export async function openListener(
   uws: UwsLibrary,
   app: UwsApp,
   host: string,
   port: number,
-): Promise<Door | null> {
+): Promise<Listener | null> {
   const socket = await new Promise<ListenSocket | false>((resolve) => {
     // Without the option the kernel would let a second server share the port, and take half of the connections.
     app.listen(host, port, uws.LIBUS_LISTEN_EXCLUSIVE_PORT, resolve);

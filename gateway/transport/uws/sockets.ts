@@ -1,4 +1,4 @@
-import { STREAM_LIMITS, type StreamHandlers, type StreamSocket } from '../port.ts';
+import { STREAM_LIMITS, type StreamHandlers, type StreamSocket } from '../transport.ts';
 import type { SocketContext, UwsApp, UwsRequest, UwsResponse, UwsSocket } from './library.ts';
 
 type Upgrade = (res: UwsResponse, req: UwsRequest, context: SocketContext) => void;
@@ -9,7 +9,7 @@ export function serveSockets(app: UwsApp, upgrade: Upgrade): void {
     upgrade,
     // The feeds keep count themselves; a message dropped silently would be a missed event.
     maxBackpressure: 0,
-    // One that was told to go and does not even read that is dropped by the library after 16 seconds.
+    // A client that does not read the close frame is dropped by the library after 16 seconds.
     idleTimeout: STREAM_LIMITS.idleSeconds,
     sendPingsAutomatically: true,
     maxPayloadLength: STREAM_LIMITS.maxMessageBytes,

@@ -1,10 +1,10 @@
-import type { Transport } from '../port.ts';
 import { reachable } from '../reachable.ts';
+import type { Transport } from '../transport.ts';
 import { Anchor } from './anchor.ts';
-import { guardDoor } from './door.ts';
 import { UwsIncoming } from './incoming.ts';
 import { loadUws } from './library.ts';
-import { listen, openDoor } from './listen.ts';
+import { listen, openListener } from './listen.ts';
+import { guardListener } from './listener-guard.ts';
 import { serveSockets } from './sockets.ts';
 
 /**
@@ -21,11 +21,11 @@ export async function uwsTransport(): Promise<Transport> {
       serveSockets(app, (res, req, context) => handle(new UwsIncoming(res, req, anchor, context)));
       anchor.serve(app);
       app.any('/*', (res, req) => handle(new UwsIncoming(res, req, anchor)));
-      const door = await listen(uws, app, host, port);
-      const shut = guardDoor(door, () => openDoor(uws, app, host, door.port), log);
-      anchor.aim(reachable(host), door.port);
+      const listener = await listen(uws, app, host, port);
+      const shut = guardListener(listener, () => openListener(uws, app, host, listener.port), log);
+      anchor.aim(reachable(host), listener.port);
       return {
-        port: door.port,
+        port: listener.port,
         stopListening: shut,
         close: () => {
           anchor.stop();

@@ -1,4 +1,4 @@
-import type { AnswerBody } from '../port.ts';
+import type { AnswerBody } from '../transport.ts';
 import type { UwsResponse } from './library.ts';
 
 /**

@@ -2,7 +2,7 @@ import { measure } from 'mitata';
 import { FOR_GOOD } from '../../../actors/supervisor/journal.ts';
 import { QueueIndex } from '../../../actors/supervisor/queue-index.ts';
 import { QueueView } from '../../../actors/supervisor/queue-view.ts';
-import { Published } from '../../../gateway/server/streams/hub.ts';
+import { Published } from '../../../gateway/streams/hub.ts';
 import { matrixOf, numTasks, planAt } from '../../../machines/decompose.ts';
 import { canonicalJson } from '../../../machines/json/canonical.ts';
 import { compose, RawJson } from '../../../machines/json/raw.ts';

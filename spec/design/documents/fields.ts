@@ -1,5 +1,5 @@
 import { routeList } from '../../../gateway/contract/routes.ts';
-import { openApi } from '../../../gateway/openapi.ts';
+import { openApi } from '../../../gateway/openapi/openapi.ts';
 import { table } from './table.ts';
 
 interface Schema {

@@ -12,7 +12,7 @@ export function routesTable(): string {
   const components = new Components();
   const named = (schema: unknown) => nameOf(components.of(schema));
   const rows = routeList.map(([, route]) => [
-    route.kind === 'stream' ? 'WS' : route.verb.toUpperCase(),
+    route.kind === 'stream' ? 'WS' : route.method.toUpperCase(),
     `\`${route.path}\``,
     route.right ?? '',
     bodyOf(route, named),

@@ -1,5 +1,5 @@
 import type { AnyStateMachine } from 'xstate';
-import { drawMachine } from '../../../gateway/machine-views.ts';
+import { drawMachine } from '../../../gateway/contract/machine-views.ts';
 import { MACHINES } from '../../../machines/charts/catalogue.ts';
 import { chartOf } from '../../../machines/charts/graph.ts';
 import { MACHINE_NAMES, type MachineName } from '../../../machines/charts/names.ts';

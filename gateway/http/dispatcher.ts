@@ -1,0 +1,150 @@
+import { setImmediate } from 'node:timers/promises';
+import { ClusterError } from '../../machines/errors.ts';
+import type { Credentials } from '../auth/credentials.ts';
+import { statusOf } from '../contract/errors.ts';
+import { type StreamOpener, upgradeToStream } from '../streams/upgrade.ts';
+import type { Incoming } from '../transport/transport.ts';
+import type { Page } from '../ui/page-response.ts';
+import type { AdmissionControl, Admitted, Preflight, Refused } from './admission/admission.ts';
+import type { Handshake } from './admission/handshake.ts';
+import { hostOf, type OriginPolicy } from './admission/origin.ts';
+import type { InFlight } from './in-flight.ts';
+import { answerDownload } from './reply/answer-download.ts';
+import { answerJson } from './reply/answer-json.ts';
+import { answerUpload } from './reply/answer-upload.ts';
+import { type Header, toClusterError } from './reply/refusal.ts';
+import { replyError } from './reply/reply.ts';
+import { discardBody } from './request/body.ts';
+import { ClientGoneError, Exchange, type ExchangeObserver } from './request/exchange.ts';
+import type { Service } from './service.ts';
+
+interface Parts {
+  admission: AdmissionControl;
+  handshake: Handshake;
+  origins: OriginPolicy;
+  service: Service;
+  inFlight: InFlight;
+  /** Opens the streams. */
+  streams: StreamOpener;
+  auth: Credentials;
+  /** Whether the server is stopping, so that connections end with their answer. */
+  closing: () => boolean;
+}
+
+const VARY: Header = ['Vary', 'Origin'];
+
+/** Takes every request of the server from its head to its answer. */
+export class Dispatcher implements ExchangeObserver {
+  /** What every answer carries, whoever asks. */
+  readonly headers: readonly Header[];
+  readonly #parts: Parts;
+  /** Requests that wait for something to happen, such as leases. */
+  readonly #waiting = new Set<Exchange>();
+
+  /** Logged once: a damaged store stays damaged until somebody restores it. */
+  #damageLogged = false;
+
+  constructor(parts: Parts) {
+    this.#parts = parts;
+    this.headers = [...parts.handshake.headers, VARY];
+  }
+
+  handle(incoming: Incoming): void {
+    const exchange = this.#open(incoming);
+    this.#answer(exchange).catch((fault: unknown) => this.#answerError(exchange, fault));
+  }
+
+  /** Refuses the requests that still wait on a credential that was withdrawn since they came. */
+  recheck(): void {
+    for (const exchange of [...this.#waiting]) {
+      const { grant } = exchange;
+      if (!grant || this.#parts.auth.stillGrants(grant.principal, grant.right)) continue;
+      const detail = 'the credential was revoked while the request waited; check the token';
+      replyError(exchange, new ClusterError('unauthenticated', detail));
+      exchange.stopWaiting();
+    }
+  }
+
+  #open(incoming: Incoming): Exchange {
+    const { origins, inFlight } = this.#parts;
+    inFlight.enter();
+    const cors = origins.headers(incoming.head);
+    return new Exchange(incoming, cors.length > 0 ? [...this.headers, ...cors] : this.headers, this);
+  }
+
+  isLast({ head }: Exchange): boolean {
+    // Behind a request whose end is not clear, nothing that follows is either.
+    return head.ambiguity !== undefined || this.#parts.closing();
+  }
+
+  waiting(exchange: Exchange): void {
+    this.#waiting.add(exchange);
+  }
+
+  /** Up to its first await this runs before the body's first byte, as those who read the body need. */
+  async #answer(exchange: Exchange): Promise<void> {
+    const admission = this.#parts.admission.admit(exchange.head);
+    if ('error' in admission) return this.#refuse(exchange, admission);
+    if ('allow' in admission) return this.#allow(exchange, admission);
+    exchange.grant = { principal: admission.principal, right: admission.endpoint.route.right };
+    return this.#serve(exchange, admission);
+  }
+
+  async #refuse(exchange: Exchange, { error, countUpTo }: Refused): Promise<void> {
+    if (countUpTo !== null) await discardBody(exchange, countUpTo);
+    // Unanswered until all that came with it is parsed: the library hangs up on a request behind an unanswered one.
+    if (exchange.head.ambiguity !== undefined) await setImmediate();
+    throw error;
+  }
+
+  #allow(exchange: Exchange, { allow }: Preflight): void {
+    const { origins } = this.#parts;
+    const asked = exchange.head.headers['access-control-request-method'] !== undefined;
+    const cors = asked && origins.headers(exchange.head).length > 0 ? origins.preflight(allow) : [];
+    exchange.answer(204, [['Allow', allow], ...cors]);
+  }
+
+  async #serve(exchange: Exchange, admitted: Admitted): Promise<void> {
+    const { service } = this.#parts;
+    switch (admitted.endpoint.route.kind) {
+      case 'json':
+        return answerJson(exchange, admitted, service);
+      case 'upload':
+        return answerUpload(exchange, admitted, service);
+      case 'download':
+        return answerDownload(exchange, admitted, service);
+      case 'page':
+        return this.#sendPage(exchange, await service.dashboard());
+      case 'stream':
+        return upgradeToStream(exchange, admitted, service.backend, this.#parts.streams);
+    }
+  }
+
+  #sendPage(exchange: Exchange, page: Page): void {
+    exchange.answer(200, page.headers(hostOf(exchange.head)), page.html);
+  }
+
+  #answerError(exchange: Exchange, cause: unknown): void {
+    if (cause instanceof ClientGoneError) return;
+    const fault = toClusterError(cause);
+    const { log } = this.#parts.service;
+    const { method, path } = exchange.head;
+    if (!(fault instanceof ClusterError)) log.error({ err: fault, method, path }, 'a request failed');
+    else if (fault.code === 'store_damaged' && !this.#damageLogged) {
+      this.#damageLogged = true;
+      log.error({ err: cause, method, path }, fault.message);
+    } else if (statusOf(fault) >= 500) log.warn({ method, path, code: fault.code }, fault.message);
+    replyError(exchange, fault);
+  }
+
+  /** The query is not logged: a stream's holds the token. */
+  finished(exchange: Exchange, status: number): void {
+    this.#parts.inFlight.leave();
+    this.#waiting.delete(exchange);
+    const { log } = this.#parts.service;
+    if (!log.isLevelEnabled('debug')) return;
+    const { method, path } = exchange.head;
+    const ms = Math.round((performance.now() - exchange.startedAt) * 10) / 10;
+    log.debug({ method, path, status, ms, principal: exchange.grant?.principal.name }, 'request');
+  }
+}

@@ -1,0 +1,66 @@
+import type { Pieces } from '../../backend.ts';
+import type { AnswerBody, Header } from '../../transport/transport.ts';
+import type { Exchange } from '../request/exchange.ts';
+
+/** Characters that are gathered before they are sent; an answer that has no more is sent whole, with its length. */
+const GATHERED = 64 * 1024;
+
+/**
+ * Answers 200 with a text that is read while it is sent: no further than a few pages ahead of what the client takes.
+ * Rejects when the text fails before anything of it was sent; later the connection is broken off, so that nobody takes
+ * the answer for whole. Resolves to false when the client has gone.
+ */
+export async function sendPieces(
+  exchange: Exchange,
+  headers: readonly Header[],
+  pieces: Pieces,
+): Promise<boolean> {
+  const reader = pieces[Symbol.asyncIterator]();
+  try {
+    const first = await gather(reader);
+    if (first.last) return exchange.answer(200, headers, first.text);
+    // How long it is would only show at its end, so that HEAD does not say.
+    if (exchange.head.method === 'HEAD') return exchange.answer(200, headers);
+    const body = exchange.begin(200, headers, null);
+    if (!body) return false;
+    return await sendAll(exchange, body, first.text, reader);
+  } finally {
+    await reader.return?.();
+  }
+}
+
+async function sendAll(
+  exchange: Exchange,
+  body: AnswerBody,
+  first: string,
+  reader: AsyncIterator<string>,
+): Promise<boolean> {
+  try {
+    for (let text = first, last = false; ; ) {
+      await body.write(Buffer.from(text));
+      // All of it may have been read by then.
+      if (exchange.aborted) return last;
+      if (last) break;
+      ({ text, last } = await gather(reader));
+      if (exchange.aborted) return false;
+    }
+    body.end();
+    exchange.finish(200);
+    return true;
+  } catch (fault) {
+    // The status is out, so all that is left to tell the client is the broken connection.
+    if (!exchange.aborted) exchange.incoming.close();
+    throw fault;
+  }
+}
+
+/** The next pieces together, so that many small ones are few packets. */
+async function gather(reader: AsyncIterator<string>): Promise<{ text: string; last: boolean }> {
+  let text = '';
+  while (text.length < GATHERED) {
+    const next = await reader.next();
+    if (next.done) return { text, last: true };
+    text += next.value;
+  }
+  return { text, last: false };
+}

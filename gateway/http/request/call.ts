@@ -1,0 +1,34 @@
+import type { Principal } from '../../../machines/rights.ts';
+import type { Backend } from '../../backend.ts';
+import type { Call, ServiceFacts } from '../../contract/route.ts';
+import type { Service } from '../service.ts';
+import type { Exchange } from './exchange.ts';
+
+/** A checked request. */
+export class HttpCall<B> implements Call<unknown, B> {
+  readonly principal: Principal;
+  readonly params: Record<string, string>;
+  readonly query: unknown;
+  readonly body: B;
+  readonly backend: Backend;
+  readonly facts: ServiceFacts;
+  readonly #exchange: Exchange;
+
+  constructor(
+    request: { principal: Principal; params: Record<string, string>; query: unknown; exchange: Exchange },
+    service: Pick<Service, 'backend' | 'facts'>,
+    body: B,
+  ) {
+    this.principal = request.principal;
+    this.params = request.params;
+    this.query = request.query;
+    this.body = body;
+    this.backend = service.backend;
+    this.facts = service.facts;
+    this.#exchange = request.exchange;
+  }
+
+  get signal(): AbortSignal {
+    return this.#exchange.signal;
+  }
+}

@@ -1,0 +1,20 @@
+import type { Logger } from 'pino';
+import type { Backend } from '../backend.ts';
+import type { ServiceFacts } from '../contract/route.ts';
+import type { Page } from '../ui/page-response.ts';
+import type { ParserPool } from './parsing/parser-pool.ts';
+import type { BodyBudget } from './request/body-budget.ts';
+
+/** What the handlers share. */
+export interface Service {
+  readonly backend: Backend;
+  readonly facts: ServiceFacts;
+  /** Largest artifact, in bytes. */
+  readonly maxArtifactBytes: number;
+  /** What JSON bodies may take of the memory, all together. */
+  readonly bodies: BodyBudget;
+  /** Where large bodies are read. */
+  readonly parsers: ParserPool;
+  readonly dashboard: () => Promise<Page>;
+  readonly log: Logger;
+}

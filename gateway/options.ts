@@ -1,0 +1,41 @@
+import type { Logger } from 'pino';
+import type { Credentials } from './auth/credentials.ts';
+import type { Backend } from './backend.ts';
+import type { ServiceFacts } from './contract/route.ts';
+import type { TransportChoice } from './transport/choose.ts';
+
+export interface GatewayOptions {
+  backend: Backend;
+  /** Address to listen on, such as `127.0.0.1`, `0.0.0.0` or `::1`. */
+  host: string;
+  /** TCP port; 0 takes a free one. */
+  port: number;
+  auth: Credentials;
+  /** What speaks HTTP; `auto` where it is left out. */
+  transport?: TransportChoice | undefined;
+  /** Origins of other sites whose pages may use the API; `*` allows all. */
+  corsOrigins?: readonly string[];
+  facts: ServiceFacts;
+  /** Prefixes of the version headers beside `CLUSTER`; accepted and answered alike. */
+  headerPrefixes?: readonly string[];
+  /** The path below which proxies serve it, such as `/jq`; `''` where it is left out. */
+  basePath?: string;
+  /** Largest JSON or YAML body, in bytes. */
+  maxRequestBytes?: number;
+  /** Largest artifact, in bytes. */
+  maxArtifactBytes?: number;
+  log: Logger;
+  /** The HTML of the dashboard; called when the page is first asked for, and again only after a failure. */
+  dashboard: () => string | Promise<string>;
+  /** Longest time, in milliseconds, that `stop` waits for requests under way. */
+  drainMs?: number;
+}
+
+const MIB = 1024 * 1024;
+
+/** Limits where the caller names none (docs/protocol.md#errors, 413). */
+export const DEFAULTS = {
+  maxRequestBytes: 16 * MIB,
+  maxArtifactBytes: 2048 * MIB,
+  drainMs: 10_000,
+} as const;

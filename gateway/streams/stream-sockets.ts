@@ -1,0 +1,132 @@
+import type { Logger } from 'pino';
+import type { Credentials } from '../auth/credentials.ts';
+import type { Backend } from '../backend.ts';
+import type { Grant } from '../http/request/exchange.ts';
+import type { StreamHandlers, StreamSocket } from '../transport/transport.ts';
+import { EventFeed, FEED_LIMITS, type FeedLimits, shared } from './feed.ts';
+import { EventHub } from './hub.ts';
+import type { InspectionFeed } from './inspection-feed.ts';
+
+/** What an upgraded socket carries. */
+export type StreamTopic =
+  | { of: 'events'; jobId: string | undefined; afterId: number }
+  | { of: 'inspection'; actorId: string | undefined; feed: InspectionFeed };
+
+const GOING_AWAY = 1001;
+const POLICY_VIOLATION = 1008;
+
+/** The open streams of a gateway. */
+export class StreamSockets {
+  readonly #hub: EventHub;
+  readonly #backend: Backend;
+  readonly #log: Logger;
+  readonly #auth: Credentials;
+  readonly #limits: FeedLimits;
+  readonly #open = new Set<OpenStream>();
+  #stopped = false;
+
+  constructor(backend: Backend, auth: Credentials, log: Logger, limits: FeedLimits = FEED_LIMITS) {
+    this.#hub = new EventHub(backend.events);
+    this.#backend = backend;
+    this.#auth = auth;
+    this.#log = log;
+    this.#limits = shared(limits, () => this.#open.size);
+  }
+
+  /** What a socket does that carries a stream. */
+  handlers(topic: StreamTopic, grant: Grant | undefined): StreamHandlers {
+    let feed: EventFeed | InspectionFeed | undefined = topic.of === 'inspection' ? topic.feed : undefined;
+    let stream: OpenStream | undefined;
+    return {
+      open: (socket) => {
+        stream = { topic, grant, socket };
+        if (this.#stopped) {
+          closeGoingAway(stream);
+          return;
+        }
+        // The auth file may have been reloaded between the check of the credential and the upgrade.
+        if (!this.#isGranted(stream)) {
+          this.#revoke(stream);
+          return;
+        }
+        this.#open.add(stream);
+        feed = this.#feed(topic, this.#logged(topic, socket));
+      },
+      drained: () => feed?.drained(),
+      closed: () => {
+        if (stream) this.#open.delete(stream);
+        feed?.closed();
+      },
+    };
+  }
+
+  /** Closes with 1008 the streams whose credential was revoked since they were opened. */
+  recheck(): void {
+    for (const stream of [...this.#open]) {
+      if (!this.#isGranted(stream)) this.#revoke(stream);
+    }
+  }
+
+  /** Closes every stream with 1001. Idempotent. */
+  stop(): void {
+    this.#stopped = true;
+    for (const stream of [...this.#open]) closeGoingAway(stream);
+    this.#hub.stop();
+  }
+
+  /** The socket of a stream, whose end is logged when the server has a reason for it. */
+  #logged(topic: StreamTopic, socket: StreamSocket): StreamSocket {
+    const what = topic.of === 'events' ? 'an event stream' : 'an inspection stream';
+    return {
+      ...socket,
+      end: (code, reason) => {
+        this.#log.info({ ...logFieldsOf(topic), code }, `${what} is closed: ${reason}`);
+        socket.end(code, reason);
+      },
+    };
+  }
+
+  #feed(topic: StreamTopic, socket: StreamSocket): EventFeed | InspectionFeed {
+    if (topic.of === 'inspection') {
+      topic.feed.attach(socket);
+      return topic.feed;
+    }
+    const feed = new EventFeed({
+      socket,
+      hub: this.#hub,
+      reads: this.#backend.reads,
+      jobId: topic.jobId,
+      afterId: topic.afterId,
+      limits: this.#limits,
+      onFault: (err) => this.#log.warn({ err, ...logFieldsOf(topic) }, 'an event stream ended early'),
+    });
+    feed.start();
+    return feed;
+  }
+
+  #isGranted({ grant }: OpenStream): boolean {
+    return grant !== undefined && this.#auth.stillGrants(grant.principal, grant.right);
+  }
+
+  #revoke({ topic, grant, socket }: OpenStream): void {
+    this.#log.info(
+      { ...logFieldsOf(topic), principal: grant?.principal.name },
+      'a stream lost its credential',
+    );
+    socket.end(POLICY_VIOLATION, 'the credential was revoked');
+  }
+}
+
+interface OpenStream {
+  readonly topic: StreamTopic;
+  readonly grant: Grant | undefined;
+  readonly socket: StreamSocket;
+}
+
+const logFieldsOf = (topic: StreamTopic) =>
+  topic.of === 'events' ? { job_id: topic.jobId } : { actor_id: topic.actorId };
+
+function closeGoingAway({ topic, socket }: OpenStream): void {
+  const again = topic.of === 'events' ? 'resume with after_id' : 'connect again';
+  socket.end(GOING_AWAY, `the server is shutting down; ${again}`);
+}
