@@ -35,7 +35,7 @@ const SPARE_SECONDS = 10;
 /**
  * Starts a worker program. Resolves once it is registered, or once it is clear that the server is away: then
  * it goes on trying.
- * @throws StartFault for a state directory that cannot be used; `AnsweredError` when the server refuses
+ * @throws StartFault for a state directory that cannot be used; `ResponseError` when the server refuses
  */
 export async function startWorkerProgram(config: WorkerConfig): Promise<RunningWorker> {
   const settings = settingsOf({ ...config, state: resolve(config.state) });

@@ -18,7 +18,7 @@ export type { RunningWorker };
 /**
  * Puts a worker program together. Resolves once it is registered, or once it is clear that the server is away:
  * then it goes on trying.
- * @throws StartFault for a state directory that cannot be used, or a runner that cannot; `AnsweredError` when the
+ * @throws StartFault for a state directory that cannot be used, or a runner that cannot; `ResponseError` when the
  *   server refuses it
  */
 export async function startWorker(config: WorkerConfig): Promise<RunningWorker> {

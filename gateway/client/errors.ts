@@ -13,7 +13,7 @@ export class ResponseError extends Error {
     const body = isObject(said) ? said : {};
     const detail = sentenceOf(body.detail);
     super(detail ?? `the server answered ${status}`);
-    this.name = 'AnsweredError';
+    this.name = 'ResponseError';
     this.status = status;
     this.code = typeof body.code === 'string' ? body.code : codeOf(status, detail);
     this.faults = faultsIn(body.errors);
@@ -33,7 +33,7 @@ export class InvalidResponseError extends Error {
 
   constructor(message: string, isJson: boolean) {
     super(message);
-    this.name = 'UnreadableAnswer';
+    this.name = 'InvalidResponseError';
     this.isJson = isJson;
   }
 }

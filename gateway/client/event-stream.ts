@@ -22,7 +22,7 @@ export async function* eventStream(options: StreamOptions): AsyncGenerator<Event
 
 /**
  * Events in order, for as long as the reader goes on reading. A lost connection is taken up again behind the
- * last event seen, so none is missed or doubled. Throws `AnsweredError` when the server refuses the stream.
+ * last event seen, so none is missed or doubled. Throws `ResponseError` when the server refuses the stream.
  */
 export async function* eventFrames(options: StreamOptions): AsyncGenerator<EventFrame, void, void> {
   const { client, jobId, signal } = options;

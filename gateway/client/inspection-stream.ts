@@ -7,7 +7,7 @@ export interface InspectionOptions extends ReconnectOptions {
 
 /**
  * Inspection messages as JSON text, for as long as the reader goes on reading. Nothing can be resumed: each new
- * connection begins with the actors as they are then. Throws `AnsweredError` when the server refuses the stream.
+ * connection begins with the actors as they are then. Throws `ResponseError` when the server refuses the stream.
  */
 export function inspectionFrames(options: InspectionOptions): AsyncGenerator<string, void, void> {
   const { client, actorId, signal } = options;

@@ -7,7 +7,7 @@ export type ReplyOf<R> = R extends { reply: infer S extends TSchema } ? Static<S
 
 /**
  * An answer of a server, which may say less than this one does: what it leaves out is filled in.
- * @throws UnreadableAnswer when it lacks what nothing can be filled in for
+ * @throws InvalidResponseError when it lacks what nothing can be filled in for
  */
 export function replyOf<K extends RouteName>(name: K, text: string): ReplyOf<Routes[K]> {
   const { method, path, reply } = routes[name] as unknown as { method: string; path: string; reply: TSchema };

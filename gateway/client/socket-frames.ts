@@ -24,7 +24,7 @@ export interface ReconnectOptions {
 }
 
 /**
- * Connects again and again, for as long as the reader goes on reading. Throws `AnsweredError` when the server
+ * Connects again and again, for as long as the reader goes on reading. Throws `ResponseError` when the server
  * refuses the stream.
  */
 export async function* reconnecting<T>(

@@ -27,7 +27,7 @@ export class Ledger {
   /** At the end: everything once more, with the recorded results. @returns how many were looked at */
   async compareStore(history: History, rows: Rows, backend: Backend): Promise<number> {
     const names = new Map<string, string>();
-    for (const { id, name } of await seen(port).jobs({ limit: 1_000_000 })) {
+    for (const { id, name } of await seen(backend).jobs({ limit: 1_000_000 })) {
       must(name === null || !names.has(name), `job ${name} was doubled`);
       if (name !== null) names.set(name, id);
     }

@@ -1,12 +1,12 @@
-import type { ClusterPort } from '../../gateway/ports.ts';
+import type { Backend } from '../../gateway/backend.ts';
 import type { JobView, TaskView } from '../../machines/schema/views.ts';
 import { type History, must } from '../history/history.ts';
 import { compareCounts, type JobRow, type Rows, type TaskRow } from '../history/rows.ts';
 import { readJob, readTasks, seen } from '../support/views.ts';
 
 /** Counts, which the server keeps in memory, against the events. Cheap: made after every step. */
-export async function compareMemory(port: ClusterPort, history: History): Promise<void> {
-  const stats = await port.reads.stats();
+export async function compareMemory(backend: Backend, history: History): Promise<void> {
+  const stats = await backend.reads.stats();
   compareCounts('tasks by status', stats.tasks_by_status, history.taskCounts);
   compareCounts('jobs by status', stats.jobs_by_status, history.jobCounts);
 }
@@ -16,30 +16,30 @@ export async function compareMemory(port: ClusterPort, history: History): Promis
  * @param now as in `Rows`
  */
 export async function compareStore(
-  port: ClusterPort,
+  backend: Backend,
   history: History,
   rows: Rows,
   now: number | null,
   what: 'everything' | 'what moved',
 ): Promise<void> {
   const ids = what === 'everything' ? [...history.jobs.keys()] : [...history.moved];
-  await Promise.all(ids.map(async (id) => rows.compareJob(await jobRow(port, id), now)));
+  await Promise.all(ids.map(async (id) => rows.compareJob(await jobRow(backend, id), now)));
   history.settle();
-  for (const worker of await seen(port).workers()) {
+  for (const worker of await seen(backend).workers()) {
     const holds = history.held.get(worker.id) ?? 0;
     must(worker.slots_used === holds, `${worker.name} has ${worker.slots_used} slots used, holds ${holds}`);
     must(worker.status === history.workers.get(worker.id), `${worker.name} is ${worker.status}`);
   }
 }
 
-async function jobRow(port: ClusterPort, id: string): Promise<JobRow> {
-  const view: JobView = await readJob(port, id);
+async function jobRow(backend: Backend, id: string): Promise<JobRow> {
+  const view: JobView = await readJob(backend, id);
   const { num_queued, num_running, num_succeeded, num_failed, num_cancelled } = view.aggregate;
   const counts = {
     ...{ queued: num_queued, running: num_running },
     ...{ succeeded: num_succeeded, failed: num_failed, cancelled: num_cancelled },
   };
-  return { id, status: view.status, counts, tasks: (await readTasks(port, id)).map(taskRow) };
+  return { id, status: view.status, counts, tasks: (await readTasks(backend, id)).map(taskRow) };
 }
 
 const taskRow = (view: TaskView): TaskRow => ({

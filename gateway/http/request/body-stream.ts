@@ -30,7 +30,7 @@ export class BodyStream {
     });
   }
 
-  /** Reads to the end, or until it is discarded. Throws `ClientGone` when the client breaks off. */
+  /** Reads to the end, or until it is discarded. Throws `ClientGoneError` when the client breaks off. */
   async *read(): AsyncGenerator<Buffer, void, void> {
     for (;;) {
       if (this.#exchange.aborted) throw new ClientGoneError();

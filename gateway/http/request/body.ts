@@ -7,7 +7,7 @@ const hasBody = (head: RequestHead) => isChunked(head) || declaredLength(head) >
 
 /**
  * The bytes of a body. Must be called before the handler's first await, or bytes are lost.
- * @throws ClusterError `body_too_large` by the bytes that came, whatever was declared; `overloaded`; ClientGone
+ * @throws ClusterError `body_too_large` by the bytes that came, whatever was declared; `overloaded`; ClientGoneError
  */
 export function readBody(exchange: Exchange, limit: number, share: BodyShare): Promise<Buffer> {
   if (!hasBody(exchange.head)) return Promise.resolve(Buffer.alloc(0));

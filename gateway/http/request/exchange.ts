@@ -6,7 +6,7 @@ import type { AnswerBody, AnswerHead, Header, Incoming, StreamHandlers } from '.
 export class ClientGoneError extends Error {
   constructor() {
     super('the client closed the connection');
-    this.name = 'ClientGone';
+    this.name = 'ClientGoneError';
   }
 }
 

@@ -47,7 +47,7 @@ export interface ReceivedFile {
  * Streams the part `file` of a multipart body into the blob store, at constant memory. Whatever goes wrong,
  * nothing is left in the store.
  * @throws ClusterError `malformed_body` unless there is exactly one such part, `artifact_too_large`, and what
- * the store says; ClientGone
+ * the store says; ClientGoneError
  */
 export function receiveFile(upload: Upload): Promise<ReceivedFile> {
   return new FileReceiver(upload).run();
