@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { eventTypes } from './event-types.ts';
 import { fields, queries } from './fields.ts';
+import { exitCodes, programExitCodes, roles } from './programs.ts';
 import { errors, limits, routesTable } from './protocol.ts';
 import { statecharts } from './statecharts.ts';
 import { table } from './table.ts';
@@ -18,6 +19,9 @@ export const PARTS: Readonly<Record<string, { document: string; make: () => stri
   events: { document: 'docs/protocol.md', make: () => eventTypes(ROOT) },
   queries: { document: 'docs/reference.md', make: queries },
   fields: { document: 'docs/reference.md', make: fields },
+  'exit codes': { document: 'docs/analysts.md', make: exitCodes },
+  'exit codes of programs': { document: 'docs/operations.md', make: programExitCodes },
+  roles: { document: 'docs/operations.md', make: roles },
   decisions: { document: 'docs/decisions/README.md', make: decisions },
 };
 
