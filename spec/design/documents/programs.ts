@@ -1,4 +1,4 @@
-import { EXIT_CODES, PROGRAM_EXIT_CODES } from '../../../bin/support/usage.ts';
+import { EXIT_CODES, PROGRAM_EXIT_CODES } from '../../../bin/cli/usage.ts';
 import { ROLES } from '../../../machines/rights.ts';
 import { table } from './table.ts';
 
