@@ -1,11 +1,15 @@
 import assert from 'node:assert/strict';
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { it } from 'node:test';
 import { describeWithLibrary } from './python.ts';
+import { WarmRunners } from './warm.ts';
 
 // The specifications of tasks, each forked from a host that has loaded nirs4all.
 process.env.JQ_SPEC_RUNNER = 'warm';
-const { GASOLINE, pipelineFile, runTask, warm, writePipeline } = await import('./support.ts');
-for (const file of ['./faults.spec.ts', './parity.spec.ts', './kinds.spec.ts']) await import(file);
+const { GASOLINE, pipelineFile, runTask, scratch, warm, writePipeline } = await import('./support.ts');
+for (const file of ['./faults.spec.ts', './parity.spec.ts', './kinds.spec.ts', './variants.spec.ts'])
+  await import(file);
 
 describeWithLibrary('a task of nirs4all', (runner) => {
   const good = { pipeline: pipelineFile('scaled-pls'), dataset: GASOLINE };
@@ -14,6 +18,28 @@ describeWithLibrary('a task of nirs4all', (runner) => {
     const { forked } = warm;
     for (let i = 0; i < 2; i++) assert.equal((await runTask(runner, good)).code, 0);
     assert.equal(warm.forked, forked + 2);
+  });
+
+  it('finds nearly all that it imports in a host that has just been started and has learned nothing', async () => {
+    const [state, folder] = [scratch(), scratch()];
+    for (const name of ['workspace', 'output']) mkdirSync(join(folder, name));
+    const [dataset, pipeline] = [GASOLINE, good.pipeline].map((path) => ({ mode: 'path', path }));
+    writeFileSync(join(folder, 'spec.json'), JSON.stringify({ pipeline, dataset, params: {} }));
+    const files = ['--task-file', join(folder, 'spec.json'), '--workspace', join(folder, 'workspace')];
+    const results = ['--output-dir', join(folder, 'output'), '--result-file', join(folder, 'result.json')];
+    const fresh = new WarmRunners(state);
+    try {
+      assert.equal((await fresh.run(runner, [...files, ...results], folder)).code, 0);
+      assert.deepEqual([fresh.forked, fresh.cold], [1, []]);
+      const kept = readdirSync(join(state, 'warm')).map((name) =>
+        readFileSync(join(state, 'warm', name), 'utf8'),
+      );
+      const learned = kept.flatMap((text) => JSON.parse(text).modules as string[]);
+      // Without a list of what runs begin with there are some 190.
+      assert.ok(learned.length < 60, learned.join(' '));
+    } finally {
+      await fresh.close();
+    }
   });
 
   it('starts cold where it starts processes of its own, or its pipeline names what survives no fork', async () => {
