@@ -33,7 +33,7 @@ export interface GatewayOptions {
 
 const MIB = 1024 * 1024;
 
-/** Limits where the caller names none (docs/protocol.md#errors, 413). */
+/** Limits where the caller names none (docs/protocol.md#limits). */
 export const DEFAULTS = {
   maxRequestBytes: 16 * MIB,
   maxArtifactBytes: 2048 * MIB,

@@ -42,7 +42,7 @@ export type WorkerEmission =
   | { type: 'worker_stopped' };
 
 /**
- * One worker (docs/protocol.md#workers-and-leases). On the wire it is `alive` or `dead`; below `alive` stands
+ * One worker (docs/semantics.md#workers). On the wire it is `alive` or `dead`; below `alive` stands
  * whether it has room. Death takes no task: the lapse of its lease does. One that is suspended or draining is alive and
  * may be busy; it takes nothing new, since it does not ask. One that has ended is `dead` at once.
  */

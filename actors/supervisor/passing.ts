@@ -59,7 +59,7 @@ function forgetMissing(turn: Turn, worker: WorkerAddress): void {
 
 /**
  * A worker that does not list its active tasks has asked for work for a whole TTL although all its slots are
- * taken here: its task with the oldest sign of life is taken for gone (docs/protocol.md#lease).
+ * taken here: its task with the oldest sign of life is taken for gone (docs/semantics.md#leases).
  */
 function doubtView(turn: Turn, worker: WorkerAddress): void {
   const { hearing, settings } = turn.core;

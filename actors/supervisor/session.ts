@@ -9,7 +9,7 @@ const superseded = (worker: WorkerAddress, session: number): ClusterError =>
   );
 
 /**
- * A worker that names its session must be the program that registered last (docs/protocol.md#workers-and-leases), so that
+ * A worker that names its session must be the program that registered last (docs/semantics.md#workers), so that
  * two copies of one state directory never act as one. It is asked before anything counts as a sign of life.
  * @throws ClusterError `superseded`; `unknown_id` for a session that was never opened, as after the restore of an
  * older store: then the program is not superseded, and registers again

@@ -6,7 +6,7 @@ import { usageError } from './exit.ts';
 type Env = Record<string, string | undefined>;
 const DEFAULT_SERVER = 'http://127.0.0.1:8765';
 
-/** Flag, else environment, else default (docs/protocol.md#names); an empty variable counts as absent. */
+/** Flag, else environment, else default (docs/analysts.md#which-server); an empty variable counts as absent. */
 export function serverAddress(flag: string | undefined, env: Env): string {
   const text = (flag ?? (env.JQ_SERVER || DEFAULT_SERVER)).trim();
   const source = flag === undefined && env.JQ_SERVER ? 'JQ_SERVER' : '--server';

@@ -28,7 +28,7 @@ function isHandshake({ headers }: RequestHead): boolean {
   );
 }
 
-/** Events that the stream of everything begins with (docs/protocol.md#events). */
+/** Events that the stream of everything begins with (docs/protocol.md#streams). */
 const GLOBAL_HISTORY = 200;
 
 /**

@@ -48,7 +48,7 @@ export const FailReport = Type.Object({
 
 const Metric = Nullable(Type.Number());
 
-/** What a worker reports on success; unknown members are kept (docs/protocol.md#workers-and-leases). */
+/** What a worker reports on success; unknown members are kept (docs/protocol.md#results). */
 export const TaskResult = Type.Object({
   status: Type.Optional(Type.Literal('succeeded', { default: 'succeeded' })),
   pipeline_fingerprint: Type.Optional(Type.String()),

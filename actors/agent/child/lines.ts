@@ -50,7 +50,7 @@ export class Lines {
   }
 }
 
-/** A line `::progress 0.42 message` (docs/runners.md#the-protocol), or null when it is another. */
+/** A line `::progress 0.42 message` (docs/runners.md#what-it-writes), or null when it is another. */
 export function parseProgress(line: string): { progress: number; message: string } | null {
   const match = /^::progress\s+(\d*\.?\d+(?:e-?\d+)?)(?:\s+(.*))?$/i.exec(line);
   if (!match) return null;

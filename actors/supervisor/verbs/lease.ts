@@ -17,7 +17,7 @@ export const lease: Verb<'lease'> = {
       return { tasks: [] };
     }
     const until = clock.monotonic() + wait_s;
-    // It asks although its slots look taken: perhaps the server's view is stale (docs/protocol.md#lease).
+    // It asks although its slots look taken: perhaps the server's view is stale (docs/semantics.md#leases).
     const { doubtAt, listsActive } = worker.facts;
     const isDoubtful = worker.row.slots_used >= worker.row.slots_total && !listsActive;
     worker.note(turn, {
