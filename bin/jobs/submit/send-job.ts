@@ -68,7 +68,7 @@ async function finish(session: Session, { job, answer }: Sent, options: SendOpti
 
 async function uploaded({ client, output }: Session, file: JobFile, all: boolean): Promise<string> {
   const { text, folder } = file;
-  const folders = ['..', ...(folder === undefined ? [] : [folder])];
+  const folders = ['.', ...(folder === undefined ? [] : [folder])];
   await checkBeforeUpload(file, { all, folders, output });
   return withDeadline(undefined, async (deadline) => {
     try {

@@ -9,7 +9,7 @@ const SEGMENTS = /^(\/[A-Za-z0-9._~-]+)*$/;
  */
 export function basePathOf(text: string): string {
   const path = text.replace(/\/+$/, '');
-  const dots = path.split('/').some((segment) => segment === '..' || segment === '../..');
+  const dots = path.split('/').some((segment) => segment === '.' || segment === '..');
   if (SEGMENTS.test(path) && !dots) return path;
   throw new GatewayFault(
     'bad_option',

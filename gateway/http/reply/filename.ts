@@ -10,7 +10,7 @@ export function safeFilename(sent: string | undefined): string | null {
   if (!sent) return null;
   const base = sent.split(/[/\\]/).at(-1) ?? '';
   const name = cut(base.replace(UNPRINTABLE, '').trim());
-  return name === '' || name === '..' || name === '../..' ? null : name;
+  return name === '' || name === '.' || name === '..' ? null : name;
 }
 
 /** Cuts between code points, never within one. */
