@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { eventTypes } from './event-types.ts';
 import { fields, queries } from './fields.ts';
-import { exitCodes, programExitCodes, roles } from './programs.ts';
+import { exitCodes, programExitCodes, roles, serverFlags, workerFlags } from './programs.ts';
 import { errors, limits, routesTable } from './protocol.ts';
 import { statecharts } from './statecharts.ts';
 import { table } from './table.ts';
@@ -21,6 +21,8 @@ export const PARTS: Readonly<Record<string, { document: string; make: () => stri
   fields: { document: 'docs/reference.md', make: fields },
   'exit codes': { document: 'docs/analysts.md', make: exitCodes },
   'exit codes of programs': { document: 'docs/operations.md', make: programExitCodes },
+  'flags of jq-server': { document: 'docs/operations.md', make: serverFlags },
+  'flags of jq-worker': { document: 'docs/operations.md', make: workerFlags },
   roles: { document: 'docs/operations.md', make: roles },
   decisions: { document: 'docs/decisions/README.md', make: decisions },
 };

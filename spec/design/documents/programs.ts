@@ -1,4 +1,7 @@
+import { Cli, type CommandClass } from 'clipanion';
 import { EXIT_CODES, PROGRAM_EXIT_CODES } from '../../../bin/cli/usage.ts';
+import { ServerProgram } from '../../../bin/commands/server.ts';
+import { WorkerProgram } from '../../../bin/commands/worker.ts';
 import { ROLES } from '../../../machines/rights.ts';
 import { table } from './table.ts';
 
@@ -13,6 +16,22 @@ const codes = (all: typeof EXIT_CODES): string =>
     ['Code', 'Meaning'],
     all.map(([code, meaning]) => [String(code), meaning]),
   );
+
+/** The flags of `jq-server`, as its help has them. */
+export const serverFlags = (): string => flags(ServerProgram);
+
+/** The flags of `jq-worker`. */
+export const workerFlags = (): string => flags(WorkerProgram);
+
+function flags(program: CommandClass): string {
+  const options = Cli.from([program]).definitions()[0]?.options ?? [];
+  const rows = options.map(({ definition, description = '' }) => {
+    // Whoever takes a value has its name in front of the description.
+    const [, name = '', text = description] = /^<([^>]+)> (.*)$/s.exec(description) ?? [];
+    return [`\`${definition.replace('#0', name)}\``, text];
+  });
+  return table(['Flag', 'What it sets'], rows);
+}
 
 /** What each role may do. */
 export const roles = (): string =>
