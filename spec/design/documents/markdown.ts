@@ -1,23 +1,15 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** Folders that are made, installed or kept by others. */
-const NOT_OURS = new Set([
-  'node_modules',
-  '.git',
-  '.bundle',
-  'demo-results',
-  'cluster-state',
-  'worker-state',
-]);
-
-/** Every file below the repository that a person keeps and whose name the test takes, by its path. */
-export function filesBelow(root: string, takes: (name: string) => boolean, below = ''): string[] {
-  return readdirSync(join(root, below), { withFileTypes: true }).flatMap((entry) => {
-    const path = below === '' ? entry.name : `${below}/${entry.name}`;
-    if (entry.isDirectory()) return NOT_OURS.has(entry.name) ? [] : filesBelow(root, takes, path);
-    return takes(entry.name) ? [path] : [];
+/** Every file of the repository, also one that is new, whose name the test takes; nothing that is made or installed. */
+export function filesBelow(root: string, takes: (name: string) => boolean): string[] {
+  const listed = execFileSync('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard'], {
+    cwd: root,
+    encoding: 'utf8',
+    maxBuffer: 64 * 1024 * 1024,
   });
+  return [...new Set(listed.split('\0'))].filter((path) => takes(path) && existsSync(join(root, path)));
 }
 
 /** A document without its blocks of code, in which nothing is a heading or a link. */
