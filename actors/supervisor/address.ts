@@ -1,11 +1,4 @@
-import {
-  type Actor,
-  type AnyStateMachine,
-  createActor,
-  type EmittedFrom,
-  type EventFromLogic,
-  type SnapshotFrom,
-} from 'xstate';
+import type { AnyStateMachine, EmittedFrom, EventFromLogic, SnapshotFrom } from 'xstate';
 import { type JobContext, jobMachine } from '../../machines/job.ts';
 import { rankedBy } from '../../machines/ranking/standing.ts';
 import { isHeld, type TaskContext, taskMachine } from '../../machines/task.ts';
@@ -16,10 +9,12 @@ import { type Journal, JournaledSet } from './journal.ts';
 import { MissingPaths } from './missing-paths.ts';
 import { kindOf } from './profiles.ts';
 import type { QueueView } from './queue-view.ts';
+import { Stage } from './stage.ts';
 
 /** How a row and the snapshot of its actor correspond; exact both ways, for every state. */
 export interface Correspondence<Row, M extends AnyStateMachine> {
   machine: M;
+  stage: Stage<M>;
   restore(row: Row): SnapshotFrom<M>;
   /** @param now when the actor moved, in seconds since the epoch */
   fold(row: Row, snapshot: SnapshotFrom<M>, now: number): Row;
@@ -27,6 +22,7 @@ export interface Correspondence<Row, M extends AnyStateMachine> {
 
 export const JOB: Correspondence<JobRow, typeof jobMachine> = {
   machine: jobMachine,
+  stage: new Stage(jobMachine),
   restore: (row) => {
     const context: JobContext = {
       id: row.id,
@@ -71,6 +67,7 @@ const join = (row: { status: string; state: string | null }) =>
 
 export const TASK: Correspondence<TaskRow, typeof taskMachine> = {
   machine: taskMachine,
+  stage: new Stage(taskMachine),
   restore: (row) => {
     const context: TaskContext = {
       id: row.id,
@@ -104,6 +101,7 @@ export const TASK: Correspondence<TaskRow, typeof taskMachine> = {
 
 export const WORKER: Correspondence<WorkerRow, typeof workerMachine> = {
   machine: workerMachine,
+  stage: new Stage(workerMachine),
   restore: (row) => {
     const { id, slots_total, slots_used, suspended, leaving } = row;
     const context: WorkerContext = { id, slots_total, slots_used, suspended, leaving };
@@ -136,8 +134,7 @@ abstract class Address<Row extends { id: string }, M extends AnyStateMachine, Fa
   #sealed: Row | null = null;
   #committed: Row | null;
   readonly #kind: Correspondence<Row, M>;
-  #actor: Actor<M> | null = null;
-  #emitted: EmittedFrom<M>[] = [];
+  #snapshot: SnapshotFrom<M> | null = null;
 
   constructor(kind: Correspondence<Row, M>, row: Row, stored: boolean, facts: Facts) {
     this.#kind = kind;
@@ -172,9 +169,9 @@ abstract class Address<Row extends { id: string }, M extends AnyStateMachine, Fa
     return this.#kind.machine;
   }
 
-  /** Where the actor stands; looking at it brings no actor to life. */
+  /** Where the actor stands. */
   get snapshot(): SnapshotFrom<M> {
-    return this.#actor?.getSnapshot() ?? this.#kind.restore(this.#row);
+    return this.#snapshot ?? this.#kind.restore(this.#row);
   }
 
   /**
@@ -182,16 +179,12 @@ abstract class Address<Row extends { id: string }, M extends AnyStateMachine, Fa
    * Otherwise what the actor emitted, in order; the row, a new object, has followed the snapshot.
    */
   send(journal: AddressJournal, event: EventFromLogic<M>): EmittedFrom<M>[] | null {
-    const actor = this.#live();
-    const before = actor.getSnapshot();
-    actor.send(event);
-    const after = actor.getSnapshot();
-    const emitted = this.#emitted;
-    this.#emitted = [];
-    if (before === after) return null;
+    const step = this.#kind.stage.step(this.snapshot, event);
+    if (step === null) return null;
     journal.changed(this.#self);
-    this.#row = this.#kind.fold(this.#row, after, journal.now);
-    return emitted;
+    this.#snapshot = step.after;
+    this.#row = this.#kind.fold(this.#row, step.after, journal.now);
+    return step.emitted;
   }
 
   /** Changes of the row what no statechart decides. */
@@ -235,25 +228,14 @@ abstract class Address<Row extends { id: string }, M extends AnyStateMachine, Fa
     return true;
   }
 
-  /** Drops the actor; the row keeps all it knows. There is nothing to stop: it has no children and no timers. */
+  /** Drops the snapshot; the row keeps all it knows. There is nothing to stop: it has no children and no timers. */
   letGo(): void {
-    this.#actor = null;
+    this.#snapshot = null;
   }
 
   /** Every address is one of the three kinds. */
   get #self(): AnyAddress {
     return this as unknown as AnyAddress;
-  }
-
-  #live(): Actor<M> {
-    if (this.#actor) return this.#actor;
-    const actor = createActor(this.#kind.machine, {
-      snapshot: this.#kind.restore(this.#row) as never,
-      id: this.#row.id,
-    } as never) as Actor<M>;
-    actor.on('*', (emission) => this.#emitted.push(emission as EmittedFrom<M>));
-    this.#actor = actor.start();
-    return actor;
   }
 }
 
