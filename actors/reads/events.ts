@@ -1,9 +1,10 @@
 import type { EventPage, EventQuery } from '../../gateway/backend.ts';
 import { LIMITS } from '../../machines/limits.ts';
 import type { EventView } from '../../machines/schema/views.ts';
+import type { SqlRow } from '../store/columns.ts';
 import type { Connection } from '../store/open.ts';
 import type { Prepared } from '../store/prepared.ts';
-import { EVENTS, type SqlRow } from '../store/tables.ts';
+import { EVENTS } from '../store/tables.ts';
 import { bytesOf, type Fillers, filled, orMark, partsOf, quoted } from './holes.ts';
 import { integer, joined, json, object, PICKED, seconds, text } from './json-text.ts';
 import { inPages, PAGE_BYTES, type RowHead } from './pages.ts';

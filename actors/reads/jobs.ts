@@ -1,7 +1,8 @@
 import type { JobQuery } from '../../gateway/backend.ts';
+import type { SqlRow } from '../store/columns.ts';
 import type { Prepared } from '../store/prepared.ts';
 import type { JobRow } from '../store/rows.ts';
-import { JOBS, type SqlRow } from '../store/tables.ts';
+import { JOBS } from '../store/tables.ts';
 import { jobView } from '../views.ts';
 import { type Fillers, filled, partsOf, quoted, valueOrMark } from './holes.ts';
 import { type JobHead, jobHeads, LONG_COLUMNS } from './job-heads.ts';

@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import type { SqlRow, Table } from './columns.ts';
 import { type Connection, openReader, openWriter } from './open.ts';
 import { isOnePart, partsOf } from './parts.ts';
 import { Prepared } from './prepared.ts';
@@ -16,7 +17,6 @@ import type {
   VariantsRow,
   WorkerRow,
 } from './rows.ts';
-import type { SqlRow, Table } from './tables.ts';
 import { cellsOf, LIST_NAMES, REQUEST_SQL, TURN_SQL } from './turn-sql.ts';
 
 /** All that one turn changed; written in one transaction. */

@@ -1,135 +1,115 @@
+import type { Reuse } from '../../machines/job-digest.ts';
+import type { TaskCounts } from '../../machines/job-types.ts';
 import { RawJson } from '../../machines/json/raw.ts';
 import type { Standing } from '../../machines/ranking/standing.ts';
-import type {
-  ArtifactRow,
-  ChoiceRow,
-  ComputedRow,
-  EventRow,
-  JobRow,
-  MinuteRow,
-  RequirementRow,
-  TallyRow,
-  TaskArtifactRow,
-  TaskRow,
-  VariantsRow,
-  WorkerRow,
-} from './rows.ts';
+import type { Right } from '../../machines/rights.ts';
+import type { Level } from '../../machines/schema/report.ts';
+import {
+  type JobStatus,
+  TASK_STATES,
+  type TaskStatus,
+  type WorkerStatus,
+} from '../../machines/schema/views.ts';
+import type { WorkerVersion } from '../../machines/schema/worker.ts';
+import type { Selection, TaskPlace } from '../../machines/selection.ts';
+import type { AcceptedReport, ReusedFrom } from '../../machines/task-types.ts';
+import type { Leaving } from '../../machines/worker.ts';
+import {
+  Column,
+  flag,
+  integer,
+  json,
+  list,
+  type RowOf,
+  real,
+  type SqlRow,
+  type Told,
+  table,
+  text,
+  word,
+} from './columns.ts';
 
-/** What SQLite stores in a column. */
-export type Cell = string | number | null;
-export type SqlRow = Record<string, Cell>;
+const JOB_COLUMNS = {
+  seq: integer,
+  id: text.fixed,
+  type: text.fixed,
+  name: text.orNull.fixed,
+  status: word<JobStatus>(),
+  /** The state below the status (`ready`, `telling`), if there is one. */
+  state: text.orNull,
+  priority: integer.fixed,
+  created_at: real.fixed,
+  updated_at: real,
+  owner: text.fixed,
+  granted_rights: json<readonly Right[]>().fixed,
+  warnings: json<string[]>().fixed,
+  error: text.orNull,
+  idempotency_key: text.orNull.fixed,
+  /** The metric that it ranks by at present, one of those of `standings`, and whether its largest value is best. */
+  rank_metric: text,
+  rank_mode: word<'min' | 'max'>(),
+  /** `retry.max_attempts` of the specification: how many attempts a manual retry adds. */
+  retry_attempts: integer.fixed,
+  /** Whether a pipeline of the job names the fingerprint that it expects. */
+  pins_fingerprint: flag.fixed,
+  /** Whether a pipeline of the job is a graph of steps. */
+  is_dag: flag.fixed,
+  /** What the specification means, hashed; null without an idempotency key, and in stores of earlier versions. */
+  meaning: text.orNull.fixed,
+  /** Whose results its tasks may be answered with. */
+  reuse: word<Reuse>().orNull.fixed,
+  num_tasks: integer,
+  best_metric: real.orNull,
+  best_task_id: text.orNull,
+  best_model_artifact_id: text.orNull,
+  /** Of those that succeeded, how many have the result of another task. */
+  num_reused: integer,
+  /** Of a job that selects the best of its variants. */
+  selection: json<Selection>().orNull,
+  /** Where in the queue its next task will stand, of the numbers that are kept for it, and the last of those. */
+  next_seq: integer.orNull,
+  last_seq: integer.orNull.fixed,
+};
 
-/**
- * How a kind of row is written: its columns in order, what it is found by, and the conversion both ways.
- */
-export interface Table<Row> {
-  readonly name: string;
-  readonly key: readonly string[];
-  readonly columns: readonly string[];
-  /** The columns that may change after the insert. */
-  readonly changing: readonly string[];
-  encode(row: Row): Cell[];
-  /** The key, then what may have changed. */
-  encodeChange(row: Row): Cell[];
-  decode(row: SqlRow): Row;
-}
+export type JobRow = RowOf<typeof JOB_COLUMNS> & {
+  counts: TaskCounts;
+  /** By each of the metrics that it may rank by. */
+  standings: readonly Standing[];
+};
 
-const parse = <T>(cell: Cell | undefined): T => JSON.parse(cell as string) as T;
+const counted = Object.fromEntries(
+  TASK_STATES.map((status): [string, Told<JobRow>] => [
+    `num_${status}`,
+    { type: 'INTEGER', isNullable: false, isFixed: false, of: (row) => row.counts[status] },
+  ]),
+);
 
-function define<Row>(
-  name: string,
-  key: string[],
-  fixed: string[],
-  columns: Record<string, (row: Row) => Cell>,
-  decode: (row: SqlRow) => Row,
-): Table<Row> {
-  const all = Object.keys(columns);
-  const changing = all.filter((column) => !key.includes(column) && !fixed.includes(column));
-  const reading = (names: readonly string[]) => {
-    const getters = names.map((column) => columns[column] as (row: Row) => Cell);
-    return (row: Row) => {
-      // Pushed, not mapped: V8 writes an array that may have holes as JSON by a slower path.
-      const cells: Cell[] = [];
-      for (const get of getters) cells.push(get(row));
-      return cells;
-    };
-  };
-  return {
-    name,
-    key,
-    columns: all,
-    changing,
-    encode: reading(all),
-    encodeChange: reading([...key, ...changing]),
-    decode,
-  };
-}
+const countsOf = (row: SqlRow) =>
+  Object.fromEntries(TASK_STATES.map((status) => [status, row[`num_${status}`]])) as TaskCounts;
 
-/** A column whose value is stored as it is. */
-const plain = <Row>(...names: (keyof Row & string)[]) =>
-  Object.fromEntries(names.map((name) => [name, (row: Row) => row[name] as Cell]));
-
-export const JOBS = define<JobRow>(
+export const JOBS = table<typeof JOB_COLUMNS, Pick<JobRow, 'counts' | 'standings'>>(
   'jobs',
   ['seq'],
-  [
-    'id',
-    'type',
-    'name',
-    'name_folded',
-    'priority',
-    'created_at',
-    'owner',
-    'granted_rights',
-    'warnings',
-    'idempotency_key',
-    'retry_attempts',
-    'pins_fingerprint',
-    'is_dag',
-    'meaning',
-    'reuse',
-    'last_seq',
-  ],
+  JOB_COLUMNS,
   {
-    ...plain<JobRow>('seq', 'id', 'type', 'name'),
-    name_folded: (row) => row.name?.toLowerCase() ?? null,
-    ...plain<JobRow>('status', 'state', 'priority', 'created_at', 'updated_at', 'owner'),
-    granted_rights: (row) => JSON.stringify(row.granted_rights),
-    warnings: (row) => JSON.stringify(row.warnings),
-    ...plain<JobRow>('error', 'idempotency_key', 'rank_metric', 'rank_mode', 'retry_attempts'),
-    pins_fingerprint: (row) => Number(row.pins_fingerprint),
-    is_dag: (row) => Number(row.is_dag),
-    ...plain<JobRow>('meaning', 'reuse'),
-    num_tasks: (row) => row.num_tasks,
-    num_queued: (row) => row.counts.queued,
-    num_leased: (row) => row.counts.leased,
-    num_running: (row) => row.counts.running,
-    num_lost: (row) => row.counts.lost,
-    num_succeeded: (row) => row.counts.succeeded,
-    num_failed: (row) => row.counts.failed,
-    num_cancelled: (row) => row.counts.cancelled,
-    ...plain<JobRow>('best_metric', 'best_task_id', 'best_model_artifact_id', 'num_reused'),
-    standings: (row) => (isToldByRow(row) ? null : JSON.stringify(row.standings)),
-    selection: (row) => (row.selection ? JSON.stringify(row.selection) : null),
-    ...plain<JobRow>('next_seq', 'last_seq'),
+    /** For the search in the list of jobs. */
+    name_folded: {
+      type: 'TEXT',
+      isNullable: true,
+      isFixed: true,
+      of: ({ name }) => name?.toLowerCase() ?? null,
+    },
+    ...counted,
+    standings: {
+      type: 'TEXT',
+      isNullable: true,
+      isFixed: false,
+      of: (row) => (isToldByRow(row) ? null : JSON.stringify(row.standings)),
+    },
   },
   (row) => ({
-    ...(row as unknown as JobRow),
-    granted_rights: parse(row.granted_rights),
-    warnings: parse(row.warnings),
-    pins_fingerprint: row.pins_fingerprint === 1,
-    standings: row.standings === null ? [onlyStanding(row)] : parse(row.standings),
-    selection: row.selection === null ? null : parse(row.selection),
-    is_dag: row.is_dag === 1,
-    counts: {
-      queued: row.num_queued as number,
-      leased: row.num_leased as number,
-      running: row.num_running as number,
-      lost: row.num_lost as number,
-      succeeded: row.num_succeeded as number,
-      failed: row.num_failed as number,
-      cancelled: row.num_cancelled as number,
-    },
+    counts: countsOf(row),
+    standings: typeof row.standings === 'string' ? JSON.parse(row.standings) : [onlyStanding(row)],
   }),
 );
 
@@ -158,184 +138,153 @@ const isToldByRow = (row: JobRow): boolean => {
   );
 };
 
-export const TASKS = define<TaskRow>(
-  'tasks',
-  ['seq'],
-  [
-    'id',
-    'job_id',
-    'priority',
-    'requirement_id',
-    'payload',
-    'pipeline_label',
-    'pipeline_steps',
-    'dataset_label',
-    'timeout_seconds',
-    'backoff_seconds',
-    'created_at',
-    'content_key',
-  ],
-  {
-    ...plain<TaskRow>(
-      'seq',
-      'id',
-      'job_id',
-      'status',
-      'state',
-      'priority',
-      'attempt',
-      'max_attempts',
-      'worker_id',
-      'lease_expires_at',
-      'requirement_id',
-    ),
-    payload: (row) => JSON.stringify(row.payload),
-    ...plain<TaskRow>(
-      'pipeline_label',
-      'dataset_label',
-      'timeout_seconds',
-      'created_at',
-      'updated_at',
-      'started_at',
-      'result',
-      'rank_value',
-      'model_artifact_id',
-      'error',
-    ),
-    last_report: (row) => (row.last_report ? JSON.stringify(row.last_report) : null),
-    ...plain<TaskRow>('backoff_seconds', 'not_before', 'worker_faults'),
-    // Nearly all avoid nobody.
-    avoids: (row) => (row.avoids.length > 0 ? JSON.stringify(row.avoids) : null),
-    pipeline_steps: (row) => row.pipeline_steps,
-    rank_others: (row) => (row.rank_others.length > 0 ? JSON.stringify(row.rank_others) : null),
-    content_key: (row) => row.content_key,
-    reused_from: (row) => (row.reused_from ? JSON.stringify(row.reused_from) : null),
-  },
-  (row) => ({
-    ...(row as unknown as TaskRow),
-    payload: parse(row.payload),
-    avoids: row.avoids === null ? [] : parse(row.avoids),
-    rank_others: row.rank_others === null ? [] : parse(row.rank_others),
-    last_report: row.last_report === null ? null : parse(row.last_report),
-    reused_from: row.reused_from === null ? null : parse(row.reused_from),
-  }),
-);
+export const TASKS = table('tasks', ['seq'], {
+  seq: integer,
+  id: text.fixed,
+  job_id: text.fixed,
+  status: word<TaskStatus>(),
+  /** The state below the status (`executing`, `stopping`), if there is one. */
+  state: text.orNull,
+  priority: integer.fixed,
+  attempt: integer,
+  max_attempts: integer,
+  backoff_seconds: real.fixed,
+  /** Seconds since the epoch before which it is not leased again. */
+  not_before: real.orNull,
+  worker_faults: integer,
+  /** Registrations of workers that reported a fault of their own for it. */
+  avoids: list<string[]>(),
+  worker_id: text.orNull,
+  lease_expires_at: real.orNull,
+  requirement_id: integer.fixed,
+  payload: json<TaskPlace>().fixed,
+  pipeline_label: text.fixed,
+  /** What tells its pipeline apart where the label does not. */
+  pipeline_steps: text.orNull.fixed,
+  dataset_label: text.fixed,
+  timeout_seconds: real.orNull.fixed,
+  created_at: real.fixed,
+  updated_at: real,
+  started_at: real.orNull,
+  /** JSON text. */
+  result: text.orNull,
+  rank_value: real.orNull,
+  /** By the metrics behind the first. */
+  rank_others: list<readonly (number | null)[]>(),
+  model_artifact_id: text.orNull,
+  error: text.orNull,
+  last_report: json<AcceptedReport>().orNull,
+  /** What it is made of, hashed; null where that is not known by content. */
+  content_key: text.orNull.fixed,
+  reused_from: json<ReusedFrom>().orNull,
+});
 
-export const WORKERS = define<WorkerRow>(
-  'workers',
-  ['id'],
-  ['principal', 'registered_at'],
-  {
-    ...plain<WorkerRow>('id', 'name', 'principal', 'status', 'state', 'registered_at', 'last_seen_at'),
-    labels: (row) => JSON.stringify(row.labels),
-    capabilities: (row) => JSON.stringify(row.capabilities),
-    version: (row) => JSON.stringify(row.version),
-    ...plain<WorkerRow>('slots_total', 'slots_used', 'session', 'suspended', 'leaving'),
-  },
-  (row) => ({
-    ...(row as unknown as WorkerRow),
-    labels: parse(row.labels),
-    capabilities: parse(row.capabilities),
-    version: parse(row.version),
-  }),
-);
+const WORKER_COLUMNS = {
+  id: text,
+  status: word<WorkerStatus>(),
+  state: text.orNull,
+  last_seen_at: real,
+  slots_used: integer,
+  /** Why it asks for no tasks at present. */
+  suspended: text.orNull,
+  /** It was told to end. */
+  leaving: word<Leaving>().orNull,
+};
+
+export const WORKERS = table('workers', ['id'], {
+  ...WORKER_COLUMNS,
+  name: text.orNull,
+  principal: text.fixed,
+  /** How many times it has registered: the number of its newest session. */
+  session: integer,
+  registered_at: real.fixed,
+  labels: json<Record<string, string>>(),
+  capabilities: json<Record<string, unknown>>(),
+  version: json<WorkerVersion>(),
+  slots_total: integer,
+});
 
 /** What changes of a worker from moment to moment; the rest only when it registers. */
-export const WORKER_STATES = define<WorkerRow>(
-  'workers',
-  ['id'],
-  [],
-  plain<WorkerRow>('id', 'status', 'state', 'last_seen_at', 'slots_used', 'suspended', 'leaving'),
-  WORKERS.decode,
-);
+export const WORKER_STATES = table('workers', ['id'], WORKER_COLUMNS);
 
-export const ARTIFACTS = define<ArtifactRow>(
-  'artifacts',
-  ['id'],
-  [],
-  {
-    ...plain<ArtifactRow>('id', 'sha256', 'kind', 'path', 'size_bytes', 'created_at', 'filename'),
-    metadata: (row) => JSON.stringify(row.metadata),
-  },
-  (row) => ({ ...(row as unknown as ArtifactRow), metadata: parse(row.metadata) }),
-);
+export const ARTIFACTS = table('artifacts', ['id'], {
+  id: text,
+  sha256: text,
+  kind: text,
+  path: text,
+  size_bytes: integer,
+  created_at: real,
+  filename: text.orNull,
+  metadata: json<Record<string, unknown>>(),
+});
 
-export const TASK_ARTIFACTS = define<TaskArtifactRow>(
-  'task_artifacts',
-  ['task_id', 'attempt', 'role', 'artifact_id'],
-  [],
-  plain<TaskArtifactRow>('task_id', 'attempt', 'role', 'artifact_id'),
-  (row) => row as unknown as TaskArtifactRow,
-);
+export const TASK_ARTIFACTS = table('task_artifacts', ['task_id', 'attempt', 'role', 'artifact_id'], {
+  task_id: text,
+  attempt: integer,
+  role: text,
+  artifact_id: text,
+});
 
-export const EVENTS = define<EventRow>(
-  'events',
-  ['id'],
-  [],
-  {
-    ...plain<EventRow>('id', 'job_id', 'task_id', 'worker_id', 'ts', 'level', 'type', 'message'),
-    data: (row) => (row.data instanceof RawJson ? row.data.text : JSON.stringify(row.data)),
-  },
-  (row) => ({ ...(row as unknown as EventRow), data: parse(row.data) }),
-);
+export const EVENTS = table('events', ['id'], {
+  id: integer,
+  job_id: text.orNull,
+  task_id: text.orNull,
+  worker_id: text.orNull,
+  ts: real,
+  level: word<Level>(),
+  type: text,
+  message: text,
+  /** What a worker reported is kept as it came. */
+  data: new Column<Readonly<Record<string, unknown>> | RawJson>({
+    type: 'TEXT',
+    encode: (data) => (data instanceof RawJson ? data.text : JSON.stringify(data)),
+    decode: (cell) => JSON.parse(cell as string),
+  }),
+});
 
-export const REQUIREMENTS = define<RequirementRow>(
-  'requirements',
-  ['id'],
-  [],
-  plain<RequirementRow>('id', 'signature', 'document'),
-  (row) => row as unknown as RequirementRow,
-);
+export const REQUIREMENTS = table('requirements', ['id'], {
+  id: integer,
+  signature: text,
+  document: text,
+});
 
-export const MINUTES = define<MinuteRow>(
-  'stats_minutes',
-  ['minute'],
-  [],
-  plain<MinuteRow>('minute', 'submitted', 'started', 'succeeded', 'failed', 'queued', 'workers_alive'),
-  (row) => row as unknown as MinuteRow,
-);
+export const MINUTES = table('stats_minutes', ['minute'], {
+  /** Minutes since the epoch. */
+  minute: integer,
+  submitted: integer,
+  started: integer,
+  succeeded: integer,
+  failed: integer,
+  queued: integer,
+  workers_alive: integer,
+});
 
-export const TALLY = define<TallyRow>(
-  'tally',
-  ['id'],
-  [],
-  {
-    id: (row) => row.id,
-    jobs: (row) => JSON.stringify(row.jobs),
-    tasks: (row) => JSON.stringify(row.tasks),
-    workers: (row) => JSON.stringify(row.workers),
-  },
-  (row) => ({ id: 1, jobs: parse(row.jobs), tasks: parse(row.tasks), workers: parse(row.workers) }),
-);
+const counts = json<Readonly<Record<string, number>>>();
 
-export const COMPUTED = define<ComputedRow>(
-  'computed',
-  ['content_key', 'version', 'owner'],
-  [],
-  plain<ComputedRow>('content_key', 'version', 'owner', 'task_seq'),
-  (row) => row as unknown as ComputedRow,
-);
+/** How many are in each status. */
+export const TALLY = table('tally', ['id'], {
+  id: new Column<1>({ type: 'INTEGER' }),
+  jobs: counts,
+  tasks: counts,
+  workers: counts,
+});
 
-export const CHOICES = define<ChoiceRow>(
-  'choices',
-  ['job_id'],
-  [],
-  { ...plain<ChoiceRow>('job_id'), chosen: (row) => JSON.stringify(row.chosen) },
-  (row) => ({ job_id: row.job_id as string, chosen: parse(row.chosen) }),
-);
+/** The last task of an owner that computed a content with a version of its library. */
+export const COMPUTED = table('computed', ['content_key', 'version', 'owner'], {
+  content_key: text,
+  version: text,
+  owner: text,
+  task_seq: integer,
+});
 
-export const JOB_REQUESTS = define<{ job_id: string; request: string }>(
-  'job_requests',
-  ['job_id'],
-  [],
-  plain('job_id', 'request'),
-  (row) => row as unknown as { job_id: string; request: string },
-);
+/** The tasks that a retry is about, where it takes several turns. */
+export const CHOICES = table('choices', ['job_id'], {
+  job_id: text,
+  /** Their sequence numbers, in order; `null` as JSON: all that failed. */
+  chosen: json<readonly number[] | null>(),
+});
 
-export const JOB_VARIANTS = define<VariantsRow>(
-  'job_variants',
-  ['job_id'],
-  [],
-  plain<VariantsRow>('job_id', 'variants'),
-  (row) => row as unknown as VariantsRow,
-);
+export const JOB_REQUESTS = table('job_requests', ['job_id'], { job_id: text, request: text });
+
+/** The pipelines that a library found in the one of a job: a JSON list. */
+export const JOB_VARIANTS = table('job_variants', ['job_id'], { job_id: text, variants: text });

@@ -1,0 +1,141 @@
+/** What SQLite stores in a column. */
+export type Cell = string | number | null;
+export type SqlRow = Record<string, Cell>;
+
+/** How a member of a row is kept in the column of its name. */
+export class Column<Value> {
+  readonly type: 'TEXT' | 'INTEGER' | 'REAL';
+  readonly isNullable: boolean;
+  /** Whether it stays as it was inserted. */
+  readonly isFixed: boolean;
+  /** Null where the value is stored as it is. */
+  readonly encode: ((value: Value) => Cell) | null;
+  readonly decode: ((cell: Cell) => Value) | null;
+
+  constructor({
+    type,
+    isNullable = false,
+    isFixed = false,
+    encode = null,
+    decode = null,
+  }: Pick<Column<Value>, 'type'> & Partial<Column<Value>>) {
+    this.type = type;
+    this.isNullable = isNullable;
+    this.isFixed = isFixed;
+    this.encode = encode;
+    this.decode = decode;
+  }
+
+  get fixed(): Column<Value> {
+    return new Column({ ...this, isFixed: true });
+  }
+
+  get orNull(): Column<Value | null> {
+    const { encode, decode } = this;
+    return new Column<Value | null>({
+      type: this.type,
+      isFixed: this.isFixed,
+      isNullable: true,
+      encode: encode && ((value) => (value === null ? null : encode(value))),
+      decode: decode && ((cell) => (cell === null ? null : decode(cell))),
+    });
+  }
+}
+
+const parse = <T>(cell: Cell): T => JSON.parse(cell as string) as T;
+
+export const text = new Column<string>({ type: 'TEXT' });
+export const word = <W extends string>() => new Column<W>({ type: 'TEXT' });
+export const integer = new Column<number>({ type: 'INTEGER' });
+export const real = new Column<number>({ type: 'REAL' });
+export const flag = new Column<boolean>({
+  type: 'INTEGER',
+  encode: Number,
+  decode: (cell) => cell === 1,
+});
+export const json = <T>() => new Column<T>({ type: 'TEXT', encode: JSON.stringify, decode: parse });
+/** Nearly always empty; then it is NULL. */
+export const list = <T extends readonly unknown[]>() =>
+  new Column<T>({
+    type: 'TEXT',
+    isNullable: true,
+    encode: (items) => (items.length > 0 ? JSON.stringify(items) : null),
+    decode: (cell) => (cell === null ? ([] as unknown as T) : parse(cell)),
+  });
+
+// biome-ignore lint/suspicious/noExplicitAny: whatever the values are.
+export type Columns = Readonly<Record<string, Column<any>>>;
+
+/** The row as the program holds it. */
+export type RowOf<C extends Columns> = {
+  [Name in keyof C]: C[Name] extends Column<infer Value> ? Value : never;
+};
+
+/** A column that follows from several members of a row. */
+export interface Told<Row> extends Pick<Column<never>, 'type' | 'isNullable' | 'isFixed'> {
+  of(row: Row): Cell;
+}
+
+/** How a kind of row is written: its columns in order, what it is found by, and the conversion both ways. */
+export interface Table<Row> {
+  readonly name: string;
+  readonly key: readonly string[];
+  readonly columns: readonly string[];
+  /** The columns that may change after the insert. */
+  readonly changing: readonly string[];
+  /** What a column is in SQL. */
+  readonly types: Readonly<Record<string, Pick<Column<never>, 'type' | 'isNullable'>>>;
+  encode(row: Row): Cell[];
+  /** The key, then what may have changed. */
+  encodeChange(row: Row): Cell[];
+  decode(row: SqlRow): Row;
+}
+
+/**
+ * @param told columns beside those of the members
+ * @param members those that such columns tell
+ */
+export function table<C extends Columns, More extends object = object>(
+  name: string,
+  key: readonly string[],
+  columns: C,
+  told: Readonly<Record<string, Told<RowOf<C> & More>>> = {},
+  members?: (row: SqlRow) => More,
+): Table<RowOf<C> & More> {
+  type Row = RowOf<C> & More;
+  const types = { ...columns, ...told };
+  const names = Object.keys(types);
+  const changing = names.filter((column) => !key.includes(column) && !types[column]?.isFixed);
+  const getterOf = (column: string): ((row: Row) => Cell) => {
+    const known = told[column];
+    if (known) return known.of;
+    const encode = columns[column]?.encode;
+    return encode ? (row) => encode(row[column]) : (row) => row[column] as Cell;
+  };
+  const reading = (read: readonly string[]) => {
+    const getters = read.map(getterOf);
+    return (row: Row) => {
+      // Pushed, not mapped: V8 writes an array that may have holes as JSON by a slower path.
+      const cells: Cell[] = [];
+      for (const get of getters) cells.push(get(row));
+      return cells;
+    };
+  };
+  const decoders = Object.entries(columns).flatMap(([column, { decode }]) =>
+    decode ? [[column, decode] as const] : [],
+  );
+  return {
+    name,
+    key,
+    columns: names,
+    changing,
+    types,
+    encode: reading(names),
+    encodeChange: reading([...key, ...changing]),
+    decode: (cells) => {
+      const row: Record<string, unknown> = { ...cells, ...members?.(cells) };
+      for (const [column, decode] of decoders) row[column] = decode(cells[column] as Cell);
+      return row as Row;
+    },
+  };
+}
