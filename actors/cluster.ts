@@ -92,14 +92,12 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
       await supervisor.stop();
       throw fault;
     });
-    const log = new EventLog(core.sequences.event - 1);
-    core.publish = (events) => log.publish(events);
     const reads = createReads(store, new Live(core, () => supervisor.state), core.clock);
     return running(supervisor, store, lock, {
       send: (message) => supervisor.send(message),
       reads,
       blobs,
-      events: log,
+      events: core.events,
       inspection: supervisor,
     });
   } catch (fault) {
@@ -155,7 +153,7 @@ function assemble(
     unwritten: new Set(),
     peers: new JournaledPeers(),
     inspection: new Inspection(),
-    publish: () => {},
+    events: new EventLog(),
     goOn: (jobId) => supervisor.deadlinePassed(`telling:${jobId}`),
   };
   const supervisor = new Supervisor(core);

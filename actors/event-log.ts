@@ -2,12 +2,8 @@ import type { EventSource, LiveEvent } from '../gateway/backend.ts';
 
 /** Hands committed events on to those who listen, in commit order. */
 export class EventLog implements EventSource {
-  lastId: number;
+  lastId = 0;
   readonly #listeners = new Set<(events: LiveEvent[]) => void>();
-
-  constructor(lastId: number) {
-    this.lastId = lastId;
-  }
 
   subscribe(listener: (events: LiveEvent[]) => void): () => void {
     this.#listeners.add(listener);

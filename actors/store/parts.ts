@@ -1,6 +1,6 @@
 import { RawJson } from '../../machines/json/raw.ts';
+import type { Changes } from './changes.ts';
 import type { EventRow, TaskRow, VariantsRow } from './rows.ts';
-import type { Changes } from './store.ts';
 import { LIST_NAMES, type ListName } from './turn-sql.ts';
 
 /** What one statement takes at most: making its documents takes some ten milliseconds, in which nobody is served. */

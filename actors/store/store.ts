@@ -1,43 +1,10 @@
 import { join } from 'node:path';
+import type { Changes } from './changes.ts';
 import type { SqlRow, Table } from './columns.ts';
 import { type Connection, openReader, openWriter } from './open.ts';
 import { isOnePart, partsOf } from './parts.ts';
 import { Prepared } from './prepared.ts';
-import type {
-  ArtifactRow,
-  ChoiceRow,
-  ComputedRow,
-  EventRow,
-  JobRow,
-  MinuteRow,
-  RequirementRow,
-  TallyRow,
-  TaskArtifactRow,
-  TaskRow,
-  VariantsRow,
-  WorkerRow,
-} from './rows.ts';
 import { cellsOf, LIST_NAMES, REQUEST_SQL, TURN_SQL } from './turn-sql.ts';
-
-/** All that one turn changed; written in one transaction. */
-export interface Changes {
-  requirements: RequirementRow[];
-  new_jobs: JobRow[];
-  changed_jobs: JobRow[];
-  job_requests: { job_id: string; request: string }[];
-  variants: VariantsRow[];
-  choices: ChoiceRow[];
-  new_tasks: TaskRow[];
-  changed_tasks: TaskRow[];
-  computed: ComputedRow[];
-  registered_workers: WorkerRow[];
-  changed_workers: WorkerRow[];
-  artifacts: ArtifactRow[];
-  task_artifacts: TaskArtifactRow[];
-  events: EventRow[];
-  minutes: MinuteRow[];
-  tally: TallyRow[];
-}
 
 /** Where commits can be made to fail, or to be slow, in tests. */
 export interface StoreFaults {

@@ -7,9 +7,10 @@ import type { JobRow, TaskRow, WorkerRow } from '../store/rows.ts';
 import { type TaskFacts, UNHELD, unheard, type WorkerFacts } from './facts.ts';
 import { type Journal, JournaledSet } from './journal.ts';
 import { MissingPaths } from './missing-paths.ts';
-import { kindOf } from './profiles.ts';
+
 import type { QueueView } from './queue-view.ts';
 import { Stage } from './stage.ts';
+import { kindOf } from './worker-kind.ts';
 
 /** How a row and the snapshot of its actor correspond; exact both ways, for every state. */
 export interface Correspondence<Row, M extends AnyStateMachine> {

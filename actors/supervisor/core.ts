@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
-import type { Blobs, LiveEvent } from '../../gateway/backend.ts';
+import type { Blobs } from '../../gateway/backend.ts';
 import type { Clock, Timing } from '../clock.ts';
+import type { EventLog } from '../event-log.ts';
 import type { IdKind } from '../ids.ts';
 import type { Store } from '../store/store.ts';
 import type { TaskAddress, WorkerAddress } from './address.ts';
@@ -105,7 +106,7 @@ export interface Core {
   /** Who watches the actors. */
   readonly inspection: Inspection;
   /** Hands committed events to the streams. */
-  publish: (events: LiveEvent[]) => void;
+  readonly events: EventLog;
   /** Has the next slice of a job's tasks told, in a turn of its own. */
-  goOn: (jobId: string) => void;
+  readonly goOn: (jobId: string) => void;
 }

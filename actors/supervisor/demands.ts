@@ -1,3 +1,4 @@
+import type { WorkerAddress } from './address.ts';
 import type { Journal } from './journal.ts';
 
 /** From whom a task is kept although they meet its requirement. */
@@ -19,6 +20,16 @@ export interface Demand extends KeptFrom {
   /** Sequence numbers of the tasks that ask this. */
   readonly tasks: Set<number>;
 }
+
+/** By what a task remembers that it avoids a worker: a worker that registers anew is tried anew. */
+export const registrationOf = ({ row }: WorkerAddress): string => `${row.id}#${row.session}`;
+
+/** Whether a task avoids a worker that its requirement fits, or names a path that the worker lacks. */
+export const isKeptFrom = (
+  { avoids, paths }: Pick<Demand, 'avoids' | 'paths'>,
+  { missing }: WorkerAddress,
+  registration: string,
+): boolean => avoids.includes(registration) || paths.some((path) => missing.has(path));
 
 /**
  * The tasks that not every worker gets whom their requirement fits. What they ask is a part of the key under which

@@ -1,18 +1,8 @@
 import type { WorkerAddress } from './address.ts';
 import type { Core } from './core.ts';
-import type { Demand } from './demands.ts';
+import { type Demand, isKeptFrom, registrationOf } from './demands.ts';
 
 type Asked = Pick<Demand, 'requirement' | 'avoids' | 'paths'>;
-
-/** By what a task remembers that it avoids a worker: a worker that registers anew is tried anew. */
-export const registrationOf = ({ row }: WorkerAddress): string => `${row.id}#${row.session}`;
-
-/** Whether a task avoids a worker that its requirement fits, or names a path that the worker lacks. */
-export const isKeptFrom = (
-  { avoids, paths }: Pick<Asked, 'avoids' | 'paths'>,
-  { missing }: WorkerAddress,
-  registration: string,
-): boolean => avoids.includes(registration) || paths.some((path) => missing.has(path));
 
 /** The workers that live and meet the requirement, whether they are free or not. */
 export function* matching(core: Core, requirement: number): Iterable<WorkerAddress> {

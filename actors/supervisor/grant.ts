@@ -73,7 +73,7 @@ async function grantRound(turn: Turn, ahead: number): Promise<number> {
     fetchDocuments(turn, jobs, MOST_READ),
     core.registry.fetchJobs(turn.pins, jobs),
   ]);
-  const shares = new Shares(turn);
+  const shares = new Shares(turn, core.handOuts);
   let narrowed = 0;
   let leftOut = picks.length >= MOST_PICKED;
   for (const [i, { parked, worker, key, priority, seq }] of picks.entries()) {

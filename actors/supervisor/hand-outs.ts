@@ -3,7 +3,6 @@ import type { TaskAddress } from './address.ts';
 import type { JobDocument } from './documents.ts';
 import type { Journal } from './journal.ts';
 import type { ParkedLease } from './parking.ts';
-import type { Turn } from './turn.ts';
 
 const MIB = 1024 * 1024;
 /** Characters that the tasks of one answer take together, unless it is one task alone. */
@@ -72,10 +71,12 @@ export interface Share {
 export class Shares {
   readonly all = new Map<ParkedLease, Share>();
   readonly #closed = new Set<ParkedLease>();
-  readonly #turn: Turn;
+  readonly #journal: Journal;
+  readonly #handOuts: HandOuts;
 
-  constructor(turn: Turn) {
-    this.#turn = turn;
+  constructor(journal: Journal, handOuts: HandOuts) {
+    this.#journal = journal;
+    this.#handOuts = handOuts;
   }
 
   isClosed(parked: ParkedLease): boolean {
@@ -91,14 +92,13 @@ export class Shares {
     if (this.isClosed(parked)) return false;
     const share = this.all.get(parked) ?? { tasks: [], handedOut: [], size: 0 };
     if (share.tasks.length >= parked.max_tasks) return false;
-    const { handOuts } = this.#turn.core;
     const fits = share.tasks.length === 0 || share.size + size <= MOST_IN_ANSWER;
-    if (!fits || !handOuts.hasRoomFor(size)) {
+    if (!fits || !this.#handOuts.hasRoomFor(size)) {
       this.close(parked);
       return false;
     }
     share.tasks.push(task);
-    share.handedOut.push(handOuts.take(this.#turn, size));
+    share.handedOut.push(this.#handOuts.take(this.#journal, size));
     share.size += size;
     this.all.set(parked, share);
     return true;

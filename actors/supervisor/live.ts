@@ -4,7 +4,7 @@ import type { ClusterStats, Waiting } from '../../machines/schema/views.ts';
 import { isHeld } from '../../machines/task.ts';
 import type { JobRow } from '../store/rows.ts';
 import type { Core } from './core.ts';
-import { registrationOf } from './eligibility.ts';
+import { registrationOf } from './demands.ts';
 
 /** What is known in memory and never read from the store: who lives, the tally, deadlines that heartbeats move. */
 export class Live {

@@ -1,9 +1,7 @@
-import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
-import { Declared, termsDeclared, type WorkerProfile } from '../../machines/matching.ts';
+import { Declared, termsDeclared } from '../../machines/matching.ts';
 import type { WorkerAddress } from './address.ts';
-import type { Demands, KeptFrom } from './demands.ts';
-import { isKeptFrom, registrationOf } from './eligibility.ts';
+import { type Demands, isKeptFrom, type KeptFrom, registrationOf } from './demands.ts';
 import type { QueueIndex } from './queue-index.ts';
 import { QueueView } from './queue-view.ts';
 import type { RequirementBook } from './requirements.ts';
@@ -31,18 +29,6 @@ interface Profile {
   readonly terms: readonly string[];
   /** What is queued under a requirement alone and all of them may run. */
   readonly view: QueueView;
-}
-
-/** The same for all who declared the same, and short. */
-export function kindOf({ labels, capabilities, version }: WorkerProfile): string {
-  const sorted = (map: object = {}) => Object.entries(map).sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0));
-  const text = JSON.stringify([
-    sorted(labels),
-    sorted(capabilities),
-    version.python ?? null,
-    sorted(version.packages),
-  ]);
-  return text.length <= 64 ? text : createHash('sha256').update(text).digest('base64');
 }
 
 /**

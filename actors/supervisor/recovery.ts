@@ -112,7 +112,7 @@ async function recoverWishes({ core: { store, registry, wishes, queue }, pins }:
   }
 }
 
-async function recoverSequences({ store, sequences }: Core): Promise<void> {
+async function recoverSequences({ store, sequences, events }: Core): Promise<void> {
   const largest = await store.reader.get<Record<'job' | 'task' | 'event' | 'created', number | null>>(
     `SELECT (SELECT MAX(seq) FROM jobs) AS job,
             max(ifnull((SELECT MAX(seq) FROM tasks), 0),
@@ -122,5 +122,6 @@ async function recoverSequences({ store, sequences }: Core): Promise<void> {
   sequences.job = (largest?.job ?? 0) + 1;
   sequences.task = (largest?.task ?? 0) + 1;
   sequences.event = (largest?.event ?? 0) + 1;
+  events.lastId = sequences.event - 1;
   sequences.lastCreatedAt = largest?.created ?? 0;
 }

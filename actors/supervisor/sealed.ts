@@ -1,5 +1,5 @@
+import type { Changes } from '../store/changes.ts';
 import type { JobRow, MinuteRow, TallyRow, TaskRow, WorkerRow } from '../store/rows.ts';
-import type { Changes } from '../store/store.ts';
 import type { AnyAddress, JobAddress, TaskAddress, WorkerAddress } from './address.ts';
 import type { Tally, TurnCounts } from './tally.ts';
 

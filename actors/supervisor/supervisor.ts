@@ -245,7 +245,7 @@ export class Supervisor implements InspectionSource {
       });
     }
     for (const say of turn.toSay) say();
-    this.#core.publish(turn.events);
+    this.#core.events.publish(turn.events);
     if (turn.recording) this.#core.inspection.publish(turn.recording);
     void inSteps(this.#core.registry.lettingGo(turn.pins));
   }

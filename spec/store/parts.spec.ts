@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import type { Changes } from '../../actors/store/changes.ts';
 import { isOnePart, partsOf } from '../../actors/store/parts.ts';
-import type { Changes } from '../../actors/store/store.ts';
 import { LIST_NAMES } from '../../actors/store/turn-sql.ts';
 import { RawJson } from '../../machines/json/raw.ts';
 

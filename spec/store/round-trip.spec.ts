@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { type AnyStateMachine, createActor, type StateNode } from 'xstate';
+import type { Changes } from '../../actors/store/changes.ts';
 import type { Table } from '../../actors/store/columns.ts';
 import type { JobRow, TaskRow, WorkerRow } from '../../actors/store/rows.ts';
-import { type Changes, Store } from '../../actors/store/store.ts';
+import { Store } from '../../actors/store/store.ts';
 import { JOBS, TASKS, WORKERS } from '../../actors/store/tables.ts';
 import { type Correspondence, JOB, TASK, WORKER } from '../../actors/supervisor/address.ts';
 import { noStanding, rankedBy } from '../../machines/ranking/standing.ts';

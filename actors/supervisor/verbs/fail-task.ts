@@ -1,7 +1,8 @@
 import type { Failure } from '../../../machines/task.ts';
 import type { TaskAddress, WorkerAddress } from '../address.ts';
+import { registrationOf } from '../demands.ts';
 import { armMissing } from '../due.ts';
-import { canRunSomewhere, registrationOf } from '../eligibility.ts';
+import { canRunSomewhere } from '../eligibility.ts';
 import { pathsOf } from '../named-paths.ts';
 import { narrow } from '../queueing.ts';
 import { admitReport, reportOf, tellReport } from '../reports.ts';

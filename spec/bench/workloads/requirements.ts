@@ -1,6 +1,5 @@
 import { WorkerAddress } from '../../../actors/supervisor/address.ts';
-import { Demands } from '../../../actors/supervisor/demands.ts';
-import { registrationOf } from '../../../actors/supervisor/eligibility.ts';
+import { Demands, registrationOf } from '../../../actors/supervisor/demands.ts';
 import { FOR_GOOD } from '../../../actors/supervisor/journal.ts';
 import { Profiles } from '../../../actors/supervisor/profiles.ts';
 import { QueueIndex } from '../../../actors/supervisor/queue-index.ts';
