@@ -323,8 +323,8 @@ export class Player {
     await this.#compareState();
     const worker = 'worker' in act && act.worker !== null ? act.worker : null;
     if (worker !== null && listing !== null) await this.#beat(worker, listing ? 'all' : null);
-    // The store is tried again after a second.
-    await this.#pass(1);
+    // The store is tried again after a second, on a clock that may be another by a hair.
+    await this.#pass(1.01);
   }
 
   /** A refused slice undoes none of those before it; it is tried again, and who waits is told that it goes on. */
