@@ -1,7 +1,7 @@
 import { type BaseContext, Builtins, Cli, type Command, type CommandClass } from 'clipanion';
 import pc from 'picocolors';
 import { PACKAGE_VERSION } from '../gateway/version.ts';
-import { didYouMean, nearest } from '../machines/nearest.ts';
+import { didYouMean, nearest } from '../machines/protocol/nearest.ts';
 import { diagnose } from './cli/diagnosis.ts';
 import { EXIT } from './cli/exit.ts';
 import { commandHelp, overview } from './cli/help.ts';

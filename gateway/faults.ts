@@ -1,4 +1,4 @@
-export type GatewayFaultCode =
+export type GatewayErrorCode =
   | 'bad_principal'
   | 'bad_auth_file'
   | 'bad_token'
@@ -11,12 +11,12 @@ export type GatewayFaultCode =
   | 'no_transport';
 
 /** A reason why the gateway cannot start, in words that say what to do. Programs print it and exit with 2. */
-export class GatewayFault extends Error {
-  readonly code: GatewayFaultCode;
+export class GatewayError extends Error {
+  readonly code: GatewayErrorCode;
 
-  constructor(code: GatewayFaultCode, message: string) {
+  constructor(code: GatewayErrorCode, message: string) {
     super(message);
-    this.name = 'GatewayFault';
+    this.name = 'GatewayError';
     this.code = code;
   }
 }

@@ -1,11 +1,11 @@
-import type { JobDigest } from '../machines/job-digest.ts';
 import type { RawJson } from '../machines/json/raw.ts';
-import type { EventDigest, ResultDigest } from '../machines/report-digest.ts';
-import type { Principal } from '../machines/rights.ts';
+import type { Principal } from '../machines/protocol/rights.ts';
+import type { EventDigest, ResultDigest } from '../machines/report/digest.ts';
 import type { FailReport } from '../machines/schema/report.ts';
 import type { ArtifactUploaded, JobView, TaskPayload } from '../machines/schema/views.ts';
 import type { ActiveTask, HeartbeatReply, WorkerRegistration } from '../machines/schema/worker.ts';
-import type { Leaving } from '../machines/worker.ts';
+import type { JobDigest } from '../machines/submission/job-digest.ts';
+import type { Leaving } from '../machines/worker/worker.ts';
 
 /** A worker's report on one task; `attempt` fences (docs/semantics.md#reports-and-fencing). */
 interface Report {

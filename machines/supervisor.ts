@@ -1,5 +1,4 @@
 import { assign, setup } from 'xstate';
-import { tabled } from './tabled/tabled.ts';
 
 export interface SupervisorContext {
   /** Commits that failed in a row. */
@@ -19,7 +18,7 @@ export type SupervisorEvent =
  * The supervisor itself: `recovering → serving ⇄ degraded → draining → stopped`. Degraded means that the
  * store cannot commit: writers get 503, reads and heartbeats go on, until a commit works again.
  */
-const chart = setup({
+export const supervisorMachine = setup({
   types: { context: {} as SupervisorContext, events: {} as SupervisorEvent },
   actions: {
     noteFailure: assign(({ context, event }) => ({
@@ -59,6 +58,3 @@ const chart = setup({
     stopped: { type: 'final' },
   },
 });
-
-/** The chart, its steps looked up. */
-export const supervisorMachine = tabled(chart);

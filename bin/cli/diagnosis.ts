@@ -1,4 +1,4 @@
-import { nearest } from '../../machines/nearest.ts';
+import { nearest } from '../../machines/protocol/nearest.ts';
 import type { CommandModel, Flag } from '../completion/model.ts';
 
 /**

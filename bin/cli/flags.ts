@@ -1,6 +1,6 @@
 import { Option } from 'clipanion';
 import { RawJson } from '../../machines/json/raw.ts';
-import { didYouMean, nearest } from '../../machines/nearest.ts';
+import { didYouMean, nearest } from '../../machines/protocol/nearest.ts';
 import { usageError } from './exit.ts';
 
 type Env = Record<string, string | undefined>;

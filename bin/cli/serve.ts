@@ -8,9 +8,9 @@ export interface Running {
   /** Ends in an orderly way; resolves when all is done. */
   stop(): Promise<void>;
   /** At the second signal; afterwards `stop` still has to resolve. Absent: the process ends at once. */
-  hurry?(): void;
+  cancelRunning?(): void;
   /** Milliseconds for that; then something of it hangs, and the process ends at once. */
-  hurryMs?: number;
+  cancelMs?: number;
   /** At SIGHUP; where it is absent, and on Windows, that signal is like SIGTERM. */
   reload?(): Promise<void>;
   /** Resolves or rejects should the program end by itself. */
@@ -36,13 +36,13 @@ export async function serveUntilSignal(
   const onSignal = (signal: NodeJS.Signals) => {
     signals++;
     if (signals === 1) {
-      const more = running.hurry ? 'once more to cancel what runs' : 'once more to end at once';
+      const more = running.cancelRunning ? 'once more to cancel what runs' : 'once more to end at once';
       announce(output, { event: 'stopping' }, `${signal}: stopping; ${more}`);
       stopping(running.stop());
-    } else if (signals === 2 && running.hurry) {
+    } else if (signals === 2 && running.cancelRunning) {
       announce(output, { event: 'hurrying' }, `${signal}: cancelling what runs; once more to end at once`);
-      running.hurry();
-      if (running.hurryMs === undefined) return;
+      running.cancelRunning();
+      if (running.cancelMs === undefined) return;
       setTimeout(() => {
         announce(
           output,
@@ -50,7 +50,7 @@ export async function serveUntilSignal(
           'something of it hangs, as on a share that is gone; ends at once',
         );
         endAtOnce(signal);
-      }, running.hurryMs).unref();
+      }, running.cancelMs).unref();
     } else endAtOnce(signal);
   };
   const onHangup = (signal: NodeJS.Signals) => {

@@ -26,7 +26,7 @@ export class CheckStateProgram extends BaseCommand {
   state = Option.String('--state', './cluster-state', value('DIR', 'state directory (./cluster-state)'));
 
   protected override async run(output: Output): Promise<number> {
-    const { checkState } = await import('../../actors/check/check.ts');
+    const { checkState } = await import('../../actors/server/check/check.ts');
     const line = new StepLine(output);
     const report = await checkState(this.state, (step, done, total) => line.show(step, done, total)).finally(
       () => line.end(),

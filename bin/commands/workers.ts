@@ -1,6 +1,6 @@
 import { replyOf } from '../../gateway/client/replies.ts';
 import type { WorkerView } from '../../machines/schema/views.ts';
-import { standingOf } from '../../machines/worker-standing.ts';
+import { standingOf } from '../../machines/worker/standing.ts';
 import { ClientCommand, type Session } from '../cli/client-command.ts';
 import { EXIT } from '../cli/exit.ts';
 import { clientUsage } from '../cli/usage.ts';

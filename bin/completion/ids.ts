@@ -1,6 +1,6 @@
 import { get as httpGet } from 'node:http';
 import { get as httpsGet } from 'node:https';
-import { type Named, referredTo } from '../../machines/reference.ts';
+import { type Named, referredTo } from '../../machines/protocol/reference.ts';
 
 export type IdKind = 'jobs' | 'actors' | 'tasks';
 type Env = Record<string, string | undefined>;

@@ -5,7 +5,7 @@ import { basename, dirname, join, resolve, sep } from 'node:path';
 import { Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import PQueue from 'p-queue';
-import { makeDirectory } from '../../actors/directory.ts';
+import { makeDirectory } from '../../actors/shared/make-directory.ts';
 import type { ClusterClient } from '../../gateway/client/client.ts';
 import { UnreachableError } from '../../gateway/client/errors.ts';
 import type { ArtifactView } from '../../machines/schema/views.ts';

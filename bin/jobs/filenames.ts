@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { isDeviceName } from '../../actors/file-names.ts';
+import { isDeviceName } from '../../actors/shared/file-names.ts';
 
 const MAX_BYTES = 180;
 /** What file systems refuse or shells and terminals mistake; the rest of Unicode is welcome. */

@@ -2,8 +2,8 @@ import { closeSync, openSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { destination, type Logger, pino } from 'pino';
 import { PinoPretty as pretty } from 'pino-pretty';
-import { makeDirectory } from '../../actors/directory.ts';
-import { StartFault } from '../../actors/faults.ts';
+import { StartError } from '../../actors/shared/errors.ts';
+import { makeDirectory } from '../../actors/shared/make-directory.ts';
 
 /** Where a program's log goes and how much of it. */
 export interface LogConfig {
@@ -18,7 +18,7 @@ const LONGEST_BACKLOG = 1024 * 1024;
 /**
  * Opens a program's log: one JSON line an entry, or on a terminal one readable line. Tokens never reach it.
  * Should the process end by a fault that nobody caught, that is its last entry.
- * @throws StartFault `log_unwritable`
+ * @throws StartError `log_unwritable`
  */
 export async function openLog(
   name: string,
@@ -57,7 +57,7 @@ async function openFile(path: string): Promise<number> {
     return openSync(path, 'a');
   } catch (fault) {
     const why = (fault as NodeJS.ErrnoException).code ?? String(fault);
-    throw new StartFault(
+    throw new StartError(
       'log_unwritable',
       `cannot write the log file ${path} (${why}); choose another with --log-file`,
     );

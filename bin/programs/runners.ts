@@ -1,15 +1,15 @@
 import type { Logger } from 'pino';
-import type { WorkerConfig as AgentConfig, Runner } from '../../actors/agent/config.ts';
-import { externalRunner, RunnerFault } from '../../actors/agent/runners/external/index.ts';
-import { mljsRunner } from '../../actors/agent/runners/mljs/index.ts';
+import { StartError } from '../../actors/shared/errors.ts';
+import type { WorkerConfig as AgentConfig, Runner } from '../../actors/worker/config.ts';
+import { externalRunner, RunnerError } from '../../actors/worker/runners/external/index.ts';
+import { mljsRunner } from '../../actors/worker/runners/mljs/index.ts';
 import {
   askInterpreter,
   type Interpreter,
   InterpreterFault,
   nirs4allRunner,
   USUAL_PYTHON,
-} from '../../actors/agent/runners/nirs4all/index.ts';
-import { StartFault } from '../../actors/faults.ts';
+} from '../../actors/worker/runners/nirs4all/index.ts';
 
 export interface RunnerChoice {
   /** The interpreter to ask for nirs4all; absent: `python3` on the path, if there is one. */
@@ -20,7 +20,7 @@ export interface RunnerChoice {
 
 /**
  * What a worker can run: the embedded `mljs.run`, `nirs4all.run` where the interpreter has it, and the owner's.
- * @throws StartFault for a runner that is described wrongly, or a named interpreter that does not work
+ * @throws StartError for a runner that is described wrongly, or a named interpreter that does not work
  */
 export async function findRunners(
   choice: RunnerChoice,
@@ -29,7 +29,7 @@ export async function findRunners(
   const own = (choice.ownRunners ?? []).map(ownRunner);
   const libraries = own.map((runner) => runner.library);
   const twice = libraries.find((library, i) => libraries.indexOf(library) !== i);
-  if (twice !== undefined) throw new StartFault('runner_unusable', `--runner: '${twice}' is given twice`);
+  if (twice !== undefined) throw new StartError('runner_unusable', `--runner: '${twice}' is given twice`);
   const interpreter = await findInterpreter(choice.python, log);
   const nirs4all = interpreter && nirs4allRunner(interpreter);
   const builtIn: Runner[] = [mljsRunner, ...(nirs4all ? [nirs4all] : [])];
@@ -44,8 +44,8 @@ function ownRunner(text: string): Runner {
   try {
     return externalRunner(text);
   } catch (fault) {
-    if (!(fault instanceof RunnerFault)) throw fault;
-    throw new StartFault('runner_unusable', `--runner: ${fault.message}`);
+    if (!(fault instanceof RunnerError)) throw fault;
+    throw new StartError('runner_unusable', `--runner: ${fault.message}`);
   }
 }
 
@@ -60,7 +60,7 @@ async function findInterpreter(named: string | undefined, log: Logger): Promise<
     return interpreter;
   } catch (fault) {
     if (!(fault instanceof InterpreterFault)) throw fault;
-    if (named !== undefined) throw new StartFault('runner_unusable', `--python: ${fault.message}`);
+    if (named !== undefined) throw new StartError('runner_unusable', `--python: ${fault.message}`);
     log.info({ why: fault.message }, 'no python3: this worker runs no nirs4all jobs');
     return null;
   }

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
-import { startCluster } from '../../actors/cluster.ts';
-import { keepPrivate, readableByOthers } from '../../actors/modes.ts';
-import type { StoreFaults } from '../../actors/store/store.ts';
+import { startBackend } from '../../actors/server/backend.ts';
+import type { StoreHooks } from '../../actors/server/store/store.ts';
+import { readableByOthers, setPrivateUmask } from '../../actors/shared/file-modes.ts';
 import { Credentials } from '../../gateway/auth/credentials.ts';
 import { startGateway } from '../../gateway/gateway.ts';
 import { isLoopback } from '../../gateway/http/admission/origin.ts';
@@ -35,7 +35,7 @@ export interface ServerConfig extends LogConfig {
   /** The path below which proxies serve it, such as `/jq`. */
   basePath?: string | undefined;
   /** For tests: a store that fails or is slow. */
-  faults?: StoreFaults | undefined;
+  hooks?: StoreHooks | undefined;
 }
 
 export interface RunningServer {
@@ -53,14 +53,14 @@ export interface RunningServer {
 
 /**
  * Puts a server together: the cluster on its state directory, and the gateway in front of it.
- * @throws StartFault or GatewayFault, in words that say what to do
+ * @throws StartError or GatewayError, in words that say what to do
  */
 export async function startServer(config: ServerConfig): Promise<RunningServer> {
-  keepPrivate();
+  setPrivateUmask();
   const auth = Credentials.from(config);
   const { log, close } = await openLog(config.serviceName, config);
   await warnOfReaders(config.authFile, log);
-  const cluster = await startCluster({
+  const cluster = await startBackend({
     stateDir: config.state,
     log,
     maxArtifactBytes: config.maxArtifactBytes,
@@ -70,10 +70,10 @@ export async function startServer(config: ServerConfig): Promise<RunningServer> 
       heartbeatInterval: config.heartbeatInterval,
       workerDeadAfter: config.workerDeadAfter,
     },
-    ...(config.faults ? { faults: config.faults } : {}),
+    ...(config.hooks ? { hooks: config.hooks } : {}),
   });
   const gateway = await startGateway({
-    backend: cluster.port,
+    backend: cluster.backend,
     host: config.host,
     port: config.port,
     transport: config.transport,

@@ -1,10 +1,10 @@
 import { access, constants, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import type { Logger } from 'pino';
-import type { Runner } from '../../actors/agent/config.ts';
-import { checkCatalog } from '../../actors/agent/inputs/catalog/read-index.ts';
-import { isProgram } from '../../actors/agent/runners/parts.ts';
-import { StartFault } from '../../actors/faults.ts';
+import { StartError } from '../../actors/shared/errors.ts';
+import type { Runner } from '../../actors/worker/config.ts';
+import { checkCatalog } from '../../actors/worker/inputs/catalog/read-index.ts';
+import { isProgram } from '../../actors/worker/runners/parts.ts';
 
 interface Named {
   runners: readonly Runner[];
@@ -15,18 +15,18 @@ interface Named {
 /**
  * Looks at everything that a worker's command line names before the worker offers it: tasks that were led here
  * would fail for good. What may come to work by itself, such as an address that does not answer, is a warning.
- * @throws StartFault
+ * @throws StartError
  */
 export async function checkNamed({ runners, datasets = {}, catalog }: Named, log: Logger): Promise<void> {
   for (const runner of runners) await checkRunner(runner, log);
   for (const [name, path] of Object.entries(datasets)) {
     await access(path, constants.R_OK).catch((fault: NodeJS.ErrnoException) => {
-      throw new StartFault('input_unusable', `--dataset ${name}: ${reasonOf(fault)}: ${resolve(path)}`);
+      throw new StartError('input_unusable', `--dataset ${name}: ${reasonOf(fault)}: ${resolve(path)}`);
     });
   }
   if (catalog === undefined) return;
   const warnings = await checkCatalog(catalog).catch((fault: Error) => {
-    throw new StartFault('input_unusable', `--catalog: ${fault.message}`);
+    throw new StartError('input_unusable', `--catalog: ${fault.message}`);
   });
   for (const why of warnings) log.warn({ why }, 'the catalog is not as it should be');
 }
@@ -37,7 +37,7 @@ const reasonOf = ({ code }: NodeJS.ErrnoException): string =>
 async function checkRunner({ library, command }: Runner, log: Logger): Promise<void> {
   const [program = '', ...args] = command;
   if (!(await isProgram(program))) {
-    throw new StartFault('runner_unusable', `--runner: there is no program '${program}' (for ${library})`);
+    throw new StartError('runner_unusable', `--runner: there is no program '${program}' (for ${library})`);
   }
   for (const word of args.filter((arg) => /^\.{0,2}\//.test(arg))) {
     await stat(word).catch(() =>

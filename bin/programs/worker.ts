@@ -1,6 +1,6 @@
-import type { WorkerConfig as AgentConfig } from '../../actors/agent/config.ts';
-import { type RunningWorker, startWorkerProgram } from '../../actors/agent/worker.ts';
-import { keepPrivate } from '../../actors/modes.ts';
+import { setPrivateUmask } from '../../actors/shared/file-modes.ts';
+import type { WorkerConfig as AgentConfig } from '../../actors/worker/config.ts';
+import { type RunningWorker, startWorkerProgram } from '../../actors/worker/worker.ts';
 import { type LogConfig, openLog } from './log.ts';
 import { findRunners, type RunnerChoice } from './runners.ts';
 import { checkNamed } from './worker-checks.ts';
@@ -18,11 +18,11 @@ export type { RunningWorker };
 /**
  * Puts a worker program together. Resolves once it is registered, or once it is clear that the server is away:
  * then it goes on trying.
- * @throws StartFault for a state directory that cannot be used, or a runner that cannot; `ResponseError` when the
+ * @throws StartError for a state directory that cannot be used, or a runner that cannot; `ResponseError` when the
  *   server refuses it
  */
 export async function startWorker(config: WorkerConfig): Promise<RunningWorker> {
-  keepPrivate();
+  setPrivateUmask();
   const { log, close } = await openLog('jq-worker', config);
   try {
     const { runners } = config;

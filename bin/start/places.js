@@ -13,7 +13,7 @@ export const CURRENT = join(BUNDLES, 'current');
 /** What is loaded by itself: the programs, the runner of `mljs.run`, and what reads bodies beside a server. */
 export const ENTRIES = {
   programs: 'bin/main.ts',
-  mljs: 'actors/agent/runners/mljs/main.ts',
+  mljs: 'actors/worker/runners/mljs/main.ts',
   parser: 'gateway/http/parsing/child.ts',
 };
 

@@ -6,7 +6,7 @@ import {
   type TaskStatus,
   type WorkerView,
 } from '../../machines/schema/views.ts';
-import { type Standing, standingOf } from '../../machines/worker-standing.ts';
+import { type Standing, standingOf } from '../../machines/worker/standing.ts';
 import { type ClusterSnapshot, throughput } from '../jobs/cluster-snapshot.ts';
 import { bar, sparkline } from './bar.ts';
 import { ago, bestOf, clock } from './format.ts';

@@ -1,4 +1,4 @@
-import type { DatasetReport } from '../../actors/agent/runners/dataset-report.ts';
+import type { DatasetReport } from '../../actors/worker/runners/dataset-report.ts';
 import { drawCurves } from './curves.ts';
 import { counted, metric } from './format.ts';
 import type { Colours } from './output.ts';

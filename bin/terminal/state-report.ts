@@ -1,4 +1,4 @@
-import type { StateReport } from '../../actors/check/check.ts';
+import type { StateReport } from '../../actors/server/check/check.ts';
 import { bytes, counted } from './format.ts';
 import type { Colours } from './output.ts';
 import { plain } from './plain.ts';

@@ -1,5 +1,5 @@
 import type { JobStatus, JobView, TaskStatus, WorkerStatus } from '../../machines/schema/views.ts';
-import { standingOf } from '../../machines/worker-standing.ts';
+import { standingOf } from '../../machines/worker/standing.ts';
 import type { Colours } from './output.ts';
 
 /** A status in the colour that it has everywhere. */

@@ -58,7 +58,7 @@ function reasonOf(waiting: TaskView['waiting_for'], workersAlive: number): strin
   return `no worker has all that is asked for (${some})`;
 }
 
-/** A requirement as `unmet` of machines/matching.ts writes it, or what else keeps a worker from a task. */
+/** A requirement as `unmet` of machines/matching/matching.ts writes it, or what else keeps a worker from a task. */
 function wordsFor(requirement: string): Words {
   if (requirement === 'worker_fault') {
     return {

@@ -2,7 +2,7 @@
 import json, sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "actors/agent/runners/python"))  # or a copy beside this file
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "actors/worker/runners/python"))  # or a copy beside this file
 import jq_warm
 
 

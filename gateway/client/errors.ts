@@ -1,10 +1,10 @@
-import type { Fault } from '../../machines/schema/validate.ts';
+import type { ValidationIssue } from '../../machines/schema/validate.ts';
 
 /** The server answered with an error (docs/protocol.md#errors). */
 export class ResponseError extends Error {
   readonly status: number;
   readonly code: string;
-  readonly faults: Fault[];
+  readonly faults: ValidationIssue[];
   /** Seconds after which the server asks to try again, if it says so. */
   readonly retryAfter: number | undefined;
 
@@ -53,7 +53,7 @@ function sentenceOf(detail: unknown): string | undefined {
   return parts.join('; ') || undefined;
 }
 
-function faultsIn(errors: unknown): Fault[] {
+function faultsIn(errors: unknown): ValidationIssue[] {
   if (!Array.isArray(errors)) return [];
   return errors.filter(isObject).map(({ path, message }) => ({
     path: typeof path === 'string' ? path : '/',

@@ -1,4 +1,4 @@
-import type { ClusterError, ErrorCode } from '../../machines/errors.ts';
+import type { ClusterError, ErrorCode } from '../../machines/protocol/errors.ts';
 import { MOST_FAULTS } from '../../machines/schema/validate.ts';
 
 /** The HTTP status of every error code, and when it is given (docs/protocol.md#errors). */

@@ -1,7 +1,7 @@
 import type { Static, TObject, TSchema } from 'typebox';
-import type { ErrorCode } from '../../machines/errors.ts';
 import type { RawJson } from '../../machines/json/raw.ts';
-import type { Principal, Right } from '../../machines/rights.ts';
+import type { ErrorCode } from '../../machines/protocol/errors.ts';
+import type { Principal, Right } from '../../machines/protocol/rights.ts';
 import type { Backend, Pieces } from '../backend.ts';
 
 export type Method = 'get' | 'post';

@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import { ClusterError } from '../../machines/errors.ts';
+import { ClusterError } from '../../machines/protocol/errors.ts';
 import type { Credentials } from '../auth/credentials.ts';
 import { statusOf } from '../contract/errors.ts';
 import { type StreamOpener, upgradeToStream } from '../streams/upgrade.ts';
@@ -54,7 +54,7 @@ export class Dispatcher implements ExchangeObserver {
     this.#answer(exchange).catch((fault: unknown) => this.#answerError(exchange, fault));
   }
 
-  /** Refuses the requests that still wait on a credential that was withdrawn since they came. */
+  /** Refuses the requests that still wait on a credential that was revoked since they came. */
   recheck(): void {
     for (const exchange of [...this.#waiting]) {
       const { grant } = exchange;

@@ -1,4 +1,4 @@
-import type { ErrorCode } from '../../machines/errors.ts';
+import type { ErrorCode } from '../../machines/protocol/errors.ts';
 import type { Route } from '../contract/route.ts';
 
 /** Every code that a route may answer with: its own, and those of its kind. */

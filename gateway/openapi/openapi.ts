@@ -1,4 +1,4 @@
-import { ERROR_CODES } from '../../machines/errors.ts';
+import { ERROR_CODES } from '../../machines/protocol/errors.ts';
 import { ERRORS } from '../contract/errors.ts';
 import type { Route, ServiceFacts } from '../contract/route.ts';
 import { API_VERSION } from '../version.ts';

@@ -1,4 +1,4 @@
-import type { ErrorCode } from '../../machines/errors.ts';
+import type { ErrorCode } from '../../machines/protocol/errors.ts';
 import { InspectionMessage } from '../../machines/schema/inspection.ts';
 import { EventView } from '../../machines/schema/views.ts';
 import { ERRORS } from '../contract/errors.ts';

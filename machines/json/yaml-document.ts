@@ -1,19 +1,19 @@
 import { Composer, type CST, type Document, LineCounter, Parser } from 'yaml';
 
 /** A fault of a YAML text, with the place where a person can mend it. Lines and columns count from 1. */
-export class YamlFault extends Error {
+export class YamlError extends Error {
   readonly line: number;
   readonly column: number;
   constructor(message: string, line: number, column: number) {
     super(`line ${line}, column ${column}: ${message}`);
-    this.name = 'YamlFault';
+    this.name = 'YamlError';
     this.line = line;
     this.column = column;
   }
 }
 
 /** Makes the fault at an offset of the text. */
-export type FaultAt = (message: string, offset: number) => YamlFault;
+export type FaultAt = (message: string, offset: number) => YamlError;
 
 export const MAX_DEPTH = 500;
 export const TOO_DEEP = `nested deeper than ${MAX_DEPTH} levels`;
@@ -24,13 +24,13 @@ const UNKNOWN_TAG = 'this tag is not known, or does not fit the value';
 /**
  * Parses a text that holds one document of YAML 1.2, and refuses what would change its meaning in silence: a
  * second document, a tag that is unknown or says other than the value, YAML 1.1. Repeated keys are left to the
- * caller, for the package compares every key with all keys before it. Throws `YamlFault`.
+ * caller, for the package compares every key with all keys before it. Throws `YamlError`.
  */
 export function parseYaml(text: string): { doc: Document.Parsed; faultAt: FaultAt } {
   const lines = new LineCounter();
   const faultAt: FaultAt = (message, offset) => {
     const { line, col } = lines.linePos(offset);
-    return new YamlFault(message, Math.max(line, 1), Math.max(col, 1));
+    return new YamlError(message, Math.max(line, 1), Math.max(col, 1));
   };
   const options = { version: '1.2', resolveKnownTags: false, uniqueKeys: false } as const;
   const tokens = withinDepth(new Parser(lines.addNewLine).parse(text), faultAt);

@@ -1,7 +1,7 @@
 import { isAlias, isMap, isScalar, isSeq, type Node, type Scalar, type YAMLMap } from 'yaml';
 import { type FaultAt, MAX_DEPTH, parseYaml, TOO_DEEP } from './yaml-document.ts';
 
-export { YamlFault } from './yaml-document.ts';
+export { YamlError } from './yaml-document.ts';
 
 const JSON_NUMBER = /^-?(0|[1-9]\d*)(\.\d+)?([eE][-+]?\d+)?$/;
 /** Bound what aliases may expand to, so that a small text cannot become a huge document. */
@@ -15,7 +15,7 @@ const BASED_INTEGER = /^0(x[0-9a-fA-F]{1,256}|o[0-7]{1,256})$/;
  * Rewrites a YAML 1.2 text as JSON text: keys in the order written, numbers digit by digit as written
  * (`1.0`, `1e-3` and integers beyond 2^53 included). What JSON cannot say in the same digits is put in
  * its nearest JSON spelling: `.5` is `0.5`, `+1` is `1`, `0x1F` is `31`. What would change its meaning on the
- * way (unknown tags, `.nan`, merge keys, a second document, YAML 1.1) is refused. Throws `YamlFault`.
+ * way (unknown tags, `.nan`, merge keys, a second document, YAML 1.1) is refused. Throws `YamlError`.
  */
 export function yamlToJson(text: string): string {
   const { doc, faultAt } = parseYaml(text);

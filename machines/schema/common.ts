@@ -1,5 +1,5 @@
 import { type TSchema, Type } from 'typebox';
-import { LIMITS } from '../limits.ts';
+import { LIMITS } from '../protocol/limits.ts';
 import { ABSENT } from './lenient.ts';
 
 /** Float seconds since the epoch, UTC. */

@@ -1,7 +1,7 @@
-import { LIMITS } from '../limits.ts';
-import { isConstraint } from '../pep440.ts';
+import { isConstraint } from '../matching/pep440.ts';
+import { LIMITS } from '../protocol/limits.ts';
 import { MAX_SELECTIONS } from './select-limits.ts';
-import { type Fault, insteadOf } from './validate.ts';
+import { insteadOf, type ValidationIssue } from './validate.ts';
 
 type Members = Record<string, unknown>;
 /** What says what runs on what. */
@@ -11,7 +11,7 @@ const MEMBERS = ['pipeline', 'pipelines', 'dataset', 'datasets'];
  * What the schema of a job specification cannot say: rules between members, and the grammar of version
  * constraints. The value need not be valid otherwise, so that a person hears of all faults at once.
  */
-export function jobRules(spec: Members): Fault[] {
+export function jobRules(spec: Members): ValidationIssue[] {
   return [
     ...exactlyOne(spec, 'pipeline', 'pipelines'),
     ...exactlyOne(spec, 'dataset', 'datasets'),
@@ -21,7 +21,7 @@ export function jobRules(spec: Members): Fault[] {
   ];
 }
 
-function exactlyOne(spec: Members, one: string, many: string): Fault[] {
+function exactlyOne(spec: Members, one: string, many: string): ValidationIssue[] {
   if (spec[one] !== undefined && spec[many] !== undefined) {
     return [{ path: `/${many}`, message: `give either '${one}' or '${many}', not both` }];
   }
@@ -32,7 +32,7 @@ function exactlyOne(spec: Members, one: string, many: string): Fault[] {
   return [];
 }
 
-function datasetFaults({ dataset, datasets }: Members): Fault[] {
+function datasetFaults({ dataset, datasets }: Members): ValidationIssue[] {
   const places = [
     { ref: dataset, path: '/dataset' },
     ...(Array.isArray(datasets) ? datasets : []).map((ref, i) => ({ ref, path: `/datasets/${i}` })),
@@ -46,10 +46,10 @@ function datasetFaults({ dataset, datasets }: Members): Fault[] {
 }
 
 /** A job that selects says so in one place. */
-function selectionFaults(spec: Members): Fault[] {
+function selectionFaults(spec: Members): ValidationIssue[] {
   const { select, decompose, pipelines, datasets, params } = spec;
   if (select === undefined && decompose === undefined) return [];
-  const faults: Fault[] = [];
+  const faults: ValidationIssue[] = [];
   for (const [name, instead] of [
     ['rank_metric', 'select.by'],
     ['rank_mode', 'select.mode'],
@@ -74,7 +74,7 @@ function selectionFaults(spec: Members): Fault[] {
   return faults;
 }
 
-function constraintFaults({ requirements }: Members): Fault[] {
+function constraintFaults({ requirements }: Members): ValidationIssue[] {
   const packages = isObject(requirements) ? requirements.packages : undefined;
   if (!isObject(packages)) return [];
   const entries = Object.entries(packages);

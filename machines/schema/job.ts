@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { LIMITS } from '../limits.ts';
+import { LIMITS } from '../protocol/limits.ts';
 import { AnyObject, Bounded, Id, Labels, Name } from './common.ts';
 import { jobRules } from './job-rules.ts';
 import { RULES } from './validate.ts';

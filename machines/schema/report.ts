@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { Nullable, Words } from './common.ts';
-import { type Fault, RULES } from './validate.ts';
+import { RULES, type ValidationIssue } from './validate.ts';
 
 export const LEVELS = ['debug', 'info', 'warning', 'error'] as const;
 export const Level = Words(LEVELS);
@@ -140,7 +140,7 @@ export const TaskReports = Type.Object(
 /** Events of all reports together that one request may bring. */
 const MOST_EVENTS = 10_000;
 
-function tooManyEvents({ reports }: Record<string, unknown>): Fault[] {
+function tooManyEvents({ reports }: Record<string, unknown>): ValidationIssue[] {
   if (!Array.isArray(reports)) return [];
   let count = 0;
   for (const report of reports) if (Array.isArray(report?.events)) count += report.events.length;

@@ -1,14 +1,14 @@
 import type { Static, TSchema } from 'typebox';
 import { Compile } from 'typebox/compile';
 import { Settings } from 'typebox/system';
-import { didYouMean, nearest } from '../nearest.ts';
+import { didYouMean, nearest } from '../protocol/nearest.ts';
 
 /** The library stops after 8 faults by default; a person wants the whole list, though not megabytes of it. */
 export const MOST_FAULTS = 1000;
 Settings.Set({ maxErrors: MOST_FAULTS });
 
 /** One fault of a document: where (a JSON pointer) and what. */
-export interface Fault {
+export interface ValidationIssue {
   path: string;
   message: string;
 }
@@ -18,10 +18,10 @@ export interface Fault {
  * between members. It gets values that the schema may have refused, and is part of no document.
  */
 export const RULES = Symbol('rules');
-type Rules = (value: Record<string, unknown>) => Fault[];
+type Rules = (value: Record<string, unknown>) => ValidationIssue[];
 
 /** Either the value, or every fault it has. */
-export type Checked<T> = { ok: true; value: T } | { ok: false; faults: Fault[] };
+export type Checked<T> = { ok: true; value: T } | { ok: false; faults: ValidationIssue[] };
 
 interface AnySchema {
   properties?: Record<string, AnySchema>;
@@ -115,8 +115,8 @@ function branchOf(union: AnySchema, value: unknown): AnySchema | undefined {
 }
 
 /** Turns the compiler's errors into faults a person can act on: one line each, unions told by their branch. */
-function faultsOf(root: AnySchema, value: unknown, errors: SchemaError[]): Fault[] {
-  const faults = new Map<string, Fault>();
+function faultsOf(root: AnySchema, value: unknown, errors: SchemaError[]): ValidationIssue[] {
+  const faults = new Map<string, ValidationIssue>();
   const add = (path: string, message: string) => {
     faults.set(`${path} ${message}`, { path: path || '/', message });
   };

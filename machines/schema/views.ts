@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { PHASES, TASK_ROLES } from '../selection.ts';
+import { PHASES, TASK_ROLES } from '../job/selection.ts';
 import { AnyObject, Nullable, Seconds, TextMap, Words } from './common.ts';
 import { DEFAULT_TYPE, Requirements } from './job.ts';
 import { ABSENT, NEEDED } from './lenient.ts';

@@ -1,8 +1,8 @@
 import { type Static, Type } from 'typebox';
-import { bytesOf, LIMITS } from '../limits.ts';
+import { bytesOf, LIMITS } from '../protocol/limits.ts';
 import { AnyObject, Id, Labels, Name, TextMap, Words } from './common.ts';
 import { ABSENT, NEEDED } from './lenient.ts';
-import { type Fault, RULES } from './validate.ts';
+import { RULES, type ValidationIssue } from './validate.ts';
 
 const MAX_SLOTS = 100_000;
 /** How a worker takes its leave. */
@@ -20,7 +20,7 @@ export const WorkerVersion = Type.Object(
 );
 
 /** What a worker declares stays in memory and in every list of workers, so that it is bounded as a whole. */
-function declaredFaults({ capabilities, version, labels }: Record<string, unknown>): Fault[] {
+function declaredFaults({ capabilities, version, labels }: Record<string, unknown>): ValidationIssue[] {
   const sizes = Object.entries({ capabilities, version, labels }).map(
     ([name, value]) => [value === undefined ? 0 : bytesOf(JSON.stringify(value)), name] as const,
   );

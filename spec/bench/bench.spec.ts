@@ -64,8 +64,8 @@ describe('the clients of the bench', () => {
     const server = createServer(async (request, response) => {
       const text = `${request.method} ${request.url}`;
       response.writeHead(200, { 'content-length': text.length });
-      for (const letter of text) {
-        response.write(letter);
+      for (const envelope of text) {
+        response.write(envelope);
         await new Promise((resolve) => setImmediate(resolve));
       }
       response.end();

@@ -5,7 +5,7 @@ import { describe, it } from 'node:test';
 import { parse } from 'yaml';
 import { JobSpec } from '../../machines/schema/job.ts';
 import { validator } from '../../machines/schema/validate.ts';
-import { unknownMembers } from '../../machines/submission.ts';
+import { unknownMembers } from '../../machines/submission/submission.ts';
 import { startTestServer, temporaryDirectory } from '../support/server.ts';
 import { until } from '../support/until.ts';
 import { ROOT, run, start } from './cli-support.ts';

@@ -336,7 +336,7 @@ describe('a program that serves', () => {
           calls.push('stop');
           return ended;
         },
-        hurry: () => {
+        cancelRunning: () => {
           calls.push('hurry');
           end();
         },

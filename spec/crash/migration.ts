@@ -6,7 +6,7 @@ import sqlite3 from 'sqlite3';
 import { Program } from '../support/program.ts';
 
 const MIGRATOR = fileURLToPath(new URL('./migrator.ts', import.meta.url));
-const SCHEMA = fileURLToPath(new URL('../../actors/schema/', import.meta.url));
+const SCHEMA = fileURLToPath(new URL('../../actors/server/store/schema/', import.meta.url));
 /** Enough rows for the migrations to write more than one page each. */
 const ROWS = 3000;
 

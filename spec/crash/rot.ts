@@ -1,6 +1,6 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { objectPath } from '../../actors/blobs/paths.ts';
+import { objectPath } from '../../actors/server/blobs/paths.ts';
 import type { Seeded } from '../support/seeded.ts';
 import { type Ledger, only } from './ledger.ts';
 import type { Line } from './line.ts';

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Database, open } from 'sqlite';
 import sqlite3 from 'sqlite3';
-import { DEFAULT_SETTINGS } from '../../actors/supervisor/core.ts';
+import { DEFAULT_SETTINGS } from '../../actors/server/core.ts';
 import type { Program } from '../support/program.ts';
 import type { Seeded } from '../support/seeded.ts';
 import { until } from '../support/until.ts';

@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Locator, Page } from 'playwright-core';
 import UPNG from 'upng-js';
-import { openWriter } from '../../actors/store/open.ts';
+import { openWriter } from '../../actors/server/store/open.ts';
 import { type RunningServer, startServer } from '../../bin/programs/server.ts';
 import { ClusterClient } from '../../gateway/client/client.ts';
 import type { EventView } from '../../machines/schema/views.ts';

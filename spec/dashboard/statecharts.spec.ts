@@ -101,7 +101,7 @@ describe('the statecharts on the dashboard', requires('chromium'), () => {
     await page.getByText('States and arrows as a list').click();
     const row = page.locator('[data-row="task.leased"]');
     await row.getByText('FAIL [isTriedAgain]').waitFor();
-    assert.match((await row.textContent()) ?? '', /RETURN to queued/);
+    assert.match((await row.textContent()) ?? '', /UNDELIVERED to queued/);
     await until('the count', async () => (await words(page, '[data-row="task.queued"] td.right'))[0] === '1');
   });
 

@@ -4,7 +4,7 @@ import { dirname, join, relative, resolve } from 'node:path';
 import { describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { ERRORS } from '../../gateway/contract/errors.ts';
-import { ERROR_CODES } from '../../machines/errors.ts';
+import { ERROR_CODES } from '../../machines/protocol/errors.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const FLOORS = ['machines', 'gateway', 'actors', 'bin'];

@@ -132,7 +132,7 @@ describe('what runs once more on a path that holds nothing optional', () => {
     const files = asking();
     for (const name of [
       'cli/completion',
-      'agent/family',
+      'worker/process-tree',
       'dashboard/jobs',
       'nirs4all/parity',
       'scarcity/disk',

@@ -5,7 +5,7 @@ import { describe, it, type TestContext } from 'node:test';
 import type { Route } from '../../gateway/contract/route.ts';
 import { type RouteName, routeList } from '../../gateway/contract/routes.ts';
 import { openApi } from '../../gateway/openapi/openapi.ts';
-import { RIGHTS } from '../../machines/rights.ts';
+import { RIGHTS } from '../../machines/protocol/rights.ts';
 import { validator } from '../../machines/schema/validate.ts';
 import { startTestServer, type TestServer, temporaryDirectory } from '../support/server.ts';
 import { type Ask, ask, bearer, multipart, type RawAnswer } from './support.ts';

@@ -7,7 +7,7 @@ import { ClusterClient } from '../../gateway/client/client.ts';
 import { socketFrames } from '../../gateway/client/socket-frames.ts';
 
 /** Milliseconds that stand in for those of the client. */
-const SILENCE = 300;
+const HEARTBEAT_MISSED = 300;
 
 /** A server of streams that sends one frame, and then pings as often as it is told to. */
 async function serve(t: TestContext, pings: number): Promise<ClusterClient> {
@@ -19,7 +19,7 @@ async function serve(t: TestContext, pings: number): Promise<ClusterClient> {
     const pinging = setInterval(() => {
       if (left-- > 0) socket.ping();
       else clearInterval(pinging);
-    }, SILENCE / 4);
+    }, HEARTBEAT_MISSED / 4);
     socket.on('close', () => clearInterval(pinging));
   });
   await once(server, 'listening');
@@ -30,17 +30,17 @@ async function serve(t: TestContext, pings: number): Promise<ClusterClient> {
 
 describe('a stream whose server is gone without a word', () => {
   it('ends as unreachable, so that the client connects again', async (t) => {
-    const frames = socketFrames(await serve(t, 0), '/v1/events/stream', {}, undefined, SILENCE);
+    const frames = socketFrames(await serve(t, 0), '/v1/events/stream', {}, undefined, HEARTBEAT_MISSED);
     assert.equal((await frames.next()).value, 'one');
     await assert.rejects(frames.next(), { name: 'UnreachableError', message: /no sign of life/ });
   });
 
   it('is not mistaken for one that has nothing to tell, and pings', async (t) => {
     const since = performance.now();
-    const frames = socketFrames(await serve(t, 12), '/v1/events/stream', {}, undefined, SILENCE);
+    const frames = socketFrames(await serve(t, 12), '/v1/events/stream', {}, undefined, HEARTBEAT_MISSED);
     assert.equal((await frames.next()).value, 'one');
     await assert.rejects(frames.next(), { message: /no sign of life/ });
     // Twelve pings, a quarter of the silence apart, came before it.
-    assert.ok(performance.now() - since > 3 * SILENCE, 'pings are signs of life');
+    assert.ok(performance.now() - since > 3 * HEARTBEAT_MISSED, 'pings are signs of life');
   });
 });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { ClusterError } from '../../machines/errors.ts';
-import { MOST_PEERS } from '../../machines/peers.ts';
+import { ClusterError } from '../../machines/protocol/errors.ts';
+import { MOST_PEERS } from '../../machines/protocol/peers.ts';
 import { until } from '../support/until.ts';
 import { ask, gatewayFor } from './support.ts';
 

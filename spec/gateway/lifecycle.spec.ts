@@ -2,19 +2,19 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { createServer } from 'node:net';
 import { describe, it } from 'node:test';
-import { GatewayFault } from '../../gateway/faults.ts';
+import { GatewayError } from '../../gateway/faults.ts';
 import type { GatewayOptions } from '../../gateway/options.ts';
-import { ClusterError } from '../../machines/errors.ts';
+import { ClusterError } from '../../machines/protocol/errors.ts';
 import { type Need, requires } from '../support/requires.ts';
 import { until } from '../support/until.ts';
 import { piecesOf } from '../support/views.ts';
 import { ask, gatewayFor, RawConnection, recordingLog } from './support.ts';
 
-async function refusal(options: Partial<GatewayOptions>): Promise<GatewayFault> {
+async function refusal(options: Partial<GatewayOptions>): Promise<GatewayError> {
   try {
     await (await gatewayFor(options)).stop();
   } catch (fault) {
-    assert.ok(fault instanceof GatewayFault, String(fault));
+    assert.ok(fault instanceof GatewayError, String(fault));
     return fault;
   }
   throw new assert.AssertionError({ message: 'the gateway started' });

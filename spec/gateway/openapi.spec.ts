@@ -5,7 +5,7 @@ import { ERRORS } from '../../gateway/contract/errors.ts';
 import { routeList } from '../../gateway/contract/routes.ts';
 import { codesOf } from '../../gateway/openapi/codes.ts';
 import { openApi } from '../../gateway/openapi/openapi.ts';
-import { ERROR_CODES } from '../../machines/errors.ts';
+import { ERROR_CODES } from '../../machines/protocol/errors.ts';
 import { JobSpec } from '../../machines/schema/job.ts';
 import { ask, gatewayFor } from './support.ts';
 

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { ClusterClient } from '../../gateway/client/client.ts';
-import { ClusterError } from '../../machines/errors.ts';
+import { ClusterError } from '../../machines/protocol/errors.ts';
 import type { FakeBackend } from '../support/fake-backend.ts';
 import { until } from '../support/until.ts';
 import { ask, gatewayFor, multipart, RawConnection, type TestGateway } from './support.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { Socket } from 'node:net';
 import { ResponseError } from '../../gateway/client/errors.ts';
-import { bytesOf, LIMITS } from '../../machines/limits.ts';
+import { bytesOf, LIMITS } from '../../machines/protocol/limits.ts';
 import type { Seeded } from '../support/seeded.ts';
 import { askUnread } from '../support/unread.ts';
 import type { Target } from './target.ts';

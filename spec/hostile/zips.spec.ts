@@ -3,12 +3,12 @@ import { readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { deflateRawSync } from 'node:zlib';
-import { InputFault } from '../../actors/agent/inputs/fault.ts';
-import { LIMITS, unzip, type ZipLimits } from '../../actors/agent/inputs/zip.ts';
-import { type RawEntry, rawZip } from '../agent/raw-zip.ts';
-import { startTestWorker, submit, taskIn, uploadInput } from '../agent/support.ts';
+import { InputError } from '../../actors/worker/inputs/input-error.ts';
+import { LIMITS, unzip, type ZipLimits } from '../../actors/worker/inputs/zip.ts';
 import { entriesBelow } from '../support/files.ts';
 import { startTestServer, temporaryDirectory } from '../support/server.ts';
+import { type RawEntry, rawZip } from '../worker/raw-zip.ts';
+import { startTestWorker, submit, taskIn, uploadInput } from '../worker/support.ts';
 import { NASTY_TEXTS } from './nasty.ts';
 import { fuzzZips } from './zips.ts';
 
@@ -26,7 +26,7 @@ async function unpack(
   try {
     await unzip(archive, join(folder, 'out'), 'it', { ...LIMITS, ...limits });
   } catch (fault) {
-    assert.ok(fault instanceof InputFault, `a fault of the input, not of this machine: ${fault}`);
+    assert.ok(fault instanceof InputError, `a fault of the input, not of this machine: ${fault}`);
     return fault.message;
   } finally {
     assert.deepEqual((await readdir(folder)).sort(), ['in.zip', 'out'], 'nothing beside the target');

@@ -2,9 +2,9 @@ import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { InputFault } from '../../actors/agent/inputs/fault.ts';
-import { LIMITS, unzip } from '../../actors/agent/inputs/zip.ts';
-import { type RawEntry, rawZip } from '../agent/raw-zip.ts';
+import { InputError } from '../../actors/worker/inputs/input-error.ts';
+import { LIMITS, unzip } from '../../actors/worker/inputs/zip.ts';
+import { type RawEntry, rawZip } from '../worker/raw-zip.ts';
 import { NASTY_TEXTS } from './nasty.ts';
 
 const name = fc.oneof(
@@ -45,7 +45,7 @@ export async function fuzzZips({ seed, runs }: { seed: number; runs: number }): 
       const archive = join(folder, 'in.zip');
       await writeFile(archive, bytes);
       await unzip(archive, join(folder, 'out'), 'the archive', LIMITS).catch((fault: unknown) => {
-        if (!(fault instanceof InputFault)) throw fault;
+        if (!(fault instanceof InputError)) throw fault;
       });
       await assertTidy(folder);
     });

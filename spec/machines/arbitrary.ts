@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import type { EventObject } from 'xstate';
-import type { JobContext } from '../../machines/job.ts';
+import type { JobContext } from '../../machines/job/job.ts';
 import { NO_TASKS } from './samples.ts';
 
 /** Contexts and events of the machines, whether they can come about or not: for what must hold of all. */
@@ -90,7 +90,7 @@ const task: Arbitraries = {
   }),
   events: events({
     LEASE: { worker_id: word, lease_expires_at: few },
-    RETURN: {},
+    UNDELIVERED: {},
     START: { now: few, report },
     COMPLETE: {
       result: word,
@@ -118,7 +118,7 @@ const task: Arbitraries = {
       traceback: fc.option(word, { nil: undefined }),
       report,
     },
-    LAPSE: {},
+    LEASE_EXPIRED: {},
     TIMEOUT: { now: few, error: word },
     GIVE_UP: { error: word },
     CANCEL: {},
@@ -191,7 +191,7 @@ const worker: Arbitraries = {
     RESUME: {},
     DRAIN: {},
     STOP: {},
-    SILENCE: {},
+    HEARTBEAT_MISSED: {},
     TASK_TAKEN: {},
     TASK_RELEASED: {},
   }),

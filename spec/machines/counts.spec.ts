@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { type JobEvent, jobMachine, type TaskCounts } from '../../machines/job.ts';
-import { jobEventFor } from '../../machines/job-steps.ts';
+import { type JobEvent, jobMachine, type TaskCounts } from '../../machines/job/job.ts';
+import { jobEventFor } from '../../machines/job/steps.ts';
 import { rankedBy } from '../../machines/ranking/standing.ts';
 import type { TaskStatus } from '../../machines/schema/views.ts';
-import { type TaskEvent, taskMachine } from '../../machines/task.ts';
+import { type TaskEvent, taskMachine } from '../../machines/task/task.ts';
 import { Driven } from './drive.ts';
 import { fail, jobContext, NO_TASKS, report, taskContext } from './samples.ts';
 
@@ -107,10 +107,10 @@ const acts = fc.array(
         .map(([retriable, fault, elsewhere]) => fail(retriable, { fault, elsewhere })),
       4,
     ),
-    toTask(always({ type: 'LAPSE' }), 3),
+    toTask(always({ type: 'LEASE_EXPIRED' }), 3),
     toTask(always({ type: 'TIMEOUT', now: 100, error: 'timed out' }), 2),
     toTask(always({ type: 'GIVE_UP', error: 'nobody has the spectra' }), 1),
-    toTask(always({ type: 'RETURN' }), 2),
+    toTask(always({ type: 'UNDELIVERED' }), 2),
     { weight: 1, arbitrary: fc.constant<Act>((wired) => wired.cancel()) },
     { weight: 2, arbitrary: fc.constant<Act>((wired) => wired.retry()) },
   ),

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { libraryOf, matrixOf, numTasks, planAt, settingsOf } from '../../machines/decompose.ts';
 import type { DatasetRef, JobSpec, PipelineRef, Requirements } from '../../machines/schema/job.ts';
+import { libraryOf, matrixOf, numTasks, planAt, settingsOf } from '../../machines/submission/decompose.ts';
 
 const path = (name: string): PipelineRef => ({ kind: 'path', path: name });
 const shared = (name: string): DatasetRef => ({ kind: 'shared_path', path: name });

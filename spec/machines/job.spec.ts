@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { type JobContext, type JobEvent, jobMachine, type TaskCounts } from '../../machines/job.ts';
-import { jobEventFor } from '../../machines/job-steps.ts';
+import { type JobContext, type JobEvent, jobMachine, type TaskCounts } from '../../machines/job/job.ts';
+import { jobEventFor } from '../../machines/job/steps.ts';
 import { noStanding, rankedBy } from '../../machines/ranking/standing.ts';
 import type { TaskStatus } from '../../machines/schema/views.ts';
-import type { TaskEmission } from '../../machines/task.ts';
+import type { TaskEmission } from '../../machines/task/task.ts';
 import { Driven } from './drive.ts';
 import { JOB_EVENTS, jobContext, leftBy, NO_TASKS, succeeded } from './samples.ts';
 

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { bytesOf, cutText, fitObject, LIMITS } from '../../machines/limits.ts';
-import { digestResult, metricsWith } from '../../machines/report-digest.ts';
-import { boundedEvent, boundedFailure, boundedResult } from '../../machines/report-limits.ts';
+import { bytesOf, cutText, fitObject, LIMITS } from '../../machines/protocol/limits.ts';
+import { digestResult, metricsWith } from '../../machines/report/digest.ts';
+import { boundedEvent, boundedFailure, boundedResult } from '../../machines/report/limits.ts';
 import { JobSpec } from '../../machines/schema/job.ts';
 import { MOST_FAULTS, validator } from '../../machines/schema/validate.ts';
 import { WorkerRegistration } from '../../machines/schema/worker.ts';
-import { unknownMembers } from '../../machines/submission.ts';
+import { unknownMembers } from '../../machines/submission/submission.ts';
 
 const base = {
   type: 'mljs.run',

@@ -10,7 +10,7 @@ import {
   termsDeclared,
   unmet,
   type WorkerProfile,
-} from '../../machines/matching.ts';
+} from '../../machines/matching/matching.ts';
 import {
   constraintOf,
   isConstraint,
@@ -18,8 +18,8 @@ import {
   pointOf,
   rangeOf,
   versionOf,
-} from '../../machines/pep440.ts';
-import { comparePoints, EVERYWHERE, type Point, type Range } from '../../machines/ranges.ts';
+} from '../../machines/matching/pep440.ts';
+import { comparePoints, EVERYWHERE, type Point, type Range } from '../../machines/matching/ranges.ts';
 import type { Requirements } from '../../machines/schema/job.ts';
 import type { WorkerVersion } from '../../machines/schema/worker.ts';
 

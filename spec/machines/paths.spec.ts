@@ -2,12 +2,17 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { AnyStateMachine, EventFromLogic, SnapshotFrom } from 'xstate';
 import { getShortestPaths, getSimplePaths, type StatePath } from 'xstate/graph';
-import { type JobContext, type JobEvent, jobMachine, type TaskCounts } from '../../machines/job.ts';
-import { jobEventFor } from '../../machines/job-steps.ts';
+import { type JobContext, type JobEvent, jobMachine, type TaskCounts } from '../../machines/job/job.ts';
+import { jobEventFor } from '../../machines/job/steps.ts';
 import { rankedBy } from '../../machines/ranking/standing.ts';
 import type { TaskStatus } from '../../machines/schema/views.ts';
-import { type TaskContext, type TaskEmission, type TaskEvent, taskMachine } from '../../machines/task.ts';
-import { type WorkerContext, type WorkerEvent, workerMachine } from '../../machines/worker.ts';
+import {
+  type TaskContext,
+  type TaskEmission,
+  type TaskEvent,
+  taskMachine,
+} from '../../machines/task/task.ts';
+import { type WorkerContext, type WorkerEvent, workerMachine } from '../../machines/worker/worker.ts';
 import { Driven, nameOf } from './drive.ts';
 import {
   JOB_EVENTS,
@@ -91,12 +96,12 @@ function checkTask({
   const step = `${from} × ${event.type} → ${to}`;
   assert.ok(after.attempt <= after.max_attempts, `${step}: no more attempts than allowed`);
   assert.ok(
-    after.attempt >= before.attempt || event.type === 'RETURN',
+    after.attempt >= before.attempt || event.type === 'UNDELIVERED',
     `${step}: attempts are never uncounted`,
   );
   assert.equal(
     after.attempt - before.attempt,
-    { LEASE: to === from ? 0 : 1, RETURN: to === from ? 0 : -1 }[event.type as string] ?? 0,
+    { LEASE: to === from ? 0 : 1, UNDELIVERED: to === from ? 0 : -1 }[event.type as string] ?? 0,
     step,
   );
   assert.notEqual(to, 'lost', `${step}: lost is never a resting state`);

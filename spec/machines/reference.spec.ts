@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
-import { referredTo } from '../../machines/reference.ts';
+import { referredTo } from '../../machines/protocol/reference.ts';
 
 const JOBS = [
   { id: 'job_01k9abcdefghjkmnpq7fq1bvvs', name: 'wheat' },

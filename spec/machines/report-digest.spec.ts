@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { activeTasks, digestHeartbeat } from '../../machines/active-list.ts';
 import { withMembers } from '../../machines/json/raw.ts';
-import { digestEvent, digestFailure, digestReport, digestResult } from '../../machines/report-digest.ts';
+import { digestEvent, digestFailure, digestReport, digestResult } from '../../machines/report/digest.ts';
+import { activeTasks, digestHeartbeat } from '../../machines/worker/active-list.ts';
 
 /** Objects and lists that a value is made of: what it costs to copy it into another process. */
 function parts(value: unknown): number {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { ClusterError, ERROR_CODES } from '../../machines/errors.ts';
+import { ClusterError, ERROR_CODES } from '../../machines/protocol/errors.ts';
 import {
   ANONYMOUS,
   expandRights,
@@ -8,7 +8,7 @@ import {
   type Principal,
   RIGHTS,
   ROLES,
-} from '../../machines/rights.ts';
+} from '../../machines/protocol/rights.ts';
 
 const holder = (...rights: Principal['rights']): Principal => ({ name: 'alice', rights });
 

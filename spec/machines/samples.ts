@@ -1,9 +1,9 @@
-import type { JobContext, JobEvent, TaskCounts } from '../../machines/job.ts';
+import type { JobContext, JobEvent, TaskCounts } from '../../machines/job/job.ts';
+import { newSelection, type Selection } from '../../machines/job/selection.ts';
 import { noStanding } from '../../machines/ranking/standing.ts';
 import type { TaskStatus } from '../../machines/schema/views.ts';
-import { newSelection, type Selection } from '../../machines/selection.ts';
-import type { AcceptedReport, TaskContext, TaskEvent, TaskReport } from '../../machines/task.ts';
-import type { WorkerContext, WorkerEvent } from '../../machines/worker.ts';
+import type { AcceptedReport, TaskContext, TaskEvent, TaskReport } from '../../machines/task/task.ts';
+import type { WorkerContext, WorkerEvent } from '../../machines/worker/worker.ts';
 
 /** Contexts and events to start from; each test changes what it is about. */
 
@@ -62,7 +62,7 @@ export const fail = (retriable: boolean, changes: Partial<Fail> = {}): Fail => (
 /** One event of each kind, and of each variant that a guard tells apart. */
 export const TASK_EVENTS = {
   LEASE: { type: 'LEASE', worker_id: 'worker_1', lease_expires_at: 160 },
-  RETURN: { type: 'RETURN' },
+  UNDELIVERED: { type: 'UNDELIVERED' },
   START: { type: 'START', now: 100, report: report('start') },
   COMPLETE: {
     type: 'COMPLETE',
@@ -86,7 +86,7 @@ export const TASK_EVENTS = {
   'FAIL final': fail(false),
   'FAIL elsewhere': fail(true, { fault: 'worker', elsewhere: true }),
   'FAIL nowhere': fail(true, { fault: 'worker', elsewhere: false }),
-  LAPSE: { type: 'LAPSE' },
+  LEASE_EXPIRED: { type: 'LEASE_EXPIRED' },
   TIMEOUT: { type: 'TIMEOUT', now: 100, error: 'timed out' },
   GIVE_UP: { type: 'GIVE_UP', error: 'nobody has the spectra' },
   CANCEL: { type: 'CANCEL' },
@@ -188,7 +188,7 @@ export const WORKER_EVENTS = {
   RESUME: { type: 'RESUME' },
   DRAIN: { type: 'DRAIN' },
   STOP: { type: 'STOP' },
-  SILENCE: { type: 'SILENCE' },
+  HEARTBEAT_MISSED: { type: 'HEARTBEAT_MISSED' },
   TASK_TAKEN: { type: 'TASK_TAKEN' },
   TASK_RELEASED: { type: 'TASK_RELEASED' },
 } satisfies Record<string, WorkerEvent>;

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { type JobEvent, jobMachine } from '../../machines/job.ts';
+import { type JobEvent, jobMachine } from '../../machines/job/job.ts';
+import { newSelection, type TaskPlace } from '../../machines/job/selection.ts';
 import { noStanding, rankedBy } from '../../machines/ranking/standing.ts';
-import { newSelection, type TaskPlace } from '../../machines/selection.ts';
 import { Driven } from './drive.ts';
 import { jobContext, succeeded } from './samples.ts';
 

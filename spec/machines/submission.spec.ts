@@ -1,10 +1,16 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { ClusterError } from '../../machines/errors.ts';
-import { nearest } from '../../machines/nearest.ts';
+import { ClusterError } from '../../machines/protocol/errors.ts';
+import { nearest } from '../../machines/protocol/nearest.ts';
 import { JobSpec, MAX_TASKS } from '../../machines/schema/job.ts';
 import { jobRules } from '../../machines/schema/job-rules.ts';
-import { admitJob, datasetsOf, pipelinesOf, sizeOf, unknownMembers } from '../../machines/submission.ts';
+import {
+  admitJob,
+  datasetsOf,
+  pipelinesOf,
+  sizeOf,
+  unknownMembers,
+} from '../../machines/submission/submission.ts';
 
 const pipeline = { kind: 'path', path: '/data/pls.yaml' } as const;
 const dataset = { kind: 'shared_path', path: '/data/gasoline' } as const;

@@ -43,7 +43,7 @@ export const TASK_TABLE: Table = {
     // The worker calls start.
     { from: 'leased', event: 'START', to: 'running.executing', emits: ['task_started'] },
     // The answer of the lease never reached the worker.
-    { from: 'leased', event: 'RETURN', to: 'queued', emits: ['lease_ended', 'task_requeued'] },
+    { from: 'leased', event: 'UNDELIVERED', to: 'queued', emits: ['lease_ended', 'task_requeued'] },
     // The worker reports success.
     {
       from: 'running.executing',
@@ -90,14 +90,14 @@ export const TASK_TABLE: Table = {
     // The worker fell silent: `lost`, which resolves at once.
     {
       from: ['leased', 'running.executing'],
-      event: 'LAPSE',
+      event: 'LEASE_EXPIRED',
       situation: 'attempts remain',
       to: 'queued',
       emits: ['lease_ended', 'task_lost', 'task_requeued'],
     },
     {
       from: ['leased', 'running.executing'],
-      event: 'LAPSE',
+      event: 'LEASE_EXPIRED',
       situation: 'none remain',
       to: 'failed',
       emits: ['lease_ended', 'task_lost', 'task_failed'],
@@ -124,7 +124,7 @@ export const TASK_TABLE: Table = {
     // However a task ends that was told to stop, it ends cancelled; it is never launched again.
     {
       from: 'running.stopping',
-      event: ['COMPLETE', 'FAIL', 'LAPSE', 'TIMEOUT'],
+      event: ['COMPLETE', 'FAIL', 'LEASE_EXPIRED', 'TIMEOUT'],
       to: 'cancelled',
       emits: ['task_cancelled', 'lease_ended'],
     },
@@ -327,7 +327,7 @@ export const WORKER_TABLE: Table = {
     // Death takes no task: the lapse of its lease does.
     {
       from: ['alive.idle', 'alive.busy', 'alive.full'],
-      event: 'SILENCE',
+      event: 'HEARTBEAT_MISSED',
       to: 'dead',
       emits: ['worker_dead'],
     },

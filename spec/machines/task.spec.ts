@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { type LeaseEnd, type TaskContext, taskMachine } from '../../machines/task.ts';
+import { type LeaseEnd, type TaskContext, taskMachine } from '../../machines/task/task.ts';
 import { Driven } from './drive.ts';
 import { accepted, fail, heldTask, report, TASK_EVENTS, taskContext } from './samples.ts';
 
@@ -24,7 +24,7 @@ describe('a task that is leased', () => {
 
   it('goes back to its place at no cost when the answer never reached the worker', () => {
     const leased = held('leased', { attempt: 2, max_attempts: 2 });
-    assert.deepEqual(leased.send(TASK_EVENTS.RETURN), [
+    assert.deepEqual(leased.send(TASK_EVENTS.UNDELIVERED), [
       ended('undelivered'),
       { type: 'task_requeued', reason: 'undelivered' },
     ]);
@@ -142,7 +142,7 @@ for (const state of ['leased', 'running.executing']) {
   describe(`a task whose lease lapses while it is ${from}`, () => {
     it('is lost and queued again in one step', () => {
       const lapsed = held(state, { last_report: accepted(report('start')) });
-      assert.deepEqual(lapsed.send(TASK_EVENTS.LAPSE), [
+      assert.deepEqual(lapsed.send(TASK_EVENTS.LEASE_EXPIRED), [
         ended('expired'),
         { type: 'task_lost' },
         { type: 'task_requeued', reason: 'lease_lapsed' },
@@ -155,7 +155,7 @@ for (const state of ['leased', 'running.executing']) {
 
     it('is lost and failed in one step after the last attempt', () => {
       const lapsed = held(state, last);
-      assert.deepEqual(lapsed.send(TASK_EVENTS.LAPSE), [
+      assert.deepEqual(lapsed.send(TASK_EVENTS.LEASE_EXPIRED), [
         ended('expired'),
         { type: 'task_lost' },
         { type: 'task_failed', error: SILENT, retriable: true, requeued: false, fault: 'task' },
@@ -239,7 +239,7 @@ describe('a task that waits after a failure', () => {
       return tried.snapshot.context.not_before;
     };
     assert.equal(after(TASK_EVENTS.TIMEOUT), 200, 'an attempt that cost nothing doubles nothing');
-    assert.equal(after(TASK_EVENTS.LAPSE), null);
+    assert.equal(after(TASK_EVENTS.LEASE_EXPIRED), null);
     assert.equal(after(TASK_EVENTS['FAIL elsewhere']), null);
   });
 
@@ -313,13 +313,13 @@ describe('a task of a cancelled job', () => {
     });
   }
 
-  for (const event of ['LAPSE', 'TIMEOUT'] as const) {
+  for (const event of ['LEASE_EXPIRED', 'TIMEOUT'] as const) {
     it(`ends cancelled on ${event} and is never launched again`, () => {
       const stopping = held('running.stopping');
-      const why = event === 'LAPSE' ? 'expired' : 'timed_out';
+      const why = event === 'LEASE_EXPIRED' ? 'expired' : 'timed_out';
       assert.deepEqual(stopping.send(TASK_EVENTS[event]), [{ type: 'task_cancelled' }, ended(why)]);
       // Who fell silent holds nothing any more; who only took too long still does.
-      const worker_id = event === 'LAPSE' ? null : 'worker_1';
+      const worker_id = event === 'LEASE_EXPIRED' ? null : 'worker_1';
       assert.deepEqual(stopping.snapshot.context, heldTask({ lease_expires_at: null, worker_id }));
     });
   }

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { AnyStateMachine } from 'xstate';
 import { getStateNodes } from 'xstate/graph';
-import { jobMachine } from '../../machines/job.ts';
+import { jobMachine } from '../../machines/job/job.ts';
 import { type SupervisorEvent, supervisorMachine } from '../../machines/supervisor.ts';
-import { taskMachine } from '../../machines/task.ts';
-import { workerMachine } from '../../machines/worker.ts';
+import { taskMachine } from '../../machines/task/task.ts';
+import { workerMachine } from '../../machines/worker/worker.ts';
 import { Driven } from './drive.ts';
 import {
   heldTask,

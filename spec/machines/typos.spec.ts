@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { JobSpec } from '../../machines/schema/job.ts';
 import { validator } from '../../machines/schema/validate.ts';
-import { unknownMembers } from '../../machines/submission.ts';
+import { unknownMembers } from '../../machines/submission/submission.ts';
 
 const check = validator(JobSpec);
 const pipeline = { kind: 'path', path: 'pls.yaml' };

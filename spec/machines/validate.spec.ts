@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { Type } from 'typebox';
-import { jobMachine } from '../../machines/job.ts';
+import { jobMachine } from '../../machines/job/job.ts';
 import { JobSpec } from '../../machines/schema/job.ts';
 import { EventReport, TaskReports, TaskResult } from '../../machines/schema/report.ts';
 import { RULES, validator } from '../../machines/schema/validate.ts';
 import { JOB_STATES, TASK_STATES, WORKER_STATES } from '../../machines/schema/views.ts';
 import { HeartbeatRequest, WorkerRegistration } from '../../machines/schema/worker.ts';
-import { taskMachine } from '../../machines/task.ts';
-import { workerMachine } from '../../machines/worker.ts';
+import { taskMachine } from '../../machines/task/task.ts';
+import { workerMachine } from '../../machines/worker/worker.ts';
 
 const checkJob = validator(JobSpec);
 const base = {

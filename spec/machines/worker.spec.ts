@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { supervisorMachine } from '../../machines/supervisor.ts';
-import { workerMachine } from '../../machines/worker.ts';
+import { workerMachine } from '../../machines/worker/worker.ts';
 import { Driven } from './drive.ts';
 import { workerContext } from './samples.ts';
 
@@ -46,7 +46,7 @@ describe('the slots of a worker', () => {
 
   it('stay taken while it is dead, and are freed when its tasks end or lapse', () => {
     const silent = worker('alive.full', 2, 2);
-    silent.send({ type: 'SILENCE' });
+    silent.send({ type: 'HEARTBEAT_MISSED' });
     silent.send({ type: 'TASK_RELEASED' });
     assert.equal(silent.state, 'dead');
     silent.send({ type: 'HEARTBEAT' });
@@ -108,7 +108,7 @@ describe('a worker that was told to end', () => {
 
   it('that falls silent meanwhile is dead, not stopped', () => {
     const one = worker('alive.busy', 1, 1);
-    one.sendAll({ type: 'DRAIN' }, { type: 'SILENCE' });
+    one.sendAll({ type: 'DRAIN' }, { type: 'HEARTBEAT_MISSED' });
     assert.deepEqual([one.state, one.snapshot.context.leaving], ['dead', 'draining']);
   });
 });

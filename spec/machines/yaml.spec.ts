@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { compact, members } from '../../machines/json/raw.ts';
-import { YamlFault, yamlToJson } from '../../machines/json/yaml.ts';
+import { YamlError, yamlToJson } from '../../machines/json/yaml.ts';
 import { type JsonText, jsonText } from './json-text.ts';
 
 /** The JSON text of a scalar, through a document with one member. */
@@ -13,7 +13,7 @@ function refused(text: string, line: number, column: number, words: RegExp): voi
   assert.throws(
     () => yamlToJson(text),
     (fault) => {
-      assert.ok(fault instanceof YamlFault, String(fault));
+      assert.ok(fault instanceof YamlError, String(fault));
       assert.deepEqual(
         [fault.line, fault.column],
         [line, column],

@@ -1,8 +1,8 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate as tick } from 'node:timers/promises';
-import { type Cluster, startCluster } from '../../actors/cluster.ts';
-import type { StoreFaults } from '../../actors/store/store.ts';
+import { type RunningBackend, startBackend } from '../../actors/server/backend.ts';
+import type { StoreHooks } from '../../actors/server/store/store.ts';
 import type { Backend } from '../../gateway/backend.ts';
 import type { Message } from '../../gateway/messages.ts';
 import type { EventView } from '../../machines/schema/views.ts';
@@ -30,11 +30,11 @@ export const storeFault = (code: string) =>
 /** The real thing: gateway, supervisor and SQLite file on simulated time. */
 export class System {
   readonly clock = new StepClock();
-  readonly faults: StoreFaults = {};
+  readonly faults: StoreHooks = {};
   readonly outstanding = new Map<number, Outstanding>();
   readonly kind: LineKind;
   readonly #folder: string;
-  #cluster: Cluster | null = null;
+  #cluster: RunningBackend | null = null;
   #line: Line | null = null;
   readonly #tape = new Tape();
   /** Those who wait for requests to reach the supervisor, each for one. */
@@ -58,7 +58,7 @@ export class System {
   }
 
   async open(): Promise<void> {
-    this.#cluster = await startCluster({
+    this.#cluster = await startBackend({
       stateDir: this.#folder,
       log: SILENT,
       maxArtifactBytes: 1024 * 1024,
@@ -72,22 +72,22 @@ export class System {
       },
       clock: this.clock,
       hearing: this.clock.hearing,
-      faults: this.faults,
+      hooks: this.faults,
     });
-    const { port } = this.#cluster;
-    await this.#tape.follow(port);
+    const { backend } = this.#cluster;
+    await this.#tape.follow(backend);
     const watched: Backend = {
-      ...port,
+      ...backend,
       send: (message) => {
         if (message.type !== 'lease_undelivered') this.#noteArrival();
-        return port.send(this.#tamper(message as unknown as Message) as never);
+        return backend.send(this.#tamper(message as unknown as Message) as never);
       },
     };
     this.#line = await openLine(this.kind, watched);
   }
 
   get port(): Backend {
-    return (this.#cluster as Cluster).port;
+    return (this.#cluster as RunningBackend).backend;
   }
 
   async close(): Promise<void> {
@@ -145,7 +145,7 @@ export class System {
 
   /** Everything that was sent has been dealt with, and whoever does not wait has been answered. */
   async settle(): Promise<void> {
-    const cluster = this.#cluster as Cluster;
+    const cluster = this.#cluster as RunningBackend;
     // A body reaches the gateway within a round of the event loop, and so does what an answer that finds nobody does.
     await tick();
     await cluster.idle();

@@ -5,7 +5,7 @@ import { describe, it } from 'node:test';
 import { parse } from 'yaml';
 import { JobSpec } from '../../machines/schema/job.ts';
 import { validator } from '../../machines/schema/validate.ts';
-import { datasetsOf, pipelinesOf, unknownMembers } from '../../machines/submission.ts';
+import { datasetsOf, pipelinesOf, unknownMembers } from '../../machines/submission/submission.ts';
 import { describeWithLibrary } from './python.ts';
 import { GASOLINE, GASOLINE_COMMA, REPOSITORY, runTask } from './support.ts';
 
@@ -40,13 +40,13 @@ describe('the example jobs for nirs4all', () => {
   }
 
   it('have the gasoline samples, every fourth of them for validation, number by number as they are', () => {
-    for (const [letter, file] of [
+    for (const [envelope, file] of [
       ['X', 'train_x.csv'],
       ['Y', 'train_y.csv'],
     ]) {
       const samples = rows(join(GASOLINE_COMMA, file as string)).slice(1);
       const kept = (partition: string, wanted: (i: number) => boolean) => {
-        const found = rows(join(GASOLINE, `${letter}${partition}.csv`)).slice(1);
+        const found = rows(join(GASOLINE, `${envelope}${partition}.csv`)).slice(1);
         assert.deepEqual(
           found.map((row) => row.replaceAll(';', ',')),
           samples.filter((_, i) => wanted(i)),

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { it } from 'node:test';
-import { outcomeOf } from '../../actors/agent/child/ending.ts';
-import type { Nirs4allRunner } from '../../actors/agent/runners/nirs4all/index.ts';
+import { outcomeOf } from '../../actors/worker/child/ending.ts';
+import type { Nirs4allRunner } from '../../actors/worker/runners/nirs4all/index.ts';
 import { describeWithLibrary } from './python.ts';
 import {
   type Ended,

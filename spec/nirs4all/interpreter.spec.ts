@@ -8,7 +8,7 @@ import {
   InterpreterFault,
   nirs4allRunner,
   probePython,
-} from '../../actors/agent/runners/nirs4all/index.ts';
+} from '../../actors/worker/runners/nirs4all/index.ts';
 import { describeWithLibrary } from './python.ts';
 import { PYTHON } from './where.ts';
 

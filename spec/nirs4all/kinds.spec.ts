@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { before, it } from 'node:test';
-import { parseProgress } from '../../actors/agent/child/lines.ts';
+import { parseProgress } from '../../actors/worker/child/lines.ts';
 import { jsonFingerprint } from '../../machines/json/canonical.ts';
 import { describeWithLibrary } from './python.ts';
 import { type Ended, GASOLINE, GASOLINE_COMMA, runTask, scratch, writePipeline } from './support.ts';

@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { before, it } from 'node:test';
 import { parse } from 'yaml';
-import { startTestWorker } from '../agent/support.ts';
 import { startTestServer } from '../support/server.ts';
 import { until } from '../support/until.ts';
+import { startTestWorker } from '../worker/support.ts';
 import { describeWithLibrary } from './python.ts';
 import {
   callDirectly,

@@ -4,7 +4,7 @@ import {
   InterpreterFault,
   type Nirs4allRunner,
   nirs4allRunner,
-} from '../../actors/agent/runners/nirs4all/index.ts';
+} from '../../actors/worker/runners/nirs4all/index.ts';
 import { lacking } from '../support/requires.ts';
 import { PYTHON } from './where.ts';
 

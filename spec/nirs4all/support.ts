@@ -7,7 +7,7 @@ import { text } from 'node:stream/consumers';
 import { after } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import PQueue from 'p-queue';
-import type { Nirs4allRunner } from '../../actors/agent/runners/nirs4all/index.ts';
+import type { Nirs4allRunner } from '../../actors/worker/runners/nirs4all/index.ts';
 import { WarmRunners } from './warm.ts';
 
 export const REPOSITORY = fileURLToPath(new URL('../../', import.meta.url));

@@ -7,9 +7,9 @@ import { it } from 'node:test';
 import { promisify } from 'node:util';
 import { parse, stringify } from 'yaml';
 import type { JobView, TaskView } from '../../machines/schema/views.ts';
-import { startTestWorker } from '../agent/support.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
 import { until } from '../support/until.ts';
+import { startTestWorker } from '../worker/support.ts';
 import { describeWithLibrary } from './python.ts';
 import { GASOLINE, REPOSITORY, runTask, scratch, writePipeline } from './support.ts';
 

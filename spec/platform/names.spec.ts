@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { win32 } from 'node:path';
 import { describe, it } from 'node:test';
 import type { Entry } from 'yauzl';
-import { WorkerFault } from '../../actors/agent/failure.ts';
-import { locatePath } from '../../actors/agent/inputs/catalog/source.ts';
-import { NameLedger } from '../../actors/agent/inputs/zip-names.ts';
-import { placesOf } from '../../actors/agent/runners/parts.ts';
-import { fitsWindows } from '../../actors/file-names.ts';
+import { fitsWindows } from '../../actors/shared/file-names.ts';
+import { WorkerError } from '../../actors/worker/attempt/failure.ts';
+import { locatePath } from '../../actors/worker/inputs/catalog/source.ts';
+import { NameLedger } from '../../actors/worker/inputs/zip-names.ts';
+import { placesOf } from '../../actors/worker/runners/parts.ts';
 import { DistinctNames, safeFileName } from '../../bin/jobs/filenames.ts';
 import { markedPath } from '../../bin/jobs/submit/local-refs.ts';
 import { entryName } from '../../bin/jobs/submit/zip-folder.ts';
@@ -56,7 +56,7 @@ function claimAll(platform: NodeJS.Platform, names: string[]): string[] {
 describe('an archive with names of other systems', () => {
   it('is refused by a worker on Windows, as a fault of the worker: another one may hold them', () => {
     for (const name of ['aux.csv', 'ab:c', 'deep/con/x', 'dot./x', 'x ']) {
-      assert.throws(() => claimAll('win32', [name]), WorkerFault, name);
+      assert.throws(() => claimAll('win32', [name]), WorkerError, name);
       assert.deepEqual(claimAll('linux', [name]), [name]);
     }
   });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { withoutToken } from '../../actors/agent/environment.ts';
+import { withoutToken } from '../../actors/worker/environment.ts';
 import { serveUntilSignal } from '../../bin/cli/serve.ts';
 import type { Output } from '../../bin/terminal/output.ts';
 import { installation } from '../support/installation.ts';

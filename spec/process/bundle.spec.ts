@@ -17,7 +17,7 @@ import { describe, it } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { installation, runIn, type Said } from '../support/installation.ts';
 
-const DOOR = 'actors/agent/runners/mljs/door.mjs';
+const DOOR = 'actors/worker/runners/mljs/entry.mjs';
 
 /** The name of the current bundle. */
 const currentOf = (home: string) => readFile(join(home, '.bundle/current'), 'utf8');
@@ -67,7 +67,7 @@ describe('the bundle that the programs start from', () => {
     const home = await installation(t);
     isHelp(await help(home));
     const made = await currentOf(home);
-    await edit(home, 'actors/agent/runners/mljs/main.ts', 'is missing', 'IS MISSING');
+    await edit(home, 'actors/worker/runners/mljs/main.ts', 'is missing', 'IS MISSING');
     const told = await runIn(home, DOOR);
     assert.match(told.stderr, /^Error: --task-file IS MISSING\n$/);
     assert.equal(told.code, 2);

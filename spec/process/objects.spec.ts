@@ -3,7 +3,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
-import { objectPath } from '../../actors/blobs/paths.ts';
+import { objectPath } from '../../actors/server/blobs/paths.ts';
 import { temporaryDirectory } from '../support/server.ts';
 import { type ServerProgramOptions, startServerProgram } from '../support/server-program.ts';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
-import { system } from '../../actors/agent/child/system.ts';
+import { system } from '../../actors/worker/child/system.ts';
 import { processesWith } from '../support/program.ts';
 import { temporaryDirectory } from '../support/server.ts';
 import { startServerProgram } from '../support/server-program.ts';

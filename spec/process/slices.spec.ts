@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { promisify } from 'node:util';
-import { DEFAULT_SETTINGS } from '../../actors/supervisor/core.ts';
+import { DEFAULT_SETTINGS } from '../../actors/server/core.ts';
 import type { JobView } from '../../machines/schema/views.ts';
 import { ROOT } from '../support/program.ts';
 import { temporaryDirectory } from '../support/server.ts';

@@ -5,13 +5,13 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { processTable } from '../../actors/agent/child/proc.ts';
-import { externalRunner, RunnerFault } from '../../actors/agent/runners/external/index.ts';
-import { splitCommand } from '../../actors/agent/runners/external/split.ts';
-import { temporaryFolder } from '../agent/folder.ts';
-import { logOf, startTestWorker, submit, taskIn } from '../agent/support.ts';
+import { processTable } from '../../actors/worker/child/proc.ts';
+import { externalRunner, RunnerError } from '../../actors/worker/runners/external/index.ts';
+import { splitCommand } from '../../actors/worker/runners/external/split.ts';
 import { requires } from '../support/requires.ts';
 import { startTestServer } from '../support/server.ts';
+import { temporaryFolder } from '../worker/folder.ts';
+import { logOf, startTestWorker, submit, taskIn } from '../worker/support.ts';
 
 function commandOf(pid: number): string {
   try {
@@ -77,7 +77,7 @@ describe('a runner of your own: LIB=COMMAND', () => {
       assert.throws(
         () => externalRunner(description),
         (fault: Error) => {
-          assert.ok(fault instanceof RunnerFault);
+          assert.ok(fault instanceof RunnerError);
           assert.match(fault.message, reason);
           return true;
         },

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { parse } from 'yaml';
-import { readDataset } from '../../actors/agent/runners/mljs/dataset.ts';
-import { parsePipeline, readPipeline } from '../../actors/agent/runners/mljs/pipeline.ts';
+import { readDataset } from '../../actors/worker/runners/mljs/dataset.ts';
+import { parsePipeline, readPipeline } from '../../actors/worker/runners/mljs/pipeline.ts';
 import { runHere } from './mljs-support.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));

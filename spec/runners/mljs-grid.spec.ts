@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { readGrid } from '../../actors/agent/runners/mljs/data/grid.ts';
+import { readGrid } from '../../actors/worker/runners/mljs/data/grid.ts';
 
 /** The same text with its last cell in quotes, so that all of it is read as one that may hold any. */
 const quoted = (text: string) => text.replace(/([^,;\t\r\n ]+)(\s*)$/, '"$1"$2');

@@ -2,19 +2,19 @@ import assert from 'node:assert/strict';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { InputFault } from '../../actors/agent/runners/mljs/fault.ts';
-import { readPipeline } from '../../actors/agent/runners/mljs/pipeline.ts';
-import { parseTask } from '../../actors/agent/runners/mljs/task.ts';
+import { JobInputError } from '../../actors/worker/runners/mljs/input-error.ts';
+import { readPipeline } from '../../actors/worker/runners/mljs/pipeline.ts';
+import { parseTask } from '../../actors/worker/runners/mljs/task.ts';
 import { datasetOf, madeUp, runHere, scratch, taskOf } from './mljs-support.ts';
 
 const { x, y } = madeUp(10, 6);
 const good = datasetOf({ 'train_x.csv': x, 'train_y.csv': y.map((value) => [value]) });
 const PLS = { pls: { components: 2 } };
 
-/** Asserts that something throws an InputFault with this one-line message. */
+/** Asserts that something throws an InputError with this one-line message. */
 function refuses(run: () => unknown, message: RegExp): void {
   assert.throws(run, (error: Error) => {
-    assert.ok(error instanceof InputFault, `not an InputFault: ${error.stack}`);
+    assert.ok(error instanceof JobInputError, `not an InputError: ${error.stack}`);
     assert.match(error.message, message);
     assert.equal(error.message.includes('\n'), false);
     return true;

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { readDataset } from '../../actors/agent/runners/mljs/dataset.ts';
-import { fitModel, loadModel, predictor } from '../../actors/agent/runners/mljs/model.ts';
-import type { PreprocessStep } from '../../actors/agent/runners/mljs/preprocess.ts';
-import { MODEL_FILE } from '../../actors/agent/runners/mljs/run.ts';
+import { readDataset } from '../../actors/worker/runners/mljs/dataset.ts';
+import { fitModel, loadModel, predictor } from '../../actors/worker/runners/mljs/model.ts';
+import type { PreprocessStep } from '../../actors/worker/runners/mljs/preprocess.ts';
+import { MODEL_FILE } from '../../actors/worker/runners/mljs/run.ts';
 import { datasetOf, GASOLINE, madeUp, runHere, scratch } from './mljs-support.ts';
 
 describe('the exported model', () => {
@@ -66,8 +66,8 @@ describe('the exported model', () => {
   it('refuses spectra of another length or with gaps', () => {
     const { predict } = loadModel(path);
     const [row] = unseen as [number[]];
-    assert.throws(() => predict([row, row.slice(1)]), /InputFault: .*row 2 has 8 values, .* expects 9$/);
-    assert.throws(() => predict([row.with(3, Number.NaN)]), /InputFault: .*row 1 has a value that is not/);
+    assert.throws(() => predict([row, row.slice(1)]), /InputError: .*row 2 has 8 values, .* expects 9$/);
+    assert.throws(() => predict([row.with(3, Number.NaN)]), /InputError: .*row 1 has a value that is not/);
   });
 
   it('is refused if the file is missing, no model, or of another format version', () => {
@@ -76,11 +76,11 @@ describe('the exported model', () => {
       writeFileSync(join(folder, name), text);
       return join(folder, name);
     };
-    assert.throws(() => loadModel(join(folder, 'none.json')), /InputFault: model file not found: /);
-    assert.throws(() => loadModel(file('a.json', 'x')), /InputFault: .*a\.json: is not JSON$/);
+    assert.throws(() => loadModel(join(folder, 'none.json')), /InputError: model file not found: /);
+    assert.throws(() => loadModel(file('a.json', 'x')), /InputError: .*a\.json: is not JSON$/);
     assert.throws(
       () => loadModel(file('b.json', '{}')),
-      /InputFault: .*b\.json: is not a model of mljs\.run$/,
+      /InputError: .*b\.json: is not a model of mljs\.run$/,
     );
     const newer = { ...JSON.parse(readFileSync(path, 'utf8')), format_version: 2 };
     assert.throws(

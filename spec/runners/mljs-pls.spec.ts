@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { inverse, Matrix, solve } from 'ml-matrix';
 import { PLS } from 'ml-pls';
-import { fitPls, predictRow } from '../../actors/agent/runners/mljs/pls.ts';
+import { fitPls, predictRow } from '../../actors/worker/runners/mljs/pls.ts';
 import { madeUp } from './mljs-support.ts';
 
 const near = (actual: readonly number[], expected: readonly number[], tolerance = 1e-9): void => {
@@ -106,7 +106,7 @@ describe('pls', () => {
     assert.doesNotThrow(() => fitPls(flat as number[][], y, 2, 'data'));
     assert.throws(
       () => fitPls(flat as number[][], y, 3, 'data'),
-      /^InputFault: data: pls: 3 .* hold only 2$/,
+      /^InputError: data: pls: 3 .* hold only 2$/,
     );
   });
 

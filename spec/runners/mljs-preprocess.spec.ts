@@ -6,7 +6,7 @@ import {
   fitStep,
   fitSteps,
   type PreprocessStep,
-} from '../../actors/agent/runners/mljs/preprocess.ts';
+} from '../../actors/worker/runners/mljs/preprocess.ts';
 
 const close = (actual: number[][], expected: number[][]): void => {
   assert.deepEqual(
@@ -46,7 +46,7 @@ describe('snv', () => {
       [1, 2],
       [3, 3],
     ];
-    assert.throws(() => treat({ name: 'snv' }, rows), /^InputFault: rows: data row 2: snv: .*constant$/);
+    assert.throws(() => treat({ name: 'snv' }, rows), /^InputError: rows: data row 2: snv: .*constant$/);
     // The mean of three times 0.1 is not 0.1 in binary numbers.
     assert.throws(() => treat({ name: 'snv' }, [[0.1, 0.1, 0.1]]), /snv: the spectrum is constant$/);
   });

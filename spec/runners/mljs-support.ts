@@ -4,10 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { mljsRunner } from '../../actors/agent/runners/mljs/index.ts';
-import { randomSource } from '../../actors/agent/runners/mljs/random.ts';
-import { type RunHooks, runTask } from '../../actors/agent/runners/mljs/run.ts';
-import { parseTask } from '../../actors/agent/runners/mljs/task.ts';
+import { mljsRunner } from '../../actors/worker/runners/mljs/index.ts';
+import { randomSource } from '../../actors/worker/runners/mljs/random.ts';
+import { type RunHooks, runTask } from '../../actors/worker/runners/mljs/run.ts';
+import { parseTask } from '../../actors/worker/runners/mljs/task.ts';
 
 export const GASOLINE = fileURLToPath(new URL('../../examples/gasoline', import.meta.url));
 

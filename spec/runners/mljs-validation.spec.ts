@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { bestOf, crossValidate } from '../../actors/agent/runners/mljs/evaluate.ts';
-import { makeFolds, type Split } from '../../actors/agent/runners/mljs/folds.ts';
-import { score } from '../../actors/agent/runners/mljs/metrics.ts';
-import { fitPls, predictRow } from '../../actors/agent/runners/mljs/pls.ts';
-import type { PreprocessStep } from '../../actors/agent/runners/mljs/preprocess.ts';
+import { bestOf, crossValidate } from '../../actors/worker/runners/mljs/evaluate.ts';
+import { makeFolds, type Split } from '../../actors/worker/runners/mljs/folds.ts';
+import { score } from '../../actors/worker/runners/mljs/metrics.ts';
+import { fitPls, predictRow } from '../../actors/worker/runners/mljs/pls.ts';
+import type { PreprocessStep } from '../../actors/worker/runners/mljs/preprocess.ts';
 import { datasetOf, madeUp, runHere } from './mljs-support.ts';
 
 const kFold = (folds: number, shuffle: boolean, seed: number | null = null): Split => ({

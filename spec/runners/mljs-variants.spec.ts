@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
-import { expandPipeline } from '../../actors/agent/runners/mljs/expand.ts';
+import { expandPipeline } from '../../actors/worker/runners/mljs/expand.ts';
 import { datasetOf, GASOLINE, madeUp, runHere, scratch, taskOf } from './mljs-support.ts';
 
 const RANGE = { from: 1, to: 8 };

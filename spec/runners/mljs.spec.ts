@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { describe, it } from 'node:test';
-import { readDataset } from '../../actors/agent/runners/mljs/dataset.ts';
-import { crossValidate } from '../../actors/agent/runners/mljs/evaluate.ts';
-import { makeFolds } from '../../actors/agent/runners/mljs/folds.ts';
-import { mljsRunner } from '../../actors/agent/runners/mljs/index.ts';
+import { readDataset } from '../../actors/worker/runners/mljs/dataset.ts';
+import { crossValidate } from '../../actors/worker/runners/mljs/evaluate.ts';
+import { makeFolds } from '../../actors/worker/runners/mljs/folds.ts';
+import { mljsRunner } from '../../actors/worker/runners/mljs/index.ts';
 import { datasetOf, GASOLINE, madeUp, runChild, taskOf } from './mljs-support.ts';
 
 // RMSEP of octane, leave-one-out, PLS centred and unscaled, from R package pls 2.8.

@@ -1,19 +1,25 @@
 import { pino } from 'pino';
 import { type Actor, createActor, type EventObject, fromCallback, fromPromise } from 'xstate';
-import type { Uploaded } from '../../actors/agent/delivery/deliver.ts';
-import { Reports } from '../../actors/agent/delivery/reports.ts';
-import { ActiveList } from '../../actors/agent/link/active-list.ts';
-import { sleep, slowWaitMs, waitMs } from '../../actors/agent/link/backoff.ts';
-import { rejoin, startHeartbeats } from '../../actors/agent/link/heartbeat.ts';
-import type { Identity } from '../../actors/agent/link/identity.ts';
-import { LeaseRequests } from '../../actors/agent/link/lease.ts';
-import { register } from '../../actors/agent/link/register.ts';
-import { runLogic } from '../../actors/agent/run-steps.ts';
-import type { Workshop } from '../../actors/agent/workshop.ts';
+import { attemptLogic } from '../../actors/worker/attempt/attempt-steps.ts';
+import type { Uploaded } from '../../actors/worker/delivery/deliver.ts';
+import { Reports } from '../../actors/worker/delivery/reports.ts';
+import { ActiveList } from '../../actors/worker/link/active-list.ts';
+import { sleep, slowWaitMs, waitMs } from '../../actors/worker/link/backoff.ts';
+import { rejoin, startHeartbeats } from '../../actors/worker/link/heartbeat.ts';
+import type { Identity } from '../../actors/worker/link/identity.ts';
+import { LeaseRequests } from '../../actors/worker/link/lease.ts';
+import { register } from '../../actors/worker/link/register.ts';
+import type { WorkerContext } from '../../actors/worker/worker-context.ts';
 import { ClusterClient } from '../../gateway/client/client.ts';
-import { activeOf, agentMachine } from '../../machines/agent.ts';
-import type { Answered, Registration, ToCancel, Trouble } from '../../machines/agent-types.ts';
-import { type AttemptRef, type Failed, type Lease, type Outcome, runKey } from '../../machines/run.ts';
+import { activeOf, agentMachine } from '../../machines/agent/agent.ts';
+import type { LinkError, Registration, Result, ToCancel } from '../../machines/agent/types.ts';
+import {
+  type AttemptRef,
+  attemptKey,
+  type Failed,
+  type Lease,
+  type Outcome,
+} from '../../machines/attempt/attempt.ts';
 import type { Seeded } from '../support/seeded.ts';
 import type { PlayedLine } from './network.ts';
 import type { PeerTime } from './time.ts';
@@ -113,16 +119,16 @@ export class PlayedAgent {
     const context = (registered: Registration) => ({ client, active, registered });
     return {
       run: this.#runLogic(),
-      register: fromPromise<Answered<Registration>>(({ signal }) =>
+      register: fromPromise<Result<Registration>>(({ signal }) =>
         register(client, this.#identity(), this.#declaration(), signal),
       ),
       heartbeat: fromCallback<EventObject, { registered: Registration; atOnce: boolean }>(
         ({ sendBack, input }) => startHeartbeats(context(input.registered), sendBack, input.atOnce),
       ),
-      rejoin: fromPromise<Answered<ToCancel[]>, Registration>(({ input, signal }) =>
+      rejoin: fromPromise<Result<ToCancel[]>, Registration>(({ input, signal }) =>
         rejoin(context(input), signal),
       ),
-      lease: fromPromise<Answered<Lease[]>, { registered: Registration; free: number }>(({ input, signal }) =>
+      lease: fromPromise<Result<Lease[]>, { registered: Registration; free: number }>(({ input, signal }) =>
         requests.ask(input.registered, input.free, signal),
       ),
       withdraw: fromPromise<void, Registration>(({ input, signal }) => requests.withdraw(input, signal)),
@@ -140,7 +146,7 @@ export class PlayedAgent {
     };
   }
 
-  #pauseMs(failures: number, trouble: Trouble | null): number {
+  #pauseMs(failures: number, trouble: LinkError | null): number {
     const { backoff } = this.#settings();
     if (trouble?.kind === 'refused') return slowWaitMs(backoff);
     return waitMs(backoff, failures, trouble?.retryAfter);
@@ -179,23 +185,23 @@ export class PlayedAgent {
   /** The statechart of a run: what is sent to the server is the program's own, what touches the machine is played. */
   #runLogic() {
     const { outbox } = this.#disk;
-    return runLogic(this.#shop()).provide({
+    return attemptLogic(this.#shop()).provide({
       actors: {
         materialize: fromPromise<Failed | null, Lease>(async () => null),
         runChild: fromPromise<Outcome, Lease>(({ input, signal }) => this.#analyse(input, signal)),
         stopWork: fromPromise<void, AttemptRef>(() => sleep(this.#options.chance.between(1, 5000))),
         save: fromPromise<void, Saved & { lease: Lease | null }>(async ({ input: { ref, outcome } }) => {
-          outbox.set(runKey(ref), { ref, outcome });
+          outbox.set(attemptKey(ref), { ref, outcome });
         }),
         upload: fromPromise<Uploaded, AttemptRef>(async () => ({ verdict: 'accepted', artifacts: {} })),
         clean: fromPromise<void, AttemptRef>(async ({ input }) => {
-          outbox.delete(runKey(input));
+          outbox.delete(attemptKey(input));
         }),
       },
     });
   }
 
-  #shop(): Workshop {
+  #shop(): WorkerContext {
     const room = { open: async () => {} };
     const shop = {
       client: this.#client,
@@ -206,7 +212,7 @@ export class PlayedAgent {
       logOf: () => silent,
       persistence: (_: AttemptRef, signal: AbortSignal) => ({ ...this.#settings(), log: silent, signal }),
     };
-    return shop as unknown as Workshop;
+    return shop as unknown as WorkerContext;
   }
 
   async #analyse({ ref }: Lease, signal: AbortSignal): Promise<Outcome> {
@@ -235,7 +241,7 @@ export class PlayedAgent {
 
 interface Pause {
   failures: number;
-  trouble: Trouble | null;
+  trouble: LinkError | null;
   registered: Registration | null;
 }
 

@@ -1,4 +1,4 @@
-import { sleep } from '../../actors/agent/link/backoff.ts';
+import { sleep } from '../../actors/worker/link/backoff.ts';
 import { ClusterClient } from '../../gateway/client/client.ts';
 import { ResponseError, UnreachableError } from '../../gateway/client/errors.ts';
 import type { Seeded } from '../support/seeded.ts';

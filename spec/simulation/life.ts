@@ -1,8 +1,8 @@
 import { setImmediate as tick } from 'node:timers/promises';
-import type { Clock } from '../../actors/clock.ts';
-import { type Cluster, startCluster } from '../../actors/cluster.ts';
-import { HearingClock } from '../../actors/hearing.ts';
-import type { StoreFaults } from '../../actors/store/store.ts';
+import { type RunningBackend, startBackend } from '../../actors/server/backend.ts';
+import type { StoreHooks } from '../../actors/server/store/store.ts';
+import type { Clock } from '../../actors/shared/clock.ts';
+import { HearingClock } from '../../actors/shared/hearing-clock.ts';
 import type { Backend, Pieces, Reads } from '../../gateway/backend.ts';
 import { inTime } from '../support/in-time.ts';
 import type { Seeded } from '../support/seeded.ts';
@@ -33,14 +33,14 @@ export const A_MOMENT = 2;
 
 /** One process of the server, from its start to its end. */
 export class Life {
-  readonly faults: StoreFaults;
+  readonly faults: StoreHooks;
   /** The simulated clock; it notes when the store is about to be tried. */
   readonly clock: Clock;
   readonly #calls = new Set<WireCall>();
   readonly #clock: StepClock;
   readonly #disk: () => DiskWeather;
   readonly #counts: ServerCounts;
-  #cluster: Cluster | null = null;
+  #cluster: RunningBackend | null = null;
   #wire: Wire | null = null;
   /** What goes on in real time. */
   readonly #work = new Set<Promise<unknown>>();
@@ -131,14 +131,14 @@ export class Life {
     };
   }
 
-  async start(options: Parameters<typeof startCluster>[0]): Promise<void> {
-    this.#cluster = await startCluster(options);
+  async start(options: Parameters<typeof startBackend>[0]): Promise<void> {
+    this.#cluster = await startBackend(options);
     this.#watchReads(this.port.reads);
     this.#wire = new Wire(this.port);
   }
 
   get port(): Backend {
-    return (this.#cluster as Cluster).port;
+    return (this.#cluster as RunningBackend).backend;
   }
 
   get isIdle(): boolean {

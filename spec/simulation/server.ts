@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setImmediate as tick } from 'node:timers/promises';
 import { pino } from 'pino';
-import type { SupervisorSettings } from '../../actors/supervisor/core.ts';
+import type { SupervisorSettings } from '../../actors/server/core.ts';
 import type { Backend } from '../../gateway/backend.ts';
 import type { EventView } from '../../machines/schema/views.ts';
 import type { Seeded } from '../support/seeded.ts';
@@ -88,7 +88,7 @@ export class PlayedServer {
       clock: life.clock,
       hearing: life.hearing((this.#settings.heartbeatInterval ?? 10) / 4),
       random: (n) => this.#chance.bytes(n),
-      faults: life.faults,
+      hooks: life.faults,
     });
     life.port.events.subscribe((events) => this.onEvents(asSent(events)));
     this.#life = life;

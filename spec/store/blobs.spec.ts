@@ -5,10 +5,10 @@ import { dirname, join, relative, resolve } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { describe, type TestContext, test } from 'node:test';
 import pino from 'pino';
-import { DurableMoves } from '../../actors/blobs/durable.ts';
-import { damagedPath, objectPath } from '../../actors/blobs/paths.ts';
-import { Room } from '../../actors/blobs/room.ts';
-import { type BlobOptions, BlobStore } from '../../actors/blobs.ts';
+import { type BlobOptions, BlobStore } from '../../actors/server/blobs/blob-store.ts';
+import { DiskSpace } from '../../actors/server/blobs/disk-space.ts';
+import { DurableMoves } from '../../actors/server/blobs/durable.ts';
+import { damagedPath, objectPath } from '../../actors/server/blobs/paths.ts';
 import { startTestServer, temporaryDirectory } from '../support/server.ts';
 
 const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex');
@@ -289,11 +289,11 @@ describe('the room for artifacts', () => {
 
   test('is not given twice for bytes that are granted and written while the disk is looked at', async () => {
     const looks: Array<(free: number) => void> = [];
-    const room = new Room(0, () => new Promise((resolve) => looks.push(resolve)));
-    const first = room.share(4 * MIB);
+    const room = new DiskSpace(0, () => new Promise((resolve) => looks.push(resolve)));
+    const first = room.reserve(4 * MIB);
     looks.shift()?.(10 * MIB);
     const upload = await first;
-    const second = room.share(4 * MIB);
+    const second = room.reserve(4 * MIB);
     // The disk was looked at before any of this, and is slow to tell.
     upload.wrote(4 * MIB);
     const more = upload.need(4 * MIB);

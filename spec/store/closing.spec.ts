@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { Store } from '../../actors/store/store.ts';
+import { Store } from '../../actors/server/store/store.ts';
 import { temporaryDirectory } from '../support/server.ts';
 
 /** Asks one thing after the other, each in words that the store has not met yet, until it is refused. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { Store } from '../../actors/store/store.ts';
-import { LISTS } from '../../actors/store/turn-sql.ts';
+import { Store } from '../../actors/server/store/store.ts';
+import { LISTS } from '../../actors/server/store/turn-sql.ts';
 import { temporaryDirectory } from '../support/server.ts';
 
 /** What SQLite says of a column. */

@@ -4,9 +4,9 @@ import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import { open } from 'sqlite';
 import sqlite3 from 'sqlite3';
-import { headStatements, jobHeads } from '../../actors/reads/job-heads.ts';
-import { openReader } from '../../actors/store/open.ts';
-import { Prepared } from '../../actors/store/prepared.ts';
+import { headStatements, jobHeads } from '../../actors/server/reads/job-heads.ts';
+import { openReader } from '../../actors/server/store/open.ts';
+import { PreparedStatements } from '../../actors/server/store/prepared-statements.ts';
 import { job, TestCluster } from '../support/cluster.ts';
 
 const inline = (n: number) =>
@@ -206,7 +206,7 @@ describe('the list of jobs', () => {
        SELECT seq + n, printf('job_zzzzzzzzzz%016d', n), NULL, NULL, created_at + n / 1e6, ${columns.join(', ')} FROM jobs, n`,
     );
     await db.close();
-    const prepared = new Prepared(await openReader(join(cluster.stateDir, 'store.sqlite')));
+    const prepared = new PreparedStatements(await openReader(join(cluster.stateDir, 'store.sqlite')));
     t.after(() => prepared.close());
     const find = async (ref: string, limit = 100) =>
       (await jobHeads(prepared, { ref, limit }, () => false)).map(({ seq }) => seq);

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import type { Changes } from '../../actors/store/changes.ts';
-import { isOnePart, partsOf } from '../../actors/store/parts.ts';
-import { LIST_NAMES } from '../../actors/store/turn-sql.ts';
+import type { Changes } from '../../actors/server/store/changes.ts';
+import { fitsOneStatement, partsOf } from '../../actors/server/store/split-changes.ts';
+import { LIST_NAMES } from '../../actors/server/store/turn-sql.ts';
 import { RawJson } from '../../machines/json/raw.ts';
 
 const changes = (given: Partial<Record<keyof Changes, unknown[]>>): Changes =>
@@ -23,7 +23,7 @@ describe('a turn that is large', () => {
     ],
   ] as const) {
     test(`of ${title} is written in parts, each row once and in its order`, () => {
-      assert.equal(isOnePart(given), false);
+      assert.equal(fitsOneStatement(given), false);
       const parts = [...partsOf(given)];
       assert.ok(parts.length > 4);
       for (const name of LIST_NAMES) {
@@ -37,7 +37,7 @@ describe('a turn that is large', () => {
 
   test('is one part as long as it is small', () => {
     const small = changes({ events: events(100, 10) });
-    assert.equal(isOnePart(small), true);
+    assert.equal(fitsOneStatement(small), true);
     assert.equal([...partsOf(small)].length, 1);
   });
 });

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { type AnyStateMachine, createActor, type StateNode } from 'xstate';
-import type { Changes } from '../../actors/store/changes.ts';
-import type { Table } from '../../actors/store/columns.ts';
-import type { JobRow, TaskRow, WorkerRow } from '../../actors/store/rows.ts';
-import { Store } from '../../actors/store/store.ts';
-import { JOBS, TASKS, WORKERS } from '../../actors/store/tables.ts';
-import { type Correspondence, JOB, TASK, WORKER } from '../../actors/supervisor/address.ts';
+import { JOB, type RowMapping, TASK, WORKER } from '../../actors/server/runtime/actor-cell.ts';
+import type { Changes } from '../../actors/server/store/changes.ts';
+import type { Table } from '../../actors/server/store/columns.ts';
+import type { JobRow, TaskRow, WorkerRow } from '../../actors/server/store/rows.ts';
+import { Store } from '../../actors/server/store/store.ts';
+import { JOBS, TASKS, WORKERS } from '../../actors/server/store/tables.ts';
 import { noStanding, rankedBy } from '../../machines/ranking/standing.ts';
 import { temporaryDirectory } from '../support/server.ts';
 
@@ -166,7 +166,7 @@ const CHANGING: Record<string, Record<string, unknown>> = {
 
 const kinds: [
   string,
-  Correspondence<never, AnyStateMachine>,
+  RowMapping<never, AnyStateMachine>,
   Table<never>,
   Record<string, unknown>,
   { fresh: keyof Changes; changed: keyof Changes },

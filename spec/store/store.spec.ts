@@ -5,11 +5,11 @@ import { describe, test } from 'node:test';
 import { pino } from 'pino';
 import { open } from 'sqlite';
 import sqlite3 from 'sqlite3';
-import { startCluster } from '../../actors/cluster.ts';
+import { startBackend } from '../../actors/server/backend.ts';
 import { temporaryDirectory } from '../support/server.ts';
 
 const start = (stateDir: string) =>
-  startCluster({ stateDir, log: pino({ level: 'silent' }), maxArtifactBytes: 1000 });
+  startBackend({ stateDir, log: pino({ level: 'silent' }), maxArtifactBytes: 1000 });
 
 describe('the state directory', () => {
   test('belongs to one server: a second one is refused with a clear message', async (t) => {
@@ -31,7 +31,7 @@ describe('the state directory', () => {
   });
 
   test('is brought to this version by migrations each of which has a number of its own', async () => {
-    const names = await readdir(new URL('../../actors/schema/', import.meta.url));
+    const names = await readdir(new URL('../../actors/server/store/schema/', import.meta.url));
     const numbers = names.map((name) => name.slice(0, 4));
     assert.deepEqual(numbers, [...new Set(numbers)], 'a store of the number would lack one of two');
   });
@@ -68,7 +68,7 @@ describe('the state directory', () => {
 
   test('is in write-ahead-log mode, and each commit is followed by an fsync', async (t) => {
     const dir = await temporaryDirectory(t);
-    const { openWriter } = await import('../../actors/store/open.ts');
+    const { openWriter } = await import('../../actors/server/store/open.ts');
     const db = await openWriter(join(dir, 'store.sqlite'));
     t.after(() => db.close());
     const pragma = async (name: string) => Object.values((await db.get(`PRAGMA ${name}`)) as object)[0];

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { openReader } from '../../actors/store/open.ts';
+import { openReader } from '../../actors/server/store/open.ts';
 import { TestCluster } from '../support/cluster.ts';
 
 test('every commit keeps the tally of what is in which status, so that a start needs to count nothing', async (t) => {

@@ -153,7 +153,7 @@ describe('a store that cannot commit', () => {
   });
 
   test('refuses a waiting report after its patience, and the same report is taken later', async (t) => {
-    const cluster = await TestCluster.start(t, { reportPatience: 30, leaseTtl: 600, workerDeadAfter: 600 });
+    const cluster = await TestCluster.start(t, { reportTimeout: 30, leaseTtl: 600, workerDeadAfter: 600 });
     const submitted = await cluster.submit();
     const worker = await cluster.register();
     const task = await worker.run();

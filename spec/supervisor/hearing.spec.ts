@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
-import { HearingClock } from '../../actors/hearing.ts';
+import { HearingClock } from '../../actors/shared/hearing-clock.ts';
 import { StepClock } from '../support/step-clock.ts';
 
 const TICK = 0.1;

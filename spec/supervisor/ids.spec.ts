@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { idMaker, pooledRandom } from '../../actors/ids.ts';
+import { idMaker, pooledRandom } from '../../actors/shared/ids.ts';
 import { SimulatedClock } from '../support/clock.ts';
 
 describe('ids', () => {

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
-import { Deadlines } from '../../actors/supervisor/deadlines.ts';
-import { cutDocument, DocumentCache } from '../../actors/supervisor/documents.ts';
-import { FOR_GOOD } from '../../actors/supervisor/journal.ts';
-import { QueueIndex } from '../../actors/supervisor/queue-index.ts';
-import { QueueView } from '../../actors/supervisor/queue-view.ts';
+import { cutJobPieces, JobPiecesCache } from '../../actors/server/jobs/job-pieces.ts';
+import { Deadlines } from '../../actors/server/runtime/deadlines.ts';
+import { QueueIndex } from '../../actors/server/scheduling/queue-index.ts';
+import { QueueView } from '../../actors/server/scheduling/queue-view.ts';
+import { FOR_GOOD } from '../../actors/server/turn/journal.ts';
 import { StepClock } from '../support/step-clock.ts';
 
 /** More than an index may hold in vain. */
@@ -132,7 +132,7 @@ describe('the index of the queue', () => {
 
 describe('the cache of specifications', () => {
   const document = (pipelines: number) =>
-    cutDocument(
+    cutJobPieces(
       JSON.stringify({
         type: 'demo.run',
         pipelines: Array.from({ length: pipelines }, (_, i) => ({ kind: 'inline_json', inline: i })),
@@ -141,14 +141,14 @@ describe('the cache of specifications', () => {
     );
 
   test('is for jobs of which more tasks will be leased', () => {
-    const cache = new DocumentCache();
+    const cache = new JobPiecesCache();
     cache.keep('one', document(1));
     cache.keep('two', document(2));
     assert.deepEqual([cache.get('one'), cache.get('two')], [undefined, document(2)]);
   });
 
   test('counts what small specifications take beside their text, of which there may be many', () => {
-    const cache = new DocumentCache();
+    const cache = new JobPiecesCache();
     const small = document(2);
     for (let i = 0; i < MANY * 2; i++) cache.keep(`job_${i}`, small);
     assert.ok(cache.size <= 32 * 1024, `${cache.size} specifications are kept, each of a kilobyte and more`);

@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { createInspector, type StatelyInspectionEvent } from '@statelyai/inspect';
 import { createActor, createMachine } from 'xstate';
-import { Inspection } from '../../actors/supervisor/inspection.ts';
+import { Inspection } from '../../actors/server/runtime/inspection.ts';
 import { machineJson } from '../../machines/charts/config.ts';
 import type { InspectionMessage } from '../../machines/schema/inspection.ts';
-import { taskMachine } from '../../machines/task.ts';
-import { workerMachine } from '../../machines/worker.ts';
+import { taskMachine } from '../../machines/task/task.ts';
+import { workerMachine } from '../../machines/worker/worker.ts';
 import { job, TestCluster } from '../support/cluster.ts';
 import { until } from '../support/until.ts';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { MOST_PEERS } from '../../machines/peers.ts';
+import { MOST_PEERS } from '../../machines/protocol/peers.ts';
 import type { WorkerView } from '../../machines/schema/views.ts';
 import { job, TestCluster } from '../support/cluster.ts';
 import { until } from '../support/until.ts';

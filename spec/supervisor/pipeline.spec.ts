@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import { setImmediate as tick } from 'node:timers/promises';
-import { Store } from '../../actors/store/store.ts';
-import { TASKS } from '../../actors/store/tables.ts';
+import { Store } from '../../actors/server/store/store.ts';
+import { TASKS } from '../../actors/server/store/tables.ts';
 import type { LeasedTask } from '../../gateway/messages.ts';
 import { job, TestCluster } from '../support/cluster.ts';
 

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
-import { WorkerAddress } from '../../actors/supervisor/address.ts';
-import { Demands, registrationOf } from '../../actors/supervisor/demands.ts';
-import { FOR_GOOD, type Journal } from '../../actors/supervisor/journal.ts';
-import { Profiles } from '../../actors/supervisor/profiles.ts';
-import { QueueIndex } from '../../actors/supervisor/queue-index.ts';
-import { QueueView } from '../../actors/supervisor/queue-view.ts';
-import { RequirementBook } from '../../actors/supervisor/requirements.ts';
-import { unmet, type WorkerProfile } from '../../machines/matching.ts';
+import { WorkerCell } from '../../actors/server/runtime/actor-cell.ts';
+import { Demands, registrationOf } from '../../actors/server/scheduling/demands.ts';
+import { Profiles } from '../../actors/server/scheduling/profiles.ts';
+import { QueueIndex } from '../../actors/server/scheduling/queue-index.ts';
+import { QueueView } from '../../actors/server/scheduling/queue-view.ts';
+import { RequirementBook } from '../../actors/server/scheduling/requirements.ts';
+import { FOR_GOOD, type Journal } from '../../actors/server/turn/journal.ts';
+import { unmet, type WorkerProfile } from '../../machines/matching/matching.ts';
 import type { Requirements } from '../../machines/schema/job.ts';
 import { workerRow } from '../support/rows.ts';
 
@@ -93,13 +93,13 @@ class Played {
   readonly #demands = new Demands();
   readonly #profiles = new Profiles(this.#book, this.#demands);
   readonly #index = new QueueIndex((key) => this.#profiles.filingOf(key));
-  readonly #workers: WorkerAddress[];
+  readonly #workers: WorkerCell[];
   #list: Queued[] = [];
   readonly #left: Queued[] = [];
   #next = 1000;
 
   constructor(declared: readonly WorkerProfile[]) {
-    this.#workers = declared.map((profile, i) => new WorkerAddress(workerRow(`worker_${i}`, profile), true));
+    this.#workers = declared.map((profile, i) => new WorkerCell(workerRow(`worker_${i}`, profile), true));
   }
 
   get size(): [number, number] {
@@ -145,7 +145,7 @@ class Played {
 
   register(i: number, profile: WorkerProfile): void {
     const worker = this.#worker(i);
-    const journal = { ...FOR_GOOD, now: 0, changed() {}, noted() {} };
+    const journal = { ...FOR_GOOD, now: 0, rowChanged() {}, stateChanged() {} };
     worker.amend(journal, {
       ...profile,
       version: { ...profile.version },
@@ -154,15 +154,15 @@ class Played {
   }
 
   lack(i: number, path: string): void {
-    this.#worker(i).missing.note(FOR_GOOD, path, 'is not there', 0);
+    this.#worker(i).missingPaths.note(FOR_GOOD, path, 'is not there', 0);
   }
 
   forget(i: number): void {
-    this.#worker(i).missing.forget(FOR_GOOD, () => true);
+    this.#worker(i).missingPaths.forget(FOR_GOOD, () => true);
   }
 
-  #worker(i: number): WorkerAddress {
-    return this.#workers[i] as WorkerAddress;
+  #worker(i: number): WorkerCell {
+    return this.#workers[i] as WorkerCell;
   }
 
   #keyOf(task: Queued): number {
@@ -181,12 +181,12 @@ class Played {
     this.#left.push(task);
   }
 
-  #firstFor(worker: WorkerAddress): Queued | undefined {
+  #firstFor(worker: WorkerCell): Queued | undefined {
     const eligible = this.#list.filter(
       ({ requirements, avoids, paths }) =>
         unmet(requirements, worker.row).length === 0 &&
         !avoids.includes(registrationOf(worker)) &&
-        !paths.some((path) => worker.missing.has(path)),
+        !paths.some((path) => worker.missingPaths.has(path)),
     );
     return eligible.sort((a, b) => b.priority - a.priority || a.seq - b.seq)[0];
   }
@@ -304,15 +304,12 @@ describe('the cost of a lease that finds nothing', () => {
   for (const [what, make] of Object.entries(apart)) {
     test(`is no look at each requirement where they differ in ${what}, be it the first look or long after`, () => {
       const { book, index, profiles } = supervised();
-      const worker = new WorkerAddress(workerRow('worker_0', kind), true);
+      const worker = new WorkerCell(workerRow('worker_0', kind), true);
       const fill = (from: number) => {
         for (let i = from; i < from + MANY; i++) index.add(FOR_GOOD, book.number(FOR_GOOD, make(i)).id, 0, i);
         book.looks = 0;
       };
-      const early = new WorkerAddress(
-        workerRow('worker_1', { ...kind, labels: { came: 'before all' } }),
-        true,
-      );
+      const early = new WorkerCell(workerRow('worker_1', { ...kind, labels: { came: 'before all' } }), true);
       assert.equal(index.take(FOR_GOOD, profiles.viewsOf(early)), null);
       fill(1);
       for (const one of [worker, early]) assert.equal(index.take(FOR_GOOD, profiles.viewsOf(one)), null);
@@ -324,8 +321,8 @@ describe('the cost of a lease that finds nothing', () => {
 
   test('is no look at each task that avoids the worker, or names a path that it lacks', () => {
     const { book, index, profiles, demands } = supervised();
-    const worker = new WorkerAddress(workerRow('worker_0', kind), true);
-    worker.missing.note(FOR_GOOD, '/x', 'is not there', 0);
+    const worker = new WorkerCell(workerRow('worker_0', kind), true);
+    worker.missingPaths.note(FOR_GOOD, '/x', 'is not there', 0);
     for (let i = 1; i <= MANY; i++) {
       const requirement = book.number(FOR_GOOD, { min_memory_gb: i / MANY }).id;
       const keptFrom =

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
-import { RangeIndex } from '../../actors/supervisor/range-index.ts';
-import { comparePoints, type Range } from '../../machines/ranges.ts';
+import { RangeIndex } from '../../actors/server/scheduling/range-index.ts';
+import { comparePoints, type Range } from '../../machines/matching/ranges.ts';
 
 const point = fc.array(fc.integer({ min: 0, max: 5 }), { minLength: 1, maxLength: 2 });
 const range = fc.record({

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { digestEvent, digestFailure, digestResult } from '../../machines/report-digest.ts';
+import { digestEvent, digestFailure, digestResult } from '../../machines/report/digest.ts';
 import { job, TestCluster } from '../support/cluster.ts';
 import { until } from '../support/until.ts';
 

@@ -3,10 +3,10 @@ import { createHash, randomBytes } from 'node:crypto';
 import { rename, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
-import { objectPath } from '../../actors/blobs/paths.ts';
+import { objectPath } from '../../actors/server/blobs/paths.ts';
 import type { LeasedTask } from '../../gateway/messages.ts';
-import { digestJob } from '../../machines/job-digest.ts';
-import type { Principal } from '../../machines/rights.ts';
+import type { Principal } from '../../machines/protocol/rights.ts';
+import { digestJob } from '../../machines/submission/job-digest.ts';
 import { TestCluster, type TestWorker } from '../support/cluster.ts';
 import { textOf } from '../support/views.ts';
 

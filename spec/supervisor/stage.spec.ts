@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { assign, createActor, emit, raise, setup } from 'xstate';
-import { Stage } from '../../actors/supervisor/stage.ts';
-import { tabled } from '../../machines/tabled/tabled.ts';
+import { compiled } from '../../actors/server/runtime/compile/compiled-machine.ts';
+import { Stage } from '../../actors/server/runtime/stage.ts';
 
 const kit = setup({
   types: {
@@ -22,7 +22,7 @@ const kit = setup({
 
 /** One chart that a table can say, and one that only the interpreter understands. */
 const charts = {
-  'a table says': tabled(
+  'a table says': compiled(
     kit.createMachine({
       initial: 'on',
       context: { count: 0 },

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { digestJob } from '../../machines/job-digest.ts';
+import { digestJob } from '../../machines/submission/job-digest.ts';
 import { job, TestCluster } from '../support/cluster.ts';
 import { textOf } from '../support/views.ts';
 

@@ -1,19 +1,19 @@
 import type { TestContext } from 'node:test';
 import { pino } from 'pino';
-import { type Cluster, startCluster } from '../../actors/cluster.ts';
-import type { StoreFaults } from '../../actors/store/store.ts';
-import type { SupervisorSettings } from '../../actors/supervisor/core.ts';
+import { type RunningBackend, startBackend } from '../../actors/server/backend.ts';
+import type { SupervisorSettings } from '../../actors/server/core.ts';
+import type { StoreHooks } from '../../actors/server/store/store.ts';
 import type { Backend } from '../../gateway/backend.ts';
 import type { LeasedTask, ReplyOf } from '../../gateway/messages.ts';
-import { digestJob } from '../../machines/job-digest.ts';
-import { digestResult } from '../../machines/report-digest.ts';
-import { ANONYMOUS, type Principal } from '../../machines/rights.ts';
+import { ANONYMOUS, type Principal } from '../../machines/protocol/rights.ts';
+import { digestResult } from '../../machines/report/digest.ts';
 import { JobSpec } from '../../machines/schema/job.ts';
 import type { FailReport, TaskResult } from '../../machines/schema/report.ts';
 import { validator } from '../../machines/schema/validate.ts';
 import type { JobView, TaskView } from '../../machines/schema/views.ts';
 import type { ActiveTask, WorkerRegistration } from '../../machines/schema/worker.ts';
-import type { Leaving } from '../../machines/worker.ts';
+import { digestJob } from '../../machines/submission/job-digest.ts';
+import type { Leaving } from '../../machines/worker/worker.ts';
 import { SimulatedClock } from './clock.ts';
 import { temporaryDirectory } from './server.ts';
 import { seen } from './views.ts';
@@ -31,12 +31,12 @@ export const job = (differs: Record<string, unknown> = {}): Record<string, unkno
 /** A cluster state without a gateway, on a simulated clock and a real store. */
 export class TestCluster {
   readonly clock = new SimulatedClock();
-  readonly faults: StoreFaults = {};
+  readonly faults: StoreHooks = {};
   /** Seconds of the clock in which nobody could be heard. */
   missed = 0;
   readonly stateDir: string;
   readonly #settings: Partial<SupervisorSettings>;
-  #cluster: Cluster | null = null;
+  #cluster: RunningBackend | null = null;
   principal: Principal = ANONYMOUS;
 
   private constructor(stateDir: string, settings: Partial<SupervisorSettings>) {
@@ -52,7 +52,7 @@ export class TestCluster {
   }
 
   async start(): Promise<void> {
-    this.#cluster = await startCluster({
+    this.#cluster = await startBackend({
       stateDir: this.stateDir,
       log: pino({ level: 'silent' }),
       maxArtifactBytes: 1024 * 1024,
@@ -62,7 +62,7 @@ export class TestCluster {
         monotonic: () => this.clock.monotonic() - this.missed,
         timer: (seconds, callback) => this.clock.timer(seconds, callback),
       },
-      faults: this.faults,
+      hooks: this.faults,
     });
   }
 
@@ -77,11 +77,11 @@ export class TestCluster {
   }
 
   get port(): Backend {
-    return (this.#cluster as Cluster).port;
+    return (this.#cluster as RunningBackend).backend;
   }
 
   get state(): string {
-    return (this.#cluster as Cluster).state;
+    return (this.#cluster as RunningBackend).state;
   }
 
   submit(document: Record<string, unknown> = job(), principal = this.principal): Promise<JobView> {

@@ -1,6 +1,6 @@
 import { copyFileSync, mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { Store } from '../../actors/store/store.ts';
+import { Store } from '../../actors/server/store/store.ts';
 
 const made = new Map<string, Promise<string>>();
 

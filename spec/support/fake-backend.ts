@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import type { Backend, BlobWriter, EventPage, Inspected, StoredArtifact } from '../../gateway/backend.ts';
 import type { Message, MessageOf, MessageType, ReplyOf } from '../../gateway/messages.ts';
-import { ClusterError } from '../../machines/errors.ts';
+import { ClusterError } from '../../machines/protocol/errors.ts';
 import type { EventView } from '../../machines/schema/views.ts';
 import { failing, piecesOf } from './views.ts';
 

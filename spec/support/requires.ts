@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { accessSync, constants, existsSync, statSync } from 'node:fs';
 import { networkInterfaces } from 'node:os';
 import { delimiter, join } from 'node:path';
-import { Cells } from '../../actors/agent/child/cgroup.ts';
+import { Cgroups } from '../../actors/worker/child/cgroup.ts';
 import { SmallDisk } from './small-disk.ts';
 
 /** How a specification says that it is left out, and by which the closing summary knows what was missing. */
@@ -65,7 +65,7 @@ const OF_THE_SYSTEM = {
   'dev full': () => (existsSync('/dev/full') ? null : 'this system has no /dev/full'),
   'file modes': () => (process.platform === 'win32' ? 'Windows has none' : null),
   'control group': () => {
-    const cells = Cells.open(`jq-spec-${randomUUID()}`);
+    const cells = Cgroups.open(`jq-spec-${randomUUID()}`);
     cells?.close();
     return cells ? null : 'this process may make no control group of version 2 below its own';
   },

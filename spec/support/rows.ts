@@ -1,4 +1,4 @@
-import type { WorkerRow } from '../../actors/store/rows.ts';
+import type { WorkerRow } from '../../actors/server/store/rows.ts';
 
 /** A live worker as the store has it, with what a test wants to differ. */
 export const workerRow = (id: string, differs: Partial<WorkerRow> = {}): WorkerRow => ({

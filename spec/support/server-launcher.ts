@@ -1,13 +1,13 @@
 // The server in a process of its own, put together as jq-server does it, with a store that has faults:
 // `server-launcher.ts '{"config": {...}, "faults": {...}}'`.
 import { setTimeout as delay } from 'node:timers/promises';
-import type { StoreFaults } from '../../actors/store/store.ts';
+import type { StoreHooks } from '../../actors/server/store/store.ts';
 import { type ServerConfig, startServer } from '../../bin/programs/server.ts';
 import type { Launch } from './server-program.ts';
 
 const { config, faults } = JSON.parse(process.argv[2] ?? '{}') as Required<Launch>;
 
-function storeFaults(): StoreFaults {
+function storeFaults(): StoreHooks {
   let begun = 0;
   let done = 0;
   const die = () => process.kill(process.pid, 'SIGKILL');
@@ -37,6 +37,6 @@ process.on('SIGUSR2', () => {
   if (busyMs !== undefined) beBusy(busyMs);
 });
 
-const server = await startServer({ ...(config as ServerConfig), faults: storeFaults() });
+const server = await startServer({ ...(config as ServerConfig), hooks: storeFaults() });
 console.log(JSON.stringify({ event: 'listening', url: server.url }));
 process.once('SIGTERM', () => server.stop().then(() => process.exit(0)));

@@ -1,4 +1,4 @@
-import type { Clock, Timing } from '../../actors/clock.ts';
+import type { Clock, Timing } from '../../actors/shared/clock.ts';
 
 interface Timer {
   at: number;

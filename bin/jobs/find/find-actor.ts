@@ -1,6 +1,6 @@
 import type { ClusterClient } from '../../../gateway/client/client.ts';
 import { readAs } from '../../../gateway/client/replies.ts';
-import { type Named, referredTo } from '../../../machines/reference.ts';
+import { type Named, referredTo } from '../../../machines/protocol/reference.ts';
 import { TaskView } from '../../../machines/schema/views.ts';
 import { taskPages } from '../follow/task-pages.ts';
 import { uniqueMatch } from './find-job.ts';

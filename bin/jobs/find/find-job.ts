@@ -1,6 +1,6 @@
 import type { ClusterClient } from '../../../gateway/client/client.ts';
 import { ResponseError } from '../../../gateway/client/errors.ts';
-import { type Named, referredTo } from '../../../machines/reference.ts';
+import { type Named, referredTo } from '../../../machines/protocol/reference.ts';
 import type { JobView } from '../../../machines/schema/views.ts';
 import { CliError, EXIT, usageError } from '../../cli/exit.ts';
 import { ago } from '../../terminal/format.ts';

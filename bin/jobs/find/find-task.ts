@@ -1,5 +1,5 @@
 import type { ClusterClient } from '../../../gateway/client/client.ts';
-import { referredTo } from '../../../machines/reference.ts';
+import { referredTo } from '../../../machines/protocol/reference.ts';
 import type { TaskView } from '../../../machines/schema/views.ts';
 import { usageError } from '../../cli/exit.ts';
 import { taskLabels } from '../follow/task-board.ts';

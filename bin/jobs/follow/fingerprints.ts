@@ -1,7 +1,7 @@
 import type { ClusterClient } from '../../../gateway/client/client.ts';
 import type { JobSpec } from '../../../machines/schema/job.ts';
 import type { JobView, TaskView } from '../../../machines/schema/views.ts';
-import { datasetsOf, pipelinesOf } from '../../../machines/submission.ts';
+import { datasetsOf, pipelinesOf } from '../../../machines/submission/submission.ts';
 import { ifUnsupported } from '../cluster-snapshot.ts';
 
 /** A task that ran another pipeline than the one that its job pinned; the result stands. */

@@ -1,17 +1,21 @@
-import type { DatasetReport } from '../../../actors/agent/runners/dataset-report.ts';
-import { checkDataset, checkPipeline, type PipelineInput } from '../../../actors/agent/runners/mljs/check.ts';
-import type { DatasetHints } from '../../../actors/agent/runners/mljs/dataset.ts';
-import { InputFault } from '../../../actors/agent/runners/mljs/fault.ts';
-import { parseTask } from '../../../actors/agent/runners/mljs/task.ts';
+import type { DatasetReport } from '../../../actors/worker/runners/dataset-report.ts';
+import {
+  checkDataset,
+  checkPipeline,
+  type PipelineInput,
+} from '../../../actors/worker/runners/mljs/check.ts';
+import type { DatasetHints } from '../../../actors/worker/runners/mljs/dataset.ts';
+import { JobInputError } from '../../../actors/worker/runners/mljs/input-error.ts';
+import { parseTask } from '../../../actors/worker/runners/mljs/task.ts';
 import {
   checkDataset as checkWithNirs4all,
-  DatasetFault,
-} from '../../../actors/agent/runners/nirs4all/check.ts';
+  DatasetError,
+} from '../../../actors/worker/runners/nirs4all/check.ts';
 import {
   askInterpreter,
   InterpreterFault,
   USUAL_PYTHON,
-} from '../../../actors/agent/runners/nirs4all/index.ts';
+} from '../../../actors/worker/runners/nirs4all/index.ts';
 import { usageError } from '../../cli/exit.ts';
 import { localError } from '../../cli/local-error.ts';
 
@@ -47,7 +51,7 @@ function toCliError(check: Checker): Checker {
     try {
       return await check(inputs);
     } catch (fault) {
-      if (fault instanceof InputFault || fault instanceof DatasetFault) throw usageError(fault.message);
+      if (fault instanceof JobInputError || fault instanceof DatasetError) throw usageError(fault.message);
       const local = localError(fault);
       throw local === undefined ? fault : usageError(`cannot read ${local}`);
     }

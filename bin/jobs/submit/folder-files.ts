@@ -1,6 +1,6 @@
 import { readdir, realpath, stat } from 'node:fs/promises';
 import { join, relative, sep } from 'node:path';
-import { isLeftover } from '../../../actors/file-names.ts';
+import { isLeftover } from '../../../actors/shared/file-names.ts';
 
 /** The files of a folder, and which links in it were not followed. */
 export interface FolderFiles {

@@ -1,13 +1,13 @@
 import { readFile, stat } from 'node:fs/promises';
 import { dirname, extname } from 'node:path';
 import type { Readable } from 'node:stream';
-import { whatIsThere } from '../../../actors/what-is-there.ts';
-import { ClusterError } from '../../../machines/errors.ts';
+import { suggestPaths } from '../../../actors/shared/suggest-paths.ts';
 import { compose, members, RawJson } from '../../../machines/json/raw.ts';
-import { YamlFault, yamlToJson } from '../../../machines/json/yaml.ts';
+import { YamlError, yamlToJson } from '../../../machines/json/yaml.ts';
+import { ClusterError } from '../../../machines/protocol/errors.ts';
 import { JobSpec } from '../../../machines/schema/job.ts';
-import { type Fault, validator } from '../../../machines/schema/validate.ts';
-import { admitJob, sizeOf, unknownMembers } from '../../../machines/submission.ts';
+import { type ValidationIssue, validator } from '../../../machines/schema/validate.ts';
+import { admitJob, sizeOf, unknownMembers } from '../../../machines/submission/submission.ts';
 import { CliError, EXIT, usageError } from '../../cli/exit.ts';
 import { issueLines } from '../../cli/explain.ts';
 import { localError } from '../../cli/local-error.ts';
@@ -59,7 +59,7 @@ export function jobFromText(text: string, name: string): JobFile {
   return { text, spec: checked.value, warnings: unknownMembers(checked.value) };
 }
 
-const invalid = (name: string, faults: Fault[]) =>
+const invalid = (name: string, faults: ValidationIssue[]) =>
   new CliError(EXIT.usage, `${name} is not a valid job`, { details: issueLines(faults) });
 
 async function readText(path: string, name: string, stdin: Readable): Promise<string> {
@@ -86,7 +86,10 @@ async function readBytes(path: string): Promise<Buffer> {
     if (fault instanceof CliError) throw fault;
     const { code } = fault as NodeJS.ErrnoException;
     if (code === 'ENOENT')
-      throw usageError(`there is no file ${path}${await whatIsThere(path)}`, 'is the path right, from here?');
+      throw usageError(
+        `there is no file ${path}${await suggestPaths(path)}`,
+        'is the path right, from here?',
+      );
     throw usageError(`cannot read ${localError(fault) ?? path}`);
   }
 }
@@ -134,7 +137,7 @@ function fromYaml(text: string, name: string): string {
   try {
     return yamlToJson(text);
   } catch (fault) {
-    if (fault instanceof YamlFault) throw usageError(`${name}: ${fault.message}`, 'the file is read as YAML');
+    if (fault instanceof YamlError) throw usageError(`${name}: ${fault.message}`, 'the file is read as YAML');
     if (fault instanceof RangeError) throw usageError(`${name} is nested too deeply`);
     throw fault;
   }

@@ -2,7 +2,7 @@ import { stat } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { basename, dirname, extname, posix, resolve, win32 } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { whatIsThere } from '../../../actors/what-is-there.ts';
+import { suggestPaths } from '../../../actors/shared/suggest-paths.ts';
 import { compose, elements, members, RawJson } from '../../../machines/json/raw.ts';
 import { usageError } from '../../cli/exit.ts';
 
@@ -109,7 +109,7 @@ export async function locate(ref: LocalRef, folders: readonly string[]): Promise
   const hint = ref.marked
     ? `'${MARK}' marks it for upload`
     : 'a relative path counts from here and from the job file; name a path of the workers in full';
-  const said = (await Promise.all(candidates.map(whatIsThere))).filter((text) => text !== '');
+  const said = (await Promise.all(candidates.map(suggestPaths))).filter((text) => text !== '');
   const there = said.find((text) => text.includes('did you mean')) ?? said.at(-1) ?? '';
   throw usageError(`there is no ${candidates.join(', nor ')} to upload${there}`, hint);
 }

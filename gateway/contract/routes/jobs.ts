@@ -1,7 +1,6 @@
 import { Type } from 'typebox';
-import { digestJob } from '../../../machines/job-digest.ts';
-import { LIMITS } from '../../../machines/limits.ts';
-import { assertRights } from '../../../machines/rights.ts';
+import { LIMITS } from '../../../machines/protocol/limits.ts';
+import { assertRights } from '../../../machines/protocol/rights.ts';
 import { Id, Seconds, Words } from '../../../machines/schema/common.ts';
 import { JobSpec, MAX_TASKS } from '../../../machines/schema/job.ts';
 import {
@@ -13,7 +12,8 @@ import {
   TaskStatus,
   TaskView,
 } from '../../../machines/schema/views.ts';
-import { admitJob } from '../../../machines/submission.ts';
+import { digestJob } from '../../../machines/submission/job-digest.ts';
+import { admitJob } from '../../../machines/submission/submission.ts';
 import { json, StreamedReply, stream } from '../route.ts';
 import { AfterId, BeforeId, clamp, EVENTS_LIMIT, JOBS_LIMIT, Limit, limit, Offset, Token } from './query.ts';
 

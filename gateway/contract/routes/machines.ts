@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import { MACHINE_NAMES, type MachineName } from '../../../machines/charts/names.ts';
-import { ClusterError } from '../../../machines/errors.ts';
+import { ClusterError } from '../../../machines/protocol/errors.ts';
 import { AnyObject, Nullable, Words } from '../../../machines/schema/common.ts';
 import { json, PlainText } from '../route.ts';
 

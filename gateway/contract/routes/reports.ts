@@ -1,6 +1,6 @@
-import { ClusterError } from '../../../machines/errors.ts';
-import type { ReportDigest } from '../../../machines/report-digest.ts';
-import type { Principal } from '../../../machines/rights.ts';
+import { ClusterError } from '../../../machines/protocol/errors.ts';
+import type { Principal } from '../../../machines/protocol/rights.ts';
+import type { ReportDigest } from '../../../machines/report/digest.ts';
 import type { ReportedFile } from '../../../machines/schema/report.ts';
 import type { Backend, PlacedBytes } from '../../backend.ts';
 import { safeFilename } from '../../http/reply/filename.ts';

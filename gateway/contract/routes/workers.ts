@@ -1,6 +1,5 @@
 import { Type } from 'typebox';
-import { activeTasks, digestHeartbeat } from '../../../machines/active-list.ts';
-import { digestEvent, digestFailure, digestReport, digestResult } from '../../../machines/report-digest.ts';
+import { digestEvent, digestFailure, digestReport, digestResult } from '../../../machines/report/digest.ts';
 import {
   EventReport,
   FailReply,
@@ -21,6 +20,7 @@ import {
   WorkerRegistered,
   WorkerRegistration,
 } from '../../../machines/schema/worker.ts';
+import { activeTasks, digestHeartbeat } from '../../../machines/worker/active-list.ts';
 import { json, upload } from '../route.ts';
 import { leasedIn, leaseReply } from './lease-answer.ts';
 import { sendReports } from './reports.ts';

@@ -1,5 +1,5 @@
-import { ClusterError } from '../../../machines/errors.ts';
-import { assertRights, type Principal } from '../../../machines/rights.ts';
+import { ClusterError } from '../../../machines/protocol/errors.ts';
+import { assertRights, type Principal } from '../../../machines/protocol/rights.ts';
 import { bearerToken, queryToken } from '../../auth/bearer.ts';
 import type { Credentials } from '../../auth/credentials.ts';
 import { declaredLength, isChunked, type RequestHead } from '../../transport/head.ts';

@@ -1,17 +1,17 @@
-import { GatewayFault } from '../../faults.ts';
+import { GatewayError } from '../../faults.ts';
 
 /** Letters that no proxy, browser or client writes in another way. */
 const SEGMENTS = /^(\/[A-Za-z0-9._~-]+)*$/;
 
 /**
  * The path below which a server is reached, without a trailing slash; empty for none.
- * @throws GatewayFault `bad_option`
+ * @throws GatewayError `bad_option`
  */
 export function basePathOf(text: string): string {
   const path = text.replace(/\/+$/, '');
   const dots = path.split('/').some((segment) => segment === '.' || segment === '..');
   if (SEGMENTS.test(path) && !dots) return path;
-  throw new GatewayFault(
+  throw new GatewayError(
     'bad_option',
     `--base-path '${text}' is no path such as /jq: it begins with '/' and holds letters, digits and - . _ ~ only`,
   );

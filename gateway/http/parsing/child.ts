@@ -1,4 +1,4 @@
-import { ClusterError } from '../../../machines/errors.ts';
+import { ClusterError } from '../../../machines/protocol/errors.ts';
 import { routes } from '../../contract/routes.ts';
 import type { ParseRequest, ParseResponse } from './messages.ts';
 import { type BodyParser, bodyParser } from './parse-body.ts';

@@ -1,5 +1,5 @@
-import type { ErrorCode } from '../../../machines/errors.ts';
-import type { Fault } from '../../../machines/schema/validate.ts';
+import type { ErrorCode } from '../../../machines/protocol/errors.ts';
+import type { ValidationIssue } from '../../../machines/schema/validate.ts';
 import type { RouteName } from '../../contract/routes.ts';
 import type { BodyForm } from './parse-body.ts';
 
@@ -13,5 +13,5 @@ export interface ParseRequest {
 /** What it answers: what the route needs of the body, why the body is refused, or a fault of the program. */
 export type ParseResponse =
   | { read: unknown }
-  | { refused: { code: ErrorCode; detail: string; faults: Fault[] | undefined } }
+  | { refused: { code: ErrorCode; detail: string; faults: ValidationIssue[] | undefined } }
   | { fault: string };

@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import { ClusterError } from '../../../machines/errors.ts';
+import { ClusterError } from '../../../machines/protocol/errors.ts';
 import { validator } from '../../../machines/schema/validate.ts';
 import type { JsonRoute } from '../../contract/route.ts';
 import { isYaml, parseDocument } from './parse-document.ts';

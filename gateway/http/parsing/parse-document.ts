@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
-import { ClusterError } from '../../../machines/errors.ts';
 import { parseTolerant } from '../../../machines/json/raw.ts';
-import { YamlFault, yamlToJson } from '../../../machines/json/yaml.ts';
+import { YamlError, yamlToJson } from '../../../machines/json/yaml.ts';
+import { ClusterError } from '../../../machines/protocol/errors.ts';
 
 /** A body as a value, and as the JSON text that it was (or, from YAML, that it says). */
 export interface ParsedBody {
@@ -71,7 +71,7 @@ function jsonOfYaml(text: string, rules: ParseRules): string {
   try {
     return yamlToJson(text);
   } catch (fault) {
-    if (fault instanceof YamlFault) throw malformed(`malformed YAML: ${fault.message}`);
+    if (fault instanceof YamlError) throw malformed(`malformed YAML: ${fault.message}`);
     throw malformed('malformed YAML');
   }
 }

@@ -1,6 +1,6 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { availableParallelism } from 'node:os';
-import { ClusterError } from '../../../machines/errors.ts';
+import { ClusterError } from '../../../machines/protocol/errors.ts';
 import { overloaded } from '../reply/refusal.ts';
 import type { ParseRequest, ParseResponse } from './messages.ts';
 
@@ -67,7 +67,7 @@ export class ParserPool {
     });
   }
 
-  /** Ends the readers; who still waits is refused. Idempotent. */
+  /** Ends the parser processes; what still waits is refused. Idempotent. */
   stop(): void {
     this.#stopped = true;
     for (const { reject } of this.#waiting.splice(0)) reject(overloaded('the server is shutting down'));

@@ -1,4 +1,4 @@
-import { ClusterError, type ErrorCode } from '../../../machines/errors.ts';
+import { ClusterError, type ErrorCode } from '../../../machines/protocol/errors.ts';
 import type { Header } from '../../transport/transport.ts';
 
 export type { Header };
@@ -38,7 +38,7 @@ export function overloaded(what: string): ClusterError {
 
 const OUT_OF_FILES = new Set(['EMFILE', 'ENFILE']);
 
-/** A fault as an error of the protocol (docs/protocol.md#errors) where it is one: that no file can be opened now is nobody's mistake. */
+/** The error that clients see (docs/protocol.md#errors): without file descriptors `overloaded`, of a damaged store `store_damaged`. */
 export function toClusterError(fault: unknown): unknown {
   const code = (fault as { code?: unknown } | null)?.code;
   if (typeof code !== 'string') return fault;

@@ -1,5 +1,5 @@
-import { ClusterError } from '../../../machines/errors.ts';
 import { compose, RawJson } from '../../../machines/json/raw.ts';
+import { ClusterError } from '../../../machines/protocol/errors.ts';
 import { errorBody, statusOf } from '../../contract/errors.ts';
 import { PlainText, StreamedReply } from '../../contract/route.ts';
 import type { Exchange } from '../request/exchange.ts';

@@ -1,4 +1,4 @@
-import type { Principal } from '../../../machines/rights.ts';
+import type { Principal } from '../../../machines/protocol/rights.ts';
 import type { Backend } from '../../backend.ts';
 import type { Call, ServiceFacts } from '../../contract/route.ts';
 import type { Service } from '../service.ts';

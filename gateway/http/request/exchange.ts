@@ -1,4 +1,4 @@
-import type { Principal, Right } from '../../../machines/rights.ts';
+import type { Principal, Right } from '../../../machines/protocol/rights.ts';
 import type { RequestHead } from '../../transport/head.ts';
 import type { AnswerBody, AnswerHead, Header, Incoming, StreamHandlers } from '../../transport/transport.ts';
 

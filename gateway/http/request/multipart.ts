@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { Busboy, type BusboyInstance } from '@fastify/busboy';
-import { ClusterError } from '../../../machines/errors.ts';
+import { ClusterError } from '../../../machines/protocol/errors.ts';
 import type { Blobs, BlobWriter } from '../../backend.ts';
 import type { UploadedBlob } from '../../contract/route.ts';
 import { safeFilename } from '../reply/filename.ts';

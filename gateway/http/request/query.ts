@@ -1,6 +1,6 @@
 import type { TObject } from 'typebox';
-import { ClusterError } from '../../../machines/errors.ts';
-import { type Fault, validator } from '../../../machines/schema/validate.ts';
+import { ClusterError } from '../../../machines/protocol/errors.ts';
+import { type ValidationIssue, validator } from '../../../machines/schema/validate.ts';
 
 /** Turns a raw query into the values that a route declares. Throws `malformed_query`. */
 export type QueryReader = (raw: string) => Record<string, unknown>;
@@ -17,7 +17,7 @@ export function queryReader(schema: TObject | undefined): QueryReader {
   const check = validator(schema);
   return (raw) => {
     const values: Record<string, unknown> = {};
-    const faults: Fault[] = [];
+    const faults: ValidationIssue[] = [];
     for (const [name, text] of pairs(raw)) {
       if (!types.has(name)) continue;
       const value = valueFrom(text, types.get(name));

@@ -1,5 +1,5 @@
 import type { Duplex } from 'node:stream';
-import { ClusterError } from '../../../machines/errors.ts';
+import { ClusterError } from '../../../machines/protocol/errors.ts';
 import { errorBody } from '../../contract/errors.ts';
 import { statusLine } from '../status.ts';
 import type { Header } from '../transport.ts';

@@ -1,9 +1,9 @@
-import { WorkerAddress } from '../../../actors/supervisor/address.ts';
-import { Demands, registrationOf } from '../../../actors/supervisor/demands.ts';
-import { FOR_GOOD } from '../../../actors/supervisor/journal.ts';
-import { Profiles } from '../../../actors/supervisor/profiles.ts';
-import { QueueIndex } from '../../../actors/supervisor/queue-index.ts';
-import { RequirementBook } from '../../../actors/supervisor/requirements.ts';
+import { WorkerCell } from '../../../actors/server/runtime/actor-cell.ts';
+import { Demands, registrationOf } from '../../../actors/server/scheduling/demands.ts';
+import { Profiles } from '../../../actors/server/scheduling/profiles.ts';
+import { QueueIndex } from '../../../actors/server/scheduling/queue-index.ts';
+import { RequirementBook } from '../../../actors/server/scheduling/requirements.ts';
+import { FOR_GOOD } from '../../../actors/server/turn/journal.ts';
 import type { Requirements } from '../../../machines/schema/job.ts';
 import { workerRow } from '../../support/rows.ts';
 import { quantile } from '../load/quantiles.ts';
@@ -37,7 +37,7 @@ class Filled {
   readonly #book = new RequirementBook();
   readonly #profiles = new Profiles(this.#book, this.#demands);
   readonly #index = new QueueIndex((key) => this.#profiles.filingOf(key));
-  readonly workers: WorkerAddress[];
+  readonly workers: WorkerCell[];
 
   constructor(kind: string, count: number, workers: number) {
     this.workers = Array.from({ length: workers }, (_, i) => worker(i));
@@ -51,7 +51,7 @@ class Filled {
   }
 
   /** Milliseconds of a look that finds nothing. */
-  look(worker: WorkerAddress): number {
+  look(worker: WorkerCell): number {
     const began = performance.now();
     const found = this.#index.take(FOR_GOOD, this.#profiles.viewsOf(worker));
     const taken = performance.now() - began;
@@ -60,7 +60,7 @@ class Filled {
   }
 }
 
-const worker = (i: number): WorkerAddress => {
+const worker = (i: number): WorkerCell => {
   const packages = Object.fromEntries(Array.from({ length: 40 }, (_, n) => [`package-${n}`, '1.0']));
   const labels = {
     site: 'lab-a',
@@ -72,7 +72,7 @@ const worker = (i: number): WorkerAddress => {
     capabilities: { memory_gb: 64 },
     version: { packages: { demo: '1.99999', ...packages } },
   };
-  return new WorkerAddress(workerRow(`worker_${i}`, declared), true);
+  return new WorkerCell(workerRow(`worker_${i}`, declared), true);
 };
 
 export const requirements: Workload = {

@@ -2,7 +2,7 @@ import { Cli, type CommandClass } from 'clipanion';
 import { EXIT_CODES, PROGRAM_EXIT_CODES } from '../../../bin/cli/usage.ts';
 import { ServerProgram } from '../../../bin/commands/server.ts';
 import { WorkerProgram } from '../../../bin/commands/worker.ts';
-import { ROLES } from '../../../machines/rights.ts';
+import { ROLES } from '../../../machines/protocol/rights.ts';
 import { table } from './table.ts';
 
 /** The exit codes of `jqctl`, as its help has them. */

@@ -2,8 +2,8 @@ import { ERRORS } from '../../../gateway/contract/errors.ts';
 import type { Route } from '../../../gateway/contract/route.ts';
 import { routeList } from '../../../gateway/contract/routes.ts';
 import { Components } from '../../../gateway/openapi/schemas.ts';
-import { ERROR_CODES } from '../../../machines/errors.ts';
-import { LIMITS } from '../../../machines/limits.ts';
+import { ERROR_CODES } from '../../../machines/protocol/errors.ts';
+import { LIMITS } from '../../../machines/protocol/limits.ts';
 import { link } from './fields.ts';
 import { table } from './table.ts';
 

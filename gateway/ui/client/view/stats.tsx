@@ -1,5 +1,5 @@
 import type { WorkerView } from '../../../../machines/schema/views.ts';
-import { standingOf } from '../../../../machines/worker-standing.ts';
+import { standingOf } from '../../../../machines/worker/standing.ts';
 import { count, counted } from '../text/format.ts';
 import { useDashboard } from './context.ts';
 import { LoadFault } from './parts/section.tsx';

@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals';
 import type { WorkerView } from '../../../../machines/schema/views.ts';
-import { standingOf } from '../../../../machines/worker-standing.ts';
+import { standingOf } from '../../../../machines/worker/standing.ts';
 import { count, counted } from '../text/format.ts';
 import { useDashboard } from './context.ts';
 import { Id } from './parts/copy.tsx';

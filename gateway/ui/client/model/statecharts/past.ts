@@ -1,6 +1,6 @@
 import type { MachineName } from '../../../../../machines/charts/names.ts';
+import { PHASES } from '../../../../../machines/job/selection.ts';
 import type { EventView, JobView, WorkerView } from '../../../../../machines/schema/views.ts';
-import { PHASES } from '../../../../../machines/selection.ts';
 
 /** The machines of which one actor can be looked at: their events reach the server's stream. */
 export const CHOOSABLE = ['job', 'task', 'worker'] as const satisfies readonly MachineName[];

@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import type { JobView } from '../../../../../machines/schema/views.ts';
-import type { Standing } from '../../../../../machines/worker-standing.ts';
+import type { Standing } from '../../../../../machines/worker/standing.ts';
 import type { JobStatus, TaskStatus } from '../../model/status.ts';
 import { count } from '../../text/format.ts';
 

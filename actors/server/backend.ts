@@ -1,0 +1,195 @@
+import { join } from 'node:path';
+import type { Logger } from 'pino';
+import type { Backend } from '../../gateway/backend.ts';
+import { PACKAGE_VERSION } from '../../gateway/version.ts';
+import { type Clock, systemClock, type Timing } from '../shared/clock.ts';
+import { restrictAccess } from '../shared/file-modes.ts';
+import { HearingClock } from '../shared/hearing-clock.ts';
+import { idMaker, type Random } from '../shared/ids.ts';
+import { acquireLock } from '../shared/lock.ts';
+import { BlobStore } from './blobs/blob-store.ts';
+import { type Core, DEFAULT_SETTINGS, type DeadlineKey, type SupervisorSettings } from './core.ts';
+import { Counters } from './counters.ts';
+import { EventBus } from './event-bus.ts';
+import { BulkCommands } from './jobs/bulk-commands.ts';
+import { JobPiecesCache } from './jobs/job-pieces.ts';
+import { LiveReads } from './reads/live-reads.ts';
+import { createReads } from './reads/reads.ts';
+import { ActorDirectory } from './runtime/actor-directory.ts';
+import { Deadlines } from './runtime/deadlines.ts';
+import { Inspection } from './runtime/inspection.ts';
+import { JournaledPeers } from './runtime/journaled-peers.ts';
+import { Backoffs } from './scheduling/backoffs.ts';
+import { Demands } from './scheduling/demands.ts';
+import { HandOuts } from './scheduling/hand-outs.ts';
+import { LongPolls } from './scheduling/long-polls.ts';
+import { Profiles } from './scheduling/profiles.ts';
+import { QueueIndex } from './scheduling/queue-index.ts';
+import { RequirementBook } from './scheduling/requirements.ts';
+import { checkPagesDuring, hasObjects, isFresh } from './store/check-pages.ts';
+import { isDamage, storeDamaged } from './store/damage.ts';
+import { Store, type StoreHooks } from './store/store.ts';
+import { Supervisor } from './supervisor.ts';
+
+export interface BackendOptions {
+  /** Holds `store.sqlite`, `objects/` and the lock; made when missing. */
+  stateDir: string;
+  log: Logger;
+  /** Bytes an artifact may have at most. */
+  maxArtifactBytes: number;
+  /** Bytes of the disk that artifacts leave free. Default 256 MiB. */
+  reserveBytes?: number | undefined;
+  settings?: Partial<SupervisorSettings>;
+  /** Stand-ins for tests: simulated time, seeded randomness, a store that fails. */
+  clock?: Clock;
+  /** Without it a simulated clock's own time: then the server always hears. */
+  hearing?: Timing;
+  random?: Random;
+  hooks?: StoreHooks;
+}
+
+const DEFAULT_RESERVE = 256 * 1024 * 1024;
+
+/** A running cluster state: what the gateway talks to, and the way to stop it. */
+export interface RunningBackend {
+  readonly backend: Backend;
+  /** `recovering`, `serving`, `degraded`, `draining` or `stopped`. */
+  readonly state: string;
+  /** Resolves when no message waits and nothing is being written. */
+  idle(): Promise<void>;
+  /** Null when nothing goes on but, perhaps, a commit; else resolves when that is so. */
+  readonly busy: Promise<void> | null;
+  /** Grants no more leases, answers who waits and commits what is in the mailbox; reads go on. Idempotent. */
+  drain(): Promise<void>;
+  /** Drains and closes the store. Idempotent. */
+  stop(): Promise<void>;
+}
+
+/**
+ * Opens a state directory, replays it and serves it.
+ * @throws StartError when the directory is in use, not writable, or newer than this program
+ */
+export async function startBackend(options: BackendOptions): Promise<RunningBackend> {
+  const lock = await acquireLock(join(options.stateDir, 'lock.sqlite'));
+  let store: Store | undefined;
+  try {
+    await restrictAccess(options.stateDir, options.log);
+    const fresh = await isFresh(options.stateDir);
+    if (fresh) await warnOfOrphans(options);
+    const opened = await Store.open(options.stateDir, options.hooks);
+    store = opened;
+    if (!fresh && (await opened.isEmpty())) await warnOfOrphans(options);
+    const blobs = new BlobStore({
+      stateDir: options.stateDir,
+      maxBytes: options.maxArtifactBytes,
+      reserveBytes: options.reserveBytes ?? DEFAULT_RESERVE,
+      log: options.log,
+      isNamed: (sha256) => opened.names(sha256),
+    });
+    await blobs.start();
+    const { supervisor, core } = assemble(store, blobs, options);
+    await checkPagesDuring(options.stateDir, supervisor.start()).catch(async (fault) => {
+      await supervisor.stop();
+      throw fault;
+    });
+    const reads = createReads(store, new LiveReads(core, () => supervisor.state), core.clock);
+    return running(supervisor, store, lock, {
+      send: (message) => supervisor.send(message),
+      reads,
+      blobs,
+      events: core.events,
+      inspection: supervisor,
+    });
+  } catch (fault) {
+    await store?.close();
+    await lock.release();
+    throw isDamage(fault) ? storeDamaged(options.stateDir, (fault as Error).message) : fault;
+  }
+}
+
+/** A store that was lost, or another directory than was meant, is noticed here if anywhere. */
+async function warnOfOrphans({ stateDir, log }: BackendOptions): Promise<void> {
+  if (!(await hasObjects(join(stateDir, 'objects')))) return;
+  log.warn(
+    { state: stateDir },
+    `${stateDir} holds the bytes of artifacts, and a store without jobs and artifacts: it starts afresh; if its store was lost, stop this server and restore ${join(stateDir, 'store.sqlite')} from a copy`,
+  );
+}
+
+function assemble(
+  store: Store,
+  blobs: BlobStore,
+  options: BackendOptions,
+): { supervisor: Supervisor; core: Core } {
+  const clock = options.clock ?? systemClock;
+  const hearing = options.hearing ?? options.clock ?? new HearingClock(systemClock);
+  // Deadlines may only come due once the supervisor runs; it exists by then.
+  const due = (key: DeadlineKey) => supervisor.deadlinePassed(key);
+  const requirements = new RequirementBook();
+  const demands = new Demands();
+  const profiles = new Profiles(requirements, demands);
+  const core: Core = {
+    clock,
+    hearing,
+    settings: { ...DEFAULT_SETTINGS, version: PACKAGE_VERSION, ...options.settings },
+    store,
+    blobs,
+    log: options.log,
+    makeId: idMaker(clock, options.random),
+    directory: new ActorDirectory(store),
+    requirements,
+    queue: new QueueIndex((key) => profiles.filingOf(key)),
+    profiles,
+    demands,
+    backoffs: new Backoffs(),
+    bulkCommands: new BulkCommands(),
+    deadlines: new Deadlines(hearing, due),
+    waits: new Deadlines(clock, due),
+    longPolls: new LongPolls(clock),
+    jobPieces: new JobPiecesCache(),
+    handOuts: new HandOuts(() => supervisor.wake()),
+    counters: new Counters(),
+    sequences: { job: 1, task: 1, event: 1, lastCreatedAt: 0 },
+    unwritten: new Set(),
+    peers: new JournaledPeers(),
+    inspection: new Inspection(),
+    events: new EventBus(),
+    continueBulk: (jobId) => supervisor.deadlinePassed(`telling:${jobId}`),
+  };
+  const supervisor = new Supervisor(core);
+  return { supervisor, core };
+}
+
+function running(
+  supervisor: Supervisor,
+  store: Store,
+  lock: { release(): Promise<void> },
+  backend: Backend,
+): RunningBackend {
+  let drained: Promise<void> | null = null;
+  let stopped: Promise<void> | null = null;
+  const drain = () => {
+    drained ??= supervisor.stop();
+    return drained;
+  };
+  const stop = async () => {
+    await drain();
+    await store.close();
+    await lock.release();
+  };
+  return {
+    backend,
+    get state() {
+      return supervisor.state;
+    },
+    idle: () => supervisor.idle(),
+    get busy() {
+      return supervisor.busy;
+    },
+    drain,
+    stop() {
+      stopped ??= stop();
+      return stopped;
+    },
+  };
+}

@@ -1,0 +1,100 @@
+import { createHash } from 'node:crypto';
+import { type FileHandle, rm } from 'node:fs/promises';
+import type { BlobWriter } from '../../../gateway/backend.ts';
+import { ClusterError } from '../../../machines/protocol/errors.ts';
+import type { Claims } from './claims.ts';
+import type { Reservation } from './disk-space.ts';
+
+const NO_ROOM = new Set(['ENOSPC', 'EDQUOT', 'EFBIG']);
+
+/** Faults of the disk as errors of the protocol (docs/protocol.md#errors); others stay what they are. */
+export function toClusterError(fault: unknown): unknown {
+  if (fault instanceof ClusterError) return fault;
+  const { code } = fault as NodeJS.ErrnoException;
+  if (code !== undefined && NO_ROOM.has(code)) {
+    return new ClusterError(
+      'no_room',
+      'there is no room for the artifact; free space on the server and try again',
+    );
+  }
+  return fault;
+}
+
+interface Parts {
+  path: string;
+  file: FileHandle;
+  maxBytes: number;
+  space: Reservation;
+  claims: Claims;
+}
+
+/** Bytes on their way to the disk, hashed as they come. */
+export class Upload implements BlobWriter {
+  readonly #parts: Parts;
+  readonly #hash = createHash('sha256');
+  #size = 0;
+  #closed = false;
+  /** The hash under which the bytes lie in their place, until it is known what becomes of them. */
+  #claimed: string | undefined;
+
+  constructor(parts: Parts) {
+    this.#parts = parts;
+  }
+
+  async write(chunk: Uint8Array): Promise<void> {
+    const { maxBytes, space, file } = this.#parts;
+    this.#size += chunk.byteLength;
+    if (this.#size > maxBytes) {
+      throw new ClusterError('artifact_too_large', `an artifact may have at most ${maxBytes} bytes`);
+    }
+    await space.need(chunk.byteLength);
+    this.#hash.update(chunk);
+    try {
+      for (let done = 0; done < chunk.byteLength; ) {
+        const { bytesWritten } = await file.write(chunk, done);
+        done += bytesWritten;
+      }
+      space.wrote(chunk.byteLength);
+    } catch (fault) {
+      throw toClusterError(fault);
+    }
+  }
+
+  /** fsync, rename into place, fsync of the folders: only then may a record point at it. */
+  async finish(): Promise<{ sha256: string; size_bytes: number }> {
+    const sha256 = this.#hash.digest('hex');
+    try {
+      await this.#parts.file.sync();
+      await this.#close();
+      await this.#parts.claims.place(this.#parts.path, sha256);
+      this.#claimed = sha256;
+    } catch (fault) {
+      await this.abort();
+      throw toClusterError(fault);
+    }
+    return { sha256, size_bytes: this.#size };
+  }
+
+  keep(): Promise<void> {
+    return this.#release(true);
+  }
+
+  async abort(): Promise<void> {
+    await this.#close().catch(() => {});
+    await rm(this.#parts.path, { force: true });
+    await this.#release(false);
+  }
+
+  async #release(kept: boolean): Promise<void> {
+    const sha256 = this.#claimed;
+    this.#claimed = undefined;
+    if (sha256 !== undefined) await this.#parts.claims.release(sha256, kept);
+  }
+
+  async #close(): Promise<void> {
+    if (this.#closed) return;
+    this.#closed = true;
+    this.#parts.space.release();
+    await this.#parts.file.close();
+  }
+}

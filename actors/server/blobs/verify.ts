@@ -1,0 +1,46 @@
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+
+/** Bytes that are read at a time. */
+export const CHUNK = 256 * 1024;
+
+/**
+ * The SHA-256 of a file, as hex.
+ * @param onBytes told of each piece that was read
+ */
+export async function hashOf(path: string, onBytes: (bytes: number) => void = () => {}): Promise<string> {
+  const hash = createHash('sha256');
+  for await (const chunk of createReadStream(path, { highWaterMark: CHUNK })) {
+    hash.update(chunk as Buffer);
+    onBytes((chunk as Buffer).length);
+  }
+  return hash.digest('hex');
+}
+
+/** The bytes are not those that were stored. */
+export class DamagedBytesError extends Error {
+  constructor(why: string) {
+    super(why);
+    this.name = 'DamagedBytesError';
+  }
+}
+
+/**
+ * Passes bytes on, the last of them only when all together have the hash.
+ * @throws DamagedBytesError
+ */
+export async function* verified(
+  source: AsyncIterable<Buffer>,
+  { sha256, size_bytes }: { sha256: string; size_bytes: number },
+): AsyncGenerator<Buffer, void, void> {
+  const hash = createHash('sha256');
+  let size = 0;
+  for await (const chunk of source) {
+    hash.update(chunk);
+    size += chunk.length;
+    if (size >= size_bytes && hash.copy().digest('hex') !== sha256)
+      throw new DamagedBytesError('another hash');
+    yield chunk;
+  }
+  if (size < size_bytes) throw new DamagedBytesError('bytes are missing');
+}

@@ -1,0 +1,95 @@
+import { access, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { open } from 'sqlite';
+import sqlite3 from 'sqlite3';
+import { StartError } from '../../shared/errors.ts';
+import { isDamage } from '../store/damage.ts';
+import type { Connection } from '../store/open.ts';
+import { checkObjects, findUnnamed, type ObjectsReport } from './objects.ts';
+import { checkRows, type RowMismatch } from './rows.ts';
+
+/** What a state directory is like. */
+export interface StateReport {
+  ok: boolean;
+  state: string;
+  /** Bytes with its log. */
+  store: { path: string; bytes: number; version: number };
+  /** What SQLite says of its pages, at most a hundred lines. */
+  pages: string[];
+  /** Null when the store cannot be read far enough to compare them. */
+  rows: RowMismatch[] | null;
+  /** Null when the store cannot be read far enough to know them. */
+  objects: ObjectsReport | null;
+}
+
+/** Where a check is. Bytes where it counts bytes. */
+export type Progress = (step: string, done?: number, total?: number) => void;
+
+/**
+ * Verifies a state directory: the pages of its store, the rows that must fit together, and every object. Changes
+ * nothing, migrates nothing, and takes no lock that a server would wait for.
+ * @throws StartError `store_unreadable` when there is no store
+ */
+export async function checkState(state: string, onProgress: Progress = () => {}): Promise<StateReport> {
+  const path = join(state, 'store.sqlite');
+  const found = await stat(path).catch(() => null);
+  if (!found?.isFile())
+    throw new StartError('store_unreadable', `there is no store in ${state}; see --state`);
+  const isServed = () =>
+    access(`${path}-wal`).then(
+      () => true,
+      () => false,
+    );
+  const served = await isServed();
+  const log = await stat(`${path}-wal`).catch(() => null);
+  const bytes = found.size + (log?.size ?? 0);
+  const report = await look(state, path, bytes, served, onProgress);
+  // A server that started meanwhile may have changed the file: only the second look counts.
+  return !report.ok && !served && (await isServed()) ? look(state, path, bytes, true, onProgress) : report;
+}
+
+/**
+ * A store without a log belongs to nobody just now and is taken as it lies, so that not even SQLite's own files
+ * appear beside it; one with a log is read together with it.
+ */
+function openStore(path: string, served: boolean): Promise<Connection> {
+  const { OPEN_READONLY, OPEN_URI, Database } = sqlite3;
+  if (served) return open({ filename: path, driver: Database, mode: OPEN_READONLY });
+  const filename = `${pathToFileURL(path).href}?immutable=1`;
+  return open({ filename, driver: Database, mode: OPEN_READONLY | OPEN_URI });
+}
+
+async function look(
+  state: string,
+  path: string,
+  bytes: number,
+  served: boolean,
+  onProgress: Progress,
+): Promise<StateReport> {
+  const store = { path, bytes, version: 0 };
+  const report: StateReport = { ok: true, state, store, pages: [], rows: null, objects: null };
+  const db = await openStore(path, served);
+  try {
+    await db.exec('PRAGMA busy_timeout = 5000; BEGIN');
+    store.version = (await db.get<{ user_version: number }>('PRAGMA user_version'))?.user_version ?? 0;
+    onProgress('the pages of the store');
+    const lines = await db.all<{ integrity_check: string }[]>('PRAGMA integrity_check(100)');
+    report.pages = lines.map((line) => line.integrity_check).flatMap((text) => text.split('\n'));
+    if (report.pages[0] === 'ok') report.pages = [];
+    onProgress('the rows of the store');
+    report.rows = await checkRows(db);
+    report.objects = await checkObjects(db, state, (done, total) => onProgress('the objects', done, total));
+    await db.exec('COMMIT');
+    onProgress('objects without an artifact');
+    report.objects.unnamed = await findUnnamed(db, state);
+  } catch (fault) {
+    if (!isDamage(fault)) throw fault;
+    report.pages.push((fault as Error).message);
+  } finally {
+    await db.close();
+  }
+  const { pages, rows, objects } = report;
+  report.ok = pages.length === 0 && rows?.length === 0 && objects?.lost.length === 0;
+  return report;
+}

@@ -1,0 +1,31 @@
+import type { MessageType } from '../../../gateway/messages.ts';
+import { cancelJob } from './cancel-job.ts';
+import { completeTask } from './complete-task.ts';
+import { failTask } from './fail-task.ts';
+import type { Handler } from './handler.ts';
+import { heartbeat } from './heartbeat.ts';
+import { lease, leaseUndelivered } from './lease.ts';
+import { notePeer } from './note-peer.ts';
+import { recordArtifact } from './record-artifact.ts';
+import { registerWorker } from './register-worker.ts';
+import { reportEvents } from './report-events.ts';
+import { retryJob } from './retry-job.ts';
+import { startTask } from './start-task.ts';
+import { submitJob } from './submit-job.ts';
+
+/** One small file a kind of message; this table holds no logic. */
+export const HANDLERS: { readonly [T in MessageType]: Handler<T> } = {
+  submit_job: submitJob,
+  cancel_job: cancelJob,
+  retry_job: retryJob,
+  register_worker: registerWorker,
+  heartbeat,
+  lease,
+  lease_undelivered: leaseUndelivered,
+  start_task: startTask,
+  complete_task: completeTask,
+  fail_task: failTask,
+  report_events: reportEvents,
+  record_artifact: recordArtifact,
+  note_peer: notePeer,
+};

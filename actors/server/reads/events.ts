@@ -1,0 +1,100 @@
+import type { EventPage, EventQuery } from '../../../gateway/backend.ts';
+import { LIMITS } from '../../../machines/protocol/limits.ts';
+import type { EventView } from '../../../machines/schema/views.ts';
+import type { SqlRow } from '../store/columns.ts';
+import type { Connection } from '../store/open.ts';
+import type { PreparedStatements } from '../store/prepared-statements.ts';
+import { EVENTS } from '../store/tables.ts';
+import { integer, joined, json, object, PICKED, seconds, text } from './json-text.ts';
+import { bytesOf, orPlaceholder, partsOf, quoted, type ValueReaders, withLongValues } from './long-values.ts';
+import { inPages, PAGE_BYTES, type RowHead } from './pages.ts';
+
+/** What clients see of an event (docs/protocol.md#events). */
+const EVENT = object([
+  ['id', integer('e.id')],
+  ['job_id', text('e.job_id')],
+  ['task_id', text('e.task_id')],
+  ['worker_id', text('e.worker_id')],
+  ['ts', seconds('e.ts')],
+  ['level', text('e.level')],
+  ['type', text('e.type')],
+  ['message', orPlaceholder('e.message', text('e.message'), 'message', 'e.id')],
+  ['data', orPlaceholder('e.data', json('e.data'), 'data', 'e.id')],
+]);
+const BYTES = bytesOf(300, 'message', 'data');
+const LIST = `${PICKED} SELECT ${joined(EVENT, 'e.id')} AS text FROM picked CROSS JOIN events e ON e.id = picked.seq`;
+
+interface Filter {
+  where: string;
+  params: (string | number)[];
+}
+
+function filterOf({ job_id, task_id, after_id, before_id }: EventQuery): Filter {
+  const conditions = ['id > ?'];
+  const params: (string | number)[] = [after_id];
+  const bounds = { 'job_id = ?': job_id, 'task_id = ?': task_id, 'id < ?': before_id };
+  for (const [condition, bound] of Object.entries(bounds)) {
+    if (bound === undefined) continue;
+    conditions.push(condition);
+    params.push(bound);
+  }
+  return { where: conditions.join(' AND '), params };
+}
+
+/** Events, oldest first, as pieces of JSON. */
+export async function* eventList(db: PreparedStatements, query: EventQuery): AsyncGenerator<string> {
+  const after_id = query.before_id === undefined ? query.after_id : await idBeforeLast(db, query);
+  yield '[';
+  const pages = inPages<RowHead & { id: number }>({
+    plan: (last, rows) => {
+      const { where, params } = filterOf({ ...query, after_id: last?.id ?? after_id });
+      const sql = `SELECT id, ${BYTES} AS bytes FROM events WHERE ${where} ORDER BY id LIMIT ?`;
+      return db.all(sql, ...params, rows);
+    },
+    compose: async (heads) => {
+      const ids = JSON.stringify(heads.map(({ id }) => id));
+      return (await db.get<{ text: string }>(LIST, ids))?.text ?? '';
+    },
+    limit: query.limit,
+  });
+  const parts = (value: string) => (id: string) =>
+    partsOf(db, { table: 'events', value, key: 'id' }, Number(id));
+  const fillers: ValueReaders = { message: (id) => quoted(parts('message')(id)), data: parts('data') };
+  yield* withLongValues(pages, fillers);
+  yield ']';
+}
+
+/** Behind which id the last `limit` events that a query asks for begin. */
+async function idBeforeLast(db: PreparedStatements, query: EventQuery): Promise<number> {
+  const { where, params } = filterOf(query);
+  const row = await db.get<{ id: number }>(
+    `SELECT id FROM events WHERE ${where} ORDER BY id DESC LIMIT 1 OFFSET ?`,
+    ...[...params, query.limit - 1],
+  );
+  return row ? row.id - 1 : query.after_id;
+}
+
+/** A text or document of an event as a stream sends it: a frame is whole, so what is beyond the limits is cut. */
+const MESSAGE = `iif(octet_length(e.message) > ${LIMITS.message},
+  substr(e.message, 1, ${LIMITS.message / 8}) || '… (' || octet_length(e.message) || ' bytes in all)', e.message)`;
+const DATA = `iif(octet_length(e.data) > ${LIMITS.data + 1024},
+  json_object('left_out', 'data of ' || octet_length(e.data) || ' bytes'), e.data)`;
+
+/** The next events behind an id, as many as make a page; for streams, which read on when their client has taken it. */
+export async function eventPage(connection: Connection, query: EventQuery): Promise<EventPage> {
+  const { where, params } = filterOf(query);
+  const rows = await connection.all<(SqlRow & { planned: number })[]>(
+    `WITH head (id, bytes) AS MATERIALIZED
+            (SELECT id, ${BYTES} FROM events WHERE ${where} ORDER BY id LIMIT ?),
+          page (id, upto, planned) AS MATERIALIZED
+            (SELECT id, sum(bytes) OVER (ROWS UNBOUNDED PRECEDING) - bytes, count(*) OVER () FROM head)
+     SELECT e.id, e.job_id, e.task_id, e.worker_id, e.ts, e.level, e.type, ${MESSAGE} AS message, ${DATA} AS data, page.planned
+     FROM page CROSS JOIN events e ON e.id = page.id WHERE page.upto < ${PAGE_BYTES}`,
+    [...params, query.limit],
+  );
+  const planned = rows[0]?.planned ?? 0;
+  return {
+    events: rows.map(({ planned: _, ...row }) => EVENTS.decode(row) as EventView),
+    more: rows.length < planned || planned === query.limit,
+  };
+}

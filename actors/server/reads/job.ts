@@ -1,0 +1,32 @@
+import type { Aggregate } from '../../../machines/schema/views.ts';
+import type { PreparedStatements } from '../store/prepared-statements.ts';
+import type { JobRow } from '../store/rows.ts';
+import { jobValueReaders } from './jobs.ts';
+import { placeholderValue, type ValueReaders, withLongValues } from './long-values.ts';
+import { errorsOf, rankingOf, rankingValueReaders, rankWarnings } from './ranking.ts';
+import { jobView, selectionsOf } from './views.ts';
+
+/** Entries of a ranking, and errors, that the view of a job shows (docs/protocol.md#views-of-jobs-and-tasks). */
+const SHOWN = { ranking: 10_000, errors: 1000 };
+
+/** A job as clients see it, as pieces of JSON: its row as it is now, then the best of its tasks, then the first errors. */
+export async function* jobPieces(db: PreparedStatements, row: JobRow): AsyncGenerator<string> {
+  const { succeeded, failed } = row.counts;
+  const ranking = succeeded > 0 ? placeholderValue('ranking', row.seq) : [];
+  const errors = failed > 0 ? placeholderValue('errors', row.seq) : {};
+  const view = jobView(row, ranking as Aggregate['ranking'], errors as Aggregate['errors']);
+  if (row.selection) view.aggregate.selections = selectionsOf(row);
+  // Says why the best of many is missing.
+  view.warnings.push(...(await rankWarnings(db, row)));
+  const entries = rankingValueReaders(db);
+  const fillers: ValueReaders = {
+    ...jobValueReaders(db),
+    ranking: () => withLongValues(rankingOf(db, row, { limit: SHOWN.ranking }), entries),
+    errors: () => withLongValues(errorsOf(db, row, SHOWN.errors), entries),
+  };
+  yield* withLongValues(once(JSON.stringify(view)), fillers);
+}
+
+async function* once(text: string): AsyncGenerator<string> {
+  yield text;
+}

@@ -1,0 +1,55 @@
+import type { JobQuery } from '../../../gateway/backend.ts';
+import type { SqlRow } from '../store/columns.ts';
+import type { PreparedStatements } from '../store/prepared-statements.ts';
+import type { JobRow } from '../store/rows.ts';
+import { JOBS } from '../store/tables.ts';
+import { type JobHead, jobHeads, LONG_COLUMNS } from './job-heads.ts';
+import { PICKED } from './json-text.ts';
+import { partsOf, quoted, type ValueReaders, valueOrPlaceholder, withLongValues } from './long-values.ts';
+import { inPages } from './pages.ts';
+import { jobView } from './views.ts';
+
+/** The columns of a job, marks in the place of long texts; nobody who reads needs the name in lower case. */
+export const JOB_COLUMNS = JOBS.columns
+  .filter((column) => column !== 'name_folded')
+  .map((column) =>
+    LONG_COLUMNS.includes(column)
+      ? `${valueOrPlaceholder(`jobs.${column}`, `job_${column}`, 'jobs.seq')} AS ${column}`
+      : `jobs.${column}`,
+  )
+  .join(', ');
+
+/** What the marks in a job's view stand for. */
+export function jobValueReaders(db: PreparedStatements): ValueReaders {
+  const filler = (value: string) => (seq: string) =>
+    quoted(partsOf(db, { table: 'jobs', value, key: 'seq' }, Number(seq)));
+  return Object.fromEntries(LONG_COLUMNS.map((column) => [`job_${column}`, filler(column)]));
+}
+
+/** The newest jobs that pass a filter, as pieces of JSON. */
+export async function* jobList(
+  db: PreparedStatements,
+  query: JobQuery,
+  few: (status: string) => boolean,
+): AsyncGenerator<string> {
+  const pages = inPages<JobHead>({
+    plan: (last, limit) => {
+      const created_before = last?.created_at ?? query.created_before;
+      const page = { ...query, limit, ...(created_before === undefined ? {} : { created_before }) };
+      return jobHeads(db, page, few);
+    },
+    compose: async (heads) => {
+      const seqs = JSON.stringify(heads.map(({ seq }) => seq));
+      const rows = await db.all<SqlRow[]>(
+        `${PICKED} SELECT ${JOB_COLUMNS} FROM picked CROSS JOIN jobs ON jobs.seq = picked.seq`,
+        seqs,
+      );
+      const jobs = rows.map((row) => JOBS.decode(row)).sort((a, b) => b.seq - a.seq);
+      return jobs.map((job: JobRow) => JSON.stringify(jobView(job, [], {}))).join(',');
+    },
+    limit: query.limit,
+  });
+  yield '[';
+  yield* withLongValues(pages, jobValueReaders(db));
+  yield ']';
+}

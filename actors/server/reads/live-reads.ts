@@ -1,0 +1,150 @@
+import { API_VERSION } from '../../../gateway/version.ts';
+import type { MachineName } from '../../../machines/charts/names.ts';
+import type { ClusterStats, Waiting } from '../../../machines/schema/views.ts';
+import { isHeld } from '../../../machines/task/task.ts';
+import type { Core } from '../core.ts';
+import { registrationOf } from '../scheduling/demands.ts';
+import type { JobRow } from '../store/rows.ts';
+
+/** What is known in memory and never read from the store: who lives, the tally, deadlines that heartbeats move. */
+export class LiveReads {
+  readonly #core: Core;
+  readonly #supervisorState: () => string;
+
+  constructor(core: Core, supervisorState: () => string) {
+    this.#core = core;
+    this.#supervisorState = supervisorState;
+  }
+
+  /** When the leases of tasks expire as things stand: seconds since the epoch, by task id. */
+  leases(taskIds: readonly string[]): Record<string, number> {
+    const { directory, clock, hearing } = this.#core;
+    const leases: Record<string, number> = {};
+    for (const id of taskIds) {
+      const task = directory.tasks.get(id);
+      const leaseEndsAt = task?.soft.leaseEndsAt ?? null;
+      if (!task?.committed || !isHeld(task.committed) || leaseEndsAt === null) continue;
+      const at = clock.now() + leaseEndsAt - hearing.monotonic();
+      leases[id] = Math.round(at * 1000) / 1000;
+    }
+    return leases;
+  }
+
+  /** Seconds since the epoch. */
+  get now(): number {
+    return this.#core.clock.now();
+  }
+
+  requirements(id: number): string {
+    return this.#core.requirements.document(id);
+  }
+
+  /** When a worker in memory was last heard: seconds since the epoch, newer than in its row. */
+  lastSeenAt(workerId: string): number | undefined {
+    return this.#core.directory.workers.get(workerId)?.soft.lastSeenAt;
+  }
+
+  /** Of the server. */
+  get version(): string {
+    return this.#core.settings.version;
+  }
+
+  stats(): ClusterStats {
+    const { jobs, tasks, workers } = this.#core.counters;
+    return {
+      server_version: this.#core.settings.version,
+      api_version: API_VERSION,
+      jobs_by_status: { ...jobs },
+      tasks_by_status: { ...tasks },
+      tasks_in_flight: (tasks.leased ?? 0) + (tasks.running ?? 0),
+      workers_alive: workers.alive ?? 0,
+      workers_dead: workers.dead ?? 0,
+    };
+  }
+
+  /** State ids of a machine to how many actors are in them; empty for machines that run inside the workers. */
+  stateCounts(machine: MachineName): Record<string, number> {
+    const { counters, directory } = this.#core;
+    if (machine === 'job') return jobCounts(counters.jobs, directory.jobs.values());
+    if (machine === 'supervisor') return { [`supervisor.${this.#supervisorState()}`]: 1 };
+    if (machine !== 'task' && machine !== 'worker') return {};
+    const cells = machine === 'task' ? directory.tasks.values() : directory.workers.values();
+    const counts = prefixed(machine, machine === 'task' ? counters.tasks : counters.workers);
+    for (const { committed } of cells) count(counts, machine, committed);
+    return counts;
+  }
+
+  /** The paths that some worker is known to lack. */
+  missingPaths(): Set<string> {
+    const paths = new Set<string>();
+    for (const { missingPaths: missing } of this.#core.directory.workers.values())
+      for (const path of missing) paths.add(path);
+    return paths;
+  }
+
+  /**
+   * Why a queued task waits (docs/protocol.md#views-of-jobs-and-tasks): what keeps live workers from it, and how many each.
+   * Beside what it requires that may be `backoff` (it waits after a failure), `worker_fault` (it avoids workers that
+   * reported a fault of their own for it), `path=…` (it is missing there), `suspended` (the worker asks for no tasks
+   * at present), `draining` (it was told to end), and `slots` where all that are left are full.
+   */
+  waitingFor({ requirement, avoids, paths, backoff }: WaitingTask): Waiting[] {
+    const missing = new Map<string, number>();
+    const count = (reason: string) => missing.set(reason, (missing.get(reason) ?? 0) + 1);
+    let left = 0;
+    let full = 0;
+    for (const worker of this.#core.directory.workers.values()) {
+      if (worker.row.status !== 'alive') continue;
+      const reasons = this.#core.profiles.unmetBy(requirement, worker);
+      if (reasons.length === 0) {
+        if (backoff) reasons.push('backoff');
+        if (avoids.includes(registrationOf(worker))) reasons.push('worker_fault');
+        for (const path of paths) if (worker.missingPaths.has(path)) reasons.push(`path=${path}`);
+        if (worker.row.suspended !== null) reasons.push('suspended');
+        if (worker.row.leaving !== null) reasons.push('draining');
+      }
+      reasons.forEach(count);
+      if (reasons.length > 0) continue;
+      left++;
+      if (worker.row.slots_used >= worker.row.slots_total) full++;
+    }
+    const waiting = [...missing].map(([requirement, workers_missing]) => ({ requirement, workers_missing }));
+    if (left > 0 && left === full) waiting.push({ requirement: 'slots', workers_missing: full });
+    return waiting;
+  }
+}
+
+/** What a queued task waits for, beside a free slot. */
+export interface WaitingTask {
+  requirement: number;
+  avoids: readonly string[];
+  /** Those that it names and that some worker lacks. */
+  paths: readonly string[];
+  /** Whether it must not be leased yet. */
+  backoff: boolean;
+}
+
+const prefixed = (machine: string, counts: Record<string, number>): Record<string, number> =>
+  Object.fromEntries(Object.entries(counts).map(([status, n]) => [`${machine}.${status}`, n]));
+
+/** Of the jobs that have a state below their status, all are in memory but those that wait for their first lease. */
+function jobCounts(
+  tallied: Readonly<Record<string, number>>,
+  jobs: Iterable<{ committed: Readonly<JobRow> | null }>,
+): Record<string, number> {
+  const counts = prefixed('job', tallied);
+  for (const { committed } of jobs) if (committed?.state !== 'ready') count(counts, 'job', committed);
+  const ready = (tallied.queued ?? 0) - (counts['job.queued.requeuing'] ?? 0);
+  return ready > 0 ? { ...counts, 'job.queued.ready': ready } : counts;
+}
+
+/** Counts the states below a status; the tally knows only the statuses. */
+function count(
+  counts: Record<string, number>,
+  machine: string,
+  row: { status: string; state: string | null } | null,
+): void {
+  if (!row?.state) return;
+  const id = `${machine}.${row.status}.${row.state}`;
+  counts[id] = (counts[id] ?? 0) + 1;
+}

@@ -1,0 +1,90 @@
+import { randomBytes } from 'node:crypto';
+import type { PreparedStatements } from '../store/prepared-statements.ts';
+
+/**
+ * Long values are no part of the page in which their row stands. The page holds a mark in their place, and they are
+ * read from the store in parts when it is their turn; so neither a row of 16 MiB, which stores of earlier versions
+ * may hold, nor ten thousand rows of 1 MiB are ever in memory. Marks are unguessable, and no client sees one.
+ */
+const PLACEHOLDER = randomBytes(12).toString('hex');
+const PLACEHOLDERS = new RegExp(`"${PLACEHOLDER}:(\\w+):(\\w+)"`);
+
+/** Bytes above which a value is left for later. */
+export const LONG = 64 * 1024;
+/** Bytes of such a value that are read at once. */
+const PART = 256 * 1024;
+
+/** The JSON text that stands for a value. */
+export const placeholder = (what: string, key: string | number): string => `"${PLACEHOLDER}:${what}:${key}"`;
+
+/** The same as a value that is written as JSON later. */
+export const placeholderValue = (what: string, key: string | number): string =>
+  `${PLACEHOLDER}:${what}:${key}`;
+
+/** SQL: the JSON text of a column, or a mark where it is long. @param column whose length decides */
+export const orPlaceholder = (column: string, jsonText: string, what: string, key: string): string =>
+  `iif(octet_length(${column}) > ${LONG}, '"${PLACEHOLDER}:${what}:' || ${key} || '"', ${jsonText})`;
+
+/** SQL: a column of text itself, or where it is long what becomes a mark when it is written as JSON. */
+export const valueOrPlaceholder = (column: string, what: string, key: string): string =>
+  `iif(octet_length(${column}) > ${LONG}, '${PLACEHOLDER}:${what}:' || ${key}, ${column})`;
+
+/** SQL: bytes that columns take of a page. */
+export const bytesOf = (fixed: number, ...columns: string[]): string =>
+  [fixed, ...columns.map((column) => `min(coalesce(octet_length(${column}), 0), ${LONG})`)].join(' + ');
+
+/** What brings a value in pieces, as JSON text, by what it is and whose. */
+export type ValueReaders = Record<string, (key: string) => AsyncIterable<string>>;
+
+/** A text whose marks are replaced by what they stand for. */
+export async function* withLongValues(
+  pieces: AsyncIterable<string>,
+  fillers: ValueReaders,
+): AsyncGenerator<string> {
+  for await (const piece of pieces) {
+    const parts = piece.split(PLACEHOLDERS);
+    for (let i = 0; i < parts.length; i += 3) {
+      yield parts[i] as string;
+      const [what, key] = [parts[i + 1], parts[i + 2]];
+      if (what === undefined || key === undefined) continue;
+      const filler = fillers[what];
+      if (!filler) throw new Error(`nothing fills in ${what}`);
+      yield* filler(key);
+    }
+  }
+}
+
+interface Cell {
+  table: string;
+  /** The column or expression that holds the value. */
+  value: string;
+  /** What its row is found by. */
+  key: string;
+}
+
+/** A value in pieces as it stands; nothing when there is no such row. */
+export async function* partsOf(
+  db: PreparedStatements,
+  { table, value, key }: Cell,
+  id: string | number,
+): AsyncGenerator<string> {
+  // Cut as bytes: SQLite would count the characters of a text from its beginning for every part.
+  const sql = `SELECT substr(CAST(${value} AS BLOB), ?, ${PART}) AS part FROM ${table} WHERE ${key} = ?`;
+  const decoder = new TextDecoder();
+  for (let at = 1; ; at += PART) {
+    const row = await db.get<{ part: Uint8Array | null }>(sql, at, id);
+    const part = row?.part;
+    if (!part || part.length === 0) break;
+    yield decoder.decode(part, { stream: true });
+    if (part.length < PART) break;
+  }
+  const rest = decoder.decode();
+  if (rest !== '') yield rest;
+}
+
+/** The same as a JSON string. */
+export async function* quoted(parts: AsyncIterable<string>): AsyncGenerator<string> {
+  yield '"';
+  for await (const part of parts) yield JSON.stringify(part).slice(1, -1);
+  yield '"';
+}

@@ -1,0 +1,78 @@
+import type { PreparedStatements } from '../store/prepared-statements.ts';
+import type { JobRow } from '../store/rows.ts';
+import { bytesOf } from './long-values.ts';
+import type { RowHead } from './pages.ts';
+
+/** A succeeded task in the order of its job's ranking. */
+export interface Ranked extends RowHead {
+  seq: number;
+  rank_value: number | null;
+}
+
+/** What stands in an entry beside the long columns, in bytes. Metrics are a part of the result. */
+const BYTES = bytesOf(500, 'result', 'dataset_label', 'pipeline_label');
+/** Of a job that selects, its variants; what refits one of them is known by the selection. */
+const RANKS = "ifnull(payload ->> 'role', 'variant') = 'variant'";
+const OF_JOB = `FROM tasks WHERE job_id = ? AND status = 'succeeded' AND ${RANKS}`;
+
+/** What a task has of the metric that its job ranks by, as the indexes of rankings have it. */
+export function rankValueOf({ rank_metric, standings }: JobRow): string {
+  const place = standings.findIndex(({ metric }) => metric === rank_metric);
+  return place <= 0 ? 'rank_value' : `rank_others ->> ${place - 1}`;
+}
+
+/**
+ * The succeeded tasks of a job, best first, those without the metric last (docs/semantics.md#ranking), along their index: first
+ * those that have a value, then those that have none.
+ */
+export class RankingOrder {
+  readonly #db: PreparedStatements;
+  readonly #job: JobRow;
+  readonly #value: string;
+  readonly #from: string;
+
+  constructor(db: PreparedStatements, job: JobRow) {
+    this.#db = db;
+    this.#job = job;
+    this.#value = rankValueOf(job);
+    // The index is one of those that have it.
+    const ofSeveral = this.#value === 'rank_value' ? '' : ' AND rank_others IS NOT NULL';
+    this.#from = `SELECT seq, ${this.#value} AS rank_value, ${BYTES} AS bytes ${OF_JOB}${ofSeveral}`;
+  }
+
+  /** The next `rows` behind one; at the beginning, behind the first `offset`. */
+  async after(last: Ranked | null, rows: number, offset: number): Promise<Ranked[]> {
+    if (last?.rank_value === null) return this.#unranked(last.seq, rows, 0);
+    const skip = last === null ? offset : 0;
+    const ranked = await this.#ranked(last, rows, skip);
+    if (ranked.length === rows) return ranked;
+    const skipped = skip === 0 || ranked.length > 0 ? 0 : skip - (await this.#count());
+    return [...ranked, ...(await this.#unranked(0, rows - ranked.length, skipped))];
+  }
+
+  #ranked(last: Ranked | null, rows: number, skip: number): Promise<Ranked[]> {
+    const [worse, direction, best] =
+      this.#job.rank_mode === 'min'
+        ? ['>', 'ASC', Number.NEGATIVE_INFINITY]
+        : ['<', 'DESC', Number.POSITIVE_INFINITY];
+    const value = last?.rank_value ?? best;
+    return this.#db.all(
+      `${this.#from} AND ${this.#value} ${worse}= ? AND (${this.#value} ${worse} ? OR seq > ?)
+       ORDER BY ${this.#value} ${direction}, seq LIMIT ? OFFSET ?`,
+      ...[this.#job.id, value, value, last?.seq ?? 0, rows, skip],
+    );
+  }
+
+  #unranked(after: number, rows: number, skip: number): Promise<Ranked[]> {
+    const sql = `${this.#from} AND ${this.#value} IS NULL AND seq > ? ORDER BY seq LIMIT ? OFFSET ?`;
+    return this.#db.all(sql, this.#job.id, after, rows, skip);
+  }
+
+  async #count(): Promise<number> {
+    const row = await this.#db.get<{ n: number }>(
+      `SELECT count(*) AS n ${OF_JOB} AND ${this.#value} IS NOT NULL`,
+      this.#job.id,
+    );
+    return row?.n ?? 0;
+  }
+}

@@ -1,0 +1,129 @@
+import type { PreparedStatements } from '../store/prepared-statements.ts';
+import type { JobRow } from '../store/rows.ts';
+import { double, joined, json, object, PARAMETER, PICKED, text } from './json-text.ts';
+import { bytesOf, orPlaceholder, partsOf, quoted, type ValueReaders } from './long-values.ts';
+import { inPages, type RowHead } from './pages.ts';
+import { type Ranked, RankingOrder, rankValueOf } from './ranked.ts';
+
+/** A result that is nested deeper than SQLite reads still counts; it only shows no metrics. */
+const METRICS = `coalesce(iif(json_valid(result), result -> 'metrics', NULL), '{}')`;
+
+const long = (column: string, jsonText: string, what = column) =>
+  orPlaceholder(column, jsonText, what, 't.seq');
+
+function pageOf(job: JobRow): string {
+  const entry = object([
+    ['task_id', text('id')],
+    ['dataset', long('dataset_label', text('dataset_label'))],
+    ['pipeline', long('pipeline_label', text('pipeline_label'))],
+    ['pipeline_steps', text('pipeline_steps')],
+    ['reused_from', json('reused_from')],
+    // Under the name of the job's rank metric.
+    [PARAMETER, double(rankValueOf(job))],
+    ['metrics', long('result', METRICS, 'metrics')],
+  ]);
+  return `${PICKED} SELECT ${joined(entry, 'picked.place')} AS text FROM picked CROSS JOIN tasks t ON t.seq = picked.seq`;
+}
+
+/** Which part of a ranking. */
+export interface RankingPart {
+  limit?: number | undefined;
+  offset?: number | undefined;
+}
+
+/** The ranking of a job, as pieces of JSON in which marks may stand. */
+export async function* rankingOf(
+  db: PreparedStatements,
+  job: JobRow,
+  part: RankingPart = {},
+): AsyncGenerator<string> {
+  const order = new RankingOrder(db, job);
+  const metric = JSON.stringify(job.rank_metric);
+  const page = pageOf(job);
+  yield '[';
+  yield* inPages<Ranked>({
+    plan: (last, rows) => order.after(last, rows, part.offset ?? 0),
+    compose: async (heads) => {
+      const seqs = JSON.stringify(heads.map(({ seq }) => seq));
+      return (await db.get<{ text: string }>(page, seqs, metric))?.text ?? '';
+    },
+    limit: part.limit,
+  });
+  yield ']';
+}
+
+const FAILURE = `${text('id')} || ':' || ${long('error', text("coalesce(error, 'failed')"))}`;
+const FAILURES = `${PICKED} SELECT ${joined(FAILURE, 't.seq')} AS text FROM picked CROSS JOIN tasks t ON t.seq = picked.seq`;
+
+/** The errors of a job's failed tasks by task id, as pieces of JSON in which marks may stand. */
+export async function* errorsOf(db: PreparedStatements, job: JobRow, limit: number): AsyncGenerator<string> {
+  yield '{';
+  yield* inPages<RowHead & { seq: number }>({
+    plan: (last, rows) =>
+      db.all(
+        `SELECT seq, ${bytesOf(100, 'error')} AS bytes FROM tasks
+         WHERE job_id = ? AND status = 'failed' AND seq > ? ORDER BY seq LIMIT ?`,
+        ...[job.id, last?.seq ?? 0, rows],
+      ),
+    compose: async (heads) => {
+      const seqs = JSON.stringify(heads.map(({ seq }) => seq));
+      return (await db.get<{ text: string }>(FAILURES, seqs))?.text ?? '';
+    },
+    limit,
+  });
+  yield '}';
+}
+
+/** What the marks in rankings and errors stand for. */
+export function rankingValueReaders(db: PreparedStatements): ValueReaders {
+  const parts = (value: string) => (seq: string) =>
+    partsOf(db, { table: 'tasks', value, key: 'seq' }, Number(seq));
+  const inQuotes = (value: string) => (seq: string) => quoted(parts(value)(seq));
+  return {
+    metrics: parts(METRICS),
+    error: inQuotes('error'),
+    dataset_label: inQuotes('dataset_label'),
+    pipeline_label: inQuotes('pipeline_label'),
+  };
+}
+
+/** Succeeded tasks that are looked at, bytes of their results, and metrics that are named. */
+const LOOKED_AT = 100;
+const READABLE = 4 * 1024 * 1024;
+const NAMED = 10;
+
+/**
+ * Why the ranking of a job says less than one expects, as sentences for people: it has no best task because none
+ * reported what it ranks by, or some tasks are left out of it.
+ */
+export async function rankWarnings(db: PreparedStatements, job: JobRow): Promise<string[]> {
+  const succeeded = job.selection
+    ? job.selection.datasets.reduce((sum, of) => sum + of.succeeded, 0)
+    : job.counts.succeeded;
+  const used = job.standings.find(({ metric }) => metric === job.rank_metric);
+  const reported = job.best_task_id === null ? 0 : (used?.reported ?? succeeded);
+  if (succeeded === 0 || reported >= succeeded) return [];
+  if (reported === 0) return [await missingMetric(db, job)];
+  const unranked = succeeded - reported;
+  const others = job.standings.length > 1 ? ', and none of the other metrics was reported by more' : '';
+  return [
+    `${unranked} of ${succeeded} succeeded tasks reported no number for '${job.rank_metric}', by which the job ranks, and ${unranked === 1 ? 'is' : 'are'} unranked${others}`,
+  ];
+}
+
+/** What the tasks reported in the place of what their job ranks by. */
+async function missingMetric(db: PreparedStatements, job: JobRow): Promise<string> {
+  const found = await db.all<{ name: string }[]>(
+    `WITH looked (result) AS MATERIALIZED
+            (SELECT result FROM tasks WHERE job_id = ? AND status = 'succeeded' AND rank_value IS NULL
+             AND ifnull(payload ->> 'role', 'variant') = 'variant'
+             AND octet_length(result) < ${READABLE} AND json_valid(result) LIMIT ${LOOKED_AT})
+     SELECT DISTINCT substr(m.key, 1, 100) AS name FROM looked, json_each(looked.result, '$.metrics') m
+     WHERE m.type IN ('integer', 'real') LIMIT ${NAMED + 1}`,
+    job.id,
+  );
+  const names = found.slice(0, NAMED).map(({ name }) => `'${name}'`);
+  const told = names.length === 0 ? 'none' : `${names.join(', ')}${found.length > NAMED ? ', …' : ''}`;
+  const wanted = job.standings.map(({ metric }) => `'${metric}'`).join(' or ');
+  return `no task reported a number for ${wanted}, by which the job ranks; metrics that were reported: ${told}`;
+}

@@ -1,0 +1,129 @@
+import type { Reads } from '../../../gateway/backend.ts';
+import { ClusterError } from '../../../machines/protocol/errors.ts';
+import type { StatsMinute } from '../../../machines/schema/views.ts';
+import type { Clock } from '../../shared/clock.ts';
+import type { SqlRow } from '../store/columns.ts';
+import type { PreparedStatements } from '../store/prepared-statements.ts';
+import type { ArtifactRow, JobRow, MinuteRow } from '../store/rows.ts';
+import type { Store } from '../store/store.ts';
+import { ARTIFACTS, JOBS } from '../store/tables.ts';
+import { artifactList, taskArtifacts } from './artifacts.ts';
+import { eventList, eventPage } from './events.ts';
+import { jobPieces } from './job.ts';
+import { JOB_COLUMNS, jobList } from './jobs.ts';
+import type { LiveReads } from './live-reads.ts';
+import { partsOf, withLongValues } from './long-values.ts';
+import { rankingOf, rankingValueReaders } from './ranking.ts';
+import { rankingCsv } from './ranking-csv.ts';
+import { TaskList } from './tasks.ts';
+import { workerList } from './workers.ts';
+
+/** So many jobs are looked at one by one in a few milliseconds. */
+const FEW = 5000;
+
+/** The queries behind the GETs: rows from the store, a page at a time, and from memory what is never stored at once. */
+export function createReads(store: Store, live: LiveReads, clock: Clock): Reads {
+  const db = store.queries;
+
+  async function jobRow(id: string): Promise<JobRow> {
+    const row = await db.get<SqlRow>(`SELECT ${JOB_COLUMNS} FROM jobs WHERE id = ?`, id);
+    if (!row) throw ClusterError.unknown('job', id);
+    return JOBS.decode(row);
+  }
+
+  async function assertExists(table: 'jobs' | 'tasks', what: string, id: string): Promise<void> {
+    if (!(await db.get(`SELECT 1 FROM ${table} WHERE id = ?`, id))) throw ClusterError.unknown(what, id);
+  }
+
+  return {
+    jobs: (query) => jobList(db, query, (status) => (live.stats().jobs_by_status[status] ?? 0) <= FEW),
+
+    async *job(id) {
+      yield* jobPieces(db, await jobRow(id));
+    },
+
+    async *jobRequest(id) {
+      const cell = { table: 'job_requests', value: 'request', key: 'job_id' };
+      let found = false;
+      for await (const part of partsOf(db, cell, id)) {
+        found = true;
+        yield part;
+      }
+      if (!found) throw ClusterError.unknown('job', id);
+    },
+
+    tasks: (query) => new TaskList(db, live, query).pieces(),
+
+    async *ranking({ job_id, csv, ...part }) {
+      const row = await jobRow(job_id);
+      if (csv) yield* rankingCsv(db, row, part);
+      else yield* withLongValues(rankingOf(db, row, part), rankingValueReaders(db));
+    },
+
+    async *eventList(query) {
+      if (query.job_id !== undefined) await assertExists('jobs', 'job', query.job_id);
+      yield* eventList(db, query);
+    },
+
+    async events(query) {
+      const page = await eventPage(store.pages, query);
+      if (page.events.length === 0 && query.job_id !== undefined)
+        await assertExists('jobs', 'job', query.job_id);
+      return page;
+    },
+
+    async eventIdBefore(count) {
+      const row = await db.get<{ id: number }>(
+        'SELECT id FROM events ORDER BY id DESC LIMIT 1 OFFSET ?',
+        count,
+      );
+      return row?.id ?? 0;
+    },
+
+    async *jobArtifacts({ job_id, task_id }) {
+      const row = await jobRow(job_id);
+      yield* task_id === undefined ? artifactList(db, row) : taskArtifacts(db, row, task_id);
+    },
+
+    async artifact(id) {
+      const row = await db.get<SqlRow>('SELECT * FROM artifacts WHERE id = ?', id);
+      if (!row) throw ClusterError.unknown('artifact', id);
+      return ARTIFACTS.decode(row) as ArtifactRow;
+    },
+
+    async stats() {
+      return live.stats();
+    },
+
+    async statsHistory() {
+      return lastHour(db, Math.floor(clock.now() / 60));
+    },
+
+    workers: () => workerList(db, live),
+
+    stateCounts: (machine) => live.stateCounts(machine),
+
+    assertTask: (id) => assertExists('tasks', 'task', id),
+  };
+}
+
+/** Sixty minutes up to the present one; a minute without a commit carries the queue length on. */
+async function lastHour(db: PreparedStatements, present: number): Promise<StatsMinute[]> {
+  const first = present - 59;
+  const rows = await db.all<MinuteRow[]>(
+    'SELECT * FROM stats_minutes WHERE minute >= ? ORDER BY minute',
+    first,
+  );
+  const before = await db.get<MinuteRow>(
+    'SELECT * FROM stats_minutes WHERE minute < ? ORDER BY minute DESC LIMIT 1',
+    first,
+  );
+  const byMinute = new Map(rows.map((row) => [row.minute, row]));
+  let { queued = 0, workers_alive = 0 } = before ?? {};
+  return Array.from({ length: 60 }, (_, i) => {
+    const row = byMinute.get(first + i);
+    if (row) ({ queued, workers_alive } = row);
+    const { submitted = 0, started = 0, succeeded = 0, failed = 0 } = row ?? {};
+    return { ts: (first + i) * 60, submitted, started, succeeded, failed, queued, workers_alive };
+  });
+}

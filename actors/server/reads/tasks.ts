@@ -1,0 +1,187 @@
+import { setImmediate } from 'node:timers/promises';
+import type { TaskQuery } from '../../../gateway/backend.ts';
+import { slices } from '../../../machines/json/slices.ts';
+import { ClusterError } from '../../../machines/protocol/errors.ts';
+import type { PreparedStatements } from '../store/prepared-statements.ts';
+import { integer, joined, json, object, seconds, text } from './json-text.ts';
+import type { LiveReads } from './live-reads.ts';
+import {
+  bytesOf,
+  LONG,
+  orPlaceholder,
+  partsOf,
+  placeholder,
+  quoted,
+  type ValueReaders,
+  withLongValues,
+} from './long-values.ts';
+import { inPages, type RowHead } from './pages.ts';
+import { lackedPlaces, type QueuedTask, waitingTask } from './waiting.ts';
+
+const long = (column: string, jsonText: string) => orPlaceholder(`t.${column}`, jsonText, column, 't.seq');
+
+/** What clients see of a task (docs/protocol.md#views-of-jobs-and-tasks). */
+const TASK = object([
+  ['id', text('t.id')],
+  ['job_id', text('t.job_id')],
+  ['status', text('t.status')],
+  ['attempt', integer('t.attempt')],
+  ['max_attempts', integer('t.max_attempts')],
+  ['worker_id', text('t.worker_id')],
+  [
+    'lease_expires_at',
+    `iif(t.status IN ('leased', 'running'), ${seconds('coalesce(lease.at, t.lease_expires_at)')}, 'null')`,
+  ],
+  ['requirements', 'need.document'],
+  ['dataset_label', long('dataset_label', text('t.dataset_label'))],
+  ['pipeline_label', long('pipeline_label', text('t.pipeline_label'))],
+  ['pipeline_steps', text('t.pipeline_steps')],
+  ['role', text(`t.payload ->> 'role'`)],
+  ['created_at', seconds('t.created_at')],
+  ['updated_at', seconds('t.updated_at')],
+  ['started_at', seconds('t.started_at')],
+  ['not_before', seconds('t.not_before')],
+  ['result', long('result', json('t.result'))],
+  ['reused_from', json('t.reused_from')],
+  ['error', long('error', text('t.error'))],
+  ['waiting_for', `iif(t.status = 'queued', coalesce(wait.document, '[]'), '[]')`],
+]);
+
+/** What stands in a task's view beside its long columns, in bytes. */
+const BYTES = bytesOf(800, 't.result', 't.error', 't.dataset_label', 't.pipeline_label');
+
+const LIST = `
+  WITH picked (seq, waiting) AS MATERIALIZED (SELECT value ->> 0, value ->> 1 FROM json_each(?)),
+       need (id, document) AS MATERIALIZED (SELECT value ->> 0, value ->> 1 FROM json_each(?)),
+       lease (id, at) AS MATERIALIZED (SELECT key, value FROM json_each(?)),
+       wait (id, document) AS MATERIALIZED (SELECT key, value FROM json_each(?))
+  SELECT ${joined(TASK, 't.seq')} AS text
+  FROM picked CROSS JOIN tasks t ON t.seq = picked.seq
+  LEFT JOIN need ON need.id = t.requirement_id LEFT JOIN lease ON lease.id = t.id
+  LEFT JOIN wait ON wait.id = picked.waiting`;
+
+interface Head extends RowHead, QueuedTask {
+  seq: number;
+  id: string;
+  status: string;
+}
+
+/** Milliseconds for which other requests wait while it is looked up who is missing. */
+const SLICE_MS = 10;
+
+/**
+ * The tasks of a job in their order, as pieces of JSON; with what only memory knows: leases as they stand, and who is
+ * missing.
+ */
+export class TaskList {
+  readonly #db: PreparedStatements;
+  readonly #live: LiveReads;
+  readonly #query: TaskQuery;
+  /** What tasks of the present page wait for, as JSON texts. */
+  #waits: string[] = [];
+  #lacked: Awaited<ReturnType<typeof lackedPlaces>> | undefined;
+
+  constructor(db: PreparedStatements, live: LiveReads, query: TaskQuery) {
+    this.#db = db;
+    this.#live = live;
+    this.#query = query;
+  }
+
+  /** Throws `unknown_id` before the first piece. */
+  async *pieces(): AsyncGenerator<string> {
+    const start = await this.#start();
+    yield '[';
+    const pages = inPages<Head>({
+      plan: (after, rows) => this.#plan(after?.seq ?? start, rows),
+      compose: (heads) => this.#compose(heads),
+      limit: this.#query.limit,
+    });
+    yield* withLongValues(pages, this.#valueReaders());
+    yield ']';
+  }
+
+  /** The number of the task behind which the list begins. */
+  async #start(): Promise<number> {
+    const { job_id, after_id } = this.#query;
+    const [sql, id, what] =
+      after_id === undefined
+        ? (['SELECT 0 AS seq FROM jobs WHERE id = ?', job_id, 'job'] as const)
+        : (['SELECT seq, job_id FROM tasks WHERE id = ?', after_id, 'task'] as const);
+    const row = await this.#db.get<{ seq: number; job_id?: string }>(sql, id);
+    if (!row || (row.job_id ?? job_id) !== job_id) throw ClusterError.unknown(what, id);
+    return row.seq;
+  }
+
+  async #plan(after: number, rows: number): Promise<Head[]> {
+    const { job_id, status } = this.#query;
+    const heads = await this.#db.all<Head[]>(
+      `SELECT t.seq, t.id, t.status, t.requirement_id, t.avoids, t.not_before,
+              t.payload ->> 'pipeline' AS pipeline, t.payload ->> 'dataset' AS dataset, ${BYTES} AS bytes FROM tasks t
+       WHERE t.job_id = ? AND t.seq > ?${status === undefined ? '' : ' AND t.status = ?'} ORDER BY t.seq LIMIT ?`,
+      ...[job_id, after, ...(status === undefined ? [] : [status]), rows],
+    );
+    for (const head of heads) {
+      // Twice: who is missing is told in the words of what is required.
+      head.bytes += 2 * Math.min(LONG, this.#live.requirements(head.requirement_id).length);
+    }
+    return heads;
+  }
+
+  async #compose(heads: Head[]): Promise<string> {
+    const places = await this.#waitsOf(heads);
+    const picked = heads.map(({ seq }, i) => [seq, places[i] ?? null]);
+    const needs = [...new Set(heads.map((head) => head.requirement_id))].map((id) => [
+      id,
+      shortOrPlaceholder(this.#live.requirements(id), 'required', id),
+    ]);
+    const leases = this.#live.leases(heads.map((head) => head.id));
+    const waits = this.#waits.map((text, i) => shortOrPlaceholder(text, 'missing', i));
+    const lists = [picked, needs, leases, waits].map((list) => JSON.stringify(list));
+    return (await this.#db.get<{ text: string }>(LIST, ...lists))?.text ?? '';
+  }
+
+  /** What the queued tasks of a page wait for: of each task its place among `#waits`, where that is told once. */
+  async #waitsOf(heads: Head[]): Promise<(number | undefined)[]> {
+    this.#waits = [];
+    const known = new Map<string, number>();
+    const places: (number | undefined)[] = [];
+    let since = performance.now();
+    for (const head of heads) {
+      if (head.status !== 'queued') {
+        places.push(undefined);
+        continue;
+      }
+      this.#lacked ??= await lackedPlaces(this.#db, this.#live, this.#query.job_id);
+      const task = waitingTask(head, this.#live.now, this.#lacked);
+      const key = JSON.stringify(task);
+      const place = known.get(key) ?? this.#waits.push(JSON.stringify(this.#live.waitingFor(task))) - 1;
+      known.set(key, place);
+      places.push(place);
+      if (performance.now() - since < SLICE_MS) continue;
+      await setImmediate();
+      since = performance.now();
+    }
+    return places;
+  }
+
+  #valueReaders(): ValueReaders {
+    const parts = (value: string) => (seq: string) =>
+      partsOf(this.#db, { table: 'tasks', value, key: 'seq' }, Number(seq));
+    const inQuotes = (value: string) => (seq: string) => quoted(parts(value)(seq));
+    return {
+      result: parts('result'),
+      error: inQuotes('error'),
+      dataset_label: inQuotes('dataset_label'),
+      pipeline_label: inQuotes('pipeline_label'),
+      required: (id) => inSlices(this.#live.requirements(Number(id))),
+      missing: (place) => inSlices(this.#waits[Number(place)] ?? '[]'),
+    };
+  }
+}
+
+const shortOrPlaceholder = (jsonText: string, what: string, key: number): string =>
+  jsonText.length > LONG ? placeholder(what, key) : jsonText;
+
+async function* inSlices(text: string): AsyncGenerator<string> {
+  yield* slices(text, LONG);
+}

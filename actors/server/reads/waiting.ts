@@ -1,0 +1,38 @@
+import { cutJobPieces } from '../jobs/job-pieces.ts';
+import { placesOf } from '../scheduling/named-paths.ts';
+import type { PreparedStatements } from '../store/prepared-statements.ts';
+import type { LiveReads, WaitingTask } from './live-reads.ts';
+
+/** What of a queued task's row decides what it waits for. */
+export interface QueuedTask {
+  requirement_id: number;
+  /** A JSON list, or null. */
+  avoids: string | null;
+  /** Seconds since the epoch. */
+  not_before: number | null;
+  /** Which pipeline and dataset of the job's specification. */
+  pipeline: number;
+  dataset: number;
+}
+
+type Lacked = ReturnType<typeof placesOf>;
+
+/** What a queued task waits for; the same for all that wait for the same. */
+export function waitingTask(task: QueuedTask, now: number, lacked: Lacked): WaitingTask {
+  const paths = [lacked.pipelines.get(task.pipeline), lacked.datasets.get(task.dataset)];
+  return {
+    requirement: task.requirement_id,
+    avoids: task.avoids === null ? [] : (JSON.parse(task.avoids) as string[]),
+    paths: paths.filter((path) => path !== undefined),
+    backoff: task.not_before !== null && task.not_before > now,
+  };
+}
+
+/** The pipelines and datasets of a job whose path some worker lacks, by their places. */
+export async function lackedPlaces(db: PreparedStatements, live: LiveReads, jobId: string): Promise<Lacked> {
+  const missing = live.missingPaths();
+  const none = { pipelines: new Map(), datasets: new Map() };
+  if (missing.size === 0) return none;
+  const row = await db.get<{ request: string }>('SELECT request FROM job_requests WHERE job_id = ?', jobId);
+  return row ? placesOf(cutJobPieces(row.request), (path) => missing.has(path)) : none;
+}

@@ -1,0 +1,74 @@
+import { compose, RawJson } from '../../../machines/json/raw.ts';
+import type { WorkerView } from '../../../machines/schema/views.ts';
+import type { PreparedStatements } from '../store/prepared-statements.ts';
+import type { WorkerRow } from '../store/rows.ts';
+import { PICKED } from './json-text.ts';
+import type { LiveReads } from './live-reads.ts';
+import { bytesOf, orPlaceholder, partsOf, type ValueReaders, withLongValues } from './long-values.ts';
+import { inPages, type RowHead } from './pages.ts';
+
+/** What a worker declared, each a column of JSON text. */
+const DECLARED = ['labels', 'capabilities', 'version'] as const;
+
+type Declared = Record<(typeof DECLARED)[number], string>;
+
+interface WorkerHead extends RowHead {
+  id: string;
+}
+
+/** A row without what it declared, and that as text or a mark. */
+type Found = Omit<WorkerRow, keyof Declared> & Declared & Pick<WorkerView, 'cluster_version'>;
+
+const BYTES = bytesOf(1000, ...DECLARED.map((column) => `workers.${column}`));
+
+/** The program's own version, as `clusterVersion` finds it. */
+const CLUSTER_VERSION = `coalesce(
+  iif(json_type(version, '$.cluster') = 'text', version ->> '$.cluster', NULL),
+  (SELECT value FROM json_each(version) WHERE type = 'text' AND substr(key, -8) = '_cluster' LIMIT 1))`;
+
+const COLUMNS = [
+  ...['id', 'name', 'status', 'slots_total', 'slots_used', 'last_seen_at', 'suspended', 'leaving'],
+  ...DECLARED.map((column) => `${orPlaceholder(column, column, column, 'id')} AS ${column}`),
+  `${CLUSTER_VERSION} AS cluster_version`,
+].join(', ');
+
+/** All registered workers, those that registered first in front, as pieces of JSON. */
+export async function* workerList(db: PreparedStatements, live: LiveReads): AsyncGenerator<string> {
+  const filler = (value: string) => (id: string) => partsOf(db, { table: 'workers', value, key: 'id' }, id);
+  const fillers: ValueReaders = Object.fromEntries(DECLARED.map((column) => [column, filler(column)]));
+  const pages = inPages<WorkerHead>({
+    plan: (last, rows) =>
+      db.all(
+        `SELECT id, ${BYTES} AS bytes FROM workers WHERE id > ? ORDER BY id LIMIT ?`,
+        last?.id ?? '',
+        rows,
+      ),
+    compose: async (heads) => {
+      const found = await db.all<Found[]>(
+        `${PICKED} SELECT ${COLUMNS} FROM picked CROSS JOIN workers ON workers.id = picked.seq ORDER BY picked.place`,
+        JSON.stringify(heads.map(({ id }) => id)),
+      );
+      return found.map((row) => compose(viewOf(row, live))).join(',');
+    },
+  });
+  yield '[';
+  yield* withLongValues(pages, fillers);
+  yield ']';
+}
+
+/** The members of a `WorkerView`. When a worker was last heard is newer in memory than in the store. */
+const viewOf = (row: Found, live: LiveReads): Record<keyof WorkerView, unknown> => ({
+  id: row.id,
+  name: row.name,
+  status: row.status,
+  slots_total: row.slots_total,
+  slots_used: row.slots_used,
+  last_seen_at: live.lastSeenAt(row.id) ?? row.last_seen_at,
+  labels: new RawJson(row.labels),
+  capabilities: new RawJson(row.capabilities),
+  version: new RawJson(row.version),
+  cluster_version: row.cluster_version,
+  version_divergent: row.cluster_version !== live.version,
+  suspended: row.suspended,
+  leaving: row.leaving,
+});

@@ -1,0 +1,130 @@
+import { peerOf } from '../../machines/protocol/peers.ts';
+import type { Core } from './core.ts';
+import { beginLease, beginTimeout, deadAt } from './handlers/liveness.ts';
+import { enqueue } from './scheduling/queueing.ts';
+import { CHOICES, JOBS, REQUIREMENTS, TASKS, WORKERS } from './store/tables.ts';
+import { FOR_GOOD } from './turn/journal.ts';
+import type { Turn } from './turn/turn.ts';
+
+/** Rows read at a time while the queue's index is rebuilt. */
+const PAGE = 50_000;
+
+/**
+ * Replays the store into memory: workers that live or have tasks, held tasks with their jobs, the index of queued
+ * tasks, the counters. Every lease and every worker gets a full period anew, for nobody could be heard while the server
+ * was away. It is a turn that writes nothing, with the same rules as any other.
+ */
+export async function recover(turn: Turn): Promise<void> {
+  const { core } = turn;
+  for (const row of await core.store.load(REQUIREMENTS, '1 ORDER BY id')) core.requirements.learn(row);
+  await recoverWorkers(turn);
+  await recoverHeld(turn);
+  await recoverQueue(core);
+  await recoverSpecial(turn);
+  await recoverWishes(turn);
+  await recoverSequences(core);
+  await recoverPeers(core);
+  await core.counters.recover(core.store, core.clock.now());
+  turn.accept();
+  core.directory.release(turn.references);
+}
+
+async function recoverWorkers(turn: Turn): Promise<void> {
+  const { store, directory } = turn.core;
+  for (const row of await store.load(WORKERS, "status = 'alive' OR slots_used > 0 ORDER BY registered_at")) {
+    const worker = directory.addWorker(turn.references, row, true);
+    if (row.status === 'alive') worker.update(turn, { deadAt: deadAt(turn) });
+  }
+}
+
+async function recoverHeld(turn: Turn): Promise<void> {
+  const { store, directory } = turn.core;
+  const rows = await store.load(TASKS, "status IN ('leased', 'running') ORDER BY seq");
+  for (const row of rows) directory.addTask(turn.references, row, true);
+  await directory.fetch(turn.references, { tasks: rows.map(({ id }) => id) });
+  for (const { id, status, worker_id } of rows) {
+    const task = directory.task(id);
+    beginLease(turn, task, { worker_id: worker_id as string });
+    if (status === 'running') beginTimeout(turn, task);
+  }
+}
+
+/** Each priority in one scan over an index that covers it, in pages so that memory stays flat. */
+async function recoverQueue(core: Core): Promise<void> {
+  const { reader } = core.store;
+  const next = "SELECT MAX(priority) AS priority FROM tasks WHERE status = 'queued'";
+  let found = await reader.get<{ priority: number | null }>(next);
+  while (found && found.priority !== null) {
+    await recoverPriority(core, found.priority);
+    found = await reader.get<{ priority: number | null }>(`${next} AND priority < ?`, found.priority);
+  }
+}
+
+async function recoverPriority({ store, queue }: Core, priority: number): Promise<void> {
+  for (let after = 0, full = true; full; ) {
+    // One text a page: a million rows of their own would take seconds to become objects.
+    const page = await store.reader.get<{ entries: string | null }>(
+      `SELECT group_concat(seq || ',' || requirement_id) AS entries FROM (
+         SELECT seq, requirement_id FROM tasks
+         WHERE status = 'queued' AND priority = ? AND seq > ? ORDER BY seq LIMIT ${PAGE})`,
+      priority,
+      after,
+    );
+    const entries = JSON.parse(`[${page?.entries ?? ''}]`) as number[];
+    for (let i = 0; i < entries.length; i += 2) {
+      after = entries[i] as number;
+      queue.add(FOR_GOOD, entries[i + 1] as number, priority, after);
+    }
+    full = entries.length === 2 * PAGE;
+  }
+}
+
+/** Which peers were noted, their events tell; the index of these events is small. */
+async function recoverPeers({ store, peers }: Core): Promise<void> {
+  const noted = await store.reader.all<{ role: string | null; version: string | null }[]>(
+    `SELECT data ->> 'role' AS role, substr(data ->> 'version', 1, 100) AS version FROM events
+     WHERE type = 'version_divergence' ORDER BY id LIMIT 1000`,
+  );
+  for (const { role, version } of noted) {
+    const peer = peerOf(role ?? undefined, version ?? '');
+    if (peer) peers.add(FOR_GOOD, peer);
+  }
+}
+
+/** The few that wait after a failure, or that avoid workers. The others were read from an index that knows no more. */
+async function recoverSpecial(turn: Turn): Promise<void> {
+  const { store, queue } = turn.core;
+  const special = "status = 'queued' AND (avoids IS NOT NULL OR not_before IS NOT NULL) ORDER BY seq";
+  for (const row of await store.load(TASKS, special)) {
+    queue.remove(FOR_GOOD, row.requirement_id, row.priority, row.seq);
+    enqueue(turn, row);
+  }
+}
+
+/** Bulk commands that had not reached all tasks of their jobs. */
+async function recoverWishes({
+  core: { store, directory, bulkCommands, queue },
+  references,
+}: Turn): Promise<void> {
+  for (const row of await store.load(JOBS, "state IN ('requeuing', 'telling', 'reusing') ORDER BY seq")) {
+    if (!directory.jobs.has(row.id)) directory.addJob(references, row, true);
+    const span = await directory.spanOf(row.id);
+    queue.withhold(FOR_GOOD, span);
+    const [choice] = row.state === 'requeuing' ? await store.load(CHOICES, 'job_id = ?', row.id) : [];
+    bulkCommands.set(FOR_GOOD, row.id, { span, chosen: choice?.chosen ?? null });
+  }
+}
+
+async function recoverSequences({ store, sequences, events }: Core): Promise<void> {
+  const largest = await store.reader.get<Record<'job' | 'task' | 'event' | 'created', number | null>>(
+    `SELECT (SELECT MAX(seq) FROM jobs) AS job,
+            max(ifnull((SELECT MAX(seq) FROM tasks), 0),
+                ifnull((SELECT MAX(last_seq) FROM jobs WHERE last_seq IS NOT NULL), 0)) AS task,
+            (SELECT MAX(id) FROM events) AS event, (SELECT MAX(created_at) FROM jobs) AS created`,
+  );
+  sequences.job = (largest?.job ?? 0) + 1;
+  sequences.task = (largest?.task ?? 0) + 1;
+  sequences.event = (largest?.event ?? 0) + 1;
+  events.lastId = sequences.event - 1;
+  sequences.lastCreatedAt = largest?.created ?? 0;
+}

@@ -1,0 +1,297 @@
+import type { AnyStateMachine, EmittedFrom, EventFromLogic, SnapshotFrom } from 'xstate';
+import { type JobContext, jobMachine } from '../../../machines/job/job.ts';
+import { rankedBy } from '../../../machines/ranking/standing.ts';
+import { isHeld, type TaskContext, taskMachine } from '../../../machines/task/task.ts';
+import { type WorkerContext, workerMachine } from '../../../machines/worker/worker.ts';
+import { MissingPaths } from '../scheduling/missing-paths.ts';
+import type { QueueView } from '../scheduling/queue-view.ts';
+import { kindOf } from '../scheduling/worker-kind.ts';
+import type { JobRow, TaskRow, WorkerRow } from '../store/rows.ts';
+import { type Journal, JournaledSet } from '../turn/journal.ts';
+import { compiled } from './compile/compiled-machine.ts';
+import { NOT_HELD, neverHeard, type TaskSoftState, type WorkerSoftState } from './soft-state.ts';
+import { Stage } from './stage.ts';
+
+// An event finds its transition in a table, which is made here once of each chart (docs/decisions, compiled charts).
+const compiledJob = compiled(jobMachine);
+const compiledTask = compiled(taskMachine);
+const compiledWorker = compiled(workerMachine);
+
+/** How a row and the snapshot of its actor correspond; exact both ways, for every state. */
+export interface RowMapping<Row, M extends AnyStateMachine> {
+  machine: M;
+  stage: Stage<M>;
+  restore(row: Row): SnapshotFrom<M>;
+  /** @param now when the actor moved, in seconds since the epoch */
+  fold(row: Row, snapshot: SnapshotFrom<M>, now: number): Row;
+}
+
+export const JOB: RowMapping<JobRow, typeof jobMachine> = {
+  machine: compiledJob,
+  stage: new Stage(compiledJob),
+  restore: (row) => {
+    const context: JobContext = {
+      id: row.id,
+      num_tasks: row.num_tasks,
+      counts: row.counts,
+      standings: row.standings,
+      num_reused: row.num_reused,
+      selection: row.selection,
+      error: row.error,
+    };
+    return compiledJob.resolveState({ value: join(row) as 'running', context });
+  },
+  fold: (row, { value, context }, now) => {
+    const { num_tasks, counts, standings, num_reused, selection, error } = context;
+    const ranked = rankedBy(standings);
+    return {
+      ...row,
+      ...split<JobRow['status']>(value),
+      updated_at: now,
+      num_tasks,
+      counts,
+      standings,
+      num_reused,
+      selection,
+      ...ranked,
+      error,
+    };
+  },
+};
+
+/** Splits a state value into the status on the wire and the state below it. */
+function split<S extends string>(value: unknown): { status: S; state: string | null } {
+  if (typeof value === 'string') return { status: value as S, state: null };
+  for (const status in value as Record<string, string>) {
+    return { status: status as S, state: (value as Record<string, string>)[status] ?? null };
+  }
+  throw new Error('a state value without a state');
+}
+
+const join = (row: { status: string; state: string | null }) =>
+  row.state === null ? row.status : { [row.status]: row.state };
+
+export const TASK: RowMapping<TaskRow, typeof taskMachine> = {
+  machine: compiledTask,
+  stage: new Stage(compiledTask),
+  restore: (row) => {
+    const context: TaskContext = {
+      id: row.id,
+      job_id: row.job_id,
+      attempt: row.attempt,
+      max_attempts: row.max_attempts,
+      backoff_seconds: row.backoff_seconds,
+      not_before: row.not_before,
+      worker_faults: row.worker_faults,
+      avoids: row.avoids,
+      worker_id: row.worker_id,
+      lease_expires_at: row.lease_expires_at,
+      started_at: row.started_at,
+      error: row.error,
+      result: row.result,
+      reused_from: row.reused_from,
+      rank_value: row.rank_value,
+      rank_others: row.rank_others,
+      model_artifact_id: row.model_artifact_id,
+      last_report: row.last_report,
+    };
+    return compiledTask.resolveState({ value: join(row) as 'queued', context });
+  },
+  fold: (row, { value, context }, now) => ({
+    ...row,
+    ...context,
+    ...split<TaskRow['status']>(value),
+    updated_at: now,
+  }),
+};
+
+export const WORKER: RowMapping<WorkerRow, typeof workerMachine> = {
+  machine: compiledWorker,
+  stage: new Stage(compiledWorker),
+  restore: (row) => {
+    const { id, slots_total, slots_used, suspended, leaving } = row;
+    const context: WorkerContext = { id, slots_total, slots_used, suspended, leaving };
+    return compiledWorker.resolveState({ value: join(row) as 'dead', context });
+  },
+  fold: (row, { value, context }) => ({ ...row, ...context, ...split<WorkerRow['status']>(value) }),
+};
+
+/** The journal of a turn, as far as cells need it. */
+export interface CellJournal extends Journal {
+  /** Seconds since the epoch. */
+  readonly now: number;
+  /** The row has changed; it is written with the turn, or is reverted. */
+  rowChanged(cell: AnyCell): void;
+  /** What is known beside the row has changed. */
+  stateChanged(cell: AnyCell): void;
+}
+
+/**
+ * An actor at its durable id. The row is the truth; the actor is activated from it when a message comes and
+ * may be passivated at any time. A row passes three places: `row` is where the open turn is, `frozen` what the turn before it is writing, `committed` what the store has. Its soft state is in memory only. Both change only through the journal of a turn.
+ */
+abstract class ActorCell<Row extends { id: string }, M extends AnyStateMachine, Facts> {
+  /** How many turns and visits need it in memory. */
+  references = 0;
+  #row: Row;
+  #soft: Facts;
+  #frozen: Row | null = null;
+  #committed: Row | null;
+  readonly #kind: RowMapping<Row, M>;
+  #snapshot: SnapshotFrom<M> | null = null;
+
+  constructor(kind: RowMapping<Row, M>, row: Row, stored: boolean, soft: Facts) {
+    this.#kind = kind;
+    this.#row = row;
+    this.#soft = soft;
+    this.#committed = stored ? row : null;
+  }
+
+  get id(): string {
+    return this.#row.id;
+  }
+
+  get row(): Readonly<Row> {
+    return this.#row;
+  }
+
+  /** The row that is being written; null when none is. */
+  get frozen(): Readonly<Row> | null {
+    return this.#frozen;
+  }
+
+  /** The row as the store has it; null when the store does not have it yet. */
+  get committed(): Readonly<Row> | null {
+    return this.#committed;
+  }
+
+  get soft(): Readonly<Facts> {
+    return this.#soft;
+  }
+
+  get machine(): M {
+    return this.#kind.machine;
+  }
+
+  /** Where the actor stands. */
+  get snapshot(): SnapshotFrom<M> {
+    return this.#snapshot ?? this.#kind.restore(this.#row);
+  }
+
+  /**
+   * Sends an event to the actor. Null when its state does not take the event: then nothing changed.
+   * Otherwise what the actor emitted, in order; the row, a new object, has followed the snapshot.
+   */
+  send(journal: CellJournal, event: EventFromLogic<M>): EmittedFrom<M>[] | null {
+    const step = this.#kind.stage.step(this.snapshot, event);
+    if (step === null) return null;
+    journal.rowChanged(this.#self);
+    this.#snapshot = step.after;
+    this.#row = this.#kind.fold(this.#row, step.after, journal.now);
+    return step.emitted;
+  }
+
+  /** Changes of the row what no statechart decides. */
+  amend(journal: CellJournal, change: Partial<Row>): void {
+    journal.rowChanged(this.#self);
+    this.#row = { ...this.#row, ...change };
+  }
+
+  update(journal: CellJournal, change: Partial<Facts>): void {
+    const before = this.#soft;
+    this.#soft = { ...before, ...change };
+    journal.stateChanged(this.#self);
+    journal.onRollback(() => {
+      this.#soft = before;
+    });
+  }
+
+  /** What the turn made of the row is about to be written. */
+  freeze(): Row {
+    this.#frozen = this.#row;
+    return this.#row;
+  }
+
+  /** The store has the frozen row now. */
+  committedNow(): void {
+    this.#committed = this.#frozen;
+    this.#frozen = null;
+  }
+
+  /** The frozen row was not written. */
+  unfreeze(): void {
+    this.#frozen = null;
+  }
+
+  /** Forgets what the open turn made of the row. False when nothing is left: the cell never existed. */
+  revert(): boolean {
+    this.passivate();
+    const before = this.#frozen ?? this.#committed;
+    if (before === null) return false;
+    this.#row = before;
+    return true;
+  }
+
+  /** Drops the snapshot; the row keeps all it knows. There is nothing to stop: it has no children and no timers. */
+  passivate(): void {
+    this.#snapshot = null;
+  }
+
+  /** Every cell is one of the three kinds. */
+  get #self(): AnyCell {
+    return this as unknown as AnyCell;
+  }
+}
+
+export class JobCell extends ActorCell<JobRow, typeof jobMachine, null> {
+  constructor(row: JobRow, stored: boolean) {
+    super(JOB, row, stored, null);
+  }
+}
+
+export class TaskCell extends ActorCell<TaskRow, typeof taskMachine, TaskSoftState> {
+  constructor(row: TaskRow, stored: boolean, facts = NOT_HELD) {
+    super(TASK, row, stored, facts);
+  }
+}
+
+export class WorkerCell extends ActorCell<WorkerRow, typeof workerMachine, WorkerSoftState> {
+  /** The tasks that it holds. */
+  readonly held = new JournaledSet<TaskCell>();
+  /** Tasks that it must stop although it no longer holds them; for workers that list no active tasks. */
+  readonly revoked = new JournaledSet<string>();
+  readonly missingPaths = new MissingPaths();
+  /** What of the queue it alone may not run; see `Profiles`. */
+  ownView: { view: QueueView; declared: WorkerRow['version']; missingPaths: unknown } | null = null;
+  #kind: { declared: WorkerRow['version']; key: string } | null = null;
+
+  constructor(row: WorkerRow, stored: boolean, facts = neverHeard(row.last_seen_at)) {
+    super(WORKER, row, stored, facts);
+  }
+
+  /** The tasks that it holds, but for those whose lease is not durable yet. */
+  get durablyHeld(): TaskCell[] {
+    return [...this.held].filter(
+      ({ committed }) => committed !== null && isHeld(committed) && committed.worker_id === this.id,
+    );
+  }
+
+  /** What it must stop that it was not asked about: for its job or its timeout, or taken from it. */
+  get toStop(): string[] {
+    const stopping = this.durablyHeld.filter(({ row }) => row.state === 'stopping');
+    return [...new Set([...stopping.map(({ id }) => id), ...this.revoked])];
+  }
+
+  /**
+   * What it declared, as a short text that is the same for all who declared the same. A registration is known by its
+   * `version` object.
+   */
+  get kind(): string {
+    if (this.#kind?.declared !== this.row.version) {
+      this.#kind = { declared: this.row.version, key: kindOf(this.row) };
+    }
+    return this.#kind.key;
+  }
+}
+
+export type AnyCell = JobCell | TaskCell | WorkerCell;

@@ -1,0 +1,35 @@
+import type { Core, DeadlineKey } from '../core.ts';
+import { type AnyCell, TaskCell, WorkerCell } from './actor-cell.ts';
+
+/**
+ * The deadlines of these cells are set as their soft state says. That is the truth: what is set here only wakes
+ * the supervisor, which then looks at them.
+ * @param earliest second before which none comes due
+ */
+export function followDeadlines(
+  { deadlines }: Core,
+  cells: Iterable<AnyCell>,
+  earliest = Number.NEGATIVE_INFINITY,
+): void {
+  const follow = (key: DeadlineKey, at: number | null) =>
+    at === null ? deadlines.delete(key) : deadlines.set(key, Math.max(at, earliest));
+  for (const cell of cells) {
+    if (cell instanceof TaskCell) {
+      follow(`lease:${cell.id}`, cell.soft.leaseEndsAt);
+      follow(`timeout:${cell.id}`, cell.soft.timesOutAt);
+    } else if (cell instanceof WorkerCell) {
+      follow(`silence:${cell.id}`, cell.soft.deadAt);
+      follow(`stale:${cell.id}`, cell.soft.staleAt);
+    }
+  }
+}
+
+/** Wakes the supervisor when the first of those that wait is due; sooner does no harm. */
+export function armBackoffs({ waits, backoffs }: Core): void {
+  if (backoffs.next !== null) waits.set('backoff:', backoffs.next);
+}
+
+/** Wakes the supervisor when the first of a worker's missing paths is to be forgotten. */
+export function armMissing({ waits }: Core, { id, missingPaths }: WorkerCell): void {
+  if (missingPaths.next !== null) waits.set(`missing:${id}`, missingPaths.next);
+}

@@ -1,0 +1,81 @@
+import FlatQueue from 'flatqueue';
+import type { Withheld } from './withheld.ts';
+
+/** Unused numbers that a bucket may hold, beside as many as it uses. */
+const SPARE = 1000;
+
+/** The queued tasks of one key and one priority: their sequence numbers, in the order they are served. */
+export class Bucket {
+  /** A requirement, or a demand. */
+  readonly key: number;
+  readonly priority: number;
+  /** What a worker must have at least, to be of interest. */
+  readonly term: string;
+  /** When it last became worth a look: it came into the index, or a task came before all that it had. */
+  arrived = 0;
+  /** Smallest first, those that are gone included. */
+  #seqs = new FlatQueue<number>();
+  /** Numbers that were removed from the middle, where a heap cannot let go of them. */
+  readonly #gone = new Set<number>();
+  readonly #withheld: Withheld;
+
+  constructor(key: number, priority: number, term: string, withheld: Withheld) {
+    this.key = key;
+    this.priority = priority;
+    this.term = term;
+    this.#withheld = withheld;
+  }
+
+  /** How many numbers are in memory. */
+  get held(): number {
+    return this.#seqs.length + this.#gone.size;
+  }
+
+  get isEmpty(): boolean {
+    return this.#seqs.length === this.#gone.size;
+  }
+
+  /** The number that is served next; undefined when all have left, or are withheld. */
+  get head(): number | undefined {
+    const seqs = this.#seqs;
+    for (let seq = seqs.peekValue(); seq !== undefined; seq = seqs.peekValue()) {
+      if (!this.#gone.delete(seq) && !this.#withheld.putAside(seq, this)) return seq;
+      seqs.pop();
+    }
+    return undefined;
+  }
+
+  add(seq: number): void {
+    // A number that comes back is still in its place.
+    if (!this.#gone.delete(seq)) this.#seqs.push(seq, seq);
+  }
+
+  /** Takes out a number that it has, wherever it stands; false when it was taken out before. */
+  remove(seq: number): boolean {
+    const gone = this.#gone;
+    if (gone.has(seq)) return false;
+    gone.add(seq);
+    if (gone.size > SPARE && gone.size * 2 > this.#seqs.length) this.#tidy();
+    return true;
+  }
+
+  /** Takes out the one that is served next. */
+  pop(): void {
+    if (this.head !== undefined) this.#seqs.pop();
+  }
+
+  /** Lets go of everything. */
+  clear(): void {
+    this.#seqs = new FlatQueue<number>();
+    this.#gone.clear();
+  }
+
+  /** Lets go of the numbers that are gone. */
+  #tidy(): void {
+    const kept = new FlatQueue<number>();
+    for (const seq of this.#seqs.ids.slice(0, this.#seqs.length))
+      if (!this.#gone.has(seq)) kept.push(seq, seq);
+    this.#seqs = kept;
+    this.#gone.clear();
+  }
+}

@@ -1,0 +1,104 @@
+import type { WorkerCell } from '../runtime/actor-cell.ts';
+import type { Journal } from '../turn/journal.ts';
+
+/** From whom a task is kept although they meet its requirement. */
+export interface KeptFrom {
+  /** The same for all that are kept from the same. */
+  readonly name: string;
+  /** Registrations of workers that do not get it again. */
+  readonly avoids: readonly string[];
+  /** Paths that the task names and that some worker lacks. */
+  readonly paths: readonly string[];
+}
+
+/** What a queued task asks beyond its requirement. */
+export interface Demand extends KeptFrom {
+  readonly key: string;
+  /** Below zero, so that it is never the number of a requirement alone. */
+  readonly id: number;
+  readonly requirement: number;
+  /** Sequence numbers of the tasks that ask this. */
+  readonly tasks: Set<number>;
+}
+
+/** By what a task remembers that it avoids a worker: a worker that registers anew is tried anew. */
+export const registrationOf = ({ row }: WorkerCell): string => `${row.id}#${row.session}`;
+
+/** Whether a task avoids a worker that its requirement fits, or names a path that the worker lacks. */
+export const isKeptFrom = (
+  { avoids, paths }: Pick<Demand, 'avoids' | 'paths'>,
+  { missingPaths }: WorkerCell,
+  registration: string,
+): boolean => avoids.includes(registration) || paths.some((path) => missingPaths.has(path));
+
+/**
+ * The tasks that not every worker gets whom their requirement fits. What they ask is a part of the key under which
+ * they are queued, so that a lease passes them by as a whole and never one by one.
+ */
+export class Demands {
+  readonly #byId = new Map<number, Demand>();
+  readonly #byKey = new Map<string, Demand>();
+  readonly #byTask = new Map<number, Demand>();
+  #next = -1;
+
+  get size(): number {
+    return this.#byId.size;
+  }
+
+  /** Every demand of a task that is queued. */
+  all(): Iterable<Demand> {
+    return this.#byId.values();
+  }
+
+  get(id: number): Demand | undefined {
+    return this.#byId.get(id);
+  }
+
+  /** What a task asks beyond its requirement; undefined for nearly all. */
+  of(seq: number): Demand | undefined {
+    return this.#byTask.get(seq);
+  }
+
+  /** Notes what a task asks; returns the key to queue it under. */
+  enter(
+    journal: Journal,
+    seq: number,
+    { requirement, avoids, paths }: Pick<Demand, 'requirement' | 'avoids' | 'paths'>,
+  ): number {
+    if (avoids.length === 0 && paths.length === 0) return requirement;
+    const name = JSON.stringify([[...avoids].sort(), [...paths].sort()]);
+    const key = `${requirement} ${name}`;
+    const demand = this.#byKey.get(key) ?? {
+      ...{ key, id: this.#next--, requirement, name, avoids, paths },
+      tasks: new Set<number>(),
+    };
+    this.#enter(seq, demand);
+    journal.onRollback(() => this.#leave(seq));
+    return demand.id;
+  }
+
+  /** The task is no longer queued, or asks something else. */
+  leave(journal: Journal, seq: number): void {
+    const demand = this.#leave(seq);
+    if (demand) journal.onRollback(() => this.#enter(seq, demand));
+  }
+
+  #enter(seq: number, demand: Demand): void {
+    demand.tasks.add(seq);
+    this.#byId.set(demand.id, demand);
+    if (!this.#byKey.has(demand.key)) this.#byKey.set(demand.key, demand);
+    this.#byTask.set(seq, demand);
+  }
+
+  #leave(seq: number): Demand | undefined {
+    const demand = this.#byTask.get(seq);
+    if (!demand) return undefined;
+    this.#byTask.delete(seq);
+    demand.tasks.delete(seq);
+    if (demand.tasks.size > 0) return demand;
+    // Should a rollback bring it back, it has its number again; under its key there may be another by then.
+    this.#byId.delete(demand.id);
+    if (this.#byKey.get(demand.key) === demand) this.#byKey.delete(demand.key);
+    return demand;
+  }
+}

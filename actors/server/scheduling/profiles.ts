@@ -1,0 +1,128 @@
+import { LRUCache } from 'lru-cache';
+import { Declared, termsDeclared } from '../../../machines/matching/matching.ts';
+import type { WorkerCell } from '../runtime/actor-cell.ts';
+import { type Demands, isKeptFrom, type KeptFrom, registrationOf } from './demands.ts';
+import type { QueueIndex } from './queue-index.ts';
+import { QueueView } from './queue-view.ts';
+import type { RequirementBook } from './requirements.ts';
+import type { Filing } from './shelf.ts';
+
+/** Kinds of workers that are remembered, and bytes of what they declared. */
+const MOST_KINDS = 10_000;
+const MOST_BYTES = 64 * 1024 * 1024;
+/** What a kind takes beside its declaration. */
+const OVERHEAD = 2048;
+/** Buckets that all views together remember, at 16 bytes each; beyond it they look anew. */
+const MOST_HELD = 4_000_000;
+
+/** It is looked after that so often. */
+const LOOKS = 1000;
+
+/** Demands are filed apart from what is only required: only some have a view of them. */
+const DEMAND = 'demand ';
+
+const NOTHING_ASKED: Filing = { terms: [], ranges: [] };
+
+/** What all workers that declared the same have in common. */
+interface Profile {
+  readonly declared: Declared;
+  readonly terms: readonly string[];
+  /** What is queued under a requirement alone and all of them may run. */
+  readonly view: QueueView;
+}
+
+/**
+ * What the workers may run of what is queued. Those that declared the same share one view of what is required; where a
+ * task avoids a worker, or names a path that it lacks, that is the worker's own view of the demands. All of it can be
+ * found anew at any time: it is forgotten where it takes too much room.
+ */
+export class Profiles {
+  readonly #requirements: RequirementBook;
+  readonly #demands: Demands;
+  #looks = 0;
+  readonly #kinds = new LRUCache<string, Profile>({ max: MOST_KINDS, maxSize: MOST_BYTES });
+
+  constructor(requirements: RequirementBook, demands: Demands) {
+    this.#requirements = requirements;
+    this.#demands = demands;
+  }
+
+  /** By what is queued under a key is found. */
+  filingOf(key: number): Filing {
+    if (key >= 0) return this.#requirements.filing(key);
+    const keptFrom = this.#demands.get(key);
+    const { terms, ranges } = keptFrom ? this.#requirements.filing(keptFrom.requirement) : NOTHING_ASKED;
+    return { terms: (terms.length > 0 ? terms : ['']).map((term) => DEMAND + term), ranges, keptFrom };
+  }
+
+  isMetBy(requirement: number, worker: WorkerCell): boolean {
+    return this.#profileOf(worker).declared.meets(this.#requirements.asked(requirement));
+  }
+
+  /** The requirements that a worker does not meet, in words. */
+  unmetBy(requirement: number, worker: WorkerCell): string[] {
+    return this.#profileOf(worker).declared.unmet(this.#requirements.asked(requirement));
+  }
+
+  /** What is queued is looked at for a worker that registers, so that its first lease need not. */
+  prepare(worker: WorkerCell, queue: QueueIndex): void {
+    this.#profileOf(worker).view.next(queue);
+  }
+
+  /** What of the queue a worker may run. */
+  viewsOf(worker: WorkerCell): QueueView[] {
+    if (++this.#looks % LOOKS === 0) this.#trim();
+    const { view } = this.#profileOf(worker);
+    if (this.#demands.size > 0) return [view, this.#specialOf(worker)];
+    worker.ownView = null;
+    return [view];
+  }
+
+  #trim(): void {
+    let held = 0;
+    for (const { view } of this.#kinds.values()) {
+      held += view.held;
+      // Most recently used first.
+      if (held > MOST_HELD) view.forget();
+    }
+  }
+
+  #profileOf(worker: WorkerCell): Profile {
+    const { kind } = worker;
+    const known = this.#kinds.get(kind);
+    if (known) return known;
+    const { labels, capabilities, version } = worker.row;
+    const row = { labels, capabilities, version };
+    const declared = new Declared(row);
+    const terms = termsDeclared(row);
+    const passes = (key: number) => key >= 0 && declared.meets(this.#requirements.asked(key));
+    const seeker = { pointIn: (of: string) => declared.pointIn(of), isKept: () => false };
+    const profile = { declared, terms, view: new QueueView(['', ...terms], passes, seeker) };
+    const size = OVERHEAD + 2 * JSON.stringify(row).length;
+    this.#kinds.set(kind, profile, { size });
+    return profile;
+  }
+
+  /** A new one whenever it registered anew or lacks other paths than before. */
+  #specialOf(worker: WorkerCell): QueueView {
+    const { version } = worker.row;
+    const { paths } = worker.missingPaths;
+    if (worker.ownView?.declared === version && worker.ownView.missingPaths === paths)
+      return worker.ownView.view;
+    const profile = this.#profileOf(worker);
+    const terms = ['', ...profile.terms].map((term) => DEMAND + term);
+    const registration = registrationOf(worker);
+    const seeker = {
+      pointIn: (of: string) => profile.declared.pointIn(of),
+      isKept: (from: KeptFrom) => isKeptFrom(from, worker, registration),
+    };
+    const passes = (key: number) => {
+      const demand = this.#demands.get(key);
+      if (demand === undefined || seeker.isKept(demand)) return false;
+      return profile.declared.meets(this.#requirements.asked(demand.requirement));
+    };
+    const view = new QueueView(terms, passes, seeker);
+    worker.ownView = { view, declared: version, missingPaths: paths };
+    return view;
+  }
+}

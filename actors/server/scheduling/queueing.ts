@@ -1,0 +1,61 @@
+import { LONGEST_BACKOFF } from '../../../machines/task/failure.ts';
+import type { TaskCell } from '../runtime/actor-cell.ts';
+import { armBackoffs } from '../runtime/arm-deadlines.ts';
+import type { TaskRow } from '../store/rows.ts';
+import type { Turn } from '../turn/turn.ts';
+import type { Waiter } from './backoffs.ts';
+
+/** Puts a queued task into the index, from where this very turn may lease it, unless it has to wait. */
+export function enqueue(
+  turn: Turn,
+  {
+    requirement_id,
+    avoids,
+    priority,
+    seq,
+    not_before,
+  }: Pick<TaskRow, 'requirement_id' | 'avoids' | 'priority' | 'seq' | 'not_before'>,
+): void {
+  const { queue, demands, backoffs, clock } = turn.core;
+  const key = demands.enter(turn, seq, { requirement: requirement_id, avoids, paths: [] });
+  if (key < 0) turn.reviewWaiting = true;
+  if (not_before !== null && not_before > turn.now) {
+    // Should the wall clock have been set back meanwhile, it waits no longer than any.
+    const left = Math.min(LONGEST_BACKOFF, not_before - turn.now);
+    backoffs.add(turn, { seq, at: clock.monotonic() + left, key, priority });
+    armBackoffs(turn.core);
+    return;
+  }
+  queue.add(turn, key, priority, seq);
+  turn.hasQueued = true;
+}
+
+/**
+ * Takes a task out from where it stands.
+ * @returns its wait, when it had to wait
+ */
+export function dequeue(turn: Turn, { requirement_id, priority, seq }: TaskRow): Waiter | undefined {
+  const { queue, demands, backoffs } = turn.core;
+  const key = demands.of(seq)?.id ?? requirement_id;
+  const wait = backoffs.remove(turn, seq);
+  if (!wait) queue.remove(turn, key, priority, seq);
+  // After it left the index, so that an undo knows the demand again before the index has to file it.
+  demands.leave(turn, seq);
+  return wait;
+}
+
+/** A queued task turned out to name paths that some worker lacks; it stays where it is, under another key. */
+export function narrow(turn: Turn, task: TaskCell, paths: readonly string[]): void {
+  const { queue, demands, backoffs } = turn.core;
+  const { requirement_id: requirement, avoids, priority, seq } = task.row;
+  const known = demands.of(seq)?.paths ?? [];
+  const wait = dequeue(turn, task.row);
+  const key = demands.enter(turn, seq, { requirement, avoids, paths: [...new Set([...known, ...paths])] });
+  turn.reviewWaiting = true;
+  // By its own time: since it began, the wall clock may have been set.
+  if (wait) backoffs.add(turn, { ...wait, key });
+  else {
+    queue.add(turn, key, priority, seq);
+    turn.hasQueued = true;
+  }
+}

@@ -1,0 +1,72 @@
+import {
+  type Asked,
+  asked,
+  rangesAsked,
+  signatureOf,
+  termsAsked,
+} from '../../../machines/matching/matching.ts';
+import type { Requirements } from '../../../machines/schema/job.ts';
+import type { RequirementRow } from '../store/rows.ts';
+import type { Journal } from '../turn/journal.ts';
+import type { Filing } from './shelf.ts';
+
+const NOTHING = asked({});
+const filingOf = (asked: Asked): Filing => ({ terms: termsAsked(asked), ranges: rangesAsked(asked) });
+
+/** The distinct requirements of all tasks, by number and by signature. */
+export class RequirementBook {
+  readonly #rows = new Map<number, RequirementRow>();
+  /** As they are matched; read when somebody first asks. */
+  readonly #asked = new Map<number, Asked>();
+  readonly #filings = new Map<number, Filing>();
+  readonly #bySignature = new Map<string, number>();
+  #next = 1;
+
+  /** Takes in a row that the store has. */
+  learn(row: RequirementRow): void {
+    this.#rows.set(row.id, row);
+    this.#bySignature.set(row.signature, row.id);
+    this.#next = Math.max(this.#next, row.id + 1);
+  }
+
+  /** The number of these requirements; `fresh` is the row to write when they are new. */
+  number(journal: Journal, requirements: Requirements): { id: number; fresh: RequirementRow | null } {
+    const signature = signatureOf(requirements);
+    const known = this.#bySignature.get(signature);
+    if (known !== undefined) return { id: known, fresh: null };
+    const row = { id: this.#next, signature, document: JSON.stringify(requirements) };
+    this.learn(row);
+    journal.onRollback(() => this.#forget(row));
+    return { id: row.id, fresh: row };
+  }
+
+  #forget(row: RequirementRow): void {
+    this.#rows.delete(row.id);
+    this.#asked.delete(row.id);
+    this.#filings.delete(row.id);
+    this.#bySignature.delete(row.signature);
+  }
+
+  document(id: number): string {
+    return this.#rows.get(id)?.document ?? '{}';
+  }
+
+  asked(id: number): Asked {
+    const known = this.#asked.get(id);
+    if (known) return known;
+    const row = this.#rows.get(id);
+    if (!row) return NOTHING;
+    const read = asked(JSON.parse(row.document) as Requirements);
+    this.#asked.set(id, read);
+    return read;
+  }
+
+  /** By what tasks that ask this are found; made when one is first queued. */
+  filing(id: number): Filing {
+    const known = this.#filings.get(id);
+    if (known) return known;
+    const filing = filingOf(this.asked(id));
+    if (this.#rows.has(id)) this.#filings.set(id, filing);
+    return filing;
+  }
+}

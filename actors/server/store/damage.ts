@@ -1,0 +1,14 @@
+import { StartError } from '../../shared/errors.ts';
+
+/** Whether a fault says that pages of a store are not as SQLite wrote them. */
+export function isDamage(fault: unknown): boolean {
+  const code = (fault as { code?: unknown } | null)?.code;
+  return typeof code === 'string' && /^SQLITE_(CORRUPT|NOTADB)/.test(code);
+}
+
+/** The way out of a damaged store, for whoever starts the server or reads its log. */
+export const wayOut = (stateDir: string): string =>
+  `restore ${stateDir} from a copy; what is damaged tells: jq-server check --state ${stateDir}`;
+
+export const storeDamaged = (stateDir: string, what: string): StartError =>
+  new StartError('store_unreadable', `the store in ${stateDir} is damaged (${what}); ${wayOut(stateDir)}`);

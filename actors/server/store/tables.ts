@@ -1,0 +1,290 @@
+import type { Selection, TaskPlace } from '../../../machines/job/selection.ts';
+import type { TaskCounts } from '../../../machines/job/types.ts';
+import { RawJson } from '../../../machines/json/raw.ts';
+import type { Right } from '../../../machines/protocol/rights.ts';
+import type { Standing } from '../../../machines/ranking/standing.ts';
+import type { Level } from '../../../machines/schema/report.ts';
+import {
+  type JobStatus,
+  TASK_STATES,
+  type TaskStatus,
+  type WorkerStatus,
+} from '../../../machines/schema/views.ts';
+import type { WorkerVersion } from '../../../machines/schema/worker.ts';
+import type { Reuse } from '../../../machines/submission/job-digest.ts';
+import type { AcceptedReport, ReusedFrom } from '../../../machines/task/types.ts';
+import type { Leaving } from '../../../machines/worker/worker.ts';
+import {
+  Column,
+  flag,
+  integer,
+  json,
+  list,
+  type RowOf,
+  real,
+  type SqlRow,
+  type Told,
+  table,
+  text,
+  word,
+} from './columns.ts';
+
+const JOB_COLUMNS = {
+  seq: integer,
+  id: text.fixed,
+  type: text.fixed,
+  name: text.orNull.fixed,
+  status: word<JobStatus>(),
+  /** The state below the status (`ready`, `telling`), if there is one. */
+  state: text.orNull,
+  priority: integer.fixed,
+  created_at: real.fixed,
+  updated_at: real,
+  owner: text.fixed,
+  granted_rights: json<readonly Right[]>().fixed,
+  warnings: json<string[]>().fixed,
+  error: text.orNull,
+  idempotency_key: text.orNull.fixed,
+  /** The metric that it ranks by at present, one of those of `standings`, and whether its largest value is best. */
+  rank_metric: text,
+  rank_mode: word<'min' | 'max'>(),
+  /** `retry.max_attempts` of the specification: how many attempts a manual retry adds. */
+  retry_attempts: integer.fixed,
+  /** Whether a pipeline of the job names the fingerprint that it expects. */
+  pins_fingerprint: flag.fixed,
+  /** Whether a pipeline of the job is a graph of steps. */
+  is_dag: flag.fixed,
+  /** What the specification means, hashed; null without an idempotency key, and in stores of earlier versions. */
+  meaning: text.orNull.fixed,
+  /** Whose results its tasks may be answered with. */
+  reuse: word<Reuse>().orNull.fixed,
+  num_tasks: integer,
+  best_metric: real.orNull,
+  best_task_id: text.orNull,
+  best_model_artifact_id: text.orNull,
+  /** Of those that succeeded, how many have the result of another task. */
+  num_reused: integer,
+  /** Of a job that selects the best of its variants. */
+  selection: json<Selection>().orNull,
+  /** Where in the queue its next task will stand, of the numbers that are kept for it, and the last of those. */
+  next_seq: integer.orNull,
+  last_seq: integer.orNull.fixed,
+};
+
+export type JobRow = RowOf<typeof JOB_COLUMNS> & {
+  counts: TaskCounts;
+  /** By each of the metrics that it may rank by. */
+  standings: readonly Standing[];
+};
+
+const counted = Object.fromEntries(
+  TASK_STATES.map((status): [string, Told<JobRow>] => [
+    `num_${status}`,
+    { type: 'INTEGER', isNullable: false, isFixed: false, of: (row) => row.counts[status] },
+  ]),
+);
+
+const countsOf = (row: SqlRow) =>
+  Object.fromEntries(TASK_STATES.map((status) => [status, row[`num_${status}`]])) as TaskCounts;
+
+export const JOBS = table<typeof JOB_COLUMNS, Pick<JobRow, 'counts' | 'standings'>>(
+  'jobs',
+  ['seq'],
+  JOB_COLUMNS,
+  {
+    /** For the search in the list of jobs. */
+    name_folded: {
+      type: 'TEXT',
+      isNullable: true,
+      isFixed: true,
+      of: ({ name }) => name?.toLowerCase() ?? null,
+    },
+    ...counted,
+    standings: {
+      type: 'TEXT',
+      isNullable: true,
+      isFixed: false,
+      of: (row) => (isToldByRow(row) ? null : JSON.stringify(row.standings)),
+    },
+  },
+  (row) => ({
+    counts: countsOf(row),
+    standings: typeof row.standings === 'string' ? JSON.parse(row.standings) : [onlyStanding(row)],
+  }),
+);
+
+/** The only standing of a job, as the other columns tell it: of most jobs, and of all in stores of earlier versions. */
+const onlyStanding = (row: SqlRow): Standing =>
+  ({
+    metric: row.rank_metric,
+    mode: row.rank_mode,
+    reported: row.best_task_id === null ? 0 : row.num_succeeded,
+    best_metric: row.best_metric,
+    best_task_id: row.best_task_id,
+    best_model_artifact_id: row.best_model_artifact_id,
+  }) as Standing;
+
+/** Whether the standings need no text of their own: all succeeded tasks reported the only metric. */
+const isToldByRow = (row: JobRow): boolean => {
+  const [only] = row.standings;
+  return (
+    only !== undefined &&
+    row.standings.length === 1 &&
+    only.reported === (row.best_task_id === null ? 0 : row.counts.succeeded) &&
+    only.metric === row.rank_metric &&
+    only.best_metric === row.best_metric &&
+    only.best_task_id === row.best_task_id &&
+    only.best_model_artifact_id === row.best_model_artifact_id
+  );
+};
+
+export const TASKS = table('tasks', ['seq'], {
+  seq: integer,
+  id: text.fixed,
+  job_id: text.fixed,
+  status: word<TaskStatus>(),
+  /** The state below the status (`executing`, `stopping`), if there is one. */
+  state: text.orNull,
+  priority: integer.fixed,
+  attempt: integer,
+  max_attempts: integer,
+  backoff_seconds: real.fixed,
+  /** Seconds since the epoch before which it is not leased again. */
+  not_before: real.orNull,
+  worker_faults: integer,
+  /** Registrations of workers that reported a fault of their own for it. */
+  avoids: list<string[]>(),
+  worker_id: text.orNull,
+  lease_expires_at: real.orNull,
+  requirement_id: integer.fixed,
+  payload: json<TaskPlace>().fixed,
+  pipeline_label: text.fixed,
+  /** What tells its pipeline apart where the label does not. */
+  pipeline_steps: text.orNull.fixed,
+  dataset_label: text.fixed,
+  timeout_seconds: real.orNull.fixed,
+  created_at: real.fixed,
+  updated_at: real,
+  started_at: real.orNull,
+  /** JSON text. */
+  result: text.orNull,
+  rank_value: real.orNull,
+  /** By the metrics behind the first. */
+  rank_others: list<readonly (number | null)[]>(),
+  model_artifact_id: text.orNull,
+  error: text.orNull,
+  last_report: json<AcceptedReport>().orNull,
+  /** What it is made of, hashed; null where that is not known by content. */
+  content_key: text.orNull.fixed,
+  reused_from: json<ReusedFrom>().orNull,
+});
+
+const WORKER_COLUMNS = {
+  id: text,
+  status: word<WorkerStatus>(),
+  state: text.orNull,
+  last_seen_at: real,
+  slots_used: integer,
+  /** Why it asks for no tasks at present. */
+  suspended: text.orNull,
+  /** It was told to end. */
+  leaving: word<Leaving>().orNull,
+};
+
+export const WORKERS = table('workers', ['id'], {
+  ...WORKER_COLUMNS,
+  name: text.orNull,
+  principal: text.fixed,
+  /** How many times it has registered: the number of its newest session. */
+  session: integer,
+  registered_at: real.fixed,
+  labels: json<Record<string, string>>(),
+  capabilities: json<Record<string, unknown>>(),
+  version: json<WorkerVersion>(),
+  slots_total: integer,
+});
+
+/** What changes of a worker from moment to moment; the rest only when it registers. */
+export const WORKER_STATES = table('workers', ['id'], WORKER_COLUMNS);
+
+export const ARTIFACTS = table('artifacts', ['id'], {
+  id: text,
+  sha256: text,
+  kind: text,
+  path: text,
+  size_bytes: integer,
+  created_at: real,
+  filename: text.orNull,
+  metadata: json<Record<string, unknown>>(),
+});
+
+export const TASK_ARTIFACTS = table('task_artifacts', ['task_id', 'attempt', 'role', 'artifact_id'], {
+  task_id: text,
+  attempt: integer,
+  role: text,
+  artifact_id: text,
+});
+
+export const EVENTS = table('events', ['id'], {
+  id: integer,
+  job_id: text.orNull,
+  task_id: text.orNull,
+  worker_id: text.orNull,
+  ts: real,
+  level: word<Level>(),
+  type: text,
+  message: text,
+  /** What a worker reported is kept as it came. */
+  data: new Column<Readonly<Record<string, unknown>> | RawJson>({
+    type: 'TEXT',
+    encode: (data) => (data instanceof RawJson ? data.text : JSON.stringify(data)),
+    decode: (cell) => JSON.parse(cell as string),
+  }),
+});
+
+export const REQUIREMENTS = table('requirements', ['id'], {
+  id: integer,
+  signature: text,
+  document: text,
+});
+
+export const MINUTES = table('stats_minutes', ['minute'], {
+  /** Minutes since the epoch. */
+  minute: integer,
+  submitted: integer,
+  started: integer,
+  succeeded: integer,
+  failed: integer,
+  queued: integer,
+  workers_alive: integer,
+});
+
+const counts = json<Readonly<Record<string, number>>>();
+
+/** How many are in each status. */
+export const TALLY = table('tally', ['id'], {
+  id: new Column<1>({ type: 'INTEGER' }),
+  jobs: counts,
+  tasks: counts,
+  workers: counts,
+});
+
+/** The last task of an owner that computed a content with a version of its library. */
+export const COMPUTED = table('computed', ['content_key', 'version', 'owner'], {
+  content_key: text,
+  version: text,
+  owner: text,
+  task_seq: integer,
+});
+
+/** The tasks that a retry is about, where it takes several turns. */
+export const CHOICES = table('choices', ['job_id'], {
+  job_id: text,
+  /** Their sequence numbers, in order; `null` as JSON: all that failed. */
+  chosen: json<readonly number[] | null>(),
+});
+
+export const JOB_REQUESTS = table('job_requests', ['job_id'], { job_id: text, request: text });
+
+/** The pipelines that a library found in the one of a job: a JSON list. */
+export const JOB_VARIANTS = table('job_variants', ['job_id'], { job_id: text, variants: text });

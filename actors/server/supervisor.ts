@@ -1,0 +1,289 @@
+import { setImmediate } from 'node:timers/promises';
+import type { Inspected, InspectionSource } from '../../gateway/backend.ts';
+import type { Message, MessageOf, MessageType, ReplyOf } from '../../gateway/messages.ts';
+import { ClusterError } from '../../machines/protocol/errors.ts';
+import type { Core, DeadlineKey } from './core.ts';
+import { deadlinePassed } from './handlers/deadline-passed.ts';
+import { DEFERRED, type Handler, type Preloaded } from './handlers/handler.ts';
+import { HANDLERS } from './handlers/index.ts';
+import { renew } from './handlers/liveness.ts';
+import { queueRefits } from './jobs/refits.ts';
+import { queueVariants } from './jobs/variants.ts';
+import { Outage } from './outage.ts';
+import { NOTHING_PRELOADED, preload } from './preload.ts';
+import { recover } from './recovery.ts';
+import { References } from './runtime/actor-directory.ts';
+import type { Inspectable } from './runtime/inspection.ts';
+import { giveUp } from './scheduling/give-up.ts';
+import { grant } from './scheduling/grant.ts';
+import { SupervisorActor } from './supervisor-actor.ts';
+import { draining, type Envelope, isStoreFault, overloaded } from './turn/envelope.ts';
+import { type Batch, type MessageEnvelope, Pipeline } from './turn/pipeline.ts';
+import { ROUTES } from './turn/reaction-table.ts';
+import { inSteps } from './turn/steps.ts';
+import { Turn } from './turn/turn.ts';
+
+/** Envelopes that are handled without a break: some milliseconds. */
+const AT_ONCE = 50;
+
+/** Whether a full mailbox may refuse it. Of heartbeats and results there are no more than leases; they always fit. */
+const mayBeRefused = (type: MessageType): boolean => HANDLERS[type].whenStoreFails === undefined;
+
+/** Seconds after which a turn that grants leases is no longer taken for a moment. */
+const SLOW_COMMIT = 1;
+
+/**
+ * The supervisor actor: a mailbox drained in turns. A turn takes every waiting envelope, sends events to
+ * actors, and commits all changed rows and all events in one transaction; only then is anybody answered and
+ * anything published.
+ */
+export class Supervisor implements InspectionSource {
+  readonly #core: Core;
+  readonly #actor: SupervisorActor;
+  readonly #pipeline: Pipeline;
+  readonly #outage: Outage;
+
+  constructor(core: Core) {
+    this.#core = core;
+    this.#actor = new SupervisorActor(core);
+    this.#pipeline = new Pipeline({
+      begin: (earlier) => new Turn(core, ROUTES, earlier),
+      handle: (batch, envelopes) => this.#handle(batch, envelopes),
+      commit: (batch) => this.#commit(batch),
+      accept: (batch) => this.#accept(batch),
+      answer: (batch) => this.#answer(batch),
+      failed: (batch, fault) => this.#failed(batch, fault),
+    });
+    this.#outage = new Outage(core, this.#actor, this.#pipeline);
+  }
+
+  /** One of `recovering`, `serving`, `degraded`, `draining`, `stopped`. */
+  get state(): string {
+    return this.#actor.state;
+  }
+
+  /** Replays the store; messages may come once this resolves. */
+  async start(): Promise<void> {
+    await recover(new Turn(this.#core, ROUTES));
+    this.#actor.tell({ type: 'RECOVERED' });
+    for (const job of this.#core.bulkCommands.jobs()) this.#core.continueBulk(job);
+    // For some of what waits, nobody may have been left when the server went down.
+    if (this.#core.demands.size > 0) this.#pipeline.enqueue({ kind: 'wake' });
+  }
+
+  /** Stops granting leases, answers who waits, commits what is in the mailbox. Idempotent. */
+  async stop(): Promise<void> {
+    this.#actor.tell({ type: 'DRAIN' });
+    this.#core.longPolls.stop();
+    this.#core.deadlines.stop();
+    this.#core.waits.stop();
+    this.#outage.stop();
+    this.#core.bulkCommands.answerAll();
+    await this.#pipeline.idle();
+    // Requests that were in the mailbox and would wait now.
+    this.#core.longPolls.stop();
+    this.#core.bulkCommands.answerAll();
+    this.#actor.tell({ type: 'DRAINED' });
+  }
+
+  /** Resolves when the mailbox is empty and nothing is being written. */
+  idle(): Promise<void> {
+    return this.#pipeline.idle();
+  }
+
+  /** Null when nothing goes on but, perhaps, the writing of a turn; else resolves when that is so. */
+  get busy(): Promise<void> | null {
+    return this.#pipeline.busy;
+  }
+
+  /** Puts a message into the mailbox; resolves with its answer once that is durable. */
+  send<T extends MessageType>(message: MessageOf<T>): Promise<ReplyOf<T>> {
+    return new Promise((resolve, reject) => {
+      if (!this.#admits(message.type)) {
+        reject(draining());
+        return;
+      }
+      if (this.#pipeline.waiting >= this.#core.settings.maxWaiting && mayBeRefused(message.type)) {
+        reject(overloaded());
+        return;
+      }
+      const arrived = this.#core.clock.monotonic();
+      this.#pipeline.enqueue({
+        kind: 'message',
+        message: message as unknown as Message,
+        resolve: resolve as (reply: unknown) => void,
+        reject,
+        arrived,
+      });
+    });
+  }
+
+  /** What waits is looked at anew. */
+  wake(): void {
+    if (this.state === 'serving') this.#pipeline.enqueue({ kind: 'wake' });
+  }
+
+  /** A deadline has passed; what follows from it is a part of the next turn. */
+  deadlinePassed(key: DeadlineKey): void {
+    if (this.state === 'serving' || this.state === 'degraded')
+      this.#pipeline.enqueue({ kind: 'deadline', key });
+  }
+
+  /** Between two turns, what is in memory is what is committed: a watcher that begins there misses nothing. */
+  watch(
+    actorId: string | undefined,
+    listener: (messages: readonly Inspected[]) => void,
+  ): Promise<() => void> {
+    const { directory, inspection, clock } = this.#core;
+    return this.#pipeline.betweenTurns(async () => {
+      const references = new References();
+      try {
+        if (actorId !== undefined) {
+          const ids = [actorId];
+          await directory.fetch(references, { jobs: ids, tasks: ids, workers: ids });
+        }
+        return inspection.watch(actorId, listener, this.#present(actorId), clock.now());
+      } finally {
+        directory.release(references);
+      }
+    });
+  }
+
+  #present(actorId: string | undefined): Inspectable[] {
+    const { directory } = this.#core;
+    if (actorId === undefined) return [this.#actor, ...directory.active()];
+    const found = actorId === this.#actor.id ? this.#actor : directory.find(actorId);
+    if (!found) throw ClusterError.unknown('actor', actorId);
+    return [found];
+  }
+
+  #admits(type: MessageType): boolean {
+    if (this.state === 'serving' || this.state === 'degraded') return true;
+    // While draining, what is under way is still taken; new work is not handed out.
+    return this.state === 'draining' && type !== 'lease';
+  }
+
+  async #handle(batch: Batch, envelopes: readonly Envelope[]): Promise<void> {
+    const messages = envelopes.flatMap((envelope) => (envelope.kind === 'message' ? [envelope.message] : []));
+    const preloaded = await preload(batch.turn, messages);
+    for (const [i, envelope] of envelopes.entries()) {
+      // Many reports may come in one request; the event loop serves others in between.
+      if (i > 0 && i % AT_ONCE === 0) await setImmediate();
+      const slow = this.#handleOne(batch, envelope, preloaded);
+      if (slow) await slow;
+    }
+    await queueVariants(batch.turn);
+    await queueRefits(batch.turn);
+    const isMore = this.state === 'serving' && (await grant(batch.turn));
+    // Requests that were not looked at yet keep waiting for the next turn.
+    if (!isMore) this.#core.longPolls.matched();
+    if (this.state !== 'serving') return;
+    const gaveUp = await giveUp(batch.turn);
+    const isFollowed = batch.turn.selecting.size > 0;
+    await queueRefits(batch.turn);
+    if (gaveUp || isFollowed || isMore)
+      batch.turn.afterCommit(() => this.#pipeline.enqueue({ kind: 'wake' }));
+  }
+
+  /** A promise where the message takes long; nothing else is handled before it is done. */
+  #handleOne({ turn, replies }: Batch, envelope: Envelope, preloaded: Preloaded): Promise<void> | undefined {
+    if (envelope.kind === 'wake') {
+      turn.hasQueued = true;
+      turn.reviewWaiting = true;
+      return undefined;
+    }
+    if (envelope.kind === 'handed_out') {
+      for (const { id, attempt } of envelope.leases) {
+        const task = this.#core.directory.tasks.get(id);
+        if (task?.row.status === 'leased' && task.row.attempt === attempt) renew(turn, task);
+      }
+      return undefined;
+    }
+    if (envelope.kind === 'deadline') return deadlinePassed(turn, envelope.key);
+    const handler = HANDLERS[envelope.message.type] as Handler<MessageType>;
+    const accepted = (reply: unknown) => {
+      if (reply !== DEFERRED) replies.push({ envelope, reply });
+    };
+    const refused = (refusal: unknown) => {
+      if (!(refusal instanceof ClusterError)) throw refusal;
+      replies.push({ envelope, refusal });
+    };
+    try {
+      const { resolve: answer, reject: refuse } = envelope;
+      const reply = handler.handle(envelope.message as never, { turn, preloaded, answer, refuse });
+      if (reply instanceof Promise) return reply.then(accepted, refused);
+      accepted(reply);
+    } catch (refusal) {
+      refused(refusal);
+    }
+    return undefined;
+  }
+
+  async #commit({ turn }: Batch): Promise<void> {
+    if (!turn.isEmpty) await this.#core.store.commit(turn.freeze().changes);
+  }
+
+  #accept({ turn }: Batch): void {
+    turn.accept();
+    if (turn.frozen && this.state === 'degraded') this.#outage.end();
+    this.#renewSlowLeases(turn);
+  }
+
+  /** The first period of a lease counts from when it is handed out, however long that took to become durable. */
+  #renewSlowLeases({ leased, begunAt }: Turn): void {
+    if (leased.size === 0 || this.#core.hearing.monotonic() - begunAt < SLOW_COMMIT) return;
+    const leases = [...leased].map(({ id, row }) => ({ id, attempt: row.attempt }));
+    this.#pipeline.enqueue({ kind: 'handed_out', leases });
+  }
+
+  #answer({ turn, replies }: Batch): void {
+    for (const { envelope, reply, refusal } of replies) {
+      if (refusal) envelope.reject(refusal);
+      else envelope.resolve(reply);
+    }
+    for (const { parked: waiting, tasks, handedOut } of turn.grants) {
+      waiting.answer(tasks, () => {
+        for (const tell of handedOut) tell();
+      });
+    }
+    for (const say of turn.replies) say();
+    this.#core.events.publish(turn.events);
+    if (turn.recording) this.#core.inspection.publish(turn.recording);
+    void inSteps(this.#core.directory.releasing(turn.references));
+  }
+
+  /** Nothing of the turn happened. Is the store at fault, or one of the messages? */
+  async #failed(batch: Batch, fault: unknown): Promise<'given up' | 'try each'> {
+    if (isStoreFault(fault)) {
+      await this.#answerFromMemory(this.#outage.begin(fault as Error, batch.envelopes));
+      return 'given up';
+    }
+    const [envelope, ...others] = batch.envelopes;
+    if (others.length > 0) return 'try each';
+    if (envelope?.kind === 'deadline')
+      this.#core.deadlines.set(
+        envelope.key,
+        this.#core.hearing.monotonic() + this.#core.settings.probeInterval,
+      );
+    this.#core.log.error({ err: fault }, 'a message could not be handled');
+    if (envelope?.kind === 'message')
+      envelope.reject(new ClusterError('internal', 'the server could not handle this request'));
+    return 'given up';
+  }
+
+  /** Handles once more what writes nothing; what the turn that failed had made of it has been undone. */
+  async #answerFromMemory(envelopes: readonly MessageEnvelope[]): Promise<void> {
+    if (envelopes.length === 0) return;
+    const batch: Batch = {
+      turn: new Turn(this.#core, ROUTES, null, true),
+      envelopes: [...envelopes],
+      replies: [],
+    };
+    const messages = envelopes.map(({ message }) => message);
+    // A store that cannot commit can mostly be read. Where it cannot, what is in memory is known.
+    const preloaded = await preload(batch.turn, messages).catch(() => NOTHING_PRELOADED);
+    for (const envelope of envelopes) this.#handleOne(batch, envelope, preloaded);
+    batch.turn.accept();
+    this.#answer(batch);
+  }
+}

@@ -1,0 +1,51 @@
+import type { Message } from '../../../gateway/messages.ts';
+import { ClusterError } from '../../../machines/protocol/errors.ts';
+import type { DeadlineKey } from '../core.ts';
+
+/** What the mailbox holds: a message with the way to answer it, or a deadline that has passed. */
+export type Envelope =
+  | {
+      kind: 'message';
+      message: Message;
+      resolve(reply: unknown): void;
+      reject(error: unknown): void;
+      /** Monotonic second of its arrival. */
+      arrived: number;
+    }
+  | { kind: 'deadline'; key: DeadlineKey }
+  /** These leases took long to become durable, and have been handed out by now. */
+  | { kind: 'handed_out'; leases: { id: string; attempt: number }[] }
+  /** Look at all waiting leases again. */
+  | { kind: 'wake' };
+
+/** SQLite's words for a disk that fails: nothing about the statement, so trying again may help. */
+const DISK_FAULTS = new Set([
+  'SQLITE_FULL',
+  'SQLITE_IOERR',
+  'SQLITE_BUSY',
+  'SQLITE_LOCKED',
+  'SQLITE_READONLY',
+  'SQLITE_CANTOPEN',
+  'SQLITE_PROTOCOL',
+  'SQLITE_NOMEM',
+  'SQLITE_CORRUPT',
+  'SQLITE_NOTADB',
+]);
+
+/** Whether a fault is the store's as a whole, not one message's. */
+export function isStoreFault(fault: unknown): boolean {
+  const code = (fault as { code?: string } | null)?.code;
+  return typeof code === 'string' && DISK_FAULTS.has(code);
+}
+
+export const storeUnavailable = (): ClusterError =>
+  new ClusterError(
+    'store_unavailable',
+    'the store cannot commit at the moment; nothing was accepted, try again',
+  );
+
+export const overloaded = (): ClusterError =>
+  new ClusterError('overloaded', 'too many requests wait for the store; nothing was accepted, try again');
+
+export const draining = (): ClusterError =>
+  new ClusterError('draining', 'the server is shutting down; try again when it is back');

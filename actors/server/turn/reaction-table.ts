@@ -1,0 +1,147 @@
+import type { JobEmission } from '../../../machines/job/job.ts';
+import { jobEventFor } from '../../../machines/job/steps.ts';
+import type { LeaseEnd, TaskEmission } from '../../../machines/task/task.ts';
+import type { CountedKind } from '../counters.ts';
+import { beginLease, beginTimeout, endDeadlines, releaseWaitingLeases } from '../handlers/liveness.ts';
+import { cancelAhead } from '../jobs/bulk-command.ts';
+import type { JobCell, TaskCell, WorkerCell } from '../runtime/actor-cell.ts';
+import { dequeue, enqueue } from '../scheduling/queueing.ts';
+import type { TaskRow } from '../store/rows.ts';
+import {
+  describeJobEvent,
+  describeTaskEvent,
+  describeWorkerEvent,
+  type TaskEventEmission,
+  type WorkerEventEmission,
+  wantsRefit,
+} from './event-drafts.ts';
+import type { Moved, Routes } from './reactions.ts';
+import type { Turn } from './turn.ts';
+
+type LeaseEnded = Extract<TaskEmission, { type: 'lease_ended' }>;
+
+/**
+ * What follows from what the actors say happened, as a part of the same turn and in this order. Machines do not know
+ * each other, and nothing else reacts to them.
+ */
+export const ROUTES: Routes<Turn> = {
+  ahead: cancelAhead,
+  task: {
+    lease_started: [beginLease, takeSlot],
+    lease_ended: [endDeadlines, freeSlot, revoke],
+    stop_requested: [requestStop],
+    task_leased: [recordTaskEvent, notifyJob],
+    task_started: [beginTimeout, recordTaskEvent, notifyJob],
+    task_completed: [recordTaskEvent, notifyJob],
+    task_reused: [recordTaskEvent, notifyJob],
+    task_failed: [recordTaskEvent, notifyJob],
+    task_lost: [recordTaskEvent],
+    task_requeued: [recordTaskEvent, notifyJob],
+    task_cancelled: [recordTaskEvent, notifyJob],
+    moved: [count('tasks'), updateQueue],
+  },
+  job: {
+    job_running: [recordJobEvent],
+    job_succeeded: [recordJobEvent],
+    job_failed: [recordJobEvent],
+    job_cancelled: [recordJobEvent],
+    job_retried: [recordJobEvent],
+    variants_found: [recordJobEvent],
+    variant_selected: [recordJobEvent, orderRefit],
+    selection_failed: [recordJobEvent],
+    refit_queued: [recordJobEvent],
+    moved: [count('jobs')],
+  },
+  worker: {
+    polling_ended: [releaseWaitingLeases],
+    worker_registered: [recordWorkerEvent, wake, reviewWaiting],
+    worker_dead: [recordWorkerEvent, reviewWaiting],
+    worker_alive: [recordWorkerEvent, wake, reviewWaiting],
+    worker_suspended: [recordWorkerEvent],
+    worker_resumed: [recordWorkerEvent],
+    worker_draining: [recordWorkerEvent],
+    // It said so itself: no need to wait until heartbeats are missed.
+    worker_stopped: [recordWorkerEvent, stopDeadTimer, reviewWaiting],
+    moved: [count('workers')],
+  },
+};
+
+function recordTaskEvent(turn: Turn, { id, row }: TaskCell, said: TaskEventEmission, before: TaskRow): void {
+  const worker_id = row.worker_id ?? before.worker_id;
+  turn.event({ job_id: row.job_id, task_id: id, worker_id }, describeTaskEvent(row, said));
+}
+
+function notifyJob(turn: Turn, { id, row }: TaskCell, said: TaskEmission, before: TaskRow): void {
+  const told = jobEventFor(said, { id, from: before.status, payload: row.payload });
+  if (told) turn.tellJob(turn.core.directory.job(row.job_id), told, id);
+}
+
+function recordJobEvent(turn: Turn, { id, row }: JobCell, said: JobEmission): void {
+  turn.event({ job_id: id }, describeJobEvent(row, said));
+}
+
+function recordWorkerEvent(turn: Turn, { id, row }: WorkerCell, said: WorkerEventEmission): void {
+  turn.event({ worker_id: id }, describeWorkerEvent(row, said));
+}
+
+function count(kind: CountedKind) {
+  return (turn: Turn, _: unknown, { from, to }: Moved) => turn.counts.move(kind, from, to);
+}
+
+/** What is leased was taken out of the index by who picked it. */
+function updateQueue(turn: Turn, { row }: TaskCell, { from, to }: Moved): void {
+  if (to === 'queued') enqueue(turn, row);
+  else if (from === 'queued' && to !== 'leased') dequeue(turn, row);
+}
+
+function takeSlot(turn: Turn, task: TaskCell, { worker_id }: { worker_id: string }): void {
+  turn.leased.add(task);
+  const worker = turn.core.directory.workers.get(worker_id);
+  if (worker) turn.tellWorker(worker, { type: 'TASK_TAKEN' }, task.id);
+}
+
+function freeSlot(turn: Turn, task: TaskCell, { worker_id }: { worker_id: string }): void {
+  const worker = turn.core.directory.workers.get(worker_id);
+  if (!worker) return;
+  worker.held.delete(turn, task);
+  turn.tellWorker(worker, { type: 'TASK_RELEASED' }, task.id);
+  turn.wokenWorkers.add(worker.id);
+}
+
+/** Whether a worker knows why it holds a task no more. In every other case it must be told to stop. */
+const KNOWN_TO_WORKER: Readonly<Record<LeaseEnd, boolean>> = {
+  reported: true,
+  undelivered: true,
+  expired: false,
+  cancelled: false,
+  timed_out: false,
+};
+
+function revoke(turn: Turn, { id }: TaskCell, { worker_id, why }: LeaseEnded): void {
+  const worker = turn.core.directory.workers.get(worker_id);
+  if (!worker || KNOWN_TO_WORKER[why]) return;
+  worker.revoked.add(turn, id);
+  turn.mustStop.add(worker);
+}
+
+function requestStop(turn: Turn, { row }: TaskCell): void {
+  const worker = turn.core.directory.workers.get(row.worker_id as string);
+  if (worker) turn.mustStop.add(worker);
+}
+
+function orderRefit(turn: Turn, job: JobCell, said: JobEmission): void {
+  if (wantsRefit(said)) turn.selecting.add(job);
+}
+
+function wake(turn: Turn, { id }: WorkerCell): void {
+  turn.wokenWorkers.add(id);
+}
+
+/** Of what waits, some may be left without a worker, or wait for no other than one that lacks a path. */
+function reviewWaiting(turn: Turn): void {
+  turn.reviewWaiting = true;
+}
+
+function stopDeadTimer(turn: Turn, worker: WorkerCell): void {
+  worker.update(turn, { deadAt: null });
+}

@@ -1,0 +1,322 @@
+import type { LeasedTask } from '../../../gateway/messages.ts';
+import type { JobEvent } from '../../../machines/job/job.ts';
+import type { FoundVariants } from '../../../machines/report/variants.ts';
+import { isHeld, type TaskEvent } from '../../../machines/task/task.ts';
+import type { WorkerEvent } from '../../../machines/worker/worker.ts';
+import type { Core } from '../core.ts';
+import { TurnCounts } from '../counters.ts';
+import { type AnyCell, type CellJournal, JobCell, TaskCell, WorkerCell } from '../runtime/actor-cell.ts';
+import { References } from '../runtime/actor-directory.ts';
+import { followDeadlines } from '../runtime/arm-deadlines.ts';
+import { type Recording, SUPERVISOR } from '../runtime/inspection.ts';
+import type { WaitingLease } from '../scheduling/long-polls.ts';
+import type {
+  ArtifactRow,
+  ChoiceRow,
+  ComputedRow,
+  EventRow,
+  JobRow,
+  RequirementRow,
+  TaskArtifactRow,
+  TaskRow,
+  VariantsRow,
+  WorkerRow,
+} from '../store/rows.ts';
+import type { EventDraft } from './event-drafts.ts';
+import { FrozenTurn } from './frozen-turn.ts';
+import type { Moved, Routes } from './reactions.ts';
+
+/** A job that was submitted under an idempotency key, and what it means. */
+export interface KeyedJob {
+  job_id: string;
+  /** Hashed; null for a job of an earlier version, which is known by its text. */
+  meaning: string | null;
+  request: string | null;
+}
+
+/**
+ * One turn: what it touched, what it will write, and how to undo what it did in memory. Nothing of it is
+ * visible outside before the commit; if that fails, `rollback` leaves everything as if it had not been. A turn may
+ * begin while the one before it is being written; then it is undone first.
+ */
+export class Turn implements CellJournal {
+  readonly core: Core;
+  /** Seconds since the epoch, one value for the whole turn. */
+  readonly now: number;
+  /** Second of the hearing clock. */
+  readonly begunAt: number;
+  /** What it needs in memory. */
+  readonly references = new References();
+  readonly jobs = new Set<JobCell>();
+  readonly tasks = new Set<TaskCell>();
+  readonly workers = new Set<WorkerCell>();
+  readonly events: EventRow[] = [];
+  readonly artifacts: ArtifactRow[] = [];
+  readonly taskArtifacts: TaskArtifactRow[] = [];
+  readonly requirements: RequirementRow[] = [];
+  readonly variants: VariantsRow[] = [];
+  readonly choices: ChoiceRow[] = [];
+  readonly computed: ComputedRow[] = [];
+  /** Tasks that were leased in this turn; a lease that was returned in it may have been the same attempt. */
+  readonly leased = new Set<TaskCell>();
+  /** Workers whose waiting leases should be looked at: a slot came free, or they are new. */
+  readonly wokenWorkers = new Set<string>();
+  /** Workers and tasks whose times have moved; it is no reason to write anything. */
+  readonly dirty = new Set<WorkerCell | TaskCell>();
+  /** Workers that may have to stop something that they were not told of. */
+  readonly mustStop = new Set<WorkerCell>();
+  /** Leases granted in this turn, to be handed out after the commit. */
+  readonly grants: { parked: WaitingLease; tasks: LeasedTask[]; handedOut: (() => void)[] }[] = [];
+  /** What else is said once the turn is durable. */
+  readonly replies: (() => void)[] = [];
+  /** Whether there is more to grant, in the next turn. */
+  hasMore = false;
+  /** Tasks that bulk commands reached in this turn; a turn has time for so many. */
+  bulkDone = 0;
+  /** Jobs in which a variant was selected that is to be refitted: a task for that is still to be queued. */
+  readonly selecting = new Set<JobCell>();
+  /** Jobs with what has been found in their pipelines: tasks for these are still to be queued. */
+  readonly expanded = new Map<JobCell, FoundVariants>();
+  /** Whether a task became queued. */
+  hasQueued = false;
+  /** Whether a worker fell away for tasks that wait, so that none may be left for some. */
+  reviewWaiting = false;
+  /** What the actors do, for those who watch; null while nobody does. */
+  readonly recording: Recording | null;
+  /** By how much the counters change. */
+  readonly counts = new TurnCounts();
+  /** Whether it writes nothing: it is over at once, and no actor takes an event, as long as the store cannot commit. */
+  readonly inMemory: boolean;
+  readonly #routes: Routes<Turn>;
+  readonly #requests = new Map<string, string>();
+  /** New jobs by owner and idempotency key. */
+  readonly #keys = new Map<string, KeyedJob>();
+  readonly #undo: (() => void)[] = [];
+  readonly #touched = new Set<AnyCell>();
+  /** What the concerned workers have to stop, as this turn leaves it. */
+  readonly #toStop = new Map<WorkerCell, string[]>();
+  readonly #firstEvent: number;
+  /** The turn that was being written when this one began: the store may not show yet what it did. */
+  #earlier: Turn | null;
+  #frozen: FrozenTurn | null = null;
+
+  constructor(core: Core, routes: Routes<Turn>, earlier: Turn | null = null, inMemory = false) {
+    this.core = core;
+    this.#routes = routes;
+    this.#earlier = earlier;
+    this.inMemory = inMemory;
+    this.now = Math.round(core.clock.now() * 1000) / 1000;
+    this.begunAt = core.hearing.monotonic();
+    this.#firstEvent = core.sequences.event;
+    this.recording = core.inspection.begin(this.now);
+  }
+
+  /** Whether there is anything that must be durable before somebody is answered. */
+  get isEmpty(): boolean {
+    return (
+      this.events.length === 0 &&
+      this.jobs.size === 0 &&
+      this.tasks.size === 0 &&
+      this.workers.size === 0 &&
+      this.artifacts.length === 0
+    );
+  }
+
+  rowChanged(cell: AnyCell): void {
+    if (this.inMemory) throw new Error(`a turn that writes nothing cannot change ${cell.id}`);
+    if (cell instanceof TaskCell) this.tasks.add(this.references.task(cell));
+    else if (cell instanceof JobCell) this.jobs.add(this.references.job(cell));
+    else this.workers.add(this.references.worker(cell));
+  }
+
+  stateChanged(cell: AnyCell): void {
+    if (cell instanceof WorkerCell) this.references.worker(cell);
+    this.#touched.add(cell);
+  }
+
+  onRollback(undo: () => void): void {
+    this.#undo.push(undo);
+  }
+
+  /** Registers what is said to somebody who waits, once the turn is durable. */
+  afterCommit(say: () => void): void {
+    this.replies.push(say);
+  }
+
+  tellTask(task: TaskCell, event: TaskEvent): boolean {
+    if (this.inMemory) return false;
+    if (event.type !== 'CANCEL' && event.type !== 'RETRY') this.#routes.ahead(this, task);
+    return this.#tell(task, event, SUPERVISOR, this.#routes.task);
+  }
+
+  /** @param source the actor that tells it */
+  tellJob(job: JobCell, event: JobEvent, source = SUPERVISOR): boolean {
+    return this.#tell(job, event, source, this.#routes.job);
+  }
+
+  /** @param source the actor that tells it */
+  tellWorker(worker: WorkerCell, event: WorkerEvent, source = SUPERVISOR): boolean {
+    return this.#tell(worker, event, source, this.#routes.worker);
+  }
+
+  /** Records an event; it gets its id and its time here. */
+  event(
+    about: { job_id?: string | null; task_id?: string | null; worker_id?: string | null },
+    draft: EventDraft,
+  ): void {
+    this.events.push({
+      id: this.core.sequences.event++,
+      job_id: about.job_id ?? null,
+      task_id: about.task_id ?? null,
+      worker_id: about.worker_id ?? null,
+      ts: this.now,
+      ...draft,
+    });
+  }
+
+  addJob(row: JobRow, request: string): JobCell {
+    const job = this.core.directory.addJob(this.references, row, false);
+    this.jobs.add(job);
+    this.#route(this.#routes.job, job, { type: 'moved', from: null, to: row.status }, row);
+    this.recording?.actor(job);
+    this.#requests.set(row.id, request);
+    return job;
+  }
+
+  /** The specification of a job that is too new to be read from the store. */
+  requestOf(jobId: string): string | undefined {
+    return this.#requests.get(jobId) ?? this.#earlier?.requestOf(jobId);
+  }
+
+  /** What was found in the pipeline of a job, where that is too new to be read from the store. */
+  variantsOf(jobId: string): string | undefined {
+    const own = this.variants.find(({ job_id }) => job_id === jobId);
+    return own?.variants ?? this.#earlier?.variantsOf(jobId);
+  }
+
+  /** @param key of `keyOf` */
+  keepKey(key: string, job: KeyedJob): void {
+    this.#keys.set(key, job);
+  }
+
+  /** The job under a key that is too new to be read from the store. */
+  jobUnder(key: string): KeyedJob | undefined {
+    return this.#keys.get(key) ?? this.#earlier?.jobUnder(key);
+  }
+
+  addTask(row: TaskRow): TaskCell {
+    const task = this.core.directory.addTask(this.references, row, false);
+    this.tasks.add(task);
+    this.#route(this.#routes.task, task, { type: 'moved', from: null, to: row.status }, row);
+    return task;
+  }
+
+  addWorker(row: WorkerRow): WorkerCell {
+    const worker = this.core.directory.addWorker(this.references, row, false);
+    this.workers.add(worker);
+    this.#route(this.#routes.worker, worker, { type: 'moved', from: null, to: row.status }, row);
+    return worker;
+  }
+
+  /** Whether the store does not have its lease yet: whatever comes due now is about an earlier one. */
+  isLeasedAnew(task: TaskCell): boolean {
+    return this.leased.has(task) || (task.frozen !== null && this.#earlier?.leased.has(task) === true);
+  }
+
+  /** Takes nothing more: what it did can be written. The turn before it has been written by now. */
+  freeze(): FrozenTurn {
+    this.#earlier = null;
+    // With a free slot nothing is doubtful.
+    for (const worker of this.workers) {
+      const { slots_used, slots_total } = worker.row;
+      if (slots_used < slots_total && worker.soft.staleAt !== null) worker.update(this, { staleAt: null });
+    }
+    for (const worker of this.mustStop) this.#toStop.set(worker, worker.toStop);
+    for (const cell of [...this.core.unwritten, ...this.dirty, ...this.tasks]) this.#writeTimes(cell);
+    this.#frozen = new FrozenTurn(this.core.counters, this, {
+      requirements: this.requirements,
+      job_requests: [...this.#requests].map(([job_id, request]) => ({ job_id, request })),
+      variants: this.variants,
+      choices: this.choices,
+      computed: this.computed,
+      artifacts: this.artifacts,
+      task_artifacts: this.taskArtifacts,
+      events: this.events,
+    });
+    return this.#frozen;
+  }
+
+  /** What is written of it; null while it is open, or when there was nothing to write. */
+  get frozen(): FrozenTurn | null {
+    return this.#frozen;
+  }
+
+  /** It is durable, or had nothing to write: it can no longer be undone. */
+  accept(): void {
+    const { core } = this;
+    this.#frozen?.accept();
+    if (this.#frozen) for (const cell of [...this.workers, ...this.tasks]) core.unwritten.delete(cell);
+    else for (const cell of this.dirty) core.unwritten.add(cell);
+    followDeadlines(core, this.#touched);
+    for (const [worker, ids] of this.#toStop) core.longPolls.answerStop(worker.id, ids);
+  }
+
+  rollback(): void {
+    const { directory, sequences, hearing, settings } = this.core;
+    this.#frozen?.rollback();
+    for (const job of this.jobs) if (!job.revert()) directory.removeJob(job);
+    for (const task of this.tasks) if (!task.revert()) directory.removeTask(task);
+    for (const worker of this.workers) if (!worker.revert()) directory.removeWorker(worker);
+    for (const undo of this.#undo.reverse()) undo();
+    // Event ids stay without gaps; numbers of jobs and tasks are not used again.
+    sequences.event = this.#firstEvent;
+    // What is overdue comes back a moment later, since the store that failed is not likely to work at once.
+    followDeadlines(this.core, this.#touched, hearing.monotonic() + settings.probeInterval);
+    directory.release(this.references);
+  }
+
+  /** Those who watch hear of an actor before they hear what it did. */
+  #recordArrival(cell: AnyCell): void {
+    if (this.recording && this.references.arrived.has(cell)) this.recording.actor(cell);
+  }
+
+  /** What heartbeats moved in memory reaches the row here, with the commit that happens to be next. */
+  #writeTimes(cell: WorkerCell | TaskCell): void {
+    const { directory, hearing } = this.core;
+    // Of very many tasks that a turn touches, few have a lease.
+    if (cell instanceof TaskCell && cell.soft.leaseEndsAt === null) return;
+    if (directory.find(cell.id) !== cell) return;
+    if (cell instanceof WorkerCell) {
+      cell.amend(this, { last_seen_at: cell.soft.lastSeenAt });
+      return;
+    }
+    const { leaseEndsAt } = cell.soft;
+    if (leaseEndsAt === null || !isHeld(cell.row)) return;
+    cell.amend(this, { lease_expires_at: this.now + leaseEndsAt - hearing.monotonic() });
+  }
+
+  /** What the actor says has happened is followed at once; false when its state does not take the event. */
+  #tell<Event extends { type: string }, Said extends { type: string }, Row extends { status: string }>(
+    cell: AnyCell & { row: Row; send(journal: CellJournal, event: Event): Said[] | null },
+    event: Event,
+    source: string,
+    table: object,
+  ): boolean {
+    if (this.inMemory) return false;
+    this.#recordArrival(cell);
+    const before = cell.row;
+    const emissions = cell.send(this, event);
+    this.recording?.event(cell, event, source);
+    if (!emissions) return false;
+    for (const said of emissions) this.#route(table, cell, said, before);
+    const { status } = cell.row;
+    if (status !== before.status)
+      this.#route(table, cell, { type: 'moved', from: before.status, to: status }, before);
+    return true;
+  }
+
+  #route(table: object, cell: AnyCell, said: { type: string } | Moved, before: object): void {
+    const reactions = (table as Record<string, ((...args: unknown[]) => void)[]>)[said.type] ?? [];
+    for (const react of reactions) react(this, cell, said, before);
+  }
+}

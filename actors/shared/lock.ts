@@ -1,0 +1,58 @@
+import { access, constants } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
+import { open } from 'sqlite';
+import sqlite3 from 'sqlite3';
+import { StartError } from './errors.ts';
+import { makeDirectory } from './make-directory.ts';
+
+export interface Lock {
+  release(): Promise<void>;
+}
+
+/**
+ * Takes a directory for one process: a transaction held open on a small SQLite file of its own. The operating
+ * system ends it with the process, however that dies, so no stale lock is ever left.
+ * @throws StartError `state_in_use` or `state_unwritable`
+ */
+export async function acquireLock(path: string): Promise<Lock> {
+  const folder = dirname(path);
+  try {
+    await makeDirectory(resolve(folder));
+    await access(folder, constants.R_OK | constants.W_OK | constants.X_OK);
+  } catch (fault) {
+    const why = (fault as NodeJS.ErrnoException).code ?? String(fault);
+    throw new StartError(
+      'state_unwritable',
+      `cannot write to the state directory ${folder} (${why}); choose another with --state, or grant write access`,
+    );
+  }
+  const db = await open({ filename: path, driver: sqlite3.Database }).catch((fault: Error) => {
+    throw new StartError(
+      'state_unwritable',
+      `cannot open ${path} (${fault.message}); choose another --state`,
+    );
+  });
+  try {
+    await db.exec('PRAGMA busy_timeout = 0; PRAGMA journal_mode = DELETE; BEGIN EXCLUSIVE');
+  } catch (fault) {
+    await db.close();
+    const busy = (fault as { code?: string }).code === 'SQLITE_BUSY';
+    throw busy
+      ? new StartError(
+          'state_in_use',
+          `the state directory ${folder} is in use by another process; stop that one, or choose another with --state`,
+        )
+      : new StartError(
+          'state_unwritable',
+          `cannot lock ${path} (${(fault as Error).message}); choose another --state`,
+        );
+  }
+  let held = true;
+  return {
+    async release() {
+      if (!held) return;
+      held = false;
+      await db.close();
+    },
+  };
+}

@@ -1,0 +1,104 @@
+import { type Actor, createActor, fromCallback, fromPromise, type SnapshotFrom } from 'xstate';
+import { activeOf, agentMachine, isLeaving } from '../../machines/agent/agent.ts';
+import type { LinkError, Registration, Result, ToCancel } from '../../machines/agent/types.ts';
+import type { Lease } from '../../machines/attempt/attempt.ts';
+import { attemptLogic } from './attempt/attempt-steps.ts';
+import type { OutboxEntry } from './delivery/outbox.ts';
+import { ActiveList } from './link/active-list.ts';
+import { sleep, slowWaitMs, waitMs } from './link/backoff.ts';
+import { rejoin, startHeartbeats } from './link/heartbeat.ts';
+import type { Identity } from './link/identity.ts';
+import { LeaseRequests } from './link/lease.ts';
+import { register } from './link/register.ts';
+import type { Declaration } from './link/registration.ts';
+import { selfTest } from './self-test.ts';
+import type { WorkerContext } from './worker-context.ts';
+
+export type AgentActor = Actor<typeof agentMachine>;
+
+/** The statechart of the worker program with its impure parts; not started. */
+export function createAgent(
+  shop: WorkerContext,
+  identity: Identity,
+  declaration: Declaration,
+  saved: OutboxEntry[],
+): AgentActor {
+  const { settings, client } = shop;
+  const { log } = settings;
+  const active = new ActiveList();
+  const requests = new LeaseRequests({ client, log, waitSeconds: settings.leaseWaitSeconds });
+
+  const logic = agentMachine.provide({
+    actors: {
+      run: attemptLogic(shop),
+      register: fromPromise<Result<Registration>>(async ({ signal }) => {
+        const answer = await register(client, identity, declaration, signal);
+        if (answer.ok) shop.reports.registered(answer.value);
+        return answer;
+      }),
+      heartbeat: fromCallback(({ sendBack, input }) =>
+        startHeartbeats({ client, active, registered: input.registered }, sendBack, input.atOnce),
+      ),
+      rejoin: fromPromise<Result<ToCancel[]>, Registration>(({ input, signal }) =>
+        rejoin({ client, active, registered: input }, signal),
+      ),
+      lease: fromPromise<Result<Lease[]>, { registered: Registration; free: number }>(({ input, signal }) =>
+        requests.ask(input.registered, input.free, signal),
+      ),
+      withdraw: fromPromise<void, Registration>(({ input, signal }) => requests.withdraw(input, signal)),
+      forgetIdentity: fromPromise<void>(() => identity.forget()),
+      recover: fromPromise<void, { selfTests: number }>(({ input, signal }) =>
+        sleep(recoveryMs(shop, input.selfTests), signal),
+      ),
+      selfTest: fromPromise<string | null>(async ({ signal }) => {
+        // Should the disk be full, the inputs that are kept give way first.
+        await shop.cache.trim();
+        return selfTest(shop, signal);
+      }),
+      pause: fromPromise<void, PauseInput>(({ input, signal }) => sleep(pauseMs(shop, input), signal)),
+    },
+  });
+  const agent = createActor(logic, {
+    input: { slots: settings.slots, saved, deliverySeconds: settings.deliverySeconds },
+  });
+  agent.subscribe({
+    next: (snapshot) => {
+      const { context } = snapshot;
+      active.set(activeOf(context), context.suspended, isLeaving(snapshot) ? 'draining' : null);
+      shop.wake.set(context.woken);
+    },
+    error: (fault) => log.fatal({ err: fault }, 'the agent failed'),
+  });
+  return agent;
+}
+
+/** Looks at each state. A fault of the statechart itself is not this observer's: the worker's end tells it. */
+export function watch(agent: AgentActor, look: (snapshot: SnapshotFrom<typeof agentMachine>) => void): void {
+  agent.subscribe({ next: look, error: () => {} });
+}
+
+interface PauseInput {
+  failures: number;
+  trouble: LinkError | null;
+  registered: Registration | null;
+}
+
+function recoveryMs({ settings }: WorkerContext, selfTests: number): number {
+  return waitMs(
+    { limits: { ...settings.backoff, ...settings.recovery }, random: settings.random },
+    selfTests,
+  );
+}
+
+/** Never longer than a heartbeat interval while the server is away: leases have to be renewed in time. */
+function pauseMs(
+  { settings }: WorkerContext,
+  { failures, trouble: linkError, registered }: PauseInput,
+): number {
+  const interval = registered ? registered.heartbeat_interval_s * 1000 : Number.POSITIVE_INFINITY;
+  const limits = { ...settings.backoff, maxMs: Math.min(settings.backoff.maxMs, interval) };
+  const backoff = { limits, random: settings.random };
+  return linkError?.kind === 'refused'
+    ? slowWaitMs(backoff)
+    : waitMs(backoff, failures, linkError?.retryAfter);
+}

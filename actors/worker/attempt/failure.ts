@@ -1,0 +1,82 @@
+import type { Failed } from '../../../machines/attempt/attempt.ts';
+import { InputError } from '../inputs/input-error.ts';
+
+interface WorkerErrorDetails {
+  /** Whether it is this worker's own, by which it judges its health; never for what only a job asks for. */
+  own?: boolean;
+  /** The path that is missing here, as the job names it. */
+  missingPath?: string;
+  cause?: unknown;
+}
+
+/**
+ * This worker cannot do it, another one may: its disk is full, its interpreter or a share is gone. Reported as
+ * `worker` (docs/semantics.md#faults-and-attempts).
+ */
+export class WorkerError extends Error {
+  override name = 'WorkerError';
+  readonly own: boolean;
+  readonly missingPath: string | undefined;
+
+  constructor(message: string, { own = false, missingPath, cause }: WorkerErrorDetails = {}) {
+    super(message, { cause });
+    this.own = own;
+    this.missingPath = missingPath;
+  }
+}
+
+/** What the system's errors mean to a person; they are about this worker's own files and processes. */
+const WORDS: Record<string, string> = {
+  ENOSPC: 'its disk is full',
+  EDQUOT: 'its disk quota is used up',
+  EROFS: 'its disk cannot be written to',
+  EIO: 'its disk gives errors',
+  EACCES: 'it may not use its own files',
+  EPERM: 'it may not use its own files',
+  EMFILE: 'it has no file descriptors left',
+  ENFILE: 'its machine has no file descriptors left',
+  ENOMEM: 'its memory is used up',
+  EAGAIN: 'it may start no more processes',
+  SQLITE_FULL: 'its disk is full',
+  SQLITE_IOERR: 'its disk gives errors',
+  SQLITE_READONLY: 'its disk cannot be written to',
+  SQLITE_CANTOPEN: 'it cannot open its own files',
+};
+
+/**
+ * The worker's fault that an error of the system is. Steps wrap what is wrong with paths that a job names, so all
+ * that comes here as it is concerns this worker's own files and processes.
+ * @returns null for an error that the system has not made
+ */
+export function ownError(fault: unknown): WorkerError | null {
+  if (fault instanceof WorkerError) return fault;
+  if (!(fault instanceof Error)) return null;
+  const { code, syscall, message } = fault as NodeJS.ErrnoException;
+  if (code === undefined || (syscall === undefined && !code.startsWith('SQLITE_'))) return null;
+  const details = { own: true, cause: fault };
+  if (syscall?.startsWith('spawn')) {
+    return new WorkerError(`this worker cannot start the runner (${message})`, details);
+  }
+  const words = WORDS[code] ?? 'it cannot use its own files';
+  return new WorkerError(`this worker cannot run tasks: ${words} (${message})`, details);
+}
+
+/** How a fault is reported. */
+export function failedBy(fault: unknown): Failed {
+  const error = fault instanceof Error ? fault.message : String(fault);
+  if (fault instanceof InputError)
+    return { verb: 'fail', failure: { error, retriable: false, fault: 'input' } };
+  const own = ownError(fault);
+  if (own === null) return { verb: 'fail', failure: { error, retriable: true, fault: 'task' } };
+  const { missingPath: missing_path } = own;
+  return {
+    verb: 'fail',
+    failure: {
+      error: own.message,
+      retriable: true,
+      fault: 'worker',
+      ...(missing_path !== undefined && { missing_path }),
+    },
+    ...(own.own && { own: true }),
+  };
+}

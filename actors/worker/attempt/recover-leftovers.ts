@@ -1,0 +1,101 @@
+import { constants } from 'node:fs';
+import { mkdir, readdir, rm, rmdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Logger } from 'pino';
+import { validator } from '../../../machines/schema/validate.ts';
+import { endMarked } from '../child/leftovers.ts';
+import { bootId } from '../child/proc.ts';
+import { AttemptRef, type OutboxEntry } from '../delivery/outbox.ts';
+import { openPlain, readPlain } from '../files.ts';
+import { type AttemptPaths, attemptPaths, tasksFolder } from './paths.ts';
+
+const check = validator(AttemptRef);
+
+const MAX_NOTE_BYTES = 64 * 1024;
+
+const INTERRUPTED = 'the worker program that ran this was killed, or its machine went down';
+
+/**
+ * Ends and removes what an earlier worker program left in its state directory: processes that still run,
+ * and the directories of tasks, except those whose results wait in the outbox.
+ * @returns what is to be reported of attempts that had not come to an end: they have failed, and need not wait
+ *   for the expiry of their leases; of their directories the log is left
+ */
+export async function recoverLeftovers(
+  state: string,
+  saved: readonly OutboxEntry[],
+  log: Logger,
+): Promise<OutboxEntry[]> {
+  const keep = new Set(saved.map(({ ref }) => attemptPaths(state, ref).root));
+  const folder = tasksFolder(state);
+  const interrupted: OutboxEntry[] = [];
+  await mkdir(folder, { recursive: true });
+  for (const task of await readdir(folder)) {
+    const attempts = await readdir(join(folder, task)).catch(() => []);
+    for (const attempt of attempts) {
+      const root = join(folder, task, attempt);
+      if (await endMarked(join(root, 'process.json'), folder))
+        log.warn({ task, attempt }, 'ended a left-over task');
+      if (keep.has(root)) continue;
+      const entry = await interruptedIn(state, root);
+      if (entry) interrupted.push(entry);
+      else await rm(root, { recursive: true, force: true });
+    }
+    await rmdir(join(folder, task)).catch(() => {});
+  }
+  return interrupted;
+}
+
+/**
+ * Removes the directories of tasks that a copy of a state directory holds, except those whose results wait in the
+ * outbox. What they tell of is the original's: its processes are not touched, and nothing of it is reported.
+ */
+export async function dropLeftovers(state: string, saved: readonly OutboxEntry[]): Promise<void> {
+  const keep = new Set(saved.map(({ ref }) => attemptPaths(state, ref).root));
+  const folder = tasksFolder(state);
+  for (const task of await readdir(folder).catch(() => [])) {
+    for (const attempt of await readdir(join(folder, task)).catch(() => [])) {
+      const root = join(folder, task, attempt);
+      if (!keep.has(root)) await rm(root, { recursive: true, force: true });
+      else await rm(join(root, 'process.json'), { recursive: true, force: true });
+    }
+    await rmdir(join(folder, task)).catch(() => {});
+  }
+}
+
+/** The end of an attempt that was cut short; null for a directory that nothing is known of. */
+async function interruptedIn(state: string, root: string): Promise<OutboxEntry | null> {
+  const ref = await readRef(tasksFolder(state), join(root, 'attempt.json'));
+  if (ref === null) return null;
+  const paths = attemptPaths(state, ref);
+  // A note that names another directory is none of this one.
+  if (paths.root !== root) return null;
+  const files = (await keepLog(paths)) ? [{ role: 'logs' as const, path: 'run.log' }] : [];
+  return { ref, outcome: { verb: 'fail', failure: { error: INTERRUPTED, retriable: true } }, files };
+}
+
+async function readRef(base: string, file: string): Promise<AttemptRef | null> {
+  try {
+    const note = JSON.parse(await readPlain(base, file, MAX_NOTE_BYTES)) as { boot?: unknown };
+    // After a restart of the machine, or on a copy of its disk, this is no news: the lease has lapsed, or is another's.
+    if (note.boot !== undefined && note.boot !== bootId()) return null;
+    const checked = check(note);
+    return checked.ok ? checked.value : null;
+  } catch {
+    return null;
+  }
+}
+
+/** Leaves the log alone in the directory, with a line that says how it came to its end. */
+async function keepLog(paths: AttemptPaths): Promise<boolean> {
+  for (const folder of [paths.inputs, paths.workspace, paths.output, paths.archive]) {
+    await rm(folder, { recursive: true, force: true });
+  }
+  try {
+    const log = await openPlain(paths.base, paths.log, constants.O_WRONLY | constants.O_APPEND);
+    await log.writeFile(`\n[jq-worker] ${INTERRUPTED}\n`).finally(() => log.close());
+    return true;
+  } catch {
+    return false;
+  }
+}

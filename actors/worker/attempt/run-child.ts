@@ -1,0 +1,119 @@
+import type { Lease, Outcome } from '../../../machines/attempt/attempt.ts';
+import { libraryOf } from '../../../machines/submission/decompose.ts';
+import { outcomeOf } from '../child/ending.ts';
+import { markProcess } from '../child/leftovers.ts';
+import { Output } from '../child/output.ts';
+import { TAG_VARIABLE } from '../child/process-tree.ts';
+import { type Leader, runGroup } from '../child/run-group.ts';
+import type { Runner } from '../config.ts';
+import { probeDisk } from '../disk.ts';
+import { missingPart } from '../runners/parts.ts';
+import type { WarmRunner } from '../warm/warm-runner.ts';
+import type { Order } from '../warm/wire.ts';
+import type { WorkerContext } from '../worker-context.ts';
+import type { AttemptDirectory } from './attempt-directory.ts';
+import { failedBy, ownError, WorkerError } from './failure.ts';
+
+/** Runs the analysis of an attempt in a child process, and says how it went. Rejects only once it is given up. */
+export async function runChild(shop: WorkerContext, lease: Lease, signal: AbortSignal): Promise<Outcome> {
+  const directory = shop.directory(lease.ref);
+  const { paths, tag } = directory;
+  const library = libraryOf(lease.payload.type);
+  const output = new Output(directory.log, directory.events);
+  const { cgroups } = shop.reaper;
+  let group: number | undefined;
+  try {
+    const runner = runnerFor(shop.settings.runners, library);
+    const [command, ...args] = runner.command;
+    const warm = shop.warm(runner);
+    const options = [
+      ...['--task-file', paths.spec, '--workspace', paths.workspace],
+      ...['--output-dir', paths.output, '--result-file', paths.result],
+    ];
+    markProcess(paths.process, tag, cgroups);
+    const end = await runGroup({
+      command: command as string,
+      args: [...args, ...options],
+      cwd: paths.workspace,
+      env: shop.environment,
+      tag,
+      cgroups,
+      ...(warm && { fork: () => forked(shop, directory, warm, options, signal) }),
+      graceMs: shop.settings.graceSeconds * 1000,
+      signal,
+      onSpawn: (pid) => {
+        group = pid;
+        shop.reaper.watch(pid);
+        markProcess(paths.process, tag, cgroups, pid);
+      },
+      stdout: (stream) => output.stdout(stream),
+      stderr: (stream) => output.stderr(stream),
+    });
+    await warm?.learn(paths.base, paths.learned);
+    if (end.survivors.length > 0) {
+      directory.note(`these processes hang in the kernel and cannot be ended: ${end.survivors.join(', ')}`);
+    }
+    const outcome = await outcomeOf({
+      end,
+      file: { path: paths.result, base: paths.base },
+      errorText: output.errorText,
+      fingerprints: directory.fingerprints,
+      library: { name: library, version: runner.packages[library] },
+      ownFault: () => ownFaultOf(shop, directory, library),
+    });
+    // Another worker may have a runner that can.
+    if (lease.payload.expand && outcome.verb === 'complete' && outcome.result.variants === undefined) {
+      throw new WorkerError(`the runner for ${library}.run here lists no variants of a pipeline`);
+    }
+    return outcome;
+  } catch (fault) {
+    if (signal.aborted) throw fault;
+    return failedBy(fault);
+  } finally {
+    if (group !== undefined) shop.reaper.release(group);
+  }
+}
+
+/** An attempt in a fork of its runner's warm host; null where it has to start cold, as its log says. */
+async function forked(
+  { reaper: { cgroups } }: WorkerContext,
+  directory: AttemptDirectory,
+  warm: WarmRunner,
+  args: readonly string[],
+  signal: AbortSignal,
+): Promise<Leader | null> {
+  const { paths, tag } = directory;
+  const order: Order = {
+    args,
+    cwd: paths.workspace,
+    env: { [TAG_VARIABLE]: tag },
+    stdout: paths.stdout,
+    stderr: paths.stderr,
+    cell: cgroups?.prepare(tag) ?? null,
+    learn: paths.learned,
+  };
+  const answer = await warm.fork(order, signal);
+  if ('leader' in answer) return answer.leader;
+  directory.note(`started cold: ${answer.cold}`);
+  return null;
+}
+
+function runnerFor(runners: readonly Runner[], library: string): Runner {
+  const runner = runners.find((r) => r.library === library);
+  if (!runner || runner.command.length === 0) {
+    throw new WorkerError(`this worker has no runner for ${library}.run`);
+  }
+  return runner;
+}
+
+/** What this worker finds wrong with itself after a child that has not succeeded. */
+async function ownFaultOf(
+  shop: WorkerContext,
+  directory: AttemptDirectory,
+  library: string,
+): Promise<WorkerError | null> {
+  const gone = await missingPart(shop.partsOf(library));
+  if (gone !== null) return gone;
+  if (directory.log.broken !== null) return ownError(directory.log.broken);
+  return probeDisk(directory.paths.root).then(() => null, ownError);
+}

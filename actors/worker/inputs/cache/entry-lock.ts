@@ -1,0 +1,45 @@
+import { open } from 'sqlite';
+import sqlite3 from 'sqlite3';
+import type { Lock } from '../../../shared/lock.ts';
+import { sleep } from '../../link/backoff.ts';
+
+export type LockMode = 'shared' | 'exclusive';
+
+const FIRST_LOOK_MS = 10;
+const LONGEST_LOOK_MS = 250;
+
+/**
+ * Takes a lock that processes share or that one has alone: a transaction on a small SQLite file, which the
+ * operating system ends with the process, so that no stale lock is ever left. The file must stay where it is.
+ * @returns null while another holds it in a way that excludes this one
+ */
+export async function tryLock(path: string, mode: LockMode): Promise<Lock | null> {
+  const db = await open({ filename: path, driver: sqlite3.Database });
+  try {
+    await db.exec('PRAGMA busy_timeout = 0');
+    await db.exec(mode === 'exclusive' ? 'BEGIN EXCLUSIVE' : 'BEGIN');
+    // Only a first read takes the lock of a transaction that is not exclusive.
+    if (mode === 'shared') await db.get('SELECT count(*) FROM sqlite_master');
+  } catch (fault) {
+    await db.close();
+    if ((fault as { code?: string }).code === 'SQLITE_BUSY') return null;
+    throw fault;
+  }
+  let closing: Promise<void> | undefined;
+  return {
+    release() {
+      closing ??= db.close();
+      return closing;
+    },
+  };
+}
+
+/** Waits for a lock; rejects with `AbortError` when aborted. */
+export async function waitForLock(path: string, mode: LockMode, signal: AbortSignal): Promise<Lock> {
+  for (let wait = FIRST_LOOK_MS; ; wait = Math.min(wait * 2, LONGEST_LOOK_MS)) {
+    signal.throwIfAborted();
+    const lock = await tryLock(path, mode);
+    if (lock) return lock;
+    await sleep(wait, signal);
+  }
+}

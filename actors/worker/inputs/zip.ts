@@ -1,0 +1,124 @@
+import { createWriteStream } from 'node:fs';
+import { mkdir, stat } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { Transform } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { crc32 } from 'node:zlib';
+import { type Entry, openPromise, type ZipFile } from 'yauzl';
+import { WorkerError } from '../attempt/failure.ts';
+import { isAbort } from '../link/link-errors.ts';
+import { InputError } from './input-error.ts';
+import { NameLedger } from './zip-names.ts';
+
+/** What an archive may become. Bytes are counted as they are written, whatever the archive declares. */
+export interface ZipLimits {
+  /** Files and folders; one with more is refused before anything of it is read. */
+  entries: number;
+  totalBytes: number;
+  /** Written bytes per byte of the archive. Text tables reach 20; beyond 200 it is a bomb. */
+  ratio: number;
+  /** Below so many written bytes the ratio does not matter. */
+  ratioFrom: number;
+}
+
+const MIB = 1024 * 1024;
+export const LIMITS: ZipLimits = {
+  entries: 20_000,
+  totalBytes: 10 * 1024 * MIB,
+  ratio: 200,
+  ratioFrom: 32 * MIB,
+};
+
+/**
+ * Unpacks an archive below `target`, which is created. Nothing is ever written outside of it, and no link.
+ * @param what how messages call the archive
+ * @throws InputError for a broken, hostile or oversized archive; other errors are this machine's
+ */
+export async function unzip(
+  archive: string,
+  target: string,
+  what: string,
+  limits: ZipLimits = LIMITS,
+  signal?: AbortSignal,
+): Promise<void> {
+  await mkdir(target, { recursive: true });
+  const budget = new Budget(limits, (await stat(archive)).size);
+  const names = new NameLedger();
+  let zip: ZipFile | undefined;
+  try {
+    // lazyEntries is what openPromise sets: one entry at a time, at constant memory.
+    zip = await openPromise(archive);
+    // The archive's end says how many there are; no more are ever read than it says.
+    budget.expectEntries(zip.entryCount);
+    for await (const entry of zip.eachEntry()) {
+      signal?.throwIfAborted();
+      const found = names.claim(entry);
+      if (found === null) continue;
+      const path = join(target, found.name);
+      if (found.folder) await mkdir(path, { recursive: true });
+      else await writeEntry(zip, entry, path, budget, signal);
+    }
+  } catch (fault) {
+    throw judged(fault, what);
+  } finally {
+    zip?.close();
+  }
+}
+
+/** Tells the archive's faults from those of this machine's disk. */
+function judged(fault: unknown, what: string): unknown {
+  if (fault instanceof InputError) return new InputError(`${what}: ${fault.message}`);
+  if (fault instanceof WorkerError) return new WorkerError(`${what}: ${fault.message}`, { cause: fault });
+  const { code, syscall, message } = fault as NodeJS.ErrnoException;
+  if (isAbort(fault)) return fault;
+  const ofTheNames = code === 'EEXIST' || code === 'ENAMETOOLONG';
+  if (syscall !== undefined && !ofTheNames) return fault;
+  return new InputError(`${what} is not a readable zip archive: ${message}`);
+}
+
+async function writeEntry(
+  zip: ZipFile,
+  entry: Entry,
+  path: string,
+  budget: Budget,
+  signal?: AbortSignal,
+): Promise<void> {
+  await mkdir(dirname(path), { recursive: true });
+  const content = await zip.openReadStreamPromise(entry);
+  let sum = 0;
+  const counted = new Transform({
+    transform(chunk: Buffer, _encoding, done) {
+      sum = crc32(chunk, sum);
+      done(budget.takeBytes(chunk.length), chunk);
+    },
+  });
+  // "wx": an entry never replaces what another has written.
+  const file = createWriteStream(path, { flags: 'wx', mode: 0o644 });
+  await pipeline(content, counted, file, signal ? { signal } : {});
+  if (sum !== entry.crc32) throw new InputError(`the checksum of '${entry.fileName}' does not match`);
+}
+
+class Budget {
+  readonly #limits: ZipLimits;
+  readonly #mostBytes: number;
+  #bytes = 0;
+
+  constructor(limits: ZipLimits, archiveBytes: number) {
+    this.#limits = limits;
+    const byRatio = Math.max(limits.ratioFrom, archiveBytes * limits.ratio);
+    this.#mostBytes = Math.min(limits.totalBytes, byRatio);
+  }
+
+  expectEntries(count: number): void {
+    if (count <= this.#limits.entries) return;
+    throw new InputError(`it has ${count} entries; ${this.#limits.entries} are allowed`);
+  }
+
+  takeBytes(count: number): InputError | null {
+    this.#bytes += count;
+    if (this.#bytes <= this.#mostBytes) return null;
+    return this.#mostBytes === this.#limits.totalBytes
+      ? new InputError(`unpacks to more than ${this.#limits.totalBytes} bytes`)
+      : new InputError(`unpacks to more than ${this.#limits.ratio} times its size; refused as a zip bomb`);
+  }
+}

@@ -1,0 +1,45 @@
+import type { Logger } from 'pino';
+import type { SnapshotFrom } from 'xstate';
+import type { agentMachine } from '../../machines/agent/agent.ts';
+import { type AgentActor, watch } from './agent.ts';
+
+type Snapshot = SnapshotFrom<typeof agentMachine>;
+
+/** Writes what people want to know of an agent to the log: each change once. */
+export function logTransitions(agent: AgentActor, log: Logger, server: string): void {
+  let before: Snapshot | undefined;
+  watch(agent, (now) => {
+    const { context } = now;
+    if (linkOf(now) !== linkOf(before)) logLink(now, log, server);
+    if (context.trouble && context.trouble.detail !== before?.context.trouble?.detail) {
+      const { kind, detail } = context.trouble;
+      if (kind === 'refused') log.error({ server }, `the server refuses this worker: ${detail}`);
+      else log.warn({ server }, detail);
+    }
+    const { suspended } = context;
+    if (suspended !== null && suspended !== before?.context.suspended) {
+      log.error({ why: suspended }, 'this worker takes no tasks; it looks at itself from time to time');
+    } else if (suspended === null && before?.context.suspended) log.info('this worker takes tasks again');
+    if (context.woken && !before?.context.woken) {
+      log.warn('this program stood still for a while; it asks the server before it reports');
+    }
+    const keys = new Set(Object.keys(context.runs));
+    for (const key of keys) if (!before?.context.runs[key]) log.info({ run: key }, 'task taken');
+    for (const key of Object.keys(before?.context.runs ?? {})) {
+      if (!keys.has(key)) log.debug({ run: key }, 'task ended');
+    }
+    before = now;
+  });
+}
+
+function logLink(now: Snapshot, log: Logger, server: string): void {
+  const link = linkOf(now);
+  const worker_id = now.context.registered?.worker_id;
+  if (link === 'connected') log.info({ server, worker_id }, 'connected');
+  else if (link) log.debug({ server, worker_id }, link);
+}
+
+function linkOf(snapshot: Snapshot | undefined): string | undefined {
+  const value = snapshot?.value;
+  return typeof value === 'object' ? value.active?.link : undefined;
+}

@@ -1,0 +1,55 @@
+import { existsSync, readdirSync, statSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { isLeftover } from '../../../../shared/file-names.ts';
+import { suggestPathsSync } from '../../../../shared/suggest-paths.ts';
+import { JobInputError } from '../input-error.ts';
+import { few } from './words.ts';
+
+/** The files of a dataset: spectra and reference values apart, or one table with both. */
+export interface DatasetFiles {
+  train: TableFiles;
+  test: TableFiles | null;
+}
+export type TableFiles = { x: string; y: string } | { both: string };
+
+const IS_TABLE = /\.(csv|tsv|txt)$/i;
+
+/**
+ * Finds the tables of a dataset folder: `train_x` and `train_y`, or `train`, or the only table that there is; beside
+ * them `test_x` and `test_y`, or `test`. A path to a file is one table.
+ *
+ * @throws InputError that names what is there instead
+ */
+export function findTables(path: string): DatasetFiles {
+  if (!existsSync(path))
+    throw new JobInputError(`dataset folder not found: ${path}${suggestPathsSync(path)}`);
+  if (!statSync(path).isDirectory()) return { train: { both: path }, test: null };
+  const names = readdirSync(path).filter((name) => !isLeftover(name));
+  const tables = names.filter((name) => IS_TABLE.test(name)).sort();
+  const named = (stem: string) => {
+    const found = tables.filter((name) => name.replace(IS_TABLE, '').toLowerCase() === stem);
+    if (found.length > 1)
+      throw new JobInputError(`${path} has both ${found[0]} and ${found[1]}; keep one of them`);
+    return found[0] === undefined ? null : join(path, found[0]);
+  };
+  const pick = (set: string): TableFiles | null => {
+    const [x, y, both] = [named(`${set}_x`), named(`${set}_y`), named(set)];
+    if (x && y) return { x, y };
+    if (x || y) {
+      const [there, missing] = x ? [x, `${set}_y`] : [y as string, `${set}_x`];
+      throw new JobInputError(
+        `${basename(there)} is there but ${missing}.csv is missing in ${path}${listing(names)}`,
+      );
+    }
+    return both ? { both } : null;
+  };
+  const test = pick('test');
+  const train =
+    pick('train') ?? (tables.length === 1 && !test ? { both: join(path, tables[0] as string) } : null);
+  if (!train) throw new JobInputError(`data file not found: ${join(path, 'train_x.csv')}${listing(names)}`);
+  return { train, test };
+}
+
+function listing(names: readonly string[]): string {
+  return names.length === 0 ? '; the folder is empty' : `; the folder has ${few([...names].sort())}`;
+}

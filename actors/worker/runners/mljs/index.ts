@@ -1,0 +1,26 @@
+import { fileURLToPath } from 'node:url';
+import { packageVersion } from './versions.ts';
+
+/** What it calculates with beside itself. */
+const FILTER = 'ml-savitzky-golay-generalized';
+const command = [process.execPath, fileURLToPath(new URL('./entry.mjs', import.meta.url))] as const;
+
+/**
+ * The embedded runner of job type `mljs.run`, as a worker describes and starts it.
+ *
+ * `command` is followed by --task-file, --workspace, --output-dir and --result-file.
+ */
+export const mljsRunner = {
+  library: 'mljs',
+  command,
+  check: [...command, '--version'],
+  packages: {
+    mljs: packageVersion(import.meta.url),
+    [FILTER]: packageVersion(import.meta.resolve(FILTER), FILTER),
+  },
+} as const satisfies {
+  library: string;
+  command: readonly string[];
+  check: readonly string[];
+  packages: Record<string, string>;
+};

@@ -1,0 +1,146 @@
+import { join, resolve } from 'node:path';
+import { ClusterClient } from '../../gateway/client/client.ts';
+import type { LinkError } from '../../machines/agent/types.ts';
+import { restrictAccess } from '../shared/file-modes.ts';
+import { acquireLock } from '../shared/lock.ts';
+import { type AgentActor, createAgent, watch } from './agent.ts';
+import { dropLeftovers, recoverLeftovers } from './attempt/recover-leftovers.ts';
+import { type Settings, settingsOf, type WorkerConfig } from './config.ts';
+import { takeLeave } from './link/heartbeat.ts';
+import { Identity } from './link/identity.ts';
+import { declarationOf } from './link/registration.ts';
+import { logTransitions } from './log-transitions.ts';
+import { WorkerContext } from './worker-context.ts';
+
+/** A worker program under way. */
+export interface RunningWorker {
+  /** Null until the server has registered it. */
+  readonly workerId: string | null;
+  /** Resolves with the id once the server has registered the worker. */
+  readonly registered: Promise<string>;
+  /** Resolves once nothing runs any more; rejects when the server refuses the worker for good. */
+  readonly ended: Promise<void>;
+  /** First call: no new task, running ones finish. Second: they are cancelled. Third: nothing is waited for. */
+  drain(): void;
+  /** Drains, if it does not yet, and resolves when all has ended. */
+  stop(): Promise<void>;
+  /** Cancels what runs (it is queued again), delivers what it can, and ends. */
+  cancelRunning(): void;
+  /** Milliseconds after `hurry` in which it has ended, unless something of it hangs. */
+  readonly cancelMs: number;
+}
+
+const SPARE_SECONDS = 10;
+
+/**
+ * Starts a worker program. Resolves once it is registered, or once it is clear that the server is away: then
+ * it goes on trying.
+ * @throws StartError for a state directory that cannot be used; `ResponseError` when the server refuses
+ */
+export async function startWorkerProgram(config: WorkerConfig): Promise<RunningWorker> {
+  const settings = settingsOf({ ...config, state: resolve(config.state) });
+  const lock = await acquireLock(join(settings.state, 'worker.lock'));
+  const client = new ClusterClient({ server: settings.server, token: settings.token, role: 'worker' });
+  let agent: AgentActor | undefined;
+  const shop = new WorkerContext(settings, client, () => agent?.send({ type: 'WOKE' }));
+  const release = async () => {
+    await shop.close();
+    await client.close();
+    await lock.release();
+  };
+  try {
+    await restrictAccess(settings.state, settings.log);
+    const identity = new Identity(settings.state);
+    const { entries, broken } = await shop.outbox.load();
+    for (const path of broken) settings.log.error({ path }, 'a saved result cannot be read; put aside');
+    const copied = await identity.copied();
+    if (copied !== null) {
+      settings.log.warn({ why: copied }, 'the state directory is a copy; this is a new worker');
+      // In this order, a start that breaks off is a copy's start once more.
+      await dropLeftovers(settings.state, entries);
+      await identity.forget();
+    }
+    const interrupted = await recoverLeftovers(settings.state, entries, settings.log);
+    for (const entry of interrupted) await shop.outbox.save(entry);
+    await shop.open();
+    agent = createAgent(shop, identity, await declarationOf(settings), [...entries, ...interrupted]);
+    logTransitions(agent, settings.log, settings.server);
+    const running = handleOf(agent, client, release, cancelMs(settings));
+    agent.start();
+    await Promise.race([running.registered, running.ended, firstLinkError(agent)]);
+    return running;
+  } catch (fault) {
+    await release();
+    throw fault;
+  }
+}
+
+/** What hangs in the kernel would be waited for for ever. */
+const cancelMs = ({ graceSeconds, deliverySeconds }: Settings): number =>
+  (graceSeconds + deliverySeconds + SPARE_SECONDS) * 1000;
+
+function handleOf(
+  agent: AgentActor,
+  client: ClusterClient,
+  release: () => Promise<void>,
+  hurryMs: number,
+): RunningWorker {
+  const registered = new Promise<string>((found) => {
+    watch(agent, ({ context }) => context.registered && found(context.registered.worker_id));
+  });
+  const ended = endOf(agent).then(
+    async () => {
+      const { registered: registration, trouble: linkError } = agent.getSnapshot().context;
+      if (registration !== null && linkError === null) await takeLeave({ client, registered: registration });
+      await release();
+    },
+    async (fault: unknown) => {
+      await release();
+      throw fault;
+    },
+  );
+  // Whoever does not wait for the end must not be ended by it.
+  ended.catch(() => {});
+  let ending = false;
+  const drain = () => {
+    ending = true;
+    agent.send({ type: 'DRAIN' });
+  };
+  return {
+    get workerId() {
+      return agent.getSnapshot().context.registered?.worker_id ?? null;
+    },
+    registered,
+    ended,
+    drain,
+    async stop() {
+      if (!ending) drain();
+      await ended;
+    },
+    cancelMs: hurryMs,
+    cancelRunning() {
+      ending = true;
+      agent.send({ type: 'STOP' });
+    },
+  };
+}
+
+/** The end of the agent; a refusal at start-up is thrown. */
+function endOf(agent: AgentActor): Promise<void> {
+  return new Promise((resolve, reject) => {
+    agent.subscribe({
+      complete() {
+        const failure = agent.getSnapshot().output?.failure;
+        if (failure) reject(failure.cause ?? new Error(failure.detail));
+        else resolve();
+      },
+      error: reject,
+    });
+  });
+}
+
+function firstLinkError(agent: AgentActor): Promise<LinkError> {
+  return new Promise((resolve) => {
+    watch(agent, ({ context }) => context.trouble && resolve(context.trouble));
+  });
+}

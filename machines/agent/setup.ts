@@ -1,0 +1,180 @@
+import { assign, enqueueActions, setup, stateIn } from 'xstate';
+import { type AttemptOutput, type AttemptRef, attemptKey, type Lease } from '../attempt/attempt.ts';
+import type {
+  AgentActors,
+  AgentContext,
+  AgentEvent,
+  AgentInput,
+  AttemptEntry,
+  LinkError,
+  Registration,
+  Result,
+  ToCancel,
+} from './types.ts';
+
+type Runs = Record<string, AttemptEntry>;
+
+/** Faults of its own in a row after which a worker asks for no more tasks, but looks at itself. */
+const MOST_FAULTS = 3;
+
+/** What the states of the worker program are built from: types, guards, actions, delays. */
+export const agent = setup({
+  types: {} as {
+    context: AgentContext;
+    input: AgentInput;
+    events: AgentEvent;
+    output: { failure: LinkError | null };
+  },
+  actors: {} as AgentActors,
+  guards: {
+    isRegistered: ({ context }) => context.registered !== null,
+    isConnected: stateIn('#agent.active.link.connected'),
+    /** Told to end while a lease request is under way. */
+    isWithdrawing: stateIn('#agent.active.duty.serving.asking.withdrawing'),
+    isHurried: stateIn('#agent.active.duty.serving.asking.withdrawing.hurriedly'),
+    isFallingIll: stateIn('#agent.active.duty.serving.asking.withdrawing.ailing'),
+    isSuspended: ({ context }) => context.suspended !== null,
+    isWell: (_, wrong: string | null) => wrong === null,
+    mayLease: ({ context }) => freeSlots(context) > 0,
+    isIdle: ({ context }) => Object.keys(context.runs).length === 0,
+    isOk: (_, answer: Result<unknown>) => answer.ok,
+    isUnknownWorker: (_, answer: Result<unknown>) => !answer.ok && answer.trouble.kind === 'unknown_worker',
+    /** Not by an answer that is about an earlier registration of this very program. */
+    isSuperseded: ({ context }, linkError: LinkError | null) => supersedes(linkError, context),
+    isFirstForgotten: ({ context }, linkError: LinkError) =>
+      linkError.kind === 'unknown_worker' && context.linkFailures === 0,
+    /** At start-up a refusal ends the program: a person has to mend the command line. */
+    isRefusedAtFirst: ({ context }, answer: Result<unknown>) =>
+      !answer.ok && answer.trouble.kind === 'refused' && context.registered === null,
+    isRun: ({ context }, key: string) => Object.hasOwn(context.runs, key),
+  },
+  actions: {
+    noteRegistered: assign({ registered: (_, registered: Registration) => registered, trouble: null }),
+    noteBeat: assign({ linkFailures: 0, trouble: null, woken: false }),
+    noteWoken: assign({ woken: true }),
+    noteTrouble: assign({
+      linkFailures: ({ context }) => context.linkFailures + 1,
+      trouble: (_, linkError: LinkError) => linkError,
+    }),
+    noteLeaseTrouble: assign({
+      leaseFailures: ({ context }) => context.leaseFailures + 1,
+      trouble: (_, linkError: LinkError) => linkError,
+    }),
+    noteFailure: assign({ failure: (_, linkError: LinkError) => linkError }),
+    /** Takes up the delivery of saved results, once: a second registration finds none waiting. */
+    resumeSaved: enqueueActions(({ context, enqueue }) => {
+      for (const { ref, outcome } of context.saved) {
+        enqueue.spawnChild('run', { id: attemptKey(ref), input: { kind: 'saved', ref, outcome } });
+      }
+      enqueue.assign({
+        runs: withRuns(
+          context.runs,
+          context.saved.map((saved) => saved.ref),
+          true,
+        ),
+        saved: [],
+      });
+    }),
+    startRuns: enqueueActions(({ context, enqueue }, leases: Lease[]) => {
+      const fresh = leases.filter((lease) => !Object.hasOwn(context.runs, attemptKey(lease.ref)));
+      for (const lease of fresh) {
+        enqueue.spawnChild('run', { id: attemptKey(lease.ref), input: { kind: 'leased', lease } });
+      }
+      const runs = withRuns(
+        context.runs,
+        fresh.map((lease) => lease.ref),
+      );
+      enqueue.assign({ runs, leaseFailures: 0 });
+    }),
+    noteSaved: assign({
+      runs: ({ context }, key: string) => {
+        const run = context.runs[key];
+        return run ? { ...context.runs, [key]: { ...run, delivering: true } } : context.runs;
+      },
+    }),
+    forgetRun: assign({
+      runs: ({ context }, key: string) => {
+        const { [key]: _, ...runs } = context.runs;
+        return runs;
+      },
+    }),
+    cancelRuns: enqueueActions(({ context, enqueue }, tasks: ToCancel[]) => {
+      const named = (ref: AttemptRef) =>
+        tasks.some((t) => t.task_id === ref.task_id && (t.attempt ?? ref.attempt) === ref.attempt);
+      const hit = Object.entries(context.runs).filter(([, run]) => !run.stopping && named(run.ref));
+      if (hit.length === 0) return;
+      for (const [key] of hit) enqueue.sendTo(key, { type: 'STOP', reason: 'cancelled' });
+      const stopped = hit.map(([key, run]) => [key, { ...run, stopping: true }]);
+      const runs: Runs = { ...context.runs, ...Object.fromEntries(stopped) };
+      enqueue.assign({ runs });
+    }),
+    /** The link decides what a forgotten or superseded worker does; the duty only found out. */
+    passOn: enqueueActions(({ context, enqueue }, linkError: LinkError) => {
+      if (linkError.kind === 'unknown_worker' || supersedes(linkError, context)) {
+        enqueue.raise({ type: 'TROUBLE', trouble: linkError });
+      }
+    }),
+    /** Success makes all earlier faults forgotten; too many faults in a row suspend. */
+    noteHealth: assign(({ context }, health: AttemptOutput['health']) => {
+      if (health === null) return {};
+      if (health.well) return { faults: 0, selfTests: 0 };
+      const faults = context.faults + 1;
+      if (faults < MOST_FAULTS) return { faults };
+      return { faults, suspended: `${faults} faults in a row, the last: ${health.why}` };
+    }),
+    noteSelfTest: assign({ selfTests: ({ context }) => context.selfTests + 1 }),
+    noteIll: assign({ suspended: (_, wrong: string) => `it looked at itself: ${wrong}` }),
+    noteWell: assign({ suspended: null }),
+    /** The other copy holds the id now: what runs here under it would run twice. */
+    supersedeRuns: enqueueActions(({ context, enqueue }) => {
+      const runs = Object.entries(context.runs);
+      for (const [key] of runs) enqueue.sendTo(key, { type: 'STOP', reason: 'superseded' });
+      enqueue.assign({
+        runs: Object.fromEntries(runs.map(([key, run]) => [key, { ...run, stopping: true }])),
+      });
+    }),
+    stopRuns: enqueueActions(({ context, enqueue }) => {
+      for (const key of Object.keys(context.runs)) {
+        enqueue.sendTo(key, { type: 'STOP', reason: 'worker_stopped' });
+      }
+    }),
+    parkRuns: enqueueActions(({ context, enqueue }) => {
+      for (const key of Object.keys(context.runs)) enqueue.sendTo(key, { type: 'PARK' });
+    }),
+  },
+  delays: {
+    deliveryTime: ({ context }) => context.deliverySeconds * 1000,
+    /** For a server that answers an open lease request at once; then the request is broken off. */
+    withdrawalTime: 5_000,
+  },
+});
+
+/**
+ * Slots that no attempt takes. No more outcomes than slots travel beside what runs: to a server that is slow to take them
+ * the worker brings no more.
+ */
+export function freeSlots({ slots, runs }: AgentContext): number {
+  const all = Object.values(runs);
+  const running = all.filter(({ delivering }) => !delivering).length;
+  return Math.min(slots - running, 2 * slots - all.length);
+}
+
+/** What an attempt that has just ended tells of the worker's health, unless it has told that before. */
+export const healthToNote = (
+  { runs }: AgentContext,
+  key: string,
+  { health }: AttemptOutput,
+): AttemptOutput['health'] => (runs[key]?.delivering ? null : health);
+
+function withRuns(runs: Runs, fresh: AttemptRef[], saved = false): Runs {
+  return {
+    ...runs,
+    ...Object.fromEntries(
+      fresh.map((ref) => [attemptKey(ref), { ref, saved, stopping: false, delivering: false }]),
+    ),
+  };
+}
+
+function supersedes(linkError: LinkError | null, { registered }: AgentContext): boolean {
+  return linkError?.kind === 'superseded' && linkError.session === registered?.session;
+}

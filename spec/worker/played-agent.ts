@@ -1,0 +1,130 @@
+import { createActor, fromCallback, fromPromise, SimulatedClock } from 'xstate';
+import { activeOf, agentMachine } from '../../machines/agent/agent.ts';
+import type { LinkError, LinkEvent } from '../../machines/agent/types.ts';
+import {
+  attemptMachine,
+  type Lease,
+  type Outcome,
+  type ReportOutcome,
+} from '../../machines/attempt/attempt.ts';
+import { until } from '../support/until.ts';
+
+export const REGISTERED = {
+  worker_id: 'worker_1',
+  heartbeat_interval_s: 10,
+  lease_ttl_s: 60,
+  rights: [],
+  session: 1,
+  accepts: [],
+};
+export const AWAY: LinkError = { kind: 'unreachable', detail: 'ECONNREFUSED' };
+export const REFUSED: LinkError = { kind: 'refused', detail: 'missing token' };
+export const FORGOTTEN: LinkError = { kind: 'unknown_worker', detail: 'no worker' };
+export const ok = (value: unknown) => ({ ok: true, value });
+export const no = (trouble: LinkError) => ({ ok: false, trouble });
+
+export const lease = (task_id: string, attempt = 1) =>
+  ({ ref: { task_id, attempt, worker_id: 'worker_1' }, payload: {}, text: '{}' }) as unknown as Lease;
+
+/** The statechart with a server that answers when the test says so. */
+export class PlayedAgent {
+  readonly begun: string[] = [];
+  readonly inputs: Record<string, unknown> = {};
+  readonly reports: Outcome[] = [];
+  beat: (event: LinkEvent) => void = () => {};
+  beating = false;
+  /** What each heartbeat actor was started with. */
+  readonly beats: unknown[] = [];
+  readonly actor;
+  readonly clock = new SimulatedClock();
+  readonly aborted: string[] = [];
+  readonly #ends = new Map<string, { resolve(value: unknown): void; reject(fault: Error): void }>();
+
+  constructor({ slots = 1, saved = [] as { ref: Lease['ref']; outcome: Outcome }[], delivers = true } = {}) {
+    const step = (name: string) =>
+      fromPromise(({ input, signal }) => {
+        this.begun.push(name);
+        this.inputs[name] = input;
+        signal.addEventListener('abort', () => this.aborted.push(name));
+        return new Promise((resolve, reject) => this.#ends.set(name, { resolve, reject }));
+      });
+    const at = (value: unknown) => fromPromise(async () => value);
+    const run = attemptMachine.provide({
+      actors: {
+        reportStart: step('run'),
+        stopWork: at(undefined),
+        save: at(undefined),
+        upload: delivers ? at({ verdict: 'accepted', artifacts: {} }) : step('upload'),
+        report: fromPromise<ReportOutcome, { outcome: Outcome }>(async ({ input }) => {
+          this.reports.push(input.outcome);
+          return 'accepted';
+        }),
+        clean: at(undefined),
+      },
+    } as Parameters<typeof attemptMachine.provide>[0]);
+    const logic = agentMachine.provide({
+      actors: {
+        run,
+        register: step('register'),
+        rejoin: step('rejoin'),
+        lease: step('lease'),
+        withdraw: step('withdraw'),
+        pause: step('pause'),
+        forgetIdentity: step('forgetIdentity'),
+        recover: step('recover'),
+        selfTest: step('selfTest'),
+        heartbeat: fromCallback(({ sendBack, input }) => {
+          this.beats.push(input);
+          this.beating = true;
+          this.beat = sendBack;
+          return () => {
+            this.beating = false;
+          };
+        }),
+      },
+    } as Parameters<typeof agentMachine.provide>[0]);
+    this.actor = createActor(logic, {
+      input: { slots, saved, deliverySeconds: 60 },
+      clock: this.clock,
+    });
+    this.actor.start();
+  }
+
+  /** Lets the step under way end. */
+  async ends(name: string, value?: unknown): Promise<void> {
+    this.#ends.get(name)?.resolve(value);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+
+  async breaks(name: string): Promise<void> {
+    this.#ends.get(name)?.reject(new Error(`${name} failed`));
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+
+  async connected(): Promise<this> {
+    await this.ends('register', ok(REGISTERED));
+    return this;
+  }
+
+  get link(): unknown {
+    const { value } = this.actor.getSnapshot();
+    return typeof value === 'object' ? value.active?.link : value;
+  }
+
+  get duty(): string {
+    const { value } = this.actor.getSnapshot();
+    return typeof value === 'object' ? JSON.stringify(value.active?.duty).replaceAll('"', '') : value;
+  }
+
+  get active() {
+    return activeOf(this.actor.getSnapshot().context);
+  }
+
+  count(name: string): number {
+    return this.begun.filter((begun) => begun === name).length;
+  }
+
+  async stopped(): Promise<void> {
+    await until('the agent to stop', () => this.duty === 'stopped');
+  }
+}

@@ -1,0 +1,164 @@
+import assert from 'node:assert/strict';
+import { chmod, copyFile, mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, it, type TestContext } from 'node:test';
+import type { Runner } from '../../actors/worker/config.ts';
+import { settingsOf } from '../../actors/worker/config.ts';
+import { partsOf } from '../../actors/worker/runners/parts.ts';
+import { selfTest } from '../../actors/worker/self-test.ts';
+import { requires } from '../support/requires.ts';
+import { startTestServer, type TestServer } from '../support/server.ts';
+import { SmallDisk } from '../support/small-disk.ts';
+import { until } from '../support/until.ts';
+import { demoRunner } from './demo-runner.ts';
+import { atEnd, temporaryFolder } from './folder.ts';
+import { silent } from './quick.ts';
+import { startTestWorker, submit, taskIn } from './support.ts';
+
+const recovery = { baseMs: 50, maxMs: 200 };
+
+/** The reason why the only worker is suspended; null while it is not. */
+async function reasonOf(server: TestServer): Promise<string | null> {
+  const [worker] = await server.client.call('listWorkers');
+  return worker?.suspended ?? null;
+}
+
+/** A runner whose interpreter a test can take away. */
+async function ownInterpreter(t: TestContext): Promise<{ runner: Runner; interpreter: string }> {
+  const interpreter = join(await temporaryFolder(t), 'sh');
+  await copyFile('/bin/sh', interpreter);
+  await chmod(interpreter, 0o755);
+  const script = 'echo \'{"status":"succeeded"}\' > "$8"';
+  return { runner: { ...demoRunner, command: [interpreter, '-c', script, 'runner'] }, interpreter };
+}
+
+describe('a worker whose interpreter is removed', () => {
+  it('takes no more tasks after three, says why, and comes back when it is there again', async (t) => {
+    const server = await startTestServer(t);
+    const { runner, interpreter } = await ownInterpreter(t);
+    await startTestWorker(t, server, { runners: [runner], recovery });
+    assert.equal((await taskIn(server, await submit(server, {}))).status, 'succeeded');
+    await rename(interpreter, `${interpreter}.away`);
+    const jobs = await Promise.all(Array.from({ length: 6 }, () => submit(server, {})));
+    await until('the suspension', async () =>
+      /cannot start the runner|no program/.test(`${await reasonOf(server)}`),
+    );
+    await until('a look at itself', async () =>
+      /it looked at itself: .*sh is gone/.test(`${await reasonOf(server)}`),
+    );
+    const events = await server.client.call('listEvents', { query: { limit: 1000 } });
+    const leased = events.filter(({ type }) => type === 'task_leased').length;
+    assert.equal(leased, 4, 'one before, and three that it could not run');
+    await rename(`${interpreter}.away`, interpreter);
+    await until('its return', async () => (await reasonOf(server)) === null);
+    const tasks = await Promise.all(jobs.map((job) => taskIn(server, job)));
+    assert.ok(tasks.filter(({ status }) => status === 'succeeded').length >= 3);
+  });
+});
+
+describe('a worker whose disk is full', () => {
+  it(
+    'tells it as that, takes no more tasks, and comes back when there is room',
+    requires('small disk'),
+    async (t) => {
+      const disk = SmallDisk.mount(8);
+      assert.ok(disk);
+      atEnd(t, () => disk.unmount());
+      const server = await startTestServer(t);
+      await startTestWorker(t, server, { state: join(disk.path, 'state'), recovery });
+      assert.equal((await taskIn(server, await submit(server, { do: 'echo' }))).status, 'succeeded');
+      // What it still removes would give the next tasks room.
+      await until('it to be done', async () => (await readdir(join(disk.path, 'state/tasks'))).length === 0);
+      disk.fill();
+      const jobs = await Promise.all(Array.from({ length: 5 }, () => submit(server, { do: 'echo' })));
+      await until('the suspension', async () =>
+        /its disk is full \(ENOSPC/.test(`${await reasonOf(server)}`),
+      );
+      disk.clear();
+      await until('its return', async () => (await reasonOf(server)) === null);
+      const tasks = await Promise.all(jobs.map((job) => taskIn(server, job)));
+      const errors = tasks.filter(({ status }) => status === 'failed').map(({ error }) => `${error}`);
+      assert.ok(
+        errors.every((error) => /its disk is full/.test(error)),
+        errors.join('\n'),
+      );
+      assert.ok(tasks.filter(({ status }) => status === 'succeeded').length >= 2);
+    },
+  );
+
+  it(
+    'says so of a result that the disk did not take, not that it is no JSON',
+    requires('small disk'),
+    async (t) => {
+      const disk = SmallDisk.mount(4);
+      assert.ok(disk);
+      atEnd(t, () => disk.unmount());
+      const server = await startTestServer(t);
+      // Half a result, no line for the log, and room for what the worker itself has to say of it.
+      const fill = 'head -c 32768 /dev/zero > "$4/room"; cat /dev/zero > "$4/zeros"; rm "$4/room"';
+      const script = `exec 2> /dev/null; printf '{"status":' > "$8"; ${fill}; exit 0`;
+      const runner = { ...demoRunner, command: ['/bin/sh', '-c', script, 'runner'] };
+      await startTestWorker(t, server, { state: join(disk.path, 'state'), runners: [runner], recovery });
+      const task = await taskIn(server, await submit(server, {}));
+      assert.equal(task.status, 'failed');
+      assert.match(`${task.error}`, /its disk is full \(ENOSPC/);
+    },
+  );
+});
+
+describe('what a suspended worker looks at', () => {
+  async function look(t: TestContext, differs: object, after: (state: string) => unknown = () => {}) {
+    const state = await temporaryFolder(t);
+    const settings = settingsOf({ server: '', state, slots: 1, runners: [], log: silent, ...differs });
+    const parts = new Map<string, string[]>();
+    for (const { library, command } of settings.runners) parts.set(library, await partsOf(command));
+    await after(state);
+    const looked = { settings, partsOf: (library: string) => parts.get(library) ?? [] };
+    return selfTest(looked, new AbortController().signal);
+  }
+  const runnerOf = (command: string[], check?: string[]): Runner => ({
+    library: 'demo',
+    command,
+    packages: {},
+    check,
+  });
+
+  it('is well when all is there', async (t) => {
+    const folder = await temporaryFolder(t);
+    const runners = [runnerOf(['sh', '-c', 'true'], ['sh', '-c', 'exit 0'])];
+    await writeFile(join(folder, 'catalog.json'), '[]');
+    const catalog = join(folder, 'catalog.json');
+    assert.equal(await look(t, { runners, datasets: { corn: folder }, catalog, cacheDir: folder }), null);
+  });
+
+  it('names what is wrong: its disk, its interpreter, a library, a share', async (t) => {
+    const folder = await temporaryFolder(t);
+    const gone = (state: string) => rm(state, { recursive: true });
+    assert.match(`${await look(t, {}, gone)}`, /cannot use its own files \(ENOENT/);
+    const cacheDir = join(folder, 'cache');
+    await writeFile(join(folder, 'catalog.json'), '[]');
+    const catalog = join(folder, 'catalog.json');
+    assert.match(`${await look(t, { catalog, cacheDir })}`, /ENOENT.*cache/);
+    await mkdir(cacheDir);
+    assert.match(
+      `${await look(t, { catalog: join(folder, 'no.json'), cacheDir })}`,
+      /catalog does not exist/,
+    );
+    const cases: [Runner, RegExp][] = [
+      [runnerOf(['no-such-program']), /the runner of demo cannot be started: no program 'no-such-program'/],
+      [
+        runnerOf(['sh'], ['sh', '-c', 'echo "ImportError: no libblas" >&2; exit 1']),
+        /does not work: ImportError/,
+      ],
+    ];
+    for (const [runner, message] of cases) assert.match(`${await look(t, { runners: [runner] })}`, message);
+    const script = join(folder, 'run.py');
+    await writeFile(script, '');
+    const removed = () => rm(script);
+    assert.match(`${await look(t, { runners: [runnerOf(['sh', script])] }, removed)}`, /run\.py is gone/);
+    assert.match(
+      `${await look(t, { datasets: { corn: '/no/share' } })}`,
+      /dataset 'corn' cannot be read: \/no\/share/,
+    );
+  });
+});

@@ -1,0 +1,151 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createWriteStream } from 'node:fs';
+import { readdir, readFile, symlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, it, type TestContext } from 'node:test';
+import { ZipFile } from 'yazl';
+import { zipFolder } from '../../actors/worker/delivery/pack.ts';
+import { InputError } from '../../actors/worker/inputs/input-error.ts';
+import { LIMITS, unzip, type ZipLimits } from '../../actors/worker/inputs/zip.ts';
+import { exists, temporaryFolder } from './folder.ts';
+import { type RawEntry, rawZip } from './raw-zip.ts';
+
+/** Unpacks into `<folder>/out`; the folder above shows whether anything went astray. */
+async function unpack(t: TestContext, archive: Buffer, limits: Partial<ZipLimits> = {}): Promise<string> {
+  const folder = await temporaryFolder(t);
+  await writeFile(join(folder, 'in.zip'), archive);
+  await unzip(join(folder, 'in.zip'), join(folder, 'out'), 'the archive', { ...LIMITS, ...limits });
+  return join(folder, 'out');
+}
+
+const packed = async (entries: Record<string, Buffer>): Promise<Buffer> => {
+  const zip = new ZipFile();
+  for (const [name, bytes] of Object.entries(entries)) zip.addBuffer(bytes, name);
+  zip.end();
+  const chunks: Buffer[] = [];
+  for await (const chunk of zip.outputStream) chunks.push(chunk as Buffer);
+  return Buffer.concat(chunks);
+};
+
+describe('unpacking an archive', () => {
+  it('writes its files and folders', async (t) => {
+    const out = await unpack(
+      t,
+      await packed({ 'a.csv': Buffer.from('1,2'), 'deep/er/b.csv': Buffer.from('3') }),
+    );
+    assert.equal(await readFile(join(out, 'a.csv'), 'utf8'), '1,2');
+    assert.equal(await readFile(join(out, 'deep/er/b.csv'), 'utf8'), '3');
+  });
+
+  it('passes over what macOS adds', async (t) => {
+    const out = await unpack(t, rawZip([{ name: 'x.csv' }, { name: '__MACOSX/._x.csv' }]));
+    assert.deepEqual(await readdir(out), ['x.csv']);
+  });
+
+  const refused: [string, RawEntry[], RegExp][] = [
+    ['a name that climbs out', [{ name: '../evil' }], /\.\./],
+    ['a name that climbs out later', [{ name: 'a/../../evil' }], /\.\./],
+    ['a name that climbs out the way of Windows', [{ name: '..\\evil' }], /\.\./],
+    ['an absolute name', [{ name: '/tmp/evil' }], /absolute/],
+    ['a drive letter', [{ name: 'C:/evil' }], /absolute/],
+    ['an empty part', [{ name: 'a//b' }], /refused entry name/],
+    ['a symbolic link', [{ name: 'link', data: '/etc', mode: 0o120777 }], /link/],
+    ['a device', [{ name: 'null', mode: 0o020666 }], /neither a plain file/],
+    ['the same name twice', [{ name: 'a' }, { name: 'a' }], /'a' is in it twice/],
+    ['a file that is also a folder', [{ name: 'a' }, { name: 'a/b' }], /both a file and a folder/],
+    ['a folder that is also a file', [{ name: 'a/b' }, { name: 'a' }], /twice/],
+    ['a wrong checksum', [{ name: 'a', data: 'x', crc: 1 }], /checksum of 'a'/],
+  ];
+  for (const [what, entries, message] of refused) {
+    it(`refuses ${what}`, async (t) => {
+      const attempt = unpack(t, rawZip(entries));
+      await assert.rejects(attempt, (fault) => fault instanceof InputError && message.test(fault.message));
+    });
+  }
+
+  it('writes nothing outside, even through a link that was there first', async (t) => {
+    const folder = await temporaryFolder(t);
+    const archive = rawZip([
+      { name: 'link', data: folder, mode: 0o120777 },
+      { name: 'link/evil', data: 'x' },
+    ]);
+    await assert.rejects(unpack(t, archive), InputError);
+    assert.equal(await exists(join(folder, 'evil')), false);
+  });
+
+  it('refuses too many entries before it reads any of them', async (t) => {
+    const folder = await temporaryFolder(t);
+    const entries = Array.from({ length: 25_000 }, (_, i) => ({ name: `f${i}` }));
+    await writeFile(join(folder, 'in.zip'), rawZip(entries));
+    const attempt = unzip(join(folder, 'in.zip'), join(folder, 'out'), 'the archive');
+    await assert.rejects(attempt, /the archive: it has 25000 entries; 20000 are allowed/);
+    assert.deepEqual(await readdir(join(folder, 'out')), []);
+  });
+
+  it('lets go of the archive that it refused', async (t) => {
+    const open = async () => (await readdir('/proc/self/fd')).length;
+    const bad = [rawZip([{ name: 'a' }, { name: '../evil' }]), rawZip([{ name: 'a' }, { name: 'b' }])];
+    for (const archive of bad) await assert.rejects(unpack(t, archive, { entries: 1 }));
+    const before = await open();
+    for (const archive of bad) await assert.rejects(unpack(t, archive, { entries: 1 }));
+    assert.equal(await open(), before);
+  });
+
+  it('refuses too many bytes', async (t) => {
+    const archive = await packed({ a: Buffer.alloc(600, 'a'), b: Buffer.alloc(600, 'b') });
+    await assert.rejects(unpack(t, archive, { totalBytes: 1000 }), /more than 1000 bytes/);
+  });
+
+  it('refuses a bomb by the bytes that it really makes', async (t) => {
+    const archive = await packed({ zeros: Buffer.alloc(8 * 1024 * 1024) });
+    assert.ok(archive.length < 20_000);
+    await assert.rejects(unpack(t, archive, { ratioFrom: 1024 * 1024 }), /zip bomb/);
+  });
+
+  it('refuses what is no archive, or only the beginning of one', async (t) => {
+    const whole = await packed({ 'a.csv': Buffer.alloc(1000, 'abc') });
+    for (const bytes of [Buffer.from('x,y\n1,2\n'), whole.subarray(0, whole.length - 30), Buffer.alloc(0)]) {
+      await assert.rejects(unpack(t, bytes), (fault) => {
+        return fault instanceof InputError && /not a readable zip archive/.test(fault.message);
+      });
+    }
+  });
+
+  it('refuses an archive whose content is damaged', async (t) => {
+    const bytes = await packed({
+      'a.csv': Buffer.from('some text that is long enough to be deflated, deflated'),
+    });
+    bytes.fill(0xff, 40, 60);
+    await assert.rejects(unpack(t, bytes), InputError);
+  });
+
+  it('tells a disk that does not take it from a bad archive', async (t) => {
+    const folder = await temporaryFolder(t);
+    await writeFile(join(folder, 'in.zip'), rawZip([{ name: 'a' }]));
+    await writeFile(join(folder, 'out'), 'a file in the way');
+    const attempt = unzip(join(folder, 'in.zip'), join(folder, 'out'), 'it');
+    await assert.rejects(attempt, (fault) => !(fault instanceof InputError));
+  });
+});
+
+describe('packing a workspace', () => {
+  it('keeps files and empty folders, and leaves links out', async (t) => {
+    const folder = await temporaryFolder(t);
+    const archive = join(await temporaryFolder(t), 'w.zip');
+    await writeFile(join(folder, 'notes.txt'), 'kept');
+    await symlink('/etc/passwd', join(folder, 'link'));
+    const big = createWriteStream(join(folder, 'big.bin'));
+    big.end(Buffer.alloc(300_000, 'q'));
+    await once(big, 'close');
+    await zipFolder(folder, archive);
+    const out = await unpack(t, await readFile(archive));
+    assert.deepEqual((await readdir(out)).sort(), ['big.bin', 'notes.txt']);
+    assert.equal(await readFile(join(out, 'notes.txt'), 'utf8'), 'kept');
+  });
+
+  it('fails, rather than hangs, for a folder that is not there', async (t) => {
+    const folder = await temporaryFolder(t);
+    await assert.rejects(zipFolder(join(folder, 'none'), join(folder, 'w.zip')), /ENOENT/);
+  });
+});
