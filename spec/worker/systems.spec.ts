@@ -127,7 +127,7 @@ describe('on Windows, played,', () => {
 describe('the guard where there is no /proc', requires('ps'), () => {
   it('finds what carries the marks by ps, but neither itself nor what only looks like it', async (t) => {
     const folder = await temporaryFolder(t);
-    const script = join(folder, 'guard.sh');
+    const script = join(folder, 'reaper.sh');
     const text = await readFile(GUARD, 'utf8');
     assert.match(text, /\/proc\//);
     await writeFile(script, text.replaceAll('/proc/', '/nowhere/'));

@@ -71,7 +71,7 @@ function guardOf(program: ChildProcess): number {
     }
   };
   const guard = processTable().find(
-    ({ pid, parent }) => parent === program.pid && commandOf(pid).includes('guard.sh'),
+    ({ pid, parent }) => parent === program.pid && commandOf(pid).includes('reaper.sh'),
   );
   return guard?.pid ?? assert.fail('no guard');
 }
