@@ -66,7 +66,23 @@ export function mismatch(
       return `request ${ticket}: expected ${JSON.stringify(expected)}, got ${JSON.stringify(actual)}`;
     }
   }
-  return eventMismatch(world.events, observed.events, names);
+  return orderMismatch(world, observed, names) ?? eventMismatch(world.events, observed.events, names);
+}
+
+/** Jobs are served in the order in which they were taken up, which the times of their creation tell. */
+function orderMismatch(world: World, observed: Observation, names: Names): string | null {
+  const bodies = [...observed.answers.values()].map(({ body }) => body);
+  const jobs = bodies.filter(
+    ({ created_at, id }) => created_at !== undefined && names.nameOf(String(id)) in world.jobs,
+  );
+  const order = (by: (body: (typeof jobs)[number]) => number) =>
+    [...new Set(jobs.sort((a, b) => by(a) - by(b)).map(({ id }) => names.nameOf(String(id))))].join();
+  const places = Object.keys(world.jobs);
+  const expected = order(({ id }) => places.indexOf(names.nameOf(String(id))));
+  const actual = order(({ created_at }) => Number(created_at));
+  return expected === actual
+    ? null
+    : `jobs were taken up in another order: expected ${expected}, got ${actual}`;
 }
 
 function bindNew(

@@ -1,7 +1,7 @@
 import type { Act } from './acts.ts';
-import { expire, perform, settle } from './reference.ts';
+import { expire, perform, reuseInSlices, settle } from './reference.ts';
 import { endJob } from './rules.ts';
-import type { World } from './world.ts';
+import type { Job, World } from './world.ts';
 
 /**
  * All worlds in which requests that were under way at once were served in some order, in some turns; the likeliest
@@ -12,7 +12,9 @@ export function* outcomes(world: World, acts: readonly Act[]): Generator<World> 
   const cancels = acts.flatMap((act) => (act.act === 'cancel' ? [act.job] : []));
   yield* outcomesOf({ ...world, inSlices: false }, acts);
   if (cancels.length > 0) yield* outcomesOf(world, acts);
-  if (new Set(cancels).size < cancels.length)
+  // One for which results are looked up is passed by what was submitted later.
+  const looks = acts.some((act) => act.act === 'submit' && act.known && act.reuse && act.tasks > 1);
+  if (looks || new Set(cancels).size < cancels.length)
     yield* outcomesOf({ ...world, inSlices: false, endsLate: true }, acts);
 }
 
@@ -24,13 +26,27 @@ function* outcomesOf(world: World, acts: readonly Act[]): Generator<World> {
         perform(copy, act);
         if (i === order.length - 1 || cuts & (1 << i)) settle(copy);
       });
-      if (copy.endsLate) {
-        for (const job of Object.values(copy.jobs)) endJob(copy, job);
-        settle(copy);
+      for (const last of copy.endsLate ? lastSlices(copy) : [copy]) {
+        expire(last);
+        yield { ...last, inSlices: true, endsLate: false };
       }
-      expire(copy);
-      yield { ...copy, inSlices: true, endsLate: false };
     }
+  }
+}
+
+/** All worlds in which the jobs that go on come to the end of their slices in some order. */
+function* lastSlices(world: World): Generator<World> {
+  const looking = Object.values(world.jobs).filter((job) => job.looking);
+  for (const order of permutations(looking.map(({ name }) => name))) {
+    const copy = structuredClone(world);
+    for (const name of order) {
+      reuseInSlices(copy, name);
+      (copy.jobs[name] as Job).looking = false;
+      settle(copy);
+    }
+    for (const job of Object.values(copy.jobs)) endJob(copy, job);
+    settle(copy);
+    yield copy;
   }
 }
 

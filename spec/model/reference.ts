@@ -37,10 +37,11 @@ const PERFORM: { [A in Act['act']]: (world: World, act: Of<A>) => Answer | null 
     if (known) return known.body === body ? done({ job: known.job }) : refused(409, 'idempotency_conflict');
     const job = `J${ticket}`;
     if (spec.key !== null) world.keys[spec.key] = { job, body };
-    world.jobs[job] = { name: job, status: 'queued', retry: spec.attempts };
+    world.jobs[job] = { name: job, status: 'queued', retry: spec.attempts, looking: false };
     for (let i = 0; i < spec.tasks; i++) addTask(world, job, i, spec);
     tell(world, { type: 'job_submitted', job });
-    if (spec.known && spec.reuse) reuseInSlices(world, job);
+    if (spec.known && spec.reuse && world.endsLate && spec.tasks > 1) world.jobs[job].looking = true;
+    else if (spec.known && spec.reuse) reuseInSlices(world, job);
     return done({ job });
   },
 
@@ -176,7 +177,7 @@ const PERFORM: { [A in Act['act']]: (world: World, act: Of<A>) => Answer | null 
 };
 
 /** Its tasks can be leased when all of them have been looked at; one alone is in the commit that takes the job up. */
-function reuseInSlices(world: World, job: string): void {
+export function reuseInSlices(world: World, job: string): void {
   const tasks = tasksOf(world, job);
   for (const task of tasks) reuse(world, task);
   // A slice that finds nothing writes nothing. The last one says that the job is ready, and then leases are granted.

@@ -120,9 +120,9 @@ export const mayRun = (world: World, task: Task, worker: Worker): boolean =>
   !task.avoids.includes(registration(worker)) &&
   !(task.looked && lacks(world, task, worker));
 
-/** Its job is being cancelled, and it was not told yet. */
-export const isWithheld = (world: World, task: Task): boolean =>
-  world.jobs[task.job]?.status === 'cancelling';
+/** Its job is being cancelled or looked at, and its own slice has not come yet. */
+export const isWithheld = (world: World, { job }: Task): boolean =>
+  world.jobs[job]?.status === 'cancelling' || world.jobs[job]?.looking === true;
 
 /** The version of the library that a task would meet is known: it asks for one, or live workers may run it, which all have the same. */
 const knowsVersion = (world: World, task: Task): boolean =>

@@ -41,6 +41,8 @@ export interface Job {
   name: string;
   status: 'queued' | 'running' | 'cancelling' | 'cancelled' | 'succeeded' | 'failed';
   retry: number;
+  /** Results are looked up for its tasks, and none of them is leased before. */
+  looking: boolean;
 }
 
 export interface Worker {
@@ -114,7 +116,10 @@ export interface World {
   inSlices: boolean;
   /** After so many of them the server dies, so that nobody waits for the rest. */
   diesAfter: number;
-  /** What ends a job that is cancelled comes after all that was asked at the same time. */
+  /**
+   * The last slice comes after all that was asked at the same time: what ends a job that is cancelled, and what lets the
+   * tasks be leased of one for which results are looked up.
+   */
   endsLate: boolean;
   /** Nothing can be written: what needs it does not happen. */
   storeFails: boolean;
