@@ -282,7 +282,10 @@ export class Supervisor implements InspectionSource {
     const messages = envelopes.map(({ message }) => message);
     // A store that cannot commit can mostly be read. Where it cannot, what is in memory is known.
     const preloaded = await preload(batch.turn, messages).catch(() => NOTHING_PRELOADED);
-    for (const envelope of envelopes) this.#handleOne(batch, envelope, preloaded);
+    for (const envelope of envelopes) {
+      const slow = this.#handleOne(batch, envelope, preloaded);
+      if (slow) await slow;
+    }
     batch.turn.accept();
     this.#answer(batch);
   }

@@ -1,6 +1,8 @@
 import type { CommandClass } from 'clipanion';
 
-/** A command of `jqctl`: what the help says of it in a line, and its class, which is loaded when somebody asks for it. */
+/**
+ * A command of `jqctl`: what the help says of it in a line, and its class, which is loaded when somebody asks for it.
+ */
 interface Listed {
   category: 'Jobs' | 'Cluster' | 'Programs' | 'Shell';
   description: string;

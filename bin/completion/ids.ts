@@ -10,8 +10,8 @@ const TIMEOUT_MS = 1500;
 const MOST = 100;
 
 /**
- * What a shell offers where an id is asked for: lines of a name or an id, a tab and what it is, newest first. Nothing at
- * all when the server is away, slow or refuses: a shell that completes has no place for messages.
+ * What a shell offers where an id is asked for: lines of a name or an id, a tab and what it is, newest first. Nothing
+ * at all when the server is away, slow or refuses: a shell that completes has no place for messages.
  *
  * It does without the client and all that comes with it, so that the answer is there at once.
  * @param line the command line so far, for the server, the token and the job that it names

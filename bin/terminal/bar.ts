@@ -9,7 +9,10 @@ export function bar(share: number, width: number): string {
   return '█'.repeat(full) + '░'.repeat(width - full);
 }
 
-/** A job's tasks by what became of them; what there is of each is never shown as nothing. Shapes tell it without colours. */
+/**
+ * A job's tasks by what became of them; what there is of each is never shown as nothing. Shapes tell it without
+ * colours.
+ */
 export function taskBar(
   sum: Pick<Aggregate, 'num_tasks' | 'num_succeeded' | 'num_failed' | 'num_cancelled'>,
   width: number,

@@ -64,8 +64,8 @@ type UploadInput<K extends UploadName> = RequestTarget & {
 };
 
 /**
- * The typed client, from the route table. Errors: `ResponseError` when the server refused,
- * `UnreachableError` when no answer came, `InvalidResponseError` when it lacks what is needed. It never retries by itself.
+ * The typed client, from the route table. Errors: `ResponseError` when the server refused, `UnreachableError` when no
+ * answer came, `InvalidResponseError` when it lacks what is needed. It never retries by itself.
  */
 export class ClusterClient {
   readonly server: string;

@@ -53,7 +53,10 @@ export interface ErrorBody {
   errors?: { path: string; message: string }[];
 }
 
-/** Characters that an answer repeats of what was sent, and faults; a person reads no more, and a name may have megabytes. */
+/**
+ * Characters that an answer repeats of what was sent, and faults; a person reads no more, and a name may have
+ * megabytes.
+ */
 const LONGEST = { detail: 2_000, fault: 500, faults: 2 * MOST_FAULTS };
 
 /** The error as it is answered; texts that quote a request at length are cut. */

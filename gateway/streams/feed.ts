@@ -184,8 +184,8 @@ export class EventFeed implements Follower {
   }
 
   /**
-   * Sends of a page what fits, and tells how many that were, and their characters. The rest is not kept for the client, since there may
-   * be many who take their time, but read again when there is room.
+   * Sends of a page what fits, and tells how many that were, and their characters. The rest is not kept for the client,
+   * since there may be many who take their time, but read again when there is room.
    */
   #sendPage(page: readonly EventView[]): { sent: number; bytes: number } {
     let bytes = 0;

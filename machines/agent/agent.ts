@@ -65,8 +65,8 @@ export const isLeaving = ({ value }: { value: unknown }): boolean =>
   matchesState({ active: { duty: 'stopping' } }, value as StateValue);
 
 /**
- * The list that a heartbeat carries (docs/protocol.md#heartbeat). A saved result that this program has of another worker,
- * as a copy of a state directory has, is delivered all the same; but its lease is not this worker's to renew.
+ * The list that a heartbeat carries (docs/protocol.md#heartbeat). A saved result that this program has of another
+ * worker, as a copy of a state directory has, is delivered all the same; but its lease is not this worker's to renew.
  */
 export function activeOf({ runs, registered }: Pick<AgentContext, 'runs' | 'registered'>): ActiveTask[] {
   return Object.values(runs)

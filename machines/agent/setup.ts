@@ -150,8 +150,8 @@ export const agent = setup({
 });
 
 /**
- * Slots that no attempt takes. No more outcomes than slots travel beside what runs: to a server that is slow to take them
- * the worker brings no more.
+ * Slots that no attempt takes. No more outcomes than slots travel beside what runs: to a server that is slow to take
+ * them the worker brings no more.
  */
 export function freeSlots({ slots, runs }: AgentContext): number {
   const all = Object.values(runs);

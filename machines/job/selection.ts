@@ -4,7 +4,9 @@ import type { RankMetric } from '../ranking/standing.ts';
 export const TASK_ROLES = ['expansion', 'variant', 'refit'] as const;
 export type TaskRole = (typeof TASK_ROLES)[number];
 
-/** Which pipeline and dataset of its job's specification a task is about; in a job that selects, also what it is for. */
+/**
+ * Which pipeline and dataset of its job's specification a task is about; in a job that selects, also what it is for.
+ */
 export interface TaskPlace {
   pipeline: number;
   dataset: number;

@@ -16,7 +16,10 @@ import type { JobContext, JobEvent, TaskCounts } from './types.ts';
 
 /* What the chart of a job counts and finds out: plain functions of its context. */
 
-/** What a job is told of an emission of one of its tasks, which was in `from`. A failure that is tried again moves nothing. */
+/**
+ * What a job is told of an emission of one of its tasks, which was in `from`. A failure that is tried again moves
+ * nothing.
+ */
 export function jobEventFor(
   emission: TaskEmission,
   { id, from, payload }: { id: string; from: TaskStatus; payload?: TaskPlace },

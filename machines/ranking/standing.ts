@@ -51,8 +51,8 @@ const finite = (value: unknown): number | null =>
 
 /**
  * By which of its metrics a job ranks, with the best by it: the one that most of its succeeded tasks report, of equals
- * the first in the list. So it is the first that all report (docs/semantics.md#ranking), and where there is none, the one that
- * leaves the fewest tasks out.
+ * the first in the list. So it is the first that all report (docs/semantics.md#ranking), and where there is none, the
+ * one that leaves the fewest tasks out.
  */
 export function rankedBy(standings: readonly Standing[]) {
   const used = standings.reduce((most, next) => (next.reported > most.reported ? next : most));

@@ -56,8 +56,8 @@ function compile(schema: TSchema) {
 
 /**
  * A check by a schema that reports all faults at once; it is compiled when it is first used, since most are used by few
- * programs. Before the check, `null` in an optional member is taken as absent (docs/protocol.md#bodies); unknown members are
- * kept.
+ * programs. Before the check, `null` in an optional member is taken as absent (docs/protocol.md#bodies); unknown
+ * members are kept.
  */
 export function validator<S extends TSchema>(schema: S): (value: unknown) => Checked<Static<S>> {
   let compiled: ReturnType<typeof compile> | undefined;

@@ -69,8 +69,8 @@ const reuseOf = ({ reuse = false }: JobSpec): Reuse | null =>
   reuse === false ? null : reuse === 'any' ? 'any' : 'own';
 
 /**
- * Whether an inline pipeline is a graph of steps (docs/protocol.md#views-of-jobs-and-tasks): an object under `dagml` or `dag`, or a step that
- * names those before it.
+ * Whether an inline pipeline is a graph of steps (docs/protocol.md#views-of-jobs-and-tasks): an object under `dagml` or
+ * `dag`, or a step that names those before it.
  */
 function isDag(inline: unknown): boolean {
   if (!isObject(inline)) return false;

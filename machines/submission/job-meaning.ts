@@ -13,9 +13,9 @@ const SAID_OTHERWISE = new Set([
 ]);
 
 /**
- * What a specification means, as a hash: two that mean the same have the same (docs/protocol.md#jobs). `null`, a field that
- * is left out and its default are the same, and the order of keys says nothing; numbers that mean something else to a
- * library, as `1` and `1.0`, are different.
+ * What a specification means, as a hash: two that mean the same have the same (docs/protocol.md#jobs). `null`, a field
+ * that is left out and its default are the same, and the order of keys says nothing; numbers that mean something else
+ * to a library, as `1` and `1.0`, are different.
  * @param text the JSON text of the specification, compact
  */
 export function meaningOf(spec: JobSpec, text: string): string {

@@ -7,7 +7,10 @@ export interface TaskReport {
   verb: 'start' | 'complete' | 'fail';
 }
 
-/** The last report that was accepted, so that its repetition gets the same answer (docs/semantics.md#reports-and-fencing). */
+/**
+ * The last report that was accepted, so that its repetition gets the same answer
+ * (docs/semantics.md#reports-and-fencing).
+ */
 export interface AcceptedReport extends TaskReport {
   answer: { ok: boolean; requeued?: boolean };
 }

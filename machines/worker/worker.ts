@@ -41,9 +41,9 @@ export type WorkerEmission =
   | { type: 'worker_stopped' };
 
 /**
- * One worker (docs/semantics.md#workers). On the wire it is `alive` or `dead`; below `alive` stands
- * whether it has room. Death takes no task: the expiry of its lease does. One that is suspended or draining is alive and
- * may be busy; it takes nothing new, since it does not ask. One that has ended is `dead` at once.
+ * One worker (docs/semantics.md#workers). On the wire it is `alive` or `dead`; below `alive` stands whether it has
+ * room. Death takes no task: the expiry of its lease does. One that is suspended or draining is alive and may be busy;
+ * it takes nothing new, since it does not ask. One that has ended is `dead` at once.
  */
 export const workerMachine = setup({
   types: {

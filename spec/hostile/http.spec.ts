@@ -16,7 +16,10 @@ const post = (more: string, body = '{}', first = HOST + AUTH) =>
   `POST /v1/workers/register HTTP/1.1\r\n${first}${more}\r\n${body}`;
 const chunked = (body: string) => post('Transfer-Encoding: chunked\r\n', body);
 
-/** What comes back from uWebSockets.js: the statuses of the answers, in order; none: the connection is closed without a word. */
+/**
+ * What comes back from uWebSockets.js: the statuses of the answers, in order; none: the connection is closed without a
+ * word.
+ */
 const CASES: [string, string | Buffer, number[]][] = [
   // Where a request ends must be clear, or whoever stands in between reads another one.
   ['the same Content-Length twice', post('Content-Length: 2\r\nContent-Length: 2\r\n'), [200]],

@@ -1,6 +1,6 @@
 /**
- * The transition tables of jobs and tasks (docs/semantics.md#jobs, docs/semantics.md#tasks) with what its rules imply, as data.
- * Whatever a table does not list is refused. `transitions.spec.ts` walks every pair of state and event.
+ * The transition tables of jobs and tasks (docs/semantics.md#jobs, docs/semantics.md#tasks) with what its rules imply,
+ * as data. Whatever a table does not list is refused. `transitions.spec.ts` walks every pair of state and event.
  */
 
 /**

@@ -181,7 +181,9 @@ export class Player {
     await this.#listTasks(acts);
   }
 
-  /** What a worker was told of its tasks may depend on the order of requests; a heartbeat with a list makes it plain. */
+  /**
+   * What a worker was told of its tasks may depend on the order of requests; a heartbeat with a list makes it plain.
+   */
   async #listTasks(acts: readonly Act[]): Promise<void> {
     const heard = new Set(
       acts.flatMap((act) => ('worker' in act && act.worker !== null ? [act.worker] : [])),

@@ -114,7 +114,10 @@ const matches = (task: Task, worker: Worker): boolean => task.site === null || t
 export const lacks = (world: World, task: Task, worker: Worker): boolean =>
   namesPath(task) && lacksPath(world, worker);
 
-/** Whether a worker meets what the task asks, reported no fault of its own for it, and lacks no path that it is known for. */
+/**
+ * Whether a worker meets what the task asks, reported no fault of its own for it, and lacks no path that it is known
+ * for.
+ */
 export const mayRun = (world: World, task: Task, worker: Worker): boolean =>
   matches(task, worker) &&
   !task.avoids.includes(registration(worker)) &&
@@ -124,7 +127,10 @@ export const mayRun = (world: World, task: Task, worker: Worker): boolean =>
 export const isWithheld = (world: World, { job }: Task): boolean =>
   world.jobs[job]?.status === 'cancelling' || world.jobs[job]?.looking === true;
 
-/** The version of the library that a task would meet is known: it asks for one, or live workers may run it, which all have the same. */
+/**
+ * The version of the library that a task would meet is known: it asks for one, or live workers may run it, which all
+ * have the same.
+ */
 const knowsVersion = (world: World, task: Task): boolean =>
   task.pinned || Object.values(world.workers).some((worker) => worker.alive && matches(task, worker));
 

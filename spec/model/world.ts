@@ -21,7 +21,9 @@ export interface Task {
   avoids: string[];
   /** It was looked at for a worker that lacks its path, and is not looked at again for any such. */
   looked: boolean;
-  /** Second of the wall clock before which it is not leased; null: at once. And until when it waits, by its own time. */
+  /**
+   * Second of the wall clock before which it is not leased; null: at once. And until when it waits, by its own time.
+   */
   notBefore: number | null;
   waitsUntil: number;
   worker: string | null;

@@ -49,7 +49,7 @@ function serve(platform: NodeJS.Platform) {
   };
   const output = { json: false, note: () => {}, warn: () => {} } as unknown as Output;
   const ended = new Promise<void>((resolve) => {
-    serveUntilSignal(running, output, resolve, platform).then(() => told.push('ended'));
+    void serveUntilSignal(running, output, resolve, platform).then(() => told.push('ended'));
   });
   return { told, ready: ended };
 }

@@ -26,7 +26,9 @@ interface ChaosParts {
   server: PlayedServer;
   agents: readonly PlayedAgent[];
   lines: readonly PlayedLine[];
-  /** What goes wrong: everything; or only that the server, or all, stand still; or only that workers are ill or copied. */
+  /**
+   * What goes wrong: everything; or only that the server, or all, stand still; or only that workers are ill or copied.
+   */
   faults: 'all' | 'stalls' | 'workers';
   /** By how much everything is slower than with a heartbeat of ten seconds. */
   slowness: number;

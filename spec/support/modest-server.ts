@@ -20,9 +20,9 @@ export interface Modesty {
 }
 
 /**
- * A server of other make: it knows the endpoints of the specification and no others, says of its views what nobody can do
- * without, names no codes, takes the credential of a stream in the address alone, and waits for nothing. It holds one
- * job that has succeeded, and takes more, which succeed when they are asked for.
+ * A server of other make: it knows the endpoints of the specification and no others, says of its views what nobody can
+ * do without, names no codes, takes the credential of a stream in the address alone, and waits for nothing. It holds
+ * one job that has succeeded, and takes more, which succeed when they are asked for.
  */
 export class ModestServer {
   readonly url: string;

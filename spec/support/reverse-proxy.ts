@@ -7,7 +7,9 @@ export interface ProxyOptions {
   path: string;
   /** Whether it takes the path off before it asks the server. */
   strips: boolean;
-  /** Names the server by the server's own address, and tells the browser's in `X-Forwarded-Host`; else it keeps `Host`. */
+  /**
+   * Names the server by the server's own address, and tells the browser's in `X-Forwarded-Host`; else it keeps `Host`.
+   */
   renames?: boolean;
   /** Pretends that it speaks HTTPS to the browser. */
   secure?: boolean;

@@ -144,7 +144,7 @@ describe('a child process', () => {
     await until('the child', () => child.output().includes('up'));
     child.stop.abort();
     let end: ChildEnd | undefined;
-    child.end.then((ended) => {
+    void child.end.then((ended) => {
       end = ended;
     });
     assert.equal((await until('its end', () => end)).signal, 'SIGKILL');

@@ -10,7 +10,9 @@ export class Claims {
   readonly #moves = new DurableMoves();
   readonly #counts = new Map<string, number>();
   readonly #last = new Map<string, Promise<unknown>>();
-  /** Those that have a mark: whether an artifact names their bytes is not known. What has none is named, or not there. */
+  /**
+   * Those that have a mark: whether an artifact names their bytes is not known. What has none is named, or not there.
+   */
   readonly #marked = new Set<string>();
 
   /** @param isNamed whether an artifact of the store has this hash */

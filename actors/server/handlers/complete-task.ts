@@ -64,7 +64,9 @@ export const completeTask: Handler<'complete_task'> = {
   },
 };
 
-/** The artifacts of a result by role: those that it names, and those of the files that came with it, but for outputs. */
+/**
+ * The artifacts of a result by role: those that it names, and those of the files that came with it, but for outputs.
+ */
 function artifactsOf(
   { artifacts }: ResultDigest,
   files: readonly { file: TaskFile; id: string }[],

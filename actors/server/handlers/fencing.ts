@@ -14,8 +14,8 @@ interface Report {
 }
 
 /**
- * Checks who reports on what (docs/semantics.md#reports-and-fencing): 404, 403, then either the answer of the report that this
- * one repeats, or the task that the worker holds.
+ * Checks who reports on what (docs/semantics.md#reports-and-fencing): 404, 403, then either the answer of the report
+ * that this one repeats, or the task that the worker holds.
  * @throws ClusterError `unknown_id`, `not_owner`, `not_holder` or `stale_attempt`
  */
 export function admitReport(

@@ -51,8 +51,8 @@ async function whenReused(
   const last = (job.row.next_seq ?? turn.core.sequences.task) - 1;
   if (num_tasks <= turn.core.settings.sliceSize) await beginBulk(turn, job);
   else beginBulkLater(turn, job, { from: last - num_tasks + 1, to: last });
-  const told = whenBulkDone(turn, job_id, () => answer({ job_id, view: null }));
-  return told === DEFERRED ? DEFERRED : { job_id, view: null };
+  const done = whenBulkDone(turn, job_id, () => answer({ job_id, view: null }));
+  return done === DEFERRED ? DEFERRED : { job_id, view: null };
 }
 
 function* submit(message: Submit, turn: Turn, preloaded: Preloaded) {

@@ -108,7 +108,7 @@ async function nextSlice(turn: Turn, job: JobCell): Promise<void> {
   await continueLater(turn, job, last === undefined ? reached : last.row.seq);
 }
 
-async function continueLater(turn: Turn, job: JobCell, told: number): Promise<void> {
+async function continueLater(turn: Turn, job: JobCell, reached: number): Promise<void> {
   const { bulkCommands, queue, directory, continueBulk } = turn.core;
   const { span: known, chosen } = bulkCommands.of(job.id) as BulkCommand;
   const span = known ?? (await directory.spanOf(job.id));
@@ -116,7 +116,7 @@ async function continueLater(turn: Turn, job: JobCell, told: number): Promise<vo
     queue.withhold(turn, span);
     if (job.row.state === 'requeuing') turn.choices.push({ job_id: job.id, chosen });
   }
-  bulkCommands.set(turn, job.id, { reached: told, span });
+  bulkCommands.set(turn, job.id, { reached, span });
   turn.afterCommit(() => continueBulk(job.id));
 }
 

@@ -57,7 +57,9 @@ export function newTask(turn: Turn, job: JobRow, own: Own, created_at: number): 
   };
 }
 
-/** The number of the next task of a job that selects: one of those that are kept for it, so that it has its job's place. */
+/**
+ * The number of the next task of a job that selects: one of those that are kept for it, so that it has its job's place.
+ */
 export function nextNumber(turn: Turn, job: JobCell): number {
   const { next_seq, last_seq } = job.row;
   if (next_seq === null || last_seq === null || next_seq > last_seq) return turn.core.sequences.task++;

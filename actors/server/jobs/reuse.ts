@@ -37,8 +37,8 @@ export interface Answers {
 }
 
 /**
- * Looks for equal tasks that succeeded before, for tasks of a job that asks for it; with one look-up for each. One whose
- * files are not all there any more is none: then the task is computed.
+ * Looks for equal tasks that succeeded before, for tasks of a job that asks for it; with one look-up for each. One
+ * whose files are not all there any more is none: then the task is computed.
  */
 export async function answersFor(
   turn: Turn,

@@ -52,8 +52,8 @@ interface StoredRow {
 }
 
 /**
- * The artifacts of a job (docs/protocol.md#artifacts) as pieces of JSON, in the order of its tasks; the best task's model
- * stands once more, last, as `best_model`.
+ * The artifacts of a job (docs/protocol.md#artifacts) as pieces of JSON, in the order of its tasks; the best task's
+ * model stands once more, last, as `best_model`.
  */
 export async function* artifactList(db: PreparedStatements, job: JobRow): AsyncGenerator<string> {
   const windows = new TaskWindows(db, job.id);

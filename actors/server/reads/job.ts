@@ -9,7 +9,9 @@ import { jobView, selectionsOf } from './views.ts';
 /** Entries of a ranking, and errors, that the view of a job shows (docs/protocol.md#views-of-jobs-and-tasks). */
 const SHOWN = { ranking: 10_000, errors: 1000 };
 
-/** A job as clients see it, as pieces of JSON: its row as it is now, then the best of its tasks, then the first errors. */
+/**
+ * A job as clients see it, as pieces of JSON: its row as it is now, then the best of its tasks, then the first errors.
+ */
 export async function* jobPieces(db: PreparedStatements, row: JobRow): AsyncGenerator<string> {
   const { succeeded, failed } = row.counts;
   const ranking = succeeded > 0 ? placeholderValue('ranking', row.seq) : [];

@@ -22,8 +22,8 @@ export function rankValueOf({ rank_metric, standings }: JobRow): string {
 }
 
 /**
- * The succeeded tasks of a job, best first, those without the metric last (docs/semantics.md#ranking), along their index: first
- * those that have a value, then those that have none.
+ * The succeeded tasks of a job, best first, those without the metric last (docs/semantics.md#ranking), along their
+ * index: first those that have a value, then those that have none.
  */
 export class RankingOrder {
   readonly #db: PreparedStatements;

@@ -9,7 +9,9 @@ import type { RankingPart } from './ranking.ts';
 const MOST_COLUMNS = 200;
 /** Entries that are looked at together. */
 const ROWS = 500;
-/** Bytes of a result, and of a label, beyond which a table has no room for it; stores of earlier versions may have such. */
+/**
+ * Bytes of a result, and of a label, beyond which a table has no room for it; stores of earlier versions may have such.
+ */
 const READABLE = 4 * 1024 * 1024;
 
 const pageOf = (job: JobRow) => `${PICKED}

@@ -127,20 +127,22 @@ export interface CellJournal extends Journal {
 }
 
 /**
- * An actor at its durable id. The row is the truth; the actor is activated from it when a message comes and
- * may be passivated at any time. A row passes three places: `row` is where the open turn is, `frozen` what the turn before it is writing, `committed` what the store has. Its soft state is in memory only. Both change only through the journal of a turn.
+ * An actor at its durable id. The row is the truth; the actor is activated from it when a message comes and may be
+ * passivated at any time. A row passes three places: `row` is where the open turn is, `frozen` what the turn before it
+ * is writing, `committed` what the store has. Its soft state is in memory only. Both change only through the journal of
+ * a turn.
  */
-abstract class ActorCell<Row extends { id: string }, M extends AnyStateMachine, Facts> {
+abstract class ActorCell<Row extends { id: string }, M extends AnyStateMachine, Soft> {
   /** How many turns and visits need it in memory. */
   references = 0;
   #row: Row;
-  #soft: Facts;
+  #soft: Soft;
   #frozen: Row | null = null;
   #committed: Row | null;
   readonly #kind: RowMapping<Row, M>;
   #snapshot: SnapshotFrom<M> | null = null;
 
-  constructor(kind: RowMapping<Row, M>, row: Row, stored: boolean, soft: Facts) {
+  constructor(kind: RowMapping<Row, M>, row: Row, stored: boolean, soft: Soft) {
     this.#kind = kind;
     this.#row = row;
     this.#soft = soft;
@@ -165,7 +167,7 @@ abstract class ActorCell<Row extends { id: string }, M extends AnyStateMachine, 
     return this.#committed;
   }
 
-  get soft(): Readonly<Facts> {
+  get soft(): Readonly<Soft> {
     return this.#soft;
   }
 
@@ -197,7 +199,7 @@ abstract class ActorCell<Row extends { id: string }, M extends AnyStateMachine, 
     this.#row = { ...this.#row, ...change };
   }
 
-  update(journal: CellJournal, change: Partial<Facts>): void {
+  update(journal: CellJournal, change: Partial<Soft>): void {
     const before = this.#soft;
     this.#soft = { ...before, ...change };
     journal.stateChanged(this.#self);
@@ -250,8 +252,8 @@ export class JobCell extends ActorCell<JobRow, typeof jobMachine, null> {
 }
 
 export class TaskCell extends ActorCell<TaskRow, typeof taskMachine, TaskSoftState> {
-  constructor(row: TaskRow, stored: boolean, facts = NOT_HELD) {
-    super(TASK, row, stored, facts);
+  constructor(row: TaskRow, stored: boolean, soft = NOT_HELD) {
+    super(TASK, row, stored, soft);
   }
 }
 
@@ -265,8 +267,8 @@ export class WorkerCell extends ActorCell<WorkerRow, typeof workerMachine, Worke
   ownView: { view: QueueView; declared: WorkerRow['version']; missingPaths: unknown } | null = null;
   #kind: { declared: WorkerRow['version']; key: string } | null = null;
 
-  constructor(row: WorkerRow, stored: boolean, facts = neverHeard(row.last_seen_at)) {
-    super(WORKER, row, stored, facts);
+  constructor(row: WorkerRow, stored: boolean, soft = neverHeard(row.last_seen_at)) {
+    super(WORKER, row, stored, soft);
   }
 
   /** The tasks that it holds, but for those whose lease is not durable yet. */

@@ -40,8 +40,8 @@ export class References {
 }
 
 /**
- * Whether a worker is a row and no more: it counts as dead, has nothing, need not hear of anything, and all that is known
- * of it is written.
+ * Whether a worker is a row and no more: it counts as dead, has nothing, need not hear of anything, and all that is
+ * known of it is written.
  */
 const isGone = ({ row, soft, revoked, missingPaths }: WorkerCell): boolean =>
   row.status === 'dead' &&
@@ -52,10 +52,10 @@ const isGone = ({ row, soft, revoked, missingPaths }: WorkerCell): boolean =>
   missingPaths.size === 0;
 
 /**
- * The cells that are active: workers but for those that are dead and have nothing, the tasks that a worker holds
- * with their jobs, jobs whose tasks have a bulk command under way, and whatever a turn refers to. Everything else is a
- * row in the store until a message comes for it. While the store writes one turn, the next one may read rows that are
- * about to change: what is in memory always counts for more, so whatever a turn wants is referred to before it waits for the
+ * The cells that are active: workers but for those that are dead and have nothing, the tasks that a worker holds with
+ * their jobs, jobs whose tasks have a bulk command under way, and whatever a turn refers to. Everything else is a row
+ * in the store until a message comes for it. While the store writes one turn, the next one may read rows that are about
+ * to change: what is in memory always counts for more, so whatever a turn wants is referred to before it waits for the
  * store.
  */
 export class ActorDirectory {
@@ -154,7 +154,8 @@ export class ActorDirectory {
     this.tasksOf(jobId).forEach(look);
     const list = statuses.map((status) => `'${status}'`).join(', ');
     const where = `job_id = ? AND status IN (${list}) AND seq > ? ORDER BY seq LIMIT ${most}`;
-    // What a turn that is being written did to some of them is known in memory alone, so that a page may say too little.
+    // What a turn that is being written did to some of them is known in memory alone, so that a page may say too
+    // little.
     for (let read = after, full = true, known = 0; full && known < most; ) {
       const rows = await this.#store.load(TASKS, where, jobId, read);
       for (const row of rows) look(this.tasks.get(row.id) ?? this.addTask(references, row, true));
@@ -236,16 +237,16 @@ export class ActorDirectory {
     return references.job(cell);
   }
 
-  addTask(references: References, row: TaskRow, stored: boolean, facts?: TaskSoftState): TaskCell {
-    const cell = new TaskCell(row, stored, facts);
+  addTask(references: References, row: TaskRow, stored: boolean, soft?: TaskSoftState): TaskCell {
+    const cell = new TaskCell(row, stored, soft);
     this.tasks.set(row.id, cell);
     this.#tasksBySeq.set(row.seq, cell);
     references.arrived.add(cell);
     return references.task(cell);
   }
 
-  addWorker(references: References, row: WorkerRow, stored: boolean, facts?: WorkerSoftState): WorkerCell {
-    const cell = new WorkerCell(row, stored, facts);
+  addWorker(references: References, row: WorkerRow, stored: boolean, soft?: WorkerSoftState): WorkerCell {
+    const cell = new WorkerCell(row, stored, soft);
     this.workers.set(row.id, cell);
     references.arrived.add(cell);
     return references.worker(cell);

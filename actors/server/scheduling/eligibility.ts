@@ -11,7 +11,9 @@ export function* matching(core: Core, requirement: number): Iterable<WorkerCell>
   }
 }
 
-/** Whether a live worker could run it: one that matches, reported no fault of its own for it, and lacks no path of it. */
+/**
+ * Whether a live worker could run it: one that matches, reported no fault of its own for it, and lacks no path of it.
+ */
 export function canRunSomewhere(core: Core, asked: Asked): boolean {
   for (const worker of matching(core, asked.requirement)) {
     if (!isKeptFrom(asked, worker, registrationOf(worker))) return true;

@@ -7,8 +7,8 @@ import { whyHopeless } from './eligibility.ts';
 const SLICE = 250;
 
 /**
- * Fails the queued tasks for which no live worker is left (docs/semantics.md#faults-and-attempts). It is looked at whenever
- * a worker falls away or says what it lacks; what remains after a slice is looked at anew in the next turn.
+ * Fails the queued tasks for which no live worker is left (docs/semantics.md#faults-and-attempts). It is looked at
+ * whenever a worker falls away or says what it lacks; what remains after a slice is looked at anew in the next turn.
  * @returns whether something remains
  */
 export async function giveUp(turn: Turn): Promise<boolean> {

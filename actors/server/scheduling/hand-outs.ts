@@ -87,7 +87,10 @@ export class Shares {
     this.#closed.add(waiting);
   }
 
-  /** Whether there is room for the task, which then belongs to the share; the first of a share need not fit beside others. */
+  /**
+   * Whether there is room for the task, which then belongs to the share; the first of a share need not fit beside
+   * others.
+   */
   add(waiting: WaitingLease, task: TaskCell, size: number): boolean {
     if (this.isClosed(waiting)) return false;
     const share = this.all.get(waiting) ?? { tasks: [], handedOut: [], size: 0 };

@@ -1,6 +1,9 @@
 import type { Journal } from '../turn/journal.ts';
 
-/** Seconds for which a path that a worker reported as missing is taken for missing there (docs/semantics.md#faults-and-attempts). */
+/**
+ * Seconds for which a path that a worker reported as missing is taken for missing there
+ * (docs/semantics.md#faults-and-attempts).
+ */
 const REMEMBERED = 600;
 /** Paths that are remembered of one worker; the oldest are forgotten first. */
 const MOST = 1000;

@@ -19,8 +19,8 @@ interface Block<Item> {
 }
 
 /**
- * Things that are each about a range, found by a point in it. They stand in blocks, by where they begin; a block none of
- * which reaches far enough is passed by as a whole.
+ * Things that are each about a range, found by a point in it. They stand in blocks, by where they begin; a block none
+ * of which reaches far enough is passed by as a whole.
  */
 export class RangeIndex<Item> {
   #blocks: Block<Item>[] = [];

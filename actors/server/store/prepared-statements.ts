@@ -25,7 +25,9 @@ export class PreparedStatements {
     return (await this.all<Row[]>(sql, ...params))[0];
   }
 
-  /** Who still asks, or is about to ask again, is refused from now on: a statement left over would keep the store open. */
+  /**
+   * Who still asks, or is about to ask again, is refused from now on: a statement left over would keep the store open.
+   */
   async close(): Promise<void> {
     this.#closed = true;
     const prepared = await Promise.allSettled(this.#statements.values());

@@ -30,13 +30,13 @@ interface Touched {
  */
 export class FrozenTurn {
   readonly changes: Changes;
-  readonly #tally: Counters;
+  readonly #counters: Counters;
   readonly #counted: TallyRow;
   readonly #minute: MinuteRow;
   readonly #touched: readonly AnyCell[];
 
   constructor(counters: Counters, { jobs, tasks, workers, counts, now }: Touched, lists: Lists) {
-    this.#tally = counters;
+    this.#counters = counters;
     this.#counted = counters.rowWith(counts);
     this.#minute = counters.minuteWith(now, counts);
     this.#touched = [...jobs, ...tasks, ...workers];
@@ -53,7 +53,7 @@ export class FrozenTurn {
 
   /** Makes the turn the new truth, after its commit. */
   accept(): void {
-    this.#tally.accept(this.#counted, this.#minute);
+    this.#counters.accept(this.#counted, this.#minute);
     for (const cell of this.#touched) cell.committedNow();
   }
 

@@ -61,7 +61,8 @@ export class Cgroups {
       try {
         if (home !== null) enter(home);
       } catch {
-        // It stays there, and is in the next task's cgroup when it has to be: nobody kills whole cgroups while it lives.
+        // It stays there, and is in the next task's cgroup when it has to be: nobody kills whole cgroups while it
+        // lives.
       }
     }
   }

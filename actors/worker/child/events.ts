@@ -82,7 +82,7 @@ export class TaskEvents {
       // Each interval has an event of its own, whether or not it can be sent now.
       this.#text.seal();
       if (this.#rests > 0) this.#rests--;
-      if (!this.#sending && this.#rests === 0) this.#flush();
+      if (!this.#sending && this.#rests === 0) void this.#flush();
       if (this.#sending || this.#waits) this.#tick(INTERVAL_MS);
     }, ms);
   }

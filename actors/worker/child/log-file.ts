@@ -2,8 +2,9 @@ import { once } from 'node:events';
 import { closeSync, createWriteStream, openSync, type WriteStream } from 'node:fs';
 
 /**
- * The log of one attempt on disk, bounded. What exceeds the bound is left out, with a line there that says so and one at the end that says how much, but
- * notes of the worker itself are always written. A disk that is full ends the log, never the run.
+ * The log of one attempt on disk, bounded. What exceeds the bound is left out, with a line there that says so and one
+ * at the end that says how much, but notes of the worker itself are always written. A disk that is full ends the log,
+ * never the run.
  */
 export class LogFile {
   /** Opened at once, before a task could put something else in its place; null when that failed. */

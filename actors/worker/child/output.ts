@@ -44,7 +44,7 @@ export class Output {
       if (this.#log.write(chunk)) return;
       // The disk is slower than the child: let it wait rather than keep its output in memory.
       stream.pause();
-      this.#log.drained().then(() => stream.resume());
+      void this.#log.drained().then(() => stream.resume());
     });
     stream.on('error', () => {});
     stream.once('close', () => lines.end());

@@ -15,11 +15,17 @@ export interface ProcessRow {
 export interface Processes {
   /** What names this way to look at them. */
   readonly name: string;
-  /** All processes of this machine, those that started before `since` where that is cheaper left out; none where the system cannot tell. */
+  /**
+   * All processes of this machine, those that started before `since` where that is cheaper left out; none where the
+   * system cannot tell.
+   */
   table(since?: number): ProcessRow[];
   /** One of them; undefined when there is none of this id (any more). */
   rowOf(pid: number): ProcessRow | undefined;
-  /** Whether a process of the last `table` was started with this environment variable; false where that must not be looked at. */
+  /**
+   * Whether a process of the last `table` was started with this environment variable; false where that must not be
+   * looked at.
+   */
   carries(pid: number, name: string, value: string): boolean;
   /** What a `started` counts from: one of another boot says nothing. */
   boot(): string;

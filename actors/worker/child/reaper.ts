@@ -12,10 +12,10 @@ const NO_CELLS =
 const SCRIPT = fileURLToPath(new URL('./reaper.sh', import.meta.url));
 
 /**
- * Sees to it that tasks die with their worker program, also when that is killed: a small process of its own
- * waits for the end of a pipe that the worker holds, and then kills what is in the control groups of its tasks or
- * carries their tags. That needs nothing but a shell, works for children of every kind, and leaves the child's end to the worker; to ask the
- * kernel for a signal at the parent's death would reach the child alone, and none of its descendants.
+ * Sees to it that tasks die with their worker program, also when that is killed: a small process of its own waits for
+ * the end of a pipe that the worker holds, and then kills what is in the control groups of its tasks or carries their
+ * tags. That needs nothing but a shell, works for children of every kind, and leaves the child's end to the worker; to
+ * ask the kernel for a signal at the parent's death would reach the child alone, and none of its descendants.
  */
 export class Reaper {
   readonly #log: Logger;

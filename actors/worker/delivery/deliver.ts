@@ -105,7 +105,10 @@ async function uploadFile(
   return uploaded.artifact_id;
 }
 
-/** Reports how an attempt ended, with those of its files that travel so, until the server has taken it or refused it for good. */
+/**
+ * Reports how an attempt ended, with those of its files that travel so, until the server has taken it or refused it for
+ * good.
+ */
 export async function report(
   ref: AttemptRef,
   outcome: Outcome,

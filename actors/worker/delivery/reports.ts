@@ -136,7 +136,9 @@ export class Reports {
     }
   }
 
-  /** A server that knows the path no more has been replaced by an older one: whoever repeats a report sends it alone. */
+  /**
+   * A server that knows the path no more has been replaced by an older one: whoever repeats a report sends it alone.
+   */
   #joined(fault: unknown): unknown {
     const isUnknown =
       fault instanceof ResponseError &&

@@ -44,7 +44,9 @@ interface About {
 /** Remembered; what was forgotten is asked for again. */
 const MOST_KNOWN = 10_000;
 
-/** Artifacts of the server, each fetched and unpacked once; an attempt gets a copy of its own, to do with as it likes. */
+/**
+ * Artifacts of the server, each fetched and unpacked once; an attempt gets a copy of its own, to do with as it likes.
+ */
 export class Artifacts {
   readonly #options: ArtifactsOptions;
   readonly #known = new Map<string, About>();

@@ -63,7 +63,9 @@ export async function rejoin(context: HeartbeatContext, signal: AbortSignal): Pr
   }
 }
 
-/** The last heartbeat: nobody has to wait for the silence of this worker. A server that does not answer soon is left. */
+/**
+ * The last heartbeat: nobody has to wait for the silence of this worker. A server that does not answer soon is left.
+ */
 export async function takeLeave({ client, registered }: Omit<HeartbeatContext, 'active'>): Promise<void> {
   const active = new ActiveList();
   active.set([], null, 'stopped');
@@ -120,7 +122,7 @@ async function loop(
       } else {
         early = 0;
         overtaken.add(current);
-        current.ended.then(() => overtaken.delete(current));
+        void current.ended.then(() => overtaken.delete(current));
         if (overtaken.size > MAX_OVERTAKEN) [...overtaken][0]?.abort();
       }
     } finally {

@@ -99,7 +99,7 @@ export class WarmRunner {
       },
     });
     this.#hosts.add(host);
-    host.gone.then((why) => this.#forget(host, why));
+    void host.gone.then((why) => this.#forget(host, why));
     this.#current = host;
     return host;
   }
@@ -157,13 +157,13 @@ function unlessAborted(answer: Promise<Answer>, signal: AbortSignal): Promise<An
   return new Promise((resolve, reject) => {
     const giveUp = () => {
       reject(signal.reason);
-      answer.then((late) => {
+      void answer.then((late) => {
         if (typeof late === 'object' && 'forked' in late) system.signal(-late.forked.pid, 'SIGKILL');
       });
     };
     if (signal.aborted) return giveUp();
     signal.addEventListener('abort', giveUp, { once: true });
-    answer.then((given) => {
+    void answer.then((given) => {
       signal.removeEventListener('abort', giveUp);
       if (!signal.aborted) resolve(given);
     });

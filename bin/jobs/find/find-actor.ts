@@ -13,8 +13,9 @@ const ASKED = 100;
 const MOST_TASKS = 20_000;
 
 /**
- * The id of the job, the worker or the task that a person named: by its id, the beginning or the end of it, or its name.
- * Tasks are those in motion, else those of the newest jobs. What fits none is given back as it is, for the server to say so.
+ * The id of the job, the worker or the task that a person named: by its id, the beginning or the end of it, or its
+ * name. Tasks are those in motion, else those of the newest jobs. What fits none is given back as it is, for the server
+ * to say so.
  * @throws CliError with the candidates where it fits several
  */
 export async function findActor(client: ClusterClient, text: string): Promise<string> {

@@ -88,7 +88,9 @@ export async function* followJob(follow: Follow): AsyncGenerator<EventFrame, Job
   }
 }
 
-/** Milliseconds without an event after which the job is asked for itself: not every server tells its end by these words. */
+/**
+ * Milliseconds without an event after which the job is asked for itself: not every server tells its end by these words.
+ */
 const SILENCE_MS = 10_000;
 
 /** What a promise brings, or null when it takes longer. */

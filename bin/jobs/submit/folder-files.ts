@@ -13,8 +13,8 @@ export interface FolderFiles {
 const isNoise = (name: string): boolean => isLeftover(name) || name === '__pycache__';
 
 /**
- * Lists the files of a folder, those in its folders included, hidden ones and leftovers of file managers left out. Links
- * are followed within the folder; one that leads outside of it, nowhere, or around in a circle is left out.
+ * Lists the files of a folder, those in its folders included, hidden ones and leftovers of file managers left out.
+ * Links are followed within the folder; one that leads outside of it, nowhere, or around in a circle is left out.
  */
 export async function filesOf(folder: string): Promise<FolderFiles> {
   const root = await realpath(folder);

@@ -92,7 +92,8 @@ function memberOf(role: Piece['role'], kind: unknown): LocalRef['member'] | null
 
 /**
  * Where a reference leads on this machine: `~` is the home directory, relative paths count from the first of the
- * folders in which there is such a thing, or from one above them whose name the path begins with. Null for an absolute path that is not here: it may be one of the workers'.
+ * folders in which there is such a thing, or from one above them whose name the path begins with. Null for an absolute
+ * path that is not here: it may be one of the workers'.
  * @throws CliError for a marked or relative one that is not there, and for what cannot be used in its place
  */
 export async function locate(ref: LocalRef, folders: readonly string[]): Promise<string | null> {

@@ -1,6 +1,9 @@
 import { Type } from 'typebox';
 
-/** How many rows an answer holds, where the query does not say, and at most (docs/protocol.md#views-of-jobs-and-tasks, docs/protocol.md#events). */
+/**
+ * How many rows an answer holds, where the query does not say, and at most (docs/protocol.md#views-of-jobs-and-tasks,
+ * docs/protocol.md#events).
+ */
 export const JOBS_LIMIT = { default: 100, max: 1000 };
 export const EVENTS_LIMIT = { default: 500, max: 5000 };
 

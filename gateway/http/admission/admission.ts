@@ -34,8 +34,8 @@ export type Admission = Admitted | Preflight | Refused;
 const NOBODY: Principal = { name: 'anonymous', rights: [] };
 
 /**
- * The checks that need no body: that the head is clear, then in their order (docs/protocol.md#errors) 413, 426, 404 and 405 of the route,
- * 403 of host and origin, 401, 403 of the right.
+ * The checks that need no body: that the head is clear, then in their order (docs/protocol.md#errors) 413, 426, 404 and
+ * 405 of the route, 403 of host and origin, 401, 403 of the right.
  */
 export class AdmissionControl {
   readonly #router: Router<Endpoint>;

@@ -3,7 +3,10 @@ import { routes } from '../../contract/routes.ts';
 import type { ParseRequest, ParseResponse } from './messages.ts';
 import { type BodyParser, bodyParser } from './parse-body.ts';
 
-/** One parser a route, made when the first of its bodies comes: compiling all checks would take longer than parsing most bodies. */
+/**
+ * One parser a route, made when the first of its bodies comes: compiling all checks would take longer than parsing most
+ * bodies.
+ */
 const parsers = new Map<string, BodyParser>();
 
 function parserOf(route: ParseRequest['route']): BodyParser {

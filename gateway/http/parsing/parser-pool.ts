@@ -36,7 +36,8 @@ interface Job {
 
 /**
  * Child processes that parse bodies which would block the event loop for too long. They are started on demand and end
- * when idle; one that takes too long, or too much memory, is killed with the body that it parses. They are processes and not threads because V8 aborts the whole process when a thread runs out of memory.
+ * when idle; one that takes too long, or too much memory, is killed with the body that it parses. They are processes
+ * and not threads because V8 aborts the whole process when a thread runs out of memory.
  */
 export class ParserPool {
   readonly #limits: ParserLimits;

@@ -38,7 +38,10 @@ export function overloaded(what: string): ClusterError {
 
 const OUT_OF_FILES = new Set(['EMFILE', 'ENFILE']);
 
-/** The error that clients see (docs/protocol.md#errors): without file descriptors `overloaded`, of a damaged store `store_damaged`. */
+/**
+ * The error that clients see (docs/protocol.md#errors): without file descriptors `overloaded`, of a damaged store
+ * `store_damaged`.
+ */
 export function toClusterError(fault: unknown): unknown {
   const code = (fault as { code?: unknown } | null)?.code;
   if (typeof code !== 'string') return fault;

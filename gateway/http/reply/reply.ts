@@ -17,7 +17,10 @@ const TEXT_HEADERS: readonly Header[] = [
   ['X-Content-Type-Options', 'nosniff'],
 ];
 
-/** Answers 200 with JSON, or with text where the route says so; what is not long, at once. False when the client had gone. */
+/**
+ * Answers 200 with JSON, or with text where the route says so; what is not long, at once. False when the client had
+ * gone.
+ */
 export function reply(exchange: Exchange, value: unknown): boolean | Promise<boolean> {
   return value instanceof StreamedReply
     ? sendPieces(exchange, headersFor(value), value.pieces)
@@ -54,7 +57,9 @@ function holdsRaw(value: unknown): boolean {
   return false;
 }
 
-/** Answers with an error (docs/protocol.md#errors). What is not a `ClusterError` is told as `internal`, without detail. */
+/**
+ * Answers with an error (docs/protocol.md#errors). What is not a `ClusterError` is told as `internal`, without detail.
+ */
 export function replyError(exchange: Exchange, fault: unknown): void {
   const error =
     fault instanceof ClusterError

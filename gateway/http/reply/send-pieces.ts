@@ -44,7 +44,7 @@ async function sendAll(
       ({ text, last } = await gather(reader));
       if (exchange.aborted) return false;
     }
-    body.end();
+    void body.end();
     exchange.finish(200);
     return true;
   } catch (fault) {

@@ -8,7 +8,9 @@ export type QueryReader = (raw: string) => Record<string, unknown>;
 const INTEGER = /^-?\d+$/;
 const NUMBER = /^-?\d+(\.\d+)?([eE][-+]?\d+)?$/;
 
-/** Parameters that a route does not declare are left out; of a repeated one, the last counts, and each must be readable. */
+/**
+ * Parameters that a route does not declare are left out; of a repeated one, the last counts, and each must be readable.
+ */
 export function queryReader(schema: TObject | undefined): QueryReader {
   if (!schema) return () => ({});
   const types = new Map(

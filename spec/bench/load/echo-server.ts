@@ -1,6 +1,8 @@
 import { loadUws } from '../../../gateway/transport/uws/library.ts';
 
-/** A bare uWebSockets.js server that answers every request with the body it got: what a generator is checked against. */
+/**
+ * A bare uWebSockets.js server that answers every request with the body it got: what a generator is checked against.
+ */
 const uWS = await loadUws();
 const app = uWS.App().any('/*', (res) => {
   let aborted = false;

@@ -75,8 +75,8 @@ async function failed(ask: Preparation, tasks: number): Promise<string> {
 }
 
 /**
- * The hostile bodies and the merely large ones, in the order of the report. What a case leases has a priority of its own,
- * since what other cases left in the queue stands before it.
+ * The hostile bodies and the merely large ones, in the order of the report. What a case leases has a priority of its
+ * own, since what other cases left in the queue stands before it.
  */
 export const CASES = {
   ones: {

@@ -13,7 +13,9 @@ import { atMost, type Reading, type Workload } from '../workload.ts';
 const LONGEST = 1;
 const demo = { packages: { demo: '' } };
 
-/** In what the queued requirements differ, of which the worker meets none; of the last it meets each, and is avoided. */
+/**
+ * In what the queued requirements differ, of which the worker meets none; of the last it meets each, and is avoided.
+ */
 const KINDS: Record<string, { what: string; make: (i: number) => Requirements }> = {
   labels: { what: 'labels', make: (i) => ({ ...demo, labels: { site: `lab-${i}` } }) },
   packages: { what: 'packages', make: (i) => ({ packages: { demo: '', [`lib-${i}`]: '' } }) },

@@ -36,7 +36,9 @@ export class Fuzzer {
     return new Fuzzer(target, await ApiDocument.of(target.url), await World.on(target));
   }
 
-  /** Sends requests to one operation; rejects, with the seed and the smallest one, when an answer is not as documented. */
+  /**
+   * Sends requests to one operation; rejects, with the seed and the smallest one, when an answer is not as documented.
+   */
   async run(operation: Operation, { seed, runs }: FuzzOptions): Promise<void> {
     await this.#world.refresh(operation.id);
     const property = fc.asyncProperty(requestsTo(this.document, operation), async (make) => {

@@ -12,10 +12,10 @@ import { type Args, UnsupportedChart } from './parts.ts';
 import { type Configuration, compile } from './table.ts';
 
 /**
- * The same machine with its steps compiled to a table. What an event does in a state is fixed by the chart, so it is read from
- * the chart once, here, and no longer found out anew by XState's interpreter for every event. Actors, snapshots,
- * guards, actions, emissions and the definition stay XState's own; nothing shows but the time it takes, except that
- * an `inspect` observer hears nothing of microsteps. Guards, assignments and emissions have to be pure.
+ * The same machine with its steps compiled to a table. What an event does in a state is fixed by the chart, so it is
+ * read from the chart once, here, and no longer found out anew by XState's interpreter for every event. Actors,
+ * snapshots, guards, actions, emissions and the definition stay XState's own; nothing shows but the time it takes,
+ * except that an `inspect` observer hears nothing of microsteps. Guards, assignments and emissions have to be pure.
  *
  * A chart that cannot be compiled (see `compile`) comes back as it is.
  */

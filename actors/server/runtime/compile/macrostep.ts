@@ -55,9 +55,9 @@ export class Macrostep {
   }
 
   #emit(emission: EventObject): void {
-    const told = { emission, info: this.#args };
+    const emitted = { emission, info: this.#args };
     // Most steps emit once; an array that is pushed to takes room for many.
-    if (this.emissions === null) this.emissions = [told];
-    else this.emissions.push(told);
+    if (this.emissions === null) this.emissions = [emitted];
+    else this.emissions.push(emitted);
   }
 }

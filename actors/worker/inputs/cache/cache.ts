@@ -67,7 +67,8 @@ export class InputCache {
 
   /**
    * The entry of this key, filled first if need be, by one at a time.
-   * @param fill puts the data below the folder `data` of the draft that it is given and returns its path below the draft
+   * @param fill puts the data below the folder `data` of the draft that it is given and returns its path below the
+   * draft
    */
   async use(key: string, fill: (draft: string) => Promise<string>, signal: AbortSignal): Promise<Held> {
     await this.#entries.open();

@@ -21,9 +21,9 @@ export class RunnerError extends Error {
 
 /**
  * The runner that `LIB=COMMAND` or `LIB@VERSION=COMMAND` describes: the worker takes jobs of type `LIB.run` and
- * declares package LIB. A last word `--serve` says that the command can be kept warm. COMMAND is split as a shell would (see `splitCommand`), but no shell runs it. Tasks run
- * in a directory of their own, therefore words that name an existing file by a path, such as `./mean.py`, are
- * counted from `folder`.
+ * declares package LIB. A last word `--serve` says that the command can be kept warm. COMMAND is split as a shell would
+ * (see `splitCommand`), but no shell runs it. Tasks run in a directory of their own, therefore words that name an
+ * existing file by a path, such as `./mean.py`, are counted from `folder`.
  *
  * @param folder what relative paths are counted from; the worker's working directory
  * @throws RunnerFault

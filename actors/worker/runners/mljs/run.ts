@@ -124,8 +124,8 @@ export interface Plan {
 }
 
 /**
- * @param refit whether a model is to be fitted after it was compared with others elsewhere: where that is said, there is
- * cross-validation in any case, and without a refit nothing else
+ * @param refit whether a model is to be fitted after it was compared with others elsewhere: where that is said, there
+ * is cross-validation in any case, and without a refit nothing else
  * @throws InputError where the pipeline does not fit the dataset
  */
 export function planValidation(pipeline: Pipeline, dataset: Dataset, refit: boolean | null = null): Plan {

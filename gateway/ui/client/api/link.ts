@@ -39,7 +39,7 @@ export class Link {
     if (this.#run) return;
     this.#run = new AbortController();
     window.addEventListener('online', this.#retry);
-    this.#keepUp(this.#run.signal);
+    void this.#keepUp(this.#run.signal);
   }
 
   stop(): void {

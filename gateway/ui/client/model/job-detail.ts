@@ -57,7 +57,7 @@ export class JobDetail {
       effect(() => {
         // What is looked at now may not have been loaded yet.
         void [this.tab.value, this.status.value, this.opened.value, this.#wanted.value];
-        if (this.job.peek()) untracked(() => this.refresher.now());
+        if (this.job.peek()) void untracked(() => this.refresher.now());
       }),
     ];
   }

@@ -37,7 +37,7 @@ export class Refresher {
     if (this.#running) return;
     this.#running = true;
     document.addEventListener('visibilitychange', this.#seen);
-    this.now();
+    void this.now();
   }
 
   stop(): void {

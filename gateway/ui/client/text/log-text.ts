@@ -5,7 +5,9 @@ const CONTROL = new RegExp(
   'g',
 );
 
-/** What a program printed for a terminal, as plain text: no control sequences, of an overwritten line its last state. */
+/**
+ * What a program printed for a terminal, as plain text: no control sequences, of an overwritten line its last state.
+ */
 export function plainLog(text: string): string {
   return text
     .replace(CONTROL, '')

@@ -234,8 +234,8 @@ function findMark(rows: readonly Row[], source: string): DecimalMark {
 }
 
 /**
- * Numbers that can all be thousands, as `1,234` between quotes or beside decimal commas, do not tell what their mark is:
- * one that was read as a decimal mark is told.
+ * Numbers that can all be thousands, as `1,234` between quotes or beside decimal commas, do not tell what their mark
+ * is: one that was read as a decimal mark is told.
  */
 function doubtsOf(rows: readonly Row[], mark: DecimalMark, delimiter: string, like?: Grid): string[] {
   if (mark === ',' ? delimiter !== ',' : like?.mark !== ',') return [];
