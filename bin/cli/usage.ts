@@ -11,6 +11,7 @@ export const EXIT_CODES: readonly (readonly [code: number, meaning: string])[] =
   [EXIT.unreachable, 'the server is unreachable or cannot serve now, or a download arrived damaged'],
   [EXIT.timeout, 'the time of --timeout is over'],
   [EXIT.partial, 'the job succeeded, but some of its tasks failed (0 with --allow-failed)'],
+  [EXIT.internal, 'a defect of the program itself'],
   [EXIT.output, 'the output cannot be written, as on a full disk'],
   [EXIT.interrupted, 'interrupted by Ctrl-C'],
 ];

@@ -12,10 +12,12 @@ export function codesOf(route: Route): ErrorCode[] {
     'overloaded',
   ];
   codes.push(route.kind === 'upload' ? 'artifact_too_large' : 'body_too_large');
-  if (route.right !== null) codes.push('unauthenticated', 'missing_rights', 'store_unavailable', 'draining');
+  if (route.right !== null)
+    codes.push('unauthenticated', 'missing_rights', 'store_unavailable', 'store_damaged', 'draining');
   if (route.path.includes('{')) codes.push('unknown_path');
   if (route.query) codes.push('malformed_query');
-  if (route.kind === 'json' && route.method === 'post') codes.push('malformed_body', 'invalid_body');
+  if (route.kind === 'json' && route.method === 'post')
+    codes.push('malformed_body', 'invalid_body', 'body_too_complex');
   if (route.kind === 'upload') codes.push('malformed_body', 'no_room');
   if (route.kind === 'stream') codes.push('upgrade_required');
   return [...new Set([...codes, ...(route.errors ?? [])])];

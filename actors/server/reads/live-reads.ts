@@ -134,7 +134,8 @@ function jobCounts(
 ): Record<string, number> {
   const counts = prefixed('job', tallied);
   for (const { committed } of jobs) if (committed?.state !== 'ready') count(counts, 'job', committed);
-  const ready = (tallied.queued ?? 0) - (counts['job.queued.requeuing'] ?? 0);
+  const others = Object.entries(counts).filter(([id]) => id.startsWith('job.queued.'));
+  const ready = (tallied.queued ?? 0) - others.reduce((sum, [, n]) => sum + n, 0);
   return ready > 0 ? { ...counts, 'job.queued.ready': ready } : counts;
 }
 
