@@ -4,14 +4,14 @@ import { readdirSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { describe, test } from 'node:test';
 import { type WebSocket, WebSocketServer } from 'ws';
+import { figuresOf, judge, mergeFigures } from '../../bench/figures.ts';
+import { FrameReader } from '../../bench/load/frames.ts';
+import { HttpPool } from '../../bench/load/http-pool.ts';
+import { runOnce } from '../../bench/run.ts';
+import { atLeast, atMost, type Reading } from '../../bench/workload.ts';
+import { WORKLOADS } from '../../bench/workloads/index.ts';
 import { temporaryDirectory } from '../support/server.ts';
 import { until } from '../support/until.ts';
-import { figuresOf, judge, mergeFigures } from './figures.ts';
-import { FrameReader } from './load/frames.ts';
-import { HttpPool } from './load/http-pool.ts';
-import { runOnce } from './run.ts';
-import { atLeast, atMost, type Reading } from './workload.ts';
-import { WORKLOADS } from './workloads/index.ts';
 
 /** Those that need other programs are measured by hand. */
 const OURS = WORKLOADS.filter(({ name }) => name !== 'peers');

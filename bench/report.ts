@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { release } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import Table from 'cli-table3';
-import { machineLine } from '../support/report.ts';
+import { machineLine } from '../spec/support/report.ts';
 import { type Figure, type Figures, judge, type Verdict } from './figures.ts';
 import { median } from './load/quantiles.ts';
 import type { Profile, Profiles } from './profile.ts';
@@ -23,7 +23,7 @@ export function printTable(figures: Figures, workloads: readonly Workload[]): st
   return table.toString();
 }
 
-/** Writes `spec/bench/REPORT.md`: machine and versions, the table by workload, and the notes beside it. */
+/** Writes `bench/REPORT.md`: machine and versions, the table by workload, and the notes beside it. */
 export function writeReport(
   figures: Figures,
   profiles: Profiles,
@@ -88,7 +88,7 @@ time of the server process, all threads, per job, task or request; _peak_ its hi
 }
 
 function versionOf(name: string): string {
-  const file = new URL(`../../node_modules/${name}/package.json`, import.meta.url);
+  const file = new URL(`../node_modules/${name}/package.json`, import.meta.url);
   return (JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version;
 }
 

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { ClusterClient } from '../../../gateway/client/client.ts';
-import { PYTHON } from '../../nirs4all/where.ts';
+import { ClusterClient } from '../../gateway/client/client.ts';
+import { PYTHON } from '../../spec/nirs4all/where.ts';
 import type { Bench } from '../bench.ts';
 import { watchMemory } from '../measure/tree.ts';
 import { startWorker, type WorkerOptions } from '../measure/worker.ts';
@@ -12,8 +12,8 @@ import { getJson, runJob } from './checks.ts';
 import { tableArchive } from './inputs.ts';
 import { inlinePipelines, runTasks } from './noops.ts';
 
-const GASOLINE = fileURLToPath(new URL('../../../examples/gasoline', import.meta.url));
-const SPECTRA = fileURLToPath(new URL('../../../examples/nirs4all/gasoline', import.meta.url));
+const GASOLINE = fileURLToPath(new URL('../../examples/gasoline', import.meta.url));
+const SPECTRA = fileURLToPath(new URL('../../examples/nirs4all/gasoline', import.meta.url));
 /** One thread each, or the two processes take each other's processor. */
 const ONE_THREAD = { OMP_NUM_THREADS: '1', OPENBLAS_NUM_THREADS: '1', MKL_NUM_THREADS: '1' };
 const MB = 1_000_000;

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const FILE = fileURLToPath(new URL('profiles.json', import.meta.url));
-const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+const ROOT = fileURLToPath(new URL('../', import.meta.url));
 const PLACES = 12;
 const FUNCTIONS = 15;
 /** What is not the program's work: waiting, and what V8 does not attribute. */

@@ -1,11 +1,11 @@
-import { WorkerCell } from '../../../actors/server/runtime/actor-cell.ts';
-import { Demands, registrationOf } from '../../../actors/server/scheduling/demands.ts';
-import { Profiles } from '../../../actors/server/scheduling/profiles.ts';
-import { QueueIndex } from '../../../actors/server/scheduling/queue-index.ts';
-import { RequirementBook } from '../../../actors/server/scheduling/requirements.ts';
-import { FOR_GOOD } from '../../../actors/server/turn/journal.ts';
-import type { Requirements } from '../../../machines/schema/job.ts';
-import { workerRow } from '../../support/rows.ts';
+import { WorkerCell } from '../../actors/server/runtime/actor-cell.ts';
+import { Demands, registrationOf } from '../../actors/server/scheduling/demands.ts';
+import { Profiles } from '../../actors/server/scheduling/profiles.ts';
+import { QueueIndex } from '../../actors/server/scheduling/queue-index.ts';
+import { RequirementBook } from '../../actors/server/scheduling/requirements.ts';
+import { FOR_GOOD } from '../../actors/server/turn/journal.ts';
+import type { Requirements } from '../../machines/schema/job.ts';
+import { workerRow } from '../../spec/support/rows.ts';
 import { quantile } from '../load/quantiles.ts';
 import { atMost, type Reading, type Workload } from '../workload.ts';
 

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { chownSync, existsSync, mkdirSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
 import { join } from 'node:path';
-import { until } from '../../support/until.ts';
+import { until } from '../../spec/support/until.ts';
 
 /** A database server of the peers, on a free port of the loopback address. */
 export interface PeerServer {

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
-const PROGRAM = fileURLToPath(new URL('../../../bin/jq-server', import.meta.url));
+const PROGRAM = fileURLToPath(new URL('../../bin/jq-server', import.meta.url));
 /** Clock ticks a second in /proc: fixed at 100 for all programs on Linux (`man 5 proc`, USER_HZ). */
 const TICKS = 100;
 const PAGE_FLAG_RESET_PEAK = '5';

@@ -4,7 +4,7 @@ import { promisify } from 'node:util';
 import type { Workload } from '../workload.ts';
 
 const execute = promisify(execFile);
-const JQCTL = fileURLToPath(new URL('../../../bin/jqctl', import.meta.url));
+const JQCTL = fileURLToPath(new URL('../../bin/jqctl', import.meta.url));
 
 export const startUp: Workload = {
   name: 'start-up',

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { treeCpuSeconds } from './tree.ts';
 
-const PROGRAM = fileURLToPath(new URL('../../../bin/jq-worker', import.meta.url));
+const PROGRAM = fileURLToPath(new URL('../../bin/jq-worker', import.meta.url));
 
 export interface MeasuredWorker {
   readonly pid: number;

@@ -1,6 +1,6 @@
 import { Logger, makeWorkerUtils, run } from 'graphile-worker';
 import pg from 'pg';
-import { until } from '../../support/until.ts';
+import { until } from '../../spec/support/until.ts';
 import { oneTaskJob, RESULT } from '../load/sample-job.ts';
 
 /**

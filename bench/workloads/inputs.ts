@@ -2,7 +2,7 @@ import { createWriteStream } from 'node:fs';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { ZipFile } from 'yazl';
-import { ClusterClient } from '../../../gateway/client/client.ts';
+import { ClusterClient } from '../../gateway/client/client.ts';
 import { startWorker } from '../measure/worker.ts';
 import { atMost, type Reading, type Workload } from '../workload.ts';
 import { runNoops } from './noops.ts';

@@ -22,7 +22,7 @@ export const peers: Workload = {
   onlyWhenNamed: true,
   async run(bench) {
     if (!existsSync(`${FOLDER}node_modules`)) {
-      throw new Error('the peers are not installed: npm ci --prefix spec/bench/peers');
+      throw new Error('the peers are not installed: npm ci --prefix bench/peers');
     }
     const readings: Reading[] = [];
     for (const peer of PEERS) {

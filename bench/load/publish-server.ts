@@ -1,4 +1,4 @@
-import { loadUws, type UwsApp } from '../../../gateway/transport/uws/library.ts';
+import { loadUws, type UwsApp } from '../../gateway/transport/uws/library.ts';
 import { tickData } from './tick.ts';
 
 /**

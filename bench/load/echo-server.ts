@@ -1,4 +1,4 @@
-import { loadUws } from '../../../gateway/transport/uws/library.ts';
+import { loadUws } from '../../gateway/transport/uws/library.ts';
 
 /**
  * A bare uWebSockets.js server that answers every request with the body it got: what a generator is checked against.
