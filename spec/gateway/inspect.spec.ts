@@ -57,7 +57,7 @@ describe('the inspection stream', () => {
     const watcher = new Watcher(server.port, '/v1/inspect', TOKENS.ada);
     await watcher.has(1);
     const { worker_id } = await playOneJob(server.clientWith(TOKENS.vic), server.clientWith(TOKENS.sam));
-    await until('the end', () => watcher.frames.at(-1)?.includes('TASK_RELEASED'));
+    await until('the end of the job', () => watcher.frames.at(-1)?.includes('"succeeded"'));
     const check = validator(InspectionMessage);
     const messages = watcher.frames.map((text) => {
       const checked = check(JSON.parse(text));
@@ -78,7 +78,7 @@ describe('the inspection stream', () => {
     await watcher.has(1);
     await playOneJob(server.clientWith(TOKENS.vic), server.clientWith(TOKENS.sam));
     await assert.rejects(server.clientWith('wrong-secret-token').call('getStats'));
-    await until('the end', () => watcher.frames.at(-1)?.includes('TASK_RELEASED'));
+    await until('the end of the job', () => watcher.frames.at(-1)?.includes('"succeeded"'));
     assert.ok(watcher.frames.length > 15);
     const leaking = watcher.frames.filter((text) => /secret-token|authorization|bearer/i.test(text));
     assert.deepEqual(leaking, []);
