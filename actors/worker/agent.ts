@@ -18,22 +18,22 @@ export type AgentActor = Actor<typeof agentMachine>;
 
 /** The statechart of the worker program with its impure parts; not started. */
 export function createAgent(
-  shop: WorkerContext,
+  shared: WorkerContext,
   identity: Identity,
   declaration: Declaration,
   saved: OutboxEntry[],
 ): AgentActor {
-  const { settings, client } = shop;
+  const { settings, client } = shared;
   const { log } = settings;
   const active = new ActiveList();
   const requests = new LeaseRequests({ client, log, waitSeconds: settings.leaseWaitSeconds });
 
   const logic = agentMachine.provide({
     actors: {
-      run: attemptLogic(shop),
+      run: attemptLogic(shared),
       register: fromPromise<Result<Registration>>(async ({ signal }) => {
         const answer = await register(client, identity, declaration, signal);
-        if (answer.ok) shop.reports.registered(answer.value);
+        if (answer.ok) shared.reports.registered(answer.value);
         return answer;
       }),
       heartbeat: fromCallback(({ sendBack, input }) =>
@@ -48,14 +48,14 @@ export function createAgent(
       withdraw: fromPromise<void, Registration>(({ input, signal }) => requests.withdraw(input, signal)),
       forgetIdentity: fromPromise<void>(() => identity.forget()),
       recover: fromPromise<void, { selfTests: number }>(({ input, signal }) =>
-        sleep(recoveryMs(shop, input.selfTests), signal),
+        sleep(recoveryMs(shared, input.selfTests), signal),
       ),
       selfTest: fromPromise<string | null>(async ({ signal }) => {
         // Should the disk be full, the inputs that are kept give way first.
-        await shop.cache.trim();
-        return selfTest(shop, signal);
+        await shared.cache.trim();
+        return selfTest(shared, signal);
       }),
-      pause: fromPromise<void, PauseInput>(({ input, signal }) => sleep(pauseMs(shop, input), signal)),
+      pause: fromPromise<void, PauseInput>(({ input, signal }) => sleep(pauseMs(shared, input), signal)),
     },
   });
   const agent = createActor(logic, {
@@ -65,7 +65,7 @@ export function createAgent(
     next: (snapshot) => {
       const { context } = snapshot;
       active.set(activeOf(context), context.suspended, isLeaving(snapshot) ? 'draining' : null);
-      shop.wake.set(context.woken);
+      shared.wake.set(context.woken);
     },
     error: (fault) => log.fatal({ err: fault }, 'the agent failed'),
   });

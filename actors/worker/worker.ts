@@ -26,7 +26,7 @@ export interface RunningWorker {
   stop(): Promise<void>;
   /** Cancels what runs (it is queued again), delivers what it can, and ends. */
   cancelRunning(): void;
-  /** Milliseconds after `hurry` in which it has ended, unless something of it hangs. */
+  /** Milliseconds after `cancelRunning` in which it has ended, unless something of it hangs. */
   readonly cancelMs: number;
 }
 
@@ -42,16 +42,16 @@ export async function startWorkerProgram(config: WorkerConfig): Promise<RunningW
   const lock = await acquireLock(join(settings.state, 'worker.lock'));
   const client = new ClusterClient({ server: settings.server, token: settings.token, role: 'worker' });
   let agent: AgentActor | undefined;
-  const shop = new WorkerContext(settings, client, () => agent?.send({ type: 'WOKE' }));
+  const shared = new WorkerContext(settings, client, () => agent?.send({ type: 'WOKE' }));
   const release = async () => {
-    await shop.close();
+    await shared.close();
     await client.close();
     await lock.release();
   };
   try {
     await restrictAccess(settings.state, settings.log);
     const identity = new Identity(settings.state);
-    const { entries, broken } = await shop.outbox.load();
+    const { entries, broken } = await shared.outbox.load();
     for (const path of broken) settings.log.error({ path }, 'a saved result cannot be read; put aside');
     const copied = await identity.copied();
     if (copied !== null) {
@@ -61,9 +61,9 @@ export async function startWorkerProgram(config: WorkerConfig): Promise<RunningW
       await identity.forget();
     }
     const interrupted = await recoverLeftovers(settings.state, entries, settings.log);
-    for (const entry of interrupted) await shop.outbox.save(entry);
-    await shop.open();
-    agent = createAgent(shop, identity, await declarationOf(settings), [...entries, ...interrupted]);
+    for (const entry of interrupted) await shared.outbox.save(entry);
+    await shared.open();
+    agent = createAgent(shared, identity, await declarationOf(settings), [...entries, ...interrupted]);
     logTransitions(agent, settings.log, settings.server);
     const running = handleOf(agent, client, release, cancelMs(settings));
     agent.start();
@@ -83,7 +83,7 @@ function handleOf(
   agent: AgentActor,
   client: ClusterClient,
   release: () => Promise<void>,
-  hurryMs: number,
+  cancelMs: number,
 ): RunningWorker {
   const registered = new Promise<string>((found) => {
     watch(agent, ({ context }) => context.registered && found(context.registered.worker_id));
@@ -117,7 +117,7 @@ function handleOf(
       if (!ending) drain();
       await ended;
     },
-    cancelMs: hurryMs,
+    cancelMs,
     cancelRunning() {
       ending = true;
       agent.send({ type: 'STOP' });

@@ -337,7 +337,7 @@ describe('a program that serves', () => {
           return ended;
         },
         cancelRunning: () => {
-          calls.push('hurry');
+          calls.push('cancel');
           end();
         },
       },
@@ -347,7 +347,7 @@ describe('a program that serves', () => {
     process.emit('SIGTERM', 'SIGTERM');
     process.emit('SIGTERM', 'SIGTERM');
     assert.equal(await served, 0);
-    assert.deepEqual(calls, ['stop', 'hurry']);
+    assert.deepEqual(calls, ['stop', 'cancel']);
     assert.equal(process.listenerCount('SIGTERM'), 0);
   });
 });

@@ -15,7 +15,7 @@ const LARGE = JSON.stringify({
 });
 
 const readersOf = ({ pid }: { pid: number }) =>
-  processesWith('reading/child.').filter((reader) => system.rowOf(reader)?.parent === pid);
+  processesWith('parsing/child.').filter((reader) => system.rowOf(reader)?.parent === pid);
 
 /** A server that has read a large body, and the process that did. */
 async function readOne(t: TestContext) {

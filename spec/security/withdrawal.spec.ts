@@ -107,7 +107,7 @@ describe('a token that is withdrawn from the auth file', () => {
     for (const connection of connections) {
       const answer = await connection.answer();
       assert.deepEqual([answer.status, JSON.parse(answer.body).code], [401, 'unauthenticated']);
-      assert.match(answer.body, /withdrawn/);
+      assert.match(answer.body, /revoked/);
     }
     const kept = server.clientWith(KEPT.token);
     const { id } = await kept.call('submitJob', { text: JSON.stringify(job) });

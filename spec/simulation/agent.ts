@@ -185,7 +185,7 @@ export class PlayedAgent {
   /** The statechart of a run: what is sent to the server is the program's own, what touches the machine is played. */
   #runLogic() {
     const { outbox } = this.#disk;
-    return attemptLogic(this.#shop()).provide({
+    return attemptLogic(this.#worker()).provide({
       actors: {
         materialize: fromPromise<Failed | null, Lease>(async () => null),
         runChild: fromPromise<Outcome, Lease>(({ input, signal }) => this.#analyse(input, signal)),
@@ -201,18 +201,18 @@ export class PlayedAgent {
     });
   }
 
-  #shop(): WorkerContext {
-    const room = { open: async () => {} };
-    const shop = {
+  #worker(): WorkerContext {
+    const directory = { open: async () => {} };
+    const worker = {
       client: this.#client,
       reports: new Reports(this.#client),
-      room: () => room,
+      directory: () => directory,
       wake: { asked: async () => {}, stoodStill: () => 0 },
       settings: { graceSeconds: 5 },
       logOf: () => silent,
       persistence: (_: AttemptRef, signal: AbortSignal) => ({ ...this.#settings(), log: silent, signal }),
-    };
-    return shop as unknown as WorkerContext;
+    } satisfies Partial<Record<keyof WorkerContext, unknown>>;
+    return worker as unknown as WorkerContext;
   }
 
   async #analyse({ ref }: Lease, signal: AbortSignal): Promise<Outcome> {

@@ -10,10 +10,10 @@ import { atEnd, temporaryFolder } from './folder.ts';
 
 const PROGRAM = fileURLToPath(new URL('./fixtures/wedged.ts', import.meta.url));
 
-async function wedged(t: TestContext, hurryMs: number): Promise<Program> {
+async function wedged(t: TestContext, cancelMs: number): Promise<Program> {
   const pipe = join(await temporaryFolder(t), 'pipe');
   execFileSync('mkfifo', [pipe]);
-  const program = new Program(process.execPath, ['--import', 'tsx', PROGRAM, pipe, String(hurryMs)]);
+  const program = new Program(process.execPath, ['--import', 'tsx', PROGRAM, pipe, String(cancelMs)]);
   atEnd(t, () => program.child.kill('SIGKILL'));
   await until('it to run', () => program.stdout.includes('ready'));
   return program;

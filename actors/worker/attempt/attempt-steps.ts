@@ -28,61 +28,61 @@ const LONGEST_SLEEP_MS = 2_000_000_000;
 const HANGING_SECONDS = 30;
 
 /** The statechart of an attempt with its impure steps: HTTP, files, processes. */
-export function attemptLogic(shop: WorkerContext) {
+export function attemptLogic(shared: WorkerContext) {
   return attemptMachine.provide({
     actors: {
       reportStart: fromPromise<ReportOutcome | Failed, Lease>(({ input, signal }) =>
-        reportStart(shop, input.ref, signal),
+        reportStart(shared, input.ref, signal),
       ),
       materialize: fromPromise<Failed | null, Lease>(({ input, signal }) =>
-        shop.directory(input.ref).work(placeInputs(shop, input, signal)),
+        shared.directory(input.ref).work(placeInputs(shared, input, signal)),
       ),
-      deadline: fromPromise<void, number | null>(({ input, signal }) => untilDeadline(shop, input, signal)),
+      deadline: fromPromise<void, number | null>(({ input, signal }) => untilDeadline(shared, input, signal)),
       runChild: fromPromise<Outcome, Lease>(({ input, signal }) =>
-        shop.directory(input.ref).work(runOnInputs(shop, input, signal)),
+        shared.directory(input.ref).work(runOnInputs(shared, input, signal)),
       ),
-      stopWork: fromPromise<void, AttemptRef>(({ input }) => stopWork(shop, input)),
+      stopWork: fromPromise<void, AttemptRef>(({ input }) => stopWork(shared, input)),
       save: fromPromise<void, { ref: AttemptRef; outcome: Outcome; lease: Lease | null }>(({ input }) =>
-        save(shop, input.ref, input.outcome, input.lease),
+        save(shared, input.ref, input.outcome, input.lease),
       ),
-      upload: fromPromise<Uploaded, AttemptRef>(({ input, signal }) => upload(shop, input, signal)),
-      report: fromPromise<ReportOutcome, Report>(({ input, signal }) => deliverReport(shop, input, signal)),
-      clean: fromPromise<void, AttemptRef>(({ input }) => clean(shop, input)),
+      upload: fromPromise<Uploaded, AttemptRef>(({ input, signal }) => upload(shared, input, signal)),
+      report: fromPromise<ReportOutcome, Report>(({ input, signal }) => deliverReport(shared, input, signal)),
+      clean: fromPromise<void, AttemptRef>(({ input }) => clean(shared, input)),
     },
-    delays: { longestStop: (shop.settings.graceSeconds + HANGING_SECONDS) * 1000 },
+    delays: { longestStop: (shared.settings.graceSeconds + HANGING_SECONDS) * 1000 },
   });
 }
 
 async function reportStart(
-  shop: WorkerContext,
+  shared: WorkerContext,
   ref: AttemptRef,
   signal: AbortSignal,
 ): Promise<ReportOutcome | Failed> {
   try {
-    await shop.directory(ref).open();
-    await shop.wake.asked(signal);
+    await shared.directory(ref).open();
+    await shared.wake.asked(signal);
     await persist(
       'start',
-      () => shop.reports.send({ type: 'start', ...ref }, signal),
-      shop.persistence(ref, signal),
+      () => shared.reports.send({ type: 'start', ...ref }, signal),
+      shared.persistence(ref, signal),
     );
     return 'accepted';
   } catch (fault) {
     if (signal.aborted) throw fault;
     if (!isNotOurs(fault)) return failedBy(fault);
-    shop.logOf(ref).info({ why: (fault as Error).message }, 'the task is not ours any more');
+    shared.logOf(ref).info({ why: (fault as Error).message }, 'the task is not ours any more');
     return 'not_ours';
   }
 }
 
-async function placeInputs(shop: WorkerContext, lease: Lease, signal: AbortSignal): Promise<Failed | null> {
-  const directory = shop.directory(lease.ref);
-  const { allowPython, datasets } = shop.settings;
-  const { artifacts, catalog } = shop;
+async function placeInputs(shared: WorkerContext, lease: Lease, signal: AbortSignal): Promise<Failed | null> {
+  const directory = shared.directory(lease.ref);
+  const { allowPython, datasets } = shared.settings;
+  const { artifacts, catalog } = shared;
   const context = {
     ...{ lease, artifacts, catalog, allowPython, datasets },
     folder: directory.paths.inputs,
-    persistence: shop.persistence(lease.ref, signal),
+    persistence: shared.persistence(lease.ref, signal),
     hold: (what: string, held: Held) => directory.hold(what, held),
     note: (line: string) => directory.note(line),
   };
@@ -100,9 +100,9 @@ async function placeInputs(shop: WorkerContext, lease: Lease, signal: AbortSigna
 }
 
 /** A success is none where an input that several tasks share was written to meanwhile, by whichever of them. */
-async function runOnInputs(shop: WorkerContext, lease: Lease, signal: AbortSignal): Promise<Outcome> {
-  const outcome = await runChild(shop, lease, signal);
-  const changed = outcome.verb === 'complete' ? await shop.directory(lease.ref).changedInput() : null;
+async function runOnInputs(shared: WorkerContext, lease: Lease, signal: AbortSignal): Promise<Outcome> {
+  const outcome = await runChild(shared, lease, signal);
+  const changed = outcome.verb === 'complete' ? await shared.directory(lease.ref).changedInput() : null;
   if (changed === null) return outcome;
   const error = `${changed} was changed while the task ran; it is only to be read: work on a copy in the workspace`;
   return { verb: 'fail', failure: { error, retriable: true, fault: 'task' } };
@@ -121,21 +121,21 @@ async function untilDeadline(
   }
 }
 
-async function stopWork(shop: WorkerContext, ref: AttemptRef): Promise<void> {
-  const directory = shop.directory(ref);
+async function stopWork(shared: WorkerContext, ref: AttemptRef): Promise<void> {
+  const directory = shared.directory(ref);
   directory.stopped = true;
   await directory.settled();
 }
 
 /** Gathers the files and writes the outbox entry: from here on the result survives this process. */
 async function save(
-  shop: WorkerContext,
+  shared: WorkerContext,
   ref: AttemptRef,
   outcome: Outcome,
   lease: Lease | null,
 ): Promise<void> {
-  const directory = shop.directory(ref);
-  const log = shop.logOf(ref);
+  const directory = shared.directory(ref);
+  const log = shared.logOf(ref);
   if (outcome.verb === 'fail') directory.note(outcome.failure.error);
   const wants = lease?.payload.outputs;
   directory.entry = { ref, outcome, files: [] };
@@ -144,7 +144,7 @@ async function save(
       outcome.verb === 'complete' ? await outputsOf(directory, wants?.export_best_model === true) : [];
     await directory.release();
     await directory.closeLog();
-    const small = shop.reports.takeFiles && JSON.stringify(outcome).length < LONG_REPORT / 2;
+    const small = shared.reports.takeFiles && JSON.stringify(outcome).length < LONG_REPORT / 2;
     const emptyLog = directory.log.empty;
     const wanted = {
       outputs,
@@ -157,7 +157,7 @@ async function save(
       directory.events.log(`[jq-worker] ${what} cannot be kept: ${fault.message}`);
     });
   } finally {
-    await shop.outbox.save(directory.entry);
+    await shared.outbox.save(directory.entry);
   }
 }
 
@@ -171,41 +171,41 @@ async function outputsOf(directory: AttemptDirectory, wantsModel: boolean): Prom
   return files;
 }
 
-async function upload(shop: WorkerContext, ref: AttemptRef, signal: AbortSignal): Promise<Uploaded> {
-  const directory = shop.directory(ref);
-  await shop.wake.asked(signal);
-  directory.entry ??= await shop.outbox.find(ref);
+async function upload(shared: WorkerContext, ref: AttemptRef, signal: AbortSignal): Promise<Uploaded> {
+  const directory = shared.directory(ref);
+  await shared.wake.asked(signal);
+  directory.entry ??= await shared.outbox.find(ref);
   const { entry } = directory;
   if (!entry) return { verdict: 'accepted', artifacts: {} };
   const told = {
-    uploaded: () => remember(shop, entry),
+    uploaded: () => remember(shared, entry),
     leftOut: (role: string, why: string) =>
       directory.events.log(`[jq-worker] the ${role} could not be uploaded: ${why}`),
   };
   try {
-    return await uploadFiles(entry, directory.paths, shop.uploads, delivery(shop, ref, signal), told);
+    return await uploadFiles(entry, directory.paths, shared.uploads, delivery(shared, ref, signal), told);
   } catch (fault) {
     if (!isAbort(fault))
-      shop.logOf(ref).error({ err: fault }, 'uploads failed; the result goes without them');
+      shared.logOf(ref).error({ err: fault }, 'uploads failed; the result goes without them');
     throw fault;
   } finally {
     await directory.events.close(signal);
   }
 }
 
-const delivery = (shop: WorkerContext, ref: AttemptRef, signal: AbortSignal) => ({
-  client: shop.client,
-  reports: shop.reports,
-  persistence: { ...shop.persistence(ref, signal), patient: true },
+const delivery = (shared: WorkerContext, ref: AttemptRef, signal: AbortSignal) => ({
+  client: shared.client,
+  reports: shared.reports,
+  persistence: { ...shared.persistence(ref, signal), patient: true },
 });
 
 /** So that a later process need not upload it again; a full disk costs no more than that. */
 async function remember(
-  shop: WorkerContext,
+  shared: WorkerContext,
   entry: Parameters<WorkerContext['outbox']['save']>[0],
 ): Promise<void> {
-  await shop.outbox.save(entry).catch((fault: Error) => {
-    shop.logOf(entry.ref).warn({ why: fault.message }, 'cannot note an upload');
+  await shared.outbox.save(entry).catch((fault: Error) => {
+    shared.logOf(entry.ref).warn({ why: fault.message }, 'cannot note an upload');
   });
 }
 
@@ -215,26 +215,30 @@ interface Report {
   artifacts: Record<string, string>;
 }
 
-async function deliverReport(shop: WorkerContext, { ref, outcome, artifacts }: Report, signal: AbortSignal) {
-  await shop.wake.asked(signal);
+async function deliverReport(
+  shared: WorkerContext,
+  { ref, outcome, artifacts }: Report,
+  signal: AbortSignal,
+) {
+  await shared.wake.asked(signal);
   const reportOutcome = await report(
     ref,
     outcome,
     artifacts,
-    shop.directory(ref).entry,
-    delivery(shop, ref, signal),
+    shared.directory(ref).entry,
+    delivery(shared, ref, signal),
   );
   const why = outcome.verb === 'fail' ? { error: outcome.failure.error } : {};
-  shop
+  shared
     .logOf(ref)
     .info({ ...why, verdict: reportOutcome }, `task ${outcome.verb === 'fail' ? 'failed' : 'succeeded'}`);
   return reportOutcome;
 }
 
-async function clean(shop: WorkerContext, ref: AttemptRef): Promise<void> {
+async function clean(shared: WorkerContext, ref: AttemptRef): Promise<void> {
   // In this order, what is left after a crash is delivered once more, or removed, at the next start.
-  shop.directory(ref).settle();
-  await shop.outbox.remove(ref);
-  await shop.directory(ref).clear();
-  shop.forget(ref);
+  shared.directory(ref).settle();
+  await shared.outbox.remove(ref);
+  await shared.directory(ref).clear();
+  shared.forget(ref);
 }

@@ -15,17 +15,17 @@ import type { AttemptDirectory } from './attempt-directory.ts';
 import { failedBy, ownError, WorkerError } from './failure.ts';
 
 /** Runs the analysis of an attempt in a child process, and says how it went. Rejects only once it is given up. */
-export async function runChild(shop: WorkerContext, lease: Lease, signal: AbortSignal): Promise<Outcome> {
-  const directory = shop.directory(lease.ref);
+export async function runChild(shared: WorkerContext, lease: Lease, signal: AbortSignal): Promise<Outcome> {
+  const directory = shared.directory(lease.ref);
   const { paths, tag } = directory;
   const library = libraryOf(lease.payload.type);
   const output = new Output(directory.log, directory.events);
-  const { cgroups } = shop.reaper;
+  const { cgroups } = shared.reaper;
   let group: number | undefined;
   try {
-    const runner = runnerFor(shop.settings.runners, library);
+    const runner = runnerFor(shared.settings.runners, library);
     const [command, ...args] = runner.command;
-    const warm = shop.warm(runner);
+    const warm = shared.warm(runner);
     const options = [
       ...['--task-file', paths.spec, '--workspace', paths.workspace],
       ...['--output-dir', paths.output, '--result-file', paths.result],
@@ -35,15 +35,15 @@ export async function runChild(shop: WorkerContext, lease: Lease, signal: AbortS
       command: command as string,
       args: [...args, ...options],
       cwd: paths.workspace,
-      env: shop.environment,
+      env: shared.environment,
       tag,
       cgroups,
-      ...(warm && { fork: () => forked(shop, directory, warm, options, signal) }),
-      graceMs: shop.settings.graceSeconds * 1000,
+      ...(warm && { fork: () => forked(shared, directory, warm, options, signal) }),
+      graceMs: shared.settings.graceSeconds * 1000,
       signal,
       onSpawn: (pid) => {
         group = pid;
-        shop.reaper.watch(pid);
+        shared.reaper.watch(pid);
         markProcess(paths.process, tag, cgroups, pid);
       },
       stdout: (stream) => output.stdout(stream),
@@ -59,7 +59,7 @@ export async function runChild(shop: WorkerContext, lease: Lease, signal: AbortS
       errorText: output.errorText,
       fingerprints: directory.fingerprints,
       library: { name: library, version: runner.packages[library] },
-      ownFault: () => ownFaultOf(shop, directory, library),
+      ownFault: () => ownFaultOf(shared, directory, library),
     });
     // Another worker may have a runner that can.
     if (lease.payload.expand && outcome.verb === 'complete' && outcome.result.variants === undefined) {
@@ -70,7 +70,7 @@ export async function runChild(shop: WorkerContext, lease: Lease, signal: AbortS
     if (signal.aborted) throw fault;
     return failedBy(fault);
   } finally {
-    if (group !== undefined) shop.reaper.release(group);
+    if (group !== undefined) shared.reaper.release(group);
   }
 }
 
@@ -108,11 +108,11 @@ function runnerFor(runners: readonly Runner[], library: string): Runner {
 
 /** What this worker finds wrong with itself after a child that has not succeeded. */
 async function ownFaultOf(
-  shop: WorkerContext,
+  shared: WorkerContext,
   directory: AttemptDirectory,
   library: string,
 ): Promise<WorkerError | null> {
-  const gone = await missingPart(shop.partsOf(library));
+  const gone = await missingPart(shared.partsOf(library));
   if (gone !== null) return gone;
   if (directory.log.broken !== null) return ownError(directory.log.broken);
   return probeDisk(directory.paths.root).then(() => null, ownError);
