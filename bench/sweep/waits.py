@@ -5,7 +5,7 @@ import signal
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "actors/worker/runners/python"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "actors/worker/runners/python"))
 import jq_warm  # noqa: E402
 
 
