@@ -1,6 +1,6 @@
 /** What SQLite stores in a column. */
-export type Cell = string | number | null;
-export type SqlRow = Record<string, Cell>;
+export type SqlValue = string | number | null;
+export type SqlRow = Record<string, SqlValue>;
 
 /** How a member of a row is kept in the column of its name. */
 export class Column<Value> {
@@ -9,8 +9,8 @@ export class Column<Value> {
   /** Whether it stays as it was inserted. */
   readonly isFixed: boolean;
   /** Null where the value is stored as it is. */
-  readonly encode: ((value: Value) => Cell) | null;
-  readonly decode: ((cell: Cell) => Value) | null;
+  readonly encode: ((value: Value) => SqlValue) | null;
+  readonly decode: ((cell: SqlValue) => Value) | null;
 
   constructor({
     type,
@@ -42,7 +42,7 @@ export class Column<Value> {
   }
 }
 
-const parse = <T>(cell: Cell): T => JSON.parse(cell as string) as T;
+const parse = <T>(cell: SqlValue): T => JSON.parse(cell as string) as T;
 
 export const text = new Column<string>({ type: 'TEXT' });
 export const word = <W extends string>() => new Column<W>({ type: 'TEXT' });
@@ -72,8 +72,8 @@ export type RowOf<C extends Columns> = {
 };
 
 /** A column that follows from several members of a row. */
-export interface Told<Row> extends Pick<Column<never>, 'type' | 'isNullable' | 'isFixed'> {
-  of(row: Row): Cell;
+export interface DerivedColumn<Row> extends Pick<Column<never>, 'type' | 'isNullable' | 'isFixed'> {
+  of(row: Row): SqlValue;
 }
 
 /** How a kind of row is written: its columns in order, what it is found by, and the conversion both ways. */
@@ -85,38 +85,38 @@ export interface Table<Row> {
   readonly changing: readonly string[];
   /** What a column is in SQL. */
   readonly types: Readonly<Record<string, Pick<Column<never>, 'type' | 'isNullable'>>>;
-  encode(row: Row): Cell[];
+  encode(row: Row): SqlValue[];
   /** The key, then what may have changed. */
-  encodeChange(row: Row): Cell[];
+  encodeChange(row: Row): SqlValue[];
   decode(row: SqlRow): Row;
 }
 
 /**
- * @param told columns beside those of the members
- * @param members those that such columns tell
+ * @param derived columns beside those of the members
+ * @param members those that such columns are derived from
  */
 export function table<C extends Columns, More extends object = object>(
   name: string,
   key: readonly string[],
   columns: C,
-  told: Readonly<Record<string, Told<RowOf<C> & More>>> = {},
+  derived: Readonly<Record<string, DerivedColumn<RowOf<C> & More>>> = {},
   members?: (row: SqlRow) => More,
 ): Table<RowOf<C> & More> {
   type Row = RowOf<C> & More;
-  const types = { ...columns, ...told };
+  const types = { ...columns, ...derived };
   const names = Object.keys(types);
   const changing = names.filter((column) => !key.includes(column) && !types[column]?.isFixed);
-  const getterOf = (column: string): ((row: Row) => Cell) => {
-    const known = told[column];
+  const getterOf = (column: string): ((row: Row) => SqlValue) => {
+    const known = derived[column];
     if (known) return known.of;
     const encode = columns[column]?.encode;
-    return encode ? (row) => encode(row[column]) : (row) => row[column] as Cell;
+    return encode ? (row) => encode(row[column]) : (row) => row[column] as SqlValue;
   };
   const reading = (read: readonly string[]) => {
     const getters = read.map(getterOf);
     return (row: Row) => {
       // Pushed, not mapped: V8 writes an array that may have holes as JSON by a slower path.
-      const cells: Cell[] = [];
+      const cells: SqlValue[] = [];
       for (const get of getters) cells.push(get(row));
       return cells;
     };
@@ -134,7 +134,7 @@ export function table<C extends Columns, More extends object = object>(
     encodeChange: reading([...key, ...changing]),
     decode: (cells) => {
       const row: Record<string, unknown> = { ...cells, ...members?.(cells) };
-      for (const [column, decode] of decoders) row[column] = decode(cells[column] as Cell);
+      for (const [column, decode] of decoders) row[column] = decode(cells[column] as SqlValue);
       return row as Row;
     },
   };

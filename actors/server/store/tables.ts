@@ -16,6 +16,7 @@ import type { AcceptedReport, ReusedFrom } from '../../../machines/task/types.ts
 import type { Leaving } from '../../../machines/worker/worker.ts';
 import {
   Column,
+  type DerivedColumn,
   flag,
   integer,
   json,
@@ -23,7 +24,6 @@ import {
   type RowOf,
   real,
   type SqlRow,
-  type Told,
   table,
   text,
   word,
@@ -78,7 +78,7 @@ export type JobRow = RowOf<typeof JOB_COLUMNS> & {
 };
 
 const counted = Object.fromEntries(
-  TASK_STATES.map((status): [string, Told<JobRow>] => [
+  TASK_STATES.map((status): [string, DerivedColumn<JobRow>] => [
     `num_${status}`,
     { type: 'INTEGER', isNullable: false, isFixed: false, of: (row) => row.counts[status] },
   ]),

@@ -1,4 +1,4 @@
-import type { Cell, Table } from './columns.ts';
+import type { SqlValue, Table } from './columns.ts';
 import * as tables from './tables.ts';
 
 /** How the rows of a list reach their table. */
@@ -38,7 +38,7 @@ export type ListName = keyof typeof LISTS;
 export const LIST_NAMES = Object.keys(LISTS) as ListName[];
 
 /** The cells of a row that a list writes. */
-export function cellsOf(name: ListName, row: never): Cell[] {
+export function cellsOf(name: ListName, row: never): SqlValue[] {
   const { table, writing } = LISTS[name];
   return writing === 'update' ? table.encodeChange(row) : table.encode(row);
 }
