@@ -55,10 +55,8 @@ export interface RunningBackend {
   readonly backend: Backend;
   /** `recovering`, `serving`, `degraded`, `draining` or `stopped`. */
   readonly state: string;
-  /** Resolves when no message waits and nothing is being written. */
-  idle(): Promise<void>;
-  /** Null when nothing goes on but, perhaps, a commit; else resolves when that is so. */
-  readonly busy: Promise<void> | null;
+  /** Null when no message waits and nothing is being written; else resolves when that is so. */
+  readonly idle: Promise<void> | null;
   /** Grants no more leases, answers who waits and commits what is in the mailbox; reads go on. Idempotent. */
   drain(): Promise<void>;
   /** Drains and closes the store. Idempotent. */
@@ -182,9 +180,8 @@ function running(
     get state() {
       return supervisor.state;
     },
-    idle: () => supervisor.idle(),
-    get busy() {
-      return supervisor.busy;
+    get idle() {
+      return supervisor.idle;
     },
     drain,
     stop() {

@@ -68,11 +68,10 @@ export class Counters {
   }
 
   /** The turn is written. */
-  accept({ jobs, tasks, workers }: TallyRow, minute: MinuteRow): void {
-    this.jobs = jobs;
-    this.tasks = tasks;
-    this.workers = workers;
-    this.minute = minute;
+  accept(nowSeconds: number, counts: TurnCounts): void {
+    const minute = this.minuteWith(nowSeconds, counts);
+    const { jobs, tasks, workers } = this.rowWith(counts);
+    Object.assign(this, { jobs, tasks, workers, minute });
   }
 
   /** The row of the minute that `nowSeconds` is in, with what a turn adds to it. */

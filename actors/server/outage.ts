@@ -5,14 +5,8 @@ import type { Handler } from './handlers/handler.ts';
 import { HANDLERS } from './handlers/index.ts';
 import { isDamage, wayOut } from './store/damage.ts';
 import type { SupervisorActor } from './supervisor-actor.ts';
-import { type Envelope, storeUnavailable } from './turn/envelope.ts';
-import type { MessageEnvelope } from './turn/pipeline.ts';
-
-/** What the outage needs of the supervisor. */
-interface Mailbox {
-  enqueue(envelope: MessageEnvelope | { kind: 'wake' }): void;
-  betweenTurns<T>(betweenTurns: () => Promise<T>): Promise<T>;
-}
+import { type Envelope, type MessageEnvelope, storeUnavailable } from './turn/envelope.ts';
+import type { Mailbox } from './turn/mailbox.ts';
 
 /**
  * The time in which the store cannot commit: who is refused, who waits, and how it is noticed that it works again,

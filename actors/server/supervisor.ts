@@ -17,8 +17,9 @@ import type { Inspectable } from './runtime/inspection.ts';
 import { giveUp } from './scheduling/give-up.ts';
 import { grant } from './scheduling/grant.ts';
 import { SupervisorActor } from './supervisor-actor.ts';
-import { draining, type Envelope, isStoreFault, overloaded } from './turn/envelope.ts';
-import { type Batch, type MessageEnvelope, Pipeline } from './turn/pipeline.ts';
+import { changesOf } from './turn/changes-of.ts';
+import { draining, type Envelope, isStoreFault, type MessageEnvelope, overloaded } from './turn/envelope.ts';
+import { Mailbox } from './turn/mailbox.ts';
 import { ROUTES } from './turn/reaction-table.ts';
 import { inSteps } from './turn/steps.ts';
 import { Turn } from './turn/turn.ts';
@@ -29,8 +30,12 @@ const AT_ONCE = 50;
 /** Whether a full mailbox may refuse it. Of heartbeats and results there are no more than leases; they always fit. */
 const mayBeRefused = (type: MessageType): boolean => HANDLERS[type].whenStoreFails === undefined;
 
-/** Seconds after which a turn that grants leases is no longer taken for a moment. */
-const SLOW_COMMIT = 1;
+/** A turn with the envelopes that it takes, and what they are answered once it is durable. */
+interface Batch {
+  readonly turn: Turn;
+  readonly envelopes: readonly Envelope[];
+  readonly replies: { envelope: MessageEnvelope; reply?: unknown; refusal?: ClusterError }[];
+}
 
 /**
  * The supervisor actor: a mailbox drained in turns. A turn takes every waiting envelope, sends events to
@@ -40,21 +45,14 @@ const SLOW_COMMIT = 1;
 export class Supervisor implements InspectionSource {
   readonly #core: Core;
   readonly #actor: SupervisorActor;
-  readonly #pipeline: Pipeline;
+  readonly #mailbox: Mailbox;
   readonly #outage: Outage;
 
   constructor(core: Core) {
     this.#core = core;
     this.#actor = new SupervisorActor(core);
-    this.#pipeline = new Pipeline({
-      begin: (earlier) => new Turn(core, ROUTES, earlier),
-      handle: (batch, envelopes) => this.#handle(batch, envelopes),
-      commit: (batch) => this.#commit(batch),
-      accept: (batch) => this.#accept(batch),
-      answer: (batch) => this.#answer(batch),
-      failed: (batch, fault) => this.#failed(batch, fault),
-    });
-    this.#outage = new Outage(core, this.#actor, this.#pipeline);
+    this.#mailbox = new Mailbox((envelopes) => this.#takeTurn(envelopes));
+    this.#outage = new Outage(core, this.#actor, this.#mailbox);
   }
 
   /** One of `recovering`, `serving`, `degraded`, `draining`, `stopped`. */
@@ -68,7 +66,7 @@ export class Supervisor implements InspectionSource {
     this.#actor.tell({ type: 'RECOVERED' });
     for (const job of this.#core.bulkCommands.jobs()) this.#core.continueBulk(job);
     // For some of what waits, nobody may have been left when the server went down.
-    if (this.#core.demands.size > 0) this.#pipeline.enqueue({ kind: 'wake' });
+    if (this.#core.demands.size > 0) this.#mailbox.enqueue({ kind: 'wake' });
   }
 
   /** Stops granting leases, answers who waits, commits what is in the mailbox. Idempotent. */
@@ -79,21 +77,16 @@ export class Supervisor implements InspectionSource {
     this.#core.waits.stop();
     this.#outage.stop();
     this.#core.bulkCommands.answerAll();
-    await this.#pipeline.idle();
+    while (this.idle) await this.idle;
     // Requests that were in the mailbox and would wait now.
     this.#core.longPolls.stop();
     this.#core.bulkCommands.answerAll();
     this.#actor.tell({ type: 'DRAINED' });
   }
 
-  /** Resolves when the mailbox is empty and nothing is being written. */
-  idle(): Promise<void> {
-    return this.#pipeline.idle();
-  }
-
-  /** Null when nothing goes on but, perhaps, the writing of a turn; else resolves when that is so. */
-  get busy(): Promise<void> | null {
-    return this.#pipeline.busy;
+  /** Null when the mailbox is empty and nothing is being written; else resolves when that is so. */
+  get idle(): Promise<void> | null {
+    return this.#mailbox.idle;
   }
 
   /** Puts a message into the mailbox; resolves with its answer once that is durable. */
@@ -103,12 +96,12 @@ export class Supervisor implements InspectionSource {
         reject(draining());
         return;
       }
-      if (this.#pipeline.waiting >= this.#core.settings.maxWaiting && mayBeRefused(message.type)) {
+      if (this.#mailbox.size >= this.#core.settings.maxWaiting && mayBeRefused(message.type)) {
         reject(overloaded());
         return;
       }
       const arrived = this.#core.clock.monotonic();
-      this.#pipeline.enqueue({
+      this.#mailbox.enqueue({
         kind: 'message',
         message: message as unknown as Message,
         resolve: resolve as (reply: unknown) => void,
@@ -120,13 +113,13 @@ export class Supervisor implements InspectionSource {
 
   /** What waits is looked at anew. */
   wake(): void {
-    if (this.state === 'serving') this.#pipeline.enqueue({ kind: 'wake' });
+    if (this.state === 'serving') this.#mailbox.enqueue({ kind: 'wake' });
   }
 
   /** A deadline has passed; what follows from it is a part of the next turn. */
   deadlinePassed(key: DeadlineKey): void {
     if (this.state === 'serving' || this.state === 'degraded')
-      this.#pipeline.enqueue({ kind: 'deadline', key });
+      this.#mailbox.enqueue({ kind: 'deadline', key });
   }
 
   /** Between two turns, what is in memory is what is committed: a watcher that begins there misses nothing. */
@@ -135,7 +128,7 @@ export class Supervisor implements InspectionSource {
     listener: (messages: readonly Inspected[]) => void,
   ): Promise<() => void> {
     const { directory, inspection, clock } = this.#core;
-    return this.#pipeline.betweenTurns(async () => {
+    return this.#mailbox.betweenTurns(async () => {
       const references = new References();
       try {
         if (actorId !== undefined) {
@@ -163,26 +156,45 @@ export class Supervisor implements InspectionSource {
     return this.state === 'draining' && type !== 'lease';
   }
 
-  async #handle(batch: Batch, envelopes: readonly Envelope[]): Promise<void> {
+  /** One turn, from its envelopes to their answers. */
+  async #takeTurn(envelopes: readonly Envelope[]): Promise<void> {
+    const batch: Batch = { turn: new Turn(this.#core, ROUTES), envelopes, replies: [] };
+    const { turn } = batch;
+    try {
+      await this.#handle(batch);
+      if (!turn.isEmpty) await this.#core.store.commit(changesOf(turn));
+    } catch (fault) {
+      turn.rollback();
+      await this.#failed(envelopes, fault);
+      return;
+    }
+    // The first period of a lease counts from when it is handed out, however long that took to become durable.
+    for (const task of turn.leased) renew(turn, task);
+    turn.accept();
+    if (!turn.isEmpty && this.state === 'degraded') this.#outage.end();
+    this.#answer(batch);
+  }
+
+  async #handle(batch: Batch): Promise<void> {
+    const { turn, envelopes } = batch;
     const messages = envelopes.flatMap((envelope) => (envelope.kind === 'message' ? [envelope.message] : []));
-    const preloaded = await preload(batch.turn, messages);
+    const preloaded = await preload(turn, messages);
     for (const [i, envelope] of envelopes.entries()) {
       // Many reports may come in one request; the event loop serves others in between.
       if (i > 0 && i % AT_ONCE === 0) await setImmediate();
       const slow = this.#handleOne(batch, envelope, preloaded);
       if (slow) await slow;
     }
-    await queueVariants(batch.turn);
-    await queueRefits(batch.turn);
-    const isMore = this.state === 'serving' && (await grant(batch.turn));
+    await queueVariants(turn);
+    await queueRefits(turn);
+    const isMore = this.state === 'serving' && (await grant(turn));
     // Requests that were not looked at yet keep waiting for the next turn.
     if (!isMore) this.#core.longPolls.matched();
     if (this.state !== 'serving') return;
-    const gaveUp = await giveUp(batch.turn);
-    const isFollowed = batch.turn.selecting.size > 0;
-    await queueRefits(batch.turn);
-    if (gaveUp || isFollowed || isMore)
-      batch.turn.afterCommit(() => this.#pipeline.enqueue({ kind: 'wake' }));
+    const gaveUp = await giveUp(turn);
+    const isFollowed = turn.selecting.size > 0;
+    await queueRefits(turn);
+    if (gaveUp || isFollowed || isMore) turn.afterCommit(() => this.#mailbox.enqueue({ kind: 'wake' }));
   }
 
   /** A promise where the message takes long; nothing else is handled before it is done. */
@@ -190,13 +202,6 @@ export class Supervisor implements InspectionSource {
     if (envelope.kind === 'wake') {
       turn.hasQueued = true;
       turn.reviewWaiting = true;
-      return undefined;
-    }
-    if (envelope.kind === 'handed_out') {
-      for (const { id, attempt } of envelope.leases) {
-        const task = this.#core.directory.tasks.get(id);
-        if (task?.row.status === 'leased' && task.row.attempt === attempt) renew(turn, task);
-      }
       return undefined;
     }
     if (envelope.kind === 'deadline') return deadlinePassed(turn, envelope.key);
@@ -219,23 +224,6 @@ export class Supervisor implements InspectionSource {
     return undefined;
   }
 
-  async #commit({ turn }: Batch): Promise<void> {
-    if (!turn.isEmpty) await this.#core.store.commit(turn.freeze().changes);
-  }
-
-  #accept({ turn }: Batch): void {
-    turn.accept();
-    if (turn.frozen && this.state === 'degraded') this.#outage.end();
-    this.#renewSlowLeases(turn);
-  }
-
-  /** The first period of a lease counts from when it is handed out, however long that took to become durable. */
-  #renewSlowLeases({ leased, begunAt }: Turn): void {
-    if (leased.size === 0 || this.#core.hearing.monotonic() - begunAt < SLOW_COMMIT) return;
-    const leases = [...leased].map(({ id, row }) => ({ id, attempt: row.attempt }));
-    this.#pipeline.enqueue({ kind: 'handed_out', leases });
-  }
-
   #answer({ turn, replies }: Batch): void {
     for (const { envelope, reply, refusal } of replies) {
       if (refusal) envelope.reject(refusal);
@@ -253,32 +241,29 @@ export class Supervisor implements InspectionSource {
   }
 
   /** Nothing of the turn happened. Is the store at fault, or one of the messages? */
-  async #failed(batch: Batch, fault: unknown): Promise<'given up' | 'try each'> {
+  async #failed(envelopes: readonly Envelope[], fault: unknown): Promise<void> {
     if (isStoreFault(fault)) {
-      await this.#answerFromMemory(this.#outage.begin(fault as Error, batch.envelopes));
-      return 'given up';
+      await this.#answerFromMemory(this.#outage.begin(fault as Error, envelopes));
+      return;
     }
-    const [envelope, ...others] = batch.envelopes;
-    if (others.length > 0) return 'try each';
+    const [envelope, ...others] = envelopes;
+    if (others.length > 0) {
+      // One message's fault must not fail its neighbours: each gets a turn of its own.
+      for (const alone of envelopes) await this.#takeTurn([alone]);
+      return;
+    }
+    const { hearing, settings, deadlines, log } = this.#core;
     if (envelope?.kind === 'deadline')
-      this.#core.deadlines.set(
-        envelope.key,
-        this.#core.hearing.monotonic() + this.#core.settings.probeInterval,
-      );
-    this.#core.log.error({ err: fault }, 'a message could not be handled');
+      deadlines.set(envelope.key, hearing.monotonic() + settings.probeInterval);
+    log.error({ err: fault }, 'a message could not be handled');
     if (envelope?.kind === 'message')
       envelope.reject(new ClusterError('internal', 'the server could not handle this request'));
-    return 'given up';
   }
 
   /** Handles once more what writes nothing; what the turn that failed had made of it has been undone. */
   async #answerFromMemory(envelopes: readonly MessageEnvelope[]): Promise<void> {
     if (envelopes.length === 0) return;
-    const batch: Batch = {
-      turn: new Turn(this.#core, ROUTES, null, true),
-      envelopes: [...envelopes],
-      replies: [],
-    };
+    const batch: Batch = { turn: new Turn(this.#core, ROUTES, true), envelopes, replies: [] };
     const messages = envelopes.map(({ message }) => message);
     // A store that cannot commit can mostly be read. Where it cannot, what is in memory is known.
     const preloaded = await preload(batch.turn, messages).catch(() => NOTHING_PRELOADED);

@@ -77,8 +77,8 @@ export type Operation =
   /** What takes several commits has made some of them when the store cannot make the next. */
   | { op: 'refuse_slice'; request: Request; commits: number }
   /**
-   * The store cannot commit a request; others arrive before it says so, and go on from what then is undone. Then the
-   * worker that it was about beats, with or without a list, or does not.
+   * The store cannot commit a request; others arrive before it says so. Then the worker that it was about beats, with or
+   * without a list, or does not.
    */
   | { op: 'refuse'; request: Request; others: Request[]; listing: boolean | null }
   /** Requests that are under way at the same time. */

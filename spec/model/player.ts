@@ -373,7 +373,7 @@ export class Player {
     await Promise.race([gate.reached, this.#system.settle()]);
     if (!gate.wasReached) delete this.#system.faults.beforeCommit;
     for (const other of later) await this.#send(other);
-    await this.#system.handled();
+    await tick();
     gate.release();
     await this.#system.settle();
     return gate.wasReached;

@@ -59,7 +59,7 @@ const PERFORM: { [A in Act['act']]: (world: World, act: Of<A>) => Answer | null 
       lacksUntil: 0,
       lists: false,
       revoked: [],
-      doubtAt: earlier?.doubtAt ?? NEVER,
+      doubtAt: NEVER,
       askedUntil: earlier?.askedUntil ?? 0,
     };
     supersede(world, name);
@@ -295,7 +295,6 @@ export function settle(world: World): void {
     const cancel = toStop(world, name).filter((task) => !beat?.stopping.includes(task));
     if (cancel.length > 0) releaseBeat(world, name, cancel);
   }
-  for (const worker of Object.values(world.workers)) if (freeSlots(world, worker) > 0) worker.doubtAt = NEVER;
   // A job's view is read when all this has been done.
   for (const { body } of Object.values(world.answers)) {
     if (body && 'status' in body) body.status = world.jobs[body.job as string]?.status;

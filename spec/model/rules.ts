@@ -1,5 +1,6 @@
 import { TIMES } from './operations.ts';
 import {
+  freeSlots,
   hasEnded,
   isHeld,
   type Job,
@@ -57,14 +58,17 @@ export function startLease(world: World, task: Task, worker: Worker): void {
 
 export function requeue(world: World, task: Task): void {
   const worker = task.worker;
-  letGo(task, 'queued');
+  letGo(world, task, 'queued');
   task.worker = null;
   task.looked = false;
   tell(world, { type: 'task_requeued', task: task.name, worker, attempt: task.attempt });
 }
 
-function letGo(task: Task, status: Task['status']): void {
+function letGo(world: World, task: Task, status: Task['status']): void {
+  const worker = isHeld(task) && task.worker !== null ? world.workers[task.worker] : undefined;
   task.status = status;
+  // With a free slot nothing is doubtful.
+  if (worker && freeSlots(world, worker) > 0) worker.doubtAt = NEVER;
   task.stopping = false;
   task.leaseEnds = NEVER;
   task.timesOut = NEVER;
@@ -85,7 +89,7 @@ function wait(world: World, task: Task): void {
 }
 
 export function endTask(world: World, task: Task, status: Task['status'], told: Told): void {
-  letGo(task, status);
+  letGo(world, task, status);
   stopWaiting(task);
   tell(world, { ...told, task: task.name, attempt: task.attempt });
   endJob(world, world.jobs[task.job] as Job);
@@ -208,7 +212,7 @@ export function* cancelJob(world: World, job: Job): Generator<void> {
       continue;
     }
     if (status === 'leased') revoke(world, task);
-    letGo(task, 'cancelled');
+    letGo(world, task, 'cancelled');
     stopWaiting(task);
     tell(world, { type: 'task_cancelled', task: task.name, worker, attempt: task.attempt });
   }

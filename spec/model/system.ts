@@ -117,15 +117,6 @@ export class System {
     if (this.kind === 'http') await this.#arrival(ticket, call);
   }
 
-  /** What was sent has been handled; whoever needs a commit may still wait for it. */
-  async handled(): Promise<void> {
-    await tick();
-    for (let busy = this.#cluster?.busy; busy; busy = this.#cluster?.busy) {
-      await busy;
-      await tick();
-    }
-  }
-
   async #arrival(ticket: number, { answer }: WireCall): Promise<void> {
     let tell: () => void = () => {};
     const arrived = new Promise<void>((resolve) => {
@@ -145,15 +136,18 @@ export class System {
 
   /** Everything that was sent has been dealt with, and whoever does not wait has been answered. */
   async settle(): Promise<void> {
-    const cluster = this.#cluster as RunningBackend;
     // A body reaches the gateway within a round of the event loop, and so does what an answer that finds nobody does.
     await tick();
-    await cluster.idle();
+    await this.#idle();
     await Promise.all(
       [...this.outstanding.values()].flatMap(({ call, mayWait }) => (mayWait ? [] : [call.answer])),
     );
     await tick();
-    await cluster.idle();
+    await this.#idle();
+  }
+
+  async #idle(): Promise<void> {
+    while (this.#cluster?.idle) await this.#cluster.idle;
   }
 
   /** The answer of a request that must have been answered by now. */

@@ -54,6 +54,8 @@ export class Life {
   #ending: 'crash' | 'calmly' | null = null;
   /** Tells that the commit under way is durable. */
   #written: () => void = () => {};
+  /** Tells that a commit waits for simulated time: until then, nothing else is handled. */
+  #waits: () => void = () => {};
   /** Commits that wait for simulated time. */
   readonly #held = new Set<() => void>();
 
@@ -191,10 +193,13 @@ export class Life {
     if (!this.#touched) return false;
     this.#touched = false;
     for (;;) {
-      const busy = this.#cluster?.busy;
+      const waits = new Promise<void>((resolve) => {
+        this.#waits = resolve;
+      });
+      const resting = this.isIdle ? this.#cluster?.idle && Promise.race([this.#cluster.idle, waits]) : null;
       if (this.#cluster?.state === 'degraded') this.#behindAt = this.#clock.monotonic();
-      if (!busy && this.#work.size === 0) return true;
-      await inTime('the server to come to rest', Promise.all([busy, ...this.#work]));
+      if (!resting && this.#work.size === 0) return true;
+      await inTime('the server to come to rest', Promise.all([resting, ...this.#work]));
       for (let i = 0; i < A_MOMENT; i++) await tick();
     }
   }
@@ -210,6 +215,7 @@ export class Life {
       };
       const cancel = this.#timer(seconds, release, true);
       this.#held.add(release);
+      this.#waits();
     });
   }
 

@@ -171,6 +171,31 @@ describe('the life of a lease', () => {
     assert.deepEqual(types.slice(-2), ['task_lost', 'task_requeued']);
   });
 
+  test('an expired lease is revoked: a worker that lists nothing is told to stop until it has heard of it', async (t) => {
+    const cluster = await TestCluster.start(t, { leaseTtl: 60, workerDeadAfter: 600 });
+    await cluster.submit(job({ retry: { max_attempts: 1 } }));
+    const worker = await cluster.register();
+    const task = await worker.run();
+    const told = async () => (await worker.heartbeat()).cancel_task_ids;
+    assert.deepEqual(await told(), []);
+    await cluster.clock.advance(61);
+    assert.deepEqual(await told(), [task.task_id]);
+    assert.deepEqual(await told(), [task.task_id], 'its first answer may have been lost');
+    await assert.rejects(worker.complete(task), { code: 'not_holder' });
+    assert.deepEqual(await told(), []);
+  });
+
+  test('an expired lease is revoked: the heartbeat that its worker waits with is answered at once', async (t) => {
+    const cluster = await TestCluster.start(t, { leaseTtl: 5, heartbeatInterval: 10 });
+    await cluster.submit();
+    const worker = await cluster.register();
+    const { task_id } = await worker.run();
+    const waiting = worker.heartbeat([{ task_id, attempt: 1 }], 10);
+    await cluster.submit();
+    await cluster.clock.advance(6);
+    assert.deepEqual(await waiting, { ok: true, cancel_task_ids: [task_id] });
+  });
+
   test('the last attempt that lapses fails the task, and its job', async (t) => {
     const cluster = await TestCluster.start(t);
     const submitted = await cluster.submit(job({ retry: { max_attempts: 1 } }));

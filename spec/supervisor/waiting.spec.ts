@@ -110,6 +110,25 @@ describe('a worker whose slots look taken', () => {
   });
 });
 
+describe('a worker whose slots looked taken', () => {
+  test('does not lose what it was given meanwhile', async (t) => {
+    const cluster = await TestCluster.start(t, { leaseTtl: 60, workerDeadAfter: 600 });
+    const { id } = await cluster.submit(job({ retry: { max_attempts: 2 } }));
+    const worker = await cluster.register();
+    const task = await worker.run();
+    const waiting = worker.lease(1, 100);
+    await worker.heartbeat();
+    await cluster.clock.advance(59);
+    await worker.fail(task);
+    const [again] = await waiting;
+    assert.equal(again?.attempt, 2);
+    await cluster.clock.advance(10);
+    await cluster.submit();
+    assert.equal((await cluster.onlyTask(id)).status, 'leased');
+    assert.equal((await cluster.eventTypes()).includes('task_lost'), false);
+  });
+});
+
 describe('a store that is tried again', () => {
   test('is tried between two turns, never during one', async (t) => {
     const cluster = await TestCluster.start(t);

@@ -70,6 +70,6 @@ function reclaimStaleSlot(turn: Turn, worker: WorkerCell): void {
   if (reportsActive || worker.row.slots_used < worker.row.slots_total) return;
   // Once is not "for a whole TTL": its requests, with the time that they wait, go on into the second half.
   if ((polledUntil ?? 0) < hearing.monotonic() - settings.leaseTtl / 2) return;
-  const [oldest] = worker.durablyHeld.sort((a, b) => a.soft.lastActivity - b.soft.lastActivity);
-  if (oldest && !turn.isLeasedAnew(oldest)) turn.tellTask(oldest, { type: 'LEASE_EXPIRED' });
+  const [oldest] = [...worker.held].sort((a, b) => a.soft.lastActivity - b.soft.lastActivity);
+  if (oldest) turn.tellTask(oldest, { type: 'LEASE_EXPIRED' });
 }

@@ -25,7 +25,7 @@ export const heartbeat: Handler<'heartbeat'> = {
     assertSession(worker, session);
     const { longPolls, settings, clock, bulkCommands } = turn.core;
     touch(turn, worker);
-    if (bulkCommands.size > 0) for (const task of worker.durablyHeld) cancelAhead(turn, task);
+    if (bulkCommands.size > 0) for (const task of worker.held) cancelAhead(turn, task);
     takeStanding(turn, worker, suspended?.slice(0, LONGEST_REASON) || null, leaving);
     // A newer heartbeat releases an older one, which then knows nothing to stop.
     const older = longPolls.takeHeartbeat(turn, worker_id);
@@ -62,7 +62,7 @@ function takeStanding(turn: Turn, worker: WorkerCell, reason: string | null, lea
  */
 function goThrough(turn: Turn, worker: WorkerCell, active: readonly ActiveTask[]): string[] {
   // It may list far more than it holds; what is looked up is what it holds.
-  const held = new Map(worker.durablyHeld.map((task) => [task.id, task]));
+  const held = new Map([...worker.held].map((task) => [task.id, task]));
   const toStop: string[] = [];
   for (const { task_id, attempt, stopping } of active) {
     const task = held.get(task_id);
@@ -75,6 +75,6 @@ function goThrough(turn: Turn, worker: WorkerCell, active: readonly ActiveTask[]
 
 /** The same for a worker that lists nothing: all that it holds is renewed. */
 function renewAll(turn: Turn, worker: WorkerCell): string[] {
-  for (const task of worker.durablyHeld) renew(turn, task);
+  for (const task of worker.held) renew(turn, task);
   return worker.toStop;
 }

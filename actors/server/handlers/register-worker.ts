@@ -32,7 +32,7 @@ export const registerWorker: Handler<'register_worker'> = {
     touch(turn, worker);
     // The program may be another than the one that was told, or listed, anything.
     worker.revoked.clear(turn);
-    worker.update(turn, { reportsActive: false });
+    worker.update(turn, { reportsActive: false, staleAt: null });
     // What it lacked, and what tasks avoided it for, is tried anew; what it no longer declares, others may wait for.
     worker.missingPaths.forget(turn, () => true);
     turn.core.profiles.prepare(worker, turn.core.queue);

@@ -1,7 +1,7 @@
 import type { AnyStateMachine, EmittedFrom, EventFromLogic, SnapshotFrom } from 'xstate';
 import { type JobContext, jobMachine } from '../../../machines/job/job.ts';
 import { rankedBy } from '../../../machines/ranking/standing.ts';
-import { isHeld, type TaskContext, taskMachine } from '../../../machines/task/task.ts';
+import { type TaskContext, taskMachine } from '../../../machines/task/task.ts';
 import { type WorkerContext, workerMachine } from '../../../machines/worker/worker.ts';
 import { MissingPaths } from '../scheduling/missing-paths.ts';
 import type { QueueView } from '../scheduling/queue-view.ts';
@@ -128,16 +128,14 @@ export interface CellJournal extends Journal {
 
 /**
  * An actor at its durable id. The row is the truth; the actor is activated from it when a message comes and may be
- * passivated at any time. A row passes three places: `row` is where the open turn is, `frozen` what the turn before it
- * is writing, `committed` what the store has. Its soft state is in memory only. Both change only through the journal of
- * a turn.
+ * passivated at any time: `row` is where the turn is, `committed` what the store has. Its soft state is in memory only.
+ * Both change only through the journal of a turn.
  */
 abstract class ActorCell<Row extends { id: string }, M extends AnyStateMachine, Soft> {
   /** How many turns and visits need it in memory. */
   references = 0;
   #row: Row;
   #soft: Soft;
-  #frozen: Row | null = null;
   #committed: Row | null;
   readonly #kind: RowMapping<Row, M>;
   #snapshot: SnapshotFrom<M> | null = null;
@@ -155,11 +153,6 @@ abstract class ActorCell<Row extends { id: string }, M extends AnyStateMachine, 
 
   get row(): Readonly<Row> {
     return this.#row;
-  }
-
-  /** The row that is being written; null when none is. */
-  get frozen(): Readonly<Row> | null {
-    return this.#frozen;
   }
 
   /** The row as the store has it; null when the store does not have it yet. */
@@ -208,29 +201,16 @@ abstract class ActorCell<Row extends { id: string }, M extends AnyStateMachine, 
     });
   }
 
-  /** What the turn made of the row is about to be written. */
-  freeze(): Row {
-    this.#frozen = this.#row;
-    return this.#row;
+  /** The store has the row now, as the turn left it. */
+  accept(): void {
+    this.#committed = this.#row;
   }
 
-  /** The store has the frozen row now. */
-  committedNow(): void {
-    this.#committed = this.#frozen;
-    this.#frozen = null;
-  }
-
-  /** The frozen row was not written. */
-  unfreeze(): void {
-    this.#frozen = null;
-  }
-
-  /** Forgets what the open turn made of the row. False when nothing is left: the cell never existed. */
+  /** Forgets what the turn made of the row. False when nothing is left: the cell never existed. */
   revert(): boolean {
     this.passivate();
-    const before = this.#frozen ?? this.#committed;
-    if (before === null) return false;
-    this.#row = before;
+    if (this.#committed === null) return false;
+    this.#row = this.#committed;
     return true;
   }
 
@@ -271,16 +251,9 @@ export class WorkerCell extends ActorCell<WorkerRow, typeof workerMachine, Worke
     super(WORKER, row, stored, soft);
   }
 
-  /** The tasks that it holds, but for those whose lease is not durable yet. */
-  get durablyHeld(): TaskCell[] {
-    return [...this.held].filter(
-      ({ committed }) => committed !== null && isHeld(committed) && committed.worker_id === this.id,
-    );
-  }
-
   /** What it must stop that it was not asked about: for its job or its timeout, or taken from it. */
   get toStop(): string[] {
-    const stopping = this.durablyHeld.filter(({ row }) => row.state === 'stopping');
+    const stopping = [...this.held].filter(({ row }) => row.state === 'stopping');
     return [...new Set([...stopping.map(({ id }) => id), ...this.revoked])];
   }
 

@@ -54,9 +54,9 @@ const isGone = ({ row, soft, revoked, missingPaths }: WorkerCell): boolean =>
 /**
  * The cells that are active: workers but for those that are dead and have nothing, the tasks that a worker holds with
  * their jobs, jobs whose tasks have a bulk command under way, and whatever a turn refers to. Everything else is a row
- * in the store until a message comes for it. While the store writes one turn, the next one may read rows that are about
- * to change: what is in memory always counts for more, so whatever a turn wants is referred to before it waits for the
- * store.
+ * in the store until a message comes for it. What is in memory counts for more than its row, which does not know of the
+ * turn yet; so whatever a turn wants is referred to before it waits for the store, since the end of the turn before may
+ * let go of it meanwhile.
  */
 export class ActorDirectory {
   readonly jobs = new Map<string, JobCell>();
@@ -154,8 +154,7 @@ export class ActorDirectory {
     this.tasksOf(jobId).forEach(look);
     const list = statuses.map((status) => `'${status}'`).join(', ');
     const where = `job_id = ? AND status IN (${list}) AND seq > ? ORDER BY seq LIMIT ${most}`;
-    // What a turn that is being written did to some of them is known in memory alone, so that a page may say too
-    // little.
+    // What the turn has done to some of them so far is known in memory alone, so that a page may say too little.
     for (let read = after, full = true, known = 0; full && known < most; ) {
       const rows = await this.#store.load(TASKS, where, jobId, read);
       for (const row of rows) look(this.tasks.get(row.id) ?? this.addTask(references, row, true));

@@ -2,19 +2,21 @@ import type { Message } from '../../../gateway/messages.ts';
 import { ClusterError } from '../../../machines/protocol/errors.ts';
 import type { DeadlineKey } from '../core.ts';
 
-/** What the mailbox holds: a message with the way to answer it, or a deadline that has passed. */
+/** A message with the way to answer it. */
+export interface MessageEnvelope {
+  kind: 'message';
+  message: Message;
+  resolve(reply: unknown): void;
+  reject(error: unknown): void;
+  /** Monotonic second of its arrival. */
+  arrived: number;
+}
+
+/** What the mailbox holds. */
 export type Envelope =
-  | {
-      kind: 'message';
-      message: Message;
-      resolve(reply: unknown): void;
-      reject(error: unknown): void;
-      /** Monotonic second of its arrival. */
-      arrived: number;
-    }
+  | MessageEnvelope
+  /** It has passed. */
   | { kind: 'deadline'; key: DeadlineKey }
-  /** These leases took long to become durable, and have been handed out by now. */
-  | { kind: 'handed_out'; leases: { id: string; attempt: number }[] }
   /** Look at all waiting leases again. */
   | { kind: 'wake' };
 

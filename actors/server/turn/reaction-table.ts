@@ -105,6 +105,8 @@ function freeSlot(turn: Turn, task: TaskCell, { worker_id }: { worker_id: string
   if (!worker) return;
   worker.held.delete(turn, task);
   turn.tellWorker(worker, { type: 'TASK_RELEASED' }, task.id);
+  // What it asked for before, it can have now: with a free slot nothing is doubtful.
+  if (worker.row.slots_used < worker.row.slots_total) endDoubt(turn, worker);
   turn.wokenWorkers.add(worker.id);
 }
 
@@ -140,6 +142,10 @@ function wake(turn: Turn, { id }: WorkerCell): void {
 /** Of what waits, some may be left without a worker, or wait for no other than one that lacks a path. */
 function reviewWaiting(turn: Turn): void {
   turn.reviewWaiting = true;
+}
+
+function endDoubt(turn: Turn, worker: WorkerCell): void {
+  if (worker.soft.staleAt !== null) worker.update(turn, { staleAt: null });
 }
 
 function stopDeadTimer(turn: Turn, worker: WorkerCell): void {

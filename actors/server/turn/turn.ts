@@ -1,7 +1,7 @@
 import type { LeasedTask } from '../../../gateway/messages.ts';
 import type { JobEvent } from '../../../machines/job/job.ts';
 import type { FoundVariants } from '../../../machines/report/variants.ts';
-import { isHeld, type TaskEvent } from '../../../machines/task/task.ts';
+import type { TaskEvent } from '../../../machines/task/task.ts';
 import type { WorkerEvent } from '../../../machines/worker/worker.ts';
 import type { Core } from '../core.ts';
 import { TurnCounts } from '../counters.ts';
@@ -23,7 +23,6 @@ import type {
   WorkerRow,
 } from '../store/rows.ts';
 import type { EventDraft } from './event-drafts.ts';
-import { FrozenTurn } from './frozen-turn.ts';
 import type { Moved, Routes } from './reactions.ts';
 
 /** A job that was submitted under an idempotency key, and what it means. */
@@ -36,28 +35,27 @@ export interface KeyedJob {
 
 /**
  * One turn: what it touched, what it will write, and how to undo what it did in memory. Nothing of it is
- * visible outside before the commit; if that fails, `rollback` leaves everything as if it had not been. A turn may
- * begin while the one before it is being written; then it is undone first.
+ * visible outside before the commit; if that fails, `rollback` leaves everything as if it had not been.
  */
 export class Turn implements CellJournal {
   readonly core: Core;
   /** Seconds since the epoch, one value for the whole turn. */
   readonly now: number;
-  /** Second of the hearing clock. */
-  readonly begunAt: number;
   /** What it needs in memory. */
   readonly references = new References();
   readonly jobs = new Set<JobCell>();
   readonly tasks = new Set<TaskCell>();
   readonly workers = new Set<WorkerCell>();
   readonly events: EventRow[] = [];
+  /** The specifications of new jobs. */
+  readonly requests = new Map<string, string>();
   readonly artifacts: ArtifactRow[] = [];
   readonly taskArtifacts: TaskArtifactRow[] = [];
   readonly requirements: RequirementRow[] = [];
   readonly variants: VariantsRow[] = [];
   readonly choices: ChoiceRow[] = [];
   readonly computed: ComputedRow[] = [];
-  /** Tasks that were leased in this turn; a lease that was returned in it may have been the same attempt. */
+  /** Tasks that were leased in this turn. */
   readonly leased = new Set<TaskCell>();
   /** Workers whose waiting leases should be looked at: a slot came free, or they are new. */
   readonly wokenWorkers = new Set<string>();
@@ -88,25 +86,17 @@ export class Turn implements CellJournal {
   /** Whether it writes nothing: it is over at once, and no actor takes an event, as long as the store cannot commit. */
   readonly inMemory: boolean;
   readonly #routes: Routes<Turn>;
-  readonly #requests = new Map<string, string>();
   /** New jobs by owner and idempotency key. */
   readonly #keys = new Map<string, KeyedJob>();
   readonly #undo: (() => void)[] = [];
   readonly #touched = new Set<AnyCell>();
-  /** What the concerned workers have to stop, as this turn leaves it. */
-  readonly #toStop = new Map<WorkerCell, string[]>();
   readonly #firstEvent: number;
-  /** The turn that was being written when this one began: the store may not show yet what it did. */
-  #earlier: Turn | null;
-  #frozen: FrozenTurn | null = null;
 
-  constructor(core: Core, routes: Routes<Turn>, earlier: Turn | null = null, inMemory = false) {
+  constructor(core: Core, routes: Routes<Turn>, inMemory = false) {
     this.core = core;
     this.#routes = routes;
-    this.#earlier = earlier;
     this.inMemory = inMemory;
     this.now = Math.round(core.clock.now() * 1000) / 1000;
-    this.begunAt = core.hearing.monotonic();
     this.#firstEvent = core.sequences.event;
     this.recording = core.inspection.begin(this.now);
   }
@@ -179,19 +169,18 @@ export class Turn implements CellJournal {
     this.jobs.add(job);
     this.#route(this.#routes.job, job, { type: 'moved', from: null, to: row.status }, row);
     this.recording?.actor(job);
-    this.#requests.set(row.id, request);
+    this.requests.set(row.id, request);
     return job;
   }
 
   /** The specification of a job that is too new to be read from the store. */
   requestOf(jobId: string): string | undefined {
-    return this.#requests.get(jobId) ?? this.#earlier?.requestOf(jobId);
+    return this.requests.get(jobId);
   }
 
   /** What was found in the pipeline of a job, where that is too new to be read from the store. */
   variantsOf(jobId: string): string | undefined {
-    const own = this.variants.find(({ job_id }) => job_id === jobId);
-    return own?.variants ?? this.#earlier?.variantsOf(jobId);
+    return this.variants.find(({ job_id }) => job_id === jobId)?.variants;
   }
 
   /** @param key of `keyOf` */
@@ -201,7 +190,7 @@ export class Turn implements CellJournal {
 
   /** The job under a key that is too new to be read from the store. */
   jobUnder(key: string): KeyedJob | undefined {
-    return this.#keys.get(key) ?? this.#earlier?.jobUnder(key);
+    return this.#keys.get(key);
   }
 
   addTask(row: TaskRow): TaskCell {
@@ -218,52 +207,22 @@ export class Turn implements CellJournal {
     return worker;
   }
 
-  /** Whether the store does not have its lease yet: whatever comes due now is about an earlier one. */
-  isLeasedAnew(task: TaskCell): boolean {
-    return this.leased.has(task) || (task.frozen !== null && this.#earlier?.leased.has(task) === true);
-  }
-
-  /** Takes nothing more: what it did can be written. The turn before it has been written by now. */
-  freeze(): FrozenTurn {
-    this.#earlier = null;
-    // With a free slot nothing is doubtful.
-    for (const worker of this.workers) {
-      const { slots_used, slots_total } = worker.row;
-      if (slots_used < slots_total && worker.soft.staleAt !== null) worker.update(this, { staleAt: null });
-    }
-    for (const worker of this.mustStop) this.#toStop.set(worker, worker.toStop);
-    for (const cell of [...this.core.unwritten, ...this.dirty, ...this.tasks]) this.#writeTimes(cell);
-    this.#frozen = new FrozenTurn(this.core.counters, this, {
-      requirements: this.requirements,
-      job_requests: [...this.#requests].map(([job_id, request]) => ({ job_id, request })),
-      variants: this.variants,
-      choices: this.choices,
-      computed: this.computed,
-      artifacts: this.artifacts,
-      task_artifacts: this.taskArtifacts,
-      events: this.events,
-    });
-    return this.#frozen;
-  }
-
-  /** What is written of it; null while it is open, or when there was nothing to write. */
-  get frozen(): FrozenTurn | null {
-    return this.#frozen;
-  }
-
   /** It is durable, or had nothing to write: it can no longer be undone. */
   accept(): void {
     const { core } = this;
-    this.#frozen?.accept();
-    if (this.#frozen) for (const cell of [...this.workers, ...this.tasks]) core.unwritten.delete(cell);
-    else for (const cell of this.dirty) core.unwritten.add(cell);
+    const cells = [...this.jobs, ...this.tasks, ...this.workers];
+    for (const cell of cells) cell.accept();
+    if (this.isEmpty) for (const cell of this.dirty) core.unwritten.add(cell);
+    else {
+      core.counters.accept(this.now, this.counts);
+      core.unwritten.clear();
+    }
     followDeadlines(core, this.#touched);
-    for (const [worker, ids] of this.#toStop) core.longPolls.answerStop(worker.id, ids);
+    for (const worker of this.mustStop) core.longPolls.answerStop(worker.id, worker.toStop);
   }
 
   rollback(): void {
     const { directory, sequences, hearing, settings } = this.core;
-    this.#frozen?.rollback();
     for (const job of this.jobs) if (!job.revert()) directory.removeJob(job);
     for (const task of this.tasks) if (!task.revert()) directory.removeTask(task);
     for (const worker of this.workers) if (!worker.revert()) directory.removeWorker(worker);
@@ -278,21 +237,6 @@ export class Turn implements CellJournal {
   /** Those who watch hear of an actor before they hear what it did. */
   #recordArrival(cell: AnyCell): void {
     if (this.recording && this.references.arrived.has(cell)) this.recording.actor(cell);
-  }
-
-  /** What heartbeats moved in memory reaches the row here, with the commit that happens to be next. */
-  #writeTimes(cell: WorkerCell | TaskCell): void {
-    const { directory, hearing } = this.core;
-    // Of very many tasks that a turn touches, few have a lease.
-    if (cell instanceof TaskCell && cell.soft.leaseEndsAt === null) return;
-    if (directory.find(cell.id) !== cell) return;
-    if (cell instanceof WorkerCell) {
-      cell.amend(this, { last_seen_at: cell.soft.lastSeenAt });
-      return;
-    }
-    const { leaseEndsAt } = cell.soft;
-    if (leaseEndsAt === null || !isHeld(cell.row)) return;
-    cell.amend(this, { lease_expires_at: this.now + leaseEndsAt - hearing.monotonic() });
   }
 
   /** What the actor says has happened is followed at once; false when its state does not take the event. */

@@ -44,8 +44,26 @@ async function taken(): Promise<void> {
   for (let i = 0; i < 5; i++) await tick();
 }
 
-describe('while one turn is being written, the next one is filled', () => {
-  test('and goes on from what the first did, answered only when both are durable', async (t) => {
+describe('what arrives while a turn is being written waits, and is the next turn', () => {
+  test('nothing of it is handled meanwhile, not even what needs no commit', async (t) => {
+    const cluster = await TestCluster.start(t);
+    const worker = await cluster.register();
+    const heardAt = async () => (await cluster.seen.workers())[0]?.last_seen_at as number;
+    const before = await heardAt();
+    const hold = holdCommits(cluster, 'beforeCommit');
+    const submitted = cluster.submit();
+    await hold.first;
+    await cluster.clock.advance(5);
+    const beat = worker.heartbeat();
+    const others = [cluster.submit(), cluster.submit()];
+    await taken();
+    assert.deepEqual([await heardAt(), hold.begun()], [before, 1]);
+    hold.release();
+    await Promise.all([submitted, beat, ...others]);
+    assert.equal(await heardAt(), before + 5);
+  });
+
+  test('it goes on from what the first did, and is answered when it is durable itself', async (t) => {
     const cluster = await TestCluster.start(t);
     const worker = await cluster.register();
     const hold = holdCommits(cluster, 'beforeCommit');
@@ -74,7 +92,7 @@ describe('while one turn is being written, the next one is filled', () => {
     assert.deepEqual(await cluster.eventTypes(), ['job_submitted']);
   });
 
-  test('what it needs stays in memory although the first turn lets it go', async (t) => {
+  test('what it needs stays in memory although the turn before lets it go', async (t) => {
     const cluster = await TestCluster.start(t);
     const many = Array.from({ length: 3000 }, (_, i) => ({ kind: 'inline_json', inline: { i } }));
     await cluster.submit();
@@ -95,7 +113,7 @@ describe('while one turn is being written, the next one is filled', () => {
     await cancelled;
   });
 
-  test('nothing of it remains when the first turn cannot be written, and its requests are taken anew', async (t) => {
+  test('it finds nothing of the first turn when that cannot be written', async (t) => {
     const cluster = await TestCluster.start(t);
     const worker = await cluster.register({ slots_total: 1 });
     const hold = holdCommits(cluster, 'beforeCommit');
@@ -108,7 +126,7 @@ describe('while one turn is being written, the next one is filled', () => {
     await cluster.clock.advance(2);
     const { id } = await cluster.submit();
     const [task] = await leased;
-    assert.ok(task, 'the slot that was taken in vain is free again');
+    assert.ok(task, 'the slot is free');
     assert.equal((await cluster.onlyTask(id)).id, task.task_id);
     const events = await cluster.seen.events({ after_id: 0, limit: 100 });
     assert.deepEqual(
@@ -138,7 +156,7 @@ describe('while one turn is being written, the next one is filled', () => {
     assert.equal((await next.lease()).length, 1);
   });
 
-  test('a fault of one of its messages undoes it alone: the first turn is written', async (t) => {
+  test('a fault of one of its messages concerns neither the first turn nor the other messages', async (t) => {
     const cluster = await TestCluster.start(t);
     const hold = holdCommits(cluster, 'beforeCommit');
     const first = cluster.submit();
@@ -180,7 +198,7 @@ describe('what comes due while a turn is being written', () => {
     assert.ok(!(await cluster.eventTypes(id)).includes('task_lost'), 'the new lease did not lapse');
   });
 
-  test('is about the lease before also when the next turn grants the new one', async (t) => {
+  test('is about the lease before also when a report of that is not handled yet', async (t) => {
     const { cluster, worker, task } = await atWork(t);
     const other = await cluster.register();
     const waiting = other.lease(1, 1000);
@@ -201,7 +219,7 @@ describe('what comes due while a turn is being written', () => {
     assert.deepEqual((await other.heartbeat([again as LeasedTask])).cancel_task_ids, [again?.task_id]);
   });
 
-  test('a worker whose slots look taken for a whole TTL does not lose what the turn gives it', async (t) => {
+  test('takes nothing that the turn gives from a worker whose slots looked taken for a whole TTL', async (t) => {
     const { cluster, worker, task } = await atWork(t);
     const waiting = worker.lease(1, 100);
     await taken();
