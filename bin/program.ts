@@ -5,7 +5,8 @@ import { didYouMean, nearest } from '../machines/protocol/nearest.ts';
 import { diagnose } from './cli/diagnosis.ts';
 import { EXIT } from './cli/exit.ts';
 import { commandHelp, overview } from './cli/help.ts';
-import { COMMANDS, isCommand } from './commands/list.ts';
+import { COMMANDS } from './commands/list.ts';
+import { commandsIn } from './commands/load.ts';
 import { isColourful } from './terminal/output.ts';
 import { plain } from './terminal/plain.ts';
 
@@ -21,8 +22,7 @@ const LABELS: Record<ProgramName, string> = {
 /** The commands that a command line may mean; no others are loaded. */
 async function commandsFor(name: ProgramName, argv: readonly string[]): Promise<CommandClass[]> {
   if (name === 'jq-worker') return [(await import('./commands/worker.ts')).WorkerProgram];
-  if (name === 'jqctl')
-    return Promise.all([...new Set(argv.filter(isCommand))].map((word) => COMMANDS[word].load()));
+  if (name === 'jqctl') return commandsIn(argv);
   const [{ ServerProgram }, { CheckStateProgram }] = await Promise.all([
     import('./commands/server.ts'),
     import('./commands/check-state.ts'),

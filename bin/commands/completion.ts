@@ -1,4 +1,4 @@
-import { Cli, Option } from 'clipanion';
+import { Option } from 'clipanion';
 import { BaseCommand } from '../cli/base.ts';
 import { EXIT } from '../cli/exit.ts';
 import { word } from '../cli/flags.ts';
@@ -8,7 +8,6 @@ import { fishScript } from '../completion/fish.ts';
 import { type CommandModel, commandModels, SHELLS, type Shell } from '../completion/model.ts';
 import { zshScript } from '../completion/zsh.ts';
 import type { Output } from '../terminal/output.ts';
-import { everyCommand } from './list.ts';
 
 const SCRIPTS: Record<Shell, (commands: readonly CommandModel[]) => string> = {
   bash: bashScript,
@@ -37,9 +36,7 @@ export class CompletionCommand extends BaseCommand {
 
   protected override async run(output: Output): Promise<number> {
     const shell = word('shell', this.shell, SHELLS);
-    const { binaryName } = this.cli;
-    const all = Cli.from(await everyCommand(), { binaryName });
-    const script = SCRIPTS[shell](commandModels(all.definitions()));
+    const script = SCRIPTS[shell](commandModels(this.cli.definitions()));
     await output.print(output.json ? JSON.stringify({ shell, script }) : script);
     return EXIT.done;
   }

@@ -1,0 +1,34 @@
+import type { CommandClass } from 'clipanion';
+import { COMMANDS, type CommandName, isCommand } from './list.ts';
+
+/** The class of each command, which is loaded when somebody asks for it. */
+const CLASSES: Record<CommandName, () => Promise<CommandClass>> = {
+  submit: async () => (await import('./submit.ts')).SubmitCommand,
+  run: async () => (await import('./run.ts')).RunCommand,
+  check: async () => (await import('./check.ts')).CheckCommand,
+  status: async () => (await import('./status.ts')).StatusCommand,
+  logs: async () => (await import('./logs.ts')).LogsCommand,
+  wait: async () => (await import('./wait.ts')).WaitCommand,
+  artifacts: async () => (await import('./artifacts.ts')).ArtifactsCommand,
+  jobs: async () => (await import('./jobs.ts')).JobsCommand,
+  cancel: async () => (await import('./cancel.ts')).CancelCommand,
+  retry: async () => (await import('./retry.ts')).RetryCommand,
+  resubmit: async () => (await import('./resubmit.ts')).ResubmitCommand,
+  workers: async () => (await import('./workers.ts')).WorkersCommand,
+  stats: async () => (await import('./stats.ts')).StatsCommand,
+  events: async () => (await import('./events.ts')).EventsCommand,
+  top: async () => (await import('./top.ts')).TopCommand,
+  machines: async () => (await import('./machines.ts')).MachinesCommand,
+  inspect: async () => (await import('./inspect.ts')).InspectCommand,
+  server: async () => (await import('./server.ts')).ServerCommand,
+  worker: async () => (await import('./worker.ts')).WorkerCommand,
+  completion: async () => (await import('./completion.ts')).CompletionCommand,
+};
+
+/**
+ * The commands of `jqctl` that a command line may mean. `completion` tells of all of them, so it has them all loaded.
+ */
+export function commandsIn(argv: readonly string[]): Promise<CommandClass[]> {
+  const named = argv.includes('completion') ? Object.keys(COMMANDS) : [...new Set(argv)];
+  return Promise.all(named.filter(isCommand).map((name) => CLASSES[name]()));
+}
