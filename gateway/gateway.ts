@@ -32,7 +32,7 @@ export interface Gateway {
 
 /**
  * Starts the HTTP and WebSocket server.
- * @throws GatewayError when it cannot listen, or an option makes no sense
+ * @throws StartError when it cannot listen, or an option makes no sense
  */
 export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const { host, log, backend } = options;

@@ -2,7 +2,7 @@ import { access, constants } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { open } from 'sqlite';
 import sqlite3 from 'sqlite3';
-import { StartError } from './errors.ts';
+import { StartError } from '../../machines/protocol/start-error.ts';
 import { makeDirectory } from './make-directory.ts';
 
 export interface Lock {

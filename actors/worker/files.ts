@@ -1,6 +1,7 @@
 import { constants, readdirSync, rmdirSync, unlinkSync, writeFileSync } from 'node:fs';
 import { type FileHandle, lstat, open, realpath, writeFile } from 'node:fs/promises';
 import { dirname, isAbsolute, join, relative, sep } from 'node:path';
+import { AppError } from '../../machines/protocol/app-error.ts';
 
 /** Windows has neither; there nothing else opens under the name of a file. */
 const CAREFULLY = (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
@@ -12,8 +13,8 @@ const FEW_ENTRIES = 20;
 const FEW_LEVELS = 1;
 
 /** What lies where a file should be is none that this worker reads: a link, a pipe, a device, a folder, too large. */
-export class UnfitFileError extends Error {
-  override name = 'UnfitFile';
+export class UnfitFileError extends AppError {
+  readonly code = 'unfit_file';
 }
 
 /**
@@ -21,7 +22,7 @@ export class UnfitFileError extends Error {
  * the way, and without waiting for anybody. To open a pipe the usual way waits for its other end for ever, and holds
  * one of the few threads that all files of this process share.
  * @param flags how to open it, for reading by default; never `O_CREAT`
- * @throws UnfitFile, or the system's error
+ * @throws UnfitFileError, or the system's error
  */
 export async function openPlain(root: string, path: string, flags = constants.O_RDONLY): Promise<FileHandle> {
   const inside = relative(root, path);
@@ -43,7 +44,7 @@ export async function openPlain(root: string, path: string, flags = constants.O_
 
 /**
  * Reads such a file, at most so many bytes.
- * @throws UnfitFile, or the system's error
+ * @throws UnfitFileError, or the system's error
  */
 export async function readPlain(root: string, path: string, maxBytes: number): Promise<string> {
   const file = await openPlain(root, path);

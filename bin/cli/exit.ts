@@ -1,3 +1,5 @@
+import { AppError } from '../../machines/protocol/app-error.ts';
+
 /** The exit codes of every program; the help text of every command lists them. */
 export const EXIT = {
   done: 0,
@@ -17,7 +19,7 @@ export const EXIT = {
 } as const;
 
 /** A reason to end, with the exit code, a sentence, and what to do next. */
-export class CliError extends Error {
+export class CliError extends AppError {
   readonly exit: number;
   readonly hint: string | undefined;
   /** One line each, below the sentence. */
@@ -25,10 +27,14 @@ export class CliError extends Error {
 
   constructor(exit: number, message: string, more: { hint?: string; details?: string[] } = {}) {
     super(message);
-    this.name = 'CliError';
     this.exit = exit;
     this.hint = more.hint;
     this.details = more.details ?? [];
+  }
+
+  /** What `EXIT` calls its exit code. */
+  get code(): string {
+    return Object.entries(EXIT).find(([, exit]) => exit === this.exit)?.[0] ?? 'failed';
   }
 }
 

@@ -1,7 +1,6 @@
 import { UsageError } from 'clipanion';
-import { StartError } from '../../actors/shared/errors.ts';
 import { InvalidResponseError, ResponseError, UnreachableError } from '../../gateway/client/errors.ts';
-import { GatewayError } from '../../gateway/faults.ts';
+import { StartError } from '../../machines/protocol/start-error.ts';
 import { CliError, EXIT } from './exit.ts';
 import { localError } from './local-error.ts';
 
@@ -19,7 +18,7 @@ export function explain(fault: unknown): CliError {
       hint: 'is this the address of a jq-cluster server? See --server and JQ_SERVER',
     });
   }
-  if (fault instanceof StartError || fault instanceof GatewayError || fault instanceof UsageError) {
+  if (fault instanceof StartError || fault instanceof UsageError) {
     return new CliError(EXIT.usage, fault.message);
   }
   const local = localError(fault);

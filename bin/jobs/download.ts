@@ -7,7 +7,7 @@ import { pipeline } from 'node:stream/promises';
 import PQueue from 'p-queue';
 import { makeDirectory } from '../../actors/shared/make-directory.ts';
 import type { ClusterClient } from '../../gateway/client/client.ts';
-import { UnreachableError } from '../../gateway/client/errors.ts';
+import { unreachable } from '../../gateway/client/errors.ts';
 import type { ArtifactView } from '../../machines/schema/views.ts';
 import { CliError, EXIT, usageError } from '../cli/exit.ts';
 import { explain } from '../cli/explain.ts';
@@ -139,7 +139,7 @@ async function fetchVerified(order: Order, artifact: ArtifactView, temporary: st
     await pipeline(body, meter, createWriteStream(temporary, { flags: 'wx' }));
   } catch (fault) {
     if (localError(fault) !== undefined) throw fault;
-    throw new UnreachableError(client.server, fault);
+    throw unreachable(client.server, fault);
   }
   // A server that tells no hash leaves nothing to compare with.
   if (artifact.sha256 !== '' && hash.digest('hex') !== artifact.sha256.toLowerCase()) {

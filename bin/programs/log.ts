@@ -2,8 +2,8 @@ import { closeSync, openSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { destination, type Logger, pino } from 'pino';
 import { PinoPretty as pretty } from 'pino-pretty';
-import { StartError } from '../../actors/shared/errors.ts';
 import { makeDirectory } from '../../actors/shared/make-directory.ts';
+import { StartError } from '../../machines/protocol/start-error.ts';
 
 /** Where a program's log goes and how much of it. */
 export interface LogConfig {

@@ -1,15 +1,15 @@
 import type { Logger } from 'pino';
-import { StartError } from '../../actors/shared/errors.ts';
 import type { WorkerConfig as AgentConfig, Runner } from '../../actors/worker/config.ts';
 import { externalRunner, RunnerError } from '../../actors/worker/runners/external/index.ts';
 import { mljsRunner } from '../../actors/worker/runners/mljs/index.ts';
 import {
   askInterpreter,
   type Interpreter,
-  InterpreterFault,
+  InterpreterError,
   nirs4allRunner,
   USUAL_PYTHON,
 } from '../../actors/worker/runners/nirs4all/index.ts';
+import { StartError } from '../../machines/protocol/start-error.ts';
 
 export interface RunnerChoice {
   /** The interpreter to ask for nirs4all; absent: `python3` on the path, if there is one. */
@@ -59,7 +59,7 @@ async function findInterpreter(named: string | undefined, log: Logger): Promise<
     }
     return interpreter;
   } catch (fault) {
-    if (!(fault instanceof InterpreterFault)) throw fault;
+    if (!(fault instanceof InterpreterError)) throw fault;
     if (named !== undefined) throw new StartError('runner_unusable', `--python: ${fault.message}`);
     log.info({ why: fault.message }, 'no python3: this worker runs no nirs4all jobs');
     return null;

@@ -53,7 +53,7 @@ export interface RunningServer {
 
 /**
  * Puts a server together: the cluster on its state directory, and the gateway in front of it.
- * @throws StartError or GatewayError, in words that say what to do
+ * @throws StartError, in words that say what to do
  */
 export async function startServer(config: ServerConfig): Promise<RunningServer> {
   setPrivateUmask();

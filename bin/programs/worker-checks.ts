@@ -1,10 +1,10 @@
 import { access, constants, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import type { Logger } from 'pino';
-import { StartError } from '../../actors/shared/errors.ts';
 import type { Runner } from '../../actors/worker/config.ts';
 import { checkCatalog } from '../../actors/worker/inputs/catalog/read-index.ts';
 import { isProgram } from '../../actors/worker/runners/parts.ts';
+import { StartError } from '../../machines/protocol/start-error.ts';
 
 interface Named {
   runners: readonly Runner[];

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { type Static, Type } from 'typebox';
 import { YamlError, yamlToJson } from '../../machines/json/yaml.ts';
+import { StartError } from '../../machines/protocol/start-error.ts';
 import { validator } from '../../machines/schema/validate.ts';
-import { GatewayError } from '../faults.ts';
 import { type Entry, rightsByName, rightsOfRoles } from './entry.ts';
 import { checkedDigest } from './secret.ts';
 
@@ -20,15 +20,15 @@ const check = validator(Type.Array(FileEntry));
 /**
  * Reads an auth file: a JSON or YAML list of `{name, roles | rights, token | token_sha256}`
  * (docs/operations.md#credentials). An empty list is refused, since it would open the server to everybody.
- * @throws GatewayError that names the file and the entry, never a token
+ * @throws StartError that names the file and the entry, never a token
  */
 export function readAuthFile(path: string): Entry[] {
   const checked = check(parse(path, read(path)));
   if (!checked.ok) {
     const faults = checked.faults.map(({ path: where, message }) => `${where} ${message}`).join('; ');
-    throw new GatewayError('bad_auth_file', `${path} is not a list of principals: ${faults}`);
+    throw new StartError('bad_auth_file', `${path} is not a list of principals: ${faults}`);
   }
-  if (checked.value.length === 0) throw new GatewayError('bad_auth_file', `${path} holds no principal`);
+  if (checked.value.length === 0) throw new StartError('bad_auth_file', `${path} holds no principal`);
   return checked.value.map((entry, i) => entryOf(entry, `${path}, entry ${i + 1} (${entry.name})`));
 }
 
@@ -37,7 +37,7 @@ function read(path: string): string {
     return readFileSync(path, 'utf8');
   } catch (fault) {
     const why = (fault as NodeJS.ErrnoException).code ?? String(fault);
-    throw new GatewayError('bad_auth_file', `cannot read the auth file ${path} (${why})`);
+    throw new StartError('bad_auth_file', `cannot read the auth file ${path} (${why})`);
   }
 }
 
@@ -48,16 +48,16 @@ function parse(path: string, text: string): unknown {
   } catch (fault) {
     // The parser may quote its input, and the input holds tokens: only the place is told.
     const where = fault instanceof YamlError ? `line ${fault.line}, column ${fault.column}` : 'its end';
-    throw new GatewayError('bad_auth_file', `${path} is neither JSON nor YAML: look at ${where}`);
+    throw new StartError('bad_auth_file', `${path} is neither JSON nor YAML: look at ${where}`);
   }
 }
 
 function entryOf(entry: FileEntry, source: string): Entry {
   if ((entry.roles === undefined) === (entry.rights === undefined)) {
-    throw new GatewayError('bad_auth_file', `${source} needs either 'roles' or 'rights'`);
+    throw new StartError('bad_auth_file', `${source} needs either 'roles' or 'rights'`);
   }
   if ((entry.token === undefined) === (entry.token_sha256 === undefined)) {
-    throw new GatewayError('bad_auth_file', `${source} needs either 'token' or 'token_sha256'`);
+    throw new StartError('bad_auth_file', `${source} needs either 'token' or 'token_sha256'`);
   }
   const rights = entry.roles
     ? rightsOfRoles(entry.roles, source, 'bad_auth_file')

@@ -6,7 +6,7 @@ import {
   type Principal,
   type Right,
 } from '../../machines/protocol/rights.ts';
-import { GatewayError } from '../faults.ts';
+import { StartError } from '../../machines/protocol/start-error.ts';
 import { readAuthFile } from './auth-file.ts';
 import type { Entry } from './entry.ts';
 import { parsePrincipal } from './principal-flag.ts';
@@ -44,7 +44,7 @@ export class Credentials {
 
   /**
    * Reads all that is configured.
-   * @throws GatewayError that says which definition is wrong
+   * @throws StartError that says which definition is wrong
    */
   static from(options: CredentialOptions = {}): Credentials {
     const fixed = (options.principals ?? []).map(parsePrincipal);
@@ -88,7 +88,7 @@ export class Credentials {
 
   /**
    * Reads the auth file again, as on SIGHUP, and tells the watchers. A file with a fault changes nothing.
-   * @throws GatewayError with the fault of the file; the principals from before stay valid
+   * @throws StartError with the fault of the file; the principals from before stay valid
    */
   reload(): void {
     this.#entries = this.#read();
@@ -116,7 +116,7 @@ function refuseSharedTokens(entries: readonly Entry[]): void {
     const key = entry.digest.toString('hex');
     const other = seen.get(key);
     if (other) {
-      throw new GatewayError('duplicate_token', `${other.source} and ${entry.source} have the same token`);
+      throw new StartError('duplicate_token', `${other.source} and ${entry.source} have the same token`);
     }
     seen.set(key, entry);
   }

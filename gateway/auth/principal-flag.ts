@@ -1,4 +1,4 @@
-import { GatewayError } from '../faults.ts';
+import { StartError } from '../../machines/protocol/start-error.ts';
 import { type Entry, rightsOfRoles } from './entry.ts';
 import { checkedDigest } from './secret.ts';
 
@@ -7,18 +7,18 @@ const FORM = 'NAME:TOKEN:ROLE[,ROLE]';
 /**
  * Reads `--principal NAME:TOKEN:ROLE[,ROLE]`. The name ends at the first colon and the roles begin behind the
  * last one, so a token may hold colons. A message never repeats the token.
- * @throws GatewayError `bad_principal` or `bad_token`
+ * @throws StartError `bad_principal` or `bad_token`
  */
 export function parsePrincipal(flag: string): Entry {
   const first = flag.indexOf(':');
   const last = flag.lastIndexOf(':');
-  if (first < 0) throw new GatewayError('bad_principal', `--principal must have the form ${FORM}`);
+  if (first < 0) throw new StartError('bad_principal', `--principal must have the form ${FORM}`);
   const name = flag.slice(0, first).trim();
   if (name === '')
-    throw new GatewayError('bad_principal', `--principal has an empty name; its form is ${FORM}`);
+    throw new StartError('bad_principal', `--principal has an empty name; its form is ${FORM}`);
   const source = `--principal ${name}`;
   if (first === last) {
-    throw new GatewayError('bad_principal', `${source} has one colon only; its form is ${FORM}`);
+    throw new StartError('bad_principal', `${source} has one colon only; its form is ${FORM}`);
   }
   const roles = flag
     .slice(last + 1)

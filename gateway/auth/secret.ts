@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { GatewayError } from '../faults.ts';
+import { StartError } from '../../machines/protocol/start-error.ts';
 
 /** What an Authorization header can carry without being changed on its way. */
 const SENDABLE = /^[\x21-\x7e]+$/;
@@ -11,12 +11,12 @@ export function digestOf(token: string): Buffer {
 
 /**
  * The digest of a configured token.
- * @throws GatewayError `bad_token` for an empty token, or one that no client could send
+ * @throws StartError `bad_token` for an empty token, or one that no client could send
  */
 export function checkedDigest(token: string, whose: string): Buffer {
-  if (token === '') throw new GatewayError('bad_token', `${whose} has an empty token`);
+  if (token === '') throw new StartError('bad_token', `${whose} has an empty token`);
   if (!SENDABLE.test(token)) {
-    throw new GatewayError(
+    throw new StartError(
       'bad_token',
       `the token of ${whose} holds white space, control or non-ASCII characters, which a header cannot carry`,
     );

@@ -9,7 +9,7 @@ import { Agent, type Dispatcher } from 'undici';
 import type { JsonRoute, UploadRoute } from '../contract/route.ts';
 import { type RouteName, type Routes, routes } from '../contract/routes.ts';
 import { API_VERSION, PACKAGE_VERSION } from '../version.ts';
-import { ResponseError, UnreachableError } from './errors.ts';
+import { ResponseError, unreachable } from './errors.ts';
 import { HttpGetter } from './http-get.ts';
 import { type ReplyOf, replyOf } from './replies.ts';
 
@@ -264,7 +264,7 @@ export class ClusterClient {
       return await step();
     } catch (fault) {
       if (fault instanceof ResponseError || (fault as Error).name === 'AbortError') throw fault;
-      throw new UnreachableError(this.server, fault);
+      throw unreachable(this.server, fault);
     }
   }
 }

@@ -1,7 +1,8 @@
+import { AppError } from '../../machines/protocol/app-error.ts';
 import type { ValidationIssue } from '../../machines/schema/validate.ts';
 
 /** The server answered with an error (docs/protocol.md#errors). */
-export class ResponseError extends Error {
+export class ResponseError extends AppError {
   readonly status: number;
   readonly code: string;
   readonly faults: ValidationIssue[];
@@ -13,11 +14,15 @@ export class ResponseError extends Error {
     const body = isObject(said) ? said : {};
     const detail = sentenceOf(body.detail);
     super(detail ?? `the server answered ${status}`);
-    this.name = 'ResponseError';
     this.status = status;
     this.code = typeof body.code === 'string' ? body.code : codeOf(status, detail);
     this.faults = faultsIn(body.errors);
     this.retryAfter = retryAfter;
+  }
+
+  /** Whether the credential is to blame. */
+  get denied(): boolean {
+    return this.status === 401 || this.status === 403;
   }
 
   /** Whether the same request may succeed later without anybody changing it. */
@@ -27,13 +32,13 @@ export class ResponseError extends Error {
 }
 
 /** An answer that is no refusal, but does not say what is needed to go on. */
-export class InvalidResponseError extends Error {
+export class InvalidResponseError extends AppError {
+  readonly code = 'invalid_response';
   /** Whether it is JSON at all; what is not comes from something between here and the server. */
   readonly isJson: boolean;
 
   constructor(message: string, isJson: boolean) {
     super(message);
-    this.name = 'InvalidResponseError';
     this.isJson = isJson;
   }
 }
@@ -81,11 +86,12 @@ const STATUS_CODES: Readonly<Record<number, string>> = {
 };
 
 /** No answer came: the server is away, or the connection broke. */
-export class UnreachableError extends Error {
-  constructor(server: string, cause: unknown) {
-    const why =
-      cause instanceof Error ? ((cause as NodeJS.ErrnoException).code ?? cause.message) : String(cause);
-    super(`cannot reach ${server} (${why})`, { cause });
-    this.name = 'UnreachableError';
-  }
+export class UnreachableError extends AppError {
+  readonly code = 'unreachable';
+}
+
+/** @param cause what the system or the transport says of it */
+export function unreachable(server: string, cause: unknown): UnreachableError {
+  const why = cause instanceof Error ? ((cause as { code?: string }).code ?? cause.message) : String(cause);
+  return new UnreachableError(`cannot reach ${server} (${why})`, { cause });
 }

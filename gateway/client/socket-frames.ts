@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import WebSocket from 'ws';
 import type { ClusterClient } from './client.ts';
-import { ResponseError, UnreachableError } from './errors.ts';
+import { ResponseError, unreachable } from './errors.ts';
 
 /** Longer than the slowest refusal: what lasts beyond it was a connection. */
 const HELD_MS = 15_000;
@@ -40,7 +40,7 @@ export async function* reconnecting<T>(
         yield frame;
       }
       if (signal?.aborted) return;
-      throw new UnreachableError(client.server, 'the stream ended');
+      throw unreachable(client.server, 'the stream ended');
     } catch (fault) {
       if (signal?.aborted) return;
       if (fault instanceof ResponseError && !fault.transient) throw fault;
@@ -118,7 +118,7 @@ async function* framesOf(
   const silence = setTimeout(() => {
     // While the reader takes its time, it is this side that does not listen.
     if (socket.isPaused) silence.refresh();
-    else end(new UnreachableError(client.server, `no sign of life for ${silenceMs / 1000} s`));
+    else end(unreachable(client.server, `no sign of life for ${silenceMs / 1000} s`));
   }, silenceMs);
   socket.on('ping', () => silence.refresh());
   let isHeard = false;
@@ -137,13 +137,13 @@ async function* framesOf(
     });
     response.on('end', () => end(refusedError(path, response.statusCode ?? 0, text)));
   });
-  socket.on('error', (fault) => end(new UnreachableError(client.server, fault)));
+  socket.on('error', (fault) => end(unreachable(client.server, fault)));
   socket.on('close', (code, reason) => {
     const status = isHeard ? undefined : REFUSED[code];
     if (status !== undefined) {
       const detail = String(reason) || `the server refused the stream (it closed it with ${code})`;
       end(new ResponseError(status, { detail }));
-    } else end(code === 1000 ? null : new UnreachableError(client.server, `closed with ${code}`));
+    } else end(code === 1000 ? null : unreachable(client.server, `closed with ${code}`));
   });
   const abort = () => {
     end(null);

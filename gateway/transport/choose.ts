@@ -1,4 +1,4 @@
-import { GatewayError } from '../faults.ts';
+import { StartError } from '../../machines/protocol/start-error.ts';
 import type { Transport, TransportName } from './transport.ts';
 
 export const TRANSPORT_CHOICES = ['auto', 'uws', 'node'] as const;
@@ -20,7 +20,7 @@ export interface Chosen {
 
 /**
  * The transport that is wished for, or for `auto` the first that works here.
- * @throws GatewayError `no_transport` that says what to install
+ * @throws StartError `no_transport` that says what to install
  */
 export async function chooseTransport(choice: TransportChoice): Promise<Chosen> {
   const faults: string[] = [];
@@ -37,7 +37,7 @@ export async function chooseTransport(choice: TransportChoice): Promise<Chosen> 
     choice === 'uws'
       ? 'start with --transport auto or node, or install a version of it that supports this machine'
       : 'install the packages of this program: run npm ci in its directory';
-  throw new GatewayError('no_transport', `no transport works here: ${faults.join('; ')}; ${advice}`);
+  throw new StartError('no_transport', `no transport works here: ${faults.join('; ')}; ${advice}`);
 }
 
 /** One line: within a library's message, the system's own word. */

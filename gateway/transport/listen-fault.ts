@@ -1,12 +1,12 @@
-import { GatewayError, type GatewayErrorCode } from '../faults.ts';
+import { StartError, type StartErrorCode } from '../../machines/protocol/start-error.ts';
 
 /**
  * Why nothing can listen at an address, in words that say what to do.
  * @param code of the system's error, or whatever else is known
  */
-export function listenFault(host: string, port: number, code: string | undefined): GatewayError {
+export function listenFault(host: string, port: number, code: string | undefined): StartError {
   const at = `${host.includes(':') ? `[${host}]` : host}:${port}`;
-  const reasons: Record<string, [GatewayErrorCode, string]> = {
+  const reasons: Record<string, [StartErrorCode, string]> = {
     EADDRINUSE: [
       'port_in_use',
       `port ${port} is in use: another server listens on ${at}; choose another --port`,
@@ -20,5 +20,5 @@ export function listenFault(host: string, port: number, code: string | undefined
     'listen_failed',
     `cannot listen on ${at} (${code ?? 'no reason found'})`,
   ];
-  return new GatewayError(fault, message);
+  return new StartError(fault, message);
 }

@@ -107,7 +107,7 @@ export interface Transport {
   /**
    * Listens on a TCP port that no other process shares; 0 takes a free one. Each request is handed over before
    * the first byte of its body.
-   * @throws GatewayError that says why not
+   * @throws StartError that says why not
    */
   listen(host: string, port: number, options: ListenOptions): Promise<Listening>;
 }

@@ -1,12 +1,13 @@
 import { Composer, type CST, type Document, LineCounter, Parser } from 'yaml';
+import { AppError } from '../protocol/app-error.ts';
 
 /** A fault of a YAML text, with the place where a person can mend it. Lines and columns count from 1. */
-export class YamlError extends Error {
+export class YamlError extends AppError {
+  readonly code = 'invalid_yaml';
   readonly line: number;
   readonly column: number;
   constructor(message: string, line: number, column: number) {
     super(`line ${line}, column ${column}: ${message}`);
-    this.name = 'YamlError';
     this.line = line;
     this.column = column;
   }

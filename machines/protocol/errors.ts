@@ -1,4 +1,5 @@
 import type { ValidationIssue } from '../schema/validate.ts';
+import { AppError } from './app-error.ts';
 
 /**
  * Every error that a client may see, by its code. The HTTP status of each stands in
@@ -41,14 +42,13 @@ export const ERROR_CODES = [
 
 export type ErrorCode = (typeof ERROR_CODES)[number];
 
-/** An error as a value: a code for programs, a sentence for people, and for validation all faults. */
-export class ClusterError extends Error {
+/** An error that a client sees; for validation with all faults. */
+export class ClusterError extends AppError {
   readonly code: ErrorCode;
   readonly faults: ValidationIssue[] | undefined;
 
   constructor(code: ErrorCode, detail: string, faults?: ValidationIssue[]) {
     super(detail);
-    this.name = 'ClusterError';
     this.code = code;
     this.faults = faults;
   }

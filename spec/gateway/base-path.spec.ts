@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import WebSocket from 'ws';
-import { GatewayError } from '../../gateway/faults.ts';
+import { StartError } from '../../machines/protocol/start-error.ts';
 import { type ProxyOptions, reverseProxy } from '../support/reverse-proxy.ts';
 import { startTestServer } from '../support/server.ts';
 import { Foreigner } from './foreign.ts';
@@ -96,7 +96,7 @@ describe('a server with a base path', () => {
   ]) {
     it(`does not start with ${wrong}`, async (t) => {
       const start = startTestServer(t, { basePath: wrong });
-      await assert.rejects(start, (fault) => fault instanceof GatewayError && fault.code === 'bad_option');
+      await assert.rejects(start, (fault) => fault instanceof StartError && fault.code === 'bad_option');
     });
   }
 });

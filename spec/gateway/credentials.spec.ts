@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { Credentials } from '../../gateway/auth/credentials.ts';
-import { GatewayError } from '../../gateway/faults.ts';
 import { ANONYMOUS, RIGHTS } from '../../machines/protocol/rights.ts';
+import { StartError } from '../../machines/protocol/start-error.ts';
 
 const dir = mkdtempSync(join(tmpdir(), 'jq-auth-'));
 after(() => rmSync(dir, { recursive: true }));
@@ -20,11 +20,11 @@ function authFile(text: string, name = 'auth.yaml'): string {
 const SECRET = 'hush-hush';
 
 /** The refusal that the options meet with; it must never hold a token. */
-function refusal(options: Parameters<typeof Credentials.from>[0]): GatewayError {
+function refusal(options: Parameters<typeof Credentials.from>[0]): StartError {
   try {
     Credentials.from(options);
   } catch (fault) {
-    assert.ok(fault instanceof GatewayError, String(fault));
+    assert.ok(fault instanceof StartError, String(fault));
     assert.ok(!fault.message.includes(SECRET), 'the token is not repeated');
     return fault;
   }
@@ -192,7 +192,7 @@ describe('an auth file', () => {
     const auth = Credentials.from({ authFile: path });
     for (const text of ['[', '[]', '[{name: al, roles: [king], token: two}]']) {
       authFile(text);
-      assert.throws(() => auth.reload(), GatewayError);
+      assert.throws(() => auth.reload(), StartError);
       assert.equal(auth.identify('one')?.name, 'al');
     }
   });

@@ -2,19 +2,19 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { createServer } from 'node:net';
 import { describe, it } from 'node:test';
-import { GatewayError } from '../../gateway/faults.ts';
 import type { GatewayOptions } from '../../gateway/options.ts';
 import { ClusterError } from '../../machines/protocol/errors.ts';
+import { StartError } from '../../machines/protocol/start-error.ts';
 import { type Need, requires } from '../support/requires.ts';
 import { until } from '../support/until.ts';
 import { piecesOf } from '../support/views.ts';
 import { ask, gatewayFor, RawConnection, recordingLog } from './support.ts';
 
-async function refusal(options: Partial<GatewayOptions>): Promise<GatewayError> {
+async function refusal(options: Partial<GatewayOptions>): Promise<StartError> {
   try {
     await (await gatewayFor(options)).stop();
   } catch (fault) {
-    assert.ok(fault instanceof GatewayError, String(fault));
+    assert.ok(fault instanceof StartError, String(fault));
     return fault;
   }
   throw new assert.AssertionError({ message: 'the gateway started' });

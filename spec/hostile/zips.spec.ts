@@ -3,7 +3,7 @@ import { readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { deflateRawSync } from 'node:zlib';
-import { InputError } from '../../actors/worker/inputs/input-error.ts';
+import { InputError } from '../../actors/worker/errors.ts';
 import { LIMITS, unzip, type ZipLimits } from '../../actors/worker/inputs/zip.ts';
 import { entriesBelow } from '../support/files.ts';
 import { startTestServer, temporaryDirectory } from '../support/server.ts';

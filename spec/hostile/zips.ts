@@ -2,7 +2,7 @@ import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { InputError } from '../../actors/worker/inputs/input-error.ts';
+import { InputError } from '../../actors/worker/errors.ts';
 import { LIMITS, unzip } from '../../actors/worker/inputs/zip.ts';
 import { type RawEntry, rawZip } from '../worker/raw-zip.ts';
 import { NASTY_TEXTS } from './nasty.ts';

@@ -5,7 +5,7 @@ import { basename, isAbsolute, join, relative, resolve } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import {
   askInterpreter,
-  InterpreterFault,
+  InterpreterError,
   nirs4allRunner,
   probePython,
 } from '../../actors/worker/runners/nirs4all/index.ts';
@@ -26,7 +26,7 @@ const answer = (told: unknown) => `echo '${JSON.stringify(told)}'`;
 
 async function assertNoAnswer(python: string, reason: RegExp, timeoutMs?: number): Promise<void> {
   await assert.rejects(askInterpreter(python, timeoutMs), (fault: Error) => {
-    assert.ok(fault instanceof InterpreterFault);
+    assert.ok(fault instanceof InterpreterError);
     assert.match(fault.message, reason);
     assert.ok(fault.message.includes(`'${python}'`) && !fault.message.includes('\n'));
     return true;

@@ -1,7 +1,7 @@
 import { describe } from 'node:test';
 import {
   askInterpreter,
-  InterpreterFault,
+  InterpreterError,
   type Nirs4allRunner,
   nirs4allRunner,
 } from '../../actors/worker/runners/nirs4all/index.ts';
@@ -11,7 +11,7 @@ import { PYTHON } from './where.ts';
 const answer = await askInterpreter(PYTHON).then(
   (interpreter) => nirs4allRunner(interpreter) ?? `${PYTHON} lacks nirs4all`,
   (fault: unknown) => {
-    if (fault instanceof InterpreterFault) return fault.message;
+    if (fault instanceof InterpreterError) return fault.message;
     throw fault;
   },
 );

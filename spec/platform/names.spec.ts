@@ -3,7 +3,7 @@ import { win32 } from 'node:path';
 import { describe, it } from 'node:test';
 import type { Entry } from 'yauzl';
 import { fitsWindows } from '../../actors/shared/file-names.ts';
-import { WorkerError } from '../../actors/worker/attempt/failure.ts';
+import { WorkerError } from '../../actors/worker/errors.ts';
 import { locatePath } from '../../actors/worker/inputs/catalog/source.ts';
 import { NameLedger } from '../../actors/worker/inputs/zip-names.ts';
 import { placesOf } from '../../actors/worker/runners/parts.ts';

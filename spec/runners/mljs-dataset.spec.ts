@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { InputError } from '../../actors/worker/errors.ts';
 import { readDataset } from '../../actors/worker/runners/mljs/dataset.ts';
-import { JobInputError } from '../../actors/worker/runners/mljs/input-error.ts';
 import { datasetOf } from './mljs-support.ts';
 
 const X = [
@@ -126,7 +126,7 @@ describe('a dataset folder is refused', () => {
       assert.throws(
         () => read(files),
         (error: Error) => {
-          assert.ok(error instanceof JobInputError, `not an InputError: ${error.stack}`);
+          assert.ok(error instanceof InputError, `not an InputError: ${error.stack}`);
           assert.match(error.message, message);
           assert.equal(error.message.includes('\n'), false);
           return true;

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
+import { InputError } from '../../actors/worker/errors.ts';
 import { type Dataset, type DatasetHints, readDataset } from '../../actors/worker/runners/mljs/dataset.ts';
-import { JobInputError } from '../../actors/worker/runners/mljs/input-error.ts';
 import { scratch } from './mljs-support.ts';
 
 const WAVELENGTHS = [900, 902, 904, 906, 908, 910, 912];
@@ -280,7 +280,7 @@ describe('a table that is not what it seems is refused, with how to mend it', ()
       assert.throws(
         () => read(files, reference),
         (fault: Error) => {
-          assert.ok(fault instanceof JobInputError, fault.stack);
+          assert.ok(fault instanceof InputError, fault.stack);
           assert.match(fault.message, message);
           return true;
         },

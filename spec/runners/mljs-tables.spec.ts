@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
+import { InputError } from '../../actors/worker/errors.ts';
 import { type DatasetHints, readDataset } from '../../actors/worker/runners/mljs/dataset.ts';
-import { JobInputError } from '../../actors/worker/runners/mljs/input-error.ts';
 import { datasetOf, runHere, scratch } from './mljs-support.ts';
 
 const WAVELENGTHS = [900, 902, 904, 906, 908, 910, 912];
@@ -56,7 +56,7 @@ function refuses(path: string, message: RegExp, hints: DatasetHints = NO_HINTS):
   assert.throws(
     () => readDataset(path, hints),
     (error: Error) => {
-      assert.ok(error instanceof JobInputError, `not an InputError: ${error.stack}`);
+      assert.ok(error instanceof InputError, `not an InputError: ${error.stack}`);
       assert.match(error.message, message);
       assert.equal(error.message.includes('\n'), false);
       return true;

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { InputError } from '../../actors/worker/errors.ts';
 import { byVersion, choose } from '../../actors/worker/inputs/catalog/choose.ts';
 import { type Location, locate, nameOf } from '../../actors/worker/inputs/catalog/source.ts';
-import { InputError } from '../../actors/worker/inputs/input-error.ts';
 
 const SHA = 'a'.repeat(64);
 const FILE: Location = { kind: 'file', path: '/shared/catalog.yaml' };

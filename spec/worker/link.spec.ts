@@ -10,7 +10,7 @@ import { kindOf, linkErrorOf } from '../../actors/worker/link/link-errors.ts';
 import { persist } from '../../actors/worker/link/persist.ts';
 import { countGpus } from '../../actors/worker/link/registration.ts';
 import type { ClusterClient } from '../../gateway/client/client.ts';
-import { InvalidResponseError, ResponseError, UnreachableError } from '../../gateway/client/errors.ts';
+import { InvalidResponseError, ResponseError, unreachable } from '../../gateway/client/errors.ts';
 import type { LinkEvent } from '../../machines/agent/types.ts';
 import { at } from '../../machines/json/raw.ts';
 import type { ActiveTask } from '../../machines/schema/worker.ts';
@@ -40,7 +40,7 @@ describe('waiting for a server that is away', () => {
 
 describe('what a failed request means', () => {
   const meanings: [string, unknown, ReturnType<typeof kindOf>][] = [
-    ['no answer', new UnreachableError('x', new Error('ECONNREFUSED')), 'transient'],
+    ['no answer', unreachable('x', new Error('ECONNREFUSED')), 'transient'],
     ['a store that cannot commit', answered(503, 'store_unavailable'), 'transient'],
     ['a proxy in between', answered(502), 'transient'],
     ['an answer that is not JSON', new InvalidResponseError('<', false), 'transient'],
@@ -80,7 +80,7 @@ describe('a request that is repeated', () => {
   };
 
   it('succeeds in the end, whatever was away meanwhile', async () => {
-    const { step } = failing(new UnreachableError('x', 'y'), answered(503), answered(401));
+    const { step } = failing(unreachable('x', 'y'), answered(503), answered(401));
     assert.equal(await persist('it', step, persistence), 4);
   });
 

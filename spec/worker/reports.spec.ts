@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import { Reports } from '../../actors/worker/delivery/reports.ts';
 import type { ClusterClient } from '../../gateway/client/client.ts';
-import { ResponseError, UnreachableError } from '../../gateway/client/errors.ts';
+import { ResponseError, UnreachableError, unreachable } from '../../gateway/client/errors.ts';
 import type { TaskReport } from '../../machines/schema/report.ts';
 import { startTestServer } from '../support/server.ts';
 import { until } from '../support/until.ts';
@@ -97,7 +97,7 @@ describe('the reports of a worker', () => {
     const { reports, requests, sent } = played();
     const all = ['a', 'b'].map((id) => reports.send(start(id)));
     await sent(1);
-    requests[0]?.fail(new UnreachableError('x', new Error('reset')));
+    requests[0]?.fail(unreachable('x', new Error('reset')));
     for (const one of all) await assert.rejects(one, UnreachableError);
   });
 

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { ZipFile } from 'yazl';
 import { zipFolder } from '../../actors/worker/delivery/pack.ts';
-import { InputError } from '../../actors/worker/inputs/input-error.ts';
+import { InputError } from '../../actors/worker/errors.ts';
 import { LIMITS, unzip, type ZipLimits } from '../../actors/worker/inputs/zip.ts';
 import { exists, temporaryFolder } from './folder.ts';
 import { type RawEntry, rawZip } from './raw-zip.ts';

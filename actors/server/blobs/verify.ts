@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
+import { AppError } from '../../../machines/protocol/app-error.ts';
 
 /** Bytes that are read at a time. */
 export const CHUNK = 256 * 1024;
@@ -18,11 +19,8 @@ export async function hashOf(path: string, onBytes: (bytes: number) => void = ()
 }
 
 /** The bytes are not those that were stored. */
-export class DamagedBytesError extends Error {
-  constructor(why: string) {
-    super(why);
-    this.name = 'DamagedBytesError';
-  }
+export class DamagedBytesError extends AppError {
+  readonly code = 'damaged_bytes';
 }
 
 /**

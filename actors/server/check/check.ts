@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { open } from 'sqlite';
 import sqlite3 from 'sqlite3';
-import { StartError } from '../../shared/errors.ts';
+import { StartError } from '../../../machines/protocol/start-error.ts';
 import { isDamage } from '../store/damage.ts';
 import type { Connection } from '../store/open.ts';
 import { checkObjects, findUnnamed, type ObjectsReport } from './objects.ts';

@@ -1,4 +1,4 @@
-import { StartError } from '../../shared/errors.ts';
+import { StartError } from '../../../machines/protocol/start-error.ts';
 
 /** Whether a fault says that pages of a store are not as SQLite wrote them. */
 export function isDamage(fault: unknown): boolean {

@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type Database, open } from 'sqlite';
 import sqlite3 from 'sqlite3';
-import { StartError } from '../../shared/errors.ts';
+import { StartError } from '../../../machines/protocol/start-error.ts';
 import { isDamage, storeDamaged } from './damage.ts';
 import { turnView } from './turn-sql.ts';
 

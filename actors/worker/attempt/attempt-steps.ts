@@ -11,6 +11,7 @@ import { isNotOurs, report, type Uploaded, uploadFiles } from '../delivery/deliv
 import { findOutputs, type OutputFile } from '../delivery/outputs.ts';
 import { pack } from '../delivery/pack.ts';
 import { LONG_REPORT } from '../delivery/reports.ts';
+import { WorkerError } from '../errors.ts';
 import type { Held } from '../inputs/cache/cache.ts';
 import { materialize } from '../inputs/materialize.ts';
 import { sleep } from '../link/backoff.ts';
@@ -18,7 +19,7 @@ import { isAbort } from '../link/link-errors.ts';
 import { persist } from '../link/persist.ts';
 import type { WorkerContext } from '../worker-context.ts';
 import type { AttemptDirectory } from './attempt-directory.ts';
-import { failedBy, WorkerError } from './failure.ts';
+import { failedBy } from './failure.ts';
 import { runChild } from './run-child.ts';
 
 /** Node's timers overflow beyond 2^31 ms and then fire at once. */

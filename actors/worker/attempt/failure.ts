@@ -1,29 +1,5 @@
 import type { Failed } from '../../../machines/attempt/attempt.ts';
-import { InputError } from '../inputs/input-error.ts';
-
-interface WorkerErrorDetails {
-  /** Whether it is this worker's own, by which it judges its health; never for what only a job asks for. */
-  own?: boolean;
-  /** The path that is missing here, as the job names it. */
-  missingPath?: string;
-  cause?: unknown;
-}
-
-/**
- * This worker cannot do it, another one may: its disk is full, its interpreter or a share is gone. Reported as
- * `worker` (docs/semantics.md#faults-and-attempts).
- */
-export class WorkerError extends Error {
-  override name = 'WorkerError';
-  readonly own: boolean;
-  readonly missingPath: string | undefined;
-
-  constructor(message: string, { own = false, missingPath, cause }: WorkerErrorDetails = {}) {
-    super(message, { cause });
-    this.own = own;
-    this.missingPath = missingPath;
-  }
-}
+import { InputError, WorkerError } from '../errors.ts';
 
 /** What the system's errors mean to a person; they are about this worker's own files and processes. */
 const WORDS: Record<string, string> = {

@@ -7,12 +7,13 @@ import { TAG_VARIABLE } from '../child/process-tree.ts';
 import { type Leader, runGroup } from '../child/run-group.ts';
 import type { Runner } from '../config.ts';
 import { probeDisk } from '../disk.ts';
+import { WorkerError } from '../errors.ts';
 import { missingPart } from '../runners/parts.ts';
 import type { WarmRunner } from '../warm/warm-runner.ts';
 import type { Order } from '../warm/wire.ts';
 import type { WorkerContext } from '../worker-context.ts';
 import type { AttemptDirectory } from './attempt-directory.ts';
-import { failedBy, ownError, WorkerError } from './failure.ts';
+import { failedBy, ownError } from './failure.ts';
 
 /** Runs the analysis of an attempt in a child process, and says how it went. Rejects only once it is given up. */
 export async function runChild(shared: WorkerContext, lease: Lease, signal: AbortSignal): Promise<Outcome> {

@@ -1,5 +1,5 @@
 import type { ClusterClient } from '../../../gateway/client/client.ts';
-import { InvalidResponseError, ResponseError, UnreachableError } from '../../../gateway/client/errors.ts';
+import { InvalidResponseError, ResponseError, unreachable } from '../../../gateway/client/errors.ts';
 import type { Registration } from '../../../machines/agent/types.ts';
 import type { TaskReport } from '../../../machines/schema/report.ts';
 import { kindOf } from '../link/link-errors.ts';
@@ -145,7 +145,7 @@ export class Reports {
       (fault.code === 'unknown_path' || fault.code === 'method_not_allowed');
     if (!isUnknown) return fault;
     this.#joins = false;
-    return new UnreachableError(this.#client.server, fault);
+    return unreachable(this.#client.server, fault);
   }
 
   #sendAlone(report: TaskReport, signal: AbortSignal | undefined): Promise<unknown> {

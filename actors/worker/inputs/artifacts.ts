@@ -2,7 +2,7 @@ import { mkdir, rename, rm } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import type { ClusterClient } from '../../../gateway/client/client.ts';
 import { ResponseError } from '../../../gateway/client/errors.ts';
-import { WorkerError } from '../attempt/failure.ts';
+import { WorkerError } from '../errors.ts';
 import { isAbort } from '../link/link-errors.ts';
 import { type Persistence, persist } from '../link/persist.ts';
 import { type InputCache, isDiskFull } from './cache/cache.ts';

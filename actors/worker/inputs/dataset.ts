@@ -2,9 +2,8 @@ import { mkdir, stat, symlink } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { DatasetRef } from '../../../machines/schema/job.ts';
 import { validator } from '../../../machines/schema/validate.ts';
-import { WorkerError } from '../attempt/failure.ts';
-import { InputError } from './input-error.ts';
-import type { InputContext } from './materialize.ts';
+import { InputError, WorkerError } from '../errors.ts';
+import type { InputContext } from './input-context.ts';
 import { existingPath, singleFolderIn } from './paths.ts';
 
 const check = validator(DatasetRef);

@@ -2,10 +2,9 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ClusterClient } from '../../../gateway/client/client.ts';
 import { ResponseError, UnreachableError } from '../../../gateway/client/errors.ts';
-import { WorkerError } from '../attempt/failure.ts';
+import { InputError, WorkerError } from '../errors.ts';
 import { type Persistence, persist } from '../link/persist.ts';
 import { writeHashed } from './hashed.ts';
-import { InputError } from './input-error.ts';
 
 export interface Download {
   client: ClusterClient;
@@ -29,12 +28,7 @@ const DAMAGED_TRIES = 3;
 const BROKEN_TRIES = 5;
 
 /** An answer that had begun came to nothing, which is no more than none for whoever repeats requests. */
-class BadAnswer extends UnreachableError {
-  constructor(server: string, message: string, cause?: unknown) {
-    super(server, cause);
-    this.message = message;
-  }
-}
+class BadAnswer extends UnreachableError {}
 
 /** It broke off. */
 class BrokenOff extends BadAnswer {}
@@ -103,14 +97,11 @@ async function fetchOnce({ client, artifactId, folder, prefix, persistence }: Do
     body,
     path,
     signal,
-    (fault) => new BrokenOff(client.server, `artifact '${artifactId}' broke off`, fault),
+    (cause) => new BrokenOff(`artifact '${artifactId}' broke off`, { cause }),
   );
   const said = sha256In(headers);
   if (said !== null && said !== sha256) {
-    throw new Damaged(
-      client.server,
-      `artifact '${artifactId}' arrived damaged (its sha256 is ${sha256}, not ${said})`,
-    );
+    throw new Damaged(`artifact '${artifactId}' arrived damaged (its sha256 is ${sha256}, not ${said})`);
   }
   return { path, sha256 };
 }

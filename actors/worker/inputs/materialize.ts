@@ -1,32 +1,11 @@
 import { mkdirSync } from 'node:fs';
-import type { Lease } from '../../../machines/attempt/attempt.ts';
 import { at, compose, members, RawJson } from '../../../machines/json/raw.ts';
 import type { AttemptPaths } from '../attempt/paths.ts';
+import { InputError } from '../errors.ts';
 import { writeText } from '../files.ts';
-import type { Persistence } from '../link/persist.ts';
-import type { Artifacts } from './artifacts.ts';
-import type { Held } from './cache/cache.ts';
-import type { Catalog } from './catalog/catalog.ts';
 import { placeDataset } from './dataset.ts';
-import { InputError } from './input-error.ts';
+import type { InputContext } from './input-context.ts';
 import { type Fingerprints, placePipeline } from './pipeline.ts';
-
-/** What placing one input needs. */
-export interface InputContext {
-  lease: Lease;
-  artifacts: Artifacts;
-  /** Folder for what is downloaded, unpacked or written. */
-  folder: string;
-  allowPython: boolean;
-  datasets: Readonly<Record<string, string>>;
-  /** Null where the worker was given none. */
-  catalog: Catalog | null;
-  persistence: Persistence;
-  /** Keeps something in place until nothing of the attempt needs it any more. `what`: how messages call it. */
-  hold(what: string, held: Held): void;
-  /** Writes a line to the task's log. */
-  note(line: string): void;
-}
 
 /**
  * Puts pipeline and dataset in place and writes the spec file of the runner protocol, which holds local paths

@@ -3,8 +3,7 @@ import { access, readdir, stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { isLeftover } from '../../shared/file-names.ts';
 import { suggestPaths } from '../../shared/suggest-paths.ts';
-import { WorkerError } from '../attempt/failure.ts';
-import { InputError } from './input-error.ts';
+import { InputError, WorkerError } from '../errors.ts';
 
 /**
  * A path as the job names it, made absolute (relative ones count from where the worker was started).

@@ -5,10 +5,9 @@ import { jsonFingerprint } from '../../../machines/json/canonical.ts';
 import { at } from '../../../machines/json/raw.ts';
 import { PipelineRef } from '../../../machines/schema/job.ts';
 import { validator } from '../../../machines/schema/validate.ts';
-import { WorkerError } from '../attempt/failure.ts';
+import { InputError, WorkerError } from '../errors.ts';
 import { writeText } from '../files.ts';
-import { InputError } from './input-error.ts';
-import type { InputContext } from './materialize.ts';
+import type { InputContext } from './input-context.ts';
 import { existingPath, missingHere, singleFolderIn } from './paths.ts';
 
 /** The pipeline as the spec file of the runner protocol names it. */

@@ -1,7 +1,6 @@
 import { type Entry, validateFileName } from 'yauzl';
 import { fitsWindows } from '../../shared/file-names.ts';
-import { WorkerError } from '../attempt/failure.ts';
-import { InputError } from './input-error.ts';
+import { InputError, WorkerError } from '../errors.ts';
 
 const TYPE_BITS = 0o170000;
 const REGULAR = 0o100000;

@@ -5,9 +5,8 @@ import { Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { crc32 } from 'node:zlib';
 import { type Entry, openPromise, type ZipFile } from 'yauzl';
-import { WorkerError } from '../attempt/failure.ts';
+import { InputError, WorkerError } from '../errors.ts';
 import { isAbort } from '../link/link-errors.ts';
-import { InputError } from './input-error.ts';
 import { NameLedger } from './zip-names.ts';
 
 /** What an archive may become. Bytes are counted as they are written, whatever the archive declares. */

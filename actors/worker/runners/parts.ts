@@ -1,7 +1,7 @@
 import { access, constants, stat } from 'node:fs/promises';
 import { isAbsolute, posix, win32 } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { WorkerError } from '../attempt/failure.ts';
+import { WorkerError } from '../errors.ts';
 
 /** The files that a command of a runner names, as far as they are there: what may be gone later. */
 export async function partsOf(command: readonly string[]): Promise<string[]> {

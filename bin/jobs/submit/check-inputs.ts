@@ -1,3 +1,4 @@
+import { InputError } from '../../../actors/worker/errors.ts';
 import type { DatasetReport } from '../../../actors/worker/runners/dataset-report.ts';
 import {
   checkDataset,
@@ -5,15 +6,11 @@ import {
   type PipelineInput,
 } from '../../../actors/worker/runners/mljs/check.ts';
 import type { DatasetHints } from '../../../actors/worker/runners/mljs/dataset.ts';
-import { JobInputError } from '../../../actors/worker/runners/mljs/input-error.ts';
 import { parseTask } from '../../../actors/worker/runners/mljs/task.ts';
-import {
-  checkDataset as checkWithNirs4all,
-  DatasetError,
-} from '../../../actors/worker/runners/nirs4all/check.ts';
+import { checkDataset as checkWithNirs4all } from '../../../actors/worker/runners/nirs4all/check.ts';
 import {
   askInterpreter,
-  InterpreterFault,
+  InterpreterError,
   USUAL_PYTHON,
 } from '../../../actors/worker/runners/nirs4all/index.ts';
 import { usageError } from '../../cli/exit.ts';
@@ -38,7 +35,7 @@ export async function findChecker(library: string, python = USUAL_PYTHON): Promi
   if (library === 'mljs') return toCliError(checkWithMljs);
   if (library !== 'nirs4all') return null;
   const interpreter = await askInterpreter(python).catch((fault: unknown) => {
-    if (fault instanceof InterpreterFault) return null;
+    if (fault instanceof InterpreterError) return null;
     throw fault;
   });
   if (interpreter?.packages.nirs4all === undefined) return null;
@@ -51,7 +48,7 @@ function toCliError(check: Checker): Checker {
     try {
       return await check(inputs);
     } catch (fault) {
-      if (fault instanceof JobInputError || fault instanceof DatasetError) throw usageError(fault.message);
+      if (fault instanceof InputError) throw usageError(fault.message);
       const local = localError(fault);
       throw local === undefined ? fault : usageError(`cannot read ${local}`);
     }

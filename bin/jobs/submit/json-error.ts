@@ -1,3 +1,5 @@
+import { AppError } from '../../../machines/protocol/app-error.ts';
+
 /** Where a text stops being JSON, and what was expected there. Lines and columns count from 1. */
 export interface JsonSyntaxError {
   message: string;
@@ -26,7 +28,8 @@ const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?(?![\w.+-])/y;
 const LITERAL = /(?:true|false|null)(?!\w)/y;
 const ESCAPE = /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/y;
 
-class Stop extends Error {
+class Stop extends AppError {
+  readonly code = 'invalid_json';
   readonly offset: number;
   constructor(message: string, offset: number) {
     super(message);

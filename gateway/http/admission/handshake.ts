@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import { NotedPeers, type Peer, peerOf } from '../../../machines/protocol/peers.ts';
+import { StartError } from '../../../machines/protocol/start-error.ts';
 import type { Backend } from '../../backend.ts';
-import { GatewayError } from '../../faults.ts';
 import type { RequestHead } from '../../transport/head.ts';
 import { API_VERSION } from '../../version.ts';
 import { type Header, Refusal } from '../reply/refusal.ts';
@@ -22,11 +22,11 @@ export class Handshake {
   readonly #log: Logger;
   readonly #noted = new NotedPeers();
 
-  /** @throws GatewayError `bad_option` for a prefix that cannot stand in a header's name */
+  /** @throws StartError `bad_option` for a prefix that cannot stand in a header's name */
   constructor(options: { prefixes: readonly string[]; version: string; port: Backend; log: Logger }) {
     const bad = options.prefixes.find((prefix) => !HEADER_NAME.test(prefix));
     if (bad !== undefined) {
-      throw new GatewayError('bad_option', `--header-prefix '${bad}' may hold letters, digits and '-' only`);
+      throw new StartError('bad_option', `--header-prefix '${bad}' may hold letters, digits and '-' only`);
     }
     // Whether the header's name or only what tells it from others is given.
     const named = options.prefixes.map((prefix) => prefix.replace(/^x-(?=.)/i, ''));

@@ -1,4 +1,4 @@
-import { GatewayError } from '../../faults.ts';
+import { StartError } from '../../../machines/protocol/start-error.ts';
 import type { RequestHead } from '../../transport/head.ts';
 import { type Header, Refusal } from '../reply/refusal.ts';
 
@@ -20,7 +20,7 @@ export class OriginPolicy {
   readonly #exposed: string;
   readonly #acceptable: string;
 
-  /** @throws GatewayError `bad_option` for an origin that is none */
+  /** @throws StartError `bad_option` for an origin that is none */
   constructor(policy: Policy) {
     this.#policy = policy;
     this.#allowed = new Set(policy.corsOrigins.map(configuredOrigin));
@@ -99,7 +99,7 @@ function configuredOrigin(text: string): string {
   if (text === '*' || text === 'null') return text;
   const origin = originOf(text);
   if (origin === null || !/^https?:/.test(origin) || new URL(text).pathname !== '/') {
-    throw new GatewayError(
+    throw new StartError(
       'bad_option',
       `--cors-origin '${text}' is no origin such as https://lab.example:8080`,
     );

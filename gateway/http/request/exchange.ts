@@ -1,12 +1,14 @@
+import { AppError } from '../../../machines/protocol/app-error.ts';
 import type { Principal, Right } from '../../../machines/protocol/rights.ts';
 import type { RequestHead } from '../../transport/head.ts';
 import type { AnswerBody, AnswerHead, Header, Incoming, StreamHandlers } from '../../transport/transport.ts';
 
 /** Thrown inside a handler when the client has gone; nobody is left to answer. */
-export class ClientGoneError extends Error {
+export class ClientGoneError extends AppError {
+  readonly code = 'client_gone';
+
   constructor() {
     super('the client closed the connection');
-    this.name = 'ClientGoneError';
   }
 }
 

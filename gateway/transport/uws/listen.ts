@@ -14,7 +14,7 @@ export interface Listener {
 
 /**
  * Listens on a TCP port that no other process shares; 0 takes a free one.
- * @throws GatewayError that says why not
+ * @throws StartError that says why not
  */
 export async function listen(uws: UwsLibrary, app: UwsApp, host: string, port: number): Promise<Listener> {
   for (let attempt = 1; ; attempt++) {

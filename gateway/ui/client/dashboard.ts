@@ -1,10 +1,11 @@
 import { computed, effect, signal, untracked } from '@preact/signals';
 import type { EventView, JobView } from '../../../machines/schema/views.ts';
+import { ResponseError, UnreachableError } from '../../client/errors.ts';
 import { type Downloadable, download, LARGE_BYTES } from './api/download.ts';
-import { RefusedError, UnreachableError, wordsOf } from './api/faults.ts';
 import { Api } from './api/http.ts';
 import { Link } from './api/link.ts';
 import { Session } from './api/session.ts';
+import { wordsOf } from './api/words-of.ts';
 import { Address } from './model/address.ts';
 import { Cluster } from './model/cluster.ts';
 import { EventHub } from './model/event-hub.ts';
@@ -148,7 +149,7 @@ export class Dashboard {
 
   /** A credential that fails, or a server that is away, concerns the connection too. */
   #failed(fault: unknown): void {
-    const concerns = fault instanceof RefusedError ? fault.denied : fault instanceof UnreachableError;
+    const concerns = fault instanceof ResponseError ? fault.denied : fault instanceof UnreachableError;
     if (concerns) this.link.suspect();
   }
 

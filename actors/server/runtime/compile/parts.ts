@@ -7,6 +7,7 @@ import {
   emit,
   type MachineContext,
 } from 'xstate';
+import { AppError } from '../../../../machines/protocol/app-error.ts';
 
 /** What guards and actions are given; only `assign` may also spawn, and that is the interpreter's to do. */
 export class Args {
@@ -35,7 +36,9 @@ export type Action =
   | { kind: 'emit'; emissionOf(args: Args): EventObject };
 
 /** The chart has something that cannot be compiled. */
-export class UnsupportedChart extends Error {}
+export class UnsupportedChart extends AppError {
+  readonly code = 'unsupported_chart';
+}
 
 type Expression = (args: Args, params: unknown) => never;
 /** A name, a function, or a name with parameters; as charts write guards and actions. */

@@ -1,7 +1,7 @@
 import { constants } from 'node:fs';
 import { access } from 'node:fs/promises';
 import type { Logger } from 'pino';
-import { StartError } from '../../../shared/errors.ts';
+import { StartError } from '../../../../machines/protocol/start-error.ts';
 import type { Lock } from '../../../shared/lock.ts';
 import { sleep } from '../../link/backoff.ts';
 import { Entries, type Mark } from './entries.ts';

@@ -1,11 +1,11 @@
 import { rename, rm } from 'node:fs/promises';
 import { basename, join, relative } from 'node:path';
 import { safeName } from '../../attempt/paths.ts';
+import { InputError } from '../../errors.ts';
 import type { Persistence } from '../../link/persist.ts';
 import { keyOf } from '../artifacts.ts';
 import type { Held, InputCache } from '../cache/cache.ts';
 import { writeHashed } from '../hashed.ts';
-import { InputError } from '../input-error.ts';
 import { singleFolderIn } from '../paths.ts';
 import { unzip, type ZipLimits } from '../zip.ts';
 import { choose } from './choose.ts';

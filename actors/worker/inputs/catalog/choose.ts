@@ -1,5 +1,5 @@
 import { compare, valid } from '@renovatebot/pep440';
-import { InputError } from '../input-error.ts';
+import { InputError } from '../../errors.ts';
 import { type CatalogEntry, entriesOf, idsOf } from './index-list.ts';
 import type { Location } from './source.ts';
 

@@ -1,6 +1,6 @@
 import { elements, members } from '../../../../machines/json/raw.ts';
 import { yamlToJson } from '../../../../machines/json/yaml.ts';
-import { InputError } from '../input-error.ts';
+import { InputError } from '../../errors.ts';
 import { type Location, locatePath, locateUrl } from './source.ts';
 
 /** One version of a dataset, as the index of a catalog lists it. */

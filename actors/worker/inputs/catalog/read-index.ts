@@ -1,6 +1,5 @@
 import { buffer } from 'node:stream/consumers';
-import { WorkerError } from '../../attempt/failure.ts';
-import { InputError } from '../input-error.ts';
+import { InputError, WorkerError } from '../../errors.ts';
 import { faultsOf } from './index-list.ts';
 import { away, type Location, locate, Sources } from './source.ts';
 

@@ -5,19 +5,16 @@ import path, { type PlatformPath, resolve } from 'node:path';
 import type { Readable } from 'node:stream';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { HttpGetter } from '../../../../gateway/client/http-get.ts';
-import { WorkerError } from '../../attempt/failure.ts';
+import { InputError, WorkerError } from '../../errors.ts';
 import { sleep, waitMs } from '../../link/backoff.ts';
 import { isAbort } from '../../link/link-errors.ts';
 import type { Persistence } from '../../link/persist.ts';
-import { InputError } from '../input-error.ts';
 
 /** Where a catalog or one of its datasets lies. */
 export type Location = { kind: 'file'; path: string } | { kind: 'http'; url: URL };
 
 /** The server of a catalog, or of a dataset, gave nothing useful: another attempt may have more luck. */
-export class SourceUnavailableError extends WorkerError {
-  override name = 'SourceAway';
-}
+export class SourceUnavailableError extends WorkerError {}
 
 /** How often something that is away is asked for, before the attempt fails. */
 const TRIES = 5;
@@ -74,8 +71,7 @@ export class Sources {
   /**
    * Opens what lies at a location.
    * @param what how messages call it
-   * @throws InputError when its server has no such thing, `WorkerError` when this worker does not get it (`SourceAway`
-   *   when a server does not answer), others for this machine's faults
+   * @throws InputError when its server has no such thing, `WorkerError` when this worker does not get it (`SourceUnavailableError` when a server does not answer), others for this machine's faults
    */
   open(location: Location, what: string, signal: AbortSignal): Promise<Readable> {
     return location.kind === 'file' ? openFile(location.path, what) : this.#openUrl(location, what, signal);

@@ -1,6 +1,7 @@
 import { existsSync, statSync } from 'node:fs';
 import { resolve, sep } from 'node:path';
 import { NO_VERSION } from '../../../../machines/matching/library-version.ts';
+import { AppError } from '../../../../machines/protocol/app-error.ts';
 import { splitCommand } from './split.ts';
 
 /** A runner that the owner of the worker brings: any program that follows the runner protocol. */
@@ -15,8 +16,8 @@ export interface ExternalRunner {
 const SERVE = '--serve';
 
 /** What is wrong with a description, in one line. */
-export class RunnerError extends Error {
-  override name = 'RunnerFault';
+export class RunnerError extends AppError {
+  readonly code = 'bad_runner';
 }
 
 /**
@@ -26,7 +27,7 @@ export class RunnerError extends Error {
  * existing file by a path, such as `./mean.py`, are counted from `folder`.
  *
  * @param folder what relative paths are counted from; the worker's working directory
- * @throws RunnerFault
+ * @throws RunnerError
  */
 export function externalRunner(text: string, folder = process.cwd()): ExternalRunner {
   const found = /^(?<library>[^=@]*)(?:@(?<version>[^=]*))?=(?<command>.*)$/s.exec(text)?.groups;

@@ -1,4 +1,5 @@
 import { basename } from 'node:path';
+import { InputError } from '../../errors.ts';
 import { axisPlace, isMonotone } from './data/axis.ts';
 import { type Columns, columnsOf, numbersOf, numbersWithGaps, sharedIds } from './data/columns.ts';
 import { findTables, type TableFiles } from './data/files.ts';
@@ -10,7 +11,6 @@ import { chooseTarget } from './data/target.ts';
 import { decodeText, otherFormat } from './data/text.ts';
 import { few } from './data/words.ts';
 import { readBytes } from './files.ts';
-import { JobInputError } from './input-error.ts';
 
 /** Spectra (one row per sample) and the reference value of each. */
 export interface Samples {
@@ -59,7 +59,7 @@ export function readDataset(path: string, hints: DatasetHints = { target: null, 
   const train = reader.read(files.train);
   if (train.samples.y.every((value) => value === train.samples.y[0])) {
     const { y } = { y: '', ...files.train };
-    throw new JobInputError(
+    throw new InputError(
       `${basename(y || train.samples.source)}: all values are the same, there is nothing to learn`,
     );
   }
@@ -112,7 +112,7 @@ class SetReader {
     const { axis, numbers } = columns;
     if (table.header === null || axis.length === 0) {
       const what = table.header ? 'no columns named by wavelengths' : 'no header';
-      throw new JobInputError(
+      throw new InputError(
         `${table.source} has ${what}: one table needs them to tell spectra from reference values`,
       );
     }
@@ -139,7 +139,7 @@ class SetReader {
         table.isText.length === 1
           ? `; columns are told apart by ; tab , or blanks, or by a first line sep=|`
           : '';
-      throw new JobInputError(
+      throw new InputError(
         `${table.source} has no columns of numbers: it begins with ${table.firstRow}${told}`,
       );
     }
@@ -174,7 +174,7 @@ class SetReader {
       const samples = gaps.length === 1 ? '1 sample' : `${gaps.length} samples`;
       this.#warn(`${values.source}: ${samples} without a reference value left out (line ${few(gaps)})`);
     }
-    if (y.length === 0) throw new JobInputError(`${values.source}: no sample has a reference value`);
+    if (y.length === 0) throw new InputError(`${values.source}: no sample has a reference value`);
     const columns = table.header ? spectrum.map((j) => table.header?.[j] as string) : null;
     this.#lookAt(table.source, x, columns);
     return {
@@ -205,7 +205,7 @@ function gridOf(path: string, like?: Grid): Grid {
   const bytes = readBytes(path, 'data file');
   const other = otherFormat(bytes);
   if (other !== null)
-    throw new JobInputError(`${basename(path)} is ${other}, no table of text; export it as CSV`);
+    throw new InputError(`${basename(path)} is ${other}, no table of text; export it as CSV`);
   return readGrid(decodeText(bytes), basename(path), like);
 }
 
@@ -217,7 +217,7 @@ function checkColumns(train: NamedSamples, test: NamedSamples): void {
   const [a, b] = [train.samples, test.samples];
   const [expected, found] = [a.x[0]?.length, b.x[0]?.length];
   if (expected !== found) {
-    throw new JobInputError(`${b.source} has ${found} columns, ${a.source} has ${expected}`);
+    throw new InputError(`${b.source} has ${found} columns, ${a.source} has ${expected}`);
   }
   const place = (name: string | undefined) => axisPlace(name ?? '')?.value ?? name;
   const moved = test.columns?.findIndex(
@@ -225,5 +225,5 @@ function checkColumns(train: NamedSamples, test: NamedSamples): void {
   );
   if (moved === undefined || moved < 0) return;
   const names = `"${test.columns?.[moved]}" in ${b.source}, "${train.columns?.[moved]}" in ${a.source}`;
-  throw new JobInputError(`column ${moved + 1} is ${names}`);
+  throw new InputError(`column ${moved + 1} is ${names}`);
 }

@@ -1,5 +1,5 @@
 import { basename } from 'node:path';
-import { JobInputError } from './input-error.ts';
+import { InputError } from '../../errors.ts';
 import { isMapping } from './options.ts';
 import { parsePipeline, readContent, stepList } from './pipeline.ts';
 
@@ -13,7 +13,7 @@ export function expandPipeline(path: string, atMost: number): string[] {
   const content = readContent(path);
   const { components } = parsePipeline(content, source);
   if (components.length > atMost) {
-    throw new JobInputError(
+    throw new InputError(
       `${source}: pls: ${components.length} component counts; at most ${atMost} are taken`,
     );
   }

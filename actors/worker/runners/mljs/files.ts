@@ -1,6 +1,6 @@
 import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { suggestPathsSync } from '../../../shared/suggest-paths.ts';
-import { JobInputError } from './input-error.ts';
+import { InputError } from '../../errors.ts';
 
 const FAULT_CODES = new Map([
   ['ENOENT', 'not found'],
@@ -29,7 +29,7 @@ export function readBytes(path: string, what: string): Buffer {
     const reason = FAULT_CODES.get((error as NodeJS.ErrnoException).code ?? '');
     if (reason === undefined) throw error;
     const there = reason === 'not found' ? suggestPathsSync(path) : '';
-    throw new JobInputError(`${what} ${reason}: ${path}${there}`);
+    throw new InputError(`${what} ${reason}: ${path}${there}`);
   }
 }
 

@@ -2,9 +2,9 @@
 import { existsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { parseArgs } from 'node:util';
+import { InputError, WorkerError } from '../../errors.ts';
 import { expandPipeline } from './expand.ts';
 import { writeJson } from './files.ts';
-import { JobInputError } from './input-error.ts';
 import { readTask } from './task.ts';
 import { packageVersion } from './versions.ts';
 
@@ -13,8 +13,6 @@ const EXIT_INPUT_FAULT = 2;
 /** This machine cannot run any task: a library that cannot be loaded, a disk that is full. */
 const EXIT_UNAVAILABLE = 69;
 const OF_THE_MACHINE = ['ENOSPC', 'EDQUOT', 'EROFS', 'EIO', 'EMFILE', 'ENFILE', 'ENOMEM'];
-
-class Unavailable extends Error {}
 
 interface Arguments {
   taskFile: string;
@@ -32,7 +30,7 @@ function readArguments(): Arguments {
   const { values } = parseArgs({ options });
   const required = (name: keyof typeof options): string => {
     const value = values[name];
-    if (!value) throw new JobInputError(`--${name} is missing`);
+    if (!value) throw new InputError(`--${name} is missing`);
     return value;
   };
   // The workspace is part of the protocol of all runners; this one keeps everything in memory.
@@ -48,7 +46,7 @@ async function load() {
   try {
     return await import('./run.ts');
   } catch (error) {
-    throw new Unavailable(`the runner cannot be loaded: ${(error as Error).message}`);
+    throw new WorkerError(`the runner cannot be loaded: ${(error as Error).message}`);
   }
 }
 
@@ -59,8 +57,7 @@ async function main(): Promise<void> {
     return;
   }
   const { taskFile, outputDir, resultFile } = readArguments();
-  if (!existsSync(dirname(resultFile)))
-    throw new JobInputError(`no folder for the result file: ${resultFile}`);
+  if (!existsSync(dirname(resultFile))) throw new InputError(`no folder for the result file: ${resultFile}`);
   const version = packageVersion(import.meta.url);
   const task = readTask(taskFile);
   if (task.expandAtMost !== null) {
@@ -90,8 +87,8 @@ try {
 } catch (error) {
   const { message, stack } = error as Error;
   const code = String((error as NodeJS.ErrnoException).code);
-  const ofTheInput = error instanceof JobInputError || code.startsWith('ERR_PARSE_ARGS');
-  const ofTheMachine = error instanceof Unavailable || OF_THE_MACHINE.includes(code);
+  const ofTheInput = error instanceof InputError || code.startsWith('ERR_PARSE_ARGS');
+  const ofTheMachine = error instanceof WorkerError || OF_THE_MACHINE.includes(code);
   process.stderr.write(`Error: ${message.replaceAll(/\s*\n\s*/g, ' ')}\n`);
   // A fault of the runner itself: the place in the code is what its developers need.
   if (!ofTheInput && !ofTheMachine) {

@@ -1,6 +1,6 @@
+import { InputError } from '../../errors.ts';
 import type { Dataset } from './dataset.ts';
 import { readText, writeJson } from './files.ts';
-import { JobInputError } from './input-error.ts';
 import { isMapping } from './options.ts';
 import { fitPls, predictRow } from './pls.ts';
 import { applySteps, type FittedStep, fitSteps, type PreprocessStep } from './preprocess.ts';
@@ -78,10 +78,10 @@ export function predictor(model: Model, source = 'spectra'): Predictor {
       rows.forEach((row, i) => {
         if (row.length !== model.input_columns) {
           const expected = `the model expects ${model.input_columns}`;
-          throw new JobInputError(`${source}: data row ${i + 1} has ${row.length} values, ${expected}`);
+          throw new InputError(`${source}: data row ${i + 1} has ${row.length} values, ${expected}`);
         }
         if (!row.every(Number.isFinite)) {
-          throw new JobInputError(`${source}: data row ${i + 1} has a value that is not a finite number`);
+          throw new InputError(`${source}: data row ${i + 1} has a value that is not a finite number`);
         }
       });
       const treated = applySteps(model.steps, rows, source);
@@ -107,14 +107,12 @@ export function loadModel(path: string): Predictor {
   try {
     content = JSON.parse(text);
   } catch {
-    throw new JobInputError(`${path}: is not JSON`);
+    throw new InputError(`${path}: is not JSON`);
   }
   if (!isMapping(content) || content.format !== FORMAT)
-    throw new JobInputError(`${path}: is not a model of mljs.run`);
+    throw new InputError(`${path}: is not a model of mljs.run`);
   if (content.format_version !== FORMAT_VERSION) {
-    throw new JobInputError(
-      `${path}: model format version ${String(content.format_version)} is not supported`,
-    );
+    throw new InputError(`${path}: model format version ${String(content.format_version)} is not supported`);
   }
   return predictor(content as unknown as Model);
 }

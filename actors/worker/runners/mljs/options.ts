@@ -1,4 +1,5 @@
-import { didYouMean, JobInputError } from './input-error.ts';
+import { InputError } from '../../errors.ts';
+import { didYouMean } from './did-you-mean.ts';
 
 /** A mapping as read from YAML or JSON. */
 export type Mapping = Record<string, unknown>;
@@ -22,11 +23,11 @@ export function show(value: unknown): string {
  */
 export function readOptions(where: string, value: unknown, known: readonly string[]): Mapping {
   if (value === undefined || value === null) return {};
-  if (!isMapping(value)) throw new JobInputError(`${where}: options must be a mapping, got ${show(value)}`);
+  if (!isMapping(value)) throw new InputError(`${where}: options must be a mapping, got ${show(value)}`);
   for (const key of Object.keys(value)) {
     if (known.includes(key)) continue;
     const accepted = known.length === 0 ? 'it takes no options' : `options are ${known.join(', ')}`;
-    throw new JobInputError(`${where}: unknown option "${key}"${didYouMean(key, known)}; ${accepted}`);
+    throw new InputError(`${where}: unknown option "${key}"${didYouMean(key, known)}; ${accepted}`);
   }
   return value;
 }
@@ -44,5 +45,5 @@ export function wholeNumber(
 ): number {
   if (typeof value === 'number' && Number.isInteger(value) && value >= min && value <= max) return value;
   const range = max === Number.MAX_SAFE_INTEGER ? `of at least ${min}` : `from ${min} to ${max}`;
-  throw new JobInputError(`${where} must be a whole number ${range}, got ${show(value)}`);
+  throw new InputError(`${where} must be a whole number ${range}, got ${show(value)}`);
 }

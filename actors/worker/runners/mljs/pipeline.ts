@@ -1,8 +1,9 @@
 import { basename, extname } from 'node:path';
 import { parse as parseYaml } from 'yaml';
+import { InputError } from '../../errors.ts';
+import { didYouMean } from './did-you-mean.ts';
 import { readText } from './files.ts';
 import type { Split } from './folds.ts';
-import { didYouMean, JobInputError } from './input-error.ts';
 import { isMapping, readOptions, show } from './options.ts';
 import type { PreprocessStep } from './preprocess.ts';
 import { type ParsedStep, STEPS } from './steps.ts';
@@ -33,14 +34,14 @@ export function readPipeline(path: string): Pipeline {
 export function readContent(path: string): unknown {
   const text = readText(path, 'pipeline file');
   const source = basename(path);
-  if (text.trim() === '') throw new JobInputError(`${source}: the file is empty`);
+  if (text.trim() === '') throw new InputError(`${source}: the file is empty`);
   try {
     return extname(path).toLowerCase() === '.json' ? JSON.parse(text) : parseYaml(text);
   } catch (error) {
     const reason = String((error as Error).message)
       .split('\n')[0]
       ?.replace(/:$/, '');
-    throw new JobInputError(`${source}: cannot be parsed: ${reason}`);
+    throw new InputError(`${source}: cannot be parsed: ${reason}`);
   }
 }
 
@@ -58,7 +59,7 @@ export function parsePipeline(content: unknown, source: string): Pipeline {
     const where = `${source}: step ${i + 1} (${name})`;
     add(pipeline, (STEPS[name] as (typeof STEPS)[string])(where, options), where);
   });
-  if (pipeline.components.length === 0) throw new JobInputError(`${source}: the pipeline has no pls step`);
+  if (pipeline.components.length === 0) throw new InputError(`${source}: the pipeline has no pls step`);
   return pipeline;
 }
 
@@ -68,42 +69,41 @@ export function stepList(content: unknown, source: string): unknown[] {
     const known = ['steps', 'pipeline', 'name', 'description'];
     const { steps: bySteps, pipeline: byPipeline } = readOptions(source, content, known);
     if (bySteps !== undefined && byPipeline !== undefined) {
-      throw new JobInputError(`${source}: write the steps under "steps" or under "pipeline", not both`);
+      throw new InputError(`${source}: write the steps under "steps" or under "pipeline", not both`);
     }
     steps = bySteps ?? byPipeline;
   }
-  if (!Array.isArray(steps)) throw new JobInputError(`${source}: no list of steps found, got ${show(steps)}`);
-  if (steps.length === 0) throw new JobInputError(`${source}: the list of steps is empty`);
+  if (!Array.isArray(steps)) throw new InputError(`${source}: no list of steps found, got ${show(steps)}`);
+  if (steps.length === 0) throw new InputError(`${source}: the list of steps is empty`);
   return steps;
 }
 
 function splitEntry(entry: unknown, where: string): { name: string; options: unknown } {
   if (typeof entry !== 'string' && !isMapping(entry)) {
-    throw new JobInputError(`${where}: expected a step name or a mapping with one step, got ${show(entry)}`);
+    throw new InputError(`${where}: expected a step name or a mapping with one step, got ${show(entry)}`);
   }
   const [name, ...others] = typeof entry === 'string' ? [entry] : Object.keys(entry);
   if (name === undefined || others.length > 0) {
-    throw new JobInputError(`${where}: one step per list entry, got ${show(entry)}`);
+    throw new InputError(`${where}: one step per list entry, got ${show(entry)}`);
   }
   if (!STEP_NAMES.includes(name)) {
     const hint = didYouMean(name, STEP_NAMES);
-    throw new JobInputError(`${where}: unknown step "${name}"${hint}; steps are ${STEP_NAMES.join(', ')}`);
+    throw new InputError(`${where}: unknown step "${name}"${hint}; steps are ${STEP_NAMES.join(', ')}`);
   }
   return { name, options: typeof entry === 'string' ? undefined : entry[name] };
 }
 
 function add(pipeline: Pipeline, parsed: ParsedStep, where: string): void {
   if (parsed.role === 'preprocess') {
-    if (pipeline.components.length > 0)
-      throw new JobInputError(`${where}: preprocessing must come before pls`);
+    if (pipeline.components.length > 0) throw new InputError(`${where}: preprocessing must come before pls`);
     pipeline.preprocess.push(parsed.step);
   } else if (parsed.role === 'regression') {
     if (pipeline.components.length > 0) {
-      throw new JobInputError(`${where}: only one pls step; list several component counts in it`);
+      throw new InputError(`${where}: only one pls step; list several component counts in it`);
     }
     pipeline.components = parsed.components;
   } else {
-    if (pipeline.split) throw new JobInputError(`${where}: only one cross_validation step is possible`);
+    if (pipeline.split) throw new InputError(`${where}: only one cross_validation step is possible`);
     pipeline.split = parsed.split;
   }
 }

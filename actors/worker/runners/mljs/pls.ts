@@ -1,4 +1,4 @@
-import { JobInputError } from './input-error.ts';
+import { InputError } from '../../errors.ts';
 
 /** Linear models y = intercept + x · coefficients; entry k - 1 is the model with k components. */
 export interface PlsFit {
@@ -101,10 +101,10 @@ export function fitPls(
   const xNorm = norm(rest.values);
   const yNorm = norm(yRest);
   if (!Number.isFinite(xNorm) || !Number.isFinite(yNorm)) {
-    throw new JobInputError(`${where}: pls: values are too large to calculate with`);
+    throw new InputError(`${where}: pls: values are too large to calculate with`);
   }
   if (!(xNorm > ROUNDING * size))
-    throw new JobInputError(`${where}: pls: the spectra do not differ from one another`);
+    throw new InputError(`${where}: pls: the spectra do not differ from one another`);
 
   const fit: PlsFit = { coefficients: [], intercepts: [] };
   const beta = new Float64Array(xMean.length);
@@ -120,9 +120,7 @@ export function fitPls(
       const loadings = rest.sum(scores).map((value) => value / squared);
       // Nothing is left, not even rounding, where these are no numbers.
       if (!(Math.sqrt(squared) * norm(loadings) > EXHAUSTED * xNorm)) {
-        throw new JobInputError(
-          `${where}: pls: ${components} components asked for, the spectra hold only ${k}`,
-        );
+        throw new InputError(`${where}: pls: ${components} components asked for, the spectra hold only ${k}`);
       }
       const rotation = weights.slice();
       for (const earlier of found) subtract(rotation, dot(earlier.loadings, weights), earlier.rotation);

@@ -1,5 +1,5 @@
 import { sgg } from 'ml-savitzky-golay-generalized';
-import { JobInputError } from './input-error.ts';
+import { InputError } from '../../errors.ts';
 
 /** Settings of a Savitzky-Golay filter: window in points, spacing of the points taken as 1. */
 export interface SavitzkyGolay {
@@ -72,8 +72,7 @@ export function fitStep(step: PreprocessStep, rows: readonly number[][]): Fitted
 function standardNormalVariate(row: readonly number[], where: string): number[] {
   const mean = average(row);
   const spread = Math.sqrt(row.reduce((sum, value) => sum + (value - mean) ** 2, 0) / (row.length - 1));
-  if (!(spread > ROUNDING * Math.abs(mean)))
-    throw new JobInputError(`${where}: snv: the spectrum is constant`);
+  if (!(spread > ROUNDING * Math.abs(mean))) throw new InputError(`${where}: snv: the spectrum is constant`);
   return row.map((value) => (value - mean) / spread);
 }
 
@@ -89,9 +88,9 @@ function scatterCorrected(row: readonly number[], reference: readonly number[], 
   }
   const slope = product / square;
   if (!(Math.sqrt(square / row.length) > ROUNDING * Math.abs(centre)))
-    throw new JobInputError(`${where}: msc: the mean spectrum of the training rows is constant`);
+    throw new InputError(`${where}: msc: the mean spectrum of the training rows is constant`);
   if (!(Math.abs(slope) > 1e-12))
-    throw new JobInputError(`${where}: msc: the spectrum does not follow the mean`);
+    throw new InputError(`${where}: msc: the spectrum does not follow the mean`);
   const offset = mean - slope * centre;
   return row.map((value) => (value - offset) / slope);
 }

@@ -1,9 +1,9 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { InputError } from '../../errors.ts';
 import { type Dataset, readDataset } from './dataset.ts';
 import { bestOf, crossValidate, type Evaluation } from './evaluate.ts';
 import { defaultSplit, foldCount, makeFolds, type Split, smallestTraining } from './folds.ts';
-import { JobInputError } from './input-error.ts';
 import { type Scores, score } from './metrics.ts';
 import { fitModel, predictor, saveModel } from './model.ts';
 import { type Pipeline, readPipeline } from './pipeline.ts';
@@ -164,13 +164,11 @@ function checkFit(pipeline: Pipeline, { train }: Dataset, split: Split | null): 
   const { source } = pipeline;
   for (const step of pipeline.preprocess) {
     if (step.name === 'savitzky_golay' && step.window > columns) {
-      throw new JobInputError(
-        `${source}: savitzky_golay: window ${step.window} exceeds the ${columns} columns`,
-      );
+      throw new InputError(`${source}: savitzky_golay: window ${step.window} exceeds the ${columns} columns`);
     }
   }
   if (split && foldCount(rows, split) > rows) {
-    throw new JobInputError(
+    throw new InputError(
       `${source}: cross_validation: ${foldCount(rows, split)} folds but only ${rows} rows`,
     );
   }
@@ -179,7 +177,7 @@ function checkFit(pipeline: Pipeline, { train }: Dataset, split: Split | null): 
   const largest = Math.max(...pipeline.components);
   if (largest > possible) {
     const reason = `${fitted} rows to fit on and ${columns} columns`;
-    throw new JobInputError(
+    throw new InputError(
       `${source}: pls: ${largest} components asked for, ${possible} possible with ${reason}`,
     );
   }

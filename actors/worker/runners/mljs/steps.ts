@@ -1,5 +1,5 @@
+import { InputError } from '../../errors.ts';
 import type { Split } from './folds.ts';
-import { JobInputError } from './input-error.ts';
 import { isMapping, type Mapping, readOptions, show, wholeNumber } from './options.ts';
 import type { PreprocessStep } from './preprocess.ts';
 import { MAX_SEED } from './random.ts';
@@ -30,7 +30,7 @@ function savitzkyGolay(where: string, value: unknown): ParsedStep {
   const options = readOptions(where, value, ['window', 'polynomial', 'derivative']);
   const window = wholeNumber(`${where}: window`, options.window, 1);
   if (window % 2 === 0 || window < 5) {
-    throw new JobInputError(`${where}: window must be an odd number of at least 5, got ${window}`);
+    throw new InputError(`${where}: window must be an odd number of at least 5, got ${window}`);
   }
   // Beyond degree 5 the filter follows the noise; ml-savitzky-golay-generalized warns about it as well.
   const degree = Math.min(5, window - 1);
@@ -47,10 +47,10 @@ function pls(where: string, value: unknown): ParsedStep {
 function componentCounts(where: string, value: unknown): number[] {
   const label = `${where}: components`;
   if (value === undefined || value === null) {
-    throw new JobInputError(`${label} is missing: give a number, a list or {from, to}`);
+    throw new InputError(`${label} is missing: give a number, a list or {from, to}`);
   }
   if (Array.isArray(value)) {
-    if (value.length === 0) throw new JobInputError(`${label} must not be an empty list`);
+    if (value.length === 0) throw new InputError(`${label} must not be an empty list`);
     const counts = value.map((count) => wholeNumber(label, count, 1));
     return [...new Set(counts)].sort((a, b) => a - b);
   }
@@ -64,23 +64,23 @@ function componentCounts(where: string, value: unknown): number[] {
 function flag(where: string, options: Mapping, name: string, fallback: boolean): boolean {
   const value = options[name] ?? fallback;
   if (typeof value === 'boolean') return value;
-  throw new JobInputError(`${where}: ${name} must be true or false, got ${show(value)}`);
+  throw new InputError(`${where}: ${name} must be true or false, got ${show(value)}`);
 }
 
 function crossValidation(where: string, value: unknown): ParsedStep {
   const options = readOptions(where, value, ['folds', 'shuffle', 'seed', 'leave_one_out']);
   if (flag(where, options, 'leave_one_out', false)) {
     const other = ['folds', 'shuffle', 'seed'].find((name) => name in options);
-    if (other) throw new JobInputError(`${where}: leave_one_out and ${other} exclude one another`);
+    if (other) throw new InputError(`${where}: leave_one_out and ${other} exclude one another`);
     return { role: 'validation', split: { kind: 'leave_one_out' } };
   }
   if (options.folds === undefined) {
-    throw new JobInputError(`${where}: give either folds or leave_one_out: true`);
+    throw new InputError(`${where}: give either folds or leave_one_out: true`);
   }
   const folds = wholeNumber(`${where}: folds`, options.folds, 2);
   // Files are often sorted by y or by day; contiguous folds would then measure extrapolation.
   const shuffle = flag(where, options, 'shuffle', true);
   const seed = options.seed === undefined ? null : wholeNumber(`${where}: seed`, options.seed, 0, MAX_SEED);
-  if (seed !== null && !shuffle) throw new JobInputError(`${where}: seed has no effect with shuffle: false`);
+  if (seed !== null && !shuffle) throw new InputError(`${where}: seed has no effect with shuffle: false`);
   return { role: 'validation', split: { kind: 'k_fold', folds, shuffle, seed } };
 }

@@ -1,5 +1,6 @@
+import { InputError } from '../../errors.ts';
+import { didYouMean } from './did-you-mean.ts';
 import { readText } from './files.ts';
-import { didYouMean, JobInputError } from './input-error.ts';
 import { isMapping, type Mapping, show, wholeNumber } from './options.ts';
 import { MAX_SEED } from './random.ts';
 
@@ -38,14 +39,14 @@ export function readTask(path: string): Task {
   try {
     content = JSON.parse(text);
   } catch (error) {
-    throw new JobInputError(`task file is not JSON: ${(error as Error).message}`);
+    throw new InputError(`task file is not JSON: ${(error as Error).message}`);
   }
   return parseTask(content);
 }
 
 /** Checks the content of a task file; see {@link readTask}. */
 export function parseTask(content: unknown): Task {
-  if (!isMapping(content)) throw new JobInputError(`task file must hold an object, got ${show(content)}`);
+  if (!isMapping(content)) throw new InputError(`task file must hold an object, got ${show(content)}`);
   const params = section(content, 'params');
   const outputs = section(content, 'outputs');
   const warnings = Object.keys(params)
@@ -53,7 +54,7 @@ export function parseTask(content: unknown): Task {
     .map((name) => `unknown parameter "${name}" ignored${didYouMean(name, PARAMS)}`);
   const exportModel = outputs.export_best_model ?? true;
   if (typeof exportModel !== 'boolean') {
-    throw new JobInputError(`outputs.export_best_model must be true or false, got ${show(exportModel)}`);
+    throw new InputError(`outputs.export_best_model must be true or false, got ${show(exportModel)}`);
   }
   const verbose = typeof params.verbose === 'boolean' ? Number(params.verbose) : (params.verbose ?? 1);
   const { at_most: atMost = null } = section(content, 'expand');
@@ -74,30 +75,28 @@ export function parseTask(content: unknown): Task {
 function targetOf(value: unknown): string | null {
   if (value === null || typeof value === 'string') return value;
   if (typeof value === 'number') return String(value);
-  throw new JobInputError(`params.target must be the name of a column, got ${show(value)}`);
+  throw new InputError(`params.target must be the name of a column, got ${show(value)}`);
 }
 
 function flagOf(name: string, value: unknown): boolean | null {
   if (value === null || typeof value === 'boolean') return value;
-  throw new JobInputError(`params.${name} must be true or false, got ${show(value)}`);
+  throw new InputError(`params.${name} must be true or false, got ${show(value)}`);
 }
 
 function section(content: Mapping, name: string): Mapping {
   const value = content[name] ?? {};
-  if (!isMapping(value)) throw new JobInputError(`${name} must be an object, got ${show(value)}`);
+  if (!isMapping(value)) throw new InputError(`${name} must be an object, got ${show(value)}`);
   return value;
 }
 
 function pathOf(content: Mapping, name: 'pipeline' | 'dataset'): string {
   const { mode, path } = section(content, name);
   if (mode === 'entrypoint') {
-    throw new JobInputError(
-      `${name}: mljs.run has no entrypoints; give a ${name} file or inline steps instead`,
-    );
+    throw new InputError(`${name}: mljs.run has no entrypoints; give a ${name} file or inline steps instead`);
   }
-  if (mode !== 'path') throw new JobInputError(`${name}.mode must be "path", got ${show(mode)}`);
+  if (mode !== 'path') throw new InputError(`${name}.mode must be "path", got ${show(mode)}`);
   if (typeof path !== 'string' || path === '') {
-    throw new JobInputError(`${name}.path must be a path, got ${show(path)}`);
+    throw new InputError(`${name}.path must be a path, got ${show(path)}`);
   }
   return path;
 }

@@ -1,12 +1,8 @@
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { withoutToken } from '../../environment.ts';
+import { InputError } from '../../errors.ts';
 import type { DatasetReport } from '../dataset-report.ts';
-
-/** What the library's readers refuse, in one line. */
-export class DatasetError extends Error {
-  override name = 'DatasetError';
-}
 
 /** Room for a report; the spectra in it are few. */
 const MAX_BYTES = 256 * 1024 * 1024;
@@ -15,7 +11,7 @@ const MAX_BYTES = 256 * 1024 * 1024;
  * Looks at a dataset as nirs4all reads it, in a process of its own.
  *
  * @param python absolute path of an interpreter that has nirs4all
- * @throws DatasetError with the sentence that a run would end with
+ * @throws InputError with the sentence that a run would end with
  */
 export async function checkDataset(python: string, path: string): Promise<DatasetReport> {
   const program = fileURLToPath(new URL('./check.py', import.meta.url));
@@ -24,9 +20,7 @@ export async function checkDataset(python: string, path: string): Promise<Datase
     execFile(python, [program, path], { env, maxBuffer: MAX_BYTES }, (fault, stdout, stderr) => {
       if (!fault) return found(stdout);
       const said = stderr.split('\n').findLast((line) => line.startsWith('Error: '));
-      fail(
-        new DatasetError(said?.slice('Error: '.length) ?? `${python} ${program} failed: ${stderr.trim()}`),
-      );
+      fail(new InputError(said?.slice('Error: '.length) ?? `${python} ${program} failed: ${stderr.trim()}`));
     });
   });
   return JSON.parse(answer) as DatasetReport;

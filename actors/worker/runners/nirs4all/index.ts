@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { askInterpreter, type Interpreter, InterpreterError, USUAL_PYTHON } from './interpreter.ts';
 
-export { askInterpreter, type Interpreter, InterpreterError as InterpreterFault, USUAL_PYTHON };
+export { askInterpreter, type Interpreter, InterpreterError, USUAL_PYTHON };
 
 /** The runner of job type `nirs4all.run` in one Python environment; the shape of every runner, and its Python. */
 export interface Nirs4allRunner {

@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process';
 import { isAbsolute, resolve } from 'node:path';
+import { AppError } from '../../../../machines/protocol/app-error.ts';
 import { withoutToken } from '../../environment.ts';
 
 /** What a Python interpreter is and has, told by itself. */
@@ -13,8 +14,8 @@ export interface Interpreter {
 }
 
 /** Why an interpreter gave no answer, in one line that names it. */
-export class InterpreterError extends Error {
-  override name = 'InterpreterFault';
+export class InterpreterError extends AppError {
+  readonly code = 'bad_interpreter';
 }
 
 /** What tasks of this job type may require, and the distributions that bring it where the name differs. */
@@ -57,7 +58,7 @@ const TIMEOUT_MS = 30_000;
  * Asks an interpreter what it is and has. Starts one short process that imports nothing but the standard library.
  *
  * @param python a program name, looked for on the path, or a path, relative to the working directory
- * @throws InterpreterFault if there is no such program, if it is no Python 3.8 or newer, or if it does not
+ * @throws InterpreterError if there is no such program, if it is no Python 3.8 or newer, or if it does not
  *   answer within `timeoutMs` milliseconds
  */
 export async function askInterpreter(python: string, timeoutMs = TIMEOUT_MS): Promise<Interpreter> {

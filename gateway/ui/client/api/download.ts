@@ -1,4 +1,4 @@
-import { UnreachableError } from './faults.ts';
+import { UnreachableError } from '../../../client/errors.ts';
 import { filenameOf } from './filename.ts';
 import type { Api } from './http.ts';
 
@@ -48,7 +48,7 @@ async function collected(answer: Response, onBytes: (got: number) => void): Prom
       folded = got;
     }
   } catch (fault) {
-    throw new UnreachableError(fault);
+    throw new UnreachableError('the server cannot be reached', { cause: fault });
   }
   return new Blob([...blobs, ...chunks], { type: 'application/octet-stream' });
 }

@@ -1,4 +1,4 @@
-import { RefusedError, UnreachableError } from './faults.ts';
+import { ResponseError, UnreachableError } from '../../../client/errors.ts';
 
 /** Milliseconds until a request without an answer is given up. */
 const TIMEOUT_MS = 30_000;
@@ -16,7 +16,7 @@ export interface ApiOptions {
   onReach: (reached: boolean) => void;
 }
 
-/** The REST API, as everybody uses it. Throws `RefusedError` or `UnreachableError`, or what an abort throws. */
+/** The REST API, as everybody uses it. Throws `ResponseError` or `UnreachableError`, or what an abort throws. */
 export class Api {
   readonly #options: ApiOptions;
 
@@ -91,10 +91,10 @@ export class Api {
     try {
       return await step();
     } catch (fault) {
-      if (fault instanceof RefusedError) throw fault;
+      if (fault instanceof ResponseError) throw fault;
       if (signal?.aborted && signal.reason?.name !== 'TimeoutError') throw fault;
       this.#options.onReach(false);
-      throw new UnreachableError(fault);
+      throw new UnreachableError('the server cannot be reached', { cause: fault });
     }
   }
 }
@@ -103,13 +103,9 @@ export class Api {
 const BETWEEN = new Set([502, 503, 504]);
 
 async function refusal(answer: Response): Promise<Error> {
-  const body = (await answer.json().catch(() => ({}))) as { detail?: string; code?: string };
+  const body = (await answer.json().catch(() => ({}))) as { code?: string };
   if (body.code === undefined && BETWEEN.has(answer.status)) {
     return new Error(`what stands before the server answered ${answer.status}`);
   }
-  return new RefusedError(
-    answer.status,
-    body.code ?? 'internal',
-    body.detail ?? `the server answered ${answer.status}`,
-  );
+  return new ResponseError(answer.status, body);
 }

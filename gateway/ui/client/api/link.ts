@@ -1,8 +1,9 @@
 import { signal } from '@preact/signals';
 import type { EventView } from '../../../../machines/schema/views.ts';
-import { RefusedError, wordsOf } from './faults.ts';
+import { ResponseError } from '../../../client/errors.ts';
 import type { Api } from './http.ts';
 import type { Me, Session } from './session.ts';
+import { wordsOf } from './words-of.ts';
 
 export type LinkState =
   | { is: 'connecting' }
@@ -78,13 +79,13 @@ export class Link {
         if (!stopped.aborted) await this.#pause(failures, 'the connection was lost', stopped);
       } catch (fault) {
         if (stopped.aborted) return;
-        if (fault instanceof RefusedError && fault.denied) await this.#refused(fault, stopped);
+        if (fault instanceof ResponseError && fault.denied) await this.#refused(fault, stopped);
         else await this.#pause(failures, wordsOf(fault), stopped);
       }
     }
   }
 
-  async #refused({ status, code, message }: RefusedError, stopped: AbortSignal): Promise<void> {
+  async #refused({ status, code, message }: ResponseError, stopped: AbortSignal): Promise<void> {
     this.#session.me.value = null;
     this.state.value = { is: 'refused', status, code, why: message };
     await this.#sleep(REFUSED_WAIT_MS, stopped);

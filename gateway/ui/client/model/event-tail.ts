@@ -1,7 +1,7 @@
 import { computed, signal } from '@preact/signals';
 import type { EventView } from '../../../../machines/schema/views.ts';
-import { wordsOf } from '../api/faults.ts';
 import type { Api } from '../api/http.ts';
+import { wordsOf } from '../api/words-of.ts';
 import { Batch } from './batch.ts';
 import type { EventHub } from './event-hub.ts';
 

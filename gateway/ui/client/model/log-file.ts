@@ -1,6 +1,6 @@
 import { signal } from '@preact/signals';
-import { wordsOf } from '../api/faults.ts';
 import type { Api } from '../api/http.ts';
+import { wordsOf } from '../api/words-of.ts';
 import { plainLog } from '../text/log-text.ts';
 
 /** Bytes of a log that are shown first, and at most. */

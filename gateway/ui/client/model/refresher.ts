@@ -1,5 +1,6 @@
 import { signal } from '@preact/signals';
-import { UnreachableError, wordsOf } from '../api/faults.ts';
+import { UnreachableError } from '../../../client/errors.ts';
+import { wordsOf } from '../api/words-of.ts';
 
 export interface RefreshOptions {
   /** Milliseconds between two loads when nothing happens. */

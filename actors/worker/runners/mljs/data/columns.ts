@@ -1,4 +1,4 @@
-import { JobInputError } from '../input-error.ts';
+import { InputError } from '../../../errors.ts';
 import { axisPlace } from './axis.ts';
 import { isGrouped, isMissing } from './numbers.ts';
 import type { Table } from './table.ts';
@@ -102,7 +102,7 @@ export function numbersOf(table: Table, columns: readonly number[]): number[][] 
     columns.map((j) => {
       const value = row[j] as number;
       if (Number.isFinite(value)) return value;
-      throw new JobInputError(`${table.source}:${table.lines[i]}: ${describeCell(table, i, j)}`);
+      throw new InputError(`${table.source}:${table.lines[i]}: ${describeCell(table, i, j)}`);
     }),
   );
 }
@@ -113,7 +113,7 @@ export function numbersWithGaps(table: Table, column: number): number[] {
     const value = row[column] as number;
     if (Number.isFinite(value)) return value;
     if (isMissing(table.cells[i]?.[column] as string)) return Number.NaN;
-    throw new JobInputError(
+    throw new InputError(
       `${table.source}:${table.lines[i]}: ${describeCell(table, i, column)}; write a number, or leave the cell empty to leave the sample out`,
     );
   });

@@ -2,7 +2,7 @@ import { existsSync, readdirSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { isLeftover } from '../../../../shared/file-names.ts';
 import { suggestPathsSync } from '../../../../shared/suggest-paths.ts';
-import { JobInputError } from '../input-error.ts';
+import { InputError } from '../../../errors.ts';
 import { few } from './words.ts';
 
 /** The files of a dataset: spectra and reference values apart, or one table with both. */
@@ -21,15 +21,14 @@ const IS_TABLE = /\.(csv|tsv|txt)$/i;
  * @throws InputError that names what is there instead
  */
 export function findTables(path: string): DatasetFiles {
-  if (!existsSync(path))
-    throw new JobInputError(`dataset folder not found: ${path}${suggestPathsSync(path)}`);
+  if (!existsSync(path)) throw new InputError(`dataset folder not found: ${path}${suggestPathsSync(path)}`);
   if (!statSync(path).isDirectory()) return { train: { both: path }, test: null };
   const names = readdirSync(path).filter((name) => !isLeftover(name));
   const tables = names.filter((name) => IS_TABLE.test(name)).sort();
   const named = (stem: string) => {
     const found = tables.filter((name) => name.replace(IS_TABLE, '').toLowerCase() === stem);
     if (found.length > 1)
-      throw new JobInputError(`${path} has both ${found[0]} and ${found[1]}; keep one of them`);
+      throw new InputError(`${path} has both ${found[0]} and ${found[1]}; keep one of them`);
     return found[0] === undefined ? null : join(path, found[0]);
   };
   const pick = (set: string): TableFiles | null => {
@@ -37,7 +36,7 @@ export function findTables(path: string): DatasetFiles {
     if (x && y) return { x, y };
     if (x || y) {
       const [there, missing] = x ? [x, `${set}_y`] : [y as string, `${set}_x`];
-      throw new JobInputError(
+      throw new InputError(
         `${basename(there)} is there but ${missing}.csv is missing in ${path}${listing(names)}`,
       );
     }
@@ -46,7 +45,7 @@ export function findTables(path: string): DatasetFiles {
   const test = pick('test');
   const train =
     pick('train') ?? (tables.length === 1 && !test ? { both: join(path, tables[0] as string) } : null);
-  if (!train) throw new JobInputError(`data file not found: ${join(path, 'train_x.csv')}${listing(names)}`);
+  if (!train) throw new InputError(`data file not found: ${join(path, 'train_x.csv')}${listing(names)}`);
   return { train, test };
 }
 

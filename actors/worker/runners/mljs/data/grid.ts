@@ -1,5 +1,5 @@
 import { parse } from 'csv-parse/sync';
-import { JobInputError } from '../input-error.ts';
+import { InputError } from '../../../errors.ts';
 import { type DecimalMark, isGrouped, isMissing, isNumber, markOf, mayBeGrouped } from './numbers.ts';
 
 /** The cells of a text file, before anything is known about what they mean. */
@@ -34,16 +34,16 @@ interface Row {
  */
 export function readGrid(text: string, source: string, like?: Grid): Grid {
   const { body, named, offset } = withoutPreamble(text.replaceAll('\u2212', '-'));
-  if (body.trim() === '') throw new JobInputError(`${source}: the file is empty`);
+  if (body.trim() === '') throw new InputError(`${source}: the file is empty`);
   const delimiter = named ?? findDelimiter(body, source, like);
   const { rows, quoted, blankLines } = cut(body, delimiter, source, offset);
-  if (rows.length === 0) throw new JobInputError(`${source}: the file is empty`);
+  if (rows.length === 0) throw new InputError(`${source}: the file is empty`);
   const even = withoutEmptyEdge(withRowNames(rows));
   const width = commonWidth(even);
   for (const { cells, line } of even) {
     if (cells.length === width) continue;
     const hint = howToEven(cells.length, width, delimiter, even[0]?.line === line);
-    throw new JobInputError(`${source}:${line}: ${cells.length} cells where other rows have ${width}${hint}`);
+    throw new InputError(`${source}:${line}: ${cells.length} cells where other rows have ${width}${hint}`);
   }
   refuseCutNumbers(even, delimiter, source);
   const mark = findMark(even, source);
@@ -117,7 +117,7 @@ function isOneColumn(lines: readonly string[], source: string, like: Grid): bool
   if (words === 1) return counts[0] === 1;
   if (counts.some((count) => count === 1)) return true;
   if (like.mark === ',' || like.delimiter !== ',') return true;
-  throw new JobInputError(
+  throw new InputError(
     `${source}: "${lines[0]}" can be one number with a decimal comma or two columns; write decimal points, or ";" between columns`,
   );
 }
@@ -143,7 +143,7 @@ function cut(body: string, delimiter: string, source: string, offset: number) {
       },
     });
   } catch (error) {
-    throw new JobInputError(`${source}: ${String((error as Error).message).split('\n')[0]}`);
+    throw new InputError(`${source}: ${String((error as Error).message).split('\n')[0]}`);
   }
   const before = text.slice(0, behind).split('\n').length - 1;
   const lines = text.slice(behind).split('\n');
@@ -210,7 +210,7 @@ function refuseCutNumbers(rows: readonly Row[], delimiter: string, source: strin
   const cut = rows.find(isCut);
   if (!cut || !rows.every(isWhole)) return;
   const line = cut.cells.slice(0, 4).join(',');
-  throw new JobInputError(
+  throw new InputError(
     `${source}:${cut.line}: "${line}…" looks like decimal commas between commas; export with another delimiter, or decimal points`,
   );
 }
@@ -228,7 +228,7 @@ function findMark(rows: readonly Row[], source: string): DecimalMark {
   if (!seen['.'] && !seen[',']) rows.slice(0, 1).forEach(look);
   if (seen['.'] && seen[',']) {
     const both = `${seen[',']} has a decimal comma, ${seen['.']} a decimal point`;
-    throw new JobInputError(`${source}: ${both}; a file must have one of them`);
+    throw new InputError(`${source}: ${both}; a file must have one of them`);
   }
   return seen[','] ? ',' : '.';
 }

@@ -1,4 +1,4 @@
-import { JobInputError } from '../input-error.ts';
+import { InputError } from '../../../errors.ts';
 import type { Columns, Ids } from './columns.ts';
 import type { Table } from './table.ts';
 import { few } from './words.ts';
@@ -70,7 +70,7 @@ function byIds(x: Table, xIds: Ids, y: Table, yIds: Ids, warn: (text: string) =>
   if (xIds.isCounter && yIds.isCounter) {
     if (xIds.values.length !== yIds.values.length) throw unequal(x, y);
     const starts = `${x.source} counts its rows from ${xIds.start}, ${y.source} from ${yIds.start}`;
-    throw new JobInputError(`${starts}; delete one of the columns if rows belong together by their order`);
+    throw new InputError(`${starts}; delete one of the columns if rows belong together by their order`);
   }
   const places = positions(y, yIds);
   const taken = positions(x, xIds);
@@ -80,7 +80,7 @@ function byIds(x: Table, xIds: Ids, y: Table, yIds: Ids, warn: (text: string) =>
   });
   if (pairs.length === 0) {
     const examples = `"${xIds.values[0]}" and "${yIds.values[0]}", for example`;
-    throw new JobInputError(`${x.source} and ${y.source} have no sample id in common (${examples})`);
+    throw new InputError(`${x.source} and ${y.source} have no sample id in common (${examples})`);
   }
   tellLeftOut(`${x.source}: left out for want of a reference value`, xIds.values, places, warn);
   tellLeftOut(`${y.source}: left out for want of a spectrum`, yIds.values, taken, warn);
@@ -93,7 +93,7 @@ function positions({ source, lines }: Table, { values }: Ids): Map<string, numbe
     const before = found.get(id);
     if (before !== undefined) {
       const where = `on lines ${lines[before]} and ${lines[i]}`;
-      throw new JobInputError(`${source}: sample "${id}" stands twice, ${where}; ids must tell rows apart`);
+      throw new InputError(`${source}: sample "${id}" stands twice, ${where}; ids must tell rows apart`);
     }
     found.set(id, i);
   }
@@ -125,13 +125,13 @@ function byOrder(x: Table, y: Table): Pair[] {
   return places.map((place, i) => ({ x: i, ...place }));
 }
 
-function unequal(x: Table, y: Table): JobInputError {
+function unequal(x: Table, y: Table): InputError {
   const columns = x.isText.length;
   const turned = [columns, columns - 1].includes(y.cells.length)
     ? '; there are as many columns of spectra: transpose that table if each of them is a sample'
     : '';
   const counts = `${x.cells.length} rows of spectra (${describe(x)}), ${y.cells.length} of reference values (${describe(y)})`;
-  return new JobInputError(`${counts}: each spectrum needs one reference value${turned}`);
+  return new InputError(`${counts}: each spectrum needs one reference value${turned}`);
 }
 
 // The first row is named since one that was wrongly taken for a header, or for data, is what usually makes the

@@ -1,4 +1,4 @@
-import { JobInputError } from '../input-error.ts';
+import { InputError } from '../../../errors.ts';
 import { isMonotone } from './axis.ts';
 import type { Table } from './table.ts';
 
@@ -27,7 +27,7 @@ export function refuseLeadingAxis({ source, header, values }: Table, spectrum: r
   }
   if (Math.min(...column) <= high && Math.max(...column) >= low) return;
   const name = header?.[first] ? `"${header[first]}"` : `column ${first + 1}`;
-  throw new JobInputError(
+  throw new InputError(
     `${source}: ${name} rises or falls throughout and is unlike the others; delete it if it numbers the samples, and transpose the table if it holds wavelengths: each row is a sample`,
   );
 }
@@ -36,7 +36,7 @@ export function refuseLeadingAxis({ source, header, values }: Table, spectrum: r
 export function refuseOneRow({ source, cells, isText }: Table, rows: number): void {
   const width = isText.length;
   if (cells.length !== 1 || width < 2 || ![width, width - 1].includes(rows)) return;
-  throw new JobInputError(
+  throw new InputError(
     `${source}: the reference values stand in one row; write each of them on a line of its own`,
   );
 }

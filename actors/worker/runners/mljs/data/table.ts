@@ -1,4 +1,4 @@
-import { JobInputError } from '../input-error.ts';
+import { InputError } from '../../../errors.ts';
 import { isMonotone } from './axis.ts';
 import type { Grid } from './grid.ts';
 import { isMissing, isNumber, isWord, parseNumber } from './numbers.ts';
@@ -36,11 +36,9 @@ export function asTable(grid: Grid, declared: boolean | null = null): Table {
   const again = grid.cells.flatMap((row, i) => (i > 0 && isSame(row, grid.cells[0] as string[]) ? [i] : []));
   const isHeader =
     declared ?? (again.length > 0 ? hasHeader(...without(again, grid, values)) : hasHeader(grid, values));
-  if (isHeader && grid.cells.length === 1) throw new JobInputError(`${source}: no rows of data`);
+  if (isHeader && grid.cells.length === 1) throw new InputError(`${source}: no rows of data`);
   if (isHeader && again[0] !== undefined) {
-    throw new JobInputError(
-      `${source}:${grid.lines[again[0]]}: the header stands here again; delete the line`,
-    );
+    throw new InputError(`${source}:${grid.lines[again[0]]}: the header stands here again; delete the line`);
   }
   const from = isHeader ? 1 : 0;
   const cells = grid.cells.slice(from);
@@ -75,7 +73,7 @@ function refuseUnits(cells: readonly string[][], isText: readonly boolean[], whe
   const first = (cells[0] as string[]).filter((_, j) => !isText[j]);
   const words = first.filter(isWord);
   if (words.length === 0 || words.length < first.filter((cell) => !isMissing(cell)).length) return;
-  throw new JobInputError(
+  throw new InputError(
     `${where}: "${words[0]}" stands below the header where numbers should; delete this line if it holds units, or begin it with #`,
   );
 }
@@ -164,8 +162,8 @@ function isEven(values: readonly number[]): boolean {
   );
 }
 
-function ambiguous(grid: Grid, other: string): JobInputError {
-  return new JobInputError(
+function ambiguous(grid: Grid, other: string): InputError {
+  return new InputError(
     `${grid.source}:${grid.lines[0]}: the first row can be a header or ${other}; params.header: true or false says which`,
   );
 }

@@ -1,4 +1,5 @@
-import { didYouMean, JobInputError } from '../input-error.ts';
+import { InputError } from '../../../errors.ts';
+import { didYouMean } from '../did-you-mean.ts';
 import { isGrouped, isWord } from './numbers.ts';
 import type { Table } from './table.ts';
 import { few } from './words.ts';
@@ -13,16 +14,16 @@ import { few } from './words.ts';
 export function chooseTarget(table: Table, candidates: readonly number[], wanted: string | null): number {
   const { source, header } = table;
   if (candidates.length === 0)
-    throw new JobInputError(`${source} has no column of reference values${wordsIn(table)}`);
+    throw new InputError(`${source} has no column of reference values${wordsIn(table)}`);
   if (wanted !== null && header) return named(table, candidates, wanted);
   if (candidates.length === 1) return candidates[0] as number;
   if (header === null) {
-    throw new JobInputError(
+    throw new InputError(
       `${source} has ${candidates.length} columns and no header; keep one column, or name them and say params.target`,
     );
   }
   const names = few(candidates.map((j) => `"${header[j]}"`));
-  throw new JobInputError(
+  throw new InputError(
     `${source} has ${candidates.length} columns of reference values, ${names}; params.target says which one is meant`,
   );
 }
@@ -45,9 +46,9 @@ function named({ source, header, isText }: Table, candidates: readonly number[],
   if (found !== undefined) return found;
   const other = names.findIndex((name) => same(name, wanted));
   if (other >= 0 && isText[other])
-    throw new JobInputError(`${source}: "${names[other]}" holds words, no reference values`);
+    throw new InputError(`${source}: "${names[other]}" holds words, no reference values`);
   const known = candidates.map((j) => names[j] as string);
-  throw new JobInputError(
+  throw new InputError(
     `${source} has no reference value "${wanted}"${didYouMean(wanted, known)}; it has ${few(known)}`,
   );
 }

@@ -1,7 +1,7 @@
 import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import type { ArtifactView, TaskView } from '../../../../../machines/schema/views.ts';
-import { wordsOf } from '../../api/faults.ts';
+import { wordsOf } from '../../api/words-of.ts';
 import { useDashboard } from '../context.ts';
 import { Fault } from '../parts/section.tsx';
 import { TaskArtifacts } from './task-artifacts.tsx';

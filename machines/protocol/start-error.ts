@@ -1,0 +1,30 @@
+import { AppError } from './app-error.ts';
+
+export type StartErrorCode =
+  | 'bad_principal'
+  | 'bad_auth_file'
+  | 'bad_token'
+  | 'duplicate_token'
+  | 'bad_option'
+  | 'port_in_use'
+  | 'port_forbidden'
+  | 'address_unavailable'
+  | 'listen_failed'
+  | 'no_transport'
+  | 'state_in_use'
+  | 'state_unwritable'
+  | 'store_too_new'
+  | 'store_unreadable'
+  | 'log_unwritable'
+  | 'runner_unusable'
+  | 'input_unusable';
+
+/** A reason why a program cannot start, in words that say what to do. Programs print it and exit with 2. */
+export class StartError extends AppError {
+  readonly code: StartErrorCode;
+
+  constructor(code: StartErrorCode, message: string) {
+    super(message);
+    this.code = code;
+  }
+}
