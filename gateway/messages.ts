@@ -28,7 +28,7 @@ export interface TaskFile {
 interface InSession {
   principal: Principal;
   worker_id: string;
-  session?: number;
+  session?: number | undefined;
 }
 
 /** Aborted when the client went away while its answer was being prepared. */
@@ -51,7 +51,7 @@ export interface Messages {
   };
   heartbeat: {
     in: InSession & {
-      active?: ActiveTask[];
+      active?: ActiveTask[] | undefined;
       wait_s: number;
       /** Why it asks for no tasks at present. */
       suspended?: string | undefined;
@@ -77,7 +77,7 @@ export interface Messages {
     in: {
       principal: Principal;
       task_id: string;
-      worker_id?: string;
+      worker_id?: string | undefined;
       attempt?: number;
       events: EventDigest[];
     };
@@ -91,7 +91,7 @@ export interface Messages {
       size_bytes: number;
       kind: string;
       filename: string | null;
-      task?: { task_id: string; role: string; worker_id?: string; attempt?: number };
+      task?: { task_id: string; role: string; worker_id?: string | undefined; attempt?: number | undefined };
     };
     out: ArtifactUploaded;
   };

@@ -33,7 +33,9 @@ export interface ClientOptions {
   dispatcher?: Dispatcher;
 }
 
-type QueryOf<R> = R extends { query?: infer Q extends TObject } ? Partial<Static<Q>> : Record<string, never>;
+type QueryOf<R> = R extends { query?: infer Q extends TObject } ? Given<Static<Q>> : Record<string, never>;
+/** What may be given of it; what is undefined is left out of the request. */
+type Given<T> = { [K in keyof T]?: T[K] | undefined };
 type BodyOf<R> = R extends { body?: infer B extends TSchema } ? Static<B> : undefined;
 export type JsonName = {
   [K in RouteName]: Routes[K] extends JsonRoute<infer _Q, infer _B, infer _R, infer _D> ? K : never;

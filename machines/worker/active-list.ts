@@ -8,9 +8,9 @@ export interface ActiveColumns {
 }
 
 /** What the queue needs of a heartbeat. */
-export type HeartbeatDigest = Pick<HeartbeatRequest, 'wait_s' | 'session' | 'suspended' | 'leaving'> & {
-  active: ActiveColumns | undefined;
-};
+export type HeartbeatDigest = {
+  [K in 'wait_s' | 'session' | 'suspended' | 'leaving']: HeartbeatRequest[K] | undefined;
+} & { active: ActiveColumns | undefined };
 
 export function digestHeartbeat({ active, ...rest }: HeartbeatRequest): HeartbeatDigest {
   const { wait_s, session, suspended, leaving } = rest;

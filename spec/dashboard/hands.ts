@@ -11,14 +11,13 @@ type Differs = Partial<JobSpec> & Record<string, unknown>;
 /** The smallest valid job; give what differs. */
 export const job = (differs: Differs = {}): JobSpec => ({
   type: 'demo.run',
-  pipeline: { kind: 'path', path: 'pipelines/pls.yaml' },
+  ...(!differs.pipelines && { pipeline: { kind: 'path', path: 'pipelines/pls.yaml' } }),
   dataset: { kind: 'shared_path', path: '/data/corn', name: 'corn' },
   ...differs,
 });
 
 /** Pipelines for a job of several tasks, labelled by these names. */
 export const pipelines = (...names: string[]): Differs => ({
-  pipeline: undefined,
   pipelines: names.map((name) => ({ kind: 'path' as const, path: `pipelines/${name}.yaml` })),
 });
 

@@ -21,7 +21,7 @@ const only = (changes: Partial<JobSpec>) => {
 const pipelineLabel = (pipeline: PipelineRef) => only({ pipeline }).pipeline_label;
 const datasetLabel = (dataset: object) => only({ dataset: dataset as DatasetRef }).dataset_label;
 const requirements = (asked: Requirements | undefined, changes: Partial<JobSpec> = {}) =>
-  only({ requirements: asked, ...changes }).requirements;
+  only({ ...(asked && { requirements: asked }), ...changes }).requirements;
 
 describe('the tasks of a job', () => {
   it('are one for each pipeline on each dataset: pipeline by pipeline, datasets in their order', () => {

@@ -66,7 +66,7 @@ describe('a worker is eligible', () => {
 
   it('when it has the GPUs: who does not say has none', () => {
     const gpus = (wanted: number | undefined, gpu_count: unknown) =>
-      unmet({ min_gpu_count: wanted }, worker({ capabilities: { gpu_count } }));
+      unmet(wanted === undefined ? {} : { min_gpu_count: wanted }, worker({ capabilities: { gpu_count } }));
     assert.deepEqual(gpus(2, 2), []);
     assert.deepEqual(gpus(2, 1), ['min_gpu_count=2']);
     assert.deepEqual(gpus(1, undefined), ['min_gpu_count=1']);

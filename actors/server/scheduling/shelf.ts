@@ -10,7 +10,7 @@ export interface Filing {
   /** What a worker must have, any of which will do to file the tasks under it; empty: nothing. */
   readonly terms: readonly string[];
   /** In which it must stand, any of which will do. */
-  readonly ranges?: readonly AskedRange[];
+  readonly ranges?: readonly AskedRange[] | undefined;
   /** From whom they are kept although they have all that. */
   readonly keptFrom?: KeptFrom | undefined;
 }

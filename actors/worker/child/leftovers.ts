@@ -14,7 +14,7 @@ interface ProcessMark {
   /** The folder of its control group, where it was to get one. */
   cell?: string;
   /** The leader and its start, once there is one: ids are used again, but not with the same start. */
-  pid?: number;
+  pid?: number | undefined;
   started?: number;
 }
 

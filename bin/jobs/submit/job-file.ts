@@ -29,7 +29,9 @@ export interface JobFile {
 }
 
 /** Members that the command line sets above what the file says. */
-export type Overrides = Partial<Pick<JobSpec, 'name' | 'priority' | 'idempotency_key' | 'reuse'>>;
+export type Overrides = {
+  [K in 'name' | 'priority' | 'idempotency_key' | 'reuse']?: JobSpec[K] | undefined;
+};
 
 /**
  * Reads a job specification in YAML or JSON (by its extension, else by its content; `-` is stdin) and checks
