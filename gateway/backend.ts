@@ -3,6 +3,7 @@ import type { MachineName } from '../machines/charts/names.ts';
 import type { RawJson } from '../machines/json/raw.ts';
 import type { ClusterStats, EventView, StatsMinute, TaskStatus } from '../machines/schema/views.ts';
 import type { MessageOf, MessageType, ReplyOf } from './messages.ts';
+import type { Metrics } from './metrics/metrics.ts';
 
 /**
  * A text, JSON unless it is said otherwise, that is read from the store while it is taken: in order, each piece when
@@ -179,4 +180,8 @@ export interface Backend {
   readonly blobs: Blobs;
   readonly events: EventSource;
   readonly inspection: InspectionSource;
+  /** What is told to who watches the server from outside; the gateway adds its own. */
+  readonly metrics: Metrics;
+  /** The supervisor's: `serving` where it has recovered and commits. */
+  readonly state: string;
 }

@@ -8,6 +8,9 @@ import { Dispatcher } from './http/dispatcher.ts';
 import { InFlight } from './http/in-flight.ts';
 import { ParserPool } from './http/parsing/parser-pool.ts';
 import { BodyBudget } from './http/request/body-budget.ts';
+import { HttpMetrics } from './metrics/http-metrics.ts';
+import { processMetrics } from './metrics/process-metrics.ts';
+import { UploadMetrics } from './metrics/upload-metrics.ts';
 import { DEFAULTS, type GatewayOptions } from './options.ts';
 import { StreamSockets } from './streams/stream-sockets.ts';
 import type { StreamOpener } from './streams/upgrade.ts';
@@ -42,6 +45,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const { transport, why } = await chooseTransport(options.transport ?? 'auto');
   const parsers = new ParserPool();
   const sockets = new StreamSockets(backend, options.auth, log);
+  const stopProcessMetrics = processMetrics(backend.metrics, options.facts.version);
   const dispatcher = assemble(
     { ...options, basePath },
     {
@@ -64,6 +68,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     .catch((fault) => {
       unwatch();
       sockets.stop();
+      stopProcessMetrics();
       throw fault;
     });
 
@@ -74,6 +79,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     const left = await inFlight.idle(options.drainMs ?? DEFAULTS.drainMs);
     if (left > 0) log.warn({ requests: left }, 'requests under way are broken off');
     parsers.stop();
+    stopProcessMetrics();
     listening.close();
   };
   return {
@@ -111,7 +117,8 @@ export function assemble(
     versionHeaders: handshake.names,
     loopbackOnly: () => auth.open && isLoopback(host),
   });
-  const router = new Router(compileEndpoints(limits), basePath);
+  const open = options.metricsOpen ? (['metrics'] as const) : [];
+  const router = new Router(compileEndpoints(limits, open), basePath);
   return new Dispatcher({
     admission: new AdmissionControl({ router, handshake, origins, auth, limits, basePath }),
     handshake,
@@ -124,8 +131,10 @@ export function assemble(
       bodies: new BodyBudget(BODIES * limits.maxRequestBytes),
       parsers,
       dashboard: pageOnDemand(options.dashboard),
+      uploads: new UploadMetrics(backend.metrics),
       log,
     },
+    metrics: new HttpMetrics(backend.metrics, () => rest.inFlight.count),
     ...rest,
   });
 }

@@ -27,6 +27,8 @@ export interface GatewayOptions {
   log: Logger;
   /** The HTML of the dashboard; called when the page is first asked for, and again only after a failure. */
   dashboard: () => string | Promise<string>;
+  /** Whether the metrics need no credential. */
+  metricsOpen?: boolean | undefined;
   /** Longest time, in milliseconds, that `stop` waits for requests under way. */
   drainMs?: number;
 }

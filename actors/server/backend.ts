@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import type { Logger } from 'pino';
 import type { Backend } from '../../gateway/backend.ts';
+import { Metrics } from '../../gateway/metrics/metrics.ts';
 import { PACKAGE_VERSION } from '../../gateway/version.ts';
 import { type Clock, systemClock, type Timing } from '../shared/clock.ts';
 import { restrictAccess } from '../shared/file-modes.ts';
@@ -13,6 +14,10 @@ import { Counters } from './counters.ts';
 import { EventBus } from './event-bus.ts';
 import { BulkCommands } from './jobs/bulk-commands.ts';
 import { JobPiecesCache } from './jobs/job-pieces.ts';
+import { Measures } from './metrics/measures.ts';
+import { queueMetrics } from './metrics/queue-metrics.ts';
+import { storeMetrics } from './metrics/store-metrics.ts';
+import { workerMetrics } from './metrics/worker-metrics.ts';
 import { LiveReads } from './reads/live-reads.ts';
 import { createReads } from './reads/reads.ts';
 import { ActorDirectory } from './runtime/actor-directory.ts';
@@ -77,18 +82,31 @@ export async function startBackend(options: BackendOptions): Promise<RunningBack
     const opened = await Store.open(options.stateDir, options.hooks);
     store = opened;
     if (!fresh && (await opened.isEmpty())) await warnOfOrphans(options);
+    const reserveBytes = options.reserveBytes ?? DEFAULT_RESERVE;
     const blobs = new BlobStore({
       stateDir: options.stateDir,
       maxBytes: options.maxArtifactBytes,
-      reserveBytes: options.reserveBytes ?? DEFAULT_RESERVE,
+      reserveBytes,
       log: options.log,
       isNamed: (sha256) => opened.names(sha256),
     });
     await blobs.start();
-    const { supervisor, core } = assemble(store, blobs, options);
+    const metrics = new Metrics();
+    const { supervisor, core } = assemble(store, blobs, metrics, options);
     await checkPagesDuring(options.stateDir, supervisor.start()).catch(async (fault) => {
       await supervisor.stop();
       throw fault;
+    });
+    queueMetrics(metrics, core);
+    workerMetrics(metrics, core);
+    storeMetrics(metrics, {
+      ...{ stateDir: options.stateDir, storePath: store.path, reserveBytes },
+      get state() {
+        return supervisor.state;
+      },
+      get waiting() {
+        return supervisor.waiting;
+      },
     });
     const reads = createReads(store, new LiveReads(core, () => supervisor.state), core.clock);
     return running(supervisor, store, lock, {
@@ -97,6 +115,10 @@ export async function startBackend(options: BackendOptions): Promise<RunningBack
       blobs,
       events: core.events,
       inspection: supervisor,
+      metrics,
+      get state() {
+        return supervisor.state;
+      },
     });
   } catch (fault) {
     await store?.close();
@@ -117,6 +139,7 @@ async function warnOfOrphans({ stateDir, log }: BackendOptions): Promise<void> {
 function assemble(
   store: Store,
   blobs: BlobStore,
+  metrics: Metrics,
   options: BackendOptions,
 ): { supervisor: Supervisor; core: Core } {
   const clock = options.clock ?? systemClock;
@@ -147,6 +170,7 @@ function assemble(
     jobPieces: new JobPiecesCache(),
     handOuts: new HandOuts(() => supervisor.wake()),
     counters: new Counters(),
+    measures: new Measures(metrics, options.log),
     sequences: { job: 1, task: 1, event: 1, lastCreatedAt: 0 },
     unwritten: new Set(),
     peers: new JournaledPeers(),

@@ -6,6 +6,7 @@ import type { Counters } from './counters.ts';
 import type { EventBus } from './event-bus.ts';
 import type { BulkCommands } from './jobs/bulk-commands.ts';
 import type { JobPiecesCache } from './jobs/job-pieces.ts';
+import type { Measures } from './metrics/measures.ts';
 import type { TaskCell, WorkerCell } from './runtime/actor-cell.ts';
 import type { ActorDirectory } from './runtime/actor-directory.ts';
 import type { Deadlines } from './runtime/deadlines.ts';
@@ -98,6 +99,8 @@ export interface Core {
   /** Tasks that are on their way to their workers. */
   readonly handOuts: HandOuts;
   readonly counters: Counters;
+  /** What is told to who watches the server from outside. */
+  readonly measures: Measures;
   readonly sequences: Sequences;
   /** Workers and tasks whose times moved in turns that wrote nothing; written with the next commit. */
   readonly unwritten: Set<WorkerCell | TaskCell>;

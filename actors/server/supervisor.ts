@@ -16,6 +16,7 @@ import { References } from './runtime/actor-directory.ts';
 import type { Inspectable } from './runtime/inspection.ts';
 import { giveUp } from './scheduling/give-up.ts';
 import { grant } from './scheduling/grant.ts';
+import type { Changes } from './store/changes.ts';
 import { SupervisorActor } from './supervisor-actor.ts';
 import { changesOf } from './turn/changes-of.ts';
 import { draining, type Envelope, isStoreFault, type MessageEnvelope, overloaded } from './turn/envelope.ts';
@@ -82,6 +83,11 @@ export class Supervisor implements InspectionSource {
     this.#core.longPolls.stop();
     this.#core.bulkCommands.answerAll();
     this.#actor.tell({ type: 'DRAINED' });
+  }
+
+  /** Messages that no turn has taken yet. */
+  get waiting(): number {
+    return this.#mailbox.size;
   }
 
   /** Null when the mailbox is empty and nothing is being written; else resolves when that is so. */
@@ -162,7 +168,7 @@ export class Supervisor implements InspectionSource {
     const { turn } = batch;
     try {
       await this.#handle(batch);
-      if (!turn.isEmpty) await this.#core.store.commit(changesOf(turn));
+      if (!turn.isEmpty) await this.#commit(changesOf(turn));
     } catch (fault) {
       turn.rollback();
       await this.#failed(envelopes, fault);
@@ -222,6 +228,11 @@ export class Supervisor implements InspectionSource {
       refused(refusal);
     }
     return undefined;
+  }
+
+  #commit(changes: Changes): Promise<void> {
+    const { measures, store } = this.#core;
+    return measures.commit(changes, () => store.commit(changes));
   }
 
   #answer({ turn, replies }: Batch): void {

@@ -81,6 +81,9 @@ export class ServerCommand extends BaseCommand {
     '256',
     value('MIB', 'free space that artifacts leave to jobs and reports, MiB (256)'),
   );
+  metricsOpen = Option.Boolean('--metrics-open', false, {
+    description: 'serve /metrics without a credential, to whoever reaches the server',
+  });
   logLevel = Option.String('--log-level', 'info', value('LEVEL', `${LOG_LEVELS.join(', ')} (info)`));
   logFile = Option.String('--log-file', value('FILE', 'write the log to this file, not to stderr'));
   serviceName = Option.String(
@@ -146,6 +149,7 @@ export class ServerCommand extends BaseCommand {
       authFile: this.authFile,
       corsOrigins: this.corsOrigins,
       allowPythonJobs: this.allowPythonJobs,
+      metricsOpen: this.metricsOpen,
       leaseTtl,
       heartbeatInterval,
       workerDeadAfter: seconds('--worker-dead-after', this.deadAfter),

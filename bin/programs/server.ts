@@ -34,6 +34,8 @@ export interface ServerConfig extends LogConfig {
   headerPrefixes: readonly string[];
   /** The path below which proxies serve it, such as `/jq`. */
   basePath?: string | undefined;
+  /** Whether the metrics need no credential. */
+  metricsOpen?: boolean | undefined;
   /** For tests: a store that fails or is slow. */
   hooks?: StoreHooks | undefined;
 }
@@ -84,6 +86,7 @@ export async function startServer(config: ServerConfig): Promise<RunningServer> 
     ...(config.basePath !== undefined && { basePath: config.basePath }),
     maxRequestBytes: config.maxRequestBytes,
     maxArtifactBytes: config.maxArtifactBytes,
+    metricsOpen: config.metricsOpen,
     log,
     dashboard: () => dashboardPage(config.serviceName),
   }).catch(async (fault) => {

@@ -124,12 +124,21 @@ export interface StreamRoute<Q extends TObject = TObject> extends Common {
   scope(params: Record<string, string>, query: Static<Q>): string | undefined;
 }
 
+/** Text for programs, in the form that the request asks for. */
+export interface TextRoute extends Common {
+  kind: 'text';
+  /** Media types of the forms. */
+  types: readonly string[];
+  /** @param accept the header of the request */
+  run(backend: Backend, accept: string | undefined): Promise<{ type: string; text: string }>;
+}
+
 /** A page for people. */
 export interface PageRoute extends Common {
   kind: 'page';
 }
 
-export type Route = JsonRoute | UploadRoute | DownloadRoute | StreamRoute | PageRoute;
+export type Route = JsonRoute | UploadRoute | DownloadRoute | StreamRoute | TextRoute | PageRoute;
 
 /** Declares a JSON route; only here are its types tied together. */
 export function json<Q extends TObject, B extends TSchema, R extends TSchema, D = Static<B>>(
@@ -151,5 +160,7 @@ export const download = (route: Omit<DownloadRoute, 'kind'>): DownloadRoute => (
 export function stream<Q extends TObject>(route: Omit<StreamRoute<Q>, 'kind'>): StreamRoute<Q> {
   return { kind: 'stream', ...route };
 }
+
+export const text = (route: Omit<TextRoute, 'kind'>): TextRoute => ({ kind: 'text', ...route });
 
 export const page = (route: Omit<PageRoute, 'kind'>): PageRoute => ({ kind: 'page', ...route });

@@ -2,6 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import { ClusterError } from '../../machines/protocol/errors.ts';
 import type { Credentials } from '../auth/credentials.ts';
 import { statusOf } from '../contract/errors.ts';
+import type { HttpMetrics } from '../metrics/http-metrics.ts';
 import { type StreamOpener, upgradeToStream } from '../streams/upgrade.ts';
 import type { Incoming } from '../transport/transport.ts';
 import type { Page } from '../ui/page-response.ts';
@@ -24,6 +25,7 @@ interface Parts {
   origins: OriginPolicy;
   service: Service;
   inFlight: InFlight;
+  metrics: HttpMetrics;
   /** Opens the streams. */
   streams: StreamOpener;
   auth: Credentials;
@@ -84,6 +86,7 @@ export class Dispatcher implements ExchangeObserver {
   /** Up to its first await this runs before the body's first byte, as those who read the body need. */
   async #answer(exchange: Exchange): Promise<void> {
     const admission = this.#parts.admission.admit(exchange.head);
+    if ('endpoint' in admission) exchange.endpoint = admission.endpoint;
     if ('error' in admission) return this.#refuse(exchange, admission);
     if ('allow' in admission) return this.#allow(exchange, admission);
     exchange.grant = { principal: admission.principal, right: admission.endpoint.route.right };
@@ -113,6 +116,21 @@ export class Dispatcher implements ExchangeObserver {
         return answerUpload(exchange, admitted, service);
       case 'download':
         return answerDownload(exchange, admitted, service);
+      case 'text': {
+        const { type, text } = await admitted.endpoint.route.run(
+          service.backend,
+          exchange.head.headers.accept,
+        );
+        exchange.answer(
+          200,
+          [
+            ['Content-Type', type],
+            ['Cache-Control', 'no-store'],
+          ],
+          text,
+        );
+        return;
+      }
       case 'page':
         return this.#sendPage(exchange, await service.dashboard());
       case 'stream':
@@ -141,10 +159,12 @@ export class Dispatcher implements ExchangeObserver {
   finished(exchange: Exchange, status: number): void {
     this.#parts.inFlight.leave();
     this.#waiting.delete(exchange);
+    const milliseconds = performance.now() - exchange.startedAt;
+    this.#parts.metrics.finished(exchange.endpoint?.route ?? null, status, milliseconds / 1000);
     const { log } = this.#parts.service;
     if (!log.isLevelEnabled('debug')) return;
     const { method, path } = exchange.head;
-    const ms = Math.round((performance.now() - exchange.startedAt) * 10) / 10;
+    const ms = Math.round(milliseconds * 10) / 10;
     log.debug({ method, path, status, ms, principal: exchange.grant?.principal.name }, 'request');
   }
 }

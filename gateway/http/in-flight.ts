@@ -3,6 +3,11 @@ export class InFlight {
   #count = 0;
   #whenIdle: () => void = () => {};
 
+  /** How many are under way. */
+  get count(): number {
+    return this.#count;
+  }
+
   enter(): void {
     this.#count++;
   }

@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import type { Backend } from '../backend.ts';
 import type { ServiceFacts } from '../contract/route.ts';
+import type { UploadMetrics } from '../metrics/upload-metrics.ts';
 import type { Page } from '../ui/page-response.ts';
 import type { ParserPool } from './parsing/parser-pool.ts';
 import type { BodyBudget } from './request/body-budget.ts';
@@ -16,5 +17,6 @@ export interface Service {
   /** Where large bodies are read. */
   readonly parsers: ParserPool;
   readonly dashboard: () => Promise<Page>;
+  readonly uploads: UploadMetrics;
   readonly log: Logger;
 }

@@ -33,6 +33,10 @@ function successes(route: Route, components: Components): Record<string, Json> {
       return { 200: { description: 'Done', content: contentOf(route, components) } };
     case 'download':
       return downloads();
+    case 'text':
+      return {
+        200: { description: 'Text', content: Object.fromEntries(route.types.map((type) => [type, {}])) },
+      };
     case 'page':
       return { 200: { description: 'An HTML page', content: { 'text/html': {} } } };
     case 'stream':

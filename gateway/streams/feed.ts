@@ -51,6 +51,8 @@ interface FeedParts {
   afterId: number;
   limits: FeedLimits;
   onFault: (fault: unknown) => void;
+  /** Told how many live events were due to a client that is closed as too slow. */
+  onDropped?: (frames: number) => void;
 }
 
 /**
@@ -96,6 +98,7 @@ export class EventFeed implements Follower {
     if (this.#state === 'closed') return;
     // Still waiting from an earlier commit: this client does not keep up. With the history it may take its time.
     if (this.#hasHistory && this.#isFull(this.#parts.limits.maxBuffered)) {
+      this.#parts.onDropped?.(batch.length);
       this.#end(TRY_AGAIN_LATER, 'too slow; resume with after_id');
     } else if (this.#state === 'live') {
       this.#sendLive(batch);

@@ -33,6 +33,7 @@ export class InspectionFeed {
   /** Whether it goes on by itself when others have had their turn. */
   #goesOn = false;
   readonly #onClosed: () => void;
+  #onDropped: (frames: number) => void = () => {};
 
   /** @param onClosed called once, when nothing will be sent any more */
   constructor(onClosed: () => void, limits: InspectionLimits = INSPECTION_LIMITS) {
@@ -40,8 +41,12 @@ export class InspectionFeed {
     this.#limits = limits;
   }
 
-  /** The socket is open; what came until now is sent. */
-  attach(socket: StreamSocket): void {
+  /**
+   * The socket is open; what came until now is sent.
+   * @param onDropped told how many messages were due to a client that is closed as too slow
+   */
+  attach(socket: StreamSocket, onDropped: (frames: number) => void = () => {}): void {
+    this.#onDropped = onDropped;
     if (this.#closed) {
       socket.end(TRY_AGAIN_LATER, TOO_SLOW);
       return;
@@ -55,6 +60,7 @@ export class InspectionFeed {
     this.#room ??= messages.length + this.#limits.maxWaiting;
     // Looked at before the new ones are added: one large commit alone is not the client's fault.
     if (this.#waiting.length - this.#next > this.#room) {
+      this.#onDropped(this.#waiting.length - this.#next + messages.length);
       this.#socket?.end(TRY_AGAIN_LATER, TOO_SLOW);
       this.closed();
       return;

@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 import type { Credentials } from '../auth/credentials.ts';
 import type { Backend } from '../backend.ts';
 import type { Grant } from '../http/request/exchange.ts';
+import { StreamMetrics } from '../metrics/stream-metrics.ts';
 import type { StreamHandlers, StreamSocket } from '../transport/transport.ts';
 import { EventFeed, FEED_LIMITS, type FeedLimits, shared } from './feed.ts';
 import { EventHub } from './hub.ts';
@@ -22,6 +23,7 @@ export class StreamSockets {
   readonly #log: Logger;
   readonly #auth: Credentials;
   readonly #limits: FeedLimits;
+  readonly #metrics: StreamMetrics;
   readonly #open = new Set<OpenStream>();
   #stopped = false;
 
@@ -31,6 +33,10 @@ export class StreamSockets {
     this.#auth = auth;
     this.#log = log;
     this.#limits = shared(limits, () => this.#open.size);
+    this.#metrics = new StreamMetrics(
+      backend.metrics,
+      (topic) => [...this.#open].filter((stream) => stream.topic.of === topic).length,
+    );
   }
 
   /** What a socket does that carries a stream. */
@@ -50,7 +56,7 @@ export class StreamSockets {
           return;
         }
         this.#open.add(stream);
-        feed = this.#feed(topic, this.#logged(topic, socket));
+        feed = this.#feed(topic, this.#watched(topic, socket));
       },
       drained: () => feed?.drained(),
       closed: () => {
@@ -70,16 +76,24 @@ export class StreamSockets {
   /** Closes every stream with 1001. Idempotent. */
   stop(): void {
     this.#stopped = true;
-    for (const stream of [...this.#open]) closeGoingAway(stream);
+    for (const stream of [...this.#open]) {
+      this.#metrics.ended(stream.topic.of, GOING_AWAY);
+      closeGoingAway(stream);
+    }
     this.#hub.stop();
   }
 
-  /** The socket of a stream, whose end is logged when the server has a reason for it. */
-  #logged(topic: StreamTopic, socket: StreamSocket): StreamSocket {
+  /** The socket of a stream, which is counted, and whose end is logged when the server has a reason for it. */
+  #watched(topic: StreamTopic, socket: StreamSocket): StreamSocket {
     const what = topic.of === 'events' ? 'an event stream' : 'an inspection stream';
     return {
       ...socket,
+      send: (text) => {
+        this.#metrics.sent(topic.of);
+        socket.send(text);
+      },
       end: (code, reason) => {
+        this.#metrics.ended(topic.of, code);
         this.#log.info({ ...logFieldsOf(topic), code }, `${what} is closed: ${reason}`);
         socket.end(code, reason);
       },
@@ -88,7 +102,7 @@ export class StreamSockets {
 
   #feed(topic: StreamTopic, socket: StreamSocket): EventFeed | InspectionFeed {
     if (topic.of === 'inspection') {
-      topic.feed.attach(socket);
+      topic.feed.attach(socket, (frames) => this.#metrics.dropped('inspection', frames));
       return topic.feed;
     }
     const feed = new EventFeed({
@@ -98,6 +112,7 @@ export class StreamSockets {
       jobId: topic.jobId,
       afterId: topic.afterId,
       limits: this.#limits,
+      onDropped: (frames) => this.#metrics.dropped('events', frames),
       onFault: (err) => this.#log.warn({ err, ...logFieldsOf(topic) }, 'an event stream ended early'),
     });
     feed.start();
@@ -113,6 +128,7 @@ export class StreamSockets {
       { ...logFieldsOf(topic), principal: grant?.principal.name },
       'a stream lost its credential',
     );
+    this.#metrics.ended(topic.of, POLICY_VIOLATION);
     socket.end(POLICY_VIOLATION, 'the credential was revoked');
   }
 }

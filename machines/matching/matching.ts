@@ -38,6 +38,16 @@ export function asked(requirements: Requirements): Asked {
   };
 }
 
+/** What is asked, as people read it: `packages.numpy>=2, labels.site=lab-b`. */
+export const inWords = ({ labels, min_memory_gb, min_gpu_count, packages, capabilities }: Asked): string =>
+  [
+    ...packages.map(({ name, text }) => `packages.${name}${text}`),
+    ...labels.map(({ key, value }) => `labels.${key}=${value}`),
+    ...(min_memory_gb === undefined ? [] : [`min_memory_gb=${min_memory_gb}`]),
+    ...(min_gpu_count > 0 ? [`min_gpu_count=${min_gpu_count}`] : []),
+    ...capabilities.map((name) => `capabilities.${name}`),
+  ].join(', ') || 'nothing';
+
 /** What a worker declared, read once: it is held against very many requirements. */
 export class Declared {
   readonly #profile: WorkerProfile;

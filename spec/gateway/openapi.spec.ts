@@ -42,7 +42,14 @@ describe('the OpenAPI description', () => {
     it(`tells of ${name} every status, its right and its parameters`, () => {
       const errors = codesOf(route).map((code) => String(ERRORS[code].status));
       for (const status of errors) assert.ok(operation.responses[status], status);
-      const success = { json: '200', upload: '200', download: '206', page: '200', stream: '101' }[route.kind];
+      const success = {
+        json: '200',
+        upload: '200',
+        download: '206',
+        page: '200',
+        text: '200',
+        stream: '101',
+      }[route.kind];
       assert.ok(operation.responses[success], success);
 
       assert.equal(operation.security.length > 0, route.right !== null);

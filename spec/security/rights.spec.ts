@@ -34,6 +34,8 @@ const MATRIX: Record<
 > = {
   'GET /': ['', 'yes', 'yes', 'yes', 'yes', 'yes', 'yes', 'yes'],
   'GET /healthz': ['', 'yes', 'yes', 'yes', 'yes', 'yes', 'yes', 'yes'],
+  'GET /readyz': ['', 'yes', 'yes', 'yes', 'yes', 'yes', 'yes', 'yes'],
+  'GET /metrics': ['read', 'yes', 'yes', 'yes', 'yes', '401', '401', 'yes'],
   'GET /version': ['', 'yes', 'yes', 'yes', 'yes', 'yes', 'yes', 'yes'],
   'GET /ui': ['', 'yes', 'yes', 'yes', 'yes', 'yes', 'yes', 'yes'],
   'GET /openapi.json': ['', 'yes', 'yes', 'yes', 'yes', 'yes', 'yes', 'yes'],

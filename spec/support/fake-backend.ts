@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import type { Backend, BlobWriter, EventPage, Inspected, StoredArtifact } from '../../gateway/backend.ts';
 import type { Message, MessageOf, MessageType, ReplyOf } from '../../gateway/messages.ts';
+import { Metrics } from '../../gateway/metrics/metrics.ts';
 import { ClusterError } from '../../machines/protocol/errors.ts';
 import type { EventView } from '../../machines/schema/views.ts';
 import { failing, piecesOf } from './views.ts';
@@ -17,6 +18,8 @@ export class FakeBackend implements Backend {
   readonly blobs = new FakeBlobs();
   readonly events = new FakeEvents();
   readonly inspection = new FakeInspection();
+  readonly metrics = new Metrics();
+  state = 'serving';
   readonly artifacts = new Map<string, StoredArtifact>();
   readonly reads: Backend['reads'];
 

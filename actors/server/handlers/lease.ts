@@ -30,6 +30,7 @@ export const lease: Handler<'lease'> = {
       session,
       principal,
       max_tasks,
+      askedAt: turn.now,
       until,
       signal,
       answer: (tasks: LeasedTask[], handedOut?: () => void) => answer({ tasks, handedOut }),

@@ -1,4 +1,4 @@
-import { RawJson } from '../../../machines/json/raw.ts';
+import { ReportedData } from '../turn/event-drafts.ts';
 import { admitUpload } from './fencing.ts';
 import type { Handler } from './handler.ts';
 
@@ -12,7 +12,7 @@ export const reportEvents: Handler<'report_events'> = {
     const task = admitUpload(turn, mention);
     const worker_id = mention.worker_id ?? task.row.worker_id;
     const about = { job_id: task.row.job_id, task_id: task.id, worker_id };
-    for (const event of events) turn.event(about, { ...event, data: new RawJson(event.data) });
+    for (const event of events) turn.event(about, { ...event, data: new ReportedData(event.data) });
     return { ok: true };
   },
 };

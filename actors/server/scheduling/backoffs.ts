@@ -21,6 +21,10 @@ export class Backoffs {
     return this.#waiting.has(seq);
   }
 
+  all(): Iterable<Waiter> {
+    return this.#waiting.values();
+  }
+
   /** When the first is due; null when nobody waits. */
   get next(): number | null {
     for (let seq = this.#order.peek(); seq !== undefined; seq = this.#order.peek()) {

@@ -31,6 +31,16 @@ export class Bucket {
     return this.#seqs.length + this.#gone.size;
   }
 
+  /** How many tasks are in it. */
+  get size(): number {
+    return this.#seqs.length - this.#gone.size;
+  }
+
+  /** The smallest number in memory, which may be of one that is gone; unlike `head` it moves nothing. */
+  get first(): number | undefined {
+    return this.#seqs.peekValue();
+  }
+
   get isEmpty(): boolean {
     return this.#seqs.length === this.#gone.size;
   }

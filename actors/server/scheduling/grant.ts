@@ -146,7 +146,11 @@ async function pick(turn: Turn, leases: WaitingLease[], ahead: number): Promise<
 }
 
 function leaseTo(turn: Turn, task: TaskCell, waiting: WaitingLease): void {
-  const lease_expires_at = turn.now + turn.core.settings.leaseTtl;
+  const { clock, measures, settings } = turn.core;
+  const lease_expires_at = turn.now + settings.leaseTtl;
+  const { updated_at, not_before } = task.row;
+  const since = Math.max(waiting.askedAt, updated_at, not_before ?? 0);
+  turn.afterCommit(() => measures.leased(clock.now() - since));
   turn.tellTask(task, { type: 'LEASE', worker_id: waiting.worker_id, lease_expires_at });
 }
 

@@ -16,6 +16,8 @@ export interface WaitingLease {
   session: number | undefined;
   principal: Principal;
   max_tasks: number;
+  /** Seconds since the epoch. */
+  askedAt: number;
   /** Monotonic second until which it waits. */
   until: number;
   /** Aborted when its client goes away. */

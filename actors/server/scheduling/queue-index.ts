@@ -34,6 +34,11 @@ export class QueueIndex {
     return this.#byKey.size;
   }
 
+  /** Every key with tasks, each once for each priority. */
+  all(): Iterable<Pick<Bucket, 'key' | 'size' | 'first'>> {
+    return this.#byKey.values();
+  }
+
   /** How many numbers are in memory; bounded by `size`. */
   get held(): number {
     return [...this.#byKey.values()].reduce((sum, bucket) => sum + bucket.held, this.#withheld.held);

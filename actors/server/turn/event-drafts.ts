@@ -15,6 +15,9 @@ export interface EventDraft {
   data: Readonly<Record<string, unknown>> | RawJson;
 }
 
+/** Of an event that a worker reported, under whatever type it likes: nobody takes it for one of the server's own. */
+export class ReportedData extends RawJson {}
+
 const title = (row: { id: string; name: string | null }) => (row.name ? `${row.name} (${row.id})` : row.id);
 
 /** Whether a task is to be queued that refits what was selected. */

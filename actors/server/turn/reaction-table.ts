@@ -4,6 +4,7 @@ import type { LeaseEnd, TaskEmission } from '../../../machines/task/task.ts';
 import type { CountedKind } from '../counters.ts';
 import { beginLease, beginTimeout, endDeadlines, releaseWaitingLeases } from '../handlers/liveness.ts';
 import { cancelAhead } from '../jobs/bulk-command.ts';
+import { measureQueue, measureRun } from '../metrics/measure.ts';
 import type { JobCell, TaskCell, WorkerCell } from '../runtime/actor-cell.ts';
 import { dequeue, enqueue } from '../scheduling/queueing.ts';
 import type { TaskRow } from '../store/rows.ts';
@@ -30,11 +31,11 @@ export const ROUTES: Routes<Turn> = {
     lease_started: [beginLease, takeSlot],
     lease_ended: [endDeadlines, freeSlot, revoke],
     stop_requested: [requestStop],
-    task_leased: [recordTaskEvent, notifyJob],
+    task_leased: [recordTaskEvent, notifyJob, measureQueue],
     task_started: [beginTimeout, recordTaskEvent, notifyJob],
-    task_completed: [recordTaskEvent, notifyJob],
+    task_completed: [recordTaskEvent, notifyJob, measureRun],
     task_reused: [recordTaskEvent, notifyJob],
-    task_failed: [recordTaskEvent, notifyJob],
+    task_failed: [recordTaskEvent, notifyJob, measureRun],
     task_lost: [recordTaskEvent],
     task_requeued: [recordTaskEvent, notifyJob],
     task_cancelled: [recordTaskEvent, notifyJob],

@@ -1,6 +1,7 @@
 import { Type } from 'typebox';
+import { ClusterError } from '../../../machines/protocol/errors.ts';
 import { API_VERSION } from '../../version.ts';
-import { json, page } from '../route.ts';
+import { json, page, text } from '../route.ts';
 
 const Version = { service: Type.String(), version: Type.String(), api_version: Type.Integer() };
 
@@ -27,6 +28,30 @@ export const health = {
     tag: 'health',
     reply: Type.Object({ ok: Type.Boolean() }),
     run: () => ({ ok: true }),
+  }),
+  readyz: json({
+    method: 'get',
+    path: '/readyz',
+    summary: 'Readiness: the server has recovered, and commits',
+    right: null,
+    tag: 'health',
+    reply: Type.Object({ ok: Type.Boolean(), time: Type.Number({ description: "the server's clock" }) }),
+    errors: ['store_unavailable', 'draining'],
+    run: ({ backend }) => {
+      if (backend.state === 'serving') return { ok: true, time: Date.now() / 1000 };
+      throw backend.state === 'degraded'
+        ? new ClusterError('store_unavailable', 'the store cannot commit; the log of the server says why')
+        : new ClusterError('draining', 'the server is shutting down');
+    },
+  }),
+  metrics: text({
+    method: 'get',
+    path: '/metrics',
+    summary: 'Metrics for Prometheus, or as OpenMetrics; without a credential with --metrics-open',
+    right: 'read',
+    tag: 'cluster',
+    types: ['text/plain', 'application/openmetrics-text'],
+    run: (backend, accept) => backend.metrics.text(accept),
   }),
   version: json({
     method: 'get',

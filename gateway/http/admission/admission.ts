@@ -26,6 +26,8 @@ export interface Refused {
   error: ClusterError;
   /** Bytes above which the body is refused as too large instead; null when its length is known to do. */
   countUpTo: number | null;
+  /** What it is for, where there is such a route. */
+  endpoint: Endpoint | undefined;
 }
 
 export type Admission = Admitted | Preflight | Refused;
@@ -64,7 +66,7 @@ export class AdmissionControl {
   admit(head: RequestHead): Admission {
     if (head.ambiguity !== undefined) {
       const error = new ClusterError('malformed_request', `the request has ${head.ambiguity}`);
-      return { error, countUpTo: null };
+      return { error, countUpTo: null, endpoint: undefined };
     }
     const match = this.#router.find(head.method, head.path);
     const upload = match?.siblings.find(({ route }) => route.kind === 'upload');
@@ -76,7 +78,11 @@ export class AdmissionControl {
       if (!(fault instanceof ClusterError)) throw fault;
       // The bytes of an artifact are not taken only to be counted.
       const uncounted = isChunked(head) && !upload;
-      return { error: fault, countUpTo: uncounted ? this.#limits.maxRequestBytes : null };
+      return {
+        error: fault,
+        countUpTo: uncounted ? this.#limits.maxRequestBytes : null,
+        endpoint: match?.endpoint,
+      };
     }
   }
 

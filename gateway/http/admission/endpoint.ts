@@ -21,10 +21,14 @@ const NO_BODY = { right: null };
 /** Room for what a multipart body holds beside the file: boundaries, part headers, small fields. */
 const MULTIPART_ROOM = 256 * 1024;
 
-export function compileEndpoints(limits: { maxRequestBytes: number; maxArtifactBytes: number }): Endpoint[] {
+/** @param open routes that need no credential here, whatever the table says */
+export function compileEndpoints(
+  limits: { maxRequestBytes: number; maxArtifactBytes: number },
+  open: readonly RouteName[] = [],
+): Endpoint[] {
   return routeList.map(([name, route]) => ({
     name,
-    route,
+    route: open.includes(name) ? { ...route, right: null } : route,
     versioned: route.path.startsWith('/v1/'),
     readQuery: queryReader(route.query),
     parseBody: bodyParser(route.kind === 'json' ? route : NO_BODY),

@@ -4,7 +4,7 @@ import type { Admitted } from '../admission/admission.ts';
 import type { Endpoint } from '../admission/endpoint.ts';
 import { BodyStream } from '../request/body-stream.ts';
 import { HttpCall } from '../request/call.ts';
-import type { Exchange } from '../request/exchange.ts';
+import { ClientGoneError, type Exchange } from '../request/exchange.ts';
 import { assertMultipart, type ReceivedFile, receiveFile } from '../request/multipart.ts';
 import type { Service } from '../service.ts';
 import { replyJson } from './reply.ts';
@@ -17,6 +17,7 @@ export async function answerUpload(exchange: Exchange, admitted: Admitted, servi
   assertMultipart(contentType);
   const query = endpoint.readQuery(exchange.head.query);
   const body = new BodyStream(exchange);
+  service.uploads.began();
   const request = { principal: admitted.principal, params: admitted.params, query, exchange };
   const call = new HttpCall(request, service, undefined);
   try {
@@ -30,11 +31,11 @@ export async function answerUpload(exchange: Exchange, admitted: Admitted, servi
       maxBodyBytes: endpoint.maxBytes,
     });
     // Also when the client has gone by now: all of its bytes came, and it may have gone without waiting.
-    replyJson(
-      exchange,
-      await recorded(file, () => route.run(call as Parameters<typeof route.run>[0], file.blob)),
-    );
+    const reply = await recorded(file, () => route.run(call as Parameters<typeof route.run>[0], file.blob));
+    service.uploads.ended('stored', file.blob.size_bytes);
+    replyJson(exchange, reply);
   } catch (fault) {
+    service.uploads.ended(fault instanceof ClientGoneError ? 'gone' : 'refused');
     body.discard();
     throw fault;
   }

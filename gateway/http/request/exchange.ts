@@ -2,6 +2,7 @@ import { AppError } from '../../../machines/protocol/app-error.ts';
 import type { Principal, Right } from '../../../machines/protocol/rights.ts';
 import type { RequestHead } from '../../transport/head.ts';
 import type { AnswerBody, AnswerHead, Header, Incoming, StreamHandlers } from '../../transport/transport.ts';
+import type { Endpoint } from '../admission/endpoint.ts';
 
 /** Thrown inside a handler when the client has gone; nobody is left to answer. */
 export class ClientGoneError extends AppError {
@@ -38,6 +39,8 @@ export class Exchange {
   readonly startedAt = performance.now();
   /** Who asks, once known. */
   grant: Grant | undefined;
+  /** What it is for, once known and where there is such a route. */
+  endpoint: Endpoint | undefined;
   #state: 'open' | 'answering' | 'over' = 'open';
   #aborted = false;
   #controller: AbortController | undefined;

@@ -53,6 +53,8 @@ function replyOf(route: Route, named: Named): string {
       return named(route.reply);
     case 'download':
       return 'the bytes';
+    case 'text':
+      return 'text';
     case 'page':
       return 'an HTML page';
     case 'stream':

@@ -1,0 +1,48 @@
+import type { Metrics } from '../../../gateway/metrics/metrics.ts';
+import { standingOf } from '../../../machines/worker/standing.ts';
+import type { Core } from '../core.ts';
+import type { WorkerRow } from '../store/rows.ts';
+
+type State = 'idle' | 'busy' | 'full' | 'suspended' | 'draining' | 'dead';
+
+/** How a worker that lives stands, the state of its chart below that. */
+function stateOf(row: Readonly<WorkerRow>): State {
+  const standing = standingOf(row);
+  return standing === 'alive' ? ((row.state ?? 'idle') as State) : (standing as State);
+}
+
+/** Workers and their slots. */
+export function workerMetrics(
+  metrics: Metrics,
+  { directory, counters }: Pick<Core, 'directory' | 'counters'>,
+): void {
+  const living = () =>
+    [...directory.workers.values()].flatMap(({ committed }) =>
+      committed?.status === 'alive' ? [committed] : [],
+    );
+  metrics.gauge(
+    'jq_workers',
+    'Workers by state: idle, busy and full live and take tasks; suspended and draining live and take none; dead fell silent or have ended',
+    ['state'],
+    (tell) => {
+      const counts: Record<State, number> = { idle: 0, busy: 0, full: 0, suspended: 0, draining: 0, dead: 0 };
+      for (const row of living()) counts[stateOf(row)]++;
+      counts.dead = counters.workers.dead ?? 0;
+      for (const [state, count] of Object.entries(counts)) tell(count, { state });
+    },
+  );
+  metrics.gauge(
+    'jq_worker_slots',
+    'Slots of workers that live: used, free, or withheld, which are the free ones of workers that take no tasks',
+    ['state'],
+    (tell) => {
+      const counts = { used: 0, free: 0, withheld: 0 };
+      for (const row of living()) {
+        const free = Math.max(0, row.slots_total - row.slots_used);
+        counts.used += row.slots_used;
+        counts[standingOf(row) === 'alive' ? 'free' : 'withheld'] += free;
+      }
+      for (const [state, count] of Object.entries(counts)) tell(count, { state });
+    },
+  );
+}
