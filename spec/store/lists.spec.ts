@@ -8,6 +8,7 @@ import { headStatements, jobHeads } from '../../actors/server/reads/job-heads.ts
 import { openReader } from '../../actors/server/store/open.ts';
 import { PreparedStatements } from '../../actors/server/store/prepared-statements.ts';
 import { job, TestCluster } from '../support/cluster.ts';
+import { ODD_DOUBLES } from '../support/doubles.ts';
 
 const inline = (n: number) =>
   Array.from({ length: n }, (_, i) => ({ kind: 'inline_json', inline: { step: i } }));
@@ -26,7 +27,17 @@ async function finish(cluster: TestCluster, metrics: Record<string, unknown>[]):
 describe('lists are composed by the store, and say exactly what was reported', () => {
   test('every double comes back as the same double, and ranks where it belongs', async (t) => {
     const cluster = await TestCluster.start(t);
-    const edges = [0.1 + 0.2, 1e22, -0.5, 5e-324, 1.7976931348623157e308, 3, -0, 123456789.12345678];
+    const edges = [
+      0.1 + 0.2,
+      1e22,
+      -0.5,
+      5e-324,
+      1.7976931348623157e308,
+      3,
+      -0,
+      123456789.12345678,
+      ...ODD_DOUBLES,
+    ];
     const drawn = fc.sample(fc.double({ noNaN: true, noDefaultInfinity: true }), { numRuns: 60, seed: 7 });
     const values = [...edges, ...drawn];
     const { id } = await cluster.submit(job({ pipeline: undefined, pipelines: inline(values.length) }));

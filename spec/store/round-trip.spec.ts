@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import fc from 'fast-check';
 import { type AnyStateMachine, createActor, type StateNode } from 'xstate';
 import { JOB, type RowMapping, TASK, WORKER } from '../../actors/server/runtime/actor-cell.ts';
 import type { Changes } from '../../actors/server/store/changes.ts';
@@ -8,6 +9,7 @@ import type { JobRow, TaskRow, WorkerRow } from '../../actors/server/store/rows.
 import { Store } from '../../actors/server/store/store.ts';
 import { JOBS, TASKS, WORKERS } from '../../actors/server/store/tables.ts';
 import { noStanding, rankedBy } from '../../machines/ranking/standing.ts';
+import { ODD_DOUBLES } from '../support/doubles.ts';
 import { temporaryDirectory } from '../support/server.ts';
 
 const jobRow: JobRow = {
@@ -225,6 +227,33 @@ for (const [name, kind, table, sample, lists] of kinds) {
     }
   });
 }
+
+test('every double and every text comes back from the store as the same', async (t) => {
+  const store = await Store.open(await temporaryDirectory(t));
+  t.after(() => store.close());
+  const drawn = fc.sample(fc.double({ noNaN: true, noDefaultInfinity: true }), { numRuns: 3000, seed: 5 });
+  const texts = ['', '\u0000 "\\\n\u2028', '{"a": [1.0]}', 'null', '1e3', '\u{1F600}'];
+  const jobs = [...ODD_DOUBLES, ...drawn].map((best_metric, seq) => {
+    const standings = [{ ...noStanding({ metric: 'best_rmse', mode: 'min' }), best_metric, reported: 1 }];
+    const own = { id: `job_${seq}`, seq, created_at: seq + 0.000001, idempotency_key: null };
+    return {
+      ...jobRow,
+      standings,
+      ...rankedBy(standings),
+      error: texts[seq % texts.length] as string,
+      ...own,
+    };
+  });
+  await store.commit({ ...nothing(), new_jobs: jobs });
+  const stored = await store.load(JOBS, 'true ORDER BY seq');
+  for (const [seq, { best_metric, created_at, error }] of stored.entries()) {
+    const written = jobs[seq] as JobRow;
+    // SQLite keeps whole numbers as such, so that zero has no sign.
+    assert.equal(best_metric, (written.best_metric as number) + 0);
+    assert.deepEqual([created_at, error], [written.created_at, written.error]);
+  }
+  assert.equal(stored.length, jobs.length);
+});
 
 test('a job that ranks by one metric keeps a standing of its own only where its other columns do not tell it', async (t) => {
   const store = await Store.open(await temporaryDirectory(t));

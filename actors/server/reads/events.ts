@@ -1,7 +1,6 @@
 import type { EventPage, EventQuery } from '../../../gateway/backend.ts';
 import { LIMITS } from '../../../machines/protocol/limits.ts';
 import type { EventView } from '../../../machines/schema/views.ts';
-import type { SqlRow } from '../store/columns.ts';
 import type { Connection } from '../store/open.ts';
 import type { PreparedStatements } from '../store/prepared-statements.ts';
 import { EVENTS } from '../store/tables.ts';
@@ -78,23 +77,27 @@ async function idBeforeLast(db: PreparedStatements, query: EventQuery): Promise<
 const MESSAGE = `iif(octet_length(e.message) > ${LIMITS.message},
   substr(e.message, 1, ${LIMITS.message / 8}) || '… (' || octet_length(e.message) || ' bytes in all)', e.message)`;
 const DATA = `iif(octet_length(e.data) > ${LIMITS.data + 1024},
-  json_object('left_out', 'data of ' || octet_length(e.data) || ' bytes'), e.data)`;
+  CAST(json_object('left_out', 'data of ' || octet_length(e.data) || ' bytes') AS TEXT), e.data)`;
+
+const FRAME = EVENTS.rowSql((column) =>
+  column === 'message' ? MESSAGE : column === 'data' ? DATA : `e.${column}`,
+);
 
 /** The next events behind an id, as many as make a page; for streams, which read on when their client has taken it. */
 export async function eventPage(connection: Connection, query: EventQuery): Promise<EventPage> {
   const { where, params } = filterOf(query);
-  const rows = await connection.all<(SqlRow & { planned: number })[]>(
+  const rows = await connection.all<{ cells: string; planned: number }[]>(
     `WITH head (id, bytes) AS MATERIALIZED
             (SELECT id, ${BYTES} FROM events WHERE ${where} ORDER BY id LIMIT ?),
           page (id, upto, planned) AS MATERIALIZED
             (SELECT id, sum(bytes) OVER (ROWS UNBOUNDED PRECEDING) - bytes, count(*) OVER () FROM head)
-     SELECT e.id, e.job_id, e.task_id, e.worker_id, e.ts, e.level, e.type, ${MESSAGE} AS message, ${DATA} AS data, page.planned
+     SELECT ${FRAME} AS cells, page.planned
      FROM page CROSS JOIN events e ON e.id = page.id WHERE page.upto < ${PAGE_BYTES}`,
     [...params, query.limit],
   );
   const planned = rows[0]?.planned ?? 0;
   return {
-    events: rows.map(({ planned: _, ...row }) => EVENTS.decode(row) as EventView),
+    events: rows.map(({ cells }) => EVENTS.decode(cells) as EventView),
     more: rows.length < planned || planned === query.limit,
   };
 }

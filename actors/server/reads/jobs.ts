@@ -1,5 +1,4 @@
 import type { JobQuery } from '../../../gateway/backend.ts';
-import type { SqlRow } from '../store/columns.ts';
 import type { PreparedStatements } from '../store/prepared-statements.ts';
 import type { JobRow } from '../store/rows.ts';
 import { JOBS } from '../store/tables.ts';
@@ -9,15 +8,12 @@ import { partsOf, quoted, type ValueReaders, valueOrPlaceholder, withLongValues 
 import { inPages } from './pages.ts';
 import { jobView } from './views.ts';
 
-/** The columns of a job, marks in the place of long texts; nobody who reads needs the name in lower case. */
-export const JOB_COLUMNS = JOBS.columns
-  .filter((column) => column !== 'name_folded')
-  .map((column) =>
-    LONG_COLUMNS.includes(column)
-      ? `${valueOrPlaceholder(`jobs.${column}`, `job_${column}`, 'jobs.seq')} AS ${column}`
-      : `jobs.${column}`,
-  )
-  .join(', ');
+/** A job as one text, marks in the place of long texts; nobody who reads needs the name in lower case. */
+export const JOB_CELLS = JOBS.rowSql((column) => {
+  if (column === 'name_folded') return 'NULL';
+  const cell = `jobs.${column}`;
+  return LONG_COLUMNS.includes(column) ? valueOrPlaceholder(cell, `job_${column}`, 'jobs.seq') : cell;
+});
 
 /** What the marks in a job's view stand for. */
 export function jobValueReaders(db: PreparedStatements): ValueReaders {
@@ -40,11 +36,11 @@ export async function* jobList(
     },
     compose: async (heads) => {
       const seqs = JSON.stringify(heads.map(({ seq }) => seq));
-      const rows = await db.all<SqlRow[]>(
-        `${PICKED} SELECT ${JOB_COLUMNS} FROM picked CROSS JOIN jobs ON jobs.seq = picked.seq`,
+      const rows = await db.all<{ cells: string }[]>(
+        `${PICKED} SELECT ${JOB_CELLS} AS cells FROM picked CROSS JOIN jobs ON jobs.seq = picked.seq`,
         seqs,
       );
-      const jobs = rows.map((row) => JOBS.decode(row)).sort((a, b) => b.seq - a.seq);
+      const jobs = rows.map(({ cells }) => JOBS.decode(cells)).sort((a, b) => b.seq - a.seq);
       return jobs.map((job: JobRow) => JSON.stringify(jobView(job, [], {}))).join(',');
     },
     limit: query.limit,

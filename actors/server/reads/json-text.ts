@@ -1,7 +1,7 @@
 /**
  * Expressions of SQL that make JSON text of columns, so that pages of lists are composed by SQLite, on its own thread,
- * and reach the socket as text. Values stay exact: results are copied as text, numbers of which a reader gets the
- * same double back are written in full.
+ * and reach the socket as text. Values stay exact: results are copied as text, and doubles but for times have a text
+ * already.
  */
 
 /** A column of text, or null. */
@@ -13,12 +13,6 @@ export const integer = (column: string): string => `coalesce(${column}, 'null')`
 /** A column of seconds, kept to the microsecond, or null. */
 export const seconds = (column: string): string =>
   `iif(${column} IS NULL, 'null', rtrim(rtrim(printf('%.6f', ${column}), '0'), '.'))`;
-
-/** A column of doubles, or null; 15 digits where they are enough, else 17, which always are. */
-export const double = (column: string): string =>
-  `CASE WHEN ${column} IS NULL THEN 'null'
-        WHEN CAST(printf('%!.15g', ${column}) AS REAL) = ${column} THEN printf('%!.15g', ${column})
-        ELSE printf('%!.17g', ${column}) END`;
 
 /** A column that holds JSON text, or null. */
 export const json = (column: string): string => `coalesce(${column}, 'null')`;

@@ -1,9 +1,9 @@
 import type { PreparedStatements } from '../store/prepared-statements.ts';
 import type { JobRow } from '../store/rows.ts';
-import { double, joined, json, object, PARAMETER, PICKED, text } from './json-text.ts';
+import { joined, json, object, PARAMETER, PICKED, text } from './json-text.ts';
 import { bytesOf, orPlaceholder, partsOf, quoted, type ValueReaders } from './long-values.ts';
 import { inPages, type RowHead } from './pages.ts';
-import { type Ranked, RankingOrder, rankValueOf } from './ranked.ts';
+import { type Ranked, RankingOrder } from './ranked.ts';
 
 /** A result that is nested deeper than SQLite reads still counts; it only shows no metrics. */
 const METRICS = `coalesce(iif(json_valid(result), result -> 'metrics', NULL), '{}')`;
@@ -11,19 +11,19 @@ const METRICS = `coalesce(iif(json_valid(result), result -> 'metrics', NULL), '{
 const long = (column: string, jsonText: string, what = column) =>
   orPlaceholder(column, jsonText, what, 't.seq');
 
-function pageOf(job: JobRow): string {
-  const entry = object([
-    ['task_id', text('id')],
-    ['dataset', long('dataset_label', text('dataset_label'))],
-    ['pipeline', long('pipeline_label', text('pipeline_label'))],
-    ['pipeline_steps', text('pipeline_steps')],
-    ['reused_from', json('reused_from')],
-    // Under the name of the job's rank metric.
-    [PARAMETER, double(rankValueOf(job))],
-    ['metrics', long('result', METRICS, 'metrics')],
-  ]);
-  return `${PICKED} SELECT ${joined(entry, 'picked.place')} AS text FROM picked CROSS JOIN tasks t ON t.seq = picked.seq`;
-}
+const ENTRY = object([
+  ['task_id', text('id')],
+  ['dataset', long('dataset_label', text('dataset_label'))],
+  ['pipeline', long('pipeline_label', text('pipeline_label'))],
+  ['pipeline_steps', text('pipeline_steps')],
+  ['reused_from', json('reused_from')],
+  // Under the name of the job's rank metric. Its text is made here: SQLite writes some doubles as their neighbours.
+  [PARAMETER, 'picked.value'],
+  ['metrics', long('result', METRICS, 'metrics')],
+]);
+const PAGE = `
+  WITH picked (place, seq, value) AS MATERIALIZED (SELECT key, value ->> 0, value ->> 1 FROM json_each(?))
+  SELECT ${joined(ENTRY, 'picked.place')} AS text FROM picked CROSS JOIN tasks t ON t.seq = picked.seq`;
 
 /** Which part of a ranking. */
 export interface RankingPart {
@@ -39,13 +39,12 @@ export async function* rankingOf(
 ): AsyncGenerator<string> {
   const order = new RankingOrder(db, job);
   const metric = JSON.stringify(job.rank_metric);
-  const page = pageOf(job);
   yield '[';
   yield* inPages<Ranked>({
     plan: (last, rows) => order.after(last, rows, part.offset ?? 0),
     compose: async (heads) => {
-      const seqs = JSON.stringify(heads.map(({ seq }) => seq));
-      return (await db.get<{ text: string }>(page, seqs, metric))?.text ?? '';
+      const picked = JSON.stringify(heads.map(({ seq, rank_value }) => [seq, JSON.stringify(rank_value)]));
+      return (await db.get<{ text: string }>(PAGE, picked, metric))?.text ?? '';
     },
     limit: part.limit,
   });

@@ -2,15 +2,14 @@ import type { Reads } from '../../../gateway/backend.ts';
 import { ClusterError } from '../../../machines/protocol/errors.ts';
 import type { StatsMinute } from '../../../machines/schema/views.ts';
 import type { Clock } from '../../shared/clock.ts';
-import type { SqlRow } from '../store/columns.ts';
 import type { PreparedStatements } from '../store/prepared-statements.ts';
-import type { ArtifactRow, JobRow, MinuteRow } from '../store/rows.ts';
+import type { JobRow, MinuteRow } from '../store/rows.ts';
 import type { Store } from '../store/store.ts';
 import { ARTIFACTS, JOBS } from '../store/tables.ts';
 import { artifactList, taskArtifacts } from './artifacts.ts';
 import { eventList, eventPage } from './events.ts';
 import { jobPieces } from './job.ts';
-import { JOB_COLUMNS, jobList } from './jobs.ts';
+import { JOB_CELLS, jobList } from './jobs.ts';
 import type { LiveReads } from './live-reads.ts';
 import { partsOf, withLongValues } from './long-values.ts';
 import { rankingOf, rankingValueReaders } from './ranking.ts';
@@ -20,15 +19,16 @@ import { workerList } from './workers.ts';
 
 /** So many jobs are looked at one by one in a few milliseconds. */
 const FEW = 5000;
+const ARTIFACT_SQL = `SELECT ${ARTIFACTS.rowSql()} AS cells FROM artifacts`;
 
 /** The queries behind the GETs: rows from the store, a page at a time, and from memory what is never stored at once. */
 export function createReads(store: Store, live: LiveReads, clock: Clock): Reads {
   const db = store.queries;
 
   async function jobRow(id: string): Promise<JobRow> {
-    const row = await db.get<SqlRow>(`SELECT ${JOB_COLUMNS} FROM jobs WHERE id = ?`, id);
+    const row = await db.get<{ cells: string }>(`SELECT ${JOB_CELLS} AS cells FROM jobs WHERE id = ?`, id);
     if (!row) throw ClusterError.unknown('job', id);
-    return JOBS.decode(row);
+    return JOBS.decode(row.cells);
   }
 
   async function assertExists(table: 'jobs' | 'tasks', what: string, id: string): Promise<void> {
@@ -86,9 +86,9 @@ export function createReads(store: Store, live: LiveReads, clock: Clock): Reads 
     },
 
     async artifact(id) {
-      const row = await db.get<SqlRow>('SELECT * FROM artifacts WHERE id = ?', id);
+      const row = await db.get<{ cells: string }>(`${ARTIFACT_SQL} WHERE id = ?`, id);
       if (!row) throw ClusterError.unknown('artifact', id);
-      return ARTIFACTS.decode(row) as ArtifactRow;
+      return ARTIFACTS.decode(row.cells);
     },
 
     async stats() {

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { Changes } from './changes.ts';
-import type { SqlRow, Table } from './columns.ts';
+import type { Table } from './columns.ts';
 import { type Connection, openReader, openWriter } from './open.ts';
 import { PreparedStatements } from './prepared-statements.ts';
 import { fitsOneStatement, partsOf } from './split-changes.ts';
@@ -103,9 +103,9 @@ export class Store {
   }
 
   async load<Row>(table: Table<Row>, where: string, ...params: unknown[]): Promise<Row[]> {
-    const sql = `SELECT * FROM ${table.name} WHERE ${where}`;
-    const rows = await this.#loads.all<SqlRow[]>(sql, ...params);
-    return rows.map((row) => table.decode(row));
+    const sql = `SELECT ${table.rowSql()} AS cells FROM ${table.name} WHERE ${where}`;
+    const rows = await this.#loads.all<{ cells: string }[]>(sql, ...params);
+    return rows.map(({ cells }) => table.decode(cells));
   }
 
   /** The rows whose column has one of the values. */

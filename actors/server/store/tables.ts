@@ -23,7 +23,7 @@ import {
   list,
   type RowOf,
   real,
-  type SqlRow,
+  type SqlValue,
   table,
   text,
   word,
@@ -84,8 +84,10 @@ const counted = Object.fromEntries(
   ]),
 );
 
-const countsOf = (row: SqlRow) =>
-  Object.fromEntries(TASK_STATES.map((status) => [status, row[`num_${status}`]])) as TaskCounts;
+type CellOf = (column: string) => SqlValue;
+
+const countsOf = (cellOf: CellOf) =>
+  Object.fromEntries(TASK_STATES.map((status) => [status, cellOf(`num_${status}`)])) as TaskCounts;
 
 export const JOBS = table<typeof JOB_COLUMNS, Pick<JobRow, 'counts' | 'standings'>>(
   'jobs',
@@ -107,21 +109,24 @@ export const JOBS = table<typeof JOB_COLUMNS, Pick<JobRow, 'counts' | 'standings
       of: (row) => (isToldByRow(row) ? null : JSON.stringify(row.standings)),
     },
   },
-  (row) => ({
-    counts: countsOf(row),
-    standings: typeof row.standings === 'string' ? JSON.parse(row.standings) : [onlyStanding(row)],
-  }),
+  (cellOf) => {
+    const standings = cellOf('standings');
+    return {
+      counts: countsOf(cellOf),
+      standings: typeof standings === 'string' ? JSON.parse(standings) : [onlyStanding(cellOf)],
+    };
+  },
 );
 
 /** The only standing of a job, as the other columns tell it: of most jobs, and of all in stores of earlier versions. */
-const onlyStanding = (row: SqlRow): Standing =>
+const onlyStanding = (cellOf: CellOf): Standing =>
   ({
-    metric: row.rank_metric,
-    mode: row.rank_mode,
-    reported: row.best_task_id === null ? 0 : row.num_succeeded,
-    best_metric: row.best_metric,
-    best_task_id: row.best_task_id,
-    best_model_artifact_id: row.best_model_artifact_id,
+    metric: cellOf('rank_metric'),
+    mode: cellOf('rank_mode'),
+    reported: cellOf('best_task_id') === null ? 0 : cellOf('num_succeeded'),
+    best_metric: cellOf('best_metric'),
+    best_task_id: cellOf('best_task_id'),
+    best_model_artifact_id: cellOf('best_model_artifact_id'),
   }) as Standing;
 
 /** Whether the standings need no text of their own: all succeeded tasks reported the only metric. */
