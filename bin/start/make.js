@@ -78,7 +78,7 @@ async function fill(folder) {
  * @param {Map<string, Buffer>} sources by their paths from the root
  * @returns {import('esbuild').Plugin}
  */
-const ownSources = (sources) => ({
+export const ownSources = (sources) => ({
   name: 'own sources',
   setup({ onLoad }) {
     onLoad({ filter: /\.ts$/ }, ({ path }) => {

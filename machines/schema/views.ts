@@ -172,7 +172,7 @@ export const EventView = Type.Object(
     task_id: Nullable(Type.String()),
     worker_id: Nullable(Type.String()),
     ts: Seconds,
-    level: { ...Level, [ABSENT]: 'info' },
+    level: Type.Unsafe<Level>({ ...Level, [ABSENT]: 'info' }),
     type: Type.String(),
     message: Type.String(),
     data: AnyObject,

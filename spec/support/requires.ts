@@ -46,6 +46,7 @@ const INSTALLED = {
   zsh: onThePath('zsh'),
   python3: onThePath('python3'),
   curl: onThePath('curl'),
+  npm: onThePath('npm'),
   ps: onThePath('ps', 'procps'),
   prlimit: onThePath('prlimit', 'util-linux'),
   chromium: () =>
