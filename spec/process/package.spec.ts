@@ -14,11 +14,11 @@ const run = promisify(execFile);
 /** A folder of somebody else, in which the package is installed as npm packs it, with what it depends on alone. */
 async function installed(t: TestContext): Promise<string> {
   const home = await installation(t);
-  await run('npm', ['pack', '--pack-destination', home], { cwd: home });
+  const { stdout } = await run('npm', ['pack', '--pack-destination', home], { cwd: home });
   const app = await temporaryDirectory(t);
   const packages = join(app, 'node_modules');
   await mkdir(packages);
-  await run('tar', ['-xzf', join(home, 'jq-cluster-0.1.0.tgz'), '-C', packages]);
+  await run('tar', ['-xzf', join(home, stdout.trim().split('\n').at(-1) ?? ''), '-C', packages]);
   await rename(join(packages, 'package'), join(packages, 'jq-cluster'));
   const { dependencies } = JSON.parse(await readFile(join(packages, 'jq-cluster/package.json'), 'utf8'));
   // Who writes TypeScript for Node has its types.
@@ -70,7 +70,16 @@ describe('the package that npm makes', requires('npm'), () => {
     const app = await installed(t);
     const file = (name: string) => join(app, name);
     const tsc = join(ROOT, 'node_modules/.bin/tsc');
-    const flags = ['--strict', '--module', 'nodenext', '--target', 'es2022', '--types', 'node'];
+    const flags = [
+      '--strict',
+      '--module',
+      'nodenext',
+      '--target',
+      'es2022',
+      '--types',
+      'node',
+      '--singleThreaded',
+    ];
 
     await writeFile(file('right.ts'), PROGRAM);
     await writeFile(file('wrong.ts'), PROGRAM + WRONG);
