@@ -8,6 +8,7 @@ import { Dispatcher } from './http/dispatcher.ts';
 import { InFlight } from './http/in-flight.ts';
 import { ParserPool } from './http/parsing/parser-pool.ts';
 import { BodyBudget } from './http/request/body-budget.ts';
+import { RequestLog } from './http/request-log.ts';
 import { HttpMetrics } from './metrics/http-metrics.ts';
 import { processMetrics } from './metrics/process-metrics.ts';
 import { UploadMetrics } from './metrics/upload-metrics.ts';
@@ -132,6 +133,7 @@ export function assemble(
       parsers,
       dashboard: pageOnDemand(options.dashboard),
       uploads: new UploadMetrics(backend.metrics),
+      requests: new RequestLog(log),
       log,
     },
     metrics: new HttpMetrics(backend.metrics, () => rest.inFlight.count),

@@ -12,6 +12,7 @@ import { BlobStore } from './blobs/blob-store.ts';
 import { type Core, DEFAULT_SETTINGS, type DeadlineKey, type SupervisorSettings } from './core.ts';
 import { Counters } from './counters.ts';
 import { EventBus } from './event-bus.ts';
+import { logEvents } from './event-log.ts';
 import { BulkCommands } from './jobs/bulk-commands.ts';
 import { JobPiecesCache } from './jobs/job-pieces.ts';
 import { Measures } from './metrics/measures.ts';
@@ -97,6 +98,7 @@ export async function startBackend(options: BackendOptions): Promise<RunningBack
       await supervisor.stop();
       throw fault;
     });
+    logEvents(core.events, options.log);
     queueMetrics(metrics, core);
     workerMetrics(metrics, core);
     storeMetrics(metrics, {

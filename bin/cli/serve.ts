@@ -13,6 +13,8 @@ export interface Running {
   cancelMs?: number;
   /** At SIGHUP; where it is absent, and on Windows, that signal is like SIGTERM. */
   reload?(): Promise<void>;
+  /** At SIGUSR2: who rotates logs has moved the file away. */
+  reopenLog?(): void;
   /** Resolves or rejects should the program end by itself. */
   ended?: Promise<void>;
 }
@@ -58,9 +60,12 @@ export async function serveUntilSignal(
     if (running.reload === undefined || platform === 'win32') onSignal(signal);
     else running.reload().catch((fault: Error) => output.warn(`SIGHUP: ${fault.message}`));
   };
+  const onRotated = () => running.reopenLog?.();
   process.on('SIGTERM', onSignal);
   process.on('SIGINT', onSignal);
   process.on('SIGHUP', onHangup);
+  // Without a listener it would end the process.
+  if (platform !== 'win32') process.on('SIGUSR2', onRotated);
   try {
     ready();
     await Promise.race([stopped, running.ended ?? stopped]);
@@ -68,6 +73,7 @@ export async function serveUntilSignal(
     process.off('SIGTERM', onSignal);
     process.off('SIGINT', onSignal);
     process.off('SIGHUP', onHangup);
+    process.off('SIGUSR2', onRotated);
   }
   announce(output, { event: 'stopped' }, 'stopped');
   return EXIT.done;

@@ -12,49 +12,79 @@ export interface LogConfig {
   logFile?: string | undefined;
 }
 
+/** A program's log. */
+export interface OpenLog {
+  readonly log: Logger;
+  /** Opens the file of that name again, for who has moved the one before away; of stderr it does nothing. */
+  reopen(): void;
+  close(): void;
+}
+
 /** Characters of lines that wait because the log cannot be written. */
 const LONGEST_BACKLOG = 1024 * 1024;
 
 /**
- * Opens a program's log: one JSON line an entry, or on a terminal one readable line. Tokens never reach it.
- * Should the process end by a fault that nobody caught, that is its last entry.
+ * Opens a program's log: one JSON line an entry, or on a terminal one readable line. Tokens never reach it. A file is
+ * only ever appended to, so that it may be cut short or moved while it is written. Should the process end by a fault
+ * that nobody caught, that is its last entry.
  * @throws StartError `log_unwritable`
  */
-export async function openLog(
-  name: string,
-  { logLevel, logFile }: LogConfig,
-): Promise<{ log: Logger; close(): void }> {
-  const file = logFile === undefined ? undefined : await openFile(resolve(logFile));
-  const onTerminal = file === undefined && process.stderr.isTTY;
-  const stream = onTerminal
-    ? pretty({
-        destination: 2,
-        sync: true,
-        ignore: 'pid,name',
-        translateTime: 'SYS:HH:MM:ss',
-        singleLine: true,
-      })
-    : destination({ dest: file ?? 2, sync: true, maxLength: LONGEST_BACKLOG });
+export async function openLog(name: string, { logLevel, logFile }: LogConfig): Promise<OpenLog> {
+  const file = logFile === undefined ? undefined : resolve(logFile);
+  if (file !== undefined) await tryFile(file);
+  const stream =
+    file === undefined && process.stderr.isTTY
+      ? readable()
+      : destination({ dest: file ?? 2, append: true, sync: true, maxLength: LONGEST_BACKLOG });
   // A full disk below the log ends no program: lines wait for room, as many as may, and the rest is lost.
   stream.on('error', () => {});
-  const log = pino({ name, level: logLevel, base: { name, pid: process.pid } }, stream);
+  const log = pino(
+    {
+      ...{ name, level: logLevel, base: { name, pid: process.pid } },
+      timestamp: pino.stdTimeFunctions.isoTime,
+      formatters: { level: (label) => ({ level: label }) },
+    },
+    stream,
+  );
   const dying = (fault: Error, origin: string) =>
     log.fatal({ err: fault, origin }, `internal fault: ends now (${String(fault?.message ?? fault)})`);
   // Looks on only: what happens then, a trace on stderr and the end, stays as it is.
   process.on('uncaughtExceptionMonitor', dying);
-  const close = () => {
-    process.off('uncaughtExceptionMonitor', dying);
-    // What is logged after this is dropped rather than written to a closed file.
-    log.level = 'silent';
-    if (file !== undefined) closeSync(file);
+  return {
+    log,
+    reopen() {
+      if (file === undefined || !('reopen' in stream)) return;
+      try {
+        // The stream's own try would leave it with the file that it has, and with a mistaken idea of it.
+        closeSync(openSync(file, 'a'));
+        stream.reopen();
+        log.info({ file }, 'the log file was opened again');
+      } catch (fault) {
+        log.error({ err: fault, file }, 'the log file cannot be opened again; the one before goes on');
+      }
+    },
+    close() {
+      process.off('uncaughtExceptionMonitor', dying);
+      // What is logged after this is dropped rather than written to a closed file.
+      log.level = 'silent';
+      if (file !== undefined && 'destroy' in stream) stream.destroy();
+    },
   };
-  return { log, close };
 }
 
-async function openFile(path: string): Promise<number> {
+const readable = () =>
+  pretty({
+    destination: 2,
+    sync: true,
+    ignore: 'pid,name',
+    translateTime: 'SYS:HH:MM:ss',
+    singleLine: true,
+  });
+
+async function tryFile(path: string): Promise<void> {
   try {
     await makeDirectory(dirname(path));
-    return openSync(path, 'a');
+    closeSync(openSync(path, 'a'));
   } catch (fault) {
     const why = (fault as NodeJS.ErrnoException).code ?? String(fault);
     throw new StartError(

@@ -49,6 +49,8 @@ export interface RunningServer {
   readonly state: string;
   /** Reads the auth file again. */
   reload(): Promise<void>;
+  /** Opens the log file again. */
+  reopenLog(): void;
   /** No new leases, turns under way are committed, streams closed with 1001. Idempotent. */
   stop(): Promise<void>;
 }
@@ -60,7 +62,7 @@ export interface RunningServer {
 export async function startServer(config: ServerConfig): Promise<RunningServer> {
   setPrivateUmask();
   const auth = Credentials.from(config);
-  const { log, close } = await openLog(config.serviceName, config);
+  const { log, reopen, close } = await openLog(config.serviceName, config);
   await warnOfReaders(config.authFile, log);
   const cluster = await startBackend({
     stateDir: config.state,
@@ -103,10 +105,12 @@ export async function startServer(config: ServerConfig): Promise<RunningServer> 
   }
   let stopped: Promise<void> | null = null;
   const stop = async () => {
+    log.info('stopping: what is accepted is committed and answered first');
     await cluster.drain();
     // Reads that are under way end before the store does.
     await gateway.stop();
     await cluster.stop();
+    log.info('stopped');
     close();
   };
   return {
@@ -117,10 +121,20 @@ export async function startServer(config: ServerConfig): Promise<RunningServer> 
       return cluster.state;
     },
     async reload() {
-      auth.reload();
-      log.info('the auth file was read again');
+      try {
+        auth.reload();
+      } catch (fault) {
+        const why = (fault as Error).message;
+        log.error(
+          { audit: 'reload', why },
+          'the auth file was not read again; the credentials of before stay',
+        );
+        throw fault;
+      }
+      log.info({ audit: 'reload' }, 'the auth file was read again');
       await warnOfReaders(config.authFile, log);
     },
+    reopenLog: reopen,
     stop() {
       stopped ??= stop();
       return stopped;

@@ -1,6 +1,6 @@
 import { setPrivateUmask } from '../../actors/shared/file-modes.ts';
 import type { WorkerConfig as AgentConfig } from '../../actors/worker/config.ts';
-import { type RunningWorker, startWorkerProgram } from '../../actors/worker/worker.ts';
+import { type RunningWorker as RunningAgent, startWorkerProgram } from '../../actors/worker/worker.ts';
 import { type LogConfig, openLog } from './log.ts';
 import { findRunners, type RunnerChoice } from './runners.ts';
 import { checkNamed } from './worker-checks.ts';
@@ -13,7 +13,8 @@ export interface WorkerConfig
   runners?: AgentConfig['runners'] | undefined;
 }
 
-export type { RunningWorker };
+/** A worker program with its log. */
+export type RunningWorker = RunningAgent & { reopenLog(): void };
 
 /**
  * Puts a worker program together. Resolves once it is registered, or once it is clear that the server is away:
@@ -23,14 +24,14 @@ export type { RunningWorker };
  */
 export async function startWorker(config: WorkerConfig): Promise<RunningWorker> {
   setPrivateUmask();
-  const { log, close } = await openLog('jq-worker', config);
+  const { log, reopen, close } = await openLog('jq-worker', config);
   try {
     const { runners } = config;
     const found = runners ? { runners } : await findRunners(config, log);
     await checkNamed({ ...config, ...found }, log);
     const worker = await startWorkerProgram({ ...config, python: undefined, ...found, log });
     worker.ended.then(close, close);
-    return worker;
+    return Object.assign(worker, { reopenLog: reopen });
   } catch (fault) {
     close();
     throw fault;

@@ -26,6 +26,8 @@ export interface Call<Q, B> {
   facts: ServiceFacts;
   /** Aborted when the client goes away before the answer. */
   signal: AbortSignal;
+  /** Says for the log what the request was about. */
+  note(about: Readonly<Record<string, string | number>>): void;
 }
 
 /** The bytes that a multipart upload brought, already durable. */

@@ -1,7 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { ClusterError } from '../../machines/protocol/errors.ts';
 import type { Credentials } from '../auth/credentials.ts';
-import { statusOf } from '../contract/errors.ts';
 import type { HttpMetrics } from '../metrics/http-metrics.ts';
 import { type StreamOpener, upgradeToStream } from '../streams/upgrade.ts';
 import type { Incoming } from '../transport/transport.ts';
@@ -42,9 +41,6 @@ export class Dispatcher implements ExchangeObserver {
   readonly #parts: Parts;
   /** Requests that wait for something to happen, such as leases. */
   readonly #waiting = new Set<Exchange>();
-
-  /** Logged once: a damaged store stays damaged until somebody restores it. */
-  #damageLogged = false;
 
   constructor(parts: Parts) {
     this.#parts = parts;
@@ -134,7 +130,9 @@ export class Dispatcher implements ExchangeObserver {
       case 'page':
         return this.#sendPage(exchange, await service.dashboard());
       case 'stream':
-        return upgradeToStream(exchange, admitted, service.backend, this.#parts.streams);
+        await upgradeToStream(exchange, admitted, service.backend, this.#parts.streams);
+        service.requests.acted(exchange, admitted.params);
+        return;
     }
   }
 
@@ -145,13 +143,7 @@ export class Dispatcher implements ExchangeObserver {
   #answerError(exchange: Exchange, cause: unknown): void {
     if (cause instanceof ClientGoneError) return;
     const fault = toClusterError(cause);
-    const { log } = this.#parts.service;
-    const { method, path } = exchange.head;
-    if (!(fault instanceof ClusterError)) log.error({ err: fault, method, path }, 'a request failed');
-    else if (fault.code === 'store_damaged' && !this.#damageLogged) {
-      this.#damageLogged = true;
-      log.error({ err: cause, method, path }, fault.message);
-    } else if (statusOf(fault) >= 500) log.warn({ method, path, code: fault.code }, fault.message);
+    this.#parts.service.requests.refused(exchange, fault, cause);
     replyError(exchange, fault);
   }
 
@@ -165,6 +157,9 @@ export class Dispatcher implements ExchangeObserver {
     if (!log.isLevelEnabled('debug')) return;
     const { method, path } = exchange.head;
     const ms = Math.round(milliseconds * 10) / 10;
-    log.debug({ method, path, status, ms, principal: exchange.grant?.principal.name }, 'request');
+    log.debug(
+      { request_id: exchange.id, method, path, status, ms, principal: exchange.grant?.principal.name },
+      'request',
+    );
   }
 }

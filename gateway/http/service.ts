@@ -5,6 +5,7 @@ import type { UploadMetrics } from '../metrics/upload-metrics.ts';
 import type { Page } from '../ui/page-response.ts';
 import type { ParserPool } from './parsing/parser-pool.ts';
 import type { BodyBudget } from './request/body-budget.ts';
+import type { RequestLog } from './request-log.ts';
 
 /** What the handlers share. */
 export interface Service {
@@ -18,5 +19,6 @@ export interface Service {
   readonly parsers: ParserPool;
   readonly dashboard: () => Promise<Page>;
   readonly uploads: UploadMetrics;
+  readonly requests: RequestLog;
   readonly log: Logger;
 }

@@ -35,8 +35,15 @@ export function missingRights(principal: Principal, required: readonly Right[]):
 export function assertRights(principal: Principal, required: readonly Right[]): void {
   const missing = missingRights(principal, required);
   if (missing.length === 0) return;
-  throw new ClusterError(
-    'missing_rights',
-    `principal '${principal.name}' lacks required right(s): ${missing.join(', ')}`,
-  );
+  throw new MissingRightsError(principal.name, missing);
+}
+
+/** Somebody who is known may not do this. */
+export class MissingRightsError extends ClusterError {
+  readonly principal: string;
+
+  constructor(principal: string, missing: readonly Right[]) {
+    super('missing_rights', `principal '${principal}' lacks required right(s): ${missing.join(', ')}`);
+    this.principal = principal;
+  }
 }

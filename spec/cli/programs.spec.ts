@@ -374,7 +374,7 @@ describe('a program that dies of a fault that nobody caught', () => {
       .split('\n')
       .map((line) => JSON.parse(line));
     const last = lines.at(-1);
-    assert.equal(last.level, 60);
+    assert.equal(last.level, 'fatal');
     assert.equal(last.err.message, 'a socket that nobody watches');
     assert.match(last.msg, /internal fault/);
   });

@@ -63,6 +63,7 @@ export async function startTestServer(
       return server.state;
     },
     reload: () => server.reload(),
+    reopenLog: () => server.reopenLog(),
     stop: () => server.stop(),
     stateDir: config.state,
     config,

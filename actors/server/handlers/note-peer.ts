@@ -4,11 +4,10 @@ import type { Handler } from './handler.ts';
 
 /** Notes once, for good, that a compatible peer runs another version (docs/protocol.md#versioning). */
 export function notePeerOnce(turn: Turn, peer: Peer | null): void {
-  const { peers, settings, log } = turn.core;
+  const { peers, settings } = turn.core;
   if (!peer || peer.version === settings.version || !peers.isNew(peer)) return;
   const { role, version } = peer;
   peers.add(turn, peer);
-  log.warn({ role, version, server: settings.version }, 'a peer runs another version');
   turn.event(
     {},
     {

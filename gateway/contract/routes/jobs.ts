@@ -52,11 +52,12 @@ export const jobs = {
     reply: JobView,
     errors: ['python_jobs_disabled', 'idempotency_conflict', 'too_many_tasks'],
     digest: digestJob,
-    run: async ({ backend, principal, body, facts }) => {
+    run: async ({ backend, principal, body, facts, note }) => {
       admitJob(body.size, facts);
       // The results of others are what the right to read gives.
       if (body.reuse === 'any') assertRights(principal, ['read']);
       const { job_id, view } = await backend.send({ type: 'submit_job', principal, job: body });
+      note({ job_id, ...(view && { tasks: view.aggregate.num_tasks }) });
       return view ?? new StreamedReply(backend.reads.job(job_id));
     },
   }),
@@ -193,8 +194,9 @@ export const jobs = {
     body: None,
     reply: JobView,
     errors: ['unknown_id'],
-    run: async ({ backend, principal, params }) => {
+    run: async ({ backend, principal, params, note }) => {
       const { job_id } = await backend.send({ type: 'cancel_job', principal, job_id: params.id as string });
+      note({ job_id });
       return new StreamedReply(backend.reads.job(job_id));
     },
   }),
@@ -207,9 +209,10 @@ export const jobs = {
     body: Retry,
     reply: JobView,
     errors: ['unknown_id', 'illegal_transition'],
-    run: async ({ backend, principal, params, body: { task_ids } }) => {
+    run: async ({ backend, principal, params, body: { task_ids }, note }) => {
       const job = params.id as string;
       const { job_id } = await backend.send({ type: 'retry_job', principal, job_id: job, task_ids });
+      note({ job_id, ...(task_ids && { tasks: task_ids.length }) });
       return new StreamedReply(backend.reads.job(job_id));
     },
   }),

@@ -28,6 +28,7 @@ async function answer(exchange: Exchange, admitted: Admitted, service: Service, 
   const request = { principal: admitted.principal, params: admitted.params, query, exchange };
   const call = new HttpCall(request, service, body);
   const result = await route.run(call as Parameters<typeof route.run>[0]);
+  service.requests.acted(exchange, call.about);
   const delivered = reply(exchange, result);
   if (!(typeof delivered === 'boolean' ? delivered : await delivered))
     route.undelivered?.(call as Parameters<typeof route.run>[0], result);

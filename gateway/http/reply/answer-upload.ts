@@ -33,6 +33,7 @@ export async function answerUpload(exchange: Exchange, admitted: Admitted, servi
     // Also when the client has gone by now: all of its bytes came, and it may have gone without waiting.
     const reply = await recorded(file, () => route.run(call as Parameters<typeof route.run>[0], file.blob));
     service.uploads.ended('stored', file.blob.size_bytes);
+    service.requests.acted(exchange, { ...call.about, bytes: file.blob.size_bytes });
     replyJson(exchange, reply);
   } catch (fault) {
     service.uploads.ended(fault instanceof ClientGoneError ? 'gone' : 'refused');

@@ -65,5 +65,6 @@ export function replyError(exchange: Exchange, fault: unknown): void {
     fault instanceof ClusterError
       ? fault
       : new ClusterError('internal', 'the server failed on this request; its log says why');
-  exchange.answer(statusOf(error), [...JSON_HEADERS, ...headersOf(error)], JSON.stringify(errorBody(error)));
+  const headers: readonly Header[] = [...JSON_HEADERS, ...headersOf(error), ['X-Request-Id', exchange.id]];
+  exchange.answer(statusOf(error), headers, JSON.stringify(errorBody(error)));
 }

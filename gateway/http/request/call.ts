@@ -12,6 +12,8 @@ export class HttpCall<B> implements Call<unknown, B> {
   readonly body: B;
   readonly backend: Backend;
   readonly facts: ServiceFacts;
+  /** What the line of the log says that it was about; an id of the path is known. */
+  readonly about: Record<string, string | number> = {};
   readonly #exchange: Exchange;
 
   constructor(
@@ -27,6 +29,10 @@ export class HttpCall<B> implements Call<unknown, B> {
     this.facts = service.facts;
     this.#exchange = request.exchange;
   }
+
+  readonly note = (about: Readonly<Record<string, string | number>>): void => {
+    Object.assign(this.about, about);
+  };
 
   get signal(): AbortSignal {
     return this.#exchange.signal;

@@ -1,8 +1,17 @@
+import { randomUUID } from 'node:crypto';
 import { AppError } from '../../../machines/protocol/app-error.ts';
 import type { Principal, Right } from '../../../machines/protocol/rights.ts';
 import type { RequestHead } from '../../transport/head.ts';
 import type { AnswerBody, AnswerHead, Header, Incoming, StreamHandlers } from '../../transport/transport.ts';
 import type { Endpoint } from '../admission/endpoint.ts';
+
+/** Tells the requests of this process from those of others. */
+const PROCESS = randomUUID().slice(0, 8);
+let requests = 0;
+
+/** Whatever a client sends is not written to a log, and to its answer, unless it is an id. */
+const requestId = (sent: string | undefined): string =>
+  sent !== undefined && /^[\w.:-]{1,100}$/.test(sent) ? sent : `${PROCESS}-${(++requests).toString(36)}`;
 
 /** Thrown inside a handler when the client has gone; nobody is left to answer. */
 export class ClientGoneError extends AppError {
@@ -43,6 +52,7 @@ export class Exchange {
   endpoint: Endpoint | undefined;
   #state: 'open' | 'answering' | 'over' = 'open';
   #aborted = false;
+  #id: string | undefined;
   #controller: AbortController | undefined;
   readonly #onAbort: (() => void)[] = [];
   readonly #headers: readonly Header[];
@@ -55,6 +65,12 @@ export class Exchange {
     this.#headers = headers;
     this.#observer = observer;
     incoming.onAborted(() => this.#clientGone());
+  }
+
+  /** By what log and client name it alike: what the client sent as `X-Request-Id`, else one of the server's. */
+  get id(): string {
+    this.#id ??= requestId(this.head.headers['x-request-id']);
+    return this.#id;
   }
 
   /** Whether the client went away before the answer was complete. */

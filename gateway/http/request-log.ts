@@ -1,0 +1,76 @@
+import { LRUCache } from 'lru-cache';
+import type { Logger } from 'pino';
+import { ClusterError } from '../../machines/protocol/errors.ts';
+import { MissingRightsError } from '../../machines/protocol/rights.ts';
+import { statusOf } from '../contract/errors.ts';
+import type { Route } from '../contract/route.ts';
+import type { Exchange } from './request/exchange.ts';
+
+/** Milliseconds in which one kind of refusal of one principal is one line. */
+const QUIET_MS = 60_000;
+/** Such kinds that are remembered. */
+const MOST_KINDS = 1000;
+
+/** Of these rights each use is a line; workers use theirs, and readers read, all the time. */
+const AUDITED: ReadonlySet<Route['right']> = new Set(['submit', 'cancel', 'admin']);
+
+/** Writes to the log what requests an operator asks about later, each with its id and its principal. */
+export class RequestLog {
+  readonly #log: Logger;
+  readonly #refused = new LRUCache<string, { until: number; more: number }>({ max: MOST_KINDS });
+  /** A damaged store stays damaged until somebody restores it. */
+  #damageLogged = false;
+
+  constructor(log: Logger) {
+    this.#log = log;
+  }
+
+  /** Something was changed, or looked at that only an admin may see: it is durable by now. */
+  acted(exchange: Exchange, about: Readonly<Record<string, string | number>>): void {
+    const { endpoint, grant } = exchange;
+    if (!endpoint || !grant || !AUDITED.has(endpoint.route.right)) return;
+    const principal = grant.principal.name;
+    const of = about.job_id ?? about.artifact_id;
+    this.#log.info(
+      { request_id: exchange.id, audit: endpoint.name, principal, ...about },
+      `${endpoint.name}${of === undefined ? '' : ` ${of}`} by ${principal}`,
+    );
+  }
+
+  /** A request got an error for an answer. The query is not logged: a stream's holds the token. */
+  refused(exchange: Exchange, fault: unknown, cause: unknown): void {
+    const { method, path } = exchange.head;
+    const about = { request_id: exchange.id, method, path: path.slice(0, 200) };
+    if (!(fault instanceof ClusterError)) {
+      this.#log.error({ ...about, err: fault }, 'a request failed');
+      return;
+    }
+    if (fault.code === 'store_damaged') {
+      if (!this.#damageLogged) this.#log.error({ ...about, err: cause }, fault.message);
+      this.#damageLogged = true;
+      return;
+    }
+    const status = statusOf(fault);
+    const principal =
+      fault instanceof MissingRightsError ? fault.principal : (exchange.grant?.principal.name ?? null);
+    const more = this.#isRepeated(`${fault.code} ${principal} ${exchange.endpoint?.name}`);
+    if (more === null) return;
+    const isLoud = status >= 500 || status === 401 || status === 403;
+    this.#log[isLoud ? 'warn' : 'info'](
+      { ...about, principal, status, code: fault.code, ...(more > 0 && { more }) },
+      `refused: ${fault.message.slice(0, 500)}`,
+    );
+  }
+
+  /** Null for one that is not written; else how many were not since the last line of its kind. */
+  #isRepeated(kind: string): number | null {
+    const now = performance.now();
+    const known = this.#refused.get(kind);
+    if (known && now < known.until) {
+      known.more++;
+      return null;
+    }
+    this.#refused.set(kind, { until: now + QUIET_MS, more: 0 });
+    return known?.more ?? 0;
+  }
+}
