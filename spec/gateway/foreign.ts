@@ -113,3 +113,6 @@ export async function foreigner(t: TestContext, config: Partial<ServerConfig> = 
   const server = await startTestServer(t, config);
   return new Foreigner(server.url, config.token);
 }
+
+export const eventOf = (events: Json, type: string): Json =>
+  events.find((event: Json) => event.type === type);

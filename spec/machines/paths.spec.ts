@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { AnyStateMachine, EventFromLogic, SnapshotFrom } from 'xstate';
-import { getShortestPaths, getSimplePaths, type StatePath } from 'xstate/graph';
+import type { SnapshotFrom } from 'xstate';
+import { getShortestPaths, getSimplePaths } from 'xstate/graph';
 import { type JobContext, type JobEvent, jobMachine, type TaskCounts } from '../../machines/job/job.ts';
 import { jobEventFor } from '../../machines/job/steps.ts';
 import { rankedBy } from '../../machines/ranking/standing.ts';
@@ -12,68 +12,13 @@ import {
   type TaskEvent,
   taskMachine,
 } from '../../machines/task/task.ts';
-import { type WorkerContext, type WorkerEvent, workerMachine } from '../../machines/worker/worker.ts';
-import { Driven, nameOf } from './drive.ts';
-import {
-  JOB_EVENTS,
-  jobContext,
-  leftBy,
-  succeeded,
-  TASK_EVENTS,
-  taskContext,
-  WORKER_EVENTS,
-  workerContext,
-} from './samples.ts';
-
-/** One step that was driven: where it started, what was sent, where it led, what was emitted. */
-interface Step<C, E, M> {
-  from: string;
-  to: string;
-  before: C;
-  after: C;
-  event: E;
-  emitted: M[];
-}
-
-const contextOf = (actor: { snapshot: unknown }) => (actor.snapshot as { context: unknown }).context;
-
-/**
- * Walks each path with an actor of its own, and from its end every event of `further` once, so that all
- * reachable states and all events in them are met. Returns the number of steps.
- */
-function drive<M extends AnyStateMachine>(
-  machine: M,
-  initial: [state: string, context: unknown],
-  paths: StatePath<SnapshotFrom<M>, EventFromLogic<M>>[],
-  further: (snapshot: SnapshotFrom<M>) => EventFromLogic<M>[],
-  check: (step: Step<never, never, never>) => void,
-): number {
-  let steps = 0;
-  const walk = (events: EventFromLogic<M>[]) => {
-    const actor = new Driven(machine, ...initial);
-    for (const event of events) {
-      const [from, before] = [actor.state, contextOf(actor)];
-      const emitted = actor.send(event);
-      check({ from, to: actor.state, before, after: contextOf(actor), event, emitted } as never);
-      steps++;
-    }
-    return actor;
-  };
-  for (const path of paths) {
-    const events = path.steps.map((step) => step.event).filter(({ type }) => !type.startsWith('xstate.'));
-    const end = walk(events);
-    assert.equal(end.state, nameOf((path.state as { value: unknown }).value), 'the path leads where it says');
-    for (const event of further(end.snapshot)) walk([...events, event]);
-  }
-  return steps;
-}
-
-/** A machine that is broken may have ways without end. */
-const BOUNDED = { limit: 5000 };
+import { nameOf } from './drive.ts';
+import { BOUNDED, drive, ended, type Step, status } from './paths.ts';
+import { JOB_EVENTS, jobContext, leftBy, succeeded, TASK_EVENTS, taskContext } from './samples.ts';
 
 const taskEvents: TaskEvent[] = Object.values(TASK_EVENTS);
+
 const ENDED = ['succeeded', 'failed', 'cancelled'];
-const status = (state: string) => state.split('.')[0] as string;
 
 /** From where to where a task moves with what it emits, as its job is told. */
 const ARRIVALS: Record<string, string> = {
@@ -132,50 +77,7 @@ function checkTask({
   );
 }
 
-describe('every way of a task', () => {
-  const initial: [string, TaskContext] = ['queued', taskContext()];
-  const options = {
-    input: taskContext(),
-    events: taskEvents,
-    ...BOUNDED,
-    serializeState: ({ value, context }: SnapshotFrom<typeof taskMachine>) =>
-      JSON.stringify([value, context.attempt, context.max_attempts, context.worker_faults]) as never,
-  };
-
-  const isMore = (event: TaskEvent) =>
-    event.type === 'RETRY' || (event.type === 'FAIL' && event.fault === 'worker' && event.elsewhere);
-
-  it('keeps the rules of attempts, leases and ends, with up to four attempts and a manual retry', () => {
-    const paths = getShortestPaths(taskMachine, {
-      ...options,
-      filterEvents: ({ context }, event) => !isMore(event) || context.max_attempts < 4,
-    });
-    const reached = new Set(paths.map(({ state }) => nameOf(state.value)));
-    assert.deepEqual([...reached].sort(), [
-      'cancelled',
-      'failed',
-      'leased',
-      'queued',
-      'running.executing',
-      'running.stopping',
-      'succeeded',
-    ]);
-    const steps = drive(taskMachine, initial, paths, () => taskEvents, checkTask as never);
-    assert.ok(steps > 500, `${steps} steps`);
-  });
-
-  it('keeps them on every path without a repeated state, not only the shortest', () => {
-    const paths = getSimplePaths(taskMachine, {
-      ...options,
-      filterEvents: (_, event) => !isMore(event),
-    });
-    drive(taskMachine, initial, paths, () => [], checkTask as never);
-    assert.ok(paths.length > 100, `${paths.length} paths`);
-  });
-});
-
 const sum = (counts: TaskCounts) => Object.values(counts).reduce((total, n) => total + n, 0);
-const ended = ({ counts }: JobContext) => counts.succeeded + counts.failed + counts.cancelled;
 
 /** Whether all that a wish may be about have been told of it. A retry is about one failed task at least. */
 function areAllTold(state: string, { queued, leased, cancelled }: TaskCounts): boolean {
@@ -251,6 +153,48 @@ function checkJob({
   );
 }
 
+describe('every way of a task', () => {
+  const initial: [string, TaskContext] = ['queued', taskContext()];
+  const options = {
+    input: taskContext(),
+    events: taskEvents,
+    ...BOUNDED,
+    serializeState: ({ value, context }: SnapshotFrom<typeof taskMachine>) =>
+      JSON.stringify([value, context.attempt, context.max_attempts, context.worker_faults]) as never,
+  };
+
+  const isMore = (event: TaskEvent) =>
+    event.type === 'RETRY' || (event.type === 'FAIL' && event.fault === 'worker' && event.elsewhere);
+
+  it('keeps the rules of attempts, leases and ends, with up to four attempts and a manual retry', () => {
+    const paths = getShortestPaths(taskMachine, {
+      ...options,
+      filterEvents: ({ context }, event) => !isMore(event) || context.max_attempts < 4,
+    });
+    const reached = new Set(paths.map(({ state }) => nameOf(state.value)));
+    assert.deepEqual([...reached].sort(), [
+      'cancelled',
+      'failed',
+      'leased',
+      'queued',
+      'running.executing',
+      'running.stopping',
+      'succeeded',
+    ]);
+    const steps = drive(taskMachine, initial, paths, () => taskEvents, checkTask as never);
+    assert.ok(steps > 500, `${steps} steps`);
+  });
+
+  it('keeps them on every path without a repeated state, not only the shortest', () => {
+    const paths = getSimplePaths(taskMachine, {
+      ...options,
+      filterEvents: (_, event) => !isMore(event),
+    });
+    drive(taskMachine, initial, paths, () => [], checkTask as never);
+    assert.ok(paths.length > 100, `${paths.length} paths`);
+  });
+});
+
 describe('every way of a job with two tasks', () => {
   it('keeps the counts, ends with its last task, and comes back only by a retry', () => {
     const paths = getShortestPaths(jobMachine, {
@@ -273,78 +217,5 @@ describe('every way of a job with two tasks', () => {
       checkJob as never,
     );
     assert.ok(steps > 100, `${steps} steps on ${paths.length} paths`);
-  });
-});
-
-function checkWorker({
-  from,
-  to,
-  before,
-  after,
-  event,
-  emitted,
-}: Step<WorkerContext, WorkerEvent, { type: string }>): void {
-  const step = `${from} × ${event.type} → ${to}, ${after.slots_used} of ${after.slots_total}`;
-  assert.ok(after.slots_used >= 0, step);
-  const shrunk =
-    event.type === 'REGISTER' ||
-    after.slots_used < before.slots_used ||
-    before.slots_used > before.slots_total;
-  assert.ok(after.slots_used <= after.slots_total || shrunk, `${step}: never more than there are`);
-  if (after.slots_used > before.slots_used) {
-    assert.equal(status(from), 'alive', `${step}: a dead worker takes nothing`);
-    assert.ok(before.slots_used < before.slots_total, `${step}: a full worker takes nothing`);
-  }
-  const room = after.slots_used === 0 ? 'idle' : after.slots_used < after.slots_total ? 'busy' : 'full';
-  assert.ok(to === 'dead' || to === `alive.${room}`, step);
-  assert.deepEqual(
-    emitted.map(({ type }) => type),
-    toldBy(from, to, before, after, event),
-    step,
-  );
-  assert.ok(status(to) !== 'alive' || after.leaving !== 'stopped', `${step}: who has ended is not alive`);
-  if (status(from) === 'dead')
-    assert.ok(after.suspended === before.suspended || event.type === 'REGISTER', step);
-}
-
-/**
- * What is told of a step: that it registered, came or went, or else that it asks for tasks no more, or again. Whenever
- * it wants none from now on, also for another reason than before, what it has asked for is withdrawn.
- */
-function toldBy(
-  from: string,
-  to: string,
-  before: WorkerContext,
-  after: WorkerContext,
-  event: WorkerEvent,
-): string[] {
-  if (event.type === 'REGISTER') return ['worker_registered'];
-  if (event.type === 'STOP' && status(from) !== status(to)) return ['worker_stopped', 'polling_ended'];
-  if (status(from) !== status(to)) return [to !== 'dead' ? 'worker_alive' : 'worker_dead'];
-  const asks = (context: WorkerContext) => context.suspended === null && context.leaving === null;
-  if (after.suspended !== null && before.suspended !== after.suspended) {
-    return [...(before.suspended === null ? ['worker_suspended'] : []), 'polling_ended'];
-  }
-  if (before.leaving === null && after.leaving !== null) return ['worker_draining', 'polling_ended'];
-  return !asks(before) && asks(after) ? ['worker_resumed'] : [];
-}
-
-describe('every way of a worker', () => {
-  it('keeps its slots within bounds, alive or dead, whatever it registers', () => {
-    const events: WorkerEvent[] = [...Object.values(WORKER_EVENTS), { type: 'REGISTER', slots_total: 3 }];
-    const paths = getShortestPaths(workerMachine, {
-      input: workerContext(0),
-      events,
-      ...BOUNDED,
-      serializeState: ({ value, context }) => JSON.stringify([value, context]) as never,
-    });
-    const steps = drive(
-      workerMachine,
-      ['alive.idle', workerContext(0)],
-      paths,
-      () => events,
-      checkWorker as never,
-    );
-    assert.ok(steps > 200, `${steps} steps on ${paths.length} paths`);
   });
 });

@@ -7,6 +7,7 @@ import { type SupervisorEvent, supervisorMachine } from '../../machines/supervis
 import { taskMachine } from '../../machines/task/task.ts';
 import { workerMachine } from '../../machines/worker/worker.ts';
 import { Driven } from './drive.ts';
+import { JOB_TABLE } from './job-table.ts';
 import {
   heldTask,
   JOB_EVENTS,
@@ -18,7 +19,7 @@ import {
   WORKER_EVENTS,
   workerContext,
 } from './samples.ts';
-import { JOB_TABLE, type Move, SUPERVISOR_TABLE, TASK_TABLE, type Table, WORKER_TABLE } from './tables.ts';
+import { type Move, SUPERVISOR_TABLE, TASK_TABLE, type Table, WORKER_TABLE } from './tables.ts';
 
 /** How the variants stand where a job selects the best of them. */
 function selectionIn(state: string) {

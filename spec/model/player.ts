@@ -1,66 +1,23 @@
 import { setImmediate as tick } from 'node:timers/promises';
-import { readTasks } from '../support/views.ts';
 import type { Act } from './acts.ts';
-import { nameIt } from './acts.ts';
-import { requestOf, UNKNOWN } from './calls.ts';
-import { mismatch, Names, type Observation } from './compare.ts';
+import { UNKNOWN } from './calls.ts';
 import { Gate } from './gate.ts';
 import { bindNewcomer, findNewcomer } from './newcomer.ts';
 import { type Operation, type Request, TIMES } from './operations.ts';
 import { outcomes } from './orders.ts';
 import { expire, perform, settle } from './reference.ts';
 import { giveBack } from './rules.ts';
-import { stateMismatch } from './state.ts';
-import type { System } from './system.ts';
+import { SideBySide } from './side-by-side.ts';
 import { passUntil, standStill, startAnew } from './time.ts';
-import { emptyWorld, lacksPath, NEVER, type Task, type World } from './world.ts';
-
-/** What was played, for the report. */
-export interface Played {
-  operations: number;
-  requests: number;
-  answered: number;
-  restarts: number;
-  crashes: number;
-  refusals: number;
-  groups: number;
-  /** Crashes and refusals between two commits of the same request. */
-  slices: number;
-  /** Tasks that had the result of an earlier one. */
-  reused: number;
-}
+import { lacksPath, NEVER, type Task, type World } from './world.ts';
 
 /** Plays one sequence on the system and on the reference, and stops at the first difference. */
-export class Player {
-  readonly played: Played = {
-    ...{
-      operations: 0,
-      requests: 0,
-      answered: 0,
-      restarts: 0,
-      crashes: 0,
-      refusals: 0,
-      groups: 0,
-      slices: 0,
-      reused: 0,
-    },
-  };
-  readonly #system: System;
-  #world: World;
-  #names = new Names();
-  #ticket = 0;
-  readonly #acts = new Map<number, Act>();
-
-  constructor(system: System) {
-    this.#system = system;
-    this.#world = emptyWorld(system.clock.monotonic());
-  }
-
+export class Player extends SideBySide {
   /** @throws Error that says what the system did otherwise than the reference */
   async play(operations: readonly Operation[]): Promise<void> {
     for (const [i, operation] of operations.entries()) {
       try {
-        await this.#pass(TIMES.tick);
+        await this.pass(TIMES.tick);
         await this.#playOne(operation);
         this.played.operations++;
       } catch (fault) {
@@ -69,16 +26,16 @@ export class Player {
         });
       }
     }
-    await this.#compareState();
+    await this.compareState();
   }
 
   async #playOne(operation: Operation): Promise<void> {
     switch (operation.op) {
       case 'pass':
-        return this.#pass(operation.seconds);
+        return this.pass(operation.seconds);
       case 'jump':
-        this.#world.jumped += operation.seconds;
-        return this.#system.clock.jump(operation.seconds);
+        this.world.jumped += operation.seconds;
+        return this.system.clock.jump(operation.seconds);
       case 'stand_still':
         return this.#standStill(operation.seconds);
       case 'restart':
@@ -100,84 +57,45 @@ export class Player {
       case 'unknown':
         return this.#unknown(operation.request);
       default:
-        return this.#single(operation);
+        return this.single(operation);
     }
   }
 
-  async #pass(seconds: number): Promise<void> {
-    await this.#system.pass(seconds);
-    passUntil(this.#world, this.#system.clock.monotonic());
-    await this.#compare([this.#world], seconds > 1);
-  }
-
   async #standStill(seconds: number): Promise<void> {
-    this.#system.clock.standStill(seconds);
-    await this.#comeToRest();
-    standStill(this.#world, seconds);
-    await this.#compare([this.#world], true);
-  }
-
-  #name(request: Request): Act | null {
-    const act = nameIt(this.#world, request, ++this.#ticket);
-    if (act) this.#acts.set(act.ticket, act);
-    return act;
-  }
-
-  async #send(act: Act): Promise<void> {
-    const { method, path, body } = requestOf(act, this.#names.idOf);
-    const mayWait = act.act === 'lease' || act.act === 'beat';
-    this.played.requests++;
-    await this.#system.send(act.ticket, method, path, body, mayWait);
-  }
-
-  async #single(request: Request): Promise<void> {
-    const act = this.#name(request);
-    if (act) await this.#serve(act);
-  }
-
-  async #serve(act: Act): Promise<void> {
-    await this.#send(act);
-    await this.#comeToRest();
-    perform(this.#world, act);
-    settle(this.#world);
-    expire(this.#world);
-    await this.#compare([this.#world], false);
+    this.system.clock.standStill(seconds);
+    await this.comeToRest();
+    standStill(this.world, seconds);
+    await this.compare([this.world], true);
   }
 
   async #run(which: number): Promise<void> {
-    await this.#single({ op: 'lease', worker: which, max: 1, wait: 0, session: 'none' });
-    const leased = Object.values(this.#world.tasks).filter(({ status }) => status === 'leased');
+    await this.single({ op: 'lease', worker: which, max: 1, wait: 0, session: 'none' });
+    const leased = Object.values(this.world.tasks).filter(({ status }) => status === 'leased');
     const task = leased.sort((a, b) => b.leaseNumber - a.leaseNumber)[0];
     if (!task) return;
     const { name, worker, attempt } = task;
     for (const verb of ['start', 'complete'] as const) {
-      const ticket = ++this.#ticket;
+      const ticket = ++this.ticket;
       const report = { act: 'report', ticket, task: name, worker: worker as string, verb, attempt } as const;
       const act: Act = { ...report, retriable: true, ill: false, lacks: false };
-      this.#acts.set(ticket, act);
-      await this.#serve(act);
+      this.acts.set(ticket, act);
+      await this.serve(act);
     }
-  }
-
-  /** Who waits no time is answered when time is looked at. */
-  async #comeToRest(): Promise<void> {
-    await this.#system.settle();
-    await this.#system.pass(0);
   }
 
   async #atOnce(requests: readonly Request[], duringCommit: boolean): Promise<void> {
     // Which tasks are known for their path then depends on the order, and nobody can see it.
     if (this.#isPathLacked) {
-      for (const request of requests) await this.#single(request);
+      for (const request of requests) await this.single(request);
       return;
     }
     const acts = this.#distinct(requests);
     if (acts.length === 0) return;
     this.played.groups++;
     if (duringCommit) await this.#sendDuringCommit(acts);
-    else await Promise.all(acts.map((act) => this.#send(act)));
-    await this.#comeToRest();
-    await this.#compare(outcomes(this.#world, acts), true);
+    else await Promise.all(acts.map((act) => this.send(act)));
+    await this.comeToRest();
+    await this.compare(outcomes(this.world, acts), true);
     await this.#listTasks(acts);
   }
 
@@ -188,18 +106,18 @@ export class Player {
     const heard = new Set(
       acts.flatMap((act) => ('worker' in act && act.worker !== null ? [act.worker] : [])),
     );
-    for (const name of heard) await this.#beat(name, 'all');
+    for (const name of heard) await this.beat(name, 'all');
   }
 
   get #isPathLacked(): boolean {
-    return Object.values(this.#world.workers).some((worker) => lacksPath(this.#world, worker));
+    return Object.values(this.world.workers).some((worker) => lacksPath(this.world, worker));
   }
 
   /** At most one lease a worker: two with the same deadline could lapse in either order. */
   #distinct(requests: readonly Request[]): Act[] {
-    const asking = new Set(this.#world.leases.map((lease) => lease.worker));
+    const asking = new Set(this.world.leases.map((lease) => lease.worker));
     return requests.flatMap((request) => {
-      const act = this.#name(certain(request));
+      const act = this.name(certain(request));
       if (act?.act === 'lease' && act.max > 0) {
         if (asking.has(act.worker)) return [];
         asking.add(act.worker);
@@ -209,150 +127,150 @@ export class Player {
   }
 
   async #sendDuringCommit(acts: readonly Act[]): Promise<void> {
-    const gate = Gate.beforeNext(this.#system);
+    const gate = Gate.beforeNext(this.system);
     const [first, ...others] = acts as [Act, ...Act[]];
-    await this.#send(first);
+    await this.send(first);
     // A request that changes nothing has no commit to wait for.
-    await Promise.race([gate.reached, this.#system.settle()]);
-    for (const act of others) await this.#send(act);
+    await Promise.race([gate.reached, this.system.settle()]);
+    for (const act of others) await this.send(act);
     await tick();
-    delete this.#system.faults.beforeCommit;
+    delete this.system.faults.beforeCommit;
     gate.release();
   }
 
   async #hangUp(which: number): Promise<void> {
-    const waiting = [...this.#world.leases, ...this.#world.beats];
+    const waiting = [...this.world.leases, ...this.world.beats];
     const chosen = waiting[which % Math.max(1, waiting.length)];
     if (!chosen) return;
-    await this.#system.hangUp(chosen.ticket);
+    await this.system.hangUp(chosen.ticket);
     this.#leave(chosen.ticket);
-    await this.#compare([this.#world], false);
+    await this.compare([this.world], false);
   }
 
   #leave(ticket: number): void {
-    this.#world.leases = this.#world.leases.filter((lease) => lease.ticket !== ticket);
-    this.#world.beats = this.#world.beats.filter((beat) => beat.ticket !== ticket);
-    delete this.#world.answers[ticket];
+    this.world.leases = this.world.leases.filter((lease) => lease.ticket !== ticket);
+    this.world.beats = this.world.beats.filter((beat) => beat.ticket !== ticket);
+    delete this.world.answers[ticket];
   }
 
   async #loseLease(worker: number): Promise<void> {
     // Over a socket, nobody can say whether the break or the answer comes first.
-    if (this.#system.kind === 'http') return;
-    const act = this.#name({ op: 'lease', worker, max: 1, wait: 0, session: 'none' });
+    if (this.system.kind === 'http') return;
+    const act = this.name({ op: 'lease', worker, max: 1, wait: 0, session: 'none' });
     if (!act) return;
-    this.#system.faults.afterCommit = async () => {
-      delete this.#system.faults.afterCommit;
-      this.#system.outstanding.get(act.ticket)?.call.hangUp();
+    this.system.faults.afterCommit = async () => {
+      delete this.system.faults.afterCommit;
+      this.system.outstanding.get(act.ticket)?.call.hangUp();
     };
-    await this.#send(act);
-    await this.#system.settle();
-    delete this.#system.faults.afterCommit;
-    await this.#system.hangUp(act.ticket);
-    perform(this.#world, act);
-    settle(this.#world);
-    const granted = (this.#world.answers[act.ticket]?.body?.tasks ?? []) as { task: string }[];
-    for (const { task } of granted) giveBack(this.#world, this.#world.tasks[task] as Task);
+    await this.send(act);
+    await this.system.settle();
+    delete this.system.faults.afterCommit;
+    await this.system.hangUp(act.ticket);
+    perform(this.world, act);
+    settle(this.world);
+    const granted = (this.world.answers[act.ticket]?.body?.tasks ?? []) as { task: string }[];
+    for (const { task } of granted) giveBack(this.world, this.world.tasks[task] as Task);
     this.#leave(act.ticket);
-    settle(this.#world);
-    await this.#compare([this.#world], false);
+    settle(this.world);
+    await this.compare([this.world], false);
   }
 
   async #unknown(what: keyof typeof UNKNOWN): Promise<void> {
-    const ticket = ++this.#ticket;
+    const ticket = ++this.ticket;
     const { method, path, body } = UNKNOWN[what];
-    await this.#system.send(ticket, method, path, body, false);
-    await this.#system.settle();
-    this.#world.answers[ticket] = { status: 404, code: 'unknown_id' };
-    await this.#compare([this.#world], false);
+    await this.system.send(ticket, method, path, body, false);
+    await this.system.settle();
+    this.world.answers[ticket] = { status: 404, code: 'unknown_id' };
+    await this.compare([this.world], false);
   }
 
   async #restart(): Promise<void> {
-    await this.#compareState();
+    await this.compareState();
     this.played.restarts++;
-    for (const waiting of [...this.#world.leases, ...this.#world.beats]) waiting.until = this.#world.now;
-    expire(this.#world);
-    await this.#system.restart();
-    startAnew(this.#world);
-    await this.#compare([this.#world], false);
-    await this.#compareState();
+    for (const waiting of [...this.world.leases, ...this.world.beats]) waiting.until = this.world.now;
+    expire(this.world);
+    await this.system.restart();
+    startAnew(this.world);
+    await this.compare([this.world], false);
+    await this.compareState();
   }
 
   async #crash({ request, durable, commits }: Extract<Operation, { op: 'crash' }>): Promise<void> {
-    const act = this.#name(request);
+    const act = this.name(request);
     if (!act) return;
     this.played.crashes++;
-    const gate = Gate.forCrash(this.#system, durable, commits);
-    await this.#send(act);
-    await Promise.race([gate.reached, this.#system.settle()]);
+    const gate = Gate.forCrash(this.system, durable, commits);
+    await this.send(act);
+    await Promise.race([gate.reached, this.system.settle()]);
     gate.release();
-    await this.#system.crash();
+    await this.system.crash();
     // What was going on goes on.
-    await this.#system.settle();
-    const before = structuredClone(this.#world);
+    await this.system.settle();
+    const before = structuredClone(this.world);
     // With its first commit the whole of it is certain.
     const isCertain = durable || commits > 0 || !gate.wasReached;
     if (commits > 0 && gate.wasReached) this.played.slices++;
-    const bound = isCertain ? await findNewcomer(this.#system.port, act, this.#names) : null;
+    const bound = isCertain ? await findNewcomer(this.system.port, act, this.names) : null;
     if (isCertain) {
-      if (gate.wasReached) this.#world.diesAfter = commits + (durable ? 1 : 0);
-      perform(this.#world, act);
-      this.#world.diesAfter = NEVER;
-      settle(this.#world);
-      if (bound && this.#world.answers[act.ticket]?.status === 200) bindNewcomer(this.#names, act, bound);
+      if (gate.wasReached) this.world.diesAfter = commits + (durable ? 1 : 0);
+      perform(this.world, act);
+      this.world.diesAfter = NEVER;
+      settle(this.world);
+      if (bound && this.world.answers[act.ticket]?.status === 200) bindNewcomer(this.names, act, bound);
     }
-    if (!isCertain) this.#world = before;
-    this.#world.answers = {};
-    startAnew(this.#world);
-    await this.#compare([this.#world], false);
-    await this.#compareState();
+    if (!isCertain) this.world = before;
+    this.world.answers = {};
+    startAnew(this.world);
+    await this.compare([this.world], false);
+    await this.compareState();
     // Which tasks were taken from a worker before, and which after the restart, only a list makes plain.
     if (commits > 0 && gate.wasReached)
-      for (const name of Object.keys(this.#world.workers)) await this.#beat(name, 'all');
+      for (const name of Object.keys(this.world.workers)) await this.beat(name, 'all');
   }
 
   async #refuse(request: Request, others: readonly Request[], listing: boolean | null): Promise<void> {
-    const act = this.#name(request);
+    const act = this.name(request);
     // A success or a failure waits for the store.
     if (!act || (act.act === 'report' && act.verb !== 'start')) return;
     this.played.refusals++;
     const later = this.#isPathLacked ? [] : this.#distinct(others.filter(({ op }) => op !== 'lease'));
     await this.#failCommit(act, later);
-    this.#world = this.#withoutStore(act);
-    await this.#comeToRest();
-    if (later.length === 0) expire(this.#world);
-    await this.#compare(later.length > 0 ? outcomes(this.#world, later) : [this.#world], later.length > 0);
+    this.world = this.#withoutStore(act);
+    await this.comeToRest();
+    if (later.length === 0) expire(this.world);
+    await this.compare(later.length > 0 ? outcomes(this.world, later) : [this.world], later.length > 0);
     await this.#listTasks(later);
-    await this.#compareState();
+    await this.compareState();
     const worker = 'worker' in act && act.worker !== null ? act.worker : null;
-    if (worker !== null && listing !== null) await this.#beat(worker, listing ? 'all' : null);
+    if (worker !== null && listing !== null) await this.beat(worker, listing ? 'all' : null);
     // The store is tried again after a second, on a clock that may be another by a hair.
-    await this.#pass(1.01);
+    await this.pass(1.01);
   }
 
   /** A refused slice undoes none of those before it; it is tried again, and who waits is told that it goes on. */
   async #refuseSlice(request: Request, commits: number): Promise<void> {
-    const act = this.#name(certain(request));
+    const act = this.name(certain(request));
     if (!act) return;
     const refused = await this.#failCommit(act, [], commits);
     if (refused) this.played.slices++;
     // Nobody is leased a task of a new job before all of them have been looked at.
-    if (refused && act.act === 'submit') passUntil(this.#world, this.#world.now + 1);
-    perform(this.#world, act);
-    settle(this.#world);
+    if (refused && act.act === 'submit') passUntil(this.world, this.world.now + 1);
+    perform(this.world, act);
+    settle(this.world);
     // The store is tried again after a second, on a clock that may be another by a hair.
-    await this.#system.pass(1.01);
-    passUntil(this.#world, this.#system.clock.monotonic());
-    await this.#compare([this.#world], true);
-    await this.#compareState();
+    await this.system.pass(1.01);
+    passUntil(this.world, this.system.clock.monotonic());
+    await this.compare([this.world], true);
+    await this.compareState();
   }
 
   /** The world after a request that could not be written: as if it had not been, but for a heartbeat. */
   #withoutStore(act: Act): World {
-    const tried = structuredClone(this.#world);
+    const tried = structuredClone(this.world);
     perform(tried, act);
     settle(tried);
-    if (tried.events.length === this.#world.events.length) return tried;
-    const world = structuredClone(this.#world);
+    if (tried.events.length === this.world.events.length) return tried;
+    const world = structuredClone(this.world);
     world.storeFails = true;
     if (act.act === 'beat') perform(world, act);
     else world.answers[act.ticket] = { status: 503, code: 'store_unavailable' };
@@ -360,70 +278,17 @@ export class Player {
     return world;
   }
 
-  #beat(worker: string, active: 'all' | null): Promise<void> {
-    const number = Object.keys(this.#world.workers).indexOf(worker);
-    const beat = { op: 'beat', worker: number, active, wait: 0, session: 'none', suspended: false } as const;
-    return this.#single(beat);
-  }
-
   /** @returns whether there was one to fail */
   async #failCommit(act: Act, later: readonly Act[], passing = 0): Promise<boolean> {
-    const gate = Gate.failingNext(this.#system, passing);
-    await this.#send(act);
-    await Promise.race([gate.reached, this.#system.settle()]);
-    if (!gate.wasReached) delete this.#system.faults.beforeCommit;
-    for (const other of later) await this.#send(other);
+    const gate = Gate.failingNext(this.system, passing);
+    await this.send(act);
+    await Promise.race([gate.reached, this.system.settle()]);
+    if (!gate.wasReached) delete this.system.faults.beforeCommit;
+    for (const other of later) await this.send(other);
     await tick();
     gate.release();
-    await this.#system.settle();
+    await this.system.settle();
     return gate.wasReached;
-  }
-
-  /** Goes on with the first of the possible worlds that fits what the system did. */
-  async #compare(worlds: Iterable<World>, grouped: boolean): Promise<void> {
-    let observed: Observation | null = null;
-    let first: string | null = null;
-    for (const world of worlds) {
-      observed ??= await this.#observe(world);
-      const names = new Names(this.#names);
-      const fault = mismatch(world, this.#acts, observed, names, grouped);
-      if (fault === null) {
-        this.#names = names;
-        this.played.reused += world.events.filter(({ type }) => type === 'task_reused').length;
-        this.#world = { ...world, answers: {}, events: [] };
-        return;
-      }
-      first ??= fault;
-    }
-    throw new Error(first ?? 'there is nothing to compare with');
-  }
-
-  async #observe(world: World): Promise<Observation> {
-    const answers: Observation['answers'] = new Map();
-    const tasks: Observation['tasks'] = new Map();
-    for (const ticket of Object.keys(world.answers).map(Number))
-      await this.#system.answered(ticket).catch(() => null);
-    for (const [ticket, { answer }] of this.#system.outstanding) {
-      if (!answer) continue;
-      const body = JSON.parse(answer.body) as Record<string, unknown>;
-      answers.set(ticket, { status: answer.status, body });
-      this.#system.outstanding.delete(ticket);
-      this.played.answered++;
-      if (this.#acts.get(ticket)?.act === 'submit' && answer.status === 200) {
-        const views = await readTasks(this.#system.port, String(body.id));
-        tasks.set(
-          String(body.id),
-          views.map((view) => view.id),
-        );
-      }
-    }
-    return { answers, tasks, events: this.#system.newEvents() };
-  }
-
-  async #compareState(): Promise<void> {
-    const fault =
-      (await this.#system.eventMismatch()) ?? (await stateMismatch(this.#world, this.#system, this.#names));
-    if (fault !== null) throw new Error(fault);
   }
 }
 

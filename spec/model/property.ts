@@ -2,7 +2,8 @@ import fc from 'fast-check';
 import { sequences } from './arbitraries.ts';
 import type { LineKind } from './line.ts';
 import type { Operation } from './operations.ts';
-import { type Played, Player } from './player.ts';
+import { Player } from './player.ts';
+import type { Played } from './side-by-side.ts';
 import { System, type Tamper } from './system.ts';
 
 export type { Played };

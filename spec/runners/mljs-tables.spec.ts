@@ -1,75 +1,28 @@
 import assert from 'node:assert/strict';
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { InputError } from '../../actors/worker/errors.ts';
-import { type DatasetHints, readDataset } from '../../actors/worker/runners/mljs/dataset.ts';
-import { datasetOf, runHere, scratch } from './mljs-support.ts';
+import { readDataset } from '../../actors/worker/runners/mljs/dataset.ts';
+import { datasetOf, runHere } from './mljs-support.ts';
+import {
+  type Bytes,
+  before,
+  column,
+  counter,
+  folder,
+  headed,
+  isPlain,
+  pair,
+  ROWS,
+  refuses,
+  text,
+  WAVELENGTHS,
+  X,
+  Y,
+} from './mljs-table-files.ts';
 
-const WAVELENGTHS = [900, 902, 904, 906, 908, 910, 912];
-const ROWS = 9;
-/** Smooth curves, some of which rise and some of which fall, as spectra do. */
-const X = Array.from({ length: ROWS }, (_, i) =>
-  WAVELENGTHS.map((_, j) => Number((0.4 * Math.sin(i + j / 2) + i / 50).toFixed(4))),
-);
-const Y = X.map((row, i) =>
-  Number((80 + 5 * (row[2] as number) - (row[5] as number) + (i % 3) / 7).toFixed(3)),
-);
-const IDS = Y.map((_, i) => `S${String(i * 7).padStart(3, '0')}`);
-const NO_HINTS: DatasetHints = { target: null, header: null };
-
-type Cell = string | number;
-type Bytes = string | Buffer;
-
-const text = (rows: readonly (readonly Cell[])[], delimiter = ',', mark = '.'): string =>
-  rows
-    .map((row) => row.map((cell) => (typeof cell === 'number' ? String(cell).replace('.', mark) : cell)))
-    .map((row) => `${row.join(delimiter)}\n`)
-    .join('');
-
-const headed = (names: readonly Cell[] = WAVELENGTHS, rows: readonly (readonly Cell[])[] = X) => [
-  names.map(String),
-  ...rows,
-];
-const column = (name: string | null = 'octane', values: readonly Cell[] = Y) => [
-  ...(name === null ? [] : [[name]]),
-  ...values.map((value) => [value]),
-];
-/** Puts a column before those of a table with a header. */
-const before = (name: string, values: readonly Cell[], rows: readonly (readonly Cell[])[]) =>
-  rows.map((row, i) => [i === 0 ? name : (values[i - 1] as Cell), ...row]);
-const counter = (from: number) => Y.map((_, i) => i + from);
 const utf16 = (content: string, swapped = false): Buffer => {
   const bytes = Buffer.from(content, 'utf16le');
   return swapped ? bytes.swap16() : bytes;
 };
-const shuffled = <T>(items: readonly T[]): T[] => items.map((_, i) => items[(i * 4) % ROWS] as T);
-
-function folder(files: Record<string, Bytes>): string {
-  const path = scratch();
-  for (const [name, content] of Object.entries(files)) writeFileSync(join(path, name), content);
-  return path;
-}
-const pair = (x: Bytes, y: Bytes = text(column())) => folder({ 'train_x.csv': x, 'train_y.csv': y });
-
-function refuses(path: string, message: RegExp, hints: DatasetHints = NO_HINTS): void {
-  assert.throws(
-    () => readDataset(path, hints),
-    (error: Error) => {
-      assert.ok(error instanceof InputError, `not an InputError: ${error.stack}`);
-      assert.match(error.message, message);
-      assert.equal(error.message.includes('\n'), false);
-      return true;
-    },
-  );
-}
-
-/** Asserts that a dataset holds the numbers above; gives its warnings. */
-function isPlain(path: string, hints: Partial<DatasetHints> = {}): string[] {
-  const { train, warnings } = readDataset(path, { ...NO_HINTS, ...hints });
-  assert.deepEqual([train.x, train.y], [X, Y]);
-  return warnings;
-}
 
 describe('spectra as instruments and spreadsheets write them are read as the same numbers', () => {
   const forms: [string, Bytes, Bytes?][] = [
@@ -209,149 +162,6 @@ describe('columns that are no part of a spectrum', () => {
       ),
     );
     assert.deepEqual(isPlain(pair(x)), ['train_x.csv: no part of the spectra and left out: temperature']);
-  });
-});
-
-describe('rows belong together', () => {
-  const x = before('sample', IDS, headed());
-  const y = before('sample', IDS, column());
-
-  it('by their ids', () => assert.deepEqual(isPlain(pair(text(x), text(y))), []));
-  it('by their ids in any order', () => {
-    const [head, ...rows] = y as [Cell[], ...Cell[][]];
-    assert.deepEqual(isPlain(pair(text(x), text([head, ...shuffled(rows)]))), []);
-  });
-  it('by the index of a frame that was put in another order', () => {
-    const [head, ...rows] = before('', counter(0), column()) as [Cell[], ...Cell[][]];
-    isPlain(pair(text(before('', counter(0), headed())), text([head, ...shuffled(rows)])));
-  });
-  it('by ids without a header', () => {
-    isPlain(pair(text(x.slice(1)), text([y[0] as Cell[], ...shuffled(y.slice(1))])));
-  });
-  it('by their order where only one file has ids, with a warning', () => {
-    assert.deepEqual(isPlain(pair(text(x))), [
-      'train_y.csv has no sample ids as train_x.csv has: rows were joined by their order',
-    ]);
-  });
-  it('as far as both files have them; what is left out is told', () => {
-    const others = before('sample', [...IDS.slice(0, 7), 'T1', 'T2'], headed());
-    const { train, warnings } = readDataset(pair(text(others), text(y)));
-    assert.deepEqual([train.x, train.y], [X.slice(0, 7), Y.slice(0, 7)]);
-    assert.deepEqual(warnings, [
-      'train_x.csv: left out for want of a reference value: T1, T2',
-      `train_y.csv: left out for want of a spectrum: ${IDS[7]}, ${IDS[8]}`,
-    ]);
-  });
-
-  const faults: [string, string, string, RegExp][] = [
-    [
-      'an id stands twice',
-      text(before('sample', [...IDS.slice(0, 8), IDS[0] as string], headed())),
-      text(y),
-      /^train_x\.csv: sample "S000" stands twice, on lines 2 and 10;/,
-    ],
-    [
-      'no id is in both',
-      text(
-        before(
-          'sample',
-          Y.map((_, i) => `T${i}`),
-          headed(),
-        ),
-      ),
-      text(y),
-      /no sample id in common \("T0" and "S000", for example\)$/,
-    ],
-    [
-      'both count their rows, but from different numbers',
-      text(before('', counter(0), headed())),
-      text(before('', counter(1), column())),
-      /^train_x\.csv counts its rows from 0, train_y\.csv from 1; /,
-    ],
-    [
-      'both count their rows, and there are more of one',
-      text(before('', counter(0), headed())),
-      text(before('', counter(0), column()).slice(0, -1)),
-      /^9 rows of spectra .*, 8 of reference values/,
-    ],
-    [
-      'the reference values are one fewer',
-      text(headed()),
-      text(column('octane', Y.slice(1))),
-      /^9 rows of spectra \(train_x\.csv, below its header .*\), 8 of reference values \(train_y\.csv, below its header "octane"\)/,
-    ],
-    [
-      'the reference values are one fewer and an empty line follows',
-      text(headed()),
-      `${text(column('octane', Y.slice(1)))}\n`,
-      /^9 rows of spectra .*, 8 of reference values/,
-    ],
-  ];
-  for (const [title, spectra, values, message] of faults) {
-    it(`is refused where ${title}`, () => refuses(pair(spectra, values), message));
-  }
-});
-
-describe('the reference value', () => {
-  const two = [['octane', 'noise'], ...Y.map((value, i) => [value, i % 2])];
-
-  it('is the one that params.target names', () => {
-    const path = pair(text(headed()), text(two));
-    assert.deepEqual(isPlain(path, { target: 'octane' }), []);
-    assert.equal(readDataset(path, { target: 'OCTANE', header: null }).target, 'octane');
-  });
-  it('is refused where there are several and none is named; all are told', () => {
-    refuses(
-      pair(text(headed()), text(two)),
-      /2 columns of reference values, "octane", "noise"; params\.target says/,
-    );
-    refuses(pair(text(headed()), text(two.slice(1))), /2 columns and no header; .* params\.target$/);
-  });
-  it('is refused where the name is no column', () => {
-    const path = pair(text(headed()), text(two));
-    refuses(path, /no reference value "octan" \(did you mean "octane"\?\); it has octane, noise$/, {
-      target: 'octan',
-      header: null,
-    });
-  });
-  it('stands beside words, which are none', () => {
-    const rows = column().map((row, i) => [...row, i === 0 ? 'site' : i % 2 ? 'north' : 'south']);
-    assert.deepEqual(isPlain(pair(text(headed()), text(rows))), []);
-  });
-  for (const gap of ['', 'NA', 'n/a', 'NaN', '-', '#N/A', 'null']) {
-    it(`leaves a sample out with a warning where it is ${gap === '' ? 'empty' : `"${gap}"`}`, () => {
-      const values = Y.map((value, i) => (i === 3 || i === 5 ? gap : value));
-      const { train, warnings } = readDataset(pair(text(headed()), text(column('octane', values))));
-      const kept = [0, 1, 2, 4, 6, 7, 8];
-      assert.deepEqual([train.x, train.y], [kept.map((i) => X[i]), kept.map((i) => Y[i])]);
-      assert.deepEqual(warnings, ['train_y.csv: 2 samples without a reference value left out (line 5, 7)']);
-    });
-  }
-});
-
-describe('one table with everything', () => {
-  const table = headed().map((row, i) =>
-    i === 0
-      ? ['sample', 'site', 'octane', ...row]
-      : [IDS[i - 1] as string, i % 2 ? 'north' : 'south', Y[i - 1] as number, ...row],
-  );
-
-  it('is the only table of a folder, whatever its name, a file, or train.csv', () => {
-    assert.deepEqual(isPlain(folder({ 'grain.csv': text(table), 'Thumbs.db': 'x', 'notes.md': 'x' })), []);
-    assert.deepEqual(isPlain(join(folder({ 'grain.tsv': text(table, '\t') }), 'grain.tsv')), []);
-    const both = folder({ 'train.csv': text(table), 'test.csv': text(table.slice(0, 4)) });
-    assert.equal(readDataset(both).test?.y.length, 3);
-  });
-  it('has its spectrum where names are wavelengths, and its reference value where params.target says', () => {
-    const wider = table.map((row, i) => [i === 0 ? 'noise' : i % 3, ...row]);
-    const path = folder({ 'grain.csv': text(wider) });
-    assert.deepEqual(isPlain(path, { target: 'octane' }), []);
-    refuses(path, /^grain\.csv has 2 columns of reference values, "noise", "octane"; params\.target/);
-  });
-  it('is refused without wavelengths in its header', () => {
-    refuses(folder({ 'grain.csv': text(table.slice(1)) }), /^grain\.csv has no header: one table needs/);
-    const named = text(headed(['a', 'b', 'c', 'd', 'e', 'f', 'g']));
-    refuses(folder({ 'grain.csv': named }), /^grain\.csv has no columns named by wavelengths/);
   });
 });
 

@@ -1,50 +1,18 @@
 import assert from 'node:assert/strict';
 import { createHash, randomBytes } from 'node:crypto';
-import { mkdir, readdir, readFile, rename, rm, stat, truncate, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rename, rm, truncate, writeFile } from 'node:fs/promises';
 import { dirname, join, relative, resolve } from 'node:path';
 import { buffer } from 'node:stream/consumers';
-import { describe, type TestContext, test } from 'node:test';
-import pino from 'pino';
-import { type BlobOptions, BlobStore } from '../../actors/server/blobs/blob-store.ts';
-import { DiskSpace } from '../../actors/server/blobs/disk-space.ts';
+import { describe, test } from 'node:test';
 import { DurableMoves } from '../../actors/server/blobs/durable.ts';
 import { damagedPath, objectPath } from '../../actors/server/blobs/paths.ts';
-import { startTestServer, temporaryDirectory } from '../support/server.ts';
+import { startTestServer } from '../support/server.ts';
+import { open } from './blob-support.ts';
 
 const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex');
 
-async function open(t: TestContext, maxBytes = 1024 * 1024, disk: Partial<BlobOptions> = {}) {
-  const root = await temporaryDirectory(t);
-  /** The hashes that artifacts name. */
-  const named = new Set<string>();
-  const isNamed = async (hash: string) => named.has(hash);
-  const lines: string[] = [];
-  const log = pino({}, { write: (line: string) => void lines.push(line) });
-  const options = { stateDir: root, maxBytes, reserveBytes: 0, log, isNamed, ...disk };
-  const restarted = () => new BlobStore(options);
-  const blobs = restarted();
-  await blobs.start();
-  const files = async (folder: string) =>
-    (await readdir(join(root, folder), { recursive: true, withFileTypes: true })).filter((entry) =>
-      entry.isFile(),
-    );
-  const put = async (...chunks: Uint8Array[]) => {
-    const writer = await blobs.create();
-    for (const chunk of chunks) await writer.write(chunk);
-    const stored = await writer.finish();
-    named.add(stored.sha256);
-    await writer.keep();
-    return stored;
-  };
-  /** An upload whose bytes lie in their place, while no artifact names them yet. */
-  const placed = async (bytes: Uint8Array) => {
-    const writer = await blobs.create();
-    await writer.write(bytes);
-    await writer.finish();
-    return writer;
-  };
-  return { root, blobs, named, restarted, files, put, placed, lines };
-}
+/** Bytes of several pieces, the last of them not whole. */
+const LARGE = randomBytes(1_000_000);
 
 describe('the blob store', () => {
   test('keeps bytes under their SHA-256, whatever chunks they came in', async (t) => {
@@ -144,9 +112,6 @@ describe('the blob store', () => {
   });
 });
 
-/** Bytes of several pieces, the last of them not whole. */
-const LARGE = randomBytes(1_000_000);
-
 describe('bytes that do not stay what they were', () => {
   /** What a file on the disk may become; a store is none the wiser until it looks. */
   const fates = {
@@ -223,107 +188,6 @@ describe('bytes that do not stay what they were', () => {
     });
     await blobs.assertWhole(stored);
     assert.deepEqual(await readFile(path), LARGE);
-  });
-});
-
-describe('the room for artifacts', () => {
-  const MIB = 1024 * 1024;
-
-  /** A disk of so many bytes, of which a store takes what it writes and others take `used`. */
-  async function disk(t: TestContext, size: number, reserveBytes: number) {
-    const others = { used: 0, looks: 0 };
-    const opened = await open(t, 1024 * MIB, {
-      reserveBytes,
-      free: async () => {
-        others.looks++;
-        // Where uploads come from before where they go to, and by inode: one that moves meanwhile counts, and once.
-        const written = new Map<number, number>();
-        for (const folder of ['uploads', '.']) {
-          for (const { parentPath, name } of await opened.files(folder)) {
-            const entry = await stat(join(parentPath, name)).catch(() => null);
-            if (entry) written.set(entry.ino, entry.size);
-          }
-        }
-        return size - [...written.values()].reduce((sum, bytes) => sum + bytes, 0) - others.used;
-      },
-    });
-    return { ...opened, others };
-  }
-
-  /** Uploads so many bytes in small pieces; the code of a refusal, if there is one. */
-  async function upload({ blobs }: Awaited<ReturnType<typeof disk>>, bytes: number, expected = 0) {
-    let writer: Awaited<ReturnType<BlobStore['create']>> | undefined;
-    try {
-      writer = await blobs.create(expected);
-      const piece = randomBytes(64 * 1024);
-      for (let done = 0; done < bytes; done += piece.length) await writer.write(piece);
-      await writer.finish();
-      await writer.keep();
-      return 'kept';
-    } catch (fault) {
-      await writer?.abort();
-      return (fault as { code: string }).code;
-    }
-  }
-
-  test('ends where the reserve begins, whether the length was declared or not', async (t) => {
-    for (const declared of [true, false]) {
-      const it = await disk(t, 3 * MIB, MIB);
-      const send = (bytes: number) => upload(it, bytes, declared ? bytes : 0);
-      assert.equal(await send(1.5 * MIB), 'kept');
-      assert.equal(await send(MIB), 'no_room');
-      assert.deepEqual(await it.files('uploads'), []);
-      assert.equal(await send(MIB / 4), 'kept');
-    }
-  });
-
-  test('is counted for uploads at the same time together', async (t) => {
-    for (const declared of [true, false]) {
-      const it = await disk(t, 4 * MIB, MIB);
-      const all = await Promise.all([1, 2, 3].map(() => upload(it, 1.25 * MIB, declared ? 1.25 * MIB : 0)));
-      assert.ok(all.filter((end) => end === 'kept').length <= 2, all.join());
-      assert.ok(all.includes('no_room'));
-      assert.equal(await upload(it, MIB / 4), 'kept', 'what was promised to the refused is given back');
-    }
-  });
-
-  test('is not given twice for bytes that are granted and written while the disk is looked at', async () => {
-    const looks: Array<(free: number) => void> = [];
-    const room = new DiskSpace(0, () => new Promise((resolve) => looks.push(resolve)));
-    const first = room.reserve(4 * MIB);
-    looks.shift()?.(10 * MIB);
-    const upload = await first;
-    const second = room.reserve(4 * MIB);
-    // The disk was looked at before any of this, and is slow to tell.
-    upload.wrote(4 * MIB);
-    const more = upload.need(4 * MIB);
-    looks.pop()?.(6 * MIB);
-    await more;
-    upload.wrote(4 * MIB);
-    looks.shift()?.(10 * MIB);
-    await assert.rejects(second, { code: 'no_room' });
-  });
-
-  test('is none when others have taken it, before an upload and in its middle', async (t) => {
-    const it = await disk(t, 64 * MIB, MIB);
-    const writer = await it.blobs.create(40 * MIB);
-    it.others.used = 60 * MIB;
-    const piece = randomBytes(MIB);
-    await assert.rejects(
-      async () => {
-        for (let i = 0; i < 40; i++) await writer.write(piece);
-      },
-      { code: 'no_room' },
-    );
-    await writer.abort();
-    it.others.used = 63.5 * MIB;
-    await assert.rejects(it.blobs.create(), { code: 'no_room', message: /1 MiB .*--reserve-mb/ });
-  });
-
-  test('is asked for seldom, however small the pieces are', async (t) => {
-    const it = await disk(t, 1024 * MIB, MIB);
-    assert.equal(await upload(it, 40 * MIB), 'kept');
-    assert.ok(it.others.looks < 10, `${it.others.looks} looks at the disk for 640 pieces`);
   });
 });
 

@@ -1,0 +1,200 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { digestEvent, digestFailure } from '../../machines/report/digest.ts';
+import { job, TestCluster } from '../support/cluster.ts';
+
+describe('results', () => {
+  test('the ranking has the best first and results without the metric last', async (t) => {
+    const cluster = await TestCluster.start(t);
+    const pipelines = [1, 2, 3, 4].map((n) => ({ kind: 'path', path: `/p/model-${n}.yaml` }));
+    const submitted = await cluster.submit(
+      job({ pipeline: null, pipelines, rank_metric: 'best_r2', rank_mode: 'max' }),
+    );
+    const worker = await cluster.register({ slots_total: 4 });
+    const values = [0.5, undefined, 0.9, 0.7];
+    for (const [i, task] of (await worker.lease(4)).entries()) {
+      await worker.start(task);
+      const value = values[i];
+      await worker.complete(task, { metrics: value === undefined ? {} : { best_r2: value } });
+    }
+    const { aggregate } = await cluster.job(submitted.id);
+    assert.deepEqual(
+      aggregate.ranking.map((entry) => [entry.pipeline, (entry as Record<string, unknown>).best_r2]),
+      [
+        ['model-3', 0.9],
+        ['model-4', 0.7],
+        ['model-1', 0.5],
+        ['model-2', null],
+      ],
+    );
+    assert.equal(aggregate.best_metric, 0.9);
+  });
+
+  test('what the server knows of the report replaces what the worker says of it', async (t) => {
+    const cluster = await TestCluster.start(t);
+    const submitted = await cluster.submit();
+    const worker = await cluster.register();
+    const task = await worker.run();
+    const claimed = { status: 'succeeded', provenance: { source: 'forged' }, mine: 1 } as const;
+    await worker.complete(task, claimed);
+    const { result } = JSON.parse(
+      JSON.stringify(await cluster.onlyTask(submitted.id), (_, v) => (v?.text ? JSON.parse(v.text) : v)),
+    );
+    assert.equal(result.mine, 1);
+    assert.deepEqual(result.provenance, {
+      source: 'worker_report',
+      reported_by_principal: 'anonymous',
+      worker_id: worker.id,
+      job_id: submitted.id,
+      task_id: task.task_id,
+      attempt: 1,
+      assignment_mode: 'server_leased_executor',
+      required_rights: ['execute'],
+      granted_rights: ['admin', 'cancel', 'execute', 'read', 'submit'],
+    });
+  });
+
+  test('a result that names an artifact which is not stored is refused, and the task stays running', async (t) => {
+    const cluster = await TestCluster.start(t);
+    const submitted = await cluster.submit();
+    const worker = await cluster.register();
+    const task = await worker.run();
+    await assert.rejects(worker.complete(task, { artifacts: { model: 'art_none' } }), {
+      code: 'invalid_body',
+      faults: [
+        { path: '/artifacts/model', message: "this task has uploaded no artifact with id 'art_none'" },
+      ],
+    });
+    assert.equal((await cluster.onlyTask(submitted.id)).status, 'running');
+  });
+
+  test('a worker that ran another pipeline than the client pinned is noted; the result stands', async (t) => {
+    const cluster = await TestCluster.start(t);
+    const expected_fingerprint = `sha256:${'0'.repeat(64)}`;
+    const submitted = await cluster.submit(
+      job({ pipeline: { kind: 'inline_json', inline: {}, expected_fingerprint } }),
+    );
+    const worker = await cluster.register();
+    await worker.complete(await worker.run(), { pipeline_fingerprint: 'sha256:other' });
+    assert.equal((await cluster.job(submitted.id)).status, 'succeeded');
+    const events = await cluster.seen.events({ job_id: submitted.id, after_id: 0, limit: 100 });
+    const noted = events.find((event) => event.type === 'pipeline_fingerprint_mismatch');
+    assert.deepEqual(noted?.data, { expected: expected_fingerprint, reported: 'sha256:other' });
+  });
+
+  test('progress is kept as data.progress and moves no state', async (t) => {
+    const cluster = await TestCluster.start(t);
+    const submitted = await cluster.submit();
+    const worker = await cluster.register();
+    const task = await worker.run();
+    await cluster.port.send({
+      type: 'report_events',
+      principal: cluster.principal,
+      task_id: task.task_id,
+      worker_id: worker.id,
+      events: [digestEvent({ type: 'progress', progress: 0.5, data: { fold: 3 } })],
+    });
+    const events = await cluster.seen.events({ job_id: submitted.id, after_id: 0, limit: 100 });
+    assert.deepEqual(events.at(-1)?.data, { fold: 3, progress: 0.5 });
+    assert.equal((await cluster.onlyTask(submitted.id)).status, 'running');
+  });
+});
+
+describe('a report beyond the limits', () => {
+  test('is taken and cut, and an event tells what became of it', async (t) => {
+    const cluster = await TestCluster.start(t);
+    const { id } = await cluster.submit();
+    const worker = await cluster.register();
+    const metrics = { best_rmse: '0.5', best_r2: 0.9 } as never;
+    await worker.complete(await worker.run(), { metrics, extra: { spectra: 'x'.repeat(2e6) } });
+    const { result } = await cluster.onlyTask(id);
+    assert.deepEqual(
+      [result?.metrics, result?.extra],
+      [
+        { best_r2: 0.9 },
+        { metrics: { best_rmse: '0.5' }, left_out: '1 member(s) of 2000013 bytes: spectra' },
+      ],
+    );
+    const events = await cluster.seen.events({ job_id: id, after_id: 0, limit: 100 });
+    const told = events.find(({ type }) => type === 'result_cut');
+    assert.match(told?.message ?? '', /1 of metrics moved to extra\.metrics.*best_rmse.*spectra/);
+    assert.equal(told?.level, 'warning');
+  });
+
+  test('a failure and its events hold the beginning of what was told', async (t) => {
+    const cluster = await TestCluster.start(t);
+    const { id } = await cluster.submit(job({ retry: { max_attempts: 1 } }));
+    const worker = await cluster.register();
+    const task = await worker.run();
+    await cluster.port.send({
+      type: 'report_events',
+      principal: cluster.principal,
+      task_id: task.task_id,
+      events: [digestEvent({ type: 'log', message: 'm'.repeat(1e6), data: { a: 'x'.repeat(1e6) } })],
+    });
+    await cluster.port.send({
+      type: 'fail_task',
+      principal: cluster.principal,
+      worker_id: worker.id,
+      task_id: task.task_id,
+      failure: digestFailure({ error: 'e'.repeat(1e6), traceback: 't'.repeat(1e6) }),
+    });
+    assert.match((await cluster.onlyTask(id)).error ?? '', /^e+… \(98\d+ more bytes were left out\)$/);
+    for (const event of await cluster.seen.events({ job_id: id, after_id: 0, limit: 100 })) {
+      assert.ok(JSON.stringify(event).length < 400_000, `${event.type}: ${JSON.stringify(event).length}`);
+    }
+  });
+});
+
+describe('artifacts of tasks', () => {
+  const upload = (cluster: TestCluster, task_id: string, role: string, sha: string, attempt?: number) =>
+    cluster.port.send({
+      type: 'record_artifact',
+      principal: cluster.principal,
+      sha256: sha.repeat(64),
+      size_bytes: 3,
+      kind: 'blob',
+      filename: `${role}.bin`,
+      task: { task_id, role, ...(attempt === undefined ? {} : { attempt }) },
+    });
+
+  test('a job lists what the last attempt uploaded, and in named roles exactly what the result names', async (t) => {
+    const cluster = await TestCluster.start(t);
+    const submitted = await cluster.submit();
+    const worker = await cluster.register();
+    const first = await worker.run();
+    await upload(cluster, first.task_id, 'logs', '1');
+    await worker.fail(first);
+    const second = await worker.run();
+    const model = await upload(cluster, second.task_id, 'model', '2');
+    await upload(cluster, second.task_id, 'model', '3');
+    const extra = await upload(cluster, second.task_id, 'plot', '4');
+    await worker.complete(second, {
+      artifacts: { model: model.artifact_id, logs: null },
+      metrics: { best_rmse: 1 },
+    });
+    await assert.rejects(upload(cluster, second.task_id, 'model', '5', 1), { code: 'stale_attempt' });
+    const listed = await cluster.seen.jobArtifacts(submitted.id);
+    assert.deepEqual(
+      listed.map((entry) => [entry.role, entry.task_id, entry.id]).sort(),
+      [
+        ['best_model', null, model.artifact_id],
+        ['model', second.task_id, model.artifact_id],
+        ['plot', second.task_id, extra.artifact_id],
+      ].sort(),
+    );
+    const [own] = await cluster.tasks(submitted.id);
+    const of = (task_id: string) => cluster.seen.artifactsOf(submitted.id, task_id);
+    assert.deepEqual(
+      (await of(own?.id as string)).map(({ role, id }) => [role, id]),
+      [
+        ['model', model.artifact_id],
+        ['plot', extra.artifact_id],
+      ],
+    );
+    await assert.rejects(of('task_none'), { code: 'unknown_id' });
+    const other = await cluster.submit();
+    const [task_of_other] = await cluster.tasks(other.id);
+    await assert.rejects(of(task_of_other?.id as string), { code: 'unknown_id' });
+  });
+});
