@@ -13,7 +13,6 @@ import { type Core, DEFAULT_SETTINGS, type DeadlineKey, type SupervisorSettings 
 import { Counters } from './counters.ts';
 import { EventBus } from './event-bus.ts';
 import { logEvents } from './event-log.ts';
-import { BulkCommands } from './jobs/bulk-commands.ts';
 import { JobPiecesCache } from './jobs/job-pieces.ts';
 import { Measures } from './metrics/measures.ts';
 import { queueMetrics } from './metrics/queue-metrics.ts';
@@ -165,7 +164,6 @@ function assemble(
     profiles,
     demands,
     backoffs: new Backoffs(),
-    bulkCommands: new BulkCommands(),
     deadlines: new Deadlines(hearing, due),
     waits: new Deadlines(clock, due),
     longPolls: new LongPolls(clock),
@@ -174,11 +172,9 @@ function assemble(
     counters: new Counters(),
     measures: new Measures(metrics, options.log),
     sequences: { job: 1, task: 1, event: 1, lastCreatedAt: 0 },
-    unwritten: new Set(),
     peers: new JournaledPeers(),
     inspection: new Inspection(),
     events: new EventBus(),
-    continueBulk: (jobId) => supervisor.deadlinePassed(`telling:${jobId}`),
   };
   const supervisor = new Supervisor(core);
   return { supervisor, core };

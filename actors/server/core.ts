@@ -4,10 +4,8 @@ import type { Clock, Timing } from '../shared/clock.ts';
 import type { IdKind } from '../shared/ids.ts';
 import type { Counters } from './counters.ts';
 import type { EventBus } from './event-bus.ts';
-import type { BulkCommands } from './jobs/bulk-commands.ts';
 import type { JobPiecesCache } from './jobs/job-pieces.ts';
 import type { Measures } from './metrics/measures.ts';
-import type { TaskCell, WorkerCell } from './runtime/actor-cell.ts';
 import type { ActorDirectory } from './runtime/actor-directory.ts';
 import type { Deadlines } from './runtime/deadlines.ts';
 import type { Inspection } from './runtime/inspection.ts';
@@ -90,7 +88,6 @@ export interface Core {
   readonly profiles: Profiles;
   readonly demands: Demands;
   readonly backoffs: Backoffs;
-  readonly bulkCommands: BulkCommands;
   readonly deadlines: Deadlines<DeadlineKey>;
   /** What waits for time as such, whether anybody could be heard in it or not: on `clock`, not on `hearing`. */
   readonly waits: Deadlines<DeadlineKey>;
@@ -102,14 +99,10 @@ export interface Core {
   /** What is told to who watches the server from outside. */
   readonly measures: Measures;
   readonly sequences: Sequences;
-  /** Workers and tasks whose times moved in turns that wrote nothing; written with the next commit. */
-  readonly unwritten: Set<WorkerCell | TaskCell>;
   /** Peers already noted, also before the last restart. */
   readonly peers: JournaledPeers;
   /** Who watches the actors. */
   readonly inspection: Inspection;
   /** Hands committed events to the streams. */
   readonly events: EventBus;
-  /** Applies the next slice of a job's bulk command, in a turn of its own. */
-  readonly continueBulk: (jobId: string) => void;
 }

@@ -3,6 +3,7 @@ import type { MessageType } from '../../gateway/messages.ts';
 import type { Core } from './core.ts';
 import type { Handler } from './handlers/handler.ts';
 import { HANDLERS } from './handlers/index.ts';
+import { answerAll } from './jobs/bulk-command.ts';
 import { isDamage, wayOut } from './store/damage.ts';
 import type { SupervisorActor } from './supervisor-actor.ts';
 import { type Envelope, type MessageEnvelope, storeUnavailable } from './turn/envelope.ts';
@@ -37,7 +38,7 @@ export class Outage {
     }
     this.#actor.tell({ type: 'COMMIT_FAILED', fault: fault.message });
     this.#probeLater();
-    this.#core.bulkCommands.answerAll();
+    answerAll(this.#core.directory.jobs.values());
     const { hearing, settings, deadlines } = this.#core;
     const fromMemory: MessageEnvelope[] = [];
     for (const envelope of envelopes) {

@@ -1,6 +1,7 @@
 import { peerOf } from '../../machines/protocol/peers.ts';
 import type { Core } from './core.ts';
 import { beginLease, beginTimeout, deadAt } from './handlers/liveness.ts';
+import { inNextTurn } from './jobs/bulk-command.ts';
 import { enqueue } from './scheduling/queueing.ts';
 import { CHOICES, JOBS, REQUIREMENTS, TASKS, WORKERS } from './store/tables.ts';
 import { FOR_GOOD } from './turn/journal.ts';
@@ -102,16 +103,14 @@ async function recoverSpecial(turn: Turn): Promise<void> {
 }
 
 /** Bulk commands that had not reached all tasks of their jobs. */
-async function recoverWishes({
-  core: { store, directory, bulkCommands, queue },
-  references,
-}: Turn): Promise<void> {
+async function recoverWishes(turn: Turn): Promise<void> {
+  const { store, directory, queue } = turn.core;
   for (const row of await store.load(JOBS, "state IN ('requeuing', 'telling', 'reusing') ORDER BY seq")) {
-    if (!directory.jobs.has(row.id)) directory.addJob(references, row, true);
+    const job = directory.jobs.get(row.id) ?? directory.addJob(turn.references, row, true);
     const span = await directory.spanOf(row.id);
     queue.withhold(FOR_GOOD, span);
     const [choice] = row.state === 'requeuing' ? await store.load(CHOICES, 'job_id = ?', row.id) : [];
-    bulkCommands.set(FOR_GOOD, row.id, { span, chosen: choice?.chosen ?? null });
+    inNextTurn(turn, job, { span, chosen: choice?.chosen ?? null });
   }
 }
 

@@ -7,6 +7,7 @@ import { deadlinePassed } from './handlers/deadline-passed.ts';
 import { DEFERRED, type Handler, type Preloaded } from './handlers/handler.ts';
 import { HANDLERS } from './handlers/index.ts';
 import { renew } from './handlers/liveness.ts';
+import { answerAll } from './jobs/bulk-command.ts';
 import { queueRefits } from './jobs/refits.ts';
 import { queueVariants } from './jobs/variants.ts';
 import { Outage } from './outage.ts';
@@ -63,9 +64,10 @@ export class Supervisor implements InspectionSource {
 
   /** Replays the store; messages may come once this resolves. */
   async start(): Promise<void> {
-    await recover(new Turn(this.#core, ROUTES));
+    const turn = new Turn(this.#core, ROUTES);
+    await recover(turn);
     this.#actor.tell({ type: 'RECOVERED' });
-    for (const job of this.#core.bulkCommands.jobs()) this.#core.continueBulk(job);
+    this.#goOn(turn);
     // For some of what waits, nobody may have been left when the server went down.
     if (this.#core.demands.size > 0) this.#mailbox.enqueue({ kind: 'wake' });
   }
@@ -77,11 +79,11 @@ export class Supervisor implements InspectionSource {
     this.#core.deadlines.stop();
     this.#core.waits.stop();
     this.#outage.stop();
-    this.#core.bulkCommands.answerAll();
+    answerAll(this.#core.directory.jobs.values());
     while (this.idle) await this.idle;
     // Requests that were in the mailbox and would wait now.
     this.#core.longPolls.stop();
-    this.#core.bulkCommands.answerAll();
+    answerAll(this.#core.directory.jobs.values());
     this.#actor.tell({ type: 'DRAINED' });
   }
 
@@ -124,8 +126,7 @@ export class Supervisor implements InspectionSource {
 
   /** A deadline has passed; what follows from it is a part of the next turn. */
   deadlinePassed(key: DeadlineKey): void {
-    if (this.state === 'serving' || this.state === 'degraded')
-      this.#mailbox.enqueue({ kind: 'deadline', key });
+    if (this.#isServing) this.#mailbox.enqueue({ kind: 'deadline', key });
   }
 
   /** Between two turns, what is in memory is what is committed: a watcher that begins there misses nothing. */
@@ -156,8 +157,13 @@ export class Supervisor implements InspectionSource {
     return [found];
   }
 
+  /** Also while the store cannot commit. */
+  get #isServing(): boolean {
+    return this.state === 'serving' || this.state === 'degraded';
+  }
+
   #admits(type: MessageType): boolean {
-    if (this.state === 'serving' || this.state === 'degraded') return true;
+    if (this.#isServing) return true;
     // While draining, what is under way is still taken; new work is not handed out.
     return this.state === 'draining' && type !== 'lease';
   }
@@ -200,7 +206,7 @@ export class Supervisor implements InspectionSource {
     const gaveUp = await giveUp(turn);
     const isFollowed = turn.selecting.size > 0;
     await queueRefits(turn);
-    if (gaveUp || isFollowed || isMore) turn.afterCommit(() => this.#mailbox.enqueue({ kind: 'wake' }));
+    if (gaveUp || isFollowed || isMore) turn.next.push({ kind: 'wake' });
   }
 
   /** A promise where the message takes long; nothing else is handled before it is done. */
@@ -235,6 +241,10 @@ export class Supervisor implements InspectionSource {
     return measures.commit(changes, () => store.commit(changes));
   }
 
+  #goOn({ next }: Turn): void {
+    if (this.#isServing) for (const envelope of next) this.#mailbox.enqueue(envelope);
+  }
+
   #answer({ turn, replies }: Batch): void {
     for (const { envelope, reply, refusal } of replies) {
       if (refusal) envelope.reject(refusal);
@@ -246,6 +256,7 @@ export class Supervisor implements InspectionSource {
       });
     }
     for (const say of turn.replies) say();
+    this.#goOn(turn);
     this.#core.events.publish(turn.events);
     if (turn.recording) this.#core.inspection.publish(turn.recording);
     void inSteps(this.#core.directory.releasing(turn.references));

@@ -16,6 +16,10 @@ import type { JobContext, JobEvent, TaskCounts } from './types.ts';
 
 /* What the chart of a job counts and finds out: plain functions of its context. */
 
+/** Whether a bulk command is being applied to the tasks of a job: none of them may be leased. */
+export const isBulkRunning = ({ state }: { state: string | null }): boolean =>
+  state === 'requeuing' || state === 'telling' || state === 'reusing';
+
 /**
  * What a job is told of an emission of one of its tasks, which was in `from`. A failure that is tried again moves
  * nothing.

@@ -57,7 +57,6 @@ const PERFORM: { [A in Act['act']]: (world: World, act: Of<A>) => Answer | null 
       session: (earlier?.session ?? 0) + 1,
       suspended: false,
       lacksUntil: 0,
-      lists: false,
       revoked: [],
       doubtAt: NEVER,
       askedUntil: earlier?.askedUntil ?? 0,
@@ -76,7 +75,7 @@ const PERFORM: { [A in Act['act']]: (world: World, act: Of<A>) => Answer | null 
       return done({ tasks: [] });
     }
     worker.askedUntil = world.now + wait;
-    if (freeSlots(world, worker) > 0 || worker.lists) worker.doubtAt = NEVER;
+    if (freeSlots(world, worker) > 0) worker.doubtAt = NEVER;
     else worker.doubtAt = Math.min(worker.doubtAt, world.now + TIMES.leaseTtl);
     world.leases.push({ ticket, worker: name, session, max, until: world.now + wait });
     return null;
@@ -134,8 +133,10 @@ const PERFORM: { [A in Act['act']]: (world: World, act: Of<A>) => Answer | null 
     const worker = hear(world, name);
     if (!world.storeFails) suspend(world, name, suspended);
     releaseBeat(world, name, []);
-    worker.lists = active !== null;
-    if (active) worker.revoked = [];
+    if (active) {
+      worker.revoked = [];
+      worker.doubtAt = NEVER;
+    }
     for (const task of heldBy(world, name)) {
       const listed = active?.some((entry) => entry.task === task.name && entry.attempt === task.attempt);
       if (listed ?? true) task.leaseEnds = world.now + TIMES.leaseTtl;

@@ -58,7 +58,7 @@ function endWaits(world: World): void {
 function doubt(world: World, worker: Worker): void {
   worker.doubtAt = NEVER;
   const stillAsking = worker.askedUntil >= world.now - TIMES.leaseTtl / 2;
-  if (worker.lists || !stillAsking || freeSlots(world, worker) > 0) return;
+  if (!stillAsking || freeSlots(world, worker) > 0) return;
   const [oldest] = heldBy(world, worker.name).sort((a, b) => a.sign - b.sign || a.order - b.order);
   if (oldest) lapse(world, oldest);
 }
@@ -90,7 +90,6 @@ export function startAnew(world: World): void {
   world.leased = 0;
   for (const worker of Object.values(world.workers)) {
     worker.silentAt = worker.alive ? world.now + TIMES.deadAfter : NEVER;
-    worker.lists = false;
     worker.revoked = [];
     worker.doubtAt = NEVER;
     worker.askedUntil = 0;

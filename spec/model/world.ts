@@ -58,8 +58,6 @@ export interface Worker {
   suspended: boolean;
   /** Until when it is known to lack the path of all tasks. */
   lacksUntil: number;
-  /** Whether its last heartbeat listed its tasks. */
-  lists: boolean;
   /** Tasks taken from it without its own word. */
   revoked: string[];
   /** When the server's view of its slots is doubted. */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import { type AnyStateMachine, createActor, type StateNode } from 'xstate';
-import { JOB, type RowMapping, TASK, WORKER } from '../../actors/server/runtime/actor-cell.ts';
+import { JOB, type RowMapping, TASK, WORKER } from '../../actors/server/runtime/row-mapping.ts';
 import type { Changes } from '../../actors/server/store/changes.ts';
 import type { Table } from '../../actors/server/store/columns.ts';
 import type { JobRow, TaskRow, WorkerRow } from '../../actors/server/store/rows.ts';
@@ -187,7 +187,7 @@ const kinds: [
 
 for (const [name, kind, table, sample, lists] of kinds) {
   describe(`a ${name}'s row, its snapshot and its line in the store are the same thing`, () => {
-    for (const resting of restingStates(kind.machine)) {
+    for (const resting of restingStates(kind.stage.machine)) {
       const row = {
         ...sample,
         status: resting.status,
@@ -214,14 +214,14 @@ for (const [name, kind, table, sample, lists] of kinds) {
         assert.deepEqual(await store.load(table, 'id = ?', sample.id), [stored]);
 
         // An actor restored from the stored row is in that state, and says the same of itself.
-        const actor = createActor(kind.machine, { snapshot: kind.restore(stored as never) as never });
+        const actor = createActor(kind.stage.machine, { snapshot: kind.restore(stored as never) as never });
         const snapshot = actor.getSnapshot();
         assert.deepEqual(
           kind.fold(stored as never, snapshot as never, (stored as unknown as TaskRow).updated_at),
           stored,
         );
         const persisted = actor.getPersistedSnapshot() as unknown as { value: unknown; context: unknown };
-        const again = createActor(kind.machine, { snapshot: persisted as never }).getSnapshot();
+        const again = createActor(kind.stage.machine, { snapshot: persisted as never }).getSnapshot();
         assert.deepEqual([again.value, again.context], [snapshot.value, snapshot.context]);
       });
     }

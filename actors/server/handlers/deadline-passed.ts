@@ -1,5 +1,5 @@
 import type { DeadlineKey } from '../core.ts';
-import { continueBulk } from '../jobs/bulk-command.ts';
+import { cancelAhead, continueBulk } from '../jobs/bulk-command.ts';
 import type { TaskCell, WorkerCell } from '../runtime/actor-cell.ts';
 import { armBackoffs, armMissing } from '../runtime/arm-deadlines.ts';
 import type { Turn } from '../turn/turn.ts';
@@ -25,11 +25,14 @@ const hasPassed = ({ core }: Turn, at: number | null): boolean =>
   at !== null && at <= core.hearing.monotonic();
 
 function expireLease(turn: Turn, task: TaskCell): void {
-  if (hasPassed(turn, task.soft.leaseEndsAt)) turn.tellTask(task, { type: 'LEASE_EXPIRED' });
+  if (!hasPassed(turn, task.soft.leaseEndsAt)) return;
+  cancelAhead(turn, task);
+  turn.tellTask(task, { type: 'LEASE_EXPIRED' });
 }
 
 function timeOut(turn: Turn, task: TaskCell): void {
   if (!hasPassed(turn, task.soft.timesOutAt)) return;
+  cancelAhead(turn, task);
   const error = `timed out: the attempt ran for more than ${task.row.timeout_seconds} s, ended by the server`;
   turn.tellTask(task, { type: 'TIMEOUT', now: turn.now, error });
 }
@@ -64,12 +67,14 @@ function forgetMissing(turn: Turn, worker: WorkerCell): void {
  */
 function reclaimStaleSlot(turn: Turn, worker: WorkerCell): void {
   const { hearing, settings } = turn.core;
-  const { staleAt, reportsActive, polledUntil } = worker.soft;
+  const { staleAt, polledUntil } = worker.soft;
   if (!hasPassed(turn, staleAt)) return;
   worker.update(turn, { staleAt: null });
-  if (reportsActive || worker.row.slots_used < worker.row.slots_total) return;
+  if (worker.row.slots_used < worker.row.slots_total) return;
   // Once is not "for a whole TTL": its requests, with the time that they wait, go on into the second half.
   if ((polledUntil ?? 0) < hearing.monotonic() - settings.leaseTtl / 2) return;
   const [oldest] = [...worker.held].sort((a, b) => a.soft.lastActivity - b.soft.lastActivity);
-  if (oldest) turn.tellTask(oldest, { type: 'LEASE_EXPIRED' });
+  if (!oldest) return;
+  cancelAhead(turn, oldest);
+  turn.tellTask(oldest, { type: 'LEASE_EXPIRED' });
 }

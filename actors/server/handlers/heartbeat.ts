@@ -4,7 +4,7 @@ import { cancelAhead } from '../jobs/bulk-command.ts';
 import type { WorkerCell } from '../runtime/actor-cell.ts';
 import type { Turn } from '../turn/turn.ts';
 import { DEFERRED, type Handler } from './handler.ts';
-import { ownWorker, renew, touch } from './liveness.ts';
+import { endDoubt, ownWorker, renew, touch } from './liveness.ts';
 import { assertSession } from './session.ts';
 
 /** Characters of the reason why a worker is suspended. */
@@ -23,17 +23,18 @@ export const heartbeat: Handler<'heartbeat'> = {
   ) {
     const worker = ownWorker(turn, principal, worker_id);
     assertSession(worker, session);
-    const { longPolls, settings, clock, bulkCommands } = turn.core;
+    const { longPolls, settings, clock } = turn.core;
     touch(turn, worker);
-    if (bulkCommands.size > 0) for (const task of worker.held) cancelAhead(turn, task);
+    for (const task of worker.held) cancelAhead(turn, task);
     takeStanding(turn, worker, suspended?.slice(0, LONGEST_REASON) || null, leaving);
     // A newer heartbeat releases an older one, which then knows nothing to stop.
     const older = longPolls.takeHeartbeat(turn, worker_id);
     if (older) turn.afterCommit(() => older.answer({ ok: true, cancel_task_ids: [] }));
-    if (worker.soft.reportsActive !== (active !== undefined))
-      worker.update(turn, { reportsActive: active !== undefined });
-    // What it lists says more exactly what it must stop.
-    if (active) worker.revoked.clear(turn);
+    // What it lists says more exactly what it holds, and what it must stop.
+    if (active) {
+      endDoubt(turn, worker);
+      worker.revoked.clear(turn);
+    }
     const cancel_task_ids = active ? goThrough(turn, worker, active) : renewAll(turn, worker);
     if (cancel_task_ids.length > 0 || wait_s <= 0 || signal?.aborted) return { ok: true, cancel_task_ids };
     const stopping = new Set(active?.filter((task) => task.stopping).map((task) => task.task_id));

@@ -1,4 +1,5 @@
 import type { LeasedTask } from '../../../gateway/messages.ts';
+import { cancelAhead } from '../jobs/bulk-command.ts';
 import { DEFERRED, type Handler } from './handler.ts';
 import { ownWorker, releaseWaitingLeases, touch } from './liveness.ts';
 import { assertSession } from './session.ts';
@@ -18,8 +19,8 @@ export const lease: Handler<'lease'> = {
     }
     const until = clock.monotonic() + wait_s;
     // It asks although its slots look taken: perhaps the server's view is stale (docs/semantics.md#leases).
-    const { staleAt, reportsActive } = worker.soft;
-    const isDoubtful = worker.row.slots_used >= worker.row.slots_total && !reportsActive;
+    const { staleAt } = worker.soft;
+    const isDoubtful = worker.row.slots_used >= worker.row.slots_total;
     worker.update(turn, {
       polledUntil: hearing.monotonic() + wait_s,
       staleAt: isDoubtful ? (staleAt ?? hearing.monotonic() + settings.leaseTtl) : null,
@@ -48,8 +49,8 @@ export const leaseUndelivered: Handler<'lease_undelivered'> = {
   handle({ worker_id, tasks }, { turn }) {
     for (const { task_id, attempt } of tasks) {
       const task = turn.core.directory.tasks.get(task_id);
-      if (task?.row.worker_id === worker_id && task.row.attempt === attempt)
-        turn.tellTask(task, { type: 'UNDELIVERED' });
+      if (task?.row.worker_id !== worker_id || task.row.attempt !== attempt) continue;
+      if (!cancelAhead(turn, task)) turn.tellTask(task, { type: 'UNDELIVERED' });
     }
     return { ok: true };
   },

@@ -21,7 +21,7 @@ export function ownWorker(turn: Turn, principal: Principal, workerId: string): W
 /** A sign of life of a worker: its silence begins anew, and if it counted as dead it is back. */
 export function touch(turn: Turn, worker: WorkerCell): void {
   worker.update(turn, { deadAt: deadAt(turn), lastSeenAt: turn.now });
-  turn.dirty.add(worker);
+  turn.core.directory.unwritten.add(worker);
   if (worker.row.status === 'dead') turn.tellWorker(worker, { type: 'HEARTBEAT' });
 }
 
@@ -48,15 +48,20 @@ export function beginTimeout(turn: Turn, task: TaskCell): void {
   task.update(turn, { timesOutAt: hearing.monotonic() + timeout_seconds + settings.timeoutGrace });
 }
 
+/** Nothing speaks against the server's view of its slots. */
+export function endDoubt(turn: Turn, worker: WorkerCell): void {
+  if (worker.soft.staleAt !== null) worker.update(turn, { staleAt: null });
+}
+
 export function endDeadlines(turn: Turn, task: TaskCell): void {
   task.update(turn, { leaseEndsAt: null, timesOutAt: null });
 }
 
 /** The lease has its full time again. */
 export function renew(turn: Turn, task: TaskCell): void {
-  const { hearing, settings } = turn.core;
+  const { hearing, settings, directory } = turn.core;
   task.update(turn, { leaseEndsAt: hearing.monotonic() + settings.leaseTtl });
-  turn.dirty.add(task);
+  directory.unwritten.add(task);
 }
 
 /** The worker wants no task any more: its requests that wait are answered with none. */

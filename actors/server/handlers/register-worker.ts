@@ -6,7 +6,7 @@ import type { WorkerCell } from '../runtime/actor-cell.ts';
 import type { WorkerRow } from '../store/rows.ts';
 import type { Turn } from '../turn/turn.ts';
 import type { Handler } from './handler.ts';
-import { touch } from './liveness.ts';
+import { endDoubt, touch } from './liveness.ts';
 import { notePeerOnce } from './note-peer.ts';
 import { refuseOlderSessions } from './session.ts';
 
@@ -32,7 +32,7 @@ export const registerWorker: Handler<'register_worker'> = {
     touch(turn, worker);
     // The program may be another than the one that was told, or listed, anything.
     worker.revoked.clear(turn);
-    worker.update(turn, { reportsActive: false, staleAt: null });
+    endDoubt(turn, worker);
     // What it lacked, and what tasks avoided it for, is tried anew; what it no longer declares, others may wait for.
     worker.missingPaths.forget(turn, () => true);
     turn.core.profiles.prepare(worker, turn.core.queue);

@@ -1,11 +1,13 @@
+import { isBulkRunning } from '../../../machines/job/steps.ts';
 import { isHeld, type TaskEvent } from '../../../machines/task/task.ts';
 import { DEFERRED } from '../handlers/handler.ts';
 import type { JobCell, TaskCell } from '../runtime/actor-cell.ts';
+import { type BulkCommand, NO_BULK } from '../runtime/soft-state.ts';
 import type { Span } from '../scheduling/withheld.ts';
 import type { JobRow } from '../store/rows.ts';
+import { FOR_GOOD, JournaledSet } from '../turn/journal.ts';
 import { inSteps, withBreaks } from '../turn/steps.ts';
 import type { Turn } from '../turn/turn.ts';
-import { type BulkCommand, isBulkRunning } from './bulk-commands.ts';
 import { answersFor } from './reuse.ts';
 
 /**
@@ -33,22 +35,32 @@ export async function beginBulk(
   job: JobCell,
   chosen: readonly number[] | null = null,
 ): Promise<void> {
-  const { bulkCommands } = turn.core;
-  if (bulkCommands.of(job.id)) {
+  if (job.soft.bulk) {
     // A retry was going on: what is told changes, and its next slice comes by itself.
-    bulkCommands.set(turn, job.id, { reached: 0 });
+    note(turn, job, { reached: 0 });
     return;
   }
-  bulkCommands.set(turn, job.id, { chosen });
-  await nextSlice(turn, job);
+  await nextSlice(turn, job, note(turn, job, { chosen }));
 }
 
 /** The same in further turns alone: a new job of so many tasks has its numbers already. */
 export function beginBulkLater(turn: Turn, job: JobCell, span: Span): void {
-  const { bulkCommands, queue, continueBulk } = turn.core;
-  bulkCommands.set(turn, job.id, { span });
-  queue.withhold(turn, span);
-  turn.afterCommit(() => continueBulk(job.id));
+  turn.core.queue.withhold(turn, span);
+  inNextTurn(turn, job, { span });
+}
+
+/** Notes how far the command is. */
+function note(turn: Turn, job: JobCell, change: Partial<BulkCommand>): BulkCommand {
+  const begun = job.soft.bulk ?? { reached: 0, chosen: null, span: null, waiting: new JournaledSet() };
+  const bulk = { ...begun, ...change };
+  job.update(turn, { bulk });
+  return bulk;
+}
+
+/** It goes on in a turn of its own, from there. */
+export function inNextTurn(turn: Turn, job: JobCell, change: Partial<BulkCommand>): void {
+  note(turn, job, change);
+  turn.next.push({ kind: 'deadline', key: `telling:${job.id}` });
 }
 
 /** The answer to who asked: at once where all have been told, else when they have been, or when the store fails. */
@@ -57,10 +69,21 @@ export function whenBulkDone(
   job_id: string,
   answer: (reply: { job_id: string }) => void,
 ): { job_id: string } | typeof DEFERRED {
-  const command = turn.core.bulkCommands.of(job_id);
-  if (!command) return { job_id };
-  command.waiting.add(turn, () => answer({ job_id }));
+  const bulk = turn.core.directory.jobs.get(job_id)?.soft.bulk;
+  if (!bulk) return { job_id };
+  bulk.waiting.add(turn, () => answer({ job_id }));
   return DEFERRED;
+}
+
+/**
+ * Answers all who wait, before the end: the store fails or the server stops, and what they asked for is certain
+ * although it is not done yet.
+ */
+export function answerAll(jobs: Iterable<JobCell>): void {
+  for (const { soft } of jobs) {
+    for (const answer of soft.bulk?.waiting ?? []) answer();
+    soft.bulk?.waiting.clear(FOR_GOOD);
+  }
 }
 
 /** One more slice, as a part of the turn. */
@@ -68,18 +91,16 @@ export async function continueBulk(turn: Turn, jobId: string): Promise<void> {
   const { core } = turn;
   await core.directory.fetchJobs(turn.references, new Set([jobId]));
   const job = core.directory.jobs.get(jobId);
-  if (job && core.bulkCommands.of(jobId)) await nextSlice(turn, job);
+  if (job?.soft.bulk) await nextSlice(turn, job, job.soft.bulk);
 }
 
-async function nextSlice(turn: Turn, job: JobCell): Promise<void> {
-  const { bulkCommands, directory, settings } = turn.core;
+async function nextSlice(turn: Turn, job: JobCell, bulk: BulkCommand): Promise<void> {
+  const { directory, settings } = turn.core;
+  const { reached, chosen } = bulk;
   const { events, statuses } = eventsFor(job.row);
   // Several jobs share what a turn has time for.
-  const room = Math.min(
-    Math.ceil(settings.sliceSize / bulkCommands.size),
-    settings.sliceSize - turn.bulkDone,
-  );
-  const { reached, chosen } = bulkCommands.of(job.id) as BulkCommand;
+  const commands = [...directory.jobs.values()].filter(({ soft }) => soft.bulk !== null).length;
+  const room = Math.min(Math.ceil(settings.sliceSize / commands), settings.sliceSize - turn.bulkDone);
   const held = directory.tasksOf(job.id).filter(({ row }) => isHeld(row) && row.state !== 'stopping');
   const others =
     room >= held.length
@@ -101,35 +122,26 @@ async function nextSlice(turn: Turn, job: JobCell): Promise<void> {
     }),
   );
   if (now.length === held.length + others.length) {
-    endBulk(turn, job);
+    endBulk(turn, job, bulk);
     return;
   }
   const last = others[now.length - held.length - 1];
-  await continueLater(turn, job, last === undefined ? reached : last.row.seq);
-}
-
-async function continueLater(turn: Turn, job: JobCell, reached: number): Promise<void> {
-  const { bulkCommands, queue, directory, continueBulk } = turn.core;
-  const { span: known, chosen } = bulkCommands.of(job.id) as BulkCommand;
-  const span = known ?? (await directory.spanOf(job.id));
-  if (known === null) {
-    queue.withhold(turn, span);
+  const span = bulk.span ?? (await directory.spanOf(job.id));
+  if (bulk.span === null) {
+    turn.core.queue.withhold(turn, span);
     if (job.row.state === 'requeuing') turn.choices.push({ job_id: job.id, chosen });
   }
-  bulkCommands.set(turn, job.id, { reached, span });
-  turn.afterCommit(() => continueBulk(job.id));
+  inNextTurn(turn, job, { reached: last === undefined ? reached : last.row.seq, span });
 }
 
-function endBulk(turn: Turn, job: JobCell): void {
-  const { bulkCommands, queue } = turn.core;
-  const command = bulkCommands.of(job.id);
-  bulkCommands.delete(turn, job.id);
-  if (command?.span) {
-    queue.release(turn, command.span);
+function endBulk(turn: Turn, job: JobCell, { span, waiting }: BulkCommand): void {
+  job.update(turn, NO_BULK);
+  if (span) {
+    turn.core.queue.release(turn, span);
     turn.hasQueued = true;
   }
   turn.tellJob(job, { type: 'ALL_TOLD' });
-  for (const answer of command?.waiting ?? []) turn.afterCommit(answer);
+  for (const answer of waiting) turn.afterCommit(answer);
 }
 
 /**
@@ -138,7 +150,6 @@ function endBulk(turn: Turn, job: JobCell): void {
  * @returns whether that changed anything
  */
 export function cancelAhead(turn: Turn, task: TaskCell): boolean {
-  if (turn.core.bulkCommands.size === 0) return false;
   const job = turn.core.directory.jobs.get(task.row.job_id);
   if (job?.row.status !== 'cancelling' || !isBulkRunning(job.row)) return false;
   return turn.tellTask(task, { type: 'CANCEL' });

@@ -1,120 +1,20 @@
 import type { AnyStateMachine, EmittedFrom, EventFromLogic, SnapshotFrom } from 'xstate';
-import { type JobContext, jobMachine } from '../../../machines/job/job.ts';
-import { rankedBy } from '../../../machines/ranking/standing.ts';
-import { type TaskContext, taskMachine } from '../../../machines/task/task.ts';
-import { type WorkerContext, workerMachine } from '../../../machines/worker/worker.ts';
+import type { jobMachine } from '../../../machines/job/job.ts';
+import type { taskMachine } from '../../../machines/task/task.ts';
+import type { workerMachine } from '../../../machines/worker/worker.ts';
 import { MissingPaths } from '../scheduling/missing-paths.ts';
-import type { QueueView } from '../scheduling/queue-view.ts';
 import { kindOf } from '../scheduling/worker-kind.ts';
 import type { JobRow, TaskRow, WorkerRow } from '../store/rows.ts';
 import { type Journal, JournaledSet } from '../turn/journal.ts';
-import { compiled } from './compile/compiled-machine.ts';
-import { NOT_HELD, neverHeard, type TaskSoftState, type WorkerSoftState } from './soft-state.ts';
-import { Stage } from './stage.ts';
-
-// An event finds its transition in a table, which is made here once of each chart (docs/decisions, compiled charts).
-const compiledJob = compiled(jobMachine);
-const compiledTask = compiled(taskMachine);
-const compiledWorker = compiled(workerMachine);
-
-/** How a row and the snapshot of its actor correspond; exact both ways, for every state. */
-export interface RowMapping<Row, M extends AnyStateMachine> {
-  machine: M;
-  stage: Stage<M>;
-  restore(row: Row): SnapshotFrom<M>;
-  /** @param now when the actor moved, in seconds since the epoch */
-  fold(row: Row, snapshot: SnapshotFrom<M>, now: number): Row;
-}
-
-export const JOB: RowMapping<JobRow, typeof jobMachine> = {
-  machine: compiledJob,
-  stage: new Stage(compiledJob),
-  restore: (row) => {
-    const context: JobContext = {
-      id: row.id,
-      num_tasks: row.num_tasks,
-      counts: row.counts,
-      standings: row.standings,
-      num_reused: row.num_reused,
-      selection: row.selection,
-      error: row.error,
-    };
-    return compiledJob.resolveState({ value: join(row) as 'running', context });
-  },
-  fold: (row, { value, context }, now) => {
-    const { num_tasks, counts, standings, num_reused, selection, error } = context;
-    const ranked = rankedBy(standings);
-    return {
-      ...row,
-      ...split<JobRow['status']>(value),
-      updated_at: now,
-      num_tasks,
-      counts,
-      standings,
-      num_reused,
-      selection,
-      ...ranked,
-      error,
-    };
-  },
-};
-
-/** Splits a state value into the status on the wire and the state below it. */
-function split<S extends string>(value: unknown): { status: S; state: string | null } {
-  if (typeof value === 'string') return { status: value as S, state: null };
-  for (const status in value as Record<string, string>) {
-    return { status: status as S, state: (value as Record<string, string>)[status] ?? null };
-  }
-  throw new Error('a state value without a state');
-}
-
-const join = (row: { status: string; state: string | null }) =>
-  row.state === null ? row.status : { [row.status]: row.state };
-
-export const TASK: RowMapping<TaskRow, typeof taskMachine> = {
-  machine: compiledTask,
-  stage: new Stage(compiledTask),
-  restore: (row) => {
-    const context: TaskContext = {
-      id: row.id,
-      job_id: row.job_id,
-      attempt: row.attempt,
-      max_attempts: row.max_attempts,
-      backoff_seconds: row.backoff_seconds,
-      not_before: row.not_before,
-      worker_faults: row.worker_faults,
-      avoids: row.avoids,
-      worker_id: row.worker_id,
-      lease_expires_at: row.lease_expires_at,
-      started_at: row.started_at,
-      error: row.error,
-      result: row.result,
-      reused_from: row.reused_from,
-      rank_value: row.rank_value,
-      rank_others: row.rank_others,
-      model_artifact_id: row.model_artifact_id,
-      last_report: row.last_report,
-    };
-    return compiledTask.resolveState({ value: join(row) as 'queued', context });
-  },
-  fold: (row, { value, context }, now) => ({
-    ...row,
-    ...context,
-    ...split<TaskRow['status']>(value),
-    updated_at: now,
-  }),
-};
-
-export const WORKER: RowMapping<WorkerRow, typeof workerMachine> = {
-  machine: compiledWorker,
-  stage: new Stage(compiledWorker),
-  restore: (row) => {
-    const { id, slots_total, slots_used, suspended, leaving } = row;
-    const context: WorkerContext = { id, slots_total, slots_used, suspended, leaving };
-    return compiledWorker.resolveState({ value: join(row) as 'dead', context });
-  },
-  fold: (row, { value, context }) => ({ ...row, ...context, ...split<WorkerRow['status']>(value) }),
-};
+import { JOB, type RowMapping, TASK, WORKER } from './row-mapping.ts';
+import {
+  type JobSoftState,
+  NO_BULK,
+  NOT_HELD,
+  neverHeard,
+  type TaskSoftState,
+  type WorkerSoftState,
+} from './soft-state.ts';
 
 /** The journal of a turn, as far as cells need it. */
 export interface CellJournal extends Journal {
@@ -165,7 +65,7 @@ abstract class ActorCell<Row extends { id: string }, M extends AnyStateMachine, 
   }
 
   get machine(): M {
-    return this.#kind.machine;
+    return this.#kind.stage.machine;
   }
 
   /** Where the actor stands. */
@@ -225,15 +125,15 @@ abstract class ActorCell<Row extends { id: string }, M extends AnyStateMachine, 
   }
 }
 
-export class JobCell extends ActorCell<JobRow, typeof jobMachine, null> {
+export class JobCell extends ActorCell<JobRow, typeof jobMachine, JobSoftState> {
   constructor(row: JobRow, stored: boolean) {
-    super(JOB, row, stored, null);
+    super(JOB, row, stored, NO_BULK);
   }
 }
 
 export class TaskCell extends ActorCell<TaskRow, typeof taskMachine, TaskSoftState> {
-  constructor(row: TaskRow, stored: boolean, soft = NOT_HELD) {
-    super(TASK, row, stored, soft);
+  constructor(row: TaskRow, stored: boolean) {
+    super(TASK, row, stored, NOT_HELD);
   }
 }
 
@@ -243,12 +143,10 @@ export class WorkerCell extends ActorCell<WorkerRow, typeof workerMachine, Worke
   /** Tasks that it must stop although it no longer holds them; for workers that list no active tasks. */
   readonly revoked = new JournaledSet<string>();
   readonly missingPaths = new MissingPaths();
-  /** What of the queue it alone may not run; see `Profiles`. */
-  ownView: { view: QueueView; declared: WorkerRow['version']; missingPaths: unknown } | null = null;
   #kind: { declared: WorkerRow['version']; key: string } | null = null;
 
-  constructor(row: WorkerRow, stored: boolean, soft = neverHeard(row.last_seen_at)) {
-    super(WORKER, row, stored, soft);
+  constructor(row: WorkerRow, stored: boolean) {
+    super(WORKER, row, stored, neverHeard(row.last_seen_at));
   }
 
   /** What it must stop that it was not asked about: for its job or its timeout, or taken from it. */

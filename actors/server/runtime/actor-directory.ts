@@ -1,13 +1,12 @@
+import { isBulkRunning } from '../../../machines/job/steps.ts';
 import { ClusterError } from '../../../machines/protocol/errors.ts';
 import { isHeld } from '../../../machines/task/task.ts';
-import { isBulkRunning } from '../jobs/bulk-commands.ts';
 import type { Span } from '../scheduling/withheld.ts';
 import type { JobRow, TaskRow, WorkerRow } from '../store/rows.ts';
 import type { Store } from '../store/store.ts';
 import { JOBS, TASKS, WORKERS } from '../store/tables.ts';
 import { withBreaks } from '../turn/steps.ts';
 import { type AnyCell, JobCell, TaskCell, WorkerCell } from './actor-cell.ts';
-import type { TaskSoftState, WorkerSoftState } from './soft-state.ts';
 
 /** Rows that become objects at a time: some milliseconds. */
 const PAGE = 1000;
@@ -62,6 +61,8 @@ export class ActorDirectory {
   readonly jobs = new Map<string, JobCell>();
   readonly tasks = new Map<string, TaskCell>();
   readonly workers = new Map<string, WorkerCell>();
+  /** Those whose times have moved since they were written; the next commit writes them, and is never made for it. */
+  readonly unwritten = new Set<TaskCell | WorkerCell>();
   readonly #tasksBySeq = new Map<number, TaskCell>();
   readonly #store: Store;
 
@@ -236,16 +237,16 @@ export class ActorDirectory {
     return references.job(cell);
   }
 
-  addTask(references: References, row: TaskRow, stored: boolean, soft?: TaskSoftState): TaskCell {
-    const cell = new TaskCell(row, stored, soft);
+  addTask(references: References, row: TaskRow, stored: boolean): TaskCell {
+    const cell = new TaskCell(row, stored);
     this.tasks.set(row.id, cell);
     this.#tasksBySeq.set(row.seq, cell);
     references.arrived.add(cell);
     return references.task(cell);
   }
 
-  addWorker(references: References, row: WorkerRow, stored: boolean, soft?: WorkerSoftState): WorkerCell {
-    const cell = new WorkerCell(row, stored, soft);
+  addWorker(references: References, row: WorkerRow, stored: boolean): WorkerCell {
+    const cell = new WorkerCell(row, stored);
     this.workers.set(row.id, cell);
     references.arrived.add(cell);
     return references.worker(cell);
@@ -310,11 +311,13 @@ export class ActorDirectory {
     task.passivate();
     if (this.tasks.get(task.id) === task) this.tasks.delete(task.id);
     if (this.#tasksBySeq.get(task.row.seq) === task) this.#tasksBySeq.delete(task.row.seq);
+    this.unwritten.delete(task);
   }
 
   removeWorker(worker: WorkerCell): void {
     worker.passivate();
     if (this.workers.get(worker.id) === worker) this.workers.delete(worker.id);
+    this.unwritten.delete(worker);
   }
 
   removeJob(job: JobCell): void {

@@ -1,7 +1,13 @@
-/**
- * The soft state of a task, beside its row. It needs no commit and is lost with the process: after a restart
- * every period starts anew (docs/semantics.md#time). Seconds of the hearing clock.
+import type { Span } from '../scheduling/withheld.ts';
+import type { JournaledSet } from '../turn/journal.ts';
+
+/*
+ * What is known of an actor beside its row. It needs no commit and is lost with the process: after a restart every
+ * period starts anew (docs/semantics.md#time). What an actor is, its statechart says; here are times alone, which
+ * heartbeats and requests for work move far more often than anything is committed, and how far a bulk command is. The
+ * times are seconds of the hearing clock.
  */
+
 export interface TaskSoftState {
   /** When the lease expires; null while nobody holds it. */
   readonly leaseEndsAt: number | null;
@@ -11,7 +17,6 @@ export interface TaskSoftState {
   readonly lastActivity: number;
 }
 
-/** The soft state of a worker, beside its row. */
 export interface WorkerSoftState {
   /** When it counts as dead; null once it does. */
   readonly deadAt: number | null;
@@ -19,11 +24,28 @@ export interface WorkerSoftState {
   readonly staleAt: number | null;
   /** Up to when its last request for work asks; null when it never asked. */
   readonly polledUntil: number | null;
-  /** Whether its last heartbeat listed its active tasks. */
-  readonly reportsActive: boolean;
   /** Seconds since the epoch; the row follows with the next commit. */
   readonly lastSeenAt: number;
 }
+
+export interface JobSoftState {
+  /** Null while none is being applied to its tasks; that one goes on is a state of the job. */
+  readonly bulk: BulkCommand | null;
+}
+
+/** A command to all tasks of a job, applied slice by slice: cancel, retry, or reuse results. */
+export interface BulkCommand {
+  /** Sequence number of the last task that was reached; those that a worker holds are reached out of turn. */
+  readonly reached: number;
+  /** Numbers of the tasks that it is about, in order; null: all that are in the right state. */
+  readonly chosen: readonly number[] | null;
+  /** Where the job's tasks stand in the queue, from where they are withheld; null before the first slice is over. */
+  readonly span: Span | null;
+  /** Answers who asked, once all tasks were reached. */
+  readonly waiting: JournaledSet<() => void>;
+}
+
+export const NO_BULK: JobSoftState = { bulk: null };
 
 export const NOT_HELD: TaskSoftState = { leaseEndsAt: null, timesOutAt: null, lastActivity: 0 };
 
@@ -31,6 +53,5 @@ export const neverHeard = (lastSeenAt: number): WorkerSoftState => ({
   deadAt: null,
   staleAt: null,
   polledUntil: null,
-  reportsActive: false,
   lastSeenAt,
 });

@@ -20,13 +20,13 @@ export interface Step<M extends AnyStateMachine> {
  * and takes as much memory and time as the step itself.
  */
 export class Stage<M extends AnyStateMachine> {
-  readonly #machine: M;
+  readonly machine: M;
   readonly #scope: AnyActorScope;
   #deferred: (() => void)[] = [];
   #emitted: EmittedFrom<M>[] = [];
 
   constructor(machine: M) {
-    this.#machine = machine;
+    this.machine = machine;
     // Its guards and actions are given an actor, and look at none.
     const self = createEmptyActor();
     this.#scope = {
@@ -49,7 +49,7 @@ export class Stage<M extends AnyStateMachine> {
   step(before: SnapshotFrom<M>, event: EventFromLogic<M>): Step<M> | null {
     if ((before as AnyMachineSnapshot).status !== 'active') return null;
     try {
-      const after = this.#machine.transition(before, event, this.#scope) as SnapshotFrom<M>;
+      const after = this.machine.transition(before, event, this.#scope) as SnapshotFrom<M>;
       for (const act of this.#deferred) act();
       return after === before ? null : { after, emitted: this.#emitted };
     } finally {

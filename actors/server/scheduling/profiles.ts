@@ -31,6 +31,13 @@ interface Profile {
   readonly view: QueueView;
 }
 
+/** What of the demands one worker may run, as it declared itself and with the paths that it lacks. */
+interface OwnView {
+  readonly view: QueueView;
+  readonly declared: WorkerCell['row']['version'];
+  readonly missingPaths: unknown;
+}
+
 /**
  * What the workers may run of what is queued. Those that declared the same share one view of what is required; where a
  * task avoids a worker, or names a path that it lacks, that is the worker's own view of the demands. All of it can be
@@ -41,6 +48,7 @@ export class Profiles {
   readonly #demands: Demands;
   #looks = 0;
   readonly #kinds = new LRUCache<string, Profile>({ max: MOST_KINDS, maxSize: MOST_BYTES });
+  readonly #own = new WeakMap<WorkerCell, OwnView>();
 
   constructor(requirements: RequirementBook, demands: Demands) {
     this.#requirements = requirements;
@@ -74,7 +82,7 @@ export class Profiles {
     if (++this.#looks % LOOKS === 0) this.#trim();
     const { view } = this.#profileOf(worker);
     if (this.#demands.size > 0) return [view, this.#specialOf(worker)];
-    worker.ownView = null;
+    this.#own.delete(worker);
     return [view];
   }
 
@@ -107,8 +115,8 @@ export class Profiles {
   #specialOf(worker: WorkerCell): QueueView {
     const { version } = worker.row;
     const { paths } = worker.missingPaths;
-    if (worker.ownView?.declared === version && worker.ownView.missingPaths === paths)
-      return worker.ownView.view;
+    const own = this.#own.get(worker);
+    if (own?.declared === version && own.missingPaths === paths) return own.view;
     const profile = this.#profileOf(worker);
     const terms = ['', ...profile.terms].map((term) => DEMAND + term);
     const registration = registrationOf(worker);
@@ -122,7 +130,7 @@ export class Profiles {
       return profile.declared.meets(this.#requirements.asked(demand.requirement));
     };
     const view = new QueueView(terms, passes, seeker);
-    worker.ownView = { view, declared: version, missingPaths: paths };
+    this.#own.set(worker, { view, declared: version, missingPaths: paths });
     return view;
   }
 }

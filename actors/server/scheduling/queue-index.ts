@@ -1,9 +1,14 @@
 import { FOR_GOOD, type Journal } from '../turn/journal.ts';
 import { Arrivals } from './arrivals.ts';
 import { Bucket } from './bucket.ts';
-import type { QueueView } from './queue-view.ts';
 import { type Filing, type Seeker, Shelf } from './shelf.ts';
 import { type Span, Withheld } from './withheld.ts';
+
+/** What one who looks for work sees of the index. */
+interface View {
+  /** The bucket whose task is served next; undefined when there is none for it. */
+  next(index: QueueIndex): Bucket | undefined;
+}
 
 /**
  * The queued tasks, by what they ask (a requirement, or a demand) and priority, in the order they are served. It holds
@@ -78,7 +83,7 @@ export class QueueIndex {
    * Removes and returns the next task that one of the views shows: first in, first out within priority. The cost
    * depends on what has arrived since the views looked last, not on what is queued.
    */
-  take(journal: Journal, views: readonly QueueView[]): { seq: number; key: number; priority: number } | null {
+  take(journal: Journal, views: readonly View[]): { seq: number; key: number; priority: number } | null {
     let best: Bucket | undefined;
     for (const view of views) best = sooner(best, view.next(this));
     const seq = best?.head;

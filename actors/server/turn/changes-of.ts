@@ -6,7 +6,7 @@ import type { Turn } from './turn.ts';
 
 /** All that a turn did, as it is written: in one transaction, or not at all. */
 export function changesOf(turn: Turn): Changes {
-  for (const cell of [...turn.core.unwritten, ...turn.dirty, ...turn.tasks]) writeTimes(turn, cell);
+  for (const cell of [...turn.core.directory.unwritten, ...turn.tasks]) writeTimes(turn, cell);
   const { counters } = turn.core;
   const [new_jobs, changed_jobs] = split(turn.jobs, isNew);
   const [new_tasks, changed_tasks] = split(turn.tasks, isNew);
@@ -41,13 +41,12 @@ const hasRegistered = (before: Readonly<WorkerRow> | null, after: Readonly<Worke
 
 /** What heartbeats moved in memory reaches the row here, with the commit that happens to be next. */
 function writeTimes(turn: Turn, cell: WorkerCell | TaskCell): void {
-  const { directory, hearing } = turn.core;
   if (cell instanceof WorkerCell) {
-    if (directory.workers.get(cell.id) === cell) cell.amend(turn, { last_seen_at: cell.soft.lastSeenAt });
+    cell.amend(turn, { last_seen_at: cell.soft.lastSeenAt });
     return;
   }
   // Of very many tasks that a turn touches, few have a lease.
   const { leaseEndsAt } = cell.soft;
-  if (leaseEndsAt === null || directory.tasks.get(cell.id) !== cell || !isHeld(cell.row)) return;
-  cell.amend(turn, { lease_expires_at: turn.now + leaseEndsAt - hearing.monotonic() });
+  if (leaseEndsAt === null || !isHeld(cell.row)) return;
+  cell.amend(turn, { lease_expires_at: turn.now + leaseEndsAt - turn.core.hearing.monotonic() });
 }

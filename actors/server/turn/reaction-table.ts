@@ -2,8 +2,13 @@ import type { JobEmission } from '../../../machines/job/job.ts';
 import { jobEventFor } from '../../../machines/job/steps.ts';
 import type { LeaseEnd, TaskEmission } from '../../../machines/task/task.ts';
 import type { CountedKind } from '../counters.ts';
-import { beginLease, beginTimeout, endDeadlines, releaseWaitingLeases } from '../handlers/liveness.ts';
-import { cancelAhead } from '../jobs/bulk-command.ts';
+import {
+  beginLease,
+  beginTimeout,
+  endDeadlines,
+  endDoubt,
+  releaseWaitingLeases,
+} from '../handlers/liveness.ts';
 import { measureQueue, measureRun } from '../metrics/measure.ts';
 import type { JobCell, TaskCell, WorkerCell } from '../runtime/actor-cell.ts';
 import { dequeue, enqueue } from '../scheduling/queueing.ts';
@@ -26,7 +31,6 @@ type LeaseEnded = Extract<TaskEmission, { type: 'lease_ended' }>;
  * each other, and nothing else reacts to them.
  */
 export const ROUTES: Routes<Turn> = {
-  ahead: cancelAhead,
   task: {
     lease_started: [beginLease, takeSlot],
     lease_ended: [endDeadlines, freeSlot, revoke],
@@ -143,10 +147,6 @@ function wake(turn: Turn, { id }: WorkerCell): void {
 /** Of what waits, some may be left without a worker, or wait for no other than one that lacks a path. */
 function reviewWaiting(turn: Turn): void {
   turn.reviewWaiting = true;
-}
-
-function endDoubt(turn: Turn, worker: WorkerCell): void {
-  if (worker.soft.staleAt !== null) worker.update(turn, { staleAt: null });
 }
 
 function stopDeadTimer(turn: Turn, worker: WorkerCell): void {

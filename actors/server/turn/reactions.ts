@@ -30,8 +30,6 @@ type Table<Turn, Cell extends AnyCell, Emission extends { type: string }> = {
 
 /** @param Turn as a part of which it follows */
 export interface Routes<Turn> {
-  /** Before a task is told anything but a bulk command. */
-  ahead(turn: Turn, task: TaskCell): void;
   task: Table<Turn, TaskCell, TaskEmission>;
   job: Table<Turn, JobCell, JobEmission>;
   worker: Table<Turn, WorkerCell, WorkerEmission>;

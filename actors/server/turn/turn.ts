@@ -22,6 +22,7 @@ import type {
   VariantsRow,
   WorkerRow,
 } from '../store/rows.ts';
+import type { Envelope } from './envelope.ts';
 import type { EventDraft } from './event-drafts.ts';
 import type { Moved, Routes } from './reactions.ts';
 
@@ -59,8 +60,6 @@ export class Turn implements CellJournal {
   readonly leased = new Set<TaskCell>();
   /** Workers whose waiting leases should be looked at: a slot came free, or they are new. */
   readonly wokenWorkers = new Set<string>();
-  /** Workers and tasks whose times have moved; it is no reason to write anything. */
-  readonly dirty = new Set<WorkerCell | TaskCell>();
   /** Workers that may have to stop something that they were not told of. */
   readonly mustStop = new Set<WorkerCell>();
   /** Leases granted in this turn, to be handed out after the commit. */
@@ -69,6 +68,8 @@ export class Turn implements CellJournal {
   readonly replies: (() => void)[] = [];
   /** Whether there is more to grant, in the next turn. */
   hasMore = false;
+  /** What goes on in the next turn, once this one is durable. */
+  readonly next: Envelope[] = [];
   /** Tasks that bulk commands reached in this turn; a turn has time for so many. */
   bulkDone = 0;
   /** Jobs in which a variant was selected that is to be refitted: a task for that is still to be queued. */
@@ -135,7 +136,6 @@ export class Turn implements CellJournal {
 
   tellTask(task: TaskCell, event: TaskEvent): boolean {
     if (this.inMemory) return false;
-    if (event.type !== 'CANCEL' && event.type !== 'RETRY') this.#routes.ahead(this, task);
     return this.#tell(task, event, SUPERVISOR, this.#routes.task);
   }
 
@@ -212,10 +212,9 @@ export class Turn implements CellJournal {
     const { core } = this;
     const cells = [...this.jobs, ...this.tasks, ...this.workers];
     for (const cell of cells) cell.accept();
-    if (this.isEmpty) for (const cell of this.dirty) core.unwritten.add(cell);
-    else {
+    if (!this.isEmpty) {
       core.counters.accept(this.now, this.counts);
-      core.unwritten.clear();
+      core.directory.unwritten.clear();
     }
     followDeadlines(core, this.#touched);
     for (const worker of this.mustStop) core.longPolls.answerStop(worker.id, worker.toStop);
