@@ -11,7 +11,6 @@ import { acquireLock } from '../shared/lock.ts';
 import { BlobStore } from './blobs/blob-store.ts';
 import { type Core, DEFAULT_SETTINGS, type DeadlineKey, type SupervisorSettings } from './core.ts';
 import { Counters } from './counters.ts';
-import { EventBus } from './event-bus.ts';
 import { logEvents } from './event-log.ts';
 import { JobPiecesCache } from './jobs/job-pieces.ts';
 import { Measures } from './metrics/measures.ts';
@@ -22,15 +21,10 @@ import { LiveReads } from './reads/live-reads.ts';
 import { createReads } from './reads/reads.ts';
 import { ActorDirectory } from './runtime/actor-directory.ts';
 import { Deadlines } from './runtime/deadlines.ts';
-import { Inspection } from './runtime/inspection.ts';
 import { JournaledPeers } from './runtime/journaled-peers.ts';
-import { Backoffs } from './scheduling/backoffs.ts';
-import { Demands } from './scheduling/demands.ts';
 import { HandOuts } from './scheduling/hand-outs.ts';
 import { LongPolls } from './scheduling/long-polls.ts';
-import { Profiles } from './scheduling/profiles.ts';
-import { QueueIndex } from './scheduling/queue-index.ts';
-import { RequirementBook } from './scheduling/requirements.ts';
+import { WorkQueue } from './scheduling/work-queue.ts';
 import { checkPagesDuring, hasObjects, isFresh } from './store/check-pages.ts';
 import { isDamage, storeDamaged } from './store/damage.ts';
 import { Store, type StoreHooks } from './store/store.ts';
@@ -97,7 +91,7 @@ export async function startBackend(options: BackendOptions): Promise<RunningBack
       await supervisor.stop();
       throw fault;
     });
-    logEvents(core.events, options.log);
+    logEvents(supervisor.events, options.log);
     queueMetrics(metrics, core);
     workerMetrics(metrics, core);
     storeMetrics(metrics, {
@@ -114,7 +108,7 @@ export async function startBackend(options: BackendOptions): Promise<RunningBack
       send: (message) => supervisor.send(message),
       reads,
       blobs,
-      events: core.events,
+      events: supervisor.events,
       inspection: supervisor,
       metrics,
       get state() {
@@ -147,9 +141,6 @@ function assemble(
   const hearing = options.hearing ?? options.clock ?? new HearingClock(systemClock);
   // Deadlines may only come due once the supervisor runs; it exists by then.
   const due = (key: DeadlineKey) => supervisor.deadlinePassed(key);
-  const requirements = new RequirementBook();
-  const demands = new Demands();
-  const profiles = new Profiles(requirements, demands);
   const core: Core = {
     clock,
     hearing,
@@ -159,11 +150,7 @@ function assemble(
     log: options.log,
     makeId: idMaker(clock, options.random),
     directory: new ActorDirectory(store),
-    requirements,
-    queue: new QueueIndex((key) => profiles.filingOf(key)),
-    profiles,
-    demands,
-    backoffs: new Backoffs(),
+    queue: new WorkQueue(),
     deadlines: new Deadlines(hearing, due),
     waits: new Deadlines(clock, due),
     longPolls: new LongPolls(clock),
@@ -173,8 +160,6 @@ function assemble(
     measures: new Measures(metrics, options.log),
     sequences: { job: 1, task: 1, event: 1, lastCreatedAt: 0 },
     peers: new JournaledPeers(),
-    inspection: new Inspection(),
-    events: new EventBus(),
   };
   const supervisor = new Supervisor(core);
   return { supervisor, core };

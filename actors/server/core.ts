@@ -3,20 +3,14 @@ import type { Blobs } from '../../gateway/backend.ts';
 import type { Clock, Timing } from '../shared/clock.ts';
 import type { IdKind } from '../shared/ids.ts';
 import type { Counters } from './counters.ts';
-import type { EventBus } from './event-bus.ts';
 import type { JobPiecesCache } from './jobs/job-pieces.ts';
 import type { Measures } from './metrics/measures.ts';
 import type { ActorDirectory } from './runtime/actor-directory.ts';
 import type { Deadlines } from './runtime/deadlines.ts';
-import type { Inspection } from './runtime/inspection.ts';
 import type { JournaledPeers } from './runtime/journaled-peers.ts';
-import type { Backoffs } from './scheduling/backoffs.ts';
-import type { Demands } from './scheduling/demands.ts';
 import type { HandOuts } from './scheduling/hand-outs.ts';
 import type { LongPolls } from './scheduling/long-polls.ts';
-import type { Profiles } from './scheduling/profiles.ts';
-import type { QueueIndex } from './scheduling/queue-index.ts';
-import type { RequirementBook } from './scheduling/requirements.ts';
+import type { WorkQueue } from './scheduling/work-queue.ts';
 import type { Store } from './store/store.ts';
 
 /** Times, in seconds, and limits of the service. */
@@ -70,7 +64,7 @@ export interface Sequences {
   lastCreatedAt: number;
 }
 
-/** The parts that the supervisor and its helpers share. */
+/** What turns share. Whoever needs but some of it says which. */
 export interface Core {
   readonly clock: Clock;
   /** What leases, silence and timeouts are measured on: it stands while no worker could be heard. */
@@ -82,12 +76,7 @@ export interface Core {
   readonly log: Logger;
   readonly makeId: (kind: IdKind) => string;
   readonly directory: ActorDirectory;
-  readonly requirements: RequirementBook;
-  readonly queue: QueueIndex;
-  /** What workers may run of what is queued. */
-  readonly profiles: Profiles;
-  readonly demands: Demands;
-  readonly backoffs: Backoffs;
+  readonly queue: WorkQueue;
   readonly deadlines: Deadlines<DeadlineKey>;
   /** What waits for time as such, whether anybody could be heard in it or not: on `clock`, not on `hearing`. */
   readonly waits: Deadlines<DeadlineKey>;
@@ -101,8 +90,4 @@ export interface Core {
   readonly sequences: Sequences;
   /** Peers already noted, also before the last restart. */
   readonly peers: JournaledPeers;
-  /** Who watches the actors. */
-  readonly inspection: Inspection;
-  /** Hands committed events to the streams. */
-  readonly events: EventBus;
 }

@@ -17,7 +17,7 @@ const PAGE = 50_000;
  */
 export async function recover(turn: Turn): Promise<void> {
   const { core } = turn;
-  for (const row of await core.store.load(REQUIREMENTS, '1 ORDER BY id')) core.requirements.learn(row);
+  for (const row of await core.store.load(REQUIREMENTS, '1 ORDER BY id')) core.queue.requirements.learn(row);
   await recoverWorkers(turn);
   await recoverHeld(turn);
   await recoverQueue(core);
@@ -51,7 +51,7 @@ async function recoverHeld(turn: Turn): Promise<void> {
 }
 
 /** Each priority in one scan over an index that covers it, in pages so that memory stays flat. */
-async function recoverQueue(core: Core): Promise<void> {
+async function recoverQueue(core: Pick<Core, 'store' | 'queue'>): Promise<void> {
   const { reader } = core.store;
   const next = "SELECT MAX(priority) AS priority FROM tasks WHERE status = 'queued'";
   let found = await reader.get<{ priority: number | null }>(next);
@@ -61,7 +61,10 @@ async function recoverQueue(core: Core): Promise<void> {
   }
 }
 
-async function recoverPriority({ store, queue }: Core, priority: number): Promise<void> {
+async function recoverPriority(
+  { store, queue }: Pick<Core, 'store' | 'queue'>,
+  priority: number,
+): Promise<void> {
   for (let after = 0, full = true; full; ) {
     // One text a page: a million rows of their own would take seconds to become objects.
     const page = await store.reader.get<{ entries: string | null }>(
@@ -74,14 +77,14 @@ async function recoverPriority({ store, queue }: Core, priority: number): Promis
     const entries = JSON.parse(`[${page?.entries ?? ''}]`) as number[];
     for (let i = 0; i < entries.length; i += 2) {
       after = entries[i] as number;
-      queue.add(FOR_GOOD, entries[i + 1] as number, priority, after);
+      queue.index.add(FOR_GOOD, entries[i + 1] as number, priority, after);
     }
     full = entries.length === 2 * PAGE;
   }
 }
 
 /** Which peers were noted, their events tell; the index of these events is small. */
-async function recoverPeers({ store, peers }: Core): Promise<void> {
+async function recoverPeers({ store, peers }: Pick<Core, 'store' | 'peers'>): Promise<void> {
   const noted = await store.reader.all<{ role: string | null; version: string | null }[]>(
     `SELECT data ->> 'role' AS role, substr(data ->> 'version', 1, 100) AS version FROM events
      WHERE type = 'version_divergence' ORDER BY id LIMIT 1000`,
@@ -97,7 +100,7 @@ async function recoverSpecial(turn: Turn): Promise<void> {
   const { store, queue } = turn.core;
   const special = "status = 'queued' AND (avoids IS NOT NULL OR not_before IS NOT NULL) ORDER BY seq";
   for (const row of await store.load(TASKS, special)) {
-    queue.remove(FOR_GOOD, row.requirement_id, row.priority, row.seq);
+    queue.index.remove(FOR_GOOD, row.requirement_id, row.priority, row.seq);
     enqueue(turn, row);
   }
 }
@@ -108,13 +111,13 @@ async function recoverWishes(turn: Turn): Promise<void> {
   for (const row of await store.load(JOBS, "state IN ('requeuing', 'telling', 'reusing') ORDER BY seq")) {
     const job = directory.jobs.get(row.id) ?? directory.addJob(turn.references, row, true);
     const span = await directory.spanOf(row.id);
-    queue.withhold(FOR_GOOD, span);
+    queue.index.withhold(FOR_GOOD, span);
     const [choice] = row.state === 'requeuing' ? await store.load(CHOICES, 'job_id = ?', row.id) : [];
     inNextTurn(turn, job, { span, chosen: choice?.chosen ?? null });
   }
 }
 
-async function recoverSequences({ store, sequences, events }: Core): Promise<void> {
+async function recoverSequences({ store, sequences }: Pick<Core, 'store' | 'sequences'>): Promise<void> {
   const largest = await store.reader.get<Record<'job' | 'task' | 'event' | 'created', number | null>>(
     `SELECT (SELECT MAX(seq) FROM jobs) AS job,
             max(ifnull((SELECT MAX(seq) FROM tasks), 0),
@@ -124,6 +127,5 @@ async function recoverSequences({ store, sequences, events }: Core): Promise<voi
   sequences.job = (largest?.job ?? 0) + 1;
   sequences.task = (largest?.task ?? 0) + 1;
   sequences.event = (largest?.event ?? 0) + 1;
-  events.lastId = sequences.event - 1;
   sequences.lastCreatedAt = largest?.created ?? 0;
 }

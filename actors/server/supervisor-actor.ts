@@ -1,17 +1,19 @@
 import { type Actor, createActor } from 'xstate';
 import { type SupervisorEvent, supervisorMachine } from '../../machines/supervisor.ts';
-import type { Core } from './core.ts';
-import { type Inspectable, SUPERVISOR } from './runtime/inspection.ts';
+import type { Clock } from '../shared/clock.ts';
+import { type Inspectable, type Inspection, SUPERVISOR } from './runtime/inspection.ts';
 
 /** The supervisor's own actor. No commit decides what it does, so watchers are notified at once. */
 export class SupervisorActor implements Inspectable {
   readonly id = SUPERVISOR;
   readonly machine = supervisorMachine;
-  readonly #core: Core;
+  readonly #clock: Clock;
+  readonly #inspection: Inspection;
   readonly #actor: Actor<typeof supervisorMachine> = createActor(supervisorMachine).start();
 
-  constructor(core: Core) {
-    this.#core = core;
+  constructor(clock: Clock, inspection: Inspection) {
+    this.#clock = clock;
+    this.#inspection = inspection;
   }
 
   /** One of `recovering`, `serving`, `degraded`, `draining`, `stopped`. */
@@ -25,10 +27,9 @@ export class SupervisorActor implements Inspectable {
 
   tell(event: SupervisorEvent): void {
     this.#actor.send(event);
-    const { inspection, clock } = this.#core;
-    const recording = inspection.begin(clock.now());
+    const recording = this.#inspection.begin(this.#clock.now());
     if (!recording) return;
     recording.event(this, event, SUPERVISOR);
-    inspection.publish(recording);
+    this.#inspection.publish(recording);
   }
 }

@@ -3,6 +3,7 @@ import type { Inspected, InspectionSource } from '../../gateway/backend.ts';
 import type { Message, MessageOf, MessageType, ReplyOf } from '../../gateway/messages.ts';
 import { ClusterError } from '../../machines/protocol/errors.ts';
 import type { Core, DeadlineKey } from './core.ts';
+import { EventBus } from './event-bus.ts';
 import { deadlinePassed } from './handlers/deadline-passed.ts';
 import { DEFERRED, type Handler, type Preloaded } from './handlers/handler.ts';
 import { HANDLERS } from './handlers/index.ts';
@@ -14,7 +15,7 @@ import { Outage } from './outage.ts';
 import { NOTHING_PRELOADED, preload } from './preload.ts';
 import { recover } from './recovery.ts';
 import { References } from './runtime/actor-directory.ts';
-import type { Inspectable } from './runtime/inspection.ts';
+import { type Inspectable, Inspection } from './runtime/inspection.ts';
 import { giveUp } from './scheduling/give-up.ts';
 import { grant } from './scheduling/grant.ts';
 import type { Changes } from './store/changes.ts';
@@ -45,14 +46,18 @@ interface Batch {
  * anything published.
  */
 export class Supervisor implements InspectionSource {
+  /** Committed events, for the streams. */
+  readonly events = new EventBus();
   readonly #core: Core;
+  /** Who watches the actors. */
+  readonly #inspection = new Inspection();
   readonly #actor: SupervisorActor;
   readonly #mailbox: Mailbox;
   readonly #outage: Outage;
 
   constructor(core: Core) {
     this.#core = core;
-    this.#actor = new SupervisorActor(core);
+    this.#actor = new SupervisorActor(core.clock, this.#inspection);
     this.#mailbox = new Mailbox((envelopes) => this.#takeTurn(envelopes));
     this.#outage = new Outage(core, this.#actor, this.#mailbox);
   }
@@ -66,10 +71,11 @@ export class Supervisor implements InspectionSource {
   async start(): Promise<void> {
     const turn = new Turn(this.#core, ROUTES);
     await recover(turn);
+    this.events.lastId = this.#core.sequences.event - 1;
     this.#actor.tell({ type: 'RECOVERED' });
     this.#goOn(turn);
     // For some of what waits, nobody may have been left when the server went down.
-    if (this.#core.demands.size > 0) this.#mailbox.enqueue({ kind: 'wake' });
+    if (this.#core.queue.demands.size > 0) this.#mailbox.enqueue({ kind: 'wake' });
   }
 
   /** Stops granting leases, answers who waits, commits what is in the mailbox. Idempotent. */
@@ -134,7 +140,7 @@ export class Supervisor implements InspectionSource {
     actorId: string | undefined,
     listener: (messages: readonly Inspected[]) => void,
   ): Promise<() => void> {
-    const { directory, inspection, clock } = this.#core;
+    const { directory, clock } = this.#core;
     return this.#mailbox.betweenTurns(async () => {
       const references = new References();
       try {
@@ -142,7 +148,7 @@ export class Supervisor implements InspectionSource {
           const ids = [actorId];
           await directory.fetch(references, { jobs: ids, tasks: ids, workers: ids });
         }
-        return inspection.watch(actorId, listener, this.#present(actorId), clock.now());
+        return this.#inspection.watch(actorId, listener, this.#present(actorId), clock.now());
       } finally {
         directory.release(references);
       }
@@ -170,8 +176,9 @@ export class Supervisor implements InspectionSource {
 
   /** One turn, from its envelopes to their answers. */
   async #takeTurn(envelopes: readonly Envelope[]): Promise<void> {
-    const batch: Batch = { turn: new Turn(this.#core, ROUTES), envelopes, replies: [] };
-    const { turn } = batch;
+    const turn = new Turn(this.#core, ROUTES);
+    turn.recording = this.#inspection.begin(turn.now);
+    const batch: Batch = { turn, envelopes, replies: [] };
     try {
       await this.#handle(batch);
       if (!turn.isEmpty) await this.#commit(changesOf(turn));
@@ -257,8 +264,8 @@ export class Supervisor implements InspectionSource {
     }
     for (const say of turn.replies) say();
     this.#goOn(turn);
-    this.#core.events.publish(turn.events);
-    if (turn.recording) this.#core.inspection.publish(turn.recording);
+    this.events.publish(turn.events);
+    if (turn.recording) this.#inspection.publish(turn.recording);
     void inSteps(this.#core.directory.releasing(turn.references));
   }
 

@@ -45,9 +45,9 @@ function missHeartbeat(turn: Turn, worker: WorkerCell): void {
 
 /** What waited after a failure takes its place in the queue. */
 function endBackoffs(turn: Turn): void {
-  const { backoffs, queue, clock } = turn.core;
-  for (const { key, priority, seq } of backoffs.due(turn, clock.monotonic())) {
-    queue.add(turn, key, priority, seq);
+  const { queue, clock } = turn.core;
+  for (const { key, priority, seq } of queue.backoffs.due(turn, clock.monotonic())) {
+    queue.index.add(turn, key, priority, seq);
     turn.hasQueued = true;
   }
   armBackoffs(turn.core);

@@ -16,7 +16,7 @@ type Register = MessageOf<'register_worker'>;
 export const registerWorker: Handler<'register_worker'> = {
   preload: ({ registration: { worker_id } }) => ({ workers: worker_id === undefined ? [] : [worker_id] }),
   handle(message, { turn }) {
-    const { settings, directory } = turn.core;
+    const { settings, directory, queue } = turn.core;
     const known = message.registration.worker_id;
     const earlier = known === undefined ? undefined : directory.workers.get(known);
     if (earlier && earlier.row.principal !== message.principal.name) {
@@ -35,7 +35,7 @@ export const registerWorker: Handler<'register_worker'> = {
     endDoubt(turn, worker);
     // What it lacked, and what tasks avoided it for, is tried anew; what it no longer declares, others may wait for.
     worker.missingPaths.forget(turn, () => true);
-    turn.core.profiles.prepare(worker, turn.core.queue);
+    queue.profiles.prepare(worker, queue.index);
     const version = clusterVersion(worker.row.version);
     if (version !== null) notePeerOnce(turn, peerOf('worker', version));
     return {

@@ -45,7 +45,7 @@ export async function beginBulk(
 
 /** The same in further turns alone: a new job of so many tasks has its numbers already. */
 export function beginBulkLater(turn: Turn, job: JobCell, span: Span): void {
-  turn.core.queue.withhold(turn, span);
+  turn.core.queue.index.withhold(turn, span);
   inNextTurn(turn, job, { span });
 }
 
@@ -128,7 +128,7 @@ async function nextSlice(turn: Turn, job: JobCell, bulk: BulkCommand): Promise<v
   const last = others[now.length - held.length - 1];
   const span = bulk.span ?? (await directory.spanOf(job.id));
   if (bulk.span === null) {
-    turn.core.queue.withhold(turn, span);
+    turn.core.queue.index.withhold(turn, span);
     if (job.row.state === 'requeuing') turn.choices.push({ job_id: job.id, chosen });
   }
   inNextTurn(turn, job, { reached: last === undefined ? reached : last.row.seq, span });
@@ -137,7 +137,7 @@ async function nextSlice(turn: Turn, job: JobCell, bulk: BulkCommand): Promise<v
 function endBulk(turn: Turn, job: JobCell, { span, waiting }: BulkCommand): void {
   job.update(turn, NO_BULK);
   if (span) {
-    turn.core.queue.release(turn, span);
+    turn.core.queue.index.release(turn, span);
     turn.hasQueued = true;
   }
   turn.tellJob(job, { type: 'ALL_TOLD' });

@@ -79,7 +79,7 @@ function versionsFor(core: Core, library: string): (requirement: number) => stri
     if (found !== undefined) return found;
     const staying = [...matching(core, requirement)].filter(({ row }) => row.leaving === null);
     const declared = staying.map(({ row }) => declaredVersion(row.version, library));
-    const { packages = {} } = JSON.parse(core.requirements.document(requirement)) as Requirements;
+    const { packages = {} } = JSON.parse(core.queue.requirements.document(requirement)) as Requirements;
     const version = versionMet(declared, packages[library] ?? '');
     known.set(requirement, version);
     return version;

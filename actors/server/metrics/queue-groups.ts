@@ -11,18 +11,7 @@ const LONGEST = 200;
 /** Keys of the queue that are looked at without a break. */
 const AT_ONCE = 5000;
 
-export type QueueSource = Pick<
-  Core,
-  | 'counters'
-  | 'directory'
-  | 'queue'
-  | 'backoffs'
-  | 'demands'
-  | 'requirements'
-  | 'store'
-  | 'clock'
-  | 'longPolls'
->;
+export type QueueSource = Pick<Core, 'counters' | 'directory' | 'queue' | 'store' | 'clock' | 'longPolls'>;
 
 /** Tasks of one status that require the same. */
 interface Group {
@@ -51,7 +40,9 @@ export async function queueGroups(core: QueueSource): Promise<ToldGroup[]> {
   for (const groups of Object.values(byStatus))
     for (const [id, { count }] of groups) sizes.set(id, (sizes.get(id) ?? 0) + count);
   const largest = [...sizes].sort(([, a], [, b]) => b - a).slice(0, MOST);
-  const words = new Map(largest.map(([id]) => [id, inWords(core.requirements.asked(id)).slice(0, LONGEST)]));
+  const words = new Map(
+    largest.map(([id]) => [id, inWords(core.queue.requirements.asked(id)).slice(0, LONGEST)]),
+  );
   const told = Object.entries(byStatus).flatMap(([status, groups]) =>
     [...inWordsOf(groups, words)].map(([requirement, group]) => ({ status, requirement, group })),
   );
@@ -65,11 +56,11 @@ export async function queueGroups(core: QueueSource): Promise<ToldGroup[]> {
   }));
 }
 
-async function queued({ queue, demands, backoffs }: QueueSource): Promise<Groups> {
+async function queued({ queue: { index, demands, backoffs } }: QueueSource): Promise<Groups> {
   const groups: Groups = new Map();
   const requirementOf = (key: number) => (key < 0 ? demands.get(key)?.requirement : key) ?? 0;
   let looked = 0;
-  for (const { key, size, first } of queue.all()) {
+  for (const { key, size, first } of index.all()) {
     if (++looked % AT_ONCE === 0) await setImmediate();
     if (size > 0) add(groups, requirementOf(key), { count: size, first: first ?? Infinity, since: Infinity });
   }

@@ -6,12 +6,14 @@ import type { Core } from '../core.ts';
 import { registrationOf } from '../scheduling/demands.ts';
 import type { JobRow } from '../store/rows.ts';
 
+type LiveCore = Pick<Core, 'clock' | 'hearing' | 'settings' | 'directory' | 'queue' | 'counters'>;
+
 /** What is known in memory and never read from the store: who lives, the tally, deadlines that heartbeats move. */
 export class LiveReads {
-  readonly #core: Core;
+  readonly #core: LiveCore;
   readonly #supervisorState: () => string;
 
-  constructor(core: Core, supervisorState: () => string) {
+  constructor(core: LiveCore, supervisorState: () => string) {
     this.#core = core;
     this.#supervisorState = supervisorState;
   }
@@ -36,7 +38,7 @@ export class LiveReads {
   }
 
   requirements(id: number): string {
-    return this.#core.requirements.document(id);
+    return this.#core.queue.requirements.document(id);
   }
 
   /** When a worker in memory was last heard: seconds since the epoch, newer than in its row. */
@@ -95,7 +97,7 @@ export class LiveReads {
     let full = 0;
     for (const worker of this.#core.directory.workers.values()) {
       if (worker.row.status !== 'alive') continue;
-      const reasons = this.#core.profiles.unmetBy(requirement, worker);
+      const reasons = this.#core.queue.profiles.unmetBy(requirement, worker);
       if (reasons.length === 0) {
         if (backoff) reasons.push('backoff');
         if (avoids.includes(registrationOf(worker))) reasons.push('worker_fault');

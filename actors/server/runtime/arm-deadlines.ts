@@ -7,7 +7,7 @@ import { type AnyCell, TaskCell, WorkerCell } from './actor-cell.ts';
  * @param earliest second before which none comes due
  */
 export function followDeadlines(
-  { deadlines }: Core,
+  { deadlines }: Pick<Core, 'deadlines'>,
   cells: Iterable<AnyCell>,
   earliest = Number.NEGATIVE_INFINITY,
 ): void {
@@ -25,11 +25,11 @@ export function followDeadlines(
 }
 
 /** Wakes the supervisor when the first of those that wait is due; sooner does no harm. */
-export function armBackoffs({ waits, backoffs }: Core): void {
+export function armBackoffs({ waits, queue: { backoffs } }: Pick<Core, 'waits' | 'queue'>): void {
   if (backoffs.next !== null) waits.set('backoff:', backoffs.next);
 }
 
 /** Wakes the supervisor when the first of a worker's missing paths is to be forgotten. */
-export function armMissing({ waits }: Core, { id, missingPaths }: WorkerCell): void {
+export function armMissing({ waits }: Pick<Core, 'waits'>, { id, missingPaths }: WorkerCell): void {
   if (missingPaths.next !== null) waits.set(`missing:${id}`, missingPaths.next);
 }

@@ -2,19 +2,20 @@ import type { Core } from '../core.ts';
 import type { WorkerCell } from '../runtime/actor-cell.ts';
 import { type Demand, isKeptFrom, registrationOf } from './demands.ts';
 
+type Parts = Pick<Core, 'directory' | 'queue'>;
 type Asked = Pick<Demand, 'requirement' | 'avoids' | 'paths'>;
 
 /** The workers that live and meet the requirement, whether they are free or not. */
-export function* matching(core: Core, requirement: number): Iterable<WorkerCell> {
+export function* matching(core: Parts, requirement: number): Iterable<WorkerCell> {
   for (const worker of core.directory.workers.values()) {
-    if (worker.row.status === 'alive' && core.profiles.isMetBy(requirement, worker)) yield worker;
+    if (worker.row.status === 'alive' && core.queue.profiles.isMetBy(requirement, worker)) yield worker;
   }
 }
 
 /**
  * Whether a live worker could run it: one that matches, reported no fault of its own for it, and lacks no path of it.
  */
-export function canRunSomewhere(core: Core, asked: Asked): boolean {
+export function canRunSomewhere(core: Parts, asked: Asked): boolean {
   for (const worker of matching(core, asked.requirement)) {
     if (!isKeptFrom(asked, worker, registrationOf(worker))) return true;
   }
@@ -26,7 +27,7 @@ export function canRunSomewhere(core: Core, asked: Asked): boolean {
  * worth while to wait. A path that is missing everywhere says it in the words of a worker that lacks it; who is only
  * avoided has said it already, which is `error`.
  */
-export function whyHopeless(core: Core, asked: Asked, error: string | null): string | undefined {
+export function whyHopeless(core: Parts, asked: Asked, error: string | null): string | undefined {
   if (canRunSomewhere(core, asked)) return undefined;
   for (const worker of matching(core, asked.requirement)) {
     for (const path of asked.paths) {

@@ -16,7 +16,7 @@ export async function giveUp(turn: Turn): Promise<boolean> {
   if (!turn.reviewWaiting) return false;
   turn.reviewWaiting = false;
   const doomed: [seq: number, demand: Demand][] = [];
-  for (const demand of core.demands.all()) {
+  for (const demand of core.queue.demands.all()) {
     if (doomed.length >= SLICE) break;
     if (whyHopeless(core, demand, '') === undefined) continue;
     for (const seq of demand.tasks) if (doomed.push([seq, demand]) >= SLICE) break;

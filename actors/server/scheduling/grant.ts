@@ -91,16 +91,16 @@ async function grantRound(turn: Turn, ahead: number): Promise<number> {
     const lacking = pieces && !shares.isClosed(waiting) ? lackedPaths(task, worker, pieces) : [];
     if (lacking.length > 0) {
       narrowed++;
-      core.queue.add(turn, key, priority, seq);
+      core.queue.index.add(turn, key, priority, seq);
       narrow(turn, task, lacking);
     } else if (
       pieces &&
       worker.row.slots_used < worker.row.slots_total &&
       shares.add(waiting, task, sizeOf(pieces, task.row.payload))
     ) {
-      core.demands.leave(turn, seq);
+      core.queue.demands.leave(turn, seq);
       leaseTo(turn, task, waiting);
-    } else core.queue.add(turn, key, priority, seq);
+    } else core.queue.index.add(turn, key, priority, seq);
   }
   for (const waiting of new Set(picks.map((picked) => picked.waiting))) {
     if (!shares.all.has(waiting)) core.longPolls.returnUnmatched(waiting);
@@ -124,7 +124,7 @@ async function pick(turn: Turn, leases: WaitingLease[], ahead: number): Promise<
   const taken = new Map<string, number>();
   let since = performance.now();
   for (const waiting of leases) {
-    if (core.queue.size === 0 || picks.length >= MOST_PICKED) break;
+    if (core.queue.index.size === 0 || picks.length >= MOST_PICKED) break;
     if (performance.now() - since > LONGEST_LOOK_MS) {
       await setImmediate();
       since = performance.now();
@@ -135,7 +135,7 @@ async function pick(turn: Turn, leases: WaitingLease[], ahead: number): Promise<
     const wanted = Math.min(free, waiting.max_tasks);
     const looked = wanted > 0 && worker.missingPaths.size > 0 ? wanted + ahead : wanted;
     for (let n = 0; n < looked; n++) {
-      const next = core.queue.take(turn, core.profiles.viewsOf(worker));
+      const next = core.queue.index.take(turn, core.queue.profiles.viewsOf(worker));
       if (!next) break;
       const { key, priority, seq } = next;
       picks.push({ waiting, worker, seq, key, priority });
@@ -170,7 +170,7 @@ async function handOut(
           job: core.directory.job(row.job_id).row,
           task: row,
           document: jobPieces.get(row.job_id) as JobPieces,
-          requirements: core.requirements.document(row.requirement_id),
+          requirements: core.queue.requirements.document(row.requirement_id),
           principal: waiting.principal,
         }),
       );

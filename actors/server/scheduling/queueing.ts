@@ -16,7 +16,10 @@ export function enqueue(
     not_before,
   }: Pick<TaskRow, 'requirement_id' | 'avoids' | 'priority' | 'seq' | 'not_before'>,
 ): void {
-  const { queue, demands, backoffs, clock } = turn.core;
+  const {
+    clock,
+    queue: { index, demands, backoffs },
+  } = turn.core;
   const key = demands.enter(turn, seq, { requirement: requirement_id, avoids, paths: [] });
   if (key < 0) turn.reviewWaiting = true;
   if (not_before !== null && not_before > turn.now) {
@@ -26,7 +29,7 @@ export function enqueue(
     armBackoffs(turn.core);
     return;
   }
-  queue.add(turn, key, priority, seq);
+  index.add(turn, key, priority, seq);
   turn.hasQueued = true;
 }
 
@@ -35,10 +38,10 @@ export function enqueue(
  * @returns its wait, when it had to wait
  */
 export function dequeue(turn: Turn, { requirement_id, priority, seq }: TaskRow): Waiter | undefined {
-  const { queue, demands, backoffs } = turn.core;
+  const { index, demands, backoffs } = turn.core.queue;
   const key = demands.of(seq)?.id ?? requirement_id;
   const wait = backoffs.remove(turn, seq);
-  if (!wait) queue.remove(turn, key, priority, seq);
+  if (!wait) index.remove(turn, key, priority, seq);
   // After it left the index, so that an undo knows the demand again before the index has to file it.
   demands.leave(turn, seq);
   return wait;
@@ -46,7 +49,7 @@ export function dequeue(turn: Turn, { requirement_id, priority, seq }: TaskRow):
 
 /** A queued task turned out to name paths that some worker lacks; it stays where it is, under another key. */
 export function narrow(turn: Turn, task: TaskCell, paths: readonly string[]): void {
-  const { queue, demands, backoffs } = turn.core;
+  const { index, demands, backoffs } = turn.core.queue;
   const { requirement_id: requirement, avoids, priority, seq } = task.row;
   const known = demands.of(seq)?.paths ?? [];
   const wait = dequeue(turn, task.row);
@@ -55,7 +58,7 @@ export function narrow(turn: Turn, task: TaskCell, paths: readonly string[]): vo
   // By its own time: since it began, the wall clock may have been set.
   if (wait) backoffs.add(turn, { ...wait, key });
   else {
-    queue.add(turn, key, priority, seq);
+    index.add(turn, key, priority, seq);
     turn.hasQueued = true;
   }
 }

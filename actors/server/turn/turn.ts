@@ -81,7 +81,7 @@ export class Turn implements CellJournal {
   /** Whether a worker fell away for tasks that wait, so that none may be left for some. */
   reviewWaiting = false;
   /** What the actors do, for those who watch; null while nobody does. */
-  readonly recording: Recording | null;
+  recording: Recording | null = null;
   /** By how much the counters change. */
   readonly counts = new TurnCounts();
   /** Whether it writes nothing: it is over at once, and no actor takes an event, as long as the store cannot commit. */
@@ -99,7 +99,6 @@ export class Turn implements CellJournal {
     this.inMemory = inMemory;
     this.now = Math.round(core.clock.now() * 1000) / 1000;
     this.#firstEvent = core.sequences.event;
-    this.recording = core.inspection.begin(this.now);
   }
 
   /** Whether there is anything that must be durable before somebody is answered. */
