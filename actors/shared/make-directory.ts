@@ -7,14 +7,19 @@ import { dirname } from 'node:path';
  * @throws the system's error of the step that failed
  */
 export async function makeDirectory(path: string): Promise<void> {
+  const parent = dirname(path);
   try {
-    await mkdir(path);
+    await makeOne(path);
   } catch (fault) {
-    const { code } = fault as NodeJS.ErrnoException;
-    if (code === 'EEXIST') return;
-    const parent = dirname(path);
-    if (code !== 'ENOENT' || parent === path) throw fault;
+    if ((fault as NodeJS.ErrnoException).code !== 'ENOENT' || parent === path) throw fault;
     await makeDirectory(parent);
-    await mkdir(path);
+    await makeOne(path);
   }
+}
+
+/** Others may make the same at the same time. */
+async function makeOne(path: string): Promise<void> {
+  await mkdir(path).catch((fault: NodeJS.ErrnoException) => {
+    if (fault.code !== 'EEXIST') throw fault;
+  });
 }

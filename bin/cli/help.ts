@@ -2,21 +2,23 @@ import type { Cli, CommandClass, Definition } from 'clipanion';
 import type pc from 'picocolors';
 import { COMMANDS } from '../commands/list.ts';
 import { wrap } from '../terminal/format.ts';
-import { CHECK_EXIT_CODES, EXIT_CODES, PROGRAM_EXIT_CODES } from './usage.ts';
+import { BACKUP_EXIT_CODES, CHECK_EXIT_CODES, EXIT_CODES, PROGRAM_EXIT_CODES } from './usage.ts';
 
 type Colours = ReturnType<typeof pc.createColors>;
+
+/** Exit codes of commands that are none of a client. */
+const OF_CATEGORY: Readonly<Record<string, typeof EXIT_CODES>> = {
+  Programs: PROGRAM_EXIT_CODES,
+  Checks: CHECK_EXIT_CODES,
+  Backups: BACKUP_EXIT_CODES,
+};
 
 /** The help of one command: usage, what it does, options, exit codes, examples. */
 export function commandHelp(cli: Cli, command: CommandClass, colours: Colours): string {
   const { usage } = command;
   const path = [cli.binaryName, ...(command.paths?.[0] ?? [])].join(' ');
   const definition = cli.definitions().find((d) => d.path === path || d.path.startsWith(`${path} `));
-  const codes =
-    usage?.category === 'Programs'
-      ? PROGRAM_EXIT_CODES
-      : usage?.category === 'Checks'
-        ? CHECK_EXIT_CODES
-        : EXIT_CODES;
+  const codes = OF_CATEGORY[usage?.category ?? ''] ?? EXIT_CODES;
   const sections = [
     `${colours.bold(`${definition?.usage ?? path} [options]`)}\n\n${wrap(usage?.description ?? '', 2)}`,
     paragraphs(usage?.details ?? ''),

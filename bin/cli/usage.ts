@@ -32,6 +32,14 @@ export const CHECK_EXIT_CODES: typeof EXIT_CODES = [
   [EXIT.output, 'the output cannot be written, as on a full disk'],
 ];
 
+/** The exit codes of `jq-server backup` and `jq-server restore`. */
+export const BACKUP_EXIT_CODES: typeof EXIT_CODES = [
+  [EXIT.done, 'done, and all of it is whole'],
+  [EXIT.failed, 'done, and something in it was damaged where it came from'],
+  [EXIT.usage, 'wrong usage, or it cannot be done; the message says what to do, and there is no half of it'],
+  [EXIT.output, 'the output cannot be written, as on a full disk'],
+];
+
 const SERVER = `
 The server is the one of \`--server\`, else of the environment variable \`JQ_SERVER\`, else
 \`http://127.0.0.1:8765\`; the credential is that of \`--token\`, else of \`JQ_TOKEN\`.

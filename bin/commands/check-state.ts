@@ -28,9 +28,9 @@ export class CheckStateProgram extends BaseCommand {
   protected override async run(output: Output): Promise<number> {
     const { checkState } = await import('../../actors/server/check/check.ts');
     const line = new StepLine(output);
-    const report = await checkState(this.state, (step, done, total) => line.show(step, done, total)).finally(
-      () => line.end(),
-    );
+    const report = await checkState(this.state, (step, done, total) =>
+      line.show(`checking ${step}`, done, total),
+    ).finally(() => line.end());
     await output.print(output.json ? JSON.stringify(report) : stateReport(report, output.colours));
     return report.ok ? EXIT.done : EXIT.failed;
   }

@@ -16,21 +16,14 @@ export function stateReport(report: StateReport, { green, red, dim }: Colours): 
     `pages    ${word(pages.length)}`,
     ...few(pages.map((line) => plain(line))),
     `rows     ${rows === null ? unknown : word(rows.length)}`,
-    ...few((rows ?? []).map(({ what, rows: n, example }) => `${n} ${what}, such as ${plain(example)}`)),
+    ...few(rowLines(rows ?? [])),
   ];
   if (objects === null) lines.push(`objects  ${unknown}`);
   else {
     lines.push(
       `objects  ${counted(objects.named, 'object')}, ${bytes(objects.bytes)}: ${word(objects.lost.length)}`,
     );
-    lines.push(
-      ...few(
-        objects.lost.map(({ sha256, artifact_id, artifacts, why }) => {
-          const others = artifacts > 1 ? ` and ${artifacts - 1} more` : '';
-          return `${sha256} of ${plain(artifact_id)}${others}: ${why}`;
-        }),
-      ),
-    );
+    lines.push(...few(lostLines(objects.lost)));
     if (objects.unnamed.length > 0) {
       lines.push(dim(`         ${counted(objects.unnamed.length, 'file')} that no artifact names:`));
       lines.push(...few(objects.unnamed.map((path) => dim(plain(path)))));
@@ -45,7 +38,19 @@ export function stateReport(report: StateReport, { green, red, dim }: Colours): 
   return lines.join('\n');
 }
 
-function few(lines: readonly string[]): string[] {
+/** A line for each kind of rows that do not fit together. */
+export const rowLines = (rows: NonNullable<StateReport['rows']>): string[] =>
+  rows.map(({ what, rows: n, example }) => `${n} ${what}, such as ${plain(example)}`);
+
+/** A line for each object that is lost. */
+export const lostLines = (lost: NonNullable<StateReport['objects']>['lost']): string[] =>
+  lost.map(({ sha256, artifact_id, artifacts, why }) => {
+    const others = artifacts > 1 ? ` and ${artifacts - 1} more` : '';
+    return `${sha256} of ${plain(artifact_id)}${others}: ${why}`;
+  });
+
+/** The first lines below a fact, and how many more there are. */
+export function few(lines: readonly string[]): string[] {
   const more = lines.length > SHOWN ? [`         and ${lines.length - SHOWN} more; see --json`] : [];
   return [...lines.slice(0, SHOWN).map((line) => `         ${line}`), ...more];
 }

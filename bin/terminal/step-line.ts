@@ -26,7 +26,7 @@ export class StepLine {
     this.#step = step;
     this.#printedAt = now;
     const share = done === undefined || total === undefined ? '' : `, ${bytes(done)} of ${bytes(total)}`;
-    const text = `checking ${plain(step)}${share}`;
+    const text = `${plain(step)}${share}`;
     if (this.#output.animated) this.#output.stderr.write(`\r\u001b[K${text}`);
     else this.#output.note(text);
   }

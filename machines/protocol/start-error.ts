@@ -17,7 +17,10 @@ export type StartErrorCode =
   | 'store_unreadable'
   | 'log_unwritable'
   | 'runner_unusable'
-  | 'input_unusable';
+  | 'input_unusable'
+  | 'backup_in_use'
+  | 'backup_unwritable'
+  | 'restore_refused';
 
 /** A reason why a program cannot start, in words that say what to do. Programs print it and exit with 2. */
 export class StartError extends AppError {

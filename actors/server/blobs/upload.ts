@@ -4,14 +4,12 @@ import type { BlobWriter } from '../../../gateway/backend.ts';
 import { ClusterError } from '../../../machines/protocol/errors.ts';
 import type { Claims } from './claims.ts';
 import type { Reservation } from './disk-space.ts';
-
-const NO_ROOM = new Set(['ENOSPC', 'EDQUOT', 'EFBIG']);
+import { hasNoRoom } from './no-room.ts';
 
 /** Faults of the disk as errors of the protocol (docs/protocol.md#errors); others stay what they are. */
 export function toClusterError(fault: unknown): unknown {
   if (fault instanceof ClusterError) return fault;
-  const { code } = fault as NodeJS.ErrnoException;
-  if (code !== undefined && NO_ROOM.has(code)) {
+  if (hasNoRoom(fault)) {
     return new ClusterError(
       'no_room',
       'there is no room for the artifact; free space on the server and try again',

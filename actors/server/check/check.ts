@@ -1,12 +1,10 @@
 import { access, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { pathToFileURL } from 'node:url';
-import { open } from 'sqlite';
-import sqlite3 from 'sqlite3';
 import { StartError } from '../../../machines/protocol/start-error.ts';
 import { isDamage } from '../store/damage.ts';
-import type { Connection } from '../store/open.ts';
 import { checkObjects, findUnnamed, type ObjectsReport } from './objects.ts';
+import { openStore } from './open-store.ts';
+import { checkPages, type Progress, versionOf } from './pages.ts';
 import { checkRows, type RowMismatch } from './rows.ts';
 
 /** What a state directory is like. */
@@ -22,9 +20,6 @@ export interface StateReport {
   /** Null when the store cannot be read far enough to know them. */
   objects: ObjectsReport | null;
 }
-
-/** Where a check is. Bytes where it counts bytes. */
-export type Progress = (step: string, done?: number, total?: number) => void;
 
 /**
  * Verifies a state directory: the pages of its store, the rows that must fit together, and every object. Changes
@@ -49,17 +44,6 @@ export async function checkState(state: string, onProgress: Progress = () => {})
   return !report.ok && !served && (await isServed()) ? look(state, path, bytes, true, onProgress) : report;
 }
 
-/**
- * A store without a log belongs to nobody just now and is taken as it lies, so that not even SQLite's own files
- * appear beside it; one with a log is read together with it.
- */
-function openStore(path: string, served: boolean): Promise<Connection> {
-  const { OPEN_READONLY, OPEN_URI, Database } = sqlite3;
-  if (served) return open({ filename: path, driver: Database, mode: OPEN_READONLY });
-  const filename = `${pathToFileURL(path).href}?immutable=1`;
-  return open({ filename, driver: Database, mode: OPEN_READONLY | OPEN_URI });
-}
-
 async function look(
   state: string,
   path: string,
@@ -72,13 +56,9 @@ async function look(
   const db = await openStore(path, served);
   try {
     await db.exec('PRAGMA busy_timeout = 5000; BEGIN');
-    store.version = (await db.get<{ user_version: number }>('PRAGMA user_version'))?.user_version ?? 0;
-    onProgress('the pages of the store');
-    const lines = await db.all<{ integrity_check: string }[]>('PRAGMA integrity_check(100)');
-    report.pages = lines.map((line) => line.integrity_check).flatMap((text) => text.split('\n'));
-    if (report.pages[0] === 'ok') report.pages = [];
-    onProgress('the rows of the store');
-    report.rows = await checkRows(db);
+    store.version = await versionOf(db);
+    report.pages = await checkPages(db, onProgress);
+    report.rows = await checkRows(db, onProgress);
     report.objects = await checkObjects(db, state, (done, total) => onProgress('the objects', done, total));
     await db.exec('COMMIT');
     onProgress('objects without an artifact');

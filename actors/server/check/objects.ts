@@ -22,10 +22,13 @@ export interface ObjectsReport {
   unnamed: string[];
 }
 
-interface Named {
+/** An object as the artifacts that name it say it is. */
+export interface NamedObject {
   sha256: string;
   size_bytes: number;
+  /** One of its artifacts. */
   id: string;
+  /** How many artifacts name it. */
   n: number;
 }
 
@@ -45,36 +48,54 @@ export async function checkObjects(
   stateDir: string,
   onBytes: (done: number, total: number) => void,
 ): Promise<ObjectsReport> {
-  const all = await db.get<{ n: number; bytes: number | null }>(
-    `SELECT count(*) AS n, sum(size_bytes) AS bytes FROM (${named('')})`,
-  );
-  const total = all?.bytes ?? 0;
+  const all = await sumOfObjects(db);
   const lost: LostObject[] = [];
   let done = 0;
-  for (let after = '', full = true; full; ) {
-    const page = await db.all<Named[]>(`${named('WHERE sha256 > ?')} LIMIT ${PAGE}`, after);
+  for await (const page of namedObjects(db)) {
     for (const object of page) {
       let read = 0;
       const why = await whyLost(stateDir, object, (bytes) => {
         read += bytes;
-        onBytes(done + read, total);
+        onBytes(done + read, all.bytes);
       });
       done += object.size_bytes;
-      onBytes(done, total);
-      after = object.sha256;
-      if (why === null) continue;
-      lost.push({ sha256: object.sha256, artifact_id: object.id, artifacts: object.n, why });
+      onBytes(done, all.bytes);
+      if (why !== null) lost.push(lostObject(object, why));
     }
-    full = page.length === PAGE;
   }
-  return { named: all?.n ?? 0, bytes: total, lost, unnamed: [] };
+  return { ...all, lost, unnamed: [] };
 }
 
+/** How many objects artifacts name, and their bytes. */
+export async function sumOfObjects(db: Connection): Promise<Pick<ObjectsReport, 'named' | 'bytes'>> {
+  const all = await db.get<{ n: number; bytes: number | null }>(
+    `SELECT count(*) AS n, sum(size_bytes) AS bytes FROM (${named('')})`,
+  );
+  return { named: all?.n ?? 0, bytes: all?.bytes ?? 0 };
+}
+
+/** Every object that an artifact names, by its hash, a page at a time. */
+export async function* namedObjects(db: Connection): AsyncGenerator<NamedObject[]> {
+  for (let after = '', full = true; full; ) {
+    const page = await db.all<NamedObject[]>(`${named('WHERE sha256 > ?')} LIMIT ${PAGE}`, after);
+    yield page;
+    after = page.at(-1)?.sha256 ?? after;
+    full = page.length === PAGE;
+  }
+}
+
+export const lostObject = ({ sha256, id, n }: NamedObject, why: string): LostObject => ({
+  sha256,
+  artifact_id: id,
+  artifacts: n,
+  why,
+});
+
 /** Why an object is not what its artifacts say; null when it is. */
-async function whyLost(
+export async function whyLost(
   stateDir: string,
-  { sha256, size_bytes }: Named,
-  onBytes: (bytes: number) => void,
+  { sha256, size_bytes }: Pick<NamedObject, 'sha256' | 'size_bytes'>,
+  onBytes: (bytes: number) => void = () => {},
 ): Promise<string | null> {
   const path = join(stateDir, objectPath(sha256));
   const found = await stat(path).catch(() => null);

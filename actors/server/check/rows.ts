@@ -1,4 +1,5 @@
 import type { Connection } from '../store/open.ts';
+import type { Progress } from './pages.ts';
 
 /** Rows that do not fit together. */
 export interface RowMismatch {
@@ -45,11 +46,16 @@ const RELATIONS: readonly (readonly [what: string, sql: string])[] = [
   ...['jobs', 'tasks', 'workers'].map(
     (table) => [`statuses of ${table} that are counted wrongly`, tallied(table)] as const,
   ),
-  [
-    'gaps between events',
-    'SELECT min(id) AS id FROM events HAVING count(*) <> ifnull(max(id) - min(id) + 1, 0)',
-  ],
+  ['gaps between events', gapsBetweenEvents()],
 ];
+
+/** Only a restored store begins its numbers anew, behind all that were ever given. */
+function gapsBetweenEvents(): string {
+  const before = 'SELECT max(id) FROM events AS earlier WHERE earlier.id < restored.id';
+  return `SELECT min(id) AS id FROM events HAVING ifnull(max(id) - min(id) + 1, 0) <> count(*) + ifnull(
+            (SELECT sum(id - 1 - ifnull((${before}), id - 1)) FROM events AS restored
+             WHERE type = 'server_restored'), 0)`;
+}
 
 function tasksPerJob(): string {
   return `SELECT j.id AS id FROM jobs j LEFT JOIN
@@ -58,7 +64,8 @@ function tasksPerJob(): string {
 }
 
 /** Compares the rows of a store with each other. What an older store does not have is left out. */
-export async function checkRows(db: Connection): Promise<RowMismatch[]> {
+export async function checkRows(db: Connection, onProgress: Progress = () => {}): Promise<RowMismatch[]> {
+  onProgress('the rows of the store');
   const faults: RowMismatch[] = [];
   for (const [what, sql] of RELATIONS) {
     const found = await db

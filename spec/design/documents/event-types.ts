@@ -41,11 +41,13 @@ const ABOUT: Readonly<Record<string, readonly [means: string, data: string]>> = 
   worker_resumed: ['it asks for tasks again', ''],
   worker_draining: ['it was told to end, and finishes what it has', ''],
   worker_stopped: ['it has ended', ''],
+  server_restored: ['the server was restored: what is behind `made_at` is not known here', '`made_at`'],
   version_divergence: ['a peer runs another version', '`role`, `version`, `server_version`'],
 };
 
 /** As events are named in the code; messages and emissions that no client sees begin with other words. */
-const TYPE = /\btype: '((?:job|task|worker|variants?|selection|refit|result|pipeline|version)_[a-z_]+)'/g;
+const TYPE =
+  /\btype: '((?:job|task|worker|variants?|selection|refit|result|pipeline|version|server)_[a-z_]+)'/g;
 
 /** Every type of event that the server makes itself. */
 export function eventTypes(root: string): string {

@@ -1,0 +1,54 @@
+import { open } from 'sqlite';
+import sqlite3 from 'sqlite3';
+import type { Clock } from '../../shared/clock.ts';
+import { idMaker } from '../../shared/ids.ts';
+
+/** What of a restored store is said in the event that it begins with. */
+interface Origin {
+  /** The moment that the store shows, seconds since the epoch; null where nobody knows. */
+  made_at: number | null;
+}
+
+/** The event that an epoch begins with. */
+const FIRST = { type: 'server_restored', level: 'warning' } as const;
+const NEW_IDS = '(SELECT key, value FROM json_each(?)) AS new';
+
+/**
+ * A restored store goes on as another one than that from which it was saved (docs/decisions/0022-backups.md):
+ *
+ * - Its workers have other ids, which nobody knows. So no worker that registered before can report anything, and what
+ *   they held is queued again once its lease expires, which costs no attempt.
+ * - Its events go on at the present time in microseconds, far behind all that were ever given, and the first of them
+ *   says so.
+ */
+export async function beginEpoch(path: string, clock: Clock, { made_at }: Origin): Promise<void> {
+  const db = await open({ filename: path, driver: sqlite3.Database, mode: sqlite3.OPEN_READWRITE });
+  try {
+    const makeId = idMaker(clock);
+    const now = clock.now();
+    const workers = await db.all<{ id: string }[]>('SELECT id FROM workers');
+    const newIds = JSON.stringify(Object.fromEntries(workers.map(({ id }) => [id, makeId('worker')])));
+    await db.exec('PRAGMA synchronous = FULL; BEGIN IMMEDIATE');
+    await db.run(
+      `UPDATE tasks SET worker_id = new.value, max_attempts = max_attempts + 1 FROM ${NEW_IDS}
+       WHERE status IN ('leased', 'running') AND worker_id = new.key`,
+      newIds,
+    );
+    await db.run(`UPDATE workers SET id = new.value FROM ${NEW_IDS} WHERE id = new.key`, newIds);
+    await db.run(
+      `INSERT INTO events (id, ts, level, type, message, data)
+       SELECT max(?, ifnull((SELECT max(id) FROM events), 0) + 1), ?, ?, ?, ?, ?`,
+      Math.round(now * 1e6),
+      now,
+      FIRST.level,
+      FIRST.type,
+      made_at === null
+        ? 'the server was restored from a copy; what happened after that was made is not known here'
+        : `the server was restored from a backup of ${new Date(made_at * 1000).toISOString()}; what happened after that is not known here`,
+      JSON.stringify({ made_at }),
+    );
+    await db.exec('COMMIT');
+  } finally {
+    await db.close();
+  }
+}

@@ -1,0 +1,25 @@
+import { type BackupReport, isWhole } from '../../actors/server/backup/report.ts';
+import { bytes, counted, dateTime, duration } from './format.ts';
+import type { Colours } from './output.ts';
+import { plain } from './plain.ts';
+import { few, lostLines, rowLines } from './state-report.ts';
+
+/** What was saved or brought back, for people. @param where the backup, as it is named */
+export function backupReport(where: string, report: BackupReport, { green, red }: Colours): string {
+  const { store, objects, rows } = report;
+  const { named, linked, copied, copied_bytes } = objects;
+  const shown = report.made_at === null ? '' : `, as of ${dateTime(report.made_at)}`;
+  const kept = linked > 0 ? `, ${linked} of them as before` : '';
+  const lines = [
+    `backup   ${plain(where)}${shown}`,
+    `store    ${bytes(store.bytes)}, version ${store.version}`,
+    ...few(rowLines(rows)),
+    `objects  ${counted(named, 'object')}, ${bytes(objects.bytes)}${kept}; ${copied} copied, ${bytes(copied_bytes)}`,
+    ...few(lostLines(objects.lost)),
+    `in       ${duration(report.seconds)}: ${isWhole(report) ? green('whole') : red('not whole')}`,
+  ];
+  if (!isWhole(report)) {
+    lines.push('', 'What is damaged was so where it was copied from; an older backup may have it whole.');
+  }
+  return lines.join('\n');
+}
