@@ -3,6 +3,7 @@ import type { Logger } from 'pino';
 import { cacheFolder } from './attempt/paths.ts';
 import { LIMITS, type ZipLimits } from './inputs/zip.ts';
 import type { BackoffLimits } from './link/backoff.ts';
+import type { MetricsAddress } from './metrics/metrics-server.ts';
 
 /** A library that this worker can run, and how (docs/runners.md#the-protocol). */
 export interface Runner {
@@ -46,6 +47,8 @@ export interface WorkerConfig {
   cacheDir?: string | undefined;
   /** GiB that inputs may take; the least recently used go first. 0: none stays longer than it is used. Default 20. */
   cacheGb?: number | undefined;
+  /** Where it serves its metrics; absent: nowhere. */
+  metricsAt?: MetricsAddress | undefined;
   runners: readonly Runner[];
   /** The interpreter of `--python`: declared, beside what the runners bring. */
   python?: { version: string; packages: Readonly<Record<string, string>> } | undefined;

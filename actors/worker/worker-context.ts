@@ -13,6 +13,7 @@ import { InputCache } from './inputs/cache/cache.ts';
 import { Catalog } from './inputs/catalog/catalog.ts';
 import type { Persistence } from './link/persist.ts';
 import { WakeWatch } from './link/wake-watch.ts';
+import { WorkerMetrics } from './metrics/worker-metrics.ts';
 import { partsOf } from './runners/parts.ts';
 import { WarmRunner } from './warm/warm-runner.ts';
 
@@ -34,6 +35,7 @@ export class WorkerContext {
   readonly wake: WakeWatch;
   /** Of the processes of tasks; to read it anew for each would cost more than to start some of them. */
   readonly environment = childEnvironment();
+  readonly metrics = new WorkerMetrics();
   readonly uploads = new PQueue({ concurrency: UPLOADS });
   readonly #directories = new Map<string, AttemptDirectory>();
   readonly #parts = new Map<string, string[]>();
@@ -76,6 +78,11 @@ export class WorkerContext {
     const warm = new WarmRunner({ runner, state, reaper: this.reaper, log });
     this.#warm.set(runner.library, warm);
     return warm;
+  }
+
+  /** Processes that keep runners warm, by library. */
+  get warmHosts(): Map<string, number> {
+    return new Map([...this.#warm].map(([library, { hosts }]) => [library, hosts]));
   }
 
   /** The directory of an attempt, the same at every call until `forget`. */

@@ -1,5 +1,7 @@
 import { join, resolve } from 'node:path';
 import { ClusterClient } from '../../gateway/client/client.ts';
+import { processMetrics } from '../../gateway/metrics/process-metrics.ts';
+import { PACKAGE_VERSION } from '../../gateway/version.ts';
 import type { LinkError } from '../../machines/agent/types.ts';
 import { restrictAccess } from '../shared/file-modes.ts';
 import { acquireLock } from '../shared/lock.ts';
@@ -10,6 +12,7 @@ import { takeLeave } from './link/heartbeat.ts';
 import { Identity } from './link/identity.ts';
 import { declarationOf } from './link/registration.ts';
 import { logTransitions } from './log-transitions.ts';
+import { serveMetrics } from './metrics/metrics-server.ts';
 import { WorkerContext } from './worker-context.ts';
 
 /** A worker program under way. */
@@ -43,13 +46,23 @@ export async function startWorkerProgram(config: WorkerConfig): Promise<RunningW
   const client = new ClusterClient({ server: settings.server, token: settings.token, role: 'worker' });
   let agent: AgentActor | undefined;
   const shared = new WorkerContext(settings, client, () => agent?.send({ type: 'WOKE' }));
+  let stopProcessMetrics = () => {};
+  let served: { readonly url: string; close(): void } | undefined;
   const release = async () => {
+    served?.close();
+    stopProcessMetrics();
     await shared.close();
     await client.close();
     await lock.release();
   };
   try {
     await restrictAccess(settings.state, settings.log);
+    const { metricsAt } = settings;
+    if (metricsAt) {
+      stopProcessMetrics = processMetrics(shared.metrics.metrics, PACKAGE_VERSION);
+      served = await serveMetrics(shared.metrics.metrics, metricsAt);
+      settings.log.info({ url: served.url }, 'metrics are served');
+    }
     const identity = new Identity(settings.state);
     const { entries, broken } = await shared.outbox.load();
     for (const path of broken) settings.log.error({ path }, 'a saved result cannot be read; put aside');
@@ -64,6 +77,7 @@ export async function startWorkerProgram(config: WorkerConfig): Promise<RunningW
     for (const entry of interrupted) await shared.outbox.save(entry);
     await shared.open();
     agent = createAgent(shared, identity, await declarationOf(settings), [...entries, ...interrupted]);
+    watchState(agent, shared);
     logTransitions(agent, settings.log, settings.server);
     const running = handleOf(agent, client, release, cancelMs(settings));
     agent.start();
@@ -78,6 +92,24 @@ export async function startWorkerProgram(config: WorkerConfig): Promise<RunningW
 /** What hangs in the kernel would be waited for for ever. */
 const cancelMs = ({ graceSeconds, deliverySeconds }: Settings): number =>
   (graceSeconds + deliverySeconds + SPARE_SECONDS) * 1000;
+
+function watchState(agent: AgentActor, shared: WorkerContext): void {
+  shared.metrics.watch(() => {
+    const { context, value } = agent.getSnapshot();
+    const runs = Object.values(context.runs);
+    const delivering = runs.filter((run) => run.delivering).length;
+    return {
+      slots: context.slots,
+      running: runs.length - delivering,
+      delivering,
+      suspended: context.suspended !== null,
+      connected: typeof value === 'object' && value.active?.link === 'connected',
+      uploads: shared.uploads.pending + shared.uploads.size,
+      warmHosts: shared.warmHosts,
+      cache: shared.cache.usage,
+    };
+  });
+}
 
 function handleOf(
   agent: AgentActor,

@@ -84,6 +84,10 @@ export class WorkerCommand extends BaseCommand {
     '--cancel-grace',
     value('SECONDS', 'between SIGTERM and SIGKILL for a task that has to stop (5)'),
   );
+  metricsPort = Option.String(
+    '--metrics-port',
+    value('[ADDRESS:]PORT', 'serve /metrics there, without a credential, on 127.0.0.1 unless told otherwise'),
+  );
   logLevel = Option.String('--log-level', 'info', value('LEVEL', `${LOG_LEVELS.join(', ')} (info)`));
   logFile = Option.String('--log-file', value('FILE', 'write the log to this file, not to stderr'));
 
@@ -120,10 +124,18 @@ export class WorkerCommand extends BaseCommand {
         this.cancelGrace === undefined
           ? undefined
           : number('--cancel-grace', this.cancelGrace, { max: 86_400 }),
+      metricsAt: metricsAddress(this.metricsPort),
       logLevel: logLevel(this.logLevel),
       logFile: this.logFile,
     };
   }
+}
+
+function metricsAddress(text: string | undefined): { host: string; port: number } | undefined {
+  if (text === undefined) return undefined;
+  const [, host, port = text] = /^(.+):([^:\]]*)$/.exec(text) ?? [];
+  const address = host?.replace(/^\[(.*)\]$/, '$1') ?? '127.0.0.1';
+  return { host: address, port: integer('--metrics-port', port, { max: 65_535 }) };
 }
 
 function catalogOf(text: string | undefined): string | undefined {

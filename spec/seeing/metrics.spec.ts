@@ -247,8 +247,8 @@ describe('what is at the moment', () => {
       return now.get('jq_lease_requests_waiting') === 1 && now;
     });
     assert.equal(found.get('jq_queue_tasks{status="running",requirement="packages.demo"}'), 1);
-    assert.equal(found.get('jq_worker_slots{state="used"}'), 1);
-    assert.equal(found.get('jq_worker_slots{state="free"}'), 1);
+    assert.equal(found.get('jq_slots{state="used"}'), 1);
+    assert.equal(found.get('jq_slots{state="free"}'), 1);
     assert.equal(found.get('jq_workers{state="busy"}'), 1);
     await server.client.call('submitJob', { body: job() });
     assert.ok((await waiting).task);

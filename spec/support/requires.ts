@@ -49,6 +49,8 @@ const INSTALLED = {
   npm: onThePath('npm'),
   ps: onThePath('ps', 'procps'),
   prlimit: onThePath('prlimit', 'util-linux'),
+  prometheus: onThePath('prometheus'),
+  promtool: onThePath('promtool', 'prometheus'),
   chromium: () =>
     chromiumPath()
       ? null

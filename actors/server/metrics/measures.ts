@@ -2,9 +2,9 @@ import type { Logger } from 'pino';
 import { Distribution, Distributions } from '../../../gateway/metrics/distribution.ts';
 import { Known, OTHER } from '../../../gateway/metrics/known.ts';
 import type { Labels, Metrics } from '../../../gateway/metrics/metrics.ts';
+import { Tally } from '../../../gateway/metrics/tally.ts';
 import type { Changes } from '../store/changes.ts';
 import { ReportedData } from '../turn/event-drafts.ts';
-import { Tally } from './tally.ts';
 
 /** Seconds from which on a commit is worth a line of the log. */
 const SLOW_COMMIT = 1;

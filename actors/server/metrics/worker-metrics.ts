@@ -32,7 +32,7 @@ export function workerMetrics(
     },
   );
   metrics.gauge(
-    'jq_worker_slots',
+    'jq_slots',
     'Slots of workers that live: used, free, or withheld, which are the free ones of workers that take no tasks',
     ['state'],
     (tell) => {

@@ -179,9 +179,14 @@ async function upload(shared: WorkerContext, ref: AttemptRef, signal: AbortSigna
   const { entry } = directory;
   if (!entry) return { verdict: 'accepted', artifacts: {} };
   const told = {
-    uploaded: () => remember(shared, entry),
-    leftOut: (role: string, why: string) =>
-      directory.events.log(`[jq-worker] the ${role} could not be uploaded: ${why}`),
+    uploaded: () => {
+      shared.metrics.uploaded('stored');
+      return remember(shared, entry);
+    },
+    leftOut: (role: string, why: string) => {
+      shared.metrics.uploaded('left_out');
+      directory.events.log(`[jq-worker] the ${role} could not be uploaded: ${why}`);
+    },
   };
   try {
     return await uploadFiles(entry, directory.paths, shared.uploads, delivery(shared, ref, signal), told);
@@ -229,6 +234,7 @@ async function deliverReport(
     shared.directory(ref).entry,
     delivery(shared, ref, signal),
   );
+  shared.metrics.ended(outcome, reportOutcome);
   const why = outcome.verb === 'fail' ? { error: outcome.failure.error } : {};
   shared
     .logOf(ref)

@@ -49,6 +49,11 @@ export class WarmRunner {
     this.#learned = new Learned(options.state, options.runner);
   }
 
+  /** How many there are. */
+  get hosts(): number {
+    return this.#hosts.size;
+  }
+
   /** Rejects only when the attempt is given up meanwhile. */
   async fork(order: Order, signal: AbortSignal): Promise<Warm> {
     // Once, and with the first order: a library that nobody asks for is not loaded.

@@ -2,6 +2,7 @@ import { Measures } from '../../../actors/server/metrics/measures.ts';
 import { queueMetrics } from '../../../actors/server/metrics/queue-metrics.ts';
 import { storeMetrics } from '../../../actors/server/metrics/store-metrics.ts';
 import { workerMetrics } from '../../../actors/server/metrics/worker-metrics.ts';
+import { WorkerMetrics } from '../../../actors/worker/metrics/worker-metrics.ts';
 import { HttpMetrics } from '../../../gateway/metrics/http-metrics.ts';
 import { type Described, Metrics } from '../../../gateway/metrics/metrics.ts';
 import { processMetrics } from '../../../gateway/metrics/process-metrics.ts';
@@ -24,6 +25,14 @@ export function serverMetrics(): readonly Described[] {
   new UploadMetrics(metrics);
   new HttpMetrics(metrics, () => 0);
   return metrics.described;
+}
+
+/** Every metric of a worker program, in the order in which it tells them. */
+export function workerProgramMetrics(): readonly Described[] {
+  const own = new WorkerMetrics();
+  processMetrics(own.metrics, '')();
+  own.watch(UNASKED);
+  return own.metrics.described;
 }
 
 /** A table of metrics. */

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { eventTypes } from './event-types.ts';
 import { fields, queries } from './fields.ts';
-import { metricsTable, serverMetrics } from './metrics.ts';
+import { metricsTable, serverMetrics, workerProgramMetrics } from './metrics.ts';
 import { exitCodes, programExitCodes, roles, serverFlags, workerFlags } from './programs.ts';
 import { errors, limits, routesTable } from './protocol.ts';
 import { statecharts } from './statecharts.ts';
@@ -21,6 +21,7 @@ export const PARTS: Readonly<Record<string, { document: string; make: () => stri
   queries: { document: 'docs/reference.md', make: queries },
   fields: { document: 'docs/reference.md', make: fields },
   'metrics of jq-server': { document: 'docs/metrics.md', make: () => metricsTable(serverMetrics()) },
+  'metrics of jq-worker': { document: 'docs/metrics.md', make: () => metricsTable(workerProgramMetrics()) },
   'exit codes': { document: 'docs/analysts.md', make: exitCodes },
   'exit codes of programs': { document: 'docs/operations.md', make: programExitCodes },
   'flags of jq-server': { document: 'docs/operations.md', make: serverFlags },

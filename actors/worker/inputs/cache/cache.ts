@@ -40,6 +40,8 @@ export class InputCache {
   readonly #options: CacheOptions;
   readonly #entries: Entries;
   readonly #eviction: Eviction;
+  #hits = 0;
+  #misses = 0;
   /** What this process found out about the entry with a stamp; under way where several ask at the same time. */
   readonly #checks = new Map<string, { stamp: string; isWhole: Promise<boolean> }>();
 
@@ -47,6 +49,11 @@ export class InputCache {
     this.#options = options;
     this.#entries = new Entries(options.folder);
     this.#eviction = new Eviction(this.#entries, options, (key) => this.#checks.delete(key));
+  }
+
+  /** What it has, and how often something was there that was asked for. */
+  get usage() {
+    return { ...this.#eviction.usage, hits: this.#hits, misses: this.#misses };
   }
 
   /** Makes its folders and clears what is left of a crash. @throws StartError where inputs cannot be kept */
@@ -73,13 +80,17 @@ export class InputCache {
   async use(key: string, fill: (draft: string) => Promise<string>, signal: AbortSignal): Promise<Held> {
     await this.#entries.open();
     const lockFile = this.#entries.lock(key);
-    for (;;) {
+    for (let isFirst = true; ; isFirst = false) {
       const shared = await waitForLock(lockFile, 'shared', signal);
       const held = await this.#held(key, shared, signal).catch(async (fault: unknown) => {
         await shared.release();
         throw fault;
       });
-      if (held !== null) return held;
+      if (held !== null) {
+        if (isFirst) this.#hits++;
+        else this.#misses++;
+        return held;
+      }
       await shared.release();
       const alone = await tryLock(lockFile, 'exclusive');
       // Somebody else fills it just now, or uses what it was before it was changed.

@@ -34,6 +34,11 @@ export class Eviction {
     this.#onRemove = onRemove;
   }
 
+  /** Of the entries that the last pass has seen. */
+  get usage(): { entries: number; bytes: number } {
+    return { entries: this.#bytes.size, bytes: [...this.#bytes.values()].reduce((sum, n) => sum + n, 0) };
+  }
+
   /** Begins a pass, or another one after the one under way. */
   start(): void {
     this.#again = this.#pass !== null;

@@ -1,4 +1,4 @@
-import type { Tell } from '../../../gateway/metrics/metrics.ts';
+import type { Tell } from './metrics.ts';
 
 /** Counts by the values of a few labels. */
 export class Tally {
