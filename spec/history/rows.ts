@@ -20,6 +20,9 @@ export interface TaskRow {
   reusedFrom: string | null;
 }
 
+/** Seconds by which a lease may end later than its row says: the times of turns are whole milliseconds. */
+const ROUNDED = 0.001;
+
 /** The rows of a store, held against its events; results against what they were when they were first seen. */
 export class Rows {
   readonly #history: History;
@@ -57,7 +60,8 @@ export class Rows {
     must(row.attempt === attempt, `${id} is at attempt ${row.attempt}, by its events ${attempt}`);
     if (['leased', 'running'].includes(status)) {
       must(row.worker === worker, `${id} is held by ${row.worker}, not ${worker}`);
-      must(now === null || (row.leaseEnds ?? 0) > now, `${id} is ${status} without a live lease`);
+      const ends = row.leaseEnds === null ? 0 : row.leaseEnds + ROUNDED;
+      must(now === null || ends > now, `${id} is ${status} without a live lease`);
     }
     must(
       (row.result !== null) === (status === 'succeeded'),
