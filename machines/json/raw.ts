@@ -50,12 +50,29 @@ export function skipSpace(text: string, start: number): number {
 function endOfValue(text: string, start: number): number {
   const first = text.charCodeAt(start);
   if (first === QUOTE) return endOfString(text, start);
-  return first === BRACE || first === BRACKET ? endOfNested(text, start) : endOfWord(text, start);
+  if (first !== BRACE && first !== BRACKET) return endOfWord(text, start);
+  const nested = { at: start, depth: 0 };
+  goThrough(text, nested, text.length);
+  return nested.at;
 }
 
-function endOfNested(text: string, start: number): number {
-  let depth = 0;
-  for (let i = start; i < text.length; ) {
+/** Characters that are gone through without a break: some milliseconds. */
+const AT_ONCE = 2 ** 20;
+
+/** The same, with a break after every so many characters. */
+function* endOfLongValue(text: string, start: number): Generator<void, number> {
+  const first = text.charCodeAt(start);
+  if (first !== BRACE && first !== BRACKET) return endOfValue(text, start);
+  const nested = { at: start, depth: 0 };
+  while (!goThrough(text, nested, nested.at + AT_ONCE)) yield;
+  return nested.at;
+}
+
+/** Goes on with an object or array up to about `until`; whether that was its end. */
+function goThrough(text: string, nested: { at: number; depth: number }, until: number): boolean {
+  const { length } = text;
+  let { at: i, depth } = nested;
+  while (i < until && i < length) {
     const code = text.charCodeAt(i);
     if (code === QUOTE) i = endOfString(text, i);
     else {
@@ -63,10 +80,15 @@ function endOfNested(text: string, start: number): number {
       // Of millions of characters, most are those of numbers.
       if (code < BRACKET) continue;
       if (code === BRACE || code === BRACKET) depth++;
-      else if ((code === END_BRACE || code === END_BRACKET) && --depth === 0) return i;
+      else if ((code === END_BRACE || code === END_BRACKET) && --depth === 0) {
+        nested.at = i;
+        return true;
+      }
     }
   }
-  return text.length;
+  nested.at = i;
+  nested.depth = depth;
+  return i >= length;
 }
 
 /** A number, `true`, `false` or `null`. */
@@ -80,35 +102,54 @@ function endOfWord(text: string, start: number): number {
 }
 
 /** The members of a JSON object as text, in the order written; a repeated key keeps its last value. */
-export function members(text: string): Map<string, string> {
+export const members = (text: string): Map<string, string> => atOnce(membersInSteps(text));
+
+/** The elements of a JSON array as text; of anything else, none. */
+export const elements = (text: string): string[] => atOnce(elementsInSteps(text));
+
+function atOnce<Result>(work: Generator<void, Result>): Result {
+  for (;;) {
+    const step = work.next();
+    if (step.done) return step.value;
+  }
+}
+
+/** The members of an object that may be very long, with a break after every so many characters. */
+export function* membersInSteps(text: string): Generator<void, Map<string, string>> {
   const found = new Map<string, string>();
   let i = skipSpace(text, 0);
   if (text[i] !== '{') return found;
   i = skipSpace(text, i + 1);
-  while (i < text.length && text[i] !== '}') {
+  for (let pause = AT_ONCE; i < text.length && text[i] !== '}'; ) {
     const keyEnd = endOfString(text, i);
     const literal = text.slice(i + 1, keyEnd - 1);
     const key = literal.includes('\\') ? (JSON.parse(`"${literal}"`) as string) : literal;
     const start = skipSpace(text, skipSpace(text, keyEnd) + 1);
-    const end = endOfValue(text, start);
+    const end = text.length > AT_ONCE ? yield* endOfLongValue(text, start) : endOfValue(text, start);
     found.set(key, text.slice(start, end));
     i = skipSpace(text, end);
     if (text[i] === ',') i = skipSpace(text, i + 1);
+    if (i < pause) continue;
+    yield;
+    pause = i + AT_ONCE;
   }
   return found;
 }
 
-/** The elements of a JSON array as text; of anything else, none. */
-export function elements(text: string): string[] {
+/** The same for the elements of an array. */
+export function* elementsInSteps(text: string): Generator<void, string[]> {
   const found: string[] = [];
   let i = skipSpace(text, 0);
   if (text[i] !== '[') return found;
   i = skipSpace(text, i + 1);
-  while (i < text.length && text[i] !== ']') {
-    const end = endOfValue(text, i);
+  for (let pause = AT_ONCE; i < text.length && text[i] !== ']'; ) {
+    const end = text.length > AT_ONCE ? yield* endOfLongValue(text, i) : endOfValue(text, i);
     found.push(text.slice(i, end));
     i = skipSpace(text, end);
     if (text[i] === ',') i = skipSpace(text, i + 1);
+    if (i < pause) continue;
+    yield;
+    pause = i + AT_ONCE;
   }
   return found;
 }
@@ -169,10 +210,13 @@ export function withMembers(text: string, added: Readonly<Record<string, unknown
 }
 
 /** A JSON object's text in which a member has another value, or a further one; the others stay as they are written. */
-export function withMember(text: string, name: string, value: unknown): string {
-  const all = members(text);
-  all.set(name, compose(value));
-  return `{${[...all].map(([key, member]) => `${JSON.stringify(key)}:${member}`).join(',')}}`;
+export const withMember = (text: string, name: string, value: unknown): string =>
+  objectOf(members(text), name, value);
+
+/** The text of an object of these members, of which one has another value. */
+export function objectOf(all: ReadonlyMap<string, string>, name: string, value: unknown): string {
+  const changed = new Map(all).set(name, compose(value));
+  return `{${[...changed].map(([key, member]) => `${JSON.stringify(key)}:${member}`).join(',')}}`;
 }
 
 /**

@@ -178,7 +178,9 @@ export function settingsOf(spec: JobSpec): JobSettings {
   };
 }
 
-export function outputsOf(outputs: JobSpec['outputs']): JobSettings['outputs'] {
+export function outputsOf(
+  outputs?: { [Name in keyof JobSettings['outputs']]?: boolean | undefined },
+): JobSettings['outputs'] {
   return {
     export_best_model: outputs?.export_best_model ?? true,
     keep_task_workspace: outputs?.keep_task_workspace ?? false,

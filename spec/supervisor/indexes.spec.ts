@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
-import { cutJobPieces, JobPiecesCache } from '../../actors/server/jobs/job-pieces.ts';
+import { cutJobPieces, type JobPieces, JobPiecesCache } from '../../actors/server/jobs/job-pieces.ts';
 import { Deadlines } from '../../actors/server/runtime/deadlines.ts';
 import { QueueIndex } from '../../actors/server/scheduling/queue-index.ts';
 import { QueueView } from '../../actors/server/scheduling/queue-view.ts';
 import { FOR_GOOD } from '../../actors/server/turn/journal.ts';
+import { inSteps } from '../../actors/server/turn/steps.ts';
 import { StepClock } from '../support/step-clock.ts';
 
 /** More than an index may hold in vain. */
@@ -130,15 +131,46 @@ describe('the index of the queue', () => {
   });
 });
 
+describe('a specification that is cut', () => {
+  const MIB = 2 ** 20;
+  const numbers = `[${'1.5,'.repeat(2 * MIB)}1]`;
+  const LARGE: Record<string, string> = {
+    'in its parameters': `"params":{"list":${numbers}}`,
+    'in what travels beside them': `"native_payload":{"list":${numbers}}`,
+    'in a member that nobody knows': `"outputs":{"list":${numbers}}`,
+    'in its pipeline': `"pipeline":{"kind":"inline_json","inline":${numbers}}`,
+    'by the number of its pipelines': `"pipelines":[${'{"kind":"inline_json","inline":0},'.repeat(MIB / 4)}1]`,
+    'in the parameters of a job that selects': `"select":{},"params":{"list":${numbers}}`,
+  };
+  for (const [where, members] of Object.entries(LARGE)) {
+    test(`is cut in steps when it is large ${where}, and as it is written`, () => {
+      const text = `{${members},"dataset":{"kind":"shared_path","path":"/d"}}`;
+      const cutting = cutJobPieces(text);
+      let steps = 1;
+      let step = cutting.next();
+      for (; !step.done; step = cutting.next()) steps++;
+      assert.ok(steps > text.length / MIB, `${steps} steps for ${text.length} characters`);
+      const pieces = step.value;
+      assert.deepEqual(pieces.datasets, ['{"kind":"shared_path","path":"/d"}']);
+      const all = [pieces.params, pieces.exploring, pieces.native, ...pieces.pipelines];
+      const isThere = all.some((piece) => piece.includes(numbers)) || pieces.pipelines.length > MIB / 4;
+      assert.ok(isThere || where === 'in a member that nobody knows');
+      assert.deepEqual(JSON.parse(pieces.outputs), { export_best_model: true, keep_task_workspace: false });
+    });
+  }
+});
+
 describe('the cache of specifications', () => {
   const document = (pipelines: number) =>
-    cutJobPieces(
-      JSON.stringify({
-        type: 'demo.run',
-        pipelines: Array.from({ length: pipelines }, (_, i) => ({ kind: 'inline_json', inline: i })),
-        dataset: { kind: 'shared_path', path: '/d' },
-      }),
-    );
+    inSteps(
+      cutJobPieces(
+        JSON.stringify({
+          type: 'demo.run',
+          pipelines: Array.from({ length: pipelines }, (_, i) => ({ kind: 'inline_json', inline: i })),
+          dataset: { kind: 'shared_path', path: '/d' },
+        }),
+      ),
+    ) as JobPieces;
 
   test('is for jobs of which more tasks will be leased', () => {
     const cache = new JobPiecesCache();

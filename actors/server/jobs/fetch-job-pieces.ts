@@ -1,4 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
+import { inSteps } from '../turn/steps.ts';
 import type { Turn } from '../turn/turn.ts';
 import { cutJobPieces, type JobPieces } from './job-pieces.ts';
 
@@ -25,9 +26,9 @@ export async function fetchJobPieces(
   const found = new Map<string, JobPieces>();
   const missing: string[] = [];
   const keep = async (id: string, request: string) => {
-    const plain = cutJobPieces(request);
+    const plain = await inSteps(cutJobPieces(request));
     const variants = plain.expands ? await variantsOf(turn, id) : undefined;
-    const pieces = variants === undefined ? plain : cutJobPieces(request, variants);
+    const pieces = variants === undefined ? plain : await inSteps(cutJobPieces(request, variants));
     jobPieces.keep(id, pieces);
     found.set(id, pieces);
     if (request.length > LARGE) await setImmediate();

@@ -1,6 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import { at, elements, members, withMember } from '../../../machines/json/raw.ts';
-import type { JobSpec } from '../../../machines/schema/job.ts';
+import { at, elementsInSteps, membersInSteps, objectOf } from '../../../machines/json/raw.ts';
 import { outputsOf } from '../../../machines/submission/decompose.ts';
 
 /** A job's specification, cut into the pieces that task payloads are made of; text, numbers as written. */
@@ -24,33 +23,48 @@ const CACHED = 32 * 1024 * 1024;
 /** What a document takes beside its text. */
 const OVERHEAD = 1024;
 
-/** @param variants the pipelines that were found in the one that it names, as a JSON list */
-export function cutJobPieces(request: string, variants?: string): JobPieces {
-  const top = members(request);
-  const list = (one: string, many: string) => {
-    const several = top.get(many);
-    return several !== undefined && several !== 'null' ? elements(several) : [top.get(one) ?? 'null'];
-  };
+/**
+ * Cuts a specification, which may have many megabytes, in steps.
+ * @param variants the pipelines that were found in the one that it names, as a JSON list
+ */
+export function* cutJobPieces(request: string, variants?: string): Generator<void, JobPieces> {
+  const top = yield* membersInSteps(request);
   const params = present(top.get('params')) ?? '{}';
   const selects = (present(top.get('select')) ?? present(top.get('decompose'))) !== undefined;
-  const outputs = JSON.parse(top.get('outputs') ?? 'null') as JobSpec['outputs'] | null;
-  const found = variants === undefined ? [] : elements(variants);
+  const found = variants === undefined ? [] : yield* elementsInSteps(variants);
+  const given = selects ? yield* membersInSteps(params) : null;
+  const outputs = yield* membersInSteps(top.get('outputs') ?? '{}');
   return {
     pipelines: [
-      ...list('pipeline', 'pipelines'),
+      ...(yield* listIn(top, 'pipeline', 'pipelines')),
       ...found.map((inline) => `{"kind":"inline_json","inline":${inline}}`),
     ],
     expands: present(top.get('decompose')) !== undefined && variants === undefined,
-    datasets: list('dataset', 'datasets'),
+    datasets: yield* listIn(top, 'dataset', 'datasets'),
     params,
-    exploring: selects ? withMember(params, 'refit', false) : params,
+    exploring: given ? objectOf(given, 'refit', false) : params,
     // Who says how it is to be refitted is heard.
-    refitting:
-      selects && present(at(params, 'refit')) === undefined ? withMember(params, 'refit', true) : params,
+    refitting: given && present(given.get('refit')) === undefined ? objectOf(given, 'refit', true) : params,
     native: present(top.get('native_payload')) ?? top.get('nativePayload') ?? 'null',
-    outputs: JSON.stringify(outputsOf(outputs ?? undefined)),
+    outputs: JSON.stringify(
+      outputsOf({
+        export_best_model: wordIn(outputs, 'export_best_model'),
+        keep_task_workspace: wordIn(outputs, 'keep_task_workspace'),
+      }),
+    ),
   };
 }
+
+function* listIn(top: ReadonlyMap<string, string>, one: string, many: string): Generator<void, string[]> {
+  const several = present(top.get(many));
+  return several === undefined ? [top.get(one) ?? 'null'] : yield* elementsInSteps(several);
+}
+
+/** A member that is true or false; undefined where it is left out. */
+const wordIn = (of: ReadonlyMap<string, string>, name: string): boolean | undefined => {
+  const text = present(of.get(name));
+  return text === undefined ? undefined : text === 'true';
+};
 
 /** The fingerprint that the client pinned for a pipeline of the job; null where it did not. */
 export function expectedFingerprint({ pipelines }: JobPieces, pipeline: number): string | null {

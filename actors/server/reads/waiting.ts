@@ -1,6 +1,7 @@
 import { cutJobPieces } from '../jobs/job-pieces.ts';
 import { placesOf } from '../scheduling/named-paths.ts';
 import type { PreparedStatements } from '../store/prepared-statements.ts';
+import { inSteps } from '../turn/steps.ts';
 import type { LiveReads, WaitingTask } from './live-reads.ts';
 
 /** What of a queued task's row decides what it waits for. */
@@ -34,5 +35,5 @@ export async function lackedPlaces(db: PreparedStatements, live: LiveReads, jobI
   const none = { pipelines: new Map(), datasets: new Map() };
   if (missing.size === 0) return none;
   const row = await db.get<{ request: string }>('SELECT request FROM job_requests WHERE job_id = ?', jobId);
-  return row ? placesOf(cutJobPieces(row.request), (path) => missing.has(path)) : none;
+  return row ? placesOf(await inSteps(cutJobPieces(row.request)), (path) => missing.has(path)) : none;
 }
