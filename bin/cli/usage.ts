@@ -5,7 +5,10 @@ import { EXIT } from './exit.ts';
 /** What each exit code says; the help of every command lists them. */
 export const EXIT_CODES: readonly (readonly [code: number, meaning: string])[] = [
   [EXIT.done, 'done'],
-  [EXIT.failed, 'the job failed or was cancelled (commands that wait for it)'],
+  [
+    EXIT.failed,
+    'the job failed or was cancelled (commands that wait for it), or something is wrong (doctor)',
+  ],
   [EXIT.usage, 'wrong usage or invalid input, also when the server refuses it'],
   [EXIT.unauthorised, 'not authorised'],
   [EXIT.unreachable, 'the server is unreachable or cannot serve now, or a download arrived damaged'],

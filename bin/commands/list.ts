@@ -58,6 +58,10 @@ export const COMMANDS = {
     category: 'Cluster',
     description: 'show jobs and tasks by status, and the workers alive',
   },
+  doctor: {
+    category: 'Cluster',
+    description: 'look for what is wrong with the cluster, and say what to do',
+  },
   events: {
     category: 'Cluster',
     description: 'print what happened to all jobs and workers, and follow it',

@@ -16,6 +16,7 @@ const CLASSES: Record<CommandName, () => Promise<CommandClass>> = {
   resubmit: async () => (await import('./resubmit.ts')).ResubmitCommand,
   workers: async () => (await import('./workers.ts')).WorkersCommand,
   stats: async () => (await import('./stats.ts')).StatsCommand,
+  doctor: async () => (await import('./doctor.ts')).DoctorCommand,
   events: async () => (await import('./events.ts')).EventsCommand,
   top: async () => (await import('./top.ts')).TopCommand,
   machines: async () => (await import('./machines.ts')).MachinesCommand,

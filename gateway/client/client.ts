@@ -104,6 +104,12 @@ export class ClusterClient {
     return this.#withTransportErrors(() => answer.body.text());
   }
 
+  /** What the server tells Prometheus. */
+  async metrics(): Promise<string> {
+    const answer = await this.#send(routes.metrics.method, routes.metrics.path, {}, {}, undefined);
+    return this.#withTransportErrors(() => answer.body.text());
+  }
+
   /** Streams a file as the part `file` of a multipart body; constant memory. */
   async upload<K extends UploadName>(name: K, input: UploadInput<K>): Promise<ReplyOf<Routes[K]>> {
     const route = routes[name] as unknown as UploadRoute;

@@ -1,0 +1,138 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { type Examined, examine } from '../../bin/jobs/health.ts';
+import { Series } from '../../bin/jobs/series.ts';
+import type { WorkerView } from '../../machines/schema/views.ts';
+import { run } from '../cli/cli-support.ts';
+import { startTestServer } from '../support/server.ts';
+
+const WELL = `
+jq_store_bytes{file="database"} 4096
+jq_commit_duration_seconds_sum 1
+jq_commit_duration_seconds_count 100
+jq_commit_failures_total 0
+jq_disk_free_bytes 500e9
+jq_disk_size_bytes 1000e9
+jq_disk_reserve_bytes 268435456
+jq_tasks{status="queued"} 3
+jq_tasks{status="running"} 1
+jq_slots{state="free"} 1
+jq_queue_oldest_age_seconds{status="queued",requirement="labels.site=\\"a, b\\""} 20
+jq_event_loop_delay_seconds{statistic="p99"} 0.01
+process_start_time_seconds ${Date.now() / 1000 - 3600}
+`;
+
+const worker = (more: Partial<WorkerView> = {}): WorkerView => ({
+  ...{
+    id: 'worker_1',
+    name: 'lab',
+    status: 'alive',
+    slots_total: 2,
+    slots_used: 1,
+    last_seen_at: 0,
+    labels: {},
+  },
+  ...{ capabilities: {}, version: {}, cluster_version: '1.0.0', version_divergent: false },
+  ...{ suspended: null, leaving: null, ...more },
+});
+
+/** Everything well, but for what is given. */
+const examined = ({ text = '', ...more }: Partial<Examined> & { text?: string } = {}): Examined => ({
+  ...{ server: 'http://127.0.0.1:8765', version: '1.0.0', ownVersion: '1.0.0', notReady: null },
+  ...{ clocks: { server: 1000, own: 1000.1 }, roundTrip: 0.01, principal: 'ann', workers: [worker()] },
+  // The first line of a name counts.
+  metrics: new Series(text + WELL),
+  ...more,
+});
+
+const wrong = (found: Examined) =>
+  examine(found)
+    .filter(({ level }) => level !== 'ok')
+    .map(({ about, level }) => `${level} ${about}`);
+
+describe('jqctl doctor', () => {
+  it('finds nothing where all is well, and says so of each part', () => {
+    const findings = examine(examined());
+    assert.deepEqual(
+      findings.map(({ about, level }) => `${level} ${about}`),
+      ['server', 'store', 'disk', 'clocks', 'workers', 'versions', 'queue'].map((part) => `ok ${part}`),
+    );
+  });
+
+  const cases: [what: string, found: Examined, wrong: string[]][] = [
+    ['a store that cannot commit', examined({ notReady: 'the store cannot commit' }), ['problem store']],
+    ['commits that failed', examined({ text: 'jq_commit_failures_total 2\n' }), ['warning store']],
+    ['slow commits', examined({ text: 'jq_commit_duration_seconds_sum 200\n' }), ['warning store']],
+    ['a full disk', examined({ text: 'jq_disk_free_bytes 1000\n' }), ['problem disk']],
+    ['a disk that is nearly full', examined({ text: 'jq_disk_free_bytes 30e9\n' }), ['warning disk']],
+    ['clocks that differ', examined({ clocks: { server: 1000, own: 1020 } }), ['warning clocks']],
+    ['clocks that differ much', examined({ clocks: { server: 5000, own: 1000 } }), ['problem clocks']],
+    ['no worker while tasks wait', examined({ workers: [] }), ['problem workers']],
+    ['no worker', examined({ workers: [], text: 'jq_tasks{status="queued"} 0\n' }), ['warning workers']],
+    [
+      'workers that are not well, or gone',
+      examined({
+        workers: [
+          worker(),
+          worker({ suspended: 'its disk is full' }),
+          worker({ status: 'dead' }),
+          worker({ status: 'dead', leaving: 'stopped' }),
+        ],
+      }),
+      ['warning workers', 'warning workers'],
+    ],
+    [
+      'versions that differ',
+      examined({ ownVersion: '0.9.0', workers: [worker({ version_divergent: true })] }),
+      ['warning versions', 'warning versions'],
+    ],
+    [
+      'a busy server',
+      examined({ text: 'jq_event_loop_delay_seconds{statistic="p99"} 2\n' }),
+      ['warning server'],
+    ],
+    [
+      'tasks that wait beside free slots',
+      examined({ text: 'jq_queue_oldest_age_seconds{status="queued",requirement="packages.x"} 9000\n' }),
+      ['warning queue'],
+    ],
+  ];
+  for (const [what, found, expected] of cases) {
+    it(`finds ${what}, and says what to do`, () => {
+      assert.deepEqual(wrong(found), expected);
+      for (const finding of examine(found))
+        assert.equal(finding.level === 'ok', finding.do === undefined, finding.says);
+    });
+  }
+
+  it('looks at a real server, and ends with 1 where something is wrong', async (t) => {
+    let isFull = false;
+    const beforeCommit = async () => {
+      if (isFull) throw Object.assign(new Error('the disk is full'), { code: 'SQLITE_FULL' });
+    };
+    const principals = ['bob:token-of-bob:viewer', 'lab:token-of-lab:executor'];
+    const server = await startTestServer(t, { principals, hooks: { beforeCommit } });
+    const doctor = (...argv: string[]) =>
+      run(['doctor', '--server', server.url, '--token', 'token-of-bob', ...argv]);
+    const lab = server.clientWith('token-of-lab', 'worker');
+    await lab.call('registerWorker', { body: { name: 'lab-1' } });
+    const well = await doctor();
+    assert.equal(well.code, 0, well.stdout);
+    assert.match(well.stdout, /^ok +workers +1 worker\(s\) take tasks, with 0 of 1 slots in use$/m);
+    isFull = true;
+    await assert.rejects(lab.call('registerWorker', { body: {} }));
+    const ill = await doctor('--json');
+    assert.equal(ill.code, 1);
+    const { ok, findings } = JSON.parse(ill.stdout) as {
+      ok: boolean;
+      findings: { level: string; about: string }[];
+    };
+    assert.equal(ok, false);
+    assert.deepEqual(
+      findings.filter(({ level }) => level === 'problem').map(({ about }) => about),
+      ['store'],
+    );
+    assert.equal((await run(['doctor', '--server', server.url, '--token', 'wrong'])).code, 3);
+    assert.equal((await run(['doctor', '--server', 'http://127.0.0.1:1'])).code, 4);
+  });
+});
