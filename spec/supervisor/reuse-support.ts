@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { type TestContext } from 'node:test';
+import type { TestContext } from 'node:test';
 import type { LeasedTask } from '../../gateway/messages.ts';
 import type { Principal } from '../../machines/protocol/rights.ts';
 import { TestCluster, type TestWorker } from '../support/cluster.ts';

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
+import type { SupervisorSettings } from '../../actors/server/core.ts';
 import type { JobView } from '../../machines/schema/views.ts';
 import { job, TestCluster } from '../support/cluster.ts';
 import { until } from '../support/until.ts';
@@ -15,7 +16,8 @@ const many = (differs: Record<string, unknown> = {}) =>
     ...differs,
   });
 
-const start = (t: TestContext) => TestCluster.start(t, { sliceSize: SLICE });
+const start = (t: TestContext, settings: Partial<SupervisorSettings> = {}) =>
+  TestCluster.start(t, { sliceSize: SLICE, ...settings });
 
 const diskFull = () => Object.assign(new Error('SQLITE_FULL: the disk is full'), { code: 'SQLITE_FULL' });
 
@@ -164,8 +166,8 @@ describe('a job of many tasks', () => {
 
 describe('in the middle of a cancellation', () => {
   /** A job of which a worker runs six tasks and was leased the seventh; the first slice of its cancellation is over. */
-  async function inTheMiddle(t: TestContext) {
-    const cluster = await start(t);
+  async function inTheMiddle(t: TestContext, settings: Partial<SupervisorSettings> = {}) {
+    const cluster = await start(t, settings);
     const { id } = await cluster.submit(many({ timeout_seconds: 30, retry: { max_attempts: 5 } }));
     const worker = await cluster.register({ slots_total: MANY });
     const tasks = await worker.lease(MANY);
@@ -175,6 +177,8 @@ describe('in the middle of a cancellation', () => {
     await second.reached;
     return { cluster, id, worker, tasks, second, cancelling };
   }
+
+  type Middle = Awaited<ReturnType<typeof inTheMiddle>>;
 
   test('what a worker reports of a task that was not told yet counts as if it had been', async (t) => {
     const { cluster, id, worker, tasks, second, cancelling } = await inTheMiddle(t);
@@ -220,17 +224,41 @@ describe('in the middle of a cancellation', () => {
     assert.deepEqual((await worker.heartbeat(active, 10)).cancel_task_ids, ids.slice(SLICE));
   });
 
-  test('a lease that lapses and an attempt that times out end cancelled', async (t) => {
-    const { cluster, id, second, cancelling } = await inTheMiddle(t);
-    // The second slice fails, and the store stays away until all leases have lapsed.
-    cluster.faults.beforeProbe = () => Promise.reject(diskFull());
-    second.fail();
-    await cancelling;
-    await cluster.clock.advance(200);
-    await until('the job is cancelled', async () => (await cluster.job(id)).status === 'cancelled');
-    const types = new Set(await cluster.eventTypes(id));
-    for (const type of ['task_requeued', 'task_lost', 'task_failed']) assert.ok(!types.has(type), type);
-  });
+  const comings: [string, Partial<SupervisorSettings>, (middle: Middle) => Promise<unknown>][] = [
+    [
+      'a lease that expires',
+      { leaseTtl: 60, workerDeadAfter: 600 },
+      ({ cluster }) => cluster.clock.advance(61),
+    ],
+    [
+      'an attempt that times out',
+      { leaseTtl: 600, workerDeadAfter: 600 },
+      ({ cluster }) => cluster.clock.advance(91),
+    ],
+    [
+      'a lease that reached nobody',
+      {},
+      async ({ cluster, worker, tasks }) => {
+        cluster.port
+          .send({ type: 'lease_undelivered', worker_id: worker.id, tasks: tasks.slice(-1) })
+          .catch(() => {});
+      },
+    ],
+  ];
+  for (const [what, settings, comes] of comings) {
+    test(`${what} ends cancelled, although its task was not told yet`, async (t) => {
+      const middle = await inTheMiddle(t, settings);
+      const { cluster, id, worker, tasks, second, cancelling } = middle;
+      await comes(middle);
+      second.go();
+      await cancelling;
+      assert.equal((await statuses(cluster, id)).at(-1), 'cancelled');
+      const types = new Set(await cluster.eventTypes(id));
+      for (const type of ['task_requeued', 'task_lost', 'task_failed']) assert.ok(!types.has(type), type);
+      for (const task of tasks) await worker.fail(task).catch(() => {});
+      assert.equal((await cluster.job(id)).status, 'cancelled');
+    });
+  }
 
   test('a second request waits for the same end, and a retry is refused', async (t) => {
     const { cluster, id, second, cancelling } = await inTheMiddle(t);

@@ -172,6 +172,24 @@ describe('what arrives while a turn is being written waits, and is the next turn
   });
 });
 
+test('the first period of a lease counts from when it is handed out, however long that took to become durable', async (t) => {
+  const cluster = await TestCluster.start(t, { leaseTtl: 60, workerDeadAfter: 600 });
+  const { id } = await cluster.submit();
+  const worker = await cluster.register();
+  const hold = holdCommits(cluster, 'beforeCommit');
+  const leased = worker.lease(1, 10);
+  await hold.first;
+  await cluster.clock.advance(40);
+  hold.release();
+  assert.equal((await leased).length, 1);
+  await cluster.clock.advance(50);
+  await cluster.submit();
+  assert.equal((await cluster.onlyTask(id)).status, 'leased');
+  await cluster.clock.advance(11);
+  await cluster.submit();
+  assert.equal((await cluster.onlyTask(id)).status, 'queued');
+});
+
 describe('what comes due while a turn is being written', () => {
   /** A task that may be tried twice, running on the only worker. */
   const atWork = async (t: TestContext) => {
