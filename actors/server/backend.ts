@@ -3,6 +3,7 @@ import type { Logger } from 'pino';
 import type { Backend } from '../../gateway/backend.ts';
 import { Metrics } from '../../gateway/metrics/metrics.ts';
 import { PACKAGE_VERSION } from '../../gateway/version.ts';
+import type { BackupsView } from '../../machines/schema/views.ts';
 import { type Clock, systemClock, type Timing } from '../shared/clock.ts';
 import { restrictAccess } from '../shared/file-modes.ts';
 import { HearingClock } from '../shared/hearing-clock.ts';
@@ -39,6 +40,8 @@ export interface BackendOptions {
   /** Bytes of the disk that artifacts leave free. Default 256 MiB. */
   reserveBytes?: number | undefined;
   settings?: Partial<SupervisorSettings>;
+  /** How the schedule of backups goes, where there is one. */
+  backups?: (() => BackupsView) | undefined;
   /** Stand-ins for tests: simulated time, seeded randomness, a store that fails. */
   clock?: Clock;
   /** Without it a simulated clock's own time: then the server always hears. */
@@ -103,7 +106,12 @@ export async function startBackend(options: BackendOptions): Promise<RunningBack
         return supervisor.waiting;
       },
     });
-    const reads = createReads(store, new LiveReads(core, () => supervisor.state), core.clock);
+    const reads = createReads(
+      store,
+      new LiveReads(core, () => supervisor.state),
+      core.clock,
+      options.backups,
+    );
     return running(supervisor, store, lock, {
       send: (message) => supervisor.send(message),
       reads,

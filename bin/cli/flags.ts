@@ -53,6 +53,16 @@ export function integer(name: string, text: string, { min = 0, max = Infinity }:
   throw usageError(`${name}: '${text}' is not a whole number ${bounds(min, max)}`);
 }
 
+const UNITS = { s: 1, min: 60, h: 3600, d: 86_400 } as const;
+
+/** A length of time, such as `30min` or `24h`, in seconds. @throws CliError for anything else, or for none */
+export function lasting(name: string, text: string): number {
+  const [, digits = '', unit = ''] = /^(\d+(?:\.\d+)?) ?(s|min|h|d)$/.exec(text.trim()) ?? [];
+  const seconds = Number(digits) * (UNITS[unit as keyof typeof UNITS] ?? 0);
+  if (seconds > 0 && seconds <= 10_000 * UNITS.d) return seconds;
+  throw usageError(`${name}: '${text}' is no length of time, such as 30min, 24h or 7d`);
+}
+
 function bounds(min: number, max: number, above = false): string {
   if (max !== Infinity) return above ? `above ${min} and at most ${max}` : `from ${min} to ${max}`;
   return above ? `above ${min}` : `of at least ${min}`;

@@ -3,7 +3,7 @@ import { TRANSPORT_CHOICES } from '../../gateway/transport/choose.ts';
 import { SERVICE_NAME } from '../../gateway/version.ts';
 import { BaseCommand } from '../cli/base.ts';
 import { usageError } from '../cli/exit.ts';
-import { integer, number, tokenOf, word } from '../cli/flags.ts';
+import { integer, lasting, number, tokenOf, word } from '../cli/flags.ts';
 import { LOG_LEVELS, logLevel } from '../cli/log-level.ts';
 import { announce, serveUntilSignal } from '../cli/serve.ts';
 import { programUsage, value } from '../cli/usage.ts';
@@ -109,6 +109,14 @@ export class ServerCommand extends BaseCommand {
     ),
   );
 
+  backupTo = Option.String('--backup-to', value('DIR', 'make backups in this folder by itself'));
+  backupEvery = Option.String(
+    '--backup-every',
+    '24h',
+    value('TIME', 'between two backups, such as 30min, 24h or 7d (24h)'),
+  );
+  backupKeep = Option.String('--backup-keep', '7', value('N', 'backups that are kept (7)'));
+
   protected override async run(output: Output): Promise<number> {
     const options = this.#options();
     outliveLostOutput();
@@ -125,6 +133,12 @@ export class ServerCommand extends BaseCommand {
         );
       }
     });
+  }
+
+  #backups(to: string) {
+    if (to.trim() === '') throw usageError('--backup-to: the folder has no name');
+    const every = lasting('--backup-every', this.backupEvery);
+    return { to, every, keep: integer('--backup-keep', this.backupKeep, { min: 1, max: 100_000 }) };
   }
 
   #options() {
@@ -161,6 +175,7 @@ export class ServerCommand extends BaseCommand {
       serviceName: this.serviceName,
       headerPrefixes: this.headerPrefixes,
       basePath: this.basePath,
+      backups: this.backupTo === undefined ? undefined : this.#backups(this.backupTo),
     };
   }
 }

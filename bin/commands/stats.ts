@@ -3,6 +3,7 @@ import { type ClusterStats, JOB_STATES, TASK_STATES } from '../../machines/schem
 import { ClientCommand, type Session } from '../cli/client-command.ts';
 import { EXIT } from '../cli/exit.ts';
 import { clientUsage } from '../cli/usage.ts';
+import { backupsLine } from '../terminal/backup-report.ts';
 import { plain } from '../terminal/plain.ts';
 import { facts } from '../terminal/table.ts';
 
@@ -28,6 +29,7 @@ function report(stats: ClusterStats, output: Session['output']): string {
     ['tasks', counts(stats.tasks_by_status, TASK_STATES)],
     ['in flight', String(stats.tasks_in_flight)],
   ];
+  if (stats.backups !== undefined) rows.push(['backups', backupsLine(stats.backups, Date.now() / 1000)]);
   return facts(rows, output);
 }
 

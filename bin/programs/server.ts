@@ -1,6 +1,8 @@
 import type { Logger } from 'pino';
 import { startBackend } from '../../actors/server/backend.ts';
+import { BackupSchedule } from '../../actors/server/backup/schedule.ts';
 import type { StoreHooks } from '../../actors/server/store/store.ts';
+import { systemClock } from '../../actors/shared/clock.ts';
 import { readableByOthers, setPrivateUmask } from '../../actors/shared/file-modes.ts';
 import { Credentials } from '../../gateway/auth/credentials.ts';
 import { startGateway } from '../../gateway/gateway.ts';
@@ -8,6 +10,7 @@ import { isLoopback } from '../../gateway/http/admission/origin.ts';
 import type { TransportChoice } from '../../gateway/transport/choose.ts';
 import { dashboardPage } from '../../gateway/ui/page.ts';
 import { PACKAGE_VERSION } from '../../gateway/version.ts';
+import { backupInProcess } from './backup-process.ts';
 import { type LogConfig, openLog } from './log.ts';
 
 /** Everything that `jq-server` can be told. Times in seconds. */
@@ -36,6 +39,8 @@ export interface ServerConfig extends LogConfig {
   basePath?: string | undefined;
   /** Whether the metrics need no credential. */
   metricsOpen?: boolean | undefined;
+  /** Where backups are made by themselves, seconds between two, and how many are kept. */
+  backups?: { to: string; every: number; keep: number } | undefined;
   /** For tests: a store that fails or is slow. */
   hooks?: StoreHooks | undefined;
 }
@@ -64,6 +69,7 @@ export async function startServer(config: ServerConfig): Promise<RunningServer> 
   const auth = Credentials.from(config);
   const { log, reopen, close } = await openLog(config.serviceName, config);
   await warnOfReaders(config.authFile, log);
+  const schedule = config.backups && scheduleOf(config.state, config.backups, log);
   const cluster = await startBackend({
     stateDir: config.state,
     log,
@@ -74,6 +80,7 @@ export async function startServer(config: ServerConfig): Promise<RunningServer> 
       heartbeatInterval: config.heartbeatInterval,
       workerDeadAfter: config.workerDeadAfter,
     },
+    backups: schedule && (() => schedule.view),
     ...(config.hooks ? { hooks: config.hooks } : {}),
   });
   const gateway = await startGateway({
@@ -103,9 +110,11 @@ export async function startServer(config: ServerConfig): Promise<RunningServer> 
       'no credential is configured and the server is reachable from the network: everybody has all rights',
     );
   }
+  await schedule?.start();
   let stopped: Promise<void> | null = null;
   const stop = async () => {
     log.info('stopping: what is accepted is committed and answered first');
+    await schedule?.stop();
     await cluster.drain();
     // Reads that are under way end before the store does.
     await gateway.stop();
@@ -140,6 +149,15 @@ export async function startServer(config: ServerConfig): Promise<RunningServer> 
       return stopped;
     },
   };
+}
+
+function scheduleOf(
+  state: string,
+  { to, every, keep }: NonNullable<ServerConfig['backups']>,
+  log: Logger,
+): BackupSchedule {
+  const make = (signal: AbortSignal) => backupInProcess({ state, to, keep }, signal);
+  return new BackupSchedule({ to, every, clock: systemClock, log, make });
 }
 
 async function warnOfReaders(authFile: string | undefined, log: Logger): Promise<void> {

@@ -1,5 +1,6 @@
 import { type BackupReport, isWhole } from '../../actors/server/backup/report.ts';
-import { bytes, counted, dateTime, duration } from './format.ts';
+import type { BackupsView } from '../../machines/schema/views.ts';
+import { ago, bytes, counted, dateTime, duration } from './format.ts';
 import type { Colours } from './output.ts';
 import { plain } from './plain.ts';
 import { few, lostLines, rowLines } from './state-report.ts';
@@ -22,4 +23,15 @@ export function backupReport(where: string, report: BackupReport, { green, red }
     lines.push('', 'What is damaged was so where it was copied from; an older backup may have it whole.');
   }
   return lines.join('\n');
+}
+
+/** How the schedule goes, in a line. @param now seconds since the epoch */
+export function backupsLine({ last, running, next_at, failure }: BackupsView, now: number): string {
+  const newest =
+    last === null
+      ? 'none yet'
+      : `newest ${ago(now - last.made_at)}, ${bytes(last.bytes)}${last.whole ? '' : ', not whole'}`;
+  const next = running ? 'one is being made' : `next in ${duration(Math.max(0, next_at - now))}`;
+  const failed = failure === null ? '' : `; failed ${ago(now - failure.at)}: ${plain(failure.error)}`;
+  return `${newest}; ${next}${failed}`;
 }

@@ -204,6 +204,28 @@ export const ArtifactView = Type.Object(
   { [NEEDED]: ['id'] },
 );
 
+/** How the schedule of backups goes. */
+export const BackupsView = Type.Object({
+  last: Nullable(
+    Type.Object({
+      made_at: Type.Number({ description: 'the moment that it shows, seconds since the epoch' }),
+      seconds: Type.Number({ description: 'that it took' }),
+      bytes: Type.Integer({ description: 'of the store and all objects' }),
+      copied_bytes: Type.Integer({ description: 'without the objects that the one before had' }),
+      whole: Type.Boolean({ description: 'false where something was damaged already' }),
+    }),
+  ),
+  running: Type.Boolean({ description: 'one is being made' }),
+  next_at: Type.Number({ description: 'when the next one is due, seconds since the epoch' }),
+  overdue: Type.Boolean({ description: 'the newest is older than twice the time between two' }),
+  failure: Nullable(
+    Type.Object({
+      at: Type.Number({ description: 'of the last try, after which none has worked' }),
+      error: Type.String(),
+    }),
+  ),
+});
+
 export const ClusterStats = Type.Object({
   server_version: Type.String(),
   api_version: Type.Integer(),
@@ -212,6 +234,7 @@ export const ClusterStats = Type.Object({
   tasks_in_flight: Type.Integer(),
   workers_alive: Type.Integer(),
   workers_dead: Type.Integer(),
+  backups: Type.Optional(BackupsView),
 });
 
 export const StatsMinute = Type.Object({
@@ -283,6 +306,7 @@ export type WorkerView = Static<typeof WorkerView>;
 export type EventView = Static<typeof EventView>;
 export type ArtifactUploaded = Static<typeof ArtifactUploaded>;
 export type ArtifactView = Static<typeof ArtifactView>;
+export type BackupsView = Static<typeof BackupsView>;
 export type ClusterStats = Static<typeof ClusterStats>;
 export type StatsMinute = Static<typeof StatsMinute>;
 export type TaskPayload = Static<typeof TaskPayload>;

@@ -1,6 +1,6 @@
 import type { Reads } from '../../../gateway/backend.ts';
 import { ClusterError } from '../../../machines/protocol/errors.ts';
-import type { StatsMinute } from '../../../machines/schema/views.ts';
+import type { BackupsView, StatsMinute } from '../../../machines/schema/views.ts';
 import type { Clock } from '../../shared/clock.ts';
 import type { PreparedStatements } from '../store/prepared-statements.ts';
 import type { JobRow, MinuteRow } from '../store/rows.ts';
@@ -21,8 +21,16 @@ import { workerList } from './workers.ts';
 const FEW = 5000;
 const ARTIFACT_SQL = `SELECT ${ARTIFACTS.rowSql()} AS cells FROM artifacts`;
 
-/** The queries behind the GETs: rows from the store, a page at a time, and from memory what is never stored at once. */
-export function createReads(store: Store, live: LiveReads, clock: Clock): Reads {
+/**
+ * The queries behind the GETs: rows from the store, a page at a time, and from memory what is never stored at once.
+ * @param backups how the schedule of backups goes, where there is one
+ */
+export function createReads(
+  store: Store,
+  live: LiveReads,
+  clock: Clock,
+  backups?: (() => BackupsView) | undefined,
+): Reads {
   const db = store.queries;
 
   async function jobRow(id: string): Promise<JobRow> {
@@ -92,7 +100,7 @@ export function createReads(store: Store, live: LiveReads, clock: Clock): Reads 
     },
 
     async stats() {
-      return live.stats();
+      return backups === undefined ? live.stats() : { ...live.stats(), backups: backups() };
     },
 
     async statsHistory() {

@@ -1,6 +1,7 @@
-import type { WorkerView } from '../../../../machines/schema/views.ts';
+import { useComputed } from '@preact/signals';
+import type { BackupsView, WorkerView } from '../../../../machines/schema/views.ts';
 import { standingOf } from '../../../../machines/worker/standing.ts';
-import { count, counted } from '../text/format.ts';
+import { ago, bytes, count, counted } from '../text/format.ts';
 import { useDashboard } from './context.ts';
 import { LoadFault } from './parts/section.tsx';
 
@@ -66,7 +67,24 @@ export function Stats() {
           </div>
         ))}
       </dl>
+      {stats?.backups && <Backups of={stats.backups} />}
     </section>
+  );
+}
+
+/** How old the newest backup is, and why there is no newer one. */
+function Backups({ of: { last, running, overdue, failure } }: { of: BackupsView }) {
+  const { ticker } = useDashboard();
+  const age = useComputed(() => (last ? ago(ticker.now.value - last.made_at) : 'never'));
+  const isBad = overdue || failure !== null || last?.whole === false;
+  return (
+    <p class={isBad ? 'backups tone-failed' : 'backups muted'}>
+      Last backup: {age}
+      {last && `, ${bytes(last.bytes)}`}
+      {last?.whole === false && ', not whole'}
+      {running && '; one is being made'}
+      {failure && `; the last try failed: ${failure.error}`}
+    </p>
   );
 }
 
