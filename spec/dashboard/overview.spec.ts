@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import type { Page } from 'playwright-core';
 import { SHOWN } from '../../gateway/ui/client/model/live-feed.ts';
 import { requires } from '../support/requires.ts';
-import { startTestServer } from '../support/server.ts';
+import { startTestServer, temporaryDirectory } from '../support/server.ts';
 import { until } from '../support/until.ts';
 import { browserForTests } from './browser.ts';
 import { Hand, pipelines, submit } from './hands.ts';
@@ -39,6 +41,22 @@ describe('the cluster on the dashboard', requires('chromium'), () => {
     for (const [label, number] of Object.entries(wanted)) {
       await until(label, async () => (await tile(page, label).textContent()) === number);
     }
+  });
+
+  it('says how old the newest backup is, and why there is none, where there is a schedule', async (t) => {
+    const root = await temporaryDirectory(t);
+    const serving = async (to: string) => {
+      const server = await startTestServer(t, { backups: { to, every: 3600, keep: 2 } });
+      return (await open(server.url)).locator('.backups');
+    };
+    const made = await serving(join(root, 'backups'));
+    await made.getByText(/^Last backup: (now|\d+ s ago), \d+ KiB$/).waitFor();
+    writeFileSync(join(root, 'file'), '');
+    const failed = await serving(join(root, 'file'));
+    await failed.getByText(/^Last backup: never; the last try failed: cannot write to .*file/).waitFor();
+    const page = await open((await startTestServer(t)).url);
+    await tile(page, 'Running jobs').waitFor();
+    assert.equal(await page.locator('.backups').count(), 0);
   });
 
   it('draws its last hour, and says it in words', async (t) => {

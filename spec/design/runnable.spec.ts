@@ -53,7 +53,7 @@ describe('the commands of a document that say that they can be run', () => {
 function scriptOf(blocks: readonly string[]): string {
   const listens = `until (exec 3<>/dev/tcp/127.0.0.1/${PORT}) 2>/dev/null; do sleep 0.1; done`;
   const waiting = blocks.map((block) =>
-    /^bin\/jq-server (?!check)/m.test(block) ? `${block}\n${listens}` : block,
+    /^bin\/jq-server (?!check|backup|restore)/m.test(block) ? `${block}\n${listens}` : block,
   );
   return ['set -euo pipefail', `trap 'jobs -p | xargs -r kill; wait' EXIT`, ...waiting].join('\n');
 }
