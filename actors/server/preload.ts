@@ -12,40 +12,56 @@ export const NOTHING_PRELOADED: Preloaded = {
   jobPieces: new Map(),
 };
 
+type Kind = Exclude<keyof Preload, 'key'>;
+type Gathered = Record<Kind, string[]> & { keys: [owner: string, key: string][] };
+
+/** What the messages need, each kind together, in one go: most messages need one thing of one kind. */
+function gather(messages: readonly Message[]): Gathered {
+  const gathered: Gathered = {
+    ...{
+      jobs: [],
+      tasks: [],
+      workers: [],
+      artifacts: [],
+      uploadsOf: [],
+      pinsOf: [],
+      piecesOf: [],
+      pathsOf: [],
+    },
+    keys: [],
+  };
+  for (const message of messages) {
+    const needs = (HANDLERS[message.type] as Handler<typeof message.type>).preload?.(message as never);
+    if (!needs) continue;
+    for (const kind in needs) {
+      if (kind !== 'key') for (const id of needs[kind as Kind] ?? []) gathered[kind as Kind].push(id);
+    }
+    if (needs.key) gathered.keys.push([needs.key.owner, needs.key.key]);
+  }
+  return gathered;
+}
+
 /** Brings everything that the messages of a turn need into memory, in few queries. */
 export async function preload(turn: Turn, messages: readonly Message[]): Promise<Preloaded> {
-  const needs = messages.flatMap((message) => {
-    const handler = HANDLERS[message.type] as Handler<typeof message.type>;
-    return handler.preload ? [handler.preload(message as never)] : [];
-  });
-  if (needs.length === 0) return NOTHING_PRELOADED;
-  const gather = <
-    K extends 'jobs' | 'tasks' | 'workers' | 'artifacts' | 'uploadsOf' | 'pinsOf' | 'piecesOf' | 'pathsOf',
-  >(
-    key: K,
-  ) => needs.flatMap((n) => n[key] ?? []);
+  const needs = gather(messages);
   const { directory, store } = turn.core;
-  await directory.fetch(turn.references, {
-    jobs: gather('jobs'),
-    tasks: gather('tasks'),
-    workers: gather('workers'),
-  });
-  const pinned = gather('pinsOf').flatMap((id) => {
+  await directory.fetch(turn.references, needs);
+  const pinned = needs.pinsOf.flatMap((id) => {
     const job = directory.tasks.get(id)?.row.job_id;
     return job !== undefined && directory.jobs.get(job)?.row.pins_fingerprint ? [job] : [];
   });
-  const wanted = gather('piecesOf').flatMap((id) => directory.tasks.get(id)?.row.job_id ?? []);
-  const asked = gather('pathsOf').filter((id) => directory.jobs.has(id));
+  const wanted = needs.piecesOf.flatMap((id) => directory.tasks.get(id)?.row.job_id ?? []);
+  const asked = needs.pathsOf.filter((id) => directory.jobs.has(id));
   // Of all workers in memory, only where a message asks for it.
   const named =
     asked.length > 0 && [...directory.workers.values()].some(({ missingPaths }) => missingPaths.size > 0)
       ? asked
       : [];
-  const artifacts = await store.loadBy(ARTIFACTS, 'id', [...new Set(gather('artifacts'))]);
+  const artifacts = await store.loadBy(ARTIFACTS, 'id', [...new Set(needs.artifacts)]);
   return {
     artifacts: new Map(artifacts.map((row) => [row.id, row])),
-    uploads: await fetchUploads(turn, gather('uploadsOf')),
-    keys: await fetchKeys(turn, needs),
+    uploads: await fetchUploads(turn, needs.uploadsOf),
+    keys: await fetchKeys(turn, needs.keys),
     jobPieces: await fetchJobPieces(turn, new Set([...pinned, ...wanted, ...named])),
   };
 }
@@ -59,8 +75,7 @@ async function fetchUploads(turn: Turn, tasks: string[]): Promise<Preloaded['upl
   return found;
 }
 
-async function fetchKeys(turn: Turn, needs: Preload[]): Promise<Preloaded['keys']> {
-  const wanted = needs.flatMap(({ key }) => (key ? [[key.owner, key.key]] : []));
+async function fetchKeys(turn: Turn, wanted: Gathered['keys']): Promise<Preloaded['keys']> {
   if (wanted.length === 0) return new Map();
   const rows = await turn.core.store.reader.all<
     { owner: string; key: string; job_id: string; meaning: string | null; request: string | null }[]

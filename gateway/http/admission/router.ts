@@ -43,7 +43,8 @@ export class Router<T extends { route: Route }> {
   /** Null for an unknown path, which one whose percent-encoding cannot be read is as well. */
   find(method: string, path: string): Match<T> | null {
     const found = this.#paths.find('GET', this.#withoutBasePath(path));
-    if (!found || Object.values(found.params).includes('')) return null;
+    if (!found) return null;
+    for (const name in found.params) if (found.params[name] === '') return null;
     const { methods, siblings, allow } = found.store as RoutePath<T>;
     const member = method === 'HEAD' ? 'get' : method.toLowerCase();
     return {
