@@ -57,6 +57,22 @@ describe('the dashboard while its server is away', requires('chromium'), () => {
     });
   }
 
+  it('follows one that comes back with an older state, whose events have smaller numbers', async (t) => {
+    const server = await startTestServer(t);
+    await submit(server.client, pipelines('a', 'b', 'c'));
+    await submit(server.client, pipelines('d'));
+    const page = await open(server.url, { expected: /ERR_CONNECTION|WebSocket connection|404/ });
+    await page.locator('.connection', { hasText: 'Live' }).waitFor();
+    await page.locator('#feed .event').nth(1).waitFor();
+    await server.stop();
+    await away(page);
+    const again = await startTestServer(t, { port: server.port });
+    await page.locator('.connection', { hasText: 'Live' }).waitFor();
+    await submit(again.client, { name: 'news' });
+    await page.locator('#jobs').getByText('news').waitFor();
+    await page.locator('.connection', { hasText: 'Live' }).waitFor();
+  });
+
   it('knows a proxy that answers in its place', async (t) => {
     const server = await startTestServer(t);
     await submit(server.client, { name: 'known' });

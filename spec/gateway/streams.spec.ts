@@ -136,6 +136,13 @@ describe('a stream is refused by an HTTP answer', () => {
     ['for an unknown job', '/v1/jobs/job_unknown/events/stream?token=v-token', {}, 404, 'unknown_id'],
     ['at an unknown path', '/v1/streams', {}, 404, 'unknown_path'],
     ['of another protocol', '/v1/events/stream', { 'X-CLUSTER-Api': '2' }, 426, 'incompatible_api'],
+    [
+      'behind an event that there has not been',
+      '/v1/events/stream?token=v-token&after_id=1000000',
+      {},
+      404,
+      'unknown_id',
+    ],
     ['with a malformed query', '/v1/events/stream?token=v-token&after_id=x', {}, 400, 'malformed_query'],
   ];
   for (const [title, target, headers, status, code] of cases) {

@@ -29,6 +29,7 @@ export const events = {
     right: 'read',
     tag: 'cluster',
     query: Type.Object({ token: Token, after_id: AfterId }),
+    errors: ['unknown_id'],
     of: 'events',
     scope: () => undefined,
   }),

@@ -76,6 +76,7 @@ export class Link {
       try {
         this.#session.me.value = await this.#api.get<Me>('v1/me', {}, stopped);
         if (await this.#follow(stopped)) failures = 0;
+        else await this.#forgetUnknown(stopped);
         if (!stopped.aborted) await this.#pause(failures, 'the connection was lost', stopped);
       } catch (fault) {
         if (stopped.aborted) return;
@@ -83,6 +84,13 @@ export class Link {
         else await this.#pause(failures, wordsOf(fault), stopped);
       }
     }
+  }
+
+  /** Of a server that was put back to an older copy, and refuses a stream behind an event that it does not have. */
+  async #forgetUnknown(stopped: AbortSignal): Promise<void> {
+    if (this.#lastId === undefined || stopped.aborted) return;
+    const [newest] = await this.#api.get<EventView[]>('v1/events', { limit: 1 }, stopped);
+    if ((newest?.id ?? 0) < this.#lastId) this.#lastId = undefined;
   }
 
   async #refused({ status, code, message }: ResponseError, stopped: AbortSignal): Promise<void> {
