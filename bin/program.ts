@@ -59,10 +59,10 @@ export async function runProgram(name: ProgramName, argv: string[], streams: Str
   let command: Command;
   try {
     command = cli.process(argv, context);
-  } catch (fault) {
+  } catch (error) {
     // The library would write this to stdout and answer 1.
     stderr.write(
-      `${coloursOf(stderr).red('error:')} ${await usageMessage(fault as Error, cli, asked, argv)}\n`,
+      `${coloursOf(stderr).red('error:')} ${await usageMessage(error as Error, cli, asked, argv)}\n`,
     );
     return EXIT.usage;
   }
@@ -82,7 +82,7 @@ function named(commands: readonly CommandClass[], argv: readonly string[]): Comm
 
 /** What is wrong with a command line, and where to read how it is right. */
 async function usageMessage(
-  fault: Error,
+  error: Error,
   cli: Cli,
   command: CommandClass | undefined,
   argv: string[],
@@ -100,6 +100,6 @@ async function usageMessage(
   // A word of the command itself may stand behind options of the program.
   const words = word === '' ? argv : argv.toSpliced(argv.indexOf(word), 1);
   const found = model && diagnose(model, words);
-  const message = plain(found ?? fault.message.split('\n')[0]?.replace(/\.$/, '') ?? '');
+  const message = plain(found ?? error.message.split('\n')[0]?.replace(/\.$/, '') ?? '');
   return `${message}\nSee: ${[name, wordOf(command), '--help'].filter(Boolean).join(' ')}`;
 }

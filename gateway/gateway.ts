@@ -66,11 +66,11 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       headers: dispatcher.headers,
       log,
     })
-    .catch((fault) => {
+    .catch((error) => {
       unwatch();
       sockets.stop();
       stopProcessMetrics();
-      throw fault;
+      throw error;
     });
 
   const stop = async () => {

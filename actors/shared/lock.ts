@@ -19,24 +19,24 @@ export async function acquireLock(path: string): Promise<Lock> {
   try {
     await makeDirectory(resolve(folder));
     await access(folder, constants.R_OK | constants.W_OK | constants.X_OK);
-  } catch (fault) {
-    const why = (fault as NodeJS.ErrnoException).code ?? String(fault);
+  } catch (error) {
+    const why = (error as NodeJS.ErrnoException).code ?? String(error);
     throw new StartError(
       'state_unwritable',
       `cannot write to the state directory ${folder} (${why}); choose another with --state, or grant write access`,
     );
   }
-  const db = await open({ filename: path, driver: sqlite3.Database }).catch((fault: Error) => {
+  const db = await open({ filename: path, driver: sqlite3.Database }).catch((error: Error) => {
     throw new StartError(
       'state_unwritable',
-      `cannot open ${path} (${fault.message}); choose another --state`,
+      `cannot open ${path} (${error.message}); choose another --state`,
     );
   });
   try {
     await db.exec('PRAGMA busy_timeout = 0; PRAGMA journal_mode = DELETE; BEGIN EXCLUSIVE');
-  } catch (fault) {
+  } catch (error) {
     await db.close();
-    const busy = (fault as { code?: string }).code === 'SQLITE_BUSY';
+    const busy = (error as { code?: string }).code === 'SQLITE_BUSY';
     throw busy
       ? new StartError(
           'state_in_use',
@@ -44,7 +44,7 @@ export async function acquireLock(path: string): Promise<Lock> {
         )
       : new StartError(
           'state_unwritable',
-          `cannot lock ${path} (${(fault as Error).message}); choose another --state`,
+          `cannot lock ${path} (${(error as Error).message}); choose another --state`,
         );
   }
   let held = true;

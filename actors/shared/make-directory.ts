@@ -10,8 +10,8 @@ export async function makeDirectory(path: string): Promise<void> {
   const parent = dirname(path);
   try {
     await makeOne(path);
-  } catch (fault) {
-    if ((fault as NodeJS.ErrnoException).code !== 'ENOENT' || parent === path) throw fault;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT' || parent === path) throw error;
     await makeDirectory(parent);
     await makeOne(path);
   }

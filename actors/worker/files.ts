@@ -36,9 +36,9 @@ export async function openPlain(root: string, path: string, flags = constants.O_
   try {
     refuseOdd(path, await file.stat());
     return file;
-  } catch (fault) {
+  } catch (error) {
     await file.close();
-    throw fault;
+    throw error;
   }
 }
 

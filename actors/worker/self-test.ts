@@ -29,8 +29,8 @@ export async function selfTest({ settings, partsOf }: Looked, signal: AbortSigna
   try {
     await probeDisk(state);
     if (cacheDir !== cacheFolder(state)) await probeDisk(cacheDir);
-  } catch (fault) {
-    return (ownError(fault) ?? (fault as Error)).message;
+  } catch (error) {
+    return (ownError(error) ?? (error as Error)).message;
   }
   for (const runner of runners) {
     const wrong = await wrongWith(runner, partsOf(runner.library), signal);
@@ -46,7 +46,7 @@ export async function selfTest({ settings, partsOf }: Looked, signal: AbortSigna
   if (catalog === undefined) return null;
   return readIndexFile(catalog).then(
     () => null,
-    (fault: Error) => fault.message,
+    (error: Error) => error.message,
   );
 }
 
@@ -65,8 +65,8 @@ async function wrongWith(
   const options = { env: childEnvironment(), timeout: CHECK_MS, killSignal: 'SIGKILL', signal } as const;
   return promisify(execFile)(checker, args, options).then(
     () => null,
-    (fault: Error & { stderr?: string }) => {
-      const said = (fault.stderr ?? '').trim().split('\n').at(-1) || fault.message;
+    (error: Error & { stderr?: string }) => {
+      const said = (error.stderr ?? '').trim().split('\n').at(-1) || error.message;
       return `the runner of ${library} does not work: ${said.slice(0, LONGEST)}`;
     },
   );

@@ -83,9 +83,9 @@ export async function startWorkerProgram(config: WorkerConfig): Promise<RunningW
     agent.start();
     await Promise.race([running.registered, running.ended, firstLinkError(agent)]);
     return running;
-  } catch (fault) {
+  } catch (error) {
     await release();
-    throw fault;
+    throw error;
   }
 }
 
@@ -126,9 +126,9 @@ function handleOf(
       if (registration !== null && linkError === null) await takeLeave({ client, registered: registration });
       await release();
     },
-    async (fault: unknown) => {
+    async (error: unknown) => {
       await release();
-      throw fault;
+      throw error;
     },
   );
   // Whoever does not wait for the end must not be ended by it.

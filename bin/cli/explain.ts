@@ -5,28 +5,28 @@ import { CliError, EXIT } from './exit.ts';
 import { localError } from './local-error.ts';
 
 /** Turns whatever went wrong into an exit code, a sentence and what to do next. */
-export function explain(fault: unknown): CliError {
-  if (fault instanceof CliError) return fault;
-  if (fault instanceof ResponseError) return refused(fault);
-  if (fault instanceof UnreachableError) {
-    return new CliError(EXIT.unreachable, fault.message, {
+export function explain(error: unknown): CliError {
+  if (error instanceof CliError) return error;
+  if (error instanceof ResponseError) return refused(error);
+  if (error instanceof UnreachableError) {
+    return new CliError(EXIT.unreachable, error.message, {
       hint: 'is the server running there? Start one with: jqctl server; name another with --server or JQ_SERVER',
     });
   }
-  if (fault instanceof InvalidResponseError) {
-    return new CliError(EXIT.unreachable, `this server cannot be understood: ${fault.message}`, {
+  if (error instanceof InvalidResponseError) {
+    return new CliError(EXIT.unreachable, `this server cannot be understood: ${error.message}`, {
       hint: 'is this the address of a jq-cluster server? See --server and JQ_SERVER',
     });
   }
-  if (fault instanceof StartError || fault instanceof UsageError) {
-    return new CliError(EXIT.usage, fault.message);
+  if (error instanceof StartError || error instanceof UsageError) {
+    return new CliError(EXIT.usage, error.message);
   }
-  const local = localError(fault);
+  const local = localError(error);
   if (local !== undefined) return new CliError(EXIT.usage, local);
-  const error = fault instanceof Error ? fault : new Error(String(fault));
-  return new CliError(EXIT.internal, `internal fault: ${error.message}`, {
+  const defect = error instanceof Error ? error : new Error(String(error));
+  return new CliError(EXIT.internal, `internal fault: ${defect.message}`, {
     hint: 'this is a defect of the program; JQ_DEBUG=1 shows where',
-    details: process.env.JQ_DEBUG ? (error.stack?.split('\n').slice(1) ?? []) : [],
+    details: process.env.JQ_DEBUG ? (defect.stack?.split('\n').slice(1) ?? []) : [],
   });
 }
 

@@ -18,8 +18,8 @@ const LOCAL: Readonly<Record<string, string>> = {
 };
 
 /** The sentence for a fault of this machine's files, or undefined when it is something else. */
-export function localError(fault: unknown): string | undefined {
-  const { code, path } = fault as NodeJS.ErrnoException;
+export function localError(error: unknown): string | undefined {
+  const { code, path } = error as NodeJS.ErrnoException;
   const words = code === undefined ? undefined : LOCAL[code];
   return words && `${path === undefined ? '' : `${plain(path)}: `}${words}`;
 }

@@ -58,7 +58,7 @@ export async function serveUntilSignal(
   const onHangup = (signal: NodeJS.Signals) => {
     // On Windows this is how the closing of its window is told, and soon after it the end.
     if (running.reload === undefined || platform === 'win32') onSignal(signal);
-    else running.reload().catch((fault: Error) => output.warn(`SIGHUP: ${fault.message}`));
+    else running.reload().catch((error: Error) => output.warn(`SIGHUP: ${error.message}`));
   };
   const onRotated = () => running.reopenLog?.();
   process.on('SIGTERM', onSignal);

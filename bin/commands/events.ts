@@ -54,9 +54,9 @@ export class EventsCommand extends ClientCommand {
       }
       // Where there was nothing yet, what comes first is not missed.
       last ??= 0;
-    } catch (fault) {
+    } catch (error) {
       // A server of other make may have the stream alone, which begins with what happened last.
-      if (!this.follow || !(fault instanceof ResponseError) || fault.status !== 404) throw fault;
+      if (!this.follow || !(error instanceof ResponseError) || error.status !== 404) throw error;
     }
     if (!this.follow) return EXIT.done;
     return withDeadline(undefined, async (deadline) => {

@@ -64,8 +64,8 @@ export class LogsCommand extends JobCommand {
       try {
         const frames = followJob({ client, jobId, afterId, signal, onRetry });
         for await (const frame of frames) await print(frame);
-      } catch (fault) {
-        if (deadline.exit === undefined) throw fault;
+      } catch (error) {
+        if (deadline.exit === undefined) throw error;
       }
       if (deadline.exit !== undefined) output.note(`interrupted; ${plain(jobId)} goes on`);
       return deadline.exit ?? EXIT.done;

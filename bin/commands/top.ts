@@ -109,11 +109,11 @@ async function refresh(client: ClusterClient, view: View, most: number, signal: 
     view.now = now;
     view.recent = [...view.recent.filter(({ at }) => now.at - at <= WINDOW), now];
     view.trouble = undefined;
-  } catch (fault) {
+  } catch (error) {
     if (signal.aborted) return;
-    const away = fault instanceof UnreachableError || (fault instanceof ResponseError && fault.transient);
-    if (!away) throw fault;
-    view.trouble = `${fault.message}; trying again`;
+    const away = error instanceof UnreachableError || (error instanceof ResponseError && error.transient);
+    if (!away) throw error;
+    view.trouble = `${error.message}; trying again`;
   }
 }
 

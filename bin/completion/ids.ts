@@ -106,8 +106,8 @@ function read(url: URL, token: string | undefined, signal: AbortSignal): Promise
       answer.on('end', () => {
         try {
           resolve(JSON.parse(text) as Record<string, unknown>[]);
-        } catch (fault) {
-          reject(fault);
+        } catch (error) {
+          reject(error);
         }
       });
     });

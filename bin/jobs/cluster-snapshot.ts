@@ -44,9 +44,9 @@ export async function clusterSnapshot(
 /** Gives `instead` where a server lacks an endpoint that the protocol does not require. */
 export const ifUnsupported =
   <T>(instead: T) =>
-  (fault: unknown): T => {
-    if (fault instanceof ResponseError && (fault.status === 404 || fault.status === 405)) return instead;
-    throw fault;
+  (error: unknown): T => {
+    if (error instanceof ResponseError && (error.status === 404 || error.status === 405)) return instead;
+    throw error;
   };
 
 const ENDED = ['succeeded', 'failed', 'cancelled'];

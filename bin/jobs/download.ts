@@ -95,8 +95,8 @@ async function openDirectory(directory: string): Promise<string> {
     await makeDirectory(resolve(directory));
     const root = await realpath(directory);
     if ((await stat(root)).isDirectory()) return root;
-  } catch (fault) {
-    throw usageError(`cannot use the directory ${localError(fault) ?? directory}`, 'choose another --out');
+  } catch (error) {
+    throw usageError(`cannot use the directory ${localError(error) ?? directory}`, 'choose another --out');
   }
   throw usageError(`cannot use the directory ${directory}: it is a file`, 'choose another --out');
 }
@@ -118,9 +118,9 @@ async function appear(target: string, fill: (temporary: string) => Promise<void>
   try {
     await fill(temporary);
     await rename(temporary, target);
-  } catch (fault) {
+  } catch (error) {
     await rm(temporary, { force: true });
-    throw fault;
+    throw error;
   }
 }
 
@@ -137,9 +137,9 @@ async function fetchVerified(order: Order, artifact: ArtifactView, temporary: st
   });
   try {
     await pipeline(body, meter, createWriteStream(temporary, { flags: 'wx' }));
-  } catch (fault) {
-    if (localError(fault) !== undefined) throw fault;
-    throw unreachable(client.server, fault);
+  } catch (error) {
+    if (localError(error) !== undefined) throw error;
+    throw unreachable(client.server, error);
   }
   // A server that tells no hash leaves nothing to compare with.
   if (artifact.sha256 !== '' && hash.digest('hex') !== artifact.sha256.toLowerCase()) {

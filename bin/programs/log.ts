@@ -46,8 +46,8 @@ export async function openLog(name: string, { logLevel, logFile }: LogConfig): P
     },
     stream,
   );
-  const dying = (fault: Error, origin: string) =>
-    log.fatal({ err: fault, origin }, `internal fault: ends now (${String(fault?.message ?? fault)})`);
+  const dying = (error: Error, origin: string) =>
+    log.fatal({ err: error, origin }, `internal fault: ends now (${String(error?.message ?? error)})`);
   // Looks on only: what happens then, a trace on stderr and the end, stays as it is.
   process.on('uncaughtExceptionMonitor', dying);
   return {
@@ -59,8 +59,8 @@ export async function openLog(name: string, { logLevel, logFile }: LogConfig): P
         closeSync(openSync(file, 'a'));
         stream.reopen();
         log.info({ file }, 'the log file was opened again');
-      } catch (fault) {
-        log.error({ err: fault, file }, 'the log file cannot be opened again; the one before goes on');
+      } catch (error) {
+        log.error({ err: error, file }, 'the log file cannot be opened again; the one before goes on');
       }
     },
     close() {
@@ -85,8 +85,8 @@ async function tryFile(path: string): Promise<void> {
   try {
     await makeDirectory(dirname(path));
     closeSync(openSync(path, 'a'));
-  } catch (fault) {
-    const why = (fault as NodeJS.ErrnoException).code ?? String(fault);
+  } catch (error) {
+    const why = (error as NodeJS.ErrnoException).code ?? String(error);
     throw new StartError(
       'log_unwritable',
       `cannot write the log file ${path} (${why}); choose another with --log-file`,

@@ -43,9 +43,9 @@ export async function findRunners(
 function ownRunner(text: string): Runner {
   try {
     return externalRunner(text);
-  } catch (fault) {
-    if (!(fault instanceof RunnerError)) throw fault;
-    throw new StartError('runner_unusable', `--runner: ${fault.message}`);
+  } catch (error) {
+    if (!(error instanceof RunnerError)) throw error;
+    throw new StartError('runner_unusable', `--runner: ${error.message}`);
   }
 }
 
@@ -58,10 +58,10 @@ async function findInterpreter(named: string | undefined, log: Logger): Promise<
       log[level]({ python: executable }, 'this interpreter has no nirs4all; name another with --python');
     }
     return interpreter;
-  } catch (fault) {
-    if (!(fault instanceof InterpreterError)) throw fault;
-    if (named !== undefined) throw new StartError('runner_unusable', `--python: ${fault.message}`);
-    log.info({ why: fault.message }, 'no python3: this worker runs no nirs4all jobs');
+  } catch (error) {
+    if (!(error instanceof InterpreterError)) throw error;
+    if (named !== undefined) throw new StartError('runner_unusable', `--python: ${error.message}`);
+    log.info({ why: error.message }, 'no python3: this worker runs no nirs4all jobs');
     return null;
   }
 }

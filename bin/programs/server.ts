@@ -132,13 +132,13 @@ export async function startServer(config: ServerConfig): Promise<RunningServer> 
     async reload() {
       try {
         auth.reload();
-      } catch (fault) {
-        const why = (fault as Error).message;
+      } catch (error) {
+        const why = (error as Error).message;
         log.error(
           { audit: 'reload', why },
           'the auth file was not read again; the credentials of before stay',
         );
-        throw fault;
+        throw error;
       }
       log.info({ audit: 'reload' }, 'the auth file was read again');
       await warnOfReaders(config.authFile, log);

@@ -25,8 +25,8 @@ export async function checkNamed({ runners, datasets = {}, catalog }: Named, log
     });
   }
   if (catalog === undefined) return;
-  const warnings = await checkCatalog(catalog).catch((fault: Error) => {
-    throw new StartError('input_unusable', `--catalog: ${fault.message}`);
+  const warnings = await checkCatalog(catalog).catch((error: Error) => {
+    throw new StartError('input_unusable', `--catalog: ${error.message}`);
   });
   for (const why of warnings) log.warn({ why }, 'the catalog is not as it should be');
 }

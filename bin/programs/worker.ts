@@ -32,8 +32,8 @@ export async function startWorker(config: WorkerConfig): Promise<RunningWorker> 
     const worker = await startWorkerProgram({ ...config, python: undefined, ...found, log });
     worker.ended.then(close, close);
     return Object.assign(worker, { reopenLog: reopen });
-  } catch (fault) {
+  } catch (error) {
     close();
-    throw fault;
+    throw error;
   }
 }

@@ -5,6 +5,6 @@ import { ENTRIES } from './places.js';
 
 try {
   if (!Object.keys(ENTRIES).every(findBundle)) await (await import('./make.js')).makeBundle();
-} catch (fault) {
-  console.log(`the programs will start from their sources: ${fault.message}`);
+} catch (error) {
+  console.log(`the programs will start from their sources: ${error.message}`);
 }

@@ -28,9 +28,9 @@ export async function makeBundle() {
     const pointer = join(folder, 'pointer');
     writeFileSync(pointer, name, { flush: true });
     renameSync(pointer, CURRENT);
-  } catch (fault) {
+  } catch (error) {
     rmSync(folder, { recursive: true, force: true });
-    throw fault;
+    throw error;
   }
   removeOld(name);
 }

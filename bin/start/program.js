@@ -25,19 +25,19 @@ export async function start(name) {
   try {
     const { main } = await load('programs', { makes: true });
     await main(name);
-  } catch (fault) {
-    const missing = missingPackage(fault);
-    if (missing === undefined) throw fault;
+  } catch (error) {
+    const missing = missingPackage(error);
+    if (missing === undefined) throw error;
     const what = `${name} is not installed as a whole: there is no package '${missing}'`;
     process.stderr.write(`error: ${what}; run npm ci in ${ROOT}\n`);
     process.exitCode = 2;
   }
 }
 
-/** The package that a module wants and that is not there; undefined for any other fault. */
-function missingPackage(fault) {
-  if (fault?.code !== 'ERR_MODULE_NOT_FOUND') return undefined;
-  return /^Cannot find package '([^']+)'/.exec(fault.message)?.[1];
+/** The package that a module wants and that is not there; undefined for any other error. */
+function missingPackage(error) {
+  if (error?.code !== 'ERR_MODULE_NOT_FOUND') return undefined;
+  return /^Cannot find package '([^']+)'/.exec(error.message)?.[1];
 }
 
 /** The limit of this process, where the system tells it. */

@@ -35,8 +35,8 @@ export function readAuthFile(path: string): Entry[] {
 function read(path: string): string {
   try {
     return readFileSync(path, 'utf8');
-  } catch (fault) {
-    const why = (fault as NodeJS.ErrnoException).code ?? String(fault);
+  } catch (error) {
+    const why = (error as NodeJS.ErrnoException).code ?? String(error);
     throw new StartError('bad_auth_file', `cannot read the auth file ${path} (${why})`);
   }
 }
@@ -45,9 +45,9 @@ function read(path: string): string {
 function parse(path: string, text: string): unknown {
   try {
     return JSON.parse(yamlToJson(text));
-  } catch (fault) {
+  } catch (error) {
     // The parser may quote its input, and the input holds tokens: only the place is told.
-    const where = fault instanceof YamlError ? `line ${fault.line}, column ${fault.column}` : 'its end';
+    const where = error instanceof YamlError ? `line ${error.line}, column ${error.column}` : 'its end';
     throw new StartError('bad_auth_file', `${path} is neither JSON nor YAML: look at ${where}`);
   }
 }

@@ -128,9 +128,9 @@ export class ClusterClient {
         yield head;
         let sent = 0;
         for (;;) {
-          const { bytesRead, buffer } = await file.read(Buffer.allocUnsafe(READ_BYTES)).catch((fault) => {
-            localFault = fault;
-            throw fault;
+          const { bytesRead, buffer } = await file.read(Buffer.allocUnsafe(READ_BYTES)).catch((error) => {
+            localFault = error;
+            throw error;
           });
           if (bytesRead === 0) break;
           yield buffer.subarray(0, bytesRead);
@@ -146,9 +146,9 @@ export class ClusterClient {
       const path = this.#path(route.path, input);
       const answer = await this.#send('post', path, input, headers, Readable.from(body()));
       return replyOf(name, await this.#withTransportErrors(() => answer.body.text()));
-    } catch (fault) {
+    } catch (error) {
       // A file that cannot be read is no matter of the connection, which would be tried again.
-      throw localFault ?? fault;
+      throw localFault ?? error;
     } finally {
       await file.close();
     }
@@ -270,9 +270,9 @@ export class ClusterClient {
   async #withTransportErrors<T>(step: () => Promise<T>): Promise<T> {
     try {
       return await step();
-    } catch (fault) {
-      if (fault instanceof ResponseError || (fault as Error).name === 'AbortError') throw fault;
-      throw unreachable(this.server, fault);
+    } catch (error) {
+      if (error instanceof ResponseError || (error as Error).name === 'AbortError') throw error;
+      throw unreachable(this.server, error);
     }
   }
 }

@@ -51,9 +51,9 @@ function sentenceOf(detail: unknown): string | undefined {
   if (typeof detail === 'string' && detail !== '') return detail;
   if (detail === undefined || detail === null || detail === '') return undefined;
   if (!Array.isArray(detail)) return JSON.stringify(detail);
-  const parts = detail.map((fault: unknown) => {
-    if (!isObject(fault) || typeof fault.msg !== 'string') return sentenceOf(fault) ?? '?';
-    return `${Array.isArray(fault.loc) ? `${fault.loc.join('.')}: ` : ''}${fault.msg}`;
+  const parts = detail.map((error: unknown) => {
+    if (!isObject(error) || typeof error.msg !== 'string') return sentenceOf(error) ?? '?';
+    return `${Array.isArray(error.loc) ? `${error.loc.join('.')}: ` : ''}${error.msg}`;
   });
   return parts.join('; ') || undefined;
 }

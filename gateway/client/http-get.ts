@@ -35,10 +35,10 @@ export class HttpGetter {
       const sent = this.#send(url, get);
       try {
         return await answerOf(sent, get);
-      } catch (fault) {
+      } catch (error) {
         // The server closed the idle connection just as the request went out; a new one will do.
-        const stale = sent.reusedSocket && (fault as NodeJS.ErrnoException).code === 'ECONNRESET';
-        if (!stale || get.signal?.aborted) throw fault;
+        const stale = sent.reusedSocket && (error as NodeJS.ErrnoException).code === 'ECONNRESET';
+        if (!stale || get.signal?.aborted) throw error;
       }
     }
   }

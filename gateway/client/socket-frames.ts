@@ -41,15 +41,15 @@ export async function* reconnecting<T>(
       }
       if (signal?.aborted) return;
       throw unreachable(client.server, 'the stream ended');
-    } catch (fault) {
+    } catch (error) {
       if (signal?.aborted) return;
-      if (fault instanceof ResponseError && !fault.transient) throw fault;
+      if (error instanceof ResponseError && !error.transient) throw error;
       // A connection that held for a while without a frame was no failure.
       if (performance.now() - since > HELD_MS) failures = 0;
       failures++;
-      if (maxRetries !== undefined && failures > maxRetries) throw fault;
+      if (maxRetries !== undefined && failures > maxRetries) throw error;
       const seconds = Math.min(5, 0.1 * 2 ** (failures - 1)) * (0.75 + Math.random() / 2);
-      onRetry?.((fault as Error).message, seconds);
+      onRetry?.((error as Error).message, seconds);
       await delay(seconds * 1000, undefined, { signal }).catch(() => {});
     }
   }
@@ -78,8 +78,8 @@ export async function* socketFrames(
   }
   try {
     yield* framesOf(client, path, query, signal, silenceMs);
-  } catch (fault) {
-    if (!(fault instanceof ResponseError) || (fault.status !== 401 && fault.status !== 403)) throw fault;
+  } catch (error) {
+    if (!(error instanceof ResponseError) || (error.status !== 401 && error.status !== 403)) throw error;
     for await (const text of framesOf(client, path, withToken, signal, silenceMs)) {
       inAddress.add(client);
       yield text;

@@ -49,7 +49,7 @@ export class Dispatcher implements ExchangeObserver {
 
   handle(incoming: Incoming): void {
     const exchange = this.#open(incoming);
-    this.#answer(exchange).catch((fault: unknown) => this.#answerError(exchange, fault));
+    this.#answer(exchange).catch((error: unknown) => this.#answerError(exchange, error));
   }
 
   /** Refuses the requests that still wait on a credential that was revoked since they came. */

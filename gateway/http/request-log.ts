@@ -38,27 +38,27 @@ export class RequestLog {
   }
 
   /** A request got an error for an answer. The query is not logged: a stream's holds the token. */
-  refused(exchange: Exchange, fault: unknown, cause: unknown): void {
+  refused(exchange: Exchange, error: unknown, cause: unknown): void {
     const { method, path } = exchange.head;
     const about = { request_id: exchange.id, method, path: path.slice(0, 200) };
-    if (!(fault instanceof ClusterError)) {
-      this.#log.error({ ...about, err: fault }, 'a request failed');
+    if (!(error instanceof ClusterError)) {
+      this.#log.error({ ...about, err: error }, 'a request failed');
       return;
     }
-    if (fault.code === 'store_damaged') {
-      if (!this.#damageLogged) this.#log.error({ ...about, err: cause }, fault.message);
+    if (error.code === 'store_damaged') {
+      if (!this.#damageLogged) this.#log.error({ ...about, err: cause }, error.message);
       this.#damageLogged = true;
       return;
     }
-    const status = statusOf(fault);
+    const status = statusOf(error);
     const principal =
-      fault instanceof MissingRightsError ? fault.principal : (exchange.grant?.principal.name ?? null);
-    const more = this.#isRepeated(`${fault.code} ${principal} ${exchange.endpoint?.name}`);
+      error instanceof MissingRightsError ? error.principal : (exchange.grant?.principal.name ?? null);
+    const more = this.#isRepeated(`${error.code} ${principal} ${exchange.endpoint?.name}`);
     if (more === null) return;
     const isLoud = status >= 500 || status === 401 || status === 403;
     this.#log[isLoud ? 'warn' : 'info'](
-      { ...about, principal, status, code: fault.code, ...(more > 0 && { more }) },
-      `refused: ${fault.message.slice(0, 500)}`,
+      { ...about, principal, status, code: error.code, ...(more > 0 && { more }) },
+      `refused: ${error.message.slice(0, 500)}`,
     );
   }
 

@@ -50,7 +50,7 @@ interface FeedParts {
   /** Only events behind this id are sent. */
   afterId: number;
   limits: FeedLimits;
-  onFault: (fault: unknown) => void;
+  onFault: (error: unknown) => void;
   /** Told how many live events were due to a client that is closed as too slow. */
   onDropped?: (frames: number) => void;
 }
@@ -155,9 +155,9 @@ export class EventFeed implements Follower {
 
   #catchUp(): void {
     this.#state = 'catching-up';
-    this.#readHistory().catch((fault: unknown) => {
+    this.#readHistory().catch((error: unknown) => {
       if (this.#isClosed()) return;
-      this.#parts.onFault(fault);
+      this.#parts.onFault(error);
       this.#end(TRY_AGAIN_LATER, 'the events cannot be read; resume with after_id');
     });
   }

@@ -29,8 +29,8 @@ export async function chooseTransport(choice: TransportChoice): Promise<Chosen> 
       const transport = await LOADERS[name]();
       const why = choice !== 'auto' ? 'as --transport says' : (faults[0] ?? 'uWebSockets.js loads here');
       return { transport, why };
-    } catch (fault) {
-      faults.push(whyNot(name, fault));
+    } catch (error) {
+      faults.push(whyNot(name, error));
     }
   }
   const advice =
@@ -41,9 +41,9 @@ export async function chooseTransport(choice: TransportChoice): Promise<Chosen> 
 }
 
 /** One line: within a library's message, the system's own word. */
-function whyNot(name: TransportName, fault: unknown): string {
+function whyNot(name: TransportName, error: unknown): string {
   const library = name === 'uws' ? 'uWebSockets.js' : 'ws';
-  const { code, message = String(fault) } = fault as NodeJS.ErrnoException;
+  const { code, message = String(error) } = error as NodeJS.ErrnoException;
   if (code === 'ERR_MODULE_NOT_FOUND') return `${library} is not installed`;
   const lines = message.split('\n');
   const reason = lines.find((line) => line.startsWith('Error: '))?.slice('Error: '.length) ?? lines[0];

@@ -49,9 +49,9 @@ export function pageOnDemand(html: () => string | Promise<string>): () => Promis
   let page: Promise<Page> | undefined;
   const make = async () => confined(await html());
   return () => {
-    page ??= make().catch((fault: unknown) => {
+    page ??= make().catch((error: unknown) => {
       page = undefined;
-      throw fault;
+      throw error;
     });
     return page;
   };

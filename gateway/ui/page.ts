@@ -18,9 +18,9 @@ let bundle: Promise<Bundle> | undefined;
  * @param serviceName shown as the title, as plain text
  */
 export async function dashboardPage(serviceName: string): Promise<string> {
-  bundle ??= bundled().catch((fault: unknown) => {
+  bundle ??= bundled().catch((error: unknown) => {
     bundle = undefined;
-    throw fault;
+    throw error;
   });
   const { script, style } = await bundle;
   const title = escaped(serviceName);

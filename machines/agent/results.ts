@@ -22,8 +22,8 @@ export function linkErrorOf(answer: Result<unknown>): LinkError {
 }
 
 /** A fault of this program is met like a server that is away: with a pause, and it is in the log. */
-export const bug = (fault: unknown): LinkError => ({
+export const bug = (error: unknown): LinkError => ({
   kind: 'unreachable',
-  detail: String(fault),
-  cause: fault,
+  detail: String(error),
+  cause: error,
 });

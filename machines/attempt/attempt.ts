@@ -290,6 +290,6 @@ function stopFailure({ stopping, lease }: AttemptContext): FailReport {
   return { error: 'cancelled', retriable: false };
 }
 
-function failureOf(fault: unknown): FailReport {
-  return { error: fault instanceof Error ? fault.message : String(fault), retriable: true };
+function failureOf(error: unknown): FailReport {
+  return { error: error instanceof Error ? error.message : String(error), retriable: true };
 }

@@ -228,8 +228,8 @@ export function parseTolerant(text: string): unknown {
   const reviver = /[eE]\+?\d{3}|\d{309}/.test(text) ? finiteOrNull : undefined;
   try {
     return JSON.parse(text, reviver);
-  } catch (fault) {
-    if (!/NaN|Infinity/.test(text)) throw fault;
+  } catch (error) {
+    if (!/NaN|Infinity/.test(text)) throw error;
     return JSON.parse(nullForNonFinite(text), reviver);
   }
 }

@@ -45,10 +45,10 @@ export function contentsOf(spec: JobSpec, text: string): JobContents | null {
     const pipelines = pipelinesOf(spec).map((ref, i) => pipelinePart(ref, written[i] as string));
     if (pipelines.every((part) => part === null)) return null;
     return { common: commonOf(spec, top), pipelines, datasets };
-  } catch (fault) {
+  } catch (error) {
     // Nested deeper than a fingerprint reads.
-    if (fault instanceof RangeError) return null;
-    throw fault;
+    if (error instanceof RangeError) return null;
+    throw error;
   }
 }
 

@@ -54,8 +54,8 @@ export class AttemptDirectory {
     mkdirSync(dirname(root), { recursive: true });
     try {
       mkdirSync(root);
-    } catch (fault) {
-      if ((fault as NodeJS.ErrnoException).code !== 'EEXIST') throw fault;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
       await rm(root, { recursive: true, force: true });
       mkdirSync(root);
     }

@@ -68,10 +68,10 @@ async function reportStart(
       shared.persistence(ref, signal),
     );
     return 'accepted';
-  } catch (fault) {
-    if (signal.aborted) throw fault;
-    if (!isNotOurs(fault)) return failedBy(fault);
-    shared.logOf(ref).info({ why: (fault as Error).message }, 'the task is not ours any more');
+  } catch (error) {
+    if (signal.aborted) throw error;
+    if (!isNotOurs(error)) return failedBy(error);
+    shared.logOf(ref).info({ why: (error as Error).message }, 'the task is not ours any more');
     return 'not_ours';
   }
 }
@@ -94,9 +94,9 @@ async function placeInputs(shared: WorkerContext, lease: Lease, signal: AbortSig
     }
     directory.fingerprints = await materialize(context, directory.paths);
     return null;
-  } catch (fault) {
-    if (signal.aborted) throw fault;
-    return failedBy(fault);
+  } catch (error) {
+    if (signal.aborted) throw error;
+    return failedBy(error);
   }
 }
 
@@ -190,10 +190,10 @@ async function upload(shared: WorkerContext, ref: AttemptRef, signal: AbortSigna
   };
   try {
     return await uploadFiles(entry, directory.paths, shared.uploads, delivery(shared, ref, signal), told);
-  } catch (fault) {
-    if (!isAbort(fault))
-      shared.logOf(ref).error({ err: fault }, 'uploads failed; the result goes without them');
-    throw fault;
+  } catch (error) {
+    if (!isAbort(error))
+      shared.logOf(ref).error({ err: error }, 'uploads failed; the result goes without them');
+    throw error;
   } finally {
     await directory.events.close(signal);
   }
@@ -210,8 +210,8 @@ async function remember(
   shared: WorkerContext,
   entry: Parameters<WorkerContext['outbox']['save']>[0],
 ): Promise<void> {
-  await shared.outbox.save(entry).catch((fault: Error) => {
-    shared.logOf(entry.ref).warn({ why: fault.message }, 'cannot note an upload');
+  await shared.outbox.save(entry).catch((error: Error) => {
+    shared.logOf(entry.ref).warn({ why: error.message }, 'cannot note an upload');
   });
 }
 

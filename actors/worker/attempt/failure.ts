@@ -24,12 +24,12 @@ const WORDS: Record<string, string> = {
  * that comes here as it is concerns this worker's own files and processes.
  * @returns null for an error that the system has not made
  */
-export function ownError(fault: unknown): WorkerError | null {
-  if (fault instanceof WorkerError) return fault;
-  if (!(fault instanceof Error)) return null;
-  const { code, syscall, message } = fault as NodeJS.ErrnoException;
+export function ownError(error: unknown): WorkerError | null {
+  if (error instanceof WorkerError) return error;
+  if (!(error instanceof Error)) return null;
+  const { code, syscall, message } = error as NodeJS.ErrnoException;
   if (code === undefined || (syscall === undefined && !code.startsWith('SQLITE_'))) return null;
-  const details = { own: true, cause: fault };
+  const details = { own: true, cause: error };
   if (syscall?.startsWith('spawn')) {
     return new WorkerError(`this worker cannot start the runner (${message})`, details);
   }
@@ -37,13 +37,13 @@ export function ownError(fault: unknown): WorkerError | null {
   return new WorkerError(`this worker cannot run tasks: ${words} (${message})`, details);
 }
 
-/** How a fault is reported. */
-export function failedBy(fault: unknown): Failed {
-  const error = fault instanceof Error ? fault.message : String(fault);
-  if (fault instanceof InputError)
-    return { verb: 'fail', failure: { error, retriable: false, fault: 'input' } };
-  const own = ownError(fault);
-  if (own === null) return { verb: 'fail', failure: { error, retriable: true, fault: 'task' } };
+/** How an error is reported. */
+export function failedBy(error: unknown): Failed {
+  const message = error instanceof Error ? error.message : String(error);
+  if (error instanceof InputError)
+    return { verb: 'fail', failure: { error: message, retriable: false, fault: 'input' } };
+  const own = ownError(error);
+  if (own === null) return { verb: 'fail', failure: { error: message, retriable: true, fault: 'task' } };
   const { missingPath: missing_path } = own;
   return {
     verb: 'fail',

@@ -67,9 +67,9 @@ export async function runChild(shared: WorkerContext, lease: Lease, signal: Abor
       throw new WorkerError(`the runner for ${library}.run here lists no variants of a pipeline`);
     }
     return outcome;
-  } catch (fault) {
-    if (signal.aborted) throw fault;
-    return failedBy(fault);
+  } catch (error) {
+    if (signal.aborted) throw error;
+    return failedBy(error);
   } finally {
     if (group !== undefined) shared.reaper.release(group);
   }

@@ -118,11 +118,11 @@ async function readResult({ path, base }: EndedChild['file']): Promise<Read> {
   let value: unknown;
   try {
     value = parseTolerant(await readPlain(base, path, MAX_RESULT_BYTES));
-  } catch (fault) {
-    if ((fault as NodeJS.ErrnoException).code === 'ENOENT') {
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') {
       return { unusable: 'the analysis ended without writing a result' };
     }
-    return { unusable: `the result cannot be read: ${(fault as Error).message}` };
+    return { unusable: `the result cannot be read: ${(error as Error).message}` };
   }
   const said = errorReportIn(value);
   if (said !== null) return { said };

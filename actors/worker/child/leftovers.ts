@@ -36,8 +36,8 @@ export function markProcess(file: string, mark: string, cells: Cgroups | null, p
   const write = () => writeFileSync(draft, JSON.stringify(noted), { flag: 'wx' });
   try {
     write();
-  } catch (fault) {
-    if ((fault as NodeJS.ErrnoException).code !== 'EEXIST') throw fault;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
     rmSync(draft, { recursive: true, force: true });
     write();
   }

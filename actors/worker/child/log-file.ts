@@ -23,9 +23,9 @@ export class LogFile {
     this.#maxBytes = maxBytes;
     try {
       this.#file = openSync(path, 'a');
-    } catch (fault) {
+    } catch (error) {
       this.#file = null;
-      this.#broken = fault as Error;
+      this.#broken = error as Error;
     }
   }
 

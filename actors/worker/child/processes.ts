@@ -41,9 +41,9 @@ export interface Processes {
 export function kill(id: number, signal: NodeJS.Signals): void {
   try {
     process.kill(id, signal);
-  } catch (fault) {
-    const { code } = fault as NodeJS.ErrnoException;
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
     // EPERM: it belongs to somebody else by now, or is a zombie (macOS).
-    if (code !== 'ESRCH' && code !== 'EPERM') throw fault;
+    if (code !== 'ESRCH' && code !== 'EPERM') throw error;
   }
 }

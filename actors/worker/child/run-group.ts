@@ -86,9 +86,9 @@ export async function runGroup(options: ChildOptions): Promise<ChildEnd> {
     const seconds = (performance.now() - startedAt) / 1000;
     if (!system.groups) tree.leader = null;
     return { ...ended, seconds, survivors: await killTree(tree) };
-  } catch (fault) {
+  } catch (error) {
     await killTree(tree);
-    throw fault;
+    throw error;
   } finally {
     clearTimeout(killer);
     if (cell !== undefined) removeCgroup(cell);

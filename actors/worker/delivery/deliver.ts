@@ -47,11 +47,11 @@ export async function uploadFiles(
         signal: context.persistence.signal,
       });
       await told.uploaded();
-    } catch (fault) {
+    } catch (error) {
       const { log, signal } = context.persistence;
       signal.throwIfAborted();
-      if (isNotOurs(fault)) return { verdict: 'not_ours', artifacts: {} };
-      const why = (fault as Error).message;
+      if (isNotOurs(error)) return { verdict: 'not_ours', artifacts: {} };
+      const why = (error as Error).message;
       log.error({ role: file.role, why }, 'a file cannot be uploaded; left out');
       told.leftOut(file.role === 'output' ? `output ${file.filename}` : file.role, why);
     }
@@ -120,13 +120,13 @@ export async function report(
   try {
     await send(ref, outcome, artifacts, entry, context);
     return 'accepted';
-  } catch (fault) {
-    if (!(fault instanceof ResponseError)) throw fault;
-    log.warn({ why: fault.message, status: fault.status }, `the server refused the ${outcome.verb} report`);
-    if (outcome.verb === 'fail' || isNotOurs(fault)) return 'not_ours';
+  } catch (error) {
+    if (!(error instanceof ResponseError)) throw error;
+    log.warn({ why: error.message, status: error.status }, `the server refused the ${outcome.verb} report`);
+    if (outcome.verb === 'fail' || isNotOurs(error)) return 'not_ours';
     // The result itself is at fault; without another report the task would run into the expiry of its lease.
-    const error = `the server refused the result: ${fault.message}`;
-    return report(ref, { verb: 'fail', failure: { error, retriable: false } }, {}, entry, context);
+    const sentence = `the server refused the result: ${error.message}`;
+    return report(ref, { verb: 'fail', failure: { error: sentence, retriable: false } }, {}, entry, context);
   }
 }
 
@@ -159,6 +159,6 @@ function send(
 }
 
 /** The attempt is another's, over, or unknown: whatever this worker has of it is worth nothing. */
-export function isNotOurs(fault: unknown): boolean {
-  return fault instanceof ResponseError && [403, 404, 409].includes(fault.status);
+export function isNotOurs(error: unknown): boolean {
+  return error instanceof ResponseError && [403, 404, 409].includes(error.status);
 }

@@ -24,10 +24,10 @@ export async function syncPath(path: string): Promise<void> {
   const handle = openSync(path, 'r');
   try {
     await synced(handle);
-  } catch (fault) {
+  } catch (error) {
     // Some file systems know no fsync of folders.
-    const { code } = fault as NodeJS.ErrnoException;
-    if (code !== 'EINVAL' && code !== 'EPERM' && code !== 'EISDIR') throw fault;
+    const { code } = error as NodeJS.ErrnoException;
+    if (code !== 'EINVAL' && code !== 'EPERM' && code !== 'EISDIR') throw error;
   } finally {
     closeSync(handle);
   }

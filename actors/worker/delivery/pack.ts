@@ -31,7 +31,7 @@ const SMALL = 32 * 1024;
 export async function pack(
   paths: AttemptPaths,
   wanted: Wanted,
-  onFault: (what: string, fault: Error) => void,
+  onFault: (what: string, error: Error) => void,
 ): Promise<OutboxFile[]> {
   const gathered: OutboxFile[] = [];
   let left = wanted.small ? SMALL : -1;
@@ -41,8 +41,8 @@ export async function pack(
       if (bytes) left -= bytes.byteLength;
       const content = bytes && { content: bytes.toString('base64') };
       gathered.push({ ...file, path: relative(paths.root, file.path), ...content });
-    } catch (fault) {
-      onFault(file.filename ?? file.role, fault as Error);
+    } catch (error) {
+      onFault(file.filename ?? file.role, error as Error);
     }
   };
   if (wanted.emptyLog && wanted.small)
@@ -55,8 +55,8 @@ export async function pack(
       if ((await zipFolder(paths.workspace, paths.archive, paths.base)) > 0) {
         await take({ role: 'workspace', path: paths.archive });
       }
-    } catch (fault) {
-      onFault('workspace', fault as Error);
+    } catch (error) {
+      onFault('workspace', error as Error);
     }
   }
   if (gathered.some(({ content }) => content === undefined)) await syncPath(paths.root);
@@ -86,7 +86,7 @@ async function readOrSync(base: string, path: string, most: number): Promise<Buf
 export async function zipFolder(folder: string, archive: string, base = folder): Promise<number> {
   const zip = new ZipFile();
   const packed = zip.outputStream as Readable;
-  zip.on('error', (fault: Error) => packed.destroy(fault));
+  zip.on('error', (error: Error) => packed.destroy(error));
   // Whatever a task has put there: it is neither followed nor waited for.
   await rm(archive, { recursive: true, force: true });
   const writing = pipeline(packed, createWriteStream(archive, { flags: 'wx' }));
@@ -105,16 +105,16 @@ async function addAll(zip: ZipFile, packed: Readable, folder: string, base: stri
         zip.addReadStreamLazy(name, (give) => {
           openPlain(base, path).then(
             (file) => give(null, file.createReadStream()),
-            (fault: Error) => give(fault, undefined as never),
+            (error: Error) => give(error, undefined as never),
           );
         });
       }
     }
     zip.end();
     return files;
-  } catch (fault) {
-    packed.destroy(fault as Error);
-    throw fault;
+  } catch (error) {
+    packed.destroy(error as Error);
+    throw error;
   }
 }
 

@@ -139,13 +139,13 @@ export class Reports {
   /**
    * A server that knows the path no more has been replaced by an older one: whoever repeats a report sends it alone.
    */
-  #joined(fault: unknown): unknown {
+  #joined(error: unknown): unknown {
     const isUnknown =
-      fault instanceof ResponseError &&
-      (fault.code === 'unknown_path' || fault.code === 'method_not_allowed');
-    if (!isUnknown) return fault;
+      error instanceof ResponseError &&
+      (error.code === 'unknown_path' || error.code === 'method_not_allowed');
+    if (!isUnknown) return error;
     this.#joins = false;
-    return unreachable(this.#client.server, fault);
+    return unreachable(this.#client.server, error);
   }
 
   #sendAlone(report: TaskReport, signal: AbortSignal | undefined): Promise<unknown> {

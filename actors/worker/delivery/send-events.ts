@@ -14,11 +14,11 @@ export function eventSender(reports: Reports, ref: AttemptRef) {
     try {
       await reports.send({ type: 'events', ...ref, events });
       internal = 0;
-    } catch (fault) {
-      internal = fault instanceof ResponseError && fault.status === 500 ? internal + 1 : 0;
-      const kind = kindOf(fault);
+    } catch (error) {
+      internal = error instanceof ResponseError && error.status === 500 ? internal + 1 : 0;
+      const kind = kindOf(error);
       // A missing right will not come back for the sake of a log, which is an artifact in the end.
-      if (kind === 'transient' && internal < MAX_INTERNAL) throw fault;
+      if (kind === 'transient' && internal < MAX_INTERNAL) throw error;
     }
   };
 }

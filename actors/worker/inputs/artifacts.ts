@@ -78,9 +78,9 @@ export class Artifacts {
       try {
         await copyOf(held.path, path, signal);
         isDone = await held.intact();
-      } catch (fault) {
+      } catch (error) {
         // Once there is nothing to make room by, it is the disk's fault.
-        if (!isDiskFull(fault) || !(await cache.makeRoom())) throw fault;
+        if (!isDiskFull(error) || !(await cache.makeRoom())) throw error;
       } finally {
         await held.release();
       }
@@ -132,7 +132,7 @@ export class Artifacts {
 export const keyOf = (sha256: string, isArchive: boolean): string =>
   `${sha256}-${isArchive ? 'zip' : 'file'}`;
 
-function refusedAsNull(fault: unknown): null {
-  if (isAbort(fault) || !(fault instanceof ResponseError) || fault.status >= 500) throw fault;
+function refusedAsNull(error: unknown): null {
+  if (isAbort(error) || !(error instanceof ResponseError) || error.status >= 500) throw error;
   return null;
 }

@@ -77,8 +77,8 @@ async function localDataset(
       `this worker has no dataset '${name}' (jq-worker --dataset NAME=PATH declares one)`,
     );
   }
-  return existingPath(declared, `dataset '${name}'`, 'any').catch((fault: Error) => {
+  return existingPath(declared, `dataset '${name}'`, 'any').catch((error: Error) => {
     // The job names no path; that this one is gone is the worker's own matter.
-    throw fault instanceof WorkerError ? new WorkerError(fault.message, { own: true, cause: fault }) : fault;
+    throw error instanceof WorkerError ? new WorkerError(error.message, { own: true, cause: error }) : error;
   });
 }

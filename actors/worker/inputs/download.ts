@@ -49,47 +49,47 @@ export async function downloadArtifact(download: Download): Promise<Downloaded> 
   const step = async () => {
     try {
       return await fetchOnce(download);
-    } catch (fault) {
-      if (fault instanceof Damaged && ++damaged === DAMAGED_TRIES) {
-        throw new InputError(`${fault.message}, ${damaged} times; upload it again`);
+    } catch (error) {
+      if (error instanceof Damaged && ++damaged === DAMAGED_TRIES) {
+        throw new InputError(`${error.message}, ${damaged} times; upload it again`);
       }
-      if (fault instanceof BrokenOff && ++broken === BROKEN_TRIES) {
+      if (error instanceof BrokenOff && ++broken === BROKEN_TRIES) {
         const why = 'it is damaged on the server, or the line to it is bad';
-        throw new WorkerError(`${fault.message}, ${broken} times: ${why}`);
+        throw new WorkerError(`${error.message}, ${broken} times: ${why}`);
       }
-      throw fault;
+      throw error;
     }
   };
   try {
     return await persist(`download ${artifactId}`, step, persistence);
-  } catch (fault) {
-    throw told(fault, artifactId);
+  } catch (error) {
+    throw told(error, artifactId);
   }
 }
 
 /** What an answer of the server says of an artifact. */
-function told(fault: unknown, artifactId: string): unknown {
-  if (!(fault instanceof ResponseError)) return fault;
-  if (fault.status === 404) return new InputError(`there is no artifact '${artifactId}' on the server`);
-  if (fault.status === 410) {
+function told(error: unknown, artifactId: string): unknown {
+  if (!(error instanceof ResponseError)) return error;
+  if (error.status === 404) return new InputError(`there is no artifact '${artifactId}' on the server`);
+  if (error.status === 410) {
     return new InputError(
-      `the bytes of artifact '${artifactId}' are lost on the server (${fault.message}); upload it again`,
+      `the bytes of artifact '${artifactId}' are lost on the server (${error.message}); upload it again`,
     );
   }
   // Without the right to read, this worker will not get it; another one may.
-  if (fault.status === 403) {
-    return new WorkerError(`this worker cannot download artifact '${artifactId}': ${fault.message}`);
+  if (error.status === 403) {
+    return new WorkerError(`this worker cannot download artifact '${artifactId}': ${error.message}`);
   }
-  return fault;
+  return error;
 }
 
 async function fetchOnce({ client, artifactId, folder, prefix, persistence }: Download): Promise<Downloaded> {
   const { headers, body } = await client
     .download(artifactId, { signal: persistence.signal })
-    .catch((fault: unknown) => {
+    .catch((error: unknown) => {
       // To wait for other rights would hold the task back from workers that have them.
-      const refused = fault instanceof ResponseError && fault.status === 403;
-      throw refused ? told(fault, artifactId) : fault;
+      const refused = error instanceof ResponseError && error.status === 403;
+      throw refused ? told(error, artifactId) : error;
     });
   const path = join(folder, prefix + fileNameIn(headers));
   const { signal } = persistence;

@@ -11,7 +11,7 @@ export async function writeHashed(
   body: Readable,
   path: string,
   signal: AbortSignal,
-  broken: (fault: unknown) => unknown,
+  broken: (error: unknown) => unknown,
 ): Promise<string> {
   const hash = createHash('sha256');
   const file = await open(path, 'w');
@@ -19,9 +19,9 @@ export async function writeHashed(
     const chunks = body[Symbol.asyncIterator]();
     for (;;) {
       signal.throwIfAborted();
-      const next = await chunks.next().catch((fault: unknown) => {
+      const next = await chunks.next().catch((error: unknown) => {
         signal.throwIfAborted();
-        throw broken(fault);
+        throw broken(error);
       });
       if (next.done) return hash.digest('hex');
       hash.update(next.value as Buffer);

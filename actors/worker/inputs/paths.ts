@@ -18,19 +18,19 @@ export async function existingPath(path: string, what: string, needs: 'file' | '
     if (needs === 'file' && !found.isFile()) throw new InputError(`${what} is not a file: ${path}`);
     await access(absolute, constants.R_OK);
     return absolute;
-  } catch (fault) {
-    throw fault instanceof InputError ? fault : missingHere(fault, path, what, await suggestPaths(absolute));
+  } catch (error) {
+    throw error instanceof InputError ? error : missingHere(error, path, what, await suggestPaths(absolute));
   }
 }
 
 /** The fault that a path which the job names gives this worker nothing: it is missing, or its share is out of order. */
-export function missingHere(fault: unknown, path: string, what: string, there = ''): WorkerError {
-  const { code } = fault as NodeJS.ErrnoException;
+export function missingHere(error: unknown, path: string, what: string, there = ''): WorkerError {
+  const { code } = error as NodeJS.ErrnoException;
   const missing = code === 'ENOENT' || code === 'ENOTDIR';
   const why = missing ? 'does not exist on this worker' : `cannot be read on this worker (${code})`;
   return new WorkerError(`${what} ${why}: ${path}${missing ? there : ''}`, {
     missingPath: path,
-    cause: fault,
+    cause: error,
   });
 }
 

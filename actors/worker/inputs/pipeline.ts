@@ -44,8 +44,8 @@ export async function placePipeline(context: InputContext): Promise<PlacedPipeli
   switch (ref.kind) {
     case 'path': {
       const path = await existingPath(ref.path, 'the pipeline', 'file');
-      const fixed = await fileFingerprint(path).catch((fault: unknown) => {
-        throw missingHere(fault, ref.path, 'the pipeline');
+      const fixed = await fileFingerprint(path).catch((error: unknown) => {
+        throw missingHere(error, ref.path, 'the pipeline');
       });
       return { local: { mode: 'path', path }, fingerprints: { fixed } };
     }

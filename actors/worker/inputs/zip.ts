@@ -57,21 +57,21 @@ export async function unzip(
       if (found.folder) await mkdir(path, { recursive: true });
       else await writeEntry(zip, entry, path, budget, signal);
     }
-  } catch (fault) {
-    throw judged(fault, what);
+  } catch (error) {
+    throw judged(error, what);
   } finally {
     zip?.close();
   }
 }
 
 /** Tells the archive's faults from those of this machine's disk. */
-function judged(fault: unknown, what: string): unknown {
-  if (fault instanceof InputError) return new InputError(`${what}: ${fault.message}`);
-  if (fault instanceof WorkerError) return new WorkerError(`${what}: ${fault.message}`, { cause: fault });
-  const { code, syscall, message } = fault as NodeJS.ErrnoException;
-  if (isAbort(fault)) return fault;
+function judged(error: unknown, what: string): unknown {
+  if (error instanceof InputError) return new InputError(`${what}: ${error.message}`);
+  if (error instanceof WorkerError) return new WorkerError(`${what}: ${error.message}`, { cause: error });
+  const { code, syscall, message } = error as NodeJS.ErrnoException;
+  if (isAbort(error)) return error;
   const ofTheNames = code === 'EEXIST' || code === 'ENAMETOOLONG';
-  if (syscall !== undefined && !ofTheNames) return fault;
+  if (syscall !== undefined && !ofTheNames) return error;
   return new InputError(`${what} is not a readable zip archive: ${message}`);
 }
 

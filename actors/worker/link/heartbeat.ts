@@ -58,8 +58,8 @@ const attemptIn = (sent: readonly ActiveTask[], id: string): number | null =>
 export async function rejoin(context: HeartbeatContext, signal: AbortSignal): Promise<Result<ToCancel[]>> {
   try {
     return { ok: true, value: await beat(context, 0, signal) };
-  } catch (fault) {
-    return { ok: false, trouble: linkErrorOf(fault, context.registered) };
+  } catch (error) {
+    return { ok: false, trouble: linkErrorOf(error, context.registered) };
   }
 }
 
@@ -87,10 +87,10 @@ export function startHeartbeats(
   const stopping = new AbortController();
   const { signal } = stopping;
   const stop = () => stopping.abort();
-  loop(context, signal, tell, atOnce).catch((fault: unknown) => {
-    if (signal.aborted || isAbort(fault)) return;
+  loop(context, signal, tell, atOnce).catch((error: unknown) => {
+    if (signal.aborted || isAbort(error)) return;
     stop();
-    tell({ type: 'TROUBLE', trouble: linkErrorOf(fault, context.registered) });
+    tell({ type: 'TROUBLE', trouble: linkErrorOf(error, context.registered) });
   });
   return stop;
 }
@@ -156,9 +156,9 @@ class Beat {
         tell({ type: 'BEAT' });
         if (tasks.length > 0) tell({ type: 'CANCEL', tasks });
       },
-      (fault: unknown) => {
+      (error: unknown) => {
         signal.removeEventListener('abort', abort);
-        this.fault = fault;
+        this.fault = error;
       },
     );
   }

@@ -60,9 +60,9 @@ export class LeaseRequests {
         await sleep(early, AbortSignal.any([signal, withdrawn.signal])).catch(() => signal.throwIfAborted());
       }
       return { ok: true, value: leases };
-    } catch (fault) {
-      if (isAbort(fault)) throw fault;
-      return { ok: false, trouble: linkErrorOf(fault, registered) };
+    } catch (error) {
+      if (isAbort(error)) throw error;
+      return { ok: false, trouble: linkErrorOf(error, registered) };
     }
   }
 
@@ -82,8 +82,8 @@ export class LeaseRequests {
           body: { max_tasks: 0, session: registered.session },
           signal,
         });
-      } catch (fault) {
-        if (kindOf(fault) !== 'transient') throw fault;
+      } catch (error) {
+        if (kindOf(error) !== 'transient') throw error;
       }
       await sleep(WITHDRAWAL_MS, signal);
     }

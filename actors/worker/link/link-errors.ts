@@ -14,14 +14,14 @@ export type RequestErrorKind =
 
 const SILENT = new Set([408, 425, 429]);
 
-export function kindOf(fault: unknown): RequestErrorKind {
-  if (fault instanceof UnreachableError) return 'transient';
+export function kindOf(error: unknown): RequestErrorKind {
+  if (error instanceof UnreachableError) return 'transient';
   // An answer that is not JSON comes from something between here and the server.
-  if (fault instanceof InvalidResponseError) return fault.isJson ? 'final' : 'transient';
-  if (!(fault instanceof ResponseError)) return 'local';
-  if (fault.status >= 500 || SILENT.has(fault.status)) return 'transient';
-  if (fault.status === 401 || fault.status === 426) return 'refused';
-  if (fault.status === 403) return fault.code === 'not_owner' ? 'final' : 'refused';
+  if (error instanceof InvalidResponseError) return error.isJson ? 'final' : 'transient';
+  if (!(error instanceof ResponseError)) return 'local';
+  if (error.status >= 500 || SILENT.has(error.status)) return 'transient';
+  if (error.status === 401 || error.status === 426) return 'refused';
+  if (error.status === 403) return error.code === 'not_owner' ? 'final' : 'refused';
   return 'final';
 }
 
@@ -30,17 +30,17 @@ export function kindOf(fault: unknown): RequestErrorKind {
  * (docs/protocol.md#workers-and-leases).
  * @param registered as what the request was made
  */
-export function linkErrorOf(fault: unknown, registered?: Pick<Registration, 'session'>): LinkError {
-  const detail = fault instanceof Error ? fault.message : String(fault);
-  const retryAfter = fault instanceof ResponseError ? fault.retryAfter : undefined;
-  const kind = kindOf(fault);
-  const forgotten = fault instanceof ResponseError && (fault.status === 404 || fault.code === 'not_owner');
-  if (forgotten) return { kind: 'unknown_worker', detail, cause: fault };
-  if (fault instanceof ResponseError && fault.code === 'superseded') {
-    return { kind: 'superseded', detail, session: registered?.session, cause: fault };
+export function linkErrorOf(error: unknown, registered?: Pick<Registration, 'session'>): LinkError {
+  const detail = error instanceof Error ? error.message : String(error);
+  const retryAfter = error instanceof ResponseError ? error.retryAfter : undefined;
+  const kind = kindOf(error);
+  const forgotten = error instanceof ResponseError && (error.status === 404 || error.code === 'not_owner');
+  if (forgotten) return { kind: 'unknown_worker', detail, cause: error };
+  if (error instanceof ResponseError && error.code === 'superseded') {
+    return { kind: 'superseded', detail, session: registered?.session, cause: error };
   }
-  if (kind === 'refused' || kind === 'final') return { kind: 'refused', detail, cause: fault };
-  return { kind: 'unreachable', detail, retryAfter, cause: fault };
+  if (kind === 'refused' || kind === 'final') return { kind: 'refused', detail, cause: error };
+  return { kind: 'unreachable', detail, retryAfter, cause: error };
 }
 
-export const isAbort = (fault: unknown): boolean => fault instanceof Error && fault.name === 'AbortError';
+export const isAbort = (error: unknown): boolean => error instanceof Error && error.name === 'AbortError';

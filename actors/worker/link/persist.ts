@@ -29,15 +29,15 @@ export async function persist<T>(
     signal.throwIfAborted();
     try {
       return await step();
-    } catch (fault) {
-      if (isAbort(fault)) throw fault;
-      const kind = kindOf(fault);
-      internal = fault instanceof ResponseError && fault.status === 500 ? internal + 1 : 0;
-      if (kind === 'final' || kind === 'local' || (internal >= MAX_INTERNAL && !patient)) throw fault;
-      const retryAfter = fault instanceof ResponseError ? fault.retryAfter : undefined;
+    } catch (error) {
+      if (isAbort(error)) throw error;
+      const kind = kindOf(error);
+      internal = error instanceof ResponseError && error.status === 500 ? internal + 1 : 0;
+      if (kind === 'final' || kind === 'local' || (internal >= MAX_INTERNAL && !patient)) throw error;
+      const retryAfter = error instanceof ResponseError ? error.retryAfter : undefined;
       const ms = kind === 'refused' ? slowWaitMs(backoff) : waitMs(backoff, failures, retryAfter);
       log.warn(
-        { what, why: (fault as Error).message, ms: Math.round(ms) },
+        { what, why: (error as Error).message, ms: Math.round(ms) },
         'request failed, will be repeated',
       );
       await sleep(ms, signal);

@@ -19,15 +19,15 @@ export async function register(
     client.call('registerWorker', { body: { ...declaration, ...(worker_id && { worker_id }) }, signal });
   try {
     const stored = await identity.read();
-    const registration = await send(stored).catch((fault: unknown) => {
-      const refused = fault instanceof ResponseError && (fault.status === 403 || fault.status === 404);
-      if (stored === undefined || !refused) throw fault;
+    const registration = await send(stored).catch((error: unknown) => {
+      const refused = error instanceof ResponseError && (error.status === 403 || error.status === 404);
+      if (stored === undefined || !refused) throw error;
       return send();
     });
     await identity.write(registration.worker_id);
     return { ok: true, value: registration };
-  } catch (fault) {
-    const linkError = linkErrorOf(fault);
+  } catch (error) {
+    const linkError = linkErrorOf(error);
     // There is no worker yet that could be unknown.
     return {
       ok: false,

@@ -126,10 +126,10 @@ export class WarmRunner {
       const [stdout, stderr] = [openPipe(order.stdout), openPipe(order.stderr)];
       const closed = Promise.all([stdout, stderr].map(closing));
       return { leader: { pid, stdout, stderr, ended, closed, go } };
-    } catch (fault) {
+    } catch (error) {
       system.signal(-pid, 'SIGKILL');
       await ended.catch(() => {});
-      return { cold: (fault as Error).message };
+      return { cold: (error as Error).message };
     }
   }
 }
@@ -149,8 +149,8 @@ async function inTime(answer: Promise<Answer>, signal: AbortSignal, ms: number):
   const clock = setTimeout(() => late.abort(), ms);
   try {
     return await unlessAborted(answer, AbortSignal.any([signal, late.signal]));
-  } catch (fault) {
-    if (signal.aborted) throw fault;
+  } catch (error) {
+    if (signal.aborted) throw error;
     return { cold: `its warm host has not answered in ${ms / 1000} s` };
   } finally {
     clearTimeout(clock);

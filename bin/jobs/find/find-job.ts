@@ -29,9 +29,9 @@ export async function findJob(client: ClusterClient, text: string): Promise<stri
 async function listIfAny(client: ClusterClient, query: { ref?: string; owner?: string }): Promise<JobView[]> {
   try {
     return await client.call('listJobs', { query: { ...query, limit: ASKED } });
-  } catch (fault) {
-    if (fault instanceof ResponseError && [400, 404, 422].includes(fault.status)) return [];
-    throw fault;
+  } catch (error) {
+    if (error instanceof ResponseError && [400, 404, 422].includes(error.status)) return [];
+    throw error;
   }
 }
 
@@ -49,9 +49,9 @@ export async function lastJob(client: ClusterClient): Promise<string> {
 async function whoAmI(client: ClusterClient): Promise<string | undefined> {
   try {
     return (await client.call('getMe')).principal;
-  } catch (fault) {
-    if (fault instanceof ResponseError && fault.status === 404) return undefined;
-    throw fault;
+  } catch (error) {
+    if (error instanceof ResponseError && error.status === 404) return undefined;
+    throw error;
   }
 }
 

@@ -110,11 +110,11 @@ async function again<T>({ signal, onRetry }: Follow, ask: () => Promise<T>): Pro
   for (let failures = 1; ; failures++) {
     try {
       return await ask();
-    } catch (fault) {
-      const away = fault instanceof UnreachableError || (fault instanceof ResponseError && fault.transient);
-      if (!away || signal.aborted || failures > MAX_RETRIES) throw fault;
+    } catch (error) {
+      const away = error instanceof UnreachableError || (error instanceof ResponseError && error.transient);
+      if (!away || signal.aborted || failures > MAX_RETRIES) throw error;
       const seconds = Math.min(5, 0.1 * 2 ** (failures - 1));
-      onRetry(fault.message, seconds);
+      onRetry(error.message, seconds);
       await delay(seconds * 1000, undefined, { signal }).catch(() => {});
     }
   }

@@ -28,9 +28,9 @@ export async function watchJob(session: Session, job: JobView, options: WatchOpt
   const { output } = session;
   outliveReader();
   const { ended, exit } = await withDeadline(seconds, async (deadline) => ({
-    ended: await followToEnd(session, job, deadline).catch((fault) => {
+    ended: await followToEnd(session, job, deadline).catch((error) => {
       if (deadline.exit !== undefined) return null;
-      throw fault;
+      throw error;
     }),
     exit: deadline.exit,
   }));

@@ -39,10 +39,10 @@ export async function checkBeforeUpload(file: JobFile, look: CheckOptions): Prom
       const report = await check({ dataset, pipelines: inputs, params });
       look.output.note(datasetLine(dataset, report));
       for (const warning of report.warnings) look.output.warn(plain(warning));
-    } catch (fault) {
-      if (!(fault instanceof CliError)) throw fault;
+    } catch (error) {
+      if (!(error instanceof CliError)) throw error;
       const hint = `nothing was uploaded; jqctl check ${plain(dataset)} looks again`;
-      throw new CliError(fault.exit, `${plain(dataset)}: ${fault.message}`, { hint });
+      throw new CliError(error.exit, `${plain(dataset)}: ${error.message}`, { hint });
     }
   }
 }

@@ -34,9 +34,9 @@ export type Checker = (inputs: Inputs) => Promise<DatasetReport>;
 export async function findChecker(library: string, python = USUAL_PYTHON): Promise<Checker | null> {
   if (library === 'mljs') return toCliError(checkWithMljs);
   if (library !== 'nirs4all') return null;
-  const interpreter = await askInterpreter(python).catch((fault: unknown) => {
-    if (fault instanceof InterpreterError) return null;
-    throw fault;
+  const interpreter = await askInterpreter(python).catch((error: unknown) => {
+    if (error instanceof InterpreterError) return null;
+    throw error;
   });
   if (interpreter?.packages.nirs4all === undefined) return null;
   return toCliError(({ dataset }) => checkWithNirs4all(interpreter.executable, dataset));
@@ -47,10 +47,10 @@ function toCliError(check: Checker): Checker {
   return async (inputs) => {
     try {
       return await check(inputs);
-    } catch (fault) {
-      if (fault instanceof InputError) throw usageError(fault.message);
-      const local = localError(fault);
-      throw local === undefined ? fault : usageError(`cannot read ${local}`);
+    } catch (error) {
+      if (error instanceof InputError) throw usageError(error.message);
+      const local = localError(error);
+      throw local === undefined ? error : usageError(`cannot read ${local}`);
     }
   };
 }

@@ -55,8 +55,8 @@ export function jobFromText(text: string, name: string): JobFile {
   try {
     // Whether Python jobs are allowed is the server's to say.
     admitJob(sizeOf(checked.value), { allowPythonJobs: true });
-  } catch (fault) {
-    throw fault instanceof ClusterError ? invalid(name, fault.faults ?? []) : fault;
+  } catch (error) {
+    throw error instanceof ClusterError ? invalid(name, error.faults ?? []) : error;
   }
   return { text, spec: checked.value, warnings: unknownMembers(checked.value) };
 }
@@ -84,15 +84,15 @@ async function readBytes(path: string): Promise<Buffer> {
     }
     if (found.size > MAX_BYTES) throw tooLarge(path);
     return await readFile(path);
-  } catch (fault) {
-    if (fault instanceof CliError) throw fault;
-    const { code } = fault as NodeJS.ErrnoException;
+  } catch (error) {
+    if (error instanceof CliError) throw error;
+    const { code } = error as NodeJS.ErrnoException;
     if (code === 'ENOENT')
       throw usageError(
         `there is no file ${path}${await suggestPaths(path)}`,
         'is the path right, from here?',
       );
-    throw usageError(`cannot read ${localError(fault) ?? path}`);
+    throw usageError(`cannot read ${localError(error) ?? path}`);
   }
 }
 
@@ -138,10 +138,10 @@ function toJson(text: string, name: string): string {
 function fromYaml(text: string, name: string): string {
   try {
     return yamlToJson(text);
-  } catch (fault) {
-    if (fault instanceof YamlError) throw usageError(`${name}: ${fault.message}`, 'the file is read as YAML');
-    if (fault instanceof RangeError) throw usageError(`${name} is nested too deeply`);
-    throw fault;
+  } catch (error) {
+    if (error instanceof YamlError) throw usageError(`${name}: ${error.message}`, 'the file is read as YAML');
+    if (error instanceof RangeError) throw usageError(`${name} is nested too deeply`);
+    throw error;
   }
 }
 

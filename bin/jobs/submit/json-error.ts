@@ -16,9 +16,9 @@ export function findJsonError(text: string): JsonSyntaxError | undefined {
   try {
     scanner.document();
     return undefined;
-  } catch (fault) {
+  } catch (error) {
     const [message, offset] =
-      fault instanceof Stop ? [fault.message, fault.offset] : ['nested too deeply', scanner.offset];
+      error instanceof Stop ? [error.message, error.offset] : ['nested too deeply', scanner.offset];
     const before = text.slice(0, offset).split('\n');
     return { message, line: before.length, column: (before.at(-1)?.length ?? 0) + 1 };
   }

@@ -119,9 +119,9 @@ async function pack(
     if (isFolder) await packFolder(role, path, target, output);
     else await zipFile(path, target);
     return target;
-  } catch (fault) {
-    if (fault instanceof CliError) throw fault;
-    throw usageError(`cannot read ${localError(fault) ?? path}`);
+  } catch (error) {
+    if (error instanceof CliError) throw error;
+    throw usageError(`cannot read ${localError(error) ?? path}`);
   }
 }
 

@@ -46,8 +46,8 @@ async function submit(session: Session, file: JobFile, options: SendOptions): Pr
   const { client, output } = session;
   for (const warning of file.warnings) output.warn(plain(warning));
   const text = await uploaded(session, file, options.upload);
-  const answer = await client.callText('submitJob', { text }).catch((fault: unknown) => {
-    throw fault instanceof UnreachableError ? mayHaveArrived(fault, file.spec.idempotency_key) : fault;
+  const answer = await client.callText('submitJob', { text }).catch((error: unknown) => {
+    throw error instanceof UnreachableError ? mayHaveArrived(error, file.spec.idempotency_key) : error;
   });
   const job = replyOf('submitJob', answer);
   for (const warning of job.warnings) {
@@ -73,8 +73,8 @@ async function uploaded({ client, output }: Session, file: JobFile, all: boolean
   return withDeadline(undefined, async (deadline) => {
     try {
       return await uploadLocalFiles(text, { client, output, signal: deadline.signal, all, folders });
-    } catch (fault) {
-      if (deadline.exit === undefined) throw fault;
+    } catch (error) {
+      if (deadline.exit === undefined) throw error;
       throw new CliError(deadline.exit, 'interrupted; nothing was submitted');
     }
   });

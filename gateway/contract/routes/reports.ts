@@ -50,17 +50,17 @@ async function storeFiles({ blobs }: Backend, report: ReportDigest): Promise<Sto
         const { sha256, size_bytes } = bytes;
         placed.bytes.push(bytes);
         placed.files.push({ role, kind, filename: name, sha256, size_bytes });
-      } catch (fault) {
-        if (!(fault instanceof ClusterError) || fault.code !== 'artifact_too_large') throw fault;
+      } catch (error) {
+        if (!(error instanceof ClusterError) || error.code !== 'artifact_too_large') throw error;
         const what = role === 'output' && name !== null ? `output ${name}` : role;
-        placed.leftOut.push(`the ${what} could not be uploaded: ${fault.message}`);
+        placed.leftOut.push(`the ${what} could not be uploaded: ${error.message}`);
       }
     }
     return placed;
-  } catch (fault) {
+  } catch (error) {
     for (const bytes of placed.bytes) await bytes.release().catch(() => {});
-    if (fault instanceof ClusterError) return fault;
-    throw fault;
+    if (error instanceof ClusterError) return error;
+    throw error;
   }
 }
 
@@ -118,9 +118,9 @@ function sendReport(
 async function answered(reply: Promise<Reply>) {
   try {
     return await reply;
-  } catch (fault) {
-    if (!(fault instanceof ClusterError)) throw fault;
-    return refusal(fault);
+  } catch (error) {
+    if (!(error instanceof ClusterError)) throw error;
+    return refusal(error);
   }
 }
 

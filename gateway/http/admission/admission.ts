@@ -74,12 +74,12 @@ export class AdmissionControl {
       this.#checkLength(head, upload);
       this.#handshake.check(head);
       return this.#admitRoute(head, match);
-    } catch (fault) {
-      if (!(fault instanceof ClusterError)) throw fault;
+    } catch (error) {
+      if (!(error instanceof ClusterError)) throw error;
       // The bytes of an artifact are not taken only to be counted.
       const uncounted = isChunked(head) && !upload;
       return {
-        error: fault,
+        error: error,
         countUpTo: uncounted ? this.#limits.maxRequestBytes : null,
         endpoint: match?.endpoint,
       };

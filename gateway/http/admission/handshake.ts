@@ -75,10 +75,10 @@ export class Handshake {
   #noteOnce(peer: Peer): void {
     if (!this.#noted.isNew(peer)) return;
     this.#noted.add(peer);
-    this.#backend.send({ type: 'note_peer', ...peer }).catch((fault: unknown) => {
+    this.#backend.send({ type: 'note_peer', ...peer }).catch((error: unknown) => {
       // Not recorded, so the next request of such a peer tries again.
       this.#noted.delete(peer);
-      this.#log.debug({ err: fault, ...peer }, 'a peer of another version could not be noted');
+      this.#log.debug({ err: error, ...peer }, 'a peer of another version could not be noted');
     });
   }
 }

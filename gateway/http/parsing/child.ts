@@ -22,11 +22,11 @@ function parserOf(route: ParseRequest['route']): BodyParser {
 function respond({ route, bytes, form }: ParseRequest): ParseResponse {
   try {
     return { read: parserOf(route)(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength), form) };
-  } catch (fault) {
-    if (fault instanceof ClusterError) {
-      return { refused: { code: fault.code, detail: fault.message, faults: fault.faults } };
+  } catch (error) {
+    if (error instanceof ClusterError) {
+      return { refused: { code: error.code, detail: error.message, faults: error.faults } };
     }
-    return { fault: (fault as Error).stack ?? String(fault) };
+    return { fault: (error as Error).stack ?? String(error) };
   }
 }
 

@@ -70,8 +70,8 @@ function jsonOfYaml(text: string, rules: ParseRules): string {
   }
   try {
     return yamlToJson(text);
-  } catch (fault) {
-    if (fault instanceof YamlError) throw malformed(`malformed YAML: ${fault.message}`);
+  } catch (error) {
+    if (error instanceof YamlError) throw malformed(`malformed YAML: ${error.message}`);
     throw malformed('malformed YAML');
   }
 }
@@ -80,8 +80,8 @@ function parse(text: string, rules: ParseRules): unknown {
   try {
     const value = rules.tolerant ? parseTolerant(text) : JSON.parse(text);
     return HALF_PAIR.test(text) ? wellFormed(value) : value;
-  } catch (fault) {
-    throw malformed(`malformed JSON: ${(fault as Error).message}`);
+  } catch (error) {
+    throw malformed(`malformed JSON: ${(error as Error).message}`);
   }
 }
 

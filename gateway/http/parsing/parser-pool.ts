@@ -155,15 +155,15 @@ class ParserProcess {
     this.#pool.free();
   }
 
-  #ended(fault: Error): void {
+  #ended(error: Error): void {
     this.#ending = true;
-    this.#failed(fault);
+    this.#failed(error);
     clearTimeout(this.#timer);
     this.#pool.ended();
   }
 
-  #failed(fault: Error): void {
-    this.#job?.reject(fault);
+  #failed(error: Error): void {
+    this.#job?.reject(error);
     this.#job = null;
   }
 

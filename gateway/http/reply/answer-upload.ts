@@ -35,10 +35,10 @@ export async function answerUpload(exchange: Exchange, admitted: Admitted, servi
     service.uploads.ended('stored', file.blob.size_bytes);
     service.requests.acted(exchange, { ...call.about, bytes: file.blob.size_bytes });
     replyJson(exchange, reply);
-  } catch (fault) {
-    service.uploads.ended(fault instanceof ClientGoneError ? 'gone' : 'refused');
+  } catch (error) {
+    service.uploads.ended(error instanceof ClientGoneError ? 'gone' : 'refused');
     body.discard();
-    throw fault;
+    throw error;
   }
 }
 
@@ -48,8 +48,8 @@ async function recorded<T>({ release: keep, discard }: ReceivedFile, record: () 
     const reply = await record();
     await keep().catch(() => {});
     return reply;
-  } catch (fault) {
+  } catch (error) {
     await discard().catch(() => {});
-    throw fault;
+    throw error;
   }
 }

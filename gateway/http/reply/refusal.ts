@@ -42,12 +42,12 @@ const OUT_OF_FILES = new Set(['EMFILE', 'ENFILE']);
  * The error that clients see (docs/protocol.md#errors): without file descriptors `overloaded`, of a damaged store
  * `store_damaged`.
  */
-export function toClusterError(fault: unknown): unknown {
-  const code = (fault as { code?: unknown } | null)?.code;
-  if (typeof code !== 'string') return fault;
+export function toClusterError(error: unknown): unknown {
+  const code = (error as { code?: unknown } | null)?.code;
+  if (typeof code !== 'string') return error;
   if (OUT_OF_FILES.has(code))
     return overloaded('the server has as many files and connections open as it may');
-  if (!/^SQLITE_(CORRUPT|NOTADB)/.test(code)) return fault;
+  if (!/^SQLITE_(CORRUPT|NOTADB)/.test(code)) return error;
   return new ClusterError(
     'store_damaged',
     'the store of this server is damaged; its owner restores a copy, or sees what is damaged with: jq-server check',

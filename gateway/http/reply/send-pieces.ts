@@ -47,10 +47,10 @@ async function sendAll(
     void body.end();
     exchange.finish(200);
     return true;
-  } catch (fault) {
+  } catch (error) {
     // The status is out, so all that is left to tell the client is the broken connection.
     if (!exchange.aborted) exchange.incoming.close();
-    throw fault;
+    throw error;
   }
 }
 

@@ -32,10 +32,10 @@ export async function sendStream(exchange: Exchange, answer: StreamedResponse): 
   try {
     await sendAll(exchange, body, first, chunks);
     exchange.finish(status);
-  } catch (fault) {
+  } catch (error) {
     // The status is out, so all that is left to tell the client is the broken connection.
     if (!exchange.aborted) exchange.incoming.close();
-    throw fault;
+    throw error;
   } finally {
     stream.destroy();
   }

@@ -39,9 +39,9 @@ function consume(exchange: Exchange, limit: number, take: (chunk: Uint8Array) =>
         if (size > limit) throw bodyTooLarge(limit);
         take(data);
         if (isLast) resolve();
-      } catch (fault) {
+      } catch (error) {
         refused = true;
-        reject(fault);
+        reject(error);
       }
     });
   });

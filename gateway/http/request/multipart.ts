@@ -76,8 +76,8 @@ class FileReceiver {
       if (!writer) throw malformed(`the body has no part '${PART}' whose name and filename can be read`);
       const blob = { ...(await writer.finish()), filename: this.#filename };
       return { blob, release: () => writer.keep(), discard: () => writer.abort() };
-    } catch (fault) {
-      this.#fail(fault);
+    } catch (error) {
+      this.#fail(error);
       await this.#written.catch(() => {});
       // Should this fail as well, the first fault is still the one to tell.
       await this.#writer?.abort().catch(() => {});
@@ -94,8 +94,8 @@ class FileReceiver {
       parser.on('error', (fault) => this.#fail(brokenBody(fault)));
       parser.on('file', (_name, file, filename) => this.#take(file, filename));
       return parser;
-    } catch (fault) {
-      throw brokenBody(fault);
+    } catch (error) {
+      throw brokenBody(error);
     }
   }
 
@@ -109,7 +109,7 @@ class FileReceiver {
     this.#file = file;
     this.#filename = safeFilename(filename);
     this.#written = this.#store(file);
-    this.#written.catch((fault) => this.#fail(fault));
+    this.#written.catch((error) => this.#fail(error));
   }
 
   async #store(file: Readable): Promise<void> {
@@ -133,9 +133,9 @@ class FileReceiver {
   }
 
   /** The first fault is the one that is told; those that follow from it are not. */
-  #fail(fault: unknown): void {
+  #fail(error: unknown): void {
     if (this.#failure !== undefined) return;
-    this.#failure = fault;
+    this.#failure = error;
     this.#upload.body.discard();
     this.#parser.destroy();
     this.#file?.destroy();
@@ -143,7 +143,7 @@ class FileReceiver {
 }
 
 /** The parser is also destroyed with the faults of its source, and tells them again as its own. */
-function brokenBody(fault: unknown): unknown {
-  if (fault instanceof ClusterError || fault instanceof ClientGoneError) return fault;
-  return malformed(`malformed multipart body: ${fault instanceof Error ? fault.message : String(fault)}`);
+function brokenBody(error: unknown): unknown {
+  if (error instanceof ClusterError || error instanceof ClientGoneError) return error;
+  return malformed(`malformed multipart body: ${error instanceof Error ? error.message : String(error)}`);
 }

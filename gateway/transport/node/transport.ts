@@ -82,9 +82,9 @@ class NodeServer {
         else reject(listenFault(host, port, fault.code ?? fault.message));
       });
       server.listen({ host, port, exclusive: true }, resolve);
-    }).catch((fault) => {
+    }).catch((error) => {
       this.#sockets.stop();
-      throw fault;
+      throw error;
     });
     return {
       port: (server.address() as AddressInfo).port,

@@ -106,8 +106,8 @@ export class Dashboard {
         saying.update(`Downloading ${what}: ${Math.floor(share * 100)}%`),
       );
       saying.done(`${name} is downloaded`);
-    } catch (fault) {
-      saying.failed(`${what} was not downloaded: ${wordsOf(fault)}`);
+    } catch (error) {
+      saying.failed(`${what} was not downloaded: ${wordsOf(error)}`);
     }
   }
 
@@ -125,9 +125,9 @@ export class Dashboard {
     try {
       await this.api.post<JobView>(`v1/jobs/${encodeURIComponent(job.id)}/${verb}`);
       this.notices.say(`${done}: ${titleOf(job)}`);
-    } catch (fault) {
-      this.notices.say(`${titleOf(job)}: ${wordsOf(fault)}`, 'bad');
-      this.#failed(fault);
+    } catch (error) {
+      this.notices.say(`${titleOf(job)}: ${wordsOf(error)}`, 'bad');
+      this.#failed(error);
     }
     // Who acted does not want to wait.
     await Promise.all([this.jobs.refresher.now(), this.detail.peek()?.refresher.now()]);
@@ -148,8 +148,8 @@ export class Dashboard {
   }
 
   /** A credential that fails, or a server that is away, concerns the connection too. */
-  #failed(fault: unknown): void {
-    const concerns = fault instanceof ResponseError ? fault.denied : fault instanceof UnreachableError;
+  #failed(error: unknown): void {
+    const concerns = error instanceof ResponseError ? error.denied : error instanceof UnreachableError;
     if (concerns) this.link.suspect();
   }
 
@@ -187,7 +187,7 @@ export class Dashboard {
         this.statecharts.value = null;
         return;
       }
-      const failed = (fault: unknown) => this.#failed(fault);
+      const failed = (error: unknown) => this.#failed(error);
       const statecharts = new Statecharts(this.api, this.hub, this.address, this.cluster, failed);
       this.statecharts.value = statecharts;
       untracked(() => statecharts.start());

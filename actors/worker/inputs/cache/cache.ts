@@ -62,8 +62,8 @@ export class InputCache {
     try {
       await this.#entries.open();
       await access(folder, constants.R_OK | constants.W_OK | constants.X_OK);
-    } catch (fault) {
-      const why = (fault as NodeJS.ErrnoException).code ?? String(fault);
+    } catch (error) {
+      const why = (error as NodeJS.ErrnoException).code ?? String(error);
       throw new StartError(
         'state_unwritable',
         `cannot write to the input cache ${folder} (${why}); choose another with --cache-dir`,
@@ -82,9 +82,9 @@ export class InputCache {
     const lockFile = this.#entries.lock(key);
     for (let isFirst = true; ; isFirst = false) {
       const shared = await waitForLock(lockFile, 'shared', signal);
-      const held = await this.#held(key, shared, signal).catch(async (fault: unknown) => {
+      const held = await this.#held(key, shared, signal).catch(async (error: unknown) => {
         await shared.release();
-        throw fault;
+        throw error;
       });
       if (held !== null) {
         if (isFirst) this.#hits++;
@@ -165,17 +165,17 @@ export class InputCache {
       const { stamp } = await this.#entries.publish(key, path);
       this.#checks.set(key, { stamp, isWhole: Promise.resolve(true) });
       this.#eviction.start();
-    } catch (fault) {
+    } catch (error) {
       await this.#entries.dropDraft(key);
       // With room made, it is tried once more.
-      if (!isDiskFull(fault) || !(await this.makeRoom())) throw fault;
+      if (!isDiskFull(error) || !(await this.makeRoom())) throw error;
     }
   }
 }
 
 /** Whether the system's error says that a disk, or a quota of it, is used up. */
-export const isDiskFull = (fault: unknown): boolean =>
-  /^(ENOSPC|EDQUOT)$/.test(String((fault as NodeJS.ErrnoException | null)?.code));
+export const isDiskFull = (error: unknown): boolean =>
+  /^(ENOSPC|EDQUOT)$/.test(String((error as NodeJS.ErrnoException | null)?.code));
 
 /** The value of something that others wait for, too; rejects with `AbortError` when aborted. */
 function orAborted<T>(value: Promise<T>, signal: AbortSignal): Promise<T> {

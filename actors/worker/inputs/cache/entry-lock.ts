@@ -20,10 +20,10 @@ export async function tryLock(path: string, mode: LockMode): Promise<Lock | null
     await db.exec(mode === 'exclusive' ? 'BEGIN EXCLUSIVE' : 'BEGIN');
     // Only a first read takes the lock of a transaction that is not exclusive.
     if (mode === 'shared') await db.get('SELECT count(*) FROM sqlite_master');
-  } catch (fault) {
+  } catch (error) {
     await db.close();
-    if ((fault as { code?: string }).code === 'SQLITE_BUSY') return null;
-    throw fault;
+    if ((error as { code?: string }).code === 'SQLITE_BUSY') return null;
+    throw error;
   }
   let closing: Promise<void> | undefined;
   return {

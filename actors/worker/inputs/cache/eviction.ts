@@ -43,7 +43,7 @@ export class Eviction {
   start(): void {
     this.#again = this.#pass !== null;
     this.#pass ??= this.#trim()
-      .catch((fault: Error) => this.#options.log.warn({ why: fault.message }, 'cannot clear the input cache'))
+      .catch((error: Error) => this.#options.log.warn({ why: error.message }, 'cannot clear the input cache'))
       .finally(() => {
         this.#pass = null;
         if (this.#again) this.start();
@@ -133,10 +133,10 @@ export class Eviction {
     try {
       await step();
       return true;
-    } catch (fault) {
+    } catch (error) {
       // Another process was faster.
-      if ((fault as NodeJS.ErrnoException).code === 'ENOENT') return false;
-      throw fault;
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false;
+      throw error;
     } finally {
       await lock.release();
     }

@@ -35,8 +35,8 @@ export function faultsOf(text: string, index: Location): string[] {
     try {
       checked(members, id, index);
       return [];
-    } catch (fault) {
-      return [(fault as Error).message];
+    } catch (error) {
+      return [(error as Error).message];
     }
   });
 }
@@ -62,8 +62,8 @@ function asJson(text: string): string {
   }
   try {
     return yamlToJson(text);
-  } catch (fault) {
-    throw new InputError(`the catalog is neither JSON nor YAML: ${(fault as Error).message}`);
+  } catch (error) {
+    throw new InputError(`the catalog is neither JSON nor YAML: ${(error as Error).message}`);
   }
 }
 

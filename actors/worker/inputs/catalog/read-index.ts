@@ -9,19 +9,19 @@ const CHECK_MS = 10_000;
 /** The text of an index. @throws InputError, `SourceAway` and others, as `Sources.open` */
 export async function readIndex(sources: Sources, index: Location, signal: AbortSignal): Promise<string> {
   const what = 'the catalog';
-  const source = await sources.open(index, what, signal).catch((fault: unknown) => {
+  const source = await sources.open(index, what, signal).catch((error: unknown) => {
     // No job names it: that the worker's own list is gone is the worker's own matter.
-    const isOwn = fault instanceof WorkerError && index.kind === 'file';
-    throw isOwn ? new WorkerError(fault.message, { own: true, cause: fault }) : fault;
+    const isOwn = error instanceof WorkerError && index.kind === 'file';
+    throw isOwn ? new WorkerError(error.message, { own: true, cause: error }) : error;
   });
   let bytes = 0;
   source.on('data', (chunk: Buffer) => {
     bytes += chunk.length;
     if (bytes > MAX_INDEX_BYTES) source.destroy(new InputError(`${what} exceeds ${MAX_INDEX_BYTES} bytes`));
   });
-  const content = await buffer(source).catch((fault: unknown) => {
+  const content = await buffer(source).catch((error: unknown) => {
     signal.throwIfAborted();
-    throw fault instanceof InputError ? fault : away(index, what, fault);
+    throw error instanceof InputError ? error : away(index, what, error);
   });
   return content.toString('utf8').replace(/^\uFEFF/, '');
 }
@@ -43,9 +43,9 @@ export async function checkCatalog(source: string): Promise<string[]> {
   const sources = new Sources();
   const index = locate(source);
   try {
-    const text = await readIndex(sources, index, AbortSignal.timeout(CHECK_MS)).catch((fault: Error) => {
-      if (index.kind === 'file') throw fault;
-      return fault;
+    const text = await readIndex(sources, index, AbortSignal.timeout(CHECK_MS)).catch((error: Error) => {
+      if (index.kind === 'file') throw error;
+      return error;
     });
     return text instanceof Error ? [text.message] : faultsOf(text, index);
   } finally {

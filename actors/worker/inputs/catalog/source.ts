@@ -87,8 +87,8 @@ export class Sources {
     what: string,
     signal: AbortSignal,
   ): Promise<Readable> {
-    const body = await this.#follow(location.url, signal).catch((fault: unknown) => {
-      throw isAbort(fault) ? fault : away(location, what, fault);
+    const body = await this.#follow(location.url, signal).catch((error: unknown) => {
+      throw isAbort(error) ? error : away(location, what, error);
     });
     const status = body.statusCode ?? 0;
     if (status === 200) return body;
@@ -138,9 +138,9 @@ async function openFile(path: string, what: string): Promise<Readable> {
 }
 
 /** A connection that did not come about, or broke. */
-export function away(location: Location, what: string, fault: unknown): unknown {
-  if (location.kind === 'file') return fault;
-  const { code, message } = fault as NodeJS.ErrnoException;
+export function away(location: Location, what: string, error: unknown): unknown {
+  if (location.kind === 'file') return error;
+  const { code, message } = error as NodeJS.ErrnoException;
   const why = code ?? message;
   return new SourceUnavailableError(`${what} cannot be reached at ${nameOf(location)} (${why})`);
 }
@@ -151,9 +151,9 @@ export async function withRetries<T>(step: () => Promise<T>, persistence: Persis
   for (let failures = 1; ; failures++) {
     try {
       return await step();
-    } catch (fault) {
-      if (!(fault instanceof SourceUnavailableError) || failures === TRIES) throw fault;
-      log.warn({ why: fault.message }, 'a catalog is away, will be asked again');
+    } catch (error) {
+      if (!(error instanceof SourceUnavailableError) || failures === TRIES) throw error;
+      log.warn({ why: error.message }, 'a catalog is away, will be asked again');
       await sleep(waitMs(backoff, failures), signal);
     }
   }

@@ -39,8 +39,8 @@ export function nirs4allRunner({ executable, version, packages }: Interpreter): 
 export async function probePython(python: string): Promise<Nirs4allRunner | null> {
   try {
     return nirs4allRunner(await askInterpreter(python));
-  } catch (fault) {
-    if (fault instanceof InterpreterError) return null;
-    throw fault;
+  } catch (error) {
+    if (error instanceof InterpreterError) return null;
+    throw error;
   }
 }

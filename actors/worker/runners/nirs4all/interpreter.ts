@@ -83,13 +83,13 @@ export async function askInterpreter(python: string, timeoutMs = TIMEOUT_MS): Pr
 
 function reasonOf(
   python: string,
-  fault: Error & { code?: unknown; killed?: boolean },
+  error: Error & { code?: unknown; killed?: boolean },
   stderr: string,
   timeoutMs: number,
 ): string {
-  if (fault.code === 'ENOENT') return `there is no Python interpreter '${python}'`;
-  if (fault.code === 'EACCES') return `the Python interpreter '${python}' may not be executed`;
-  if (fault.killed) return `the Python interpreter '${python}' did not answer within ${timeoutMs / 1000} s`;
+  if (error.code === 'ENOENT') return `there is no Python interpreter '${python}'`;
+  if (error.code === 'EACCES') return `the Python interpreter '${python}' may not be executed`;
+  if (error.killed) return `the Python interpreter '${python}' did not answer within ${timeoutMs / 1000} s`;
   const last = stderr.trim().split('\n').at(-1) ?? '';
-  return `the Python interpreter '${python}' does not work: ${last || `exit code ${String(fault.code)}`}`;
+  return `the Python interpreter '${python}' does not work: ${last || `exit code ${String(error.code)}`}`;
 }

@@ -47,8 +47,8 @@ async function collected(answer: Response, onBytes: (got: number) => void): Prom
       chunks = [];
       folded = got;
     }
-  } catch (fault) {
-    throw new UnreachableError('the server cannot be reached', { cause: fault });
+  } catch (error) {
+    throw new UnreachableError('the server cannot be reached', { cause: error });
   }
   return new Blob([...blobs, ...chunks], { type: 'application/octet-stream' });
 }

@@ -90,11 +90,11 @@ export class Api {
   async #reaching<T>(step: () => Promise<T>, signal: AbortSignal | null | undefined): Promise<T> {
     try {
       return await step();
-    } catch (fault) {
-      if (fault instanceof ResponseError) throw fault;
-      if (signal?.aborted && signal.reason?.name !== 'TimeoutError') throw fault;
+    } catch (error) {
+      if (error instanceof ResponseError) throw error;
+      if (signal?.aborted && signal.reason?.name !== 'TimeoutError') throw error;
       this.#options.onReach(false);
-      throw new UnreachableError('the server cannot be reached', { cause: fault });
+      throw new UnreachableError('the server cannot be reached', { cause: error });
     }
   }
 }

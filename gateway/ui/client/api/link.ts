@@ -78,10 +78,10 @@ export class Link {
         if (await this.#follow(stopped)) failures = 0;
         else await this.#forgetUnknown(stopped);
         if (!stopped.aborted) await this.#pause(failures, 'the connection was lost', stopped);
-      } catch (fault) {
+      } catch (error) {
         if (stopped.aborted) return;
-        if (fault instanceof ResponseError && fault.denied) await this.#refused(fault, stopped);
-        else await this.#pause(failures, wordsOf(fault), stopped);
+        if (error instanceof ResponseError && error.denied) await this.#refused(error, stopped);
+        else await this.#pause(failures, wordsOf(error), stopped);
       }
     }
   }

@@ -14,7 +14,7 @@ export class Cluster {
   readonly historyRefresher: Refresher;
   readonly workersRefresher: Refresher;
 
-  constructor(api: Api, onFault: (fault: unknown) => void) {
+  constructor(api: Api, onFault: (error: unknown) => void) {
     const keep = <T>(path: string, into: { value: T }, every: number, atLeast: number) =>
       new Refresher(
         async (signal) => {

@@ -80,9 +80,9 @@ export class EventTail {
       this.#kept = Math.max(this.#kept, this.rows.peek().length + page);
       this.#add(events);
       this.page.value++;
-    } catch (fault) {
+    } catch (error) {
       if (this.#stopped.signal.aborted) return;
-      this.fault.value = wordsOf(fault);
+      this.fault.value = wordsOf(error);
     }
     this.loaded.value = true;
   }

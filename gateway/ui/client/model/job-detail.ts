@@ -38,7 +38,7 @@ export class JobDetail {
   readonly #hub: EventHub;
   #stops: (() => void)[] = [];
 
-  constructor(id: string, api: Api, hub: EventHub, address: Address, onFault: (fault: unknown) => void) {
+  constructor(id: string, api: Api, hub: EventHub, address: Address, onFault: (error: unknown) => void) {
     this.id = id;
     this.#api = api;
     this.#hub = hub;

@@ -31,7 +31,7 @@ export class JobsPage {
   readonly #address: Address;
   #unwatch: () => void = () => {};
 
-  constructor(api: Api, address: Address, onFault: (fault: unknown) => void) {
+  constructor(api: Api, address: Address, onFault: (error: unknown) => void) {
     this.#api = api;
     this.#address = address;
     this.refresher = new Refresher((signal) => this.#load(signal), {

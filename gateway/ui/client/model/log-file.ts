@@ -33,8 +33,8 @@ export class LogFile {
       this.text.value = plainLog(from === 0 ? text : text.slice(text.indexOf('\n') + 1));
       this.left.value = from;
       this.fault.value = null;
-    } catch (fault) {
-      this.fault.value = wordsOf(fault);
+    } catch (error) {
+      this.fault.value = wordsOf(error);
     }
   }
 

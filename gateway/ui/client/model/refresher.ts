@@ -7,7 +7,7 @@ export interface RefreshOptions {
   every: number;
   /** Milliseconds between two loads when much happens. */
   atLeast: number;
-  onFault: (fault: unknown) => void;
+  onFault: (error: unknown) => void;
 }
 
 /** A load may take this share of the time at most, so that a slow answer is not asked for without end. */
@@ -85,10 +85,10 @@ export class Refresher {
     try {
       await this.#load(loading.signal);
       if (!loading.signal.aborted) this.fault.value = null;
-    } catch (fault) {
+    } catch (error) {
       if (loading.signal.aborted) return;
-      this.fault.value = fault instanceof UnreachableError ? null : wordsOf(fault);
-      this.#options.onFault(fault);
+      this.fault.value = error instanceof UnreachableError ? null : wordsOf(error);
+      this.#options.onFault(error);
     }
     if (this.#loading !== loading) return;
     this.#loading = null;

@@ -33,7 +33,7 @@ export class Actor {
   /** The id of its state; null while that is not known. */
   readonly state = computed(() => this.#state());
 
-  constructor(about: About, api: Api, hub: EventHub, cluster: Cluster, onFault: (fault: unknown) => void) {
+  constructor(about: About, api: Api, hub: EventHub, cluster: Cluster, onFault: (error: unknown) => void) {
     this.about = about;
     this.#cluster = cluster;
     this.#hub = hub;

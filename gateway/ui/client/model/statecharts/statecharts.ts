@@ -34,7 +34,7 @@ export class Statecharts {
   readonly #api: Api;
   readonly #hub: EventHub;
   readonly #cluster: Cluster;
-  readonly #onFault: (fault: unknown) => void;
+  readonly #onFault: (error: unknown) => void;
   /** Laying out takes far longer than an answer that says the same again should. */
   readonly #drawings = new Map<string, { made: string; drawing: Drawing }>();
   #stops: (() => void)[] = [];
@@ -44,7 +44,7 @@ export class Statecharts {
     hub: EventHub,
     address: Address,
     cluster: Cluster,
-    onFault: (fault: unknown) => void,
+    onFault: (error: unknown) => void,
   ) {
     this.#api = api;
     this.#hub = hub;
