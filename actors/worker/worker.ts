@@ -89,7 +89,7 @@ export async function startWorkerProgram(config: WorkerConfig): Promise<RunningW
   }
 }
 
-/** What hangs in the kernel would be waited for for ever. */
+/** A process that hangs in the kernel never ends. */
 const cancelMs = ({ graceSeconds, deliverySeconds }: Settings): number =>
   (graceSeconds + deliverySeconds + SPARE_SECONDS) * 1000;
 

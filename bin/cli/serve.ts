@@ -42,7 +42,7 @@ export async function serveUntilSignal(
       announce(output, { event: 'stopping' }, `${signal}: stopping; ${more}`);
       stopping(running.stop());
     } else if (signals === 2 && running.cancelRunning) {
-      announce(output, { event: 'hurrying' }, `${signal}: cancelling what runs; once more to end at once`);
+      announce(output, { event: 'cancelling' }, `${signal}: cancelling what runs; once more to end at once`);
       running.cancelRunning();
       if (running.cancelMs === undefined) return;
       setTimeout(() => {

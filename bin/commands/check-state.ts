@@ -15,7 +15,7 @@ export class CheckStateProgram extends BaseCommand {
     details: `
       Reads all of the store (SQLite's \`integrity_check\`), compares the rows that must fit together, and reads every
       object: its size, its SHA-256, whether an artifact names it. Changes nothing. Objects that no artifact names
-      are told and no damage. Progress is told on stderr.
+      are named and no damage. Progress goes to stderr.
     `,
     examples: [
       ['Before and after a copy', '$0 --state ./cluster-state'],

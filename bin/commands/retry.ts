@@ -42,12 +42,13 @@ export class RetryCommand extends waiting(JobCommand) {
     const job = replyOf('retryJob', answer);
     const { num_tasks, num_succeeded, num_failed, num_cancelled } = job.aggregate;
     const again = counted(num_tasks - num_succeeded - num_failed - num_cancelled, 'task');
-    const told = (colours: Colours) => `${plain(job.id)} is ${styled(job.status, colours)} again, ${again}`;
+    const sentence = (colours: Colours) =>
+      `${plain(job.id)} is ${styled(job.status, colours)} again, ${again}`;
     if (wait) {
-      output.note(told(output.noteColours));
+      output.note(sentence(output.noteColours));
       return watchJob(session, job, wait);
     }
-    await output.print(output.json ? answer : told(output.colours));
+    await output.print(output.json ? answer : sentence(output.colours));
     return EXIT.done;
   }
 }

@@ -5,7 +5,7 @@ import { counted, wrap } from './format.ts';
 import type { Output } from './output.ts';
 import { plain } from './plain.ts';
 
-/** Groups that are told, and tasks of each that are named. */
+/** Groups that are shown, and tasks of each that are named. */
 const SHOWN = 20;
 const NAMED = 5;
 
@@ -47,7 +47,7 @@ function lines(
   labels: ReadonlyMap<string, string>,
   { colours: { dim }, width }: Output,
 ): string {
-  const told = groups.slice(0, SHOWN).map(({ text, members }) => {
+  const paragraphs = groups.slice(0, SHOWN).map(({ text, members }) => {
     const times = members.length === 1 ? '' : `${members.length} × `;
     const named = members
       .slice(0, NAMED)
@@ -56,5 +56,7 @@ function lines(
     return [wrap(`${times}${plain(text)}`, 2, width ?? Infinity), ...named, ...more].join('\n');
   });
   const more = groups.length - SHOWN;
-  return [...told, ...(more > 0 ? [dim(`  and ${more} more; --json lists all of them`)] : [])].join('\n');
+  return [...paragraphs, ...(more > 0 ? [dim(`  and ${more} more; --json lists all of them`)] : [])].join(
+    '\n',
+  );
 }

@@ -24,7 +24,7 @@ export function endOnLostOutput(): void {
   process.stderr.on('error', ignore);
 }
 
-/** For commands whose exit code is the outcome of what they wait for: it is told, whoever still reads. */
+/** For commands whose exit code is the outcome of what they wait for: it is returned, also when nobody reads any more. */
 export function outliveReader(): void {
   onReaderGone = ignore;
 }

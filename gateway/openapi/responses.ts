@@ -44,16 +44,16 @@ function successes(route: Route, components: Components): Record<string, Json> {
   }
 }
 
-const FRAMES: Readonly<Record<StreamRoute['of'], { told: string; schema: unknown }>> = {
+const FRAMES: Readonly<Record<StreamRoute['of'], { words: string; schema: unknown }>> = {
   events: {
-    told:
+    words:
       'Each text frame is one event as JSON, history first. Closed with 1001 when the server shuts down and ' +
       'with 1013 when the client does not keep up: connect again with the id of the last event seen as ' +
       '`after_id`. Closed with 1008 when the credential is revoked.',
     schema: EventView,
   },
   inspection: {
-    told:
+    words:
       'Each text frame is one message as JSON: first an `@xstate.actor` for each actor in motion, then what ' +
       'they do, after its commit. Closed with 1001 when the server shuts down and with 1013 when the client ' +
       'does not keep up: a new connection begins with the actors as they are then. Closed with 1008 when the ' +
@@ -63,9 +63,9 @@ const FRAMES: Readonly<Record<StreamRoute['of'], { told: string; schema: unknown
 };
 
 function streams({ of }: StreamRoute, components: Components): Json {
-  const { told, schema } = FRAMES[of];
+  const { words, schema } = FRAMES[of];
   return {
-    description: `The connection is a WebSocket from now on. ${told}`,
+    description: `The connection is a WebSocket from now on. ${words}`,
     'x-websocket-message': components.of(schema),
   };
 }

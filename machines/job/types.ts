@@ -19,7 +19,7 @@ export interface JobContext {
   error: string | null;
 }
 
-/** What a job is told: what a person asked for, and what its tasks emit. */
+/** Events of a job: what a person asked for, and what its tasks emit. */
 export type JobEvent =
   | { type: 'CANCEL' }
   | { type: 'RETRY' }

@@ -54,9 +54,9 @@ function stepsOfAll(lists: readonly string[][]): ReadonlySet<string> {
 
 /** The steps but for those, each run of which becomes an ellipsis; all steps where nothing else would be left. */
 function without(common: ReadonlySet<string>, steps: readonly string[]): string {
-  const told = steps.map((step) => (common.has(step) ? '…' : step));
-  if (told.every((step) => step === '…')) return steps.join(BETWEEN);
-  return told.filter((step, i) => step !== '…' || told[i - 1] !== '…').join(BETWEEN);
+  const cutShort = steps.map((step) => (common.has(step) ? '…' : step));
+  if (cutShort.every((step) => step === '…')) return steps.join(BETWEEN);
+  return cutShort.filter((step, i) => step !== '…' || cutShort[i - 1] !== '…').join(BETWEEN);
 }
 
 function stepsOf(inline: unknown): string[] {
@@ -124,7 +124,7 @@ const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 const isClass = (value: unknown): boolean => isObject(value) && typeof value.class === 'string';
 
-/** A dotted path to something in a library, of which its own name is told. */
+/** A dotted path to something in a library, of which its own name is shown. */
 const DOTTED = /^[A-Za-z_]\w*(\.[A-Za-z_]\w*)+$/;
 const lastWord = (text: string): string =>
   cut(text.includes('.') && DOTTED.test(text) ? text.slice(text.lastIndexOf('.') + 1) : text);

@@ -65,7 +65,7 @@ export function unknownMembers(spec: JobSpec): string[] {
   unknown.look(spec.select, SELECT_MEMBERS, 'select.');
   for (const p of pipelinesOf(spec)) unknown.look(p, PIPELINE_MEMBERS[p.kind] ?? NONE, 'pipeline.');
   for (const d of datasetsOf(spec)) unknown.look(d, DATASET_MEMBERS[d.kind] ?? NONE, 'dataset.');
-  return unknown.told();
+  return unknown.warnings();
 }
 
 type Members = ReadonlySet<string>;
@@ -104,7 +104,7 @@ class UnknownMembers {
     }
   }
 
-  told(): string[] {
+  warnings(): string[] {
     const more = this.#seen.size - LIMITS.warnings;
     if (more <= 0) return this.#warnings;
     return [...this.#warnings, `and ${more} more unknown field${more === 1 ? '' : 's'}`];
@@ -129,12 +129,12 @@ export function oddFingerprints(spec: JobSpec): string[] {
     const expected = ref.kind === 'inline_json' ? ref.expected_fingerprint : undefined;
     return expected === undefined || /^sha256:[0-9a-f]{64}$/.test(expected) ? [] : [expected];
   });
-  const told = odd
+  const sentences = odd
     .slice(0, MOST_ODD)
     .map(
       (expected) =>
         `expected_fingerprint '${expected.length > LONGEST_WORD ? `${expected.slice(0, LONGEST_WORD)}…` : expected}' ` +
         "can be no pipeline's: fingerprints are 'sha256:' and 64 hex digits",
     );
-  return odd.length > MOST_ODD ? [...told, `and ${odd.length - MOST_ODD} more of that kind`] : told;
+  return odd.length > MOST_ODD ? [...sentences, `and ${odd.length - MOST_ODD} more of that kind`] : sentences;
 }

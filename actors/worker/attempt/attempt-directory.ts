@@ -95,7 +95,7 @@ export class AttemptDirectory {
     return null;
   }
 
-  /** The child has ended: lets go of what it needed. */
+  /** The child has ended: releases what it needed. */
   async release(): Promise<void> {
     for (const { held } of this.#held.splice(0)) await held.release();
   }

@@ -178,7 +178,7 @@ async function upload(shared: WorkerContext, ref: AttemptRef, signal: AbortSigna
   directory.entry ??= await shared.outbox.find(ref);
   const { entry } = directory;
   if (!entry) return { verdict: 'accepted', artifacts: {} };
-  const told = {
+  const callbacks = {
     uploaded: () => {
       shared.metrics.uploaded('stored');
       return remember(shared, entry);
@@ -189,7 +189,13 @@ async function upload(shared: WorkerContext, ref: AttemptRef, signal: AbortSigna
     },
   };
   try {
-    return await uploadFiles(entry, directory.paths, shared.uploads, delivery(shared, ref, signal), told);
+    return await uploadFiles(
+      entry,
+      directory.paths,
+      shared.uploads,
+      delivery(shared, ref, signal),
+      callbacks,
+    );
   } catch (error) {
     if (!isAbort(error))
       shared.logOf(ref).error({ err: error }, 'uploads failed; the result goes without them');

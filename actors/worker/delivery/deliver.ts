@@ -29,15 +29,15 @@ export interface Uploaded {
 /**
  * Uploads the files of an attempt that are not on the server yet. Repeated while the server is away. A file
  * that the server will never take is left out; the result goes without it.
- * @param told.uploaded called after each file, with its artifact id set
- * @param told.leftOut called for each file that does not go
+ * @param callbacks.uploaded called after each file, with its artifact id set
+ * @param callbacks.leftOut called for each file that does not go
  */
 export async function uploadFiles(
   entry: OutboxEntry,
   paths: Pick<AttemptPaths, 'base' | 'root'>,
   queue: PQueue,
   context: DeliveryContext,
-  told: { uploaded(): Promise<void>; leftOut(role: string, why: string): void },
+  callbacks: { uploaded(): Promise<void>; leftOut(role: string, why: string): void },
 ): Promise<Uploaded> {
   const withReport = travelling(entry, context);
   for (const file of entry.files.filter((f) => f.artifact_id === undefined && !withReport.includes(f))) {
@@ -46,14 +46,14 @@ export async function uploadFiles(
       file.artifact_id = await queue.add(() => uploadFile(entry.ref, file, paths, context), {
         signal: context.persistence.signal,
       });
-      await told.uploaded();
+      await callbacks.uploaded();
     } catch (error) {
       const { log, signal } = context.persistence;
       signal.throwIfAborted();
       if (isNotOurs(error)) return { verdict: 'not_ours', artifacts: {} };
       const why = (error as Error).message;
       log.error({ role: file.role, why }, 'a file cannot be uploaded; left out');
-      told.leftOut(file.role === 'output' ? `output ${file.filename}` : file.role, why);
+      callbacks.leftOut(file.role === 'output' ? `output ${file.filename}` : file.role, why);
     }
   }
   // Outputs are many under one role, which a result does not name.

@@ -27,7 +27,7 @@ const DAMAGED_TRIES = 3;
 /** How often an answer that breaks off: a server breaks off what it finds damaged, but so does a bad line. */
 const BROKEN_TRIES = 5;
 
-/** An answer that had begun came to nothing, which is no more than none for whoever repeats requests. */
+/** An answer that began and could not be used; requests are repeated as if none had come. */
 class BadAnswer extends UnreachableError {}
 
 /** It broke off. */
@@ -63,12 +63,12 @@ export async function downloadArtifact(download: Download): Promise<Downloaded> 
   try {
     return await persist(`download ${artifactId}`, step, persistence);
   } catch (error) {
-    throw told(error, artifactId);
+    throw meaningOf(error, artifactId);
   }
 }
 
 /** What an answer of the server says of an artifact. */
-function told(error: unknown, artifactId: string): unknown {
+function meaningOf(error: unknown, artifactId: string): unknown {
   if (!(error instanceof ResponseError)) return error;
   if (error.status === 404) return new InputError(`there is no artifact '${artifactId}' on the server`);
   if (error.status === 410) {
@@ -89,7 +89,7 @@ async function fetchOnce({ client, artifactId, folder, prefix, persistence }: Do
     .catch((error: unknown) => {
       // To wait for other rights would hold the task back from workers that have them.
       const refused = error instanceof ResponseError && error.status === 403;
-      throw refused ? told(error, artifactId) : error;
+      throw refused ? meaningOf(error, artifactId) : error;
     });
   const path = join(folder, prefix + fileNameIn(headers));
   const { signal } = persistence;

@@ -34,7 +34,7 @@ export async function materialize(context: InputContext, paths: AttemptPaths): P
   return pipeline.fingerprints;
 }
 
-/** Both, or the first fault once neither works any more: nothing may write behind the back of a failed run. */
+/** Both, or the first error once both have stopped: nothing may be written after an attempt has failed. */
 async function together<A, B>(a: Promise<A>, b: Promise<B>): Promise<[A, B]> {
   const [first, second] = await Promise.allSettled([a, b]);
   if (first.status === 'rejected') throw first.reason;

@@ -18,7 +18,7 @@ export interface Backoff {
 
 /**
  * How long to wait after so many failures in a row: doubled each time, and spread over half to all of it, so
- * that the workers of a server that comes back do not knock all at once.
+ * that the workers of a server that comes back do not all ask at once.
  * @param retryAfter seconds that the server asked for; never less is waited
  */
 export function waitMs({ limits, random }: Backoff, failures: number, retryAfter?: number): number {

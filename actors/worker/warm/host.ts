@@ -74,8 +74,8 @@ export class Host {
       input: { most: MOST_ATTEMPTS },
     });
     this.gone = new Promise((resolve) => {
-      const told = () => resolve(this.#actor.getSnapshot().context.why ?? 'it ended');
-      this.#actor.subscribe({ complete: told, error: (fault) => resolve(String(fault)) });
+      const ended = () => resolve(this.#actor.getSnapshot().context.why ?? 'it ended');
+      this.#actor.subscribe({ complete: ended, error: (fault) => resolve(String(fault)) });
     });
     this.#actor.start();
   }
@@ -160,9 +160,9 @@ export class Host {
       if (this.#pid !== undefined) reaper.release(this.#pid);
       if (reaper.cgroups) removeCgroup(reaper.cgroups.path(mark));
       this.#socket?.destroy();
-      const told = last === '' ? why : `${why}: ${last}`;
-      for (const order of [...this.#orders.keys()]) this.#lose(order, told);
-      gone(told);
+      const reason = last === '' ? why : `${why}: ${last}`;
+      for (const order of [...this.#orders.keys()]) this.#lose(order, reason);
+      gone(reason);
     };
     child.once('error', (fault) => over(fault.message));
     child.once('close', (code, signal) => over(`it ended with ${signal ?? `exit code ${code}`}`));

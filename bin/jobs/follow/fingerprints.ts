@@ -8,7 +8,7 @@ import { ifUnsupported } from '../cluster-snapshot.ts';
 export interface Mismatch {
   task_id: string;
   expected: string;
-  /** Null where the worker told none. */
+  /** Null where the worker reported none. */
   reported: string | null;
 }
 
@@ -31,8 +31,8 @@ export async function mismatches(
   return tasks.flatMap(({ id, result }, i) => {
     const pipeline = pipelines[Math.floor(i / datasets)];
     const expected = pipeline?.kind === 'inline_json' ? pipeline.expected_fingerprint : undefined;
-    const told = result?.pipeline_fingerprint;
-    if (result === null || expected === undefined || told === expected) return [];
-    return [{ task_id: id, expected, reported: typeof told === 'string' ? told : null }];
+    const fingerprint = result?.pipeline_fingerprint;
+    if (result === null || expected === undefined || fingerprint === expected) return [];
+    return [{ task_id: id, expected, reported: typeof fingerprint === 'string' ? fingerprint : null }];
   });
 }

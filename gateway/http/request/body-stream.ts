@@ -44,7 +44,7 @@ export class BodyStream {
     }
   }
 
-  /** Ends the reading and lets go of what is held and of what still comes, so that an answer finds its way. */
+  /** Ends the reading and discards what is held and what still comes, so that the answer can be sent. */
   discard(): void {
     this.#stopped = true;
     this.#chunks.length = 0;

@@ -18,7 +18,7 @@ export function readBody(exchange: Exchange, limit: number, share: BodyShare): P
   }).then(() => (chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)));
 }
 
-/** Counts a body and lets go of it, for a request that is refused anyway unless it is too large. */
+/** Counts a body and discards it, for a request that is refused anyway unless it is too large. */
 export function discardBody(exchange: Exchange, limit: number): Promise<void> {
   return hasBody(exchange.head) ? consume(exchange, limit, () => {}) : Promise.resolve();
 }

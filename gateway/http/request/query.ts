@@ -31,8 +31,8 @@ export function queryReader(schema: TObject | undefined): QueryReader {
       if (checked.ok) return checked.value as Record<string, unknown>;
       faults.push(...checked.faults);
     }
-    const told = faults.map(({ path, message }) => `'${path.slice(1)}' ${message}`);
-    throw new ClusterError('malformed_query', `malformed query: ${told.join('; ')}`, faults);
+    const sentences = faults.map(({ path, message }) => `'${path.slice(1)}' ${message}`);
+    throw new ClusterError('malformed_query', `malformed query: ${sentences.join('; ')}`, faults);
   };
 }
 

@@ -94,18 +94,18 @@ export class Sources {
     if (status === 200) return body;
     // A refusal's text may be a whole page; nobody reads it.
     body.destroy();
-    const told = `${what} (${nameOf(location)}): the server answered ${status}`;
-    if (status >= 500 || PASSING.has(status)) throw new SourceUnavailableError(told);
+    const refusal = `${what} (${nameOf(location)}): the server answered ${status}`;
+    if (status >= 500 || PASSING.has(status)) throw new SourceUnavailableError(refusal);
     // Without the right to read it, this worker will not get it; another one may.
-    if (status === 401 || status === 403) throw new WorkerError(told);
-    throw new InputError(told);
+    if (status === 401 || status === 403) throw new WorkerError(refusal);
+    throw new InputError(refusal);
   }
 
   /** The first answer that sends nobody on, or the one that does so once too often. */
   async #follow(start: URL, signal: AbortSignal): Promise<IncomingMessage> {
     let url = start;
     for (let hops = 0; ; hops++) {
-      // Elsewhere the credentials are nobody's business.
+      // Credentials go to no other server.
       const headers = headersFor(url.origin === start.origin ? start : url);
       const plain = new URL(url.pathname + url.search, url.origin);
       const answer: IncomingMessage = await this.#web.get(plain, { headers, signal, silenceMs: SILENCE_MS });

@@ -135,12 +135,12 @@ class SetReader {
   #spectrumOf({ table, columns: { axis, numbers, words } }: Sorted): number[] {
     const spectrum = axis.length > 0 ? axis : numbers;
     if (spectrum.length === 0) {
-      const told =
+      const hint =
         table.isText.length === 1
           ? `; columns are told apart by ; tab , or blanks, or by a first line sep=|`
           : '';
       throw new InputError(
-        `${table.source} has no columns of numbers: it begins with ${table.firstRow}${told}`,
+        `${table.source} has no columns of numbers: it begins with ${table.firstRow}${hint}`,
       );
     }
     if (axis.length === 0) refuseLeadingAxis(table, spectrum);

@@ -3,7 +3,7 @@ import { isAbsolute, resolve } from 'node:path';
 import { AppError } from '../../../../machines/protocol/app-error.ts';
 import { withoutToken } from '../../environment.ts';
 
-/** What a Python interpreter is and has, told by itself. */
+/** What a Python interpreter says that it is and has. */
 export interface Interpreter {
   /** Absolute path; in a virtual environment, the environment's own. */
   executable: string;
@@ -73,9 +73,12 @@ export async function askInterpreter(python: string, timeoutMs = TIMEOUT_MS): Pr
   // What a site customisation prints comes before it.
   const line = answer.trimEnd().split('\n').at(-1) ?? '';
   try {
-    const told = JSON.parse(line) as Interpreter;
-    if (typeof told.version !== 'string' || typeof told.packages !== 'object') throw new TypeError();
-    return { ...told, executable: isAbsolute(told.executable) ? told.executable : resolve(python) };
+    const declared = JSON.parse(line) as Interpreter;
+    if (typeof declared.version !== 'string' || typeof declared.packages !== 'object') throw new TypeError();
+    return {
+      ...declared,
+      executable: isAbsolute(declared.executable) ? declared.executable : resolve(python),
+    };
   } catch {
     throw new InterpreterError(`'${python}' does not answer like a Python interpreter`);
   }
