@@ -11,7 +11,7 @@ const JOB =
 /** Sends a body, and gives the answer beside what the cluster was told. */
 async function post(path: string, rest: Omit<Ask, 'line'>, limit?: number) {
   await using gateway = await gatewayFor(limit === undefined ? {} : { maxRequestBytes: limit });
-  gateway.cluster.onSend = () => ({ id: 'job_1' });
+  gateway.cluster.onSend = () => ({ id: 'job_1', aggregate: { num_tasks: 1 } });
   const answer = await ask(gateway.port, { line: `POST ${path}`, ...rest });
   return { answer, cluster: gateway.cluster, error: JSON.parse(answer.body) };
 }
