@@ -8,10 +8,12 @@ import { type Ask, ask, gatewayFor, type RawAnswer, RawConnection } from './supp
 const JOB =
   '{"type":"mljs.run","pipeline":{"kind":"path","path":"p"},"dataset":{"kind":"catalog","catalog_id":"c"}}';
 
+const accepted = () => ({ id: 'job_1', aggregate: { num_tasks: 1 } });
+
 /** Sends a body, and gives the answer beside what the cluster was told. */
 async function post(path: string, rest: Omit<Ask, 'line'>, limit?: number) {
   await using gateway = await gatewayFor(limit === undefined ? {} : { maxRequestBytes: limit });
-  gateway.cluster.onSend = () => ({ id: 'job_1', aggregate: { num_tasks: 1 } });
+  gateway.cluster.onSend = accepted;
   const answer = await ask(gateway.port, { line: `POST ${path}`, ...rest });
   return { answer, cluster: gateway.cluster, error: JSON.parse(answer.body) };
 }
@@ -37,6 +39,7 @@ describe('a JSON body', () => {
 
   it('may come in chunks, cut anywhere', async () => {
     await using gateway = await gatewayFor();
+    gateway.cluster.onSend = accepted;
     const connection = await RawConnection.open(gateway.port);
     const body = Buffer.from(JOB.replace('"p"', '"é€😀"'));
     connection.head('POST /v1/jobs', { 'Transfer-Encoding': 'chunked' });

@@ -190,6 +190,16 @@ for (const state of ['leased', 'running.executing']) {
       ]);
     });
 
+    it('pays so, and waits as after any failure, also where attempts are left', () => {
+      const met = held(state, { worker_faults: 5, attempt: 1, max_attempts: 3, backoff_seconds: 30 });
+      met.send({ ...ill('a'), now: 1000 });
+      const { max_attempts, worker_faults, not_before } = met.snapshot.context;
+      assert.deepEqual(
+        { state: met.state, max_attempts, worker_faults, not_before },
+        { state: 'queued', max_attempts: 3, worker_faults: 6, not_before: 1030 },
+      );
+    });
+
     it('fails with that error where no other worker could run it, and where a retry makes no sense', () => {
       for (const event of [ill('a', false), { ...ill('a'), retriable: false }]) {
         const met = held(state);

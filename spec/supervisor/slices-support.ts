@@ -1,0 +1,60 @@
+import assert from 'node:assert/strict';
+import type { TestContext } from 'node:test';
+import type { SupervisorSettings } from '../../actors/server/core.ts';
+import type { JobView } from '../../machines/schema/views.ts';
+import { job, TestCluster } from '../support/cluster.ts';
+
+export const MANY = 7;
+
+export const SLICE = 2;
+
+export const many = (differs: Record<string, unknown> = {}) =>
+  job({
+    pipeline: null,
+    pipelines: Array.from({ length: MANY }, (_, inline) => ({ kind: 'inline_json', inline })),
+    retry: { max_attempts: 1 },
+    ...differs,
+  });
+
+export const start = (t: TestContext, settings: Partial<SupervisorSettings> = {}) =>
+  TestCluster.start(t, { sliceSize: SLICE, ...settings });
+
+export const diskFull = () =>
+  Object.assign(new Error('SQLITE_FULL: the disk is full'), { code: 'SQLITE_FULL' });
+
+/** Holds a commit, after so many that pass; then it is made, or fails. */
+export function hold(cluster: TestCluster, passing: number) {
+  let left = passing;
+  let reach: () => void = () => {};
+  let release: (fails: boolean) => void = () => {};
+  const reached = new Promise<void>((resolve) => {
+    reach = resolve;
+  });
+  const released = new Promise<boolean>((resolve) => {
+    release = resolve;
+  });
+  cluster.faults.beforeCommit = async () => {
+    if (left-- > 0) return;
+    delete cluster.faults.beforeCommit;
+    reach();
+    if (await released) throw diskFull();
+  };
+  return { reached, go: () => release(false), fail: () => release(true) };
+}
+
+export const counts = ({ status, aggregate: a }: JobView) =>
+  `${status}: ${a.num_queued} queued, ${a.num_running} running, ${a.num_failed} failed, ${a.num_cancelled} cancelled`;
+
+export const statuses = async (cluster: TestCluster, id: string) =>
+  (await cluster.tasks(id)).map(({ status }) => status);
+
+export const all = (status: string) => Array.from({ length: MANY }, () => status);
+
+/** A job all of whose tasks have failed. */
+export async function failed(cluster: TestCluster): Promise<string> {
+  const { id } = await cluster.submit(many());
+  const worker = await cluster.register({ slots_total: MANY });
+  for (const task of await worker.lease(MANY)) await worker.fail(task, { error: 'it broke' });
+  assert.equal((await cluster.job(id)).status, 'failed');
+  return id;
+}
