@@ -6,7 +6,7 @@ import { until } from '../support/until.ts';
 const patient = (backoff_seconds = 10, max_attempts = 5) => job({ retry: { max_attempts, backoff_seconds } });
 
 describe('a task that failed and has to wait', () => {
-  test('is leased when its time has come and not before, each time after twice as long', async (t) => {
+  test('is leased only after its delay, which doubles with each failure', async (t) => {
     const cluster = await TestCluster.start(t);
     const { id } = await cluster.submit(patient());
     const worker = await cluster.register();
@@ -27,7 +27,7 @@ describe('a task that failed and has to wait', () => {
     }
   });
 
-  test('lets others go first meanwhile, and then takes its old place', async (t) => {
+  test('lets other tasks go first while it waits, and then takes its old place in the queue', async (t) => {
     const cluster = await TestCluster.start(t);
     const [first, second, third] = [
       await cluster.submit(patient()),
@@ -46,7 +46,7 @@ describe('a task that failed and has to wait', () => {
     assert.deepEqual([await next(), await next()], [first.id, third.id]);
   });
 
-  test('waits on after a restart, for what is left', async (t) => {
+  test('waits only for the rest of its delay after a restart', async (t) => {
     const cluster = await TestCluster.start(t);
     await cluster.submit(patient());
     const worker = await cluster.register();
@@ -59,7 +59,7 @@ describe('a task that failed and has to wait', () => {
     assert.equal((await worker.lease()).length, 1);
   });
 
-  test('that was due while the server was away is leased at once', async (t) => {
+  test('is leased at once if its delay ended while the server was away', async (t) => {
     const cluster = await TestCluster.start(t);
     await cluster.submit(patient());
     const worker = await cluster.register();
@@ -83,7 +83,7 @@ describe('a task that failed and has to wait', () => {
     assert.equal((await worker.lease()).length, 1);
   });
 
-  test('does not notice when the wall clock jumps', async (t) => {
+  test('waits as long as ever when the wall clock jumps', async (t) => {
     const cluster = await TestCluster.start(t);
     await cluster.submit(patient());
     const worker = await cluster.register();
@@ -95,7 +95,7 @@ describe('a task that failed and has to wait', () => {
     assert.equal((await worker.lease()).length, 1);
   });
 
-  test('waits no longer because the server stood still at some time', async (t) => {
+  test('waits no longer although the server has stalled before', async (t) => {
     const cluster = await TestCluster.start(t);
     await cluster.submit(patient());
     const worker = await cluster.register();
@@ -107,7 +107,7 @@ describe('a task that failed and has to wait', () => {
     assert.equal((await worker.lease()).length, 1);
   });
 
-  test('that is due does not wait once more because somebody lacks its path and the wall clock was set back', async (t) => {
+  test('does not wait again, once due, when a worker lacks its path and the wall clock was set back', async (t) => {
     const cluster = await TestCluster.start(t);
     const { id } = await cluster.submit(patient());
     const [worker, without] = [await cluster.register(), await cluster.register()];
@@ -146,7 +146,7 @@ describe('a task that failed and has to wait', () => {
     assert.equal((await worker.lease()).length, 1);
   });
 
-  test('waits after a timeout that the server enforces, not after a lease that lapsed', async (t) => {
+  test('waits after a timeout that the server enforces, not after a lease that expired', async (t) => {
     const cluster = await TestCluster.start(t, { timeoutGrace: 0 });
     const late = await cluster.submit({ ...patient(), timeout_seconds: 5 });
     const worker = await cluster.register();
@@ -163,7 +163,7 @@ describe('a task that failed and has to wait', () => {
     assert.equal((await cluster.onlyTask(lost.id)).not_before, null);
   });
 
-  test('is where it was when the store refuses what it waited for', async (t) => {
+  test('keeps its place when the lease that was granted at the end of its delay cannot be committed', async (t) => {
     const cluster = await TestCluster.start(t);
     const { id } = await cluster.submit(patient());
     const worker = await cluster.register();

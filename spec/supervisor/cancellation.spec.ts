@@ -33,7 +33,7 @@ describe('cancelling a job', () => {
     assert.equal((await cluster.onlyTask(next.id)).id, leased.task_id);
   });
 
-  test('queued and leased tasks are cancelled at once, a running one when its worker lets go', async (t) => {
+  test('queued and leased tasks are cancelled at once, a running one when its worker has stopped it', async (t) => {
     const cluster = await TestCluster.start(t);
     const submitted = await cluster.submit(three());
     const worker = await cluster.register({ slots_total: 2 });
@@ -60,7 +60,7 @@ describe('cancelling a job', () => {
     assert.deepEqual([view.status, view.result], ['cancelled', null]);
   });
 
-  test('a lapsed lease of a cancelled job is cancelled, never launched again', async (t) => {
+  test('a task of a cancelled job whose lease expires is cancelled, never queued again', async (t) => {
     const cluster = await TestCluster.start(t);
     const submitted = await cluster.submit();
     await (await cluster.register()).run();
@@ -71,7 +71,7 @@ describe('cancelling a job', () => {
     assert.equal(types.includes('task_requeued'), false);
   });
 
-  test('a held-back heartbeat is answered by the cancellation, without waiting for its time', async (t) => {
+  test('a heartbeat that the server holds is answered as soon as a task of its worker is cancelled', async (t) => {
     const cluster = await TestCluster.start(t);
     const submitted = await cluster.submit();
     const worker = await cluster.register();
@@ -81,7 +81,7 @@ describe('cancelling a job', () => {
     assert.deepEqual(await beat, { ok: true, cancel_task_ids: [task.task_id] });
   });
 
-  test('a task that the worker says it is stopping is not named again', async (t) => {
+  test('the answer to a heartbeat does not name again a task that the worker says it is stopping', async (t) => {
     const cluster = await TestCluster.start(t);
     const submitted = await cluster.submit();
     const worker = await cluster.register();
@@ -91,14 +91,14 @@ describe('cancelling a job', () => {
     assert.deepEqual((await worker.heartbeat([stopping])).cancel_task_ids, []);
   });
 
-  test('a task that the worker lists but no longer holds is named', async (t) => {
+  test('the answer to a heartbeat names a task that the worker lists but no longer holds', async (t) => {
     const cluster = await TestCluster.start(t);
     const worker = await cluster.register();
     const ghost = { task_id: 'task_gone', attempt: 1 };
     assert.deepEqual((await worker.heartbeat([ghost])).cancel_task_ids, ['task_gone']);
   });
 
-  test('a newer heartbeat releases an older one', async (t) => {
+  test('a newer heartbeat of a worker ends the wait of an older one', async (t) => {
     const cluster = await TestCluster.start(t);
     const worker = await cluster.register();
     const older = worker.heartbeat([], 10);
@@ -108,7 +108,7 @@ describe('cancelling a job', () => {
     assert.deepEqual(await newer, { ok: true, cancel_task_ids: [] });
   });
 
-  test('cancelling an ended job changes nothing, and the request is on record all the same', async (t) => {
+  test('cancelling a job that has ended changes nothing, but the request is recorded', async (t) => {
     const cluster = await TestCluster.start(t);
     const submitted = await cluster.submit();
     const worker = await cluster.register();

@@ -5,7 +5,7 @@ import type { TestCluster } from '../support/cluster.ts';
 import { until } from '../support/until.ts';
 import { all, counts, failed, hold, MANY, many, SLICE, start, statuses } from './slices-support.ts';
 
-describe('in the middle of a cancellation', () => {
+describe('in the middle of a cancellation, which goes slice by slice', () => {
   /** A job of which a worker runs six tasks and was leased the seventh; the first slice of its cancellation is over. */
   async function inTheMiddle(t: TestContext, settings: Partial<SupervisorSettings> = {}) {
     const cluster = await start(t, settings);
@@ -21,7 +21,7 @@ describe('in the middle of a cancellation', () => {
 
   type Middle = Awaited<ReturnType<typeof inTheMiddle>>;
 
-  test('what a worker reports of a task that was not told yet counts as if it had been', async (t) => {
+  test('a report on a task that the cancellation has not reached yet counts as if it had', async (t) => {
     const { cluster, id, worker, tasks, second, cancelling } = await inTheMiddle(t);
     const [, , , , completed, broken, leased] = tasks as [never, never, never, never, never, never, never];
     const reports = Promise.all([
@@ -38,7 +38,7 @@ describe('in the middle of a cancellation', () => {
     assert.equal((await cluster.eventTypes(id)).at(-1), 'job_cancelled');
   });
 
-  test('a heartbeat names every task to stop, told or not', async (t) => {
+  test('the answer to a heartbeat names every task to stop, whether or not the cancellation has reached it', async (t) => {
     const { worker, tasks, second, cancelling } = await inTheMiddle(t);
     const ids = tasks.map(({ task_id }) => task_id);
     const active = tasks.map(({ task_id, attempt }) => ({ task_id, attempt }));
@@ -49,7 +49,7 @@ describe('in the middle of a cancellation', () => {
     await cancelling;
   });
 
-  test('a heartbeat that waits is answered with the first slice, and the next one names the rest too', async (t) => {
+  test('a heartbeat that waits is answered with the first slice, and the answer to the next names the rest too', async (t) => {
     const cluster = await start(t);
     const { id } = await cluster.submit(many());
     const worker = await cluster.register({ slots_total: MANY });
@@ -87,7 +87,7 @@ describe('in the middle of a cancellation', () => {
     ],
   ];
   for (const [what, settings, comes] of comings) {
-    test(`${what} ends cancelled, although its task was not told yet`, async (t) => {
+    test(`${what} ends cancelled, although the cancellation has not reached its task yet`, async (t) => {
       const middle = await inTheMiddle(t, settings);
       const { cluster, id, worker, tasks, second, cancelling } = middle;
       await comes(middle);
@@ -101,7 +101,7 @@ describe('in the middle of a cancellation', () => {
     });
   }
 
-  test('a second request waits for the same end, and a retry is refused', async (t) => {
+  test('a second request to cancel is answered at the same end, and a retry is refused', async (t) => {
     const { cluster, id, second, cancelling } = await inTheMiddle(t);
     const again = cluster.cancel(id);
     const retried = assert.rejects(cluster.retry(id), { code: 'illegal_transition' });
@@ -111,7 +111,7 @@ describe('in the middle of a cancellation', () => {
     assert.equal(types.filter((type) => type === 'job_cancel_requested').length, 2);
   });
 
-  test('a store that fails undoes no slice before, and who asked is told that it goes on', async (t) => {
+  test('a commit that fails undoes no earlier slice, and the client is told that the cancellation goes on', async (t) => {
     const cluster = await start(t);
     const { id } = await cluster.submit(many());
     const third = hold(cluster, 2);
@@ -125,7 +125,7 @@ describe('in the middle of a cancellation', () => {
     assert.deepEqual(await statuses(cluster, id), all('cancelled'));
   });
 
-  test('a refused first slice is refused as a whole, and the job is leased from again', async (t) => {
+  test('a first slice that cannot be committed refuses the cancellation, and tasks of the job are leased again', async (t) => {
     const cluster = await start(t);
     const { id } = await cluster.submit(many());
     const first = hold(cluster, 0);
@@ -142,7 +142,7 @@ describe('in the middle of a cancellation', () => {
     ['cancelled', (cluster: TestCluster, id: string) => cluster.cancel(id)],
     ['queued', (cluster: TestCluster, id: string) => cluster.retry(id)],
   ] as const) {
-    test(`a server that stops answers who waits, and the next one goes on until all are ${what}`, async (t) => {
+    test(`a server that stops answers the clients that wait, and the next one goes on until all tasks are ${what}`, async (t) => {
       const cluster = await start(t);
       const id = what === 'queued' ? await failed(cluster) : (await cluster.submit(many())).id;
       const second = hold(cluster, 1);

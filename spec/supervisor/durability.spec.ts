@@ -41,7 +41,7 @@ describe('a store that cannot commit', () => {
     );
   });
 
-  test('a cancel that could not be written leaves every task where it stood in the queue', async (t) => {
+  test('leaves every task in its place in the queue when a cancellation could not be written', async (t) => {
     const cluster = await TestCluster.start(t);
     const first = await cluster.submit();
     const second = await cluster.submit();
@@ -137,7 +137,7 @@ describe('a store that cannot commit', () => {
     assert.equal((await cluster.job(two.id)).status, 'failed');
   });
 
-  test('lets a lease that reached nobody go back when it works again, and no attempt is spent', async (t) => {
+  test('lets a lease that never reached its worker go back once it works again, at no cost of an attempt', async (t) => {
     const cluster = await TestCluster.start(t);
     const submitted = await cluster.submit();
     const [gone, next] = [await cluster.register(), await cluster.register()];
@@ -152,7 +152,7 @@ describe('a store that cannot commit', () => {
     assert.equal((await next.leaseOne()).attempt, 1);
   });
 
-  test('refuses a waiting report after its patience, and the same report is taken later', async (t) => {
+  test('refuses a report that has waited too long, and accepts the same report later', async (t) => {
     const cluster = await TestCluster.start(t, { reportTimeout: 30, leaseTtl: 600, workerDeadAfter: 600 });
     const submitted = await cluster.submit();
     const worker = await cluster.register();
@@ -176,7 +176,7 @@ describe('a store that cannot commit', () => {
     assert.equal((await cluster.job(submitted.id)).status, 'succeeded');
   });
 
-  test('does not forget a lease that lapsed meanwhile', async (t) => {
+  test('does not forget a lease that expired meanwhile', async (t) => {
     const cluster = await TestCluster.start(t, { leaseTtl: 60 });
     const submitted = await cluster.submit();
     const worker = await cluster.register();
@@ -312,7 +312,7 @@ describe('a restart', () => {
 });
 
 describe('draining', () => {
-  test('commits what is in the mailbox, answers who waits, and takes nothing new', async (t) => {
+  test('commits what is in the mailbox, answers the clients that wait, and accepts nothing new', async (t) => {
     const cluster = await TestCluster.start(t);
     const worker = await cluster.register();
     const waiting = worker.lease(1, 20);

@@ -39,8 +39,8 @@ async function gone(t: TestContext) {
   return { cluster, worker };
 }
 
-describe('a worker that counts as dead and has nothing', () => {
-  test('is no longer in memory, however many there were, and all are listed', async (t) => {
+describe('a dead worker that holds no task', () => {
+  test('is no longer kept in memory, however many there are, and is still listed', async (t) => {
     const cluster = await TestCluster.start(t);
     const many: string[] = [];
     for (let n = 0; n < 100; n++) many.push((await cluster.register()).id);
@@ -54,7 +54,7 @@ describe('a worker that counts as dead and has nothing', () => {
     assert.equal(listed.filter(({ status }) => status === 'dead').length, 100);
   });
 
-  test('is not read into memory at a start either', async (t) => {
+  test('is not loaded into memory at a start either', async (t) => {
     const { cluster, worker } = await gone(t);
     await cluster.restart();
     assert.deepEqual(await inMemory(cluster), []);
@@ -84,7 +84,7 @@ describe('a worker that counts as dead and has nothing', () => {
     assert.equal(await statusOf(worker), 'alive');
   });
 
-  test('is taken up again by who registered it, and by nobody else', async (t) => {
+  test('can be registered again only by the principal that registered it', async (t) => {
     const { cluster, worker } = await gone(t);
     const other = { ...cluster.principal, name: 'somebody else' };
     await assert.rejects(again(worker, other), { code: 'not_owner' });
@@ -93,7 +93,7 @@ describe('a worker that counts as dead and has nothing', () => {
     assert.equal((await cluster.seen.workers()).length, 1);
   });
 
-  test('hears the same answer to a report that it repeats, and nobody else may report on its task', async (t) => {
+  test('gets the same answer to a repeated report, and no other worker may report on its task', async (t) => {
     const cluster = await TestCluster.start(t);
     const { id } = await cluster.submit();
     const worker = await cluster.register();
@@ -112,7 +112,7 @@ describe('a worker that counts as dead and has nothing', () => {
     assert.equal((await cluster.job(id)).status, 'succeeded');
   });
 
-  test('stays gone when the store refuses what its return would write, and its heartbeats are answered', async (t) => {
+  test('stays dead when its return cannot be committed, and its heartbeats are answered', async (t) => {
     const { cluster, worker } = await gone(t);
     cluster.faults.beforeCommit = full;
     await assert.rejects(again(worker), { code: 'store_unavailable' });
@@ -127,7 +127,7 @@ describe('a worker that counts as dead and has nothing', () => {
   });
 });
 
-describe('a worker that counts as dead', () => {
+describe('a dead worker', () => {
   test('stays in memory while it holds a task, and while it has to hear that it must stop one', async (t) => {
     const cluster = await TestCluster.start(t, { leaseTtl: 60 });
     await cluster.submit();
@@ -146,7 +146,7 @@ describe('a worker that counts as dead', () => {
     assert.deepEqual((await worker.heartbeat()).cancel_task_ids, [task_id]);
   });
 
-  test('stays while the paths that it lacks are remembered, so that others are not sent there', async (t) => {
+  test('stays in memory while the paths that it lacks are remembered, so that no task that names them is sent to it', async (t) => {
     const cluster = await TestCluster.start(t);
     await cluster.submit();
     const worker = await cluster.register();

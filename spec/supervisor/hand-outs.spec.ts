@@ -16,8 +16,8 @@ const namesOf = async (cluster: TestCluster, leased: readonly LeasedTask[]) => {
 const ask = async ({ cluster, id, principal }: TestWorker, wait_s: number) =>
   cluster.port.send({ type: 'lease', principal, worker_id: id, wait_s, max_tasks: 1 });
 
-describe('what one answer carries', () => {
-  test('is bounded: large tasks beyond it stay queued for the next request, in their order', async (t) => {
+describe('the answer to one request for work', () => {
+  test('is bounded in size: large tasks beyond the bound stay queued for the next request, in their order', async (t) => {
     const cluster = await TestCluster.start(t);
     for (const name of ['a', 'b', 'c', 'd']) await cluster.submit(large(name, 6));
     await cluster.submit(job({ name: 'small' }));
@@ -27,7 +27,7 @@ describe('what one answer carries', () => {
     assert.deepEqual(await namesOf(cluster, await worker.lease(100)), ['c', 'd', 'small']);
   });
 
-  test('is one task at least, however large', async (t) => {
+  test('holds at least one task, however large', async (t) => {
     const cluster = await TestCluster.start(t);
     await cluster.submit(large('huge', 20));
     await cluster.submit(job({ name: 'small' }));
@@ -36,7 +36,7 @@ describe('what one answer carries', () => {
     assert.deepEqual(await namesOf(cluster, await worker.lease(100)), ['small']);
   });
 
-  test('is for each of those who wait, also where their specifications are read in several turns', async (t) => {
+  test('goes to each worker that waits, also where the specifications are read in several turns', async (t) => {
     const cluster = await TestCluster.start(t);
     const workers = await Promise.all(Array.from({ length: 6 }, () => cluster.register()));
     const waiting = workers.map((worker) => worker.lease(1, 20));
@@ -53,7 +53,7 @@ describe('what one answer carries', () => {
 });
 
 describe('large tasks that are on their way to their workers', () => {
-  test('are bounded together: others wait until they have been read, and small ones do not', async (t) => {
+  test('are bounded together: other large tasks wait until these have been read, small ones do not', async (t) => {
     const cluster = await TestCluster.start(t);
     const labels = { disk: 'ssd' };
     const asked = { requirements: { labels } };

@@ -30,8 +30,8 @@ function start() {
 const near = (actual: number, expected: number, by: number) =>
   assert.ok(Math.abs(actual - expected) <= by, `${actual} is not ${expected}, give or take ${by}`);
 
-describe('the time in which the server could hear its workers', () => {
-  test('is all the time while it listens', () => {
+describe('the hearing clock', () => {
+  test('runs all the time while the server listens', () => {
     const { hearing, listen, read } = start();
     let isDue = false;
     hearing.timer(60, () => {
@@ -47,7 +47,7 @@ describe('the time in which the server could hear its workers', () => {
     assert.equal(isDue, true);
   });
 
-  test('does not go on while it stands still, whatever that takes, beyond two looks', () => {
+  test('advances by no more than two of its intervals while the server stalls, however long that lasts', () => {
     for (const seconds of [1, 60, 86_400]) {
       const { hearing, listen, standStill } = start();
       hearing.timer(1e9, () => {});
@@ -60,7 +60,7 @@ describe('the time in which the server could hear its workers', () => {
     }
   });
 
-  test('never goes back, and of many stalls each counts for no more than two looks', () => {
+  test('never goes back, and advances by no more than two intervals in each of many stalls', () => {
     const spans = fc.array(
       fc.record({
         stall: fc.double({ min: 0, max: 5, noNaN: true }),
@@ -92,7 +92,7 @@ describe('the time in which the server could hear its workers', () => {
     fc.assert(property, { seed: 20261128, numRuns: 300 });
   });
 
-  test('goes on however often it stalls, so that nothing lasts for ever', () => {
+  test('goes on however often the server stalls, so that every deadline comes in the end', () => {
     const { hearing, listen, standStill, read } = start();
     let isDue = false;
     hearing.timer(60, () => {
@@ -106,7 +106,7 @@ describe('the time in which the server could hear its workers', () => {
     }
   });
 
-  test('what comes due does so after the sockets have been read, and not at all when it was taken back by then', () => {
+  test('fires a deadline only after the sockets have been read, and not at all when it was withdrawn by then', () => {
     const { hearing, listen, read } = start();
     const due: string[] = [];
     hearing.timer(1, () => due.push('first'));
@@ -118,7 +118,7 @@ describe('the time in which the server could hear its workers', () => {
     assert.deepEqual(due, ['first']);
   });
 
-  test('takes no turn of its own while nothing is waited for', () => {
+  test('does nothing while there is no deadline', () => {
     const { clock, hearing, listen } = start();
     hearing.timer(5, () => {})();
     listen(1);

@@ -4,7 +4,7 @@ import { idMaker, pooledRandom } from '../../actors/shared/ids.ts';
 import { SimulatedClock } from '../support/clock.ts';
 
 describe('ids', () => {
-  test('say what they name, then 26 characters that need no quoting anywhere', () => {
+  test('begin with the kind of what they name, then have 26 characters that need no quoting anywhere', () => {
     const makeId = idMaker(new SimulatedClock());
     for (const kind of ['job', 'task', 'worker', 'art'] as const) {
       assert.match(makeId(kind), new RegExp(`^${kind}_[0-9a-hjkmnp-tv-z]{26}$`));

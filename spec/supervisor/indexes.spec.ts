@@ -9,7 +9,7 @@ import { FOR_GOOD } from '../../actors/server/turn/journal.ts';
 import { inSteps } from '../../actors/server/turn/steps.ts';
 import { StepClock } from '../support/step-clock.ts';
 
-/** More than an index may hold in vain. */
+/** More than an index may hold of tasks that have left it. */
 const MANY = 20_000;
 
 /** Every task that passes, in the order in which the index serves them. */
@@ -21,7 +21,7 @@ function served(index: QueueIndex, passes: (requirement: number) => boolean = ()
 }
 
 describe('the index of the queue', () => {
-  test('serves larger priorities first, then the order of arrival, whatever came, left and came back between', () => {
+  test('serves larger priorities first, then the order of arrival, whatever tasks were added, removed and added again', () => {
     const places = fc.uniqueArray(
       fc.record({
         seq: fc.integer({ min: 1, max: 5000 }),
@@ -53,7 +53,7 @@ describe('the index of the queue', () => {
     fc.assert(property, { seed: 20261128, numRuns: 500 });
   });
 
-  test('serves nothing of what is withheld, and each task in its place once it is released, also when that is undone', () => {
+  test('serves no withheld task, and each in its place once it is released, also when the release is undone', () => {
     const act = fc.record({
       does: fc.constantFrom('add', 'remove', 'withhold', 'release', 'take', 'take'),
       seq: fc.integer({ min: 0, max: 29 }),
@@ -103,7 +103,7 @@ describe('the index of the queue', () => {
     fc.assert(property, { seed: 20261128, numRuns: 1000 });
   });
 
-  test('a task that leaves twice leaves once', () => {
+  test('removing a task twice is the same as removing it once', () => {
     const index = new QueueIndex(() => ({ terms: [] }));
     for (const seq of [1, 2, 3]) index.add(FOR_GOOD, 1, 0, seq);
     for (let i = 0; i < 2; i++) index.remove(FOR_GOOD, 1, 0, 2);
@@ -111,7 +111,7 @@ describe('the index of the queue', () => {
     assert.deepEqual([index.size, served(index)], [2, [1, 3]]);
   });
 
-  test('tasks that left it from the middle take no memory, though nobody ever asks for those before them', () => {
+  test('tasks removed from its middle take no memory, even if nobody ever asks for those before them', () => {
     const index = new QueueIndex(() => ({ terms: [] }));
     for (let seq = 1; seq <= MANY; seq++) index.add(FOR_GOOD, 1, 0, seq);
     for (let seq = 1; seq <= MANY; seq++) if (seq % 2000 > 0) index.remove(FOR_GOOD, 1, 0, seq);
@@ -123,7 +123,7 @@ describe('the index of the queue', () => {
     );
   });
 
-  test('a bucket that all have left is gone', () => {
+  test('a bucket without tasks is removed', () => {
     const index = new QueueIndex(() => ({ terms: [] }));
     for (let seq = 1; seq <= 10; seq++) index.add(FOR_GOOD, 1, 0, seq);
     for (let seq = 1; seq <= 10; seq++) index.remove(FOR_GOOD, 1, 0, seq);
@@ -131,19 +131,19 @@ describe('the index of the queue', () => {
   });
 });
 
-describe('a specification that is cut', () => {
+describe('a specification that is cut into the pieces of its tasks', () => {
   const MIB = 2 ** 20;
   const numbers = `[${'1.5,'.repeat(2 * MIB)}1]`;
   const LARGE: Record<string, string> = {
     'in its parameters': `"params":{"list":${numbers}}`,
-    'in what travels beside them': `"native_payload":{"list":${numbers}}`,
+    'in its native payload': `"native_payload":{"list":${numbers}}`,
     'in a member that nobody knows': `"outputs":{"list":${numbers}}`,
     'in its pipeline': `"pipeline":{"kind":"inline_json","inline":${numbers}}`,
     'by the number of its pipelines': `"pipelines":[${'{"kind":"inline_json","inline":0},'.repeat(MIB / 4)}1]`,
     'in the parameters of a job that selects': `"select":{},"params":{"list":${numbers}}`,
   };
   for (const [where, members] of Object.entries(LARGE)) {
-    test(`is cut in steps when it is large ${where}, and as it is written`, () => {
+    test(`is cut in steps when it is large ${where}, each piece as it is written`, () => {
       const text = `{${members},"dataset":{"kind":"shared_path","path":"/d"}}`;
       const cutting = cutJobPieces(text);
       let steps = 1;
@@ -179,7 +179,7 @@ describe('the cache of specifications', () => {
     assert.deepEqual([cache.get('one'), cache.get('two')], [undefined, document(2)]);
   });
 
-  test('counts what small specifications take beside their text, of which there may be many', () => {
+  test('counts the memory of small specifications beyond their text too, for there may be many', () => {
     const cache = new JobPiecesCache();
     const small = document(2);
     for (let i = 0; i < MANY * 2; i++) cache.keep(`job_${i}`, small);
@@ -200,7 +200,7 @@ describe('deadlines', () => {
     return { deadlines, due, until, now: () => clock.monotonic() };
   };
 
-  test('those that were taken back take no memory, however far off they were', () => {
+  test('take no memory once they are withdrawn, however far off they were', () => {
     const { deadlines, due, until, now } = start();
     for (let i = 0; i < MANY; i++) {
       deadlines.set(`lease:${i}`, now() + 86_400);
@@ -211,7 +211,7 @@ describe('deadlines', () => {
     assert.deepEqual(due.sort(), Array.from({ length: MANY / 2000 }, (_, i) => `lease:${i * 2000}`).sort());
   });
 
-  test('what is moved later is due later, also when others were taken back meanwhile', () => {
+  test('that are moved to a later time come due then, also when others were withdrawn meanwhile', () => {
     const { deadlines, due, until, now } = start();
     deadlines.set('first', now() + 10);
     deadlines.set('second', now() + 20);

@@ -10,7 +10,7 @@ import { workerMachine } from '../../machines/worker/worker.ts';
 import { job, TestCluster } from '../support/cluster.ts';
 import { until } from '../support/until.ts';
 
-/** Somebody who watches and keeps all that is told. */
+/** A watcher that keeps every message it gets. */
 async function watch(cluster: TestCluster, actorId?: string) {
   const messages: InspectionMessage[] = [];
   const stop = await cluster.port.inspection.watch(actorId, (told) => {
@@ -37,8 +37,8 @@ function line(message: InspectionMessage): string {
 const full = () =>
   Promise.reject(Object.assign(new Error('SQLITE_FULL: database or disk is full'), { code: 'SQLITE_FULL' }));
 
-describe('who watches the actors', () => {
-  it('is told first who is in motion, then each event with its source and what it led to', async (t) => {
+describe('a watcher of all actors', () => {
+  it('gets first the actors that are active, then each event with its source and what it led to', async (t) => {
     const cluster = await TestCluster.start(t);
     await cluster.register();
     const { story } = await watch(cluster);
@@ -47,7 +47,7 @@ describe('who watches the actors', () => {
     assert.deepEqual(story().slice(2), ['@actor job queued.ready']);
   });
 
-  it('sees a task from its lease to its end, and who told whom', async (t) => {
+  it('sees a task from its lease to its end, with the sender and the receiver of each event', async (t) => {
     const cluster = await TestCluster.start(t);
     const worker = await cluster.register();
     const { messages, story } = await watch(cluster);
@@ -78,7 +78,7 @@ describe('who watches the actors', () => {
     assert.equal(last?.type === '@xstate.snapshot' && last.snapshot.status, 'done');
   });
 
-  it('hears nothing before the commit', async (t) => {
+  it('gets nothing before the commit', async (t) => {
     const cluster = await TestCluster.start(t);
     const { messages, story } = await watch(cluster);
     messages.length = 0;
@@ -91,7 +91,7 @@ describe('who watches the actors', () => {
     assert.deepEqual(story(), ['@actor job queued.ready']);
   });
 
-  it('hears nothing of a turn that was rolled back, but of the supervisor that is degraded', async (t) => {
+  it('gets nothing of a turn that was rolled back, but sees the supervisor become degraded', async (t) => {
     const cluster = await TestCluster.start(t);
     await cluster.register();
     const { messages, story } = await watch(cluster);
@@ -110,7 +110,7 @@ describe('who watches the actors', () => {
     ]);
   });
 
-  it('begins between two turns: what a turn under way did is in the beginning, never lost', async (t) => {
+  it('begins between two turns: what a turn under way did is in its first messages, never lost', async (t) => {
     const cluster = await TestCluster.start(t);
     const worker = await cluster.register();
     await cluster.submit();
@@ -148,7 +148,7 @@ describe('who watches the actors', () => {
     assert.deepEqual(story(), ['supervisor → job RETRY', 'job cancelled']);
   });
 
-  it('is not told twice that an actor is there, however often it comes into motion', async (t) => {
+  it('is told once that an actor exists, however often it is activated', async (t) => {
     const cluster = await TestCluster.start(t);
     const worker = await cluster.register();
     const { story } = await watch(cluster);
@@ -165,8 +165,8 @@ describe('who watches the actors', () => {
   });
 });
 
-describe('who watches one actor', () => {
-  it('is told of nobody else', async (t) => {
+describe('a watcher of one actor', () => {
+  it('gets nothing of other actors', async (t) => {
     const cluster = await TestCluster.start(t);
     const worker = await cluster.register();
     const { id } = await cluster.submit();
@@ -178,7 +178,7 @@ describe('who watches one actor', () => {
     assert.deepEqual(story().slice(-1), ['job succeeded']);
   });
 
-  it('is told how it stands even when it is at rest, and it stays at rest', async (t) => {
+  it('gets the state of the actor even when it is passivated, and does not activate it', async (t) => {
     const cluster = await TestCluster.start(t);
     const worker = await cluster.register();
     const { id } = await cluster.submit();
@@ -205,7 +205,7 @@ describe('who watches one actor', () => {
 });
 
 describe('inspection', () => {
-  it('is no work at all while nobody watches', () => {
+  it('costs nothing while nobody watches', () => {
     const inspection = new Inspection();
     assert.equal(inspection.begin(1), null);
     const stop = inspection.watch(undefined, () => {}, [], 1);
@@ -215,7 +215,7 @@ describe('inspection', () => {
     assert.equal(inspection.begin(1), null);
   });
 
-  it('gathers only the actors that somebody watches, and makes text only when somebody takes it', () => {
+  it('collects only the actors that somebody watches, and makes text only for a watcher that takes it', () => {
     const inspection = new Inspection();
     const taken: { text: string }[] = [];
     inspection.watch('task_1', (messages) => taken.push(...messages), [], 1);
@@ -251,7 +251,7 @@ describe('inspection', () => {
     assert.ok(messages.slice(1).every((message) => JSON.stringify(message).length < 10_000));
   });
 
-  it("has the very members of the messages of Stately's own inspector", async (t) => {
+  it("has exactly the members of the messages of Stately's own inspector", async (t) => {
     const theirs: StatelyInspectionEvent[] = [];
     const { inspect } = createInspector({ send: (event) => theirs.push(event) });
     const context = { id: 'worker_1', slots_total: 1, slots_used: 0, suspended: null, leaving: null };

@@ -78,7 +78,7 @@ describe('which task a lease gets', () => {
 });
 
 describe('waiting for work', () => {
-  test('who does not wait gets what there is, however many ask in the same turn', async (t) => {
+  test('a request that does not wait gets what there is, however many arrive in the same turn', async (t) => {
     const cluster = await TestCluster.start(t);
     // Time that is over is over at once, as with a real clock.
     const turning = setInterval(() => cluster.clock.advance(0), 0);
@@ -91,7 +91,7 @@ describe('waiting for work', () => {
     assert.deepEqual(new Set(leased.map((tasks) => tasks.length)), new Set([1]));
   });
 
-  test('a parked lease is answered by the submission that it waited for', async (t) => {
+  test('a waiting request for work is answered by the submission that it waited for', async (t) => {
     const cluster = await TestCluster.start(t);
     const worker = await cluster.register();
     const waiting = worker.lease(1, 20);
@@ -115,7 +115,7 @@ describe('waiting for work', () => {
     assert.deepEqual(order, ['first', 'second']);
   });
 
-  test('a lease whose time is up is answered with nothing', async (t) => {
+  test('a request for work whose wait is over is answered with nothing', async (t) => {
     const cluster = await TestCluster.start(t);
     const worker = await cluster.register();
     const waiting = worker.lease(1, 20);
@@ -141,7 +141,7 @@ describe('waiting for work', () => {
     assert.deepEqual([task.status, task.attempt], ['queued', 0]);
   });
 
-  test('a slot that comes free answers the lease that waited for it', async (t) => {
+  test('a slot that becomes free answers the request that waited for it', async (t) => {
     const cluster = await TestCluster.start(t);
     await cluster.submit();
     await cluster.submit();
@@ -154,7 +154,7 @@ describe('waiting for work', () => {
 });
 
 describe('the life of a lease', () => {
-  test('a lapsed lease makes the task lost and queues it again while attempts remain', async (t) => {
+  test('a task whose lease expires is lost, and queued again while attempts remain', async (t) => {
     const cluster = await TestCluster.start(t, { leaseTtl: 60 });
     const submitted = await cluster.submit();
     const worker = await cluster.register();
@@ -194,7 +194,7 @@ describe('the life of a lease', () => {
     assert.deepEqual(await waiting, { ok: true, cancel_task_ids: [task_id] });
   });
 
-  test('the last attempt that lapses fails the task, and its job', async (t) => {
+  test('a lease that expires on the last attempt fails the task and its job', async (t) => {
     const cluster = await TestCluster.start(t);
     const submitted = await cluster.submit(job({ retry: { max_attempts: 1 } }));
     const worker = await cluster.register();
@@ -207,7 +207,7 @@ describe('the life of a lease', () => {
     assert.match(Object.values(view.aggregate.errors)[0] ?? '', /silent/);
   });
 
-  test('every heartbeat renews: the task of a healthy worker is never reaped', async (t) => {
+  test('every heartbeat renews the leases: a healthy worker never loses its task', async (t) => {
     const cluster = await TestCluster.start(t);
     const submitted = await cluster.submit();
     const worker = await cluster.register();
@@ -220,7 +220,7 @@ describe('the life of a lease', () => {
     assert.equal((await cluster.eventTypes(submitted.id)).includes('task_lost'), false);
   });
 
-  test('a heartbeat with `active` renews only what it lists, and what it leaves out runs to its end', async (t) => {
+  test('a heartbeat with `active` renews only the leases that it lists; the others expire', async (t) => {
     const cluster = await TestCluster.start(t, { leaseTtl: 60 });
     const [kept, lost] = [await cluster.submit(), await cluster.submit()];
     const worker = await cluster.register({ slots_total: 2 });
@@ -237,7 +237,7 @@ describe('the life of a lease', () => {
     assert.equal((await cluster.onlyTask(kept.id)).status, 'leased');
   });
 
-  test('an attempt that is not the present one is not renewed', async (t) => {
+  test('the lease of an attempt that is not the present one is not renewed', async (t) => {
     const cluster = await TestCluster.start(t, { leaseTtl: 60 });
     const submitted = await cluster.submit();
     const worker = await cluster.register();
@@ -248,7 +248,7 @@ describe('the life of a lease', () => {
     await until('the lease lapses', async () => (await cluster.onlyTask(submitted.id)).status === 'queued');
   });
 
-  test('a lease that never reached its worker goes back to its place and costs no attempt', async (t) => {
+  test('a task whose lease never reached its worker goes back to its place and costs no attempt', async (t) => {
     const cluster = await TestCluster.start(t);
     const [first] = [await cluster.submit(), await cluster.submit()];
     const worker = await cluster.register();
@@ -290,7 +290,7 @@ describe('the life of a lease', () => {
     assert.equal((await cluster.job(submitted.id)).status, 'succeeded');
   });
 
-  test('a worker that does not list its tasks and asks for a whole TTL while full loses its quietest task', async (t) => {
+  test('a full worker that does not list its tasks and asks for more for a whole TTL loses its least recently reported task', async (t) => {
     const cluster = await TestCluster.start(t, { leaseTtl: 60 });
     const [quiet, loud] = [
       await cluster.submit(job({ name: 'quiet' })),

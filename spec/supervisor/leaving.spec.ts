@@ -9,8 +9,8 @@ const standing = async (cluster: TestCluster, id: string) => {
   return [view?.status, view?.leaving];
 };
 
-describe('a worker that was told to end', () => {
-  test('is draining while it finishes what it has, then stopped at once, and never fell silent', async (t) => {
+describe('a worker that is leaving', () => {
+  test('is draining while it finishes its tasks, then stopped at once, and never counts as silent', async (t) => {
     const cluster = await TestCluster.start(t);
     const worker = await cluster.register();
     await cluster.submit();
@@ -33,7 +33,7 @@ describe('a worker that was told to end', () => {
     assert.deepEqual(types, ['worker_registered', 'worker_draining', 'worker_stopped']);
   });
 
-  test('is a reason why tasks wait, and gets none by a request that it made before', async (t) => {
+  test('is named as a reason why tasks wait, and gets no task through a request that it made before', async (t) => {
     const cluster = await TestCluster.start(t);
     const worker = await cluster.register();
     const asked = worker.lease(1, 30);
@@ -47,7 +47,7 @@ describe('a worker that was told to end', () => {
     assert.deepEqual((await cluster.onlyTask(id)).waiting_for, []);
   });
 
-  test('is as it was before when it registers again, or takes it back', async (t) => {
+  test('is alive as before when it registers again, or reports that it is not leaving', async (t) => {
     const cluster = await TestCluster.start(t);
     const worker = await cluster.register();
     await worker.heartbeat([], 0, undefined, 'draining');
@@ -61,7 +61,7 @@ describe('a worker that was told to end', () => {
     assert.deepEqual([view?.suspended, view?.leaving], ['its disk is full', 'draining']);
   });
 
-  test('is waited for by nobody: a task that only it could have run fails at once', async (t) => {
+  test('is not waited for: a task that only it could have run fails at once', async (t) => {
     const cluster = await TestCluster.start(t);
     const [sick, ending] = [await cluster.register(), await cluster.register()];
     const { id } = await cluster.submit(job({ retry: { max_attempts: 2 } }));
@@ -72,7 +72,7 @@ describe('a worker that was told to end', () => {
     assert.deepEqual([task.status, task.error], ['failed', 'no disk']);
   });
 
-  test('whatever it was doing, its tasks are taken by the lapse of their leases alone', async (t) => {
+  test('loses its tasks only when their leases expire, whatever it was doing', async (t) => {
     const cluster = await TestCluster.start(t);
     const worker = await cluster.register();
     const { id } = await cluster.submit();

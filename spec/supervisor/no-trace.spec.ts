@@ -42,7 +42,7 @@ describe('a commit that is refused leaves no trace in memory', () => {
     assert.deepEqual((await worker.heartbeat()).cancel_task_ids, [task_id]);
   });
 
-  test('nor is the order to stop forgotten with a report that could not be written', async (t) => {
+  test('a worker is still told what it must stop after its report could not be written', async (t) => {
     const cluster = await TestCluster.start(t, { leaseTtl: 60 });
     const { worker, task_id } = await withStopOrder(cluster);
     await cluster.clock.advance(61);
@@ -67,7 +67,7 @@ describe('a commit that is refused leaves no trace in memory', () => {
     assert.deepEqual(beat, { status: 'fulfilled', value: { ok: true, cancel_task_ids: [] } });
   });
 
-  test('a heartbeat of the refused turn renews its leases all the same, and no others', async (t) => {
+  test('a heartbeat in a refused turn still renews its own leases, and no others', async (t) => {
     const cluster = await TestCluster.start(t, { leaseTtl: 60, workerDeadAfter: 1000 });
     const [one, two] = [await cluster.submit(), await cluster.submit()];
     const worker = await cluster.register({ slots_total: 2 });
@@ -94,7 +94,7 @@ describe('a commit that is refused leaves no trace in memory', () => {
     assert.deepEqual([await left(one.id), await left(two.id)], [60, 10]);
   });
 
-  test('a held-back heartbeat stays held back when the turn that a newer one came with is refused', async (t) => {
+  test('a heartbeat that the server holds stays held when the turn of a newer heartbeat is refused', async (t) => {
     const cluster = await TestCluster.start(t);
     const submitted = await cluster.submit();
     const worker = await cluster.register();

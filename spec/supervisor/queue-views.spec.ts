@@ -193,7 +193,7 @@ class Played {
 }
 
 describe('what the index finds for a worker', () => {
-  test('is what trying each task in turn would find, whatever came, left, came back or was undone', () => {
+  test('is what trying each task in turn would find, whatever tasks were added, removed, added again or rolled back', () => {
     const declared = fc.array(profiles, { minLength: WORKERS, maxLength: WORKERS });
     const asked = fc.array(requirements, { minLength: 1, maxLength: 4 });
     const property = fc.property(
@@ -259,7 +259,7 @@ function supervised() {
 }
 
 describe('the cost of a lease that finds nothing', () => {
-  test('is no look at what asks for labels or packages that the worker lacks', () => {
+  test('includes no look at tasks that ask for labels or packages that the worker lacks', () => {
     const index = filed();
     let tried = 0;
     const view = new QueueView(['', 'packages.demo', 'label none'], () => ++tried < 0);
@@ -279,7 +279,7 @@ describe('the cost of a lease that finds nothing', () => {
     assert.equal(tried, MANY + 1, 'only what is new is looked at');
   });
 
-  test('is no look at requirements of which nothing is queued any more', () => {
+  test('includes no look at requirements of which no task is queued any more', () => {
     const index = new QueueIndex(() => ({ terms: [] }));
     for (let key = 1; key <= MANY; key++) index.add(FOR_GOOD, key, 0, key);
     for (let key = 1; key <= MANY; key++) index.remove(FOR_GOOD, key, 0, key);
@@ -302,7 +302,7 @@ describe('the cost of a lease that finds nothing', () => {
     version: { packages: { demo: '1.99999' } },
   };
   for (const [what, make] of Object.entries(apart)) {
-    test(`is no look at each requirement where they differ in ${what}, be it the first look or long after`, () => {
+    test(`does not grow with the number of requirements that differ in ${what}, at the first request or long after`, () => {
       const { book, index, profiles } = supervised();
       const worker = new WorkerCell(workerRow('worker_0', kind), true);
       const fill = (from: number) => {
@@ -319,7 +319,7 @@ describe('the cost of a lease that finds nothing', () => {
     });
   }
 
-  test('is no look at each task that avoids the worker, or names a path that it lacks', () => {
+  test('does not grow with the number of tasks that avoid the worker or name a path that it lacks', () => {
     const { book, index, profiles, demands } = supervised();
     const worker = new WorkerCell(workerRow('worker_0', kind), true);
     worker.missingPaths.note(FOR_GOOD, '/x', 'is not there', 0);
@@ -334,7 +334,7 @@ describe('the cost of a lease that finds nothing', () => {
     assert.ok(demands.looks < MANY / 100, `${demands.looks} were looked at`);
   });
 
-  test('takes no memory for what has gone: a view holds about as much as is queued', () => {
+  test('includes no memory for tasks that have left: a view holds about as much as is queued', () => {
     const index = new QueueIndex(() => ({ terms: [] }));
     const view = new QueueView([''], () => true);
     index.add(FOR_GOOD, 1, 0, 1);

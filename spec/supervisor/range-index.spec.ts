@@ -14,7 +14,7 @@ const isIn = (point: readonly number[], { from, to }: Range) =>
   (from === null || comparePoints(from, point) <= 0) && (to === null || comparePoints(point, to) <= 0);
 
 describe('the index of ranges', () => {
-  test('finds what is about a point, whatever came and left, many of the same range among them', () => {
+  test('finds the ranges that hold a point, whatever ranges were added and removed, equal ones among them', () => {
     const act = fc.record({ range, nth: fc.nat(), stays: fc.boolean() });
     const property = fc.property(
       fc.array(act, { minLength: 1, maxLength: 600, size: 'max' }),

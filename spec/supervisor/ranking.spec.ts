@@ -66,7 +66,7 @@ describe('a job with a list of rank metrics', () => {
     ]);
   });
 
-  test('ranks by what most report where none is reported by all, and says who is left out', async (t) => {
+  test('ranks by the metric that most tasks report where none is reported by all, and says which are left out', async (t) => {
     const cluster = await TestCluster.start(t);
     const id = await reported(cluster, LIST, { best_rmse: 1 }, { cv_rmse: 3 }, { cv_rmse: 2 }, {});
     const view = await cluster.job(id);
@@ -82,7 +82,7 @@ describe('a job with a list of rank metrics', () => {
     ]);
   });
 
-  test('has no best and no best model where none is reported, and names what was', async (t) => {
+  test('has no best task and no best model where none of the list is reported, and names the metrics that are', async (t) => {
     const cluster = await TestCluster.start(t);
     const id = await reported(cluster, LIST, { best_q2: 0.5, best_mae: null }, {});
     const { warnings, aggregate } = await cluster.job(id);
@@ -107,7 +107,7 @@ describe('a job with a list of rank metrics', () => {
     assert.deepEqual([aggregate.rank_metric, aggregate.best_metric], ['cv_rmse', 4]);
   });
 
-  test('has them in the result also where there are too many metrics to be kept', async (t) => {
+  test('keeps its rank metrics in a result that has too many metrics to keep', async (t) => {
     const cluster = await TestCluster.start(t);
     const many = Object.fromEntries(Array.from({ length: 3000 }, (_, i) => [`m${i}`, i]));
     const id = await reported(cluster, LIST, { ...many, cv_r2: 0.5, best_rmse: 3 }, { cv_r2: 0.25 });
@@ -116,7 +116,7 @@ describe('a job with a list of rank metrics', () => {
     assert.ok(Object.keys(first?.metrics ?? {}).length <= 1000);
   });
 
-  test('gives its tasks one name, the first, as workers know it', async (t) => {
+  test('gives its tasks one rank metric, the first, as workers expect it', async (t) => {
     const cluster = await TestCluster.start(t);
     await cluster.submit(job(LIST));
     const worker = await cluster.register();

@@ -132,7 +132,7 @@ describe('failure', () => {
     assert.deepEqual(view.aggregate.errors, { [last.task_id]: 'second' });
   });
 
-  test('a failure that is not retriable fails at once, whatever attempts remain', async (t) => {
+  test('a failure that is not retriable fails the task at once, whatever attempts remain', async (t) => {
     const cluster = await TestCluster.start(t);
     const submitted = await cluster.submit(job({ retry: { max_attempts: 9 } }));
     const worker = await cluster.register();

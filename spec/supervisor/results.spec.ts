@@ -30,7 +30,7 @@ describe('results', () => {
     assert.equal(aggregate.best_metric, 0.9);
   });
 
-  test('what the server knows of the report replaces what the worker says of it', async (t) => {
+  test('a result says where it comes from in the words of the server, whatever the worker claims', async (t) => {
     const cluster = await TestCluster.start(t);
     const submitted = await cluster.submit();
     const worker = await cluster.register();
@@ -101,7 +101,7 @@ describe('results', () => {
 });
 
 describe('a report beyond the limits', () => {
-  test('is taken and cut, and an event tells what became of it', async (t) => {
+  test('is accepted and cut, and an event says what was cut', async (t) => {
     const cluster = await TestCluster.start(t);
     const { id } = await cluster.submit();
     const worker = await cluster.register();
@@ -121,7 +121,7 @@ describe('a report beyond the limits', () => {
     assert.equal(told?.level, 'warning');
   });
 
-  test('a failure and its events hold the beginning of what was told', async (t) => {
+  test('that is a failure keeps the beginning of its texts, and so do its events', async (t) => {
     const cluster = await TestCluster.start(t);
     const { id } = await cluster.submit(job({ retry: { max_attempts: 1 } }));
     const worker = await cluster.register();

@@ -43,7 +43,7 @@ describe('two tasks are equal', () => {
     'a parameter that is left out': { params: {} },
     'the outputs': { outputs: { export_best_model: false } },
     'whether its workspace is kept': { outputs: { keep_task_workspace: true } },
-    'what the client gives its workers beside': { native_payload: { a: 1 } },
+    'the native payload': { native_payload: { a: 1 } },
     'the versions of other packages': { requirements: { packages: { numpy: '>=2' } } },
   };
   for (const [what, differs] of Object.entries(different)) {
@@ -76,13 +76,13 @@ describe('two tasks are equal', () => {
     'a dataset of a catalog without its hash': { dataset: { kind: 'catalog', catalog_id: 'corn@1' } },
   };
   for (const [what, differs] of Object.entries(byPath)) {
-    test(`not where it is known by no content: ${what}`, async (t) => {
+    test(`not where the content is not known: ${what}`, async (t) => {
       const { cluster } = await computed(t, differs);
       assert.equal(await isReused(cluster, asking(differs)), false);
     });
   }
 
-  test('by the bytes of what was uploaded, whichever artifact they are', async (t) => {
+  test('where the uploaded bytes are equal, whichever artifacts hold them', async (t) => {
     const cluster = await TestCluster.start(t);
     const worker = await cluster.register();
     const parts = async (pipeline: string, data: string, name = 'p.yaml') => ({
@@ -97,7 +97,7 @@ describe('two tasks are equal', () => {
     assert.equal(await isReused(cluster, asking(await parts('pls', 'spectra', 'p.json'))), false);
   });
 
-  test('by the bundle of their code, and by what of it is called', async (t) => {
+  test('where the bundle of their code and its entry point are equal', async (t) => {
     const cluster = await TestCluster.start(t);
     const worker = await cluster.register();
     const code = async (entrypoint: string, bundle: string) => ({
@@ -115,7 +115,7 @@ describe('two tasks are equal', () => {
 });
 
 describe('the version of the library', () => {
-  test('is the one that all live workers declare that may run the task, else the one it pins', async (t) => {
+  test('is the one that all live workers that may run the task declare, else the one that the job pins', async (t) => {
     const { cluster, worker } = await computed(t);
     const pinned = asking({ requirements: { packages: { demo: '==1.0' } } });
     assert.equal(await isReused(cluster, asking()), true);
@@ -133,7 +133,7 @@ describe('the version of the library', () => {
     assert.equal(await isReused(cluster, asking(bounded)), false, 'it says several');
   });
 
-  test('counts as the result says it, and where it says none the result is not used again', async (t) => {
+  test('is taken from the result, and a result without one is not reused', async (t) => {
     const said = async (result: object) =>
       isReused((await computed(t, {}, { metrics: {}, ...result })).cluster, asking());
     assert.equal(await said({ demo_version: '1.0' }), true);

@@ -3,7 +3,7 @@ import { describe, type TestContext, test } from 'node:test';
 import { TestCluster } from '../support/cluster.ts';
 import { complete, inline, known } from './reuse-support.ts';
 
-describe('a job whose tasks are being looked up, slice by slice', () => {
+describe('a job whose tasks are looked up for reuse, slice by slice', () => {
   const MANY = 7;
   const many = (differs: object = {}) =>
     known({
@@ -29,7 +29,7 @@ describe('a job whose tasks are being looked up, slice by slice', () => {
   };
 
   for (const commits of [1, 2, 3]) {
-    test(`goes on after the server went down behind commit ${commits}`, async (t) => {
+    test(`goes on when the server went down after commit ${commits}`, async (t) => {
       const { cluster } = await before(t);
       failAfter(cluster, commits);
       // Certain from the first commit on, it is answered although it is not done.
@@ -49,7 +49,7 @@ describe('a job whose tasks are being looked up, slice by slice', () => {
     });
   }
 
-  test('is cancelled in the middle of it: what was answered stays, what was not is cancelled', async (t) => {
+  test('that is cancelled meanwhile keeps the tasks that were answered and cancels the others', async (t) => {
     const { cluster, worker } = await before(t);
     let cancelled: Promise<unknown> | undefined;
     let commits = 0;
@@ -66,7 +66,7 @@ describe('a job whose tasks are being looked up, slice by slice', () => {
     assert.deepEqual(await worker.lease(20), []);
   });
 
-  test('keeps what is new from workers until the last was looked up, and gives it to them then', async (t) => {
+  test('leases none of its new tasks before the last one was looked up', async (t) => {
     const { cluster, worker } = await before(t);
     const waiting = worker.lease(20, 30);
     const pipelines = Array.from({ length: MANY + 3 }, (_, i) => inline(MANY + 2 - i));

@@ -25,7 +25,7 @@ async function upload(worker: TestWorker, task_id: string, role: string, bytes: 
 }
 
 describe('a task that was computed before', () => {
-  test('is answered with that result and model at once, as if it had been computed anew, and says whose', async (t) => {
+  test('is answered with that result and model at once, as if it had been computed anew, and names the task that computed them', async (t) => {
     const cluster = await TestCluster.start(t);
     const worker = await cluster.register();
     const first = await cluster.submit(known());
@@ -65,7 +65,7 @@ describe('a task that was computed before', () => {
     assert.deepEqual(await worker.lease(), [], 'nothing is left to compute');
   });
 
-  test('is a part of a sweep that grew: only what is new is computed', async (t) => {
+  test('is not computed again in a sweep that grew: only its new tasks are', async (t) => {
     const cluster = await TestCluster.start(t, { sliceSize: 2 });
     const worker = await cluster.register({ slots_total: 10 });
     const sweep = (n: number, differs: object = {}) => {
@@ -114,7 +114,7 @@ describe('a task that was computed before', () => {
     }
   });
 
-  test('is computed anew unless the job asks for it', async (t) => {
+  test('is computed anew unless the job asks for reuse', async (t) => {
     const { cluster } = await computed(t);
     assert.equal(await isReused(cluster, known()), false);
     assert.equal(await isReused(cluster, known({ reuse: false })), false);
@@ -122,15 +122,15 @@ describe('a task that was computed before', () => {
   });
 });
 
-describe('whose results', () => {
-  test('are used again is for the job to say: those of its owner, or those of anybody', async (t) => {
+describe('the results that a job reuses', () => {
+  test('are those of its owner or those of anybody, as the job says', async (t) => {
     const { cluster } = await computed(t);
     const ann = principal('ann');
     assert.equal(await isReused(cluster, asking(), ann), false);
     assert.equal(await isReused(cluster, asking({ reuse: 'any' }), ann), true);
   });
 
-  test('are the own ones first', async (t) => {
+  test('are those of its owner first', async (t) => {
     const { cluster, worker } = await computed(t);
     const zoe = principal('zoe');
     const own = await cluster.submit(known(), zoe);
@@ -171,8 +171,8 @@ describe('a result that is not whole any more', () => {
   }
 });
 
-describe('what failed or was cancelled', () => {
-  test('is no result, and neither is one that came after the job was cancelled', async (t) => {
+describe('a task that failed or was cancelled', () => {
+  test('has no result to reuse, and neither has one that succeeded after its job was cancelled', async (t) => {
     const cluster = await TestCluster.start(t);
     const worker = await cluster.register();
     await cluster.submit(known({ retry: { max_attempts: 1 } }));

@@ -99,7 +99,7 @@ describe('a job that selects', () => {
     assert.equal(refit && (payloadOf(refit).params as { refit: boolean }).refit, true);
   });
 
-  test('has its refit where it stands itself in the queue, before what was submitted meanwhile', async (t) => {
+  test('queues its refit at its own place, before jobs that were submitted meanwhile', async (t) => {
     const { cluster, worker, id } = await begun(t);
     const leases = await taken(worker);
     await cluster.submit(job());
@@ -139,7 +139,7 @@ describe('a job that selects', () => {
     assert.equal((await cluster.job(id)).aggregate.num_tasks, 2);
   });
 
-  test('goes on with those that succeeded, and fails with a sentence where none did or none can be compared', async (t) => {
+  test('goes on with the variants that succeeded, and fails with a clear error where none did or none can be compared', async (t) => {
     const some = await begun(t);
     await scored(some.worker, [null, 0.5, null]);
     assert.equal(nameOf(await some.worker.leaseOne()), 'p1');
@@ -202,7 +202,7 @@ describe('a job that selects', () => {
     assert.deepEqual(await worker.lease(), []);
   });
 
-  test('is cancelled while it explores, and while it refits, with nothing that follows', async (t) => {
+  test('can be cancelled while it explores and while it refits, and nothing follows', async (t) => {
     const early = await begun(t);
     const leases = await taken(early.worker);
     await early.worker.complete(leases.get('p0') as LeasedTask, cv(1));
@@ -228,7 +228,7 @@ describe('a job that selects', () => {
     assert.deepEqual([status, left, aggregate.num_succeeded], ['cancelled', [], 1]);
   });
 
-  test('whose refit failed is retried with that alone', async (t) => {
+  test('whose refit failed is retried with the refit alone', async (t) => {
     const { cluster, worker, id } = await begun(t);
     await scored(worker, [1, 2, 3]);
     await worker.fail(await worker.run(), { error: 'no refit', retriable: false });
@@ -241,7 +241,7 @@ describe('a job that selects', () => {
     assert.deepEqual([status, aggregate.num_tasks, aggregate.best_task_id], ['succeeded', 4, refit.task_id]);
   });
 
-  test('selects anew where a variant that failed is retried after the refit, and refits only another one', async (t) => {
+  test('selects anew where a failed variant is retried after the refit, and refits only if another variant wins', async (t) => {
     for (const [value, more] of [
       [9, 0],
       [0, 1],
@@ -265,7 +265,7 @@ describe('a job that selects', () => {
     }
   });
 
-  test('with an idempotency key is the same job where it says the same of what it selects', async (t) => {
+  test('with an idempotency key is the same job only if its selection is the same', async (t) => {
     const { cluster } = await begun(t);
     const keyed = (select: object) => selecting(2, { idempotency_key: 'k', select });
     const { id } = await cluster.submit(keyed({}));
@@ -299,7 +299,7 @@ describe('reuse in a job that selects', () => {
     return { id, aggregate: (await cluster.job(id)).aggregate, computed: ran };
   }
 
-  test('answers variants and refit with what equal ones computed; a sweep that grew computes what is new', async (t) => {
+  test('answers variants and refit with the results of equal ones; a sweep that grew computes only what is new', async (t) => {
     const cluster = await TestCluster.start(t);
     const worker = await cluster.register({ slots_total: 20 });
     const first = await computed(cluster, worker, 2);
@@ -310,7 +310,7 @@ describe('reuse in a job that selects', () => {
     assert.deepEqual([grown.computed, grown.aggregate.num_reused], [['p2', 'p3'], 3]);
   });
 
-  test('takes no variant for the same pipeline by itself, nor the other way round', async (t) => {
+  test('does not take a variant and the same pipeline in an ordinary job for equal', async (t) => {
     const cluster = await TestCluster.start(t);
     const worker = await cluster.register({ slots_total: 20 });
     await computed(cluster, worker, 1);

@@ -44,7 +44,7 @@ describe('the session of a registration', () => {
     assert.equal(other.session, first.session, "each worker's are its own");
   });
 
-  test('an older one is refused, and is no sign of life', async (t) => {
+  test('is refused once there is a newer one, and is then no sign of life', async (t) => {
     const cluster = await TestCluster.start(t, { workerDeadAfter: 45 });
     const worker = await cluster.register();
     const { session } = await registered(cluster, worker.id);
@@ -55,7 +55,7 @@ describe('the session of a registration', () => {
     await until('it is dead', async () => (await cluster.seen.workers())[0]?.status === 'dead');
   });
 
-  test('the newest one is answered, and so is a worker that names none', async (t) => {
+  test('is answered while it is the newest, and so is a worker that names none', async (t) => {
     const cluster = await TestCluster.start(t);
     const worker = await cluster.register();
     const { session } = await registered(cluster, worker.id);
@@ -65,13 +65,13 @@ describe('the session of a registration', () => {
     assert.equal((await worker.lease()).length, 1);
   });
 
-  test('one that was never opened is unknown, so that after the restore of an older store the worker registers again', async (t) => {
+  test('is unknown if it was never opened, so that after the restore of an older store the worker registers again', async (t) => {
     const cluster = await TestCluster.start(t);
     const worker = await cluster.register();
     await assert.rejects(beat(worker, 7), { code: 'unknown_id' });
   });
 
-  test('what an older one waits for is refused at once, and gets no task of the same moment', async (t) => {
+  test('ends the waiting requests of older ones at once, and they get no task of the same turn', async (t) => {
     const cluster = await TestCluster.start(t);
     const { worker_id, session } = await registered(cluster);
     const worker = { id: worker_id, principal: cluster.principal, cluster } as TestWorker;
@@ -84,7 +84,7 @@ describe('the session of a registration', () => {
     assert.deepEqual([task.status, task.attempt], ['queued', 0]);
   });
 
-  test('what waits without a session goes on waiting', async (t) => {
+  test('ends no waiting request that names no session', async (t) => {
     const cluster = await TestCluster.start(t);
     const worker = await cluster.register();
     const waiting = worker.lease(1, 30);
@@ -93,7 +93,7 @@ describe('the session of a registration', () => {
     assert.equal((await waiting).length, 1);
   });
 
-  test('an older one withdraws nothing of the newer', async (t) => {
+  test('that is not the newest withdraws no request of the newest', async (t) => {
     const cluster = await TestCluster.start(t);
     const worker = await cluster.register();
     const { session } = await registered(cluster, worker.id);
@@ -119,7 +119,7 @@ describe('the session of a registration', () => {
     assert.equal((await registered(cluster, worker_id)).session, session + 1);
   });
 
-  test('reports are fenced by their attempt alone: a result of an older one is accepted', async (t) => {
+  test('does not matter to reports, which are fenced by their attempt alone: a result from an older one is accepted', async (t) => {
     const cluster = await TestCluster.start(t);
     const submitted = await cluster.submit();
     const worker = await cluster.register();

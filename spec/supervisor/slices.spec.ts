@@ -78,7 +78,7 @@ describe('a job of many tasks', () => {
     assert.deepEqual(await statuses(cluster, id), all('cancelled'));
   });
 
-  test('keeps others waiting for no more than a slice', async (t) => {
+  test('keeps other messages waiting for no more than a slice', async (t) => {
     const cluster = await start(t);
     const { id } = await cluster.submit(many());
     const worker = await cluster.register();

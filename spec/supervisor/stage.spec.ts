@@ -20,9 +20,9 @@ const kit = setup({
   },
 });
 
-/** One chart that a table can say, and one that only the interpreter understands. */
+/** One chart that compiles to a table, and one that only the interpreter can run. */
 const charts = {
-  'a table says': compiled(
+  'compiles to a table': compiled(
     kit.createMachine({
       initial: 'on',
       context: { count: 0 },
@@ -38,7 +38,7 @@ const charts = {
       },
     }),
   ),
-  'the interpreter understands': kit.createMachine({
+  'only the interpreter can run': kit.createMachine({
     initial: 'on',
     context: { count: 0 },
     states: {
@@ -56,10 +56,10 @@ const charts = {
 };
 
 for (const [what, machine] of Object.entries(charts)) {
-  describe(`the stage, on which a chart acts that ${what}`, () => {
+  describe(`a step of the stage, for a chart that ${what}`, () => {
     const start = () => createActor(machine).start().getSnapshot();
 
-    test('gives what an actor of XState would have come to, and what it would have emitted, in order', () => {
+    test('gives the snapshot and the emissions, in order, that an actor of XState would give', () => {
       const stage = new Stage(machine);
       const actor = createActor(machine);
       const heard: unknown[] = [];
@@ -84,7 +84,7 @@ for (const [what, machine] of Object.entries(charts)) {
       ]);
     });
 
-    test('says that nothing changed where the state does not take the event, or has ended', () => {
+    test('says that nothing changed where the state does not take the event, or is final', () => {
       const stage = new Stage(machine);
       assert.equal(stage.step(start(), { type: 'unknown' } as never), null);
       const ended = stage.step(start(), { type: 'END' })?.after;
@@ -92,7 +92,7 @@ for (const [what, machine] of Object.entries(charts)) {
       assert.equal(stage.step(ended, { type: 'GO' }), null);
     });
 
-    test('throws what an action throws, and nothing of that step is left for the next', () => {
+    test('throws what an action throws, and leaves nothing to the next step', () => {
       const stage = new Stage(machine);
       const here = start();
       assert.throws(() => stage.step(here, { type: 'BREAK' }), /it broke/);

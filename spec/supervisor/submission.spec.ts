@@ -69,7 +69,7 @@ describe('idempotency keys', () => {
     });
   });
 
-  test('keys of different principals do not meet', async (t) => {
+  test('the same key of another principal is another key', async (t) => {
     const cluster = await TestCluster.start(t);
     const ann = { name: 'ann', rights: ['submit'] as const };
     const bob = { name: 'bob', rights: ['submit'] as const };
@@ -97,7 +97,7 @@ describe('listing jobs', () => {
     assert.deepEqual(await cluster.seen.jobs({ status: 'failed', limit: 10 }), []);
   });
 
-  test('the last hour is told minute by minute', async (t) => {
+  test('the statistics of the last hour are listed minute by minute', async (t) => {
     const cluster = await TestCluster.start(t);
     await cluster.submit();
     await cluster.submit();

@@ -5,8 +5,8 @@ import { TestCluster } from '../support/cluster.ts';
 const viewOf = async (cluster: TestCluster, id: string) =>
   (await cluster.seen.workers()).find((worker) => worker.id === id);
 
-describe('a worker that asks for no tasks at present', () => {
-  test('is shown with its reason until it says otherwise, and both are events', async (t) => {
+describe('a suspended worker', () => {
+  test('is shown with its reason until it asks for tasks again, and both changes are events', async (t) => {
     const cluster = await TestCluster.start(t);
     const worker = await cluster.register();
     await worker.heartbeat([], 0, 'its disk is full');
@@ -25,7 +25,7 @@ describe('a worker that asks for no tasks at present', () => {
     assert.deepEqual(events[1]?.data, { reason: 'its disk is full' });
   });
 
-  test('gives at most a thousand characters of a reason, and begins anew when it registers', async (t) => {
+  test('has a reason of at most a thousand characters, and is no longer suspended once it registers again', async (t) => {
     const cluster = await TestCluster.start(t);
     const worker = await cluster.register();
     await worker.heartbeat([], 0, 'x'.repeat(5000));
@@ -34,7 +34,7 @@ describe('a worker that asks for no tasks at present', () => {
     assert.equal((await viewOf(cluster, worker.id))?.suspended, null);
   });
 
-  test('is a reason why tasks wait, and gets none by a request that it made before', async (t) => {
+  test('is named as a reason why tasks wait, and gets no task through a request that it made before', async (t) => {
     const cluster = await TestCluster.start(t);
     const worker = await cluster.register();
     const asked = worker.lease(1, 30);
@@ -48,7 +48,7 @@ describe('a worker that asks for no tasks at present', () => {
     assert.equal((await worker.lease()).length, 1, 'until it asks again');
   });
 
-  test('lives: a task that avoids another worker waits for it', async (t) => {
+  test('counts as alive: a task that avoids another worker waits for it', async (t) => {
     const cluster = await TestCluster.start(t);
     const [sick, ill] = [await cluster.register(), await cluster.register()];
     await ill.heartbeat([], 0, 'its disk is full');

@@ -44,8 +44,8 @@ async function taken(): Promise<void> {
   for (let i = 0; i < 5; i++) await tick();
 }
 
-describe('what arrives while a turn is being written waits, and is the next turn', () => {
-  test('nothing of it is handled meanwhile, not even what needs no commit', async (t) => {
+describe('messages that arrive while a turn is being written', () => {
+  test('are not handled meanwhile, not even those that need no commit', async (t) => {
     const cluster = await TestCluster.start(t);
     const worker = await cluster.register();
     const heardAt = async () => (await cluster.seen.workers())[0]?.last_seen_at as number;
@@ -63,7 +63,7 @@ describe('what arrives while a turn is being written waits, and is the next turn
     assert.equal(await heardAt(), before + 5);
   });
 
-  test('it goes on from what the first did, and is answered when it is durable itself', async (t) => {
+  test('build on what that turn did, and are answered when they are durable themselves', async (t) => {
     const cluster = await TestCluster.start(t);
     const worker = await cluster.register();
     const hold = holdCommits(cluster, 'beforeCommit');
@@ -79,7 +79,7 @@ describe('what arrives while a turn is being written waits, and is the next turn
     assert.equal((await cluster.onlyTask(id)).id, task?.task_id);
   });
 
-  test('an idempotency key of the turn that is being written is known: there is nothing more to write', async (t) => {
+  test('know an idempotency key of that turn, so that there is nothing more to write', async (t) => {
     const cluster = await TestCluster.start(t);
     const hold = holdCommits(cluster, 'beforeCommit');
     const first = cluster.submit(job({ idempotency_key: 'once' }));
@@ -92,7 +92,7 @@ describe('what arrives while a turn is being written waits, and is the next turn
     assert.deepEqual(await cluster.eventTypes(), ['job_submitted']);
   });
 
-  test('what it needs stays in memory although the turn before lets it go', async (t) => {
+  test('keep what they need in memory although that turn releases it', async (t) => {
     const cluster = await TestCluster.start(t);
     const many = Array.from({ length: 3000 }, (_, i) => ({ kind: 'inline_json', inline: { i } }));
     await cluster.submit();
@@ -113,7 +113,7 @@ describe('what arrives while a turn is being written waits, and is the next turn
     await cancelled;
   });
 
-  test('it finds nothing of the first turn when that cannot be written', async (t) => {
+  test('see nothing of that turn when it cannot be written', async (t) => {
     const cluster = await TestCluster.start(t);
     const worker = await cluster.register({ slots_total: 1 });
     const hold = holdCommits(cluster, 'beforeCommit');
@@ -139,7 +139,7 @@ describe('what arrives while a turn is being written waits, and is the next turn
     );
   });
 
-  test('a request for work whose client goes away gets nothing later, though its grant could not be written', async (t) => {
+  test('a request for work whose client went away gets no task after its grant could not be written', async (t) => {
     const cluster = await TestCluster.start(t);
     const [gone, next] = [await cluster.register(), await cluster.register()];
     const client = new AbortController();
@@ -156,7 +156,7 @@ describe('what arrives while a turn is being written waits, and is the next turn
     assert.equal((await next.lease()).length, 1);
   });
 
-  test('a fault of one of its messages concerns neither the first turn nor the other messages', async (t) => {
+  test('may hold one that fails, which harms neither that turn nor the others', async (t) => {
     const cluster = await TestCluster.start(t);
     const hold = holdCommits(cluster, 'beforeCommit');
     const first = cluster.submit();
@@ -190,7 +190,7 @@ test('the first period of a lease counts from when it is handed out, however lon
   assert.equal((await cluster.onlyTask(id)).status, 'queued');
 });
 
-describe('what comes due while a turn is being written', () => {
+describe('a deadline that comes due while a turn is being written', () => {
   /** A task that may be tried twice, running on the only worker. */
   const atWork = async (t: TestContext) => {
     const cluster = await TestCluster.start(t, { leaseTtl: 60, workerDeadAfter: 600 });
@@ -199,7 +199,7 @@ describe('what comes due while a turn is being written', () => {
     return { cluster, id, worker, task: await worker.run() };
   };
 
-  test('is about the lease before, not about the one that the turn grants', async (t) => {
+  test('concerns the earlier lease, not the one that the turn grants', async (t) => {
     const { cluster, id, worker, task } = await atWork(t);
     const other = await cluster.register();
     const waiting = other.lease(1, 1000);
@@ -216,7 +216,7 @@ describe('what comes due while a turn is being written', () => {
     assert.ok(!(await cluster.eventTypes(id)).includes('task_lost'), 'the new lease did not lapse');
   });
 
-  test('is about the lease before also when a report of that is not handled yet', async (t) => {
+  test('concerns the earlier lease also when a report on it is not handled yet', async (t) => {
     const { cluster, worker, task } = await atWork(t);
     const other = await cluster.register();
     const waiting = other.lease(1, 1000);
@@ -237,7 +237,7 @@ describe('what comes due while a turn is being written', () => {
     assert.deepEqual((await other.heartbeat([again as LeasedTask])).cancel_task_ids, [again?.task_id]);
   });
 
-  test('takes nothing that the turn gives from a worker whose slots looked taken for a whole TTL', async (t) => {
+  test('takes no task that the turn grants from a worker whose slots looked taken for a whole TTL', async (t) => {
     const { cluster, worker, task } = await atWork(t);
     const waiting = worker.lease(1, 100);
     await taken();
@@ -275,7 +275,7 @@ describe('what comes due while a turn is being written', () => {
   });
 });
 
-test('a lease that heartbeats moved is written as it stands, with the next commit', async (t) => {
+test('a lease that heartbeats renewed is written with the next commit, as it is then', async (t) => {
   const cluster = await TestCluster.start(t, { leaseTtl: 60 });
   await cluster.submit();
   const worker = await cluster.register();

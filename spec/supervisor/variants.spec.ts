@@ -20,7 +20,7 @@ describe('a job whose pipeline holds its variants', () => {
     return { cluster, worker, id, expansion };
   }
 
-  test('has them listed by a worker, and each is a task, told apart by its steps, with its numbers as they are written', async (t) => {
+  test('has a worker list them: each is a task, labelled by its steps, with its numbers as they are written', async (t) => {
     const { cluster, worker, id, expansion } = await found(t, { variants: ['[ {"a": 1.0} ]', '[{"a":1}]'] });
     assert.deepEqual(payloadOf(expansion).expand, { at_most: 10_000 });
     const { aggregate, phase } = await cluster.job(id);
@@ -52,7 +52,7 @@ describe('a job whose pipeline holds its variants', () => {
     assert.ok((await cluster.eventTypes(id)).includes('variants_found'));
   });
 
-  test('goes on with them after the server went down, before any of them was leased', async (t) => {
+  test('goes on with its variants when the server went down before any of them was leased', async (t) => {
     const { cluster, id } = await found(t, list('x', 'y', 'z'));
     await cluster.restart();
     const worker = await cluster.register({ slots_total: 20 });
@@ -96,7 +96,7 @@ describe('a job whose pipeline holds its variants', () => {
     });
   }
 
-  test('is tried again with what could not be listed', async (t) => {
+  test('is retried by listing its variants again', async (t) => {
     const { cluster, worker, id } = await found(t, list());
     await cluster.retry(id);
     await worker.complete(await worker.run(), list('x'));

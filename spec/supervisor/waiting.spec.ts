@@ -47,7 +47,7 @@ describe('a request for work that waits', () => {
     assert.deepEqual(await Promise.all(later), [[], []]);
   });
 
-  test('gets no less because cancelled tasks still stand in the queue before those that are left', async (t) => {
+  test('gets its tasks although cancelled ones still stand before them in the queue', async (t) => {
     const cluster = await TestCluster.start(t);
     const cancelled = await cluster.submit();
     await cluster.submit();
@@ -62,7 +62,7 @@ describe('a request for work that waits', () => {
     assert.deepEqual(await one, []);
   });
 
-  test('is answered by a stop, also when it was still in the mailbox', async (t) => {
+  test('is answered when the server stops, also when it was still in the mailbox', async (t) => {
     const cluster = await TestCluster.start(t);
     const worker = await cluster.register();
     const asked = worker.lease(1, 60);
@@ -95,7 +95,7 @@ describe('a lease that reached nobody and is granted again in the same turn', ()
 });
 
 describe('a worker whose slots look taken', () => {
-  test('loses nothing because it asked once', async (t) => {
+  test('loses no task because it asked once', async (t) => {
     const cluster = await TestCluster.start(t, { leaseTtl: 60 });
     const submitted = await cluster.submit();
     const worker = await cluster.register();
@@ -111,7 +111,7 @@ describe('a worker whose slots look taken', () => {
 });
 
 describe('a worker whose slots looked taken', () => {
-  test('does not lose what it was given meanwhile', async (t) => {
+  test('does not lose a task that it was given meanwhile', async (t) => {
     const cluster = await TestCluster.start(t, { leaseTtl: 60, workerDeadAfter: 600 });
     const { id } = await cluster.submit(job({ retry: { max_attempts: 2 } }));
     const worker = await cluster.register();

@@ -25,7 +25,7 @@ const waits = async (cluster: TestCluster, jobId: string) =>
     (await cluster.onlyTask(jobId)).waiting_for.map((entry) => [entry.requirement, entry.workers_missing]),
   );
 
-describe('a fault of the worker that tries', () => {
+describe('a failure that is the fault of the worker', () => {
   test('costs no attempt, and the task goes to another worker, never back to the same', async (t) => {
     const cluster = await TestCluster.start(t);
     const { id } = await cluster.submit(job({ retry: { max_attempts: 1 } }));
@@ -56,7 +56,7 @@ describe('a fault of the worker that tries', () => {
     assert.equal((await cluster.onlyTask(id)).error, ILL.error);
   });
 
-  test('is not repeated by a worker that is tried in vain: each is asked once, then the task fails', async (t) => {
+  test('is not repeated on the same worker: each gets the task once, then the task fails', async (t) => {
     const cluster = await TestCluster.start(t);
     const { id } = await cluster.submit(job({ retry: { max_attempts: 1 } }));
     const workers = [await cluster.register(), await cluster.register(), await cluster.register()];
@@ -66,7 +66,7 @@ describe('a fault of the worker that tries', () => {
     assert.equal((await cluster.onlyTask(id)).attempt, 3);
   });
 
-  test('is one only where it is said: a failure of the input, and one that is final, are no reason to go elsewhere', async (t) => {
+  test('is one only where the report says so: after a failure of the input, or a final one, no other worker gets the task', async (t) => {
     const cluster = await TestCluster.start(t);
     const [one] = [await cluster.register(), await cluster.register()];
     for (const [failure, status, max] of [
@@ -94,7 +94,7 @@ describe('a fault of the worker that tries', () => {
     assert.equal((await well.lease()).length, 1);
   });
 
-  test('is forgotten once the worker registers anew: it has been mended, or is tried once more', async (t) => {
+  test('is forgotten once the worker registers anew, since it may have been mended', async (t) => {
     const cluster = await TestCluster.start(t);
     await cluster.submit();
     const [sick] = [await cluster.register(), await cluster.register()];
@@ -153,7 +153,7 @@ describe('a fault of the worker that tries', () => {
   });
 });
 
-describe('a path that a worker says is missing there', () => {
+describe('a path that a worker reports as missing', () => {
   test('keeps the worker from other tasks that name it, of any job, and from no others', async (t) => {
     const cluster = await TestCluster.start(t);
     const [without, other] = [
@@ -273,7 +273,7 @@ describe('a path that a worker says is missing there', () => {
     assert.equal((await cluster.job(id)).aggregate.num_failed, 1);
   });
 
-  test('fails what waits for it as soon as those who are back all lack it', async (t) => {
+  test('fails the tasks that wait for it as soon as all workers that are back lack it', async (t) => {
     const cluster = await TestCluster.start(t, { leaseTtl: 1000 });
     const [well, without] = [await cluster.register(), await cluster.register()];
     await cluster.submit();

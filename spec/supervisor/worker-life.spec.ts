@@ -6,7 +6,7 @@ import { job, TestCluster } from '../support/cluster.ts';
 import { until } from '../support/until.ts';
 
 describe('the life of a worker', () => {
-  test('silence makes a worker dead, which by itself takes no task; a heartbeat brings it back', async (t) => {
+  test('a worker that falls silent is dead but keeps its tasks, and a heartbeat brings it back', async (t) => {
     const cluster = await TestCluster.start(t, { leaseTtl: 600, workerDeadAfter: 45 });
     const submitted = await cluster.submit();
     const worker = await cluster.register();
@@ -23,7 +23,7 @@ describe('the life of a worker', () => {
     assert.deepEqual(types.slice(-2), ['worker_dead', 'worker_alive']);
   });
 
-  test('an id that the same principal registered is taken up again; another principal may not', async (t) => {
+  test('a worker id can be registered again by the same principal, and by no other', async (t) => {
     const cluster = await TestCluster.start(t);
     const worker = await cluster.register({ name: 'old', slots_total: 1 });
     const again = await cluster.register({ worker_id: worker.id, name: 'new', slots_total: 3 });
