@@ -43,7 +43,7 @@ class Filled {
 
   constructor(kind: string, count: number, workers: number) {
     this.workers = Array.from({ length: workers }, (_, i) => worker(i));
-    const avoids = kind === 'avoided' ? this.workers.map(registrationOf) : [];
+    const avoids = kind === 'avoided' ? this.workers.map(({ row }) => registrationOf(row)) : [];
     const { make } = KINDS[kind] as (typeof KINDS)[string];
     for (let seq = 1; seq <= count; seq++) {
       const requirement = this.#book.number(FOR_GOOD, make(seq)).id;

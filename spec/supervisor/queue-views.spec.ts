@@ -3,6 +3,7 @@ import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import { WorkerCell } from '../../actors/server/runtime/actor-cell.ts';
 import { Demands, registrationOf } from '../../actors/server/scheduling/demands.ts';
+import { NOTHING_MISSING } from '../../actors/server/scheduling/missing-paths.ts';
 import { Profiles } from '../../actors/server/scheduling/profiles.ts';
 import { QueueIndex } from '../../actors/server/scheduling/queue-index.ts';
 import { QueueView } from '../../actors/server/scheduling/queue-view.ts';
@@ -10,7 +11,7 @@ import { RequirementBook } from '../../actors/server/scheduling/requirements.ts'
 import { FOR_GOOD, type Journal } from '../../actors/server/turn/journal.ts';
 import { unmet, type WorkerProfile } from '../../machines/matching/matching.ts';
 import type { Requirements } from '../../machines/schema/job.ts';
-import { workerRow } from '../support/rows.ts';
+import { AT_ONCE, lack, workerRow } from '../support/rows.ts';
 
 /** A turn that can be undone. */
 class Undo implements Journal {
@@ -109,7 +110,7 @@ class Played {
   add(task: Omit<Queued, 'seq' | 'avoids'> & { avoids: number[] }, later: boolean): void {
     // Some have an older number, as those that come back.
     const seq = later ? this.#next++ : 2000 - this.#next++;
-    const avoids = task.avoids.map((i) => registrationOf(this.#worker(i)));
+    const avoids = task.avoids.map((i) => registrationOf(this.#worker(i).row));
     this.#add(FOR_GOOD, { ...task, seq, avoids });
   }
 
@@ -145,8 +146,7 @@ class Played {
 
   register(i: number, profile: WorkerProfile): void {
     const worker = this.#worker(i);
-    const journal = { ...FOR_GOOD, now: 0, rowChanged() {}, stateChanged() {} };
-    worker.amend(journal, {
+    worker.amend(AT_ONCE, {
       ...profile,
       version: { ...profile.version },
       session: worker.row.session + 1,
@@ -154,11 +154,11 @@ class Played {
   }
 
   lack(i: number, path: string): void {
-    this.#worker(i).missingPaths.note(FOR_GOOD, path, 'is not there', 0);
+    lack(this.#worker(i), path);
   }
 
   forget(i: number): void {
-    this.#worker(i).missingPaths.forget(FOR_GOOD, () => true);
+    this.#worker(i).update(AT_ONCE, { missingPaths: NOTHING_MISSING });
   }
 
   #worker(i: number): WorkerCell {
@@ -185,7 +185,7 @@ class Played {
     const eligible = this.#list.filter(
       ({ requirements, avoids, paths }) =>
         unmet(requirements, worker.row).length === 0 &&
-        !avoids.includes(registrationOf(worker)) &&
+        !avoids.includes(registrationOf(worker.row)) &&
         !paths.some((path) => worker.missingPaths.has(path)),
     );
     return eligible.sort((a, b) => b.priority - a.priority || a.seq - b.seq)[0];
@@ -322,11 +322,11 @@ describe('the cost of a lease that finds nothing', () => {
   test('does not grow with the number of tasks that avoid the worker or name a path that it lacks', () => {
     const { book, index, profiles, demands } = supervised();
     const worker = new WorkerCell(workerRow('worker_0', kind), true);
-    worker.missingPaths.note(FOR_GOOD, '/x', 'is not there', 0);
+    lack(worker, '/x');
     for (let i = 1; i <= MANY; i++) {
       const requirement = book.number(FOR_GOOD, { min_memory_gb: i / MANY }).id;
       const keptFrom =
-        i % 2 > 0 ? { avoids: [registrationOf(worker)], paths: [] } : { avoids: [], paths: ['/x'] };
+        i % 2 > 0 ? { avoids: [registrationOf(worker.row)], paths: [] } : { avoids: [], paths: ['/x'] };
       index.add(FOR_GOOD, demands.enter(FOR_GOOD, i, { requirement, ...keptFrom }), 0, i);
     }
     demands.looks = 0;

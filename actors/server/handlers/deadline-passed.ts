@@ -56,7 +56,7 @@ function endBackoffs(turn: Turn): void {
 /** Paths may be there by now: the worker is tried again with the tasks that name them. */
 function forgetMissing(turn: Turn, worker: WorkerCell): void {
   const now = turn.core.clock.monotonic();
-  worker.missingPaths.forget(turn, (_, until) => until <= now);
+  worker.update(turn, { missingPaths: worker.missingPaths.without((_, until) => until <= now) });
   turn.wokenWorkers.add(worker.id);
   armMissing(turn.core, worker);
 }

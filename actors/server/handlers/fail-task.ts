@@ -31,7 +31,7 @@ export const failTask: Handler<'fail_task'> = {
     const worker = turn.core.directory.worker(message.worker_id);
     const paths =
       fault === 'worker' ? pathsMissing(task, worker, { error, missing_path }, { turn, preloaded }) : [];
-    const by = registrationOf(worker);
+    const by = registrationOf(worker.row);
     const asked = { requirement: row.requirement_id, avoids: [...row.avoids, by], paths };
     const failure: Failure = {
       ...{ error, traceback, retriable, fault, missing_path, by },
@@ -56,7 +56,9 @@ function pathsMissing(
 ): string[] {
   const { directory, clock } = turn.core;
   if (missing_path !== undefined) {
-    worker.missingPaths.note(turn, missing_path, error, clock.monotonic());
+    worker.update(turn, {
+      missingPaths: worker.missingPaths.with(missing_path, error, clock.monotonic()),
+    });
     armMissing(turn.core, worker);
     turn.reviewWaiting = true;
   }

@@ -3,6 +3,7 @@ import { clusterVersion } from '../../../machines/matching/matching.ts';
 import { ClusterError } from '../../../machines/protocol/errors.ts';
 import { peerOf } from '../../../machines/protocol/peers.ts';
 import type { WorkerCell } from '../runtime/actor-cell.ts';
+import { NOTHING_MISSING } from '../scheduling/missing-paths.ts';
 import type { WorkerRow } from '../store/rows.ts';
 import type { Turn } from '../turn/turn.ts';
 import type { Handler } from './handler.ts';
@@ -34,7 +35,7 @@ export const registerWorker: Handler<'register_worker'> = {
     worker.revoked.clear(turn);
     endDoubt(turn, worker);
     // What it lacked, and what tasks avoided it for, is tried anew; what it no longer declares, others may wait for.
-    worker.missingPaths.forget(turn, () => true);
+    worker.update(turn, { missingPaths: NOTHING_MISSING });
     queue.profiles.prepare(worker, queue.index);
     const version = clusterVersion(worker.row.version);
     if (version !== null) notePeerOnce(turn, peerOf('worker', version));

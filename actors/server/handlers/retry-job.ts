@@ -46,7 +46,7 @@ function tryPathsAnew(turn: Turn, pieces: JobPieces | undefined): void {
     if (worker.missingPaths.size === 0) continue;
     const named = placesOf(pieces, (path) => worker.missingPaths.has(path));
     const again = new Set([...named.pipelines.values(), ...named.datasets.values()]);
-    worker.missingPaths.forget(turn, (path) => again.has(path));
+    worker.update(turn, { missingPaths: worker.missingPaths.without((path) => again.has(path)) });
     turn.wokenWorkers.add(worker.id);
   }
 }

@@ -8,7 +8,10 @@ import type { JobRow } from '../store/rows.ts';
 
 type LiveCore = Pick<Core, 'clock' | 'hearing' | 'settings' | 'directory' | 'queue' | 'counters'>;
 
-/** What is known in memory and never read from the store: who lives, the tally, deadlines that heartbeats move. */
+/**
+ * What is known in memory and never read from the store: who lives, the tally, deadlines that heartbeats move. All of
+ * it as it is committed: what a turn that goes on has done may still be undone.
+ */
 export class LiveReads {
   readonly #core: LiveCore;
   readonly #supervisorState: () => string;
@@ -24,7 +27,7 @@ export class LiveReads {
     const leases: Record<string, number> = {};
     for (const id of taskIds) {
       const task = directory.tasks.get(id);
-      const leaseEndsAt = task?.soft.leaseEndsAt ?? null;
+      const leaseEndsAt = task?.settledSoft.leaseEndsAt ?? null;
       if (!task?.committed || !isHeld(task.committed) || leaseEndsAt === null) continue;
       const at = clock.now() + leaseEndsAt - hearing.monotonic();
       leases[id] = Math.round(at * 1000) / 1000;
@@ -43,7 +46,7 @@ export class LiveReads {
 
   /** When a worker in memory was last heard: seconds since the epoch, newer than in its row. */
   lastSeenAt(workerId: string): number | undefined {
-    return this.#core.directory.workers.get(workerId)?.soft.lastSeenAt;
+    return this.#core.directory.workers.get(workerId)?.settledSoft.lastSeenAt;
   }
 
   /** Of the server. */
@@ -79,8 +82,8 @@ export class LiveReads {
   /** The paths that some worker is known to lack. */
   missingPaths(): Set<string> {
     const paths = new Set<string>();
-    for (const { missingPaths: missing } of this.#core.directory.workers.values())
-      for (const path of missing) paths.add(path);
+    for (const { settledSoft } of this.#core.directory.workers.values())
+      for (const path of settledSoft.missingPaths) paths.add(path);
     return paths;
   }
 
@@ -95,20 +98,20 @@ export class LiveReads {
     const count = (reason: string) => missing.set(reason, (missing.get(reason) ?? 0) + 1);
     let left = 0;
     let full = 0;
-    for (const worker of this.#core.directory.workers.values()) {
-      if (worker.row.status !== 'alive') continue;
+    for (const { committed: worker, settledSoft } of this.#core.directory.workers.values()) {
+      if (worker?.status !== 'alive') continue;
       const reasons = this.#core.queue.profiles.unmetBy(requirement, worker);
       if (reasons.length === 0) {
         if (backoff) reasons.push('backoff');
         if (avoids.includes(registrationOf(worker))) reasons.push('worker_fault');
-        for (const path of paths) if (worker.missingPaths.has(path)) reasons.push(`path=${path}`);
-        if (worker.row.suspended !== null) reasons.push('suspended');
-        if (worker.row.leaving !== null) reasons.push('draining');
+        for (const path of paths) if (settledSoft.missingPaths.has(path)) reasons.push(`path=${path}`);
+        if (worker.suspended !== null) reasons.push('suspended');
+        if (worker.leaving !== null) reasons.push('draining');
       }
       reasons.forEach(count);
       if (reasons.length > 0) continue;
       left++;
-      if (worker.row.slots_used >= worker.row.slots_total) full++;
+      if (worker.slots_used >= worker.slots_total) full++;
     }
     const waiting = [...missing].map(([requirement, workers_missing]) => ({ requirement, workers_missing }));
     if (left > 0 && left === full) waiting.push({ requirement: 'slots', workers_missing: full });

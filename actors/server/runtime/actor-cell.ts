@@ -2,8 +2,7 @@ import type { AnyStateMachine, EmittedFrom, EventFromLogic, SnapshotFrom } from 
 import type { jobMachine } from '../../../machines/job/job.ts';
 import type { taskMachine } from '../../../machines/task/task.ts';
 import type { workerMachine } from '../../../machines/worker/worker.ts';
-import { MissingPaths } from '../scheduling/missing-paths.ts';
-import { kindOf } from '../scheduling/worker-kind.ts';
+import type { MissingPaths } from '../scheduling/missing-paths.ts';
 import type { JobRow, TaskRow, WorkerRow } from '../store/rows.ts';
 import { type Journal, JournaledSet } from '../turn/journal.ts';
 import { JOB, type RowMapping, TASK, WORKER } from './row-mapping.ts';
@@ -28,8 +27,9 @@ export interface CellJournal extends Journal {
 
 /**
  * An actor at its durable id. The row is the truth; the actor is activated from it when a message comes and may be
- * passivated at any time: `row` is where the turn is, `committed` what the store has. Its soft state is in memory only.
- * Both change only through the journal of a turn.
+ * passivated at any time: `row` is where the turn is, `committed` what the store has. Its soft state is in memory only;
+ * `soft` is where the turn is, `settledSoft` what the last turn that was accepted left. All of it changes only through
+ * the journal of a turn. Who reads beside the turns is shown what is committed and settled: the rest may be undone.
  */
 abstract class ActorCell<Row extends { id: string }, M extends AnyStateMachine, Soft> {
   /** How many turns and visits need it in memory. */
@@ -37,6 +37,7 @@ abstract class ActorCell<Row extends { id: string }, M extends AnyStateMachine, 
   #row: Row;
   #soft: Soft;
   #committed: Row | null;
+  #settledSoft: Soft;
   readonly #kind: RowMapping<Row, M>;
   #snapshot: SnapshotFrom<M> | null = null;
 
@@ -44,6 +45,7 @@ abstract class ActorCell<Row extends { id: string }, M extends AnyStateMachine, 
     this.#kind = kind;
     this.#row = row;
     this.#soft = soft;
+    this.#settledSoft = soft;
     this.#committed = stored ? row : null;
   }
 
@@ -62,6 +64,11 @@ abstract class ActorCell<Row extends { id: string }, M extends AnyStateMachine, 
 
   get soft(): Readonly<Soft> {
     return this.#soft;
+  }
+
+  /** As no turn that goes on can undo it. */
+  get settledSoft(): Readonly<Soft> {
+    return this.#settledSoft;
   }
 
   get machine(): M {
@@ -86,7 +93,7 @@ abstract class ActorCell<Row extends { id: string }, M extends AnyStateMachine, 
     return step.emitted;
   }
 
-  /** Changes of the row what no statechart decides. */
+  /** Changes columns that no statechart decides. */
   amend(journal: CellJournal, change: Partial<Row>): void {
     journal.rowChanged(this.#self);
     this.#row = { ...this.#row, ...change };
@@ -101,9 +108,10 @@ abstract class ActorCell<Row extends { id: string }, M extends AnyStateMachine, 
     });
   }
 
-  /** The store has the row now, as the turn left it. */
+  /** The store has the row now, as the turn left it; what is known beside it holds too. */
   accept(): void {
     this.#committed = this.#row;
+    this.#settledSoft = this.#soft;
   }
 
   /** Forgets what the turn made of the row. False when nothing is left: the cell never existed. */
@@ -142,8 +150,6 @@ export class WorkerCell extends ActorCell<WorkerRow, typeof workerMachine, Worke
   readonly held = new JournaledSet<TaskCell>();
   /** Tasks that it must stop although it no longer holds them; for workers that list no active tasks. */
   readonly revoked = new JournaledSet<string>();
-  readonly missingPaths = new MissingPaths();
-  #kind: { declared: WorkerRow['version']; key: string } | null = null;
 
   constructor(row: WorkerRow, stored: boolean) {
     super(WORKER, row, stored, neverHeard(row.last_seen_at));
@@ -155,15 +161,8 @@ export class WorkerCell extends ActorCell<WorkerRow, typeof workerMachine, Worke
     return [...new Set([...stopping.map(({ id }) => id), ...this.revoked])];
   }
 
-  /**
-   * What it declared, as a short text that is the same for all who declared the same. A registration is known by its
-   * `version` object.
-   */
-  get kind(): string {
-    if (this.#kind?.declared !== this.row.version) {
-      this.#kind = { declared: this.row.version, key: kindOf(this.row) };
-    }
-    return this.#kind.key;
+  get missingPaths(): MissingPaths {
+    return this.soft.missingPaths;
   }
 }
 

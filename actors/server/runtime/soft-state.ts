@@ -1,11 +1,12 @@
+import { type MissingPaths, NOTHING_MISSING } from '../scheduling/missing-paths.ts';
 import type { Span } from '../scheduling/withheld.ts';
 import type { JournaledSet } from '../turn/journal.ts';
 
 /*
  * What is known of an actor beside its row. It needs no commit and is lost with the process: after a restart every
- * period starts anew (docs/semantics.md#time). What an actor is, its statechart says; here are times alone, which
- * heartbeats and requests for work move far more often than anything is committed, and how far a bulk command is. The
- * times are seconds of the hearing clock.
+ * period starts anew (docs/semantics.md#time). What an actor is, its statechart says; here are the times that heartbeats
+ * and requests for work move far more often than anything is committed, in seconds of the hearing clock, which paths a
+ * worker lacks, and how far a bulk command is.
  */
 
 export interface TaskSoftState {
@@ -26,6 +27,7 @@ export interface WorkerSoftState {
   readonly polledUntil: number | null;
   /** Seconds since the epoch; the row follows with the next commit. */
   readonly lastSeenAt: number;
+  readonly missingPaths: MissingPaths;
 }
 
 export interface JobSoftState {
@@ -54,4 +56,5 @@ export const neverHeard = (lastSeenAt: number): WorkerSoftState => ({
   staleAt: null,
   polledUntil: null,
   lastSeenAt,
+  missingPaths: NOTHING_MISSING,
 });

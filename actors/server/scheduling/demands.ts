@@ -1,4 +1,5 @@
 import type { WorkerCell } from '../runtime/actor-cell.ts';
+import type { WorkerRow } from '../store/rows.ts';
 import type { Journal } from '../turn/journal.ts';
 
 /** From whom a task is kept although they meet its requirement. */
@@ -22,7 +23,7 @@ export interface Demand extends KeptFrom {
 }
 
 /** By what a task remembers that it avoids a worker: a worker that registers anew is tried anew. */
-export const registrationOf = ({ row }: WorkerCell): string => `${row.id}#${row.session}`;
+export const registrationOf = ({ id, session }: Readonly<WorkerRow>): string => `${id}#${session}`;
 
 /** Whether a task avoids a worker that its requirement fits, or names a path that the worker lacks. */
 export const isKeptFrom = (

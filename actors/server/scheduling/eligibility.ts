@@ -17,7 +17,7 @@ export function* matching(core: Parts, requirement: number): Iterable<WorkerCell
  */
 export function canRunSomewhere(core: Parts, asked: Asked): boolean {
   for (const worker of matching(core, asked.requirement)) {
-    if (!isKeptFrom(asked, worker, registrationOf(worker))) return true;
+    if (!isKeptFrom(asked, worker, registrationOf(worker.row))) return true;
   }
   return false;
 }

@@ -1,5 +1,3 @@
-import type { Journal } from '../turn/journal.ts';
-
 /**
  * Seconds for which a path that a worker reported as missing is taken for missing there
  * (docs/semantics.md#faults-and-attempts).
@@ -17,18 +15,20 @@ interface Missing {
   readonly error: string;
 }
 
-/** Which paths a worker lacks, by its own word. Lost with the process: then a lease finds out anew. */
+/**
+ * Which paths a worker lacks, by its own word. Lost with the process: then a lease finds out anew. It never changes:
+ * another object stands in its place.
+ */
 export class MissingPaths {
   /** Oldest first. */
-  #paths: ReadonlyMap<string, Missing> = new Map();
+  readonly #paths: ReadonlyMap<string, Missing>;
+
+  constructor(paths: ReadonlyMap<string, Missing> = new Map()) {
+    this.#paths = paths;
+  }
 
   get size(): number {
     return this.#paths.size;
-  }
-
-  /** Another object whenever anything has changed. */
-  get paths(): ReadonlyMap<string, unknown> {
-    return this.#paths;
   }
 
   /** When the oldest is forgotten; null when there is none. */
@@ -50,25 +50,18 @@ export class MissingPaths {
     return this.#paths.get(path)?.error;
   }
 
-  note(journal: Journal, path: string, error: string, now: number): void {
+  /** With one more, the newest; of too many the oldest are forgotten. */
+  with(path: string, error: string, now: number): MissingPaths {
     const kept = [...this.#paths].filter(([known]) => known !== path).slice(1 - MOST);
-    this.#become(
-      journal,
-      new Map([...kept, [path, { until: now + REMEMBERED, error: error.slice(0, LONGEST_ERROR) }]]),
-    );
+    const missing = { until: now + REMEMBERED, error: error.slice(0, LONGEST_ERROR) };
+    return new MissingPaths(new Map([...kept, [path, missing]]));
   }
 
-  /** Forgets those that the test names. */
-  forget(journal: Journal, isMeant: (path: string, until: number) => boolean): void {
+  /** Without those that the test names; the same object where there are none. */
+  without(isMeant: (path: string, until: number) => boolean): MissingPaths {
     const kept = [...this.#paths].filter(([path, { until }]) => !isMeant(path, until));
-    if (kept.length < this.#paths.size) this.#become(journal, new Map(kept));
-  }
-
-  #become(journal: Journal, paths: ReadonlyMap<string, Missing>): void {
-    const before = this.#paths;
-    this.#paths = paths;
-    journal.onRollback(() => {
-      this.#paths = before;
-    });
+    return kept.length < this.#paths.size ? new MissingPaths(new Map(kept)) : this;
   }
 }
+
+export const NOTHING_MISSING = new MissingPaths();

@@ -1,11 +1,12 @@
 import { LRUCache } from 'lru-cache';
-import { Declared, termsDeclared } from '../../../machines/matching/matching.ts';
+import { Declared, termsDeclared, type WorkerProfile } from '../../../machines/matching/matching.ts';
 import type { WorkerCell } from '../runtime/actor-cell.ts';
 import { type Demands, isKeptFrom, type KeptFrom, registrationOf } from './demands.ts';
 import type { QueueIndex } from './queue-index.ts';
 import { QueueView } from './queue-view.ts';
 import type { RequirementBook } from './requirements.ts';
 import type { Filing } from './shelf.ts';
+import { kindOf } from './worker-kind.ts';
 
 /** Kinds of workers that are remembered, and bytes of what they declared. */
 const MOST_KINDS = 10_000;
@@ -15,7 +16,7 @@ const OVERHEAD = 2048;
 /** Buckets that all views together remember, at 16 bytes each; beyond it they look anew. */
 const MOST_HELD = 4_000_000;
 
-/** It is looked after that so often. */
+/** Views are trimmed every so many look-ups. */
 const LOOKS = 1000;
 
 /** Demands are filed apart from what is only required: only some have a view of them. */
@@ -35,7 +36,7 @@ interface Profile {
 interface OwnView {
   readonly view: QueueView;
   readonly declared: WorkerCell['row']['version'];
-  readonly missingPaths: unknown;
+  readonly missingPaths: WorkerCell['missingPaths'];
 }
 
 /**
@@ -55,7 +56,7 @@ export class Profiles {
     this.#demands = demands;
   }
 
-  /** By what is queued under a key is found. */
+  /** Where tasks under this key are filed. */
   filingOf(key: number): Filing {
     if (key >= 0) return this.#requirements.filing(key);
     const keptFrom = this.#demands.get(key);
@@ -64,24 +65,24 @@ export class Profiles {
   }
 
   isMetBy(requirement: number, worker: WorkerCell): boolean {
-    return this.#profileOf(worker).declared.meets(this.#requirements.asked(requirement));
+    return this.#profileOf(worker.row).declared.meets(this.#requirements.asked(requirement));
   }
 
-  /** The requirements that a worker does not meet, in words. */
-  unmetBy(requirement: number, worker: WorkerCell): string[] {
-    return this.#profileOf(worker).declared.unmet(this.#requirements.asked(requirement));
+  /** The requirements that a worker does not meet that declared this, in words. */
+  unmetBy(requirement: number, declared: WorkerProfile): string[] {
+    return this.#profileOf(declared).declared.unmet(this.#requirements.asked(requirement));
   }
 
   /** What is queued is looked at for a worker that registers, so that its first lease need not. */
   prepare(worker: WorkerCell, queue: QueueIndex): void {
-    this.#profileOf(worker).view.next(queue);
+    this.#profileOf(worker.row).view.next(queue);
   }
 
   /** What of the queue a worker may run. */
   viewsOf(worker: WorkerCell): QueueView[] {
     if (++this.#looks % LOOKS === 0) this.#trim();
-    const { view } = this.#profileOf(worker);
-    if (this.#demands.size > 0) return [view, this.#specialOf(worker)];
+    const { view } = this.#profileOf(worker.row);
+    if (this.#demands.size > 0) return [view, this.#ownViewOf(worker)];
     this.#own.delete(worker);
     return [view];
   }
@@ -95,31 +96,29 @@ export class Profiles {
     }
   }
 
-  #profileOf(worker: WorkerCell): Profile {
-    const { kind } = worker;
+  #profileOf({ labels, capabilities, version }: WorkerProfile): Profile {
+    const of = { labels, capabilities, version };
+    const kind = kindOf(of);
     const known = this.#kinds.get(kind);
     if (known) return known;
-    const { labels, capabilities, version } = worker.row;
-    const row = { labels, capabilities, version };
-    const declared = new Declared(row);
-    const terms = termsDeclared(row);
+    const declared = new Declared(of);
+    const terms = termsDeclared(of);
     const passes = (key: number) => key >= 0 && declared.meets(this.#requirements.asked(key));
-    const seeker = { pointIn: (of: string) => declared.pointIn(of), isKept: () => false };
+    const seeker = { pointIn: (range: string) => declared.pointIn(range), isKept: () => false };
     const profile = { declared, terms, view: new QueueView(['', ...terms], passes, seeker) };
-    const size = OVERHEAD + 2 * JSON.stringify(row).length;
+    const size = OVERHEAD + 2 * JSON.stringify(of).length;
     this.#kinds.set(kind, profile, { size });
     return profile;
   }
 
   /** A new one whenever it registered anew or lacks other paths than before. */
-  #specialOf(worker: WorkerCell): QueueView {
-    const { version } = worker.row;
-    const { paths } = worker.missingPaths;
+  #ownViewOf(worker: WorkerCell): QueueView {
+    const { row, missingPaths } = worker;
     const own = this.#own.get(worker);
-    if (own?.declared === version && own.missingPaths === paths) return own.view;
-    const profile = this.#profileOf(worker);
+    if (own?.declared === row.version && own.missingPaths === missingPaths) return own.view;
+    const profile = this.#profileOf(row);
     const terms = ['', ...profile.terms].map((term) => DEMAND + term);
-    const registration = registrationOf(worker);
+    const registration = registrationOf(worker.row);
     const seeker = {
       pointIn: (of: string) => profile.declared.pointIn(of),
       isKept: (from: KeptFrom) => isKeptFrom(from, worker, registration),
@@ -130,7 +129,7 @@ export class Profiles {
       return profile.declared.meets(this.#requirements.asked(demand.requirement));
     };
     const view = new QueueView(terms, passes, seeker);
-    this.#own.set(worker, { view, declared: version, missingPaths: paths });
+    this.#own.set(worker, { view, declared: row.version, missingPaths });
     return view;
   }
 }

@@ -1,8 +1,19 @@
 import { createHash } from 'node:crypto';
 import type { WorkerProfile } from '../../../machines/matching/matching.ts';
 
-/** The same for all who declared the same, and short. */
-export function kindOf({ labels, capabilities, version }: WorkerProfile): string {
+/** A registration is known by its `version` object. */
+const kinds = new WeakMap<WorkerProfile['version'], string>();
+
+/** What a worker declared, as a short text that is the same for all who declared the same. */
+export function kindOf(profile: WorkerProfile): string {
+  const known = kinds.get(profile.version);
+  if (known !== undefined) return known;
+  const kind = describe(profile);
+  kinds.set(profile.version, kind);
+  return kind;
+}
+
+function describe({ labels, capabilities, version }: WorkerProfile): string {
   const sorted = (map: object = {}) => Object.entries(map).sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0));
   const text = JSON.stringify([
     sorted(labels),

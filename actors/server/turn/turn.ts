@@ -209,8 +209,8 @@ export class Turn implements CellJournal {
   /** It is durable, or had nothing to write: it can no longer be undone. */
   accept(): void {
     const { core } = this;
-    const cells = [...this.jobs, ...this.tasks, ...this.workers];
-    for (const cell of cells) cell.accept();
+    for (const cells of [this.jobs, this.tasks, this.workers, this.#touched])
+      for (const cell of cells) cell.accept();
     if (!this.isEmpty) {
       core.counters.accept(this.now, this.counts);
       core.directory.unwritten.clear();
