@@ -15,7 +15,7 @@ describe('the worker program', () => {
     assert.deepEqual(agent.inputs.lease, { registered: REGISTERED, free: 3 });
   });
 
-  it('asks on while a slot is free, and not when none is', async () => {
+  it('goes on asking while a slot is free, and not when none is', async () => {
     const agent = await new PlayedAgent({ slots: 2 }).connected();
     await agent.ends('lease', ok([lease('task_1')]));
     assert.deepEqual(agent.inputs.lease, { registered: REGISTERED, free: 1 });
@@ -36,7 +36,7 @@ describe('the worker program', () => {
     assert.deepEqual(agent.active, []);
   });
 
-  it('asks for the next task while the outcome of one travels, but not for more and more', async () => {
+  it('asks for one next task while an outcome is being delivered, and not for more', async () => {
     const agent = await new PlayedAgent({ delivers: false }).connected();
     for (const [i, id] of ['task_1', 'task_2'].entries()) {
       assert.equal(agent.count('lease'), i + 1);
@@ -78,7 +78,7 @@ describe('the worker program', () => {
     assert.equal((agent.inputs.pause as { trouble: LinkError }).trouble, REFUSED);
   });
 
-  it('asks for no tasks while the server is away, and takes up where it was', async () => {
+  it('asks for no tasks while the server is away, and then goes on where it was', async () => {
     const agent = await new PlayedAgent({ slots: 2 }).connected();
     await agent.ends('lease', ok([lease('task_1')]));
     agent.beat({ type: 'TROUBLE', trouble: AWAY });
@@ -92,7 +92,7 @@ describe('the worker program', () => {
     assert.equal(agent.active.length, 1);
   });
 
-  it('pauses longer with each failure, and forgets them with the first heartbeat', async () => {
+  it('pauses longer with each failure to connect, and starts over after the first heartbeat', async () => {
     const agent = await new PlayedAgent().connected();
     agent.beat({ type: 'TROUBLE', trouble: AWAY });
     const failures = () => (agent.inputs.pause as { failures: number }).failures;
@@ -116,13 +116,13 @@ describe('the worker program', () => {
     assert.equal(agent.active.length, 1);
   });
 
-  it('registers again when a lease request finds that out', async () => {
+  it('registers again when a lease request is answered that the server does not know it', async () => {
     const agent = await new PlayedAgent().connected();
     await agent.ends('lease', no(FORGOTTEN));
     assert.equal(agent.link, 'registering');
   });
 
-  it('does not race with a server that forgets at once what it registered', async () => {
+  it('pauses when a server forgets it right after its registration', async () => {
     const agent = await new PlayedAgent().connected();
     agent.beat({ type: 'TROUBLE', trouble: FORGOTTEN });
     await agent.ends('register', ok(REGISTERED));
@@ -155,13 +155,13 @@ describe('the worker program', () => {
     assert.deepEqual(agent.active, [{ task_id: 'task_1', attempt: 2 }]);
   });
 
-  it('survives a request to stop what it does not run', async () => {
+  it('ignores a request to stop a task that it does not run', async () => {
     const agent = await new PlayedAgent().connected();
     agent.beat({ type: 'CANCEL', tasks: [{ task_id: 'task_9', attempt: null }] });
     assert.equal(agent.link, 'connected');
   });
 
-  it('takes up saved results once it is registered, and lists them as active', async () => {
+  it('delivers saved results once it is registered, and lists their tasks as active', async () => {
     const saved = [
       { ref: lease('task_7').ref, outcome: { verb: 'fail', failure: { error: 'x' } } as Outcome },
     ];
@@ -203,7 +203,7 @@ describe('the worker program', () => {
     ]);
   });
 
-  it('leaves results on disk at the third', async () => {
+  it('leaves results on disk at the third request', async () => {
     const agent = await new PlayedAgent({ delivers: false }).connected();
     await agent.ends('lease', ok([lease('task_1')]));
     for (let i = 0; i < 3; i++) agent.actor.send({ type: 'DRAIN' });
@@ -221,14 +221,14 @@ describe('the worker program', () => {
   });
 });
 
-describe('a worker that is told to end while it asks for a task', () => {
+describe('a worker that is told to stop while it asks for a task', () => {
   const leaving = async () => {
     const agent = await new PlayedAgent().connected();
     agent.actor.send({ type: 'DRAIN' });
     return agent;
   };
 
-  it('has the open request answered now, and does not break it off', async () => {
+  it('has the open request answered at once, and does not abort it', async () => {
     const agent = await leaving();
     assert.deepEqual(agent.inputs.withdraw, REGISTERED);
     assert.equal(agent.aborted.length, 0);
@@ -248,7 +248,7 @@ describe('a worker that is told to end while it asks for a task', () => {
     assert.equal(agent.count('lease'), 1);
   });
 
-  it('gives that task back at once when it is in a hurry', async () => {
+  it('gives that task back at once at the second request to stop', async () => {
     const agent = await leaving();
     agent.actor.send({ type: 'DRAIN' });
     assert.equal(agent.count('withdraw'), 1);
@@ -258,7 +258,7 @@ describe('a worker that is told to end while it asks for a task', () => {
     assert.deepEqual(agent.reports, [{ verb: 'fail', failure }]);
   });
 
-  it('hears the answer out when it is to stop at once, too', async () => {
+  it('waits for the answer also when it has to stop at once', async () => {
     const agent = await new PlayedAgent().connected();
     agent.actor.send({ type: 'STOP' });
     assert.equal(agent.aborted.length, 0);
@@ -285,7 +285,7 @@ describe('a worker that is told to end while it asks for a task', () => {
     }
   }
 
-  it('breaks the request off at the third request to end', async () => {
+  it('aborts the request at the third request to stop', async () => {
     const agent = await leaving();
     agent.actor.send({ type: 'DRAIN' });
     agent.actor.send({ type: 'DRAIN' });

@@ -26,7 +26,7 @@ async function suspended(): Promise<PlayedAgent> {
 }
 
 describe('a worker with faults of its own', () => {
-  it('asks for no more tasks after three in a row, and says why', async () => {
+  it('asks for no more tasks after three faults in a row, and says why', async () => {
     const agent = await new PlayedAgent().connected();
     await take(agent, ILL);
     await take(agent, ILL);
@@ -38,13 +38,13 @@ describe('a worker with faults of its own', () => {
     assert.ok(agent.beating, 'it is still heard');
   });
 
-  it('does not count what a job names', async () => {
+  it('does not count faults in what a job names', async () => {
     const agent = await new PlayedAgent().connected();
     for (let i = 0; i < 5; i++) await take(agent, MISSING);
     assert.equal(agent.duty, '{serving:{asking:waiting}}');
   });
 
-  it('forgets them with the first success', async () => {
+  it('forgets its faults with the first success', async () => {
     const agent = await new PlayedAgent().connected();
     await take(agent, ILL);
     await take(agent, ILL);
@@ -55,7 +55,7 @@ describe('a worker with faults of its own', () => {
     assert.equal(contextOf(agent).faults, 0);
   });
 
-  it('looks at itself with growing pauses, and comes back by itself', async () => {
+  it('examines itself with growing pauses, and resumes by itself when it is well', async () => {
     const agent = await suspended();
     assert.deepEqual(agent.inputs.recover, { selfTests: 1 });
     await agent.ends('recover');
@@ -72,7 +72,7 @@ describe('a worker with faults of its own', () => {
     assert.equal(contextOf(agent).suspended, null);
   });
 
-  it('is suspended again by its next fault, as long as nothing has succeeded, and pauses longer', async () => {
+  it('is suspended again by its next fault, for longer, as long as no task has succeeded', async () => {
     const agent = await suspended();
     await agent.ends('recover');
     await agent.ends('selfTest', null);
@@ -81,7 +81,7 @@ describe('a worker with faults of its own', () => {
     assert.deepEqual(agent.inputs.recover, { selfTests: 2 });
   });
 
-  it('lets running tasks go on, and takes what the open request still brings', async () => {
+  it('lets running tasks go on, and runs the task that an open request still brings', async () => {
     const agent = await new PlayedAgent({ slots: 4 }).connected();
     await agent.ends('lease', ok([lease('a'), lease('b'), lease('c')]));
     assert.equal(agent.duty, '{serving:{asking:waiting}}');
@@ -117,7 +117,7 @@ describe('a worker with faults of its own', () => {
     await agent.stopped();
   });
 
-  it('looks at itself while the server is away, too', async () => {
+  it('examines itself also while the server is away', async () => {
     const agent = await suspended();
     agent.beat({ type: 'TROUBLE', trouble: AWAY });
     await agent.ends('recover');
@@ -140,7 +140,7 @@ const superseded = (session = REGISTERED.session) => ({
   session,
 });
 
-describe('a worker whose place another copy of it has taken', () => {
+describe('a worker whose id another copy of it has registered', () => {
   it('stops what it runs, gives up its id and goes on as a new worker', async () => {
     const agent = await new PlayedAgent().connected();
     await agent.ends('lease', ok([lease('task_1')]));
@@ -159,7 +159,7 @@ describe('a worker whose place another copy of it has taken', () => {
     assert.match(agent.duty, /asking/);
   });
 
-  it('hears it from a lease request and from the first heartbeat after an outage as well', async () => {
+  it('learns it also from a lease request and from the first heartbeat after an outage', async () => {
     const asking = await new PlayedAgent().connected();
     await asking.ends('lease', no(superseded()));
     assert.equal(asking.link, 'superseded');
@@ -170,21 +170,21 @@ describe('a worker whose place another copy of it has taken', () => {
     assert.equal(away.link, 'superseded');
   });
 
-  it('gives up its id even where that cannot be noted', async () => {
+  it('gives up its id even where that cannot be written down', async () => {
     const agent = await new PlayedAgent().connected();
     agent.beat({ type: 'TROUBLE', trouble: superseded() });
     await agent.breaks('forgetIdentity');
     assert.equal(agent.link, 'registering');
   });
 
-  it('is not misled by an answer about an earlier registration of its own', async () => {
+  it('ignores such an answer about an earlier registration of its own', async () => {
     const agent = await new PlayedAgent().connected();
     await agent.ends('lease', no(superseded(REGISTERED.session - 1)));
     assert.equal(agent.link, 'connected');
   });
 });
 
-describe('a program that stood still for a while', () => {
+describe('a program that was suspended for a while', () => {
   it('asks the server at once, and reports only then', async () => {
     const agent = await new PlayedAgent().connected();
     await agent.ends('lease', ok([lease('task_1')]));

@@ -90,8 +90,8 @@ describe('a cancelled task leaves no process behind', () => {
   }
 });
 
-describe('nor does a task', () => {
-  it('whose time is up', async (t) => {
+describe('a task leaves no process behind', () => {
+  it('that times out', async (t) => {
     const differs = { timeout_seconds: 2, retry: { max_attempts: 1 } };
     const [, params, names] = trees[2] as (typeof trees)[0];
     const { server, job, pids, members } = await play(t, params, names, differs);

@@ -40,7 +40,7 @@ describe('a dataset of the catalog', () => {
     });
   }
 
-  it('is unknown, or its version is: the message says what there is', () => {
+  it('is reported as unknown, or its version is, with what there is', () => {
     const text = corn('1', '2');
     assert.throws(() => choose(text, 'wheat', FILE), faults(/no dataset 'wheat'; it has corn$/));
     assert.throws(() => choose(text, 'corn@3', FILE), faults(/no version '3' of 'corn'; it has 1, 2$/));
@@ -68,7 +68,7 @@ describe('the index of a catalog', () => {
     );
   });
 
-  it('names files by addresses or paths, which count from where it lies', () => {
+  it('names files by addresses or paths, relative to the index', () => {
     const at = (entry: Record<string, unknown>, where: Location) =>
       nameOf(choose(index({ id: 'corn', version: '1', ...entry }), 'corn', where).location);
     assert.equal(at({ path: 'a/b.zip' }, FILE), '/shared/a/b.zip');
@@ -79,7 +79,7 @@ describe('the index of a catalog', () => {
     assert.equal(at({ url: 'file:///data/c.zip' }, FILE), '/data/c.zip');
   });
 
-  it('gives its credentials to its own server alone, and to no message', () => {
+  it('sends its credentials to its own server alone, and shows them in no message', () => {
     const secret = locate('https://ann:pw@data.lab/index.json');
     const urlOf = (url: string) => {
       const { location } = choose(index({ id: 'corn', version: '1', url }), 'corn', secret);
@@ -111,11 +111,10 @@ describe('the index of a catalog', () => {
     ],
   ];
   for (const [what, text, message, where = FILE] of broken) {
-    it(`is at fault when it ${what}`, () =>
-      assert.throws(() => choose(text, 'corn', where), faults(message)));
+    it(`is refused when it ${what}`, () => assert.throws(() => choose(text, 'corn', where), faults(message)));
   }
 
-  it('hurts nobody by a mistake in an entry that is not asked for', () => {
+  it('may have a mistake in an entry that is not asked for', () => {
     const text = index(
       { id: 'wheat' },
       { id: 'corn', version: '1' },

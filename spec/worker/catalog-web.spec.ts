@@ -37,7 +37,7 @@ describe('a dataset of a catalog on the web', () => {
     }
   });
 
-  it('is followed to where its server sends on, but credentials stay at home', async (t) => {
+  it('is fetched from where its server redirects, but without the credentials', async (t) => {
     const server = await CatalogServer.start(t);
     const elsewhere = await CatalogServer.start(t);
     const content = 'what lies elsewhere';
@@ -61,7 +61,7 @@ describe('a dataset of a catalog on the web', () => {
     assert.deepEqual(seen, [`Basic ${Buffer.from('ann:secret').toString('base64')}`, undefined]);
   });
 
-  it('that its server sends round in a circle is not asked for ever', async (t) => {
+  it('fails when its server redirects in a circle', async (t) => {
     const server = await CatalogServer.start(t);
     server.addFile('corn.csv', Buffer.from('x'), { id: 'corn', version: '1' });
     server.answers.set('/sets/corn.csv', (_, response) =>

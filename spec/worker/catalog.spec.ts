@@ -154,7 +154,7 @@ describe('the cache of datasets', () => {
     assert.equal(server.count('b-1.zip'), 2);
   });
 
-  it('never removes one that a task uses; it goes once that is over', async (t) => {
+  it('never removes one that a task uses, but does once the task is over', async (t) => {
     const server = await CatalogServer.start(t);
     for (const id of ['a', 'b']) server.add(id, '1', SIZE);
     const { use, kept, cacheDir } = await open(t, server, { bytes: 0 });
@@ -167,7 +167,7 @@ describe('the cache of datasets', () => {
     await until('this one, too', async () => (await kept()).length === 0);
   });
 
-  it('keeps one that another process uses, until that process is gone, however it went', async (t) => {
+  it('keeps one that another process uses, until that process is gone, however it ended', async (t) => {
     const server = await CatalogServer.start(t);
     for (const id of ['a', 'b']) server.add(id, '1', SIZE);
     const { use, kept, cacheDir } = await open(t, server, { bytes: 0 });
@@ -206,7 +206,7 @@ describe('the cache of datasets', () => {
     assert.equal(server.count('a-1.zip'), 2);
   });
 
-  it('clears away what a process left that died while it fetched', async (t) => {
+  it('removes what a process left behind that died while it fetched', async (t) => {
     const server = await CatalogServer.start(t);
     server.add('a');
     const { cacheDir, drafts } = await open(t, server);
@@ -216,7 +216,7 @@ describe('the cache of datasets', () => {
     await until('it to be gone', async () => (await drafts()).length === 0);
   });
 
-  it('must be a folder that can be written', async (t) => {
+  it('must be a folder that can be written to', async (t) => {
     const server = await CatalogServer.start(t);
     const refused = (fault: unknown) => fault instanceof StartError && /--cache-dir/.test(fault.message);
     await assert.rejects(open(t, server, { cacheDir: '/proc/no/such' }), refused);
@@ -278,7 +278,7 @@ describe('a dataset that cannot be placed', () => {
   ];
   for (const [what, trouble] of troubles) {
     for (const path of ['/sets/index.json', '/sets/corn-1.zip']) {
-      it(`may be another time when the server ${what} (${basename(path)}); that is tried a few times`, async (t) => {
+      it(`is tried a few times when the server ${what} (${basename(path)}), then left to another worker`, async (t) => {
         const server = await CatalogServer.start(t);
         server.add('corn');
         let broken = 3;
@@ -298,7 +298,7 @@ describe('a dataset that cannot be placed', () => {
     }
   }
 
-  it('may be another time, too, when nothing listens there', async (t) => {
+  it('is left to another worker, too, when nothing listens there', async (t) => {
     const server = await CatalogServer.start(t);
     const { use } = await open(t, server, { source: 'http://127.0.0.1:9/index.json' });
     await assert.rejects(
@@ -316,7 +316,7 @@ describe('a dataset that cannot be placed', () => {
     assert.equal(server.count('corn-1.zip'), 1);
   });
 
-  it('holds nobody up when its task is cancelled meanwhile', async (t) => {
+  it('stops being fetched when its task is cancelled', async (t) => {
     const server = await CatalogServer.start(t);
     const bytes = server.add('corn');
     const { use, drafts } = await open(t, server);

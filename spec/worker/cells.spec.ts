@@ -67,7 +67,7 @@ describe(
   'a process that forks twice, leaves its session and empties its environment',
   requires('control group'),
   () => {
-    it('ends with its task, of which nothing is left', async (t) => {
+    it('ends with its task', async (t) => {
       const cells = openCells(t);
       const { pid, end, tag } = await task(t, cells, 'exit 3');
       const { code, survivors } = await end;
@@ -84,7 +84,7 @@ describe(
       assert.equal(isAlive(pid), false);
     });
 
-    it('does so while such processes are started all the time', async (t) => {
+    it('ends also while such processes are started all the time', async (t) => {
       const cells = openCells(t);
       const tag = randomUUID();
       const bomb = 'for i in $(seq 300); do (env -i setsid sleep 1000 &); sleep 0.002; done; sleep 1000';
@@ -110,7 +110,7 @@ describe(
       await until('its folder to go', () => !existsSync(cells.folder));
     });
 
-    it('is found by the next worker program when worker and guard were killed', async (t) => {
+    it('is found and ended by the next worker program when worker and guard were killed', async (t) => {
       const cells = openCells(t);
       const { pid, tag } = await leftOver(t, cells);
       const note = join(await temporaryFolder(t), 'process.json');
@@ -141,7 +141,7 @@ describe('the note of a task', () => {
 });
 
 describe('the control group of a task', requires('control group'), () => {
-  it('has its processes from their first moment on, and not the worker', async (t) => {
+  it('holds the processes of the task from their first moment on, and never the worker', async (t) => {
     const cells = openCells(t);
     const home = ownGroup();
     const children = ['one', 'two'].map((name) =>
@@ -155,7 +155,7 @@ describe('the control group of a task', requires('control group'), () => {
     assert.equal(ownGroup(), home);
   });
 
-  it('leaves the worker where it was when nothing could be started', (t) => {
+  it('leaves the worker in its own group when nothing could be started', (t) => {
     const cells = openCells(t);
     const home = ownGroup();
     const fault = () => cells.startIn('it', () => assert.fail('no such program'));
@@ -197,7 +197,7 @@ describe('where control groups are made', () => {
     it(where, () => assert.equal(groupFolder(groups, mounts), folder));
   }
 
-  it('nowhere when this process may not, which the worker says at its start', () => {
+  it('nowhere when this process has no right to, which the worker says at its start', () => {
     assert.equal(Cgroups.open('jq-spec', null), null);
     assert.equal(Cgroups.open('jq-spec', '/no/such/group'), null);
   });

@@ -64,13 +64,13 @@ describe('a child process', () => {
     assert.equal(statOf(child.pid)?.group, child.pid);
   });
 
-  it('tells its exit code and all that it wrote', async (t) => {
+  it('reports its exit code and all that it wrote', async (t) => {
     const child = start(t, "console.log('out'); console.error('err'); process.exitCode = 3");
     assert.equal((await child.end).code, 3);
     assert.deepEqual(child.output().trim().split('\n').sort(), ['err', 'out']);
   });
 
-  it('tells the signal that ended it', async (t) => {
+  it('reports the signal that ended it', async (t) => {
     const end = await start(t, "process.kill(process.pid, 'SIGSEGV')").end;
     assert.deepEqual([end.code, end.signal], [null, 'SIGSEGV']);
   });
@@ -151,7 +151,7 @@ describe('a child process', () => {
     assert.match(child.output(), /no/, 'it had been asked first');
   });
 
-  it('leaves no grandchild behind, and one that holds the pipes does not delay its end', async (t) => {
+  it('leaves no grandchild behind, and is not delayed by one that holds its pipes open', async (t) => {
     const child = start(t, FORK);
     assert.equal((await child.end).code, 0);
     const grandchild = Number(/grandchild (\d+)/.exec(child.output())?.[1]);

@@ -25,8 +25,8 @@ async function written(t: TestContext): Promise<{ folder: string; state: string 
 
 const copy = (from: string, to: string) => execFileSync('cp', ['-a', from, to]);
 
-describe('a state directory knows where it lies', () => {
-  it('and is the same worker after a restart, a move, and under another name', async (t) => {
+describe('the state directory of a worker', () => {
+  it('is the same worker after a restart, a move, and under another name', async (t) => {
     const { folder, state } = await written(t);
     assert.equal(await on(state).copied(), null);
     assert.equal(await on(state).read(), 'worker_1');
@@ -35,7 +35,7 @@ describe('a state directory knows where it lies', () => {
     assert.equal(await on(moved).copied(), null);
   });
 
-  it('takes a copy on the same machine for another worker, whether or not the original is still there', async (t) => {
+  it('makes a copy on the same machine another worker, whether or not the original is still there', async (t) => {
     const { folder, state } = await written(t);
     copy(state, join(folder, 'copy'));
     assert.match(`${await on(join(folder, 'copy')).copied()}`, /^it is a copy of .*\/state$/);
@@ -45,12 +45,12 @@ describe('a state directory knows where it lies', () => {
     assert.match(`${await on(state).copied()}`, /copy/);
   });
 
-  it('takes one on another machine for another worker', async (t) => {
+  it('makes a copy on another machine another worker', async (t) => {
     const { state } = await written(t);
     assert.match(`${await on(state, 'other').copied()}`, /another machine/);
   });
 
-  it('trusts what an older program wrote, which noted no more than the id', async (t) => {
+  it('keeps the id that an older program wrote, which wrote nothing else', async (t) => {
     const state = await temporaryFolder(t);
     await writeFile(join(state, 'worker.json'), '{"worker_id":"worker_1"}');
     assert.equal(await on(state).copied(), null);
@@ -71,7 +71,7 @@ describe('a state directory knows where it lies', () => {
     assert.equal(await gone.read(), undefined);
   });
 
-  it('names this machine by what does not change, and does not show it', async () => {
+  it('identifies the machine by what does not change, and does not reveal it', async () => {
     const id = await machineId();
     assert.match(id, /^[0-9a-f]{32}$/);
     assert.equal(await machineId(), id);
@@ -133,7 +133,7 @@ describe('two copies of one state directory', () => {
     assert.equal((await taskIn(server, job)).status, 'succeeded');
   });
 
-  it('that nothing tells apart part when the second registers: the first goes on as a new worker', async (t) => {
+  it('that nothing distinguishes separate when the second registers: the first goes on as a new worker', async (t) => {
     const server = await startTestServer(t);
     const folder = await temporaryFolder(t);
     const original = await startTestWorker(t, server, { state: join(folder, 'one') });

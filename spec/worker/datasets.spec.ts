@@ -23,7 +23,7 @@ const failed = async (server: TestServer, job: string) => {
 describe('a dataset of a catalog', () => {
   const of = (catalog_id: string) => ({ dataset: { kind: 'catalog', catalog_id } });
 
-  it('reaches the child as a path; the log tells which version it was', async (t) => {
+  it('reaches the child as a path, and the log says which version it is', async (t) => {
     const [server, catalog] = [await startTestServer(t), await CatalogServer.start(t)];
     catalog.add('corn', '1');
     catalog.add('corn', '2');
@@ -67,7 +67,7 @@ describe('a dataset of a catalog', () => {
     assert.match(`${wrong.error}`, /dataset corn@1: .*the catalog says ffff/);
   });
 
-  it('is these bytes or none where the job says so', async (t) => {
+  it('is only ever the one with the sha256 that the job names', async (t) => {
     const [server, catalog] = [await startTestServer(t), await CatalogServer.start(t)];
     catalog.add('corn');
     await startTestWorker(t, server, { catalog: catalog.index });
@@ -83,7 +83,7 @@ describe('a dataset of a catalog', () => {
     );
   });
 
-  it('is for another worker when its catalog is away; the task fails where there is none', async (t) => {
+  it('is left to another worker when the catalog cannot be reached; the task fails where there is no other', async (t) => {
     const server = await startTestServer(t);
     await startTestWorker(t, server, { catalog: 'http://127.0.0.1:9/index.json' });
     const job = await submit(server, { do: 'echo' }, of('corn'));
@@ -94,7 +94,7 @@ describe('a dataset of a catalog', () => {
     assert.deepEqual([data?.retriable, data?.fault], [true, 'worker']);
   });
 
-  it('is nothing for a worker without a catalog: its task waits for one that has it', async (t) => {
+  it('is not available to a worker without a catalog: its task waits for one that has it', async (t) => {
     const [server, catalog] = [await startTestServer(t), await CatalogServer.start(t)];
     catalog.add('corn');
     await startTestWorker(t, server);
@@ -109,7 +109,7 @@ describe('a dataset of a catalog', () => {
 });
 
 describe('a dataset that one worker alone has', () => {
-  it('leads its task there, by the name that the worker declared', async (t) => {
+  it('sends its task to that worker, by the name that the worker declared', async (t) => {
     const server = await startTestServer(t);
     await startTestWorker(t, server);
     const corn = await temporaryFolder(t);
@@ -125,7 +125,7 @@ describe('a dataset that one worker alone has', () => {
     assert.deepEqual([task.status, task.worker_id, datasetOf(task)], ['succeeded', owner.workerId, corn]);
   });
 
-  it('fails its task clearly when it has gone', async (t) => {
+  it('fails its task with a clear error when it is gone', async (t) => {
     const server = await startTestServer(t);
     await startTestWorker(t, server, { datasets: { corn: '/no/such/corn' } });
     const dataset = { kind: 'worker_local', name: 'corn' };

@@ -39,7 +39,7 @@ const refusal = (status: number, code: string) => (response: ServerResponse) =>
   response.writeHead(status).end(JSON.stringify({ detail: `it is ${status}`, code }));
 
 describe('downloading an artifact', () => {
-  it('keeps its bytes and the end of its name, and tells its hash', async (t) => {
+  it('keeps its bytes and the end of its name, and gives its hash', async (t) => {
     const { download } = await fetch(t, good);
     const { path, sha256 } = await download;
     assert.equal(sha256, SHA);
@@ -69,7 +69,7 @@ describe('downloading an artifact', () => {
     });
   }
 
-  it('fails after three tries that are damaged, naming the artifact: no worker will get it', async (t) => {
+  it('fails the task after three damaged tries and names the artifact, since no worker will get it', async (t) => {
     const damaged = (response: ServerResponse) => response.writeHead(200, HEADERS).end('rotten');
     const { download, asked } = await fetch(t, damaged);
     await assert.rejects(
@@ -80,7 +80,7 @@ describe('downloading an artifact', () => {
     assert.equal(asked(), 3);
   });
 
-  it('leaves an answer that breaks off again and again to other workers', async (t) => {
+  it('is left to other workers when the answer breaks off again and again', async (t) => {
     const broken = (response: ServerResponse) => {
       response.writeHead(200, { ...HEADERS, 'content-length': CONTENT.length });
       response.write(CONTENT.slice(0, -1), () => response.destroy());

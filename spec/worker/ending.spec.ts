@@ -58,7 +58,7 @@ describe('a child that has ended', () => {
     );
   });
 
-  it('is told with the version that this worker knows where the runner says none', async (t) => {
+  it('has the version of its library that the worker knows where the runner says none', async (t) => {
     const version = async (result: string, library?: string) =>
       (success(await ended(t, { result, library })) as Record<string, unknown>).demo_version;
     assert.equal(await version('{"status":"succeeded"}'), '2.1');
@@ -76,7 +76,7 @@ describe('a child that has ended', () => {
     assert.deepEqual(success(await ended(t, { result })).metrics, { best_rmse: null, best_r2: null });
   });
 
-  it('does not choose the artifacts: those are what the worker uploads', async (t) => {
+  it('does not choose the artifacts: these are what the worker uploads', async (t) => {
     const result = '{"status":"succeeded","artifacts":{"model":"art_of_somebody"}}';
     assert.equal(success(await ended(t, { result })).artifacts, undefined);
   });
@@ -135,7 +135,7 @@ describe('a child that has ended', () => {
     assert.deepEqual([error, retriable], ['the analysis was ended by SIGSEGV', true]);
   });
 
-  it('that the kernel killed was probably out of memory, which another attempt may escape', async (t) => {
+  it('that the kernel killed was probably out of memory, and is tried again', async (t) => {
     const killed = failure(await ended(t, { code: null, signal: 'SIGKILL' }));
     const error = 'the analysis was killed by SIGKILL, probably out of memory';
     assert.deepEqual(killed, { error, retriable: true, fault: 'task' });
@@ -145,7 +145,7 @@ describe('a child that has ended', () => {
     assert.deepEqual([shell.traceback, shell.retriable], ['run.sh: line 3: 4711 Killed', true]);
   });
 
-  it('has the fingerprint of its file rather than what the runner tells', async (t) => {
+  it('has the fingerprint of its pipeline file rather than what the runner says', async (t) => {
     const result = '{"status":"succeeded","pipeline_fingerprint":"sha256:told"}';
     const fingerprintOf = async (fingerprints: Fingerprints, text = result) =>
       success(await ended(t, { result: text, fingerprints })).pipeline_fingerprint;
@@ -169,7 +169,7 @@ describe('whose fault it is that a child failed', () => {
     });
   }
 
-  it('says the result file, whatever the exit code', async (t) => {
+  it('is what the result file says, whatever the exit code', async (t) => {
     const said = { status: 'failed', error: 'no CUDA here', fault: 'worker' };
     const cases: [object, number, string, boolean][] = [
       [said, 1, 'worker', true],
@@ -190,13 +190,13 @@ describe('whose fault it is that a child failed', () => {
     }
   });
 
-  it('names the path that is missing here, which is no fault of the worker itself', async (t) => {
+  it("is not the worker's own when a path is missing here, which is named", async (t) => {
     const result = '{"status":"failed","error":"gone","fault":"worker","missing_path":"/mnt/lab/corn"}';
     const { missing_path, own } = await told(t, { code: 69, result });
     assert.deepEqual([missing_path, own], ['/mnt/lab/corn', false]);
   });
 
-  it('is the worker whose disk is full, where the child says so', async (t) => {
+  it("is the worker's when the child says that its disk is full", async (t) => {
     const stderr = "OSError: [Errno 28] No space left on device: '/tmp/x'";
     const { fault, own } = await told(t, { code: 1, stderr });
     assert.deepEqual([fault, own], ['worker', false]);
@@ -204,7 +204,7 @@ describe('whose fault it is that a child failed', () => {
 
   const own = new WorkerError('this worker cannot run tasks: its disk is full (ENOSPC)', { own: true });
 
-  it('is what the worker finds wrong with itself: a result that the disk did not take is told as that', async (t) => {
+  it("is the worker's when its disk did not take the result", async (t) => {
     const heard = await told(t, { result: '{"status":"succ', own });
     assert.deepEqual([heard.fault, heard.own, heard.retriable], ['worker', true, true]);
     assert.match(heard.error, /its disk is full \(ENOSPC\): the result cannot be read: /);
@@ -213,7 +213,7 @@ describe('whose fault it is that a child failed', () => {
     assert.equal(fault, 'worker');
   });
 
-  it('stays the input when the runner found the time to say so', async (t) => {
+  it('is still that of the input when the runner had the time to say so', async (t) => {
     const result = '{"status":"failed","error":"no steps","fault":"input"}';
     assert.equal((await told(t, { code: 2, result, own })).fault, 'input');
   });

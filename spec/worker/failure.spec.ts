@@ -40,26 +40,26 @@ describe('how a worker reports what went wrong', () => {
     assert.match(failure.error, /cannot start the runner \(spawn \/no\/such\/python ENOENT\)/);
   });
 
-  it('so is a database of its own that it cannot open', async (t) => {
+  it('a database of its own that it cannot open is its own fault', async (t) => {
     const path = join(await temporaryFolder(t), 'lock');
     await mkdir(path);
     const fault = await tryLock(path, 'exclusive').catch((thrown: unknown) => thrown);
     assert.deepEqual([failedBy(fault).failure.fault, failedBy(fault).own], ['worker', true]);
   });
 
-  it('what the job names wrongly is a fault of the input, for good', () => {
+  it('what the job names wrongly is a fault of the input, which is final', () => {
     const { failure, own } = failedBy(new InputError('not a zip'));
     assert.deepEqual(failure, { error: 'not a zip', retriable: false, fault: 'input' });
     assert.equal(own, undefined);
   });
 
-  it('what this worker alone cannot do says so itself', () => {
+  it('an error that concerns this worker alone is reported as its fault', () => {
     const fault = new WorkerError('no such share', { missingPath: '/mnt/x' });
     const failure = { error: 'no such share', retriable: true, fault: 'worker', missing_path: '/mnt/x' };
     assert.deepEqual(failedBy(fault), { verb: 'fail', failure });
   });
 
-  it('anything else is a failure of the task, which another attempt may escape', () => {
+  it('anything else is a failure of the task, which is tried again', () => {
     assert.deepEqual(failedBy(new Error('odd')).failure, { error: 'odd', retriable: true, fault: 'task' });
     assert.equal(failedBy('odd').failure.error, 'odd');
   });

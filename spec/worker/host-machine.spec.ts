@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { createActor, fromCallback } from 'xstate';
 import { type HostEvent, hostMachine } from '../../machines/host.ts';
 
-/** A host that was told these things; `told` is what its process was told. */
+/** A host after these events; `told` is what was sent to its process. */
 function hostAfter(events: HostEvent[], most = 3) {
   const told: string[] = [];
   const process = fromCallback(({ receive }) => receive(({ type }) => told.push(type)));
@@ -19,7 +19,7 @@ const RETIRE = { type: 'RETIRE', why: 'packages have changed' } as const;
 const GONE = { type: 'GONE', why: 'killed' } as const;
 
 describe('a warm host', () => {
-  it('takes orders from its start, and is ready once it has loaded', () => {
+  it('takes attempts from its start, and is ready once it has loaded', () => {
     assert.equal(hostAfter([ORDERED]).value, 'loading');
     const { value, context } = hostAfter([ORDERED, LOADED, ORDERED, SETTLED]);
     assert.equal(value, 'ready');
@@ -35,7 +35,7 @@ describe('a warm host', () => {
     }
   });
 
-  it('is replaced once it has served as many attempts as it may', () => {
+  it('is replaced once it has served its number of attempts', () => {
     assert.equal(hostAfter([LOADED, ORDERED, SETTLED, ORDERED, SETTLED]).value, 'ready');
     const { value, context, told } = hostAfter([LOADED, ORDERED, ORDERED, ORDERED, SETTLED, SETTLED]);
     assert.deepEqual([value, told, context.why], ['retiring', [], 'it has served 3 attempts']);

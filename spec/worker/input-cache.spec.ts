@@ -105,7 +105,7 @@ describe('an input that was changed in the cache', () => {
     assert.deepEqual([fills, next.fills], [['a'], []]);
   });
 
-  it('is told by its holder, and filled anew once nobody uses it as it was', async (t) => {
+  it('is noticed by its holder, and filled anew once no task uses it any more', async (t) => {
     const { use, fills } = await openCache(t, await temporaryFolder(t));
     const first = await use('a');
     assert.equal(await first.intact(), true);
@@ -125,7 +125,7 @@ describe('an input that was changed in the cache', () => {
 });
 
 describe('a copy of an input', () => {
-  it('is to be written to, file by file, and changes nothing of the original', async (t) => {
+  it('can be written to, file by file, and changes nothing of the original', async (t) => {
     const { use } = await openCache(t, await temporaryFolder(t));
     const held = await use('a');
     const target = join(await temporaryFolder(t), 'copy');
@@ -153,23 +153,27 @@ describe('the limits of the cache', () => {
     assert.equal((await kept()).length, 9_000);
   });
 
-  it('leave to tasks half of what the disk has without the cache', requires('small disk'), async (t) => {
-    const disk = SmallDisk.mount(16);
-    assert.ok(disk);
-    atEnd(t, () => disk.unmount());
-    const { cache, use, kept } = await openCache(t, disk.path);
-    for (const key of ['a', 'b', 'c', 'd', 'e']) {
-      await (await use(key, 3 * MIB)).release();
+  it(
+    'leave to tasks half of what would be free on the disk without the cache',
+    requires('small disk'),
+    async (t) => {
+      const disk = SmallDisk.mount(16);
+      assert.ok(disk);
+      atEnd(t, () => disk.unmount());
+      const { cache, use, kept } = await openCache(t, disk.path);
+      for (const key of ['a', 'b', 'c', 'd', 'e']) {
+        await (await use(key, 3 * MIB)).release();
+        await cache.trim();
+      }
+      assert.deepEqual(await kept(), ['d', 'e']);
+      disk.fill(2 * MIB);
       await cache.trim();
-    }
-    assert.deepEqual(await kept(), ['d', 'e']);
-    disk.fill(2 * MIB);
-    await cache.trim();
-    assert.deepEqual(await kept(), ['e'], 'what others write makes it smaller');
-  });
+      assert.deepEqual(await kept(), ['e'], 'what others write makes it smaller');
+    },
+  );
 
   it(
-    'give way to an input for which the disk has no room; only one that never fits fails',
+    'remove cached inputs to make room on the disk for another; only one that never fits fails',
     requires('small disk'),
     async (t) => {
       const disk = SmallDisk.mount(16);
@@ -189,7 +193,7 @@ describe('the limits of the cache', () => {
     },
   );
 
-  it('do not count what an earlier version has left, which is removed', async (t) => {
+  it('do not count what an earlier version left behind, which is removed', async (t) => {
     const folder = await temporaryFolder(t);
     const old = join(folder, 'entries', 'corn-1234');
     await mkdir(join(old, 'data'), { recursive: true });

@@ -59,7 +59,7 @@ async function several(server: TestServer, count: number, differs: object, param
 }
 
 describe('an artifact that many tasks name', () => {
-  it('is fetched once by slots that want it at the same time, and by none of those that come later', async (t) => {
+  it('is fetched once for slots that want it at the same time, and not again for those that come later', async (t) => {
     const { server, line, id } = await withDataset(t);
     let answer: (isTaken: boolean) => void = () => {};
     const held = new Promise<boolean>((go) => {
@@ -159,7 +159,7 @@ describe('an artifact that many tasks name', () => {
     assert.deepEqual(await keptIn(join(modest.state, 'cache')), []);
   });
 
-  it('fails its task by its name when it never arrives whole, and nothing of it is kept', async (t) => {
+  it('fails its task with its name when it never arrives whole, and nothing of it is kept', async (t) => {
     const { server, line, id } = await withDataset(t);
     line.meet = (request, answer, outgoing) => {
       if (!request.startsWith('GET /v1/artifacts/')) return false;
@@ -213,7 +213,7 @@ printf more > "$data/more.csv"; ln -s / "$data/link"`;
     assert.equal(catalog.count('corn-1.zip'), 2);
   });
 
-  it('takes those down that read the same dataset of the catalog meanwhile, rather than let them end well', async (t) => {
+  it('fails also the tasks that read the same dataset of the catalog meanwhile, rather than let them succeed', async (t) => {
     const [server, catalog] = [await startTestServer(t), await CatalogServer.start(t)];
     catalog.add('corn', '1', 5);
     const folder = await temporaryFolder(t);
@@ -276,21 +276,21 @@ describe('the cache of a worker that is killed', () => {
     return join(cache, 'entries', key, 'data', 'dataset', 'corn', 'train.csv');
   }
 
-  it('in the middle of a download has nothing of it, and the next worker gets it whole', async (t) => {
+  it('in the middle of a download holds nothing of it, and the next worker gets it whole', async (t) => {
     const arrives = async (draft: string) =>
       (await readdir(join(draft, 'fetched')).catch(() => [])).length > 0;
     const file = await survives(t, zipped('corn'), arrives, true);
     assert.equal(await readFile(file, 'utf8'), 'corn');
   });
 
-  it('in the middle of unpacking has nothing of it, and the next worker gets it whole', async (t) => {
+  it('in the middle of unpacking holds nothing of it, and the next worker gets it whole', async (t) => {
     const text = 'x'.repeat(64 * 1024 * 1024);
     const unpacks = (draft: string) => exists(join(draft, 'data', 'dataset', 'corn', 'train.csv'));
     const file = await survives(t, zipped(text), unpacks, false);
     assert.equal((await readFile(file)).length, text.length);
   });
 
-  it('clears away what was left before any task comes', async (t) => {
+  it('is cleared of what was left behind before any task comes', async (t) => {
     const server = await startTestServer(t);
     const state = await temporaryFolder(t);
     const worker = await startTestWorker(t, server, { state });
@@ -304,7 +304,7 @@ describe('the cache of a worker that is killed', () => {
 
 describe('a disk that has no room for a dataset', () => {
   it(
-    'is the fault of the worker; inputs that are kept give way before',
+    'is the fault of the worker, once cached inputs have been removed',
     requires('small disk'),
     async (t) => {
       const disk = SmallDisk.mount(24);

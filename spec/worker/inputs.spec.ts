@@ -59,7 +59,7 @@ const isInputFault = (message: RegExp) => (fault: unknown) =>
   fault instanceof InputError && message.test(fault.message);
 
 describe('placing the inputs of a task', () => {
-  it('hands params on exactly as written: digits, exponents, order of keys, nesting', async (t) => {
+  it('passes params on exactly as written: digits, exponents, order of keys, nesting', async (t) => {
     const params =
       '{"z":1.0,"a":1e-3,"seed":12345678901234567890,"deep":{"x":[0.10,-0.0]},"text":"ü \\u00fc"}';
     const { spec } = await place(t, { params });
@@ -142,7 +142,7 @@ describe('placing the inputs of a task', () => {
     ['a dataset of this worker', { dataset: '{"kind":"worker_local","path":"no/corn"}' }, 'no/corn'],
   ];
   for (const [what, task, path] of missing) {
-    it(`is the fault of a worker that lacks ${what}, and names the path as the job does`, async (t) => {
+    it(`blames a worker that lacks ${what}, and names the path as the job does`, async (t) => {
       await assert.rejects(place(t, task), (fault) => {
         const { verb, failure, own } = failedBy(fault);
         assert.deepEqual([verb, failure.fault, failure.retriable, own], ['fail', 'worker', true, undefined]);
@@ -171,7 +171,7 @@ describe('placing the inputs of a task', () => {
     ],
   ];
   for (const [what, task, message] of lacking) {
-    it(`leaves ${what} to another worker, and does not take itself for ill`, async (t) => {
+    it(`leaves ${what} to another worker, and does not count it as a fault of this one`, async (t) => {
       await assert.rejects(place(t, task), (fault) => {
         const { failure, own } = failedBy(fault);
         assert.deepEqual([failure.fault, failure.missing_path, own], ['worker', undefined, undefined]);
@@ -180,7 +180,7 @@ describe('placing the inputs of a task', () => {
     });
   }
 
-  it('is a fault of the worker itself that a dataset which its owner declared is gone', async (t) => {
+  it('blames the worker itself when a dataset that its owner declared is gone', async (t) => {
     const task = { dataset: '{"kind":"worker_local","name":"corn"}' };
     await assert.rejects(place(t, task, { datasets: { corn: '/no/share' } }), (fault) => {
       const { failure, own } = failedBy(fault);
@@ -190,7 +190,7 @@ describe('placing the inputs of a task', () => {
   });
 });
 
-describe('names that come from elsewhere', () => {
+describe('names that come from outside', () => {
   it('never lead out of the state directory', () => {
     assert.equal(safeName('task_01abc'), 'task_01abc');
     for (const id of ['../..', '.', 'a/b', 'a\0', '', 'x'.repeat(300)]) {

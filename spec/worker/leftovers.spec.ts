@@ -39,7 +39,7 @@ describe('what file managers leave behind', () => {
     assert.equal(await singleFolderIn(folder), undefined, 'what a person wrote does');
   });
 
-  it('nor beside the one table of a folder, and is not uploaded', async (t) => {
+  it('does not count beside the one table of a folder, and is not uploaded', async (t) => {
     const folder = await temporaryFolder(t);
     await writeFile(join(folder, 'corn.csv'), 'x');
     await withLeftovers(folder);
@@ -47,7 +47,7 @@ describe('what file managers leave behind', () => {
     assert.deepEqual((await filesOf(folder)).files, [join(folder, 'corn.csv')]);
   });
 
-  it('keeps nobody from the data of a zip, as Windows and macOS pack it', async (t) => {
+  it('does not hide the data of a zip, as Windows and macOS pack it', async (t) => {
     const server = await startTestServer(t);
     await startTestWorker(t, server);
     const names = ['corn/train.csv', ...LEFTOVERS, '__MACOSX/._corn'];

@@ -79,24 +79,24 @@ describe('a request that is repeated', () => {
     return { step, calls: () => calls };
   };
 
-  it('succeeds in the end, whatever was away meanwhile', async () => {
+  it('succeeds in the end, whatever was unreachable meanwhile', async () => {
     const { step } = failing(unreachable('x', 'y'), answered(503), answered(401));
     assert.equal(await persist('it', step, persistence), 4);
   });
 
-  it('gives up at an answer that will never be another', async () => {
+  it('gives up at an answer that will not change', async () => {
     const { step, calls } = failing(answered(409), answered(503));
     await assert.rejects(persist('it', step, persistence), { status: 409 });
     assert.equal(calls(), 1);
   });
 
-  it('does not repeat for ever what breaks the server', async () => {
+  it('is not repeated for ever where it makes the server fail', async () => {
     const { step, calls } = failing(...Array.from({ length: 100 }, () => answered(500)));
     await assert.rejects(persist('it', step, persistence), { status: 500 });
     assert.equal(calls(), 8);
   });
 
-  it('does, where giving up would lose a result', async () => {
+  it('is repeated for ever where giving up would lose a result', async () => {
     const { step } = failing(...Array.from({ length: 20 }, () => answered(500)));
     assert.equal(await persist('it', step, { ...persistence, patient: true }), 21);
   });
@@ -151,7 +151,7 @@ describe('heartbeats', () => {
   const task = (task_id: string, attempt = 1): ActiveTask => ({ task_id, attempt });
   const one = <T>(list: T[], at: number): T => list[at] ?? assert.fail(`no request ${at}`);
 
-  it('are held by the server for one interval, one at a time', async () => {
+  it('are held by the server for one interval, and sent one at a time', async () => {
     const { held, told, stop } = beating();
     await until('the first', () => held.length === 1);
     assert.deepEqual([one(held, 0).active, one(held, 0).wait_s], [[], 3600]);
@@ -170,7 +170,7 @@ describe('heartbeats', () => {
     stop();
   });
 
-  it('are renewed as soon as what runs has changed, changes of one moment together', async () => {
+  it('are sent anew as soon as the running tasks have changed, once for changes of one moment', async () => {
     const { held, active, stop } = beating();
     await until('the first', () => held.length === 1);
     active.set([task('task_1')]);
@@ -197,7 +197,7 @@ describe('heartbeats', () => {
     stop();
   });
 
-  it('still hear the answer of a heartbeat that a newer one has overtaken', async () => {
+  it('still use the answer of a heartbeat that a newer one has overtaken', async () => {
     const { held, told, active, stop } = beating();
     await until('the first', () => held.length === 1);
     active.set([task('task_1')]);
@@ -207,7 +207,7 @@ describe('heartbeats', () => {
     stop();
   });
 
-  it('tell once what is wrong, and then stop', async () => {
+  it('report once what is wrong, and then stop', async () => {
     const { held, told } = beating();
     await until('the first', () => held.length === 1);
     one(held, 0).fail(answered(404, 'unknown_id'));
@@ -217,7 +217,7 @@ describe('heartbeats', () => {
     assert.equal(held.length, 1);
   });
 
-  it('say nothing any more once they are stopped', async () => {
+  it('report nothing once they are stopped', async () => {
     const { held, told, stop } = beating();
     await until('the first', () => held.length === 1);
     stop();
@@ -225,7 +225,7 @@ describe('heartbeats', () => {
     assert.deepEqual(told, []);
   });
 
-  it('do not race with a server that answers at once', async () => {
+  it('keep their pace with a server that answers at once', async () => {
     const { held, stop } = beating();
     let answeredOnes = 0;
     const end = performance.now() + 400;
@@ -261,7 +261,7 @@ describe('the answer of a lease', () => {
     assert.deepEqual(leasesOf('{"task":null}', 'w', silent), []);
   });
 
-  it('brings tasks that cannot be read as well, with what they lack, so that they can be failed', () => {
+  it('holds tasks that cannot be read too, with what they lack, so that they can be failed', () => {
     const text = `{"task":null,"tasks":[{"task_id":"task_1"},{"pipeline":{}},7,${payload('task_2')}]}`;
     assert.deepEqual(
       leasesOf(text, 'w', silent).map(({ ref, missing }) => [ref.task_id, missing]),

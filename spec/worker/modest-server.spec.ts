@@ -37,7 +37,7 @@ echo model > "$out/best_model.txt"
 echo '{"status":"succeeded","metrics":{"best_rmse":1}}' > "$result"
 `;
 
-it('a worker at a server that says less runs every task that it can, fails those that it cannot read, and drains', async (t) => {
+it('a worker whose server leaves out optional members runs every task that it can, fails those that it cannot read, and drains', async (t) => {
   const folder = await temporaryDirectory(t);
   await writeFile(join(folder, 'run.sh'), SCRIPT);
   const leases = [
@@ -91,7 +91,7 @@ it('a worker at a server that says less runs every task that it can, fails those
   assert.doesNotMatch(worker.stderr, /\[object Object\]|undefined|NaN/);
 });
 
-it('a worker that is not told its id ends with a sentence', async (t) => {
+it('a worker that gets no id from its registration ends with a clear message', async (t) => {
   const folder = await temporaryDirectory(t);
   const server = await ModestServer.start(t, { leaveOut: { WorkerRegistered: ['worker_id'] } });
   const worker = new Program(process.execPath, [

@@ -23,9 +23,9 @@ const ODD: Record<string, (path: string) => unknown> = {
   'a link to nothing': (path) => symlink('/no/such/file', path),
 };
 
-describe('opening what a task may have made', () => {
+describe('opening a file that a task may have made', () => {
   for (const [what, make] of Object.entries(ODD)) {
-    it(`refuses ${what}, and waits for nobody`, async (t) => {
+    it(`refuses ${what}, and does not block`, async (t) => {
       const folder = await temporaryFolder(t);
       await make(join(folder, 'result.json'));
       freePipes(t, folder);
@@ -50,7 +50,7 @@ describe('opening what a task may have made', () => {
     await assert.rejects(openPlain(folder, join(folder, '..')), /lies elsewhere/);
   });
 
-  it('takes a folder that is itself reached by a link, as the owner may have placed it', async (t) => {
+  it('accepts a folder that is itself reached by a link, as the owner may have placed it', async (t) => {
     const folder = await temporaryFolder(t);
     await mkdir(join(folder, 'big-disk'));
     await writeFile(join(folder, 'big-disk', 'result.json'), '{}');
@@ -112,7 +112,7 @@ describe('a task that leaves something else in the place of a file', () => {
     assert.ok(errors.some((error) => /result.json is a link/.test(error)));
   });
 
-  it('loses what it replaced, and nothing else', async (t) => {
+  it('loses the files that it replaced, and nothing else', async (t) => {
     const { server, jobs, tasks } = await survives(t, [
       `echo said; rm run.log; mkfifo run.log; echo m > "$out/best_model.json"; ${GOOD}`,
       `ln -s /etc/hostname "$out/best_model.json"; mkfifo "$ws/pipe"; echo n > "$ws/notes"; ${GOOD}`,

@@ -115,7 +115,7 @@ describe('the files of an attempt', () => {
     );
   });
 
-  it('are a bounded number, and what is left out is told', async (t) => {
+  it('are bounded in number, and the log says what was left out', async (t) => {
     const { output } = await attempt(t);
     let deep = output;
     for (let level = 0; level < 18; level++) deep = join(deep, 'd');
@@ -131,7 +131,7 @@ describe('the files of an attempt', () => {
     );
   });
 
-  it('go without what cannot be gathered', async (t) => {
+  it('leave out what cannot be collected', async (t) => {
     const paths = await attempt(t);
     await rm(paths.workspace, { recursive: true });
     const faults: string[] = [];
@@ -147,7 +147,7 @@ describe('the files of an attempt', () => {
 });
 
 describe('the state directory at start-up', () => {
-  it('loses what an earlier process left, but not what belongs to a saved result', async (t) => {
+  it('is cleared of what an earlier process left, but not of what belongs to a saved result', async (t) => {
     const state = await temporaryFolder(t);
     const [saved, left] = [
       attemptPaths(state, entry('task_1').ref),

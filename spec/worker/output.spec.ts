@@ -29,7 +29,7 @@ describe('lines of output', () => {
     assert.deepEqual(linesOf(bytes.subarray(0, 3), bytes.subarray(3)), ['grün']);
   });
 
-  it('show a progress bar that redraws itself in its last state, and no Windows line ends', () => {
+  it('keep only the last state of a progress bar that redraws itself, and no Windows line ends', () => {
     assert.deepEqual(linesOf('10 %\r50 %\r100 %\nnext\r\n'), ['100 %', 'next']);
   });
 
@@ -53,7 +53,7 @@ describe('lines of output', () => {
     );
   });
 
-  it('tell progress as `::progress 0.42 message`', () => {
+  it('report progress as `::progress 0.42 message`', () => {
     assert.deepEqual(parseProgress('::progress 0.42 fold 3 of 7'), {
       progress: 0.42,
       message: 'fold 3 of 7',
@@ -87,7 +87,7 @@ describe('the log file of a task', () => {
     assert.equal(await text(), `1234567890\n${notes.map((note) => `[jq-worker] ${note}\n`).join('')}`);
   });
 
-  it('has room for what the worker says after it was cut', async (t) => {
+  it('has room for what the worker writes after it was cut', async (t) => {
     const { file, text } = await log(t, 2);
     file.write(Buffer.from('abc'));
     file.note('cancelled');
@@ -102,7 +102,7 @@ describe('the log file of a task', () => {
     assert.equal(await text(), '[jq-worker] first\nno end\n[jq-worker] last\n');
   });
 
-  it('gives up quietly when the disk does: the run goes on', async () => {
+  it('is given up quietly when the disk fails, and the run goes on', async () => {
     const file = new LogFile('/no/such/folder/run.log', 1000);
     file.write(Buffer.from('x'));
     await until('the fault', () => file.broken);
@@ -112,7 +112,7 @@ describe('the log file of a task', () => {
     await file.close();
   });
 
-  it('closes twice without harm', async (t) => {
+  it('may be closed twice', async (t) => {
     const { file } = await log(t);
     await file.close();
     await file.close();
@@ -139,8 +139,8 @@ function events(t: TestContext, { arrives = true } = {}) {
   return { task, sent, state, pass, release: () => pending.shift()?.() };
 }
 
-describe('what a running task tells the server', () => {
-  it('joins lines to one event', async (t) => {
+describe('the events that a running task sends', () => {
+  it('join lines to one event', async (t) => {
     const { task, sent, pass } = events(t);
     task.log('one');
     task.log('two');
@@ -148,7 +148,7 @@ describe('what a running task tells the server', () => {
     assert.deepEqual(sent, [[{ type: 'log', level: 'info', message: 'one\ntwo' }]]);
   });
 
-  it('sends at most once a second', async (t) => {
+  it('are sent at most once a second', async (t) => {
     const { task, sent, pass } = events(t);
     for (let i = 0; i < 300; i++) {
       task.log(`line ${i}`);
@@ -162,14 +162,14 @@ describe('what a running task tells the server', () => {
     }
   });
 
-  it('always sends the last progress, however fast the task was', async (t) => {
+  it('always include the last progress, however fast the task was', async (t) => {
     const { task, sent } = events(t);
     for (let i = 1; i <= 50; i++) task.progress(i / 50, `step ${i}`);
     await task.close(never);
     assert.deepEqual(sent, [[{ type: 'progress', level: 'info', message: 'step 50', progress: 1 }]]);
   });
 
-  it('leaves out what exceeds 16 KiB, and says how much', async (t) => {
+  it('leave out what exceeds 16 KiB, and say how much', async (t) => {
     const { task, sent, pass } = events(t);
     for (let i = 0; i < 400; i++) task.log(`${i} ${'ü'.repeat(100)}`);
     await pass(100);
@@ -182,7 +182,7 @@ describe('what a running task tells the server', () => {
     assert.equal(sent[1]?.[0]?.message, 'after');
   });
 
-  it('keeps what did not arrive, and sends it later, in its order, with the last progress', async (t) => {
+  it('are kept when they did not arrive, and sent later in their order, with the last progress', async (t) => {
     const { task, sent, state, pass } = events(t, { arrives: false });
     task.log('12345');
     task.progress(0.5, 'half');
@@ -202,7 +202,7 @@ describe('what a running task tells the server', () => {
     assert.equal(sent.length, 3, 'nothing arrives twice');
   });
 
-  it('accounts for every byte of a long outage, however often it is tried', async (t) => {
+  it('account for every byte of a long outage, however often they are tried', async (t) => {
     const { task, sent, state, pass } = events(t, { arrives: false });
     let told = 0;
     for (let second = 0; second < 200; second++) {
@@ -234,7 +234,7 @@ describe('what a running task tells the server', () => {
     );
   });
 
-  it('goes on trying at its end while the server is away', async (t) => {
+  it('are still tried at the end of the task while the server is away', async (t) => {
     const { task, sent, state, pass } = events(t, { arrives: false });
     task.log('the last words');
     const closed = task.close(never);
@@ -246,7 +246,7 @@ describe('what a running task tells the server', () => {
     assert.equal(sent.at(-1)?.[0]?.message, 'the last words');
   });
 
-  it('ends without what it could not send once it is told to give up', async (t) => {
+  it('are dropped where they could not be sent once the task has to give up', async (t) => {
     const { task, sent, pass } = events(t, { arrives: false });
     task.log('unheard');
     const given = new AbortController();
@@ -257,7 +257,7 @@ describe('what a running task tells the server', () => {
     assert.equal(sent.length, 1);
   });
 
-  it('has one request under way at a time', async (t) => {
+  it('are sent by one request at a time', async (t) => {
     const { task, sent, state, pass, release } = events(t);
     state.held = true;
     task.log('one');
@@ -271,7 +271,7 @@ describe('what a running task tells the server', () => {
     assert.equal(sent[1]?.[0]?.message, 'two');
   });
 
-  it('takes no more once it is closed', async (t) => {
+  it('are no longer sent once their task is closed', async (t) => {
     const { task, sent, pass } = events(t);
     await task.close(never);
     task.log('late');
@@ -308,7 +308,7 @@ describe('the output of a child', () => {
     assert.equal(output.errorText, '::progress 0.9 not here\nError: broken');
   });
 
-  it('makes a child wait for a disk that is slower', async (t) => {
+  it('makes the child wait for a slower disk', async (t) => {
     const path = join(await temporaryFolder(t), 'run.log');
     const log = new LogFile(path, 1024 * 1024);
     const output = new Output(log, new TaskEvents(async () => {}));

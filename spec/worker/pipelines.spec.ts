@@ -48,12 +48,12 @@ describe('a pipeline that Python code builds', () => {
     assert.deepEqual(other.result?.extra, { built: ['snv'] });
   });
 
-  it('is refused by a server that was not told to take such jobs', async (t) => {
+  it('is refused by a server that was not configured to accept such jobs', async (t) => {
     const { run } = await play(t, { server: false });
     await assert.rejects(run('lab.models'), { status: 400, message: /--allow-python-jobs/ });
   });
 
-  it('goes to no worker that was not told to run such code: it waits for one that was', async (t) => {
+  it('goes only to a worker that was configured to run such code, and waits for one', async (t) => {
     const { server, run } = await play(t, { worker: false });
     const job = await run('lab.models');
     assert.deepEqual((await taskOf(server, job)).waiting_for, [
@@ -64,7 +64,7 @@ describe('a pipeline that Python code builds', () => {
     assert.deepEqual([task.status, task.attempt, task.worker_id], ['succeeded', 1, able.workerId]);
   });
 
-  it('has the fingerprint that its runner tells, else that of entry point and bundle', async (t) => {
+  it('has the fingerprint that its runner reports, else that of entry point and bundle', async (t) => {
     const { server, run } = await play(t);
     const fingerprintOf = async (job: string) => (await taskIn(server, job)).result?.pipeline_fingerprint;
     const code = (entrypoint: string) => `sha256:${sha256(`${entrypoint}\n${sha256(BUNDLE)}`)}`;

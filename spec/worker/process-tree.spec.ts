@@ -75,7 +75,7 @@ for (const [processes, needs] of systems) {
       assert.ok(pids.includes(tree.leader) && pids.includes(shell));
     });
 
-    it('are those, too, that left group and session and whose parent is gone', async (t) => {
+    it('include those that left group and session and whose parent is gone', async (t) => {
       const tree = await begin(t, `${DAEMON}; ${SLEEP}`);
       const daemon = await tree.pid('daemon');
       await until('a session of its own', () => statOf(daemon)?.session === daemon);
@@ -83,7 +83,7 @@ for (const [processes, needs] of systems) {
       assert.ok(pidsOf(tree).includes(daemon));
     });
 
-    it('are those without the environment, while it is known who started them', async (t) => {
+    it('include those with an emptied environment, while it is known who started them', async (t) => {
       const tree = await begin(t, 'env -i setsid sleep 1000 & tell bare; wait');
       const bare = await tree.pid('bare');
       await until('it to be bare', async () => {
@@ -105,7 +105,7 @@ for (const [processes, needs] of systems) {
       assert.deepEqual(pidsOf({ ...one, since: one.since + 1_000_000 }), []);
     });
 
-    it('are signalled all, wherever they went', async (t) => {
+    it('are all signalled, wherever they went', async (t) => {
       const tree = await begin(t, `${DAEMON}; ${SLEEP}`);
       const pids = [tree.leader, await tree.pid('sleep'), await tree.pid('daemon')];
       // Between a fork and what it then executes, a process may be hidden from one look, and a signal is one look.
@@ -114,7 +114,7 @@ for (const [processes, needs] of systems) {
       for (const pid of pids) await until(`${pid} to end`, () => !isAlive(pid));
     });
 
-    it('are killed until none is left, also what is forked while that goes on', async (t) => {
+    it('are killed until none is left, also those that are forked meanwhile', async (t) => {
       const fork = 'while :; do setsid sleep 1000 & sleep 0.002; done';
       const tree = await begin(t, `trap '' TERM; (${fork}) & ${SLEEP}`);
       await tree.pid('sleep');
@@ -159,7 +159,7 @@ describe('what an earlier worker program left running of a task', () => {
     assert.equal(isAlive(tree.leader), false);
   });
 
-  it('is let alone when the id belongs to a stranger by now', async (t) => {
+  it('is left alone when its process id belongs to another process by now', async (t) => {
     const { tree, file } = await leftOver(t, SLEEP);
     const noted = JSON.parse(await readFile(file, 'utf8'));
     await writeFile(file, JSON.stringify({ ...noted, mark: 'another', started: noted.started - 1 }));
@@ -169,7 +169,7 @@ describe('what an earlier worker program left running of a task', () => {
     assert.ok(isAlive(tree.leader));
   });
 
-  it('is nothing to kill once it has ended, nor where the note is missing or broken', async (t) => {
+  it('needs no kill once it has ended, or where its note is missing or broken', async (t) => {
     const { tree, file } = await leftOver(t, 'sleep 0.1');
     await tree.exited;
     assert.equal(await endMarked(file), false);
@@ -182,7 +182,7 @@ describe('what an earlier worker program left running of a task', () => {
 });
 
 describe('the guard of a worker program', () => {
-  it('kills what carries the marks of its worker when the pipe between them ends, and no more', async (t) => {
+  it('kills the processes with the tags of its worker, and no others, when the pipe between them ends', async (t) => {
     const [guard, other] = [new Reaper(silent), new Reaper(silent)];
     for (const one of [guard, other]) one.start();
     t.after(() => other.stop());
@@ -197,7 +197,7 @@ describe('the guard of a worker program', () => {
     assert.ok(isAlive(others.leader));
   });
 
-  it('kills the groups that it was told of, marked or not; those that are gone may be others by now', async (t) => {
+  it('kills the groups that it was told of, tagged or not, but not those that have ended, whose ids may be reused', async (t) => {
     const guard = new Reaper(silent);
     guard.start();
     const [one, two] = [await start(t, SLEEP), await start(t, SLEEP)];
@@ -209,7 +209,7 @@ describe('the guard of a worker program', () => {
     assert.ok(isAlive(one.leader));
   });
 
-  it('is replaced when it is killed, with all that it knew', async (t) => {
+  it('is replaced when it is killed, by one that knows all that it knew', async (t) => {
     const guard = new Reaper(silent);
     guard.start();
     const tree = await start(t, SLEEP);
@@ -224,7 +224,7 @@ describe('the guard of a worker program', () => {
     await until('the group to be killed', () => !isAlive(tree.leader));
   });
 
-  it('outlives the signals that end the worker in good order', async () => {
+  it('survives the signals that stop the worker in good order', async () => {
     const guard = new Reaper(silent);
     guard.start();
     const pid = guard.pid ?? assert.fail('there is no guard');

@@ -43,7 +43,7 @@ function played(accepts: string[] = ['report_files']) {
 const code = (fault: unknown) => (fault instanceof ResponseError ? fault.code : String(fault));
 
 describe('the reports of a worker', () => {
-  it('of one moment go in one request, and those that come meanwhile together in the next', async () => {
+  it('of one moment go in one request, and those that arrive meanwhile go together in the next', async () => {
     const { reports, requests, sent } = played();
     const first = ['a', 'b'].map((id) => reports.send(start(id)).catch(code));
     await sent(1);
@@ -65,7 +65,7 @@ describe('the reports of a worker', () => {
     );
   });
 
-  it('wait no longer for a request that is late', async () => {
+  it('do not wait for a request that is late', async () => {
     const { reports, requests, sent } = played();
     const late = reports.send(start('a'));
     await sent(1);
@@ -93,7 +93,7 @@ describe('the reports of a worker', () => {
     );
   });
 
-  it('fail together where there is no answer, for those who repeat them', async () => {
+  it('fail together where there is no answer, so that each can be repeated', async () => {
     const { reports, requests, sent } = played();
     const all = ['a', 'b'].map((id) => reports.send(start(id)));
     await sent(1);
@@ -101,7 +101,7 @@ describe('the reports of a worker', () => {
     for (const one of all) await assert.rejects(one, UnreachableError);
   });
 
-  it('are not sent once nobody wants them any more', async () => {
+  it('are not sent once they are aborted', async () => {
     const { reports, requests, sent } = played();
     const first = reports.send(start('a'));
     await sent(1);
@@ -118,7 +118,7 @@ describe('the reports of a worker', () => {
     await other;
   });
 
-  it('are no longer together than a server reads at once', async () => {
+  it('are sent together only up to the size that a server reads at once', async () => {
     const { reports, requests, sent } = played();
     const long = (task_id: string): TaskReport => ({
       ...{ type: 'fail', task_id, worker_id: 'worker_1' },
@@ -132,7 +132,7 @@ describe('the reports of a worker', () => {
     await Promise.all(all);
   });
 
-  it('go each by itself, when they are repeated, to an older server that has taken the place of one that takes them', async () => {
+  it('are sent one by one, when repeated, to an older server that has replaced one that accepts them together', async () => {
     const { reports, requests, sent } = played();
     const all = ['a', 'b'].map((id) => reports.send(start(id)));
     await sent(1);
@@ -143,7 +143,7 @@ describe('the reports of a worker', () => {
     assert.deepEqual([requests[1]?.name, reports.takeFiles], ['startTask', false]);
   });
 
-  it('go each by itself to a server that does not say that it takes them otherwise', async () => {
+  it('are sent one by one to a server that does not declare that it accepts them together', async () => {
     const { reports, requests, sent } = played([]);
     void reports.send(start('a'));
     void reports.send({ type: 'complete', task_id: 'b', worker_id: 'worker_1', result: {} });
@@ -186,19 +186,19 @@ describe('a small task', () => {
 
   const FILES = ['logs run.log', 'model best_model.json', 'best_model best_model.json'];
 
-  it('brings its log and its model with its report', async (t) => {
+  it('sends its log and its model with its report', async (t) => {
     const { files, asked } = await playOne(t, { do: 'export', bytes: 1000 }, true);
     assert.deepEqual(files, FILES);
     assert.deepEqual([...new Set(asked)], ['POST /v1/tasks/reports']);
   });
 
-  it('uploads what is not small, and brings the rest', async (t) => {
+  it('uploads what is not small, and sends the rest with its report', async (t) => {
     const { files, asked } = await playOne(t, { do: 'export', bytes: 100_000 }, true);
     assert.deepEqual(files.sort(), [...FILES].sort());
     assert.equal(asked.filter((seen) => seen === 'POST /v1/tasks/ID/artifacts').length, 1);
   });
 
-  it('uploads both to a server that does not say that it takes them', async (t) => {
+  it('uploads both to a server that does not declare that it accepts them with a report', async (t) => {
     const { files, asked } = await playOne(t, { do: 'export', bytes: 1000 }, false);
     assert.deepEqual(files, FILES);
     assert.deepEqual(

@@ -107,7 +107,7 @@ describe('one attempt at a task', () => {
     ['a failure of the task', failedWith('bad shape'), null],
   ];
   for (const [what, outcome, health] of healths) {
-    it(`tells the agent of ${what}: ${JSON.stringify(health)}`, async () => {
+    it(`reports the health of the worker after ${what}: ${JSON.stringify(health)}`, async () => {
       const run = await new Run().toChild();
       await run.ends('runChild', outcome);
       await run.ends('save');
@@ -118,7 +118,7 @@ describe('one attempt at a task', () => {
     });
   }
 
-  it('waits no longer than a minute for work that hangs in the kernel', async () => {
+  it('waits at most a minute for work that hangs in the kernel', async () => {
     const run = await new Run().toChild();
     run.actor.send({ type: 'STOP', reason: 'cancelled' });
     assert.equal(run.state, 'cancelling');
@@ -162,7 +162,7 @@ describe('one attempt at a task', () => {
     assert.deepEqual(run.reported, failed);
   });
 
-  it('takes a fault of this machine for a failure that another attempt may escape', async () => {
+  it('reports a fault of this machine as a failure that is tried again', async () => {
     const run = await new Run().toChild();
     await run.breaks('runChild', 'spawn ENOENT');
     await run.ends('save');
@@ -252,7 +252,7 @@ describe('one attempt at a task', () => {
     assert.equal(run.actor.getSnapshot().output?.ended, 'not_ours');
   });
 
-  it('parks: a result that cannot be delivered stays on disk', async () => {
+  it('is deferred when its result cannot be delivered: that stays on disk', async () => {
     const run = await new Run().toChild();
     await run.ends('runChild', DONE);
     await run.ends('save');
@@ -261,7 +261,7 @@ describe('one attempt at a task', () => {
     assert.ok(!run.begun.includes('clean'));
   });
 
-  it('parks only after the child has ended and the outcome is saved', async () => {
+  it('is deferred only after the child has ended and the outcome is saved', async () => {
     const run = await new Run().toChild();
     run.actor.send({ type: 'STOP', reason: 'worker_stopped' });
     run.actor.send({ type: 'PARK' });

@@ -92,7 +92,7 @@ describe('what a worker can run', () => {
     ],
   ];
   for (const [what, choice, message] of refused) {
-    it(`is told wrongly with ${what}`, async () => {
+    it(`is refused with ${what}`, async () => {
       await assert.rejects(
         findRunners(choice, silent),
         (fault) => fault instanceof StartError && message.test(fault.message),

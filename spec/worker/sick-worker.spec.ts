@@ -33,7 +33,7 @@ async function ownInterpreter(t: TestContext): Promise<{ runner: Runner; interpr
 }
 
 describe('a worker whose interpreter is removed', () => {
-  it('takes no more tasks after three, says why, and comes back when it is there again', async (t) => {
+  it('asks for no more tasks after three failures, says why, and resumes when the interpreter is back', async (t) => {
     const server = await startTestServer(t);
     const { runner, interpreter } = await ownInterpreter(t);
     await startTestWorker(t, server, { runners: [runner], recovery });
@@ -58,7 +58,7 @@ describe('a worker whose interpreter is removed', () => {
 
 describe('a worker whose disk is full', () => {
   it(
-    'tells it as that, takes no more tasks, and comes back when there is room',
+    'reports it as that, asks for no more tasks, and resumes when there is room',
     requires('small disk'),
     async (t) => {
       const disk = SmallDisk.mount(8);
@@ -87,7 +87,7 @@ describe('a worker whose disk is full', () => {
   );
 
   it(
-    'says so of a result that the disk did not take, not that it is no JSON',
+    'reports a result that the disk did not take as that, not as invalid JSON',
     requires('small disk'),
     async (t) => {
       const disk = SmallDisk.mount(4);
@@ -106,7 +106,7 @@ describe('a worker whose disk is full', () => {
   );
 });
 
-describe('what a suspended worker looks at', () => {
+describe('the examination of a suspended worker', () => {
   async function look(t: TestContext, differs: object, after: (state: string) => unknown = () => {}) {
     const state = await temporaryFolder(t);
     const settings = settingsOf({ server: '', state, slots: 1, runners: [], log: silent, ...differs });
@@ -123,7 +123,7 @@ describe('what a suspended worker looks at', () => {
     check,
   });
 
-  it('is well when all is there', async (t) => {
+  it('finds it well when nothing is missing', async (t) => {
     const folder = await temporaryFolder(t);
     const runners = [runnerOf(['sh', '-c', 'true'], ['sh', '-c', 'exit 0'])];
     await writeFile(join(folder, 'catalog.json'), '[]');
@@ -131,7 +131,7 @@ describe('what a suspended worker looks at', () => {
     assert.equal(await look(t, { runners, datasets: { corn: folder }, catalog, cacheDir: folder }), null);
   });
 
-  it('names what is wrong: its disk, its interpreter, a library, a share', async (t) => {
+  it('names what is wrong: the disk, the interpreter, a library, a share', async (t) => {
     const folder = await temporaryFolder(t);
     const gone = (state: string) => rm(state, { recursive: true });
     assert.match(`${await look(t, {}, gone)}`, /cannot use its own files \(ENOENT/);

@@ -20,7 +20,7 @@ import { silent } from './quick.ts';
 
 const GUARD = fileURLToPath(new URL('../../actors/worker/child/reaper.sh', import.meta.url));
 
-describe('how processes are looked at', () => {
+describe('how processes are observed', () => {
   const systems: [NodeJS.Platform, boolean, string][] = [
     ['linux', true, '/proc'],
     ['linux', false, 'ps'],
@@ -33,7 +33,7 @@ describe('how processes are looked at', () => {
       assert.equal(choose(platform, hasProc).name, name));
   }
 
-  it('and what is not promised there is told in sentences', () => {
+  it('and what is not guaranteed there is said in sentences', () => {
     assert.deepEqual(procfs.limits, []);
     for (const system of [psProcesses(), windowsProcesses()]) {
       assert.ok(system.limits.length > 0 && system.limits.every((limit) => limit.length > 30));
@@ -78,7 +78,7 @@ describe('what ps of macOS prints', () => {
     assert.deepEqual(asked[0]?.slice(0, 2), ['axeww', '-o']);
   });
 
-  it('shows the marks, whole, and also behind the end of a line', () => {
+  it('shows the tags, whole, also after a line break', () => {
     const of = (mark: string) =>
       membersOf({ leader: null, tag: mark, since }, processes).map(({ pid }) => pid);
     assert.deepEqual(of('m.1'), [501, 502]);
@@ -103,7 +103,7 @@ describe('on Windows, played,', () => {
     return { ran, processes };
   }
 
-  it('a tree is asked to end by taskkill, and after the grace period made to', async () => {
+  it('a process tree is asked to end by taskkill, and forced to after the grace period', async () => {
     const { ran, processes } = play();
     const family = { leader: 7, tag: 'm', since: 0 };
     signalTree(family, 'SIGTERM', processes);
@@ -111,21 +111,21 @@ describe('on Windows, played,', () => {
     assert.deepEqual(ran, ['/PID 7 /T', '/PID 7 /T /F']);
   });
 
-  it("a tree whose root has ended is let alone: its id may be another's by now", async () => {
+  it('a tree whose root has ended is left alone, since its id may be reused', async () => {
     const { ran, processes } = play();
     assert.equal(processes.groups, false, 'so the leader is forgotten at its end');
     await killTree({ leader: null, tag: 'm', since: 0 }, undefined, processes);
     assert.deepEqual(ran, []);
   });
 
-  it('one that is gone is no fault', () => {
+  it('a tree that is gone is no error', () => {
     const { processes } = play(true);
     signalTree({ leader: 7, tag: 'm', since: 0 }, 'SIGKILL', processes);
   });
 });
 
 describe('the guard where there is no /proc', requires('ps'), () => {
-  it('finds what carries the marks by ps, but neither itself nor what only looks like it', async (t) => {
+  it('finds processes with the tags by ps, but neither itself nor those that only look like them', async (t) => {
     const folder = await temporaryFolder(t);
     const script = join(folder, 'reaper.sh');
     const text = await readFile(GUARD, 'utf8');
@@ -161,7 +161,7 @@ describe('processes that started since a moment, by /proc,', requires('proc'), (
   };
   const found = (pid: number, since?: number) => procfs.table(since).some((row) => row.pid === pid);
 
-  it('are all found, however often one has looked, and those before are left out once they are known', async (t) => {
+  it('are all found, however often one looks, and earlier ones are left out once they are known', async (t) => {
     const older = await sleeper(t);
     assert.ok(found(older.pid));
     // Starts are counted in hundredths of a second.
@@ -178,7 +178,7 @@ describe('processes that started since a moment, by /proc,', requires('proc'), (
     }
   });
 
-  it('are found under the id of one that was there before', async (t) => {
+  it('are found also under the reused id of an earlier one', async (t) => {
     const older = await sleeper(t);
     assert.ok(found(older.pid));
     await older.end();

@@ -31,7 +31,7 @@ async function modelsOf(server: TestServer, job: string): Promise<number[]> {
 const isModel = ({ request }: Line) => request.includes('/artifacts?role=model');
 
 describe('an upload whose connection breaks', () => {
-  it('is made again, whole', async (t) => {
+  it('is repeated whole', async (t) => {
     let broken = 0;
     const { server, job } = await play(t, (proxy) => {
       proxy.fate = (line) => {
@@ -45,7 +45,7 @@ describe('an upload whose connection breaks', () => {
     assert.deepEqual(await modelsOf(server, job), [BYTES]);
   });
 
-  it('is made again when only its answer was lost; the bytes are kept once', async (t) => {
+  it('is repeated when only its answer was lost, and the bytes are kept once', async (t) => {
     let broken = 0;
     const { server, job } = await play(t, (proxy) => {
       proxy.fate = (line, from) => (isModel(line) && from === 'server' && broken++ === 0 ? 'cut' : 'pass');

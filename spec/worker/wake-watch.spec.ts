@@ -63,7 +63,7 @@ describe('noticing that the program stood still', () => {
     assert.equal(woken(), 0);
   });
 
-  it('lets nobody report before the server has been asked', async (t) => {
+  it('lets no report out before the server has been asked', async (t) => {
     const { watch, pass, woken } = watched(t);
     await watch.asked(signal);
     pass(60_000, 60_000);
@@ -78,7 +78,7 @@ describe('noticing that the program stood still', () => {
     await report;
   });
 
-  it('holds nobody who gives up', async (t) => {
+  it('does not hold a report that is aborted', async (t) => {
     const { watch, pass } = watched(t);
     pass(60_000, 60_000);
     const giving = new AbortController();
@@ -100,7 +100,7 @@ async function startProgram(t: TestContext, url: string): Promise<{ worker: Prog
 const PROGRAM = fileURLToPath(new URL('./fixtures/worker.ts', import.meta.url));
 
 describe('a worker that is stopped for longer than its lease, and goes on', () => {
-  it('ends what is no longer its own before it reports anything of it', async (t) => {
+  it('ends the tasks that are no longer its own before it reports anything of them', async (t) => {
     const server = await startTestServer(t, { leaseTtl: 3, heartbeatInterval: 0.5, workerDeadAfter: 2 });
     const { worker, folder } = await startProgram(t, server.url);
     const [mark, go] = [join(folder, 'mark'), join(folder, 'go')];
@@ -146,7 +146,7 @@ describe('a worker that is stopped together with its task, for longer than the t
     assert.deepEqual([status, error], ['succeeded', null]);
   });
 
-  it('is ended all the same once it has had its time', async (t) => {
+  it('ends the task nevertheless once it has had its time', async (t) => {
     const server = await startTestServer(t);
     const { worker, folder } = await startProgram(t, server.url);
     const [mark, never] = [join(folder, 'mark'), join(folder, 'never')];

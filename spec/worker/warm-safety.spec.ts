@@ -82,7 +82,7 @@ os.register_at_fork(before=lambda: go.locked() and before())`;
     assert.deepEqual([cold, JSON.parse(stdout)], [null, [true]]);
   });
 
-  it('loads nothing of what each task has to load itself, even where tasks turned out to', async (t) => {
+  it('does not preload what each task has to load itself, even where earlier tasks imported it', async (t) => {
     const warming = await Warming.start(t, { PRELOAD: 'torch' });
     await writeFile(join(warming.folder, 'runner', 'torch.py'), '');
     const { cold, stdout } = await warming.run(['has', 'torch']);
@@ -94,7 +94,7 @@ os.register_at_fork(before=lambda: go.locked() and before())`;
     assert.deepEqual((await warming.run(['has', 'library'])).cold, null);
   });
 
-  it('starts an attempt cold for which the runner asks for that', async (t) => {
+  it('starts an attempt cold when its runner asks for that', async (t) => {
     const warming = await Warming.start(t);
     const { cold, code, stdout } = await warming.run(['has', 'cold']);
     assert.deepEqual([cold, code, JSON.parse(stdout)], ['it asks for it', 0, [false]]);

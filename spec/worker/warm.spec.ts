@@ -14,7 +14,7 @@ import { said, Warming } from './warm-support.ts';
 const needs = requires('python3', 'proc');
 
 describe('an attempt that is forked from a warm host', needs, () => {
-  it('sees what a process sees that was started for it', async (t) => {
+  it('sees the same as in a process that was started for it', async (t) => {
     const warming = await Warming.start(t);
     const [forked, started] = [
       await warming.run(['looks', 'a b']),
@@ -41,7 +41,7 @@ describe('an attempt that is forked from a warm host', needs, () => {
     assert.equal(new Set(drawn.map(([, pid]) => pid)).size, 2);
   });
 
-  it('tells its exit code, or the signal that ended it', async (t) => {
+  it('reports its exit code, or the signal that ended it', async (t) => {
     const warming = await Warming.start(t);
     for (const [words, code, signal] of [
       [['exits', '0'], 0, null],
@@ -54,7 +54,7 @@ describe('an attempt that is forked from a warm host', needs, () => {
     }
   });
 
-  it('ends as a process does that was started for it: with its threads, exit handlers and files', async (t) => {
+  it('ends like a process that was started for it: with its threads, exit handlers and files', async (t) => {
     const warming = await Warming.start(t);
     const ends = await Promise.all(
       ['0', '7', 'way'].flatMap((code) =>
@@ -72,7 +72,7 @@ describe('an attempt that is forked from a warm host', needs, () => {
     );
   });
 
-  it('is stopped as any other, and one that comes too late never begins', async (t) => {
+  it('is stopped like any other, and never begins when it is stopped before its fork', async (t) => {
     const warming = await Warming.start(t);
     const stop = new AbortController();
     const end = await warming.run(['waits'], { signal: stop.signal, seen: () => stop.abort() });
@@ -105,7 +105,7 @@ describe('an attempt that is forked from a warm host', needs, () => {
 });
 
 describe('a warm host', needs, () => {
-  it('loads what tasks turn out to import, also in the next worker program', async (t) => {
+  it('preloads the modules that tasks have imported, also in the next worker program', async (t) => {
     const warming = await Warming.start(t);
     assert.equal(said(await warming.run(['imports', 'sqlite3.dbapi2'])), false);
     const loaded = async () => said<boolean[]>(await warming.run(['has', 'sqlite3.dbapi2']))[0];
@@ -115,7 +115,7 @@ describe('a warm host', needs, () => {
     await until('the next host to have it', loaded);
   });
 
-  it('loads what the interpreter finds in whichever place it was told of, and nothing that lies deeper there', async (t) => {
+  it('preloads modules from every place on the path of the interpreter, and nothing that lies deeper there', async (t) => {
     const places = await temporaryFolder(t);
     await mkdir(join(places, 'task'));
     await writeFile(join(places, 'linked.py'), '');
@@ -126,7 +126,7 @@ describe('a warm host', needs, () => {
     assert.deepEqual(said(await warming.run(['has', 'linked', 'deeper'])), [true, false]);
   });
 
-  it('loads nothing that a task brought, nor what is none of the interpreter', async (t) => {
+  it('preloads nothing that a task brought, and nothing that is not of the interpreter', async (t) => {
     const warming = await Warming.start(t);
     await writeFile(join(warming.folder, 'runner', 'brought.py'), '');
     for (let i = 0; i < 2; i++) assert.equal(said(await warming.run(['imports', 'brought'])), false);
@@ -158,7 +158,7 @@ describe('a warm host', needs, () => {
     };
   };
 
-  it('forks between two modules, where it takes longer with them than the library itself took', async (t) => {
+  it('forks between two modules when loading them takes longer than the library itself took', async (t) => {
     const warming = await Warming.start(t);
     const { begun, go } = await slowly(warming, 'one', 'other');
     const attempt = warming.run(['has', 'one', 'other']);
@@ -169,7 +169,7 @@ describe('a warm host', needs, () => {
     assert.deepEqual([cold, code, JSON.parse(stdout)], [null, 0, [true, false]]);
   });
 
-  it('tells the end of an attempt also while it loads a module', async (t) => {
+  it('reports the end of an attempt also while it loads a module', async (t) => {
     const warming = await Warming.start(t);
     const stop = new AbortController();
     let wait = () => {};
@@ -186,7 +186,7 @@ describe('a warm host', needs, () => {
     assert.deepEqual([cold, signal], [null, 'SIGTERM']);
   });
 
-  it('that hangs in an import holds nobody up for ever: attempts start cold', async (t) => {
+  it('that hangs in an import delays attempts for a bounded time: then they start cold', async (t) => {
     const warming = await Warming.start(t, { PRELOAD: 'hangs' });
     await writeFile(join(warming.folder, 'runner', 'hangs.py'), 'import signal\nsignal.pause()\n');
     warming.anew({ patienceMs: 300 });
@@ -222,7 +222,7 @@ describe('a warm host', needs, () => {
     await until('the old host to end', () => !isAlive(Number(first)));
   });
 
-  it('that dies takes its attempts with it, which says so, and is replaced', async (t) => {
+  it('that dies ends its attempts, which report that, and is replaced', async (t) => {
     const warming = await Warming.start(t);
     const host = said(await warming.run(['host']));
     await assert.rejects(
@@ -242,7 +242,7 @@ describe('a warm host', needs, () => {
     assert.equal(isAlive(host), false);
   });
 
-  it('is killed with what it has forked when the worker dies, also where it does not listen', async (t) => {
+  it('is killed with all that it has forked when the worker dies, even if it does not react', async (t) => {
     const warming = await Warming.start(t);
     const host = Number(said(await warming.run(['host'])));
     process.kill(host, 'SIGSTOP');

@@ -15,8 +15,8 @@ async function shelf(t: Parameters<typeof temporaryFolder>[0], ...names: string[
   return folder;
 }
 
-describe('what is missing is told with what there is', () => {
-  it('the name that was probably meant, or else the first names of the folder', async (t) => {
+describe('an error about something missing names what there is', () => {
+  it('the name that was probably meant, or else the first names in the folder', async (t) => {
     const folder = await shelf(t, 'gasoline', 'corn', '.hidden');
     await writeFile(join(folder, 'Thumbs.db'), '');
     const expected = {
@@ -32,7 +32,7 @@ describe('what is missing is told with what there is', () => {
     assert.equal(await suggestPaths(join(folder, 'corn', 'x')), `; ${folder}/corn is empty`);
   });
 
-  it('and no more names than a person reads', async (t) => {
+  it('no more names than a person reads', async (t) => {
     const folder = await shelf(t, ...Array.from({ length: 9 }, (_, i) => `set-${i}-${'abcdefghi'[i]}`));
     assert.match(await suggestPaths(join(folder, 'zzz')), /; .* has set-0-a, .*set-4-e and 4 more$/);
   });

@@ -88,7 +88,7 @@ describe('a worker program that is killed', () => {
     await until('what left its group to be gone', () => !isAlive(daemon));
   });
 
-  it('is followed by one that ends what is left, clears the directory and takes its place', async (t) => {
+  it('is followed by one that ends the processes left over, clears the directory and goes on as the same worker', async (t) => {
     const server = await startTestServer(t, quickly);
     const { state, program, child, daemon, job, kill, finish } = await working(t, server);
     const { worker_id } = JSON.parse(await readFile(join(state, 'worker.json'), 'utf8'));
@@ -107,10 +107,10 @@ describe('a worker program that is killed', () => {
   });
 });
 
-describe('a worker program that takes the place of one that was killed', () => {
+describe('a worker program that follows one that was killed', () => {
   const slowly = { leaseTtl: 600, heartbeatInterval: 0.2 };
 
-  it('reports what was cut short, so that it is queued again at once, with the log so far', async (t) => {
+  it('reports the tasks that were cut short, with their logs so far, so that they are queued again at once', async (t) => {
     const server = await startTestServer(t, slowly);
     const { state, job, kill, finish } = await working(t, server);
     await kill();
@@ -141,7 +141,7 @@ describe('a worker program that takes the place of one that was killed', () => {
     assert.match(await logOf(server, job), /\[jq-worker\] the worker program that ran this was killed/);
   });
 
-  it('leaves alone what has gone to another worker meanwhile', async (t) => {
+  it('leaves alone a task that has gone to another worker meanwhile', async (t) => {
     const server = await startTestServer(t, quickly);
     const { state, job, kill, finish } = await working(t, server);
     await kill();
@@ -156,7 +156,7 @@ describe('a worker program that takes the place of one that was killed', () => {
 });
 
 describe('two workers on one machine', () => {
-  it('never touch what the other one runs, or its files, not even when one is killed and replaced', async (t) => {
+  it('never touch the tasks or files of the other, not even when one is killed and replaced', async (t) => {
     const server = await startTestServer(t, { ...quickly, leaseTtl: 60 });
     const one = await working(t, server);
     const other = await working(t, server);

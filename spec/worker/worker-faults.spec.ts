@@ -52,7 +52,7 @@ describe('a task whose child goes wrong', () => {
     );
   });
 
-  it('leaves no grandchildren behind, and they do not hold it up', async (t) => {
+  it('leaves no grandchildren behind, and is not held up by them', async (t) => {
     const server = await startTestServer(t);
     await startTestWorker(t, server);
     const mark = join(await temporaryFolder(t), 'pid');
@@ -85,8 +85,8 @@ describe('a task whose child goes wrong', () => {
   });
 });
 
-describe('a result that the server does not take', () => {
-  it('makes the task fail at once, saying so, rather than run into the lapse of its lease', async (t) => {
+describe('a result that the server refuses', () => {
+  it('makes the task fail at once, saying so, rather than wait until its lease expires', async (t) => {
     const server = await startTestServer(t, { maxRequestBytes: 4000 });
     await startTestWorker(t, server);
     const task = await taskIn(server, await submit(server, { do: 'big', bytes: 5000 }));
@@ -94,7 +94,7 @@ describe('a result that the server does not take', () => {
     assert.match(String(task.error), /^the server refused the result: /);
   });
 
-  it('goes without a file that is too large, and the task says so', async (t) => {
+  it('is sent without a file that is too large, and the task says so', async (t) => {
     const server = await startTestServer(t, { maxArtifactBytes: 10 });
     await startTestWorker(t, server);
     const job = await submit(server, { do: 'export' });

@@ -38,7 +38,7 @@ async function running(t: TestContext, server: TestServer, state?: string) {
 }
 
 describe('while the server is away', () => {
-  it('a task goes on; the server that comes back gets its result', async (t) => {
+  it('a task goes on, and the server gets its result when it is back', async (t) => {
     const server = await startServer(t);
     const { job, finish } = await running(t, server);
     await server.stop();
@@ -61,7 +61,7 @@ describe('while the server is away', () => {
     await until('the outbox to be empty', async () => (await outbox(worker.state)).length === 0);
   });
 
-  it('a finished result survives the worker too: the next one on its state directory delivers it', async (t) => {
+  it('a finished result survives the end of the worker: the next one on its state directory delivers it', async (t) => {
     const server = await startServer(t);
     const { worker, job, finish } = await running(t, server);
     await server.stop();
@@ -91,7 +91,7 @@ describe('while the server is away', () => {
     next.cancelRunning();
   });
 
-  it('a worker can be started, and registers when it is there', async (t) => {
+  it('a worker can be started, and registers when the server is back', async (t) => {
     const server = await startServer(t);
     await server.stop();
     const worker = await startTestWorker(t, server);
@@ -101,7 +101,7 @@ describe('while the server is away', () => {
     assert.equal((await taskIn(back, await submit(back, { do: 'echo' }))).status, 'succeeded');
   });
 
-  it('a worker that never reached it can be stopped', async (t) => {
+  it('a worker that never reached the server can be stopped', async (t) => {
     const server = await startServer(t);
     await server.stop();
     const worker = await startTestWorker(t, server);
@@ -110,7 +110,7 @@ describe('while the server is away', () => {
 });
 
 describe('while the store cannot commit', () => {
-  it('reports are repeated until it can', async (t) => {
+  it('reports are repeated until it can again', async (t) => {
     let broken = false;
     let refused = 0;
     const beforeCommit = async () => {

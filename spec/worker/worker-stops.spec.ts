@@ -74,7 +74,7 @@ describe('a timeout', () => {
 });
 
 describe('a worker that has to stop', () => {
-  it('says that it drains, and then that it has ended: nobody waits for its silence', async (t) => {
+  it('reports that it is draining, and then that it has stopped, so that it need not be found silent', async (t) => {
     const server = await startTestServer(t);
     const worker = await startTestWorker(t, server);
     const folder = await temporaryFolder(t);
@@ -125,7 +125,7 @@ describe('a worker that has to stop', () => {
     assert.deepEqual(await readdir(join(worker.state, 'outbox')), []);
   });
 
-  it('runs the task that the server gave it in that very moment, rather than lose it', async (t) => {
+  it('runs the task that the server granted at that very moment, rather than lose it', async (t) => {
     const server = await startTestServer(t);
     const proxy = await FaultyLine.start(t, server.port);
     const worker = await startTestWorker(t, proxy);
@@ -173,7 +173,7 @@ describe('a worker that has to stop', () => {
     assert.match(`${failed?.message}`, /worker stopped/);
   });
 
-  it('gives its state directory free, for the next one', async (t) => {
+  it('releases its state directory for the next worker', async (t) => {
     const server = await startTestServer(t);
     const worker = await startTestWorker(t, server);
     await assert.rejects(startTestWorker(t, server, { state: worker.state }), /in use by another process/);
@@ -184,7 +184,7 @@ describe('a worker that has to stop', () => {
 });
 
 describe('a request for work that is withdrawn', () => {
-  it("is answered at once, and so is no other worker's", async (t) => {
+  it('is answered at once, and no request of another worker is', async (t) => {
     const server = await startTestServer(t);
     const { client } = server;
     const register = async () =>

@@ -56,7 +56,7 @@ describe('a worker', () => {
     assert.equal(byRole.get('model')?.filename, 'best_model.json');
   });
 
-  it('exports no model that nobody asked for', async (t) => {
+  it('exports no model where the job asks for none', async (t) => {
     const server = await startTestServer(t);
     await startTestWorker(t, server);
     const job = await submit(server, { do: 'export' }, { outputs: { export_best_model: false } });
@@ -65,7 +65,7 @@ describe('a worker', () => {
     assert.deepEqual([model, workspace], [null, null]);
   });
 
-  it('keeps no archive of a workspace in which there is nothing', async (t) => {
+  it('keeps no archive of an empty workspace', async (t) => {
     const server = await startTestServer(t);
     await startTestWorker(t, server);
     const job = await submit(server, { do: 'inputFault' }, { outputs: { keep_task_workspace: true } });
@@ -172,7 +172,7 @@ describe('a worker', () => {
     for (const job of jobs) assert.equal((await taskIn(server, job)).status, 'succeeded');
   });
 
-  it('keeps its credential from the child', async (t) => {
+  it('does not show its credential to the child', async (t) => {
     const server = await startTestServer(t, { token: 'secret' });
     process.env.JQ_TOKEN = 'secret';
     t.after(() => {

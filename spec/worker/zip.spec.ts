@@ -38,7 +38,7 @@ describe('unpacking an archive', () => {
     assert.equal(await readFile(join(out, 'deep/er/b.csv'), 'utf8'), '3');
   });
 
-  it('passes over what macOS adds', async (t) => {
+  it('ignores the files that macOS adds', async (t) => {
     const out = await unpack(t, rawZip([{ name: 'x.csv' }, { name: '__MACOSX/._x.csv' }]));
     assert.deepEqual(await readdir(out), ['x.csv']);
   });
@@ -46,7 +46,7 @@ describe('unpacking an archive', () => {
   const refused: [string, RawEntry[], RegExp][] = [
     ['a name that climbs out', [{ name: '../evil' }], /\.\./],
     ['a name that climbs out later', [{ name: 'a/../../evil' }], /\.\./],
-    ['a name that climbs out the way of Windows', [{ name: '..\\evil' }], /\.\./],
+    ['a name that climbs out with backslashes', [{ name: '..\\evil' }], /\.\./],
     ['an absolute name', [{ name: '/tmp/evil' }], /absolute/],
     ['a drive letter', [{ name: 'C:/evil' }], /absolute/],
     ['an empty part', [{ name: 'a//b' }], /refused entry name/],
@@ -83,7 +83,7 @@ describe('unpacking an archive', () => {
     assert.deepEqual(await readdir(join(folder, 'out')), []);
   });
 
-  it('lets go of the archive that it refused', async (t) => {
+  it('closes the archive that it refused', async (t) => {
     const open = async () => (await readdir('/proc/self/fd')).length;
     const bad = [rawZip([{ name: 'a' }, { name: '../evil' }]), rawZip([{ name: 'a' }, { name: 'b' }])];
     for (const archive of bad) await assert.rejects(unpack(t, archive, { entries: 1 }));
@@ -97,7 +97,7 @@ describe('unpacking an archive', () => {
     await assert.rejects(unpack(t, archive, { totalBytes: 1000 }), /more than 1000 bytes/);
   });
 
-  it('refuses a bomb by the bytes that it really makes', async (t) => {
+  it('refuses a zip bomb by the bytes that it really unpacks to', async (t) => {
     const archive = await packed({ zeros: Buffer.alloc(8 * 1024 * 1024) });
     assert.ok(archive.length < 20_000);
     await assert.rejects(unpack(t, archive, { ratioFrom: 1024 * 1024 }), /zip bomb/);
@@ -120,7 +120,7 @@ describe('unpacking an archive', () => {
     await assert.rejects(unpack(t, bytes), InputError);
   });
 
-  it('tells a disk that does not take it from a bad archive', async (t) => {
+  it('distinguishes a full disk from a bad archive', async (t) => {
     const folder = await temporaryFolder(t);
     await writeFile(join(folder, 'in.zip'), rawZip([{ name: 'a' }]));
     await writeFile(join(folder, 'out'), 'a file in the way');
