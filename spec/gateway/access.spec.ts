@@ -18,7 +18,7 @@ describe('a credential', () => {
     assert.deepEqual([answer.status, answer.headers.get('www-authenticate')], [401, 'Bearer']);
   });
 
-  it('may be announced in any case', async () => {
+  it('may have its scheme in upper or lower case', async () => {
     const answer = await get('/v1/me', { authorization: 'bEaReR v-token' });
     assert.deepEqual(JSON.parse(answer.body), { principal: 'vic', rights: ['read'] });
   });
@@ -29,7 +29,7 @@ describe('a credential', () => {
     });
   }
 
-  it('in the query counts for streams only', async () => {
+  it('in the query is accepted for streams only', async () => {
     assert.equal((await get('/v1/me?token=v-token', {})).status, 401);
     assert.equal((await get('/v1/events/stream?token=v-token', {})).status, 426);
   });
@@ -96,11 +96,11 @@ describe('the page of another origin', () => {
     }
   });
 
-  it('is told apart from the own one by its port', async () => {
+  it('differs from the own page by its port', async () => {
     assert.equal((await get('/healthz', { Origin: 'http://127.0.0.1:1' })).status, 403);
   });
 
-  it('is refused under the own name with another scheme', async () => {
+  it('is refused under the own host with another scheme', async () => {
     const answer = await get('/healthz', { Host: 'lab.example', Origin: 'https://lab.example' });
     assert.equal(answer.status, 403);
   });
@@ -123,7 +123,7 @@ describe('the own page', () => {
     }
   });
 
-  it('makes caches tell origins apart', async () => {
+  it('is served with a header that makes caches keep origins apart', async () => {
     assert.equal((await get('/healthz', {})).headers.get('vary'), 'Origin');
   });
 });
@@ -137,23 +137,23 @@ describe('an open server on loopback', () => {
     '[::1]:80',
     'jq.localhost',
   ]) {
-    it(`answers under ${host}`, async () => {
+    it(`answers to the host ${host}`, async () => {
       assert.equal((await get('/healthz', { Host: host }, {})).status, 200);
     });
   }
 
   for (const host of ['evil.example', 'localhost.evil.example:8765', '192.168.1.5', 'notlocalhost']) {
-    it(`refuses to answer under ${host}, whose DNS entry may have been turned here`, async () => {
+    it(`refuses to answer to the host ${host}, whose DNS entry may have been pointed here`, async () => {
       const answer = await get('/healthz', { Host: host }, {});
       assert.deepEqual([answer.status, JSON.parse(answer.body).code], [403, 'host_refused']);
     });
   }
 
-  it('does not mind other names once it asks for credentials', async () => {
+  it('answers to any host name once it asks for credentials', async () => {
     assert.equal((await get('/healthz', { Host: 'lab.example' })).status, 200);
   });
 
-  it('does not mind other names when it is bound to the network', async () => {
+  it('answers to any host name when it is bound to the network', async () => {
     const answer = await get('/healthz', { Host: 'lab.example' }, { host: '0.0.0.0' });
     assert.equal(answer.status, 200);
   });

@@ -72,7 +72,7 @@ describe('a server with a base path', () => {
     assert.equal((await new Foreigner(server.url).get('GET /healthz')).ok, true);
   });
 
-  it('takes nothing for its path that only begins alike', async (t) => {
+  it('does not accept a path that only begins with the same letters', async (t) => {
     const { server } = await behind(t);
     const root = new Foreigner(server.url.replace(/\/lab\/jq$/, ''));
     for (const path of ['/lab/jqx/healthz', '/lab', '/lab/', '/lab/jq/lab/jq/healthz']) {
@@ -105,7 +105,7 @@ describe('a page behind a proxy', () => {
   for (const renames of [false, true]) {
     for (const secure of [false, true]) {
       const how = `${renames ? 'names the host in a header of its own' : 'keeps the host'}, by ${secure ? 'https' : 'http'}`;
-      it(`may act and listen where the proxy ${how}`, async (t) => {
+      it(`may send requests and open streams where the proxy ${how}`, async (t) => {
         const { client, proxied } = await behind(t, { renames, secure });
         const origin = `${secure ? 'https' : 'http'}://${new URL(proxied).host}`;
         const job = await client.submit();

@@ -58,7 +58,7 @@ describe('a JSON body', () => {
     });
   }
 
-  it('takes null in an optional field for absent', async () => {
+  it('may hold null in an optional field, which then counts as absent', async () => {
     const { cluster } = await post('/v1/workers/worker_1/heartbeat', {
       body: '{"active":null,"wait_s":null}',
     });
@@ -86,7 +86,7 @@ describe('a JSON body', () => {
     });
   }
 
-  it('that is compressed gets 400, and is told so', async () => {
+  it('that is compressed gets 400, which says so', async () => {
     const { answer, error } = await post('/v1/jobs', { body: 'x', headers: { 'Content-Encoding': 'gzip' } });
     assert.equal(answer.status, 400);
     assert.match(error.detail, /compressed \(gzip\)/);
@@ -100,7 +100,7 @@ describe('a JSON body', () => {
     });
   }
 
-  it('gets 422 with every fault at once', async () => {
+  it('gets 422 that lists every fault at once', async () => {
     const body =
       '{"type":"R.run","priority":"high","pipeline":{"kind":"file"},"retry":{"max_attempts":11},' +
       '"dataset":{"kind":"catalog","catalog_id":"c"}}';
@@ -138,7 +138,7 @@ describe('the limit of a body', () => {
     });
   }
 
-  it('is told before the rest of the body has come', async () => {
+  it('is enforced before the rest of the body has come', async () => {
     await using gateway = await gatewayFor({ maxRequestBytes: 500 });
     const connection = await RawConnection.open(gateway.port);
     connection.head('POST /v1/jobs', { 'Transfer-Encoding': 'chunked' });
@@ -239,7 +239,7 @@ describe('a query', () => {
     ['name=%e9', 'percent-encoding'],
     ['limit=ten&created_before=now', "'created_before' must be number"],
   ] as const) {
-    it(`that cannot be read gets 400 and is told why: ${query}`, async () => {
+    it(`that cannot be read gets 400 that says why: ${query}`, async () => {
       const { answer } = await list(query);
       const error = JSON.parse(answer.body);
       assert.deepEqual([answer.status, error.code], [400, 'malformed_query']);
@@ -260,7 +260,7 @@ describe('a client that goes away', () => {
     assert.equal(gateway.cluster.sent.length, 0);
   });
 
-  it('before its answer is told to the cluster by the signal, and gives its lease back', async () => {
+  it('before it is answered gives its lease back', async () => {
     await using gateway = await gatewayFor();
     const { cluster } = gateway;
     let release: (reply: unknown) => void = () => {};
@@ -280,7 +280,7 @@ describe('a client that goes away', () => {
     assert.deepEqual(undelivered?.tasks, [{ task_id: 'task_1', attempt: 3 }]);
   });
 
-  it('is not told of a lease that was delivered', async () => {
+  it('after it is answered keeps its lease', async () => {
     await using gateway = await gatewayFor();
     gateway.cluster.onSend = () => ({ tasks: [] });
     await ask(gateway.port, { line: 'POST /v1/workers/worker_1/lease' });

@@ -118,7 +118,7 @@ describe('every answer', () => {
 });
 
 describe('methods', () => {
-  it('tells in Allow what a path takes', async () => {
+  it('are listed in Allow where a path does not accept one', async () => {
     await using gateway = await gatewayFor();
     const get = await ask(gateway.port, { line: 'DELETE /v1/stats' });
     const both = await ask(gateway.port, { line: 'PATCH /v1/jobs' });
@@ -126,7 +126,7 @@ describe('methods', () => {
     assert.deepEqual([both.status, both.headers.get('allow')], [405, 'GET, HEAD, POST, OPTIONS']);
   });
 
-  it('answers HEAD like GET, without the body, and the connection serves on', async () => {
+  it('include HEAD, answered like GET without the body, on a connection that stays usable', async () => {
     await using gateway = await gatewayFor();
     const connection = await RawConnection.open(gateway.port);
     connection.head('HEAD /healthz');
@@ -139,13 +139,13 @@ describe('methods', () => {
     assert.equal(get.body, '{"ok":true}');
   });
 
-  it('answers OPTIONS with what the path takes', async () => {
+  it('include OPTIONS, answered with the methods of the path', async () => {
     await using gateway = await gatewayFor({ principals });
     const { status, headers } = await ask(gateway.port, { line: 'OPTIONS /v1/jobs' });
     assert.deepEqual([status, headers.get('allow')], [204, 'GET, HEAD, POST, OPTIONS']);
   });
 
-  it('refuses a plain request for a WebSocket stream, and says what it is', async () => {
+  it('do not open a WebSocket stream by a plain request, whose refusal says that it is one', async () => {
     await using gateway = await gatewayFor();
     const { status, headers, body } = await ask(gateway.port, { line: 'GET /v1/events/stream' });
     assert.deepEqual([status, headers.get('upgrade')], [426, 'websocket']);
@@ -155,14 +155,14 @@ describe('methods', () => {
 
 describe('paths', () => {
   for (const path of ['/v1/jobs/%', '/v1/jobs/%zz', '/v1/jobs/%ff%fe/tasks', '/v1//jobs', '/x']) {
-    it(`answers 404 to ${path}`, async () => {
+    it(`that are unknown get 404: ${path}`, async () => {
       await using gateway = await gatewayFor();
       const { status, body } = await ask(gateway.port, { line: `GET ${path}` });
       assert.deepEqual([status, JSON.parse(body).code], [404, 'unknown_path']);
     });
   }
 
-  it('decodes ids', async () => {
+  it('may hold encoded ids', async () => {
     await using gateway = await gatewayFor();
     gateway.cluster.reads.job = (id) => piecesOf({ id });
     const { body } = await ask(gateway.port, { line: 'GET /v1/jobs/a%2Fb%20%C3%A9%25' });

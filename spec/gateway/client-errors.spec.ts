@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { explain } from '../../bin/cli/explain.ts';
 import { ResponseError } from '../../gateway/client/errors.ts';
 
-describe('a refusal of a server of other make', () => {
+describe('a refusal of another implementation of the server', () => {
   const SENTENCES: [unknown, string][] = [
     [{ detail: 'no such job' }, 'no such job'],
     [
@@ -22,7 +22,7 @@ describe('a refusal of a server of other make', () => {
     ),
   ];
   for (const [said, sentence] of SENTENCES) {
-    it(`is told in a sentence: ${JSON.stringify(said)}`, () => {
+    it(`becomes a sentence: ${JSON.stringify(said)}`, () => {
       assert.equal(new ResponseError(422, said).message, sentence);
     });
   }
@@ -43,14 +43,14 @@ describe('a refusal of a server of other make', () => {
     });
   }
 
-  it('names the proxy where a stream is answered as if it were none', () => {
+  it('names the proxy where a stream is answered like a plain request', () => {
     const said = { detail: 'this is a WebSocket stream', code: 'upgrade_required' };
     assert.match(explain(new ResponseError(426, said)).hint ?? '', /proxy .* does not pass WebSockets on/);
     const other = { detail: 'another protocol', code: 'incompatible_api' };
     assert.match(explain(new ResponseError(426, other)).hint ?? '', /upgrade the older one/);
   });
 
-  it('has the faults that can be read', () => {
+  it('keeps the list of faults where it can be read', () => {
     const said = { errors: [{ path: '/a', message: 'm' }, 5, { message: { x: 1 } }, null] };
     assert.deepEqual(new ResponseError(422, said).faults, [
       { path: '/a', message: 'm' },

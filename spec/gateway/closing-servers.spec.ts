@@ -49,7 +49,7 @@ describe('a server, or a proxy before it, that closes the connection behind each
 });
 
 describe('a download', () => {
-  it('that breaks off is no whole one', async () => {
+  it('that breaks off is reported as incomplete', async () => {
     const server = createServer((socket) => {
       socket.on('error', () => {});
       socket.once('data', () => {
@@ -67,7 +67,7 @@ describe('a download', () => {
     server.close();
   });
 
-  it('from a server that says nothing is given up, with an error of the client', async () => {
+  it('from a server that sends nothing is given up, with an error of the client', async () => {
     const server = createServer((socket) => socket.on('error', () => {}).resume());
     server.listen(0, '127.0.0.1');
     await once(server, 'listening');
@@ -78,7 +78,7 @@ describe('a download', () => {
     server.close();
   });
 
-  it('is not taken for silent while its reader rests, and an abort never makes it look whole', async () => {
+  it('is not given up while its reader pauses, and never looks complete after an abort', async () => {
     const bytes = randomBytes(500_000);
     const server = await closingServer({ '/x': bytes });
     const getter = new HttpGetter();

@@ -10,7 +10,7 @@ import { validator } from '../../machines/schema/validate.ts';
 import { startTestServer, type TestServer, temporaryDirectory } from '../support/server.ts';
 import { type Ask, ask, bearer, multipart, type RawAnswer } from './support.ts';
 
-/** What each route answered in these tests, by its name. */
+/** The statuses and bodies that each route answered in these tests, by its name. */
 const seen = new Map<RouteName, Set<number>>();
 
 const JOB = {
@@ -163,7 +163,7 @@ it('every route', async (t) => {
     assert.equal(replies.size, routeList.filter(([, { kind }]) => kind !== 'stream').length);
   });
 
-  await t.test('that takes GET takes HEAD alike', async () => {
+  await t.test('that accepts GET accepts HEAD too', async () => {
     for (const [name, route] of routeList) {
       const request = asks.get(name);
       if (route.method !== 'get' || !request) continue;
@@ -175,7 +175,7 @@ it('every route', async (t) => {
     }
   });
 
-  await t.test('documents each status that it was seen to answer', () => {
+  await t.test('documents each status that it answered here', () => {
     const facts = { service: 's', version: 'v', allowPythonJobs: false };
     const { paths } = openApi(routeList, facts) as { paths: Record<string, Record<string, Operation>> };
     for (const [name, route] of routeList) {

@@ -32,14 +32,14 @@ function refusal(options: Parameters<typeof Credentials.from>[0]): StartError {
 }
 
 describe('credentials', () => {
-  it('are needed by nobody when none is configured', () => {
+  it('are not needed when none is configured', () => {
     const open = Credentials.from({});
     assert.equal(open.open, true);
     assert.equal(open.identify(undefined), ANONYMOUS);
     assert.equal(open.identify('anything'), ANONYMOUS);
   });
 
-  it('are needed by everybody as soon as one is', () => {
+  it('are needed by everybody as soon as one is configured', () => {
     const closed = Credentials.from({ principals: ['alice:a:viewer'] });
     assert.equal(closed.open, false);
     for (const token of [undefined, '', 'b', 'A', 'a ', 'aa']) assert.equal(closed.identify(token), null);
@@ -63,7 +63,7 @@ describe('credentials', () => {
     assert.equal(auth.identify('a:b:c')?.name, 'alice');
   });
 
-  it('may give one name two tokens, as while one is replaced', () => {
+  it('may give one name two tokens, as is needed while one is replaced', () => {
     const auth = Credentials.from({ principals: ['alice:old:viewer', 'alice:new:viewer'] });
     assert.deepEqual([auth.identify('old')?.name, auth.identify('new')?.name], ['alice', 'alice']);
   });
@@ -76,7 +76,7 @@ describe('credentials', () => {
       /--principal al .*'king'.*viewer/,
     ],
     [
-      'a role that only objects know',
+      "a role with the name of an object's member",
       { principals: [`al:${SECRET}:constructor`] },
       'bad_principal',
       /unknown role/,
@@ -173,7 +173,7 @@ describe('an auth file', () => {
     });
   }
 
-  it('that does not exist is named', () => {
+  it('that does not exist is named in the error', () => {
     assert.match(refusal({ authFile: join(dir, 'none') }).message, /cannot read .*none \(ENOENT\)/);
   });
 

@@ -21,7 +21,7 @@ async function get(
 }
 
 describe('a download', () => {
-  it('gives the bytes, as something that no browser shows as a page', async () => {
+  it('gives the bytes, with headers that keep browsers from showing them as a page', async () => {
     const { status, headers, body } = await get();
     assert.deepEqual([status, body], [200, '0123456789']);
     assert.equal(headers.get('content-type'), 'application/octet-stream');
@@ -60,13 +60,13 @@ describe('a download', () => {
   });
 
   for (const tag of [ETAG, `W/${ETAG}`, `"x", ${ETAG}`, '*']) {
-    it(`is spared a client that has it: If-None-Match ${tag.slice(0, 12)}…`, async () => {
+    it(`gets 304 when the client has it: If-None-Match ${tag.slice(0, 12)}…`, async () => {
       const { status, headers, body } = await get({ 'If-None-Match': tag });
       assert.deepEqual([status, headers.get('etag'), body], [304, ETAG, '']);
     });
   }
 
-  it('comes in full to a client that has something else', async () => {
+  it('comes in full to a client that has other content', async () => {
     assert.equal((await get({ 'If-None-Match': '"x"' })).status, 200);
   });
 });
@@ -85,7 +85,7 @@ describe('a range', () => {
     [`bytes=7-${'9'.repeat(200)}`, '789', 'bytes 7-9/10'],
     [`bytes=-${'9'.repeat(200)}`, '0123456789', 'bytes 0-9/10'],
   ] as const) {
-    it(`is cut out: ${range}`, async () => {
+    it(`gets 206 with its bytes: ${range}`, async () => {
       const answer = await get({ Range: range });
       assert.deepEqual([answer.status, answer.body, answer.headers.get('content-range')], [206, body, told]);
       assert.equal(answer.headers.get('content-length'), String(body.length));
@@ -123,12 +123,12 @@ describe('a range', () => {
     '',
     'bytes=0x1-2',
   ]) {
-    it(`that is several, or none, is ignored: '${range}'`, async () => {
+    it(`that is several ranges, or not one, is ignored: '${range}'`, async () => {
       assert.deepEqual([(await get({ Range: range })).status], [200]);
     });
   }
 
-  it('counts only while the content is the one the client began with', async () => {
+  it('is used only while the content is the one that the client began with', async () => {
     const same = await get({ Range: 'bytes=0-1', 'If-Range': ETAG });
     const other = await get({ Range: 'bytes=0-1', 'If-Range': '"x"' });
     const date = await get({ Range: 'bytes=0-1', 'If-Range': 'Wed, 21 Oct 2015 07:28:00 GMT' });
@@ -151,7 +151,7 @@ describe('a large download', () => {
     assert.equal(`"${hash.digest('hex')}"`, headers.etag);
   });
 
-  it('is read no faster than the client takes it, and given up when the client goes', async () => {
+  it('is read no faster than the client reads it, and given up when the client goes', async () => {
     const cluster = new FakeBackend();
     cluster.addArtifact('art_1', large);
     let pulled = 0;
@@ -214,7 +214,7 @@ describe('a large download', () => {
     await until('the connection to break', () => connection.socket.closed);
   });
 
-  it('that fails before its first byte gets 500, without a word of the fault', async () => {
+  it('that fails before its first byte gets 500, which does not show the error', async () => {
     const cluster = new FakeBackend();
     cluster.addArtifact('art_1', large);
     cluster.blobs.read = () => {

@@ -21,7 +21,7 @@ async function withTenEvents(t: TestContext) {
 const idsUpTo = (last: number, first = 1) => Array.from({ length: last - first + 1 }, (_, i) => first + i);
 
 describe('the history of all events', () => {
-  it('is the last of them, oldest first', async (t) => {
+  it('lists the last ones, oldest first', async (t) => {
     const ids = await withTenEvents(t);
     assert.deepEqual(await ids({}), idsUpTo(10));
     assert.deepEqual(await ids({ limit: 3 }), [8, 9, 10]);

@@ -20,7 +20,7 @@ describe('a feed of events', () => {
     assert.deepEqual(socket.ids, idsUpTo(13), 'once live, an event is sent as it is published');
   });
 
-  it('begins behind an id', async () => {
+  it('begins after a given id', async () => {
     const events = new FakeEvents();
     events.commit(...drafts(10));
     const { socket, feed } = feedOf(events, { afterId: 7 });
@@ -29,7 +29,7 @@ describe('a feed of events', () => {
     assert.deepEqual(socket.ids, [8, 9, 10]);
   });
 
-  it('of a job passes over other jobs, in history and live', async () => {
+  it('of a job leaves out other jobs, in history and live', async () => {
     const events = new FakeEvents();
     events.commit({ job_id: 'job_a' }, { job_id: 'job_b' }, { job_id: null }, { job_id: 'job_a' });
     const { socket, feed } = feedOf(events, { jobId: 'job_a' });
@@ -73,7 +73,7 @@ describe('a feed of events', () => {
     assert.deepEqual(socket.ids, [1, 2, 3]);
   });
 
-  it('reads on in the store when more is published than the hub remembers', async () => {
+  it('continues from the store when more is published than the hub remembers', async () => {
     const events = new FakeEvents();
     let rounds = 3;
     events.afterRead = async () => {
@@ -86,7 +86,7 @@ describe('a feed of events', () => {
     assert.deepEqual(socket.ids, idsUpTo(901));
   });
 
-  it('waits with the history for a client that takes its time, and never gives it up', async () => {
+  it('sends the history only as fast as a slow client reads, and never gives it up', async () => {
     const events = new FakeEvents();
     events.commit(...drafts(100));
     const { socket, feed } = feedOf(events);
@@ -102,7 +102,7 @@ describe('a feed of events', () => {
     assert.equal(socket.closed, undefined);
   });
 
-  it('keeps nothing for a client that takes its time: what did not fit is read again, and then less at once', async () => {
+  it('buffers nothing for a slow client: what did not fit is read again, and then less at once', async () => {
     const events = new FakeEvents();
     events.commit(...drafts(60));
     const asked: { after_id: number; limit: number }[] = [];
@@ -126,7 +126,7 @@ describe('a feed of events', () => {
     assert.deepEqual(socket.ids, idsUpTo(60));
   });
 
-  it('reads at once about as much as may wait: of large events few, of small ones many', async () => {
+  it('reads at once about as much as may wait: few large events, or many small ones', async () => {
     const largestPage = async (characters: number) => {
       const events = new FakeEvents();
       events.commit(...Array.from({ length: 300 }, () => ({ data: { text: 'x'.repeat(characters) } })));
@@ -147,13 +147,13 @@ describe('a feed of events', () => {
     assert.ok((await largestPage(10)) > 50, 'small events are read many at once');
   });
 
-  it('has less that may wait the more streams there are, so that all together stay bounded', () => {
+  it('may buffer less the more streams there are, so that all together stay bounded', () => {
     const bytes = (streams: number) => streams * shared(FEED_LIMITS, () => streams).maxBuffered;
     assert.equal(shared(FEED_LIMITS, () => 1).maxBuffered, FEED_LIMITS.maxBuffered);
     for (const streams of [16, 500, 10_000]) assert.equal(bytes(streams), 16 * 1024 * 1024);
   });
 
-  it('is not given up during its history, however small its share of what may wait is', async () => {
+  it('is not given up during its history, however small its share of the buffers is', async () => {
     const events = new FakeEvents();
     events.commit(...drafts(5));
     const tiny = { maxBuffered: 20, historyBuffered: 10, pageSize: 3 };
@@ -168,7 +168,7 @@ describe('a feed of events', () => {
     await until('everything', () => socket.ids.length === 6);
   });
 
-  it('closes a live client that still has not taken the commits before', async () => {
+  it('closes a live client that has still not read the commits before', async () => {
     const events = new FakeEvents();
     const { socket, feed } = feedOf(events);
     feed.start();
@@ -184,7 +184,7 @@ describe('a feed of events', () => {
     assert.deepEqual(socket.ids, idsUpTo(socket.ids.length), 'up to there it had everything');
   });
 
-  it('does not blame the client for one large commit: the rest of it is read from the store', async () => {
+  it('does not close a client because of one large commit: the rest of it is read from the store', async () => {
     const events = new FakeEvents();
     const { socket, feed } = feedOf(events);
     feed.start();
@@ -216,7 +216,7 @@ describe('a feed of events', () => {
     assert.equal(faults.length, 1);
   });
 
-  it('leaves a socket alone that closed while the store was read', async () => {
+  it('sends nothing to a socket that closed while the store was read', async () => {
     const events = new FakeEvents();
     events.commit(...drafts(5));
     let release = () => {};
@@ -285,7 +285,7 @@ describe('the hub of events', () => {
     assert.equal(reads, 1);
   });
 
-  it('takes one subscription, and gives it back', () => {
+  it('needs one subscription, and ends it', () => {
     const events = new FakeEvents();
     const hub = new EventHub(events);
     assert.equal(events.listeners.size, 1);
@@ -293,7 +293,7 @@ describe('the hub of events', () => {
     assert.equal(events.listeners.size, 0);
   });
 
-  it('tells what was published behind an id, or that it no longer knows', () => {
+  it('gives what was published after an id, or says that it no longer has it', () => {
     const events = new FakeEvents();
     events.commit(...drafts(5));
     const hub = new EventHub(events);

@@ -10,7 +10,7 @@ import { Foreigner, foreigner, JOB, type Json } from './foreign.ts';
 const without = (object: Json, ...names: string[]): Json =>
   Object.fromEntries(Object.entries(object).filter(([name]) => !names.includes(name)));
 
-describe('a client of other make, on names and versions', () => {
+describe('another implementation of a client, on names and versions', () => {
   for (const given of ['N4C', 'X-N4C', 'x-n4c', 'n4c']) {
     it(`shakes hands under a prefix of its own that the server was given as ${given}`, async (t) => {
       const client = await foreigner(t, { headerPrefixes: [given] });
@@ -53,7 +53,7 @@ describe('a client of other make, on names and versions', () => {
     }
   });
 
-  it('gets ids that begin with what they are, and times in seconds that only grow', async (t) => {
+  it('gets ids that begin with the kind of what they name, and times in seconds that only grow', async (t) => {
     const client = await foreigner(t);
     const jobs = [await client.submit(), await client.submit(), await client.submit()];
     const worker = await client.register();
@@ -77,7 +77,7 @@ describe('a client of other make, on names and versions', () => {
   });
 });
 
-describe('a client of other make, on bodies', () => {
+describe('another implementation of a client, on bodies', () => {
   it('may end every path with a slash', async (t) => {
     const client = await foreigner(t);
     const job = await client.get('POST /v1/jobs/', JOB);
@@ -113,7 +113,7 @@ describe('a client of other make, on bodies', () => {
     }
   });
 
-  it('may say null for every field that it could leave out, and name fields that nobody knows', async (t) => {
+  it('may send null for every field that it could leave out, and unknown fields', async (t) => {
     const client = await foreigner(t);
     const nothing = Object.fromEntries(
       [
@@ -165,8 +165,8 @@ describe('a client of other make, on bodies', () => {
   });
 });
 
-describe('a client of other make, on errors', () => {
-  it('hears them in the order of the protocol', async (t) => {
+describe('another implementation of a client, on errors', () => {
+  it('gets them in the order of the protocol', async (t) => {
     const client = await foreigner(t, {
       token: 'secret',
       principals: ['eve:looks:viewer', 'ann:works:executor', 'bob:b0b:executor'],
@@ -216,7 +216,7 @@ describe('a client of other make, on errors', () => {
     assert.deepEqual(await ann.refusal(`${report('complete', hers)}&attempt=7`, {}), [409, 'stale_attempt']);
   });
 
-  it('hears of all faults of a body at once, each with its place', async (t) => {
+  it('gets all faults of a body at once, each with its place', async (t) => {
     const client = await foreigner(t);
     const { status, json } = await client.ask('POST /v1/jobs', {
       type: 'Nope',
@@ -230,7 +230,7 @@ describe('a client of other make, on errors', () => {
   });
 });
 
-describe('a client of other make, on jobs', () => {
+describe('another implementation of a client, on jobs', () => {
   it('may leave the type out', async (t) => {
     const client = await foreigner(t);
     const job = await client.get('POST /v1/jobs', without(JOB, 'type'));
@@ -261,7 +261,7 @@ describe('a client of other make, on jobs', () => {
     }
   });
 
-  it('sees who submitted a job and how it is dealt out, attested by the server whatever it sent', async (t) => {
+  it('sees who submitted a job and how it is assigned, attested by the server whatever the client sent', async (t) => {
     const client = await foreigner(t, { principals: ['ann:s3cret:submitter'] });
     const ann = new Foreigner(client.url, 's3cret');
     const job = await ann.submit({
@@ -318,7 +318,7 @@ describe('a client of other make, on jobs', () => {
     }
   });
 
-  it('cancels a job that has ended without a change, and every time leaves a trace of it', async (t) => {
+  it('may cancel a job that has ended, which changes nothing but is recorded every time', async (t) => {
     const client = await foreigner(t);
     const job = await client.submit();
     const ended = await client.get(`POST /v1/jobs/${job.id}/cancel`);

@@ -9,16 +9,24 @@ const SAME: [string, Json, Json][] = [
   ['null and a field that is left out', {}, { name: null, params: null, retry: null, native_payload: null }],
   ['a default and a field that is left out', {}, { priority: 0, params: {}, retry: { max_attempts: 2 } }],
   ['defaults within', {}, { outputs: { export_best_model: true }, retry: { backoff_seconds: 0 } }],
-  ['that nothing is required', {}, { requirements: { labels: {}, packages: {}, min_gpu_count: 0 } }],
-  ['the direction of a metric, and none', {}, { rank_metric: 'best_rmse', rank_mode: 'min' }],
+  [
+    'requirements that require nothing, and none,',
+    {},
+    { requirements: { labels: {}, packages: {}, min_gpu_count: 0 } },
+  ],
+  ['the default direction of a metric, and none,', {}, { rank_metric: 'best_rmse', rank_mode: 'min' }],
   [
     'members in another order',
     { params: { a: 1, b: { c: 2, d: 3 } } },
     { params: { b: { d: 3, c: 2 }, a: 1 } },
   ],
   ['null in a reference', {}, { dataset: { path: '/data/corn', name: null, kind: 'shared_path' } }],
-  ['both names of what goes to the worker', { native_payload: { a: [1] } }, { nativePayload: { a: [1] } }],
-  ['what means nothing here', {}, { parity: 'strict', submission: { at: 1 }, scheduler: {} }],
+  ['both names of the native payload', { native_payload: { a: [1] } }, { nativePayload: { a: [1] } }],
+  [
+    'members that mean nothing to this server, and none,',
+    {},
+    { parity: 'strict', submission: { at: 1 }, scheduler: {} },
+  ],
 ];
 
 const OTHER: [string, Json, Json][] = [
@@ -31,8 +39,8 @@ const OTHER: [string, Json, Json][] = [
   ['null within a pipeline', {}, { pipeline: { kind: 'inline_json', inline: [{ step: 'snv', a: null }] } }],
   ['a dataset', {}, { dataset: { kind: 'shared_path', path: '/data/oil' } }],
   ['a requirement', {}, { requirements: { labels: { site: 'a' } } }],
-  ['what goes to the worker', { native_payload: { a: 1 } }, { native_payload: { a: 2 } }],
-  ['a field that nobody knows', {}, { retires: 3 }],
+  ['the native payload', { native_payload: { a: 1 } }, { native_payload: { a: 2 } }],
+  ['an unknown field', {}, { retires: 3 }],
 ];
 
 describe('under one idempotency key', () => {
@@ -55,7 +63,7 @@ describe('under one idempotency key', () => {
     });
   }
 
-  it('numbers are told apart as they are written', async (t) => {
+  it('an integer and a float of the same value are different, but not 1.0 and 1.00', async (t) => {
     const client = await foreigner(t);
     const body = (number: string) =>
       JSON.stringify({ ...JOB, ...KEY, params: { a: 0 } }).replace('"a":0', `"a":${number}`);
@@ -72,7 +80,7 @@ describe('under one idempotency key', () => {
     assert.equal(new Set(jobs.map(({ id }) => id)).size, 1);
   });
 
-  it('the entry point that is named and the one that is meant are the same', async (t) => {
+  it('the default entry point of a module, named or left out, is the same', async (t) => {
     const client = await foreigner(t, { allowPythonJobs: true });
     const of = (entrypoint: string) =>
       client.submit({ ...KEY, pipeline: { kind: 'python_entrypoint', entrypoint } });

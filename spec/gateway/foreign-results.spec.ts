@@ -4,8 +4,8 @@ import { eventOf, foreigner, JOB, type Json } from './foreign.ts';
 
 const typesOf = (events: Json): string[] => events.map(({ type }: Json) => type);
 
-describe('who follows the events of a job', () => {
-  it('finds the metrics with a completed task, and the aggregate with the end of the job', async (t) => {
+describe('a client that follows the events of a job', () => {
+  it('finds the metrics in the event of a completed task, and the aggregate in the event of the end of the job', async (t) => {
     const client = await foreigner(t);
     const job = await client.submit();
     const worker = await client.register();
@@ -57,7 +57,7 @@ describe('who follows the events of a job', () => {
 });
 
 describe('the artifacts of a task', () => {
-  it('are listed in its order, the best model once more and last, of no task', async (t) => {
+  it('are listed in the order of tasks, and last the best model once more, as one of the job', async (t) => {
     const client = await foreigner(t);
     const datasets = [JOB.dataset, { ...JOB.dataset, path: '/data/oil' }];
     const job = await client.submit({ dataset: null, datasets });

@@ -3,8 +3,8 @@ import { describe, it } from 'node:test';
 import { until } from '../support/until.ts';
 import { eventOf, Foreigner, foreigner, JOB, type Json } from './foreign.ts';
 
-describe('a worker of other make, at its registration', () => {
-  it('needs to say nothing, and hears all that it has to know', async (t) => {
+describe('another implementation of a worker, at its registration', () => {
+  it('need send nothing, and gets all that it has to know', async (t) => {
     const client = await foreigner(t);
     const answer = await client.get('POST /v1/workers/register');
     assert.deepEqual(Object.keys(answer).sort(), [
@@ -29,7 +29,7 @@ describe('a worker of other make, at its registration', () => {
     assert.deepEqual(await client.refusal('POST /v1/workers/worker_0/heartbeat'), [404, 'unknown_id']);
   });
 
-  it('may call its own version by a name of its own, and is flagged when it differs', async (t) => {
+  it('may name its version by a member of its own, and is flagged when it differs', async (t) => {
     const client = await foreigner(t);
     await client.register({ version: { python: '3.11.7', n4c_cluster: '0.3.0', platform: 'linux' } });
     const [worker] = await client.get('GET /v1/workers');
@@ -41,7 +41,7 @@ describe('a worker of other make, at its registration', () => {
   });
 });
 
-describe('a worker of other make, with a lease', () => {
+describe('another implementation of a worker, with a lease', () => {
   it('gets all members of the payload, those of the job as it has them', async (t) => {
     const client = await foreigner(t, { principals: ['ann:s3cret:submitter', 'lab:t0ken:executor'] });
     const [ann, lab] = [new Foreigner(client.url, 's3cret'), new Foreigner(client.url, 't0ken')];
@@ -94,7 +94,7 @@ describe('a worker of other make, with a lease', () => {
     });
   }
 
-  it('gets none without work, one where there is work, and a list where it asks for several', async (t) => {
+  it('gets no task without work, one where there is work, and a list where it asks for several', async (t) => {
     const client = await foreigner(t);
     const worker = await client.register({ slots_total: 5 });
     const lease = `POST /v1/workers/${worker}/lease`;
@@ -109,7 +109,7 @@ describe('a worker of other make, with a lease', () => {
   });
 });
 
-describe('a worker of other make, reporting', () => {
+describe('another implementation of a worker, reporting', () => {
   it('may leave out what has a default: the type of an event, the status of a result, the whole body', async (t) => {
     const client = await foreigner(t);
     const job = await client.submit();
@@ -160,7 +160,7 @@ describe('a worker of other make, reporting', () => {
     assert.equal(warnings.length, 1);
   });
 
-  it('has its unknown fields kept, but for who reported, which the server attests once', async (t) => {
+  it('has its unknown fields kept, but not its claim of who reported, which the server attests itself', async (t) => {
     const client = await foreigner(t);
     const job = await client.submit();
     const worker = await client.register();
@@ -183,7 +183,7 @@ describe('a worker of other make, reporting', () => {
     assert.equal(text.split('"provenance"').length, 2, 'no member stands twice');
   });
 
-  it('hears the same again when it repeats an accepted report, also when another holds the task since', async (t) => {
+  it('gets the same answer when it repeats an accepted report, also when another worker holds the task since', async (t) => {
     const client = await foreigner(t, { principals: ['ann:s3cret:admin', 'lab:t0ken:executor'] });
     const [ann, lab] = [new Foreigner(client.url, 's3cret'), new Foreigner(client.url, 't0ken')];
     await ann.submit();
@@ -199,7 +199,7 @@ describe('a worker of other make, reporting', () => {
     assert.deepEqual(await ann.refusal(complete, {}), [403, 'not_owner']);
   });
 
-  it('no longer stands at a task that was cancelled because it fell silent', async (t) => {
+  it('is no longer named by a task that was cancelled because it fell silent', async (t) => {
     const client = await foreigner(t, { leaseTtl: 0.5, heartbeatInterval: 0.1 });
     const job = await client.submit();
     const worker = await client.register();
@@ -215,7 +215,7 @@ describe('a worker of other make, reporting', () => {
     assert.equal(told.worker_id, worker, 'the event says whose it was');
   });
 
-  it('still stands at a task that it stopped itself', async (t) => {
+  it('is still named by a task that it stopped itself', async (t) => {
     const client = await foreigner(t);
     const job = await client.submit();
     const worker = await client.register();

@@ -28,14 +28,14 @@ async function serve(t: TestContext, pings: number): Promise<ClusterClient> {
   return client;
 }
 
-describe('a stream whose server is gone without a word', () => {
+describe('a stream whose server has vanished without closing it', () => {
   it('ends as unreachable, so that the client connects again', async (t) => {
     const frames = socketFrames(await serve(t, 0), '/v1/events/stream', {}, undefined, HEARTBEAT_MISSED);
     assert.equal((await frames.next()).value, 'one');
     await assert.rejects(frames.next(), { name: 'UnreachableError', message: /no sign of life/ });
   });
 
-  it('is not mistaken for one that has nothing to tell, and pings', async (t) => {
+  it('differs from one that has nothing to send, and pings', async (t) => {
     const since = performance.now();
     const frames = socketFrames(await serve(t, 12), '/v1/events/stream', {}, undefined, HEARTBEAT_MISSED);
     assert.equal((await frames.next()).value, 'one');

@@ -17,7 +17,7 @@ describe('the protocol of a request', () => {
     });
   }
 
-  it('is compatible when it is not told', async () => {
+  it('is compatible when it is not sent', async () => {
     assert.equal(await statusWith({}), 200);
     assert.equal(await statusWith({ 'X-CLUSTER-Api': '' }), 200);
   });
@@ -28,7 +28,7 @@ describe('the protocol of a request', () => {
     });
   }
 
-  it('counts under every prefix', async () => {
+  it('is read under every header prefix', async () => {
     assert.equal(await statusWith({ 'X-Brand-Api': '2' }), 426);
     assert.equal(await statusWith({ 'X-CLUSTER-Api': '1', 'x-brand-api': '2' }), 426);
     assert.equal(await statusWith({ 'X-Other-Api': '2' }), 200);
@@ -70,7 +70,7 @@ describe('a compatible peer of another package version', () => {
     assert.equal(gateway.cluster.sent.length, 0);
   });
 
-  it('is noted again when the note could not be kept', async () => {
+  it('is noted again when the note could not be stored', async () => {
     await using gateway = await gatewayFor();
     const { cluster } = gateway;
     let fails = true;
@@ -104,7 +104,7 @@ describe('a compatible peer of another package version', () => {
     assert.deepEqual([noted.length, noted[0]?.role], [5, 'client']);
   });
 
-  it('is not noted any more when there are too many: somebody makes versions up', async () => {
+  it('is not noted any more when there are too many versions, which somebody must be making up', async () => {
     await using gateway = await gatewayFor();
     for (let i = 0; i < MOST_PEERS + 20; i++) {
       await ask(gateway.port, { line: 'GET /v1/workers', headers: peer('client', `9.9.${i}`) });

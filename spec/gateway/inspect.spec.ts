@@ -24,7 +24,7 @@ const UPGRADE = {
   'Sec-WebSocket-Version': '13',
 };
 
-/** Somebody on the stream, who keeps the text of every frame. */
+/** A client of the stream that keeps the text of every frame. */
 class Watcher {
   readonly frames: string[] = [];
   readonly socket: WebSocket;
@@ -72,7 +72,7 @@ describe('the inspection stream', () => {
     assert.ok(actors.includes(worker_id));
   });
 
-  it('never carries a token, whoever acts and whatever is asked', async (t) => {
+  it('never carries a token, whoever acts and whatever is requested', async (t) => {
     const server = await startTestServer(t, { principals });
     const watcher = new Watcher(server.port, `/v1/inspect?token=${TOKENS.ada}`);
     await watcher.has(1);
@@ -93,7 +93,7 @@ describe('the inspection stream', () => {
     await watcher.has(1);
   });
 
-  it('sends first what was there when it began, then what happens, each as one frame', async () => {
+  it('sends first the state when it began, then what happens, each as one frame', async () => {
     await using gateway = await gatewayFor();
     gateway.cluster.inspection.present = numbered(2);
     const watcher = new Watcher(gateway.port, '/v1/inspect');
@@ -103,7 +103,7 @@ describe('the inspection stream', () => {
     assert.deepEqual(watcher.frames, ['1', '2', '3', '4', '5']);
   });
 
-  it('ends its watch when the client goes', async () => {
+  it('stops inspecting when the client goes', async () => {
     await using gateway = await gatewayFor();
     const watcher = new Watcher(gateway.port, '/v1/inspect');
     await watched(gateway);
@@ -111,7 +111,7 @@ describe('the inspection stream', () => {
     await until('the end of the watch', () => gateway.cluster.inspection.watchers.size === 0);
   });
 
-  it('is closed with 1001 when the server stops, and the watch ends', async () => {
+  it('is closed with 1001 when the server stops, and no inspection is left', async () => {
     const gateway = await gatewayFor();
     const watcher = new Watcher(gateway.port, '/v1/inspect');
     await until('the connection', () => watcher.socket.readyState === WebSocket.OPEN);
@@ -121,7 +121,7 @@ describe('the inspection stream', () => {
     assert.equal(gateway.cluster.inspection.watchers.size, 0);
   });
 
-  it('is read by the typed client, which begins anew when the connection is lost', async () => {
+  it('is read by the typed client, which starts afresh when the connection is lost', async () => {
     const before = await gatewayFor();
     const { cluster, port, url } = before;
     cluster.inspection.present = numbered(1);
@@ -186,7 +186,7 @@ describe('the inspection stream is refused by an HTTP answer', () => {
   });
 });
 
-describe('a watcher that does not keep up', () => {
+describe('a client of the inspection stream that does not keep up', () => {
   it('is closed with 1013, and the server keeps nothing for it', async () => {
     const { lines, log } = recordingLog('info');
     await using gateway = await gatewayFor({ log });
@@ -249,7 +249,7 @@ describe('a feed of inspection messages', () => {
   };
   const texts = (count: number) => Array.from({ length: count }, (_, i) => String(i + 1));
 
-  it('sends as fast as the client takes, all of it in order, however much there is at the beginning', () => {
+  it('sends as fast as the client reads, all of it in order, however much there is at the beginning', () => {
     const { feed, socket } = feedOf();
     feed.publish(numbered(100));
     feed.attach(socket);
@@ -260,7 +260,7 @@ describe('a feed of inspection messages', () => {
     assert.equal(socket.closed, undefined);
   });
 
-  it('makes very many into text in steps, between which others are served, for a client that takes all at once', async () => {
+  it('writes very many messages in steps, between which others are served, for a client that reads all at once', async () => {
     const { feed, socket } = feedOf({ maxBuffered: 300, maxWaiting: 5000 });
     Object.assign(socket, { buffered: () => 0 });
     feed.publish(numbered(1000));
@@ -274,7 +274,7 @@ describe('a feed of inspection messages', () => {
     assert.deepEqual(socket.sent, texts(1000));
   });
 
-  it('takes one large commit, but not another one on top of it', () => {
+  it('buffers one large commit, but not another one on top of it', () => {
     const { feed, socket, ends } = feedOf();
     feed.attach(socket);
     feed.publish([]);

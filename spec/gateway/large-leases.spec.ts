@@ -21,7 +21,7 @@ async function leasing(payloads: string[]) {
 const LEASE = 'POST /v1/workers/worker_1/lease';
 
 describe('a lease of large tasks', () => {
-  it('is answered with all that they are, numbers and letters as written', async () => {
+  it('is answered with all their members, numbers and letters as written', async () => {
     // Two units a letter, after one that moves them across the ends of pieces.
     const payloads = [
       `{"a":1.0,"s":"x${'\u{1F600}'.repeat(200_000)}"}`,
@@ -37,7 +37,7 @@ describe('a lease of large tasks', () => {
     assert.equal(gateway.cluster.received('lease_undelivered').length, 0);
   });
 
-  it('is under way until its worker has read it, and given back when the worker goes before', async () => {
+  it('is under way until its worker has read it, and is undone when the worker goes before', async () => {
     await using gateway = await leasing([JSON.stringify('x'.repeat(64 * MIB))]);
     const connection = await RawConnection.open(gateway.port);
     connection.socket.pause();
@@ -50,7 +50,7 @@ describe('a lease of large tasks', () => {
     await until('the lease is given back', () => gateway.cluster.received('lease_undelivered').length === 1);
   });
 
-  it('is counted no longer than its answer where it is small', async () => {
+  it('counts as under way only until its answer is sent where it is small', async () => {
     await using gateway = await leasing(['{}']);
     assert.equal((await ask(gateway.port, { line: LEASE })).body, '{"task":{}}');
     assert.equal(gateway.seen.handedOut, 1);

@@ -81,7 +81,7 @@ describe('a gateway', () => {
     ['::1', '[::1]', ['IPv6']],
   ];
   for (const [host, expected, needs] of addresses) {
-    it(`on ${host} tells its address as clients can use it`, requires(...needs), async () => {
+    it(`on ${host} gives its address as clients can use it`, requires(...needs), async () => {
       await using gateway = await gatewayFor({ host });
       assert.equal(gateway.url, `http://${expected}:${gateway.port}`);
       const { status } = await fetch(`${gateway.url}/healthz`);
@@ -131,7 +131,7 @@ describe('a gateway', () => {
     ['*', "'self'"],
     ['a,b', "'self'"],
   ] as const) {
-    it(`lets the dashboard speak with its own host alone: ${host}`, async () => {
+    it(`lets the dashboard connect to its own host alone: ${host}`, async () => {
       await using gateway = await gatewayFor({ principals: ['al:tok:viewer'], dashboard: () => '<p>' });
       const { status, headers } = await ask(gateway.port, { line: 'GET /ui', headers: { Host: host } });
       assert.equal(status, 200);
@@ -143,7 +143,7 @@ describe('a gateway', () => {
 });
 
 describe('a fault behind the gateway', () => {
-  it('of the store is told with the time to wait, and logged as a warning', async () => {
+  it('of the store is answered with the time to wait, and logged as a warning', async () => {
     const { lines, log } = recordingLog('warn');
     await using gateway = await gatewayFor({ log });
     gateway.cluster.onSend = () => {
@@ -155,7 +155,7 @@ describe('a fault behind the gateway', () => {
     assert.match(lines.join(), /"level":40.*the store cannot commit/);
   });
 
-  it('that nobody foresaw is told without its words, and logged with its stack', async () => {
+  it('that is unexpected is answered without its message, and logged with its stack', async () => {
     const { lines, log } = recordingLog('error');
     await using gateway = await gatewayFor({ log });
     gateway.cluster.reads.stats = () => {
@@ -168,7 +168,7 @@ describe('a fault behind the gateway', () => {
     assert.match(lines.join(), /secret of the inside.*\.ts/);
   });
 
-  it('leaves one line a request in the log, with who asked', async () => {
+  it('leaves one line for each request in the log, with its principal', async () => {
     const { lines, log } = recordingLog('debug');
     await using gateway = await gatewayFor({ log, principals: ['al:tok:viewer'] });
     await ask(gateway.port, { line: 'GET /v1/workers?x=1', headers: { Authorization: 'Bearer tok' } });
@@ -197,7 +197,7 @@ describe('stopping', () => {
     await until('the close', () => connection.socket.closed);
   });
 
-  it('lets a large answer finish that the client is slow to take', async () => {
+  it('lets a large answer finish that the client is slow to read', async () => {
     const gateway = await gatewayFor();
     // More than the kernel buffers on both sides.
     const jobs = Array.from({ length: 12_000 }, (_, i) => ({ id: `job_${i}`, name: 'é'.repeat(500) }));
@@ -219,7 +219,7 @@ describe('stopping', () => {
     await stopped;
   });
 
-  it('answers on connections that are open, until they have closed', async () => {
+  it('goes on answering on open connections until they have closed', async () => {
     const gateway = await gatewayFor();
     let release: (reply: unknown) => void = () => {};
     gateway.cluster.onSend = () => new Promise((resolve) => (release = resolve));
@@ -236,7 +236,7 @@ describe('stopping', () => {
     await stopped;
   });
 
-  it('waits no longer than it was told for a request that does not end', async () => {
+  it('waits no longer than its limit for a request that does not end', async () => {
     const gateway = await gatewayFor({ drainMs: 20 });
     gateway.cluster.onSend = () => new Promise(() => {});
     const connection = await RawConnection.open(gateway.port);

@@ -39,7 +39,7 @@ describe('the OpenAPI description', () => {
   for (const [name, route] of routeList) {
     const operation = document.paths[route.path][route.method];
 
-    it(`tells of ${name} every status, its right and its parameters`, () => {
+    it(`describes every status of ${name}, its right and its parameters`, () => {
       const errors = codesOf(route).map((code) => String(ERRORS[code].status));
       for (const status of errors) assert.ok(operation.responses[status], status);
       const success = {
@@ -78,7 +78,7 @@ describe('the OpenAPI description', () => {
     assert.equal(PipelineRef.anyOf.length, 4);
   });
 
-  it('refers only to what it holds', () => {
+  it('refers only to schemas that it holds', () => {
     const refs = [...JSON.stringify(document).matchAll(/"\$ref":"#\/([^"]+)"/g)].map(
       ([, ref]) => ref as string,
     );
@@ -89,7 +89,7 @@ describe('the OpenAPI description', () => {
     }
   });
 
-  it('says how a stream is spoken', () => {
+  it('says how to use a stream', () => {
     const { responses, security } = document.paths['/v1/events/stream'].get;
     assert.deepEqual(responses['101']['x-websocket-message'], { $ref: '#/components/schemas/EventView' });
     assert.deepEqual(security, [{ bearer: ['read'] }, { token: ['read'] }]);

@@ -35,7 +35,7 @@ describe('a body that takes long to read', () => {
   // A reader takes as long to start as hundreds of short requests; read in the event loop, there are two.
   const MANY = 20;
 
-  it('keeps nobody else waiting: others are served while it is read', async () => {
+  it('does not delay others, who are served while it is read', async () => {
     const body = numbers(400_000);
     const { status, others, cluster } = await answersMeanwhile(body);
     assert.equal(status, 200);
@@ -61,7 +61,7 @@ describe('a body that takes long to read', () => {
     assert.ok(others > MANY, `${others} others were answered meanwhile`);
   });
 
-  it('keeps nobody else waiting either where nothing but faults are in it', async () => {
+  it('does not delay others either where it holds nothing but faults', async () => {
     const body = '- a: b: c\n'.repeat(15_000);
     const { status, error, others } = await answersMeanwhile(body, { 'Content-Type': YAML });
     assert.deepEqual([status, error.code], [400, 'malformed_body']);
@@ -88,8 +88,8 @@ describe('a body of YAML', () => {
   }
 });
 
-describe('the readers', () => {
-  it('give numbers and order as they were written, and only what the queue needs', async (t) => {
+describe('the processes that read bodies', () => {
+  it('keep numbers and order as they were written, and return only what the queue needs', async (t) => {
     const readers = new ParserPool();
     t.after(() => readers.stop());
     const digest = (await readers.parse(order(`{ "name":"n", ${numbers(3).slice(1)}`))) as Record<
@@ -101,7 +101,7 @@ describe('the readers', () => {
     assert.equal('params' in digest, false);
   });
 
-  it('are started when they are needed, and end when nothing comes any more', async (t) => {
+  it('are started when they are needed, and end when there is nothing to read any more', async (t) => {
     const readers = new ParserPool({ idleMs: 1 });
     t.after(() => readers.stop());
     assert.equal(readers.size, 0);
@@ -110,14 +110,14 @@ describe('the readers', () => {
     await readers.parse(order(numbers(3)));
   });
 
-  it('refuse what takes them too long, and read on', async (t) => {
+  it('refuse a body that takes too long, and read the next', async (t) => {
     const readers = new ParserPool({ processes: 1, timeoutMs: 1 });
     t.after(() => readers.stop());
     await assert.rejects(readers.parse(order(numbers(3))), { code: 'body_too_complex' });
     await until('the reader has ended', () => readers.size === 0);
   });
 
-  it('refuse what takes too much memory, and the next body is read', async (t) => {
+  it('refuse a body that takes too much memory, and read the next', async (t) => {
     const readers = new ParserPool({ processes: 1, memoryMib: 32 });
     t.after(() => readers.stop());
     const objects = `{${JOB},"params":{"list":[${'{"a":{}},'.repeat(900_000)}1]}}`;
@@ -138,7 +138,7 @@ describe('the readers', () => {
     await readers.parse(order(numbers(3)));
   });
 
-  it('let only so many wait, and refuse the others', async (t) => {
+  it('let a bounded number of bodies wait, and refuse the others', async (t) => {
     const readers = new ParserPool({ processes: 1, waiting: 1 });
     t.after(() => readers.stop());
     const taken = [readers.parse(order(numbers(3))), readers.parse(order(numbers(4)))];
@@ -146,7 +146,7 @@ describe('the readers', () => {
     assert.equal((await Promise.all(taken)).length, 2);
   });
 
-  it('refuse who waits when the server stops', async () => {
+  it('refuse the bodies that wait when the server stops', async () => {
     const readers = new ParserPool({ processes: 1 });
     const refused = [
       assert.rejects(readers.parse(order(numbers(3)))),

@@ -27,7 +27,7 @@ async function threeLeased(t: Parameters<typeof startTestServer>[0]) {
   return { client, state: server.stateDir, job_id: job.id, held: [a, b, c] as const };
 }
 
-test('many reports go in one request and are answered one by one, in order, as each would be by itself', async (t) => {
+test('many reports may go in one request and are answered in order, each as it would be alone', async (t) => {
   const { client, job_id, held } = await threeLeased(t);
   const [a, b, c] = held;
   const started = await client.call('reportMany', {
@@ -104,7 +104,7 @@ async function stored(state: string): Promise<{ objects: string[]; uploads: stri
 
 const hash = (content: string) => createHash('sha256').update(content).digest('hex');
 
-test('the small files of a task travel with the report of its end, and are artifacts as if they were uploaded', async (t) => {
+test('small files of a task may go with the report of its end, and become artifacts as if they were uploaded', async (t) => {
   const { client, state, job_id, held } = await threeLeased(t);
   const [a, b] = held;
   const started = held.map((task) => ({ type: 'start' as const, ...task }));
@@ -163,7 +163,7 @@ test('the small files of a task travel with the report of its end, and are artif
   }
 });
 
-test('a report that is refused leaves nothing of its files, and takes nothing from others that have the same', async (t) => {
+test('a report that is refused leaves nothing of its files, and removes none of equal files of others', async (t) => {
   const { client, state, held } = await threeLeased(t);
   const [a, b] = held;
   const end = (task: typeof a, ...contents: string[]) => ({
@@ -189,7 +189,7 @@ test('a report that is refused leaves nothing of its files, and takes nothing fr
   assert.deepEqual(await stored(state), { objects: [hash('both')], uploads: [] });
 });
 
-test('files with a report mend an object whose bytes were damaged', async (t) => {
+test('files with a report repair an object whose bytes were damaged', async (t) => {
   const { client, state, held } = await threeLeased(t);
   const [a, b] = held;
   const end = (task: typeof a) => ({

@@ -6,7 +6,7 @@ import { failing } from '../support/views.ts';
 import { ask, gatewayFor, RawConnection, recordingLog } from './support.ts';
 
 const KIB = 1024;
-/** Of each body that many bytes are not counted. */
+/** Bytes of each body that are not counted. */
 const FREE = 16 * KIB;
 
 const jobOf = (bytes: number) =>
@@ -17,7 +17,7 @@ const jobOf = (bytes: number) =>
   });
 
 describe('the memory that bodies may take together', () => {
-  it('is counted from the first byte to the answer, and given back', () => {
+  it('is counted from the first byte to the answer, and then released', () => {
     const budget = new BodyBudget(100 * KIB);
     const [one, two] = [budget.share(), budget.share()];
     one.take(FREE + 60 * KIB);
@@ -34,7 +34,7 @@ describe('the memory that bodies may take together', () => {
     assert.equal(budget.held, 0);
   });
 
-  it('refuses more with 503 while the store is slow, but heartbeats find their way', async () => {
+  it('is refused to more bodies with 503 while the store is slow, but not to heartbeats', async () => {
     // Four bodies of the largest size are the limit: 400 KiB.
     await using gateway = await gatewayFor({ maxRequestBytes: 100 * KIB });
     const { cluster, port } = gateway;
@@ -59,7 +59,7 @@ describe('the memory that bodies may take together', () => {
     assert.equal((await submit()).status, 200, 'what was answered no longer counts');
   });
 
-  it('is given back by a client that goes in the middle of its body', async () => {
+  it('is released when a client goes in the middle of its body', async () => {
     await using gateway = await gatewayFor({ maxRequestBytes: 100 * KIB });
     const { port } = gateway;
     const submit = () => ask(port, { line: 'POST /v1/jobs', body: jobOf(90 * KIB) });
@@ -76,7 +76,7 @@ describe('the memory that bodies may take together', () => {
 
 describe('a server that can open no more files', () => {
   for (const code of ['EMFILE', 'ENFILE']) {
-    it(`says 503 and when to come back, not 500 (${code})`, async () => {
+    it(`answers 503 with the time to wait, not 500 (${code})`, async () => {
       await using gateway = await gatewayFor();
       const fault = Object.assign(new Error('too many open files'), { code });
       gateway.cluster.reads.jobs = () => failing(fault);

@@ -13,7 +13,7 @@ type Sickness = (task: Payload) => Failure | null;
 
 const WELL: Sickness = () => null;
 
-/** A worker that asks, starts and reports, over HTTP; sick ones are much faster than those that work. */
+/** A worker that leases, starts and reports over HTTP; failing ones are much faster than those that work. */
 class PlayedWorker {
   leases = 0;
   readonly #client: ClusterClient;
@@ -86,7 +86,7 @@ describe('a job on a healthy worker and one that fell ill after it had connected
     }),
   };
   for (const [name, sickness] of Object.entries(illnesses)) {
-    test(`${name} ends with everything succeeded`, async (t) => {
+    test(`${name} succeeds with all its tasks`, async (t) => {
       const { client } = await startTestServer(t);
       const sick = await PlayedWorker.register(client, sickness);
       const healthy = await PlayedWorker.register(client, WELL);
@@ -100,7 +100,7 @@ describe('a job on a healthy worker and one that fell ill after it had connected
     });
   }
 
-  test('that lacks a share is asked once about it, whatever the number of tasks', async (t) => {
+  test('that lacks a share gets one task that names it, whatever the number of tasks', async (t) => {
     const { client } = await startTestServer(t);
     const sickness = illnesses['whose share is not mounted'] as Sickness;
     const sick = await PlayedWorker.register(client, sickness);
@@ -111,7 +111,7 @@ describe('a job on a healthy worker and one that fell ill after it had connected
   });
 });
 
-test('a mistyped path in a job of 1,000 tasks costs a lease a worker, and other jobs go on', async (t) => {
+test('a mistyped path in a job of 1,000 tasks costs one lease for each worker, and other jobs go on', async (t) => {
   const { client } = await startTestServer(t);
   const lacking: Sickness = ({ dataset: { path } }) =>
     path === '/share/gasolien'

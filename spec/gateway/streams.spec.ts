@@ -20,7 +20,7 @@ const UPGRADE = {
   'Sec-WebSocket-Version': '13',
 };
 
-/** A WebSocket client that keeps what it gets. */
+/** A WebSocket client that keeps every message. */
 class Listener {
   readonly events: EventView[] = [];
   readonly socket: WebSocket;
@@ -60,7 +60,7 @@ describe('the stream of a job', () => {
     assert.deepEqual(listener.events.at(-1), events.all.at(-1));
   });
 
-  it('begins behind after_id', async () => {
+  it('begins after the event that after_id names', async () => {
     await using gateway = await gatewayFor();
     gateway.cluster.events.commit(...many(10));
     const listener = new Listener(gateway, '/v1/jobs/job_1/events/stream?after_id=8');
@@ -69,7 +69,7 @@ describe('the stream of a job', () => {
   });
 });
 
-describe('the stream of everything', () => {
+describe('the stream of all events', () => {
   it('begins with the last 200 events', async () => {
     await using gateway = await gatewayFor();
     const { events } = gateway.cluster;
@@ -81,7 +81,7 @@ describe('the stream of everything', () => {
     assert.deepEqual(listener.ids, idsUpTo(301, 101));
   });
 
-  it('begins behind after_id, however long ago that was', async () => {
+  it('begins after the event that after_id names, however long ago that was', async () => {
     await using gateway = await gatewayFor();
     gateway.cluster.events.commit(...many(1200));
     const listener = new Listener(gateway, '/v1/events/stream?after_id=0');
@@ -98,7 +98,7 @@ describe('the stream of everything', () => {
     assert.equal(events.listeners.size, 1);
   });
 
-  it('is taken up by the typed client behind the last event seen, when the server comes back', async () => {
+  it('is resumed by the typed client after the last event seen, when the server comes back', async () => {
     const before = await gatewayFor();
     const { cluster, port } = before;
     cluster.events.commit(...many(3));
@@ -137,7 +137,7 @@ describe('a stream is refused by an HTTP answer', () => {
     ['at an unknown path', '/v1/streams', {}, 404, 'unknown_path'],
     ['of another protocol', '/v1/events/stream', { 'X-CLUSTER-Api': '2' }, 426, 'incompatible_api'],
     [
-      'behind an event that there has not been',
+      'after an event that does not exist yet',
       '/v1/events/stream?token=v-token&after_id=1000000',
       {},
       404,
@@ -207,7 +207,7 @@ describe('a stream is opened', () => {
 });
 
 describe('a client of a stream', () => {
-  it('that does not read is closed with 1013, and what it missed is there for it', async () => {
+  it('that does not read is closed with 1013, and can read later what it missed', async () => {
     const { lines, log } = recordingLog('info');
     await using gateway = await gatewayFor({ log });
     const { events } = gateway.cluster;
@@ -234,7 +234,7 @@ describe('a client of a stream', () => {
     assert.deepEqual(again.ids, idsUpTo(last, first + 1));
   });
 
-  it('that is slow with a long history holds up the reading, and gets all of it', async () => {
+  it('that reads a long history slowly makes the server read it as slowly, and gets all of it', async () => {
     await using gateway = await gatewayFor();
     const { events, reads } = gateway.cluster;
     events.commit(...many(600, { data: { text: 'x'.repeat(100_000) } }));
@@ -276,7 +276,7 @@ describe('a client of a stream', () => {
     assert.equal((await ask(gateway.port, { line: 'GET /healthz' })).status, 200);
   });
 
-  it('that talks too much is closed, and nobody else with it', async () => {
+  it('that sends too much is closed, and no other client is', async () => {
     await using gateway = await gatewayFor();
     const [loud, quiet] = [
       new Listener(gateway, '/v1/events/stream'),
@@ -291,7 +291,7 @@ describe('a client of a stream', () => {
     await quiet.has(2);
   });
 
-  it('is told 1001 when the server stops', async () => {
+  it('is closed with 1001 when the server stops', async () => {
     const gateway = await gatewayFor();
     gateway.cluster.events.commit({});
     const listener = new Listener(gateway, '/v1/events/stream');

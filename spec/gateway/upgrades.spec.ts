@@ -11,7 +11,7 @@ const UPGRADE = {
 };
 
 describe('an upgrade', () => {
-  it('leaves the streams open, however many are opened at once', async () => {
+  it('works for every stream, however many are opened at once', async () => {
     await using gateway = await gatewayFor();
     const { events, reads } = gateway.cluster;
     const read = reads.eventIdBefore;
@@ -39,7 +39,7 @@ describe('an upgrade', () => {
   });
 
   for (const value of ['close', 'keep-alive', 'x-upgrade']) {
-    it(`is not made of a request with 'Connection: ${value}': 426`, async () => {
+    it(`is refused to a request with 'Connection: ${value}': 426`, async () => {
       await using gateway = await gatewayFor();
       const headers = { ...UPGRADE, Connection: value };
       const answer = await ask(gateway.port, { line: 'GET /v1/events/stream', headers });
@@ -48,7 +48,7 @@ describe('an upgrade', () => {
     });
   }
 
-  it('is made of one that names it among others', async () => {
+  it('is granted to a request that names it among other options', async () => {
     await using gateway = await gatewayFor();
     gateway.cluster.events.commit({});
     const headers = { Connection: 'keep-alive, Upgrade' };

@@ -62,7 +62,7 @@ describe('an upload', () => {
     assert.deepEqual([reply.size_bytes, reply.sha256], [0, sha256(Buffer.alloc(0))]);
   });
 
-  it('may have parts beside the file, which are read over', async () => {
+  it('may have parts beside the file, which are ignored', async () => {
     const parts = [
       { disposition: 'name="note"', content: 'x'.repeat(5000) },
       { disposition: 'name="other"; filename="file"', content: 'not this', type: 'application/octet-stream' },
@@ -94,14 +94,14 @@ describe('an upload', () => {
     ['name="file"', null],
     [`name="file"; filename="${'é'.repeat(200)}"`, 'é'.repeat(127)],
   ] as const) {
-    it(`keeps of its name what is harmless: ${disposition.slice(0, 50)}`, async () => {
+    it(`keeps the harmless part of its name: ${disposition.slice(0, 50)}`, async () => {
       const { answer, cluster } = await upload({ parts: [{ disposition, content: 'x' }] });
       assert.equal(answer.status, 200);
       assert.equal(cluster.received('record_artifact')[0]?.filename, expected);
     });
   }
 
-  it('is never held in memory: the client waits while the store is busy', async () => {
+  it('is never held in memory: the client has to wait while the store is busy', async () => {
     await using gateway = await gatewayFor();
     const { cluster } = gateway;
     recording(cluster);
@@ -246,7 +246,7 @@ describe('an upload that cannot be taken', () => {
   });
 
   for (const code of ['no_room', 'store_unavailable'] as const) {
-    it(`because the store says ${code} is told so at once, and leaves nothing`, async () => {
+    it(`because the store fails with ${code} is refused at once, and leaves nothing`, async () => {
       await using gateway = await gatewayFor();
       gateway.cluster.blobs.beforeWrite = async () => {
         throw new ClusterError(code, 'the disk is full');
