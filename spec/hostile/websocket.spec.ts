@@ -129,9 +129,9 @@ describe('a WebSocket client that misbehaves', () => {
       await until('the answer', () => wire.received.includes('\r\n\r\n'));
       assert.match(wire.received.toString('latin1'), /^HTTP\/1\.1 400 /, after);
     }
-    const far = await open(`/v1/events/stream?after_id=${Number.MAX_SAFE_INTEGER}`);
-    await target.client.call('registerWorker', { body: {} });
-    assert.equal(far.closed, false, 'what lies far ahead is awaited');
+    const ahead = dial(`/v1/events/stream?after_id=${Number.MAX_SAFE_INTEGER}`);
+    await until('the answer', () => ahead.received.includes('\r\n\r\n'));
+    assert.match(ahead.received.toString('latin1'), /^HTTP\/1\.1 404 .*there is no event/s);
     await target.assertUnharmed('places that are none');
   });
 

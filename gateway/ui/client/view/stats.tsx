@@ -1,9 +1,9 @@
-import { useComputed } from '@preact/signals';
 import type { BackupsView, WorkerView } from '../../../../machines/schema/views.ts';
 import { standingOf } from '../../../../machines/worker/standing.ts';
-import { ago, bytes, count, counted } from '../text/format.ts';
+import { bytes, count, counted } from '../text/format.ts';
 import { useDashboard } from './context.ts';
 import { LoadFault } from './parts/section.tsx';
+import { Ago } from './parts/time.tsx';
 
 interface Tile {
   label: string;
@@ -74,12 +74,10 @@ export function Stats() {
 
 /** How old the newest backup is, and why there is no newer one. */
 function Backups({ of: { last, running, overdue, failure } }: { of: BackupsView }) {
-  const { ticker } = useDashboard();
-  const age = useComputed(() => (last ? ago(ticker.now.value - last.made_at) : 'never'));
   const isBad = overdue || failure !== null || last?.whole === false;
   return (
     <p class={isBad ? 'backups tone-failed' : 'backups muted'}>
-      Last backup: {age}
+      Last backup: {last ? <Ago ts={last.made_at} /> : 'never'}
       {last && `, ${bytes(last.bytes)}`}
       {last?.whole === false && ', not whole'}
       {running && '; one is being made'}
