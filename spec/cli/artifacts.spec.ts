@@ -135,7 +135,7 @@ describe('artifacts --out', () => {
     ]);
   });
 
-  it('throws away what does not match its SHA-256: exit code 4, the other files arrive', async () => {
+  it('discards a file that does not match its SHA-256: exit code 4, the other files arrive', async () => {
     const { code, stderr } = await fetchAll([
       holding('good', { id: 'art_1', filename: 'good' }),
       {
@@ -185,7 +185,7 @@ describe('artifacts --out', () => {
     assert.match(stderr, /cannot use the directory/);
   });
 
-  it('prints one document under --json, with the path of each file and numbers as the server wrote them', async () => {
+  it('prints one JSON document under --json, with the path of each file and numbers as the server wrote them', async () => {
     const view = anArtifact({ sha256: sha('m'), metadata: {} });
     const text = JSON.stringify(view).replace(
       '"metadata":{}',

@@ -52,13 +52,13 @@ describe('check', () => {
     });
   });
 
-  it('tells warnings beside the report, on stderr', async (t) => {
+  it('prints warnings on stderr, apart from the report', async (t) => {
     const x = [`,${HEADER}`, ...ROWS.map((row, i) => `${i},${row}`)].join('\n');
     const { code, stderr } = await run(['check', await pair(t, { x })]);
     assert.deepEqual([code, stderr], [0, 'warning: train_x.csv: the index column was left out\n']);
   });
 
-  it('takes parameters and pipelines as the job would have them', async (t) => {
+  it('accepts parameters and pipelines in the form that a job has', async (t) => {
     const table = [`octane,noise,${HEADER}`, ...ROWS.map((row, i) => `${80 + ((i * 2) % 5)},${i},${row}`)];
     const folder = await folderOf(t, {
       'grain.csv': table.join('\n'),
@@ -70,7 +70,7 @@ describe('check', () => {
     assert.match(stdout, /target +octane/);
   });
 
-  it('tells which parameters the run would ignore, and what was probably meant', async (t) => {
+  it('names the parameters that the run would ignore, and what was probably meant', async (t) => {
     const folder = await pair(t, { x: [HEADER, ...ROWS].join('\n') });
     const { code, stderr } = await run(['check', folder, '--param', 'taget=octane']);
     assert.equal(code, 0);
@@ -142,7 +142,7 @@ describe('submit --upload and run --upload look before anything is uploaded', ()
     ...['--upload', '--server', server.url, ...more],
   ];
 
-  it('tell what a dataset holds, and what is odd about it', async (t) => {
+  it('say what a dataset holds, and what is odd about it', async (t) => {
     const server = await startTestServer(t);
     const rows = Array.from(
       { length: 12 },
@@ -159,7 +159,7 @@ describe('submit --upload and run --upload look before anything is uploaded', ()
     assert.match(stderr, /^warning: train_x\.csv: the index column was left out$/m);
   });
 
-  it('take a file that is one table', async (t) => {
+  it('accept a file that is one table', async (t) => {
     const server = await startTestServer(t);
     const names = Array.from({ length: 12 }, (_, j) => 900 + 2 * j);
     const rows = names.map((_, i) =>

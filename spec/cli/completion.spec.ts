@@ -185,7 +185,7 @@ for (const [shell, complete] of [
       }
     });
 
-    it('offers the words that a flag or an argument may be', async (t) => {
+    it('offers the values of a flag or an argument that has a fixed set', async (t) => {
       assert.deepEqual(await offers(t, 'jqctl jobs --status '), [...JOB_STATES].sort());
       assert.deepEqual(await offers(t, 'jqctl jobs --limit 5 --status ca'), ['cancelled', 'cancelling']);
       assert.deepEqual(await offers(t, 'jqctl machines '), [...MACHINE_NAMES].sort());
@@ -223,7 +223,7 @@ for (const [shell, complete] of [
 }
 
 describe('completion in bash, beyond words,', requires('bash'), () => {
-  it('asks the server and uses the token that stand on the line', async (t) => {
+  it('uses the server and the token that are given on the command line', async (t) => {
     const { server, job } = await busyServer(t, 's3cret');
     const env = { JQ_SERVER: NOBODY, JQ_TOKEN: 'wrong' };
     const both = ['played', job];
@@ -303,7 +303,7 @@ describe('the ids for a shell', () => {
     await server.stop();
   });
 
-  it('are none when the server refuses, talks nonsense, breaks off or never answers', async () => {
+  it('are none when the server refuses, sends nonsense, breaks off or never answers', async () => {
     const server = await fakeServer({
       'GET /v1/jobs': { body: '<html>' },
       'GET /v1/workers': { status: 401, body: { detail: 'no', code: 'unauthenticated' } },

@@ -38,7 +38,7 @@ const isAway = (url: string) =>
   );
 
 describe('the demonstration', () => {
-  it('takes a job from the command line to a worker and back, and leaves only the best model', async (t) => {
+  it('takes a job from the command line to a worker and back, and leaves behind only the best model', async (t) => {
     await rm(join(ROOT, 'demo-results', 'best_model.json'), { force: true });
     const { said, code, leftovers, address } = await demonstrate(t);
     assert.equal(await code, 0, said.stderr);

@@ -71,7 +71,7 @@ describe('events', () => {
     assert.equal(server.requests.length, 3);
   });
 
-  it('--follow goes on with what happens, over a restart of the server, none missed or doubled', async (t) => {
+  it('--follow goes on with new events, over a restart of the server, none missed or doubled', async (t) => {
     const first = await startTestServer(t);
     await submit(first.url, 'a.yaml');
     const { said, outcome } = begin(['events', '--follow', '--json', '--limit', '1', '--server', first.url]);
@@ -88,7 +88,7 @@ describe('events', () => {
     assert.deepEqual(idsOf(said.stdout), idsUpTo(3));
   });
 
-  it('--follow on a server where nothing has happened yet begins with what happens first', async (t) => {
+  it('--follow on a server without events begins with the first', async (t) => {
     const server = await startTestServer(t);
     const { child, said, outcome } = start('jqctl', ['events', '-f', '--json', '--server', server.url]);
     t.after(() => child.kill('SIGKILL'));
@@ -102,7 +102,7 @@ describe('events', () => {
     assert.deepEqual(idsOf(stdout), [1, 2]);
   });
 
-  it('lets no event drive the terminal', async () => {
+  it('lets no event control the terminal', async () => {
     const hostile = '\u001b[2J\u202e\r\nx';
     const about = { job_id: hostile, task_id: hostile, worker_id: hostile, message: hostile };
     const types = ['log', 'progress', 'task_failed', hostile];
@@ -115,7 +115,7 @@ describe('events', () => {
     assert.doesNotMatch(rest, /[^\P{Cc}\n]|\u202e/u);
   });
 
-  it('takes --limit or --after-id, not both', async () => {
+  it('accepts --limit or --after-id, not both', async () => {
     const { code, stderr } = await run(['events', '--limit', '3', '--after-id', '2']);
     assert.equal(code, 2);
     assert.match(stderr, /does not go with --after-id/);

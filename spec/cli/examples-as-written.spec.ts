@@ -35,7 +35,7 @@ describe('the examples as they are written', () => {
     assert.ok(found >= 10, String(found));
   });
 
-  it('and a path goes up only through folders that it names itself', async (t) => {
+  it('have paths that go up only through folders that they name themselves', async (t) => {
     const root = await temporaryDirectory(t);
     const folder = join(root, 'lab', 'jobs');
     await mkdir(folder, { recursive: true });

@@ -39,7 +39,7 @@ describe('exit code 0', () => {
     assert.match(stderr, /started +a\n[\s\S]*succeeded +a\n[\s\S]*succeeded +b\n/, 'the moves');
   });
 
-  it('of status whatever the status of the job is', async (t) => {
+  it('of jqctl status whatever the status of the job is', async (t) => {
     const { ctl, submit } = await scene(t);
     const id = await submit();
     await ctl('cancel', id);
@@ -84,7 +84,7 @@ describe('exit code 1', () => {
     assert.match(stderr + stdout, /the spectra are empty/);
   });
 
-  it('when it was cancelled while somebody waited', async (t) => {
+  it('when the job was cancelled during the wait', async (t) => {
     const { ctl, env, server } = await scene(t);
     const waiting = begin(['submit', '-', '--wait'], { env, stdin: jobOf('a.yaml') });
     const [job] = await until('the job', async () => {
@@ -95,7 +95,7 @@ describe('exit code 1', () => {
     assert.equal((await waiting.outcome).code, 1);
   });
 
-  it('when it had failed before; and a retried job is waited for anew', async (t) => {
+  it('when the job had failed before; a retried job is waited for again', async (t) => {
     const { ctl, server, submit } = await scene(t);
     const id = await submit();
     const worker = await playWorker(server.client);

@@ -108,7 +108,7 @@ describe('wait', () => {
     assert.equal((await outcome).code, 1);
   });
 
-  it('shows a bar on a terminal that moves with the progress of the tasks, and leaves no trace of it', async (t) => {
+  it('shows a bar on a terminal that moves with the progress of the tasks, and removes it at the end', async (t) => {
     const server = await startTestServer(t);
     const id = await submit(server.url, 'a.yaml', 'b.yaml');
     const { said, outcome } = begin(['wait', id, '--server', server.url], { terminal: true });

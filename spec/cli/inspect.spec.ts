@@ -58,7 +58,7 @@ describe('inspect --json', () => {
     );
   });
 
-  it('of one actor begins with how it stands, and goes on in spite of a restart of the server', async (t) => {
+  it('of one actor begins with its state, and goes on over a restart of the server', async (t) => {
     const first = await startTestServer(t);
     const id = (await run(['submit', '-', '--server', first.url], { stdin: jobOf('a.yaml') })).stdout.trim();
     const argv = ['--json', '--actor', id, '--server', first.url];
@@ -175,7 +175,7 @@ describe('the relay', () => {
     assert.match(await body.text(), /<iframe id="inspector" src="https:\/\/stately\.ai\/inspect">/);
   });
 
-  it('takes its own page and programs of this machine, and no page of another origin', async (t) => {
+  it('accepts its own page and programs of this machine, and no page of another origin', async (t) => {
     const { relay, port, pages } = await relayFor(t);
     const address = relay.url.replace('http', 'ws');
     for (const origin of [`http://localhost:${port}`, `http://127.0.0.1:${port}`, undefined]) {
@@ -199,7 +199,7 @@ describe('the relay', () => {
     assert.equal(fault.code, 'ECONNREFUSED');
   });
 
-  it('hands what is sent to every page, also to one that comes later', async (t) => {
+  it('passes what is sent to every page, also to one that connects later', async (t) => {
     const { relay } = await relayFor(t);
     await relay.send('{"a":1}');
     const page = new WebSocket(relay.url.replace('http', 'ws'));
@@ -210,7 +210,7 @@ describe('the relay', () => {
     assert.equal(String((await next)[0]), '{"b":2}');
   });
 
-  it('stops though pages are open, twice if need be, and frees its port', async (t) => {
+  it('stops although pages are open, also when asked twice, and frees its port', async (t) => {
     const { relay, port } = await relayFor(t);
     const page = new WebSocket(relay.url.replace('http', 'ws'));
     page.on('error', () => {});

@@ -84,7 +84,7 @@ describe('submit checks the job file before it sends it', () => {
     }
   });
 
-  it('lists what the schema cannot see, too', async () => {
+  it('lists faults that the schema cannot find, too', async () => {
     const { code, stderr } = await submit(
       'none.yaml',
       'type: mljs.run\nrequirements: {packages: {a: "=>1"}}\n',
@@ -94,7 +94,7 @@ describe('submit checks the job file before it sends it', () => {
       assert.ok(stderr.includes(path), path);
   });
 
-  it('warns of a field that nobody knows, and sends the job all the same', async () => {
+  it('warns of an unknown field, and sends the job nevertheless', async () => {
     const { code, stderr, stdout, sent } = await submit('warn.yaml', `${GOOD}retires: 3\n`);
     assert.equal(code, 0);
     assert.match(stderr, /warning: unknown field 'retires', did you mean 'retry'\?/);
@@ -102,7 +102,7 @@ describe('submit checks the job file before it sends it', () => {
     assert.equal(sent, 1);
   });
 
-  it('takes a path that does not exist on this machine, and leaves Python jobs to the server', async () => {
+  it('accepts a path that does not exist on this machine, and leaves Python jobs to the server', async () => {
     const { code } = await submit(
       'python.yaml',
       'type: nirs.run\npipeline: {kind: python_entrypoint, entrypoint: mod}\ndataset: {kind: shared_path, path: /nowhere/at/all}\n',

@@ -14,7 +14,7 @@ const said = (...waiting: Waiting[]) =>
   waitingLines([queued(...waiting)], 3).map((line) => line.replace('1 queued task waits: ', ''))[0];
 
 describe('why a task waits, in words', () => {
-  it('is what no worker has, and how to start one that has it', () => {
+  it('names what no worker has, and how to start one that has it', () => {
     for (const [requirement, words] of [
       ['labels.dataset.corn=true', 'no worker has the dataset corn (start one with --dataset corn=PATH)'],
       ['labels.site=lab-b', 'no worker has the label site=lab-b'],
@@ -32,18 +32,18 @@ describe('why a task waits, in words', () => {
     }
   });
 
-  it('is not what only some lack, where all of them lack something else', () => {
+  it('does not name what only some workers lack, where all of them lack something else', () => {
     assert.equal(said(lacks('labels.a=1', 2), lacks('packages.numpy', 3)), 'no worker has numpy');
   });
 
-  it('is that no worker has all, where each has something', () => {
+  it('says that no worker has everything, where each has a part', () => {
     assert.equal(
       said(lacks('labels.a=1', 2), lacks('packages.numpy', 1)),
       'no worker has all that is asked for (2 of 3 workers without the label a=1; 1 of 3 workers without numpy)',
     );
   });
 
-  it('is that the workers that fit are busy', () => {
+  it('says that the workers that fit are busy', () => {
     assert.equal(said(lacks('slots', 3)), 'every worker that fits is busy');
     assert.equal(
       said(lacks('capabilities.python_entrypoint', 2), lacks('slots', 1)),
@@ -51,7 +51,7 @@ describe('why a task waits, in words', () => {
     );
   });
 
-  it('is what a worker said of itself, or of the task', () => {
+  it('says what a worker reported of itself, or of the task', () => {
     for (const [waiting, words] of [
       [[lacks('worker_fault', 3)], 'every worker reported a fault of its own for it'],
       [[lacks('suspended', 3)], 'every worker is suspended (jqctl workers says why)'],
@@ -73,7 +73,7 @@ describe('why a task waits, in words', () => {
     }
   });
 
-  it('is told once for all that wait for the same, and not at all for what is about to run', () => {
+  it('is said once for all tasks with the same reason, and not for tasks that are about to run', () => {
     const corn = queued(lacks('labels.dataset.corn=true', 3));
     const tasks = [corn, corn, queued(), { status: 'running' as const, waiting_for: [] }];
     assert.deepEqual(waitingLines(tasks, 3), [
@@ -85,8 +85,8 @@ describe('why a task waits, in words', () => {
   });
 });
 
-describe('whoever waits for a job', () => {
-  it('hears why nothing of it runs, once', async (t) => {
+describe('a client that waits for a job', () => {
+  it('is told once why nothing of it runs', async (t) => {
     const server = await startTestServer(t);
     await playWorker(server.client, 4, { labels: { site: 'lab-a' } });
     const text = jobOf('a.yaml').replace('{', '{"requirements":{"labels":{"site":"lab-b"}},');
@@ -103,7 +103,7 @@ describe('whoever waits for a job', () => {
 });
 
 describe('a task that ran another pipeline than its job pinned', () => {
-  it('is named where the job is shown', async (t) => {
+  it('is reported where the job is shown', async (t) => {
     const server = await startTestServer(t);
     const expected = `sha256:${'0'.repeat(64)}`;
     const inline = { kind: 'inline_json', inline: [] };
@@ -132,8 +132,8 @@ describe('a task that ran another pipeline than its job pinned', () => {
   });
 });
 
-describe('what runners warned of', () => {
-  it('is told where the job is shown, the same words once', async (t) => {
+describe('the warnings of runners', () => {
+  it('are listed where the job is shown, equal ones once', async (t) => {
     const server = await startTestServer(t);
     const { id } = await server.client.call('submitJob', { text: jobOf('a.yaml', 'b.yaml') });
     const worker = await playWorker(server.client);
@@ -155,7 +155,7 @@ describe('what runners warned of', () => {
 });
 
 describe('the status of a job that goes on', () => {
-  it('is not the reason of a task that failed', async (t) => {
+  it('does not end with the error of a task that failed', async (t) => {
     const server = await startTestServer(t);
     const ctl = (argv: string[], stdin = '') => run([...argv, '--server', server.url], { stdin });
     const id = (await ctl(['submit', '-'], jobOf('a.yaml', 'b.yaml'))).stdout.trim();
@@ -171,7 +171,7 @@ describe('the status of a job that goes on', () => {
 });
 
 describe('the list of workers', () => {
-  it('has the libraries that each runs, with their versions, not all that it has', async (t) => {
+  it('shows the libraries that each runs, with their versions, not all its packages', async (t) => {
     const server = await startTestServer(t);
     const packages = { nirs4all: '1.4.10', numpy: '2.1.0', mean: 'unknown', mljs: '0.3' };
     const libraries = ['mljs', 'nirs4all', 'mean'];

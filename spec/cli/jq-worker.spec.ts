@@ -76,7 +76,7 @@ describe('jq-worker', () => {
     });
   }
 
-  it('warns of what may come to work by itself, and starts', async (t) => {
+  it('warns of what may start to work later, and starts', async (t) => {
     const server = await startTestServer(t);
     const folder = await temporaryDirectory(t);
     const catalog = join(folder, 'sets.yaml');
@@ -101,7 +101,7 @@ describe('jq-worker', () => {
     }
   });
 
-  it('leaves a task that has to stop the time of --cancel-grace to do so', async (t) => {
+  it('gives a task that has to stop the time of --cancel-grace', async (t) => {
     const server = await startTestServer(t);
     const folder = await temporaryDirectory(t);
     const [script, begun, saved] = ['slow.sh', 'begun', 'saved'].map((name) => join(folder, name)) as [

@@ -74,7 +74,7 @@ describe('output that cannot be written', requires('dev full'), () => {
     assert.equal(await code('jobs', '--bogus'), 2);
   });
 
-  it('because its reader has gone changes no outcome of a job that is waited for', async () => {
+  it('because its reader has gone does not change the exit code of a wait', async () => {
     const { child, outcome } = start('jqctl', ['wait', 'job_2', '--server', server.url]);
     child.stdout.destroy();
     const { code, stderr } = await outcome;
@@ -88,7 +88,7 @@ describe('a program that serves', requires('dev full'), () => {
     ['its log and its messages', '2> /dev/full'],
     ['the events of --json', '> /dev/full', '--json'],
   ] as [string, string, ...string[]][]) {
-    it(`starts, serves and ends as ever although there is no room for ${where}`, async (t) => {
+    it(`starts, serves and ends as usual although there is no room for ${where}`, async (t) => {
       const state = await temporaryDirectory(t);
       const port = await quietPort();
       const argv = ['--state', state, '--port', String(port), ...flags];

@@ -64,7 +64,7 @@ describe('machines', () => {
       assert.ok(stdout.includes(`%% ${name}\n${drawMachine(name, 'mermaid')}`));
   });
 
-  it('under --json lists them as one document, as the server tells of them', async (t) => {
+  it('under --json lists them as one document, as the server sends it', async (t) => {
     const server = await startTestServer(t);
     const { stdout } = await run(['machines', '--json', '--server', server.url]);
     const machines = JSON.parse(stdout);
@@ -87,7 +87,7 @@ describe('machines', () => {
     });
   }
 
-  it('lets no server drive the terminal', async () => {
+  it('lets no server control the terminal', async () => {
     const body = `a\u001b[2J\u009b31m\nb\u202e`;
     const server = await fakeServer({ 'GET /v1/machines/job': { body } });
     const { stdout } = await run(['machines', 'job', '--server', server.url]);

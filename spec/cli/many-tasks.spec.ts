@@ -77,7 +77,7 @@ describe('a job of very many tasks', () => {
     assert.deepEqual(limitsOf(server.requests), [TASK_PAGE, TASK_PAGE, TASK_PAGE]);
   });
 
-  it('has lines in its log that bear the ids of its tasks, whose names are not asked for', async (t) => {
+  it('has a log whose lines show the ids of its tasks, whose names are not fetched', async (t) => {
     const server = await serving();
     t.after(() => server.stop());
     const { code, stdout } = await run(['logs', 'job_1', '--server', server.url]);
@@ -86,7 +86,7 @@ describe('a job of very many tasks', () => {
     assert.deepEqual(limitsOf(server.requests), [TASK_PAGE + 1]);
   });
 
-  it('tells who waits for it why nothing of it runs', async (t) => {
+  it('says to a client that waits for it why nothing of it runs', async (t) => {
     const server = await startTestServer(t);
     const pipelines = Array.from({ length: 6000 }, (_, i) => ({ kind: 'path', path: `${i}.yaml` }));
     const text = JSON.stringify({

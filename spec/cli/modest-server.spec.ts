@@ -25,7 +25,7 @@ const READERS: [ViewName, ...string[][]][] = [
   ['ClusterStats', ['stats'], ['top']],
 ];
 
-/** What nobody should ever read: faults of the program, and values that are none. */
+/** What nobody should ever read: errors of the program, and values that are missing. */
 function assertReadable({ code, stdout, stderr }: Outcome, what: string): void {
   const text = stdout + stderr;
   assert.ok(!/internal fault|NaN|undefined|\[object Object\]|Infinity/.test(text), `${what}: ${text}`);
@@ -41,7 +41,7 @@ async function modest(t: TestContext, modesty: Parameters<typeof ModestServer.st
 describe('the command line, at a server whose views lack', () => {
   for (const [view, ...commands] of READERS) {
     for (const member of optionalMembers(view)) {
-      it(`${member} of ${view}, shows all the same what it knows`, async (t) => {
+      it(`${member} of ${view}, still shows what it knows`, async (t) => {
         const { ctl } = await modest(t, { leaveOut: { [view]: [member] } });
         for (const command of commands) {
           const outcome = await ctl(...command);
@@ -52,7 +52,7 @@ describe('the command line, at a server whose views lack', () => {
     }
 
     for (const member of neededMembers(view)) {
-      it(`${member} of ${view}, says so in a sentence`, async (t) => {
+      it(`${member} of ${view}, says so in one sentence`, async (t) => {
         const { ctl } = await modest(t, { leaveOut: { [view]: [member] } });
         for (const command of commands) {
           const outcome = await ctl(...command);
@@ -65,7 +65,7 @@ describe('the command line, at a server whose views lack', () => {
   }
 });
 
-describe('at a server that says as little as may be, with a credential', () => {
+describe('the command line, at a server that leaves out all that it may, with a credential', () => {
   const ENDS: [number, ...string[]][] = [
     ...[
       ['jobs'],
@@ -112,7 +112,7 @@ describe('at a server that says as little as may be, with a credential', () => {
     });
   }
 
-  it('follows everything, with the credential in the address of the stream, where alone it is taken', async (t) => {
+  it('follows all events, with the credential in the address of the stream, the only place where it is accepted', async (t) => {
     const { env, server } = await modest(t, { token: 's3cret' });
     const { child, said, outcome } = start('jqctl', ['events', '--follow'], env);
     t.after(() => child.kill('SIGKILL'));

@@ -62,7 +62,7 @@ describe('jq-server', () => {
     assert.deepEqual(events, ['listening', 'stopping', 'stopped']);
   });
 
-  it('takes a credential from JQ_TOKEN, but not beside principals', async (t) => {
+  it('accepts a credential from JQ_TOKEN, but not beside principals', async (t) => {
     const lonely = await serveHere(t, [], { JQ_TOKEN: 'sesame' });
     const status = (url: string, token: string) =>
       fetch(`${url}/v1/stats`, { headers: { authorization: `Bearer ${token}` } }).then((r) => r.status);
@@ -95,7 +95,7 @@ describe('jq-server', () => {
     assert.equal(careful.said.stderr, '');
   });
 
-  it('outlives the reader of its messages', async (t) => {
+  it('survives the reader of its messages', async (t) => {
     const file = join(await temporaryDirectory(t), 'auth.yaml');
     await writeFile(file, '- {name: ann, roles: [viewer], token: first}\n');
     const { child, outcome, url } = await serve(t, ['--auth-file', file]);
@@ -148,7 +148,7 @@ describe('a server that cannot start says why in one line and exits with 2', () 
   });
 
   for (const [title, argv, says] of [
-    ['when a principal is no principal', ['--principal', 'ann'], /--principal.*NAME:TOKEN:ROLE/],
+    ['when a principal has the wrong form', ['--principal', 'ann'], /--principal.*NAME:TOKEN:ROLE/],
     ['when a role is unknown', ['--principal', 'ann:x:king'], /king/],
     ['when a token is empty', ['--principal', 'ann::viewer'], /ann/],
     [
@@ -157,7 +157,7 @@ describe('a server that cannot start says why in one line and exits with 2', () 
       /'?a'?.*'?b'?/,
     ],
     ['when there is no auth file', ['--auth-file', '/nowhere/auth.yaml'], /\/nowhere\/auth\.yaml/],
-    ['when an origin is none', ['--cors-origin', 'lab'], /lab/],
+    ['when an origin is not valid', ['--cors-origin', 'lab'], /lab/],
     ['when the log file cannot be written', ['--log-file', '/dev/null/log'], /\/dev\/null/],
   ] as const) {
     it(title, async (t) => {
@@ -200,7 +200,7 @@ describe('a program that serves', () => {
   });
 });
 
-describe('a program that dies of a fault that nobody caught', () => {
+describe('a program that dies of an uncaught error', () => {
   it('says so in its log before it ends', async (t) => {
     const folder = await temporaryDirectory(t);
     const logFile = join(folder, 'program.log');

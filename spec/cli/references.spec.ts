@@ -30,8 +30,8 @@ const COMMANDS: readonly (readonly [command: string, ...rest: string[]])[] = [
   ['cancel'],
 ];
 
-describe('a command about one job takes what is shown of it', () => {
-  it('its id, the beginning or the end of it, with or without an ellipsis, or its name', async (t) => {
+describe('a command about one job', () => {
+  it('accepts its id, the beginning or the end of its id, with or without an ellipsis, or its name', async (t) => {
     const { submit, at } = await laboratory(t);
     await submit('ann-token', 'other');
     const { id } = await submit('ann-token', 'Wheat 2024');
@@ -53,7 +53,7 @@ describe('a command about one job takes what is shown of it', () => {
     }
   });
 
-  it('and lists the candidates where that fits several, with the exit code of wrong usage, and does nothing', async (t) => {
+  it('lists the candidates where that fits several, with the exit code of wrong usage, and does nothing', async (t) => {
     const { submit, at } = await laboratory(t);
     const first = await submit('ann-token', 'wheat');
     const second = await submit('bob-token', 'Wheat');
@@ -68,7 +68,7 @@ describe('a command about one job takes what is shown of it', () => {
     }
   });
 
-  it('of which one that succeeded with failed tasks says so', async (t) => {
+  it('lists the candidates with their status, also that one succeeded with failed tasks', async (t) => {
     const { server, submit, at } = await laboratory(t);
     await submit('ann-token', 'wheat', ['pls.yaml', 'snv.yaml']);
     const client = server.clientWith('root-token', 'worker');
@@ -80,7 +80,7 @@ describe('a command about one job takes what is shown of it', () => {
     assert.match(stderr, /wheat, succeeded, 1 failed, submitted/);
   });
 
-  it('and says so where it fits none', async (t) => {
+  it('says so where that fits no job', async (t) => {
     const { submit, at } = await laboratory(t);
     await submit('ann-token', 'wheat');
     for (const text of ['whea', '…zzzzzzzz', 'job_zzzz', 'job_']) {
@@ -90,7 +90,7 @@ describe('a command about one job takes what is shown of it', () => {
     }
   });
 
-  it('--last is the job that this credential submitted last, whatever others did since', async (t) => {
+  it('accepts --last for the job that this credential submitted last, whatever others did since', async (t) => {
     const { submit, at } = await laboratory(t);
     await submit('ann-token', 'before');
     const own = await submit('ann-token', 'own');
@@ -104,7 +104,7 @@ describe('a command about one job takes what is shown of it', () => {
     assert.match(none.stderr, /--last: there is no job of 'root'/);
   });
 
-  it('and one of them only: neither none nor two', async (t) => {
+  it('needs exactly one of these, neither none nor two', async (t) => {
     const { at } = await laboratory(t);
     for (const [command] of COMMANDS) {
       const none = await at([command]);
@@ -118,7 +118,7 @@ describe('a command about one job takes what is shown of it', () => {
 });
 
 describe('options that name a task, a worker or an actor', () => {
-  it('take a part of its id, or the label that logs show', async (t) => {
+  it('accept a part of its id, or the label that logs show', async (t) => {
     const { server, submit, at } = await laboratory(t);
     const job = await submit('ann-token', 'two', ['pls.yaml', 'snv.yaml']);
     const worker = await playWorker(server.clientWith('root-token', 'worker'));
@@ -143,7 +143,7 @@ describe('options that name a task, a worker or an actor', () => {
     assert.equal(several.code, 2);
   });
 
-  it('inspect finds a job, a worker, and a task, in motion or ended', async (t) => {
+  it('find a job, a worker and a task for inspect, active or ended', async (t) => {
     const { server, submit, at } = await laboratory(t);
     const job = await submit('ann-token', 'looked at');
     const worker = await playWorker(server.clientWith('root-token', 'worker'), 2, { name: 'bench-3' });
@@ -168,7 +168,7 @@ describe('options that name a task, a worker or an actor', () => {
 });
 
 describe('a server that cannot search its jobs so', () => {
-  it('is asked by what was written where its list is refused, and looked through where it answers with all', async (t) => {
+  it('is asked for the text as an id where it refuses the search, and its list is searched where it answers with all jobs', async (t) => {
     const job = aJob({ id: 'job_7', name: 'wheat' });
     const answers = {
       'GET /v1/jobs/job_7': { body: job },

@@ -9,7 +9,7 @@ const REQUEST = `{"type":"mljs.run","idempotency_key":"once","params":{"a":1.0,"
   "pipelines":[{"kind":"inline_json","inline":1e-3},{"kind":"path","path":"b"},{"kind":"path","path":"c"}],
   "datasets":[{"kind":"shared_path","path":"x"},{"kind":"shared_path","path":"y"}]}`;
 
-/** Pipelines and datasets of what is left of the request. */
+/** Pipelines and datasets of the request that is left. */
 const matrices = (meant: readonly number[]) =>
   specsOf(REQUEST, (place) => meant.includes(place)).map((text) => {
     const { pipelines, datasets } = JSON.parse(text);
@@ -104,7 +104,7 @@ describe('jqctl resubmit', () => {
     }
   });
 
-  it('refuses what may still finish, what there is nothing of, and words that it does not know', async (t) => {
+  it('refuses a job that may still finish, a choice of no tasks, and an unknown choice', async (t) => {
     const { ctl, id } = await scene(t);
     const running = await ctl('resubmit', id, '--only', 'unfinished');
     assert.deepEqual([running.code, /what is unfinished may still finish/.test(running.stderr)], [2, true]);
@@ -124,7 +124,7 @@ describe('jqctl resubmit', () => {
 });
 
 describe('jqctl retry', () => {
-  it('takes a job that succeeded with failed tasks, and some of them by what is shown of them', async (t) => {
+  it('accepts a job that succeeded with failed tasks, and some of these by a part of their ids', async (t) => {
     const { server, ctl, worker, id } = await scene(t);
     await worker.fail(await worker.take(), 'broken');
     await worker.complete(await worker.take());
@@ -140,7 +140,7 @@ describe('jqctl retry', () => {
     assert.deepEqual([wrong.code, /has no task 'nowhere'/.test(wrong.stderr)], [2, true]);
   });
 
-  it('waits, and tells the end by its exit code as wait does', async (t) => {
+  it('waits, and ends with the exit code that wait gives', async (t) => {
     const { ctl, worker, id } = await scene(t);
     for (let left = 2; left > 0; left--) await worker.complete(await worker.take());
     const over = await ctl('retry', id, '--wait', '--timeout', '0.1');
@@ -165,7 +165,7 @@ describe('jqctl retry', () => {
 describe('the report of a job', () => {
   const inline = (components: number) => ({ kind: 'inline_json', inline: ['snv', { pls: { components } }] });
 
-  it('tells inline pipelines apart, names each metric, and says where cross-validation has another winner', async (t) => {
+  it('distinguishes inline pipelines, names each metric, and says where cross-validation has another winner', async (t) => {
     const server = await startTestServer(t);
     const worker = await playWorker(server.client);
     const { id } = await server.client.call('submitJob', {

@@ -13,7 +13,7 @@ const at = (changes: Partial<SelectionView>): SelectionView => ({
 });
 
 describe('a job that selects on the command line', () => {
-  it('says which variant was selected by what, of each dataset, and what becomes of it', () => {
+  it('says for each dataset which variant was selected by which metric, and what becomes of it', () => {
     const chosen = { task_id: 'task_1', metric: 'cv_rmse', value: 0.123456 };
     const entry = { task_id: 'task_1', dataset: 'corn', pipeline: 'pls', metrics: {} };
     const lines = (...selections: SelectionView[]) => selectionLines({ selections, ranking: [entry] });
@@ -30,7 +30,7 @@ describe('a job that selects on the command line', () => {
     assert.deepEqual(selectionLines({ ranking: [] }), []);
   });
 
-  it('shows its phase, its winner, and where the model is; its refit is told from the variant', async (t) => {
+  it('shows its phase, its winner and where the model is, and distinguishes the refit from the variant', async (t) => {
     const server = await startTestServer(t);
     const ctl = (...argv: string[]) => run([...argv, '--server', server.url]);
     const worker = await playWorker(server.client);

@@ -6,7 +6,7 @@ import { playWorker } from './played-worker.ts';
 
 const REASON = 'its disk is full \u001b[2J(ENOSPC)';
 
-describe('a worker that asks for no tasks at present', () => {
+describe('a suspended worker', () => {
   it('is shown as suspended, with its reason, until it asks again', async (t) => {
     const server = await startTestServer(t);
     const well = await playWorker(server.client, 1, { name: 'well' });

@@ -10,7 +10,7 @@ const ESCAPE = '\u001b';
 const HOSTILE = `${ESCAPE}[2J${ESCAPE}]0;owned\u0007\u202egnp\r\nfake: line\u009b31m`;
 
 describe('text from outside', () => {
-  it('cannot drive the terminal: control and reordering characters are shown as escapes', () => {
+  it('cannot control the terminal: control and reordering characters are shown as escapes', () => {
     assert.equal(plain(HOSTILE), '\\x1b[2J\\x1b]0;owned\\x07\\u202egnp\\r\\nfake: line\\x9b31m');
     assert.equal(plain('Größe 10 µm – 日本'), 'Größe 10 µm – 日本');
   });

@@ -109,7 +109,7 @@ describe('top, where stdout is no terminal,', () => {
 });
 
 describe('top on a terminal', () => {
-  it('goes on showing what is, until q, and gives the terminal back', async (t) => {
+  it('shows the present state until q, and restores the terminal', async (t) => {
     const server = await startTestServer(t);
     const terminal = new Terminal();
     const code = terminal.top('--server', server.url);
@@ -151,7 +151,7 @@ describe('top on a terminal', () => {
     assert.equal(await code, 0);
   });
 
-  it('ends when the server refuses, with the reason behind the view', async (t) => {
+  it('ends when the server refuses, with the reason after the view', async (t) => {
     const server = await startTestServer(t, { token: 'secret' });
     const terminal = new Terminal();
     assert.equal(await terminal.top('--server', server.url, '--token', 'wrong'), 3);
@@ -241,7 +241,7 @@ describe('the view of top', () => {
     assert.equal(await code, 0);
   });
 
-  it('shows nothing of what could drive the terminal', async () => {
+  it('shows nothing that could control the terminal', async () => {
     const { stdout } = await run(['top', '--server', server.url]);
     assert.doesNotMatch(stdout, /[^\P{Cc}\n]|\u202e/u);
     assert.doesNotMatch(stdout, /^fake/m);

@@ -64,7 +64,7 @@ describe('submit --upload', () => {
     assert.equal(digests[0], digests[1]);
   });
 
-  it('sends what the job marks with file: also without the flag, and nothing else', async (t) => {
+  it('uploads what the job marks with file: also without the flag, and nothing else', async (t) => {
     const server = await startTestServer(t);
     const { job, dataset } = await analyst(t, (text) => text.replace('"path":"', '"path":"file:'));
     const { stdout } = await run(['submit', job, '--server', server.url]);
@@ -153,7 +153,7 @@ describe('submit --upload', () => {
     assert.match(stderr, /the dataset .*octane holds no files/);
   });
 
-  it('follows links within a folder; it leaves out and tells those that lead outside, nowhere or around', async (t) => {
+  it('follows links within a folder, and leaves out with a warning those that lead outside, nowhere or in a circle', async (t) => {
     const server = await startTestServer(t);
     const { job, dataset } = await analyst(t, (text) => text.replace('mljs.run', 'other.run'));
     await writeFile(join(dataset, '..', 'secret.txt'), 'not sent');
@@ -212,7 +212,7 @@ describe('submit --upload', () => {
     assert.match(stderr, /^error: there is no .*octan, nor .*octan to upload, did you mean '.*octane'\?$/m);
   });
 
-  it('shows what it is about, also while it packs a folder', async (t) => {
+  it('shows what it is doing, also while it packs a folder', async (t) => {
     const server = await startTestServer(t);
     const { job, dataset } = await analyst(t);
     // Enough for a bar that is drawn ten times a second.
@@ -221,7 +221,7 @@ describe('submit --upload', () => {
     assert.match(stderr, /50% zipping octane/);
   });
 
-  it('says what the server refuses once', async (t) => {
+  it('says once what the server refuses', async (t) => {
     const server = await startTestServer(t);
     const { job } = await analyst(t);
     await writeFile(

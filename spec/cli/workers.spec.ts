@@ -59,8 +59,8 @@ const STANDINGS = {
   lost: 'dead',
 };
 
-describe('how a worker stands', () => {
-  it('is one word in the list and in top, and only who fell silent is dead', async (t) => {
+describe('the status of a worker', () => {
+  it('is one word in the list and in top, and dead only for one that fell silent', async (t) => {
     const server = await crew(t);
     for (const command of ['workers', 'top']) {
       const { code, stdout } = await run([command, '--server', server.url]);
@@ -71,7 +71,7 @@ describe('how a worker stands', () => {
     }
   });
 
-  it('is counted in top, and who works or waits stands above who has gone', async (t) => {
+  it('is counted in top, where workers that are there are listed above those that have gone', async (t) => {
     const server = await crew(t);
     const { stdout } = await run(['top', '--server', server.url]);
     assert.match(stdout, /^workers +4 alive \(1 suspended, 1 draining\), 2 dead, 1 stopped /m);

@@ -103,7 +103,7 @@ describe('access to the dashboard', requires('chromium'), () => {
     await page.getByRole('button', { name: 'vic' }).waitFor();
   });
 
-  it('hides what the token has no right to do', async (t) => {
+  it('hides the actions that the token has no right to', async (t) => {
     const server = await startTestServer(t, { principals });
     const ada = server.clientWith('ada-token');
     const hand = await Hand.register(ada);

@@ -23,8 +23,8 @@ const events = (...types: (string | [string, EventView['data']])[]): EventView[]
 const told = (machine: Choosable, complete: boolean, ...types: Parameters<typeof events>) =>
   pathOf(machine, events(...types), complete).map(({ from, to }) => `${from ?? '?'} → ${to}`);
 
-describe('the path that events tell of an actor', () => {
-  it('is that of a task from lease to end, each failure that is tried again told once', () => {
+describe('the path of an actor, as its events show it', () => {
+  it('leads a task from lease to end, with each failure that is tried again once', () => {
     const path = told(
       'task',
       true,
@@ -55,11 +55,11 @@ describe('the path that events tell of an actor', () => {
     ]);
   });
 
-  it('begins with the unknown where earlier events have not been read', () => {
+  it('begins with an unknown state where earlier events have not been read', () => {
     assert.deepEqual(told('task', false, 'task_cancelled'), ['? → task.cancelled']);
   });
 
-  it('is that of a job', () => {
+  it('leads a job from submission to its end', () => {
     const begun = ['job_cancel_requested', { status: 'running' }] as [string, EventView['data']];
     const queued = ['job_cancel_requested', { status: 'queued' }] as [string, EventView['data']];
     assert.deepEqual(told('job', true, 'job_submitted', 'job_running', begun, 'job_cancelled'), [
@@ -78,7 +78,7 @@ describe('the path that events tell of an actor', () => {
     );
   });
 
-  it('is that of a job that selects, through its phases', () => {
+  it('leads a job that selects through its phases', () => {
     const inPhase = (type: string, phase?: string) =>
       [type, phase ? { phase } : {}] as [string, EventView['data']];
     const path = told(
@@ -102,7 +102,7 @@ describe('the path that events tell of an actor', () => {
     assert.deepEqual(told('job', false, inPhase('job_running', 'toString')), ['? → job.running.computing']);
   });
 
-  it('is that of a worker, dead and alive again', () => {
+  it('leads a worker from alive to dead and back', () => {
     assert.deepEqual(told('worker', true, 'worker_registered', 'worker_dead', 'worker_alive'), [
       '? → worker.alive',
       'worker.alive → worker.dead',
@@ -110,7 +110,7 @@ describe('the path that events tell of an actor', () => {
     ]);
   });
 
-  it('knows only states that the machines have, and is not misled by words of others', () => {
+  it('holds only states that the machines have, and ignores events with unknown words', () => {
     const types = [
       'job_submitted',
       'job_running',
@@ -134,7 +134,7 @@ describe('the path that events tell of an actor', () => {
     }
   });
 
-  it('goes along the arrows between its states, and those around or within them', () => {
+  it('follows the arrows between its states, and those around or within them', () => {
     const path = pathOf('task', events('task_leased', 'task_started', 'task_completed'), true);
     const goes = (from: string, to: string) => travelled(path, { from, to });
     assert.ok(goes('task.queued', 'task.leased'));
@@ -145,7 +145,7 @@ describe('the path that events tell of an actor', () => {
     assert.ok(!goes('task.queued', 'task.running'));
   });
 
-  it('ends where the actor is; a running task of a job that is being cancelled was told to stop', () => {
+  it('ends in the present state of the actor; a running task of a job that is being cancelled is stopping', () => {
     const running = pathOf('task', events('task_leased', 'task_started'), true);
     assert.equal(taskState(running, true, 'running'), 'task.running.executing');
     assert.equal(taskState(running, true, 'cancelling'), 'task.running.stopping');

@@ -12,7 +12,7 @@ describe('the axis of a curve', () => {
     assert.deepEqual(cappedScale([]), { top: 4, capped: false });
   });
 
-  it('ends above the others where one minute would press them flat on the ground', () => {
+  it('ends above the other values where a single peak would flatten them', () => {
     assert.deepEqual(cappedScale(hour((minute) => 10 + (minute % 5), { 30: 5000 })), {
       top: 21,
       capped: true,
@@ -25,17 +25,17 @@ describe('the axis of a curve', () => {
     assert.deepEqual(cappedScale(hour(() => 0, { 3: 2, 30: 800 })), { top: 4, capped: true });
   });
 
-  it('caps nothing that is often so high, and nothing beside which there is nothing to see', () => {
+  it('is not capped where values are often as high, or where there is nothing else to see', () => {
     assert.equal(cappedScale(hour((minute) => (minute % 5 === 0 ? 500 : 3))).capped, false);
     assert.equal(cappedScale(hour(() => 0, { 30: 800 })).capped, false);
     assert.equal(cappedScale(hour(() => 10, { 30: 35 })).capped, false);
   });
 
-  it('is whole where a high value may last, as that of a queue', () => {
+  it('is not capped where a high value may last, as that of a queue', () => {
     assert.deepEqual(wholeScale(hour(() => 10, { 30: 5000 })), { top: 5500, capped: false });
   });
 
-  it('marks each time that the line goes through its end once, where it is highest', () => {
+  it('marks each time that the line exceeds it once, where the line is highest', () => {
     assert.deepEqual(peaksAbove([1, 50, 90, 60, 1, 1, 70], 20), [2, 6]);
     assert.deepEqual(peaksAbove([90, 1, 50, 90, 90, 1], 20), [0, 3]);
     assert.deepEqual(peaksAbove([1, 2, 3], 20), []);

@@ -36,10 +36,10 @@ async function busyServer(t: Parameters<typeof startTestServer>[0]) {
   return { server, hand, old };
 }
 
-describe('what one looks for on the dashboard', requires('chromium'), () => {
+describe('what a person looks for on the dashboard', requires('chromium'), () => {
   const open = browserForTests();
 
-  it('leads the list when it runs, however many jobs have come after it', async (t) => {
+  it('is at the top of the list while it runs, however many jobs came after it', async (t) => {
     const { server, hand, old } = await busyServer(t);
     const page = await open(server.url, { viewport: DESK });
     await until('the jobs', async () => (await names(page)).length > 0);
@@ -80,7 +80,7 @@ describe('what one looks for on the dashboard', requires('chromium'), () => {
     }
   });
 
-  it('is in sight at once where it went wrong: failed tasks and workers, past a hundred jobs', async (t) => {
+  it('is in sight at once when something went wrong: failed tasks and workers, past a hundred jobs', async (t) => {
     const { server } = await busyServer(t);
     const page = await open(server.url, { viewport: DESK });
     await page.getByRole('button', { name: 'Details of ended 70' }).waitFor();

@@ -58,7 +58,7 @@ describe('an open job on the dashboard', requires('chromium'), () => {
     await page.getByText('snv by cv_rmse 0.21, refitted').waitFor();
   });
 
-  it('says whose result a task has that was not computed for it', async (t) => {
+  it('says from which task a reused result comes', async (t) => {
     const server = await startTestServer(t);
     const known = {
       pipeline: { kind: 'inline_json' as const, inline: ['snv'], name: 'snv' },
@@ -105,7 +105,7 @@ describe('an open job on the dashboard', requires('chromium'), () => {
     assert.ok(Math.max(...asked) <= 251, `${Math.max(...asked)} came at once`);
   });
 
-  it('tells why each queued task waits', async (t) => {
+  it('says why each queued task waits', async (t) => {
     const server = await startTestServer(t);
     await Hand.register(server.client, { labels: { site: 'lab-a' } });
     const busy = await Hand.register(server.client, { labels: { site: 'lab-b' } });
@@ -124,7 +124,7 @@ describe('an open job on the dashboard', requires('chromium'), () => {
     await busy.finish({}).catch(() => {});
   });
 
-  it('tells what went wrong, task by task', async (t) => {
+  it('says what went wrong, task by task', async (t) => {
     const server = await startTestServer(t);
     await submit(server.client, { name: 'broken', ...pipelines('a', 'b') });
     const hand = await Hand.register(server.client);
@@ -139,7 +139,7 @@ describe('an open job on the dashboard', requires('chromium'), () => {
     ]);
   });
 
-  it('says that it succeeded with failed tasks, in amber, and of what was warned', async (t) => {
+  it('shows in amber that it succeeded with failed tasks, and lists the warnings', async (t) => {
     const server = await startTestServer(t);
     const job = await submit(server.client, { name: 'mixed', ...pipelines('a', 'b', 'c'), retires: 1 });
     const hand = await Hand.register(server.client);
@@ -230,7 +230,7 @@ describe('an open job on the dashboard', requires('chromium'), () => {
     assert.equal(new URL(page.url()).searchParams.get('job'), first.id);
   });
 
-  it('says so when there is no such job', async (t) => {
+  it('says so when there is no job of that id', async (t) => {
     const server = await startTestServer(t);
     const page = await open(server.url, { path: '/ui?job=job_none', expected: /404/ });
     await page.getByRole('alert').getByText('job_none').waitFor();

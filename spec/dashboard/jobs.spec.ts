@@ -89,7 +89,7 @@ describe('the jobs on the dashboard', requires('chromium'), () => {
     await page.getByText('No job matches.').waitFor();
   });
 
-  it('are found by what is shown of their id, its end or its beginning, and all whom that fits', async (t) => {
+  it('are found by the end or the beginning of their id, all jobs that match', async (t) => {
     const server = await startTestServer(t);
     const wanted = await submit(server.client, { name: 'wanted' });
     const hand = await Hand.register(server.client);
@@ -164,7 +164,7 @@ describe('the jobs on the dashboard', requires('chromium'), () => {
     await shows(page, 'added', ...from(120, 72));
   });
 
-  it('show how far they are and their best metric, as it happens', async (t) => {
+  it('show their progress and their best metric, as these change', async (t) => {
     const server = await startTestServer(t);
     const job = await submit(server.client, { name: 'matrix', ...pipelines('a', 'b', 'c') });
     const page = await open(server.url);
@@ -221,7 +221,7 @@ describe('the jobs on the dashboard', requires('chromium'), () => {
     await rowOf(page, job).getByText('succeeded', { exact: true }).waitFor();
   });
 
-  it('say so when an action is refused because somebody else was faster', async (t) => {
+  it('show it when an action is refused because somebody else was faster', async (t) => {
     const server = await startTestServer(t);
     const job = await submit(server.client, { name: 'contested' });
     const hand = await Hand.register(server.client);
@@ -238,7 +238,7 @@ describe('the jobs on the dashboard', requires('chromium'), () => {
     await page.locator('.notice.is-bad', { hasText: 'contested: ' }).waitFor();
   });
 
-  it('give their whole id to the clipboard', async (t) => {
+  it('copy their whole id to the clipboard', async (t) => {
     const server = await startTestServer(t);
     const job = await submit(server.client, { name: 'copied' });
     const page = await open(server.url, { permissions: ['clipboard-read', 'clipboard-write'] });

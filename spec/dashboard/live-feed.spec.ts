@@ -38,7 +38,7 @@ function feedOn(t: TestContext) {
 const ids = (feed: LiveFeed) => feed.rows.value.map(({ id }) => id);
 
 describe('the live feed', () => {
-  it('draws once for all that comes within a moment, newest first', (t) => {
+  it('draws once for all events that come within a moment, newest first', (t) => {
     const { feed, drawn, take, pass } = feedOn(t);
     take(1, 5);
     assert.deepEqual(drawn, [0], 'nothing is drawn before the moment has passed');
@@ -58,7 +58,7 @@ describe('the live feed', () => {
     assert.deepEqual(ids(feed).slice(0, 2), [3 * KEPT, 3 * KEPT - 1]);
   });
 
-  it('holds still while paused, and shows what it held when resumed', (t) => {
+  it('stands still while paused, and shows the events that came meanwhile when resumed', (t) => {
     const { feed, drawn, take, pass } = feedOn(t);
     take(1, 2);
     pass();

@@ -20,7 +20,7 @@ describe('the dashboard while its server is away', requires('chromium'), () => {
   const open = browserForTests();
 
   for (const colorScheme of ['light', 'dark'] as const) {
-    it(`says so once, greys everything, and tells of when it is, ${colorScheme}`, async (t) => {
+    it(`says so once, greys everything, and shows how old its data is, ${colorScheme}`, async (t) => {
       const server = await startTestServer(t);
       const hand = await Hand.register(server.client, { name: 'bench', slots_total: 2 });
       const job = await submit(server.client, { name: 'watched', ...pipelines('a', 'b') });
@@ -57,7 +57,7 @@ describe('the dashboard while its server is away', requires('chromium'), () => {
     });
   }
 
-  it('follows one that comes back with an older state, whose events have smaller numbers', async (t) => {
+  it('follows a server that comes back with an older state, whose events have smaller numbers', async (t) => {
     const server = await startTestServer(t);
     await submit(server.client, pipelines('a', 'b', 'c'));
     await submit(server.client, pipelines('d'));
@@ -73,7 +73,7 @@ describe('the dashboard while its server is away', requires('chromium'), () => {
     await page.locator('.connection', { hasText: 'Live' }).waitFor();
   });
 
-  it('knows a proxy that answers in its place', async (t) => {
+  it('recognises a proxy that answers in place of the server', async (t) => {
     const server = await startTestServer(t);
     await submit(server.client, { name: 'known' });
     const page = await open(server.url, { expected: AWAY });
@@ -85,7 +85,7 @@ describe('the dashboard while its server is away', requires('chromium'), () => {
     assert.equal(await page.locator('.fault').count(), 0);
   });
 
-  it('keeps the words of a refusal in their card, whatever is in it', async (t) => {
+  it('keeps the text of a refusal within its card, whatever is in it', async (t) => {
     const server = await startTestServer(t);
     const page = await open(server.url, { expected: /500/ });
     await page.route('**/v1/stats', (route) =>
@@ -101,7 +101,7 @@ describe('the dashboard while its server is away', requires('chromium'), () => {
   });
 });
 
-describe('how old the dashboard takes its data for', () => {
+describe('the age of the data on the dashboard', () => {
   function freshness() {
     const link = signal({ is: 'live' });
     const now = signal(1000);
@@ -111,7 +111,7 @@ describe('how old the dashboard takes its data for', () => {
     return { now, lost, fresh: new Freshness(link, { now, present: () => now.value }) };
   }
 
-  it('is no matter while a restart takes a moment', () => {
+  it('is not shown during a short restart', () => {
     const { now, lost, fresh } = freshness();
     lost();
     fresh.missed();
@@ -123,14 +123,14 @@ describe('how old the dashboard takes its data for', () => {
     assert.equal(fresh.heardAt.value, 1002);
   });
 
-  it('is old also where the stream has not noticed yet', () => {
+  it('is shown also where the stream has not noticed the outage yet', () => {
     const { now, fresh } = freshness();
     fresh.missed();
     now.value += 2;
     assert.equal(fresh.stale.value, true);
   });
 
-  it('is fresh as long as requests are answered, also where no stream comes through', () => {
+  it('is not shown as long as requests are answered, also where no stream comes through', () => {
     const { now, lost, fresh } = freshness();
     lost();
     now.value += 60;

@@ -25,7 +25,7 @@ const connection = (page: Page, word: string) => page.locator('.connection', { h
 describe('the cluster on the dashboard', requires('chromium'), () => {
   const open = browserForTests();
 
-  it('is counted, and the numbers move by themselves', async (t) => {
+  it('is counted, and the numbers are updated by themselves', async (t) => {
     const server = await startTestServer(t);
     const page = await open(server.url);
     await until('no running job', async () => (await tile(page, 'Running jobs').textContent()) === '0');
@@ -43,7 +43,7 @@ describe('the cluster on the dashboard', requires('chromium'), () => {
     }
   });
 
-  it('says how old the newest backup is, and why there is none, where there is a schedule', async (t) => {
+  it('shows, where there is a schedule, how old the newest backup is, or why there is none', async (t) => {
     const root = await temporaryDirectory(t);
     const serving = async (to: string) => {
       const server = await startTestServer(t, { backups: { to, every: 3600, keep: 2 } });
@@ -103,7 +103,7 @@ describe('the cluster on the dashboard', requires('chromium'), () => {
     assert.equal(await bench.count(), 1);
   });
 
-  it('tells a worker that drains, one that has stopped and one that fell silent apart', async (t) => {
+  it('distinguishes a worker that is draining, one that has stopped and one that fell silent', async (t) => {
     const server = await startTestServer(t, { workerDeadAfter: 2 });
     const heartbeat = ({ id }: Hand, leaving?: 'draining' | 'stopped') =>
       server.client.call('heartbeat', {
@@ -133,7 +133,7 @@ describe('the cluster on the dashboard', requires('chromium'), () => {
     await page.locator('.tile', { hasText: 'Workers alive' }).getByText('1 dead, 1 stopped').waitFor();
   });
 
-  it('says why a worker asks for no tasks at present, and what waits for it', async (t) => {
+  it('says why a worker is suspended, and what waits for it', async (t) => {
     const server = await startTestServer(t);
     const hand = await Hand.register(server.client, { name: 'bench' });
     const heartbeat = (suspended?: string) =>
@@ -151,7 +151,7 @@ describe('the cluster on the dashboard', requires('chromium'), () => {
     await bench.waitFor({ state: 'detached' });
   });
 
-  it('streams what happens, thousands of events without freezing, and holds still on request', async (t) => {
+  it('streams events, thousands of them without freezing, and pauses on request', async (t) => {
     const server = await startTestServer(t);
     const hand = await Hand.register(server.client);
     await submit(server.client);

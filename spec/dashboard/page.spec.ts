@@ -6,7 +6,7 @@ import { gatewayFor } from '../gateway/support.ts';
 import { startTestServer } from '../support/server.ts';
 
 describe('the dashboard as a document', () => {
-  it('is one document that asks nobody for anything, and may run only what is in it', async (t) => {
+  it('is one document that loads nothing from elsewhere, and may run only what is in it', async (t) => {
     const server = await startTestServer(t);
     const answer = await fetch(`${server.url}/ui?status=failed`);
     const html = await answer.text();
@@ -31,7 +31,7 @@ describe('the dashboard as a document', () => {
     );
   });
 
-  it('is made once, and again after it could not be made', async () => {
+  it('is built once, and again only after that failed', async () => {
     let made = 0;
     const dashboard = async () => {
       made++;

@@ -114,7 +114,7 @@ describe('the dashboard on a phone', requires('chromium'), () => {
     });
   }
 
-  it('says of every rank and every task what a desk says, without its columns', async (t) => {
+  it('shows of every rank and every task all that a wide screen shows, without its columns', async (t) => {
     const { server, job } = await fullServer(t);
     const page = await open(server.url, { ...PHONE, path: `/ui?job=${job.id}&tab=ranking` });
     const best = page.locator('.ranking tbody tr').first();

@@ -94,7 +94,7 @@ describe('the statecharts on the dashboard', requires('chromium'), () => {
     }
   });
 
-  it('say the same in words', async (t) => {
+  it('describe the same in words', async (t) => {
     const server = await startTestServer(t);
     await submit(server.client);
     const page = await open(server.url, { path: '/ui?view=statecharts&machine=task' });
@@ -105,7 +105,7 @@ describe('the statecharts on the dashboard', requires('chromium'), () => {
     await until('the count', async () => (await words(page, '[data-row="task.queued"] td.right'))[0] === '1');
   });
 
-  it('count who is in each state, and follow a job that moves', async (t) => {
+  it('count the actors in each state, and follow a job as it changes', async (t) => {
     const server = await startTestServer(t);
     const page = await open(server.url, { path: '/ui?view=statecharts&machine=job' });
     const counts = (wanted: Record<string, string>) =>
@@ -127,7 +127,7 @@ describe('the statecharts on the dashboard', requires('chromium'), () => {
     await counts({ 'task.running': '0', 'task.succeeded': '1' });
   });
 
-  it('light the state of a task chosen from its row, and tell the path that led there', async (t) => {
+  it('highlight the state of a task chosen from its row, and show the path that led there', async (t) => {
     const server = await startTestServer(t);
     const hand = await Hand.register(server.client);
     const { id } = await submit(server.client, { name: '<img src=x onerror=alert(1)>' });
@@ -156,7 +156,7 @@ describe('the statecharts on the dashboard', requires('chromium'), () => {
     await until('the last step', async () => (await steps(page))[0] === 'task_cancelled');
   });
 
-  it('find the path of a task beneath all that it has printed since', async (t) => {
+  it('find the path of a task however much it has printed since', async (t) => {
     const server = await startTestServer(t);
     const hand = await Hand.register(server.client);
     await submit(server.client);
@@ -170,7 +170,7 @@ describe('the statecharts on the dashboard', requires('chromium'), () => {
     await tells(page, 'task_started', 'task_leased');
   });
 
-  it('light the state of a job chosen from its row, and follow it to its end', async (t) => {
+  it('highlight the state of a job chosen from its row, and follow it to its end', async (t) => {
     const server = await startTestServer(t);
     const { id } = await submit(server.client, { name: 'lit' });
     const page = await open(server.url, { path: `/ui?job=${id}` });
@@ -188,7 +188,7 @@ describe('the statecharts on the dashboard', requires('chromium'), () => {
     await until('nothing lit', async () => (await litStates(page)).length === 0);
   });
 
-  it('light the state of a worker chosen from its row, by the room that it has', async (t) => {
+  it('highlight the state of a worker chosen from its row, by its free slots', async (t) => {
     const server = await startTestServer(t);
     const hand = await Hand.register(server.client, { name: 'bench', slots_total: 2 });
     const page = await open(server.url);
@@ -203,7 +203,7 @@ describe('the statecharts on the dashboard', requires('chromium'), () => {
     assert.deepEqual(await litStates(page), ['worker.alive', 'worker.alive.full']);
   });
 
-  it('explain themselves where the chosen one is unknown', async (t) => {
+  it('explain why nothing is highlighted where the chosen actor is unknown', async (t) => {
     const server = await startTestServer(t);
     const page = await open(server.url, {
       path: '/ui?view=statecharts&machine=job&actor=job_nobody',
@@ -234,7 +234,7 @@ describe('the statecharts on the dashboard', requires('chromium'), () => {
     });
   }
 
-  it('scroll within their frame on a phone, the lit state in sight', async (t) => {
+  it('scroll within their frame on a phone, with the highlighted state in sight', async (t) => {
     const server = await startTestServer(t);
     const hand = await Hand.register(server.client);
     await submit(server.client);

@@ -17,7 +17,7 @@ const distance = (frame: Frame) => frame.scrollHeight - frame.scrollTop - frame.
 describe('the tasks of a job on the dashboard', requires('chromium'), () => {
   const open = browserForTests();
 
-  it('show how far they are and on which worker, from before the page was opened and as it goes on', async (t) => {
+  it('show their progress and their worker, also from before the page was opened, and as these change', async (t) => {
     const server = await startTestServer(t);
     const job = await submit(server.client, { name: 'watched', ...pipelines('a', 'b') });
     const hand = await Hand.register(server.client, { name: 'bench-7', slots_total: 2 });
@@ -47,7 +47,7 @@ describe('the tasks of a job on the dashboard', requires('chromium'), () => {
     await rowOf('a').getByText('succeeded').waitFor();
   });
 
-  it('say once what many of them wait for, and each for itself what it waits for alone', async (t) => {
+  it('show once a reason for which many of them wait, and at a task a reason of its own', async (t) => {
     const server = await startTestServer(t);
     const job = await submit(server.client, { name: 'wide', ...pipelines(...'abcdefghij') });
     const hand = await Hand.register(server.client);
@@ -59,7 +59,7 @@ describe('the tasks of a job on the dashboard', requires('chromium'), () => {
     assert.equal(await taken.count(), 1);
   });
 
-  it('open their log at its end, the lines that only told the progress folded away', async (t) => {
+  it('open their log at its end, with the lines that only report progress folded', async (t) => {
     const server = await startTestServer(t);
     const job = await submit(server.client, { name: 'logged' });
     const hand = await Hand.register(server.client);

@@ -129,7 +129,7 @@ function isConsistent(wired: Wired): void {
 }
 
 describe('a job and its tasks, whatever happens to them in whatever order', () => {
-  it('agree after every message: the counts are what counting gives, the job ends with its last task', () => {
+  it('agree after every message: the counts are right, and the job ends with its last task', () => {
     const seen = new Set<string>();
     fc.assert(
       fc.property(

@@ -74,7 +74,7 @@ describe('the label of a pipeline', () => {
     }
   });
 
-  it('is else its entrypoint, else its kind', () => {
+  it('is otherwise its entrypoint, or else its kind', () => {
     assert.equal(
       pipelineLabel({ kind: 'python_entrypoint', entrypoint: 'models.pls:build' }),
       'models.pls:build',
@@ -96,14 +96,14 @@ describe('the label of a dataset', () => {
     assert.equal(datasetLabel({ kind: 'catalog', catalog_id: 'gasoline@2' }), 'gasoline@2');
   });
 
-  it('is text, whatever members stand there that its kind does not have', () => {
+  it('is text, whatever other members the dataset has', () => {
     assert.equal(datasetLabel({ kind: 'catalog', catalog_id: 'c', name: { deep: 1 }, path: 5 }), 'c');
     assert.equal(datasetLabel({ kind: 'artifact', artifact_id: 'art_1', path: ['x'] }), 'art_1');
   });
 });
 
 describe('what a task requires of a worker', () => {
-  it('is what the job asks, and the analysis library in any version', () => {
+  it('is what the job asks for, and the analysis library in any version', () => {
     assert.deepEqual(requirements(undefined), { packages: { mljs: '' } });
     assert.deepEqual(
       requirements({ labels: { site: 'a' }, min_memory_gb: 8, min_gpu_count: 1, packages: { numpy: '>=2' } }),
@@ -139,7 +139,7 @@ describe('what a task requires of a worker', () => {
     );
   });
 
-  it('is a worker that runs code of the submitter, or has a catalog, where the task needs that', () => {
+  it('includes a worker that runs code of the submitter, or has a catalog, where the task needs that', () => {
     const tasks = decompose(
       spec({
         pipelines: [path('p'), { kind: 'python_entrypoint', entrypoint: 'lab' }],
@@ -159,7 +159,7 @@ describe('what a task requires of a worker', () => {
     assert.equal(requirements(undefined).capabilities, undefined);
   });
 
-  it('differs only between the datasets that need it, and leaves the specification alone', () => {
+  it('differs only for the datasets that need something else, and leaves the specification unchanged', () => {
     const asked = { labels: { site: 'a' } };
     const tasks = decompose(
       spec({
@@ -225,7 +225,7 @@ describe('the settings of a job', () => {
     assert.deepEqual(said.selects, { refit: false, expands: true });
   });
 
-  it('rank errors from the smallest on, and agreement from the largest on, unless the job says otherwise', () => {
+  it('rank errors smallest first, and agreement largest first, unless the job says otherwise', () => {
     const mode = (rank_metric: string) => settingsOf(spec({ rank_metric })).rank_metrics[0]?.mode;
     const errors = ['best_rmse', 'best_mae', 'mse', 'bias', 'error', 'r2_error', 'cv_rmse', 'best_score'];
     for (const metric of [...errors, 'hamming_loss', 'time', 'neighbours', 'test', 'par2']) {

@@ -50,7 +50,7 @@ describe('the counts of a job', () => {
     assert.equal(retried.state, 'queued.ready');
   });
 
-  it('move one by one when a job is cancelled, which ends when all its tasks have been told', () => {
+  it('change one by one when a job is cancelled, which ends when the cancellation has reached all its tasks', () => {
     const queued = job('queued.ready', { queued: 2, failed: 1 });
     const told = JOB_EVENTS['TASK_CANCELLED queued'];
     assert.deepEqual(queued.sendAll({ type: 'CANCEL' }, told, told), []);
@@ -59,7 +59,7 @@ describe('the counts of a job', () => {
     assert.deepEqual(queued.send({ type: 'ALL_TOLD' }), [{ type: 'job_cancelled' }]);
   });
 
-  it('end as if a retry had come to its end first where it is cancelled in the middle', () => {
+  it('are those of a completed retry when the job is cancelled in the middle of one', () => {
     const retried = job('failed', { failed: 2 });
     retried.sendAll({ type: 'RETRY' }, JOB_EVENTS['TASK_REQUEUED failed'], { type: 'CANCEL' });
     const told = JOB_EVENTS['TASK_CANCELLED queued'];
@@ -84,7 +84,7 @@ describe('the end of a job', () => {
     assert.equal(ended.snapshot.context.error, 'second');
   });
 
-  it('is cancellation, without an error, whatever its tasks had come to', () => {
+  it('is cancellation, without an error, however its tasks ended', () => {
     const ended = running(3);
     ended.sendAll(failed('x'), succeeded('task_2', 0.5), { type: 'CANCEL' }, { type: 'ALL_TOLD' });
     assert.equal(ended.state, 'cancelling.stopping');
@@ -156,7 +156,7 @@ describe('a job that may rank by one of several metrics', () => {
     assert.deepEqual(ranked([0.4, 0.9], [null, 0.8]), ['cv_r2', 'max', 0.9, 'task_0']);
   });
 
-  it('ranks, where none is reported by all, by the one that leaves the fewest out, of equals the first', () => {
+  it('ranks, where none is reported by all, by the one that most report, of equals the first', () => {
     assert.deepEqual(ranked([0.5, null], [null, 0.8]), ['best_rmse', 'min', 0.5, 'task_0']);
     assert.deepEqual(ranked([0.5, null], [null, 0.8], [null, 0.9]), ['cv_r2', 'max', 0.9, 'task_2']);
     assert.deepEqual(ranked([null, 0.8], [0.5, null], [0.4, null]), ['best_rmse', 'min', 0.4, 'task_2']);
@@ -167,7 +167,7 @@ describe('a job that may rank by one of several metrics', () => {
     assert.deepEqual(ranked([null, null]), ['best_rmse', 'min', null, null]);
   });
 
-  it('takes what an earlier version kept without values of the further metrics for unreported', () => {
+  it('counts further metrics as unreported where an earlier version did not keep them', () => {
     const standings = [
       noStanding({ metric: 'a', mode: 'min' }),
       noStanding({ metric: 'b', mode: 'min' }),
@@ -181,10 +181,10 @@ describe('a job that may rank by one of several metrics', () => {
   });
 });
 
-describe('what a job is told of its task', () => {
+describe('the messages of a task to its job', () => {
   const route = (from: TaskStatus, emission: TaskEmission) => jobEventFor(emission, { id: 'task_9', from });
 
-  it('is where it has gone, and which status it has left', () => {
+  it('say which status it has now, and which it had before', () => {
     assert.deepEqual(route('queued', { type: 'task_leased' }), { type: 'TASK_LEASED', from: 'queued' });
     assert.deepEqual(route('leased', { type: 'task_started' }), { type: 'TASK_STARTED', from: 'leased' });
     const known = { rank_value: 0.5, rank_others: [null], model_artifact_id: 'art_1' };
@@ -211,7 +211,7 @@ describe('what a job is told of its task', () => {
     });
   });
 
-  it('is a failure only when the task is not tried again: the requeue says the rest', () => {
+  it('include a failure only when the task is not tried again; otherwise that it is queued again', () => {
     const failure = { type: 'task_failed', error: 'x', retriable: true, fault: 'task' } as const;
     assert.deepEqual(route('leased', { ...failure, requeued: false }), {
       type: 'TASK_FAILED',
@@ -221,7 +221,7 @@ describe('what a job is told of its task', () => {
     assert.equal(route('leased', { ...failure, requeued: true }), null);
   });
 
-  it('is nothing of its lease, nor that it was lost: it moves on at once', () => {
+  it('include neither the expiry of its lease nor that it was lost, since it leaves that state at once', () => {
     assert.equal(route('queued', { type: 'lease_started', worker_id: 'worker_1' }), null);
     assert.equal(route('running', { type: 'lease_ended', worker_id: 'worker_1', why: 'expired' }), null);
     assert.equal(route('running', { type: 'stop_requested' }), null);

@@ -46,7 +46,7 @@ describe('the members of a JSON object', () => {
     }
   });
 
-  it('are what the document was put together from', () => {
+  it('are the pieces that the text was composed of', () => {
     fc.assert(
       fc.property(spacedJson, ({ doc, text }) => {
         const expected = new Map((doc.members ?? []).map(([key, value]) => [key, value.text]));
@@ -73,7 +73,7 @@ describe('the elements of a JSON array', () => {
       assert.deepEqual(elements(text), [], text);
   });
 
-  it('are what the document was put together from', () => {
+  it('are the pieces that the text was composed of', () => {
     fc.assert(
       fc.property(spacedJson, ({ doc, text }) => {
         assert.deepEqual(
@@ -158,7 +158,7 @@ describe('a composed document', () => {
     );
   });
 
-  it('gives a value to those who compute', () => {
+  it('can be read as a value', () => {
     assert.deepEqual(new RawJson('{"a":[1.50]}').parse(), { a: [1.5] });
   });
 });
@@ -179,7 +179,7 @@ describe('a body with numbers that JSON does not have', () => {
     assert.deepEqual(parseTolerant(text), { NaN: '-Infinity', 'a"NaN': '\\', b: null, c: 'NaN"Infinity' });
   });
 
-  it('reads a number that is too large to be finite as null as well', () => {
+  it('reads a number too large to be finite as null, too', () => {
     assert.deepEqual(parseTolerant('{"a":1e400,"b":[-1E+999,NaN],"c":1e30,"d":"1e400"}'), {
       a: null,
       b: [null, null],
@@ -192,7 +192,7 @@ describe('a body with numbers that JSON does not have', () => {
     ]);
   });
 
-  it('is refused where it is no JSON otherwise', () => {
+  it('is refused where it is not JSON for another reason', () => {
     for (const text of [
       '',
       '{"a":nan}',
@@ -221,7 +221,7 @@ describe('a body with numbers that JSON does not have', () => {
     );
   });
 
-  it('finds them in every place of any document', () => {
+  it('has them read as null in every place of any document', () => {
     fc.assert(
       fc.property(jsonText, fc.constantFrom('NaN', 'Infinity', '-Infinity'), (doc, word) => {
         const put = (value: string) => `{"before":${doc.text},"here" : [${value}],"NaN":${doc.text}}`;

@@ -52,7 +52,7 @@ describe('a submission within its limits is taken, one beyond is refused by thei
     assert.deepEqual(jobFaults({ requirements: { capabilities: map(201, true) } }).length, 1);
   });
 
-  it('has no other text that a view shows at any length', () => {
+  it('has a limit for every other text that a view shows', () => {
     const long = 'x'.repeat(100_000);
     const kinds = [
       { dataset: { ...base.dataset, name: long } },
@@ -204,7 +204,7 @@ describe('a result', () => {
     assert.deepEqual(bounded({}), { result: { status: 'succeeded' }, notes: [] });
   });
 
-  it('moves what is no number from metrics and counts to extra, and says so', () => {
+  it('has what is no number moved from metrics and counts to extra, and says so', () => {
     const { result, notes } = bounded({
       metrics: { best_rmse: '0.5', best_r2: 0.9, folds: [1, 2], ok: true },
       counts: { n: 1, names: { a: 1 } },
@@ -224,7 +224,7 @@ describe('a result', () => {
     assert.match(notes[0] as string, /best_rmse, folds, ok/);
   });
 
-  it('keeps 1,000 numbers of each, those that a job may rank by among them', () => {
+  it('keeps 1,000 numbers of each, among them those that a job may rank by', () => {
     const ranking = ['best_rmse', 'cv_rmse', 'best_r2', 'cv_r2'];
     const ranked = Object.fromEntries(ranking.map((name, i) => [name, i]));
     const metrics = { ...map(1500, 0.5), ...ranked, ['m'.repeat(300)]: 1 };
@@ -244,7 +244,7 @@ describe('a result', () => {
     assert.equal(Object.keys(result.extra?.counts as object).length, 500);
   });
 
-  it('leaves out of extra, and of members that nobody knows, what is beyond 1 MiB', () => {
+  it('leaves out what is beyond 1 MiB of extra and of unknown members', () => {
     const { result, notes } = bounded({
       extra: { small: 1, predictions: 'x'.repeat(2e6) },
       odd: 'x'.repeat(2e6),
@@ -255,7 +255,7 @@ describe('a result', () => {
     assert.equal(notes.length, 2);
   });
 
-  it('names so many artifacts and no more', () => {
+  it('names a bounded number of artifacts', () => {
     const { result } = bounded({ artifacts: { ...map(2000, 'art_1'), model: 'art_2' } });
     assert.equal(Object.keys(result.artifacts ?? {}).length, 1000);
     assert.equal(result.artifacts?.model, 'art_2');

@@ -35,7 +35,7 @@ const meets = (version: string, constraint: string) =>
   unmet({ packages: { numpy: constraint } }, packages({ numpy: version })).length === 0;
 
 describe('a worker is eligible', () => {
-  it('for a task that asks nothing', () => {
+  it('for a task that requires nothing', () => {
     assert.deepEqual(unmet({}, worker()), []);
     assert.deepEqual(unmet({ labels: {}, packages: {} }, worker()), []);
   });
@@ -64,7 +64,7 @@ describe('a worker is eligible', () => {
     assert.deepEqual(unmet({}, worker({ capabilities: { memory_gb: 0 } })), []);
   });
 
-  it('when it has the GPUs: who does not say has none', () => {
+  it('when it has the GPUs: a worker that does not say has none', () => {
     const gpus = (wanted: number | undefined, gpu_count: unknown) =>
       unmet(wanted === undefined ? {} : { min_gpu_count: wanted }, worker({ capabilities: { gpu_count } }));
     assert.deepEqual(gpus(2, 2), []);
@@ -87,7 +87,7 @@ describe('a worker is eligible', () => {
     assert.deepEqual(unmet({ packages: { constructor: '' } }, packages({})), ['packages.constructor']);
   });
 
-  it('unless it declares a capability that is asked for as false: who does not say may have it', () => {
+  it('unless it declares a required capability as false: a worker that does not say may have it', () => {
     const asked: Requirements = { capabilities: { python_entrypoint: true, other: false } };
     const missing = (capabilities: Record<string, unknown>) => unmet(asked, worker({ capabilities }));
     assert.deepEqual(missing({ python_entrypoint: false }), ['capabilities.python_entrypoint']);
@@ -95,7 +95,7 @@ describe('a worker is eligible', () => {
       assert.deepEqual(missing(declared), [], JSON.stringify(declared));
   });
 
-  it('and everything that it does not meet is listed', () => {
+  it('or else every requirement that it does not meet is listed', () => {
     const asked: Requirements = {
       labels: { a: '1' },
       min_memory_gb: 8,
@@ -122,7 +122,7 @@ describe('the name of a package', () => {
     assert.equal(found('scikitlearn', 'scikit-learn'), false);
   });
 
-  it('is looked for as it is written first', () => {
+  it('is first looked for as it is written', () => {
     const declared = packages({ 'a-b': '1', a_b: '2' });
     assert.deepEqual(unmet({ packages: { a_b: '==2' } }, declared), []);
     assert.deepEqual(unmet({ packages: { 'a-b': '==1' } }, declared), []);
@@ -156,7 +156,7 @@ describe('a version', () => {
     }
   });
 
-  it('may be a pre-release: it is what is installed, so it counts where its order puts it', () => {
+  it('may be a pre-release, which counts by its order, since it is what is installed', () => {
     assert.equal(meets('2.0rc1', '>=1.0'), true);
     assert.equal(meets('2.0rc1', '<2.0rc2'), true);
     assert.equal(meets('2.0rc1', '>=2.0'), false);
@@ -164,7 +164,7 @@ describe('a version', () => {
     assert.equal(meets('2.0.dev1', '~=1.4'), false);
   });
 
-  it('may be a post-release: it is not above what it corrects', () => {
+  it('may be a post-release, which is not greater than the release that it corrects', () => {
     assert.equal(meets('1.2.post1', '>=1.2'), true);
     assert.equal(meets('1.2.post1', '>1.2'), false);
     assert.equal(meets('1.2.post2', '>1.2.post1'), true);
@@ -172,7 +172,7 @@ describe('a version', () => {
     assert.equal(meets('1.2.post1', '==1.2.*'), true);
   });
 
-  it('may be a local one: it counts as what it was built from, unless a constraint names another', () => {
+  it('may be a local one, which counts as the version it was built from, unless a constraint names another', () => {
     assert.equal(meets('2.1.0+cu118', '==2.1.0'), true);
     assert.equal(meets('2.1.0+cu118', '>=2.1,<=2.1.0'), true);
     assert.equal(meets('2.1.0+cu118', '>2.1.0'), false);
@@ -208,7 +208,7 @@ describe('a version', () => {
     }
   });
 
-  it('admits no version outside of the range that it says, alone and beside another', () => {
+  it('admits no version outside of the range that it gives, alone and beside another', () => {
     const lies = (version: string, { from, to }: Range) => {
       const point = pointOf(versionOf(version));
       if (point === null) return from === null && to === null;
@@ -224,7 +224,7 @@ describe('a version', () => {
     }
   });
 
-  it('says a range that is about as narrow as it is', () => {
+  it('gives a range that is about as narrow as the constraint', () => {
     const range = (text: string) => rangeOf(constraintOf(text));
     const has = ({ from, to }: Range, version: string) => {
       const point = pointOf(versionOf(version)) as Point;
@@ -287,7 +287,7 @@ describe('whether a worker meets all requirements', () => {
     packages: { demo: constraint },
   });
 
-  it('is what the list of the unmet ones says', () => {
+  it('agrees with the list of unmet requirements', () => {
     const worker = {
       labels: { site: 'lab-1' },
       capabilities: { memory_gb: 8 },

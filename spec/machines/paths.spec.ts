@@ -153,7 +153,7 @@ function checkJob({
   );
 }
 
-describe('every way of a task', () => {
+describe('every path of a task', () => {
   const initial: [string, TaskContext] = ['queued', taskContext()];
   const options = {
     input: taskContext(),
@@ -166,7 +166,7 @@ describe('every way of a task', () => {
   const isMore = (event: TaskEvent) =>
     event.type === 'RETRY' || (event.type === 'FAIL' && event.fault === 'worker' && event.elsewhere);
 
-  it('keeps the rules of attempts, leases and ends, with up to four attempts and a manual retry', () => {
+  it('keeps the rules of attempts, leases and ends, with up to four attempts and a retry by a person', () => {
     const paths = getShortestPaths(taskMachine, {
       ...options,
       filterEvents: ({ context }, event) => !isMore(event) || context.max_attempts < 4,
@@ -185,7 +185,7 @@ describe('every way of a task', () => {
     assert.ok(steps > 500, `${steps} steps`);
   });
 
-  it('keeps them on every path without a repeated state, not only the shortest', () => {
+  it('keeps these rules without a repeated state, not only where it is shortest', () => {
     const paths = getSimplePaths(taskMachine, {
       ...options,
       filterEvents: (_, event) => !isMore(event),
@@ -195,7 +195,7 @@ describe('every way of a task', () => {
   });
 });
 
-describe('every way of a job with two tasks', () => {
+describe('every path of a job with two tasks', () => {
   it('keeps the counts, ends with its last task, and comes back only by a retry', () => {
     const paths = getShortestPaths(jobMachine, {
       input: jobContext({ queued: 2 }),

@@ -38,7 +38,7 @@ describe('the description of an inline pipeline', () => {
     );
   });
 
-  it('tells long ones apart: what all have is left out', () => {
+  it('distinguishes long ones by leaving out what all have in common', () => {
     const long = (components: number) => [
       { savitzky_golay: { window: 11, polynomial: 2, derivative: 1 } },
       { cross_validation: { leave_one_out: true } },
@@ -55,7 +55,7 @@ describe('the description of an inline pipeline', () => {
     assert.equal(same, alone, 'nothing is left out where nothing differs');
   });
 
-  it('is none of a pipeline that has a name, or a label that tells it apart', () => {
+  it('is empty for a pipeline that has a name, or a label of its own', () => {
     const refs = [
       { kind: 'path', path: '/a.yaml' },
       { kind: 'inline_json', inline: ['snv'], name: 'mine' },
@@ -87,7 +87,7 @@ const entry = (task_id: string, metrics: Record<string, unknown>, rankMetric = '
   ({ task_id, dataset: 'd', pipeline: 'p', [rankMetric]: metrics[rankMetric] ?? null, metrics }) as never;
 
 describe('the metrics of a ranking', () => {
-  it('are the one that ranks, what people look for, and the others, as far as there are numbers', () => {
+  it('are the one that ranks, then the usual ones, then the others, where there are numbers', () => {
     const entries = [
       entry('a', { odd: 1, cv_rmse: 2, best_rmse: 1, best_r2: null, components: 3 }),
       entry('b', { best_rmse: 2, cv_rmse: 3, best_accuracy: 'high' }),
@@ -117,14 +117,14 @@ describe('the metrics of a ranking', () => {
     );
   });
 
-  it('have the name that the server says, or, of one that does not, the one in the entries', () => {
+  it('have the name that the server gives, or else the one in the entries', () => {
     const ranking = [entry('a', { best_q2: 1 }, 'best_q2')];
     assert.equal(rankMetricOf({ ranking, rank_metric: 'cv_rmse' } as Aggregate), 'cv_rmse');
     assert.equal(rankMetricOf({ ranking } as unknown as Aggregate), 'best_q2');
     assert.equal(rankMetricOf({ ranking: [] } as unknown as Aggregate), 'metric');
   });
 
-  it('are written with the same decimals in a column', () => {
+  it('have the same number of decimals within a column', () => {
     assert.deepEqual(aligned([0.21043, 12.5, null, 1], '-'), ['0.2104', '12.5000', '-', '1.0000']);
     assert.deepEqual(aligned([123.456, 99.94], '-'), ['123.46', '99.94']);
     assert.deepEqual(aligned([3, 12, -1], '-'), ['3', '12', '-1']);
@@ -144,7 +144,7 @@ describe('the best by validation and the best by cross-validation', () => {
       name,
     );
 
-  it('are told where they differ', () => {
+  it('are both named where they differ', () => {
     assert.equal(
       said('best_rmse', { best_rmse: 1, cv_rmse: 0.31 }, { best_rmse: 2, cv_rmse: 0.25 }, { best_rmse: 3 }),
       'the best by best_rmse is not the best by cv_rmse: there it is task 1 with 0.2500, against 0.3100',
@@ -159,7 +159,7 @@ describe('the best by validation and the best by cross-validation', () => {
     );
   });
 
-  it('are not told where they agree, are equal, or one of them was not reported', () => {
+  it('are not named where they agree, are equal, or one of them was not reported', () => {
     assert.equal(said('best_rmse', { best_rmse: 1, cv_rmse: 1 }, { best_rmse: 2, cv_rmse: 2 }), null);
     assert.equal(said('best_rmse', { best_rmse: 1, cv_rmse: 2 }, { best_rmse: 2, cv_rmse: 2 }), null);
     assert.equal(said('best_rmse', { best_rmse: 1 }, { best_rmse: 2, cv_rmse: 2 }), null);
@@ -173,7 +173,7 @@ describe('the best by validation and the best by cross-validation', () => {
 });
 
 describe('the failures of a job', () => {
-  it('stand together where they say the same, the most frequent first', () => {
+  it('are grouped where they say the same, the most frequent first', () => {
     const told = ['a', 'b', 'a', 'a'].map((text, i) => [text, i] as const);
     assert.deepEqual(grouped(told), [
       { text: 'a', members: [0, 2, 3] },
@@ -181,7 +181,7 @@ describe('the failures of a job', () => {
     ]);
   });
 
-  it('say the same where they differ by ids alone', () => {
+  it('count as the same where they differ only by ids', () => {
     const text = (id: string) => `no file /state/tasks/${id}/x.csv`;
     assert.deepEqual(grouped([[text('task_01k9aaaaaaaa'), 1]]), [
       { text: text('task_01k9aaaaaaaa'), members: [1] },

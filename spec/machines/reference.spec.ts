@@ -11,7 +11,7 @@ const JOBS = [
 const found = (text: string) => referredTo(text, JOBS).map((job) => JOBS.indexOf(job));
 
 describe('what a person writes for a job, a task or a worker', () => {
-  test('is its whole id, the end or the beginning that is shown, or its name', () => {
+  test('is its whole id, the shown end or beginning of it, or its name', () => {
     const meant: Record<string, number[]> = {
       job_01k9abcdefghjkmnpq7fq1bvvs: [0],
       '…7fq1bvvs': [0],
@@ -33,7 +33,7 @@ describe('what a person writes for a job, a task or a worker', () => {
     assert.deepEqual(found('7fq1bvvs…'), []);
   });
 
-  test('is nothing where too little of an id is left, or none', () => {
+  test('is not accepted where it holds too little of an id, or nothing', () => {
     for (const text of ['', ' ', '…', '...', 'job_', 'job_01k', 'bvs', 'whea', 'heat'])
       assert.deepEqual(found(text), [], text);
   });

@@ -12,7 +12,7 @@ function parts(value: unknown): number {
 const tree = { list: Array.from({ length: 1000 }, (_, i) => ({ v: i })) };
 
 describe('the digest of a report', () => {
-  it('holds what nobody looks into as text, however many parts it has', () => {
+  it('holds as text what the server does not look into, however many parts it has', () => {
     assert.ok(parts(tree) > 1000);
     const result = digestResult({ status: 'succeeded', extra: tree, odd: tree } as never);
     const event = digestEvent({ type: 'log', data: tree });
@@ -21,13 +21,13 @@ describe('the digest of a report', () => {
     assert.deepEqual(JSON.parse(event.data), tree);
   });
 
-  it('holds of very many metrics the numbers as two values', () => {
+  it('holds very many metrics as two values', () => {
     const metrics = Object.fromEntries(Array.from({ length: 50_000 }, (_, i) => [`m${i}`, i]));
     const digest = digestResult({ status: 'succeeded', metrics });
     assert.ok(Object.keys(digest.metrics ?? {}).length < 1000 && parts(digest) < 10);
   });
 
-  it('leaves out of a failure what nobody here knows', () => {
+  it('leaves out unknown members of a failure', () => {
     const failure = { error: 'e', retriable: false, more: tree } as never;
     assert.deepEqual(digestFailure(failure), { error: 'e', retriable: false });
     const report = { type: 'fail', task_id: 't', worker_id: 'w', failure } as never;
@@ -45,7 +45,7 @@ describe('the digest of a report', () => {
     assert.ok(parts(digestHeartbeat({ active: many })) < 10);
   });
 
-  it('is completed by members behind its own', () => {
+  it('may have members added after its own', () => {
     assert.equal(withMembers('{"a":1.0}', { b: undefined, c: { d: 2 } }), '{"a":1.0,"c":{"d":2}}');
     assert.equal(withMembers('{}', { c: 1 }), '{"c":1}');
     assert.equal(withMembers('{"a":1}', {}), '{"a":1}');

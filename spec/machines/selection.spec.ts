@@ -69,7 +69,7 @@ describe('a job that selects', () => {
     assert.deepEqual([best_task_id, best_metric, best_model_artifact_id], ['task_r', 0.2, 'model of task_r']);
   });
 
-  it('takes of equals the first by its place, whichever came first', () => {
+  it('selects among equals the first by its place, whichever ended first', () => {
     for (const order of [
       [0, 1, 2],
       [2, 1, 0],
@@ -81,7 +81,7 @@ describe('a job that selects', () => {
     }
   });
 
-  it('selects by the first metric that all report, the largest value of what is best large', () => {
+  it('selects by the first metric that all report, by the largest value where larger is better', () => {
     const job = exploring(2);
     job.sendAll(scored(0, 0.1, [0.7]), scored(1, null, [0.8]));
     assert.deepEqual(

@@ -37,7 +37,7 @@ describe('what a job runs', () => {
     ]);
   });
 
-  it('is told by path or by name where the dataset lies on the workers', () => {
+  it('names a dataset on the workers by its path or by its name', () => {
     const local = { kind: 'worker_local' };
     const message = "a worker_local dataset needs 'path' or 'name'";
     assert.deepEqual(broken({ pipeline, dataset: local }), [`/dataset ${message}`]);
@@ -70,7 +70,7 @@ describe('a version constraint', () => {
     }
   });
 
-  it('is looked at only where it is text, which the schema sees to', () => {
+  it('is checked only where it is text, which the schema ensures', () => {
     assert.deepEqual(constraint(5), []);
     assert.deepEqual(broken({ ...base, requirements: [] }), []);
     assert.deepEqual(broken({ ...base, requirements: { packages: 'x' } }), []);
@@ -95,7 +95,7 @@ describe('a server', () => {
   };
   const python = { kind: 'python_entrypoint', entrypoint: 'models:build' } as const;
 
-  it('takes Python entrypoints only when it was told to', () => {
+  it('accepts Python entrypoints only when it is configured to', () => {
     for (const spec of [
       { ...base, pipeline: python },
       { type: 'a.run', pipelines: [pipeline, python], dataset },
@@ -122,7 +122,7 @@ describe('a server', () => {
   });
 });
 
-describe('a member that nobody knows', () => {
+describe('an unknown member', () => {
   const warned = (changes: object) => unknownMembers({ ...base, ...changes } as JobSpec);
 
   it('gives a warning, with the member that was probably meant', () => {
@@ -153,7 +153,7 @@ describe('a member that nobody knows', () => {
     );
   });
 
-  it('is told once, however many pipelines have it', () => {
+  it('is reported once, however many pipelines have it', () => {
     const typo = { ...pipeline, pth: 'x' };
     const spec = {
       pipeline: undefined,
@@ -165,13 +165,13 @@ describe('a member that nobody knows', () => {
     ]);
   });
 
-  it('is passed over when other clients are known to send it, at the top only', () => {
+  it('is ignored when other clients are known to send it, at the top level only', () => {
     const known = { parity: 1, scheduler: 'x', submission: {}, native_payload: {}, nativePayload: {} };
     assert.deepEqual(warned(known), []);
     assert.deepEqual(warned({ retry: { parity: 1 } }), ["unknown field 'retry.parity'"]);
   });
 
-  it('is named in words of some length', () => {
+  it('is named with at most some of its length', () => {
     assert.deepEqual(warned({ ['k'.repeat(10_000)]: 1 }), [`unknown field '${'k'.repeat(100)}…'`]);
   });
 

@@ -13,7 +13,7 @@ describe('a task of a cancelled job', () => {
     assert.deepEqual(leased.snapshot.context, heldTask({ lease_expires_at: null }));
   });
 
-  it('stays running, with its lease, until its worker lets go of it', () => {
+  it('stays running, with its lease, until its worker has stopped it', () => {
     const running = held('running.executing');
     assert.deepEqual(running.send(TASK_EVENTS.CANCEL), [{ type: 'stop_requested' }]);
     assert.deepEqual(running.snapshot.context, heldTask());
@@ -29,7 +29,7 @@ describe('a task of a cancelled job', () => {
   }
 
   for (const event of ['LEASE_EXPIRED', 'TIMEOUT'] as const) {
-    it(`ends cancelled on ${event} and is never launched again`, () => {
+    it(`ends cancelled on ${event} and is never queued again`, () => {
       const stopping = held('running.stopping');
       const why = event === 'LEASE_EXPIRED' ? 'expired' : 'timed_out';
       assert.deepEqual(stopping.send(TASK_EVENTS[event]), [{ type: 'task_cancelled' }, ended(why)]);

@@ -47,7 +47,7 @@ describe('a task that is started', () => {
 });
 
 describe('a task that is completed', () => {
-  it('keeps result, rank value, model and report, and who did it; lease and earlier errors are over', () => {
+  it('keeps result, rank value, model, report and worker, and drops its lease and earlier errors', () => {
     const done = held('running.executing', { error: 'of the first attempt', attempt: 2 });
     const emitted = done.send({ ...TASK_EVENTS.COMPLETE, report: report('complete', 2) });
     const told = { rank_value: 0.5, rank_others: [null, 2], model_artifact_id: 'art_1' };
@@ -71,7 +71,7 @@ describe('a task that is completed', () => {
 for (const state of ['leased', 'running.executing']) {
   const from = state.split('.')[0];
   describe(`a task that fails while it is ${from}`, () => {
-    it('is queued again without worker and lease, and remembers why', () => {
+    it('is queued again without worker and lease, and keeps the error', () => {
       const failed = held(state);
       assert.deepEqual(failed.send({ ...TASK_EVENTS['FAIL retriable'], traceback: 'line 7' }), [
         ended('reported'),
@@ -118,7 +118,7 @@ for (const state of ['leased', 'running.executing']) {
       );
     });
 
-    it('ends failed at once when a further attempt would make no sense', () => {
+    it('ends failed at once when the failure is not retriable', () => {
       const failed = held(state);
       assert.deepEqual(failed.send(TASK_EVENTS['FAIL final']), [
         ended('reported'),
@@ -134,7 +134,7 @@ for (const state of ['leased', 'running.executing']) {
     });
   });
 
-  describe(`a task whose lease lapses while it is ${from}`, () => {
+  describe(`a task whose lease expires while it is ${from}`, () => {
     it('is lost and queued again in one step', () => {
       const lapsed = held(state, { last_report: accepted(report('start')) });
       assert.deepEqual(lapsed.send(TASK_EVENTS.LEASE_EXPIRED), [
@@ -190,7 +190,7 @@ for (const state of ['leased', 'running.executing']) {
       ]);
     });
 
-    it('pays so, and waits as after any failure, also where attempts are left', () => {
+    it('pays for it, and waits as after any failure, also where attempts are left', () => {
       const met = held(state, { worker_faults: 5, attempt: 1, max_attempts: 3, backoff_seconds: 30 });
       met.send({ ...ill('a'), now: 1000 });
       const { max_attempts, worker_faults, not_before } = met.snapshot.context;
@@ -237,7 +237,7 @@ describe('a task that waits after a failure', () => {
     assert.deepEqual(waits, [100, 200, 400, 600, 600]);
   });
 
-  it('waits after a timeout too, but neither when its lease lapsed nor when a worker was at fault', () => {
+  it('waits after a timeout too, but neither when its lease expired nor when a worker was at fault', () => {
     const after = (event: Parameters<ReturnType<typeof held>['send']>[0]) => {
       const tried = held('running.executing', { ...backoff, attempt: 2, worker_faults: 1 });
       tried.send(event);
@@ -248,7 +248,7 @@ describe('a task that waits after a failure', () => {
     assert.equal(after(TASK_EVENTS['FAIL elsewhere']), null);
   });
 
-  it('waits no longer once it is cancelled, given up or retried by a person', () => {
+  it('waits no longer once it is cancelled, fails or is retried by a person', () => {
     for (const event of [TASK_EVENTS.CANCEL, TASK_EVENTS.GIVE_UP]) {
       const waiting = task('queued', taskContext({ ...backoff, not_before: 160 }));
       waiting.send(event);

@@ -161,7 +161,7 @@ for (const subject of subjects) {
       assert.deepEqual([...known].sort(), [...machine.events].sort());
     });
 
-    it('speaks of no state and no event that do not exist', () => {
+    it('names no state and no event that do not exist', () => {
       for (const move of table.moves) {
         for (const state of [...list(move.from), move.to]) assert.ok(table.states.includes(state), state);
         for (const event of list(move.event)) {
@@ -172,7 +172,7 @@ for (const subject of subjects) {
     });
 
     for (const from of table.states) {
-      it(`says what each event does in ${from}: the named state follows, or it is refused without a trace`, () => {
+      it(`says what each event does in ${from}: it leads to the named state, or is refused without a change`, () => {
         for (const event of Object.keys(events)) meet(subject, from, event);
       });
     }

@@ -9,7 +9,7 @@ const pipeline = { kind: 'path', path: 'pls.yaml' };
 const dataset = { kind: 'shared_path', path: 'gasoline' };
 const base = { type: 'mljs.run', pipeline, dataset };
 
-/** All that is said of a job: its faults, or else the warnings. */
+/** The faults of a job, or else its warnings. */
 function said(job: object): string[] {
   const checked = check(job);
   return checked.ok ? unknownMembers(checked.value) : checked.faults.map((f) => `${f.path} ${f.message}`);
@@ -76,13 +76,13 @@ describe('a misspelt word in a job', () => {
     ...job,
   });
 
-  it('is one of many: the schema has them at every level', () => {
+  it('may stand at every level of the schema', () => {
     assert.ok(all.length >= 20, String(all.length));
     assert.ok(all.some(({ names }) => names.includes('max_attempts')));
     assert.ok(all.some(({ words }) => words.includes('inline_json')));
   });
 
-  it('that names a member is told with the member that was meant, at every level', () => {
+  it('in the name of a member is reported with the member that was meant, at every level', () => {
     for (const { names, put } of all) {
       for (const name of names) {
         // A word of one letter is no misspelling of another one.
@@ -98,7 +98,7 @@ describe('a misspelt word in a job', () => {
     }
   });
 
-  it('of a closed set is told with the word that was meant', () => {
+  it('among words of a closed set is reported with the word that was meant', () => {
     for (const { words, put } of all) {
       for (const word of words) {
         for (const wrong of misspelt(word)) {
@@ -113,7 +113,7 @@ describe('a misspelt word in a job', () => {
     }
   });
 
-  it('in the place of a member that is required says which it was', () => {
+  it('in the place of a required member is reported with that member', () => {
     assert.deepEqual(said({ ...base, dataset: { kind: 'shared_path', pth: 'x' } }), [
       "/dataset/path is required; 'pth' is unknown, did you mean 'path'?",
     ]);
@@ -129,7 +129,7 @@ describe('a misspelt word in a job', () => {
     ]);
   });
 
-  it('that is like none is told without a guess, however many there are', () => {
+  it('that is like no other word is reported without a guess, however many there are', () => {
     assert.deepEqual(said({ ...base, dataset: { kind: 'xyzzy' } }), [
       '/dataset/kind must be one of: shared_path, artifact, catalog, worker_local',
     ]);

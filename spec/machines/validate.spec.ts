@@ -33,7 +33,7 @@ function taken(check: ReturnType<typeof validator>, value: unknown): unknown {
 }
 
 describe('a valid document', () => {
-  it('is taken as it is, with members that nobody knows', () => {
+  it('is accepted as it is, with unknown members', () => {
     const job = {
       ...base,
       priority: -3,
@@ -79,7 +79,7 @@ describe('null', () => {
     });
   });
 
-  it('stays where it is a value: in members that nobody knows, in free objects, where a schema says so', () => {
+  it('is kept where it is a value: in unknown members, in free objects, where a schema says so', () => {
     const job = {
       ...base,
       unknown: null,
@@ -107,7 +107,7 @@ describe('null', () => {
 });
 
 describe('an invalid document', () => {
-  it('is told all of its faults at once, each with the place where it is', () => {
+  it('gets all of its faults at once, each with its place', () => {
     assert.deepEqual(
       jobFaults({
         type: 'Mljs.run',
@@ -137,7 +137,7 @@ describe('an invalid document', () => {
     );
   });
 
-  it('is told of every member that it lacks, and of more faults than a person counts', () => {
+  it('gets every member that it lacks, and more faults than a person counts', () => {
     assert.deepEqual(faults(checkJob, {}), [
       "/pipeline is required (or 'pipelines' for several)",
       "/dataset is required (or 'datasets' for several)",
@@ -152,7 +152,7 @@ describe('an invalid document', () => {
     );
   });
 
-  it('is told what is wrong with a value of the kind that it has, where several kinds may stand', () => {
+  it('gets what is wrong with a value of the kind that it has, where several kinds are allowed', () => {
     assert.deepEqual(jobFaults({ rank_metric: [] }), ['/rank_metric must not have fewer than 1 items']);
     assert.deepEqual(jobFaults({ rank_metric: ['a', 'b', 'c', 'd', 'e'] }), [
       '/rank_metric must not have more than 4 items',
@@ -163,7 +163,7 @@ describe('an invalid document', () => {
     assert.deepEqual(jobFaults({ rank_metric: null }), []);
   });
 
-  it('that is no object is told so', () => {
+  it('that is no object gets just that', () => {
     for (const value of [null, 5, 'x', true, []])
       assert.deepEqual(faults(checkJob, value), ['/ must be object']);
     assert.deepEqual(jobFaults({ params: [], requirements: 5, retry: 'x' }), [
@@ -173,7 +173,7 @@ describe('an invalid document', () => {
     ]);
   });
 
-  it('is told which words may stand in a place, once', () => {
+  it('gets the words that are allowed in a place, once', () => {
     const checkEvent = validator(EventReport);
     for (const level of ['loud', 5]) {
       assert.deepEqual(faults(checkEvent, { level }), ['/level must be one of: debug, info, warning, error']);
@@ -183,14 +183,14 @@ describe('an invalid document', () => {
     }
   });
 
-  it('is told what a member may be besides null', () => {
+  it('gets what a member may be besides null', () => {
     const result = { status: 'succeeded', artifacts: { model: 5 } };
     assert.deepEqual(faults(validator(TaskResult), result), [
       '/artifacts/model must be one of these: string, null',
     ]);
   });
 
-  it('has bounds, which are named', () => {
+  it('beyond bounds gets the bounds', () => {
     const registration = { slots_total: 0, version: { packages: { numpy: 2 } }, name: 'x'.repeat(1001) };
     assert.deepEqual(faults(validator(WorkerRegistration), registration), [
       '/name must not have more than 1000 characters',
@@ -203,7 +203,7 @@ describe('an invalid document', () => {
 });
 
 describe('a reference with a kind', () => {
-  it('is judged by the fields of its kind, and by no other', () => {
+  it('is checked by the fields of its kind, and by no other', () => {
     assert.deepEqual(jobFaults({ pipeline: { kind: 'path', artifact_id: 5 } }), [
       '/pipeline/path is required',
     ]);
@@ -222,7 +222,7 @@ describe('a reference with a kind', () => {
     ]);
   });
 
-  it('of a kind that does not exist is told the kinds', () => {
+  it('of a kind that does not exist gets the list of kinds', () => {
     for (const pipeline of [{ kind: 'yaml' }, { kind: null }, { kind: 5 }, { path: 'x' }, {}]) {
       assert.deepEqual(jobFaults({ pipeline }), [`/pipeline/kind must be one of: ${KINDS}`]);
     }
@@ -276,7 +276,7 @@ describe('a schema with rules', () => {
   );
   const check = validator(Range);
 
-  it('is told of faults between members, also beside others', () => {
+  it('finds faults between members, also beside others', () => {
     assert.deepEqual(faults(check, { from: 2, to: 1 }), ['/to must not be below from']);
     assert.deepEqual(faults(check, { from: '2', to: 1 }), [
       '/from must be number',
@@ -286,7 +286,7 @@ describe('a schema with rules', () => {
     assert.deepEqual(taken(check, { from: 1, to: null }), { from: 1 });
   });
 
-  it('is the same in documents that are made from it', () => {
+  it('is the same in documents that are generated from it', () => {
     assert.equal(
       JSON.stringify(Range),
       JSON.stringify(Type.Object({ from: Type.Number(), to: Type.Optional(Type.Number()) })),

@@ -58,7 +58,7 @@ function toldBy(
   return !asks(before) && asks(after) ? ['worker_resumed'] : [];
 }
 
-describe('every way of a worker', () => {
+describe('every path of a worker', () => {
   it('keeps its slots within bounds, alive or dead, whatever it registers', () => {
     const events: WorkerEvent[] = [...Object.values(WORKER_EVENTS), { type: 'REGISTER', slots_total: 3 }];
     const paths = getShortestPaths(workerMachine, {

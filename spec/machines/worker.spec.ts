@@ -44,7 +44,7 @@ describe('the slots of a worker', () => {
     assert.equal(grown.state, 'alive.busy');
   });
 
-  it('stay taken while it is dead, and are freed when its tasks end or lapse', () => {
+  it('stay taken while it is dead, and are freed when its tasks end or their leases expire', () => {
     const silent = worker('alive.full', 2, 2);
     silent.send({ type: 'HEARTBEAT_MISSED' });
     silent.send({ type: 'TASK_RELEASED' });
@@ -58,7 +58,7 @@ describe('the slots of a worker', () => {
 describe('a worker that is suspended', () => {
   const ill = { type: 'SUSPEND', reason: 'its disk is full' } as const;
 
-  it('says so once, whatever else it says of why, and once that it asks again', () => {
+  it('is reported once, even when its reason changes, and once when it asks for tasks again', () => {
     const one = worker('alive.busy', 1, 2);
     assert.deepEqual(one.send(ill), [
       { type: 'worker_suspended', reason: 'its disk is full' },
@@ -75,15 +75,15 @@ describe('a worker that is suspended', () => {
     assert.equal(one.snapshot.can({ type: 'RESUME' }), false);
   });
 
-  it('begins anew when it registers', () => {
+  it('is no longer suspended when it registers', () => {
     const one = worker('alive.idle', 0, 1);
     one.sendAll(ill, { type: 'REGISTER', slots_total: 1 });
     assert.equal(one.snapshot.context.suspended, null);
   });
 });
 
-describe('a worker that was told to end', () => {
-  it('says so once, goes on with what it has, and is dead as soon as it has ended', () => {
+describe('a worker that is leaving', () => {
+  it('is reported once, goes on with its tasks, and is dead as soon as it has stopped', () => {
     const one = worker('alive.busy', 1, 2);
     assert.deepEqual(one.send({ type: 'DRAIN' }), [{ type: 'worker_draining' }, { type: 'polling_ended' }]);
     assert.deepEqual(one.send({ type: 'DRAIN' }), []);
@@ -93,7 +93,7 @@ describe('a worker that was told to end', () => {
     assert.deepEqual([one.state, one.snapshot.context.leaving], ['dead', 'stopped']);
   });
 
-  it('has not ended after all when it is heard again, and begins anew when it registers', () => {
+  it('is alive and no longer leaving when it sends a heartbeat or registers', () => {
     const heard = worker('alive.idle', 0, 1);
     heard.sendAll({ type: 'STOP' }, { type: 'HEARTBEAT' });
     assert.deepEqual([heard.state, heard.snapshot.context.leaving], ['alive.idle', null]);
@@ -114,7 +114,7 @@ describe('a worker that was told to end', () => {
 });
 
 describe('the supervisor', () => {
-  it('counts the commits that failed in a row, and why the last one did, until one works', () => {
+  it('counts the commits that failed in a row, and keeps why the last one did, until one works', () => {
     const supervisor = new Driven(supervisorMachine, 'serving', { failures: 0, fault: null });
     supervisor.sendAll(
       { type: 'COMMIT_FAILED', fault: 'disk full' },
@@ -125,7 +125,7 @@ describe('the supervisor', () => {
     assert.deepEqual(supervisor.snapshot.context, { failures: 0, fault: null });
   });
 
-  it('does so while it drains as well', () => {
+  it('does so also while it drains', () => {
     const supervisor = new Driven(supervisorMachine, 'draining', { failures: 0, fault: null });
     supervisor.send({ type: 'COMMIT_FAILED', fault: 'disk full' });
     assert.deepEqual(supervisor.snapshot.context, { failures: 1, fault: 'disk full' });

@@ -67,12 +67,12 @@ describe('a number in YAML', () => {
     ['0o17', '15'],
     ['!!int "3"', '3'],
   ] as const) {
-    it(`that JSON writes otherwise keeps its value: ${yaml} is ${json}`, () => {
+    it(`that JSON writes differently keeps its value: ${yaml} is ${json}`, () => {
       assert.equal(written(yaml), json);
     });
   }
 
-  it('is one only where YAML 1.2 says so: the rest is text', () => {
+  it('is a number only where YAML 1.2 says so: the rest is text', () => {
     for (const text of [
       '1_000',
       '0b1',
@@ -160,7 +160,7 @@ describe('an alias in YAML', () => {
     assert.equal(yamlToJson('&k a: *k'), '{"a":"a"}');
   });
 
-  it('means the anchor set last before it, also when it is repeated by another', () => {
+  it('means the last anchor of that name before it, also when another one repeats it', () => {
     assert.equal(yamlToJson('a: &x 1\nb: *x\nc: &x 2\nd: *x'), '{"a":1,"b":1,"c":2,"d":2}');
     assert.equal(
       yamlToJson('a: &a {b: &b [1], c: *b}\nd: &b 7\ne: *a\nf: *b'),
@@ -179,7 +179,7 @@ describe('an alias in YAML', () => {
     refused('a: &a\n  b:\n    c: *a', 3, 8, /contains it/);
   });
 
-  it('cannot make a huge document of a small one, not even one that says nothing', () => {
+  it('cannot make a huge document of a small one, not even one of empty values', () => {
     const laughs = [...'bcdefgh'].map(
       (c, i) => `${c}: &${c} [${Array(9).fill(`*${'abcdefg'[i]}`).join(',')}]`,
     );
@@ -193,7 +193,7 @@ describe('an alias in YAML', () => {
 });
 
 describe('a YAML text', () => {
-  it('may be empty, or hold comments only: then it says null', () => {
+  it('may be empty, or hold comments only: then it is null', () => {
     for (const text of ['', '\n', '# nothing\n', '---\n', '--- # nothing'])
       assert.equal(yamlToJson(text), 'null');
   });
@@ -213,7 +213,7 @@ describe('a YAML text', () => {
     refused('%YAML 1.1\n---\na: 010', 1, 1, /YAML 1\.1 .* write YAML 1\.2/);
   });
 
-  it('with a tag that is unknown, or says other than the value, is refused rather than read without it', () => {
+  it('with a tag that is unknown or contradicts the value is refused rather than read without it', () => {
     for (const value of [
       '!mine x',
       '!!binary aGk=',
@@ -263,7 +263,7 @@ describe('a YAML text', () => {
     );
   });
 
-  it('that nests without end is refused, and takes nobody down', () => {
+  it('that nests without end is refused, and does not exhaust the stack', () => {
     for (const opening of ['[', '{', '- ', '? ', '[{']) {
       for (const levels of [600, 3000]) {
         assert.throws(() => yamlToJson(opening.repeat(levels)), /nested deeper than 500 levels/, opening);
@@ -278,7 +278,7 @@ const isYaml = ({ members: pairs = [], elements = [] }: JsonText): boolean =>
   [...pairs.map(([, value]) => value), ...elements].every(isYaml);
 
 describe('a JSON text read as YAML', () => {
-  it('says the same, every number as written', () => {
+  it('has the same value, with every number as written', () => {
     fc.assert(
       fc.property(jsonText.filter(isYaml), (doc) => {
         const numbers = (text: string) => text.replaceAll(/"(\\.|[^"\\])*"/g, '""');
