@@ -18,7 +18,7 @@ const OURS = WORKLOADS.filter(({ name }) => name !== 'peers');
 
 describe('the bench', { concurrency: 2 }, () => {
   for (const workload of OURS) {
-    test(`${workload.name}: with tiny counts, all that was asked for is done`, async (t) => {
+    test(`${workload.name}: does all its work, with tiny counts`, async (t) => {
       const folder = await temporaryDirectory(t);
       const readings = await runOnce(workload, { scale: 'tiny', folder, minutes: 0.05 });
       const values = readings.flatMap(({ id, value }) => [value].flat().map((one) => [id, one] as const));
@@ -30,7 +30,7 @@ describe('the bench', { concurrency: 2 }, () => {
     });
   }
 
-  test('names every figure once', async () => {
+  test('gives every figure a name of its own', async () => {
     const names = WORKLOADS.map(({ name }) => name);
     assert.equal(new Set(names).size, names.length);
   });
@@ -113,7 +113,7 @@ describe('figures', () => {
     assert.deepEqual(Object.keys(merged).sort(), ['one.new', 'two.kept']);
   });
 
-  test('are held against a number or against another figure, by their medians', () => {
+  test('are compared by their medians with a number or with another figure', () => {
     const figures = {
       ...figuresOf('peer', [[reading('peer', 100)]], 'now'),
       ...figuresOf(
@@ -129,7 +129,7 @@ describe('figures', () => {
     assert.deepEqual([absolute?.ratio, absolute?.reached], [1.2, false]);
   });
 
-  test('are not judged while the figure that the target refers to is unknown', () => {
+  test('are not judged while the figure to compare with is unknown', () => {
     const figures = figuresOf(
       'ours',
       [[reading('ours', 1, { targets: [atMost(2, 'never measured')] })]],

@@ -65,8 +65,8 @@ for (const [name, machine] of Object.entries(MACHINES)) {
   const twins = twinsOf(machine);
   const anyEvent = fc.oneof(...Object.values(events));
 
-  describe(`the compiled ${name} does what XState's interpreter does`, () => {
-    it('and knows all of its states and events', () => {
+  describe(`the compiled ${name} does what the interpreter of XState does`, () => {
+    it('for all of its states and events, which it knows', () => {
       assert.notEqual(twins.looked.transition, twins.interpreted.transition);
       assert.deepEqual([...machine.events].sort(), Object.keys(events).sort());
       const inside = leavesOf(machine).filter((leaf) => {
@@ -113,7 +113,7 @@ for (const [name, machine] of Object.entries(MACHINES)) {
       assert.notEqual(refused.size, 0, 'some event is refused somewhere');
     });
 
-    it('for whole lives of actors, also when they go on from what was persisted of the other', () => {
+    it('for whole lives of actors, also when each goes on from the persisted snapshot of the other', () => {
       let taken = 0;
       const command: fc.Arbitrary<Command> = fc.oneof(
         { arbitrary: anyEvent, weight: 12 },
@@ -152,7 +152,7 @@ function lives(twins: Twins, seed: string, runs: number): number {
   return taken;
 }
 
-describe('a chart that a table can say behaves as it does without', () => {
+describe('a chart that compiles to a table behaves as it does when interpreted', () => {
   for (const [name, chart] of Object.entries(UNDERSTOOD)) {
     it(name, () => {
       const twins = twinsOf(chart);
@@ -172,7 +172,7 @@ describe('a chart that a table can say behaves as it does without', () => {
     assert.ok(taken > 2000, `${taken} events were taken`);
   });
 
-  it('also with what an inspector is told of its actions', () => {
+  it('also in what an inspector sees of its actions', () => {
     const { interpreted, looked } = twinsOf(
       UNDERSTOOD['assignments of every form, tags and words about states'] as never,
     );
@@ -193,7 +193,7 @@ describe('a chart that a table can say behaves as it does without', () => {
   });
 });
 
-describe('a chart that says more than a table can is left to the interpreter', () => {
+describe('a chart that does not compile to a table is left to the interpreter', () => {
   for (const [name, chart] of Object.entries(LEFT_ALONE)) {
     it(name, () => {
       assert.equal(compiled(chart), chart, 'it is the same machine');
@@ -201,7 +201,7 @@ describe('a chart that says more than a table can is left to the interpreter', (
     });
   }
 
-  it('as are the worker program and its runs, which invoke', () => {
+  it('as are the worker program and its attempts, which invoke actors', () => {
     assert.equal(compiled(agentMachine as AnyStateMachine), agentMachine);
     assert.equal(compiled(attemptMachine as AnyStateMachine), attemptMachine);
   });
@@ -253,7 +253,7 @@ describe('a step that only the interpreter can do is left to it as a whole', () 
     'an assignment that throws': { target: 'b', actions: [emit({ type: 'first' }), assign(fault)] },
     'an emission that throws': { target: 'b', actions: emit(fault) },
   })) {
-    it(`${what}: the error is told in the interpreter's words, once`, () => {
+    it(`${what}: the error is the one of the interpreter, reported once`, () => {
       const chart = createMachine({ initial: 'a', states: { a: { on: { A: on } }, b: {} } } as never);
       const twins = twinsOf(chart as never);
       assert.notEqual(twins.looked, twins.interpreted, 'it is looked up otherwise');
@@ -277,7 +277,7 @@ describe('a snapshot from anywhere is understood', () => {
   const value = () => ({ running: 'executing' });
   const lapse = { type: 'LEASE_EXPIRED' };
 
-  it('when its state value is another object that says the same', () => {
+  it('when its state value is another object with the same content', () => {
     const snapshot = { ...taskMachine.resolveState({ value: value(), context } as never), value: value() };
     alone(taskMachine, () => {
       const [after] = transition(taskMachine as AnyStateMachine, snapshot as never, lapse);
@@ -295,7 +295,7 @@ describe('a snapshot from anywhere is understood', () => {
     assert.equal(actor.getSnapshot().machine, taskMachine);
   });
 
-  it('and one that is not at rest keeps all it has', () => {
+  it('and one that is not in a stable state keeps all that it has', () => {
     const odd: object[] = [
       { status: 'stopped' },
       { status: 'error', error: new Error('broken') },
@@ -311,7 +311,7 @@ describe('a snapshot from anywhere is understood', () => {
     }
   });
 
-  it('and the states that one may name in short are those that XState resolves', () => {
+  it('and states named in short form are resolved as XState resolves them', () => {
     for (const short of ['running', { running: 'stopping' }, 'queued', 'succeeded']) {
       for (const given of [context, undefined]) {
         const [theirs, ours] = [twins.interpreted, twins.looked].map((side) => {
@@ -323,7 +323,7 @@ describe('a snapshot from anywhere is understood', () => {
     assert.throws(() => taskMachine.resolveState({ value: 'nowhere' as never, context } as never), /nowhere/);
   });
 
-  it('and none can be changed through another', () => {
+  it('and no snapshot can be changed through another', () => {
     const [one, other] = [1, 2].map(() =>
       workerMachine.resolveState({ value: 'dead', context: {} } as never),
     );

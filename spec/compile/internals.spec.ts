@@ -31,8 +31,8 @@ const chart = createMachine(
   },
 ) as unknown as AnyStateMachine;
 
-describe('what the compiler of statecharts reads of XState', () => {
-  it('is that of one version, which is pinned', () => {
+describe('the internals of XState that the compiler of statecharts reads', () => {
+  it('are those of one version, which is pinned', () => {
     assert.equal(
       pkg.dependencies.xstate,
       installed.version,
@@ -40,7 +40,7 @@ describe('what the compiler of statecharts reads of XState', () => {
     );
   });
 
-  it('are nodes with their transitions by event, in the order of the chart', () => {
+  it('include nodes with their transitions by event, in the order of the chart', () => {
     const outer = chart.root.states.outer;
     const inner = outer?.states.inner;
     const on = inner?.on as unknown as Record<string, object[]> | undefined;
@@ -63,7 +63,7 @@ describe('what the compiler of statecharts reads of XState', () => {
     assert.deepEqual([inner?.path, inner?.parent, inner?.machine], [['outer', 'inner'], outer, chart], HELP);
   });
 
-  it('are implementations by name, and what assign and emit were given', () => {
+  it('include implementations by name, and the arguments of assign and emit', () => {
     const { guards, actions } = chart.implementations as unknown as Record<
       string,
       Record<string, Record<string, unknown>>
@@ -77,7 +77,7 @@ describe('what the compiler of statecharts reads of XState', () => {
     assert.ok(!sameMaker(actions?.note, emit({ type: 'other' })), HELP);
   });
 
-  it('are snapshots that are a plain object with these members', () => {
+  it('include snapshots, each a plain object with these members', () => {
     const snapshot = chart.resolveState({ value: { outer: 'inner' }, context: { count: 0 } });
     const members = [
       '_nodes',
@@ -100,7 +100,7 @@ describe('what the compiler of statecharts reads of XState', () => {
     assert.equal(snapshot.machine, chart, HELP);
   });
 
-  it('are actions that an actor executes, and emissions that it hands on behind its new snapshot', () => {
+  it('include the actions that an actor executes, and the emissions that it sends after its new snapshot', () => {
     const types: string[] = [];
     const transition = chart.transition.bind(chart);
     const actor = createActor(chart);

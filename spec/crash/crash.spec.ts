@@ -7,7 +7,7 @@ import { migrateKilled, VERSIONS } from './migration.ts';
 import { AIMS } from './strike.ts';
 
 describe('a server that is killed again and again while it is used', () => {
-  test('loses nothing that it acknowledged, doubles nothing, and leaves nothing behind', async (t) => {
+  test('loses nothing that it acknowledged, repeats nothing, and leaves nothing behind', async (t) => {
     const life = new Life({ folder: await temporaryDirectory(t), seed: 7, rounds: AIMS.length });
     const figures = await life.run();
     t.diagnostic(JSON.stringify(figures));
@@ -26,7 +26,7 @@ describe('a server that is killed again and again while it is used', () => {
 
 describe('a migration that is killed', () => {
   for (const version of [0, ...VERSIONS.slice(0, -1)].slice(0, 2)) {
-    test(`from version ${version} is there as a whole or not at all, and the next one takes it up`, async (t) => {
+    test(`from version ${version} is done as a whole or not at all, and done by the next start`, async (t) => {
       const figures = await migrateKilled(join(await temporaryDirectory(t), 'state'), version);
       assert.deepEqual(figures.faults, []);
       assert.ok(figures.killed >= 2, `the migration was killed ${figures.killed} times`);

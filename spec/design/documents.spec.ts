@@ -22,8 +22,8 @@ function fault(path: string, anchor: string | undefined): string | undefined {
   return anchorsOf(read(path)).has(anchor) ? undefined : `${path} has no heading #${anchor}`;
 }
 
-describe('the parts of documents that are made from the code', () => {
-  test('are those of the code that runs', () => {
+describe('the generated parts of the documents', () => {
+  test('agree with the code that runs', () => {
     for (const [document, made] of documentsMade()) {
       // Not compared as a whole, so that a failure is one sentence.
       assert.ok(made === read(document), `${document} is out of date; make it anew with: npm run docs`);
@@ -42,7 +42,7 @@ describe('the parts of documents that are made from the code', () => {
     }
   });
 
-  test('are found out of date when something is missing, and making them anew mends it', () => {
+  test('are found to be out of date when something is missing, and can be generated again', () => {
     for (const [name, { document, make }] of Object.entries(PARTS)) {
       const text = read(document);
       const old = withPart(text, name, 'old');

@@ -42,7 +42,7 @@ function circles(): string[] {
 }
 
 describe('the design', () => {
-  test('a floor imports only from itself and from floors below it', () => {
+  test('imports of a floor come only from itself and from floors below it', () => {
     const climbing = sources.flatMap((file) =>
       importsOf(file)
         .filter((target) => floorOf(target) > floorOf(file))

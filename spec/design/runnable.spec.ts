@@ -20,8 +20,8 @@ const documents = filesBelow(ROOT, (name) => name.endsWith('.md'))
   .map((path) => ({ path, blocks: runnable(readText(ROOT, path)) }))
   .filter(({ blocks }) => blocks.length > 0);
 
-describe('the commands of a document that say that they can be run', () => {
-  test('are found', () => {
+describe('the commands of a document that are marked as runnable', () => {
+  test('are found in the documents', () => {
     const paths = documents.map(({ path }) => path);
     for (const path of ['README.md', 'docs/operations.md', 'docs/protocol.md'])
       assert.ok(paths.includes(path), path);
@@ -37,7 +37,7 @@ describe('the commands of a document that say that they can be run', () => {
     });
   }
 
-  test('fail with the first that does, and go no further', requires('bash'), async (t) => {
+  test('stop with a failure at the first one that fails', requires('bash'), async (t) => {
     const folder = await temporaryDirectory(t);
     const { code, output } = await run(
       scriptOf(['echo one', 'false | true\necho two', 'echo three']),

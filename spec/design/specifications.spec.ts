@@ -31,7 +31,7 @@ async function npmTest(t: TestContext, argv: string[], shells: string[], env: Re
 }
 
 describe('a specification whose needs are not met', () => {
-  it('is named by the last lines of the run, with what is missing, and so is a whole group', async (t) => {
+  it('is named by the last lines of the run, with what is missing, and so is a group of them', async (t) => {
     const { code, stdout } = await npmTest(t, [NEEDY], ['bash']);
     assert.equal(code, 0);
     assert.match(stdout, /^# duration_ms [\d.]+\n# left out: 2 specifications, or groups of them\n/m);
@@ -42,7 +42,7 @@ describe('a specification whose needs are not met', () => {
     assert.match(stdout, /^# +1: needs fish: .*\n# .*needy\.ts: one for fish$/m);
   });
 
-  it('fails the run where nothing, or only something else, may be missing', async (t) => {
+  it('fails the run where no needs, or only other ones, may be unmet', async (t) => {
     for (const [allowed, failing] of [
       ['', 2],
       ['fish', 1],
@@ -54,13 +54,13 @@ describe('a specification whose needs are not met', () => {
     }
   });
 
-  it('runs where they are met, which the last line says', async (t) => {
+  it('runs where its needs are met, which the last line says', async (t) => {
     const { code, stdout } = await npmTest(t, ['--may-lack', '', NEEDY], ['bash', 'zsh', 'fish']);
     assert.equal(code, 0);
     assert.match(stdout, /\n# left out: nothing\n$/);
   });
 
-  it('is the only one that may be left out', async (t) => {
+  it('is left out in no other way', async (t) => {
     const { code, stdout } = await npmTest(t, [NEEDY], ['bash', 'zsh', 'fish'], {
       CHROMIUM_PATH: 'forgetful',
     });
@@ -84,14 +84,14 @@ describe('a specification whose needs are not met', () => {
 });
 
 describe('a file that is to be run and is not there', () => {
-  it('is named, and nothing else is told', async (t) => {
+  it('is named, and nothing else is printed', async (t) => {
     const { code, stderr } = await npmTest(t, ['spec/design/nothing.spec.ts'], []);
     assert.equal(code, 1);
     assert.match(stderr, /^Could not find '.*spec\/design\/nothing\.spec\.ts'\s*$/);
   });
 });
 
-describe('what surrounds the run', () => {
+describe('the environment of a run', () => {
   const odd = {
     HOME: '/home/somebody',
     LANG: 'C',
@@ -109,7 +109,7 @@ describe('what surrounds the run', () => {
     npm_config_loglevel: 'silly',
   };
 
-  it('reaches no specification: a language, a time zone, proxies, a server of somebody, options of Node', async (t) => {
+  it('reaches no specification: a language, a time zone, proxies, the address of a server, options of Node', async (t) => {
     const { stdout } = await npmTest(t, [NEEDY], [], odd);
     const { PATH, TMPDIR, HOME, ...told } = JSON.parse(/told (\{.*\})/.exec(stdout)?.[1] ?? '{}');
     assert.notEqual(HOME, odd.HOME);
@@ -118,7 +118,7 @@ describe('what surrounds the run', () => {
     assert.deepEqual(rest, { LANG: 'C.UTF-8', TZ: 'UTC', TERM: 'dumb', umask: 0o022, time: 0 });
   });
 
-  it('but for the path, and what names the programs that are needed', () => {
+  it('reaches them only as the path, and as the variables that name needed programs', () => {
     const named = { PATH: '/bin', JQ_TEST_PYTHON: '/py', CHROMIUM_PATH: '/chromium' };
     assert.deepEqual(cleanEnvironment({ ...odd, ...named }, '/home/empty'), {
       ...{ LANG: 'C.UTF-8', TZ: 'UTC', TERM: 'dumb', HOME: '/home/empty', USERPROFILE: '/home/empty' },
@@ -127,8 +127,8 @@ describe('what surrounds the run', () => {
   });
 });
 
-describe('what runs once more on a path that holds nothing optional', () => {
-  it('is every file that asks for what may be installed, and none that asks only what the system is like', () => {
+describe('what runs once more on a path without optional programs', () => {
+  it('is every file that asks for what may be installed, and none that asks only about the system', () => {
     const files = asking();
     for (const name of [
       'cli/completion',
@@ -144,7 +144,7 @@ describe('what runs once more on a path that holds nothing optional', () => {
 });
 
 describe('a specification that waits', () => {
-  it('fails in time, also when what it asks again and again never answers at all', async () => {
+  it('fails in time, also when the condition that it checks never answers at all', async () => {
     for (const look of [() => false, () => new Promise<boolean>(() => {})]) {
       await assert.rejects(until('an answer', look, 0.05), /^Error: waited 0.05 s in vain for an answer$/);
     }

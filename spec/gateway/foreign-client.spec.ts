@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { Foreigner, foreigner, JOB, type Json } from './foreign.ts';
 
 /*
- * What clients of other make rely on, sentence by sentence (docs/protocol.md#names to docs/protocol.md#jobs), by plain HTTP:
+ * What other implementations of a client rely on, sentence by sentence (docs/protocol.md#names to docs/protocol.md#jobs), by plain HTTP:
  * nothing of this program's own client takes part.
  */
 

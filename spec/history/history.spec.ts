@@ -5,7 +5,7 @@ import { compareCounts, type JobRow, Rows, type TaskRow } from './rows.ts';
 
 type Told = [type: string, data?: Record<string, unknown>, worker?: string];
 
-/** Events of one job with one task, told in few words. */
+/** Events of one job with one task, in short form. */
 function told(...lines: Told[]): Happening[] {
   return lines.map(([type, data = {}, worker = 'worker_a'], i) => ({
     id: i + 1,
@@ -23,11 +23,11 @@ const RUNNING: Told[] = [...LEASED, ['task_started']];
 const DONE: Told[] = [...RUNNING, ['task_completed'], ['job_succeeded']];
 const LOST: Told[] = [...RUNNING, ['task_lost'], ['task_requeued', { reason: 'lost' }]];
 
-describe('the history that all long proofs hold a server against', () => {
+describe('the history that all long tests check a server against', () => {
   const followed: Record<string, Told[]> = {
     'a run to its end': DONE,
-    'a lost lease and another one': [...LOST, ['task_leased', { attempt: 2 }, 'worker_b']],
-    'an answer that reached nobody, whose attempt comes again': [
+    'a lost lease and a second one': [...LOST, ['task_leased', { attempt: 2 }, 'worker_b']],
+    'an answer that never arrived, whose attempt is leased again': [
       ...LEASED,
       ['task_requeued', { reason: 'undelivered' }],
       ['task_leased'],
@@ -106,7 +106,7 @@ describe('the history that all long proofs hold a server against', () => {
       history.take(told(...lines));
       return new Rows(history);
     };
-    test('but not those that are as the events say', () => rows().compareJob(row, null));
+    test('but not those that agree with the events', () => rows().compareJob(row, null));
 
     const wrong: Record<string, JobRow> = {
       'of a job that no event tells of': { ...row, id: 'job_2' },
@@ -125,13 +125,13 @@ describe('the history that all long proofs hold a server against', () => {
       test(what, () => assert.throws(() => rows().compareJob(bad, null)));
     }
 
-    test('of a result that has changed', () => {
+    test('with a result that has changed', () => {
       const seen = rows();
       seen.compareJob(row, null);
       assert.throws(() => seen.compareJob({ ...row, tasks: [{ ...task, result: '{"a":2}' }] }, null));
     });
 
-    test('of a lease by another worker, or one that is over', () => {
+    test('with a lease of another worker, or one that is over', () => {
       const held: TaskRow = { ...task, status: 'running', worker: 'worker_a', leaseEnds: 10, result: null };
       const running = { ...row, status: 'running', counts: { ...counts, running: 1, succeeded: 0 } };
       const look = (change: Partial<TaskRow>, now: number | null) =>
@@ -145,7 +145,7 @@ describe('the history that all long proofs hold a server against', () => {
     });
   });
 
-  test('refuses counts that are not what the events say', () => {
+  test('refuses counts that do not agree with the events', () => {
     const history = new History();
     history.take(told(...DONE));
     compareCounts('jobs', { succeeded: 1 }, history.jobCounts);

@@ -19,7 +19,7 @@ const MIB = 1024 * 1024;
 const job = (members: string) =>
   `{"type":"demo.run","pipeline":{"kind":"inline_json","inline":{}},"dataset":{"kind":"catalog","catalog_id":"x"}${members}}`;
 
-describe('a body that nobody needs', () => {
+describe('a body that no client would send', () => {
   const scope = new OpenScope();
   let target: Target;
   before(async () => {
@@ -67,7 +67,7 @@ describe('a body that nobody needs', () => {
     assert.ok((await requestOf(id)).includes(`"params":${params}`), 'digit for digit');
   });
 
-  it('is refused with a number that stands where the server computes, and is none', async () => {
+  it('is refused when a member that the server computes with is not a number', async () => {
     for (const literal of ['1e400', '-1e400', '1.5', '9'.repeat(400), '"1"', '-1e9999']) {
       await refused(job(`,"priority":${literal}`), 422, 'invalid_body');
     }
@@ -78,7 +78,7 @@ describe('a body that nobody needs', () => {
     for (const piece of NO_VALUES) await refused(job(`,"params":{"a":${piece}}`), 400, 'malformed_body');
   });
 
-  it('keeps every text as it was sent, and finds it again', async () => {
+  it('keeps every text as it was sent, which a search finds', async () => {
     for (const text of NASTY_TEXTS.filter((t) => t.length <= 500)) {
       const sent = JSON.stringify(text);
       const { http, id, name } = await submit(job(`,"name":${sent},"params":{${sent}:${sent}}`));
@@ -95,7 +95,7 @@ describe('a body that nobody needs', () => {
     await target.assertUnharmed('nasty texts');
   });
 
-  it('gives no object members that it does not have: prototype keys are keys like others', async () => {
+  it('may have the names of prototype members as keys, which are keys like any other', async () => {
     const evil = '{"__proto__":{"admin":true},"constructor":{"prototype":{"admin":true}},"toString":1}';
     const { http, id } = await submit(job(`,"params":${evil},"__proto__":{"priority":7},"constructor":1`));
     assert.equal(http, 200);
@@ -117,7 +117,7 @@ describe('a body that nobody needs', () => {
     await target.assertUnharmed('prototype keys');
   });
 
-  it('has its last word where a key is given twice', async () => {
+  it('counts with the last value where a key is given twice', async () => {
     const { http, priority } = await submit(job(',"priority":1,"priority":2'));
     assert.deepEqual([http, priority], [200, 2]);
     await refused(job(',"priority":1,"priority":"x"'), 422, 'invalid_body');
@@ -145,7 +145,7 @@ describe('a body that nobody needs', () => {
     await target.assertUnharmed('white space');
   });
 
-  it('is refused in few words, however long the names of its members are', async () => {
+  it('is refused by a short message, however long the names of its members are', async () => {
     const long = 'x'.repeat(4 * MIB);
     const bodies = [
       job(`,"requirements":{"labels":{"${long}":1}}`),
@@ -168,7 +168,7 @@ describe('a body that nobody needs', () => {
     await target.assertUnharmed('long names');
   });
 
-  it('in YAML is no bomb, names no code, and has no say over types that JSON lacks', async () => {
+  it('in YAML cannot expand without bound, run code, or make types that JSON lacks', async () => {
     const yaml = (body: string) =>
       ask(target.port, { line: 'POST /v1/jobs', headers: { 'Content-Type': 'application/yaml' }, body });
     const levels = 'abcdefghijklm'.split('');

@@ -198,7 +198,7 @@ describe('a request that no client would write', () => {
     await target.assertUnharmed('requests that no client would write');
   });
 
-  it('is told apart by what is wrong where the server itself refuses it', async () => {
+  it('is refused with a message of what is wrong where the server itself refuses it', async () => {
     for (const [more, body, what] of [
       [
         'Content-Length: 2\r\nContent-Length: 3\r\n',
@@ -215,7 +215,7 @@ describe('a request that no client would write', () => {
     }
   });
 
-  it('costs nothing but its own connection, in whatever pieces it comes', async () => {
+  it('harms only its own connection, in whatever pieces it comes', async () => {
     const wholes = [GET_ME, post('Content-Length: 2\r\n'), chunked('2\r\n{}\r\n0\r\n\r\n')];
     const all = wholes.map((text) => {
       const said = { received: '' };
@@ -245,7 +245,7 @@ describe('a request that no client would write', () => {
     await target.assertUnharmed('requests in pieces');
   });
 
-  it('may be anything at all: noise harms nobody', async () => {
+  it('may be random noise, which harms no other client', async () => {
     const open = await Target.start(scope);
     assert.equal(await noise(open, { seed: 20_240_607, runs: 20 }), 200);
   });

@@ -173,7 +173,7 @@ describe('a file name that nobody should have', () => {
   });
 });
 
-describe('nasty texts in every place where there may be text', () => {
+describe('hostile texts in every place where there may be text', () => {
   /** Names chosen for what they would do: drive a terminal, break out of HTML, reorder a line. */
   const EVIL = [
     '\u001b[31mred\u001b]0;title\u0007',
@@ -205,7 +205,7 @@ describe('nasty texts in every place where there may be text', () => {
     return cluster;
   }
 
-  it('reach no terminal as anything but text', async (t) => {
+  it('reach a terminal only as text', async (t) => {
     for (const evil of EVIL) {
       const { server, job } = await evilCluster(t, evil);
       const at = ['--server', server.url];
@@ -257,7 +257,7 @@ describe('nasty texts in every place where there may be text', () => {
   describe('on the dashboard', requires('chromium'), () => {
     const open = browserForTests();
 
-    it('are text: no script runs, no element is made of them, nothing is asked for', async (t) => {
+    it('are text: they run no script, make no element and load nothing', async (t) => {
       for (const evil of EVIL) {
         const { server, job } = await evilCluster(t, evil);
         const page = await open(server.url, { path: `/ui?job=${job}` });

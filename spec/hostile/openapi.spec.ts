@@ -8,7 +8,7 @@ import { Target } from './target.ts';
 const SEED = 20_240_607;
 const RUNS = 40;
 
-describe('whatever is sent to an operation, the answer is one that the OpenAPI document names', () => {
+describe('whatever is sent to an operation, the answer is one that the OpenAPI document describes', () => {
   const scope = new OpenScope();
   let fuzzer: Fuzzer;
   before(async () => {
@@ -22,7 +22,7 @@ describe('whatever is sent to an operation, the answer is one that the OpenAPI d
     });
   }
 
-  it('and the requests were of both kinds: many that are served, many that are refused', () => {
+  it('the requests are of both kinds: many that are served, many that are refused', () => {
     const { requests, statuses } = fuzzer.tally;
     const served = statuses.get(200) ?? 0;
     assert.ok(served > requests / 5 && served < (requests * 4) / 5, `${served} of ${requests} were served`);

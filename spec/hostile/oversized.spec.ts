@@ -7,7 +7,7 @@ import { Target } from './target.ts';
 
 const MIB = 1024 * 1024;
 
-test('no request makes a view larger than the server can bear, and no client that does not read it costs much memory', async (t) => {
+test('no request makes a view too large for the memory of the server, nor does a client that does not read it', async (t) => {
   const scope = new OpenScope();
   t.after(() => scope.end());
   const target = await Target.start(scope);

@@ -94,7 +94,7 @@ describe('a WebSocket client that misbehaves', () => {
     });
   }
 
-  it('is not minded while it merely talks: text, pings, empty frames and messages in pieces', async () => {
+  it('is tolerated while it only sends text, pings, empty frames and messages in pieces', async () => {
     const wire = await open();
     const said = wire.received.length;
     for (const piece of [
@@ -123,7 +123,7 @@ describe('a WebSocket client that misbehaves', () => {
     await target.assertUnharmed('frames without a mask');
   });
 
-  it('is refused by HTTP when its place in the history is none', async () => {
+  it('is refused by HTTP when its place in the history is not valid', async () => {
     for (const after of ['-1', 'x', '1.5', '1e3', '', '0x10', '%00', '9'.repeat(400)]) {
       const wire = dial(`/v1/events/stream?after_id=${after}`);
       await until('the answer', () => wire.received.includes('\r\n\r\n'));
@@ -135,7 +135,7 @@ describe('a WebSocket client that misbehaves', () => {
     await target.assertUnharmed('places that are none');
   });
 
-  it('is refused by HTTP, or never upgraded, with an upgrade that is none', async () => {
+  it('is refused by HTTP, or never upgraded, with an upgrade that is not valid', async () => {
     const odd: [Record<string, string | undefined>, RegExp][] = [
       [{ 'Sec-WebSocket-Key': undefined }, /^HTTP\/1\.1 426 /],
       [{ Upgrade: 'h2c' }, /^HTTP\/1\.1 426 /],

@@ -22,7 +22,7 @@ describeWithLibrary('jqctl check --lib nirs4all', ({ command: [python = ''] }) =
   const check = (dataset: string, ...more: string[]) =>
     run(['check', dataset, '--lib', 'nirs4all', '--python', python, ...more]);
 
-  it('reads a dataset with the readers of the library', async () => {
+  it('reads a dataset with the readers of nirs4all', async () => {
     const { code, stdout } = await check(GASOLINE, '--json');
     assert.equal(code, 0);
     const { samples, test_samples, variables, axis, targets } = JSON.parse(stdout);
@@ -32,7 +32,7 @@ describeWithLibrary('jqctl check --lib nirs4all', ({ command: [python = ''] }) =
     assert.match((await check(GASOLINE)).stdout, /can be read by nirs4all[\s\S]*[\u2801-\u28ff]/);
   });
 
-  it('refuses what they refuse, with what the files look like: exit code 2', async () => {
+  it('refuses what these readers refuse, and shows what the files look like: exit code 2', async () => {
     const short = gasoline((text, name) => (name === 'Ycal.csv' ? text.replace(/\n[^\n]+\n$/, '\n') : text));
     const { code, stderr } = await check(short);
     assert.equal(code, 2);
@@ -52,7 +52,7 @@ describeWithLibrary('jqctl check --lib nirs4all', ({ command: [python = ''] }) =
     assert.match((await check(other)).stderr, /\(the folder has spectra\.xlsx\)$/m);
   });
 
-  it('passes over what file managers leave behind, which the library would take for spectra', async () => {
+  it('ignores what file managers leave behind, which nirs4all would take for spectra', async () => {
     const folder = gasoline((text) => text);
     for (const name of ['._Xcal.csv', '._Ycal.csv', 'Thumbs.db'])
       writeFileSync(join(folder, name), '\u0000;;,');

@@ -135,7 +135,7 @@ def build_pipeline():
         error: 'RuntimeError: no luck with 30 rows',
         place: /recipe\.py", line 5, in fit/,
       },
-      'behind something that nirs4all went on without': {
+      'after something that nirs4all went on without': {
         task: built(
           'def build_pipeline():\n    print("Failed to import a.B: ImportError")\n    return 1 / 0',
         ),
@@ -147,7 +147,7 @@ def build_pipeline():
         error: 'ZeroDivisionError: division by zero',
         place: /recipe\.py", line 2, in build_pipeline/,
       },
-      'in the module, which needs another that this worker lacks': {
+      'in the module, which imports one that this worker lacks': {
         task: built('import no_such_dependency'),
         error: "ModuleNotFoundError: No module named 'no_such_dependency'",
         place: /recipe\.py", line 1, in <module>/,
@@ -178,7 +178,7 @@ def build_pipeline():
 );
 
 describeWithLibrary('a library that cannot be loaded', (runner) => {
-  it('is the fault of the machine, which the runner tells by exit code 69', async () => {
+  it('is the fault of the machine, which the runner reports by exit code 69', async () => {
     const broken = scratch();
     writeFileSync(
       join(broken, 'nirs4all.py'),

@@ -35,27 +35,27 @@ async function assertNoAnswer(python: string, reason: RegExp, timeoutMs?: number
 }
 
 describe('asking a Python interpreter', () => {
-  it('tells that there is none', async () => {
+  it('reports that there is none', async () => {
     await assertNoAnswer('/no/such/python', /there is no Python interpreter/);
     await assertNoAnswer('no-such-python', /there is no Python interpreter/);
   });
 
-  it('tells that it may not be executed', async () => {
+  it('reports that it may not be executed', async () => {
     await assertNoAnswer(tmpdir(), /may not be executed/);
   });
 
-  it('tells why it does not work, by the last thing that it said', async (t) => {
+  it('reports why it does not work, by the last line that it printed', async (t) => {
     const broken = await program(t, 'echo "Traceback" >&2; echo "ImportError: no encodings" >&2; exit 3');
     await assertNoAnswer(broken, /does not work: ImportError: no encodings$/);
     await assertNoAnswer(await program(t, 'exit 3'), /does not work: exit code 3$/);
   });
 
-  it('does not take any program for Python', async (t) => {
+  it('does not accept just any program as Python', async (t) => {
     await assertNoAnswer(await program(t, 'echo hello'), /does not answer like a Python interpreter/);
     await assertNoAnswer(await program(t, 'echo 7'), /does not answer like a Python interpreter/);
   });
 
-  it('does not wait for ever', async (t) => {
+  it('ends after a time limit', async (t) => {
     await assertNoAnswer(await program(t, 'exec sleep 60'), /did not answer within 0\.05 s/, 50);
   });
 
@@ -65,7 +65,7 @@ describe('asking a Python interpreter', () => {
     assert.deepEqual(await askInterpreter(python), told);
   });
 
-  it('tells of an interpreter without nirs4all what it has, though there is no runner for it', async (t) => {
+  it('reports what an interpreter without nirs4all has, although there is no runner for it', async (t) => {
     const told = { executable: '/opt/python', version: '3.12.1', packages: { numpy: '2.1.0' } };
     const python = await program(t, answer(told));
     const interpreter = await askInterpreter(python);
@@ -74,7 +74,7 @@ describe('asking a Python interpreter', () => {
     assert.equal(await probePython(python), null);
   });
 
-  it('keeps the credential of the worker from it', async (t) => {
+  it('does not show it the credential of the worker', async (t) => {
     t.after(() => delete process.env.JQ_TOKEN);
     process.env.JQ_TOKEN = 'secret';
     const told = answer({ executable: '/p', version: 'without it', packages: {} });

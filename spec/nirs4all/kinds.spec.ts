@@ -44,7 +44,7 @@ describeWithLibrary('a pipeline that a Python module builds', (runner) => {
     assert.equal(task.result().pipeline_fingerprint, jsonFingerprint(JSON.stringify(written)));
   });
 
-  it('gets the inner parallelism as the engine of nirs4all knows it', () => {
+  it('gets the inner parallelism in the form that the engine of nirs4all expects', () => {
     assert.match(task.stdout, /options \{'cpu_threads': 2\}/);
     assert.equal(task.result().extra.engine, 'dag-ml');
   });
@@ -93,12 +93,12 @@ describeWithLibrary('a dataset folder with a description of its own', (runner) =
     assert.equal(task.result().extra.model_file, 'best_model.n4a');
   });
 
-  it('comes with a warning where nirs4all went on without a parameter', () => {
+  it('has a warning where nirs4all went on without a parameter', () => {
     const { warnings } = task.result().extra;
     assert.ok(warnings.some((line) => /^Failed to instantiate .*PLSRegression.*'components': 3/.test(line)));
   });
 
-  it('tells its progress from loading to done, never falling', () => {
+  it('reports its progress from loading to done, never falling', () => {
     const lines = task.stdout.split('\n').flatMap((line) => parseProgress(line) ?? []);
     assert.equal(lines[0]?.message, 'loading nirs4all');
     assert.deepEqual(lines.at(-1), { progress: 1, message: 'done' });

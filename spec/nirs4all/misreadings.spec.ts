@@ -60,7 +60,7 @@ describeWithLibrary('what nirs4all would misread without a word', (runner) => {
     run(['check', dataset, '--lib', 'nirs4all', '--python', runner.command[0] as string, '--json']);
 
   for (const [what, { x = SPECTRA, y = VALUES, says }] of Object.entries(MISREAD)) {
-    it(`${what} is refused before the run, with how to mend it`, async () => {
+    it(`${what} is refused before the run, with how to correct it`, async () => {
       const { code, stderr } = await check(folder(text(x), text(y)));
       assert.deepEqual([code, says.test(stderr)], [2, true], stderr);
     });
@@ -73,7 +73,7 @@ describeWithLibrary('what nirs4all would misread without a word', (runner) => {
     assert.match(stderr, /^Error: train_x\.csv: column 1 \(""\) tells the samples apart/);
   });
 
-  it('several reference values are predicted together, which is told', async () => {
+  it('several reference values are predicted together, with a warning', async () => {
     const both = beside(VALUES, 'noise', (row) => String((row * 7) % 5));
     const { code, stdout, stderr } = await check(folder(text(SPECTRA), text(both)));
     assert.equal(code, 0, stderr);

@@ -105,12 +105,12 @@ describeWithLibrary(claim, (runner) => {
     assert.ok(Number(scores.cv_rmse) > 0);
   });
 
-  it('which are null where there are no validation samples to measure them on', () => {
+  it('with scores that are null where there are no validation samples to measure them on', () => {
     const { best_score, best_rmse, best_mae } = unseeded.result().metrics;
     assert.deepEqual([best_score, best_rmse, best_mae], [null, null, null]);
   });
 
-  it('and a run without refit has no model, which costs it no more than a warning', () => {
+  it('and a run without refit has no model, which is no more than a warning', () => {
     assert.deepEqual(readdirSync(join(unseeded.folder, 'output')), []);
     const { model_file, warnings } = unseeded.result().extra;
     assert.equal(model_file, null);
@@ -118,7 +118,7 @@ describeWithLibrary(claim, (runner) => {
     assert.ok(unseeded.stdout.includes(`warning: ${warnings[0]}`));
   });
 
-  it('and everything that nirs4all writes stays in the directory of the task', () => {
+  it('and with everything that nirs4all writes kept in the directory of the task', () => {
     const { folder } = unseeded;
     assert.deepEqual(readdirSync(folder).sort(), ['output', 'result.json', 'spec.json', 'workspace']);
     assert.deepEqual(readdirSync(join(folder, 'workspace')), ['nirs4all']);

@@ -71,7 +71,7 @@ describeWithLibrary('a job of variants does what one nirs4all.run of the same pi
     assert.deepEqual(ours, theirs);
   });
 
-  it('and refuses by name a pipeline that makes more than may be', async () => {
+  it('and refuses a pipeline that makes more variants than the limit, which it names', async () => {
     const pipeline = writePipeline(
       stringify({
         pipeline: [

@@ -20,7 +20,7 @@ describeWithLibrary('a task of nirs4all', (runner) => {
     assert.equal(warm.forked, forked + 2);
   });
 
-  it('finds nearly all that it imports in a host that has just been started and has learned nothing', async () => {
+  it('finds nearly all that it imports in a host that has just been started and knows of no earlier imports', async () => {
     const [state, folder] = [scratch(), scratch()];
     for (const name of ['workspace', 'output']) mkdirSync(join(folder, name));
     const [dataset, pipeline] = [GASOLINE, good.pipeline].map((path) => ({ mode: 'path', path }));
@@ -42,7 +42,7 @@ describeWithLibrary('a task of nirs4all', (runner) => {
     }
   });
 
-  it('starts cold where it starts processes of its own, or its pipeline names what survives no fork', async () => {
+  it('starts cold where it starts processes of its own, or its pipeline names a library that does not survive a fork', async () => {
     const torch = writePipeline([{ class: 'torch.nn.Linear' }]);
     for (const [task, reason] of [
       [{ ...good, inner_n_jobs: 2 }, 'it starts processes of its own (inner_n_jobs)'],

@@ -30,12 +30,12 @@ const FINE = [
 ];
 
 describe('a name that Windows cannot hold', () => {
-  it('is known as such, and no other is', () => {
+  it('is recognised, and no other is', () => {
     for (const name of FOREIGN) assert.equal(fitsWindows(name), false, name);
     for (const name of FINE) assert.equal(fitsWindows(name), true, name);
   });
 
-  it('is never that of a download, on whatever system', () => {
+  it('is never given to a download, on any system', () => {
     const names = new DistinctNames();
     for (const name of [...FOREIGN, ...FINE, ...FOREIGN.map((n) => n.toUpperCase())]) {
       const given = names.take(safeFileName(name, 'model'));
@@ -54,7 +54,7 @@ function claimAll(platform: NodeJS.Platform, names: string[]): string[] {
 }
 
 describe('an archive with names of other systems', () => {
-  it('is refused by a worker on Windows, as a fault of the worker: another one may hold them', () => {
+  it('is refused by a worker on Windows, as a fault of the worker, since another one may hold them', () => {
     for (const name of ['aux.csv', 'ab:c', 'deep/con/x', 'dot./x', 'x ']) {
       assert.throws(() => claimAll('win32', [name]), WorkerError, name);
       assert.deepEqual(claimAll('linux', [name]), [name]);
@@ -74,7 +74,7 @@ describe('an archive with names of other systems', () => {
     }
   });
 
-  it("is taken where the names are everybody's", () => {
+  it('is accepted where every system can hold the names', () => {
     const names = ['data/', 'data/train_x.csv', 'data/train_y.csv', 'data/deep/x'];
     const taken = ['data', ...names.slice(1)];
     for (const platform of ['win32', 'darwin', 'linux'] as const) {
@@ -103,7 +103,7 @@ describe('with the paths of Windows', () => {
     assert.equal(markedPath('file://nas/corn', false), '//nas/corn');
   });
 
-  it('an index names absolute paths by their drive, and relative ones from where it lies', () => {
+  it('an index names absolute paths by their drive, and relative ones from its own folder', () => {
     const web = { kind: 'http', url: new URL('http://lab.example/sets.yaml') } as const;
     assert.deepEqual(locatePath('D:\\corn.zip', web, 'it', win32), { kind: 'file', path: 'D:\\corn.zip' });
     assert.throws(() => locatePath('corn.zip', web, 'it', win32), /must be absolute/);
@@ -115,7 +115,7 @@ describe('with the paths of Windows', () => {
     });
   });
 
-  it('a program is looked for in each folder of the path, with the endings that nobody writes', () => {
+  it('a program is looked for in each folder of the path, with the endings that people leave out', () => {
     assert.deepEqual(placesOf('python', 'C:\\py;D:\\tools', 'win32'), [
       ...['C:\\py\\python', 'C:\\py\\python.com', 'C:\\py\\python.exe'],
       ...['D:\\tools\\python', 'D:\\tools\\python.com', 'D:\\tools\\python.exe'],

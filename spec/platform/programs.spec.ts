@@ -55,7 +55,7 @@ function serve(platform: NodeJS.Platform) {
 }
 
 describe('SIGHUP', () => {
-  it('reads the auth file again, but on Windows, where it tells that the window closes, ends the program', async () => {
+  it('reads the auth file again, but ends the program on Windows, where it means that the window closes', async () => {
     const [here, there] = [serve('linux'), serve('win32')];
     await Promise.all([here.ready, there.ready]);
     process.emit('SIGHUP', 'SIGHUP');
@@ -67,7 +67,7 @@ describe('SIGHUP', () => {
 });
 
 describe('the environment of what a worker starts', () => {
-  it('is its own without the credential, however Windows writes its name', () => {
+  it('is that of the worker without the credential, however Windows writes the name of the variable', () => {
     const env = { Path: 'C:\\', JQ_TOKEN: 's', jq_token: 's', Jq_Token: 's', JQ_TOKEN_FILE: 'f' };
     assert.deepEqual(withoutToken(env), { Path: 'C:\\', JQ_TOKEN_FILE: 'f' });
   });

@@ -54,7 +54,7 @@ function load(serving: Awaited<ReturnType<typeof serve>>, ledger: Ledger) {
 }
 
 describe('backups of a server under load', () => {
-  it('have all that was acknowledged before they began, whatever is killed in the middle', async (t) => {
+  it('hold all that was acknowledged before they began, whatever is killed in the middle', async (t) => {
     const random = new Seeded(20);
     const { root, state, to, restored: target } = await places(t);
     const ledger = nothing();
@@ -110,7 +110,7 @@ describe('backups of a server under load', () => {
     }
   });
 
-  it('go on with the objects that one has left which was killed', async (t) => {
+  it('reuse the objects that a killed backup left behind', async (t) => {
     const { root, state, to } = await places(t);
     const { upload } = await serve(t, root, { state });
     const objects: Buffer[] = [];

@@ -11,7 +11,7 @@ import { until } from '../support/until.ts';
 import { check, namesIn, places } from './backup-support.ts';
 
 describe('backups on a schedule', () => {
-  it('are made, kept as many as are wanted, told of, tried again where they fail, and go on after a restart', async (t) => {
+  it('are made, reported, tried again where they fail, deleted beyond the number to keep, and go on after a restart', async (t) => {
     const { state, to } = await places(t);
     const serveScheduled = async () => {
       const server = new Program(process.execPath, [
@@ -75,7 +75,7 @@ describe('backups on a schedule', () => {
     for (const name of namesIn(to)) assert.equal((await check(join(to, name))).code, 0);
   });
 
-  it('are not told of where there is none, and what no time is, is refused', async (t) => {
+  it('are not reported where there is no schedule, and a time that is not valid is refused', async (t) => {
     const { client } = await startTestServer(t);
     assert.equal('backups' in (await client.call('getStats')), false);
     for (const [flag, value, said] of [

@@ -29,7 +29,7 @@ import {
 } from './backup-support.ts';
 
 describe('a backup', () => {
-  it('is a whole state directory with a name of its moment, and nothing of the server changes by it', async (t) => {
+  it('is a complete state directory named after its time, and changes nothing of the server', async (t) => {
     const { root, state, to } = await places(t);
     const { submit, upload, client } = await serve(t, root, { state });
     const id = await submit(3);
@@ -46,7 +46,7 @@ describe('a backup', () => {
     assert.equal((await client.call('getJob', { params: { id } })).aggregate.num_queued, 3);
   });
 
-  it('is made of a server that has stopped, and of one that was killed, with what only its log has', async (t) => {
+  it('is made of a server that has stopped, and of one that was killed, with what only its write-ahead log has', async (t) => {
     for (const end of ['terminate', 'kill'] as const) {
       const { root, state, to, restored: target } = await places(t);
       const first = await serve(t, root, { state });
@@ -58,7 +58,7 @@ describe('a backup', () => {
     }
   });
 
-  it('has objects of the one before under a second name, and is whole without that one', async (t) => {
+  it('shares the objects of the previous backup by hard links, and is complete without that one', async (t) => {
     const { root, state, to } = await places(t);
     const { upload } = await serve(t, root, { state });
     const old = await upload();
@@ -73,7 +73,7 @@ describe('a backup', () => {
     assert.ok(existsSync(pathOf(second.path, young.bytes)));
   });
 
-  it('takes an object that has rotted in the backup before from the server, and the other way round', async (t) => {
+  it('takes an object that is damaged in the previous backup from the server, and the other way round', async (t) => {
     const { root, state, to } = await places(t);
     const { upload } = await serve(t, root, { state });
     const one = await upload();
@@ -86,7 +86,7 @@ describe('a backup', () => {
     assert.equal((await check(second.path)).code, 0);
   });
 
-  it('tells what is whole nowhere, and then no older one is deleted', async (t) => {
+  it('reports an object that is damaged everywhere, and then deletes no older backup', async (t) => {
     const { root, state, to } = await places(t);
     const { upload, submit } = await serve(t, root, { state });
     await submit();
@@ -104,7 +104,7 @@ describe('a backup', () => {
     assert.equal((await check(join(to, namesIn(to)[1] as string))).code, 0);
   });
 
-  it('keeps as many as it is told, the newest, and takes the rest of one away that was being deleted', async (t) => {
+  it('keeps the given number of newest backups, and removes the rest of one whose deletion was interrupted', async (t) => {
     const { root, state, to } = await places(t);
     await serve(t, root, { state });
     mkdirSync(join(to, 'leaving', 'objects'), { recursive: true });
@@ -115,7 +115,7 @@ describe('a backup', () => {
     assert.equal(existsSync(join(to, 'leaving')), false);
   });
 
-  it('is not made of a store that is damaged, and leaves those that there are', async (t) => {
+  it('is not made of a damaged store, and leaves the earlier ones', async (t) => {
     const { root, state, to } = await places(t);
     const { submit, server } = await serve(t, root, { state });
     for (let i = 0; i < 20; i++) await submit(20);
@@ -152,7 +152,7 @@ describe('a backup', () => {
     await made(state, to);
   });
 
-  it('does not fit on a full disk: a sentence, no half of one, the room is given back, and the server goes on', {
+  it('fails on a full disk with a clear message, leaves nothing behind, and the server goes on', {
     ...requires('small disk'),
   }, async (t) => {
     const disk = SmallDisk.mount(8);

@@ -42,7 +42,7 @@ function isHelp({ stdout, stderr, code }: Said, line = 'submit a job'): void {
 }
 
 describe('the bundle that the programs start from', () => {
-  it('is made by the first start, serves those that follow, and needs nothing that loads sources', async (t) => {
+  it('is made by the first start, serves the following ones, and needs no loader of sources', async (t) => {
     const home = await installation(t);
     isHelp(await help(home));
     const made = await currentOf(home);
@@ -63,7 +63,7 @@ describe('the bundle that the programs start from', () => {
     assert.equal(await currentOf(home), made);
   });
 
-  it('is not used once a source is another, by a program or by the runner of a task', async (t) => {
+  it('is not used once a source has changed, neither by a program nor by the runner of a task', async (t) => {
     const home = await installation(t);
     isHelp(await help(home));
     const made = await currentOf(home);
@@ -77,7 +77,7 @@ describe('the bundle that the programs start from', () => {
     assert.notEqual(await currentOf(home), made);
   });
 
-  it('is not used once a package is another', async (t) => {
+  it('is not used once a package has changed', async (t) => {
     const home = await installation(t, { copied: ['fastest-levenshtein'] });
     const unknown = () => runIn(home, 'bin/jqctl', 'neverheardof');
     assert.doesNotMatch((await unknown()).stderr, /did you mean/);
@@ -96,7 +96,7 @@ describe('the bundle that the programs start from', () => {
     assert.equal(findBundle('programs'), undefined);
   });
 
-  it('is whole whoever starts first at the same time', async (t) => {
+  it('is complete whichever of several programs starts first at the same time', async (t) => {
     const home = await installation(t);
     for (const said of await Promise.all([1, 2, 3].map(() => help(home)))) isHelp(said);
     const made = await currentOf(home);
@@ -104,7 +104,7 @@ describe('the bundle that the programs start from', () => {
     assert.equal(await currentOf(home), made);
   });
 
-  it('leaves of those before it but the last few', async (t) => {
+  it('leaves only the last few of its predecessors', async (t) => {
     const home = await installation(t);
     for (const older of ['1', '2', '3', '4']) await mkdir(join(home, '.bundle', older), { recursive: true });
     assert.equal((await runIn(home, 'bin/start/install.js')).code, 0);
@@ -129,7 +129,7 @@ describe('the bundle that the programs start from', () => {
     'whose name is empty': (home) => truncate(join(home, '.bundle/current')),
     'whose name is another': (home) => writeFile(join(home, '.bundle/current'), '../../\0'),
   };
-  it('may be damaged in any way: it is known, and made anew, or else the sources run', async (t) => {
+  it('may be damaged in any way: this is noticed, and it is made anew, or else the sources run', async (t) => {
     const home = await installation(t);
     assert.equal((await runIn(home, 'bin/start/install.js')).code, 0);
     const [made, bundles, whole] = [await currentOf(home), join(home, '.bundle'), join(home, 'whole')];
@@ -155,7 +155,7 @@ describe('the bundle that the programs start from', () => {
     'there is no bundler': (home: string) => rm(join(home, 'node_modules/esbuild')),
     'nothing can be written': noRoomForBundles,
   })) {
-    it(`is not needed: where ${where}, the sources run, and an installation says so`, async (t) => {
+    it(`is not needed where ${where}: the sources run, and an installation says so`, async (t) => {
       const home = await installation(t);
       await spoil(home);
       const { stdout, stderr, code } = await runIn(home, 'bin/start/install.js');
@@ -167,7 +167,7 @@ describe('the bundle that the programs start from', () => {
     });
   }
 
-  it('says and answers what the sources do', async (t) => {
+  it('prints and answers what the sources do', async (t) => {
     const [bundled, plain] = [await installation(t), await installation(t)];
     await noRoomForBundles(plain);
     const lines: [file: string, ...args: string[]][] = [

@@ -75,7 +75,7 @@ function damagePages(state: string): void {
 }
 
 describe('jq-server check', () => {
-  it('finds a state directory whole, beside the running server and after its end, and changes nothing', async (t) => {
+  it('finds a state directory intact, beside the running server and after its end, and changes nothing', async (t) => {
     const { state, server } = await populated(t);
     const beside = await check(state);
     assert.equal(beside.code, 0, beside.stdout);
@@ -88,7 +88,7 @@ describe('jq-server check', () => {
     assert.deepEqual(contents(state), before);
   });
 
-  it('reads what a killed server has in its log only', async (t) => {
+  it('reads what a killed server left only in its write-ahead log', async (t) => {
     const { state, server } = await populated(t);
     await server.kill();
     assert.ok(existsSync(join(state, 'store.sqlite-wal')));
@@ -161,7 +161,7 @@ describe('jq-server check', () => {
   });
 });
 
-describe('a server on a store that is not what it was', () => {
+describe('a server on a damaged store', () => {
   for (const [what, harm] of [
     ['damaged pages', damagePages],
     [
@@ -169,7 +169,7 @@ describe('a server on a store that is not what it was', () => {
       (state: string) => writeFileSync(join(state, 'store.sqlite'), Buffer.alloc(40_960, 7)),
     ],
   ] as const) {
-    it(`refuses to start with ${what}, and says the way out; the check names it`, async (t) => {
+    it(`refuses to start with ${what}, and says what to do; the check names it`, async (t) => {
       const { state, server } = await populated(t);
       await server.terminate();
       harm(state);
@@ -191,7 +191,7 @@ describe('a server on a store that is not what it was', () => {
     ['is missing', (path: string) => rmSync(path)],
     ['is empty', (path: string) => writeFileSync(path, '')],
   ] as const) {
-    it(`says so before it starts afresh where the store ${what} and objects are there`, async (t) => {
+    it(`warns before it starts afresh where the store ${what} and objects are there`, async (t) => {
       const { state, server, paths } = await populated(t);
       await server.terminate();
       harm(join(state, 'store.sqlite'));
@@ -211,7 +211,7 @@ describe('a server on a store that is not what it was', () => {
     });
   }
 
-  it('says nothing of the kind in a new directory, nor with its store in place', async (t) => {
+  it('does not warn in a new directory, nor with its store in place', async (t) => {
     const { state, server } = await populated(t);
     await server.terminate();
     const again = await startServerProgram({ state });

@@ -34,7 +34,7 @@ describe('where fewer files may be open than a program needs', requires('proc'),
     }
   }
 
-  it('with as many as it needs a program starts', async () => {
+  it('a program starts with as many as it needs', async () => {
     const child = spawn('sh', ['-c', 'ulimit -n 128; exec bin/jqctl --version'], { cwd: ROOT });
     assert.equal((await once(child, 'close'))[0], 0);
   });

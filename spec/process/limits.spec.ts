@@ -31,7 +31,7 @@ async function limited(t: TestContext, limits: Partial<ServerProgramOptions>) {
 }
 
 describe('the limits of the command line, at both of their ends', () => {
-  it('--max-artifact-mb 0 takes empty artifacts alone, and jobs as ever', async (t) => {
+  it('--max-artifact-mb 0 accepts only empty artifacts, and jobs as usual', async (t) => {
     const { submit, upload } = await limited(t, { maxArtifactMb: 0 });
     assert.deepEqual(
       [await upload(0), await upload(1), await upload(1_000_000), await submit()],
@@ -39,7 +39,7 @@ describe('the limits of the command line, at both of their ends', () => {
     );
   });
 
-  it('--max-request-mb 0 takes empty bodies alone, and artifacts as ever', async (t) => {
+  it('--max-request-mb 0 accepts only empty bodies, and artifacts as usual', async (t) => {
     const { submit, register, read, upload } = await limited(t, { maxRequestMb: 0 });
     assert.deepEqual(
       [await submit(), await register(), await read(), await upload(1)],
@@ -47,7 +47,7 @@ describe('the limits of the command line, at both of their ends', () => {
     );
   });
 
-  it('the largest take what there is', async (t) => {
+  it('the largest accept everything', async (t) => {
     const { submit, upload } = await limited(t, { maxArtifactMb: 1e9, maxRequestMb: 1e9 });
     assert.deepEqual([await submit(), await upload(1_000_000)], [200, 200]);
   });

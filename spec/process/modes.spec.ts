@@ -65,7 +65,7 @@ echo '{"status":"succeeded","metrics":{"best_rmse":0.1}}' > "$8"
 
 describe('the state directories of the server and of a worker', requires('file modes'), () => {
   for (const umask of ['000', '027']) {
-    it(`are for their user alone, and all that lies in them, under umask ${umask}`, async (t) => {
+    it(`are accessible to their user alone, with all that lies in them, under umask ${umask}`, async (t) => {
       const folder = await temporaryDirectory(t);
       const [server, worker, script, log] = ['server', 'worker', 'run.sh', 'logs/worker.log'].map((name) =>
         join(folder, name),

@@ -40,9 +40,9 @@ async function serve(t: TestContext, options: ServerProgramOptions) {
   return { server, post, upload, download };
 }
 
-describe('an artifact whose bytes rot on the disk of the server', () => {
+describe('an artifact whose bytes are damaged on the disk of the server', () => {
   for (const size of [1000, 3_000_000]) {
-    it(`is never given as whole, is lost from then on, also after a restart, until it is uploaded again: ${size} bytes`, async (t) => {
+    it(`is never served as intact, and counts as lost, also after a restart, until it is uploaded again: ${size} bytes`, async (t) => {
       const state = await temporaryDirectory(t);
       const bytes = randomBytes(size);
       const path = join(state, objectPath(createHash('sha256').update(bytes).digest('hex')));
@@ -74,7 +74,7 @@ describe('an artifact whose bytes rot on the disk of the server', () => {
 });
 
 describe('a disk with less room than --reserve-mb', () => {
-  it('takes no artifacts, while jobs and the reports of workers go on', async (t) => {
+  it('accepts no artifacts, while jobs and the reports of workers go on', async (t) => {
     const { upload, post } = await serve(t, { state: await temporaryDirectory(t), reserveMb: 1e9 });
     const { status, code } = await upload(randomBytes(10));
     assert.deepEqual([status, code], [507, 'no_room']);

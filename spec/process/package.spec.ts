@@ -66,7 +66,7 @@ export const id: number = job.id;
 `;
 
 describe('the package that npm makes', requires('npm'), () => {
-  it('holds a typed client for Node.js and for the compiler, and programs that run', async (t) => {
+  it('holds a client for Node.js with its types, and programs that run', async (t) => {
     const app = await installed(t);
     const file = (name: string) => join(app, name);
     const tsc = join(ROOT, 'node_modules/.bin/tsc');

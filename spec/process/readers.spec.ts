@@ -35,14 +35,14 @@ describe('a process that reads the bodies of a server', () => {
     await until('the reader has ended', () => system.rowOf(reader)?.zombie ?? true);
   });
 
-  it('takes no signal that a terminal sends to the whole group: the server answers first what is under way', async (t) => {
+  it('ignores a signal that a terminal sends to the whole group: the server first answers what is under way', async (t) => {
     const { server, submit, reader } = await readOne(t);
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.kill(reader, signal);
     assert.equal(await submit(), 200);
     assert.equal(system.rowOf(reader)?.parent, server.pid);
   });
 
-  it('is followed by another when it is killed', async (t) => {
+  it('is replaced by another when it is killed', async (t) => {
     const { server, submit, reader } = await readOne(t);
     process.kill(reader, 'SIGKILL');
     await until('the server knows that it has ended', async () => (await submit()) === 200);

@@ -30,7 +30,7 @@ const refusal = (request: Promise<unknown>): Promise<string> =>
   );
 
 describe('a restored state directory', () => {
-  it('is what the newest backup of a folder shows, is whole, and its server serves it', async (t) => {
+  it('holds what the newest backup of a folder holds, is intact, and can be served', async (t) => {
     const { root, state, to, restored: target } = await places(t);
     const first = await serve(t, root, { state });
     const kept = await first.submit(2);
@@ -53,7 +53,7 @@ describe('a restored state directory', () => {
     assert.deepEqual(Buffer.from(await answer.arrayBuffer()), bytes);
   });
 
-  it('may come from an archive, from a copy of a stopped server, and from what was restored before', async (t) => {
+  it('may be made from an archive, from a copy of a stopped server, and from one restored before', async (t) => {
     const { root, state, restored: target } = await places(t);
     const { submit, upload, server } = await serve(t, root, { state });
     const id = await submit();
@@ -84,7 +84,7 @@ describe('a restored state directory', () => {
     }
   });
 
-  it('is not made where something is, nor of what is no backup, or damaged, and nothing is left of the try', async (t) => {
+  it('is not made where something exists already, nor from a damaged backup or something else, and nothing is left of the attempt', async (t) => {
     const { root, state, to, restored: target } = await places(t);
     const { submit, upload, server } = await serve(t, root, { state });
     for (let i = 0; i < 20; i++) await submit(20);
@@ -113,7 +113,7 @@ describe('a restored state directory', () => {
     assert.equal(existsSync(`${target}.restoring`), false);
   });
 
-  it('is not made of an archive that breaks off, wherever it does', async (t) => {
+  it('is not made from an archive that breaks off, wherever it does', async (t) => {
     const { root, state, restored: target } = await places(t);
     const { upload } = await serve(t, root, { state });
     for (let i = 0; i < 3; i++) await upload();
@@ -137,7 +137,7 @@ describe('a restored state directory', () => {
     }
   });
 
-  it('is made by a second try where the first was killed', async (t) => {
+  it('is made by a second attempt where the first was killed', async (t) => {
     const { root, state, to, restored: target } = await places(t);
     const { upload } = await serve(t, root, { state });
     for (let i = 0; i < 40; i++) await upload(randomBytes(100_000));
@@ -154,7 +154,7 @@ describe('a restored state directory', () => {
 });
 
 describe('a worker that registered before the restore', () => {
-  it('can report nothing: not what it held, nor an attempt whose number is given again', async (t) => {
+  it('can report nothing: neither on the attempt that it held, nor on one whose number is given again', async (t) => {
     const { root, state, to, restored: target } = await places(t);
     const first = await serve(t, root, { state });
     const job = await first.submit(4);
@@ -253,7 +253,7 @@ describe('a worker that registered before the restore', () => {
 });
 
 describe('events after a restore', () => {
-  it('have ids that were never given, and begin by saying so to whoever goes on behind an earlier one', async (t) => {
+  it('have ids that were never used, and begin with one that says so to a client that goes on after an earlier one', async (t) => {
     const { root, state, to, restored: target } = await places(t);
     const first = await serve(t, root, { state });
     await first.submit();

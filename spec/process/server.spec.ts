@@ -27,7 +27,7 @@ async function serve(t: TestContext, state: string) {
 }
 
 describe('the server as a process', () => {
-  test('what it acknowledged before a SIGKILL is all there after it', async (t) => {
+  test('keeps all that it acknowledged before a SIGKILL', async (t) => {
     const state = await temporaryDirectory(t);
     const first = await serve(t, state);
     const acknowledged: string[] = [];
@@ -58,7 +58,7 @@ describe('the server as a process', () => {
     assert.equal(stats.jobs_by_status.queued, found.size);
   });
 
-  test('SIGTERM ends it in an orderly way: streams are closed with 1001, the exit code is 0', async (t) => {
+  test('ends in an orderly way at SIGTERM: streams are closed with 1001, the exit code is 0', async (t) => {
     const server = await serve(t, await temporaryDirectory(t));
     const socket = new WebSocket(`${server.url.replace('http', 'ws')}/v1/events/stream`);
     await once(socket, 'open');
@@ -72,7 +72,7 @@ describe('the server as a process', () => {
     assert.deepEqual((({ code, signal }) => [code, signal])(await server.outcome), [0, null]);
   });
 
-  test('a job goes on where it was when the server comes back on the same state', async (t) => {
+  test('lets a job go on where it was when it is started again on the same state', async (t) => {
     const state = await temporaryDirectory(t);
     const first = await serve(t, state);
     const job = await first.client.call('submitJob', { body: JOB });

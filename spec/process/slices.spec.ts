@@ -77,10 +77,10 @@ describe('a server that is killed between two slices', () => {
 
   for (const act of ['cancel', 'retry'] as const) {
     for (const [when, faults, slices] of [
-      ['when the first is durable and nobody knows', { dieAfterCommit: 1 }, 1],
+      ['when the first is durable and not acknowledged', { dieAfterCommit: 1 }, 1],
       ['when the second is durable', { dieAfterCommit: 2 }, 2],
     ] as const) {
-      test(`${when}, goes on with a ${act} when it is back, and no task was told twice or leased`, async (t) => {
+      test(`${when}, goes on with a ${act} when it is back, and reaches no task twice, nor leases one`, async (t) => {
         const state = join(await temporaryDirectory(t), 'state');
         await cp(prepared.state, state, { recursive: true });
         const id = prepared.ids[act];

@@ -102,8 +102,8 @@ class Scene {
 }
 
 // Each has a server of its own and mostly waits.
-describe('a server that stands still', { concurrency: true }, () => {
-  test('for longer than a lease takes nothing from a worker that speaks meanwhile', async (t) => {
+describe('a server that stalls', { concurrency: true }, () => {
+  test('for longer than a lease takes no task from a worker that sends meanwhile', async (t) => {
     const scene = await Scene.set(t);
     for (let i = 0; i < 2; i++) {
       await scene.stopFor(LONGER);
@@ -112,7 +112,7 @@ describe('a server that stands still', { concurrency: true }, () => {
     await scene.endsWell();
   });
 
-  test('takes nothing from a worker that stands still with it, as on a machine that is suspended', async (t) => {
+  test('takes no task from a worker that stalls with it, as on a machine that is suspended', async (t) => {
     const scene = await Scene.set(t);
     scene.fallSilent();
     await scene.stopFor(LONGER);
@@ -121,7 +121,7 @@ describe('a server that stands still', { concurrency: true }, () => {
     await scene.endsWell();
   });
 
-  test('and one whose event loop is held for nine tenths of the time, takes nothing from a worker that speaks', async (t) => {
+  test('because its event loop is blocked nine tenths of the time takes no task from a worker that sends', async (t) => {
     // Whatever the worker says waits for longer than a lease lasts.
     const scene = await Scene.set(t, { busyMs: 1000 * LONGER });
     process.kill(scene.server.pid, 'SIGUSR2');
@@ -131,7 +131,7 @@ describe('a server that stands still', { concurrency: true }, () => {
     await scene.endsWell();
   });
 
-  test('time and again still finds a worker that has fallen silent', async (t) => {
+  test('again and again still finds a worker that has fallen silent', async (t) => {
     const scene = await Scene.set(t);
     scene.fallSilent();
     for (let lost = false; !lost; lost = (await scene.eventTypes()).includes('task_lost')) {

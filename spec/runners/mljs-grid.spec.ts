@@ -5,7 +5,7 @@ import { readGrid } from '../../actors/worker/runners/mljs/data/grid.ts';
 /** The same text with its last cell in quotes, so that all of it is read as one that may hold any. */
 const quoted = (text: string) => text.replace(/([^,;\t\r\n ]+)(\s*)$/, '"$1"$2');
 
-describe('mljs: a text without quotes is cut as one with quotes is', () => {
+describe('mljs: a text without quotes is split like one with quotes', () => {
   const texts: Record<string, string> = {
     'a table': '1,2,3\n4,5,6\n7,8,9\n',
     'no line end at the end': '1,2,3\n4,5,6',
@@ -27,7 +27,7 @@ describe('mljs: a text without quotes is cut as one with quotes is', () => {
     });
   }
 
-  it('counts lines from the beginning of the file, behind quotes too', () => {
+  it('counts lines from the beginning of the file, also after quotes', () => {
     const { lines, blankLines } = readGrid('# about it\n"a\nx","b"\n1,2\n\n3,4\n', 'x.csv');
     assert.deepEqual([lines, blankLines], [[3, 4, 6], [5]]);
   });

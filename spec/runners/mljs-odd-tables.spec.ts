@@ -44,7 +44,7 @@ function read(x: string | Buffer, y: string, hints: Partial<DatasetHints> = {}):
   return readDataset(path, { target: null, header: null, ...hints });
 }
 
-describe('rows belong together by what people call their samples', () => {
+describe('rows are matched by what people call their samples', () => {
   /** Both files with a column of that name, the reference values in another order. */
   const pairs = (name: string, ids: readonly Cell[] = NUMBERS, idsOfY: readonly Cell[] = ids, other = name) =>
     [
@@ -97,7 +97,7 @@ describe('rows belong together by what people call their samples', () => {
     });
   }
 
-  it('but not by a measurement that both files have', () => {
+  it('but not by a measurement in both files', () => {
     const x = text(
       before(
         'protein',
@@ -133,7 +133,7 @@ describe('rows belong together by what people call their samples', () => {
     );
   });
 
-  it('and not by whole numbers that are the reference value which was named', () => {
+  it('and not by whole numbers that are the named reference value', () => {
     const whole = Y.map((_, i) => 100 + ((i * 5) % ROWS));
     const y = text(before('rating', whole, column()));
     const { train } = read(text(before('rating', whole, headed())), y, { target: 'rating' });
@@ -141,7 +141,7 @@ describe('rows belong together by what people call their samples', () => {
   });
 });
 
-describe('a table that is not what it seems is refused, with how to mend it', () => {
+describe('a table that is not what it seems is refused, with how to correct it', () => {
   const y = text(column());
   const x = text(headed());
   const square = X.slice(0, 7);
@@ -289,7 +289,7 @@ describe('a table that is not what it seems is refused, with how to mend it', ()
   }
 });
 
-describe('what only looks odd is read', () => {
+describe('a table that only looks odd is read', () => {
   it('a minus of typesetters', () => {
     const { train } = read(text(headed()).replaceAll('-', '\u2212'), text(column()));
     assert.deepEqual([train.x, train.y], [X, Y]);

@@ -22,7 +22,7 @@ const IDS = Y.map((_, i) => `S${String(i * 7).padStart(3, '0')}`);
 
 const shuffled = <T>(items: readonly T[]): T[] => items.map((_, i) => items[(i * 4) % ROWS] as T);
 
-describe('rows belong together', () => {
+describe('rows of the two files are matched', () => {
   const x = before('sample', IDS, headed());
   const y = before('sample', IDS, column());
 
@@ -43,7 +43,7 @@ describe('rows belong together', () => {
       'train_y.csv has no sample ids as train_x.csv has: rows were joined by their order',
     ]);
   });
-  it('as far as both files have them; what is left out is told', () => {
+  it('as far as both files have them, and those left out are reported', () => {
     const others = before('sample', [...IDS.slice(0, 7), 'T1', 'T2'], headed());
     const { train, warnings } = readDataset(pair(text(others), text(y)));
     assert.deepEqual([train.x, train.y], [X.slice(0, 7), Y.slice(0, 7)]);
@@ -98,7 +98,7 @@ describe('rows belong together', () => {
     ],
   ];
   for (const [title, spectra, values, message] of faults) {
-    it(`is refused where ${title}`, () => refuses(pair(spectra, values), message));
+    it(`and are refused where ${title}`, () => refuses(pair(spectra, values), message));
   }
 });
 
@@ -110,7 +110,7 @@ describe('the reference value', () => {
     assert.deepEqual(isPlain(path, { target: 'octane' }), []);
     assert.equal(readDataset(path, { target: 'OCTANE', header: null }).target, 'octane');
   });
-  it('is refused where there are several and none is named; all are told', () => {
+  it('is refused where there are several and none is named, with all their names', () => {
     refuses(
       pair(text(headed()), text(two)),
       /2 columns of reference values, "octane", "noise"; params\.target says/,
@@ -124,7 +124,7 @@ describe('the reference value', () => {
       header: null,
     });
   });
-  it('stands beside words, which are none', () => {
+  it('may stand beside columns of words, which are not reference values', () => {
     const rows = column().map((row, i) => [...row, i === 0 ? 'site' : i % 2 ? 'north' : 'south']);
     assert.deepEqual(isPlain(pair(text(headed()), text(rows))), []);
   });

@@ -153,7 +153,7 @@ describe('columns that are no part of a spectrum', () => {
     const rows = headed().map((row, i) => (i === 0 ? row : [`"${i}"`, ...row]));
     assert.deepEqual(isPlain(pair(text(rows))), [LEFT_OUT('train_x.csv')]);
   });
-  it('are other measurements beside wavelengths, and told', () => {
+  it('are other measurements beside wavelengths, which are reported', () => {
     const x = text(
       before(
         'temperature',

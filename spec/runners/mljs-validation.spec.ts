@@ -62,7 +62,7 @@ describe('metrics', () => {
     assert.equal(score([2, 2], [1, 3]).r2, null);
   });
 
-  it('prefer fewer components where RMSE is the same', () => {
+  it('choose fewer components where RMSE is the same', () => {
     const of = (components: number, rmse: number) => ({ components, rmse, r2: 0, mae: 0 });
     assert.equal(bestOf([of(1, 3), of(2, 1), of(3, 1)]).components, 2);
   });

@@ -41,7 +41,7 @@ describe('variants of mljs.run', () => {
     ['test samples and a step', withTest, steps(RANGE, 'standardize', { cross_validation: { folds: 4 } })],
     ['test samples alone', withTest, steps(RANGE)],
   ] as const) {
-    it(`come to the same as their one run, to the last digit, by ${what}`, () => {
+    it(`give the same as one run of all of them, to the last digit, by ${what}`, () => {
       const params = { random_state: 11 };
       const one = runHere({ pipeline, dataset, params });
       const selected = bySelection(pipeline, dataset, params);
@@ -69,7 +69,7 @@ describe('variants of mljs.run', () => {
     assert.throws(() => readFileSync(`${outputDir}/best_model.json`));
   });
 
-  it('that are more than may be are refused by name', () => {
+  it('that are more than the limit are refused, with the limit', () => {
     const { path } = taskOf({ pipeline: steps(RANGE), dataset: scratch() }).pipeline as { path: string };
     assert.throws(() => expandPipeline(path, 7), /pls: 8 component counts; at most 7 are taken/);
   });

@@ -6,8 +6,8 @@ import { holdingClients, mostConnections } from './clients.ts';
 
 const MIB = 1024 * 1024;
 
-describe('clients who hold on to what they do not use', () => {
-  test('keep nobody else from being served, take little memory, and are let go', async (t) => {
+describe('clients that hold connections which they do not use', () => {
+  test('do not prevent others from being served, take little memory, and are disconnected', async (t) => {
     const state = join(await temporaryDirectory(t), 'state');
     const figures = await holdingClients({ state, idle: Math.min(2000, mostConnections()), dripping: 20 });
     t.diagnostic(JSON.stringify(figures));

@@ -6,7 +6,7 @@ import { logFlood } from './log-flood.ts';
 const MIB = 1024 * 1024;
 
 describe('a task that logs without end', () => {
-  test('has its log cut; memory of worker and server, and the disk, do not follow', async (t) => {
+  test('has its log cut, and the memory of worker and server and the disk do not fill', async (t) => {
     const figures = await logFlood(await temporaryDirectory(t), 200 * MIB);
     t.diagnostic(JSON.stringify(figures));
     assert.ok(figures.workerGrown < 100 * MIB, `the worker grew by ${figures.workerGrown / MIB} MiB`);

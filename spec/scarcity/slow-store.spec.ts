@@ -23,7 +23,7 @@ describe('a store whose commits take half a second', () => {
 });
 
 describe('a mailbox that is full', () => {
-  test('takes no new work, but heartbeats and results, and is open again after the commit', async (t) => {
+  test('accepts no new work, but heartbeats and results, and everything again after the commit', async (t) => {
     const cluster = await TestCluster.start(t, { maxWaiting: 3 });
     await cluster.submit();
     const worker = await cluster.register();

@@ -7,7 +7,7 @@ import { slowStreams } from './streams.ts';
 const MIB = 1024 * 1024;
 
 describe('event streams whose clients hardly read', () => {
-  test('take no memory of the server that grows, and miss nothing when they read on', async (t) => {
+  test('take a bounded amount of memory of the server, and miss nothing when they read on', async (t) => {
     const state = join(await temporaryDirectory(t), 'state');
     const figures = await slowStreams({ state, streams: 120, seconds: 5 });
     t.diagnostic(JSON.stringify(figures));

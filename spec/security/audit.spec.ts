@@ -22,7 +22,7 @@ describe('the audit of the packages', () => {
     assert.deepEqual(unexplained({ vulnerabilities: {} }, {}), []);
   });
 
-  it('takes no answer for no clean one', () => {
+  it('does not take a missing answer for a clean one', () => {
     assert.throws(() => unexplained({ error: {}, message: 'away' }, {}), /no report: away/);
     assert.throws(() => unexplained({}, {}), /no report/);
   });
@@ -34,7 +34,7 @@ describe('the audit of the packages', () => {
 });
 
 describe('the binaries that come with a package', () => {
-  it('are listed with their hashes, and nothing else of it is', async (t) => {
+  it('are listed with their hashes, and nothing else of the package is', async (t) => {
     const folder = await temporaryDirectory(t);
     await writeFile(join(folder, 'package.json'), '{"name":"republished","version":"1.2.3"}');
     for (const name of ['b.node', 'a.node', 'index.js']) await writeFile(join(folder, name), name);

@@ -99,7 +99,7 @@ const blockedIn = (page: Page, url: string): Promise<string> =>
 describe('the dashboard in a real browser', requires('chromium'), () => {
   for (const host of ['127.0.0.1', 'localhost', '[::1]']) {
     it(
-      `speaks with its own server alone, requests and streams, under the name ${host}`,
+      `connects to its own server alone, by requests and streams, under the name ${host}`,
       host === '[::1]' ? requires('IPv6') : {},
       async (t) => {
         const browser = await launchBrowser();
@@ -124,7 +124,7 @@ describe('the dashboard in a real browser', requires('chromium'), () => {
   }
 });
 
-describe('a page of somebody else in a real browser', requires('chromium'), () => {
+describe('a page of another site in a real browser', requires('chromium'), () => {
   let browser: Browser;
   before(async () => {
     browser = await launchBrowser();
@@ -139,7 +139,7 @@ describe('a page of somebody else in a real browser', requires('chromium'), () =
     return page;
   }
 
-  it('can plant no job at an open server, by whatever request needs no preflight', async (t) => {
+  it('cannot submit a job to an open server by any request that needs no preflight', async (t) => {
     const server = await startTestServer(t);
     const page = await visit(t, await foreignSite(t));
     const target = `${server.url}/v1/jobs`;
@@ -169,7 +169,7 @@ describe('a page of somebody else in a real browser', requires('chromium'), () =
     assert.deepEqual(await jobsOf(server), [], 'nothing was planted');
   });
 
-  it('can read nothing of an open server, nor listen to its streams', async (t) => {
+  it('cannot read anything of an open server, nor its streams', async (t) => {
     const server = await startTestServer(t);
     await server.client.call('submitJob', { text: JOB });
     const page = await visit(t, await foreignSite(t));
@@ -196,7 +196,7 @@ describe('a page of somebody else in a real browser', requires('chromium'), () =
     assert.ok(frame, 'the dashboard lets nobody frame it');
   });
 
-  it('can do nothing with a token that it came to know, unless its origin is allowed', async (t) => {
+  it('cannot use a token that it has learned, unless its origin is allowed', async (t) => {
     const principals = ['ada:ada-token:admin'];
     const site = await foreignSite(t);
     const closed = await startTestServer(t, { principals });
@@ -216,7 +216,7 @@ describe('a page of somebody else in a real browser', requires('chromium'), () =
     assert.deepEqual(await stream(allowed), { opened: true, heard: 1 });
   });
 
-  it('gains nothing when its name is turned to this machine (DNS rebinding)', async (t) => {
+  it('gains nothing when its name is pointed to this machine (DNS rebinding)', async (t) => {
     const server = await startTestServer(t);
     await server.client.call('submitJob', { text: JOB });
     const rebound = await launchBrowser(['--host-resolver-rules=MAP evil.example 127.0.0.1']);

@@ -11,7 +11,7 @@ import { startTestServer, type TestServer, temporaryDirectory } from '../support
 const COLUMNS = ['submitter', 'executor', 'viewer', 'admin', 'no token', 'wrong token', 'open'] as const;
 type Column = (typeof COLUMNS)[number];
 
-/** `yes`: let in; `no`: 403 that names the right; 401: not known. */
+/** `yes`: granted; `no`: 403 that names the right; 401: not authenticated. */
 type Outcome = 'yes' | 'no' | '401';
 
 /**
@@ -192,7 +192,7 @@ describe('the rights', () => {
     }
   });
 
-  it('do not grow by what a request says of itself', async (t) => {
+  it('do not grow by what a request claims', async (t) => {
     const serverOf = await servers(t);
     const headers = {
       ...bearer(TOKENS.viewer as string),
@@ -216,7 +216,7 @@ describe('the rights', () => {
     }
   });
 
-  it('give results of others only to who may read them', async (t) => {
+  it('give results of others only to principals that may read them', async (t) => {
     const authFile = join(await temporaryDirectory(t), 'auth.json');
     const entry = { name: 'post', rights: ['submit'], token: 'a-token-of-post' };
     await writeFile(authFile, JSON.stringify([entry]), { mode: 0o600 });
@@ -235,7 +235,7 @@ describe('the rights', () => {
     assertOutcome(await asking('any'), 'no', ['read', 'post'], 'reuse: any');
   });
 
-  it('tell nobody without them whether an id exists', async (t) => {
+  it('hide whether an id exists from a principal without them', async (t) => {
     const serverOf = await servers(t);
     const server = serverOf('admin');
     const body = JSON.stringify({

@@ -164,7 +164,7 @@ describe('a token', () => {
     assertNoToken('the log of the server', await target.said());
   });
 
-  it('is not told by a program that is refused, nor by one whose file or flag is wrong', async (t) => {
+  it('is not shown by a program that is refused, nor by one whose file or flag is wrong', async (t) => {
     const { target, folder, authFile } = await guarded(t);
     process.env.JQ_DEBUG = '1';
     t.after(() => {
@@ -194,7 +194,7 @@ describe('a token', () => {
     assertNoToken('what the server says of its file', await target.said());
   });
 
-  it('is better given by JQ_TOKEN, as every program says that takes it', async () => {
+  it('is better given by JQ_TOKEN, as every program says that accepts one', async () => {
     for (const [program, argv] of [
       ['jqctl', ['jobs', '--help']],
       ['jq-server', ['--help']],

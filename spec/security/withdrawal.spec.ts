@@ -70,8 +70,8 @@ const job = {
   dataset: { kind: 'catalog', catalog_id: 'x' },
 };
 
-describe('a token that is withdrawn from the auth file', () => {
-  it('closes every stream of its credential with 1008, and no other', async (t) => {
+describe('a token that is revoked in the auth file', () => {
+  it('has every stream of its credential closed with 1008, and no other', async (t) => {
     const { server, give } = await serverOf(t, KEPT, TEMP);
     const { id } = await server.clientWith(KEPT.token).call('submitJob', { text: JSON.stringify(job) });
     const paths = ['/v1/events/stream', `/v1/jobs/${id}/events/stream`, '/v1/inspect'];
@@ -86,7 +86,7 @@ describe('a token that is withdrawn from the auth file', () => {
     await assertLive(server, other);
   });
 
-  it('refuses the requests that wait on it, and gives them no task', async (t) => {
+  it('has its waiting requests refused, without a task', async (t) => {
     const { server, give } = await serverOf(t, KEPT, TEMP);
     const temp = server.clientWith(TEMP.token);
     const version = { packages: { demo: '1.0' } };
@@ -115,7 +115,7 @@ describe('a token that is withdrawn from the auth file', () => {
     assert.deepEqual([task?.status, task?.attempt], ['queued', 0], 'nobody was given the task');
   });
 
-  it('closes the streams too when only the right is withdrawn, or the token is given to no one', async (t) => {
+  it('has its streams closed also when only the right is revoked, or the token is given to no principal', async (t) => {
     const { server, give } = await serverOf(t, KEPT, TEMP);
     const events = await open(t, server, '/v1/events/stream', TEMP.token);
     const inspection = await open(t, server, '/v1/inspect', TEMP.token);
@@ -128,14 +128,14 @@ describe('a token that is withdrawn from the auth file', () => {
     assert.equal(events.closed?.code, 1008, 'who may only submit may not read');
   });
 
-  it('keeps a stream whose credential is merely named otherwise, or listed elsewhere', async (t) => {
+  it('keeps a stream when its credential is merely renamed, or listed elsewhere', async (t) => {
     const { server, give } = await serverOf(t, TEMP, KEPT);
     const stream = await open(t, server, '/v1/events/stream', TEMP.token);
     await give(KEPT, { name: 'renamed', roles: ['viewer'], token: TEMP.token });
     await assertLive(server, stream);
   });
 
-  it('changes nothing while the file has a fault', async (t) => {
+  it('has no effect while the file has a fault', async (t) => {
     const { server, authFile } = await serverOf(t, KEPT, TEMP);
     const stream = await open(t, server, '/v1/events/stream', TEMP.token);
     await writeFile(authFile, '[{"name": ');
@@ -145,7 +145,7 @@ describe('a token that is withdrawn from the auth file', () => {
     assert.equal((await ask(server.port, request)).status, 200);
   });
 
-  it('opens no stream for a request that was admitted just before', async (t) => {
+  it('cannot open a stream by a request that was admitted just before', async (t) => {
     const authFile = join(await temporaryDirectory(t), 'auth.json');
     await writeFile(authFile, JSON.stringify([KEPT, TEMP]));
     const auth = Credentials.from({ authFile });

@@ -51,7 +51,7 @@ const wrong = (found: Examined) =>
     .map(({ about, level }) => `${level} ${about}`);
 
 describe('jqctl doctor', () => {
-  it('finds nothing where all is well, and says so of each part', () => {
+  it('reports no problem where all is well, and says so of each part', () => {
     const findings = examine(examined());
     assert.deepEqual(
       findings.map(({ about, level }) => `${level} ${about}`),
@@ -70,7 +70,7 @@ describe('jqctl doctor', () => {
     ['no worker while tasks wait', examined({ workers: [] }), ['problem workers']],
     ['no worker', examined({ workers: [], text: 'jq_tasks{status="queued"} 0\n' }), ['warning workers']],
     [
-      'workers that are not well, or gone',
+      'workers that are suspended, or gone',
       examined({
         workers: [
           worker(),
@@ -98,14 +98,14 @@ describe('jqctl doctor', () => {
     ],
   ];
   for (const [what, found, expected] of cases) {
-    it(`finds ${what}, and says what to do`, () => {
+    it(`reports ${what}, and says what to do`, () => {
       assert.deepEqual(wrong(found), expected);
       for (const finding of examine(found))
         assert.equal(finding.level === 'ok', finding.do === undefined, finding.says);
     });
   }
 
-  it('looks at a real server, and ends with 1 where something is wrong', async (t) => {
+  it('examines a real server, and ends with 1 where something is wrong', async (t) => {
     let isFull = false;
     const beforeCommit = async () => {
       if (isFull) throw Object.assign(new Error('the disk is full'), { code: 'SQLITE_FULL' });

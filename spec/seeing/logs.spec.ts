@@ -71,8 +71,8 @@ describe('a line of the log', () => {
   });
 });
 
-describe('what is logged at the level that a server has by itself', () => {
-  it('are few lines of a job, and none of a task that goes well', async (t) => {
+describe('what is logged at the default level of a server', () => {
+  it('is a few lines for each job, and none for a task that succeeds', async (t) => {
     const { server, lines } = await logged(t);
     const before = lines().length;
     const { id } = await server.client.call('submitJob', { body: wide(300) });
@@ -89,7 +89,7 @@ describe('what is logged at the level that a server has by itself', () => {
     assert.deepEqual([told[0]?.tasks, told[0]?.job_id, told[2]?.event], [300, id, 'job_succeeded']);
   });
 
-  it('is each failure of a task, with what a person asks for next', async (t) => {
+  it('includes each failure of a task, with what a person needs next', async (t) => {
     const { server, lines } = await logged(t);
     const { id } = await server.client.call('submitJob', { body: wide(3) });
     const worker_id = await work(server, (n) => n > 0);
@@ -101,7 +101,7 @@ describe('what is logged at the level that a server has by itself', () => {
     assert.match(String(task_id), /^task_/);
   });
 
-  it('is who asked for a cancellation or a retry, by the id of the request', async (t) => {
+  it('includes who asked for a cancellation or a retry, by the id of the request', async (t) => {
     const principals = ['ann:token-of-ann:submitter'];
     const { server, lines } = await logged(t, { principals });
     const post = (path: string, body: object, id: string) =>
@@ -127,7 +127,7 @@ describe('what is logged at the level that a server has by itself', () => {
     assert.deepEqual([line?.status, line?.code, line?.principal], [409, 'illegal_transition', 'ann']);
   });
 
-  it('is a refusal with its principal, once a minute however often it comes', async (t) => {
+  it('includes a refusal with its principal, once a minute however often it happens', async (t) => {
     const principals = ['bob:token-of-bob:viewer'];
     const { server, lines } = await logged(t, { principals });
     const cancel = (token: string) =>
@@ -147,7 +147,7 @@ describe('what is logged at the level that a server has by itself', () => {
     assert.doesNotMatch(JSON.stringify(lines()), /token-of/);
   });
 
-  it('is nothing of what could not be committed', async (t) => {
+  it('includes nothing of what could not be committed', async (t) => {
     let isFull = false;
     const beforeCommit = async () => {
       if (isFull) throw Object.assign(new Error('the disk is full'), { code: 'SQLITE_FULL' });
@@ -168,7 +168,7 @@ describe('what is logged at the level that a server has by itself', () => {
     await until('it commits again', () => lines().some(({ msg }) => msg === 'the store commits again'));
   });
 
-  it('is a slow commit, and an auth file that was read again or could not be', async (t) => {
+  it('includes a slow commit, and an auth file that was read again or could not be', async (t) => {
     const authFile = join(await temporaryDirectory(t), 'auth.json');
     const write = (text: string) => writeFile(authFile, text, { mode: 0o600 });
     await write(JSON.stringify([{ name: 'ann', roles: ['admin'], token: 'token-of-ann' }]));
@@ -202,7 +202,7 @@ describe('the log file', () => {
     return { child, file, outcome, said };
   }
 
-  it('is opened again at SIGUSR2, when it was moved away, and has all that comes then', async (t) => {
+  it('is opened again at SIGUSR2, when it was moved away, and gets all that comes then', async (t) => {
     const { child, file, outcome } = await served(t);
     await rename(file, `${file}.1`);
     child.kill('SIGUSR2');
@@ -218,7 +218,7 @@ describe('the log file', () => {
     ]);
   });
 
-  it('may be copied and cut to nothing while it is written', async (t) => {
+  it('may be copied and truncated while it is written', async (t) => {
     const { child, file, outcome } = await served(t);
     await truncate(file);
     child.kill('SIGTERM');
@@ -230,7 +230,7 @@ describe('the log file', () => {
     );
   });
 
-  it('goes on as it was where it cannot be opened again', async (t) => {
+  it('is still written as before where it cannot be opened again', async (t) => {
     const { child, file, said } = await served(t);
     const folder = join(file, '..');
     await rename(folder, `${folder}.away`);

@@ -36,7 +36,7 @@ async function metricsIn(server: TestServer, form: string) {
 }
 
 describe('the text of the metrics', () => {
-  it("is Prometheus' own, or OpenMetrics for who asks for it, with the same counters by the same names", async (t) => {
+  it('has the Prometheus format, or OpenMetrics on request, with the same counters by the same names', async (t) => {
     const server = await startTestServer(t);
     await server.client.call('submitJob', { body: job() });
     const open = await metricsIn(server, 'application/openmetrics-text;version=1.0.0,text/plain;q=0.5');
@@ -54,7 +54,7 @@ describe('the text of the metrics', () => {
     assert.deepEqual(names(open.text), names(plain.text));
   });
 
-  it('tells of every metric that docs/metrics.md describes, and of no other', async (t) => {
+  it('has every metric that docs/metrics.md describes, and no other', async (t) => {
     const { text } = await metricsIn(await startTestServer(t), 'text/plain');
     const told = [...text.matchAll(/^# TYPE (\S+) (\S+)$/gm)].map(([, name, type]) => `${name} ${type}`);
     assert.deepEqual(
@@ -65,7 +65,7 @@ describe('the text of the metrics', () => {
     );
   });
 
-  it('needs the right to read, and nothing with --metrics-open', async (t) => {
+  it('needs the right to read, and no credential with --metrics-open', async (t) => {
     const principals = ['ann:token-of-ann:submitter', 'lab:token-of-lab:executor', 'bob:token-of-bob:viewer'];
     const closed = await startTestServer(t, { principals });
     const open = await startTestServer(t, { principals, metricsOpen: true });
@@ -77,7 +77,7 @@ describe('the text of the metrics', () => {
 });
 
 describe('what is counted', () => {
-  it('are submissions, leases, and tasks by how they ended and by whose fault', async (t) => {
+  it('includes submissions, leases, and tasks by how they ended and whose fault it was', async (t) => {
     const server = await startTestServer(t);
     const { client } = server;
     const { lease } = await playedWorker(server);
@@ -143,7 +143,7 @@ describe('what is counted', () => {
     );
   });
 
-  it('is what was committed, and nothing of what was not', async (t) => {
+  it('is only what was committed', async (t) => {
     let isFull = false;
     const beforeCommit = async () => {
       if (isFull) throw Object.assign(new Error('the disk is full'), { code: 'SQLITE_FULL' });
@@ -167,7 +167,7 @@ describe('what is counted', () => {
     assert.equal(found.get('jq_ready'), 1);
   });
 
-  it('is never what a worker says under a name of the server', async (t) => {
+  it('does not include events of a worker that use the names of the server', async (t) => {
     const server = await startTestServer(t);
     const { lease } = await playedWorker(server);
     await server.client.call('submitJob', { body: job() });
@@ -183,7 +183,7 @@ describe('what is counted', () => {
 });
 
 describe('the labels of metrics are bounded', () => {
-  it('the 20 requirements of most tasks are told apart, and the others together', async (t) => {
+  it('the 20 requirements with the most tasks have their own labels, and the others one together', async (t) => {
     const server = await startTestServer(t);
     for (let i = 0; i < 25; i++) {
       const pipelines = Array.from({ length: i < 22 ? 2 : 1 }, () => job().pipeline);
@@ -208,7 +208,7 @@ describe('the labels of metrics are bounded', () => {
     assert.ok(ages.every(([, age]) => age >= 0 && age < 600));
   });
 
-  it('of types of jobs 20, and the others together', async (t) => {
+  it('20 types of jobs have their own labels, and the others one together', async (t) => {
     const server = await startTestServer(t);
     for (let i = 0; i < 25; i++)
       await server.client.call('submitJob', { body: job({ type: `lib${i}.run` }) });
@@ -218,7 +218,7 @@ describe('the labels of metrics are bounded', () => {
     assert.equal(found.get('jq_jobs_submitted_total{type="other"}'), 5);
   });
 
-  it('requests are told by their routes, never by their paths', async (t) => {
+  it('requests are labelled by their routes, never by their paths', async (t) => {
     const server = await startTestServer(t);
     for (let i = 0; i < 30; i++) {
       await fetch(`${server.url}/v1/jobs/job_${i}`);
@@ -235,8 +235,8 @@ describe('the labels of metrics are bounded', () => {
   });
 });
 
-describe('what is at the moment', () => {
-  it('are tasks and slots that are held, and who waits', async (t: TestContext) => {
+describe('what is measured at the moment of a request', () => {
+  it('includes tasks and slots that are held, and workers that wait', async (t: TestContext) => {
     const server = await startTestServer(t);
     const { lease, worker_id } = await playedWorker(server);
     await server.client.call('submitJob', { body: job() });
@@ -254,7 +254,7 @@ describe('what is at the moment', () => {
     assert.ok((await waiting).task);
   });
 
-  it('are streams, and after their end how they ended', async (t) => {
+  it('includes open streams, and of closed ones how they ended', async (t) => {
     const principals = ['ann:token-of-ann:admin'];
     const server = await startTestServer(t, { principals, metricsOpen: true });
     const socket = new WebSocket(`${server.url.replace('http', 'ws')}/v1/events/stream`, {
@@ -274,7 +274,7 @@ describe('what is at the moment', () => {
     );
   });
 
-  it('are the store, the disk and the process', async (t) => {
+  it('includes the store, the disk and the process', async (t) => {
     const found = await scrape((await startTestServer(t)).url);
     for (const name of [
       'jq_store_bytes{file="database"}',

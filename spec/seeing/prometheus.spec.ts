@@ -50,8 +50,8 @@ async function assertPromtool(argv: string[], input?: string): Promise<void> {
   assert.equal(code, 0, text);
 }
 
-describe('alerts and dashboard', () => {
-  it('name only metrics that there are', () => {
+describe('the alerts and the dashboard', () => {
+  it('name only metrics that exist', () => {
     const known = new Set(['up']);
     for (const { name, type } of [...serverMetrics(), ...workerProgramMetrics()]) {
       if (type === 'histogram') for (const part of ['bucket', 'sum', 'count']) known.add(`${name}_${part}`);
@@ -67,7 +67,7 @@ describe('alerts and dashboard', () => {
   });
 
   it(
-    'are rules that promtool takes, and each fires where its test says so, and else is silent',
+    'have rules that promtool accepts, each of which fires where its test says so, and only there',
     requires('promtool'),
     async () => {
       await assertPromtool(['check', 'rules', 'alerts.yml']);
@@ -127,8 +127,8 @@ async function freePort(): Promise<number> {
   return port;
 }
 
-describe('what a server and a worker tell', () => {
-  it('is as promtool wants it', requires('promtool'), async (t) => {
+describe('the metrics of a server and a worker', () => {
+  it('satisfy promtool', requires('promtool'), async (t) => {
     const { server, workerMetrics } = await cluster(t);
     const ofServer = await fetch(`${server.url}/metrics`, { headers: bearer('token-of-viewer') });
     const ofWorker = await fetch(workerMetrics);
@@ -140,7 +140,7 @@ describe('what a server and a worker tell', () => {
   });
 
   it(
-    'is read by a Prometheus on the configuration of the examples, and answers all questions of the dashboard',
+    'are read by a Prometheus with the example configuration, and answer all queries of the dashboard',
     requires('prometheus'),
     async (t) => {
       const { server, workerMetrics } = await cluster(t);

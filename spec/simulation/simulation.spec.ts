@@ -39,7 +39,7 @@ describe('a cluster in which everything fails now and then', () => {
     });
   }
 
-  test('suspends workers that are ill, and tells the copies of a worker apart', async () => {
+  test('suspends workers with faults of their own, and distinguishes the copies of a worker', async () => {
     const run = await simulate(short(6, { hours: 1, faults: 'workers' }));
     const { illnesses, copies } = run.chaos;
     assert.ok(Math.min(illnesses, copies) > 0, `${illnesses} illnesses and ${copies} copies are too few`);
@@ -60,7 +60,7 @@ describe('a cluster in which everything fails now and then', () => {
   }
 
   for (const seed of [11, 12]) {
-    test(`takes nothing from its workers where all that fails is that it, or everything, stands still (seed ${seed})`, async () => {
+    test(`takes no task from its workers where nothing fails but that the server, or everything, stalls (seed ${seed})`, async () => {
       const run = await simulate(short(seed, { hours: 1, faults: 'stalls' }));
       const { standstills, suspensions } = run.chaos;
       assert.ok(Math.min(standstills, suspensions) > 0, `${standstills} and ${suspensions} are too few`);
@@ -68,7 +68,7 @@ describe('a cluster in which everything fails now and then', () => {
     });
   }
 
-  test('goes the same way with the same seed, and another way with another', async () => {
+  test('takes the same course with the same seed, and another with another', async () => {
     const [first, again, other] = [
       await simulate(short(4, { hours: 0.3 })),
       await simulate(short(4, { hours: 0.3 })),
@@ -78,7 +78,7 @@ describe('a cluster in which everything fails now and then', () => {
     assert.notEqual(other.trace, first.trace);
   });
 
-  test('is found out when a crash takes what was acknowledged with it', async () => {
+  test('is found to be wrong when a crash loses what was acknowledged', async () => {
     await assert.rejects(
       simulate(short(1, { hours: 6, afterCrash: forgetTheLast })),
       /is not in the store|follows event/,

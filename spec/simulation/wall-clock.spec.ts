@@ -35,7 +35,7 @@ describe('when the wall clock is set while tasks run', () => {
       assert.equal((await cluster.seen.job(submitted.id)).status, 'succeeded');
     });
 
-    test(`${name}, a silent worker's lease still lapses after its time and not before`, async (t) => {
+    test(`${name}, the lease of a silent worker still expires after its time and not before`, async (t) => {
       const cluster = await TestCluster.start(t, { leaseTtl: 60 });
       const submitted = await cluster.submit();
       const worker = await cluster.register();

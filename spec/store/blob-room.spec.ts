@@ -58,7 +58,7 @@ describe('the room for artifacts', () => {
     }
   });
 
-  test('is counted for uploads at the same time together', async (t) => {
+  test('is counted together for uploads at the same time', async (t) => {
     for (const declared of [true, false]) {
       const it = await disk(t, 4 * MIB, MIB);
       const all = await Promise.all([1, 2, 3].map(() => upload(it, 1.25 * MIB, declared ? 1.25 * MIB : 0)));
@@ -68,7 +68,7 @@ describe('the room for artifacts', () => {
     }
   });
 
-  test('is not given twice for bytes that are granted and written while the disk is looked at', async () => {
+  test('is not granted twice for bytes that are written while the disk is measured', async () => {
     const looks: Array<(free: number) => void> = [];
     const room = new DiskSpace(0, () => new Promise((resolve) => looks.push(resolve)));
     const first = room.reserve(4 * MIB);
@@ -85,7 +85,7 @@ describe('the room for artifacts', () => {
     await assert.rejects(second, { code: 'no_room' });
   });
 
-  test('is none when others have taken it, before an upload and in its middle', async (t) => {
+  test('is gone when other programs have taken it, before an upload and in its middle', async (t) => {
     const it = await disk(t, 64 * MIB, MIB);
     const writer = await it.blobs.create(40 * MIB);
     it.others.used = 60 * MIB;
@@ -101,7 +101,7 @@ describe('the room for artifacts', () => {
     await assert.rejects(it.blobs.create(), { code: 'no_room', message: /1 MiB .*--reserve-mb/ });
   });
 
-  test('is asked for seldom, however small the pieces are', async (t) => {
+  test('is measured seldom, however small the pieces are', async (t) => {
     const it = await disk(t, 1024 * MIB, MIB);
     assert.equal(await upload(it, 40 * MIB), 'kept');
     assert.ok(it.others.looks < 10, `${it.others.looks} looks at the disk for 640 pieces`);

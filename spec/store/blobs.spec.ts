@@ -49,7 +49,7 @@ describe('the blob store', () => {
     assert.deepEqual(await put(), { sha256: sha256(Buffer.alloc(0)), size_bytes: 0 });
   });
 
-  test('leaves nothing of an upload that is broken off, and may be told twice', async (t) => {
+  test('leaves nothing of an upload that is aborted, also when it is aborted twice', async (t) => {
     const { blobs, files } = await open(t);
     const writer = await blobs.create();
     await writer.write(Buffer.from('half'));
@@ -67,7 +67,7 @@ describe('the blob store', () => {
     await writer.abort();
   });
 
-  test('clears away at start-up what uploads left when an earlier server died', async (t) => {
+  test('removes at start-up what uploads left behind when an earlier server died', async (t) => {
     const { restarted, blobs, files, put } = await open(t);
     await put(Buffer.from('kept'));
     const dying = await blobs.create();
@@ -77,7 +77,7 @@ describe('the blob store', () => {
     assert.deepEqual([(await files('uploads')).length, (await files('objects')).length], [0, 1]);
   });
 
-  test('removes bytes whose record was refused, unless an artifact names the same', async (t) => {
+  test('removes bytes whose record was refused, unless an artifact has the same', async (t) => {
     const { files, put, placed } = await open(t);
     const refused = await placed(Buffer.from('refused'));
     assert.equal((await files('objects')).length, 1);
@@ -89,7 +89,7 @@ describe('the blob store', () => {
     assert.deepEqual([(await files('uploads')).length, (await files('objects')).length], [0, 1]);
   });
 
-  test('keeps bytes as long as one of those who uploaded them may still have them named', async (t) => {
+  test('keeps bytes as long as one of the uploads of them may still be recorded', async (t) => {
     const { named, files, placed } = await open(t);
     const bytes = Buffer.from('uploaded three times');
     const [one, two, three] = [await placed(bytes), await placed(bytes), await placed(bytes)];
@@ -101,7 +101,7 @@ describe('the blob store', () => {
     assert.deepEqual([(await files('uploads')).length, (await files('objects')).length], [0, 1]);
   });
 
-  test('clears away at start-up bytes that lay in their place when the server died before they were named', async (t) => {
+  test('removes at start-up bytes that were in place when the server died before they were recorded', async (t) => {
     const { named, restarted, files, placed } = await open(t);
     await placed(Buffer.from('never named'));
     await placed(Buffer.from('named, but the server died before it could remove the mark'));
@@ -112,7 +112,7 @@ describe('the blob store', () => {
   });
 });
 
-describe('bytes that do not stay what they were', () => {
+describe('bytes that are damaged on the disk', () => {
   /** What a file on the disk may become; a store is none the wiser until it looks. */
   const fates = {
     'a flipped bit': async (path: string) => {
@@ -131,7 +131,7 @@ describe('bytes that do not stay what they were', () => {
   };
 
   for (const [what, befall] of Object.entries(fates)) {
-    test(`are given to nobody as whole, are lost from then on, and are mended by an upload: ${what}`, async (t) => {
+    test(`are never served as intact, count as lost from then on, and are repaired by an upload: ${what}`, async (t) => {
       const { root, blobs, files, put, lines } = await open(t);
       const stored = { id: 'art_1', ...(await put(LARGE)) };
       await befall(join(root, objectPath(stored.sha256)));
@@ -154,7 +154,7 @@ describe('bytes that do not stay what they were', () => {
     });
   }
 
-  test('are replaced by good ones when these are uploaded again, although nobody has noticed yet', async (t) => {
+  test('are replaced by an upload of intact ones, also when the damage has not been noticed yet', async (t) => {
     const { root, put } = await open(t);
     const { sha256: hash } = await put(LARGE);
     const path = join(root, objectPath(hash));
@@ -163,7 +163,7 @@ describe('bytes that do not stay what they were', () => {
     assert.deepEqual(await readFile(path), LARGE);
   });
 
-  test('are found too short before anything is sent', async (t) => {
+  test('are found to be too short before anything is sent', async (t) => {
     const { root, blobs, put } = await open(t);
     const stored = { id: 'art_1', ...(await put(LARGE)) };
     await truncate(join(root, objectPath(stored.sha256)), 10);
@@ -174,7 +174,7 @@ describe('bytes that do not stay what they were', () => {
     );
   });
 
-  test('are not put aside when good ones took their place while they were read', async (t) => {
+  test('are not set aside when intact ones took their place while they were read', async (t) => {
     const { root, blobs, put } = await open(t);
     const stored = { id: 'art_1', ...(await put(LARGE)) };
     const path = join(root, objectPath(stored.sha256));
@@ -191,7 +191,7 @@ describe('bytes that do not stay what they were', () => {
   });
 });
 
-test('a move syncs the folders above as well, whoever made them, once in the life of a process', async (t) => {
+test('a durable move syncs the folders above the file as well, whoever made them, once in the life of a process', async (t) => {
   const { root } = await open(t);
   const synced: string[] = [];
   const moves = new DurableMoves(async (folder) => void synced.push(folder.slice(root.length)));

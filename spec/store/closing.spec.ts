@@ -3,7 +3,7 @@ import { describe, test } from 'node:test';
 import { Store } from '../../actors/server/store/store.ts';
 import { temporaryDirectory } from '../support/server.ts';
 
-/** Asks one thing after the other, each in words that the store has not met yet, until it is refused. */
+/** Sends one query after the other, each with a text that is new to the store, until one is refused. */
 async function askOn(store: Store, reader: number): Promise<{ answers: number; fault: unknown }> {
   for (let answers = 0; answers < 10_000; answers++) {
     try {
@@ -16,7 +16,7 @@ async function askOn(store: Store, reader: number): Promise<{ answers: number; f
 }
 
 describe('a store that is closed while somebody reads', () => {
-  test('closes all the same, and refuses who goes on asking', async (t) => {
+  test('closes nevertheless, and refuses further reads', async (t) => {
     for (let round = 0; round < 5; round++) {
       const store = await Store.open(await temporaryDirectory(t));
       const asking = Array.from({ length: 8 }, (_, reader) => askOn(store, reader));

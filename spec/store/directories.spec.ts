@@ -6,8 +6,8 @@ import { makeDirectory } from '../../actors/shared/make-directory.ts';
 import { requires } from '../support/requires.ts';
 import { temporaryDirectory } from '../support/server.ts';
 
-describe('a directory with all that it lies in', () => {
-  it('is made by many at the same time', async (t) => {
+describe('a directory with all its parents', () => {
+  it('can be made by many at the same time', async (t) => {
     const root = await temporaryDirectory(t);
     const paths = Array.from({ length: 400 }, (_, i) => join(root, `${i % 20}`, 'a', 'b', `${i % 3}`));
     await Promise.all(paths.map(makeDirectory));

@@ -24,7 +24,7 @@ async function finish(cluster: TestCluster, metrics: Record<string, unknown>[]):
   for (const values of metrics) await worker.complete(await worker.run(), { metrics: values } as never);
 }
 
-describe('lists are composed by the store, and say exactly what was reported', () => {
+describe('lists that the store composes hold exactly what was reported', () => {
   test('every double comes back as the same double, and ranks where it belongs', async (t) => {
     const cluster = await TestCluster.start(t);
     const edges = [
@@ -65,7 +65,7 @@ describe('lists are composed by the store, and say exactly what was reported', (
     }
   });
 
-  test('text of any kind stays what it was', async (t) => {
+  test('text of any kind comes back unchanged', async (t) => {
     const cluster = await TestCluster.start(t);
     const error = 'line "one"\n\ttwo \\ \u0000 \u001b[31m ü 漢字 🧪 </script>';
     const { id } = await cluster.submit(job({ retry: { max_attempts: 1 } }));
@@ -113,7 +113,7 @@ describe('the list of jobs', () => {
     assert.equal((await search('')).length, NAMES.length);
   });
 
-  test('takes every character of the search for itself', async (t) => {
+  test('takes every character of the search literally', async (t) => {
     const search = await named(t);
     assert.deepEqual(await search('t "b'), ['wheat "b"']);
     assert.deepEqual(await search('rn*'), ['corn*']);
@@ -138,7 +138,7 @@ describe('the list of jobs', () => {
     assert.deepEqual(await search('wheat', { created_before: 0 }), []);
   });
 
-  test('needs no look at every job, however it is filtered', async (t) => {
+  test('is found without a look at every job, however it is filtered', async (t) => {
     const cluster = await TestCluster.start(t);
     const db = await openReader(`${cluster.stateDir}/store.sqlite`);
     t.after(() => db.close());
@@ -156,7 +156,7 @@ describe('the list of jobs', () => {
     }
   });
 
-  test('finds a job by what a person writes for it: its id, a part of it that is shown, or its name', async (t) => {
+  test('finds a job by what a person writes for it: its id, a shown part of it, or its name', async (t) => {
     const cluster = await TestCluster.start(t);
     const ids: string[] = [];
     for (const name of ['wheat', 'Wheat', 'wheat 2']) ids.push((await cluster.submit(job({ name }))).id);
@@ -227,7 +227,7 @@ describe('the list of jobs', () => {
     assert.deepEqual(await find('…0000zzzz'), []);
   });
 
-  test('has the jobs of one owner', async (t) => {
+  test('is filtered by owner', async (t) => {
     const cluster = await TestCluster.start(t);
     const { id, owner } = await cluster.submit();
     const of = async (who: string) =>

@@ -26,7 +26,7 @@ async function finished(cluster: TestCluster, count: number): Promise<string> {
 }
 
 describe('rows from before the limits', () => {
-  test('are served whole, each value as it was stored', async (t) => {
+  test('are served complete, each value as it was stored', async (t) => {
     const cluster = await TestCluster.start(t);
     const id = await finished(cluster, 4);
     await cluster.stop();
@@ -110,7 +110,7 @@ describe('the tasks of a job', () => {
 });
 
 describe('the ranking of a job', () => {
-  test('is whole, best first, those without the metric last, and may be asked for in parts', async (t) => {
+  test('is complete, best first, tasks without the metric last, and may be read in parts', async (t) => {
     const cluster = await TestCluster.start(t);
     const job_id = await finished(cluster, 1204);
     const { reads } = cluster.port;
@@ -130,7 +130,7 @@ describe('the ranking of a job', () => {
     assert.equal(lines.length, 4);
   });
 
-  test('is a table that no spreadsheet computes', () => {
+  test('is a table without cells that a spreadsheet would compute', () => {
     assert.equal(written('=1+1'), "'=1+1");
     assert.equal(written(' @cmd'), "' @cmd");
     assert.equal(written('-a,"b"'), `"'-a,""b"""`);

@@ -139,7 +139,7 @@ describe('the queries of the store', () => {
     assert.deepEqual(await slowSteps(cluster.stateDir, found), []);
   });
 
-  test('a statement without an index would be noticed', async (t) => {
+  test('a statement without an index fails this check', async (t) => {
     const { stateDir } = await TestCluster.start(t);
     const statements = [
       "SELECT id FROM tasks WHERE status = 'failed'",

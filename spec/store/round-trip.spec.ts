@@ -186,7 +186,7 @@ const kinds: [
 ] as never;
 
 for (const [name, kind, table, sample, lists] of kinds) {
-  describe(`a ${name}'s row, its snapshot and its line in the store are the same thing`, () => {
+  describe(`the snapshot of a ${name} survives its way through a row of the store`, () => {
     for (const resting of restingStates(kind.stage.machine)) {
       const row = {
         ...sample,

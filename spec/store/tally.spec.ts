@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { openReader } from '../../actors/server/store/open.ts';
 import { TestCluster } from '../support/cluster.ts';
 
-test('every commit keeps the tally of what is in which status, so that a start needs to count nothing', async (t) => {
+test('every commit keeps the counts of actors by status, so that a start need not count', async (t) => {
   const cluster = await TestCluster.start(t);
   const worker = await cluster.register({ slots_total: 2 });
   const { id } = await cluster.submit();

@@ -4,7 +4,7 @@ import { chooseTransport } from '../../gateway/transport/choose.ts';
 import { installation, runIn } from '../support/installation.ts';
 
 describe('the choice of a transport', () => {
-  it('takes the one that is asked for, and says that it was', async () => {
+  it('takes the transport that is asked for, and says so', async () => {
     const { transport, why } = await chooseTransport('node');
     assert.equal(transport.name, 'node');
     assert.match(why, /--transport/);
@@ -30,7 +30,7 @@ describe('a machine on which no transport works', () => {
     ['nothing is installed', ['tsx', 'esbuild'], 'auto', /there is no package 'tsx'; run npm ci in \//],
   ];
   for (const [what, without, choice, told] of CASES) {
-    it(`is told what to install or to ask for where ${what}`, async (t) => {
+    it(`gets a message of what to install or to ask for where ${what}`, async (t) => {
       const home = await installation(t, { without });
       const flags = ['--transport', choice, '--port', '0', '--state', `${home}/state`];
       const { code, stderr } = await runIn(home, 'bin/jq-server', ...flags);

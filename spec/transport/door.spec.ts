@@ -7,8 +7,8 @@ import { requires } from '../support/requires.ts';
 
 const PROGRAM = fileURLToPath(new URL('./fixtures/shut.ts', import.meta.url));
 
-describe('a door that was shut for want of files', requires('proc'), () => {
-  it('is opened again also when the last client has gone, and nothing else keeps the process', async () => {
+describe('a listening socket that was closed for lack of files', requires('proc'), () => {
+  it('is opened again also when the last client has gone and nothing else keeps the process alive', async () => {
     const script = 'ulimit -n 256; exec "$0" --import tsx "$1"';
     const { stdout } = await promisify(execFile)('sh', ['-c', script, process.execPath, PROGRAM]);
     assert.equal(stdout, 'shut\nopen\n');

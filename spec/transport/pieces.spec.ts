@@ -10,7 +10,7 @@ import { until } from '../support/until.ts';
 
 const MIB = 1024 * 1024;
 
-/** The one that `auto` takes here, and the one that is there everywhere. */
+/** The transport that `auto` takes here, and the one that exists everywhere. */
 const TRANSPORTS = new Set<TransportName>([await transportHere(), 'node']);
 
 /** Listens with one handler, and gives the port. */
@@ -122,7 +122,7 @@ for (const name of TRANSPORTS)
       assert.match(received, /^HTTP\/1\.1 200 OK\r\n/);
     });
 
-    it('waits for a client that does not read: no more than a few chunks are made for it', async (t) => {
+    it('waits for a client that does not read: only a few chunks are made for it', async (t) => {
       const { sent, handle } = sender(1000, MIB / 4);
       const port = await serve(t, (request) => void handle(request));
       const socket = dial(t, port);
@@ -157,7 +157,7 @@ for (const name of TRANSPORTS)
       assert.ok(peak < 60 * MIB, `${Math.round(peak / MIB)} MiB more than before, for an answer of 100 MiB`);
     });
 
-    it('ends for who writes it when the client goes', async (t) => {
+    it('ends for its writer when the client goes', async (t) => {
       const { sent, handle } = sender(1000, MIB / 4);
       const port = await serve(t, (request) => void handle(request));
       const socket = dial(t, port);
@@ -167,7 +167,7 @@ for (const name of TRANSPORTS)
       assert.equal(sent.gone, true);
     });
 
-    it('that is broken off is not taken for whole', async (t) => {
+    it('that is broken off does not look complete', async (t) => {
       const port = await serve(t, async (request) => {
         request.onAborted(() => {});
         await request.begin(HEAD, null).write(Buffer.from('half'));
