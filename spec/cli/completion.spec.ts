@@ -236,7 +236,7 @@ describe('completion in bash, beyond words,', requires('bash'), () => {
     );
   });
 
-  it('completes the value behind an equals sign, and nothing behind a complete argument', async () => {
+  it('completes the value after an equals sign, and nothing after a complete argument', async () => {
     assert.deepEqual(await bash('jqctl jobs --status=qu'), ['queued']);
     assert.deepEqual(await bash('jqctl machines job '), []);
     assert.deepEqual(await bash('jqctl jobs --name '), []);

@@ -48,7 +48,7 @@ describe('exit code 0', () => {
 });
 
 describe('exit code 6', () => {
-  it('when the job succeeded and some of its tasks failed; the status says so, equal reasons stand once', async (t) => {
+  it('when the job succeeded and some of its tasks failed; the status says so, and lists equal reasons once', async (t) => {
     const { ctl, server, submit } = await scene(t);
     const id = await submit(jobOf('a.yaml', 'b.yaml', 'c.yaml'));
     const worker = await playWorker(server.client);
@@ -63,7 +63,7 @@ describe('exit code 6', () => {
     assert.equal((await ctl('wait', id, '--allow-failed')).code, 0);
   });
 
-  it('is for those who wait: --allow-failed without --wait is refused', async (t) => {
+  it('is for a wait only: --allow-failed without --wait is refused', async (t) => {
     const { env } = await scene(t);
     const { code, stderr } = await run(['submit', '-', '--allow-failed'], { env, stdin: jobOf('a.yaml') });
     assert.equal(code, 2);
@@ -218,7 +218,7 @@ describe('exit code 5', () => {
     assert.equal((await server.client.call('getJob', { params: { id } })).status, 'queued');
   });
 
-  it('under --json with the job as it stands', async (t) => {
+  it('under --json with the job in its present state', async (t) => {
     const { env } = await scene(t);
     const stdin = jobOf('a.yaml');
     const { code, stdout } = await run(['submit', '-', '--wait', '--timeout', '0.2', '--json'], {

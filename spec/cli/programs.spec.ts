@@ -14,7 +14,7 @@ import { until } from '../support/until.ts';
 import { begin, run, start } from './cli-support.ts';
 import { isOneSentence } from './serving.ts';
 
-/** A server process on a free port, and the line that says where. */
+/** A server process on a free port, and the line with its address. */
 async function serve(t: TestContext, argv: string[] = [], env: Record<string, string> = {}) {
   const state = join(await temporaryDirectory(t), 'state');
   const program = start('jq-server', ['--port', '0', '--state', state, '--json', ...argv], env);

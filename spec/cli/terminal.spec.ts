@@ -135,7 +135,7 @@ describe('output on a terminal', () => {
 });
 
 describe('a reader that closes early, such as head,', () => {
-  it('ends the program without a word', async () => {
+  it('ends the program without a message', async () => {
     const body = Array.from({ length: 3000 }, (_, i) => anEvent({ id: i + 1, message: 'x'.repeat(200) }));
     const server = await fakeServer({
       'GET /v1/jobs/job_1/tasks': { body: [aTask()] },

@@ -18,7 +18,7 @@ describe('the help', () => {
   });
 
   for (const command of COMMANDS) {
-    it(`of ${command} tells its options and its exit codes in 80 columns`, async () => {
+    it(`of ${command} lists its options and its exit codes in 80 columns`, async () => {
       const { code, stdout } = await run([command, '--help']);
       assert.equal(code, 0);
       assert.match(stdout, new RegExp(`^jqctl ${command} .*\\[options\\]`));
@@ -110,7 +110,7 @@ describe('wrong usage', () => {
     });
   }
 
-  it('with an option that is near none suggests none: half of other letters is another word', async () => {
+  it('with an option that is similar to none suggests none: half of the letters being different is too much', async () => {
     for (const [command, flag] of [
       ['status', '--wait'],
       ['cancel', '--wait'],

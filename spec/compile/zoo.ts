@@ -13,7 +13,7 @@ import {
 } from 'xstate';
 import type { Seeded } from '../support/seeded.ts';
 
-/** Odd charts: what statecharts may say though ours do not. */
+/** Unusual charts: what XState allows although our charts do not use it. */
 
 const WORDS = ['A', 'B', 'C', 'D', 'E', 'F'] as const;
 /** What the charts are told, and something that none of them knows. */

@@ -1,4 +1,4 @@
-/** What the server has acknowledged, as those who asked remember it. */
+/** What the server has acknowledged, as its clients remember it. */
 export type Ack =
   | { what: 'job'; name: string; id: string; text: string }
   | { what: 'cancel'; job: string; status: string }

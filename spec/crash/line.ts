@@ -3,7 +3,7 @@ import { ClusterClient } from '../../gateway/client/client.ts';
 import { ResponseError } from '../../gateway/client/errors.ts';
 import type { Ledger } from './ledger.ts';
 
-/** What those who ask share: the way to the server, the ledger, and whether to go on. */
+/** What the clients share: the way to the server, the ledger, and whether to go on. */
 export class Line {
   readonly ledger: Ledger;
   readonly client: ClusterClient;

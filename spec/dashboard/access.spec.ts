@@ -60,7 +60,7 @@ describe('access to the dashboard', requires('chromium'), () => {
     await page.locator('#jobs').waitFor();
   });
 
-  it('explains a token that may not read, in the words of the server too', async (t) => {
+  it('explains a token without the right to read, also with the message of the server', async (t) => {
     const authFile = join(await temporaryDirectory(t), 'auth.json');
     await writeFile(authFile, JSON.stringify([{ name: 'pusher', rights: ['submit'], token: 'p-token' }]));
     const server = await startTestServer(t, { authFile });

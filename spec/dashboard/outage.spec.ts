@@ -10,7 +10,7 @@ import { seriousFaults } from './axe.ts';
 import { browserForTests } from './browser.ts';
 import { Hand, pipelines, submit } from './hands.ts';
 
-/** What a browser says when its server is away. */
+/** The console errors of a browser whose server is away. */
 const AWAY = /ERR_CONNECTION|WebSocket connection|ERR_EMPTY_RESPONSE|50[234]/;
 
 const alert = (page: Page) => page.getByRole('alert');

@@ -10,7 +10,7 @@ import { until } from '../support/until.ts';
 import { browserForTests } from './browser.ts';
 import { Hand, pipelines, submit } from './hands.ts';
 
-/** What a browser says when its server is away. */
+/** The console errors of a browser whose server is away. */
 const AWAY = /ERR_CONNECTION|WebSocket connection|ERR_EMPTY_RESPONSE|ERR_INTERNET_DISCONNECTED/;
 
 const tile = (page: Page, label: string) => page.locator('.tile', { hasText: label }).locator('.number');

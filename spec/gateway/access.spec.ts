@@ -106,7 +106,7 @@ describe('the page of another origin', () => {
   });
 });
 
-describe('the own page', () => {
+describe("the server's own page", () => {
   it('is served, under the name that the browser used', async () => {
     await using gateway = await gatewayFor({ principals });
     for (const [host, origin] of [

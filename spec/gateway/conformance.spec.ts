@@ -62,7 +62,7 @@ const withId = routeList.filter(([, { path }]) => path.includes('{'));
 const withBody = routeList.filter(([, { kind, method: verb }]) => kind === 'json' && verb === 'post');
 
 describe('every guarded route', () => {
-  it('asks for a credential', async (t) => {
+  it('requires a credential', async (t) => {
     const server = await guardedServer(t);
     for (const [name, route] of guarded) {
       const { status, body } = await call(server, name, validAsk(route, {}), 'unknown');
@@ -70,7 +70,7 @@ describe('every guarded route', () => {
     }
   });
 
-  it('asks for its right, in the words that clients know', async (t) => {
+  it('requires its right, which the refusal names in fixed words', async (t) => {
     const server = await guardedServer(t);
     for (const [name, route] of guarded) {
       const { status, body } = await call(server, name, validAsk(route, {}), `no-${route.right}`);

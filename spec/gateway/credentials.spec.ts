@@ -58,7 +58,7 @@ describe('credentials', () => {
     assert.equal(auth.identify('2')?.name, 'y');
   });
 
-  it('may hold colons in the token: the name ends at the first, the roles begin behind the last', () => {
+  it('may hold colons in the token: the name ends at the first, the roles begin after the last', () => {
     const auth = Credentials.from({ principals: ['alice:a:b:c:viewer'] });
     assert.equal(auth.identify('a:b:c')?.name, 'alice');
   });

@@ -28,7 +28,7 @@ describe('the history of all events', () => {
     assert.deepEqual(await ids({ limit: 1_000_000 }), idsUpTo(10));
   });
 
-  it('is read forwards behind an id, and backwards before one', async (t) => {
+  it('is read forwards from an id, and backwards from one', async (t) => {
     const ids = await withTenEvents(t);
     assert.deepEqual(await ids({ after_id: 0, limit: 3 }), [1, 2, 3]);
     assert.deepEqual(await ids({ after_id: 8 }), [9, 10]);

@@ -3,7 +3,7 @@ import { EventFeed, type FeedLimits } from '../../gateway/streams/feed.ts';
 import { EventHub } from '../../gateway/streams/hub.ts';
 import type { FakeEvents } from '../support/fake-backend.ts';
 
-/** A socket whose client takes what was sent only when the test says so. */
+/** A socket whose client reads only when the test says so. */
 export class StallingSocket {
   readonly ids: number[] = [];
   waiting = 0;

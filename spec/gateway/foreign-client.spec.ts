@@ -12,7 +12,7 @@ const without = (object: Json, ...names: string[]): Json =>
 
 describe('another implementation of a client, on names and versions', () => {
   for (const given of ['N4C', 'X-N4C', 'x-n4c', 'n4c']) {
-    it(`shakes hands under a prefix of its own that the server was given as ${given}`, async (t) => {
+    it(`sends and gets the version headers under a prefix that the server was given as ${given}`, async (t) => {
       const client = await foreigner(t, { headerPrefixes: [given] });
       const { status, headers } = await client.ask('GET /v1/jobs', undefined, { 'X-N4C-Api': '1.9' });
       assert.equal(status, 200);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { foreigner, JOB, type Json } from './foreign.ts';
 
-/** Bodies under one key: what is compared is what they mean (docs/protocol.md#jobs). */
+/** Bodies under one key are compared by their meaning (docs/protocol.md#jobs). */
 const KEY = { idempotency_key: 'k' };
 
 const SAME: [string, Json, Json][] = [

@@ -6,7 +6,7 @@ import { WebSocketServer } from 'ws';
 import { ClusterClient } from '../../gateway/client/client.ts';
 import { socketFrames } from '../../gateway/client/socket-frames.ts';
 
-/** Milliseconds that stand in for those of the client. */
+/** Milliseconds, in place of those of the client. */
 const HEARTBEAT_MISSED = 300;
 
 /** A server of streams that sends one frame, and then pings as often as it is told to. */

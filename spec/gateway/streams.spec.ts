@@ -265,7 +265,7 @@ describe('a client of a stream', () => {
     assert.deepEqual(listener.ids, idsUpTo(600));
   });
 
-  it('that goes is forgotten', async () => {
+  it('that disconnects is forgotten', async () => {
     await using gateway = await gatewayFor();
     gateway.cluster.events.commit({});
     const listener = new Listener(gateway, '/v1/events/stream');

@@ -1,6 +1,6 @@
 import type { EventView } from '../../machines/schema/views.ts';
 
-/** What an event says of what happened; its time and words are left to others. */
+/** What an event says of what happened; its time and message are checked elsewhere. */
 export type Happening = Pick<EventView, 'id' | 'type' | 'job_id' | 'task_id' | 'worker_id' | 'data'>;
 
 export interface TaskHistory {

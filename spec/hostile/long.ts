@@ -1,4 +1,4 @@
-// Fuzzes a real server for as long as it is told: `npm run hostile -- --runs N --seed S`, `--minutes M` at most.
+// Fuzzes a real server for a given number of runs or minutes: `npm run hostile -- --runs N --seed S`, `--minutes M` at most.
 import { parseArgs } from 'node:util';
 import { machineLine, writeSection } from '../support/report.ts';
 import { Seeded } from '../support/seeded.ts';

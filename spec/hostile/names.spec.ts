@@ -81,7 +81,7 @@ describe('a file name that nobody should have', () => {
     }
   });
 
-  it('stands in a Content-Disposition that holds one line of ASCII, its quotes in pairs', async (t) => {
+  it('is sent in a Content-Disposition that holds one line of ASCII, its quotes in pairs', async (t) => {
     const cluster = await held(t);
     await withNastyArtifacts(cluster);
     const { client, port } = cluster.server;
@@ -149,7 +149,7 @@ describe('a file name that nobody should have', () => {
     }
   });
 
-  it('in a folder that is submitted, with every name that a disk takes, reaches the archive', async (t) => {
+  it('in a folder that is submitted reaches the archive, with every name that a disk can hold', async (t) => {
     const server = await startTestServer(t);
     const folder = await temporaryDirectory(t);
     await mkdir(join(folder, 'data'));

@@ -1,4 +1,4 @@
-/** Who ends what was begun: a test, or a long run. */
+/** The owner that ends what was started: a test, or a long run. */
 export interface Scope {
   after(hook: () => unknown): void;
 }

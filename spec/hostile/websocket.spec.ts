@@ -157,7 +157,7 @@ describe('a WebSocket client that misbehaves', () => {
     await target.assertUnharmed('upgrades that are none');
   });
 
-  it('harms nobody by leaving at any point', async () => {
+  it('harms no other client by disconnecting at any point', async () => {
     const wires = Array.from({ length: 60 }, () => dial());
     for (const [i, wire] of wires.entries()) {
       if (i % 3 === 0) wire.socket.destroy();

@@ -91,7 +91,7 @@ describe('the fingerprint of an inline pipeline', () => {
     );
   });
 
-  it('tells 1.0 from 1, and 1e-3 is 0.001', () => {
+  it('differs for 1.0 and 1, and is the same for 1e-3 and 0.001', () => {
     assert.notEqual(jsonFingerprint('{"a":1.0}'), jsonFingerprint('{"a":1}'));
     assert.equal(jsonFingerprint('{"a":1e-3}'), jsonFingerprint('{"a":0.0010}'));
   });

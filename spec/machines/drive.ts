@@ -6,7 +6,7 @@ import {
   type SnapshotFrom,
 } from 'xstate';
 
-/** A state value as one word: `running.executing`. */
+/** A state value as text: `running.executing`. */
 export function nameOf(value: unknown): string {
   if (typeof value === 'string') return value;
   const [[parent, child] = ['', '']] = Object.entries(value as Record<string, unknown>);

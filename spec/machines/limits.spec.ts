@@ -192,7 +192,7 @@ describe('what a worker reports is cut, never refused', () => {
 describe('a result', () => {
   const bounded = (result: object) => boundedResult({ status: 'succeeded', ...result });
 
-  it('stands as it is when it fits', () => {
+  it('is kept as it is when it fits', () => {
     const result = {
       metrics: { best_rmse: 0.5, best_accuracy: null },
       counts: { num_predictions: 3 },

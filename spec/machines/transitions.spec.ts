@@ -21,7 +21,7 @@ import {
 } from './samples.ts';
 import { type Move, SUPERVISOR_TABLE, TASK_TABLE, type Table, WORKER_TABLE } from './tables.ts';
 
-/** How the variants stand where a job selects the best of them. */
+/** The progress of the variants of a job that selects. */
 function selectionIn(state: string) {
   if (state === 'running.expanding') return selecting(0, { expanding: true });
   if (state === 'running.exploring' || state === 'running.reusing') return selecting(2);

@@ -17,7 +17,7 @@ const unfenced = (message: Message): Message => {
 };
 
 describe('whatever clients, workers, time and crashes do in whatever order', () => {
-  test('the server answers, tells and records what the reference predicts', async () => {
+  test('the server answers, publishes and records what the reference predicts', async () => {
     const { failure, sequences, played } = await runModel(short({}));
     assert.equal(failure, null);
     assert.ok(sequences === 200 && played.answered > 2000, `only ${played.answered} requests were answered`);
@@ -26,13 +26,13 @@ describe('whatever clients, workers, time and crashes do in whatever order', () 
     assert.ok(Math.min(...rare) > 20, `some things hardly happened: ${JSON.stringify(played)}`);
   });
 
-  test('over HTTP on a real socket it is the same', async () => {
+  test('the same holds over HTTP on a real socket', async () => {
     const { failure, played } = await runModel(short({ line: 'http', runs: 25 }));
     assert.equal(failure, null);
     assert.ok(played.answered > 200, `only ${played.answered} requests were answered`);
   });
 
-  test('a server that lets late reports count is found out, and its sequence is played again by seed and path', async () => {
+  test('a server that accepts late reports is detected, and the sequence that shows it can be replayed by seed and path', async () => {
     const run = short({ tamper: unfenced, runs: 500 });
     const { failure } = await runModel(run);
     assert.match(failure ?? '', /stale_attempt/);

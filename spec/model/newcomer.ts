@@ -3,7 +3,7 @@ import { readTasks, seen } from '../support/views.ts';
 import type { Act } from './acts.ts';
 import type { Names } from './compare.ts';
 
-/** A job or worker of which nobody was told, found in the lists. */
+/** A job or worker whose creation was never answered, found in the lists. */
 export interface Newcomer {
   id: string;
   tasks: string[];

@@ -16,7 +16,7 @@ async function play(shares: Share[], processes: number): Promise<Map<number, Mod
 }
 
 describe('a long run in several processes', () => {
-  test('plays every share, and the same comes of it however many processes there are', async () => {
+  test('runs every share, with the same outcome however many processes there are', async () => {
     const shares = [1, 2, 3, 4].map(shareOf);
     const [one, two] = [await play(shares, 1), await play(shares, 2)];
     assert.deepEqual([...two.keys()].sort(), [1, 2, 3, 4]);

@@ -15,7 +15,7 @@ import { type Line, type LineKind, openLine } from './line.ts';
 import { TIMES } from './operations.ts';
 import { Tape } from './tape.ts';
 
-/** Stands in for a fault of the program: what the supervisor gets is not what was sent. */
+/** Simulates a fault of the program: the supervisor gets another message than was sent. */
 export type Tamper = (message: Message) => Message;
 
 interface Outstanding {

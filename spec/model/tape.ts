@@ -4,7 +4,7 @@ import type { EventView } from '../../machines/schema/views.ts';
 import { History } from '../history/history.ts';
 import { asSent, seen } from '../support/views.ts';
 
-/** Every event that a system told of, over all its restarts. */
+/** Every event that a system published, over all its restarts. */
 export class Tape {
   readonly #events: EventView[] = [];
   readonly #history = new History();

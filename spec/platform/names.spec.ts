@@ -11,7 +11,7 @@ import { DistinctNames, safeFileName } from '../../bin/jobs/filenames.ts';
 import { markedPath } from '../../bin/jobs/submit/local-refs.ts';
 import { entryName } from '../../bin/jobs/submit/zip-folder.ts';
 
-/** What Windows takes for a device, a stream, or another name. */
+/** Names that mean a device, a stream or another name on Windows. */
 const FOREIGN = [
   ...['CON', 'nul.txt', 'Com1.csv', 'LPT9', 'COM\u00b2', 'aux ', 'con .txt', 'CONIN$'],
   ...['a:b', 'model.json:hidden', 'C:', 'what?', 'a*', 'a|b', 'a"b', '<a>', 'tab\there'],

@@ -10,7 +10,7 @@ import { Seeded } from '../support/seeded.ts';
 import { until } from '../support/until.ts';
 import { check, inodeOf, namesIn, pathOf, places, restored, serve, sha256 } from './backup-support.ts';
 
-/** What a client was told that it has. */
+/** What the server acknowledged to a client. */
 interface Ledger {
   jobs: string[];
   succeeded: string[];

@@ -210,7 +210,7 @@ describe('what is legal and yet rarely meant is a warning', () => {
     const { warnings } = readDataset(pair(text(headed(WAVELENGTHS, dead))));
     assert.deepEqual(warnings, ['train_x.csv: the same in every sample: 912']);
   });
-  it('and stands in the result and in the log of the task', () => {
+  it('and is in the result and in the log of the task', () => {
     const dataset = pair(text(before('', counter(0), headed())));
     const { extra, logs } = runHere({ pipeline: [{ pls: { components: 1 } }], dataset });
     assert.deepEqual(extra.warnings, ['train_x.csv: the index column was left out']);

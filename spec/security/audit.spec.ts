@@ -13,7 +13,7 @@ const report = {
 };
 
 describe('the audit of the packages', () => {
-  it('names an advisory that nobody has explained, once', () => {
+  it('names an advisory without an explanation, once', () => {
     assert.deepEqual(unexplained(report, {}), ['high left: it breaks (https://advisories.example/1)']);
   });
 

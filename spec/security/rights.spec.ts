@@ -7,7 +7,7 @@ import { ask, bearer } from '../gateway/support.ts';
 import { ApiDocument } from '../hostile/openapi/document.ts';
 import { startTestServer, type TestServer, temporaryDirectory } from '../support/server.ts';
 
-/** Who asks: each role, somebody without a token, somebody with a wrong one, and anybody at an open server. */
+/** The clients: one of each role, one without a token, one with a wrong one, and one at an open server. */
 const COLUMNS = ['submitter', 'executor', 'viewer', 'admin', 'no token', 'wrong token', 'open'] as const;
 type Column = (typeof COLUMNS)[number];
 

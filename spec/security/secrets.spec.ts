@@ -78,7 +78,7 @@ async function guarded(t: TestContext) {
 }
 
 describe('a token', () => {
-  it('stands nowhere but where it was given: no log, event, answer, artifact, process list or file', async (t) => {
+  it('appears nowhere but where it was given: no log, event, answer, artifact, process list or file', async (t) => {
     const { folder, target, clientOf } = await guarded(t);
     const runner = join(folder, 'run.sh');
     await writeFile(runner, RUNNER, { mode: 0o755 });

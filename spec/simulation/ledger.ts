@@ -4,7 +4,7 @@ import type { Rows } from '../history/rows.ts';
 import { seen } from '../support/views.ts';
 import type { Acknowledged } from './network.ts';
 
-/** Every answer that somebody got and relies on, to be found in the store. */
+/** Every answer that a client got and relies on, to be found in the store. */
 export class Ledger {
   readonly #answers: Acknowledged[] = [];
   #checked = 0;

@@ -4,7 +4,7 @@ import { Store } from '../../actors/server/store/store.ts';
 import { LISTS } from '../../actors/server/store/turn-sql.ts';
 import { temporaryDirectory } from '../support/server.ts';
 
-/** What SQLite says of a column. */
+/** A column as SQLite describes it. */
 interface Declared {
   name: string;
   type: string;

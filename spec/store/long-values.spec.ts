@@ -90,7 +90,7 @@ describe('rows from before the limits', () => {
 });
 
 describe('the tasks of a job', () => {
-  test('are listed in pages, by status, and behind a task', async (t) => {
+  test('are listed in pages, by status, and after a task', async (t) => {
     const cluster = await TestCluster.start(t);
     const job_id = await finished(cluster, 6);
     const { reads } = cluster.port;

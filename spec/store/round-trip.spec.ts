@@ -255,7 +255,7 @@ test('every double and every text comes back from the store as the same', async 
   assert.equal(stored.length, jobs.length);
 });
 
-test('a job that ranks by one metric keeps a standing of its own only where its other columns do not tell it', async (t) => {
+test('a job that ranks by one metric stores its standing only where its other columns do not give it', async (t) => {
   const store = await Store.open(await temporaryDirectory(t));
   t.after(() => store.close());
   const one = noStanding({ metric: 'best_rmse', mode: 'min' });

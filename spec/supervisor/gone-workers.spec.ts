@@ -128,7 +128,7 @@ describe('a dead worker that holds no task', () => {
 });
 
 describe('a dead worker', () => {
-  test('stays in memory while it holds a task, and while it has to hear that it must stop one', async (t) => {
+  test('stays in memory while it holds a task, and while it still has to be told to stop one', async (t) => {
     const cluster = await TestCluster.start(t, { leaseTtl: 60 });
     await cluster.submit();
     const worker = await cluster.register();

@@ -169,7 +169,7 @@ describe('the life of a lease', () => {
     assert.deepEqual(types.slice(-2), ['task_lost', 'task_requeued']);
   });
 
-  test('an expired lease is revoked: a worker that lists nothing is told to stop until it has heard of it', async (t) => {
+  test('an expired lease is revoked: a worker that does not list its tasks is told to stop the task until it shows that it knows', async (t) => {
     const cluster = await TestCluster.start(t, { leaseTtl: 60, workerDeadAfter: 600 });
     await cluster.submit(job({ retry: { max_attempts: 1 } }));
     const worker = await cluster.register();

@@ -5,7 +5,7 @@ import type { LeasedTask } from '../../gateway/messages.ts';
 import { job, TestCluster, type TestWorker } from '../support/cluster.ts';
 import { holdCommits } from '../support/hold-commits.ts';
 
-describe('who reads while a turn is being written sees nothing of it, for it may be undone', () => {
+describe('a read while a turn is being written shows nothing of that turn, which may be rolled back', () => {
   interface Scene {
     cluster: TestCluster;
     worker: TestWorker;
@@ -14,7 +14,7 @@ describe('who reads while a turn is being written sees nothing of it, for it may
   }
   const turns: Record<string, (scene: Scene) => Promise<unknown>> = {
     'a worker that suspends itself': ({ other }) => other.heartbeat([], 0, 'no room left'),
-    'a worker that is told to end': ({ other }) => other.heartbeat([], 0, undefined, 'draining'),
+    'a worker that is leaving': ({ other }) => other.heartbeat([], 0, undefined, 'draining'),
     'a worker that is new': ({ cluster }) => cluster.register(),
     'a worker that declares something else': ({ cluster, other }) =>
       cluster.register({ worker_id: other.id, version: {} }),
@@ -22,7 +22,7 @@ describe('who reads while a turn is being written sees nothing of it, for it may
     'a worker that has no slot left': ({ other }) => other.lease(1, 30),
     'a worker that lacks a path': ({ worker, task }) =>
       worker.fail(task, { fault: 'worker', missing_path: '/data/x' }),
-    'a lease that is granted anew': ({ worker, task }) => {
+    'a lease that is granted again': ({ worker, task }) => {
       void worker.lease(1, 30).catch(() => {});
       return worker.fail(task);
     },

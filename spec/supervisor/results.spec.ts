@@ -68,7 +68,7 @@ describe('results', () => {
     assert.equal((await cluster.onlyTask(submitted.id)).status, 'running');
   });
 
-  test('a worker that ran another pipeline than the client pinned is noted; the result stands', async (t) => {
+  test('a result of another pipeline than the client pinned is accepted, and the difference is noted', async (t) => {
     const cluster = await TestCluster.start(t);
     const expected_fingerprint = `sha256:${'0'.repeat(64)}`;
     const submitted = await cluster.submit(

@@ -59,7 +59,7 @@ describe('a job of many tasks', () => {
     assert.deepEqual(new Set(views.map(({ max_attempts }) => max_attempts)), new Set([2]));
   });
 
-  test('is withheld as a whole from the first commit on, while others behind it are leased', async (t) => {
+  test('is withheld as a whole from the first commit on, while tasks of later jobs are leased', async (t) => {
     const cluster = await start(t);
     const { id } = await cluster.submit(many({ priority: 1 }));
     const other = await cluster.submit();

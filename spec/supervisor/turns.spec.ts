@@ -223,7 +223,7 @@ describe('a deadline that comes due while a turn is being written', () => {
     assert.deepEqual(await worker.start(again as LeasedTask), { ok: true });
   });
 
-  test('a worker that is heard while its death is written is watched from then on', async (t) => {
+  test('a worker that sends a heartbeat while its death is being written is watched from then on', async (t) => {
     const cluster = await TestCluster.start(t, { workerDeadAfter: 45 });
     const worker = await cluster.register();
     const hold = holdCommits(cluster, 'beforeCommit');

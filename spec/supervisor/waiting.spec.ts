@@ -73,7 +73,7 @@ describe('a request for work that waits', () => {
   });
 });
 
-describe('a lease that reached nobody and is granted again in the same turn', () => {
+describe('a lease that never reached its worker and is granted again in the same turn', () => {
   test('has a whole TTL, and nothing is taken from the worker that never had it', async (t) => {
     const cluster = await TestCluster.start(t, { leaseTtl: 60, workerDeadAfter: 600 });
     const submitted = await cluster.submit();

@@ -214,7 +214,7 @@ describe('a path that a worker reports as missing', () => {
     }
   });
 
-  test('that nobody has fails a job of 1,000 tasks at the cost of one lease a worker, in the worker’s words', async (t) => {
+  test('that no worker has fails a job of 1,000 tasks at the cost of one lease for each worker, with the error of a worker', async (t) => {
     const cluster = await TestCluster.start(t);
     const { id } = await cluster.submit(manyTasks(1000));
     const well = await cluster.submit(job({ dataset: { kind: 'shared_path', path: '/data/y' } }));

@@ -148,7 +148,7 @@ describe('the worker program', () => {
     assert.deepEqual(agent.reports, [{ verb: 'fail', failure: { error: 'cancelled', retriable: false } }]);
   });
 
-  it('does not stop a later attempt for what was said of an earlier one', async () => {
+  it('does not stop a later attempt when told to stop an earlier one', async () => {
     const agent = await new PlayedAgent().connected();
     await agent.ends('lease', ok([lease('task_1', 2)]));
     agent.beat({ type: 'CANCEL', tasks: [{ task_id: 'task_1', attempt: 1 }] });
@@ -275,7 +275,7 @@ describe('a worker that is told to stop while it asks for a task', () => {
   ];
   for (const [when, happens] of ways) {
     for (const hurried of [false, true]) {
-      it(`waits no longer ${when}${hurried ? ' and it is in a hurry' : ''}`, async () => {
+      it(`waits no longer ${when}${hurried ? ' and it has to stop at once' : ''}`, async () => {
         const agent = await leaving();
         if (hurried) agent.actor.send({ type: 'STOP' });
         await happens(agent);

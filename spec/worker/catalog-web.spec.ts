@@ -10,7 +10,7 @@ import { CatalogServer, sha256 } from './catalog-server.ts';
 import { atEnd, temporaryFolder } from './folder.ts';
 import { quick, silent } from './quick.ts';
 
-/** Takes a dataset of a worker's catalog, whose cache is empty. */
+/** Fetches a dataset of a worker's catalog into an empty cache. */
 async function use(t: TestContext, source: string, id = 'corn') {
   const cacheDir = await temporaryFolder(t);
   const cache = new InputCache({ folder: cacheDir, limitBytes: 1024 ** 3, log: silent });

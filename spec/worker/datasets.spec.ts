@@ -9,7 +9,7 @@ import { CatalogServer } from './catalog-server.ts';
 import { exists, temporaryFolder } from './folder.ts';
 import { logOf, pidIn, startTestWorker, submit, taskIn, taskOf } from './support.ts';
 
-/** Where the child of a task was told to find the dataset. */
+/** The path at which the child of a task finds the dataset. */
 function datasetOf(task: TaskView): string {
   const { spec } = (task.result?.extra ?? {}) as { spec: string };
   return JSON.parse(spec).dataset.path;

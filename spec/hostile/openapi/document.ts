@@ -1,6 +1,6 @@
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 
-/** A JSON Schema as it stands in the document. */
+/** A JSON Schema of the document. */
 export type Schema = Record<string, unknown>;
 
 export interface Parameter {
