@@ -96,7 +96,7 @@ describe('the page of another origin', () => {
     }
   });
 
-  it('differs from the own page by its port', async () => {
+  it("may differ from the server's own page by its port alone", async () => {
     assert.equal((await get('/healthz', { Origin: 'http://127.0.0.1:1' })).status, 403);
   });
 

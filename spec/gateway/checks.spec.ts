@@ -118,7 +118,7 @@ describe('every answer', () => {
 });
 
 describe('methods', () => {
-  it('are listed in Allow where a path does not accept one', async () => {
+  it('that a path accepts are listed in Allow where it refuses another', async () => {
     await using gateway = await gatewayFor();
     const get = await ask(gateway.port, { line: 'DELETE /v1/stats' });
     const both = await ask(gateway.port, { line: 'PATCH /v1/jobs' });

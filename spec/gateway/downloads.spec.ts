@@ -151,7 +151,7 @@ describe('a large download', () => {
     assert.equal(`"${hash.digest('hex')}"`, headers.etag);
   });
 
-  it('is read no faster than the client reads it, and given up when the client goes', async () => {
+  it('is read from the store no faster than the client takes it, and given up when the client goes', async () => {
     const cluster = new FakeBackend();
     cluster.addArtifact('art_1', large);
     let pulled = 0;

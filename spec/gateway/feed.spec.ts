@@ -45,7 +45,7 @@ describe('a feed of events', () => {
     assert.deepEqual(socket.ids, own);
   });
 
-  it('neither misses nor doubles an event that is published while its last page is read', async () => {
+  it('neither misses nor repeats an event that is published while its last page is read', async () => {
     const events = new FakeEvents();
     events.commit(...drafts(2));
     let published = false;
@@ -61,7 +61,7 @@ describe('a feed of events', () => {
     assert.deepEqual(socket.ids, idsUpTo(5));
   });
 
-  it('does not double an event that the store shows before it is published', async () => {
+  it('does not repeat an event that the store shows before it is published', async () => {
     const events = new FakeEvents();
     const early = events.store({}, {});
     const { socket, feed } = feedOf(events);

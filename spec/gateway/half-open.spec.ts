@@ -35,7 +35,7 @@ describe('a stream whose server has vanished without closing it', () => {
     await assert.rejects(frames.next(), { name: 'UnreachableError', message: /no sign of life/ });
   });
 
-  it('differs from one that has nothing to send, and pings', async (t) => {
+  it('is distinguished from one that has nothing to send but pings', async (t) => {
     const since = performance.now();
     const frames = socketFrames(await serve(t, 12), '/v1/events/stream', {}, undefined, HEARTBEAT_MISSED);
     assert.equal((await frames.next()).value, 'one');

@@ -75,7 +75,7 @@ async function play(
   });
 }
 
-describe('a job on a healthy worker and one that fell ill after it had connected', () => {
+describe('a job on a healthy worker and one that became faulty after it had connected', () => {
   const illnesses: Record<string, Sickness> = {
     'whose interpreter is gone': () => ({ error: 'spawn /opt/python: ENOENT', fault: 'worker' }),
     'whose disk is full': () => ({ error: 'ENOSPC: no space left on device', fault: 'worker' }),

@@ -25,8 +25,8 @@ const tooLong = (path: string, most: number) => [`${path} must not have more tha
 const map = (count: number, value: unknown = '1') =>
   Object.fromEntries(Array.from({ length: count }, (_, i) => [`key${i}`, value]));
 
-describe('a submission within its limits is taken, one beyond is refused by their name', () => {
-  it('has texts of so many characters, however many bytes those take', () => {
+describe('a submission within the limits is accepted, and one beyond them is refused by the name of the member', () => {
+  it('may have texts of a limited number of characters, however many bytes those take', () => {
     const name = '🜁'.repeat(1000);
     assert.deepEqual(jobFaults({ name }), []);
     assert.deepEqual(jobFaults({ name: `${name}x` }), tooLong('/name', 1000));
@@ -36,7 +36,7 @@ describe('a submission within its limits is taken, one beyond is refused by thei
     assert.deepEqual(jobFaults({ type: type(15_000_000) }), tooLong('/type', 100));
   });
 
-  it('has labels and constraints of so many characters, and not more than 200 of each', () => {
+  it('may have labels and constraints of a limited number of characters, and at most 200 of each', () => {
     for (const [member, path] of [
       ['labels', '/requirements/labels'],
       ['packages', '/requirements/packages'],
@@ -77,14 +77,14 @@ describe('a submission within its limits is taken, one beyond is refused by thei
     }
   });
 
-  it('names all faults at once, though not without end', () => {
+  it('gets all faults at once, up to a limit', () => {
     const found = jobFaults({ name: 'x'.repeat(1001), requirements: { labels: map(201) }, priority: 'x' });
     assert.equal(found.length, 3);
     const locals = Array.from({ length: 5000 }, () => ({ kind: 'worker_local' }));
     assert.equal(jobFaults({ dataset: undefined, datasets: locals }).length, MOST_FAULTS);
   });
 
-  it('is warned about 50 unknown fields, and of the rest only how many there are', () => {
+  it('gets warnings of 50 unknown fields, and of the rest only their number', () => {
     const spec = (count: number) => ({ ...base, ...map(count) }) as never;
     assert.equal(unknownMembers(spec(50)).length, 50);
     const warnings = unknownMembers(spec(500_000));

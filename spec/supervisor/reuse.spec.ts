@@ -198,7 +198,7 @@ describe('a task that failed or was cancelled', () => {
 });
 
 describe('an idempotency key', () => {
-  test('tells a job that asks for reuse from one that does not', async (t) => {
+  test('distinguishes a job that asks for reuse from one that does not', async (t) => {
     const { cluster } = await computed(t);
     const first = await cluster.submit(asking({ idempotency_key: 'k' }));
     assert.equal((await cluster.submit(asking({ idempotency_key: 'k' }))).id, first.id);

@@ -184,7 +184,7 @@ describe('a worker whose id another copy of it has registered', () => {
   });
 });
 
-describe('a program that was suspended for a while', () => {
+describe('a program that was paused for a while', () => {
   it('asks the server at once, and reports only then', async () => {
     const agent = await new PlayedAgent().connected();
     await agent.ends('lease', ok([lease('task_1')]));

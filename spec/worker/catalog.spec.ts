@@ -193,7 +193,7 @@ describe('the cache of datasets', () => {
     assert.equal((await stat(join(path, 'train.csv'))).mode & 0o222, 0);
   });
 
-  it('fetches anew what is not whole any more', async (t) => {
+  it('fetches again what is not intact any more', async (t) => {
     const server = await CatalogServer.start(t);
     server.add('a');
     const { use, cacheDir } = await open(t, server);

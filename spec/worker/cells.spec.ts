@@ -110,7 +110,7 @@ describe(
       await until('its folder to go', () => !existsSync(cells.folder));
     });
 
-    it('is found and ended by the next worker program when worker and guard were killed', async (t) => {
+    it('is found and ended by the next worker program when worker and reaper were killed', async (t) => {
       const cells = openCells(t);
       const { pid, tag } = await leftOver(t, cells);
       const note = join(await temporaryFolder(t), 'process.json');

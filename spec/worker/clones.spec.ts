@@ -26,7 +26,7 @@ async function written(t: TestContext): Promise<{ folder: string; state: string 
 const copy = (from: string, to: string) => execFileSync('cp', ['-a', from, to]);
 
 describe('the state directory of a worker', () => {
-  it('is the same worker after a restart, a move, and under another name', async (t) => {
+  it('belongs to the same worker after a restart, a move, and under another name', async (t) => {
     const { folder, state } = await written(t);
     assert.equal(await on(state).copied(), null);
     assert.equal(await on(state).read(), 'worker_1');
@@ -35,7 +35,7 @@ describe('the state directory of a worker', () => {
     assert.equal(await on(moved).copied(), null);
   });
 
-  it('makes a copy on the same machine another worker, whether or not the original is still there', async (t) => {
+  it('belongs to another worker as a copy on the same machine, whether or not the original is still there', async (t) => {
     const { folder, state } = await written(t);
     copy(state, join(folder, 'copy'));
     assert.match(`${await on(join(folder, 'copy')).copied()}`, /^it is a copy of .*\/state$/);
@@ -45,7 +45,7 @@ describe('the state directory of a worker', () => {
     assert.match(`${await on(state).copied()}`, /copy/);
   });
 
-  it('makes a copy on another machine another worker', async (t) => {
+  it('belongs to another worker as a copy on another machine', async (t) => {
     const { state } = await written(t);
     assert.match(`${await on(state, 'other').copied()}`, /another machine/);
   });
@@ -133,7 +133,7 @@ describe('two copies of one state directory', () => {
     assert.equal((await taskIn(server, job)).status, 'succeeded');
   });
 
-  it('that nothing distinguishes separate when the second registers: the first goes on as a new worker', async (t) => {
+  it('separate when the second registers, if nothing distinguishes them before: the first goes on as a new worker', async (t) => {
     const server = await startTestServer(t);
     const folder = await temporaryFolder(t);
     const original = await startTestWorker(t, server, { state: join(folder, 'one') });

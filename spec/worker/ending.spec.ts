@@ -58,7 +58,7 @@ describe('a child that has ended', () => {
     );
   });
 
-  it('has the version of its library that the worker knows where the runner says none', async (t) => {
+  it('has the version of its library that the worker knows where the runner names none', async (t) => {
     const version = async (result: string, library?: string) =>
       (success(await ended(t, { result, library })) as Record<string, unknown>).demo_version;
     assert.equal(await version('{"status":"succeeded"}'), '2.1');
@@ -119,11 +119,11 @@ describe('a child that has ended', () => {
     assert.deepEqual([error, retriable, fault], ['Error: no steps', false, 'input']);
   });
 
-  it('is reported by its exit code when it said nothing', async (t) => {
+  it('is reported by its exit code when it wrote nothing', async (t) => {
     assert.match(failure(await ended(t, { code: 9 })).error, /exit code 9 and said nothing/);
   });
 
-  it('is reported with its exit code when what it said names no error, or the code is unusual', async (t) => {
+  it('is reported with its exit code when its output names no error, or the code is unusual', async (t) => {
     const error = async (code: number, stderr: string) => failure(await ended(t, { code, stderr })).error;
     assert.equal(await error(7, 'reading spectra'), 'reading spectra (exit code 7)');
     assert.equal(await error(1, 'reading spectra'), 'reading spectra (exit code 1)');

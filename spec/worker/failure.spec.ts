@@ -65,7 +65,7 @@ describe('how a worker reports what went wrong', () => {
   });
 });
 
-describe('looking whether a disk works', () => {
+describe('a check whether a disk works', () => {
   it('leaves nothing behind, and finds a full one', requires('small disk'), async (t) => {
     const disk = SmallDisk.mount(2);
     assert.ok(disk);
@@ -79,7 +79,7 @@ describe('looking whether a disk works', () => {
     await probeDisk(disk.path);
   });
 
-  it('finds a folder that is gone, or is none', async (t) => {
+  it('finds a folder that is gone, or is not a folder', async (t) => {
     const folder = await temporaryFolder(t);
     await assert.rejects(probeDisk(join(folder, 'gone')), { code: 'ENOENT' });
     await writeFile(join(folder, 'file'), '');

@@ -139,7 +139,7 @@ describe('an artifact that many tasks name', () => {
     assert.deepEqual([line.count(id), catalog.count('rye.zip')], [1, 0]);
   });
 
-  it('is fetched for each task where nothing may be kept, or where the server does not tell its hash', async (t) => {
+  it('is fetched for each task where nothing may be kept, or where the server does not give its hash', async (t) => {
     const { server, line, id } = await withDataset(t);
     const none = await startTestWorker(t, line, { cacheGb: 0 });
     for (let n = 0; n < 2; n++) await several(server, 1, artifact(id));

@@ -66,7 +66,7 @@ describe('placing the inputs of a task', () => {
     assert.equal(at(spec, 'params'), params);
   });
 
-  it('takes inner_n_jobs out of the params and makes it a member of its own', async (t) => {
+  it('moves inner_n_jobs from the params to a member of its own', async (t) => {
     const { spec } = await place(t, { params: '{"a":1.0,"inner_n_jobs":4,"b":2}' });
     assert.equal(at(spec, 'params'), '{"a":1.0,"b":2}');
     assert.equal(at(spec, 'inner_n_jobs'), '4');
@@ -104,7 +104,7 @@ describe('placing the inputs of a task', () => {
     );
   });
 
-  it('takes a dataset that only this worker has by the name it was declared under', async (t) => {
+  it('finds a dataset that only this worker has by the name under which it was declared', async (t) => {
     const datasets = { corn: await temporaryFolder(t) };
     const { spec } = await place(t, { dataset: '{"kind":"worker_local","name":"corn"}' }, { datasets });
     assert.deepEqual(JSON.parse(spec).dataset, { mode: 'path', path: datasets.corn });

@@ -42,7 +42,7 @@ describe('opening a file that a task may have made', () => {
     await assert.rejects(openPlain(folder, join(folder, 's')), /s is a device or socket, not a file/);
   });
 
-  it('refuses what lies behind a link, or outside', async (t) => {
+  it('refuses a file that lies beyond a link, or outside the folder', async (t) => {
     const folder = await temporaryFolder(t);
     await symlink('/etc', join(folder, 'output'));
     await assert.rejects(openPlain(folder, join(folder, 'output', 'hostname')), /lies behind a link/);
@@ -58,7 +58,7 @@ describe('opening a file that a task may have made', () => {
     assert.equal(await readPlain(join(folder, 'state'), join(folder, 'state', 'result.json'), 10), '{}');
   });
 
-  it('reads no more than it is allowed to, whatever the size is said to be', async (t) => {
+  it('reads no more than it is allowed to, whatever size the file system reports', async (t) => {
     const folder = await temporaryFolder(t);
     await writeFile(join(folder, 'result.json'), 'x'.repeat(100_001));
     const read = (bytes: number) => readPlain(folder, join(folder, 'result.json'), bytes);

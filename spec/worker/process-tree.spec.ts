@@ -127,7 +127,7 @@ for (const [processes, needs] of systems) {
   });
 }
 
-describe('what an earlier worker program left running of a task', () => {
+describe('a process of a task that an earlier worker program left running', () => {
   /** Processes that nobody supervises, noted in a file. */
   async function leftOver(t: TestContext, script: string) {
     const tree = await start(t, script);
@@ -181,7 +181,7 @@ describe('what an earlier worker program left running of a task', () => {
   });
 });
 
-describe('the guard of a worker program', () => {
+describe('the reaper of a worker program', () => {
   it('kills the processes with the tags of its worker, and no others, when the pipe between them ends', async (t) => {
     const [guard, other] = [new Reaper(silent), new Reaper(silent)];
     for (const one of [guard, other]) one.start();

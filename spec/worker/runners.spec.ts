@@ -24,7 +24,7 @@ const librariesOf = async (choice: Parameters<typeof findRunners>[0]) =>
   (await findRunners(choice, silent)).runners.map((runner) => runner.library);
 
 describe('what a worker can run', () => {
-  it('is mljs, nirs4all where the interpreter has it, and what its owner names', async (t) => {
+  it('includes mljs, nirs4all where the interpreter has it, and the runners that its owner names', async (t) => {
     const full = await python(t, { nirs4all: '0.9.1', numpy: '2.1' });
     const found = await findRunners({ python: full, ownRunners: ['mean@1.0=wc', 'rows=wc'] }, silent);
     assert.deepEqual(found.runners.map(({ library, packages }) => [library, packages[library]]).slice(1), [

@@ -124,7 +124,7 @@ describe('on Windows, played,', () => {
   });
 });
 
-describe('the guard where there is no /proc', requires('ps'), () => {
+describe('the reaper where there is no /proc', requires('ps'), () => {
   it('finds processes with the tags by ps, but neither itself nor those that only look like them', async (t) => {
     const folder = await temporaryFolder(t);
     const script = join(folder, 'reaper.sh');

@@ -34,7 +34,7 @@ function watched(t: TestContext) {
 
 const signal = new AbortController().signal;
 
-describe('noticing that the program stood still', () => {
+describe('noticing that the program was paused', () => {
   const sleeps: [string, number, number][] = [
     ['of a program that was stopped', 60_000, 60_000],
     ['of a machine that slept, in which the monotonic clock stands', 3, 60_000],

@@ -11,7 +11,7 @@ import { LIMITS, unzip, type ZipLimits } from '../../actors/worker/inputs/zip.ts
 import { exists, temporaryFolder } from './folder.ts';
 import { type RawEntry, rawZip } from './raw-zip.ts';
 
-/** Unpacks into `<folder>/out`; the folder above shows whether anything went astray. */
+/** Unpacks into `<folder>/out`; the folder above shows whether anything was written outside. */
 async function unpack(t: TestContext, archive: Buffer, limits: Partial<ZipLimits> = {}): Promise<string> {
   const folder = await temporaryFolder(t);
   await writeFile(join(folder, 'in.zip'), archive);
