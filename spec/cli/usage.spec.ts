@@ -42,7 +42,7 @@ describe('wrong usage', () => {
   const wrong: [title: string, argv: string[], says: RegExp][] = [
     ['an unknown command, with the nearest one', ['statsu'], /no command 'statsu', did you mean 'stats'\?/],
     [
-      'an unknown option behind others, with the nearest one',
+      'an unknown option after others, with the nearest one',
       ['worker', '--state', 'd', '--slot', '2'],
       /^error: Unsupported option name \("--slot"\), did you mean --slots\?\nSee: jqctl worker --help\n$/,
     ],
@@ -52,7 +52,7 @@ describe('wrong usage', () => {
       /--memory-gb needs a value: --memory-gb GIB; .* as --memory-gb=-1/,
     ],
     ['a value that is missing', ['worker', '--state', 'd', '--slots'], /--slots needs a value: --slots N/],
-    ['an argument too many behind options', ['worker', '--slots', '2', 'x'], /positional argument \("x"\)/],
+    ['an argument too many after options', ['worker', '--slots', '2', 'x'], /positional argument \("x"\)/],
     ['a value of a switch', ['submit', 'x.yaml', '--wait=5'], /--wait takes no value/],
     ['an unknown option', ['jobs', '--bogus'], /--bogus[\s\S]*jqctl jobs --help/],
     ['a missing job', ['status'], /name a job by its id/],
@@ -65,7 +65,7 @@ describe('wrong usage', () => {
       ['jobs', '--status', 'done'],
       /--status: 'done' is none of queued, running/,
     ],
-    ['a time limit of nothing', ['wait', 'job_1', '--timeout', '0'], /--timeout: '0' is not a number/],
+    ['a time limit of zero', ['wait', 'job_1', '--timeout', '0'], /--timeout: '0' is not a number/],
     ['an empty job id', ['status', ''], /job id is empty/],
     ...[['submit', 'x.yaml'], ['run'], ['retry', 'job_1'], ['resubmit', 'job_1']].flatMap((argv) =>
       [['--timeout', '3'], ['--allow-failed']].map((flags): [string, string[], RegExp] => [
@@ -82,13 +82,13 @@ describe('wrong usage', () => {
       /scheme, host, port and path alone, such as http:\/\/lab\/queue/,
     ],
     ['a token that no header can carry', ['stats', '--token', 'two words'], /--token: .* spaces/],
-    ['a port beyond all ports', ['server', '--port', '70000'], /--port: '70000' .* from 0 to 65535/],
+    ['a port out of range', ['server', '--port', '70000'], /--port: '70000' .* from 0 to 65535/],
     [
-      'an artifact limit below nothing',
+      'a negative artifact limit',
       ['server', '--max-artifact-mb=-1'],
       /--max-artifact-mb: '-1' .* from 0 to 1000000000/,
     ],
-    ['a lease of no time', ['server', '--lease-ttl', '0'], /--lease-ttl: '0' .* above 0 and at most 86400/],
+    ['a lease time of zero', ['server', '--lease-ttl', '0'], /--lease-ttl: '0' .* above 0 and at most 86400/],
     ['a log level that does not exist', ['server', '--log-level', 'loud'], /--log-level: 'loud' is none of/],
     [
       'heartbeats slower than leases',

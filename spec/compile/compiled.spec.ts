@@ -174,7 +174,7 @@ describe('a chart that compiles to a table behaves as it does when interpreted',
 
   it('also in what an inspector sees of its actions', () => {
     const { interpreted, looked } = twinsOf(
-      UNDERSTOOD['assignments of every form, tags and words about states'] as never,
+      UNDERSTOOD['assignments of every form, tags and metadata of states'] as never,
     );
     const [theirs, ours] = [interpreted, looked].map((machine) => {
       const told: unknown[] = [];

@@ -83,7 +83,7 @@ export const UNDERSTOOD: Record<string, AnyStateMachine> = {
       },
     },
   }),
-  'a state that leads to itself, entered anew or not': kit.createMachine({
+  'a state that leads to itself, re-entered or not': kit.createMachine({
     ...{ id: 'm', context, ...told('root'), initial: 'a' },
     on: { E: { target: '#m', reenter: true, actions: note('E') }, F: { target: '#m', actions: 'sigh' } },
     states: {
@@ -159,7 +159,7 @@ export const UNDERSTOOD: Record<string, AnyStateMachine> = {
       b: { on: { A: [{ guard: below(6), target: 'a' }, { guard: 'isOdd' }], D: { target: 'a' } } },
     },
   }),
-  'an end, with all that is left at it': kit.createMachine({
+  'a final state, with the exit actions of all states': kit.createMachine({
     ...{ id: 'm', context, ...told('root'), initial: 'a' },
     always: { guard: below(2), actions: ['add', note('always')] },
     on: { D: { actions: note('root D') } },
@@ -178,7 +178,7 @@ export const UNDERSTOOD: Record<string, AnyStateMachine> = {
       end: { type: 'final', ...told('end'), tags: 'over', meta: { what: 'the end' } },
     },
   }),
-  'assignments of every form, tags and words about states': kit.createMachine({
+  'assignments of every form, tags and metadata of states': kit.createMachine({
     ...{ id: 'm', context, initial: 'a', tags: 'all', meta: { what: 'the root' } },
     states: {
       a: {
@@ -210,11 +210,11 @@ const base = { id: 'm', context, initial: 'a' } as const;
 
 /** Charts that say more than a table can; each differs from one that it could. */
 export const LEFT_ALONE: Record<string, AnyStateMachine> = {
-  'states side by side': kit.createMachine({
+  'parallel states': kit.createMachine({
     ...{ id: 'm', context, type: 'parallel' },
     states: { x: { initial: 'a', states }, y: { initial: 'a', states } },
   }),
-  'states side by side within a state': kit.createMachine({
+  'parallel states within a state': kit.createMachine({
     ...base,
     states: {
       a: {
@@ -225,7 +225,7 @@ export const LEFT_ALONE: Record<string, AnyStateMachine> = {
       b: { on: { A: 'a' } },
     },
   }),
-  'a state without states': kit.createMachine({ context, on: { A: { actions: 'add' } } }),
+  'a chart without states': kit.createMachine({ context, on: { A: { actions: 'add' } } }),
   history: kit.createMachine({
     ...base,
     states: {
@@ -243,14 +243,14 @@ export const LEFT_ALONE: Record<string, AnyStateMachine> = {
     ...{ ...base, states: { ...states, c: {} } },
     on: { B: { target: ['.b', '.c'] as never } },
   }),
-  'an end within a state': kit.createMachine({
+  'a final state within a state': kit.createMachine({
     ...base,
     states: {
       a: { initial: 'go', states: { go: { on: { A: 'end' } }, end: { type: 'final' } }, onDone: 'b' },
       b: { on: { A: 'a' } },
     },
   }),
-  'an end within a state that nobody waits for': kit.createMachine({
+  'a final state within a state without onDone': kit.createMachine({
     ...base,
     states: {
       a: { initial: 'go', states: { go: { on: { A: 'end' } }, end: { type: 'final' } }, on: { B: 'a' } },
@@ -260,7 +260,7 @@ export const LEFT_ALONE: Record<string, AnyStateMachine> = {
     ...{ id: 'm', initial: 'a', output: { all: 'done' } },
     states: { a: { on: { A: 'b' } }, b: { type: 'final' } },
   }),
-  'an output of its end': createMachine({
+  'an output of its final state': createMachine({
     ...{ id: 'm', initial: 'a' },
     states: { a: { on: { A: 'b' } }, b: { type: 'final', output: 'done' } },
   }),
@@ -274,25 +274,25 @@ export const LEFT_ALONE: Record<string, AnyStateMachine> = {
     ...{ ...base, states },
     on: { B: { actions: sendTo(({ self }) => self, { type: 'A' }) } },
   }),
-  'actions that are chosen as it goes': createMachine({
+  'actions that enqueue others': createMachine({
     ...{ ...base, states },
     on: { B: { actions: enqueueActions(({ enqueue }) => enqueue.raise({ type: 'A' })) } },
   }),
-  'actions of its own': createMachine({ ...base, states, on: { B: { actions: own } } }),
-  'actions that nobody made': createMachine({ ...base, states, on: { B: { actions: 'unheard' } } }),
-  'actions of its own at the end of a step': createMachine({
+  'custom actions': createMachine({ ...base, states, on: { B: { actions: own } } }),
+  'actions without an implementation': createMachine({ ...base, states, on: { B: { actions: 'unheard' } } }),
+  'custom actions at the exit of a state': createMachine({
     ...base,
     states: { ...states, b: { on: { A: 'a' }, exit: own } },
   }),
-  'guards made of guards': createMachine({
+  'guards composed of guards': createMachine({
     ...{ ...base, states },
     on: { B: { guard: and([({ context }) => context.n === 0]), actions: assign({ n: 1 }) } },
   }),
-  'guards that ask where it is': createMachine({
+  'guards that depend on the present state': createMachine({
     ...{ ...base, states },
     on: { B: { guard: stateIn('b'), actions: assign({ n: 1 }) } },
   }),
-  'a limit to its steps': createMachine({ ...base, states, options: { maxIterations: 50 } }),
+  'a limit of its microsteps': createMachine({ ...base, states, options: { maxIterations: 50 } }),
 };
 
 /** A chart of nested states with whatever a table understands, at random. */

@@ -8,7 +8,11 @@ const KEY = { idempotency_key: 'k' };
 const SAME: [string, Json, Json][] = [
   ['null and a field that is left out', {}, { name: null, params: null, retry: null, native_payload: null }],
   ['a default and a field that is left out', {}, { priority: 0, params: {}, retry: { max_attempts: 2 } }],
-  ['defaults within', {}, { outputs: { export_best_model: true }, retry: { backoff_seconds: 0 } }],
+  [
+    'defaults within objects, and none,',
+    {},
+    { outputs: { export_best_model: true }, retry: { backoff_seconds: 0 } },
+  ],
   [
     'requirements that require nothing, and none,',
     {},

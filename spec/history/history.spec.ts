@@ -56,8 +56,8 @@ describe('the history that all long tests check a server against', () => {
     'a second holder': [...LEASED, ['task_leased', { attempt: 2 }, 'worker_b']],
     'an attempt that is skipped': [...LOST, ['task_leased', { attempt: 3 }]],
     'an attempt that is leased again after it was lost': [...LOST, ['task_leased']],
-    'a start by somebody else': [...LEASED, ['task_started', {}, 'worker_b']],
-    'a result of somebody else': [...RUNNING, ['task_completed', {}, 'worker_b']],
+    'a start by another worker': [...LEASED, ['task_started', {}, 'worker_b']],
+    'a result of another worker': [...RUNNING, ['task_completed', {}, 'worker_b']],
     'a result of an older attempt': [
       ...LOST,
       ['task_leased', { attempt: 2 }],
@@ -67,12 +67,12 @@ describe('the history that all long tests check a server against', () => {
     'a result before the start': [...LEASED, ['task_completed']],
     'a second result': [...RUNNING, ['task_completed'], ['task_completed']],
     'a lease of a job that is being cancelled': [...SUBMITTED, ['job_cancel_requested'], ['task_leased']],
-    'a cancellation that nobody asked for': [...RUNNING, ['task_cancelled']],
-    'a loss of what nobody holds': [...SUBMITTED, ['task_lost']],
+    'a cancellation without a request': [...RUNNING, ['task_cancelled']],
+    'a loss of a task that no worker holds': [...SUBMITTED, ['task_lost']],
     'a job that ends before its tasks': [...RUNNING, ['job_succeeded']],
     'a job that ends twice': [...DONE, ['job_succeeded']],
     'a retry of a job that is running': [...RUNNING, ['job_retried']],
-    'a result of what computed nothing': [
+    'a reused result of a task without one': [
       ...SUBMITTED,
       ['task_reused', { reused_from: { task_id: 'task_1' } }],
     ],
@@ -109,14 +109,14 @@ describe('the history that all long tests check a server against', () => {
     test('but not those that agree with the events', () => rows().compareJob(row, null));
 
     const wrong: Record<string, JobRow> = {
-      'of a job that no event tells of': { ...row, id: 'job_2' },
+      'of a job without events': { ...row, id: 'job_2' },
       'of a job in another status': { ...row, status: 'running' },
       'of a job without its tasks': { ...row, tasks: [] },
       'whose counts are not the tasks': { ...row, counts: { ...counts, succeeded: 0 } },
       'of a task in another status': { ...row, tasks: [{ ...task, status: 'failed', result: null }] },
       'of a task at another attempt': { ...row, tasks: [{ ...task, attempt: 2 }] },
       'of a success without a result': { ...row, tasks: [{ ...task, result: null }] },
-      'of a result that is said to be another task\u2019s': {
+      'of a result that is reused from another task than the events say': {
         ...row,
         tasks: [{ ...task, reusedFrom: 'task_2' }],
       },

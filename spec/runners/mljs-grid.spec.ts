@@ -10,7 +10,7 @@ describe('mljs: a text without quotes is split like one with quotes', () => {
     'a table': '1,2,3\n4,5,6\n7,8,9\n',
     'no line end at the end': '1,2,3\n4,5,6',
     'empty lines': 'x;y\n\n1;2\n\n\n3;4\n',
-    'rows of nothing': 'x;y\n;\n1;2\n;\n3;4\n',
+    'rows of empty cells': 'x;y\n;\n1;2\n;\n3;4\n',
     'blanks around cells': ' x , y\n1 , 2\n 3,4 \n',
     tabs: 'x\ty\n1\t2\n\t3\n4\t5\n',
     'line ends of other systems': 'x,y\r\n1,2\r3,4\r\n',

@@ -60,7 +60,7 @@ steps:
     ['has no pls step', ['snv'], /^pipeline\.json: the pipeline has no pls step$/],
     ['has an unknown step', ['snv', { plz: {} }], /step 2: unknown step "plz" \(did you mean "pls"\?\)/],
     [
-      'has a step far from any',
+      'has a step whose name is similar to none',
       ['random_forest', PLS],
       /step 1: unknown step "random_forest"; steps are snv,/,
     ],

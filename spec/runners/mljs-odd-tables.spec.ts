@@ -73,7 +73,7 @@ describe('rows are matched by what people call their samples', () => {
       ),
     ],
     [
-      'where a spreadsheet took the zeros off',
+      'where a spreadsheet removed leading zeros',
       pairs(
         'id',
         NUMBERS.map((n) => `00${n}`),
@@ -81,7 +81,7 @@ describe('rows are matched by what people call their samples', () => {
       ),
     ],
     [
-      'where it took them off some',
+      'where a spreadsheet removed the leading zeros of some',
       pairs(
         'id',
         Y.map((_, i) => String(95 + i).padStart(3, '0')),
@@ -166,7 +166,7 @@ describe('a table that is not what it seems is refused, with how to correct it',
       /train_x.csv: column 1 rises or falls throughout .*transpose/,
     ],
     [
-      'a sample per column, told by the counts',
+      'a sample per column, recognised by the counts',
       text([IDS, ...turned(X)]),
       y,
       /as many columns of spectra: transpose/,
@@ -256,7 +256,7 @@ describe('a table that is not what it seems is refused, with how to correct it',
       /no column of reference values: .*such as "\d.* %"/,
     ],
     [
-      'ids that stand twice',
+      'ids that occur twice',
       text(before('id', [...IDS.slice(0, 8), IDS[0] as string], headed())),
       text(before('id', mixed(IDS), column())),
       /sample "S000" stands twice, on lines 2 and 10/,
@@ -269,7 +269,7 @@ describe('a table that is not what it seems is refused, with how to correct it',
     ],
     ['a web page', '<html><table></table></html>', y, /train_x.csv is a web page or XML/],
     [
-      'a delimiter that nothing tells',
+      'an unknown delimiter',
       text(headed(), '|'),
       y,
       /no columns of numbers: it begins with "900\|902.*a first line sep=\|/,

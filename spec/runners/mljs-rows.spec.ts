@@ -55,7 +55,7 @@ describe('rows of the two files are matched', () => {
 
   const faults: [string, string, string, RegExp][] = [
     [
-      'an id stands twice',
+      'an id occurs twice',
       text(before('sample', [...IDS.slice(0, 8), IDS[0] as string], headed())),
       text(y),
       /^train_x\.csv: sample "S000" stands twice, on lines 2 and 10;/,

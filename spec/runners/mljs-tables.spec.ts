@@ -61,7 +61,7 @@ describe('spectra as instruments and spreadsheets write them are read as the sam
       `sep=;\n${text(headed(), ';')}`,
       `sep=;\n${text(column())}`,
     ],
-    ['with a delimiter that only such a line tells', `sep=|\n${text(headed(), '|')}`],
+    ['with a delimiter that only a line for Excel names', `sep=|\n${text(headed(), '|')}`],
     [
       'below comments',
       `# instrument 7, serial 12\n# 2026-03-01\n${text(headed())}`,

@@ -77,7 +77,7 @@ describe('in the middle of a cancellation, which goes slice by slice', () => {
       ({ cluster }) => cluster.clock.advance(91),
     ],
     [
-      'a lease that reached nobody',
+      'a lease that never reached its worker',
       {},
       async ({ cluster, worker, tasks }) => {
         cluster.port

@@ -19,7 +19,7 @@ const ODD: Record<string, (path: string) => unknown> = {
   'a pipe': (path) => execFileSync('mkfifo', [path]),
   'a folder': (path) => mkdir(path),
   'a link to an endless device': (path) => symlink('/dev/zero', path),
-  'a link to a file of somebody else': (path) => symlink('/etc/hostname', path),
+  'a link to a file outside': (path) => symlink('/etc/hostname', path),
   'a link to nothing': (path) => symlink('/no/such/file', path),
 };
 
