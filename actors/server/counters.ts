@@ -1,4 +1,4 @@
-import { JOB_STATES, TASK_STATES, WORKER_STATES } from '../../machines/schema/views.ts';
+import { JOB_STATUSES, TASK_STATUSES, WORKER_STATUSES } from '../../machines/schema/statuses.ts';
 import type { Connection } from './store/open.ts';
 import type { MinuteRow, TallyRow } from './store/rows.ts';
 import type { Store } from './store/store.ts';
@@ -33,9 +33,9 @@ export class TurnCounts {
 
 /** How many jobs, tasks and workers are in each status, as committed. */
 export class Counters {
-  jobs: Counts = zeros(JOB_STATES);
-  tasks: Counts = zeros(TASK_STATES);
-  workers: Counts = zeros(WORKER_STATES);
+  jobs: Counts = zeros(JOB_STATUSES);
+  tasks: Counts = zeros(TASK_STATUSES);
+  workers: Counts = zeros(WORKER_STATUSES);
   minute: MinuteRow = emptyMinute(0);
 
   /** Reads what the last commit left; a store that has no tally yet is counted. */

@@ -1,8 +1,11 @@
+import { BULK_STATES } from '../../machines/job/steps.ts';
 import { peerOf } from '../../machines/protocol/peers.ts';
+import { HELD_STATUSES } from '../../machines/schema/statuses.ts';
 import type { Core } from './core.ts';
 import { beginLease, beginTimeout, deadAt } from './handlers/liveness.ts';
 import { inNextTurn } from './jobs/bulk-command.ts';
 import { enqueue } from './scheduling/queueing.ts';
+import { sqlWords } from './store/sql-words.ts';
 import { CHOICES, JOBS, REQUIREMENTS, TASKS, WORKERS } from './store/tables.ts';
 import { FOR_GOOD } from './turn/journal.ts';
 import type { Turn } from './turn/turn.ts';
@@ -22,7 +25,7 @@ export async function recover(turn: Turn): Promise<void> {
   await recoverHeld(turn);
   await recoverQueue(core);
   await recoverSpecial(turn);
-  await recoverWishes(turn);
+  await recoverBulkCommands(turn);
   await recoverSequences(core);
   await recoverPeers(core);
   await core.counters.recover(core.store, core.clock.now());
@@ -40,7 +43,7 @@ async function recoverWorkers(turn: Turn): Promise<void> {
 
 async function recoverHeld(turn: Turn): Promise<void> {
   const { store, directory } = turn.core;
-  const rows = await store.load(TASKS, "status IN ('leased', 'running') ORDER BY seq");
+  const rows = await store.load(TASKS, `status IN (${sqlWords(HELD_STATUSES)}) ORDER BY seq`);
   for (const row of rows) directory.addTask(turn.references, row, true);
   await directory.fetch(turn.references, { tasks: rows.map(({ id }) => id) });
   for (const { id, status, worker_id } of rows) {
@@ -106,9 +109,9 @@ async function recoverSpecial(turn: Turn): Promise<void> {
 }
 
 /** Bulk commands that had not reached all tasks of their jobs. */
-async function recoverWishes(turn: Turn): Promise<void> {
+async function recoverBulkCommands(turn: Turn): Promise<void> {
   const { store, directory, queue } = turn.core;
-  for (const row of await store.load(JOBS, "state IN ('requeuing', 'telling', 'reusing') ORDER BY seq")) {
+  for (const row of await store.load(JOBS, `state IN (${sqlWords(BULK_STATES)}) ORDER BY seq`)) {
     const job = directory.jobs.get(row.id) ?? directory.addJob(turn.references, row, true);
     const span = await directory.spanOf(row.id);
     queue.index.withhold(FOR_GOOD, span);

@@ -1,6 +1,7 @@
 import { Option } from 'clipanion';
 import { replyOf } from '../../gateway/client/replies.ts';
-import { JOB_STATES, type JobView } from '../../machines/schema/views.ts';
+import { JOB_STATUSES } from '../../machines/schema/statuses.ts';
+import type { JobView } from '../../machines/schema/views.ts';
 import { ClientCommand, type Session } from '../cli/client-command.ts';
 import { EXIT } from '../cli/exit.ts';
 import { integer, word } from '../cli/flags.ts';
@@ -21,7 +22,7 @@ export class JobsCommand extends ClientCommand {
     ],
   });
 
-  status = Option.String('--status', value('STATUS', `only jobs in this state: ${JOB_STATES.join(', ')}`));
+  status = Option.String('--status', value('STATUS', `only jobs in this state: ${JOB_STATUSES.join(', ')}`));
   name = Option.String('--name', value('NAME', 'only jobs with this in their name'));
   limit = Option.String('--limit', '20', value('N', 'how many at most, up to 1000'));
 
@@ -29,7 +30,7 @@ export class JobsCommand extends ClientCommand {
     const query = {
       limit: integer('--limit', this.limit, { min: 1, max: 1000 }),
       ...(this.name === undefined ? {} : { name: this.name }),
-      ...(this.status === undefined ? {} : { status: word('--status', this.status, JOB_STATES) }),
+      ...(this.status === undefined ? {} : { status: word('--status', this.status, JOB_STATUSES) }),
     };
     const answer = await client.callText('listJobs', { query });
     const jobs = replyOf('listJobs', answer);

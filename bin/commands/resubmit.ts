@@ -1,5 +1,6 @@
 import { Option } from 'clipanion';
 import { at } from '../../machines/json/raw.ts';
+import { hasEnded } from '../../machines/schema/statuses.ts';
 import type { TaskView } from '../../machines/schema/views.ts';
 import type { Session } from '../cli/client-command.ts';
 import { usageError } from '../cli/exit.ts';
@@ -7,7 +8,6 @@ import { word } from '../cli/flags.ts';
 import { JobCommand } from '../cli/job-command.ts';
 import { jobUsage, value } from '../cli/usage.ts';
 import { sending } from '../cli/waiting-command.ts';
-import { hasEnded } from '../jobs/follow/follow.ts';
 import { taskPages } from '../jobs/follow/task-pages.ts';
 import { jobFromText } from '../jobs/submit/job-file.ts';
 import { ONLY, type Only, STATUSES_OF, specsOf, withoutKey } from '../jobs/submit/resubmission.ts';

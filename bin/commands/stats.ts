@@ -1,5 +1,6 @@
 import { replyOf } from '../../gateway/client/replies.ts';
-import { type ClusterStats, JOB_STATES, TASK_STATES } from '../../machines/schema/views.ts';
+import { JOB_STATUSES, TASK_STATUSES } from '../../machines/schema/statuses.ts';
+import type { ClusterStats } from '../../machines/schema/views.ts';
 import { ClientCommand, type Session } from '../cli/client-command.ts';
 import { EXIT } from '../cli/exit.ts';
 import { clientUsage } from '../cli/usage.ts';
@@ -25,8 +26,8 @@ function report(stats: ClusterStats, output: Session['output']): string {
   const rows: [string, string][] = [
     ['server', `version ${plain(stats.server_version)}, protocol ${stats.api_version}`],
     ['workers', `${stats.workers_alive} alive, ${stats.workers_dead} dead`],
-    ['jobs', counts(stats.jobs_by_status, JOB_STATES)],
-    ['tasks', counts(stats.tasks_by_status, TASK_STATES)],
+    ['jobs', counts(stats.jobs_by_status, JOB_STATUSES)],
+    ['tasks', counts(stats.tasks_by_status, TASK_STATUSES)],
     ['in flight', String(stats.tasks_in_flight)],
   ];
   if (stats.backups !== undefined) rows.push(['backups', backupsLine(stats.backups, Date.now() / 1000)]);

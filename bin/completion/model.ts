@@ -1,7 +1,7 @@
 import type { Definition } from 'clipanion';
 import { TRANSPORT_CHOICES } from '../../gateway/transport/choose.ts';
 import { MACHINE_NAMES } from '../../machines/charts/names.ts';
-import { JOB_STATES } from '../../machines/schema/views.ts';
+import { JOB_STATUSES } from '../../machines/schema/statuses.ts';
 import { LOG_LEVELS } from '../cli/log-level.ts';
 import { CHART_FORMATS } from '../commands/machines.ts';
 import { ONLY } from '../jobs/submit/resubmission.ts';
@@ -41,7 +41,7 @@ const VALUES: Readonly<Record<string, Values>> = {
   dataset: { kind: 'files' },
   machine: words(MACHINE_NAMES),
   shell: words(SHELLS),
-  STATUS: words(JOB_STATES),
+  STATUS: words(JOB_STATUSES),
   TASKS: words(ONLY),
   FORMAT: words(CHART_FORMATS),
   LEVEL: words(LOG_LEVELS),

@@ -1,5 +1,6 @@
 import type { ClusterClient } from '../../gateway/client/client.ts';
 import { ResponseError } from '../../gateway/client/errors.ts';
+import { ENDED_STATUSES } from '../../machines/schema/statuses.ts';
 import type { ClusterStats, JobView, StatsMinute, WorkerView } from '../../machines/schema/views.ts';
 
 /** The cluster at one moment. */
@@ -49,10 +50,8 @@ export const ifUnsupported =
     throw error;
   };
 
-const ENDED = ['succeeded', 'failed', 'cancelled'];
-
 const ended = ({ tasks_by_status: tasks }: ClusterStats): number =>
-  ENDED.reduce((sum, status) => sum + (tasks[status] ?? 0), 0);
+  ENDED_STATUSES.reduce((sum, status) => sum + (tasks[status] ?? 0), 0);
 
 /** Tasks that ended, per second, from one snapshot to the next; undefined where that cannot be told. */
 export function throughput(before: ClusterSnapshot | undefined, now: ClusterSnapshot): number | undefined {

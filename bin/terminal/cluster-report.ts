@@ -1,11 +1,5 @@
-import {
-  JOB_STATES,
-  type JobStatus,
-  type JobView,
-  TASK_STATES,
-  type TaskStatus,
-  type WorkerView,
-} from '../../machines/schema/views.ts';
+import { JOB_STATUSES, TASK_STATUSES } from '../../machines/schema/statuses.ts';
+import type { JobStatus, JobView, TaskStatus, WorkerView } from '../../machines/schema/views.ts';
 import { type Standing, standingOf } from '../../machines/worker/standing.ts';
 import { type ClusterSnapshot, throughput } from '../jobs/cluster-snapshot.ts';
 import { bar, sparkline } from './bar.ts';
@@ -84,8 +78,8 @@ function numbers(
     output,
   ) as [string, string];
   return [
-    ['jobs', counts(stats.jobs_by_status, JOB_STATES, output)],
-    ['tasks', counts(stats.tasks_by_status, TASK_STATES, output)],
+    ['jobs', counts(stats.jobs_by_status, JOB_STATUSES, output)],
+    ['tasks', counts(stats.tasks_by_status, TASK_STATUSES, output)],
     [
       'workers',
       `${standings(workers, output)}   ${output.colours.cyan(bar(used / total, 10))} ` +

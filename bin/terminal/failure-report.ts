@@ -1,6 +1,6 @@
 import { type Group, grouped } from '../../machines/ranking/failures.ts';
+import { hasEnded } from '../../machines/schema/statuses.ts';
 import type { JobView, TaskView } from '../../machines/schema/views.ts';
-import { hasEnded } from '../jobs/follow/follow.ts';
 import { counted, wrap } from './format.ts';
 import type { Output } from './output.ts';
 import { plain } from './plain.ts';
@@ -39,8 +39,7 @@ export function failureReport(
 }
 
 /** Its last attempt failed, and that was not the end. */
-const isTriedAgain = ({ status, error }: TaskView): boolean =>
-  error !== null && ['queued', 'leased', 'running'].includes(status);
+const isTriedAgain = ({ status, error }: TaskView): boolean => error !== null && !hasEnded(status);
 
 function lines(
   groups: readonly Group<string>[],

@@ -1,9 +1,9 @@
 import { grouped } from '../../machines/ranking/failures.ts';
 import { selectionLines } from '../../machines/ranking/selected.ts';
 import { pipelineName } from '../../machines/ranking/steps.ts';
+import { hasEnded } from '../../machines/schema/statuses.ts';
 import type { JobView } from '../../machines/schema/views.ts';
 import type { Mismatch } from '../jobs/follow/fingerprints.ts';
-import { hasEnded } from '../jobs/follow/follow.ts';
 import { taskLabels } from '../jobs/follow/task-board.ts';
 import type { KnownTasks } from '../jobs/follow/task-pages.ts';
 import { taskBar } from './bar.ts';

@@ -16,9 +16,12 @@ import type { JobContext, JobEvent, TaskCounts } from './types.ts';
 
 /* What the chart of a job counts and finds out: plain functions of its context. */
 
+/** The states of a job in which a bulk command is being applied to its tasks. */
+export const BULK_STATES: readonly string[] = ['requeuing', 'telling', 'reusing'];
+
 /** Whether a bulk command is being applied to the tasks of a job: none of them may be leased. */
 export const isBulkRunning = ({ state }: { state: string | null }): boolean =>
-  state === 'requeuing' || state === 'telling' || state === 'reusing';
+  state !== null && BULK_STATES.includes(state);
 
 /**
  * What a job is told of an emission of one of its tasks, which was in `from`. A failure that is tried again moves

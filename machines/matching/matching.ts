@@ -38,15 +38,43 @@ export function asked(requirements: Requirements): Asked {
   };
 }
 
-/** What is asked, as people read it: `packages.numpy>=2, labels.site=lab-b`. */
-export const inWords = ({ labels, min_memory_gb, min_gpu_count, packages, capabilities }: Asked): string =>
+/** One of the things that are asked. */
+interface OneAsked {
+  /** As people read it. */
+  readonly words: string;
+  isMetBy(worker: Declared): boolean;
+}
+
+/** What is asked, one by one; `meets` asks the same in the order that is quickest. */
+const oneByOne = ({ labels, min_memory_gb, min_gpu_count, packages, capabilities }: Asked): OneAsked[] =>
   [
-    ...packages.map(({ name, text }) => `packages.${name}${text}`),
-    ...labels.map(({ key, value }) => `labels.${key}=${value}`),
-    ...(min_memory_gb === undefined ? [] : [`min_memory_gb=${min_memory_gb}`]),
-    ...(min_gpu_count > 0 ? [`min_gpu_count=${min_gpu_count}`] : []),
-    ...capabilities.map((name) => `capabilities.${name}`),
-  ].join(', ') || 'nothing';
+    ...packages.map(({ name, text, constraint }) => ({
+      words: `packages.${name}${text}`,
+      isMetBy: (worker: Declared) => worker.hasPackage(name, constraint),
+    })),
+    ...labels.map(({ key, value }) => ({
+      words: `labels.${key}=${value}`,
+      isMetBy: (worker: Declared) => worker.hasLabel(key, value),
+    })),
+    {
+      words: min_memory_gb === undefined ? '' : `min_memory_gb=${min_memory_gb}`,
+      isMetBy: (worker: Declared) => worker.hasMemory(min_memory_gb),
+    },
+    {
+      words: min_gpu_count > 0 ? `min_gpu_count=${min_gpu_count}` : '',
+      isMetBy: (worker: Declared) => worker.hasGpus(min_gpu_count),
+    },
+    ...capabilities.map((name) => ({
+      words: `capabilities.${name}`,
+      isMetBy: (worker: Declared) => !worker.denies(name),
+    })),
+  ].filter(({ words }) => words !== '');
+
+/** What is asked, as people read it: `packages.numpy>=2, labels.site=lab-b`. */
+export const inWords = (asked: Asked): string =>
+  oneByOne(asked)
+    .map(({ words }) => words)
+    .join(', ') || 'nothing';
 
 /** What a worker declared, read once: it is held against very many requirements. */
 export class Declared {
@@ -65,10 +93,10 @@ export class Declared {
   /** Whether it meets all of them; `unmet` says why not. */
   meets({ labels, min_memory_gb, min_gpu_count, packages, capabilities }: Asked): boolean {
     // The quickest first: of very many requirements most fall for one of them.
-    if (!this.#hasMemory(min_memory_gb) || min_gpu_count > this.#gpus) return false;
-    for (const { key, value } of labels) if (!this.#hasLabel(key, value)) return false;
-    for (const name of capabilities) if (this.#denies(name)) return false;
-    for (const { name, constraint } of packages) if (!this.#hasPackage(name, constraint)) return false;
+    if (!this.hasMemory(min_memory_gb) || !this.hasGpus(min_gpu_count)) return false;
+    for (const { key, value } of labels) if (!this.hasLabel(key, value)) return false;
+    for (const name of capabilities) if (this.denies(name)) return false;
+    for (const { name, constraint } of packages) if (!this.hasPackage(name, constraint)) return false;
     return true;
   }
 
@@ -76,36 +104,30 @@ export class Declared {
    * The requirements that it does not meet, each as people read it (`labels.site=lab-b`, `packages.numpy>=2`); empty
    * when it is eligible. Rules: docs/semantics.md#matching.
    */
-  unmet({ labels, min_memory_gb, min_gpu_count, packages, capabilities }: Asked): string[] {
-    return [
-      ...labels
-        .filter(({ key, value }) => !this.#hasLabel(key, value))
-        .map(({ key, value }) => `labels.${key}=${value}`),
-      ...(this.#hasMemory(min_memory_gb) ? [] : [`min_memory_gb=${min_memory_gb}`]),
-      ...(min_gpu_count > this.#gpus ? [`min_gpu_count=${min_gpu_count}`] : []),
-      ...packages
-        .filter(({ name, constraint }) => !this.#hasPackage(name, constraint))
-        .map(({ name, text }) => `packages.${name}${text}`),
-      ...capabilities.filter((name) => this.#denies(name)).map((name) => `capabilities.${name}`),
-    ];
+  unmet(asked: Asked): string[] {
+    return oneByOne(asked).flatMap((one) => (one.isMetBy(this) ? [] : [one.words]));
   }
 
-  #hasLabel(key: string, value: string): boolean {
+  hasLabel(key: string, value: string): boolean {
     return this.#profile.labels[key] === value;
   }
 
   /** A worker that does not say how much memory it has is trusted with the task. */
-  #hasMemory(wanted: number | undefined): boolean {
+  hasMemory(wanted: number | undefined): boolean {
     return wanted === undefined || this.#memory === undefined || this.#memory >= wanted;
   }
 
+  hasGpus(wanted: number): boolean {
+    return wanted <= this.#gpus;
+  }
+
   /** Workers of other make do not know the word, and may be able all the same. */
-  #denies(capability: string): boolean {
+  denies(capability: string): boolean {
     const { capabilities } = this.#profile;
     return Object.hasOwn(capabilities, capability) && capabilities[capability] === false;
   }
 
-  #hasPackage(name: string, constraint: Constraint): boolean {
+  hasPackage(name: string, constraint: Constraint): boolean {
     const version = this.#versionOf(name);
     return version !== null && meetsConstraint(version, constraint);
   }

@@ -4,23 +4,12 @@ import { AnyObject, Nullable, Seconds, TextMap, Words } from './common.ts';
 import { DEFAULT_TYPE, Requirements } from './job.ts';
 import { ABSENT, NEEDED } from './lenient.ts';
 import { Level } from './report.ts';
+import { JOB_STATUSES, TASK_STATUSES, WORKER_STATUSES } from './statuses.ts';
 import { LEAVING, WorkerVersion } from './worker.ts';
 
-export const JOB_STATES = ['queued', 'running', 'cancelling', 'cancelled', 'succeeded', 'failed'] as const;
-export const TASK_STATES = [
-  'queued',
-  'leased',
-  'running',
-  'lost',
-  'succeeded',
-  'failed',
-  'cancelled',
-] as const;
-export const WORKER_STATES = ['alive', 'dead'] as const;
-
-export const JobStatus = Words(JOB_STATES);
-export const TaskStatus = Words(TASK_STATES);
-export const WorkerStatus = Words(WORKER_STATES);
+export const JobStatus = Words(JOB_STATUSES);
+export const TaskStatus = Words(TASK_STATUSES);
+export const WorkerStatus = Words(WORKER_STATUSES);
 
 const PipelineSteps = Type.String({
   description: 'a short description of an inline pipeline that has no name of its own',

@@ -1,4 +1,5 @@
 import { assertEvent, assign, emit, setup } from 'xstate';
+import { HELD_STATUSES } from '../schema/statuses.ts';
 import type { TaskStatus } from '../schema/views.ts';
 import { backoffFrom, isFree, isTriedAgain } from './failure.ts';
 import type {
@@ -13,9 +14,10 @@ import type {
 
 export type * from './types.ts';
 
+const held: readonly TaskStatus[] = HELD_STATUSES;
+
 /** Whether a worker holds a task in this status: it takes one of the worker's slots, and its lease expires. */
-export const isHeld = ({ status }: { status: TaskStatus }): boolean =>
-  status === 'leased' || status === 'running';
+export const isHeld = ({ status }: { status: TaskStatus }): boolean => held.includes(status);
 
 const LOST = 'the worker fell silent and the lease lapsed';
 

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { idLines } from '../../bin/completion/ids.ts';
 import { MACHINE_NAMES } from '../../machines/charts/names.ts';
-import { JOB_STATES } from '../../machines/schema/views.ts';
+import { JOB_STATUSES } from '../../machines/schema/statuses.ts';
 import { requires } from '../support/requires.ts';
 import { startTestServer, temporaryDirectory } from '../support/server.ts';
 import { ROOT, run, start } from './cli-support.ts';
@@ -186,7 +186,7 @@ for (const [shell, complete] of [
     });
 
     it('offers the values of a flag or an argument that has a fixed set', async (t) => {
-      assert.deepEqual(await offers(t, 'jqctl jobs --status '), [...JOB_STATES].sort());
+      assert.deepEqual(await offers(t, 'jqctl jobs --status '), [...JOB_STATUSES].sort());
       assert.deepEqual(await offers(t, 'jqctl jobs --limit 5 --status ca'), ['cancelled', 'cancelling']);
       assert.deepEqual(await offers(t, 'jqctl machines '), [...MACHINE_NAMES].sort());
       assert.deepEqual(await offers(t, 'jqctl completion f'), ['fish']);

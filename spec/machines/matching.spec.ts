@@ -103,10 +103,10 @@ describe('a worker is eligible', () => {
       packages: { x: '>=1' },
     };
     assert.deepEqual(unmet(asked, worker({ capabilities: { memory_gb: 4 } })), [
+      'packages.x>=1',
       'labels.a=1',
       'min_memory_gb=8',
       'min_gpu_count=1',
-      'packages.x>=1',
     ]);
   });
 });

@@ -4,8 +4,8 @@ import { Type } from 'typebox';
 import { jobMachine } from '../../machines/job/job.ts';
 import { JobSpec } from '../../machines/schema/job.ts';
 import { EventReport, TaskReports, TaskResult } from '../../machines/schema/report.ts';
+import { JOB_STATUSES, TASK_STATUSES, WORKER_STATUSES } from '../../machines/schema/statuses.ts';
 import { RULES, validator } from '../../machines/schema/validate.ts';
-import { JOB_STATES, TASK_STATES, WORKER_STATES } from '../../machines/schema/views.ts';
 import { HeartbeatRequest, WorkerRegistration } from '../../machines/schema/worker.ts';
 import { taskMachine } from '../../machines/task/task.ts';
 import { workerMachine } from '../../machines/worker/worker.ts';
@@ -296,8 +296,8 @@ describe('a schema with rules', () => {
 
 describe('the statuses on the wire', () => {
   it('are the top-level states of the machines', () => {
-    assert.deepEqual(Object.keys(jobMachine.states).sort(), [...JOB_STATES].sort());
-    assert.deepEqual(Object.keys(taskMachine.states).sort(), [...TASK_STATES].sort());
-    assert.deepEqual(Object.keys(workerMachine.states).sort(), [...WORKER_STATES].sort());
+    assert.deepEqual(Object.keys(jobMachine.states).sort(), [...JOB_STATUSES].sort());
+    assert.deepEqual(Object.keys(taskMachine.states).sort(), [...TASK_STATUSES].sort());
+    assert.deepEqual(Object.keys(workerMachine.states).sort(), [...WORKER_STATUSES].sort());
   });
 });

@@ -1,7 +1,9 @@
 import { open } from 'sqlite';
 import sqlite3 from 'sqlite3';
+import { HELD_STATUSES } from '../../../machines/schema/statuses.ts';
 import type { Clock } from '../../shared/clock.ts';
 import { idMaker } from '../../shared/ids.ts';
+import { sqlWords } from '../store/sql-words.ts';
 
 /** What of a restored store is said in the event that it begins with. */
 interface Origin {
@@ -31,7 +33,7 @@ export async function beginEpoch(path: string, clock: Clock, { made_at }: Origin
     await db.exec('PRAGMA synchronous = FULL; BEGIN IMMEDIATE');
     await db.run(
       `UPDATE tasks SET worker_id = new.value, max_attempts = max_attempts + 1 FROM ${NEW_IDS}
-       WHERE status IN ('leased', 'running') AND worker_id = new.key`,
+       WHERE status IN (${sqlWords(HELD_STATUSES)}) AND worker_id = new.key`,
       newIds,
     );
     await db.run(`UPDATE workers SET id = new.value FROM ${NEW_IDS} WHERE id = new.key`, newIds);

@@ -1,4 +1,6 @@
+import { HELD_STATUSES, TASK_STATUSES } from '../../../machines/schema/statuses.ts';
 import type { Connection } from '../store/open.ts';
+import { sqlWords } from '../store/sql-words.ts';
 import type { Progress } from './pages.ts';
 
 /** Rows that do not fit together. */
@@ -37,10 +39,10 @@ const RELATIONS: readonly (readonly [what: string, sql: string])[] = [
   ['jobs whose best model is not there', orphans('jobs', 'best_model_artifact_id', 'artifacts', 'id')],
   [
     'tasks held by a worker that is not there',
-    `${orphans('tasks', 'worker_id', 'workers', 'id')} AND status IN ('leased', 'running')`,
+    `${orphans('tasks', 'worker_id', 'workers', 'id')} AND status IN (${sqlWords(HELD_STATUSES)})`,
   ],
   ['jobs with another number of tasks than they count', tasksPerJob()],
-  ...['queued', 'leased', 'running', 'lost', 'succeeded', 'failed', 'cancelled'].map(
+  ...TASK_STATUSES.map(
     (status) => [`jobs that count their ${status} tasks wrongly`, counted(status)] as const,
   ),
   ...['jobs', 'tasks', 'workers'].map(

@@ -34,9 +34,9 @@ async function failedTasks(
   jobId: string,
   directory: ActorDirectory,
 ): Promise<number[]> {
-  const { seqs, others } = await directory.numbersOf(jobId, 'failed', new Set(ids));
-  if (others === null) return seqs;
-  throw new ClusterError('illegal_transition', `${others} is not a failed task of job ${jobId}`);
+  const { seqs, other } = await directory.numbersOf(jobId, 'failed', new Set(ids));
+  if (other === null) return seqs;
+  throw new ClusterError('illegal_transition', `${other} is not a failed task of job ${jobId}`);
 }
 
 /** Who retries has perhaps mounted the share meanwhile: paths that the job names are no longer taken for missing. */

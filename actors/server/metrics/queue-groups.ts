@@ -3,6 +3,7 @@ import { OTHER } from '../../../gateway/metrics/known.ts';
 import { inWords } from '../../../machines/matching/matching.ts';
 import { isHeld } from '../../../machines/task/task.ts';
 import type { Core } from '../core.ts';
+import { Demands } from '../scheduling/demands.ts';
 
 /** Requirements that are told apart. */
 const MOST = 20;
@@ -58,7 +59,7 @@ export async function queueGroups(core: QueueSource): Promise<ToldGroup[]> {
 
 async function queued({ queue: { index, demands, backoffs } }: QueueSource): Promise<Groups> {
   const groups: Groups = new Map();
-  const requirementOf = (key: number) => (key < 0 ? demands.get(key)?.requirement : key) ?? 0;
+  const requirementOf = (key: number) => (Demands.isDemand(key) ? demands.get(key)?.requirement : key) ?? 0;
   let looked = 0;
   for (const { key, size, first } of index.all()) {
     if (++looked % AT_ONCE === 0) await setImmediate();

@@ -2,7 +2,9 @@ import { setImmediate } from 'node:timers/promises';
 import type { TaskQuery } from '../../../gateway/backend.ts';
 import { slices } from '../../../machines/json/slices.ts';
 import { ClusterError } from '../../../machines/protocol/errors.ts';
+import { HELD_STATUSES } from '../../../machines/schema/statuses.ts';
 import type { PreparedStatements } from '../store/prepared-statements.ts';
+import { sqlWords } from '../store/sql-words.ts';
 import { integer, joined, json, object, seconds, text } from './json-text.ts';
 import type { LiveReads } from './live-reads.ts';
 import {
@@ -30,7 +32,7 @@ const TASK = object([
   ['worker_id', text('t.worker_id')],
   [
     'lease_expires_at',
-    `iif(t.status IN ('leased', 'running'), ${seconds('coalesce(lease.at, t.lease_expires_at)')}, 'null')`,
+    `iif(t.status IN (${sqlWords(HELD_STATUSES)}), ${seconds('coalesce(lease.at, t.lease_expires_at)')}, 'null')`,
   ],
   ['requirements', 'need.document'],
   ['dataset_label', long('dataset_label', text('t.dataset_label'))],

@@ -3,6 +3,7 @@ import { ClusterError } from '../../../machines/protocol/errors.ts';
 import { isHeld } from '../../../machines/task/task.ts';
 import type { Span } from '../scheduling/withheld.ts';
 import type { JobRow, TaskRow, WorkerRow } from '../store/rows.ts';
+import { sqlWords } from '../store/sql-words.ts';
 import type { Store } from '../store/store.ts';
 import { JOBS, TASKS, WORKERS } from '../store/tables.ts';
 import { withBreaks } from '../turn/steps.ts';
@@ -153,8 +154,7 @@ export class ActorDirectory {
       if (seq > after && statuses.includes(status)) found.set(seq, task);
     };
     this.tasksOf(jobId).forEach(look);
-    const list = statuses.map((status) => `'${status}'`).join(', ');
-    const where = `job_id = ? AND status IN (${list}) AND seq > ? ORDER BY seq LIMIT ${most}`;
+    const where = `job_id = ? AND status IN (${sqlWords(statuses)}) AND seq > ? ORDER BY seq LIMIT ${most}`;
     // What the turn has done to some of them so far is known in memory alone, so that a page may say too little.
     for (let read = after, full = true, known = 0; full && known < most; ) {
       const rows = await this.#store.load(TASKS, where, jobId, read);
@@ -180,30 +180,30 @@ export class ActorDirectory {
   }
 
   /**
-   * The numbers of some tasks of a job, in order; `others` is one of the ids that is none of its tasks in this status,
+   * The numbers of some tasks of a job, in order; `other` is one of the ids that is none of its tasks in this status,
    * null where there is none such.
    */
   async numbersOf(
     jobId: string,
     status: string,
     ids: ReadonlySet<string>,
-  ): Promise<{ seqs: number[]; others: string | null }> {
+  ): Promise<{ seqs: number[]; other: string | null }> {
     const seqs: number[] = [];
     const elsewhere: string[] = [];
     for (const id of ids) {
       const row = this.tasks.get(id)?.row;
       if (!row) elsewhere.push(id);
       else if (row.job_id === jobId && row.status === status) seqs.push(row.seq);
-      else return { seqs, others: id };
+      else return { seqs, other: id };
     }
     // One text: a hundred thousand rows of their own would keep others waiting.
-    const found = await this.#store.reader.get<{ seqs: string | null; others: string | null }>(
-      `SELECT group_concat(t.seq) AS seqs, min(CASE WHEN t.seq IS NULL THEN w.value END) AS others
+    const found = await this.#store.reader.get<{ seqs: string | null; other: string | null }>(
+      `SELECT group_concat(t.seq) AS seqs, min(CASE WHEN t.seq IS NULL THEN w.value END) AS other
        FROM json_each(?) w LEFT JOIN tasks t ON t.id = w.value AND t.job_id = ? AND t.status = ?`,
       ...[JSON.stringify(elsewhere), jobId, status],
     );
     seqs.push(...(JSON.parse(`[${found?.seqs ?? ''}]`) as number[]));
-    return { seqs: seqs.sort((a, b) => a - b), others: found?.others ?? null };
+    return { seqs: seqs.sort((a, b) => a - b), other: found?.other ?? null };
   }
 
   /** From the first to the last number of a job's tasks; they were given together. */

@@ -51,6 +51,11 @@ export class Demands {
     return this.#byId.values();
   }
 
+  /** Whether a key of the queue is a demand, not a requirement alone. */
+  static isDemand(key: number): boolean {
+    return key < 0;
+  }
+
   get(id: number): Demand | undefined {
     return this.#byId.get(id);
   }

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import { Declared, termsDeclared, type WorkerProfile } from '../../../machines/matching/matching.ts';
 import type { WorkerCell } from '../runtime/actor-cell.ts';
-import { type Demands, isKeptFrom, type KeptFrom, registrationOf } from './demands.ts';
+import { Demands, isKeptFrom, type KeptFrom, registrationOf } from './demands.ts';
 import type { QueueIndex } from './queue-index.ts';
 import { QueueView } from './queue-view.ts';
 import type { RequirementBook } from './requirements.ts';
@@ -58,7 +58,7 @@ export class Profiles {
 
   /** Where tasks under this key are filed. */
   filingOf(key: number): Filing {
-    if (key >= 0) return this.#requirements.filing(key);
+    if (!Demands.isDemand(key)) return this.#requirements.filing(key);
     const keptFrom = this.#demands.get(key);
     const { terms, ranges } = keptFrom ? this.#requirements.filing(keptFrom.requirement) : NOTHING_ASKED;
     return { terms: (terms.length > 0 ? terms : ['']).map((term) => DEMAND + term), ranges, keptFrom };
@@ -103,7 +103,7 @@ export class Profiles {
     if (known) return known;
     const declared = new Declared(of);
     const terms = termsDeclared(of);
-    const passes = (key: number) => key >= 0 && declared.meets(this.#requirements.asked(key));
+    const passes = (key: number) => !Demands.isDemand(key) && declared.meets(this.#requirements.asked(key));
     const seeker = { pointIn: (range: string) => declared.pointIn(range), isKept: () => false };
     const profile = { declared, terms, view: new QueueView(['', ...terms], passes, seeker) };
     const size = OVERHEAD + 2 * JSON.stringify(of).length;

@@ -4,6 +4,7 @@ import { armBackoffs } from '../runtime/arm-deadlines.ts';
 import type { TaskRow } from '../store/rows.ts';
 import type { Turn } from '../turn/turn.ts';
 import type { Waiter } from './backoffs.ts';
+import { Demands } from './demands.ts';
 
 /** Puts a queued task into the index, from where this very turn may lease it, unless it has to wait. */
 export function enqueue(
@@ -21,7 +22,7 @@ export function enqueue(
     queue: { index, demands, backoffs },
   } = turn.core;
   const key = demands.enter(turn, seq, { requirement: requirement_id, avoids, paths: [] });
-  if (key < 0) turn.reviewWaiting = true;
+  if (Demands.isDemand(key)) turn.reviewWaiting = true;
   if (not_before !== null && not_before > turn.now) {
     // Should the wall clock have been set back meanwhile, it waits no longer than any.
     const left = Math.min(LONGEST_BACKOFF, not_before - turn.now);

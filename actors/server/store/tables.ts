@@ -4,12 +4,8 @@ import { RawJson } from '../../../machines/json/raw.ts';
 import type { Right } from '../../../machines/protocol/rights.ts';
 import type { Standing } from '../../../machines/ranking/standing.ts';
 import type { Level } from '../../../machines/schema/report.ts';
-import {
-  type JobStatus,
-  TASK_STATES,
-  type TaskStatus,
-  type WorkerStatus,
-} from '../../../machines/schema/views.ts';
+import { TASK_STATUSES } from '../../../machines/schema/statuses.ts';
+import type { JobStatus, TaskStatus, WorkerStatus } from '../../../machines/schema/views.ts';
 import type { WorkerVersion } from '../../../machines/schema/worker.ts';
 import type { Reuse } from '../../../machines/submission/job-digest.ts';
 import type { AcceptedReport, ReusedFrom } from '../../../machines/task/types.ts';
@@ -78,7 +74,7 @@ export type JobRow = RowOf<typeof JOB_COLUMNS> & {
 };
 
 const counted = Object.fromEntries(
-  TASK_STATES.map((status): [string, DerivedColumn<JobRow>] => [
+  TASK_STATUSES.map((status): [string, DerivedColumn<JobRow>] => [
     `num_${status}`,
     { type: 'INTEGER', isNullable: false, isFixed: false, of: (row) => row.counts[status] },
   ]),
@@ -87,7 +83,7 @@ const counted = Object.fromEntries(
 type CellOf = (column: string) => SqlValue;
 
 const countsOf = (cellOf: CellOf) =>
-  Object.fromEntries(TASK_STATES.map((status) => [status, cellOf(`num_${status}`)])) as TaskCounts;
+  Object.fromEntries(TASK_STATUSES.map((status) => [status, cellOf(`num_${status}`)])) as TaskCounts;
 
 export const JOBS = table<typeof JOB_COLUMNS, Pick<JobRow, 'counts' | 'standings'>>(
   'jobs',

@@ -4,15 +4,13 @@ import { ResponseError, UnreachableError } from '../../../gateway/client/errors.
 import { type EventFrame, eventFrames } from '../../../gateway/client/event-stream.ts';
 import { readAs } from '../../../gateway/client/replies.ts';
 import { elements } from '../../../machines/json/raw.ts';
-import { EventView, type JobStatus, type JobView } from '../../../machines/schema/views.ts';
+import { hasEnded } from '../../../machines/schema/statuses.ts';
+import { EventView, type JobView } from '../../../machines/schema/views.ts';
 
 /** Events of one page of history; the server's most. */
 const PAGE = 5000;
 /** Failed tries in a row before the server counts as gone: about a minute, with the stream's delays. */
 export const MAX_RETRIES = 18;
-
-export const hasEnded = (status: JobStatus): boolean =>
-  status === 'succeeded' || status === 'failed' || status === 'cancelled';
 
 const ENDS = ['job_succeeded', 'job_failed', 'job_cancelled'];
 

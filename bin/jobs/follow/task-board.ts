@@ -1,4 +1,5 @@
 import { pipelineName } from '../../../machines/ranking/steps.ts';
+import { ENDED_STATUSES } from '../../../machines/schema/statuses.ts';
 import type { EventView, TaskStatus, TaskView } from '../../../machines/schema/views.ts';
 
 interface Entry {
@@ -16,7 +17,6 @@ const STATUS: Readonly<Record<string, TaskStatus>> = {
   task_requeued: 'queued',
   task_cancelled: 'cancelled',
 };
-const ENDED: readonly TaskStatus[] = ['succeeded', 'failed', 'cancelled'];
 
 /** Beyond this many tasks their names are not asked for; their ids stand in the lines. */
 export const MAX_NAMED = 5_000;
@@ -58,7 +58,7 @@ export class TaskBoard {
   }
 
   get ended(): number {
-    return ENDED.reduce((sum, status) => sum + this.count(status), 0);
+    return ENDED_STATUSES.reduce((sum, status) => sum + this.count(status), 0);
   }
 
   /** Tasks done, counting the reported part of those that run. */

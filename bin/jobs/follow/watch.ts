@@ -1,3 +1,4 @@
+import { hasEnded } from '../../../machines/schema/statuses.ts';
 import type { EventView, JobView } from '../../../machines/schema/views.ts';
 import type { Session } from '../../cli/client-command.ts';
 import { type Deadline, withDeadline } from '../../cli/deadline.ts';
@@ -8,7 +9,7 @@ import { outliveReader } from '../../terminal/lost-output.ts';
 import { plain } from '../../terminal/plain.ts';
 import { Progress } from '../../terminal/progress.ts';
 import { printJob } from '../print-job.ts';
-import { followJob, hasEnded } from './follow.ts';
+import { followJob } from './follow.ts';
 import { MAX_NAMED, TaskBoard, taskLabels } from './task-board.ts';
 import { WaitingReasons } from './waiting-reasons.ts';
 

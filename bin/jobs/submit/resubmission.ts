@@ -1,4 +1,5 @@
 import { compose, elements, members, RawJson } from '../../../machines/json/raw.ts';
+import { TASK_STATUSES } from '../../../machines/schema/statuses.ts';
 import type { TaskStatus } from '../../../machines/schema/views.ts';
 
 export const ONLY = ['failed', 'cancelled', 'unfinished'] as const;
@@ -8,7 +9,7 @@ export type Only = (typeof ONLY)[number];
 export const STATUSES_OF: Readonly<Record<Only, readonly TaskStatus[]>> = {
   failed: ['failed'],
   cancelled: ['cancelled'],
-  unfinished: ['queued', 'leased', 'running', 'lost', 'failed', 'cancelled'],
+  unfinished: TASK_STATUSES.filter((status) => status !== 'succeeded'),
 };
 
 /**

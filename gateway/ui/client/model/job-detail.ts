@@ -1,10 +1,10 @@
 import { computed, effect, signal, untracked } from '@preact/signals';
+import { hasEnded } from '../../../../machines/schema/statuses.ts';
 import type { ArtifactView, JobView, TaskView } from '../../../../machines/schema/views.ts';
 import type { Api } from '../api/http.ts';
 import type { Address, Tab } from './address.ts';
 import type { EventHub } from './event-hub.ts';
 import { Refresher } from './refresher.ts';
-import { hasEnded } from './status.ts';
 
 /** Tasks that are shown at first, and that each wish for more adds. */
 const FIRST_TASKS = 50;

@@ -13,20 +13,6 @@ export const JOB_STATUSES: readonly JobStatus[] = [
   'cancelled',
 ];
 
-export const TASK_STATUSES: readonly TaskStatus[] = [
-  'queued',
-  'leased',
-  'running',
-  'lost',
-  'succeeded',
-  'failed',
-  'cancelled',
-];
-
-const ENDED: ReadonlySet<string> = new Set(['succeeded', 'failed', 'cancelled']);
-
-export const hasEnded = (status: JobStatus | TaskStatus): boolean => ENDED.has(status);
-
 /** Cancelling what is being cancelled or has ended changes nothing. */
 export const canCancel = (status: JobStatus): boolean => status === 'queued' || status === 'running';
 

@@ -1,9 +1,9 @@
 import { useComputed, useSignal } from '@preact/signals';
 import { useEffect, useMemo } from 'preact/hooks';
+import { hasEnded } from '../../../../../machines/schema/statuses.ts';
 import type { ArtifactView, EventView, TaskView } from '../../../../../machines/schema/views.ts';
 import { EventTail } from '../../model/event-tail.ts';
 import { LogFile, MOST_BYTES } from '../../model/log-file.ts';
-import { hasEnded } from '../../model/status.ts';
 import { bytes } from '../../text/format.ts';
 import { plainLog } from '../../text/log-text.ts';
 import { useDashboard } from '../context.ts';

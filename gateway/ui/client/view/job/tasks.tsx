@@ -1,7 +1,8 @@
 import { useEffect, useMemo } from 'preact/hooks';
+import { TASK_STATUSES } from '../../../../../machines/schema/statuses.ts';
 import type { JobView, TaskView } from '../../../../../machines/schema/views.ts';
 import { type JobDetail, MORE_TASKS } from '../../model/job-detail.ts';
-import { TASK_STATUSES, type TaskStatus } from '../../model/status.ts';
+import type { TaskStatus } from '../../model/status.ts';
 import { type Progress, TaskProgress } from '../../model/task-progress.ts';
 import { count } from '../../text/format.ts';
 import { waitingGroups } from '../../text/waiting.ts';
