@@ -76,8 +76,9 @@ async function idBeforeLast(db: PreparedStatements, query: EventQuery): Promise<
 /** A text or document of an event as a stream sends it: a frame is whole, so what is beyond the limits is cut. */
 const MESSAGE = `iif(octet_length(e.message) > ${LIMITS.message},
   substr(e.message, 1, ${LIMITS.message / 8}) || '… (' || octet_length(e.message) || ' bytes in all)', e.message)`;
+/** Joined with nothing it is a text: a cast leaves it a document, which the row would have as an object. */
 const DATA = `iif(octet_length(e.data) > ${LIMITS.data + 1024},
-  CAST(json_object('left_out', 'data of ' || octet_length(e.data) || ' bytes') AS TEXT), e.data)`;
+  json_object('left_out', 'data of ' || octet_length(e.data) || ' bytes') || '', e.data)`;
 
 const FRAME = EVENTS.rowSql((column) =>
   column === 'message' ? MESSAGE : column === 'data' ? DATA : `e.${column}`,
