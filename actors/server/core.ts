@@ -51,7 +51,7 @@ export type DeadlineKey =
   /** The first of the tasks that wait after a failure may be leased again. */
   | 'backoff:'
   /** The next slice of a job's bulk command. */
-  | `telling:${string}`
+  | `slice:${string}`
   /** The oldest of a worker's missing paths is forgotten. */
   | `missing:${string}`;
 

@@ -52,7 +52,7 @@ export async function preload(turn: Turn, messages: readonly Message[]): Promise
   });
   const wanted = needs.piecesOf.flatMap((id) => directory.tasks.get(id)?.row.job_id ?? []);
   const asked = needs.pathsOf.filter((id) => directory.jobs.has(id));
-  // Of all workers in memory, only where a message asks for it.
+  // Looks at every worker, so only if a message needs it.
   const named =
     asked.length > 0 && [...directory.workers.values()].some(({ missingPaths }) => missingPaths.size > 0)
       ? asked

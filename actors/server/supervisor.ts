@@ -5,7 +5,7 @@ import { ClusterError } from '../../machines/protocol/errors.ts';
 import type { Core, DeadlineKey } from './core.ts';
 import { EventBus } from './event-bus.ts';
 import { deadlinePassed } from './handlers/deadline-passed.ts';
-import { DEFERRED, type Handler, type Preloaded } from './handlers/handler.ts';
+import { type Handler, type Preloaded, WAITING } from './handlers/handler.ts';
 import { HANDLERS } from './handlers/index.ts';
 import { renew } from './handlers/liveness.ts';
 import { answerAll } from './jobs/bulk-command.ts';
@@ -23,14 +23,17 @@ import { SupervisorActor } from './supervisor-actor.ts';
 import { changesOf } from './turn/changes-of.ts';
 import { draining, type Envelope, isStoreFault, type MessageEnvelope, overloaded } from './turn/envelope.ts';
 import { Mailbox } from './turn/mailbox.ts';
-import { ROUTES } from './turn/reaction-table.ts';
+import { REACTIONS } from './turn/reaction-table.ts';
 import { inSteps } from './turn/steps.ts';
 import { Turn } from './turn/turn.ts';
 
 /** Envelopes that are handled without a break: some milliseconds. */
 const AT_ONCE = 50;
 
-/** Whether a full mailbox may refuse it. Of heartbeats and results there are no more than leases; they always fit. */
+/**
+ * Whether a full mailbox may refuse it. Heartbeats and results are bounded by workers and leases, so they are never
+ * refused.
+ */
 const mayBeRefused = (type: MessageType): boolean => HANDLERS[type].whenStoreFails === undefined;
 
 /** A turn with the envelopes that it takes, and what they are answered once it is durable. */
@@ -69,12 +72,12 @@ export class Supervisor implements InspectionSource {
 
   /** Replays the store; messages may come once this resolves. */
   async start(): Promise<void> {
-    const turn = new Turn(this.#core, ROUTES);
+    const turn = new Turn(this.#core, REACTIONS);
     await recover(turn);
     this.events.lastId = this.#core.sequences.event - 1;
     this.#actor.tell({ type: 'RECOVERED' });
     this.#goOn(turn);
-    // For some of what waits, nobody may have been left when the server went down.
+    // Some queued tasks may have no worker left that could run them; wake, so that they are failed.
     if (this.#core.queue.demands.size > 0) this.#mailbox.enqueue({ kind: 'wake' });
   }
 
@@ -176,7 +179,7 @@ export class Supervisor implements InspectionSource {
 
   /** One turn, from its envelopes to their answers. */
   async #takeTurn(envelopes: readonly Envelope[]): Promise<void> {
-    const turn = new Turn(this.#core, ROUTES);
+    const turn = new Turn(this.#core, REACTIONS);
     turn.recording = this.#inspection.begin(turn.now);
     const batch: Batch = { turn, envelopes, replies: [] };
     try {
@@ -206,14 +209,14 @@ export class Supervisor implements InspectionSource {
     }
     await queueVariants(turn);
     await queueRefits(turn);
-    const isMore = this.state === 'serving' && (await grant(turn));
+    const moreToGrant = this.state === 'serving' && (await grant(turn));
     // Requests that were not looked at yet keep waiting for the next turn.
-    if (!isMore) this.#core.longPolls.matched();
+    if (!moreToGrant) this.#core.longPolls.matched();
     if (this.state !== 'serving') return;
-    const gaveUp = await giveUp(turn);
-    const isFollowed = turn.selecting.size > 0;
+    const moreToGiveUp = await giveUp(turn);
+    const moreToRefit = turn.selecting.size > 0;
     await queueRefits(turn);
-    if (gaveUp || isFollowed || isMore) turn.next.push({ kind: 'wake' });
+    if (moreToGiveUp || moreToRefit || moreToGrant) turn.next.push({ kind: 'wake' });
   }
 
   /** A promise where the message takes long; nothing else is handled before it is done. */
@@ -226,7 +229,7 @@ export class Supervisor implements InspectionSource {
     if (envelope.kind === 'deadline') return deadlinePassed(turn, envelope.key);
     const handler = HANDLERS[envelope.message.type] as Handler<MessageType>;
     const accepted = (reply: unknown) => {
-      if (reply !== DEFERRED) replies.push({ envelope, reply });
+      if (reply !== WAITING) replies.push({ envelope, reply });
     };
     const refused = (refusal: unknown) => {
       if (!(refusal instanceof ClusterError)) throw refusal;
@@ -257,9 +260,9 @@ export class Supervisor implements InspectionSource {
       if (refusal) envelope.reject(refusal);
       else envelope.resolve(reply);
     }
-    for (const { parked: waiting, tasks, handedOut } of turn.grants) {
+    for (const { waiting, tasks, handedOut } of turn.grants) {
       waiting.answer(tasks, () => {
-        for (const tell of handedOut) tell();
+        for (const giveBack of handedOut) giveBack();
       });
     }
     for (const say of turn.replies) say();
@@ -292,7 +295,7 @@ export class Supervisor implements InspectionSource {
   /** Handles once more what writes nothing; what the turn that failed had made of it has been undone. */
   async #answerFromMemory(envelopes: readonly MessageEnvelope[]): Promise<void> {
     if (envelopes.length === 0) return;
-    const batch: Batch = { turn: new Turn(this.#core, ROUTES, true), envelopes, replies: [] };
+    const batch: Batch = { turn: new Turn(this.#core, REACTIONS, true), envelopes, replies: [] };
     const messages = envelopes.map(({ message }) => message);
     // A store that cannot commit can mostly be read. Where it cannot, what is in memory is known.
     const preloaded = await preload(batch.turn, messages).catch(() => NOTHING_PRELOADED);

@@ -71,12 +71,12 @@ export class DiskSpace {
 
 /** One upload's part of the room. */
 export class Reservation {
-  readonly #room: DiskSpace;
+  readonly #space: DiskSpace;
   #granted: number;
   #sinceLook = 0;
 
   constructor(space: DiskSpace, granted: number) {
-    this.#room = space;
+    this.#space = space;
     this.#granted = granted;
   }
 
@@ -86,17 +86,17 @@ export class Reservation {
     this.#sinceLook += bytes;
     if (missing === 0 && this.#sinceLook < SLICE) return;
     this.#sinceLook = 0;
-    this.#granted += await this.#room.grant(missing, missing === 0 ? 0 : Math.max(missing, SLICE));
+    this.#granted += await this.#space.grant(missing, missing === 0 ? 0 : Math.max(missing, SLICE));
   }
 
   wrote(bytes: number): void {
     this.#granted -= bytes;
-    this.#room.settle(bytes);
+    this.#space.settle(bytes);
   }
 
   /** Nothing more will be written. Idempotent. */
   release(): void {
-    this.#room.settle(this.#granted);
+    this.#space.settle(this.#granted);
     this.#granted = 0;
   }
 }

@@ -58,7 +58,7 @@ export const completeTask: Handler<'complete_task'> = {
     for (const { file, id } of files) recordFile(turn, task, file, id);
     if (found !== null) turn.expanded.set(job, found);
     if (task.row.content_key !== null) keepComputed(turn, task, result);
-    if (result.notes.length > 0) tellCut(turn, task, result.notes);
+    if (result.notes.length > 0) recordCut(turn, task, result.notes);
     if (job.row.pins_fingerprint) compareFingerprint(turn, task, result, preloaded);
     return answer;
   },
@@ -88,8 +88,8 @@ function foundFor({ selection, type }: JobRow, { variants }: ResultDigest): Foun
 }
 
 /**
- * Notes what was computed, so that an equal task may be answered with it. By its version a result is known that says
- * with which it was made: what the worker declares may have changed since.
+ * Notes what was computed, so that an equal task may be answered with it. Kept only if the result itself names the library
+ * version, since the worker's declaration may have changed.
  */
 function keepComputed(turn: Turn, { row }: TaskCell, result: ResultDigest): void {
   const job = turn.core.directory.job(row.job_id).row;
@@ -126,7 +126,7 @@ function assertArtifacts({ artifacts }: ResultDigest, uploads: ReadonlySet<strin
 }
 
 /** Says why a metric is missing from a ranking, or a member from a result. */
-function tellCut(turn: Turn, task: TaskCell, notes: string[]): void {
+function recordCut(turn: Turn, task: TaskCell, notes: string[]): void {
   turn.event(
     { job_id: task.row.job_id, task_id: task.id, worker_id: task.row.worker_id },
     {

@@ -10,7 +10,7 @@ export function deadlinePassed(turn: Turn, key: DeadlineKey): Promise<void> | un
   const { tasks, workers } = turn.core.directory;
   const [task, worker] = [tasks.get(id), workers.get(id)];
   if (worker) turn.references.worker(worker);
-  if (kind === 'telling') return continueBulk(turn, id);
+  if (kind === 'slice') return continueBulk(turn, id);
   if (kind === 'lease' && task) expireLease(turn, task);
   else if (kind === 'timeout' && task) timeOut(turn, task);
   else if (kind === 'silence' && worker) missHeartbeat(turn, worker);

@@ -21,7 +21,7 @@ interface Report {
 export function admitReport(
   turn: Turn,
   report: Report,
-  handler: AcceptedReport['verb'],
+  verb: AcceptedReport['verb'],
 ): { task: TaskCell; repeated: AcceptedReport['answer'] | null } {
   const task = turn.core.directory.task(report.task_id);
   const worker = ownWorker(turn, report.principal, report.worker_id);
@@ -29,7 +29,7 @@ export function admitReport(
   cancelAhead(turn, task);
   // The worker knows by now: the task needs no further mention in its heartbeats.
   worker.revoked.delete(turn, task.id);
-  if (isRepetition(task, report, handler))
+  if (isRepetition(task, report, verb))
     return { task, repeated: task.row.last_report?.answer ?? { ok: true } };
   assertOwn(turn, report.principal, task);
   assertHolder(task, report.worker_id, report.attempt);
@@ -72,9 +72,9 @@ function noteActivity(turn: Turn, task: TaskCell): void {
   task.update(turn, { lastActivity: turn.core.hearing.monotonic() });
 }
 
-function isRepetition(task: TaskCell, report: Report, handler: AcceptedReport['verb']): boolean {
+function isRepetition(task: TaskCell, report: Report, verb: AcceptedReport['verb']): boolean {
   const last = task.row.last_report;
-  if (!last || last.verb !== handler || last.worker_id !== report.worker_id) return false;
+  if (!last || last.verb !== verb || last.worker_id !== report.worker_id) return false;
   if (report.attempt !== undefined) return last.attempt === report.attempt;
   // Without an attempt, a report of a worker that holds the task anew is about the new lease.
   const holdsAnew =
@@ -100,8 +100,8 @@ function assertHolder(task: TaskCell, workerId: string, attempt: number | undefi
   );
 }
 
-export function reportOf(task: TaskCell, { worker_id }: Report, handler: TaskReport['verb']): TaskReport {
-  return { worker_id, attempt: task.row.attempt, verb: handler };
+export function reportOf(task: TaskCell, { worker_id }: Report, verb: TaskReport['verb']): TaskReport {
+  return { worker_id, attempt: task.row.attempt, verb };
 }
 
 /**
@@ -115,6 +115,6 @@ export function tellReport(
   event: Extract<TaskEvent, { report: TaskReport }>,
 ): AcceptedReport['answer'] {
   if (turn.tellTask(task, event)) return (task.row.last_report as AcceptedReport).answer;
-  const handler = { start: 'started', complete: 'completed', fail: 'failed' }[event.report.verb];
-  throw new ClusterError('illegal_transition', `a task that is ${task.row.status} cannot be ${handler}`);
+  const done = { start: 'started', complete: 'completed', fail: 'failed' }[event.report.verb];
+  throw new ClusterError('illegal_transition', `a task that is ${task.row.status} cannot be ${done}`);
 }

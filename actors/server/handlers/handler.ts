@@ -35,20 +35,20 @@ export interface Preloaded {
 }
 
 /** The answer is given later, through `answer`. */
-export const DEFERRED = Symbol('parked');
+export const WAITING = Symbol('waiting');
 
 export interface HandlerContext<T extends MessageType> {
   turn: Turn;
   preloaded: Preloaded;
-  /** For deferred answers. */
+  /** For answers that are given later. */
   answer(reply: ReplyOf<T>): void;
   refuse(error: ClusterError): void;
 }
 
-type Outcome<T extends MessageType> = ReplyOf<T> | typeof DEFERRED;
+type Outcome<T extends MessageType> = ReplyOf<T> | typeof WAITING;
 
 /**
- * One kind of message. `run` refuses with a `ClusterError` before it changes anything, or changes actors
+ * One kind of message. `handle` refuses with a `ClusterError` before it changes anything, or changes actors
  * through the turn and returns the answer that is due once the turn is durable. What takes long is done `inSteps`.
  */
 export interface Handler<T extends MessageType> {

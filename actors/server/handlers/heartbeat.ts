@@ -3,7 +3,7 @@ import type { Leaving } from '../../../machines/worker/worker.ts';
 import { cancelAhead } from '../jobs/bulk-command.ts';
 import type { WorkerCell } from '../runtime/actor-cell.ts';
 import type { Turn } from '../turn/turn.ts';
-import { DEFERRED, type Handler } from './handler.ts';
+import { type Handler, WAITING } from './handler.ts';
 import { endDoubt, ownWorker, renew, touch } from './liveness.ts';
 import { assertSession } from './session.ts';
 
@@ -40,7 +40,7 @@ export const heartbeat: Handler<'heartbeat'> = {
     const stopping = new Set(active?.filter((task) => task.stopping).map((task) => task.task_id));
     const until = clock.monotonic() + Math.min(wait_s, settings.heartbeatInterval);
     longPolls.addHeartbeat(turn, { worker_id, session, stopping, until, signal, answer, refuse });
-    return DEFERRED;
+    return WAITING;
   },
 };
 

@@ -1,6 +1,6 @@
 import type { LeasedTask } from '../../../gateway/messages.ts';
 import { cancelAhead } from '../jobs/bulk-command.ts';
-import { DEFERRED, type Handler } from './handler.ts';
+import { type Handler, WAITING } from './handler.ts';
 import { ownWorker, releaseWaitingLeases, touch } from './liveness.ts';
 import { assertSession } from './session.ts';
 
@@ -38,7 +38,7 @@ export const lease: Handler<'lease'> = {
       refuse,
     });
     turn.wokenWorkers.add(worker_id);
-    return DEFERRED;
+    return WAITING;
   },
 };
 

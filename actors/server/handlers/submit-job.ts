@@ -20,7 +20,7 @@ import type { JobCell } from '../runtime/actor-cell.ts';
 import type { JobRow } from '../store/rows.ts';
 import { inSteps } from '../turn/steps.ts';
 import type { Turn } from '../turn/turn.ts';
-import { DEFERRED, type Handler, keyOf, type Preloaded } from './handler.ts';
+import { type Handler, keyOf, type Preloaded, WAITING } from './handler.ts';
 
 type Submit = MessageOf<'submit_job'>;
 
@@ -42,7 +42,7 @@ async function whenReused(
   submitted: Submitted | Promise<Submitted>,
   turn: Turn,
   answer: (reply: Submitted) => void,
-): Promise<Submitted | typeof DEFERRED> {
+): Promise<Submitted | typeof WAITING> {
   const reply = await submitted;
   const job = turn.core.directory.jobs.get(reply.job_id);
   if (job?.row.state !== 'reusing' || reply.view === null) return reply;
@@ -52,7 +52,7 @@ async function whenReused(
   if (num_tasks <= turn.core.settings.sliceSize) await beginBulk(turn, job);
   else beginBulkLater(turn, job, { from: last - num_tasks + 1, to: last });
   const done = whenBulkDone(turn, job_id, () => answer({ job_id, view: null }));
-  return done === DEFERRED ? DEFERRED : { job_id, view: null };
+  return done === WAITING ? WAITING : { job_id, view: null };
 }
 
 function* submit(message: Submit, turn: Turn, preloaded: Preloaded) {

@@ -1,6 +1,6 @@
 import { isBulkRunning } from '../../../machines/job/steps.ts';
 import { isHeld, type TaskEvent } from '../../../machines/task/task.ts';
-import { DEFERRED } from '../handlers/handler.ts';
+import { WAITING } from '../handlers/handler.ts';
 import type { JobCell, TaskCell } from '../runtime/actor-cell.ts';
 import { type BulkCommand, NO_BULK } from '../runtime/soft-state.ts';
 import type { Span } from '../scheduling/withheld.ts';
@@ -60,7 +60,7 @@ function note(turn: Turn, job: JobCell, change: Partial<BulkCommand>): BulkComma
 /** It goes on in a turn of its own, from there. */
 export function inNextTurn(turn: Turn, job: JobCell, change: Partial<BulkCommand>): void {
   note(turn, job, change);
-  turn.next.push({ kind: 'deadline', key: `telling:${job.id}` });
+  turn.next.push({ kind: 'deadline', key: `slice:${job.id}` });
 }
 
 /** The answer to who asked: at once where all have been told, else when they have been, or when the store fails. */
@@ -68,11 +68,11 @@ export function whenBulkDone(
   turn: Turn,
   job_id: string,
   answer: (reply: { job_id: string }) => void,
-): { job_id: string } | typeof DEFERRED {
+): { job_id: string } | typeof WAITING {
   const bulk = turn.core.directory.jobs.get(job_id)?.soft.bulk;
   if (!bulk) return { job_id };
   bulk.waiting.add(turn, () => answer({ job_id }));
-  return DEFERRED;
+  return WAITING;
 }
 
 /**

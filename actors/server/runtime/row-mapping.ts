@@ -32,7 +32,7 @@ function mapping<Row extends Context & Stated, M extends AnyStateMachine, Contex
   members: Readonly<Record<keyof Context, true>>,
   follows: (context: Context, now: number) => Partial<Row>,
 ): RowMapping<Row, M> {
-  // An event finds its transition in a table, which is made here once of each chart (docs/decisions, compiled charts).
+  // An event finds its transition in a table, made here once of each chart (docs/decisions/0010-compiled-statecharts.md).
   const stage = new Stage(compiled(machine));
   const names = Object.keys(members) as (keyof Context)[];
   return {

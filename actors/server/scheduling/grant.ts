@@ -34,6 +34,8 @@ interface Pick {
 /** Tasks of which one turn finds out that they name a path that is missing; the next goes on. */
 const MOST_LOOKED_AT = 250;
 
+const NOTHING_LOOKED_AT = { narrowed: 0, isMore: false };
+
 /**
  * Matches what is queued with the leases that wait, longest first, as a part of the turn: a lease that answers
  * a waiting worker is in the same commit as what made it possible.
@@ -42,8 +44,8 @@ const MOST_LOOKED_AT = 250;
 export async function grant(turn: Turn): Promise<boolean> {
   // Of a job that names a missing path, more and more tasks are looked at together.
   for (let looked = 0, ahead = 0; looked < MOST_LOOKED_AT; ahead = Math.min(250, ahead * 4 + 8)) {
-    const narrowed = await grantRound(turn, ahead);
-    if (narrowed === 0) return turn.hasMore;
+    const { narrowed, isMore } = await grantRound(turn, ahead);
+    if (narrowed === 0) return isMore;
     looked += narrowed;
     turn.hasQueued = true;
   }
@@ -52,19 +54,19 @@ export async function grant(turn: Turn): Promise<boolean> {
 
 /**
  * @param ahead how many tasks more than it may have are looked at for a worker that lacks a path
- * @returns how many tasks turned out to name a path that is missing where they were to go
+ * @returns how many tasks turned out to name a path that is missing where they were to go, and whether there is more to
+ *   look at, in the next turn
  */
-async function grantRound(turn: Turn, ahead: number): Promise<number> {
+async function grantRound(turn: Turn, ahead: number): Promise<{ narrowed: number; isMore: boolean }> {
   const { core } = turn;
-  turn.hasMore = false;
-  if (!turn.hasQueued && turn.wokenWorkers.size === 0) return 0;
+  if (!turn.hasQueued && turn.wokenWorkers.size === 0) return NOTHING_LOOKED_AT;
   const leases = core.longPolls
     .leases()
     .filter((waiting) => turn.hasQueued || turn.wokenWorkers.has(waiting.worker_id));
   turn.hasQueued = false;
   turn.wokenWorkers.clear();
   const picks = await pick(turn, leases, ahead);
-  if (picks.length === 0) return 0;
+  if (picks.length === 0) return NOTHING_LOOKED_AT;
   for (const { waiting } of picks) core.longPolls.takeLease(turn, waiting.ticket);
   const seqs = picks.map(({ seq }) => seq);
   const tasks = await core.directory.fetchQueued(turn.references, seqs);
@@ -105,10 +107,9 @@ async function grantRound(turn: Turn, ahead: number): Promise<number> {
   for (const waiting of new Set(picks.map((picked) => picked.waiting))) {
     if (!shares.all.has(waiting)) core.longPolls.returnUnmatched(waiting);
   }
-  // Where nobody could be given anything, who reads what is under way makes room.
-  turn.hasMore = leftOut && shares.all.size > 0;
   await handOut(turn, shares.all, jobPieces);
-  return narrowed;
+  // Where nobody could be given anything, who reads what is under way makes room.
+  return { narrowed, isMore: leftOut && shares.all.size > 0 };
 }
 
 /** The paths that a task names and that this worker lacks. */
@@ -169,12 +170,12 @@ async function handOut(
         leasedTask({
           job: core.directory.job(row.job_id).row,
           task: row,
-          document: jobPieces.get(row.job_id) as JobPieces,
+          pieces: jobPieces.get(row.job_id) as JobPieces,
           requirements: core.queue.requirements.document(row.requirement_id),
           principal: waiting.principal,
         }),
       );
     }
-    turn.grants.push({ parked: waiting, tasks: leased, handedOut });
+    turn.grants.push({ waiting, tasks: leased, handedOut });
   }
 }

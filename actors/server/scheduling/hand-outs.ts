@@ -28,11 +28,11 @@ export function sizeOf(
 export class HandOuts {
   #underWay = 0;
   #isFull = false;
-  readonly #onSpace: () => void;
+  readonly #onRoom: () => void;
 
   /** @param onRoom called when there is room again, after somebody was told that there is none */
   constructor(onRoom: () => void) {
-    this.#onSpace = onRoom;
+    this.#onRoom = onRoom;
   }
 
   /** Whether a task may be handed out now; if not, `onRoom` is called in time. */
@@ -52,7 +52,7 @@ export class HandOuts {
       taken = 0;
       if (!this.#isFull) return;
       this.#isFull = false;
-      this.#onSpace();
+      this.#onRoom();
     };
     journal.onRollback(giveBack);
     return giveBack;

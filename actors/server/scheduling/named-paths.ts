@@ -14,20 +14,20 @@ interface Known {
 const known = new WeakMap<JobPieces, Known>();
 
 /** The paths that a task names, as they are written in its job. */
-export function pathsOf(document: JobPieces, { pipeline, dataset }: TaskRow['payload']): string[] {
-  const paths = [pathOf(document, 'pipelines', pipeline), pathOf(document, 'datasets', dataset)];
+export function pathsOf(pieces: JobPieces, { pipeline, dataset }: TaskRow['payload']): string[] {
+  const paths = [pathOf(pieces, 'pipelines', pipeline), pathOf(pieces, 'datasets', dataset)];
   return paths.filter((path) => path !== null);
 }
 
 /** Which of a job's pipelines and datasets name one of these paths, by their places. */
 export function placesOf(
-  document: JobPieces,
+  pieces: JobPieces,
   isMeant: (path: string) => boolean,
 ): { pipelines: Map<number, string>; datasets: Map<number, string> } {
   const places = (list: keyof Known) => {
     const found = new Map<number, string>();
-    for (let i = 0; i < document[list].length; i++) {
-      const path = pathOf(document, list, i);
+    for (let i = 0; i < pieces[list].length; i++) {
+      const path = pathOf(pieces, list, i);
       if (path !== null && isMeant(path)) found.set(i, path);
     }
     return found;
@@ -35,12 +35,12 @@ export function placesOf(
   return { pipelines: places('pipelines'), datasets: places('datasets') };
 }
 
-function pathOf(document: JobPieces, list: keyof Known, index: number): string | null {
-  const found = known.get(document) ?? { pipelines: new Map(), datasets: new Map() };
-  known.set(document, found);
+function pathOf(pieces: JobPieces, list: keyof Known, index: number): string | null {
+  const found = known.get(pieces) ?? { pipelines: new Map(), datasets: new Map() };
+  known.set(pieces, found);
   const before = found[list].get(index);
   if (before !== undefined) return before;
-  const path = readPath(document[list][index] ?? 'null');
+  const path = readPath(pieces[list][index] ?? 'null');
   found[list].set(index, path);
   return path;
 }

@@ -15,11 +15,11 @@ function paramsFor({ payload: { role } }: TaskRow, pieces: JobPieces): string {
 export function leasedTask(parts: {
   job: JobRow;
   task: TaskRow;
-  document: JobPieces;
+  pieces: JobPieces;
   requirements: string;
   principal: Principal;
 }): LeasedTask {
-  const { job, task, document: pieces, requirements, principal } = parts;
+  const { job, task, pieces, requirements, principal } = parts;
   const payload: Record<keyof TaskPayload, unknown> = {
     task_id: task.id,
     job_id: job.id,

@@ -38,7 +38,7 @@ export class Store {
     writer: Connection,
     reader: Connection,
     queries: Connection,
-    faults: StoreHooks,
+    hooks: StoreHooks,
   ) {
     this.path = path;
     this.#writer = writer;
@@ -47,14 +47,14 @@ export class Store {
     this.reader = reader;
     this.pages = queries;
     this.queries = new PreparedStatements(queries);
-    this.#hooks = faults;
+    this.#hooks = hooks;
   }
 
   /** @throws StartError when the store cannot be used */
-  static async open(stateDir: string, faults: StoreHooks = {}): Promise<Store> {
+  static async open(stateDir: string, hooks: StoreHooks = {}): Promise<Store> {
     const path = join(stateDir, 'store.sqlite');
     const writer = await openWriter(path);
-    return new Store(path, writer, await openReader(path), await openReader(path), faults);
+    return new Store(path, writer, await openReader(path), await openReader(path), hooks);
   }
 
   /** Writes everything in one transaction and returns once it is durable. When it rejects, nothing happened. */

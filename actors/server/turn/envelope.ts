@@ -15,7 +15,7 @@ export interface MessageEnvelope {
 /** What the mailbox holds. */
 export type Envelope =
   | MessageEnvelope
-  /** It has passed. */
+  /** A deadline that has passed. */
   | { kind: 'deadline'; key: DeadlineKey }
   /** Look at all waiting leases again. */
   | { kind: 'wake' };

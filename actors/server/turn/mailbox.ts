@@ -5,9 +5,9 @@ import type { Envelope } from './envelope.ts';
 const TURN_LIMIT = 2000;
 
 /**
- * What waits for the supervisor, drained in turns, one at a time (docs/decisions, one turn at a time): what arrives
- * while a turn is handled and written waits, and is the next one. So commits gather what comes meanwhile, without a
- * timer.
+ * What waits for the supervisor, drained in turns, one at a time (docs/decisions/0020-one-turn-at-a-time.md): what
+ * arrives while a turn is handled and written waits, and is the next one. So commits gather what comes meanwhile,
+ * without a timer.
  */
 export class Mailbox {
   readonly #takeTurn: (envelopes: Envelope[]) => Promise<void>;

@@ -21,7 +21,7 @@ import {
   type WorkerEventEmission,
   wantsRefit,
 } from './event-drafts.ts';
-import type { Moved, Routes } from './reactions.ts';
+import type { Moved, ReactionTable } from './reactions.ts';
 import type { Turn } from './turn.ts';
 
 type LeaseEnded = Extract<TaskEmission, { type: 'lease_ended' }>;
@@ -30,7 +30,7 @@ type LeaseEnded = Extract<TaskEmission, { type: 'lease_ended' }>;
  * What follows from what the actors say happened, as a part of the same turn and in this order. Machines do not know
  * each other, and nothing else reacts to them.
  */
-export const ROUTES: Routes<Turn> = {
+export const REACTIONS: ReactionTable<Turn> = {
   task: {
     lease_started: [beginLease, takeSlot],
     lease_ended: [endDeadlines, freeSlot, revoke],
@@ -77,8 +77,8 @@ function recordTaskEvent(turn: Turn, { id, row }: TaskCell, said: TaskEventEmiss
 }
 
 function notifyJob(turn: Turn, { id, row }: TaskCell, said: TaskEmission, before: TaskRow): void {
-  const told = jobEventFor(said, { id, from: before.status, payload: row.payload });
-  if (told) turn.tellJob(turn.core.directory.job(row.job_id), told, id);
+  const event = jobEventFor(said, { id, from: before.status, payload: row.payload });
+  if (event) turn.tellJob(turn.core.directory.job(row.job_id), event, id);
 }
 
 function recordJobEvent(turn: Turn, { id, row }: JobCell, said: JobEmission): void {

@@ -29,7 +29,7 @@ type Table<Turn, Cell extends AnyCell, Emission extends { type: string }> = {
 };
 
 /** @param Turn as a part of which it follows */
-export interface Routes<Turn> {
+export interface ReactionTable<Turn> {
   task: Table<Turn, TaskCell, TaskEmission>;
   job: Table<Turn, JobCell, JobEmission>;
   worker: Table<Turn, WorkerCell, WorkerEmission>;

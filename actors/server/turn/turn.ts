@@ -24,7 +24,7 @@ import type {
 } from '../store/rows.ts';
 import type { Envelope } from './envelope.ts';
 import type { EventDraft } from './event-drafts.ts';
-import type { Moved, Routes } from './reactions.ts';
+import type { Moved, ReactionTable } from './reactions.ts';
 
 /** A job that was submitted under an idempotency key, and what it means. */
 export interface KeyedJob {
@@ -63,11 +63,9 @@ export class Turn implements CellJournal {
   /** Workers that may have to stop something that they were not told of. */
   readonly mustStop = new Set<WorkerCell>();
   /** Leases granted in this turn, to be handed out after the commit. */
-  readonly grants: { parked: WaitingLease; tasks: LeasedTask[]; handedOut: (() => void)[] }[] = [];
+  readonly grants: { waiting: WaitingLease; tasks: LeasedTask[]; handedOut: (() => void)[] }[] = [];
   /** What else is said once the turn is durable. */
   readonly replies: (() => void)[] = [];
-  /** Whether there is more to grant, in the next turn. */
-  hasMore = false;
   /** What goes on in the next turn, once this one is durable. */
   readonly next: Envelope[] = [];
   /** Tasks that bulk commands reached in this turn; a turn has time for so many. */
@@ -86,16 +84,16 @@ export class Turn implements CellJournal {
   readonly counts = new TurnCounts();
   /** Whether it writes nothing: it is over at once, and no actor takes an event, as long as the store cannot commit. */
   readonly inMemory: boolean;
-  readonly #routes: Routes<Turn>;
+  readonly #reactions: ReactionTable<Turn>;
   /** New jobs by owner and idempotency key. */
   readonly #keys = new Map<string, KeyedJob>();
   readonly #undo: (() => void)[] = [];
   readonly #touched = new Set<AnyCell>();
   readonly #firstEvent: number;
 
-  constructor(core: Core, routes: Routes<Turn>, inMemory = false) {
+  constructor(core: Core, reactions: ReactionTable<Turn>, inMemory = false) {
     this.core = core;
-    this.#routes = routes;
+    this.#reactions = reactions;
     this.inMemory = inMemory;
     this.now = Math.round(core.clock.now() * 1000) / 1000;
     this.#firstEvent = core.sequences.event;
@@ -134,18 +132,17 @@ export class Turn implements CellJournal {
   }
 
   tellTask(task: TaskCell, event: TaskEvent): boolean {
-    if (this.inMemory) return false;
-    return this.#tell(task, event, SUPERVISOR, this.#routes.task);
+    return this.#tell(task, event, SUPERVISOR, this.#reactions.task);
   }
 
   /** @param source the actor that tells it */
   tellJob(job: JobCell, event: JobEvent, source = SUPERVISOR): boolean {
-    return this.#tell(job, event, source, this.#routes.job);
+    return this.#tell(job, event, source, this.#reactions.job);
   }
 
   /** @param source the actor that tells it */
   tellWorker(worker: WorkerCell, event: WorkerEvent, source = SUPERVISOR): boolean {
-    return this.#tell(worker, event, source, this.#routes.worker);
+    return this.#tell(worker, event, source, this.#reactions.worker);
   }
 
   /** Records an event; it gets its id and its time here. */
@@ -166,7 +163,7 @@ export class Turn implements CellJournal {
   addJob(row: JobRow, request: string): JobCell {
     const job = this.core.directory.addJob(this.references, row, false);
     this.jobs.add(job);
-    this.#route(this.#routes.job, job, { type: 'moved', from: null, to: row.status }, row);
+    this.#react(this.#reactions.job, job, { type: 'moved', from: null, to: row.status }, row);
     this.recording?.actor(job);
     this.requests.set(row.id, request);
     return job;
@@ -195,14 +192,14 @@ export class Turn implements CellJournal {
   addTask(row: TaskRow): TaskCell {
     const task = this.core.directory.addTask(this.references, row, false);
     this.tasks.add(task);
-    this.#route(this.#routes.task, task, { type: 'moved', from: null, to: row.status }, row);
+    this.#react(this.#reactions.task, task, { type: 'moved', from: null, to: row.status }, row);
     return task;
   }
 
   addWorker(row: WorkerRow): WorkerCell {
     const worker = this.core.directory.addWorker(this.references, row, false);
     this.workers.add(worker);
-    this.#route(this.#routes.worker, worker, { type: 'moved', from: null, to: row.status }, row);
+    this.#react(this.#reactions.worker, worker, { type: 'moved', from: null, to: row.status }, row);
     return worker;
   }
 
@@ -250,14 +247,14 @@ export class Turn implements CellJournal {
     const emissions = cell.send(this, event);
     this.recording?.event(cell, event, source);
     if (!emissions) return false;
-    for (const said of emissions) this.#route(table, cell, said, before);
+    for (const said of emissions) this.#react(table, cell, said, before);
     const { status } = cell.row;
     if (status !== before.status)
-      this.#route(table, cell, { type: 'moved', from: before.status, to: status }, before);
+      this.#react(table, cell, { type: 'moved', from: before.status, to: status }, before);
     return true;
   }
 
-  #route(table: object, cell: AnyCell, said: { type: string } | Moved, before: object): void {
+  #react(table: object, cell: AnyCell, said: { type: string } | Moved, before: object): void {
     const reactions = (table as Record<string, ((...args: unknown[]) => void)[]>)[said.type] ?? [];
     for (const react of reactions) react(this, cell, said, before);
   }

@@ -79,7 +79,7 @@ export class AdmissionControl {
       // The bytes of an artifact are not taken only to be counted.
       const uncounted = isChunked(head) && !upload;
       return {
-        error: error,
+        error,
         countUpTo: uncounted ? this.#limits.maxRequestBytes : null,
         endpoint: match?.endpoint,
       };
