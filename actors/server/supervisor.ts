@@ -44,8 +44,8 @@ interface Batch {
 }
 
 /**
- * The supervisor actor: a mailbox drained in turns. A turn takes every waiting envelope, sends events to
- * actors, and commits all changed rows and all events in one transaction; only then is anybody answered and
+ * The supervisor actor: a mailbox drained in turns. A turn takes the envelopes that wait, up to a limit, sends events
+ * to actors, and commits all changed rows and all events in one transaction; only then is anybody answered and
  * anything published.
  */
 export class Supervisor implements InspectionSource {

@@ -10,8 +10,9 @@ import { workers } from './routes/workers.ts';
 type Table = readonly (readonly [string, Route])[];
 
 /**
- * Every endpoint, once. Validation, authorisation, OpenAPI and the typed client all come from this table;
- * it holds no logic beyond naming the message or the read that an endpoint stands for.
+ * Every endpoint, once. Validation, authorisation, OpenAPI and the typed client all come from this table. A row names
+ * the message or the read that an endpoint stands for. It checks what concerns the request alone, and puts the answer
+ * into its form; what becomes of jobs, tasks and workers is decided behind it.
  */
 export const routes = {
   ...health,

@@ -173,7 +173,8 @@ export const JobSpec = Type.Object(
             minimum: 0,
             maximum: 600,
             default: 0,
-            description: 'wait before a failed task is tried again; doubled with each attempt, up to 600',
+            description:
+              'wait before a failed task is tried again; doubled with each further attempt that counts, up to 600',
           }),
         ),
       }),

@@ -21,7 +21,7 @@ export interface TaskContext extends RankValues {
   /** Counts leases; a report of an earlier attempt is refused, so it never goes back once a worker saw it. */
   attempt: number;
   max_attempts: number;
-  /** Seconds that a failed task waits after its first attempt; doubled with each further one. */
+  /** Seconds that a failed task waits after its first attempt; doubled with each further one that counts. */
   backoff_seconds: number;
   /** Seconds since the epoch before which it is not leased again. */
   not_before: number | null;

@@ -7,6 +7,7 @@ import { chartOf } from '../../machines/charts/graph.ts';
 import { MACHINE_NAMES } from '../../machines/charts/names.ts';
 import { anchorsOf, filesBelow, linksOf, prose, readText } from './documents/markdown.ts';
 import { documentsMade, PARTS, ROOT, withPart } from './documents/parts.ts';
+import { importsOf } from './imports.ts';
 
 const read = (path: string) => readText(ROOT, path);
 const documents = filesBelow(ROOT, (name) => name.endsWith('.md'));
@@ -124,20 +125,45 @@ describe('the documents', () => {
     assert.deepEqual(missing, [], 'rooms that are not on the map');
   });
 
-  test('lead from a route to the disk by at most fifteen files', () => {
+  test('have a table of the rooms of specifications, with every one and no other', () => {
+    const [, after = ''] = prose(read('CONTRIBUTING.md')).split('## Specifications');
+    const named = [...after.matchAll(/^\| `spec\/([\w-]+)` +\|/gm)].map(([, room]) => room as string);
+    const entries = readdirSync(join(ROOT, 'spec'), { withFileTypes: true });
+    const rooms = entries.filter((entry) => entry.isDirectory()).map(({ name }) => name);
+    assert.deepEqual(named, rooms.sort());
+  });
+
+  test('lead from a route to the disk by fifteen stations, each joined by the code to what stands before it', () => {
     const [, after = ''] = read('docs/architecture.md').split("## One message's way");
-    const [way = ''] = after.split('\nReading takes');
-    const steps = (way.match(/^\d+\. .*(?:\n {3}.*)*/gm) ?? []).join('\n');
-    const files = linksOf(steps).map((link) => normalize(join('docs', link)));
-    assert.ok(files.length > 10 && new Set(files).size <= 15, `${files.length} files`);
-    assert.match(files[0] as string, /^gateway\/contract\/routes\//);
-    assert.equal(files.at(-1), 'actors/server/store/turn-sql.ts');
+    const [way = ''] = after.split('\nIn the same turn');
+    // Of each station the file, and behind it what it leans on.
+    const steps = (way.match(/^\d+\. .*(?:\n {3}.*)*/gm) ?? []).map((step) =>
+      linksOf(step).map((link) => normalize(join('docs', link))),
+    );
+    const stations = steps.map(([file]) => file as string);
+    assert.equal(new Set(stations).size, 15);
+    assert.match(stations[0] as string, /^gateway\/contract\/routes\//);
+    assert.equal(stations.at(-1), 'actors/server/store/turn-sql.ts');
+    const files = steps.flat();
+    const imports = new Map(files.map((file) => [file, new Set(importsOf(ROOT, file))]));
+    const alone = files.filter(
+      (file, i) =>
+        i > 0 && !files.slice(0, i).some((e) => imports.get(e)?.has(file) || imports.get(file)?.has(e)),
+    );
+    assert.deepEqual(alone, [], 'files that none before them imports, and that import none of these');
   });
 
   test('begin with a README of at most 200 lines, and have a glossary of at most 30 words', () => {
     assert.ok(read('README.md').split('\n').length <= 201);
     const [, , ...words] = read('docs/glossary.md').match(/^\|.*\|$/gm) ?? [];
     assert.ok(words.length > 10 && words.length <= 30, `${words.length} words`);
+  });
+
+  test('mark in the list of decisions those that have been replaced', () => {
+    const list = read('docs/decisions/README.md');
+    assert.match(list, /^\| 9 +\| .*\(0009-[\w-]+\.md\), replaced by 20 +\|$/m);
+    const replaced = documents.filter((name) => /^\*\*Replaced\*\* by /m.test(read(name)));
+    assert.equal(list.match(/, replaced by \d+ +\|$/gm)?.length, replaced.length);
   });
 
   test('number each decision once, and say when to look at it again', () => {

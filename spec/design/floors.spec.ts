@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
-import { dirname, join, relative, resolve } from 'node:path';
+import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { ERRORS } from '../../gateway/contract/errors.ts';
 import { ERROR_CODES } from '../../machines/protocol/errors.ts';
+import { importsOf } from './imports.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const FLOORS = ['machines', 'gateway', 'actors', 'bin'];
@@ -17,11 +18,6 @@ const sourcesIn = (folder: string) =>
     .map((name) => join(folder, name));
 const sources = FLOORS.flatMap(sourcesIn);
 const read = (file: string) => readFileSync(join(root, file), 'utf8');
-/** The files that a file imports, for a value or a type, at once or when it is needed. */
-const importsOf = (file: string) =>
-  [...read(file).matchAll(/(?:from|import)\s*\(?\s*'(\.[^']+)'/g)].map(([, path]) =>
-    relative(root, resolve(root, dirname(file), path as string)),
-  );
 const floorOf = (file: string) => FLOORS.indexOf(file.split('/')[0] as string);
 
 /** Each way from a file back to itself, found once. */
@@ -33,7 +29,7 @@ function circles(): string[] {
     if (way.includes(file)) found.push([...way.slice(way.indexOf(file)), file].join(' > '));
     if (way.includes(file) || done.has(file)) return;
     way.push(file);
-    for (const next of importsOf(file).filter((target) => floorOf(target) >= 0)) follow(next);
+    for (const next of importsOf(root, file).filter((target) => floorOf(target) >= 0)) follow(next);
     way.pop();
     done.add(file);
   };
@@ -44,7 +40,7 @@ function circles(): string[] {
 describe('the design', () => {
   test('imports of a floor come only from itself and from floors below it', () => {
     const climbing = sources.flatMap((file) =>
-      importsOf(file)
+      importsOf(root, file)
         .filter((target) => floorOf(target) > floorOf(file))
         .map((target) => `${file} imports ${target}`),
     );
@@ -68,7 +64,7 @@ describe('the design', () => {
     assert.deepEqual(found, []);
   });
 
-  test(`no source file is longer than ${LONGEST} lines, specifications and the bench not excepted`, () => {
+  test(`no file of TypeScript or JavaScript is longer than ${LONGEST} lines, specifications and the bench not excepted`, () => {
     const long = [...sources, ...['spec', 'bench', 'examples'].flatMap(sourcesIn)].filter(
       (file) => read(file).split('\n').length > LONGEST,
     );

@@ -33,12 +33,15 @@ export const PARTS: Readonly<Record<string, { document: string; make: () => stri
 const END = '<!-- made: end -->';
 const begin = (name: string) => `<!-- made by npm run docs: ${name} -->`;
 
-/** Every record by its number, with its title. */
+/** Every record by its number, with its title, and the number of the one that replaces it. */
 function decisions(): string {
   const names = readdirSync(join(ROOT, 'docs/decisions')).filter((name) => /^\d{4}-/.test(name));
   const rows = names.sort().map((name) => {
-    const [title = ''] = readFileSync(join(ROOT, 'docs/decisions', name), 'utf8').split('\n');
-    return [String(Number(name.slice(0, 4))), `[${title.replace(/^# /, '')}](${name})`];
+    const text = readFileSync(join(ROOT, 'docs/decisions', name), 'utf8');
+    const [title = ''] = text.split('\n');
+    const [, by] = /^\*\*Replaced\*\* by \[[^\]]*\]\((\d{4})-/m.exec(text) ?? [];
+    const replaced = by === undefined ? '' : `, replaced by ${Number(by)}`;
+    return [String(Number(name.slice(0, 4))), `[${title.replace(/^# /, '')}](${name})${replaced}`];
   });
   return table(['No.', 'Decision'], rows);
 }
