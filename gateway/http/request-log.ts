@@ -29,6 +29,7 @@ export class RequestLog {
   acted(exchange: Exchange, about: Readonly<Record<string, string | number>>): void {
     const { endpoint, grant } = exchange;
     if (!endpoint || !grant || !AUDITED.has(endpoint.route.right)) return;
+    if (!this.#log.isLevelEnabled('info')) return;
     const principal = grant.principal.name;
     const of = about.job_id ?? about.artifact_id;
     this.#log.info(

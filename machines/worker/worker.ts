@@ -53,7 +53,6 @@ export const workerMachine = setup({
     input: {} as WorkerContext,
   },
   guards: {
-    hasTask: ({ context }) => context.slots_used > 0,
     isFull: ({ context }) => context.slots_used >= context.slots_total,
     isBusy: ({ context }) => context.slots_used > 0,
     takesLastSlot: ({ context }) => context.slots_used + 1 >= context.slots_total,
@@ -102,7 +101,7 @@ export const workerMachine = setup({
   initial: 'alive',
   on: {
     REGISTER: { target: '.alive', actions: ['resize', 'resume', 'emitRegistered'] },
-    TASK_RELEASED: { guard: 'hasTask', actions: 'freeSlot' },
+    TASK_RELEASED: { guard: 'isBusy', actions: 'freeSlot' },
   },
   states: {
     alive: {

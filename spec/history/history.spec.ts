@@ -21,7 +21,7 @@ const SUBMITTED: Told[] = [['job_submitted', { num_tasks: 1 }]];
 const LEASED: Told[] = [...SUBMITTED, ['task_leased'], ['job_running']];
 const RUNNING: Told[] = [...LEASED, ['task_started']];
 const DONE: Told[] = [...RUNNING, ['task_completed'], ['job_succeeded']];
-const LOST: Told[] = [...RUNNING, ['task_lost'], ['task_requeued', { reason: 'lost' }]];
+const LOST: Told[] = [...RUNNING, ['task_lost'], ['task_requeued', { reason: 'lease_lapsed' }]];
 
 describe('the history that all long tests check a server against', () => {
   const followed: Record<string, Told[]> = {
