@@ -8,7 +8,7 @@ import type { JobDigest } from '../machines/submission/job-digest.ts';
 import type { Leaving } from '../machines/worker/worker.ts';
 
 /** A worker's report on one task; `attempt` fences (docs/semantics.md#reports-and-fencing). */
-interface Report {
+export interface Report {
   principal: Principal;
   task_id: string;
   worker_id: string;

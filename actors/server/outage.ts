@@ -4,6 +4,7 @@ import type { Core } from './core.ts';
 import type { Handler } from './handlers/handler.ts';
 import { HANDLERS } from './handlers/index.ts';
 import { answerAll } from './jobs/bulk-command.ts';
+import { comeBackLater } from './runtime/arm-deadlines.ts';
 import { isDamage, wayOut } from './store/damage.ts';
 import type { SupervisorActor } from './supervisor-actor.ts';
 import { type Envelope, type MessageEnvelope, storeUnavailable } from './turn/envelope.ts';
@@ -39,11 +40,9 @@ export class Outage {
     this.#actor.tell({ type: 'COMMIT_FAILED', fault: fault.message });
     this.#probeLater();
     answerAll(this.#core.directory.jobs.values());
-    const { hearing, settings, deadlines } = this.#core;
     const fromMemory: MessageEnvelope[] = [];
     for (const envelope of envelopes) {
-      if (envelope.kind === 'deadline')
-        deadlines.set(envelope.key, hearing.monotonic() + settings.probeInterval);
+      if (envelope.kind === 'deadline') comeBackLater(this.#core, envelope.key);
       if (envelope.kind !== 'message') continue;
       const policy = (HANDLERS[envelope.message.type] as Handler<MessageType>).whenStoreFails ?? 'refuse';
       if (policy === 'answer') fromMemory.push(envelope);

@@ -15,6 +15,7 @@ import { Outage } from './outage.ts';
 import { NOTHING_PRELOADED, preload } from './preload.ts';
 import { recover } from './recovery.ts';
 import { References } from './runtime/actor-directory.ts';
+import { comeBackLater } from './runtime/arm-deadlines.ts';
 import { type Inspectable, Inspection } from './runtime/inspection.ts';
 import { giveUp } from './scheduling/give-up.ts';
 import { grant } from './scheduling/grant.ts';
@@ -284,10 +285,8 @@ export class Supervisor implements InspectionSource {
       for (const alone of envelopes) await this.#takeTurn([alone]);
       return;
     }
-    const { hearing, settings, deadlines, log } = this.#core;
-    if (envelope?.kind === 'deadline')
-      deadlines.set(envelope.key, hearing.monotonic() + settings.probeInterval);
-    log.error({ err: fault }, 'a message could not be handled');
+    if (envelope?.kind === 'deadline') comeBackLater(this.#core, envelope.key);
+    this.#core.log.error({ err: fault }, 'a message could not be handled');
     if (envelope?.kind === 'message')
       envelope.reject(new ClusterError('internal', 'the server could not handle this request'));
   }

@@ -1,3 +1,4 @@
+import type { Report } from '../../../gateway/messages.ts';
 import { ClusterError } from '../../../machines/protocol/errors.ts';
 import type { Principal } from '../../../machines/protocol/rights.ts';
 import { type AcceptedReport, isHeld, type TaskEvent, type TaskReport } from '../../../machines/task/task.ts';
@@ -5,13 +6,6 @@ import { cancelAhead } from '../jobs/bulk-command.ts';
 import type { TaskCell } from '../runtime/actor-cell.ts';
 import type { Turn } from '../turn/turn.ts';
 import { ownWorker, touch } from './liveness.ts';
-
-interface Report {
-  principal: Principal;
-  task_id: string;
-  worker_id: string;
-  attempt?: number;
-}
 
 /**
  * Checks who reports on what (docs/semantics.md#reports-and-fencing): 404, 403, then either the answer of the report

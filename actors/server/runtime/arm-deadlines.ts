@@ -24,6 +24,14 @@ export function followDeadlines(
   }
 }
 
+/** What came due in a turn that failed comes back a moment later: the store is not likely to work at once. */
+export function comeBackLater(
+  { deadlines, hearing, settings }: Pick<Core, 'deadlines' | 'hearing' | 'settings'>,
+  key: DeadlineKey,
+): void {
+  deadlines.set(key, hearing.monotonic() + settings.probeInterval);
+}
+
 /** Wakes the supervisor when the first of those that wait is due; sooner does no harm. */
 export function armBackoffs({ waits, queue: { backoffs } }: Pick<Core, 'waits' | 'queue'>): void {
   if (backoffs.next !== null) waits.set('backoff:', backoffs.next);
