@@ -9,6 +9,7 @@ import { rejoin, startHeartbeats } from '../../actors/worker/link/heartbeat.ts';
 import type { Identity } from '../../actors/worker/link/identity.ts';
 import { LeaseRequests } from '../../actors/worker/link/lease.ts';
 import { register } from '../../actors/worker/link/register.ts';
+import { WorkerMetrics } from '../../actors/worker/metrics/worker-metrics.ts';
 import type { WorkerContext } from '../../actors/worker/worker-context.ts';
 import { ClusterClient } from '../../gateway/client/client.ts';
 import { activeOf, agentMachine } from '../../machines/agent/agent.ts';
@@ -206,6 +207,7 @@ export class PlayedAgent {
     const worker = {
       client: this.#client,
       reports: new Reports(this.#client),
+      metrics: new WorkerMetrics(),
       directory: () => directory,
       wake: { asked: async () => {}, stoodStill: () => 0 },
       settings: { graceSeconds: 5 },
