@@ -68,6 +68,8 @@ export async function unpack(archive: Readable, directory: string): Promise<void
     });
   } catch (fault) {
     archive.unpipe();
+    // Files that are being written fail when their folder goes; what happened is known.
+    unpacking.on('error', () => {});
     if (!(fault as { tarCode?: string }).tarCode?.startsWith('TAR_')) throw fault;
     throw new StartError(
       'restore_refused',

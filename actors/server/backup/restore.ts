@@ -57,7 +57,8 @@ export async function restore(options: RestoreOptions): Promise<Restored> {
     const shown = typeof source === 'string' ? source : 'the archive';
     return { ...saved, made_at, seconds: clock.monotonic() - began, from: shown };
   } catch (fault) {
-    await rm(stage, { recursive: true, force: true });
+    // Of an archive that breaks off, files may still be on their way into a folder that is being removed.
+    await rm(stage, { recursive: true, force: true, maxRetries: 10 });
     if (!hasNoRoom(fault)) throw fault;
     throw new StartError('restore_refused', `there is no room for it beside ${state}; free some there`);
   } finally {
