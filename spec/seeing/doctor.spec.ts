@@ -1,10 +1,14 @@
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import { type Examined, examine } from '../../bin/jobs/health.ts';
 import { Series } from '../../bin/jobs/series.ts';
 import type { WorkerView } from '../../machines/schema/views.ts';
 import { run } from '../cli/cli-support.ts';
+import { serverMetrics } from '../design/documents/metrics.ts';
 import { startTestServer } from '../support/server.ts';
+
+const HEALTH = new URL('../../bin/jobs/health.ts', import.meta.url);
 
 const WELL = `
 jq_store_bytes{file="database"} 4096
@@ -51,6 +55,15 @@ const wrong = (found: Examined) =>
     .map(({ about, level }) => `${level} ${about}`);
 
 describe('jqctl doctor', () => {
+  it('asks only for metrics that a server has', () => {
+    const asked = new Set(readFileSync(HEALTH, 'utf8').match(/\b(jq|process)_\w+/g));
+    for (const { name, type } of serverMetrics()) {
+      asked.delete(name);
+      if (type === 'histogram') for (const part of ['sum', 'count']) asked.delete(`${name}_${part}`);
+    }
+    assert.deepEqual([...asked], []);
+  });
+
   it('reports no problem where all is well, and says so of each part', () => {
     const findings = examine(examined());
     assert.deepEqual(
