@@ -71,9 +71,9 @@ async function main(): Promise<void> {
   let figures = known;
   for (const group of groups) {
     const before = profilesIn(values.profile ?? '');
-    const measured = await measureTogether(group, options, runs).catch((fault: Error) => {
+    const measured = await measureTogether(group, options, runs).catch((error: Error) => {
       process.stderr.write(
-        `${group.map(({ name }) => name).join(', ')} failed: ${fault.stack ?? fault.message}\n`,
+        `${group.map(({ name }) => name).join(', ')} failed: ${error.stack ?? error.message}\n`,
       );
       process.exitCode = 1;
       return {};

@@ -123,10 +123,10 @@ export async function startBackend(options: BackendOptions): Promise<RunningBack
         return supervisor.state;
       },
     });
-  } catch (fault) {
+  } catch (error) {
     await store?.close();
     await lock.release();
-    throw isDamage(fault) ? storeDamaged(options.stateDir, (fault as Error).message) : fault;
+    throw isDamage(error) ? storeDamaged(options.stateDir, (error as Error).message) : error;
   }
 }
 

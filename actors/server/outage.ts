@@ -32,12 +32,12 @@ export class Outage {
    * The store could not commit a turn: nothing of it happened.
    * @returns what is answered all the same, from memory
    */
-  begin(fault: Error, envelopes: readonly Envelope[]): MessageEnvelope[] {
+  begin(error: Error, envelopes: readonly Envelope[]): MessageEnvelope[] {
     if (this.#actor.state !== 'degraded') {
-      const help = isDamage(fault) ? `: it is damaged; ${wayOut(dirname(this.#core.store.path))}` : '';
-      this.#core.log.error({ err: fault }, `the store cannot commit${help}`);
+      const help = isDamage(error) ? `: it is damaged; ${wayOut(dirname(this.#core.store.path))}` : '';
+      this.#core.log.error({ err: error }, `the store cannot commit${help}`);
     }
-    this.#actor.tell({ type: 'COMMIT_FAILED', fault: fault.message });
+    this.#actor.tell({ type: 'COMMIT_FAILED', fault: error.message });
     this.#probeLater();
     answerAll(this.#core.directory.jobs.values());
     const fromMemory: MessageEnvelope[] = [];

@@ -186,9 +186,9 @@ export class Supervisor implements InspectionSource {
     try {
       await this.#handle(batch);
       if (!turn.isEmpty) await this.#commit(changesOf(turn));
-    } catch (fault) {
+    } catch (error) {
       turn.rollback();
-      await this.#failed(envelopes, fault);
+      await this.#failed(envelopes, error);
       return;
     }
     // The first period of a lease counts from when it is handed out, however long that took to become durable.
@@ -274,9 +274,9 @@ export class Supervisor implements InspectionSource {
   }
 
   /** Nothing of the turn happened. Is the store at fault, or one of the messages? */
-  async #failed(envelopes: readonly Envelope[], fault: unknown): Promise<void> {
-    if (isStoreFault(fault)) {
-      await this.#answerFromMemory(this.#outage.begin(fault as Error, envelopes));
+  async #failed(envelopes: readonly Envelope[], error: unknown): Promise<void> {
+    if (isStoreFault(error)) {
+      await this.#answerFromMemory(this.#outage.begin(error as Error, envelopes));
       return;
     }
     const [envelope, ...others] = envelopes;
@@ -286,7 +286,7 @@ export class Supervisor implements InspectionSource {
       return;
     }
     if (envelope?.kind === 'deadline') comeBackLater(this.#core, envelope.key);
-    this.#core.log.error({ err: fault }, 'a message could not be handled');
+    this.#core.log.error({ err: error }, 'a message could not be handled');
     if (envelope?.kind === 'message')
       envelope.reject(new ClusterError('internal', 'the server could not handle this request'));
   }

@@ -79,7 +79,7 @@ export function watch(agent: AgentActor, look: (snapshot: SnapshotFrom<typeof ag
 
 interface PauseInput {
   failures: number;
-  trouble: LinkError | null;
+  linkError: LinkError | null;
   registered: Registration | null;
 }
 
@@ -91,10 +91,7 @@ function recoveryMs({ settings }: WorkerContext, selfTests: number): number {
 }
 
 /** Never longer than a heartbeat interval while the server is away: leases have to be renewed in time. */
-function pauseMs(
-  { settings }: WorkerContext,
-  { failures, trouble: linkError, registered }: PauseInput,
-): number {
+function pauseMs({ settings }: WorkerContext, { failures, linkError, registered }: PauseInput): number {
   const interval = registered ? registered.heartbeat_interval_s * 1000 : Number.POSITIVE_INFINITY;
   const limits = { ...settings.backoff, maxMs: Math.min(settings.backoff.maxMs, interval) };
   const backoff = { limits, random: settings.random };

@@ -11,8 +11,8 @@ export function logTransitions(agent: AgentActor, log: Logger, server: string): 
   watch(agent, (now) => {
     const { context } = now;
     if (linkOf(now) !== linkOf(before)) logLink(now, log, server);
-    if (context.trouble && context.trouble.detail !== before?.context.trouble?.detail) {
-      const { kind, detail } = context.trouble;
+    if (context.linkError && context.linkError.detail !== before?.context.linkError?.detail) {
+      const { kind, detail } = context.linkError;
       if (kind === 'refused') log.error({ server }, `the server refuses this worker: ${detail}`);
       else log.warn({ server }, detail);
     }

@@ -122,7 +122,7 @@ function handleOf(
   });
   const ended = endOf(agent).then(
     async () => {
-      const { registered: registration, trouble: linkError } = agent.getSnapshot().context;
+      const { registered: registration, linkError } = agent.getSnapshot().context;
       if (registration !== null && linkError === null) await takeLeave({ client, registered: registration });
       await release();
     },
@@ -173,6 +173,6 @@ function endOf(agent: AgentActor): Promise<void> {
 
 function firstLinkError(agent: AgentActor): Promise<LinkError> {
   return new Promise((resolve) => {
-    watch(agent, ({ context }) => context.trouble && resolve(context.trouble));
+    watch(agent, ({ context }) => context.linkError && resolve(context.linkError));
   });
 }

@@ -32,7 +32,7 @@ export async function follow(
   let begun = false;
   let worst = 0;
   const delays: number[] = [];
-  let finished: (fault?: Error) => void = () => {};
+  let finished: (error?: Error) => void = () => {};
   const all = new Promise<void>((resolve, reject) => {
     finished = (fault) => (fault ? reject(fault) : resolve());
   });

@@ -21,7 +21,7 @@ export class FrameReader {
   #rest: Buffer | null = null;
   #upgraded = false;
   #opened: () => void = () => {};
-  #failed: (fault: Error) => void = () => {};
+  #failed: (error: Error) => void = () => {};
 
   private constructor(host: string, port: number, onText: (text: string) => void) {
     this.#onText = onText;
@@ -55,7 +55,7 @@ export class FrameReader {
   }
 
   /** Called once when the stream ends by the server's will. */
-  onFault(listener: (fault: Error) => void): void {
+  onFault(listener: (error: Error) => void): void {
     this.#failed = listener;
   }
 

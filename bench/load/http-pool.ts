@@ -202,9 +202,9 @@ class Line {
     return true;
   }
 
-  #fail(fault: Error): void {
+  #fail(error: Error): void {
     const request = this.#request;
     this.#request = null;
-    request?.reject(fault);
+    request?.reject(error);
   }
 }

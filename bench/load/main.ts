@@ -25,6 +25,6 @@ async function run(name: LoadName, params: never): Promise<void> {
 
 process.on('message', (message: 'go' | { name: LoadName; params: never }) => {
   if (message === 'go') return go();
-  run(message.name, message.params).catch((fault: Error) => say({ fault: fault.stack ?? fault.message }));
+  run(message.name, message.params).catch((error: Error) => say({ fault: error.stack ?? error.message }));
 });
 process.once('disconnect', () => process.exit());

@@ -56,8 +56,8 @@ export async function soak(params: SoakParams, control: Control) {
   );
   let lost: Error | null = null;
   for (const follower of followers) {
-    follower.onFault((fault) => {
-      lost = fault;
+    follower.onFault((error) => {
+      lost = error;
     });
   }
   await control.ready();

@@ -36,8 +36,8 @@ async function work(name: string, count: number): Promise<number> {
       if (++done === count) resolve((performance.now() - began) / 1000);
     });
   });
-  worker.run().catch((fault: Error) => {
-    throw fault;
+  worker.run().catch((error: Error) => {
+    throw error;
   });
   const perSecond = count / (await seconds);
   await worker.close();

@@ -36,9 +36,9 @@ async function look(client: Session['client']): Promise<Examined> {
   const { version } = await client.call('version');
   const { principal } = await client.call('getMe');
   const began = Date.now() / 1000;
-  const ready = await client.call('readyz').catch((fault: unknown) => {
-    if (fault instanceof ResponseError && fault.status === 503) return fault.message;
-    throw fault;
+  const ready = await client.call('readyz').catch((error: unknown) => {
+    if (error instanceof ResponseError && error.status === 503) return error.message;
+    throw error;
   });
   const ended = Date.now() / 1000;
   return {

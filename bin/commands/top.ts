@@ -62,7 +62,7 @@ export class TopCommand extends ClientCommand {
     const { stdout, stdin } = this.context;
     const quit = new AbortController();
     let exit: number | undefined;
-    const view: View = { server: client.server, now: first, recent: [first], trouble: undefined };
+    const view: View = { server: client.server, now: first, recent: [first], error: undefined };
     const draw = () => screen.draw(linesOf(view, screen.height, new Output(this.context, false)));
     let pause = new AbortController();
     const screen = new Screen(stdout, stdin, {
@@ -99,7 +99,7 @@ interface View {
   /** What was seen lately, the oldest first; it tells how fast things go. */
   recent: ClusterSnapshot[];
   /** Why the view is not fresh. */
-  trouble: string | undefined;
+  error: string | undefined;
 }
 
 /** Looks again. The server may be away for a while; that it refuses is for good. */
@@ -108,12 +108,12 @@ async function refresh(client: ClusterClient, view: View, most: number, signal: 
     const now = await clusterSnapshot(client, most, signal);
     view.now = now;
     view.recent = [...view.recent.filter(({ at }) => now.at - at <= WINDOW), now];
-    view.trouble = undefined;
+    view.error = undefined;
   } catch (error) {
     if (signal.aborted) return;
     const away = error instanceof UnreachableError || (error instanceof ResponseError && error.transient);
     if (!away) throw error;
-    view.trouble = `${error.message}; trying again`;
+    view.error = `${error.message}; trying again`;
   }
 }
 
@@ -121,6 +121,6 @@ function linesOf(view: View, height: number, output: Output): string[] {
   const { red, dim } = output.colours;
   const { server, now, recent } = view;
   const lines = clusterReport({ server, now, before: recent[0], height: height - 1 }, output).split('\n');
-  const foot = view.trouble === undefined ? dim('q to quit') : red(plain(view.trouble));
+  const foot = view.error === undefined ? dim('q to quit') : red(plain(view.error));
   return [...lines.slice(0, height - 1), foot];
 }

@@ -17,7 +17,7 @@ export const agentMachine = agent.createMachine({
     runs: {},
     linkFailures: 0,
     leaseFailures: 0,
-    trouble: null,
+    linkError: null,
     failure: null,
     faults: 0,
     selfTests: 0,

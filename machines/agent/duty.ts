@@ -146,7 +146,7 @@ export const duty = agent.createStateConfig({
             src: 'pause',
             input: ({ context }) => ({
               failures: context.leaseFailures,
-              trouble: context.trouble,
+              linkError: context.linkError,
               registered: context.registered,
             }),
             onDone: 'idle',

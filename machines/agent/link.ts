@@ -24,12 +24,12 @@ export const link = agent.createStateConfig({
           },
           {
             target: 'away',
-            actions: { type: 'noteTrouble', params: ({ event }) => linkErrorOf(event.output) },
+            actions: { type: 'noteLinkError', params: ({ event }) => linkErrorOf(event.output) },
           },
         ],
         onError: {
           target: 'away',
-          actions: { type: 'noteTrouble', params: ({ event }) => bug(event.error) },
+          actions: { type: 'noteLinkError', params: ({ event }) => bug(event.error) },
         },
       },
     },
@@ -40,26 +40,26 @@ export const link = agent.createStateConfig({
         input: ({ context }) => ({ registered: registrationOf(context), atOnce: context.woken }),
         onError: {
           target: 'away',
-          actions: { type: 'noteTrouble', params: ({ event }) => bug(event.error) },
+          actions: { type: 'noteLinkError', params: ({ event }) => bug(event.error) },
         },
       },
       on: {
         BEAT: { actions: 'noteBeat' },
         // The request that the server holds may be as old as the sleep.
         WOKE: { target: 'connected', reenter: true, actions: 'noteWoken' },
-        TROUBLE: [
+        LINK_ERROR: [
           {
-            guard: { type: 'isSuperseded', params: ({ event }) => event.trouble },
+            guard: { type: 'isSuperseded', params: ({ event }) => event.linkError },
             target: 'superseded',
-            actions: { type: 'noteTrouble', params: ({ event }) => event.trouble },
+            actions: { type: 'noteLinkError', params: ({ event }) => event.linkError },
           },
           {
             // Once without delay; a server that forgets at once what it registered is met with pauses.
-            guard: { type: 'isFirstForgotten', params: ({ event }) => event.trouble },
+            guard: { type: 'isFirstForgotten', params: ({ event }) => event.linkError },
             target: 'registering',
-            actions: { type: 'noteTrouble', params: ({ event }) => event.trouble },
+            actions: { type: 'noteLinkError', params: ({ event }) => event.linkError },
           },
-          { target: 'away', actions: { type: 'noteTrouble', params: ({ event }) => event.trouble } },
+          { target: 'away', actions: { type: 'noteLinkError', params: ({ event }) => event.linkError } },
         ],
       },
     },
@@ -68,7 +68,7 @@ export const link = agent.createStateConfig({
         src: 'pause',
         input: ({ context }) => ({
           failures: context.linkFailures,
-          trouble: context.trouble,
+          linkError: context.linkError,
           registered: context.registered,
         }),
         onDone: [{ guard: 'isRegistered', target: 'rejoining' }, { target: 'registering' }],
@@ -92,16 +92,16 @@ export const link = agent.createStateConfig({
           {
             guard: { type: 'isSuperseded', params: ({ event }) => errorIn(event.output) },
             target: 'superseded',
-            actions: { type: 'noteTrouble', params: ({ event }) => linkErrorOf(event.output) },
+            actions: { type: 'noteLinkError', params: ({ event }) => linkErrorOf(event.output) },
           },
           {
             target: 'away',
-            actions: { type: 'noteTrouble', params: ({ event }) => linkErrorOf(event.output) },
+            actions: { type: 'noteLinkError', params: ({ event }) => linkErrorOf(event.output) },
           },
         ],
         onError: {
           target: 'away',
-          actions: { type: 'noteTrouble', params: ({ event }) => bug(event.error) },
+          actions: { type: 'noteLinkError', params: ({ event }) => bug(event.error) },
         },
       },
     },

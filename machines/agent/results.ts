@@ -8,17 +8,17 @@ export function registrationOf(context: AgentContext): Registration {
 }
 
 export function contentOf<T>(answer: Result<T>): T {
-  if (!answer.ok) throw answer.trouble;
+  if (!answer.ok) throw answer.linkError;
   return answer.value;
 }
 
 export const leasesOf = (answer: Result<Lease[]>): Lease[] => (answer.ok ? answer.value : []);
 
-export const errorIn = (answer: Result<unknown>): LinkError | null => (answer.ok ? null : answer.trouble);
+export const errorIn = (answer: Result<unknown>): LinkError | null => (answer.ok ? null : answer.linkError);
 
 export function linkErrorOf(answer: Result<unknown>): LinkError {
-  if (answer.ok) throw new Error('an answer without trouble');
-  return answer.trouble;
+  if (answer.ok) throw new Error('an answer without an error');
+  return answer.linkError;
 }
 
 /** A fault of this program is met like a server that is away: with a pause, and it is in the log. */

@@ -38,27 +38,27 @@ export const agent = setup({
     mayLease: ({ context }) => freeSlots(context) > 0,
     isIdle: ({ context }) => Object.keys(context.runs).length === 0,
     isOk: (_, answer: Result<unknown>) => answer.ok,
-    isUnknownWorker: (_, answer: Result<unknown>) => !answer.ok && answer.trouble.kind === 'unknown_worker',
+    isUnknownWorker: (_, answer: Result<unknown>) => !answer.ok && answer.linkError.kind === 'unknown_worker',
     /** Not by an answer that is about an earlier registration of this very program. */
     isSuperseded: ({ context }, linkError: LinkError | null) => supersedes(linkError, context),
     isFirstForgotten: ({ context }, linkError: LinkError) =>
       linkError.kind === 'unknown_worker' && context.linkFailures === 0,
     /** At start-up a refusal ends the program: a person has to mend the command line. */
     isRefusedAtFirst: ({ context }, answer: Result<unknown>) =>
-      !answer.ok && answer.trouble.kind === 'refused' && context.registered === null,
+      !answer.ok && answer.linkError.kind === 'refused' && context.registered === null,
     isRun: ({ context }, key: string) => Object.hasOwn(context.runs, key),
   },
   actions: {
-    noteRegistered: assign({ registered: (_, registered: Registration) => registered, trouble: null }),
-    noteBeat: assign({ linkFailures: 0, trouble: null, woken: false }),
+    noteRegistered: assign({ registered: (_, registered: Registration) => registered, linkError: null }),
+    noteBeat: assign({ linkFailures: 0, linkError: null, woken: false }),
     noteWoken: assign({ woken: true }),
-    noteTrouble: assign({
+    noteLinkError: assign({
       linkFailures: ({ context }) => context.linkFailures + 1,
-      trouble: (_, linkError: LinkError) => linkError,
+      linkError: (_, linkError: LinkError) => linkError,
     }),
     noteLeaseTrouble: assign({
       leaseFailures: ({ context }) => context.leaseFailures + 1,
-      trouble: (_, linkError: LinkError) => linkError,
+      linkError: (_, linkError: LinkError) => linkError,
     }),
     noteFailure: assign({ failure: (_, linkError: LinkError) => linkError }),
     /** Takes up the delivery of saved results, once: a second registration finds none waiting. */
@@ -111,7 +111,7 @@ export const agent = setup({
     /** The link decides what a forgotten or superseded worker does; the duty only found out. */
     passOn: enqueueActions(({ context, enqueue }, linkError: LinkError) => {
       if (linkError.kind === 'unknown_worker' || supersedes(linkError, context)) {
-        enqueue.raise({ type: 'TROUBLE', trouble: linkError });
+        enqueue.raise({ type: 'LINK_ERROR', linkError });
       }
     }),
     /** Success makes all earlier faults forgotten; too many faults in a row suspend. */

@@ -40,7 +40,7 @@ export interface ToCancel {
 }
 
 /** Either what was asked for, or why it was not obtained. */
-export type Result<T> = { ok: true; value: T } | { ok: false; trouble: LinkError };
+export type Result<T> = { ok: true; value: T } | { ok: false; linkError: LinkError };
 
 export interface AttemptEntry {
   ref: AttemptRef;
@@ -67,7 +67,7 @@ export interface AgentContext extends AgentInput {
   linkFailures: number;
   leaseFailures: number;
   /** What is wrong with the connection, while it is. */
-  trouble: LinkError | null;
+  linkError: LinkError | null;
   /** Why the program ended by itself: the server refused it at start-up. */
   failure: LinkError | null;
   /** Faults of this worker itself since its last success. */
@@ -83,7 +83,7 @@ export interface AgentContext extends AgentInput {
 export type LinkEvent =
   | { type: 'BEAT' }
   | { type: 'CANCEL'; tasks: ToCancel[] }
-  | { type: 'TROUBLE'; trouble: LinkError };
+  | { type: 'LINK_ERROR'; linkError: LinkError };
 
 export type AgentEvent =
   | LinkEvent
@@ -100,7 +100,7 @@ export type AgentEvent =
 export type AgentActors = {
   run: typeof attemptMachine;
   register: PromiseActorLogic<Result<Registration>>;
-  /** Beats until it is stopped, the first time answered at once if need be; sends BEAT, CANCEL and TROUBLE. */
+  /** Beats until it is stopped, the first time answered at once if need be; sends BEAT, CANCEL and LINK_ERROR. */
   heartbeat: CallbackActorLogic<EventObject, { registered: Registration; atOnce: boolean }>;
   /** One heartbeat, answered at once. */
   rejoin: PromiseActorLogic<Result<ToCancel[]>, Registration>;
@@ -117,6 +117,6 @@ export type AgentActors = {
   /** Waits with exponential backoff and jitter; long after a refusal. */
   pause: PromiseActorLogic<
     void,
-    { failures: number; trouble: LinkError | null; registered: Registration | null }
+    { failures: number; linkError: LinkError | null; registered: Registration | null }
   >;
 };

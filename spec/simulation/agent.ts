@@ -142,15 +142,15 @@ export class PlayedAgent {
       ),
       selfTest: fromPromise<string | null>(async () => this.ill),
       pause: fromPromise<void, Pause>(({ input, signal }) =>
-        sleep(this.#pauseMs(input.failures, input.trouble), signal),
+        sleep(this.#pauseMs(input.failures, input.linkError), signal),
       ),
     };
   }
 
-  #pauseMs(failures: number, trouble: LinkError | null): number {
+  #pauseMs(failures: number, linkError: LinkError | null): number {
     const { backoff } = this.#settings();
-    if (trouble?.kind === 'refused') return slowWaitMs(backoff);
-    return waitMs(backoff, failures, trouble?.retryAfter);
+    if (linkError?.kind === 'refused') return slowWaitMs(backoff);
+    return waitMs(backoff, failures, linkError?.retryAfter);
   }
 
   #settings() {
@@ -243,7 +243,7 @@ export class PlayedAgent {
 
 interface Pause {
   failures: number;
-  trouble: LinkError | null;
+  linkError: LinkError | null;
   registered: Registration | null;
 }
 

@@ -73,15 +73,15 @@ describe('the worker program', () => {
 
   it('does not end for a refusal once it has been registered', async () => {
     const agent = await new PlayedAgent().connected();
-    agent.beat({ type: 'TROUBLE', trouble: REFUSED });
+    agent.beat({ type: 'LINK_ERROR', linkError: REFUSED });
     assert.equal(agent.link, 'away');
-    assert.equal((agent.inputs.pause as { trouble: LinkError }).trouble, REFUSED);
+    assert.equal((agent.inputs.pause as { linkError: LinkError }).linkError, REFUSED);
   });
 
   it('asks for no tasks while the server is away, and then goes on where it was', async () => {
     const agent = await new PlayedAgent({ slots: 2 }).connected();
     await agent.ends('lease', ok([lease('task_1')]));
-    agent.beat({ type: 'TROUBLE', trouble: AWAY });
+    agent.beat({ type: 'LINK_ERROR', linkError: AWAY });
     assert.equal(agent.duty, '{serving:idle}');
     await agent.ends('pause');
     assert.equal(agent.link, 'rejoining');
@@ -94,7 +94,7 @@ describe('the worker program', () => {
 
   it('pauses longer with each failure to connect, and starts over after the first heartbeat', async () => {
     const agent = await new PlayedAgent().connected();
-    agent.beat({ type: 'TROUBLE', trouble: AWAY });
+    agent.beat({ type: 'LINK_ERROR', linkError: AWAY });
     const failures = () => (agent.inputs.pause as { failures: number }).failures;
     assert.equal(failures(), 1);
     await agent.ends('pause');
@@ -102,14 +102,14 @@ describe('the worker program', () => {
     assert.equal(failures(), 2);
     await agent.ends('pause');
     await agent.ends('rejoin', ok([]));
-    agent.beat({ type: 'TROUBLE', trouble: AWAY });
+    agent.beat({ type: 'LINK_ERROR', linkError: AWAY });
     assert.equal(failures(), 1);
   });
 
   it('registers again when the server does not know it any more, and keeps its tasks', async () => {
     const agent = await new PlayedAgent().connected();
     await agent.ends('lease', ok([lease('task_1')]));
-    agent.beat({ type: 'TROUBLE', trouble: FORGOTTEN });
+    agent.beat({ type: 'LINK_ERROR', linkError: FORGOTTEN });
     assert.equal(agent.link, 'registering');
     await agent.ends('register', ok({ ...REGISTERED, worker_id: 'worker_2' }));
     assert.equal(agent.link, 'connected');
@@ -124,9 +124,9 @@ describe('the worker program', () => {
 
   it('pauses when a server forgets it right after its registration', async () => {
     const agent = await new PlayedAgent().connected();
-    agent.beat({ type: 'TROUBLE', trouble: FORGOTTEN });
+    agent.beat({ type: 'LINK_ERROR', linkError: FORGOTTEN });
     await agent.ends('register', ok(REGISTERED));
-    agent.beat({ type: 'TROUBLE', trouble: FORGOTTEN });
+    agent.beat({ type: 'LINK_ERROR', linkError: FORGOTTEN });
     assert.equal(agent.link, 'away');
   });
 
@@ -214,7 +214,7 @@ describe('the worker program', () => {
   it('does not wait for a server that is away when it has to stop', async () => {
     const agent = await new PlayedAgent({ delivers: false }).connected();
     await agent.ends('lease', ok([lease('task_1')]));
-    agent.beat({ type: 'TROUBLE', trouble: AWAY });
+    agent.beat({ type: 'LINK_ERROR', linkError: AWAY });
     agent.actor.send({ type: 'STOP' });
     await agent.stopped();
     assert.deepEqual(agent.reports, []);
@@ -270,7 +270,7 @@ describe('a worker that is told to stop while it asks for a task', () => {
     ['when the request fails', (agent) => agent.ends('lease', no(AWAY))],
     ['when the request breaks', (agent) => agent.breaks('lease')],
     ['when the server knows no withdrawal', (agent) => agent.breaks('withdraw')],
-    ['when the connection is lost', (agent) => agent.beat({ type: 'TROUBLE', trouble: AWAY })],
+    ['when the connection is lost', (agent) => agent.beat({ type: 'LINK_ERROR', linkError: AWAY })],
     ['when no answer comes within seconds', (agent) => agent.clock.increment(5_000)],
   ];
   for (const [when, happens] of ways) {

@@ -98,7 +98,7 @@ describe('a worker with faults of its own', () => {
     ['when the request breaks', (agent) => agent.breaks('lease')],
     ['when the server knows no withdrawal', (agent) => agent.breaks('withdraw')],
     ['when no answer comes within seconds', (agent) => agent.clock.increment(5_000)],
-    ['when the connection is lost', (agent) => agent.beat({ type: 'TROUBLE', trouble: AWAY })],
+    ['when the connection is lost', (agent) => agent.beat({ type: 'LINK_ERROR', linkError: AWAY })],
   ];
   for (const [when, happens] of ways) {
     it(`waits no longer for the open request ${when}`, async () => {
@@ -119,7 +119,7 @@ describe('a worker with faults of its own', () => {
 
   it('examines itself also while the server is away', async () => {
     const agent = await suspended();
-    agent.beat({ type: 'TROUBLE', trouble: AWAY });
+    agent.beat({ type: 'LINK_ERROR', linkError: AWAY });
     await agent.ends('recover');
     await agent.ends('selfTest', null);
     assert.equal(agent.duty, '{serving:idle}');
@@ -144,7 +144,7 @@ describe('a worker whose id another copy of it has registered', () => {
   it('stops what it runs, gives up its id and goes on as a new worker', async () => {
     const agent = await new PlayedAgent().connected();
     await agent.ends('lease', ok([lease('task_1')]));
-    agent.beat({ type: 'TROUBLE', trouble: superseded() });
+    agent.beat({ type: 'LINK_ERROR', linkError: superseded() });
     assert.equal(agent.link, 'superseded');
     assert.ok(!agent.beating);
     await until('the report', () => agent.reports.length === 1);
@@ -164,7 +164,7 @@ describe('a worker whose id another copy of it has registered', () => {
     await asking.ends('lease', no(superseded()));
     assert.equal(asking.link, 'superseded');
     const away = await new PlayedAgent().connected();
-    away.beat({ type: 'TROUBLE', trouble: AWAY });
+    away.beat({ type: 'LINK_ERROR', linkError: AWAY });
     await away.ends('pause');
     await away.ends('rejoin', no(superseded()));
     assert.equal(away.link, 'superseded');
@@ -172,7 +172,7 @@ describe('a worker whose id another copy of it has registered', () => {
 
   it('gives up its id even where that cannot be written down', async () => {
     const agent = await new PlayedAgent().connected();
-    agent.beat({ type: 'TROUBLE', trouble: superseded() });
+    agent.beat({ type: 'LINK_ERROR', linkError: superseded() });
     await agent.breaks('forgetIdentity');
     assert.equal(agent.link, 'registering');
   });
@@ -200,7 +200,7 @@ describe('a program that was paused for a while', () => {
 
   it('goes on asking until the server answers, should it be away', async () => {
     const agent = await new PlayedAgent().connected();
-    agent.beat({ type: 'TROUBLE', trouble: AWAY });
+    agent.beat({ type: 'LINK_ERROR', linkError: AWAY });
     agent.actor.send({ type: 'WOKE' });
     assert.equal(agent.link, 'away');
     await agent.ends('pause');

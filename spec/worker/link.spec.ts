@@ -211,9 +211,9 @@ describe('heartbeats', () => {
     const { held, told } = beating();
     await until('the first', () => held.length === 1);
     one(held, 0).fail(answered(404, 'unknown_id'));
-    await until('the trouble', () => told.length > 0);
+    await until('the link error', () => told.length > 0);
     assert.equal(told.length, 1);
-    assert.equal(told[0]?.type === 'TROUBLE' && told[0].trouble.kind, 'unknown_worker');
+    assert.equal(told[0]?.type === 'LINK_ERROR' && told[0].linkError.kind, 'unknown_worker');
     assert.equal(held.length, 1);
   });
 

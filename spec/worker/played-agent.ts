@@ -21,7 +21,7 @@ export const AWAY: LinkError = { kind: 'unreachable', detail: 'ECONNREFUSED' };
 export const REFUSED: LinkError = { kind: 'refused', detail: 'missing token' };
 export const FORGOTTEN: LinkError = { kind: 'unknown_worker', detail: 'no worker' };
 export const ok = (value: unknown) => ({ ok: true, value });
-export const no = (trouble: LinkError) => ({ ok: false, trouble });
+export const no = (linkError: LinkError) => ({ ok: false, linkError });
 
 export const lease = (task_id: string, attempt = 1) =>
   ({ ref: { task_id, attempt, worker_id: 'worker_1' }, payload: {}, text: '{}' }) as unknown as Lease;

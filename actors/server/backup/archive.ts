@@ -66,14 +66,14 @@ export async function unpack(archive: Readable, directory: string): Promise<void
       unpacking.once('close', resolve);
       archive.pipe(unpacking as unknown as NodeJS.WritableStream);
     });
-  } catch (fault) {
+  } catch (error) {
     archive.unpipe();
     // Files that are being written fail when their folder goes; what happened is known.
     unpacking.on('error', () => {});
-    if (!(fault as { tarCode?: string }).tarCode?.startsWith('TAR_')) throw fault;
+    if (!(error as { tarCode?: string }).tarCode?.startsWith('TAR_')) throw error;
     throw new StartError(
       'restore_refused',
-      `the archive is damaged or breaks off: ${(fault as Error).message}`,
+      `the archive is damaged or breaks off: ${(error as Error).message}`,
     );
   }
 }

@@ -12,11 +12,11 @@ interface Copying {
   readonly pageCount: number;
   readonly remaining: number;
   readonly completed: boolean;
-  step(pages: number, then: (fault: Error | null) => void): void;
+  step(pages: number, then: (error: Error | null) => void): void;
   finish(then: () => void): void;
 }
 interface Copyable {
-  backup(to: string, then: (fault: Error | null) => void): Copying;
+  backup(to: string, then: (error: Error | null) => void): Copying;
 }
 
 /**

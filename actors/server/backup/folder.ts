@@ -50,9 +50,9 @@ export class BackupFolder {
 
   /** @throws StartError `backup_in_use` or `backup_unwritable` */
   static async open(path: string): Promise<BackupFolder> {
-    const lock = await acquireLock(join(path, 'lock.sqlite')).catch((fault: unknown) => {
-      if (!(fault instanceof StartError)) throw fault;
-      throw fault.code === 'state_in_use'
+    const lock = await acquireLock(join(path, 'lock.sqlite')).catch((error: unknown) => {
+      if (!(error instanceof StartError)) throw error;
+      throw error.code === 'state_in_use'
         ? new StartError('backup_in_use', `another backup is being made in ${path}; wait until it has ended`)
         : new StartError(
             'backup_unwritable',

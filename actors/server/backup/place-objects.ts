@@ -91,9 +91,9 @@ async function linked(path: string, target: string): Promise<boolean> {
   try {
     await link(path, target);
     return true;
-  } catch (fault) {
-    if (NO_LINKS.has((fault as NodeJS.ErrnoException).code ?? '')) return false;
-    throw fault;
+  } catch (error) {
+    if (NO_LINKS.has((error as NodeJS.ErrnoException).code ?? '')) return false;
+    throw error;
   }
 }
 
@@ -105,11 +105,11 @@ async function copied(path: string, target: string): Promise<boolean> {
     await syncFile(part);
     await rename(part, target);
     return true;
-  } catch (fault) {
-    const { code } = fault as NodeJS.ErrnoException;
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
     // The disk of the source cannot give it; all else is about the target.
     if (code === 'ENOENT' || code === 'EIO') return false;
-    throw fault;
+    throw error;
   }
 }
 

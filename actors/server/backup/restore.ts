@@ -42,8 +42,8 @@ export async function restore(options: RestoreOptions): Promise<Restored> {
   const began = clock.monotonic();
   const stage = join(dirname(target), `${basename(target)}.restoring`);
   // Another restore to the same place is kept away.
-  const lock = await acquireLock(join(stage, LOCK)).catch((fault: unknown) => {
-    if (!(fault instanceof StartError) || fault.code !== 'state_in_use') throw fault;
+  const lock = await acquireLock(join(stage, LOCK)).catch((error: unknown) => {
+    if (!(error instanceof StartError) || error.code !== 'state_in_use') throw error;
     throw new StartError('restore_refused', `another restore to ${state} is under way`);
   });
   try {
@@ -56,10 +56,10 @@ export async function restore(options: RestoreOptions): Promise<Restored> {
     await takePlace(stage, target, state);
     const shown = typeof source === 'string' ? source : 'the archive';
     return { ...saved, made_at, seconds: clock.monotonic() - began, from: shown };
-  } catch (fault) {
+  } catch (error) {
     // Of an archive that breaks off, files may still be on their way into a folder that is being removed.
     await rm(stage, { recursive: true, force: true, maxRetries: 10 });
-    if (!hasNoRoom(fault)) throw fault;
+    if (!hasNoRoom(error)) throw error;
     throw new StartError('restore_refused', `there is no room for it beside ${state}; free some there`);
   } finally {
     await lock.release();
@@ -116,9 +116,9 @@ async function bring(
 async function takePlace(stage: string, target: string, shown: string): Promise<void> {
   try {
     await rename(stage, target);
-  } catch (fault) {
-    const { code } = fault as NodeJS.ErrnoException;
-    if (code !== 'EBUSY' && code !== 'EXDEV') throw fault;
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code !== 'EBUSY' && code !== 'EXDEV') throw error;
     throw new StartError(
       'restore_refused',
       `${shown} is where a file system begins and cannot be replaced; name a directory below it`,

@@ -32,8 +32,8 @@ export async function saveStore(from: string, to: string, onProgress: Progress):
   await removeStore(to);
   try {
     await copyStore(join(from, STORE), join(to, STORE), onProgress);
-  } catch (fault) {
-    throw isDamage(fault) ? storeDamaged(from, (fault as Error).message) : fault;
+  } catch (error) {
+    throw isDamage(error) ? storeDamaged(from, (error as Error).message) : error;
   }
 }
 
@@ -58,8 +58,8 @@ export async function withWholeStore<T>(
     const damaged = (await checkPages(db, (step) => onProgress(`checking ${step}`)))[0];
     if (damaged !== undefined) throw said(damaged);
     return await work(db);
-  } catch (fault) {
-    throw isDamage(fault) ? said((fault as Error).message) : fault;
+  } catch (error) {
+    throw isDamage(error) ? said((error as Error).message) : error;
   } finally {
     await db.close();
   }

@@ -62,9 +62,9 @@ export class BlobStore implements Blobs {
     try {
       const file = await open(path, 'wx');
       return new Upload({ path, file, space, maxBytes: this.#options.maxBytes, claims: this.#claims });
-    } catch (fault) {
+    } catch (error) {
       space.release();
-      throw toClusterError(fault);
+      throw toClusterError(error);
     }
   }
 
@@ -78,9 +78,9 @@ export class BlobStore implements Blobs {
     try {
       await upload.write(bytes);
       await upload.finish();
-    } catch (fault) {
+    } catch (error) {
       await upload.abort();
-      throw fault;
+      throw error;
     }
     return { sha256, size_bytes, release: () => upload.abort() };
   }
@@ -118,10 +118,10 @@ export class BlobStore implements Blobs {
   ): AsyncGenerator<Buffer, void, void> {
     try {
       yield* pieces;
-    } catch (fault) {
-      const { code } = fault as NodeJS.ErrnoException;
-      if (!(fault instanceof DamagedBytesError) && code !== 'EIO' && code !== 'ENOENT') throw fault;
-      if (code !== 'ENOENT' && !(await this.#quarantine(bytes))) throw fault;
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException;
+      if (!(error instanceof DamagedBytesError) && code !== 'EIO' && code !== 'ENOENT') throw error;
+      if (code !== 'ENOENT' && !(await this.#quarantine(bytes))) throw error;
       throw await this.#lost(bytes);
     }
   }

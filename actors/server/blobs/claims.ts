@@ -32,9 +32,9 @@ export class Claims {
         await writeFile(this.#markOf(sha256), '');
         await this.#moves.move(path, join(this.#root, objectPath(sha256)), this.#root);
         await rm(join(this.#root, damagedPath(sha256)), { force: true });
-      } catch (fault) {
+      } catch (error) {
         if (!this.#counts.has(sha256)) await this.clear(sha256).catch(() => {});
-        throw fault;
+        throw error;
       }
       this.#counts.set(sha256, (this.#counts.get(sha256) ?? 0) + 1);
     });

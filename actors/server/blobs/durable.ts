@@ -11,10 +11,10 @@ export async function syncFolder(path: string): Promise<void> {
   });
   try {
     await folder?.sync();
-  } catch (fault) {
+  } catch (error) {
     // Windows may open a folder, and refuses this.
-    const { code } = fault as NodeJS.ErrnoException;
-    if (code !== 'EINVAL' && !(code === 'EPERM' && process.platform === 'win32')) throw fault;
+    const { code } = error as NodeJS.ErrnoException;
+    if (code !== 'EINVAL' && !(code === 'EPERM' && process.platform === 'win32')) throw error;
   } finally {
     await folder?.close();
   }

@@ -7,15 +7,15 @@ import type { Reservation } from './disk-space.ts';
 import { hasNoRoom } from './no-room.ts';
 
 /** Faults of the disk as errors of the protocol (docs/protocol.md#errors); others stay what they are. */
-export function toClusterError(fault: unknown): unknown {
-  if (fault instanceof ClusterError) return fault;
-  if (hasNoRoom(fault)) {
+export function toClusterError(error: unknown): unknown {
+  if (error instanceof ClusterError) return error;
+  if (hasNoRoom(error)) {
     return new ClusterError(
       'no_room',
       'there is no room for the artifact; free space on the server and try again',
     );
   }
-  return fault;
+  return error;
 }
 
 interface Parts {
@@ -53,8 +53,8 @@ export class Upload implements BlobWriter {
         done += bytesWritten;
       }
       space.wrote(chunk.byteLength);
-    } catch (fault) {
-      throw toClusterError(fault);
+    } catch (error) {
+      throw toClusterError(error);
     }
   }
 
@@ -66,9 +66,9 @@ export class Upload implements BlobWriter {
       await this.#close();
       await this.#parts.claims.place(this.#parts.path, sha256);
       this.#claimed = sha256;
-    } catch (fault) {
+    } catch (error) {
       await this.abort();
-      throw toClusterError(fault);
+      throw toClusterError(error);
     }
     return { sha256, size_bytes: this.#size };
   }

@@ -63,9 +63,9 @@ async function look(
     await db.exec('COMMIT');
     onProgress('objects without an artifact');
     report.objects.unnamed = await findUnnamed(db, state);
-  } catch (fault) {
-    if (!isDamage(fault)) throw fault;
-    report.pages.push((fault as Error).message);
+  } catch (error) {
+    if (!isDamage(error)) throw error;
+    report.pages.push((error as Error).message);
   } finally {
     await db.close();
   }

@@ -106,8 +106,8 @@ export async function whyLost(
   if (found.size !== size_bytes) return `damaged: ${found.size} bytes instead of ${size_bytes}`;
   try {
     return (await hashOf(path, onBytes)) === sha256 ? null : 'damaged: its bytes have another hash';
-  } catch (fault) {
-    return `cannot be read (${(fault as NodeJS.ErrnoException).code ?? fault})`;
+  } catch (error) {
+    return `cannot be read (${(error as NodeJS.ErrnoException).code ?? error})`;
   }
 }
 

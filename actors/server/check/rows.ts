@@ -72,9 +72,9 @@ export async function checkRows(db: Connection, onProgress: Progress = () => {})
   for (const [what, sql] of RELATIONS) {
     const found = await db
       .get<{ n: number; example: string }>(`SELECT count(*) AS n, min(id) AS example FROM (${sql})`)
-      .catch((fault: Error) => {
-        if (/no such (table|column)/.test(fault.message)) return undefined;
-        throw fault;
+      .catch((error: Error) => {
+        if (/no such (table|column)/.test(error.message)) return undefined;
+        throw error;
       });
     if (found && found.n > 0) faults.push({ what, rows: found.n, example: `${found.example}` });
   }

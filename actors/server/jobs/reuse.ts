@@ -127,8 +127,8 @@ async function isWhole({ blobs, log }: Core, file: StoredBytes): Promise<boolean
     // Read to the end, it is verified.
     if (isRead(file)) for await (const _ of blobs.read(file, 0, file.size_bytes - 1));
     return true;
-  } catch (fault) {
-    log.warn({ artifact: file.id, why: (fault as Error).message }, 'a result is not used again');
+  } catch (error) {
+    log.warn({ artifact: file.id, why: (error as Error).message }, 'a result is not used again');
     return false;
   }
 }

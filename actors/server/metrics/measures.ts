@@ -33,9 +33,9 @@ export class Measures {
   readonly #tasksEnded = new Tally(['end'], each([...Object.values(TASK_ENDS), 'failed']));
   readonly #failures = new Tally(
     ['fault', 'requeued'],
-    ['task', 'input', 'worker'].flatMap((fault) => [
-      [fault, 'true'],
-      [fault, 'false'],
+    ['task', 'input', 'worker'].flatMap((error) => [
+      [error, 'true'],
+      [error, 'false'],
     ]),
   );
   readonly #requeued = new Tally(['reason'], each(['failure', 'lease_lapsed', 'undelivered', 'retry']));
@@ -142,9 +142,9 @@ export class Measures {
     const began = performance.now();
     try {
       await write();
-    } catch (fault) {
+    } catch (error) {
       this.#failedCommits++;
-      throw fault;
+      throw error;
     }
     const seconds = (performance.now() - began) / 1000;
     const rows = rowsOf(changes);

@@ -22,8 +22,8 @@ export async function checkPagesDuring(stateDir: string, meanwhile: Promise<void
   const look = reader
     .all<{ quick_check: string }[]>('PRAGMA quick_check(1)')
     .then((rows) => rows.map((row) => row.quick_check).find((text) => text !== 'ok'))
-    .catch((fault: Error) => {
-      if (isDamage(fault)) return fault.message;
+    .catch((error: Error) => {
+      if (isDamage(error)) return error.message;
       // It took too long, or the disk cannot be read at all, of which others will tell.
       return undefined;
     })

@@ -1,8 +1,8 @@
 import { StartError } from '../../../machines/protocol/start-error.ts';
 
 /** Whether a fault says that pages of a store are not as SQLite wrote them. */
-export function isDamage(fault: unknown): boolean {
-  const code = (fault as { code?: unknown } | null)?.code;
+export function isDamage(error: unknown): boolean {
+  const code = (error as { code?: unknown } | null)?.code;
   return typeof code === 'string' && /^SQLITE_(CORRUPT|NOTADB)/.test(code);
 }
 

@@ -19,8 +19,8 @@ const CHECKPOINT_PAGES = 2000;
  * @throws StartError `store_too_new`, `store_unreadable` or `state_unwritable`
  */
 export async function openWriter(path: string): Promise<Connection> {
-  const db = await open({ filename: path, driver: sqlite3.Database }).catch((fault: Error) => {
-    throw new StartError('state_unwritable', `cannot open the store ${path} (${fault.message})`);
+  const db = await open({ filename: path, driver: sqlite3.Database }).catch((error: Error) => {
+    throw new StartError('state_unwritable', `cannot open the store ${path} (${error.message})`);
   });
   try {
     await db.exec(
@@ -30,11 +30,11 @@ export async function openWriter(path: string): Promise<Connection> {
     await migrate(db, path);
     await db.exec(turnView());
     return db;
-  } catch (fault) {
+  } catch (error) {
     await db.close();
-    if (fault instanceof StartError) throw fault;
-    if (isDamage(fault)) throw storeDamaged(dirname(path), (fault as Error).message);
-    throw new StartError('store_unreadable', `cannot use the store ${path} (${(fault as Error).message})`);
+    if (error instanceof StartError) throw error;
+    if (isDamage(error)) throw storeDamaged(dirname(path), (error as Error).message);
+    throw new StartError('store_unreadable', `cannot use the store ${path} (${(error as Error).message})`);
   }
 }
 

@@ -73,10 +73,10 @@ export class Store {
         await this.#writes.run(REQUEST_SQL, job_id, request);
       for (const part of partsOf({ ...changes, job_requests: [] })) await this.#write(part);
       await this.#writes.run('COMMIT');
-    } catch (fault) {
+    } catch (error) {
       // After some faults (a full disk) SQLite has rolled back already, and says so.
       await this.#writes.run('ROLLBACK').catch(() => {});
-      throw fault;
+      throw error;
     }
   }
 

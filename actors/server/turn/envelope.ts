@@ -35,8 +35,8 @@ const DISK_FAULTS = new Set([
 ]);
 
 /** Whether a fault is the store's as a whole, not one message's. */
-export function isStoreFault(fault: unknown): boolean {
-  const code = (fault as { code?: string } | null)?.code;
+export function isStoreFault(error: unknown): boolean {
+  const code = (error as { code?: string } | null)?.code;
   return typeof code === 'string' && DISK_FAULTS.has(code);
 }
 

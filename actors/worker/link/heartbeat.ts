@@ -59,7 +59,7 @@ export async function rejoin(context: HeartbeatContext, signal: AbortSignal): Pr
   try {
     return { ok: true, value: await beat(context, 0, signal) };
   } catch (error) {
-    return { ok: false, trouble: linkErrorOf(error, context.registered) };
+    return { ok: false, linkError: linkErrorOf(error, context.registered) };
   }
 }
 
@@ -90,7 +90,7 @@ export function startHeartbeats(
   loop(context, signal, tell, atOnce).catch((error: unknown) => {
     if (signal.aborted || isAbort(error)) return;
     stop();
-    tell({ type: 'TROUBLE', trouble: linkErrorOf(error, context.registered) });
+    tell({ type: 'LINK_ERROR', linkError: linkErrorOf(error, context.registered) });
   });
   return stop;
 }

@@ -62,7 +62,7 @@ export class LeaseRequests {
       return { ok: true, value: leases };
     } catch (error) {
       if (isAbort(error)) throw error;
-      return { ok: false, trouble: linkErrorOf(error, registered) };
+      return { ok: false, linkError: linkErrorOf(error, registered) };
     }
   }
 

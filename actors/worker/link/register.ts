@@ -31,7 +31,7 @@ export async function register(
     // There is no worker yet that could be unknown.
     return {
       ok: false,
-      trouble: linkError.kind === 'unknown_worker' ? { ...linkError, kind: 'refused' } : linkError,
+      linkError: linkError.kind === 'unknown_worker' ? { ...linkError, kind: 'refused' } : linkError,
     };
   }
 }

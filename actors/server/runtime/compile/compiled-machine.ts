@@ -22,9 +22,9 @@ import { type Configuration, compile } from './table.ts';
 export function compiled<M extends AnyStateMachine>(machine: M): M {
   try {
     return new CompiledMachine(machine) as AnyStateMachine as M;
-  } catch (fault) {
-    if (fault instanceof UnsupportedChart) return machine;
-    throw fault;
+  } catch (error) {
+    if (error instanceof UnsupportedChart) return machine;
+    throw error;
   }
 }
 
