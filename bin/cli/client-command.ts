@@ -2,7 +2,8 @@ import { Option } from 'clipanion';
 import { ClusterClient } from '../../gateway/client/client.ts';
 import type { Output } from '../terminal/output.ts';
 import { BaseCommand } from './base.ts';
-import { serverAddress, tokenOf } from './flags.ts';
+import { serverAddress } from './flags.ts';
+import { tokenFileWarning, tokenFileWords, tokenOf } from './token.ts';
 import { value } from './usage.ts';
 
 /** What a command of a client works with. */
@@ -18,6 +19,7 @@ export abstract class ClientCommand extends BaseCommand {
     value('URL', 'address of the server (JQ_SERVER, else http://127.0.0.1:8765)'),
   );
   token = Option.String('--token', value('TOKEN', 'credential (better in JQ_TOKEN: others see arguments)'));
+  tokenFile = Option.String('--token-file', tokenFileWords);
 
   protected abstract act(session: Session): Promise<number>;
 
@@ -25,8 +27,10 @@ export abstract class ClientCommand extends BaseCommand {
     const { env } = this.context;
     const client = new ClusterClient({
       server: serverAddress(this.server, env),
-      token: tokenOf(this.token, env),
+      token: tokenOf(this, env),
     });
+    const warning = await tokenFileWarning(this.tokenFile);
+    if (warning !== undefined) output.warn(warning);
     try {
       return await this.act({ client, output });
     } finally {

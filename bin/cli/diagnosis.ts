@@ -5,7 +5,7 @@ import type { CommandModel, Flag } from '../completion/model.ts';
  * What is wrong with the words behind a command, in one line; undefined where that cannot be told. The library
  * that parses them only knows which of many ways through them came to an end, and names the first of these.
  */
-export function diagnose({ flags, argument }: CommandModel, words: readonly string[]): string | undefined {
+export function diagnose({ flags, places }: CommandModel, words: readonly string[]): string | undefined {
   const positional: string[] = [];
   for (let i = 0; i < words.length; i++) {
     const word = words[i] as string;
@@ -21,7 +21,7 @@ export function diagnose({ flags, argument }: CommandModel, words: readonly stri
     if (fault !== undefined) return fault;
     if (flag.value && !word.includes('=')) i++;
   }
-  const extra = positional[argument ? 1 : 0];
+  const extra = positional[places];
   return extra === undefined ? undefined : `Extraneous positional argument ("${extra}")`;
 }
 

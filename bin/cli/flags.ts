@@ -24,14 +24,6 @@ export function serverAddress(flag: string | undefined, env: Env): string {
   return address;
 }
 
-/** @throws CliError for what no header can carry */
-export function tokenOf(flag: string | undefined, env: Env): string | undefined {
-  const token = flag ?? (env.JQ_TOKEN || undefined);
-  if (token === undefined || /^[\x21-\x7e]+$/.test(token)) return token;
-  const source = flag === undefined ? 'JQ_TOKEN' : '--token';
-  throw usageError(`${source}: the token is empty or holds spaces or characters beyond ASCII`);
-}
-
 interface Range {
   min?: number;
   max?: number;

@@ -45,7 +45,7 @@ export const BACKUP_EXIT_CODES: typeof EXIT_CODES = [
 
 const SERVER = `
 The server is the one of \`--server\`, else of the environment variable \`JQ_SERVER\`, else
-\`http://127.0.0.1:8765\`; the credential is that of \`--token\`, else of \`JQ_TOKEN\`.
+\`http://127.0.0.1:8765\`; the credential is that of \`--token-file\` or \`--token\`, else of \`JQ_TOKEN\`.
 `;
 
 interface Words {

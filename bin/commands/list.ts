@@ -62,6 +62,10 @@ export const COMMANDS = {
     category: 'Cluster',
     description: 'look for what is wrong with the cluster, and say what to do',
   },
+  tokens: {
+    category: 'Cluster',
+    description: 'add, list, revoke and rotate the tokens of an auth file',
+  },
   events: {
     category: 'Cluster',
     description: 'print what happened to all jobs and workers, and follow it',

@@ -17,6 +17,7 @@ const CLASSES: Record<CommandName, () => Promise<CommandClass>> = {
   workers: async () => (await import('./workers.ts')).WorkersCommand,
   stats: async () => (await import('./stats.ts')).StatsCommand,
   doctor: async () => (await import('./doctor.ts')).DoctorCommand,
+  tokens: async () => (await import('./tokens.ts')).TokensCommand,
   events: async () => (await import('./events.ts')).EventsCommand,
   top: async () => (await import('./top.ts')).TopCommand,
   machines: async () => (await import('./machines.ts')).MachinesCommand,

@@ -3,9 +3,10 @@ import { TRANSPORT_CHOICES } from '../../gateway/transport/choose.ts';
 import { SERVICE_NAME } from '../../gateway/version.ts';
 import { BaseCommand } from '../cli/base.ts';
 import { usageError } from '../cli/exit.ts';
-import { integer, lasting, number, tokenOf, word } from '../cli/flags.ts';
+import { integer, lasting, number, word } from '../cli/flags.ts';
 import { LOG_LEVELS, logLevel } from '../cli/log-level.ts';
 import { announce, serveUntilSignal } from '../cli/serve.ts';
+import { tokenFileWords, tokenSource } from '../cli/token.ts';
 import { programUsage, value } from '../cli/usage.ts';
 import { outliveLostOutput } from '../terminal/lost-output.ts';
 import type { Output } from '../terminal/output.ts';
@@ -22,7 +23,7 @@ export class ServerCommand extends BaseCommand {
       Without any credential the server is open: everybody who reaches it has all rights.
 
       A credential of \`JQ_TOKEN\` counts only when neither \`--token\` nor a principal is given. SIGTERM and
-      Ctrl-C end in an orderly way (exit code 0), a second one at once; SIGHUP reads the auth file again.
+      Ctrl-C end in an orderly way (exit code 0), a second one at once; SIGHUP reads the files of credentials again.
       \`jq-server check --state DIR\` verifies a state directory. \`--json\` prints a line for each event of the program, the first being \`listening\` with the \`url\`.
     `,
     examples: [
@@ -41,6 +42,7 @@ export class ServerCommand extends BaseCommand {
     value('TRANSPORT', `what speaks HTTP: ${TRANSPORT_CHOICES.join(', ')} (auto: uws wherever it loads)`),
   );
   token = Option.String('--token', value('TOKEN', 'one credential with all rights (better in JQ_TOKEN)'));
+  tokenFile = Option.String('--token-file', tokenFileWords);
   principals = Option.Array(
     '--principal',
     [],
@@ -141,8 +143,14 @@ export class ServerCommand extends BaseCommand {
     return { to, every, keep: integer('--backup-keep', this.backupKeep, { min: 1, max: 100_000 }) };
   }
 
-  #options() {
+  /** What the environment says counts only where nobody is named. */
+  #credential() {
     const named = this.principals.length > 0 || this.authFile !== undefined;
+    const { token, file } = tokenSource(this, named ? {} : this.context.env);
+    return { token, tokenFile: file };
+  }
+
+  #options() {
     const seconds = (name: string, text: string) => number(name, text, { above: true, max: LONGEST });
     const mebibytes = (name: string, text: string) =>
       Math.ceil(number(name, text, { max: 1_000_000_000 }) * MIB);
@@ -158,7 +166,7 @@ export class ServerCommand extends BaseCommand {
       port: integer('--port', this.port, { max: 65_535 }),
       transport: word('--transport', this.transport, TRANSPORT_CHOICES),
       state: this.state,
-      token: this.token === undefined && named ? undefined : tokenOf(this.token, this.context.env),
+      ...this.#credential(),
       principals: this.principals,
       authFile: this.authFile,
       corsOrigins: this.corsOrigins,

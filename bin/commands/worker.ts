@@ -1,9 +1,10 @@
 import { Command, Option } from 'clipanion';
 import { BaseCommand } from '../cli/base.ts';
 import { usageError } from '../cli/exit.ts';
-import { integer, number, pairs, serverAddress, tokenOf } from '../cli/flags.ts';
+import { integer, number, pairs, serverAddress } from '../cli/flags.ts';
 import { LOG_LEVELS, logLevel } from '../cli/log-level.ts';
 import { announce, serveUntilSignal } from '../cli/serve.ts';
+import { tokenFileWarning, tokenFileWords, tokenOf } from '../cli/token.ts';
 import { programUsage, value } from '../cli/usage.ts';
 import type { RunningWorker } from '../programs/worker.ts';
 import { outliveLostOutput } from '../terminal/lost-output.ts';
@@ -15,7 +16,7 @@ export class WorkerCommand extends BaseCommand {
   static override usage = programUsage('worker', {
     details: `
       Registers at the server of \`--server\` (else \`JQ_SERVER\`, else \`http://127.0.0.1:8765\`) with the
-      credential of \`--token\` (else \`JQ_TOKEN\`), takes tasks and runs each in a child process and a directory
+      credential of \`--token-file\` or \`--token\` (else \`JQ_TOKEN\`), takes tasks and runs each in a child process and a directory
       of its own. While the server is away it waits for it; a finished result is kept until the server has it.
 
       It runs \`mljs.run\`, \`nirs4all.run\` where the interpreter of \`--python\` has that library, and what
@@ -48,6 +49,7 @@ export class WorkerCommand extends BaseCommand {
 
   server = Option.String('--server', value('URL', 'address of the server'));
   token = Option.String('--token', value('TOKEN', 'credential (better in JQ_TOKEN)'));
+  tokenFile = Option.String('--token-file', tokenFileWords);
   labels = Option.Array('--labels', [], value('LABELS', 'k=v,k=v; tasks may require them; repeatable'));
   state = Option.String('--state', './worker-state', value('DIR', 'state directory (./worker-state)'));
   slots = Option.String('--slots', '1', value('N', 'tasks at the same time (1)'));
@@ -94,6 +96,8 @@ export class WorkerCommand extends BaseCommand {
   protected override async run(output: Output): Promise<number> {
     const options = this.#options();
     outliveLostOutput();
+    const warning = await tokenFileWarning(this.tokenFile);
+    if (warning !== undefined) output.warn(warning);
     const { startWorker } = await import('../programs/worker.ts');
     const worker = await startWorker(options);
     return serveUntilSignal(worker, output, () => tell(worker, options.server, output));
@@ -103,7 +107,7 @@ export class WorkerCommand extends BaseCommand {
     const { env } = this.context;
     return {
       server: serverAddress(this.server, env),
-      token: tokenOf(this.token, env),
+      token: tokenOf(this, env),
       labels: pairs('--labels', this.labels, ','),
       state: this.state,
       slots: integer('--slots', this.slots, { min: 1, max: 100_000 }),

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { get as httpGet } from 'node:http';
 import { get as httpsGet } from 'node:https';
 import { type Named, referredTo } from '../../machines/protocol/reference.ts';
@@ -19,8 +20,8 @@ const MOST = 100;
 export async function idLines(kind: string, line: string, env: Env): Promise<string> {
   const words = line.split(/\s+/).map((word) => word.replace(/^(['"])(.*)\1$/, '$2'));
   const server = option(words, '--server') || env.JQ_SERVER || 'http://127.0.0.1:8765';
-  const token = option(words, '--token') || env.JQ_TOKEN;
   try {
+    const token = tokenFor(words, env);
     const signal = AbortSignal.timeout(TIMEOUT_MS);
     const ask = (path: string) => read(new URL(server.replace(/\/+$/, '') + path), token, signal);
     const rows = await ROWS[kind as IdKind](ask, words);
@@ -30,6 +31,12 @@ export async function idLines(kind: string, line: string, env: Env): Promise<str
   } catch {
     return '';
   }
+}
+
+/** As `tokenOf` finds it. */
+function tokenFor(words: string[], env: Env): string | undefined {
+  const file = option(words, '--token-file');
+  return file ? readFileSync(file, 'utf8').trim() : option(words, '--token') || env.JQ_TOKEN;
 }
 
 type Row = [id: string, what: string];
@@ -82,7 +89,15 @@ async function jobOf(ask: Ask, words: string[]): Promise<string | undefined> {
 }
 
 /** Flags before which no job stands, of the commands that take tasks. */
-const FLAGS_WITH_JOB = new Set(['--server', '--token', '--task', '--out', '--role', '--timeout']);
+const FLAGS_WITH_JOB = new Set([
+  '--server',
+  '--token',
+  '--token-file',
+  '--task',
+  '--out',
+  '--role',
+  '--timeout',
+]);
 
 const rowOf = ({ id, status, name }: Listed): Row => [String(id), `${status}${name ? ` ${name}` : ''}`];
 

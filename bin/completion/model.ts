@@ -1,9 +1,11 @@
 import type { Definition } from 'clipanion';
 import { TRANSPORT_CHOICES } from '../../gateway/transport/choose.ts';
 import { MACHINE_NAMES } from '../../machines/charts/names.ts';
+import { RIGHTS } from '../../machines/protocol/rights.ts';
 import { JOB_STATUSES } from '../../machines/schema/statuses.ts';
 import { LOG_LEVELS } from '../cli/log-level.ts';
 import { CHART_FORMATS } from '../commands/machines.ts';
+import { TOKEN_ACTIONS } from '../commands/tokens.ts';
 import { ONLY } from '../jobs/submit/resubmission.ts';
 import type { IdKind } from './ids.ts';
 
@@ -30,6 +32,8 @@ export interface CommandModel {
   flags: Flag[];
   /** What stands behind the command, besides flags. */
   argument: { name: string; values: Values } | null;
+  /** How many words may stand there. */
+  places: number;
 }
 
 const words = (list: readonly string[]): Values => ({ kind: 'words', words: list });
@@ -41,6 +45,8 @@ const VALUES: Readonly<Record<string, Values>> = {
   dataset: { kind: 'files' },
   machine: words(MACHINE_NAMES),
   shell: words(SHELLS),
+  'token action': words(TOKEN_ACTIONS),
+  RIGHT: words(RIGHTS),
   STATUS: words(JOB_STATUSES),
   TASKS: words(ONLY),
   FORMAT: words(CHART_FORMATS),
@@ -62,13 +68,15 @@ const HELP: Flag = { names: ['-h', '--help'], description: 'show this help', val
 export function commandModels(definitions: readonly Definition[]): CommandModel[] {
   return definitions.map(({ path, usage, description, options }) => {
     const [name = ''] = path.split(' ').slice(1);
-    const argument = /[<[]([\w ]+)[>\]]/.exec(usage.slice(path.length))?.[1];
+    const places = [...usage.slice(path.length).matchAll(/[<[]([\w ]+)[>\]]/g)];
+    const argument = places[0]?.[1];
     return {
       name,
       description: description?.trim().replace(/\.$/, '') ?? '',
       flags: [...options.map(flagOf), HELP],
       argument:
         argument === undefined ? null : { name: argument, values: VALUES[argument] ?? { kind: 'any' } },
+      places: places.length,
     };
   });
 }

@@ -12,6 +12,7 @@ import { dashboardPage } from '../../gateway/ui/page.ts';
 import { PACKAGE_VERSION } from '../../gateway/version.ts';
 import { backupInProcess } from './backup-process.ts';
 import { type LogConfig, openLog } from './log.ts';
+import { TokenUses } from './token-uses.ts';
 
 /** Everything that `jq-server` can be told. Times in seconds. */
 export interface ServerConfig extends LogConfig {
@@ -22,6 +23,7 @@ export interface ServerConfig extends LogConfig {
   transport?: TransportChoice | undefined;
   state: string;
   token?: string | undefined;
+  tokenFile?: string | undefined;
   principals: readonly string[];
   authFile?: string | undefined;
   corsOrigins: readonly string[];
@@ -52,7 +54,7 @@ export interface RunningServer {
   readonly open: boolean;
   /** The supervisor's state. */
   readonly state: string;
-  /** Reads the auth file again. */
+  /** Reads the files of credentials again. */
   reload(): Promise<void>;
   /** Opens the log file again. */
   reopenLog(): void;
@@ -68,7 +70,7 @@ export async function startServer(config: ServerConfig): Promise<RunningServer> 
   setPrivateUmask();
   const auth = Credentials.from(config);
   const { log, reopen, close } = await openLog(config.serviceName, config);
-  await warnOfReaders(config.authFile, log);
+  await warnOfReaders(config, log);
   const schedule = config.backups && scheduleOf(config.state, config.backups, log);
   const cluster = await startBackend({
     stateDir: config.state,
@@ -111,6 +113,7 @@ export async function startServer(config: ServerConfig): Promise<RunningServer> 
     );
   }
   await schedule?.start();
+  const uses = new TokenUses(config.state, auth, log);
   let stopped: Promise<void> | null = null;
   const stop = async () => {
     log.info('stopping: what is accepted is committed and answered first');
@@ -119,6 +122,7 @@ export async function startServer(config: ServerConfig): Promise<RunningServer> 
     // Reads that are under way end before the store does.
     await gateway.stop();
     await cluster.stop();
+    await uses.stop();
     log.info('stopped');
     close();
   };
@@ -134,14 +138,11 @@ export async function startServer(config: ServerConfig): Promise<RunningServer> 
         auth.reload();
       } catch (error) {
         const why = (error as Error).message;
-        log.error(
-          { audit: 'reload', why },
-          'the auth file was not read again; the credentials of before stay',
-        );
+        log.error({ audit: 'reload', why }, 'the credentials were not read again; those of before stay');
         throw error;
       }
-      log.info({ audit: 'reload' }, 'the auth file was read again');
-      await warnOfReaders(config.authFile, log);
+      log.info({ audit: 'reload' }, 'the credentials were read again');
+      await warnOfReaders(config, log);
     },
     reopenLog: reopen,
     stop() {
@@ -160,8 +161,10 @@ function scheduleOf(
   return new BackupSchedule({ to, every, clock: systemClock, log, make });
 }
 
-async function warnOfReaders(authFile: string | undefined, log: Logger): Promise<void> {
-  const mode = authFile === undefined ? null : await readableByOthers(authFile);
-  if (mode === null) return;
-  log.warn({ authFile, mode }, `others can read the auth file (mode ${mode}): chmod 600 ${authFile}`);
+async function warnOfReaders({ authFile, tokenFile }: ServerConfig, log: Logger): Promise<void> {
+  for (const [what, file] of Object.entries({ 'auth file': authFile, 'token file': tokenFile })) {
+    const mode = file === undefined ? null : await readableByOthers(file);
+    if (mode !== null)
+      log.warn({ file, mode }, `others can read the ${what} (mode ${mode}): chmod 600 ${file}`);
+  }
 }

@@ -4,10 +4,17 @@ import { StartError, type StartErrorCode } from '../../machines/protocol/start-e
 /** One credential: the digest of its token and whom it stands for. */
 export interface Entry {
   digest: Buffer;
+  /** By which people name the token, which nobody keeps: the beginning of its digest. */
+  id: string;
   principal: Principal;
   /** Where it was configured, for messages: `--principal alice`, `auth.yaml, entry 2 (alice)`. */
   source: string;
+  /** Seconds since the epoch from which on it is void; undefined for never. */
+  expiresAt?: number | undefined;
 }
+
+/** What people call a token by its digest. */
+export const idOf = (digest: Buffer): string => digest.toString('hex', 0, 4);
 
 /** The rights of a list of roles, in their one order. */
 export function rightsOfRoles(

@@ -1,5 +1,5 @@
 import { StartError } from '../../machines/protocol/start-error.ts';
-import { type Entry, rightsOfRoles } from './entry.ts';
+import { type Entry, idOf, rightsOfRoles } from './entry.ts';
 import { checkedDigest } from './secret.ts';
 
 const FORM = 'NAME:TOKEN:ROLE[,ROLE]';
@@ -26,5 +26,5 @@ export function parsePrincipal(flag: string): Entry {
     .map((role) => role.trim());
   const rights = rightsOfRoles(roles, source, 'bad_principal');
   const digest = checkedDigest(flag.slice(first + 1, last), source);
-  return { digest, principal: { name, rights }, source };
+  return { digest, id: idOf(digest), principal: { name, rights }, source };
 }

@@ -52,12 +52,13 @@ export class Dispatcher implements ExchangeObserver {
     this.#answer(exchange).catch((error: unknown) => this.#answerError(exchange, error));
   }
 
-  /** Refuses the requests that still wait on a credential that was revoked since they came. */
+  /** Refuses the requests that still wait on a credential that has become void since they came. */
   recheck(): void {
     for (const exchange of [...this.#waiting]) {
       const { grant } = exchange;
-      if (!grant || this.#parts.auth.stillGrants(grant.principal, grant.right)) continue;
-      const detail = 'the credential was revoked while the request waited; check the token';
+      const why = grant ? this.#parts.auth.lost(grant.principal, grant.right) : null;
+      if (why === null) continue;
+      const detail = `the credential ${why} while the request waited; check the token`;
       replyError(exchange, new ClusterError('unauthenticated', detail));
       exchange.stopWaiting();
     }

@@ -51,8 +51,9 @@ export class StreamSockets {
           return;
         }
         // The auth file may have been reloaded between the check of the credential and the upgrade.
-        if (!this.#isGranted(stream)) {
-          this.#revoke(stream);
+        const why = this.#lost(stream);
+        if (why !== null) {
+          this.#revoke(stream, why);
           return;
         }
         this.#open.add(stream);
@@ -66,10 +67,11 @@ export class StreamSockets {
     };
   }
 
-  /** Closes with 1008 the streams whose credential was revoked since they were opened. */
+  /** Closes with 1008 the streams whose credential has become void since they were opened. */
   recheck(): void {
     for (const stream of [...this.#open]) {
-      if (!this.#isGranted(stream)) this.#revoke(stream);
+      const why = this.#lost(stream);
+      if (why !== null) this.#revoke(stream, why);
     }
   }
 
@@ -119,17 +121,17 @@ export class StreamSockets {
     return feed;
   }
 
-  #isGranted({ grant }: OpenStream): boolean {
-    return grant !== undefined && this.#auth.stillGrants(grant.principal, grant.right);
+  #lost({ grant }: OpenStream): string | null {
+    return grant === undefined ? 'was revoked' : this.#auth.lost(grant.principal, grant.right);
   }
 
-  #revoke({ topic, grant, socket }: OpenStream): void {
+  #revoke({ topic, grant, socket }: OpenStream, why: string): void {
     this.#log.info(
       { ...logFieldsOf(topic), principal: grant?.principal.name },
-      'a stream lost its credential',
+      `a stream is closed: its credential ${why}`,
     );
     this.#metrics.ended(topic.of, POLICY_VIOLATION);
-    socket.end(POLICY_VIOLATION, 'the credential was revoked');
+    socket.end(POLICY_VIOLATION, `the credential ${why}`);
   }
 }
 

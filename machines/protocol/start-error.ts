@@ -4,6 +4,7 @@ export type StartErrorCode =
   | 'bad_principal'
   | 'bad_auth_file'
   | 'bad_token'
+  | 'bad_token_file'
   | 'duplicate_token'
   | 'bad_option'
   | 'port_in_use'

@@ -4,7 +4,7 @@ import { run } from './cli-support.ts';
 
 const COMMANDS = [
   ...['submit', 'status', 'logs', 'wait', 'artifacts', 'jobs', 'cancel', 'retry', 'resubmit', 'run', 'check'],
-  ...['workers', 'stats', 'events', 'top', 'machines', 'inspect', 'server', 'worker', 'completion'],
+  ...['workers', 'stats', 'tokens', 'events', 'top', 'machines', 'inspect', 'server', 'worker', 'completion'],
 ];
 
 describe('the help', () => {

@@ -119,7 +119,9 @@ export class AdmissionControl {
         'unauthenticated',
         sent === undefined
           ? "this server needs a credential: send the header 'Authorization: Bearer TOKEN'"
-          : 'the credential is unknown to this server; check the token',
+          : this.#auth.hasExpired(sent)
+            ? 'the credential has expired; ask whoever runs this server for a new one'
+            : 'the credential is unknown to this server; check the token',
       );
     }
     assertRights(principal, [route.right]);
