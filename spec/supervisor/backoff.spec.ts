@@ -1,15 +1,13 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { job, TestCluster } from '../support/cluster.ts';
+import { atWork, job, jobIdOf, TestCluster, withJob } from '../support/cluster.ts';
 import { until } from '../support/until.ts';
 
 const patient = (backoff_seconds = 10, max_attempts = 5) => job({ retry: { max_attempts, backoff_seconds } });
 
 describe('a task that failed and has to wait', () => {
   test('is leased only after its delay, which doubles with each failure', async (t) => {
-    const cluster = await TestCluster.start(t);
-    const { id } = await cluster.submit(patient());
-    const worker = await cluster.register();
+    const { cluster, id, worker } = await withJob(t, patient());
     let task = await worker.leaseOne();
     for (const seconds of [10, 20, 40]) {
       await worker.fail(task);
@@ -38,7 +36,7 @@ describe('a task that failed and has to wait', () => {
     const next = async () => {
       const task = await worker.run();
       await worker.complete(task);
-      return (task.payload.parse() as { job_id: string }).job_id;
+      return jobIdOf(task);
     };
     await worker.fail(await worker.run());
     assert.equal(await next(), second.id);
@@ -47,9 +45,7 @@ describe('a task that failed and has to wait', () => {
   });
 
   test('waits only for the rest of its delay after a restart', async (t) => {
-    const cluster = await TestCluster.start(t);
-    await cluster.submit(patient());
-    const worker = await cluster.register();
+    const { cluster, worker } = await withJob(t, patient());
     await worker.fail(await worker.run());
     await cluster.clock.advance(4);
     await cluster.restart();
@@ -60,9 +56,7 @@ describe('a task that failed and has to wait', () => {
   });
 
   test('is leased at once if its delay ended while the server was away', async (t) => {
-    const cluster = await TestCluster.start(t);
-    await cluster.submit(patient());
-    const worker = await cluster.register();
+    const { cluster, worker } = await withJob(t, patient());
     await worker.fail(await worker.run());
     await cluster.stop();
     cluster.clock.jump(11);
@@ -71,9 +65,7 @@ describe('a task that failed and has to wait', () => {
   });
 
   test('waits ten minutes at most, should the wall clock be set back while the server is away', async (t) => {
-    const cluster = await TestCluster.start(t);
-    await cluster.submit(patient());
-    const worker = await cluster.register();
+    const { cluster, worker } = await withJob(t, patient());
     await worker.fail(await worker.run());
     await cluster.stop();
     cluster.clock.jump(-86_400);
@@ -84,9 +76,7 @@ describe('a task that failed and has to wait', () => {
   });
 
   test('waits as long as ever when the wall clock jumps', async (t) => {
-    const cluster = await TestCluster.start(t);
-    await cluster.submit(patient());
-    const worker = await cluster.register();
+    const { cluster, worker } = await withJob(t, patient());
     await worker.fail(await worker.run());
     cluster.clock.jump(86_400);
     assert.deepEqual(await worker.lease(), []);
@@ -96,9 +86,7 @@ describe('a task that failed and has to wait', () => {
   });
 
   test('waits no longer although the server has stalled before', async (t) => {
-    const cluster = await TestCluster.start(t);
-    await cluster.submit(patient());
-    const worker = await cluster.register();
+    const { cluster, worker } = await withJob(t, patient());
     cluster.missed += 3600;
     await worker.fail(await worker.run());
     await cluster.clock.advance(9);
@@ -126,9 +114,7 @@ describe('a task that failed and has to wait', () => {
   });
 
   test('can be cancelled while it waits', async (t) => {
-    const cluster = await TestCluster.start(t);
-    const { id } = await cluster.submit(patient());
-    const worker = await cluster.register();
+    const { cluster, id, worker } = await withJob(t, patient());
     await worker.fail(await worker.run());
     await cluster.cancel(id);
     assert.equal((await cluster.job(id)).status, 'cancelled');
@@ -137,25 +123,17 @@ describe('a task that failed and has to wait', () => {
     assert.equal((await cluster.onlyTask(id)).not_before, null);
   });
 
-  test('does not wait once a person retries it', async (t) => {
-    const cluster = await TestCluster.start(t);
-    const { id } = await cluster.submit(patient(10, 1));
-    const worker = await cluster.register();
-    await worker.fail(await worker.run());
-    await cluster.retry(id);
-    assert.equal((await worker.lease()).length, 1);
-  });
-
   test('waits after a timeout that the server enforces, not after a lease that expired', async (t) => {
-    const cluster = await TestCluster.start(t, { timeoutGrace: 0 });
-    const late = await cluster.submit({ ...patient(), timeout_seconds: 5 });
-    const worker = await cluster.register();
-    await worker.run();
+    const { cluster, id, worker } = await atWork(
+      t,
+      { ...patient(), timeout_seconds: 5 },
+      { timeoutGrace: 0 },
+    );
     await cluster.clock.advance(6);
     const stands = async (id: string) => (await cluster.onlyTask(id)).status === 'queued';
-    await until('the timeout', () => stands(late.id));
-    assert.notEqual((await cluster.onlyTask(late.id)).not_before, null);
-    await cluster.cancel(late.id);
+    await until('the timeout', () => stands(id));
+    assert.notEqual((await cluster.onlyTask(id)).not_before, null);
+    await cluster.cancel(id);
     const lost = await cluster.submit(patient());
     await worker.run();
     await cluster.clock.advance(61);
@@ -164,16 +142,13 @@ describe('a task that failed and has to wait', () => {
   });
 
   test('keeps its place when the lease that was granted at the end of its delay cannot be committed', async (t) => {
-    const cluster = await TestCluster.start(t);
-    const { id } = await cluster.submit(patient());
-    const worker = await cluster.register();
+    const { cluster, id, worker } = await withJob(t, patient());
     await worker.fail(await worker.run());
-    cluster.faults.beforeCommit = () =>
-      Promise.reject(Object.assign(new Error('full'), { code: 'SQLITE_FULL' }));
+    cluster.fillDisk();
     const waiting = assert.rejects(worker.lease(1, 20), { code: 'store_unavailable' });
     await cluster.clock.advance(11);
     await waiting;
-    delete cluster.faults.beforeCommit;
+    cluster.freeDisk();
     await cluster.clock.advance(2);
     assert.equal((await cluster.onlyTask(id)).status, 'queued');
     assert.equal((await worker.lease()).length, 1);

@@ -1,16 +1,13 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { job, TestCluster } from '../support/cluster.ts';
+import { atWork, job, TestCluster, withJob, withWorker } from '../support/cluster.ts';
 import { until } from '../support/until.ts';
-
-const full = () =>
-  Promise.reject(Object.assign(new Error('SQLITE_FULL: database or disk is full'), { code: 'SQLITE_FULL' }));
 
 describe('a store that cannot commit', () => {
   test('refuses writes with 503 and leaves nothing of them', async (t) => {
     const cluster = await TestCluster.start(t);
     const kept = await cluster.submit(job({ name: 'kept' }));
-    cluster.faults.beforeCommit = full;
+    cluster.fillDisk();
     await assert.rejects(cluster.submit(job({ name: 'refused' })), { code: 'store_unavailable' });
     await assert.rejects(cluster.cancel(kept.id), { code: 'store_unavailable' });
     await assert.rejects(cluster.register(), { code: 'store_unavailable' });
@@ -26,9 +23,9 @@ describe('a store that cannot commit', () => {
   test('serves again as soon as a commit works, without a restart and without a gap in the events', async (t) => {
     const cluster = await TestCluster.start(t);
     await cluster.submit();
-    cluster.faults.beforeCommit = full;
+    cluster.fillDisk();
     await assert.rejects(cluster.submit());
-    delete cluster.faults.beforeCommit;
+    cluster.freeDisk();
     const submitted = await cluster.submit();
     assert.equal(cluster.state, 'serving');
     const worker = await cluster.register({ slots_total: 2 });
@@ -41,34 +38,12 @@ describe('a store that cannot commit', () => {
     );
   });
 
-  test('leaves every task in its place in the queue when a cancellation could not be written', async (t) => {
-    const cluster = await TestCluster.start(t);
-    const first = await cluster.submit();
-    const second = await cluster.submit();
-    cluster.faults.beforeCommit = full;
-    await assert.rejects(cluster.cancel(first.id), { code: 'store_unavailable' });
-    delete cluster.faults.beforeCommit;
-    const worker = await cluster.register({ slots_total: 2 });
-    const leased = (await worker.lease(2)).map(({ task_id }) => task_id);
-    const tasks = [await cluster.onlyTask(first.id), await cluster.onlyTask(second.id)];
-    assert.deepEqual(
-      leased,
-      tasks.map(({ id }) => id),
-    );
-  });
-
   test('hands out no lease, and gives the task to the same waiting worker once it works again', async (t) => {
-    const cluster = await TestCluster.start(t);
-    const worker = await cluster.register();
-    await cluster.submit();
-    cluster.faults.beforeCommit = full;
+    const { cluster, worker } = await withJob(t);
+    cluster.fillDisk();
     await assert.rejects(worker.lease(1, 20), { code: 'store_unavailable' });
     const waiting = worker.lease(1, 20);
-    delete cluster.faults.beforeCommit;
-    await until('the store is tried again', async () => {
-      await cluster.clock.advance(1);
-      return cluster.state === 'serving';
-    });
+    await cluster.servesAgain();
     assert.deepEqual(
       (await waiting).map((task) => task.attempt),
       [1],
@@ -76,36 +51,26 @@ describe('a store that cannot commit', () => {
   });
 
   test('leads to one lease a task, although a failure that puts the task back was tried before', async (t) => {
-    const cluster = await TestCluster.start(t);
-    const submitted = await cluster.submit(job({ retry: { max_attempts: 2 } }));
-    const worker = await cluster.register();
-    const task = await worker.run();
+    const { cluster, id, worker, task } = await atWork(t, job({ retry: { max_attempts: 2 } }));
     const [one, two] = [await cluster.register(), await cluster.register()];
     const waiting = [one.lease(1, 20), two.lease(1, 20)];
     // Behind them in the mailbox.
     await worker.heartbeat();
-    cluster.faults.beforeCommit = full;
+    cluster.fillDisk();
     const report = worker.fail(task);
     await until('the store fails', () => cluster.state === 'degraded');
-    delete cluster.faults.beforeCommit;
-    await until('the store is tried again', async () => {
-      await cluster.clock.advance(1);
-      return cluster.state === 'serving';
-    });
+    await cluster.servesAgain();
     assert.deepEqual(await report, { ok: true, requeued: true });
     await cluster.clock.advance(20);
     const leased = await Promise.all(waiting);
     assert.deepEqual(leased.map((tasks) => tasks.length).sort(), [0, 1]);
-    const view = await cluster.onlyTask(submitted.id);
+    const view = await cluster.onlyTask(id);
     assert.equal(view.worker_id, leased[0]?.length === 1 ? one.id : two.id);
   });
 
   test('does not stop heartbeats: they renew leases and keep the worker alive', async (t) => {
-    const cluster = await TestCluster.start(t);
-    const submitted = await cluster.submit();
-    const worker = await cluster.register();
-    const task = await worker.run();
-    cluster.faults.beforeCommit = full;
+    const { cluster, id, worker, task } = await atWork(t);
+    cluster.fillDisk();
     await assert.rejects(cluster.submit());
     for (let i = 0; i < 10; i++) {
       await cluster.clock.advance(30);
@@ -114,9 +79,9 @@ describe('a store that cannot commit', () => {
         cancel_task_ids: [],
       });
     }
-    delete cluster.faults.beforeCommit;
+    cluster.freeDisk();
     await cluster.submit();
-    assert.equal((await cluster.onlyTask(submitted.id)).status, 'running');
+    assert.equal((await cluster.onlyTask(id)).status, 'running');
     assert.equal((await cluster.eventTypes()).includes('worker_dead'), false);
     const [view] = await cluster.seen.workers();
     assert.equal(view?.last_seen_at, cluster.clock.now());
@@ -127,10 +92,10 @@ describe('a store that cannot commit', () => {
     const [one, two] = [await cluster.submit(), await cluster.submit()];
     const worker = await cluster.register({ slots_total: 2 });
     const [first, second] = [await worker.run(), await worker.run()];
-    cluster.faults.beforeCommit = full;
+    cluster.fillDisk();
     const reports = [worker.complete(first), worker.fail(second, { retriable: false })];
     await until('the store fails', () => cluster.state === 'degraded');
-    delete cluster.faults.beforeCommit;
+    cluster.freeDisk();
     await cluster.clock.advance(2);
     assert.deepEqual(await Promise.all(reports), [{ ok: true }, { ok: true, requeued: false }]);
     assert.equal((await cluster.job(one.id)).status, 'succeeded');
@@ -142,10 +107,10 @@ describe('a store that cannot commit', () => {
     const submitted = await cluster.submit();
     const [gone, next] = [await cluster.register(), await cluster.register()];
     const task = await gone.leaseOne();
-    cluster.faults.beforeCommit = full;
+    cluster.fillDisk();
     const returned = cluster.port.send({ type: 'lease_undelivered', worker_id: gone.id, tasks: [task] });
     await until('the store fails', () => cluster.state === 'degraded');
-    delete cluster.faults.beforeCommit;
+    cluster.freeDisk();
     await cluster.clock.advance(2);
     assert.deepEqual(await returned, { ok: true });
     assert.equal((await cluster.onlyTask(submitted.id)).status, 'queued');
@@ -157,7 +122,7 @@ describe('a store that cannot commit', () => {
     const submitted = await cluster.submit();
     const worker = await cluster.register();
     const task = await worker.run();
-    cluster.faults.beforeCommit = full;
+    cluster.fillDisk();
     const report = worker.complete(task);
     let answered = false;
     const refused = assert.rejects(report, { code: 'store_unavailable' }).then(() => {
@@ -171,24 +136,21 @@ describe('a store that cannot commit', () => {
       return answered;
     });
     await refused;
-    delete cluster.faults.beforeCommit;
+    cluster.freeDisk();
     await worker.complete(task);
     assert.equal((await cluster.job(submitted.id)).status, 'succeeded');
   });
 
   test('does not forget a lease that expired meanwhile', async (t) => {
-    const cluster = await TestCluster.start(t, { leaseTtl: 60 });
-    const submitted = await cluster.submit();
-    const worker = await cluster.register();
-    await worker.run();
-    cluster.faults.beforeCommit = full;
+    const { cluster, id } = await atWork(t, undefined, { leaseTtl: 60 });
+    cluster.fillDisk();
     await cluster.clock.advance(61);
     await until('the lapse is tried', () => cluster.state === 'degraded');
-    assert.equal((await cluster.onlyTask(submitted.id)).status, 'running');
-    delete cluster.faults.beforeCommit;
+    assert.equal((await cluster.onlyTask(id)).status, 'running');
+    cluster.freeDisk();
     await until('the lapse is recorded', async () => {
       await cluster.clock.advance(1);
-      return (await cluster.onlyTask(submitted.id)).status === 'queued';
+      return (await cluster.onlyTask(id)).status === 'queued';
     });
   });
 });
@@ -313,8 +275,7 @@ describe('a restart', () => {
 
 describe('draining', () => {
   test('commits what is in the mailbox, answers the clients that wait, and accepts nothing new', async (t) => {
-    const cluster = await TestCluster.start(t);
-    const worker = await cluster.register();
+    const { cluster, worker } = await withWorker(t);
     const waiting = worker.lease(1, 20);
     await worker.heartbeat();
     const submitted = cluster.submit(job({ requirements: { labels: { nobody: 'x' } } }));

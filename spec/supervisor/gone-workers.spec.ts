@@ -1,11 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
-import { TestCluster, type TestWorker } from '../support/cluster.ts';
+import { atWork, TestCluster, type TestWorker, withJob } from '../support/cluster.ts';
 import { until } from '../support/until.ts';
-
-const full = async () => {
-  throw Object.assign(new Error('SQLITE_FULL: database or disk is full'), { code: 'SQLITE_FULL' });
-};
 
 /** The workers that are in memory: those that are shown to who begins to watch all actors. */
 async function inMemory(cluster: TestCluster): Promise<string[]> {
@@ -19,9 +15,6 @@ async function inMemory(cluster: TestCluster): Promise<string[]> {
 
 const dead = (cluster: TestCluster, count = 1) =>
   until('they are dead', async () => (await cluster.port.reads.stats()).workers_dead === count);
-
-const statusOf = async ({ cluster, id }: TestWorker) =>
-  (await cluster.seen.workers()).find((worker) => worker.id === id)?.status;
 
 const again = ({ cluster, id, principal }: TestWorker, by = principal) =>
   cluster.port.send({ type: 'register_worker', principal: by, registration: { worker_id: id } });
@@ -59,7 +52,7 @@ describe('a dead worker that holds no task', () => {
     await cluster.restart();
     assert.deepEqual(await inMemory(cluster), []);
     await worker.heartbeat();
-    assert.equal(await statusOf(worker), 'alive');
+    assert.equal((await worker.view()).status, 'alive');
   });
 
   test('comes back with its next sign of life, with what it declared and in its session', async (t) => {
@@ -69,10 +62,10 @@ describe('a dead worker that holds no task', () => {
     await dead(cluster);
     assert.deepEqual(await inMemory(cluster), []);
     await assert.rejects(beat(worker, session - 1), { code: 'superseded' });
-    assert.equal(await statusOf(worker), 'dead', 'an older session is no sign of life');
+    assert.equal((await worker.view()).status, 'dead', 'an older session is no sign of life');
     assert.deepEqual(await inMemory(cluster), []);
     await beat(worker, session);
-    assert.equal(await statusOf(worker), 'alive');
+    assert.equal((await worker.view()).status, 'alive');
     assert.deepEqual(await inMemory(cluster), [worker.id]);
     assert.ok((await cluster.eventTypes()).includes('worker_alive'));
   });
@@ -81,7 +74,7 @@ describe('a dead worker that holds no task', () => {
     const { cluster, worker } = await gone(t);
     await cluster.submit();
     assert.equal((await worker.lease()).length, 1);
-    assert.equal(await statusOf(worker), 'alive');
+    assert.equal((await worker.view()).status, 'alive');
   });
 
   test('can be registered again only by the principal that registered it', async (t) => {
@@ -94,10 +87,7 @@ describe('a dead worker that holds no task', () => {
   });
 
   test('gets the same answer to a repeated report, and no other worker may report on its task', async (t) => {
-    const cluster = await TestCluster.start(t);
-    const { id } = await cluster.submit();
-    const worker = await cluster.register();
-    const task = await worker.run();
+    const { cluster, id, worker, task } = await atWork(t);
     await worker.complete(task);
     await cluster.clock.advance(46);
     await dead(cluster);
@@ -114,25 +104,26 @@ describe('a dead worker that holds no task', () => {
 
   test('stays dead when its return cannot be committed, and its heartbeats are answered', async (t) => {
     const { cluster, worker } = await gone(t);
-    cluster.faults.beforeCommit = full;
+    cluster.fillDisk();
     await assert.rejects(again(worker), { code: 'store_unavailable' });
     assert.deepEqual(await inMemory(cluster), []);
     assert.deepEqual(await worker.heartbeat(), { ok: true, cancel_task_ids: [] });
-    assert.equal(await statusOf(worker), 'dead');
-    delete cluster.faults.beforeCommit;
+    assert.equal((await worker.view()).status, 'dead');
+    cluster.freeDisk();
     await cluster.clock.advance(2);
     await until('the store commits again', () => cluster.state === 'serving');
     await worker.heartbeat();
-    assert.equal(await statusOf(worker), 'alive');
+    assert.equal((await worker.view()).status, 'alive');
   });
 });
 
 describe('a dead worker', () => {
   test('stays in memory while it holds a task, and while it still has to be told to stop one', async (t) => {
-    const cluster = await TestCluster.start(t, { leaseTtl: 60 });
-    await cluster.submit();
-    const worker = await cluster.register();
-    const { task_id } = await worker.run();
+    const {
+      cluster,
+      worker,
+      task: { task_id },
+    } = await atWork(t, undefined, { leaseTtl: 60 });
     await cluster.clock.advance(46);
     await dead(cluster);
     assert.deepEqual(await inMemory(cluster), [worker.id]);
@@ -147,9 +138,7 @@ describe('a dead worker', () => {
   });
 
   test('stays in memory while the paths that it lacks are remembered, so that no task that names them is sent to it', async (t) => {
-    const cluster = await TestCluster.start(t);
-    await cluster.submit();
-    const worker = await cluster.register();
+    const { cluster, worker } = await withJob(t);
     await cluster.register();
     const task = await worker.run();
     await worker.fail(task, { fault: 'worker', missing_path: '/data/x', error: 'no such path' });

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { LeasedTask } from '../../gateway/messages.ts';
-import { job, TestCluster, type TestWorker } from '../support/cluster.ts';
+import { job, jobIdOf, TestCluster, type TestWorker } from '../support/cluster.ts';
 
 const MIB = 1024 * 1024;
 const large = (name: string, mib: number, more: object = {}) =>
   job({ name, params: { text: 'x'.repeat(mib * MIB) }, ...more });
 
 const namesOf = async (cluster: TestCluster, leased: readonly LeasedTask[]) => {
-  const jobs = leased.map(({ payload }) => (payload.parse() as { job_id: string }).job_id);
+  const jobs = leased.map(jobIdOf);
   return Promise.all(jobs.map(async (id) => (await cluster.job(id)).name));
 };
 
@@ -86,11 +86,9 @@ describe('large tasks that are on their way to their workers', () => {
     for (let i = 0; i < 8; i++) await cluster.submit(large(`large ${i}`, 15));
     const worker = await cluster.register({ slots_total: 8 });
     for (let i = 0; i < 6; i++) {
-      cluster.faults.beforeCommit = async () => {
-        throw Object.assign(new Error('SQLITE_FULL: database or disk is full'), { code: 'SQLITE_FULL' });
-      };
+      cluster.fillDisk();
       await assert.rejects(ask(worker, 0), { code: 'store_unavailable' });
-      delete cluster.faults.beforeCommit;
+      cluster.freeDisk();
       // Another commit shows that the store works again.
       await cluster.submit(large(`small ${i}`, 0));
     }

@@ -7,7 +7,7 @@ import { machineJson } from '../../machines/charts/config.ts';
 import type { InspectionMessage } from '../../machines/schema/inspection.ts';
 import { taskMachine } from '../../machines/task/task.ts';
 import { workerMachine } from '../../machines/worker/worker.ts';
-import { job, TestCluster } from '../support/cluster.ts';
+import { atWork, job, TestCluster, withJob, withWorker } from '../support/cluster.ts';
 import { until } from '../support/until.ts';
 
 /** A watcher that keeps every message it gets. */
@@ -34,9 +34,6 @@ function line(message: InspectionMessage): string {
   return `${message.type === '@xstate.actor' ? '@actor ' : ''}${id} ${state}`;
 }
 
-const full = () =>
-  Promise.reject(Object.assign(new Error('SQLITE_FULL: database or disk is full'), { code: 'SQLITE_FULL' }));
-
 describe('a watcher of all actors', () => {
   it('gets first the actors that are active, then each event with its source and what it led to', async (t) => {
     const cluster = await TestCluster.start(t);
@@ -48,8 +45,7 @@ describe('a watcher of all actors', () => {
   });
 
   it('sees a task from its lease to its end, with the sender and the receiver of each event', async (t) => {
-    const cluster = await TestCluster.start(t);
-    const worker = await cluster.register();
+    const { cluster, worker } = await withWorker(t);
     const { messages, story } = await watch(cluster);
     await cluster.submit();
     messages.length = 0;
@@ -96,12 +92,12 @@ describe('a watcher of all actors', () => {
     await cluster.register();
     const { messages, story } = await watch(cluster);
     messages.length = 0;
-    cluster.faults.beforeCommit = full;
+    cluster.fillDisk();
     await assert.rejects(cluster.submit());
     assert.deepEqual(story(), ['supervisor → supervisor COMMIT_FAILED', 'supervisor degraded']);
     const late = await watch(cluster);
     assert.deepEqual(late.story(), ['@actor supervisor degraded', '@actor worker alive.idle']);
-    delete cluster.faults.beforeCommit;
+    cluster.freeDisk();
     await cluster.submit();
     assert.deepEqual(late.story().slice(2), [
       'supervisor → supervisor COMMITTED',
@@ -111,9 +107,7 @@ describe('a watcher of all actors', () => {
   });
 
   it('begins between two turns: what a turn under way did is in its first messages, never lost', async (t) => {
-    const cluster = await TestCluster.start(t);
-    const worker = await cluster.register();
-    await cluster.submit();
+    const { cluster, worker } = await withJob(t);
     let release = () => {};
     let committing = false;
     cluster.faults.beforeCommit = () => {
@@ -125,7 +119,7 @@ describe('a watcher of all actors', () => {
     const running = worker.run();
     await until('the lease is on its way to the store', () => committing);
     const watching = watch(cluster);
-    delete cluster.faults.beforeCommit;
+    cluster.freeDisk();
     release();
     const { story } = await watching;
     await running;
@@ -149,8 +143,7 @@ describe('a watcher of all actors', () => {
   });
 
   it('is told once that an actor exists, however often it is activated', async (t) => {
-    const cluster = await TestCluster.start(t);
-    const worker = await cluster.register();
+    const { cluster, worker } = await withWorker(t);
     const { story } = await watch(cluster);
     await cluster.submit();
     await worker.fail(await worker.run());
@@ -167,9 +160,7 @@ describe('a watcher of all actors', () => {
 
 describe('a watcher of one actor', () => {
   it('gets nothing of other actors', async (t) => {
-    const cluster = await TestCluster.start(t);
-    const worker = await cluster.register();
-    const { id } = await cluster.submit();
+    const { cluster, id, worker } = await withJob(t);
     const { messages, story } = await watch(cluster, id);
     await cluster.submit();
     await worker.complete(await worker.run());
@@ -179,10 +170,7 @@ describe('a watcher of one actor', () => {
   });
 
   it('gets the state of the actor even when it is passivated, and does not activate it', async (t) => {
-    const cluster = await TestCluster.start(t);
-    const worker = await cluster.register();
-    const { id } = await cluster.submit();
-    const task = await worker.run();
+    const { cluster, id, worker, task } = await atWork(t);
     await worker.complete(task, { extra: { note: 'x' } });
     for (const [actor, state] of [
       [id, 'job succeeded'],
@@ -238,10 +226,7 @@ describe('inspection', () => {
   });
 
   it('cuts long texts, but not a definition', async (t) => {
-    const cluster = await TestCluster.start(t);
-    const worker = await cluster.register();
-    await cluster.submit(job({ retry: { max_attempts: 1 } }));
-    const task = await worker.run();
+    const { cluster, worker, task } = await atWork(t, job({ retry: { max_attempts: 1 } }));
     const { messages } = await watch(cluster, task.task_id);
     await worker.fail(task, { error: 'e'.repeat(10_000) });
     const [actor, event] = messages;
@@ -260,8 +245,7 @@ describe('inspection', () => {
       .send({ type: 'TASK_TAKEN' });
     await until('their messages', () => theirs.length >= 5);
 
-    const cluster = await TestCluster.start(t);
-    const worker = await cluster.register();
+    const { cluster, worker } = await withWorker(t);
     const { messages } = await watch(cluster, worker.id);
     await cluster.submit();
     await worker.lease();

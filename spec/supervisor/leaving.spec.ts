@@ -1,32 +1,27 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { job, TestCluster } from '../support/cluster.ts';
+import { atWork, job, TestCluster, type TestWorker, withWorker } from '../support/cluster.ts';
 
-const viewOf = async (cluster: TestCluster, id: string) =>
-  (await cluster.seen.workers()).find((worker) => worker.id === id);
-const standing = async (cluster: TestCluster, id: string) => {
-  const view = await viewOf(cluster, id);
-  return [view?.status, view?.leaving];
+const standing = async (worker: TestWorker) => {
+  const { status, leaving } = await worker.view();
+  return [status, leaving];
 };
 
 describe('a worker that is leaving', () => {
   test('is draining while it finishes its tasks, then stopped at once, and never counts as silent', async (t) => {
-    const cluster = await TestCluster.start(t);
-    const worker = await cluster.register();
-    await cluster.submit();
-    const task = await worker.run();
+    const { cluster, worker, task } = await atWork(t);
     const active = [{ task_id: task.task_id, attempt: task.attempt }];
-    assert.deepEqual(await standing(cluster, worker.id), ['alive', null]);
+    assert.deepEqual(await standing(worker), ['alive', null]);
     await worker.heartbeat(active, 0, undefined, 'draining');
     await worker.heartbeat(active, 0, undefined, 'draining');
-    assert.deepEqual(await standing(cluster, worker.id), ['alive', 'draining']);
+    assert.deepEqual(await standing(worker), ['alive', 'draining']);
     await cluster.restart();
-    assert.deepEqual(await standing(cluster, worker.id), ['alive', 'draining']);
+    assert.deepEqual(await standing(worker), ['alive', 'draining']);
     await worker.complete(task);
     await worker.heartbeat([], 0, undefined, 'stopped');
-    assert.deepEqual(await standing(cluster, worker.id), ['dead', 'stopped']);
+    assert.deepEqual(await standing(worker), ['dead', 'stopped']);
     await cluster.restart();
-    assert.deepEqual(await standing(cluster, worker.id), ['dead', 'stopped']);
+    assert.deepEqual(await standing(worker), ['dead', 'stopped']);
     const stats = await cluster.port.reads.stats();
     assert.deepEqual([stats.workers_alive, stats.workers_dead], [0, 1]);
     const types = (await cluster.eventTypes()).filter((type) => type.startsWith('worker_'));
@@ -34,8 +29,7 @@ describe('a worker that is leaving', () => {
   });
 
   test('is named as a reason why tasks wait, and gets no task through a request that it made before', async (t) => {
-    const cluster = await TestCluster.start(t);
-    const worker = await cluster.register();
+    const { cluster, worker } = await withWorker(t);
     const asked = worker.lease(1, 30);
     await worker.heartbeat([], 0, undefined, 'draining');
     assert.deepEqual(await asked, []);
@@ -48,17 +42,16 @@ describe('a worker that is leaving', () => {
   });
 
   test('is alive as before when it registers again, or reports that it is not leaving', async (t) => {
-    const cluster = await TestCluster.start(t);
-    const worker = await cluster.register();
+    const { cluster, worker } = await withWorker(t);
     await worker.heartbeat([], 0, undefined, 'draining');
     await worker.heartbeat([]);
-    assert.deepEqual(await standing(cluster, worker.id), ['alive', null]);
+    assert.deepEqual(await standing(worker), ['alive', null]);
     await worker.heartbeat([], 0, undefined, 'stopped');
     await cluster.register({ worker_id: worker.id });
-    assert.deepEqual(await standing(cluster, worker.id), ['alive', null]);
+    assert.deepEqual(await standing(worker), ['alive', null]);
     await worker.heartbeat([], 0, 'its disk is full', 'draining');
-    const view = await viewOf(cluster, worker.id);
-    assert.deepEqual([view?.suspended, view?.leaving], ['its disk is full', 'draining']);
+    const { suspended, leaving } = await worker.view();
+    assert.deepEqual([suspended, leaving], ['its disk is full', 'draining']);
   });
 
   test('is not waited for: a task that only it could have run fails at once', async (t) => {
@@ -73,10 +66,7 @@ describe('a worker that is leaving', () => {
   });
 
   test('loses its tasks only when their leases expire, whatever it was doing', async (t) => {
-    const cluster = await TestCluster.start(t);
-    const worker = await cluster.register();
-    const { id } = await cluster.submit();
-    await worker.run();
+    const { cluster, id, worker } = await atWork(t);
     await worker.heartbeat([], 0, undefined, 'stopped');
     assert.equal((await cluster.onlyTask(id)).status, 'running');
   });

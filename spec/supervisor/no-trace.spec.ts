@@ -1,17 +1,14 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { MessageOf, MessageType } from '../../gateway/messages.ts';
-import { job, TestCluster, type TestWorker } from '../support/cluster.ts';
+import { atWork, job, TestCluster, type TestWorker } from '../support/cluster.ts';
 import { until } from '../support/until.ts';
-
-const full = () =>
-  Promise.reject(Object.assign(new Error('SQLITE_FULL: database or disk is full'), { code: 'SQLITE_FULL' }));
 
 /** Has the store refuse what the act asks for, and works again. */
 async function refused(cluster: TestCluster, act: () => Promise<unknown>): Promise<void> {
-  cluster.faults.beforeCommit = full;
+  cluster.fillDisk();
   await assert.rejects(act(), { code: 'store_unavailable' });
-  delete cluster.faults.beforeCommit;
+  cluster.freeDisk();
 }
 
 /** A worker without `active` whose running task lapsed: it has not been told to stop it yet. */
@@ -52,15 +49,12 @@ describe('a commit that is refused leaves no trace in memory', () => {
   });
 
   test('a worker is told to stop nothing because of a cancellation that was refused', async (t) => {
-    const cluster = await TestCluster.start(t);
-    const submitted = await cluster.submit();
-    const worker = await cluster.register();
-    const task = await worker.run();
+    const { cluster, id, worker, task } = await atWork(t);
     const active = [{ task_id: task.task_id, attempt: 1 }];
-    cluster.faults.beforeCommit = full;
+    cluster.fillDisk();
     const [cancelled, beat] = await together(
       cluster,
-      { type: 'cancel_job', principal: cluster.principal, job_id: submitted.id },
+      { type: 'cancel_job', principal: cluster.principal, job_id: id },
       { type: 'heartbeat', principal: worker.principal, worker_id: worker.id, active, wait_s: 0 },
     );
     assert.equal(cancelled?.status, 'rejected');
@@ -74,7 +68,7 @@ describe('a commit that is refused leaves no trace in memory', () => {
     const first = await worker.run();
     await worker.run();
     await cluster.clock.advance(50);
-    cluster.faults.beforeCommit = full;
+    cluster.fillDisk();
     const active = [{ task_id: first.task_id, attempt: 1 }];
     const [registered, beat] = await together(
       cluster,
@@ -88,24 +82,21 @@ describe('a commit that is refused leaves no trace in memory', () => {
       },
     );
     assert.deepEqual([registered?.status, beat?.status], ['rejected', 'fulfilled']);
-    delete cluster.faults.beforeCommit;
+    cluster.freeDisk();
     const left = async (id: string) =>
       Math.round(((await cluster.onlyTask(id)).lease_expires_at ?? 0) - cluster.clock.now());
     assert.deepEqual([await left(one.id), await left(two.id)], [60, 10]);
   });
 
   test('a heartbeat that the server holds stays held when the turn of a newer heartbeat is refused', async (t) => {
-    const cluster = await TestCluster.start(t);
-    const submitted = await cluster.submit();
-    const worker = await cluster.register();
-    const task = await worker.run();
-    cluster.faults.beforeCommit = full;
+    const { cluster, id, worker, task } = await atWork(t);
+    cluster.fillDisk();
     const active = [{ task_id: task.task_id, attempt: 1 }];
     const beat = { type: 'heartbeat', principal: worker.principal, worker_id: worker.id, active } as const;
     const held = cluster.port.send({ ...beat, wait_s: 10 });
     await assert.rejects(cluster.submit(), { code: 'store_unavailable' });
-    delete cluster.faults.beforeCommit;
-    await cluster.cancel(submitted.id);
+    cluster.freeDisk();
+    await cluster.cancel(id);
     assert.deepEqual(await held, { ok: true, cancel_task_ids: [task.task_id] });
   });
 });

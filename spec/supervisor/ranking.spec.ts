@@ -4,7 +4,7 @@ import { describe, test } from 'node:test';
 import { open } from 'sqlite';
 import sqlite3 from 'sqlite3';
 import type { JobView } from '../../machines/schema/views.ts';
-import { job, TestCluster } from '../support/cluster.ts';
+import { job, TestCluster, withJob } from '../support/cluster.ts';
 import { textOf } from '../support/views.ts';
 
 type Metrics = Record<string, number | null | undefined>;
@@ -52,18 +52,6 @@ describe('a job with a list of rank metrics', () => {
     assert.match(first ?? '', /^1,task_\w+,\/data\/x,model-1,0\.2,/);
     const request = JSON.parse(await textOf(cluster.port.reads.jobRequest(id)));
     assert.deepEqual(request.rank_metric, LIST.rank_metric);
-  });
-
-  test('ranks by the last of the list, the largest value first where that is better', async (t) => {
-    const cluster = await TestCluster.start(t);
-    const id = await reported(cluster, LIST, { cv_r2: 0.5, best_rmse: 1 }, { cv_r2: 0.9 }, { cv_r2: -3 });
-    const view = await cluster.job(id);
-    assert.equal(view.aggregate.rank_metric, 'cv_r2');
-    assert.deepEqual(entries(view), [
-      ['model-1', 0.9],
-      ['model-0', 0.5],
-      ['model-2', -3],
-    ]);
   });
 
   test('ranks by the metric that most tasks report where none is reported by all, and says which are left out', async (t) => {
@@ -117,9 +105,7 @@ describe('a job with a list of rank metrics', () => {
   });
 
   test('gives its tasks one rank metric, the first, as workers expect it', async (t) => {
-    const cluster = await TestCluster.start(t);
-    await cluster.submit(job(LIST));
-    const worker = await cluster.register();
+    const { worker } = await withJob(t, job(LIST));
     const { payload } = await worker.leaseOne();
     assert.equal(JSON.parse(payload.text).rank_metric, 'best_rmse');
   });

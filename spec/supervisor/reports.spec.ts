@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { digestResult } from '../../machines/report/digest.ts';
-import { job, TestCluster } from '../support/cluster.ts';
+import { atWork, job, TestCluster, withJob } from '../support/cluster.ts';
 import { until } from '../support/until.ts';
 
 describe('fencing', () => {
@@ -16,23 +16,18 @@ describe('fencing', () => {
   });
 
   test('a report of an earlier attempt changes nothing', async (t) => {
-    const cluster = await TestCluster.start(t);
-    const submitted = await cluster.submit();
-    const worker = await cluster.register();
+    const { cluster, id, worker } = await withJob(t);
     const first = await worker.run();
     await cluster.clock.advance(61);
-    await until('the lease lapses', async () => (await cluster.onlyTask(submitted.id)).status === 'queued');
+    await until('the lease lapses', async () => (await cluster.onlyTask(id)).status === 'queued');
     const second = await worker.run();
     assert.equal(second.attempt, 2);
     await assert.rejects(worker.complete(first), { code: 'stale_attempt' });
-    assert.equal((await cluster.onlyTask(submitted.id)).status, 'running');
+    assert.equal((await cluster.onlyTask(id)).status, 'running');
   });
 
   test("another principal's worker and its tasks are refused with the principal's name", async (t) => {
-    const cluster = await TestCluster.start(t);
-    await cluster.submit();
-    const worker = await cluster.register();
-    const task = await worker.run();
+    const { cluster, worker, task } = await atWork(t);
     const eve = { name: 'eve', rights: ['execute'] as const };
     const report = {
       type: 'complete_task',
@@ -47,10 +42,7 @@ describe('fencing', () => {
   });
 
   test('reports on unknown tasks and by unknown workers are refused', async (t) => {
-    const cluster = await TestCluster.start(t);
-    await cluster.submit();
-    const worker = await cluster.register();
-    const task = await worker.run();
+    const { cluster, worker, task } = await atWork(t);
     await assert.rejects(worker.complete({ task_id: 'task_none', attempt: 1 }), { code: 'unknown_id' });
     const ghost = {
       type: 'start_task',
@@ -62,9 +54,7 @@ describe('fencing', () => {
   });
 
   test('a task must be started before it is completed', async (t) => {
-    const cluster = await TestCluster.start(t);
-    await cluster.submit();
-    const worker = await cluster.register();
+    const { worker } = await withJob(t);
     const task = await worker.leaseOne();
     await assert.rejects(worker.complete(task), { code: 'illegal_transition' });
   });
@@ -72,37 +62,29 @@ describe('fencing', () => {
 
 describe('repeated reports', () => {
   test('repeating start, complete or fail gets the same answer and changes nothing', async (t) => {
-    const cluster = await TestCluster.start(t);
-    const submitted = await cluster.submit();
-    const worker = await cluster.register();
+    const { cluster, id, worker } = await withJob(t);
     const task = await worker.leaseOne();
     assert.deepEqual([await worker.start(task), await worker.start(task)], [{ ok: true }, { ok: true }]);
     assert.deepEqual(
       [await worker.complete(task), await worker.complete(task)],
       [{ ok: true }, { ok: true }],
     );
-    const types = await cluster.eventTypes(submitted.id);
+    const types = await cluster.eventTypes(id);
     for (const type of ['task_started', 'task_completed', 'job_succeeded']) {
       assert.equal(types.filter((found) => found === type).length, 1, type);
     }
   });
 
   test('a failure may be repeated after the task was queued anew, by whoever reported it', async (t) => {
-    const cluster = await TestCluster.start(t);
-    const submitted = await cluster.submit();
-    const worker = await cluster.register();
-    const task = await worker.run();
+    const { cluster, id, worker, task } = await atWork(t);
     assert.deepEqual(await worker.fail(task), { ok: true, requeued: true });
     await cluster.restart();
     assert.deepEqual(await worker.fail(task), { ok: true, requeued: true });
-    assert.equal((await cluster.onlyTask(submitted.id)).attempt, 1);
+    assert.equal((await cluster.onlyTask(id)).attempt, 1);
   });
 
   test('without an attempt, a report of a worker that holds the task anew is about the new lease', async (t) => {
-    const cluster = await TestCluster.start(t);
-    const submitted = await cluster.submit();
-    const worker = await cluster.register();
-    const task = await worker.run();
+    const { cluster, id, worker, task } = await atWork(t);
     const report = {
       type: 'fail_task',
       principal: cluster.principal,
@@ -114,41 +96,20 @@ describe('repeated reports', () => {
     assert.deepEqual(await cluster.port.send(report), { ok: true, requeued: true });
     await worker.run();
     assert.deepEqual(await cluster.port.send(report), { ok: true, requeued: false });
-    assert.equal((await cluster.onlyTask(submitted.id)).status, 'failed');
+    assert.equal((await cluster.onlyTask(id)).status, 'failed');
   });
 });
 
 describe('failure', () => {
   test('a failure queues the task again while attempts remain, then fails it and its job', async (t) => {
-    const cluster = await TestCluster.start(t);
-    const submitted = await cluster.submit(job({ retry: { max_attempts: 2 } }));
-    const worker = await cluster.register();
+    const { cluster, id, worker } = await withJob(t, job({ retry: { max_attempts: 2 } }));
     await worker.fail(await worker.run(), { error: 'first' });
     const last = await worker.run();
     assert.deepEqual(await worker.fail(last, { error: 'second' }), { ok: true, requeued: false });
-    const view = await cluster.job(submitted.id);
+    const view = await cluster.job(id);
     assert.equal(view.status, 'failed');
     assert.equal(view.error, 'second');
     assert.deepEqual(view.aggregate.errors, { [last.task_id]: 'second' });
-  });
-
-  test('a failure that is not retriable fails the task at once, whatever attempts remain', async (t) => {
-    const cluster = await TestCluster.start(t);
-    const submitted = await cluster.submit(job({ retry: { max_attempts: 9 } }));
-    const worker = await cluster.register();
-    assert.deepEqual(await worker.fail(await worker.run(), { retriable: false }), {
-      ok: true,
-      requeued: false,
-    });
-    assert.equal((await cluster.job(submitted.id)).status, 'failed');
-  });
-
-  test('a failure before the start counts like one after it', async (t) => {
-    const cluster = await TestCluster.start(t);
-    const submitted = await cluster.submit();
-    const worker = await cluster.register();
-    assert.deepEqual(await worker.fail(await worker.leaseOne()), { ok: true, requeued: true });
-    assert.equal((await cluster.onlyTask(submitted.id)).attempt, 1);
   });
 
   test('a job with one success among failures has succeeded, with the errors listed by task', async (t) => {

@@ -1,73 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { digestEvent, digestFailure } from '../../machines/report/digest.ts';
-import { job, TestCluster } from '../support/cluster.ts';
+import { digestEvent } from '../../machines/report/digest.ts';
+import { atWork, job, TestCluster, withJob } from '../support/cluster.ts';
 
 describe('results', () => {
-  test('the ranking has the best first and results without the metric last', async (t) => {
-    const cluster = await TestCluster.start(t);
-    const pipelines = [1, 2, 3, 4].map((n) => ({ kind: 'path', path: `/p/model-${n}.yaml` }));
-    const submitted = await cluster.submit(
-      job({ pipeline: null, pipelines, rank_metric: 'best_r2', rank_mode: 'max' }),
-    );
-    const worker = await cluster.register({ slots_total: 4 });
-    const values = [0.5, undefined, 0.9, 0.7];
-    for (const [i, task] of (await worker.lease(4)).entries()) {
-      await worker.start(task);
-      const value = values[i];
-      await worker.complete(task, { metrics: value === undefined ? {} : { best_r2: value } });
-    }
-    const { aggregate } = await cluster.job(submitted.id);
-    assert.deepEqual(
-      aggregate.ranking.map((entry) => [entry.pipeline, (entry as Record<string, unknown>).best_r2]),
-      [
-        ['model-3', 0.9],
-        ['model-4', 0.7],
-        ['model-1', 0.5],
-        ['model-2', null],
-      ],
-    );
-    assert.equal(aggregate.best_metric, 0.9);
-  });
-
-  test('a result says where it comes from in the words of the server, whatever the worker claims', async (t) => {
-    const cluster = await TestCluster.start(t);
-    const submitted = await cluster.submit();
-    const worker = await cluster.register();
-    const task = await worker.run();
-    const claimed = { status: 'succeeded', provenance: { source: 'forged' }, mine: 1 } as const;
-    await worker.complete(task, claimed);
-    const { result } = JSON.parse(
-      JSON.stringify(await cluster.onlyTask(submitted.id), (_, v) => (v?.text ? JSON.parse(v.text) : v)),
-    );
-    assert.equal(result.mine, 1);
-    assert.deepEqual(result.provenance, {
-      source: 'worker_report',
-      reported_by_principal: 'anonymous',
-      worker_id: worker.id,
-      job_id: submitted.id,
-      task_id: task.task_id,
-      attempt: 1,
-      assignment_mode: 'server_leased_executor',
-      required_rights: ['execute'],
-      granted_rights: ['admin', 'cancel', 'execute', 'read', 'submit'],
-    });
-  });
-
-  test('a result that names an artifact which is not stored is refused, and the task stays running', async (t) => {
-    const cluster = await TestCluster.start(t);
-    const submitted = await cluster.submit();
-    const worker = await cluster.register();
-    const task = await worker.run();
-    await assert.rejects(worker.complete(task, { artifacts: { model: 'art_none' } }), {
-      code: 'invalid_body',
-      faults: [
-        { path: '/artifacts/model', message: "this task has uploaded no artifact with id 'art_none'" },
-      ],
-    });
-    assert.equal((await cluster.onlyTask(submitted.id)).status, 'running');
-  });
-
   test('a result of another pipeline than the client pinned is accepted, and the difference is noted', async (t) => {
     const cluster = await TestCluster.start(t);
     const expected_fingerprint = `sha256:${'0'.repeat(64)}`;
@@ -83,10 +19,7 @@ describe('results', () => {
   });
 
   test('progress is kept as data.progress and moves no state', async (t) => {
-    const cluster = await TestCluster.start(t);
-    const submitted = await cluster.submit();
-    const worker = await cluster.register();
-    const task = await worker.run();
+    const { cluster, id, worker, task } = await atWork(t);
     await cluster.port.send({
       type: 'report_events',
       principal: cluster.principal,
@@ -94,17 +27,15 @@ describe('results', () => {
       worker_id: worker.id,
       events: [digestEvent({ type: 'progress', progress: 0.5, data: { fold: 3 } })],
     });
-    const events = await cluster.seen.events({ job_id: submitted.id, after_id: 0, limit: 100 });
+    const events = await cluster.seen.events({ job_id: id, after_id: 0, limit: 100 });
     assert.deepEqual(events.at(-1)?.data, { fold: 3, progress: 0.5 });
-    assert.equal((await cluster.onlyTask(submitted.id)).status, 'running');
+    assert.equal((await cluster.onlyTask(id)).status, 'running');
   });
 });
 
 describe('a report beyond the limits', () => {
   test('is accepted and cut, and an event says what was cut', async (t) => {
-    const cluster = await TestCluster.start(t);
-    const { id } = await cluster.submit();
-    const worker = await cluster.register();
+    const { cluster, id, worker } = await withJob(t);
     const metrics = { best_rmse: '0.5', best_r2: 0.9 } as never;
     await worker.complete(await worker.run(), { metrics, extra: { spectra: 'x'.repeat(2e6) } });
     const { result } = await cluster.onlyTask(id);
@@ -119,30 +50,6 @@ describe('a report beyond the limits', () => {
     const told = events.find(({ type }) => type === 'result_cut');
     assert.match(told?.message ?? '', /1 of metrics moved to extra\.metrics.*best_rmse.*spectra/);
     assert.equal(told?.level, 'warning');
-  });
-
-  test('that is a failure keeps the beginning of its texts, and so do its events', async (t) => {
-    const cluster = await TestCluster.start(t);
-    const { id } = await cluster.submit(job({ retry: { max_attempts: 1 } }));
-    const worker = await cluster.register();
-    const task = await worker.run();
-    await cluster.port.send({
-      type: 'report_events',
-      principal: cluster.principal,
-      task_id: task.task_id,
-      events: [digestEvent({ type: 'log', message: 'm'.repeat(1e6), data: { a: 'x'.repeat(1e6) } })],
-    });
-    await cluster.port.send({
-      type: 'fail_task',
-      principal: cluster.principal,
-      worker_id: worker.id,
-      task_id: task.task_id,
-      failure: digestFailure({ error: 'e'.repeat(1e6), traceback: 't'.repeat(1e6) }),
-    });
-    assert.match((await cluster.onlyTask(id)).error ?? '', /^e+… \(98\d+ more bytes were left out\)$/);
-    for (const event of await cluster.seen.events({ job_id: id, after_id: 0, limit: 100 })) {
-      assert.ok(JSON.stringify(event).length < 400_000, `${event.type}: ${JSON.stringify(event).length}`);
-    }
   });
 });
 
@@ -159,9 +66,7 @@ describe('artifacts of tasks', () => {
     });
 
   test('a job lists what the last attempt uploaded, and in named roles exactly what the result names', async (t) => {
-    const cluster = await TestCluster.start(t);
-    const submitted = await cluster.submit();
-    const worker = await cluster.register();
+    const { cluster, id, worker } = await withJob(t);
     const first = await worker.run();
     await upload(cluster, first.task_id, 'logs', '1');
     await worker.fail(first);
@@ -174,7 +79,7 @@ describe('artifacts of tasks', () => {
       metrics: { best_rmse: 1 },
     });
     await assert.rejects(upload(cluster, second.task_id, 'model', '5', 1), { code: 'stale_attempt' });
-    const listed = await cluster.seen.jobArtifacts(submitted.id);
+    const listed = await cluster.seen.jobArtifacts(id);
     assert.deepEqual(
       listed.map((entry) => [entry.role, entry.task_id, entry.id]).sort(),
       [
@@ -183,8 +88,8 @@ describe('artifacts of tasks', () => {
         ['plot', second.task_id, extra.artifact_id],
       ].sort(),
     );
-    const [own] = await cluster.tasks(submitted.id);
-    const of = (task_id: string) => cluster.seen.artifactsOf(submitted.id, task_id);
+    const [own] = await cluster.tasks(id);
+    const of = (task_id: string) => cluster.seen.artifactsOf(id, task_id);
     assert.deepEqual(
       (await of(own?.id as string)).map(({ role, id }) => [role, id]),
       [

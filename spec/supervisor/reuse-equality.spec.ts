@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { digestJob } from '../../machines/submission/job-digest.ts';
-import { TestCluster } from '../support/cluster.ts';
+import { type TestCluster, withWorker } from '../support/cluster.ts';
 import { asking, complete, computed, DATASET, inline, isReused, known, RESULT } from './reuse-support.ts';
 
 /** An input that a client uploads. */
@@ -83,8 +83,7 @@ describe('two tasks are equal', () => {
   }
 
   test('where the uploaded bytes are equal, whichever artifacts hold them', async (t) => {
-    const cluster = await TestCluster.start(t);
-    const worker = await cluster.register();
+    const { cluster, worker } = await withWorker(t);
     const parts = async (pipeline: string, data: string, name = 'p.yaml') => ({
       pipeline: { kind: 'artifact', artifact_id: await input(cluster, pipeline, name) },
       dataset: { kind: 'artifact', artifact_id: await input(cluster, data, 'd.zip') },
@@ -98,8 +97,7 @@ describe('two tasks are equal', () => {
   });
 
   test('where the bundle of their code and its entry point are equal', async (t) => {
-    const cluster = await TestCluster.start(t);
-    const worker = await cluster.register();
+    const { cluster, worker } = await withWorker(t);
     const code = async (entrypoint: string, bundle: string) => ({
       pipeline: {
         ...{ kind: 'python_entrypoint', entrypoint },

@@ -4,7 +4,7 @@ import { rename, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { objectPath } from '../../actors/server/blobs/paths.ts';
-import { TestCluster, type TestWorker } from '../support/cluster.ts';
+import { TestCluster, type TestWorker, withJob } from '../support/cluster.ts';
 import { textOf } from '../support/views.ts';
 import { asking, complete, computed, inline, isReused, known, principal, RESULT } from './reuse-support.ts';
 
@@ -26,9 +26,7 @@ async function upload(worker: TestWorker, task_id: string, role: string, bytes: 
 
 describe('a task that was computed before', () => {
   test('is answered with that result and model at once, as if it had been computed anew, and names the task that computed them', async (t) => {
-    const cluster = await TestCluster.start(t);
-    const worker = await cluster.register();
-    const first = await cluster.submit(known());
+    const { cluster, id, worker } = await withJob(t, known());
     const lease = await worker.run();
     const model = await upload(worker, lease.task_id, 'model', randomBytes(2000));
     const other = await upload(worker, lease.task_id, 'output', randomBytes(10));
@@ -36,12 +34,12 @@ describe('a task that was computed before', () => {
     const again = await cluster.submit(asking({ name: 'again', rank_metric: ['other', 'cv_rmse'] }));
     assert.equal(again.status, 'succeeded');
     const task = await cluster.onlyTask(again.id);
-    const reused_from = { job_id: first.id, task_id: lease.task_id };
+    const reused_from = { job_id: id, task_id: lease.task_id };
     assert.deepEqual(
       [task.status, task.attempt, task.worker_id, task.started_at, task.error, task.reused_from],
       ['succeeded', 0, null, null, null, reused_from],
     );
-    assert.deepEqual(task.result, (await cluster.onlyTask(first.id)).result);
+    assert.deepEqual(task.result, (await cluster.onlyTask(id)).result);
     const { aggregate } = again;
     assert.deepEqual(
       [aggregate.num_succeeded, aggregate.num_reused, aggregate.rank_metric, aggregate.best_metric],
@@ -173,9 +171,7 @@ describe('a result that is not whole any more', () => {
 
 describe('a task that failed or was cancelled', () => {
   test('has no result to reuse, and neither has one that succeeded after its job was cancelled', async (t) => {
-    const cluster = await TestCluster.start(t);
-    const worker = await cluster.register();
-    await cluster.submit(known({ retry: { max_attempts: 1 } }));
+    const { cluster, worker } = await withJob(t, known({ retry: { max_attempts: 1 } }));
     await worker.fail(await worker.run());
     assert.equal(await isReused(cluster, asking({ name: 'failed' })), false);
     const lease = await worker.run();

@@ -127,13 +127,12 @@ describe('a job that selects', () => {
   test('has neither the end of the last variant nor the refit where the commit of both fails', async (t) => {
     const { cluster, worker, id } = await begun(t, {}, 1);
     const [lease] = await taken(worker).then((leases) => [...leases.values()]);
-    cluster.faults.beforeCommit = () =>
-      Promise.reject(Object.assign(new Error('SQLITE_FULL: disk is full'), { code: 'SQLITE_FULL' }));
+    cluster.fillDisk();
     const report = worker.complete(lease as LeasedTask, cv(1));
     await until('the store to fail', () => cluster.state === 'degraded');
     const { aggregate, status } = await cluster.job(id);
     assert.deepEqual([status, aggregate.num_running, aggregate.num_tasks], ['running', 1, 1]);
-    delete cluster.faults.beforeCommit;
+    cluster.freeDisk();
     await cluster.submit(job());
     await report;
     assert.equal((await cluster.job(id)).aggregate.num_tasks, 2);
@@ -189,17 +188,6 @@ describe('a job that selects', () => {
       ],
     );
     assert.equal(aggregate.best_task_id, second.task_id);
-  });
-
-  test('ends with its variants, without a model, where it asks for no refit', async (t) => {
-    const { cluster, worker, id } = await begun(t, { select: { refit: false }, params: { refit: false } });
-    await scored(worker, [3, 2, 1]);
-    const { status, aggregate } = await cluster.job(id);
-    assert.deepEqual(
-      [status, aggregate.num_tasks, aggregate.selections?.[0]?.refit, aggregate.best_metric],
-      ['succeeded', 3, 'none', 1],
-    );
-    assert.deepEqual(await worker.lease(), []);
   });
 
   test('can be cancelled while it explores and while it refits, and nothing follows', async (t) => {

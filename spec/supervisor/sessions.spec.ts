@@ -1,11 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { TestCluster, type TestWorker } from '../support/cluster.ts';
+import { atWork, TestCluster, type TestWorker, withWorker } from '../support/cluster.ts';
 import { until } from '../support/until.ts';
-
-const full = async () => {
-  throw Object.assign(new Error('SQLITE_FULL: database or disk is full'), { code: 'SQLITE_FULL' });
-};
 
 const who = ({ id, principal }: TestWorker) => ({ worker_id: id, principal });
 
@@ -45,8 +41,7 @@ describe('the session of a registration', () => {
   });
 
   test('is refused once there is a newer one, and is then no sign of life', async (t) => {
-    const cluster = await TestCluster.start(t, { workerDeadAfter: 45 });
-    const worker = await cluster.register();
+    const { cluster, worker } = await withWorker(t, { workerDeadAfter: 45 });
     const { session } = await registered(cluster, worker.id);
     await cluster.clock.advance(40);
     await assert.rejects(beat(worker, session - 1), { code: 'superseded' });
@@ -56,8 +51,7 @@ describe('the session of a registration', () => {
   });
 
   test('is answered while it is the newest, and so is a worker that names none', async (t) => {
-    const cluster = await TestCluster.start(t);
-    const worker = await cluster.register();
+    const { cluster, worker } = await withWorker(t);
     const { session } = await registered(cluster, worker.id);
     assert.deepEqual(await beat(worker, session), { ok: true, cancel_task_ids: [] });
     assert.deepEqual(await beat(worker), { ok: true, cancel_task_ids: [] });
@@ -66,8 +60,7 @@ describe('the session of a registration', () => {
   });
 
   test('is unknown if it was never opened, so that after the restore of an older store the worker registers again', async (t) => {
-    const cluster = await TestCluster.start(t);
-    const worker = await cluster.register();
+    const { worker } = await withWorker(t);
     await assert.rejects(beat(worker, 7), { code: 'unknown_id' });
   });
 
@@ -85,8 +78,7 @@ describe('the session of a registration', () => {
   });
 
   test('ends no waiting request that names no session', async (t) => {
-    const cluster = await TestCluster.start(t);
-    const worker = await cluster.register();
+    const { cluster, worker } = await withWorker(t);
     const waiting = worker.lease(1, 30);
     await registered(cluster, worker.id);
     await cluster.submit();
@@ -94,8 +86,7 @@ describe('the session of a registration', () => {
   });
 
   test('that is not the newest withdraws no request of the newest', async (t) => {
-    const cluster = await TestCluster.start(t);
-    const worker = await cluster.register();
+    const { cluster, worker } = await withWorker(t);
     const { session } = await registered(cluster, worker.id);
     const waiting = ask(worker, session);
     const withdrawal = { type: 'lease', ...who(worker), max_tasks: 0, wait_s: 0 } as const;
@@ -110,22 +101,19 @@ describe('the session of a registration', () => {
     const worker = { id: worker_id, principal: cluster.principal, cluster } as TestWorker;
     const waiting = ask(worker, session);
     await beat(worker, session);
-    cluster.faults.beforeCommit = full;
+    cluster.fillDisk();
     await assert.rejects(registered(cluster, worker_id), { code: 'store_unavailable' });
     assert.deepEqual(await beat(worker, session), { ok: true, cancel_task_ids: [] });
-    delete cluster.faults.beforeCommit;
+    cluster.freeDisk();
     await cluster.submit();
     assert.equal((await waiting).tasks.length, 1);
     assert.equal((await registered(cluster, worker_id)).session, session + 1);
   });
 
   test('does not matter to reports, which are fenced by their attempt alone: a result from an older one is accepted', async (t) => {
-    const cluster = await TestCluster.start(t);
-    const submitted = await cluster.submit();
-    const worker = await cluster.register();
-    const task = await worker.run();
+    const { cluster, id, worker, task } = await atWork(t);
     await registered(cluster, worker.id);
     await worker.complete(task);
-    assert.equal((await cluster.onlyTask(submitted.id)).status, 'succeeded');
+    assert.equal((await cluster.onlyTask(id)).status, 'succeeded');
   });
 });

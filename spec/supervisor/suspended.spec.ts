@@ -1,22 +1,18 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { TestCluster } from '../support/cluster.ts';
-
-const viewOf = async (cluster: TestCluster, id: string) =>
-  (await cluster.seen.workers()).find((worker) => worker.id === id);
+import { TestCluster, withWorker } from '../support/cluster.ts';
 
 describe('a suspended worker', () => {
   test('is shown with its reason until it asks for tasks again, and both changes are events', async (t) => {
-    const cluster = await TestCluster.start(t);
-    const worker = await cluster.register();
+    const { cluster, worker } = await withWorker(t);
     await worker.heartbeat([], 0, 'its disk is full');
-    assert.equal((await viewOf(cluster, worker.id))?.suspended, 'its disk is full');
+    assert.equal((await worker.view()).suspended, 'its disk is full');
     await worker.heartbeat([], 0, 'its interpreter is gone');
-    assert.equal((await viewOf(cluster, worker.id))?.suspended, 'its interpreter is gone');
+    assert.equal((await worker.view()).suspended, 'its interpreter is gone');
     await cluster.restart();
-    assert.equal((await viewOf(cluster, worker.id))?.suspended, 'its interpreter is gone');
+    assert.equal((await worker.view()).suspended, 'its interpreter is gone');
     await worker.heartbeat([]);
-    assert.equal((await viewOf(cluster, worker.id))?.suspended, null);
+    assert.equal((await worker.view()).suspended, null);
     const events = await cluster.seen.events({ after_id: 0, limit: 100 });
     assert.deepEqual(
       events.map(({ type }) => type),
@@ -26,17 +22,15 @@ describe('a suspended worker', () => {
   });
 
   test('has a reason of at most a thousand characters, and is no longer suspended once it registers again', async (t) => {
-    const cluster = await TestCluster.start(t);
-    const worker = await cluster.register();
+    const { cluster, worker } = await withWorker(t);
     await worker.heartbeat([], 0, 'x'.repeat(5000));
-    assert.equal((await viewOf(cluster, worker.id))?.suspended?.length, 1000);
+    assert.equal((await worker.view()).suspended?.length, 1000);
     await cluster.register({ worker_id: worker.id });
-    assert.equal((await viewOf(cluster, worker.id))?.suspended, null);
+    assert.equal((await worker.view()).suspended, null);
   });
 
   test('is named as a reason why tasks wait, and gets no task through a request that it made before', async (t) => {
-    const cluster = await TestCluster.start(t);
-    const worker = await cluster.register();
+    const { cluster, worker } = await withWorker(t);
     const asked = worker.lease(1, 30);
     await worker.heartbeat([], 0, 'its disk is full');
     assert.deepEqual(await asked, []);

@@ -4,7 +4,7 @@ import { setImmediate as tick } from 'node:timers/promises';
 import { Store } from '../../actors/server/store/store.ts';
 import { TASKS } from '../../actors/server/store/tables.ts';
 import type { LeasedTask } from '../../gateway/messages.ts';
-import { job, TestCluster } from '../support/cluster.ts';
+import { atWork, job, TestCluster, withJob, withWorker } from '../support/cluster.ts';
 import { holdCommits } from '../support/hold-commits.ts';
 
 /** Lets the supervisor take what has been sent. */
@@ -14,8 +14,7 @@ async function taken(): Promise<void> {
 
 describe('messages that arrive while a turn is being written', () => {
   test('are not handled meanwhile, not even those that need no commit', async (t) => {
-    const cluster = await TestCluster.start(t);
-    const worker = await cluster.register();
+    const { cluster, worker } = await withWorker(t);
     const heardAt = async () => (await cluster.seen.workers())[0]?.last_seen_at as number;
     const before = await heardAt();
     const hold = holdCommits(cluster, 'beforeCommit');
@@ -32,8 +31,7 @@ describe('messages that arrive while a turn is being written', () => {
   });
 
   test('build on what that turn did, and are answered when they are durable themselves', async (t) => {
-    const cluster = await TestCluster.start(t);
-    const worker = await cluster.register();
+    const { cluster, worker } = await withWorker(t);
     const hold = holdCommits(cluster, 'beforeCommit');
     const submitted = cluster.submit();
     await hold.first;
@@ -141,9 +139,7 @@ describe('messages that arrive while a turn is being written', () => {
 });
 
 test('the first period of a lease counts from when it is handed out, however long that took to become durable', async (t) => {
-  const cluster = await TestCluster.start(t, { leaseTtl: 60, workerDeadAfter: 600 });
-  const { id } = await cluster.submit();
-  const worker = await cluster.register();
+  const { cluster, id, worker } = await withJob(t, undefined, { leaseTtl: 60, workerDeadAfter: 600 });
   const hold = holdCommits(cluster, 'beforeCommit');
   const leased = worker.lease(1, 10);
   await hold.first;
@@ -224,8 +220,7 @@ describe('a deadline that comes due while a turn is being written', () => {
   });
 
   test('a worker that sends a heartbeat while its death is being written is watched from then on', async (t) => {
-    const cluster = await TestCluster.start(t, { workerDeadAfter: 45 });
-    const worker = await cluster.register();
+    const { cluster, worker } = await withWorker(t, { workerDeadAfter: 45 });
     const hold = holdCommits(cluster, 'beforeCommit');
     await cluster.clock.advance(46);
     await hold.first;
@@ -244,10 +239,7 @@ describe('a deadline that comes due while a turn is being written', () => {
 });
 
 test('a lease that heartbeats renewed is written with the next commit, as it is then', async (t) => {
-  const cluster = await TestCluster.start(t, { leaseTtl: 60 });
-  await cluster.submit();
-  const worker = await cluster.register();
-  const task = await worker.run();
+  const { cluster, worker, task } = await atWork(t, undefined, { leaseTtl: 60 });
   await cluster.clock.advance(20);
   await worker.heartbeat();
   await cluster.submit();

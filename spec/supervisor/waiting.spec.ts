@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { job, TestCluster } from '../support/cluster.ts';
+import { atWork, job, TestCluster, withWorker } from '../support/cluster.ts';
 import { until } from '../support/until.ts';
 
 const full = () =>
@@ -9,8 +9,7 @@ const site = (name: string) => job({ name, requirements: { labels: { site: name 
 
 describe('a request for work that waits', () => {
   test('of a worker that fell silent and is back gets what was queued meanwhile', async (t) => {
-    const cluster = await TestCluster.start(t, { workerDeadAfter: 45 });
-    const worker = await cluster.register();
+    const { cluster, worker } = await withWorker(t, { workerDeadAfter: 45 });
     const waiting = worker.lease(1, 60);
     await worker.heartbeat();
     await cluster.clock.advance(46);
@@ -33,13 +32,9 @@ describe('a request for work that waits', () => {
     await first.heartbeat();
     const later = [second.lease(1, 50), third.lease(1, 50)];
     await third.heartbeat();
-    cluster.faults.beforeCommit = full;
+    cluster.fillDisk();
     await assert.rejects(cluster.submit());
-    delete cluster.faults.beforeCommit;
-    await until('the store is tried again', async () => {
-      await cluster.clock.advance(1);
-      return cluster.state === 'serving';
-    });
+    await cluster.servesAgain();
     const submitted = await cluster.submit();
     assert.equal((await cluster.onlyTask(submitted.id)).worker_id, first.id);
     assert.equal((await waiting).length, 1);
@@ -63,8 +58,7 @@ describe('a request for work that waits', () => {
   });
 
   test('is answered when the server stops, also when it was still in the mailbox', async (t) => {
-    const cluster = await TestCluster.start(t);
-    const worker = await cluster.register();
+    const { cluster, worker } = await withWorker(t);
     const asked = worker.lease(1, 60);
     const held = worker.heartbeat([], 10);
     await cluster.stop();
@@ -96,16 +90,13 @@ describe('a lease that never reached its worker and is granted again in the same
 
 describe('a worker whose slots look taken', () => {
   test('loses no task because it asked once', async (t) => {
-    const cluster = await TestCluster.start(t, { leaseTtl: 60 });
-    const submitted = await cluster.submit();
-    const worker = await cluster.register();
-    await worker.run();
+    const { cluster, id, worker } = await atWork(t, undefined, { leaseTtl: 60 });
     assert.deepEqual(await worker.lease(), []);
     for (let i = 0; i < 10; i++) {
       await cluster.clock.advance(20);
       await worker.heartbeat();
     }
-    assert.equal((await cluster.onlyTask(submitted.id)).status, 'running');
+    assert.equal((await cluster.onlyTask(id)).status, 'running');
     assert.equal((await cluster.eventTypes()).includes('task_lost'), false);
   });
 });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { job, TestCluster, type TestWorker } from '../support/cluster.ts';
+import { job, jobIdOf, TestCluster, type TestWorker } from '../support/cluster.ts';
 import { until } from '../support/until.ts';
 
 const ILL = { error: 'the disk of this worker is full', fault: 'worker' } as const;
@@ -129,7 +129,7 @@ describe('a failure that is the fault of the worker', () => {
     const [first, second] = [await cluster.submit(), await cluster.submit()];
     const [sick, well] = [await cluster.register(), await cluster.register({ slots_total: 2 })];
     await failOn(sick);
-    const order = (await well.lease(2)).map(({ payload }) => (payload.parse() as { job_id: string }).job_id);
+    const order = (await well.lease(2)).map(jobIdOf);
     assert.deepEqual(order, [first.id, second.id]);
   });
 
@@ -138,12 +138,11 @@ describe('a failure that is the fault of the worker', () => {
     const { id } = await cluster.submit();
     const [sick] = [await cluster.register(), await cluster.register()];
     const task = await sick.run();
-    cluster.faults.beforeCommit = () =>
-      Promise.reject(Object.assign(new Error('full'), { code: 'SQLITE_FULL' }));
+    cluster.fillDisk();
     const refused = assert.rejects(sick.fail(task, LACKS), { code: 'store_unavailable' });
     for (let i = 0; i < 40; i++) await cluster.clock.advance(1);
     await refused;
-    delete cluster.faults.beforeCommit;
+    cluster.freeDisk();
     await cluster.clock.advance(1);
     await sick.heartbeat();
     const after = await cluster.onlyTask(id);
@@ -171,9 +170,7 @@ describe('a path that a worker reports as missing', () => {
     assert.equal(asPipeline, null, 'the artifact does not exist');
     const local = await cluster.submit(job({ dataset: { kind: 'worker_local', path: '/data/x' } }));
     const elsewhere = await cluster.submit(job({ dataset: { kind: 'shared_path', path: '/data/y' } }));
-    const leased = (await without.lease(9)).map(
-      ({ payload }) => (payload.parse() as { job_id: string }).job_id,
-    );
+    const leased = (await without.lease(9)).map(jobIdOf);
     assert.deepEqual(leased, [elsewhere.id]);
     assert.deepEqual(await waits(cluster, same.id), { 'path=/data/x': 1 });
     assert.deepEqual(await waits(cluster, local.id), { 'path=/data/x': 1 });
@@ -207,9 +204,7 @@ describe('a path that a worker reports as missing', () => {
       assert.equal((await cluster.job(id)).status, 'failed', 'nobody else is eligible');
       await happens(without, id);
       const next = await cluster.submit(job({ requirements: { labels: { what } } }));
-      const leased = (await without.lease(9)).map(
-        ({ payload }) => (payload.parse() as { job_id: string }).job_id,
-      );
+      const leased = (await without.lease(9)).map(jobIdOf);
       assert.ok(leased.includes(next.id), what);
     }
   });

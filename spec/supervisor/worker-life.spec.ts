@@ -2,21 +2,18 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { MOST_PEERS } from '../../machines/protocol/peers.ts';
 import type { WorkerView } from '../../machines/schema/views.ts';
-import { job, TestCluster } from '../support/cluster.ts';
+import { atWork, job, TestCluster } from '../support/cluster.ts';
 import { until } from '../support/until.ts';
 
 describe('the life of a worker', () => {
   test('a worker that falls silent is dead but keeps its tasks, and a heartbeat brings it back', async (t) => {
-    const cluster = await TestCluster.start(t, { leaseTtl: 600, workerDeadAfter: 45 });
-    const submitted = await cluster.submit();
-    const worker = await cluster.register();
-    await worker.run();
+    const { cluster, id, worker } = await atWork(t, undefined, { leaseTtl: 600, workerDeadAfter: 45 });
     await cluster.clock.advance(46);
     const dead = await until('the worker is dead', async () =>
       (await cluster.seen.workers()).find((view) => view.status === 'dead'),
     );
     assert.equal(dead.slots_used, 1);
-    assert.equal((await cluster.onlyTask(submitted.id)).status, 'running');
+    assert.equal((await cluster.onlyTask(id)).status, 'running');
     await worker.heartbeat();
     assert.equal((await cluster.seen.workers())[0]?.status, 'alive');
     const types = await cluster.eventTypes();
@@ -54,17 +51,6 @@ describe('the life of a worker', () => {
     const { name, labels, capabilities, slots_total } = after[0] as WorkerView;
     assert.deepEqual({ name, labels, capabilities, slots_total }, anew);
     assert.deepEqual(after[0]?.version, version);
-  });
-
-  test('a heartbeat of an unknown worker is refused, so that it registers again', async (t) => {
-    const cluster = await TestCluster.start(t);
-    const beat = {
-      type: 'heartbeat',
-      principal: cluster.principal,
-      worker_id: 'worker_nobody',
-      wait_s: 0,
-    } as const;
-    await assert.rejects(cluster.port.send(beat), { code: 'unknown_id' });
   });
 
   test('what keeps a queued task waiting is counted over the live workers', async (t) => {

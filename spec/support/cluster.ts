@@ -10,12 +10,13 @@ import { digestResult } from '../../machines/report/digest.ts';
 import { JobSpec } from '../../machines/schema/job.ts';
 import type { FailReport, TaskResult } from '../../machines/schema/report.ts';
 import { validator } from '../../machines/schema/validate.ts';
-import type { JobView, TaskView } from '../../machines/schema/views.ts';
+import type { JobView, TaskView, WorkerView } from '../../machines/schema/views.ts';
 import type { ActiveTask, WorkerRegistration } from '../../machines/schema/worker.ts';
 import { digestJob } from '../../machines/submission/job-digest.ts';
 import type { Leaving } from '../../machines/worker/worker.ts';
 import { SimulatedClock } from './clock.ts';
 import { temporaryDirectory } from './server.ts';
+import { until } from './until.ts';
 import { seen } from './views.ts';
 
 const checkJob = validator(JobSpec);
@@ -115,6 +116,26 @@ export class TestCluster {
     return this.port.send({ type: 'retry_job', principal: this.principal, job_id, task_ids });
   }
 
+  /** Commits fail as on a full disk, until it is freed. */
+  fillDisk(): void {
+    this.faults.beforeCommit = async () => {
+      throw Object.assign(new Error('SQLITE_FULL: database or disk is full'), { code: 'SQLITE_FULL' });
+    };
+  }
+
+  freeDisk(): void {
+    delete this.faults.beforeCommit;
+  }
+
+  /** The store is tried again, and works. */
+  servesAgain(): Promise<unknown> {
+    this.freeDisk();
+    return until('the store is tried again', async () => {
+      await this.clock.advance(1);
+      return this.state === 'serving';
+    });
+  }
+
   /** What clients can read. */
   get seen() {
     return seen(this.port);
@@ -140,6 +161,32 @@ export class TestCluster {
     return task;
   }
 }
+
+/** A cluster with one worker. */
+export async function withWorker(t: TestContext, settings?: Partial<SupervisorSettings>) {
+  const cluster = await TestCluster.start(t, settings);
+  return { cluster, worker: await cluster.register() };
+}
+
+/** A cluster with a job, and with a worker for it. */
+export async function withJob(t: TestContext, document = job(), settings?: Partial<SupervisorSettings>) {
+  const cluster = await TestCluster.start(t, settings);
+  const { id } = await cluster.submit(document);
+  return { cluster, id, worker: await cluster.register() };
+}
+
+/** A cluster whose worker runs the first task of a job. */
+export async function atWork(
+  t: TestContext,
+  document?: Record<string, unknown>,
+  settings?: Partial<SupervisorSettings>,
+) {
+  const scene = await withJob(t, document, settings);
+  return { ...scene, task: await scene.worker.run() };
+}
+
+/** Of which job a task is, as its worker is told. */
+export const jobIdOf = ({ payload }: LeasedTask) => (payload.parse() as { job_id: string }).job_id;
 
 /** A worker that does what the test says. */
 export class TestWorker {
@@ -188,6 +235,11 @@ export class TestWorker {
   fail({ task_id, attempt }: Held, failure: Partial<FailReport> = {}) {
     const full = { error: 'it broke', ...failure };
     return this.cluster.port.send({ type: 'fail_task', ...this.#who, task_id, attempt, failure: full });
+  }
+
+  /** How clients see it. */
+  async view(): Promise<WorkerView> {
+    return (await this.cluster.seen.workers()).find(({ id }) => id === this.id) as WorkerView;
   }
 
   heartbeat(active?: ActiveTask[], wait_s = 0, suspended?: string, leaving?: Leaving) {
