@@ -51,21 +51,20 @@ export const TASK_TABLE: Table = {
       to: 'succeeded',
       emits: ['lease_ended', 'task_completed'],
     },
-    // A failure reported from `leased` counts like one from `running`.
-    {
-      from: ['leased', 'running.executing'],
-      event: 'FAIL retriable',
-      situation: 'attempts remain',
-      to: 'queued',
-      emits: ['lease_ended', 'task_failed', 'task_requeued'],
-    },
-    {
-      from: ['leased', 'running.executing'],
-      event: 'FAIL retriable',
-      situation: 'none remain',
-      to: 'failed',
-      emits: ['lease_ended', 'task_failed'],
-    },
+    // A failure reported from `leased` counts like one from `running`, and so does a timeout that the worker did
+    // not enforce, so that the server does.
+    ...[
+      { from: ['leased', 'running.executing'], event: 'FAIL retriable' },
+      { from: 'running.executing', event: 'TIMEOUT' },
+    ].flatMap((failure) => [
+      {
+        ...failure,
+        situation: 'attempts remain',
+        to: 'queued',
+        emits: ['lease_ended', 'task_failed', 'task_requeued'],
+      },
+      { ...failure, situation: 'none remain', to: 'failed', emits: ['lease_ended', 'task_failed'] },
+    ]),
     // A worker's own fault costs no attempt, and is tried again only where another worker could run the task.
     {
       from: ['leased', 'running.executing'],
@@ -73,20 +72,14 @@ export const TASK_TABLE: Table = {
       to: 'queued',
       emits: ['lease_ended', 'task_failed', 'task_requeued'],
     },
+    // Elsewhere it fails the task, and so does `retriable: false`, whatever attempts remain.
     {
       from: ['leased', 'running.executing'],
-      event: 'FAIL nowhere',
+      event: ['FAIL nowhere', 'FAIL final'],
       to: 'failed',
       emits: ['lease_ended', 'task_failed'],
     },
     { from: 'queued', event: 'GIVE_UP', to: 'failed', emits: ['task_failed'] },
-    // `retriable: false` fails the task whatever attempts remain.
-    {
-      from: ['leased', 'running.executing'],
-      event: 'FAIL final',
-      to: 'failed',
-      emits: ['lease_ended', 'task_failed'],
-    },
     // The worker fell silent: `lost`, which resolves at once.
     {
       from: ['leased', 'running.executing'],
@@ -101,21 +94,6 @@ export const TASK_TABLE: Table = {
       situation: 'none remain',
       to: 'failed',
       emits: ['lease_ended', 'task_lost', 'task_failed'],
-    },
-    // The worker did not enforce the timeout, so the server does: the attempt fails.
-    {
-      from: 'running.executing',
-      event: 'TIMEOUT',
-      situation: 'attempts remain',
-      to: 'queued',
-      emits: ['lease_ended', 'task_failed', 'task_requeued'],
-    },
-    {
-      from: 'running.executing',
-      event: 'TIMEOUT',
-      situation: 'none remain',
-      to: 'failed',
-      emits: ['lease_ended', 'task_failed'],
     },
     // Job cancelled: what no child process works on ends at once, a running task is told to stop.
     { from: 'queued', event: 'CANCEL', to: 'cancelled', emits: ['task_cancelled'] },
@@ -152,14 +130,12 @@ export const WORKER_TABLE: Table = {
       to: 'dead',
       emits: ['worker_dead'],
     },
-    // It says that it asks for no tasks at present.
-    { from: 'alive.idle', event: 'SUSPEND', to: 'alive.idle', emits: ['worker_suspended', 'polling_ended'] },
-    { from: 'alive.busy', event: 'SUSPEND', to: 'alive.busy', emits: ['worker_suspended', 'polling_ended'] },
-    { from: 'alive.full', event: 'SUSPEND', to: 'alive.full', emits: ['worker_suspended', 'polling_ended'] },
-    // It was told to end, and finishes what it has; then it says that it has ended.
-    { from: 'alive.idle', event: 'DRAIN', to: 'alive.idle', emits: ['worker_draining', 'polling_ended'] },
-    { from: 'alive.busy', event: 'DRAIN', to: 'alive.busy', emits: ['worker_draining', 'polling_ended'] },
-    { from: 'alive.full', event: 'DRAIN', to: 'alive.full', emits: ['worker_draining', 'polling_ended'] },
+    // It says that it asks for no tasks at present; or it was told to end, and finishes what it has.
+    ...['alive.idle', 'alive.busy', 'alive.full'].flatMap((alive) => [
+      { from: alive, event: 'SUSPEND', to: alive, emits: ['worker_suspended', 'polling_ended'] },
+      { from: alive, event: 'DRAIN', to: alive, emits: ['worker_draining', 'polling_ended'] },
+    ]),
+    // Then it says that it has ended.
     {
       from: ['alive.idle', 'alive.busy', 'alive.full'],
       event: 'STOP',

@@ -5,6 +5,15 @@ import { ended, held, last, task } from './task-support.ts';
 
 const SILENT = 'the worker fell silent and the lease lapsed';
 
+const REPORTED = { event: TASK_EVENTS['FAIL retriable'], why: 'reported', reports: true } as const;
+const TIMED_OUT = { event: TASK_EVENTS.TIMEOUT, why: 'timed_out', reports: false } as const;
+
+/** What is emitted when a task has failed: for the last time, and by its own fault. */
+const taskFailed = (changes: object) => ({
+  ...{ type: 'task_failed', error: 'the spectra are empty', retriable: true, requeued: false, fault: 'task' },
+  ...changes,
+});
+
 describe('a task that is leased', () => {
   it('counts the attempt, belongs to the worker until the lease expires, and has not been started', () => {
     const leased = task('queued', taskContext({ attempt: 1, started_at: 50, error: 'of the first attempt' }));
@@ -68,67 +77,45 @@ describe('a task that is completed', () => {
   });
 });
 
-for (const state of ['leased', 'running.executing']) {
-  const from = state.split('.')[0];
-  describe(`a task that fails while it is ${from}`, () => {
+for (const { title, state, event, why, reports } of [
+  { title: 'fails while it is leased', state: 'leased', ...REPORTED },
+  { title: 'fails while it is running', state: 'running.executing', ...REPORTED },
+  { title: 'the server times out', state: 'running.executing', ...TIMED_OUT },
+]) {
+  describe(`a task that ${title}`, () => {
+    const { error } = event;
+
     it('is queued again without worker and lease, and keeps the error', () => {
       const failed = held(state);
-      assert.deepEqual(failed.send({ ...TASK_EVENTS['FAIL retriable'], traceback: 'line 7' }), [
-        ended('reported'),
-        {
-          type: 'task_failed',
-          error: 'the spectra are empty',
-          retriable: true,
-          requeued: true,
-          fault: 'task',
-          traceback: 'line 7',
-        },
+      assert.deepEqual(failed.send({ ...event, traceback: 'line 7' } as typeof event), [
+        ended(why),
+        { ...taskFailed({ error, requeued: true }), ...(reports && { traceback: 'line 7' }) },
         { type: 'task_requeued', reason: 'failure' },
       ]);
-      assert.deepEqual(
-        failed.snapshot.context,
-        taskContext({
-          attempt: 1,
-          error: 'the spectra are empty',
-          last_report: accepted(report('fail'), true),
-        }),
-      );
+      const last_report = reports ? accepted(report('fail'), true) : null;
+      assert.deepEqual(failed.snapshot.context, taskContext({ attempt: 1, error, last_report }));
     });
 
     it('ends failed after the last attempt, and keeps the worker that had it', () => {
       const failed = held(state, last);
-      assert.deepEqual(failed.send(TASK_EVENTS['FAIL retriable']), [
-        ended('reported'),
-        {
-          type: 'task_failed',
-          error: 'the spectra are empty',
-          retriable: true,
-          requeued: false,
-          fault: 'task',
-        },
-      ]);
+      assert.deepEqual(failed.send(event), [ended(why), taskFailed({ error })]);
+      const last_report = reports ? accepted(report('fail')) : null;
       assert.deepEqual(
         failed.snapshot.context,
-        heldTask({
-          ...last,
-          lease_expires_at: null,
-          error: 'the spectra are empty',
-          last_report: accepted(report('fail')),
-        }),
+        heldTask({ ...last, lease_expires_at: null, error, last_report }),
       );
     });
+  });
+}
 
-    it('ends failed at once when the failure is not retriable', () => {
+for (const state of ['leased', 'running.executing']) {
+  const from = state.split('.')[0];
+  describe(`a task that fails for good while it is ${from}`, () => {
+    it('ends failed at once, whatever attempts are left', () => {
       const failed = held(state);
       assert.deepEqual(failed.send(TASK_EVENTS['FAIL final']), [
         ended('reported'),
-        {
-          type: 'task_failed',
-          error: 'the spectra are empty',
-          retriable: false,
-          requeued: false,
-          fault: 'task',
-        },
+        taskFailed({ retriable: false }),
       ]);
       assert.equal(failed.state, 'failed');
     });
@@ -153,15 +140,13 @@ for (const state of ['leased', 'running.executing']) {
       assert.deepEqual(lapsed.send(TASK_EVENTS.LEASE_EXPIRED), [
         ended('expired'),
         { type: 'task_lost' },
-        { type: 'task_failed', error: SILENT, retriable: true, requeued: false, fault: 'task' },
+        taskFailed({ error: SILENT }),
       ]);
       assert.deepEqual(lapsed.snapshot.context, heldTask({ ...last, lease_expires_at: null, error: SILENT }));
     });
   });
-}
 
-for (const state of ['leased', 'running.executing']) {
-  describe(`a task that meets a fault of its worker while it is ${state.split('.')[0]}`, () => {
+  describe(`a task that meets a fault of its worker while it is ${from}`, () => {
     const ill = (by: string, elsewhere = true) => fail(true, { fault: 'worker', by, elsewhere });
 
     it('is queued again at no cost: the count of attempts goes on, and one more is allowed', () => {
@@ -257,38 +242,11 @@ describe('a task that waits after a failure', () => {
   });
 });
 
-describe('a task that the server times out', () => {
-  it('fails like one whose worker reported it', () => {
-    const late = held('running.executing');
-    assert.deepEqual(late.send(TASK_EVENTS.TIMEOUT), [
-      ended('timed_out'),
-      {
-        type: 'task_failed',
-        error: 'timed out',
-        retriable: true,
-        requeued: true,
-        fault: 'task',
-      },
-      { type: 'task_requeued', reason: 'failure' },
+describe('a task that nobody can run any more', () => {
+  it('fails by no fault of its own, after no attempt', () => {
+    const given = task('queued', taskContext());
+    assert.deepEqual(given.send(TASK_EVENTS.GIVE_UP), [
+      taskFailed({ error: 'nobody has the spectra', retriable: true, fault: 'worker' }),
     ]);
-    assert.deepEqual(late.snapshot.context, taskContext({ attempt: 1, error: 'timed out' }));
-  });
-
-  it('ends failed after the last attempt', () => {
-    const late = held('running.executing', last);
-    assert.deepEqual(late.send(TASK_EVENTS.TIMEOUT), [
-      ended('timed_out'),
-      {
-        type: 'task_failed',
-        error: 'timed out',
-        retriable: true,
-        requeued: false,
-        fault: 'task',
-      },
-    ]);
-    assert.deepEqual(
-      late.snapshot.context,
-      heldTask({ ...last, lease_expires_at: null, error: 'timed out' }),
-    );
   });
 });

@@ -43,6 +43,7 @@ describe('what a failed request means', () => {
     ['no answer', unreachable('x', new Error('ECONNREFUSED')), 'transient'],
     ['a store that cannot commit', answered(503, 'store_unavailable'), 'transient'],
     ['a proxy in between', answered(502), 'transient'],
+    ['too many requests', answered(429), 'transient'],
     ['an answer that is not JSON', new InvalidResponseError('<', false), 'transient'],
     ['an answer that lacks what is needed', new InvalidResponseError('{}', true), 'final'],
     ['a wrong token', answered(401, 'unauthenticated'), 'refused'],
