@@ -111,7 +111,7 @@ function freeName(members: Members, name: string): string {
 type Roles = NonNullable<TaskResult['artifacts']>;
 
 /** Roles that this system uses are kept before all others. */
-const USED_ROLES = ['model', 'logs', 'workspace'];
+const USED_ROLES = ['model', 'logs', 'workspace', 'predictions', 'curves'];
 
 function rolesOf(artifacts: Roles, notes: string[]): Roles {
   const all = Object.keys(artifacts);

@@ -89,7 +89,11 @@ const Task = Type.String({ minLength: 1 });
 
 /** A small file of an attempt that travels with the report of its end: what an upload of its own would bring. */
 export const ReportedFile = Type.Object({
-  role: Type.String({ minLength: 1, maxLength: 100, description: 'model, logs, workspace or output' }),
+  role: Type.String({
+    minLength: 1,
+    maxLength: 100,
+    description: 'model, logs, workspace, predictions, curves or output',
+  }),
   kind: Type.Optional(Type.String({ minLength: 1, maxLength: 100, default: 'blob' })),
   filename: Type.Optional(Type.String()),
   content: Type.String({ pattern: '^[A-Za-z0-9+/]*={0,2}$', description: 'its bytes in base64' }),

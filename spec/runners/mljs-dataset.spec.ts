@@ -28,7 +28,7 @@ describe('a dataset folder', () => {
   for (const [title, x, y] of forms) {
     it(`is read with ${title}`, () => {
       const { train, test } = read({ 'train_x.csv': x, 'train_y.csv': y });
-      assert.deepEqual(train, { source: 'train_x.csv', x: X, y: Y });
+      assert.deepEqual(train, { source: 'train_x.csv', x: X, y: Y, names: ['1', '2'] });
       assert.equal(test, null);
     });
   }
@@ -43,7 +43,7 @@ describe('a dataset folder', () => {
   it('gives test rows if it has both test files', () => {
     const files = { 'train_x.csv': 'a,b\n1,2\n3,4', 'train_y.csv': '1\n2' };
     const { test } = read({ ...files, 'test_x.csv': 'a,b\n5,6', 'test_y.csv': 'y\n3' });
-    assert.deepEqual(test, { source: 'test_x.csv', x: [[5, 6]], y: [3] });
+    assert.deepEqual(test, { source: 'test_x.csv', x: [[5, 6]], y: [3], names: ['1'] });
   });
 });
 

@@ -78,7 +78,10 @@ describe('the files of an attempt', () => {
       'best_model.pkl',
       'best_model.json',
       'scores.csv',
+      'predictions.csv',
+      'curves.json',
       'plots/a.png',
+      'plots/curves.json',
       'plots/deep/b.png',
     ]) {
       await mkdir(dirname(join(paths.output, name)), { recursive: true });
@@ -96,8 +99,11 @@ describe('the files of an attempt', () => {
       LOG,
       { role: 'model', path: 'output/best_model.json', filename: 'best_model.json' },
       { role: 'output', path: 'output/best_model.pkl', filename: 'best_model.pkl' },
+      { role: 'curves', path: 'output/curves.json', filename: 'curves.json' },
+      { role: 'predictions', path: 'output/predictions.csv', filename: 'predictions.csv' },
       { role: 'output', path: 'output/scores.csv', filename: 'scores.csv' },
       { role: 'output', path: 'output/plots/a.png', filename: 'plots__a.png' },
+      { role: 'output', path: 'output/plots/curves.json', filename: 'plots__curves.json' },
       { role: 'output', path: 'output/plots/deep/b.png', filename: 'plots__deep__b.png' },
       { role: 'workspace', path: 'workspace.zip' },
     ]);

@@ -138,7 +138,6 @@ function send(
   context: DeliveryContext,
 ): Promise<unknown> {
   const { reports, persistence } = context;
-  const { model = null, logs = null, workspace = null } = artifacts;
   const step = () => {
     // Asked at each try: the server may be another one by now.
     const files = travelling(entry, context).map(({ role, path, filename, content = '' }) => ({
@@ -151,7 +150,10 @@ function send(
         ? { type: 'fail', ...ref, failure: outcome.failure, ...brought }
         : {
             ...{ type: 'complete', ...ref, ...brought },
-            result: { ...outcome.result, artifacts: { model, logs, workspace } },
+            result: {
+              ...outcome.result,
+              artifacts: { model: null, logs: null, workspace: null, ...artifacts },
+            },
           };
     return reports.send(report, persistence.signal);
   };

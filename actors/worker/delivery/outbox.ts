@@ -9,7 +9,7 @@ import { readPlain } from '../files.ts';
 import { writeDurably } from './durable.ts';
 
 const OutboxFile = Type.Object({
-  role: Type.Enum(['model', 'logs', 'workspace', 'output']),
+  role: Type.Enum(['model', 'logs', 'workspace', 'predictions', 'curves', 'output']),
   /** Below the directory of the attempt. */
   path: Type.String(),
   /** How the artifact is called; default the last part of the path. */

@@ -8,8 +8,14 @@ const MOST_LEVELS = 16;
 /** Stands for the separator of folders, which no file name may hold. */
 const BETWEEN = '__';
 
+/** What a runner leaves under these names at the top of its output directory has a role of its own. */
+const ROLES = new Map<string, OutputFile['role']>([
+  ['predictions.csv', 'predictions'],
+  ['curves.json', 'curves'],
+]);
+
 export interface OutputFile {
-  role: 'model' | 'output';
+  role: 'model' | 'predictions' | 'curves' | 'output';
   path: string;
   /** How the artifact is called: with the folders that it lay in. */
   filename: string;
@@ -23,7 +29,8 @@ export interface Outputs {
 
 /**
  * The files that a runner left in its output directory, those of a folder before those of its folders, by name: the
- * first `best_model.*` is the model, the others are outputs (docs/protocol.md#artifacts). Links, pipes and the like are
+ * first `best_model.*` is the model, `predictions.csv` and `curves.json` have roles of their own, the others are
+ * outputs (docs/protocol.md#artifacts). Links, pipes and the like are
  * no files.
  * @param wantsModel whether the job asks for the model; without, what is called `best_model.*` is not kept
  */
@@ -42,7 +49,8 @@ export async function findOutputs(folder: string, wantsModel: boolean): Promise<
         const path = join(inside, entry.name);
         const filename = relative(folder, path).split(sep).join(BETWEEN);
         const isFirst = isModel && !found.some(({ role }) => role === 'model');
-        found.push({ role: isFirst ? 'model' : 'output', path, filename });
+        const ofItsOwn = level === 0 ? ROLES.get(entry.name) : undefined;
+        found.push({ role: isFirst ? 'model' : (ofItsOwn ?? 'output'), path, filename });
       }
     }
     for (const entry of entries.filter((e) => e.isDirectory())) {

@@ -18,6 +18,8 @@ export interface Samples {
   source: string;
   x: number[][];
   y: number[];
+  /** How people know each sample: what tells the rows of its file apart, or else the number of its row, from 1. */
+  names: string[];
 }
 
 /** A dataset after reading. */
@@ -98,7 +100,11 @@ class SetReader {
     const candidates = [...y.columns.axis, ...y.columns.numbers].sort((a, b) => a - b);
     const target = chooseTarget(y.table, candidates, this.#hints.target);
     const pairs = joinRows(x, y, this.#warn);
-    return this.#samples(x.table, spectrum, y.table, target, pairs);
+    const nameOf = (pair: Pair) => {
+      const inY = pair.y === null ? undefined : y.columns.ids?.values[pair.y];
+      return x.columns.ids?.values[pair.x] ?? inY ?? String(pair.x + 1);
+    };
+    return this.#samples(x.table, spectrum, y.table, target, pairs, nameOf);
   }
 
   #gridOf(path: string, like?: Grid): Grid {
@@ -109,7 +115,7 @@ class SetReader {
 
   #readBoth(path: string): NamedSamples {
     const { table, columns } = sorted(asTable(this.#gridOf(path), this.#hints.header));
-    const { axis, numbers } = columns;
+    const { axis, numbers, ids } = columns;
     if (table.header === null || axis.length === 0) {
       const what = table.header ? 'no columns named by wavelengths' : 'no header';
       throw new InputError(
@@ -118,7 +124,8 @@ class SetReader {
     }
     const target = chooseTarget(table, numbers, this.#hints.target);
     const pairs = table.lines.map((line, i) => ({ x: i, y: i, line }));
-    return this.#samples(table, axis, table, target, pairs);
+    const nameOf = (pair: Pair) => ids?.values[pair.x] ?? String(pair.x + 1);
+    return this.#samples(table, axis, table, target, pairs, nameOf);
   }
 
   /** A bare 0 or 1, which pandas writes above a column without a name, is a header where the counts say so. */
@@ -156,11 +163,13 @@ class SetReader {
     values: Table,
     target: number,
     pairs: readonly Pair[],
+    nameOf: (pair: Pair) => string,
   ): NamedSamples {
     const rows = numbersOf(table, spectrum);
     const reference = numbersWithGaps(values, target);
     const x: number[][] = [];
     const y: number[] = [];
+    const names: string[] = [];
     const gaps: number[] = [];
     for (const pair of pairs) {
       const value = pair.y === null ? Number.NaN : (reference[pair.y] as number);
@@ -168,6 +177,7 @@ class SetReader {
       else {
         x.push(rows[pair.x] as number[]);
         y.push(value);
+        names.push(nameOf(pair));
       }
     }
     if (gaps.length > 0) {
@@ -178,7 +188,7 @@ class SetReader {
     const columns = table.header ? spectrum.map((j) => table.header?.[j] as string) : null;
     this.#lookAt(table.source, x, columns);
     return {
-      samples: { source: table.source, x, y },
+      samples: { source: table.source, x, y, names },
       columns,
       target: values.header?.[target] ?? null,
     };

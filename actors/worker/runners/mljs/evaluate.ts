@@ -33,7 +33,7 @@ export interface Evaluation {
  * @param onFold called after each fold with the number of folds done
  */
 export function crossValidate(
-  samples: Samples,
+  samples: Omit<Samples, 'names'>,
   candidates: Candidates,
   folds: readonly Fold[],
   onFold: (done: number) => void = () => {},

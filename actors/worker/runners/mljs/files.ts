@@ -33,16 +33,20 @@ export function readBytes(path: string, what: string): Buffer {
   }
 }
 
+/** Writes JSON as {@link writeWhole} does. */
+export function writeJson(path: string, value: unknown): void {
+  writeWhole(path, `${JSON.stringify(value, null, 2)}\n`);
+}
+
 /**
- * Writes JSON so that a reader sees the old file or the whole new one, never a part.
+ * Writes a text so that a reader sees the old file or the whole new one, never a part.
  *
  * @param path file to write; its folder must exist
- * @param value what to write
  */
-export function writeJson(path: string, value: unknown): void {
+export function writeWhole(path: string, text: string): void {
   const temporary = `${path}.${process.pid}.tmp`;
   try {
-    writeFileSync(temporary, `${JSON.stringify(value, null, 2)}\n`);
+    writeFileSync(temporary, text);
     renameSync(temporary, path);
   } catch (error) {
     rmSync(temporary, { force: true });

@@ -3,10 +3,18 @@ import { join } from 'node:path';
 import { InputError } from '../../errors.ts';
 import { type Dataset, readDataset } from './dataset.ts';
 import { bestOf, crossValidate, type Evaluation } from './evaluate.ts';
-import { defaultSplit, foldCount, makeFolds, type Split, smallestTraining } from './folds.ts';
+import { writeJson, writeWhole } from './files.ts';
+import { defaultSplit, type Fold, foldCount, makeFolds, type Split, smallestTraining } from './folds.ts';
 import { type Scores, score } from './metrics.ts';
 import { fitModel, predictor, saveModel } from './model.ts';
 import { type Pipeline, readPipeline } from './pipeline.ts';
+import {
+  CURVES_FILE,
+  componentCurves,
+  PREDICTIONS_FILE,
+  type Predicted,
+  predictionsCsv,
+} from './predictions.ts';
 import { fitSteps } from './preprocess.ts';
 import type { Task } from './task.ts';
 
@@ -47,14 +55,14 @@ const format = ({ rmse, r2 }: Scores): string => `RMSE ${rmse.toPrecision(4)} R2
 
 /**
  * Runs a task: validates the pipeline on the dataset, chooses the number of components, fits the chosen
- * model on all training rows and writes it to the output folder if asked to.
+ * model on all training rows, and writes to the output folder what was predicted and, if asked to, the model.
  *
  * The number of components is chosen by cross-validation on training rows (leave-one-out or 10 folds if the
  * pipeline names none), never on the test rows: the metrics on those would not be an estimate any more. The
  * metrics are those of a cross_validation step if there is one, else those on the test rows if there are any,
  * else those of the default cross-validation.
  *
- * @param outputDir folder for the exported model; made if missing
+ * @param outputDir folder for what is kept; made if missing
  * @throws InputError in one line if pipeline, dataset or their combination is at fault
  */
 export function runTask(task: Task, outputDir: string, version: string, hooks: RunHooks): RunResult {
@@ -68,14 +76,16 @@ export function runTask(task: Task, outputDir: string, version: string, hooks: R
     `${train.y.length} training rows, ${test?.y.length ?? 0} test rows, ${train.x[0]?.length} columns; ${reported}`,
   );
 
-  const validated = choosing ? validate(task, pipeline, dataset, split, hooks) : null;
+  const validation = choosing ? validate(task, pipeline, dataset, split, hooks) : null;
+  const validated = validation?.evaluation ?? null;
   const chosen = validated ? bestOf(validated.scores) : null;
   const components = chosen?.components ?? (pipeline.components[0] as number);
   const model =
     task.refit === false
       ? null
       : fitModel(dataset, pipeline.preprocess, components, { mljs_version: version, metrics: {} });
-  const tested = model && test ? score(test.y, predictor(model, test.source).predict(test.x)) : null;
+  const predicted = model && test ? predictor(model, test.source).predict(test.x) : null;
+  const tested = predicted && test ? score(test.y, predicted) : null;
   if (tested) hooks.log(`test rows, components ${components}: ${format(tested)}`);
   const best = (reported === 'test_set' ? tested : chosen) as Scores;
   const metrics = {
@@ -88,8 +98,11 @@ export function runTask(task: Task, outputDir: string, version: string, hooks: R
     components,
   };
   if (model) hooks.progress(SHARE_OF_FOLDS, `fitted ${components} components on all training rows`);
+  mkdirSync(outputDir, { recursive: true });
+  const place = chosen && validated ? validated.scores.indexOf(chosen) : 0;
+  const told = validation && { ...validation, chosen: place };
+  savePredictions({ dataset, validated: told, tested: predicted }, outputDir, hooks);
   if (model && task.exportModel) {
-    mkdirSync(outputDir, { recursive: true });
     saveModel(join(outputDir, MODEL_FILE), { ...model, metrics: { validation: reported, ...metrics } });
   }
   const heldOut = validated ? train.y.length * validated.scores.length : 0;
@@ -142,13 +155,21 @@ function validate(
   dataset: Dataset,
   split: Split,
   hooks: RunHooks,
-): Evaluation {
+): { evaluation: Evaluation; folds: Fold[] } {
   const folds = makeFolds(dataset.train.y.length, split, task.randomState);
   const evaluation = crossValidate(dataset.train, pipeline, folds, (done) =>
     hooks.progress((SHARE_OF_FOLDS * done) / folds.length, `fold ${done}/${folds.length}`),
   );
   for (const scores of evaluation.scores) hooks.log(`components ${scores.components}: ${format(scores)}`);
-  return evaluation;
+  return { evaluation, folds };
+}
+
+function savePredictions(predicted: Predicted, outputDir: string, { log }: RunHooks): void {
+  const { text, leftOut } = predictionsCsv(predicted);
+  if (leftOut > 0) log(`warning: ${PREDICTIONS_FILE}: ${leftOut} predictions beyond the first left out`);
+  writeWhole(join(outputDir, PREDICTIONS_FILE), text);
+  const curves = predicted.validated && componentCurves(predicted.validated);
+  if (curves) writeJson(join(outputDir, CURVES_FILE), curves);
 }
 
 function describeSplit(split: Split, rows: number, randomState: number): Record<string, unknown> {

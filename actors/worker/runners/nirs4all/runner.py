@@ -22,6 +22,7 @@ import traceback
 from pathlib import Path
 
 import misreadings
+import predictions
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "python"))
 import jq_warm  # noqa: E402
@@ -358,6 +359,23 @@ def export_model(result, scratch, output_dir, warnings):
     return None
 
 
+def save_predictions(result, output_dir, warnings):
+    """Keeps what was predicted of held-out samples; where that cannot be read of the result, a warning."""
+    draft = output_dir / "predictions.csv.tmp"
+    try:
+        left_out = predictions.write_predictions(result, draft)
+        os.replace(draft, output_dir / "predictions.csv")
+        reason = f"{left_out} predictions beyond the first are not in predictions.csv" if left_out else None
+    except OSError:
+        raise
+    except Exception as error:
+        draft.unlink(missing_ok=True)
+        reason = f"no predictions were written: {summary_of(error)}"
+    if reason:
+        warnings.append(reason)
+        print(f"warning: {reason}", flush=True)
+
+
 def write_json(path, value):
     """So that a reader sees nothing or the whole file."""
     draft = path.with_name(f"{path.name}.{os.getpid()}.tmp")
@@ -404,6 +422,7 @@ def run_task(arguments, warnings):
     workspace = str(arguments.workspace / "nirs4all")
     result = nirs4all.run(pipeline, dataset, workspace_path=workspace, **options)
 
+    save_predictions(result, arguments.output_dir, warnings)
     model_file = None
     if task.get("outputs", {}).get("export_best_model", True):
         progress(0.95, "exporting the best model")
