@@ -24,8 +24,9 @@ export interface Predicted {
 export function predictionsCsv({ dataset, validated, tested }: Predicted): { text: string; leftOut: number } {
   const target = cell(dataset.target ?? '');
   const lines: string[] = [];
-  const add = ({ names, y }: Samples, row: number, partition: string, predicted: number) =>
+  const add = ({ names, y }: Samples, row: number, partition: string, predicted: number) => {
     lines.push(`${cell(names[row] as string)},${partition},${y[row]},${predicted},${target}`);
+  };
   if (validated) {
     const { evaluation, folds, chosen } = validated;
     const predicted = evaluation.predictions[chosen] as number[];
