@@ -35,7 +35,8 @@ export function predictionsCsv({ dataset, validated, tested }: Predicted): { tex
     });
   }
   const { test } = dataset;
-  if (test) tested?.forEach((predicted, row) => add(test, row, 'test,', predicted));
+  for (const [row, predicted] of (test && tested ? tested : []).entries())
+    add(test as Samples, row, 'test,', predicted);
   const kept = lines.slice(0, MOST_PREDICTIONS);
   return { text: `${[HEADER, ...kept].join('\n')}\n`, leftOut: lines.length - kept.length };
 }
