@@ -9,13 +9,14 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, relative, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const JOB = 'examples/gasoline-matrix.yaml';
-const RESULTS = 'demo-results';
+/** Where the person is, seen from where the programs run. */
+const RESULTS = relative(ROOT, resolve('demo-results'));
 /** Milliseconds until a program that was told to stop is killed. */
 const GRACE = 10_000;
 
@@ -51,7 +52,7 @@ class Demo {
     const id = jobs[0]?.id ?? '';
     say('');
     await this.#step('jqctl', ['artifacts', id, '--out', RESULTS, '--role', 'best_model']);
-    say(`\nThe best model is in ${RESULTS}/. Now with your own data: see the README.`);
+    say(`\nThe best model is in demo-results/. Now with your own data: see the README.`);
   }
 
   /**

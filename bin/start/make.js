@@ -2,12 +2,11 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, w
 import { open } from 'node:fs/promises';
 import { basename, join, relative, sep } from 'node:path';
 import { build, stop } from 'esbuild';
+import { bundleOf } from './bundler.js';
 import { BUNDLES, CURRENT, digestOf, ENTRIES, ROOT, statOf } from './places.js';
 
-/** Loaded from their packages: native code, and what only few ask for. */
-const OUTSIDE = ['sqlite3', 'uWebSockets.js', 'esbuild', '@statelyai/inspect'];
 /** A bundle depends on them besides what is in it. */
-const MAKERS = ['package.json', 'bin/start/make.js', 'bin/start/places.js'];
+const MAKERS = ['package.json', 'bin/start/bundler.js', 'bin/start/make.js', 'bin/start/places.js'];
 /** So many are kept: who was started from an older one may not have loaded all of it yet. */
 const KEPT = 3;
 /** When all files of a bundle were last changed, they say; one that is damaged later says something else. */
@@ -40,27 +39,12 @@ async function fill(folder) {
   const began = Date.now();
   const sources = new Map(MAKERS.map((path) => [path, readFileSync(ROOT + path)]));
   const { metafile } = await build({
-    absWorkingDir: ROOT,
+    ...bundleOf(sources),
     entryPoints: ENTRIES,
     outdir: folder,
-    bundle: true,
-    splitting: true,
-    format: 'esm',
-    platform: 'node',
-    target: 'node20',
-    external: OUTSIDE,
-    plugins: [ownSources(sources)],
-    tsconfigRaw: {},
     // For who starts Node.js with --enable-source-maps; nobody else pays for it.
     sourcemap: 'linked',
     sourcesContent: false,
-    legalComments: 'none',
-    // Packages in the older form ask for the modules of Node.js with `require`.
-    banner: {
-      js: "import { createRequire as requireOf } from 'node:module'; const require = requireOf(import.meta.url);",
-    },
-    metafile: true,
-    logLevel: 'silent',
   }).finally(stop);
   await Promise.all(Object.keys(metafile.outputs).map((path) => settle(ROOT + path)));
   for (const entry of Object.keys(ENTRIES)) {
@@ -71,26 +55,6 @@ async function fill(folder) {
     writeFileSync(join(folder, `${entry}.json`), JSON.stringify(parts), { flush: true });
   }
 }
-
-/**
- * Hands the project's sources to the bundler and keeps what it got. A source that asks for its own address is told the
- * one that it has, and not that of the bundle: files lie beside it.
- * @param {Map<string, Buffer>} sources by their paths from the root
- * @returns {import('esbuild').Plugin}
- */
-export const ownSources = (sources) => ({
-  name: 'own sources',
-  setup({ onLoad }) {
-    onLoad({ filter: /\.ts$/ }, ({ path }) => {
-      const name = relative(ROOT, path).replaceAll(sep, '/');
-      if (/^\.\.\/|^\w:|(^|\/)node_modules\//.test(name)) return undefined;
-      const bytes = readFileSync(path);
-      sources.set(name, bytes);
-      const address = `new URL(${JSON.stringify(`../../${encodeURI(name)}`)}, import.meta.url).href`;
-      return { contents: bytes.toString('utf8').replaceAll('import.meta.url', address), loader: 'ts' };
-    });
-  },
-});
 
 /**
  * What an entry was made from and consists of.

@@ -10,6 +10,9 @@ export const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 export const BUNDLES = join(ROOT, '.bundle');
 export const CURRENT = join(BUNDLES, 'current');
 
+/** What is made of the sources when npm packs them: an installed package has this, and no sources. */
+export const PACKED = join(ROOT, 'dist/code');
+
 /** What is loaded by itself: the programs, the runner of `mljs.run`, and what reads bodies beside a server. */
 export const ENTRIES = {
   programs: 'bin/main.ts',

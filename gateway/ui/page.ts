@@ -1,8 +1,9 @@
-import { fileURLToPath } from 'node:url';
-import { build, stop } from 'esbuild';
-import { API_VERSION, PACKAGE_VERSION } from '../version.ts';
+import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 
-const ENTRY = fileURLToPath(new URL('./client/main.tsx', import.meta.url));
+const ENTRY = new URL('./client/main.tsx', import.meta.url);
+/** What is made of it when npm packs: an installed package has this, and no sources. */
+const PACKED = new URL('../../dist/page/', import.meta.url);
 
 interface Bundle {
   script: string;
@@ -14,7 +15,7 @@ let bundle: Promise<Bundle> | undefined;
 
 /**
  * The dashboard as one HTML document: script and style are in it, so the page asks no other host for anything.
- * The modules under `client/` are bundled in memory when the page is first asked for.
+ * The modules under `client/` are bundled in memory when the page is first asked for; in a package, when it is made.
  * @param serviceName shown as the title, as plain text
  */
 export async function dashboardPage(serviceName: string): Promise<string> {
@@ -48,30 +49,11 @@ const ICON =
   '<path d="M4 5h8M4 8h5M4 11h7" stroke="#fff" stroke-width="1.6" stroke-linecap="round"/></svg>';
 
 async function bundled(): Promise<Bundle> {
-  try {
-    const { outputFiles } = await build({
-      entryPoints: [ENTRY],
-      bundle: true,
-      write: false,
-      outdir: 'dashboard',
-      format: 'iife',
-      target: ['chrome123', 'firefox121', 'safari17.5'],
-      minify: true,
-      charset: 'utf8',
-      // Licences of what is bundled travel with it.
-      legalComments: 'eof',
-      logLevel: 'silent',
-      define: {
-        PACKAGE_VERSION: JSON.stringify(PACKAGE_VERSION),
-        API_VERSION: JSON.stringify(API_VERSION),
-      },
-    });
-    const ending = (suffix: string) => outputFiles.find(({ path }) => path.endsWith(suffix))?.text ?? '';
-    return { script: ending('.js'), style: ending('.css') };
-  } finally {
-    // The bundler's own process would wait for more work for as long as the server runs.
-    await stop();
-  }
+  if (existsSync(ENTRY)) return (await import('./make-page.ts')).makePage();
+  const [script, style] = await Promise.all(
+    ['dashboard.js', 'dashboard.css'].map((name) => readFile(new URL(name, PACKED), 'utf8')),
+  );
+  return { script: script as string, style: style as string };
 }
 
 const ENTITIES: Readonly<Record<string, string>> = {

@@ -1,33 +1,49 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { mkdir, readFile, rename, symlink, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { existsSync } from 'node:fs';
+import { mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { promisify } from 'node:util';
+import { dashboardPage } from '../../gateway/ui/page.ts';
 import { installation } from '../support/installation.ts';
-import { ROOT } from '../support/program.ts';
+import { Program, ROOT } from '../support/program.ts';
+import { startRegistry } from '../support/registry.ts';
 import { requires } from '../support/requires.ts';
 import { startTestServer, temporaryDirectory } from '../support/server.ts';
+import { until } from '../support/until.ts';
 
 const run = promisify(execFile);
 
-/** A folder of somebody else, in which the package is installed as npm packs it, with what it depends on alone. */
+const NOTICES = new URL('../../bin/pack/notices.js', import.meta.url).href;
+
+/** What is there once the sources have been made into the code of a package, and is no business of who installs one. */
+const MAKERS = ['esbuild', 'tsx', 'typescript'];
+
+/** A folder of somebody else, empty but for a manifest, in which npm installed the package that it had packed. */
 async function installed(t: TestContext): Promise<string> {
-  const home = await installation(t);
+  const [home, app] = [await installation(t), await temporaryDirectory(t)];
   const { stdout } = await run('npm', ['pack', '--pack-destination', home], { cwd: home });
-  const app = await temporaryDirectory(t);
-  const packages = join(app, 'node_modules');
-  await mkdir(packages);
-  await run('tar', ['-xzf', join(home, stdout.trim().split('\n').at(-1) ?? ''), '-C', packages]);
-  await rename(join(packages, 'package'), join(packages, 'jq-cluster'));
-  const { dependencies } = JSON.parse(await readFile(join(packages, 'jq-cluster/package.json'), 'utf8'));
-  // Who writes TypeScript for Node has its types.
-  for (const name of [...Object.keys(dependencies), '@types/node']) {
-    await mkdir(dirname(join(packages, name)), { recursive: true });
-    await symlink(join(ROOT, 'node_modules', name), join(packages, name));
-  }
   await writeFile(join(app, 'package.json'), '{"type":"module"}');
+  const flags = [
+    '--registry',
+    await startRegistry(t),
+    '--cache',
+    join(home, 'cache'),
+    '--no-audit',
+    '--no-fund',
+  ];
+  // Its scripts compile the driver of SQLite anew, and the other transport is large.
+  const without = ['--ignore-scripts', '--omit=optional'];
+  const tarball = join(home, stdout.trim().split('\n').at(-1) ?? '');
+  await run('npm', ['install', ...flags, ...without, tarball], { cwd: app });
+  await linked(app, 'uWebSockets.js');
   return app;
+}
+
+async function linked(app: string, name: string): Promise<void> {
+  const from = join(ROOT, 'node_modules', name);
+  if (existsSync(from)) await symlink(from, join(app, 'node_modules', name));
 }
 
 const PROGRAM = `
@@ -65,10 +81,85 @@ await client.call('submitJob', { body: { priority: 'high' } });
 export const id: number = job.id;
 `;
 
-describe('the package that npm makes', requires('npm'), () => {
-  it('holds a client for Node.js with its types, and programs that run', async (t) => {
-    const app = await installed(t);
-    const file = (name: string) => join(app, name);
+it('the package that npm makes, installed elsewhere', requires('npm'), async (t) => {
+  const app = await installed(t);
+  const inPackage = (name: string) => join(app, 'node_modules/jq-cluster', name);
+  /** A program as `npx` finds it. */
+  const program = (name: string) => join(app, 'node_modules/.bin', name);
+
+  await t.test(
+    'brings compiled code alone: no sources, and nothing that would make code of them',
+    async () => {
+      const files = await readdir(inPackage('.'), { recursive: true });
+      assert.deepEqual(
+        files.filter((name) => /\.tsx?$/.test(name) && !name.endsWith('.d.ts')),
+        [],
+      );
+      const packages = await readdir(join(app, 'node_modules'));
+      assert.deepEqual(
+        MAKERS.filter((name) => packages.includes(name)),
+        [],
+      );
+    },
+  );
+
+  await t.test(
+    'runs a server, a worker and a job from an empty folder, where its results are left',
+    async () => {
+      const { stdout } = await run(process.execPath, [inPackage('examples/demo.js')], {
+        cwd: app,
+        env: { ...process.env, NODE_TEST_CONTEXT: undefined },
+      });
+      assert.match(stdout, /7 tasks: 7 succeeded/);
+      assert.deepEqual(await readdir(join(app, 'demo-results')), ['best_model.json']);
+    },
+  );
+
+  await t.test('serves the page that the sources make', async (t) => {
+    const flags = ['--port', '0', '--state', join(await temporaryDirectory(t), 'state'), '--json'];
+    const server = new Program(program('jq-server'), flags);
+    t.after(() => server.kill());
+    const { url } = await server.announced('listening');
+    assert.equal(await (await fetch(`${url}/ui`)).text(), await dashboardPage('jq-cluster'));
+  });
+
+  await t.test('makes backups by its own program', async (t) => {
+    const folder = await temporaryDirectory(t);
+    const [state, to] = [join(folder, 'state'), join(folder, 'backups')];
+    const server = new Program(program('jq-server'), [
+      '--port',
+      '0',
+      '--state',
+      state,
+      '--backup-to',
+      to,
+      '--json',
+    ]);
+    t.after(() => server.kill());
+    await server.announced('listening');
+    await until(
+      'a backup',
+      async () => existsSync(to) && (await readdir(to)).some((name) => name.endsWith('Z')),
+    );
+  });
+
+  await t.test('has the licence of each package whose code is in it', async () => {
+    const said = await readFile(inPackage('dist/THIRD-PARTY.txt'), 'utf8');
+    const code = await readdir(inPackage('dist/code'));
+    const texts = await Promise.all(
+      code.map((name) => readFile(join(inPackage('dist/code'), name), 'utf8').catch(() => '')),
+    );
+    // The bundler names each file above its code; the page has no such lines.
+    const names = texts.flatMap((text) =>
+      [...text.matchAll(/^\/\/ .*node_modules\/((?:@[^/]+\/)?[^/]+)\//gm)].map(([, name]) => name as string),
+    );
+    const inIt = new Set([...names, 'preact', '@preact/signals', '@preact/signals-core', 'uplot']);
+    assert.ok(inIt.size > 40, `${inIt.size}`);
+    for (const name of inIt) assert.ok(said.includes(`\n${name} `), name);
+    assert.match(said, /\nclipanion [\s\S]*?Copyright © 2019 Mael Nison[\s\S]*?Permission is hereby granted/);
+  });
+
+  await t.test('holds a client for Node.js with its types', async (t) => {
     const tsc = join(ROOT, 'node_modules/.bin/tsc');
     const flags = [
       '--strict',
@@ -80,17 +171,57 @@ describe('the package that npm makes', requires('npm'), () => {
       'node',
       '--singleThreaded',
     ];
-
-    await writeFile(file('right.ts'), PROGRAM);
-    await writeFile(file('wrong.ts'), PROGRAM + WRONG);
+    // Who writes TypeScript for Node has its types.
+    await mkdir(join(app, 'node_modules/@types'));
+    await linked(app, '@types/node');
+    await writeFile(join(app, 'right.ts'), PROGRAM);
+    await writeFile(join(app, 'wrong.ts'), PROGRAM + WRONG);
     await run(tsc, [...flags, 'right.ts', 'wrong.ts'], { cwd: app });
 
     const server = await startTestServer(t);
     const { stdout } = await run(process.execPath, ['right.js', server.url], { cwd: app });
     assert.equal(stdout, 'job_submitted\n1\nunknown_id\n');
 
-    const jqctl = file('node_modules/jq-cluster/bin/jqctl');
-    const stats = await run(process.execPath, [jqctl, 'stats', '--server', server.url], { cwd: app });
+    const stats = await run(program('jqctl'), ['stats', '--server', server.url], { cwd: app });
     assert.match(stats.stdout, /queued/);
+  });
+});
+
+/** A package in a folder of its own. @returns a file in it */
+async function packageOf(t: TestContext, manifest: object, files: Record<string, string>): Promise<string> {
+  const folder = join(await temporaryDirectory(t), 'node_modules/some');
+  await mkdir(folder, { recursive: true });
+  const all = { 'package.json': JSON.stringify(manifest), 'index.js': '', ...files };
+  for (const [name, text] of Object.entries(all)) await writeFile(join(folder, name), text);
+  return join(folder, 'index.js');
+}
+
+describe('the licences of what is bundled', () => {
+  const some = { name: 'some', version: '1.2.3', license: 'MIT' };
+  const noticesOf = async (file: string) => (await import(NOTICES)).notices([file]) as string;
+
+  it('are those that lie in a package, with what it wants to be told', async (t) => {
+    const files = { LICENSE: 'You may.\n', 'NOTICE.txt': 'By us.\n', 'license.js': 'no' };
+    const said = await noticesOf(await packageOf(t, some, files));
+    assert.match(said, /\n\nsome 1\.2\.3 \(MIT\)\n\nYou may\.\n\nBy us\.\n$/);
+  });
+
+  it('are read in its README where they have no file', async (t) => {
+    const readme = '# some\n\n## License\n\nPermission is hereby granted to all.\n\n## More\n\nwords\n';
+    const said = await noticesOf(await packageOf(t, some, { 'README.md': readme }));
+    assert.match(said, /## License\n\nPermission is hereby granted to all\.\n$/);
+  });
+
+  it('are asked for: a package without a text, or with a licence that nobody has looked at, is not bundled', async (t) => {
+    const texts = { 'README.md': '# some\n\n## License\n\nMIT\n' };
+    await assert.rejects(
+      noticesOf(await packageOf(t, some, texts)),
+      /some 1\.2\.3 .* no text of its licence/,
+    );
+    const other = { ...some, license: 'GPL-3.0-only' };
+    await assert.rejects(
+      noticesOf(await packageOf(t, other, { LICENSE: 'x' })),
+      /its licence is GPL-3\.0-only/,
+    );
   });
 });
