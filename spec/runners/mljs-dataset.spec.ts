@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { InputError } from '../../actors/worker/errors.ts';
 import { readDataset } from '../../actors/worker/runners/mljs/dataset.ts';
-import { datasetOf } from './mljs-support.ts';
+import { datasetOf, refusesInput } from './mljs-support.ts';
 
 const X = [
   [1, 2.5, 3],
@@ -14,12 +13,8 @@ const read = (files: Record<string, string>) => readDataset(datasetOf(files));
 describe('a dataset folder', () => {
   const forms: [string, string, string][] = [
     ['commas', '1,2.5,3\n4,-5.25,6e3\n', '7.5\n8\n'],
-    ['a header row', 'a,b,c\n1,2.5,3\n4,-5.25,6e3\n', 'y\n7.5\n8\n'],
     ['a quoted header row of numbers', '"900","902","904"\n1,2.5,3\n4,-5.25,6e3', '"1"\n7.5\n8'],
     ['every cell quoted and no header', '"1","2.5","3"\n"4","-5.25","6000"\n', '"7.5"\n"8"\n'],
-    ['semicolons', '1;2.5;3\n4;-5.25;6e3\n', '7.5\n8\n'],
-    ['semicolons and decimal commas', 'a;b;c\n1;2,5;3\n4;-5,25;6e3\n', '7,5\n8\n'],
-    ['tabs', '1\t2.5\t3\n4\t-5.25\t6e3\n', '7.5\n8\n'],
     ['tabs and decimal commas', '1,0\t2,5\t3,0\n4,0\t-5,25\t6e3\n', '7,5\n8,0\n'],
     ['a header with the other delimiters in quotes', '"a;1","b\t2","c"\n1,2.5,3\n4,-5.25,6e3\n', '7.5\n8\n'],
     ['a byte order mark', '\uFEFF"a"\t"b"\t"c"\n1\t2.5\t3\n4\t-5.25\t6e3\n', '\uFEFF"y"\n7.5\n8'],
@@ -91,11 +86,6 @@ describe('a dataset folder is refused', () => {
     ],
     ['with an open quote', { 'train_x.csv': '1,2\n"3,4\n5,6', 'train_y.csv': y }, /^train_x\.csv: Quote/],
     [
-      'with unequal numbers of rows',
-      { 'train_x.csv': `a,b\n${x}`, 'train_y.csv': '1\n2\n' },
-      /^3 rows of spectra \(train_x\.csv, below its header "a,b"\), 2 of reference values \(train_y\.csv, which/,
-    ],
-    [
       'with two columns of reference values',
       { 'train_x.csv': x, 'train_y.csv': '1,5\n2,5\n3,5\n' },
       /^train_y\.csv: "1,5" can be one number with a decimal comma or two columns; /,
@@ -122,16 +112,6 @@ describe('a dataset folder is refused', () => {
     ],
   ];
   for (const [title, files, message] of faults) {
-    it(title, () => {
-      assert.throws(
-        () => read(files),
-        (error: Error) => {
-          assert.ok(error instanceof InputError, `not an InputError: ${error.stack}`);
-          assert.match(error.message, message);
-          assert.equal(error.message.includes('\n'), false);
-          return true;
-        },
-      );
-    });
+    it(title, () => refusesInput(() => read(files), message));
   }
 });

@@ -2,24 +2,13 @@ import assert from 'node:assert/strict';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { InputError } from '../../actors/worker/errors.ts';
 import { readPipeline } from '../../actors/worker/runners/mljs/pipeline.ts';
 import { parseTask } from '../../actors/worker/runners/mljs/task.ts';
-import { datasetOf, madeUp, runHere, scratch, taskOf } from './mljs-support.ts';
+import { datasetOf, madeUp, refusesInput as refuses, runHere, scratch, taskOf } from './mljs-support.ts';
 
 const { x, y } = madeUp(10, 6);
 const good = datasetOf({ 'train_x.csv': x, 'train_y.csv': y.map((value) => [value]) });
 const PLS = { pls: { components: 2 } };
-
-/** Asserts that something throws an InputError with this one-line message. */
-function refuses(run: () => unknown, message: RegExp): void {
-  assert.throws(run, (error: Error) => {
-    assert.ok(error instanceof InputError, `not an InputError: ${error.stack}`);
-    assert.match(error.message, message);
-    assert.equal(error.message.includes('\n'), false);
-    return true;
-  });
-}
 
 describe('a pipeline file', () => {
   const read = (pipeline: unknown) =>

@@ -9,20 +9,18 @@ import {
   counter,
   folder,
   headed,
+  IDS,
   isPlain,
   pair,
-  ROWS,
   refuses,
+  shuffled,
   text,
   X,
   Y,
 } from './mljs-table-files.ts';
 
-const IDS = Y.map((_, i) => `S${String(i * 7).padStart(3, '0')}`);
-
-const shuffled = <T>(items: readonly T[]): T[] => items.map((_, i) => items[(i * 4) % ROWS] as T);
-
 describe('rows of the two files are matched', () => {
+  const T_IDS = Y.map((_, i) => `T${i}`);
   const x = before('sample', IDS, headed());
   const y = before('sample', IDS, column());
 
@@ -62,13 +60,7 @@ describe('rows of the two files are matched', () => {
     ],
     [
       'no id is in both',
-      text(
-        before(
-          'sample',
-          Y.map((_, i) => `T${i}`),
-          headed(),
-        ),
-      ),
+      text(before('sample', T_IDS, headed())),
       text(y),
       /no sample id in common \("T0" and "S000", for example\)$/,
     ],

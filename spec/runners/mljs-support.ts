@@ -1,9 +1,11 @@
+import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { InputError } from '../../actors/worker/errors.ts';
 import { mljsRunner } from '../../actors/worker/runners/mljs/index.ts';
 import { randomSource } from '../../actors/worker/runners/mljs/random.ts';
 import { type RunHooks, runTask } from '../../actors/worker/runners/mljs/run.ts';
@@ -37,6 +39,16 @@ export function madeUp(rows: number, columns: number, seed = 1): { x: number[][]
     row.reduce((sum, value, j) => sum + value * (weights[j] as number), 0.2 * random()),
   );
   return { x, y };
+}
+
+/** Asserts that something throws an InputError with this one-line message. */
+export function refusesInput(run: () => unknown, message: RegExp): void {
+  assert.throws(run, (error: Error) => {
+    assert.ok(error instanceof InputError, `not an InputError: ${error.stack}`);
+    assert.match(error.message, message);
+    assert.equal(error.message.includes('\n'), false);
+    return true;
+  });
 }
 
 export interface TaskInput {
