@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import { startTestServer } from '../support/server.ts';
+import { idsUpTo } from './feed-support.ts';
 
 /** A server with ten events, of ten jobs. */
 async function withTenEvents(t: TestContext) {
@@ -17,8 +18,6 @@ async function withTenEvents(t: TestContext) {
   return async (query: { after_id?: number; before_id?: number; limit?: number }) =>
     (await server.client.call('listEvents', { query })).map(({ id }) => id);
 }
-
-const idsUpTo = (last: number, first = 1) => Array.from({ length: last - first + 1 }, (_, i) => first + i);
 
 describe('the history of all events', () => {
   it('lists the last ones, oldest first', async (t) => {

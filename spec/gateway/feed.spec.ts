@@ -20,15 +20,6 @@ describe('a feed of events', () => {
     assert.deepEqual(socket.ids, idsUpTo(13), 'once live, an event is sent as it is published');
   });
 
-  it('begins after a given id', async () => {
-    const events = new FakeEvents();
-    events.commit(...drafts(10));
-    const { socket, feed } = feedOf(events, { afterId: 7 });
-    feed.start();
-    await until('the rest', () => socket.ids.length === 3);
-    assert.deepEqual(socket.ids, [8, 9, 10]);
-  });
-
   it('of a job leaves out other jobs, in history and live', async () => {
     const events = new FakeEvents();
     events.commit({ job_id: 'job_a' }, { job_id: 'job_b' }, { job_id: null }, { job_id: 'job_a' });

@@ -76,14 +76,6 @@ describe('under one idempotency key', () => {
     assert.deepEqual(await client.refusal('POST /v1/jobs', body('1')), [409, 'idempotency_conflict']);
   });
 
-  it('two clients that submit at the same moment get one job', async (t) => {
-    const client = await foreigner(t);
-    const jobs = await Promise.all(
-      [{}, { name: null }, { priority: 0 }].map((c) => client.submit({ ...KEY, ...c })),
-    );
-    assert.equal(new Set(jobs.map(({ id }) => id)).size, 1);
-  });
-
   it('the default entry point of a module, named or left out, is the same', async (t) => {
     const client = await foreigner(t, { allowPythonJobs: true });
     const of = (entrypoint: string) =>

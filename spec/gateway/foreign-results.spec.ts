@@ -97,17 +97,6 @@ describe('the artifacts of a task', () => {
     assert.equal(headers.get('etag'), `"${listed.at(-1).sha256}"`);
   });
 
-  it('list no best model where no task reported the metric', async (t) => {
-    const client = await foreigner(t);
-    const job = await client.submit({ rank_metric: 'best_q2' });
-    const worker = await client.register();
-    const task = await client.take(worker);
-    const { artifact_id } = await client.upload(`/v1/tasks/${task.task_id}/artifacts?role=model`, 'm');
-    await client.complete(task, worker, { metrics: { best_rmse: 1 }, artifacts: { model: artifact_id } });
-    const roles = (await client.get(`GET /v1/jobs/${job.id}/artifacts`)).map(({ role }: Json) => role);
-    assert.deepEqual(roles, ['model']);
-  });
-
   it('are named by its result only where it has uploaded them itself', async (t) => {
     const client = await foreigner(t);
     const input = await client.upload('/v1/artifacts', 'an input');

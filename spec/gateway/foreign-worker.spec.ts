@@ -139,27 +139,6 @@ describe('another implementation of a worker, reporting', () => {
     assert.equal((await client.get(`GET /v1/jobs/${job.id}`)).status, 'succeeded');
   });
 
-  it('may write NaN and Infinity where it has no number, which count as null', async (t) => {
-    const client = await foreigner(t);
-    const job = await client.submit();
-    const worker = await client.register();
-    const task = await client.take(worker);
-    await client.get(
-      `POST /v1/tasks/${task.task_id}/events`,
-      '{"message":"m","progress":NaN,"data":{"a":-Infinity}}',
-    );
-    await client.complete(
-      task,
-      worker,
-      '{"duration_seconds":NaN,"metrics":{"best_rmse":NaN,"best_r2":Infinity}}',
-    );
-    const [view] = await client.get(`GET /v1/jobs/${job.id}/tasks`);
-    assert.deepEqual(view.result.metrics, { best_rmse: null, best_r2: null });
-    const { aggregate, warnings } = await client.get(`GET /v1/jobs/${job.id}`);
-    assert.deepEqual([aggregate.best_metric, aggregate.best_task_id], [null, null]);
-    assert.equal(warnings.length, 1);
-  });
-
   it('has its unknown fields kept, but not its claim of who reported, which the server attests itself', async (t) => {
     const client = await foreigner(t);
     const job = await client.submit();

@@ -9,7 +9,8 @@ import { InspectionMessage } from '../../machines/schema/inspection.ts';
 import { validator } from '../../machines/schema/validate.ts';
 import { startTestServer } from '../support/server.ts';
 import { until } from '../support/until.ts';
-import { ask, gatewayFor, recordingLog, type TestGateway } from './support.ts';
+import { StreamClient, UPGRADE } from './stream-client.ts';
+import { ask, bearer, gatewayFor, recordingLog, type TestGateway } from './support.ts';
 
 const TOKENS = { vic: 'v-secret-token', sam: 's-secret-token', ada: 'a-secret-token' };
 const principals = [
@@ -17,34 +18,6 @@ const principals = [
   `sam:${TOKENS.sam}:executor`,
   `ada:${TOKENS.ada}:admin`,
 ];
-const UPGRADE = {
-  Connection: 'Upgrade',
-  Upgrade: 'websocket',
-  'Sec-WebSocket-Key': 'dGhlIHNhbXBsZSBub25jZQ==',
-  'Sec-WebSocket-Version': '13',
-};
-
-/** A client of the stream that keeps the text of every frame. */
-class Watcher {
-  readonly frames: string[] = [];
-  readonly socket: WebSocket;
-  closed: { code: number; reason: string } | undefined;
-
-  constructor(port: number, target: string, token?: string) {
-    const headers = token === undefined ? {} : { authorization: `Bearer ${token}` };
-    this.socket = new WebSocket(`ws://127.0.0.1:${port}${target}`, { headers });
-    this.socket.on('message', (frame) => this.frames.push(String(frame)));
-    this.socket.on('close', (code, reason) => {
-      this.closed = { code, reason: String(reason) };
-    });
-    this.socket.on('error', () => {});
-  }
-
-  async has(count: number): Promise<void> {
-    await until(`${count} frames`, () => this.frames.length >= count);
-  }
-}
-
 const told = (text: string, actorId = 'job_1'): Inspected => ({ actorId, text });
 const numbered = (count: number, first = 1) =>
   Array.from({ length: count }, (_, i) => told(String(first + i)));
@@ -54,7 +27,7 @@ const watched = (gateway: TestGateway) =>
 describe('the inspection stream', () => {
   it('of a real server carries valid messages from the registration of a worker to the end of a job', async (t) => {
     const server = await startTestServer(t, { principals });
-    const watcher = new Watcher(server.port, '/v1/inspect', TOKENS.ada);
+    const watcher = new StreamClient(server, '/v1/inspect', bearer(TOKENS.ada));
     await watcher.has(1);
     const { worker_id } = await playOneJob(server.clientWith(TOKENS.vic), server.clientWith(TOKENS.sam));
     await until('the end of the job', () => watcher.frames.at(-1)?.includes('"succeeded"'));
@@ -74,7 +47,7 @@ describe('the inspection stream', () => {
 
   it('never carries a token, whoever acts and whatever is requested', async (t) => {
     const server = await startTestServer(t, { principals });
-    const watcher = new Watcher(server.port, `/v1/inspect?token=${TOKENS.ada}`);
+    const watcher = new StreamClient(server, `/v1/inspect?token=${TOKENS.ada}`);
     await watcher.has(1);
     await playOneJob(server.clientWith(TOKENS.vic), server.clientWith(TOKENS.sam));
     await assert.rejects(server.clientWith('wrong-secret-token').call('getStats'));
@@ -86,7 +59,7 @@ describe('the inspection stream', () => {
 
   it('with ?actor= is of that actor alone', async () => {
     await using gateway = await gatewayFor();
-    const watcher = new Watcher(gateway.port, '/v1/inspect?actor=task_7');
+    const watcher = new StreamClient(gateway, '/v1/inspect?actor=task_7');
     await watched(gateway);
     assert.deepEqual([...gateway.cluster.inspection.watchers.values()], ['task_7']);
     gateway.cluster.inspection.tell(told('"a"'));
@@ -96,7 +69,7 @@ describe('the inspection stream', () => {
   it('sends first the state when it began, then what happens, each as one frame', async () => {
     await using gateway = await gatewayFor();
     gateway.cluster.inspection.present = numbered(2);
-    const watcher = new Watcher(gateway.port, '/v1/inspect');
+    const watcher = new StreamClient(gateway, '/v1/inspect');
     await watcher.has(2);
     gateway.cluster.inspection.tell(...numbered(3, 3));
     await watcher.has(5);
@@ -105,7 +78,7 @@ describe('the inspection stream', () => {
 
   it('stops inspecting when the client goes', async () => {
     await using gateway = await gatewayFor();
-    const watcher = new Watcher(gateway.port, '/v1/inspect');
+    const watcher = new StreamClient(gateway, '/v1/inspect');
     await watched(gateway);
     watcher.socket.terminate();
     await until('the end of the watch', () => gateway.cluster.inspection.watchers.size === 0);
@@ -113,7 +86,7 @@ describe('the inspection stream', () => {
 
   it('is closed with 1001 when the server stops, and no inspection is left', async () => {
     const gateway = await gatewayFor();
-    const watcher = new Watcher(gateway.port, '/v1/inspect');
+    const watcher = new StreamClient(gateway, '/v1/inspect');
     await until('the connection', () => watcher.socket.readyState === WebSocket.OPEN);
     await gateway.stop();
     await until('the close', () => watcher.closed);
@@ -144,23 +117,6 @@ describe('the inspection stream', () => {
   });
 });
 
-describe('the OpenAPI description of the inspection stream', () => {
-  it('names the right it needs and every kind of message', async () => {
-    await using gateway = await gatewayFor();
-    const { paths, components } = JSON.parse((await ask(gateway.port, { line: 'GET /openapi.json' })).body);
-    const { security, responses, parameters } = paths['/v1/inspect'].get;
-    assert.deepEqual(security, [{ bearer: ['admin'] }, { token: ['admin'] }]);
-    const schema = responses['101']['x-websocket-message'];
-    assert.deepEqual(schema, { $ref: '#/components/schemas/InspectionMessage' });
-    const kinds = components.schemas.InspectionMessage.anyOf.map(
-      ({ $ref }: { $ref: string }) =>
-        components.schemas[$ref.split('/').at(-1) as string].properties.type.const,
-    );
-    assert.deepEqual(kinds, ['@xstate.actor', '@xstate.event', '@xstate.snapshot']);
-    assert.ok(parameters.some(({ name }: { name?: string }) => name === 'actor'));
-  });
-});
-
 describe('the inspection stream is refused by an HTTP answer', () => {
   const cases: [title: string, target: string, status: number, code: string][] = [
     ['without a credential', '/v1/inspect', 401, 'unauthenticated'],
@@ -178,12 +134,6 @@ describe('the inspection stream is refused by an HTTP answer', () => {
       assert.equal(gateway.cluster.inspection.watchers.size, 0);
     });
   }
-
-  it('of a real server that knows no such actor: 404', async (t) => {
-    const server = await startTestServer(t);
-    const answer = await ask(server.port, { line: 'GET /v1/inspect?actor=job_nobody', headers: UPGRADE });
-    assert.deepEqual([answer.status, JSON.parse(answer.body).code], [404, 'unknown_id']);
-  });
 });
 
 describe('a client of the inspection stream that does not keep up', () => {
@@ -191,7 +141,7 @@ describe('a client of the inspection stream that does not keep up', () => {
     const { lines, log } = recordingLog('info');
     await using gateway = await gatewayFor({ log });
     const { inspection } = gateway.cluster;
-    const watcher = new Watcher(gateway.port, '/v1/inspect');
+    const watcher = new StreamClient(gateway, '/v1/inspect');
     await watched(gateway);
     await until('the connection', () => watcher.socket.readyState === WebSocket.OPEN);
     watcher.socket.pause();

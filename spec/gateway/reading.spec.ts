@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { describe, it } from 'node:test';
+import { describe, it, type TestContext } from 'node:test';
 import { ParserPool } from '../../gateway/http/parsing/parser-pool.ts';
 import { until } from '../support/until.ts';
 import { ask, gatewayFor } from './support.ts';
@@ -89,9 +89,14 @@ describe('a body of YAML', () => {
 });
 
 describe('the processes that read bodies', () => {
-  it('keep numbers and order as they were written, and return only what the queue needs', async (t) => {
-    const readers = new ParserPool();
+  function pool(t: TestContext, options: ConstructorParameters<typeof ParserPool>[0] = {}) {
+    const readers = new ParserPool(options);
     t.after(() => readers.stop());
+    return readers;
+  }
+
+  it('keep numbers and order as they were written, and return only what the queue needs', async (t) => {
+    const readers = pool(t);
     const digest = (await readers.parse(order(`{ "name":"n", ${numbers(3).slice(1)}`))) as Record<
       string,
       unknown
@@ -102,8 +107,7 @@ describe('the processes that read bodies', () => {
   });
 
   it('are started when they are needed, and end when there is nothing to read any more', async (t) => {
-    const readers = new ParserPool({ idleMs: 1 });
-    t.after(() => readers.stop());
+    const readers = pool(t, { idleMs: 1 });
     assert.equal(readers.size, 0);
     await readers.parse(order(numbers(3)));
     await until('the reader has ended', () => readers.size === 0);
@@ -111,23 +115,20 @@ describe('the processes that read bodies', () => {
   });
 
   it('refuse a body that takes too long, and read the next', async (t) => {
-    const readers = new ParserPool({ processes: 1, timeoutMs: 1 });
-    t.after(() => readers.stop());
+    const readers = pool(t, { processes: 1, timeoutMs: 1 });
     await assert.rejects(readers.parse(order(numbers(3))), { code: 'body_too_complex' });
     await until('the reader has ended', () => readers.size === 0);
   });
 
   it('refuse a body that takes too much memory, and read the next', async (t) => {
-    const readers = new ParserPool({ processes: 1, memoryMib: 32 });
-    t.after(() => readers.stop());
+    const readers = pool(t, { processes: 1, memoryMib: 32 });
     const objects = `{${JOB},"params":{"list":[${'{"a":{}},'.repeat(900_000)}1]}}`;
     await assert.rejects(readers.parse(order(objects)), { code: 'body_too_complex' });
     await readers.parse(order(numbers(3)));
   });
 
   it('refuse with 503 while no process can be started, and read once one can', async (t) => {
-    const readers = new ParserPool({ processes: 1 });
-    t.after(() => readers.stop());
+    const readers = pool(t, { processes: 1 });
     const { execPath } = process;
     t.after(() => {
       process.execPath = execPath;
@@ -139,8 +140,7 @@ describe('the processes that read bodies', () => {
   });
 
   it('let a bounded number of bodies wait, and refuse the others', async (t) => {
-    const readers = new ParserPool({ processes: 1, waiting: 1 });
-    t.after(() => readers.stop());
+    const readers = pool(t, { processes: 1, waiting: 1 });
     const taken = [readers.parse(order(numbers(3))), readers.parse(order(numbers(4)))];
     await assert.rejects(readers.parse(order(numbers(5))), { code: 'overloaded' });
     assert.equal((await Promise.all(taken)).length, 2);

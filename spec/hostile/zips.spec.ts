@@ -5,10 +5,8 @@ import { describe, it, type TestContext } from 'node:test';
 import { deflateRawSync } from 'node:zlib';
 import { InputError } from '../../actors/worker/errors.ts';
 import { LIMITS, unzip, type ZipLimits } from '../../actors/worker/inputs/zip.ts';
-import { entriesBelow } from '../support/files.ts';
-import { startTestServer, temporaryDirectory } from '../support/server.ts';
+import { temporaryDirectory } from '../support/server.ts';
 import { type RawEntry, rawZip } from '../worker/raw-zip.ts';
-import { startTestWorker, submit, taskIn, uploadInput } from '../worker/support.ts';
 import { NASTY_TEXTS } from './nasty.ts';
 import { fuzzZips } from './zips.ts';
 
@@ -143,14 +141,6 @@ describe('an archive made to do harm', () => {
     }
   });
 
-  it('is refused at once with more entries than anybody needs', async (t) => {
-    const entries = Array.from({ length: 65_000 }, (_, i) => ({ name: `f${i}` }));
-    assert.match(
-      String(await unpack(t, rawZip(entries), { entries: 100 })),
-      /it has 65000 entries; 100 are allowed/,
-    );
-  });
-
   it('may declare any number of entries: they are counted', async (t) => {
     const folders = Array.from({ length: 100_000 }, (_, i) => ({ name: `${i % 10}/`, mode: 0o040755 }));
     // The number of entries has two bytes; what they hold is not what is there.
@@ -188,30 +178,5 @@ describe('an archive made to do harm', () => {
 
   it('is refused or unpacked, never anything else, with any bytes in it', async () => {
     assert.equal(await fuzzZips({ seed: 41, runs: 300 }), 300);
-  });
-
-  it('fails its task at once and for good, and leaves the worker at work', async (t) => {
-    const server = await startTestServer(t);
-    const worker = await startTestWorker(t, server);
-    const evil: [string, Buffer][] = [
-      ['climbs', rawZip([{ name: '../../evil', data: 'x' }])],
-      ['links', rawZip([{ name: 'l', data: '/', mode: 0o120777 }])],
-      ['is cut off', rawZip([{ name: 'a', data: 'x' }]).subarray(0, 40)],
-      ['is empty', Buffer.alloc(0)],
-    ];
-    for (const [what, bytes] of evil) {
-      const artifact_id = await uploadInput(t, server, 'evil.zip', bytes);
-      const job = await submit(server, { do: 'echo' }, { dataset: { kind: 'artifact', artifact_id } });
-      const task = await taskIn(server, job);
-      assert.deepEqual([task.status, task.attempt], ['failed', 1], `${what}: ${task.error}`);
-      assert.match(`${task.error}`, /artifact art_/, what);
-    }
-    assert.equal((await taskIn(server, await submit(server, { do: 'echo' }))).status, 'succeeded');
-    const left = await entriesBelow(worker.state);
-    assert.deepEqual(
-      left.filter(({ name }) => /evil/.test(name)),
-      [],
-      'nothing went astray',
-    );
   });
 });
