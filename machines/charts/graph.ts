@@ -12,6 +12,9 @@ export interface ChartState {
   initial: boolean;
   /** Names of what is invoked while it is active. */
   invokes: string[];
+  /** Names of the actions that entering it takes, and leaving it. */
+  entry: string[];
+  exit: string[];
 }
 
 /** An arrow of a chart. */
@@ -46,6 +49,8 @@ function visit(node: AnyStateNode, chart: Chart): void {
     parent: parent?.id ?? null,
     initial: parent !== undefined && node.id === initialOf(parent),
     invokes: node.invoke.map(({ src }: { src: unknown }) => wordsFor(src)),
+    entry: namesOf(node.entry),
+    exit: namesOf(node.exit),
   });
   for (const transitions of [...node.transitions.values(), node.always ?? []]) {
     for (const transition of transitions) chart.arrows.push(...arrows(node, transition));
@@ -67,10 +72,13 @@ function arrows(
     from: node.id,
     event: eventName(eventType, node),
     guard: guard === undefined ? null : wordsFor(guard),
-    actions: actions.map(wordsFor).filter((name: string) => name !== ''),
+    actions: namesOf(actions),
   };
   return targets.map((to: string) => ({ ...common, to }));
 }
+
+const namesOf = (actions: readonly unknown[]): string[] =>
+  actions.map(wordsFor).filter((name) => name !== '');
 
 /** What XState calls `xstate.done.actor.0.run.starting` is, for people, that `reportStart` is done. */
 function eventName(eventType: string, node: AnyStateNode): string {

@@ -1,9 +1,13 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { describe, it } from 'node:test';
+import { gzipSync } from 'node:zlib';
 import { dashboardPage } from '../../gateway/ui/page.ts';
 import { gatewayFor } from '../gateway/support.ts';
 import { startTestServer } from '../support/server.ts';
+
+const MOST_CHARACTERS = 480_000;
+const MOST_COMPRESSED = 150_000;
 
 describe('the dashboard as a document', () => {
   it('is one document that loads nothing from elsewhere, and may run only what is in it', async (t) => {
@@ -21,6 +25,12 @@ describe('the dashboard as a document', () => {
     assert.match(policy, /default-src 'none'/);
     assert.doesNotMatch(policy, /unsafe/);
     assert.doesNotMatch(html.replace(script, ''), /(src|href)="(?!data:)/, 'nothing is fetched');
+  });
+
+  it('stays light: with its pictures of statecharts it takes less than a photograph', async () => {
+    const html = await dashboardPage('jq-cluster');
+    assert.ok(html.length < MOST_CHARACTERS, `${html.length} characters`);
+    assert.ok(gzipSync(html).length < MOST_COMPRESSED, `${gzipSync(html).length} bytes compressed`);
   });
 
   it('shows the name of the service as text, whatever it is', async () => {

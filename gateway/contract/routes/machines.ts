@@ -11,6 +11,8 @@ const ChartState = Type.Object({
   parent: Nullable(Type.String()),
   initial: Type.Boolean(),
   invokes: Type.Array(Type.String()),
+  entry: Type.Array(Type.String()),
+  exit: Type.Array(Type.String()),
 });
 
 const ChartArrow = Type.Object({

@@ -12,6 +12,7 @@ import './style/small.css';
 import './style/workers.css';
 import './style/feed.css';
 import './style/statecharts.css';
+import './style/charts.css';
 import { App } from './view/app.tsx';
 
 const place = document.getElementById('app') as HTMLElement;

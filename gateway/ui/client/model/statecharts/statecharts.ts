@@ -7,7 +7,7 @@ import type { Cluster } from '../cluster.ts';
 import type { EventHub } from '../event-hub.ts';
 import { Refresher } from '../refresher.ts';
 import { Actor } from './actor.ts';
-import { type Drawing, drawingOf } from './layout.ts';
+import { ChartView } from './chart-view.ts';
 import { CHOOSABLE } from './past.ts';
 
 export interface MachineView {
@@ -35,8 +35,7 @@ export class Statecharts {
   readonly #hub: EventHub;
   readonly #cluster: Cluster;
   readonly #onFault: (error: unknown) => void;
-  /** Laying out takes far longer than an answer that says the same again should. */
-  readonly #drawings = new Map<string, { made: string; drawing: Drawing }>();
+  readonly #views = new Map<MachineName, ChartView>();
   #stops: (() => void)[] = [];
 
   constructor(
@@ -73,13 +72,13 @@ export class Statecharts {
     this.refresher.stop();
   }
 
-  drawing({ name, chart }: MachineView): Drawing {
-    const made = JSON.stringify(chart);
-    const known = this.#drawings.get(name);
-    if (known?.made === made) return known.drawing;
-    const drawing = drawingOf(chart);
-    this.#drawings.set(name, { made, drawing });
-    return drawing;
+  /** How the chart of a machine is looked at, which stays while another one is. */
+  viewOf(name: MachineName): ChartView {
+    const view = this.#views.get(name) ?? new ChartView(name);
+    this.#views.set(name, view);
+    const machine = this.machines.peek()?.find((one) => one.name === name);
+    if (machine) view.learn(machine.chart);
+    return view;
   }
 
   #whileChosen(): () => void {

@@ -1,8 +1,9 @@
 import { useId } from 'preact/hooks';
-import { smooth } from '../../model/statecharts/geometry.ts';
-import { type Box, type Drawing, type Line, SIZES } from '../../model/statecharts/layout.ts';
+import type { Chosen } from '../../model/statecharts/chart-view.ts';
+import { type Box, type Drawing, type Line, pathAlong } from '../../model/statecharts/drawing.ts';
 import { type Step, travelled, within } from '../../model/statecharts/past.ts';
-import { isAround, labelLines, shortId } from '../../model/statecharts/reading.ts';
+import { isAround, shortId } from '../../model/statecharts/reading.ts';
+import { SIZES } from '../../model/statecharts/sizes.ts';
 import type { MachineView } from '../../model/statecharts/statecharts.ts';
 import { count } from '../../text/format.ts';
 
@@ -12,25 +13,29 @@ interface Props {
   /** The state of the chosen actor. */
   state: string | null;
   path: readonly Step[];
-  /** As wide as there is room, however small the letters. */
-  fit: boolean;
+  /** What the reader has pointed at. */
+  chosen: Chosen | null;
+  /** 1 for its full size. */
+  scale: number;
 }
 
 /** A machine as a picture; the list below it says the same to those who cannot see it. */
-export function Diagram({ machine, drawing, state, path, fit }: Props) {
+export function Diagram({ machine, drawing, state, path, chosen, scale }: Props) {
   const id = useId();
   const { width, height, boxes, lines } = drawing;
   const passed = new Set(path.flatMap(({ from, to }) => [from, to]));
   const marker = { normal: `${id}-head`, travelled: `${id}-head-travelled` };
-  const travels = lines.map((line) => travelled(path, line));
+  const travels = lines.map(({ arrows }) => arrows.some((arrow) => travelled(path, arrow)));
+  const isChosen = (line: Line) =>
+    chosen !== null && 'from' in chosen && chosen.from === line.from && chosen.to === line.to;
   const where = state === null ? '' : `; the chosen one is in ${shortId(state)}`;
   return (
     <svg
-      class={fit ? 'chart is-fit' : 'chart'}
+      class="chart"
       role="img"
       aria-labelledby={`${id}-title`}
-      width={width}
-      height={height}
+      width={width * scale}
+      height={height * scale}
       viewBox={`0 0 ${width} ${height}`}
     >
       <title id={`${id}-title`}>{`Statechart of the ${machine.name}${where}`}</title>
@@ -45,6 +50,7 @@ export function Diagram({ machine, drawing, state, path, fit }: Props) {
           count={machine.counts[box.state.id]}
           lit={state !== null && box.depth > 0 && within(state, box.state.id)}
           passed={passed.has(box.state.id)}
+          chosen={chosen !== null && 'state' in chosen && chosen.state === box.state.id}
         />
       ))}
       {lines.map((line, i) => (
@@ -52,11 +58,17 @@ export function Diagram({ machine, drawing, state, path, fit }: Props) {
           key={`${line.from} ${line.to}`}
           line={line}
           travelled={travels[i] === true}
+          chosen={isChosen(line)}
           head={travels[i] === true ? marker.travelled : marker.normal}
         />
       ))}
       {lines.map((line, i) => (
-        <Labels key={`${line.from} ${line.to}`} line={line} travelled={travels[i] === true} />
+        <Labels
+          key={`${line.from} ${line.to}`}
+          line={line}
+          travelled={travels[i] === true}
+          chosen={isChosen(line)}
+        />
       ))}
     </svg>
   );
@@ -84,9 +96,10 @@ interface StateProps {
   count: number | undefined;
   lit: boolean;
   passed: boolean;
+  chosen: boolean;
 }
 
-function State({ box, count: inside, lit, passed }: StateProps) {
+function State({ box, count: inside, lit, passed, chosen }: StateProps) {
   const { state, x, y, width, height, lines, frame, depth } = box;
   const classes = [
     'state',
@@ -94,6 +107,7 @@ function State({ box, count: inside, lit, passed }: StateProps) {
     frame ? `frame depth-${depth % 2}` : '',
     lit ? 'is-lit' : '',
     passed ? 'is-passed' : '',
+    chosen ? 'is-chosen' : '',
   ];
   return (
     <g
@@ -111,7 +125,7 @@ function State({ box, count: inside, lit, passed }: StateProps) {
         {state.key}
       </text>
       {lines.map((line, i) => (
-        <text key={line} class="staying" x="10" y={SIZES.title + 10 + i * SIZES.line}>
+        <text key={i} class="staying" x="10" y={SIZES.title + 10 + i * SIZES.line}>
           {line}
         </text>
       ))}
@@ -133,30 +147,46 @@ function Badge({ of, right }: { of: number; right: number }) {
   );
 }
 
-function Arrow({ line, travelled, head }: { line: Line; travelled: boolean; head: string }) {
+interface LineProps {
+  line: Line;
+  travelled: boolean;
+  chosen: boolean;
+}
+
+const classOf = (name: string, { travelled, chosen }: Omit<LineProps, 'line'>): string =>
+  `${name}${travelled ? ' is-travelled' : ''}${chosen ? ' is-chosen' : ''}`;
+
+function Arrow({ line, head, ...looks }: LineProps & { head: string }) {
   const { from, to, points } = line;
   const [start] = points;
+  const d = pathAlong(points);
   return (
-    <>
+    <g class={classOf('way', looks)} data-from={from} data-to={to}>
       {start && isAround(from, to) && <circle class="anywhere" cx={start.x} cy={start.y} r="4" />}
+      <path class="grip" d={d} />
       <path
-        class={travelled ? 'arrow is-travelled' : 'arrow'}
+        class={classOf('arrow', looks)}
         data-from={from}
         data-to={to}
-        data-travelled={travelled}
-        d={smooth(points)}
+        data-travelled={looks.travelled}
+        d={d}
         marker-end={`url(#${head})`}
       />
-    </>
+    </g>
   );
 }
 
-function Labels({ line: { labels, label, from, to }, travelled }: { line: Line; travelled: boolean }) {
+function Labels({ line: { words, label, from, to }, ...looks }: LineProps) {
   return (
-    <g class={travelled ? 'labels is-travelled' : 'labels'} data-from={from} data-to={to}>
+    <g class={classOf('labels', looks)} data-from={from} data-to={to}>
       <rect x={label.x} y={label.y} width={label.width} height={label.height} rx="4" />
-      {labels.flatMap(labelLines).map((text, i) => (
-        <text key={i} x={label.x + label.width / 2} y={label.y + 11.5 + i * SIZES.line}>
+      {words.map((text, i) => (
+        <text
+          key={i}
+          class={text.startsWith('/ ') || text.startsWith('[') ? 'staying' : ''}
+          x={label.x + label.width / 2}
+          y={label.y + 11.5 + i * SIZES.line}
+        >
           {text}
         </text>
       ))}

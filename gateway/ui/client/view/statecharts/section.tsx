@@ -1,12 +1,16 @@
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect } from 'preact/hooks';
 import type { MachineName } from '../../../../../machines/charts/names.ts';
+import type { ChartView } from '../../model/statecharts/chart-view.ts';
 import type { MachineView, Statecharts } from '../../model/statecharts/statecharts.ts';
 import { useDashboard } from '../context.ts';
-import { Scroller } from '../parts/scroller.tsx';
 import { LoadFault, Section } from '../parts/section.tsx';
 import { Tabs } from '../parts/tabs.tsx';
 import { ActorPath } from './actor-path.tsx';
+import { Canvas } from './canvas.tsx';
+import { Details } from './details.tsx';
 import { Diagram } from './diagram.tsx';
+import { Finder } from './finder.tsx';
+import { Toggles } from './toggles.tsx';
 import { ChartInWords } from './words.tsx';
 
 /** Every machine that runs, as it is defined, with who is where. */
@@ -37,48 +41,80 @@ export function StatechartsSection() {
 
 function Machine({ machine, of }: { machine: MachineView; of: Statecharts }) {
   const { name, what } = machine;
-  const [fit, setFit] = useState(false);
+  const view = of.viewOf(name);
+  const drawing = view.drawing.value;
   const actor = of.actor.value?.about.kind === name ? of.actor.value : null;
   const state = actor?.state.value ?? null;
-  const frame = useRef<HTMLElement>(null);
   useEffect(() => {
-    if (state !== null && frame.current) bringIntoSight(frame.current, state);
-  }, [state, fit]);
+    if (state !== null) view.target.value = { state };
+  }, [state, view]);
   return (
     <>
       <div class="chart-about">
         <p>
           {sentence(what)}. <span class="muted">{countsIn(machine)}</span>
         </p>
-        <button type="button" aria-pressed={fit} onClick={() => setFit(!fit)}>
-          Fit to the width
-        </button>
       </div>
       {actor ? <ActorPath key={actor.about.id} actor={actor} /> : <Hint name={name} />}
-      <Scroller label={`Statechart of the ${name}`} class="chart-frame" frame={frame}>
-        <Diagram
-          machine={machine}
-          drawing={of.drawing(machine)}
-          state={state}
-          path={actor?.path.value ?? []}
-          fit={fit}
-        />
-      </Scroller>
-      <ChartInWords machine={machine} state={state} />
+      <div class="chart-tools">
+        <Finder of={of} />
+        <Shows view={view} />
+      </div>
+      <div class="chart-place">
+        {drawing ? (
+          <Canvas label={`Statechart of the ${name}`} view={view} drawing={drawing}>
+            {(scale) => (
+              <>
+                <Diagram
+                  machine={machine}
+                  drawing={drawing}
+                  state={state}
+                  path={actor?.path.value ?? []}
+                  chosen={view.chosen.value}
+                  scale={scale}
+                />
+                <Toggles view={view} drawing={drawing} scale={scale} />
+              </>
+            )}
+          </Canvas>
+        ) : (
+          <p class="muted">
+            This page has no picture of this chart: the server has another one. Load the page anew.
+          </p>
+        )}
+        <Details machine={machine} view={view} />
+      </div>
+      <ChartInWords machine={machine} state={state} view={view} />
     </>
   );
 }
 
-/** Scrolls the picture, not the page, until a state is in its middle. */
-function bringIntoSight(frame: HTMLElement, state: string): void {
-  const drawn = [...frame.querySelectorAll('[data-state]')].find(
-    (one) => one.getAttribute('data-state') === state,
+/** What of the chart is drawn. */
+function Shows({ view }: { view: ChartView }) {
+  const { detailed, collapsed, collapsible } = view;
+  return (
+    <div class="chart-shows">
+      <button
+        type="button"
+        aria-pressed={detailed.value}
+        onClick={() => {
+          detailed.value = !detailed.value;
+        }}
+      >
+        Guards and actions
+      </button>
+      {collapsible.value.length > 0 && (
+        <>
+          <button type="button" onClick={() => view.collapseAll()}>
+            Close all
+          </button>
+          <button type="button" disabled={collapsed.value.length === 0} onClick={() => view.expandAll()}>
+            Open all
+          </button>
+        </>
+      )}
+    </div>
   );
-  if (!drawn) return;
-  const target = drawn.getBoundingClientRect();
-  const sight = frame.getBoundingClientRect();
-  frame.scrollLeft += target.left + target.width / 2 - (sight.left + sight.width / 2);
-  frame.scrollTop += target.top + target.height / 2 - (sight.top + sight.height / 2);
 }
 
 const sentence = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);

@@ -1,3 +1,4 @@
+import type { ChartView } from '../../model/statecharts/chart-view.ts';
 import { labelOf, shortId } from '../../model/statecharts/reading.ts';
 import type { MachineView } from '../../model/statecharts/statecharts.ts';
 import { count } from '../../text/format.ts';
@@ -7,9 +8,11 @@ import { Scroller } from '../parts/scroller.tsx';
 export function ChartInWords({
   machine: { name, chart, counts },
   state: current,
+  view,
 }: {
   machine: MachineView;
   state: string | null;
+  view: ChartView;
 }) {
   return (
     <details class="chart-words">
@@ -27,16 +30,26 @@ export function ChartInWords({
             </tr>
           </thead>
           <tbody>
-            {chart.states.map(({ id, type, initial }) => (
+            {chart.states.map(({ id, type, initial, invokes, entry, exit }) => (
               <tr key={id} data-row={id}>
                 <th scope="row">
-                  <code>{shortId(id)}</code>
+                  <button
+                    type="button"
+                    class="link"
+                    aria-label={`Show ${shortId(id)} in the chart`}
+                    onClick={() => view.choose({ state: id })}
+                  >
+                    <code>{shortId(id)}</code>
+                  </button>
                   <span class="muted">
                     {initial && ' first'}
                     {type === 'final' && ' final'}
                     {type === 'parallel' && ' all within at once'}
                   </span>
                   {id === current && <b> the chosen one is here</b>}
+                  {invokes.length > 0 && <div class="muted">runs {invokes.join(', ')}</div>}
+                  {entry.length > 0 && <div class="muted">on entry {entry.join(', ')}</div>}
+                  {exit.length > 0 && <div class="muted">on exit {exit.join(', ')}</div>}
                 </th>
                 <td class="right">{counts[id] === undefined ? '–' : count(counts[id])}</td>
                 <td>
