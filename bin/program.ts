@@ -71,13 +71,19 @@ export async function runProgram(name: ProgramName, argv: string[], streams: Str
 
 const wantsHelp = (argv: string[]) => argv.includes('-h') || argv.includes('--help') || argv[0] === 'help';
 
-const wordOf = (command: CommandClass) => command.paths?.[0]?.[0] ?? '';
+const wordsOf = (command: CommandClass): readonly string[] => command.paths?.[0] ?? [];
+const wordOf = (command: CommandClass) => wordsOf(command)[0] ?? '';
 
 /** The command that a command line names, or the one of a program that needs no name. */
 function named(commands: readonly CommandClass[], argv: readonly string[]): CommandClass | undefined {
   const nameless = commands.find((command) => wordOf(command) === '');
   if (nameless) return commands.find((command) => wordOf(command) === argv[0]) ?? nameless;
-  return argv.map((arg) => commands.find((command) => wordOf(command) === arg)).find((found) => found);
+  const first = new Set(commands.map(wordOf));
+  const at = argv.findIndex((arg) => first.has(arg));
+  // Of those that fit, the one of most words.
+  return commands
+    .filter((command) => at >= 0 && wordsOf(command).every((word, i) => argv[at + i] === word))
+    .sort((a, b) => wordsOf(b).length - wordsOf(a).length)[0];
 }
 
 /** What is wrong with a command line, and where to read how it is right. */
@@ -87,19 +93,20 @@ async function usageMessage(
   command: CommandClass | undefined,
   argv: string[],
 ): Promise<string> {
-  const name = cli.binaryName;
+  const program = cli.binaryName;
   if (command === undefined) {
     const word = argv.find((arg) => !arg.startsWith('-'));
-    if (word === undefined) return `no command is named\nSee: ${name} --help`;
+    if (word === undefined) return `no command is named\nSee: ${program} --help`;
     const hint = didYouMean(nearest(word, Object.keys(COMMANDS)));
-    return `there is no command '${plain(word)}'${hint}\nSee: ${name} --help`;
+    return `there is no command '${plain(word)}'${hint}\nSee: ${program} --help`;
   }
   const word = wordOf(command);
   const { commandModels } = await import('./completion/model.ts');
-  const model = commandModels(cli.definitions()).find((known) => known.name === word);
+  const name = wordsOf(command).join(' ');
+  const model = commandModels(cli.definitions()).find((known) => known.name === name);
   // A word of the command itself may stand behind options of the program.
-  const words = word === '' ? argv : argv.toSpliced(argv.indexOf(word), 1);
+  const words = word === '' ? argv : argv.toSpliced(argv.indexOf(word), wordsOf(command).length);
   const found = model && diagnose(model, words);
   const message = plain(found ?? error.message.split('\n')[0]?.replace(/\.$/, '') ?? '');
-  return `${message}\nSee: ${[name, wordOf(command), '--help'].filter(Boolean).join(' ')}`;
+  return `${message}\nSee: ${[program, name, '--help'].filter(Boolean).join(' ')}`;
 }

@@ -38,6 +38,8 @@ export interface Reads {
   statsHistory(): Promise<StatsMinute[]>;
   /** `WorkerView`s of all that registered. */
   workers(): Pieces;
+  /** A `WorkerView`. */
+  worker(id: string): Pieces;
   /** State ids of a machine, such as `task.running.executing`, to how many actors are in them now. */
   stateCounts(machine: MachineName): Record<string, number>;
   /** Throws unless the task exists. */

@@ -49,6 +49,13 @@ export interface Messages {
     in: { principal: Principal; registration: WorkerRegistration };
     out: { worker_id: string; heartbeat_interval_s: number; lease_ttl_s: number; session: number };
   };
+  /** After `timeout_s` what the worker still has is taken back; absent: never. */
+  drain_worker: {
+    in: { principal: Principal; worker_id: string; timeout_s?: number | undefined };
+    out: { worker_id: string };
+  };
+  resume_worker: { in: { principal: Principal; worker_id: string }; out: { worker_id: string } };
+  remove_worker: { in: { principal: Principal; worker_id: string }; out: { worker_id: string } };
   heartbeat: {
     in: InSession & {
       active?: ActiveTask[] | undefined;

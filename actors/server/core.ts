@@ -52,6 +52,8 @@ export type DeadlineKey =
   | 'backoff:'
   /** The next slice of a job's bulk command. */
   | `slice:${string}`
+  /** The time is over for which a worker that is drained may go on with what it has. */
+  | `drain:${string}`
   /** The oldest of a worker's missing paths is forgotten. */
   | `missing:${string}`;
 

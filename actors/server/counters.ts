@@ -20,10 +20,13 @@ export class TurnCounts {
   /** Tasks that came, or came into a status, whatever became of them. */
   readonly came = { submitted: 0, running: 0, succeeded: 0, failed: 0 };
 
-  /** @param from null: it is new */
-  move(kind: CountedKind, from: string | null, to: string): void {
+  /**
+   * @param from null: it is new
+   * @param to null: it is no more
+   */
+  move(kind: CountedKind, from: string | null, to: string | null): void {
     const gains = this[kind];
-    gains[to] = (gains[to] ?? 0) + 1;
+    if (to !== null) gains[to] = (gains[to] ?? 0) + 1;
     if (from !== null) gains[from] = (gains[from] ?? 0) - 1;
     if (kind !== 'tasks') return;
     if (from === null) this.came.submitted++;

@@ -2,7 +2,7 @@ import { BULK_STATES } from '../../machines/job/steps.ts';
 import { peerOf } from '../../machines/protocol/peers.ts';
 import { HELD_STATUSES } from '../../machines/schema/statuses.ts';
 import type { Core } from './core.ts';
-import { beginLease, beginTimeout, deadAt } from './handlers/liveness.ts';
+import { beginLease, beginTimeout, deadAt, takesBackAt } from './handlers/liveness.ts';
 import { inNextTurn } from './jobs/bulk-command.ts';
 import { enqueue } from './scheduling/queueing.ts';
 import { sqlWords } from './store/sql-words.ts';
@@ -38,6 +38,7 @@ async function recoverWorkers(turn: Turn): Promise<void> {
   for (const row of await store.load(WORKERS, "status = 'alive' OR slots_used > 0 ORDER BY registered_at")) {
     const worker = directory.addWorker(turn.references, row, true);
     if (row.status === 'alive') worker.update(turn, { deadAt: deadAt(turn) });
+    worker.update(turn, { takesBackAt: takesBackAt(turn, row.drained) });
   }
 }
 

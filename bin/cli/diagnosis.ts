@@ -1,11 +1,14 @@
-import { nearest } from '../../machines/protocol/nearest.ts';
+import { didYouMean, nearest } from '../../machines/protocol/nearest.ts';
 import type { CommandModel, Flag } from '../completion/model.ts';
 
 /**
  * What is wrong with the words behind a command, in one line; undefined where that cannot be told. The library
  * that parses them only knows which of many ways through them came to an end, and names the first of these.
  */
-export function diagnose({ flags, places }: CommandModel, words: readonly string[]): string | undefined {
+export function diagnose(
+  { name, flags, argument, places }: CommandModel,
+  words: readonly string[],
+): string | undefined {
   const positional: string[] = [];
   for (let i = 0; i < words.length; i++) {
     const word = words[i] as string;
@@ -14,12 +17,19 @@ export function diagnose({ flags, places }: CommandModel, words: readonly string
       positional.push(word);
       continue;
     }
-    const [name = word] = word.split('=', 1);
-    const flag = flags.find(({ names }) => names.includes(name));
-    if (flag === undefined) return unknown(name, flags);
-    const fault = invalidValue(flag, name, word, words[i + 1]);
+    const [called = word] = word.split('=', 1);
+    const flag = flags.find(({ names }) => names.includes(called));
+    if (flag === undefined) return unknown(called, flags);
+    const fault = invalidValue(flag, called, word, words[i + 1]);
     if (fault !== undefined) return fault;
     if (flag.value && !word.includes('=')) i++;
+  }
+  if (argument?.repeats) return undefined;
+  const [second] = positional;
+  if (argument?.name === 'command' && argument.values.kind === 'words' && second !== undefined) {
+    const further = argument.values.words;
+    if (!further.includes(second))
+      return `there is no command '${name} ${second}'${didYouMean(nearest(second, further))}`;
   }
   const extra = positional[places];
   return extra === undefined ? undefined : `Extraneous positional argument ("${extra}")`;

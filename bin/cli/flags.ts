@@ -55,6 +55,11 @@ export function lasting(name: string, text: string): number {
   throw usageError(`${name}: '${text}' is no length of time, such as 30min, 24h or 7d`);
 }
 
+/** The same, also as a number of seconds, and none at all. */
+export function spell(name: string, text: string): number {
+  return /^\s*\d+(\.\d+)?\s*$/.test(text) ? number(name, text) : lasting(name, text);
+}
+
 function bounds(min: number, max: number, above = false): string {
   if (max !== Infinity) return above ? `above ${min} and at most ${max}` : `from ${min} to ${max}`;
   return above ? `above ${min}` : `of at least ${min}`;

@@ -4,7 +4,7 @@ interface Listed {
   description: string;
 }
 
-/** The commands of `jqctl`, in the order of its help. */
+/** The commands of `jqctl`, in the order of its help; some have two words. */
 export const COMMANDS = {
   submit: {
     category: 'Jobs',
@@ -54,6 +54,18 @@ export const COMMANDS = {
     category: 'Cluster',
     description: 'list the workers',
   },
+  'workers drain': {
+    category: 'Cluster',
+    description: 'give workers no more tasks; they finish those that they have',
+  },
+  'workers resume': {
+    category: 'Cluster',
+    description: 'give workers that were drained tasks again',
+  },
+  'workers remove': {
+    category: 'Cluster',
+    description: 'forget workers that have gone',
+  },
   stats: {
     category: 'Cluster',
     description: 'show jobs and tasks by status, and the workers alive',
@@ -98,4 +110,6 @@ export const COMMANDS = {
 
 export type CommandName = keyof typeof COMMANDS;
 
-export const isCommand = (word: string): word is CommandName => Object.hasOwn(COMMANDS, word);
+/** The commands that a command line may mean: each that a word of it begins. */
+export const commandsMeant = (argv: readonly string[]): CommandName[] =>
+  (Object.keys(COMMANDS) as CommandName[]).filter((name) => argv.includes(name.split(' ')[0] as string));

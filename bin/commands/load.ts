@@ -1,5 +1,5 @@
 import type { CommandClass } from 'clipanion';
-import { COMMANDS, type CommandName, isCommand } from './list.ts';
+import { COMMANDS, type CommandName, commandsMeant } from './list.ts';
 
 /** The class of each command, which is loaded when somebody asks for it. */
 const CLASSES: Record<CommandName, () => Promise<CommandClass>> = {
@@ -15,6 +15,9 @@ const CLASSES: Record<CommandName, () => Promise<CommandClass>> = {
   retry: async () => (await import('./retry.ts')).RetryCommand,
   resubmit: async () => (await import('./resubmit.ts')).ResubmitCommand,
   workers: async () => (await import('./workers.ts')).WorkersCommand,
+  'workers drain': async () => (await import('./workers-drain.ts')).WorkersDrainCommand,
+  'workers resume': async () => (await import('./workers-drain.ts')).WorkersResumeCommand,
+  'workers remove': async () => (await import('./workers-drain.ts')).WorkersRemoveCommand,
   stats: async () => (await import('./stats.ts')).StatsCommand,
   doctor: async () => (await import('./doctor.ts')).DoctorCommand,
   tokens: async () => (await import('./tokens.ts')).TokensCommand,
@@ -31,6 +34,6 @@ const CLASSES: Record<CommandName, () => Promise<CommandClass>> = {
  * The commands of `jqctl` that a command line may mean. `completion` tells of all of them, so it has them all loaded.
  */
 export function commandsIn(argv: readonly string[]): Promise<CommandClass[]> {
-  const named = argv.includes('completion') ? Object.keys(COMMANDS) : [...new Set(argv)];
-  return Promise.all(named.filter(isCommand).map((name) => CLASSES[name]()));
+  const meant = argv.includes('completion') ? (Object.keys(COMMANDS) as CommandName[]) : commandsMeant(argv);
+  return Promise.all(meant.map((name) => CLASSES[name]()));
 }

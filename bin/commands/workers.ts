@@ -4,7 +4,7 @@ import { standingOf } from '../../machines/worker/standing.ts';
 import { ClientCommand, type Session } from '../cli/client-command.ts';
 import { EXIT } from '../cli/exit.ts';
 import { clientUsage } from '../cli/usage.ts';
-import { ago } from '../terminal/format.ts';
+import { ago, clock } from '../terminal/format.ts';
 import { plain } from '../terminal/plain.ts';
 import { workerState } from '../terminal/status-style.ts';
 import { table } from '../terminal/table.ts';
@@ -16,7 +16,8 @@ export class WorkersCommand extends ClientCommand {
       Under \`slots\` stand the slots in use and all of them, under \`runs\` the analysis libraries with their
       versions, under \`version\` that of the worker program; one that differs from the server's is marked with
       \`!\`. A worker that is \`suspended\` lives but asks for no tasks at present; why stands below. One that is
-      \`draining\` was told to end and finishes what it has; then it is \`stopped\`. A \`dead\` one fell silent.
+      \`draining\` was told to end and finishes what it has; then it is \`stopped\`. One that an operator drains is
+      \`draining\`, then \`drained\`. A \`dead\` one fell silent.
       \`--json\` has all packages of a worker.
     `,
     examples: [['List the workers', 'jqctl workers']],
@@ -57,14 +58,27 @@ function listOf(workers: WorkerView[], output: Session['output']): string {
     { title: 'seen', align: 'right' as const },
     { title: 'worker', ids: true, flexible: true },
   ];
-  return [table(columns, rows, output), ...suspensions(workers)].join('\n');
+  return [table(columns, rows, output), ...withheld(workers)].join('\n');
 }
 
-/** Why workers ask for no tasks, a line each. */
-const suspensions = (workers: WorkerView[]): string[] =>
-  workers
-    .filter((worker) => standingOf(worker) === 'suspended')
-    .map(({ name, id, suspended }) => `${plain(name ?? id)} is suspended: ${plain(suspended ?? '')}`);
+/** Why workers ask for no tasks, or are given none, a line each. */
+const withheld = (workers: WorkerView[]): string[] =>
+  workers.flatMap((worker) => {
+    const { name, id, suspended, drained } = worker;
+    const called = plain(name ?? id);
+    return [
+      ...(standingOf(worker) === 'suspended' ? [`${called} is suspended: ${plain(suspended ?? '')}`] : []),
+      ...(drained ? [`${called} is given no tasks: ${drainWords(drained)}`] : []),
+    ];
+  });
+
+/** Who drained it and when; when it has to give back what it still has. */
+function drainWords({ by, at, takes_back_at }: NonNullable<WorkerView['drained']>): string {
+  const now = Date.now() / 1000;
+  const left =
+    takes_back_at === null || takes_back_at <= now ? '' : `, until ${clock(takes_back_at)} with what it has`;
+  return `drained by ${plain(by)} ${ago(now - at)}${left} (jqctl workers resume)`;
+}
 
 /** The libraries that a worker says it runs; workers of other make say only what they have. */
 function librariesOf({ capabilities, version }: WorkerView): string[] {

@@ -6,13 +6,17 @@ function placeOf(values: Values): string {
   return values.kind === 'ids' ? `ids ${values.of}` : values.kind;
 }
 
+/** A name of two words holds a space. */
+const patternOf = (name: string): string => (name.includes(' ') ? `'${name}'` : name);
+
 const branch = (pattern: string, text: string): string => `    ${pattern}) echo '${text}' ;;`;
 
 /** Splits the line itself, since bash breaks words at the colons and equals signs of addresses and flags. */
 export function bashScript(commands: readonly CommandModel[]): string {
-  const names = commands.map(({ name }) => name).join(' ');
+  const names = [...new Set(commands.map(({ name }) => name.split(' ')[0]))].join(' ');
+  const repeating = commands.filter(({ argument }) => argument?.repeats).map(({ name }) => patternOf(name));
   const flags = commands.map((command) =>
-    branch(command.name, command.flags.flatMap((flag) => flag.names).join(' ')),
+    branch(patternOf(command.name), command.flags.flatMap((flag) => flag.names).join(' ')),
   );
   const values = commands.flatMap(({ name, flags: all }) =>
     all.flatMap(({ names: called, value }) =>
@@ -22,7 +26,7 @@ export function bashScript(commands: readonly CommandModel[]): string {
     ),
   );
   const places = commands.flatMap(({ name, argument }) =>
-    argument === null ? [] : branch(name, placeOf(argument.values)),
+    argument === null ? [] : branch(patternOf(name), placeOf(argument.values)),
   );
   return `# bash completion of jqctl. Load it with: source <(jqctl completion bash)
 
@@ -44,6 +48,14 @@ ${values.join('\n')}
 _jqctl_argument() {
   case $1 in
 ${places.join('\n')}
+  esac
+}
+
+# Whether several of that may stand behind a command.
+_jqctl_repeats() {
+  case $1 in
+    ${repeating.join(' | ')}) ;;
+    *) false ;;
   esac
 }
 
@@ -82,6 +94,8 @@ _jqctl() {
       [[ $word == *=* || -z $(_jqctl_value "$command" "$word") ]] || flag=$word
     elif [[ -z $command ]]; then
       command=$word
+    elif ((position == 0)) && [[ -n $(_jqctl_flags "$command $word") ]]; then
+      command="$command $word"
     else
       ((position++))
     fi
@@ -96,7 +110,7 @@ _jqctl() {
     _jqctl_offer "$current" words ${names} --help --version
   elif [[ $current == -* ]]; then
     _jqctl_offer "$current" words $(_jqctl_flags "$command")
-  elif ((position == 0)); then
+  elif ((position == 0)) || _jqctl_repeats "$command"; then
     _jqctl_offer "$current" $(_jqctl_argument "$command")
   fi
 }

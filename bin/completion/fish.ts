@@ -18,30 +18,42 @@ function offer(values: Values): string {
   }
 }
 
-function flagLine(command: string, { names, description, value }: Flag): string {
+/** Where a command of that name is meant; with names of two words, no other that begins so. */
+function where(name: string, commands: readonly CommandModel[]): string {
+  const [first, second] = name.split(' ');
+  const seen = `__fish_seen_subcommand_from ${first}`;
+  if (second !== undefined) return `'${seen}; and __fish_seen_subcommand_from ${second}'`;
+  const further = commands.flatMap((other) =>
+    other.name.startsWith(`${name} `) ? [other.name.slice(name.length + 1)] : [],
+  );
+  return further.length === 0
+    ? `'${seen}'`
+    : `'${seen}; and not __fish_seen_subcommand_from ${further.join(' ')}'`;
+}
+
+function flagLine(condition: string, { names, description, value }: Flag): string {
   const called = names.map((name) => (name.startsWith('--') ? `-l ${name.slice(2)}` : `-s ${name.slice(1)}`));
   // Only where files are asked for does fish offer any.
   const takes = value === null ? [] : [value.values.kind === 'files' ? '-r' : '-x', offer(value.values)];
-  const parts = [
-    `-n '__fish_seen_subcommand_from ${command}'`,
-    ...called,
-    ...takes,
-    `-d ${quoted(description)}`,
-  ];
+  const parts = [`-n ${condition}`, ...called, ...takes, `-d ${quoted(description)}`];
   return `complete -c jqctl ${parts.filter(Boolean).join(' ')}`;
 }
 
 export function fishScript(commands: readonly CommandModel[]): string {
-  const names = commands.map(
-    ({ name, description }) =>
-      `complete -c jqctl -n __fish_use_subcommand -a ${name} -d ${quoted(description)}`,
-  );
+  const names = commands
+    .filter(({ name }) => !name.includes(' '))
+    .map(
+      ({ name, description }) =>
+        `complete -c jqctl -n __fish_use_subcommand -a ${name} -d ${quoted(description)}`,
+    );
   const places = commands.flatMap(({ name, argument }) =>
     argument === null || argument.values.kind === 'any'
       ? []
-      : `complete -c jqctl -n '__fish_seen_subcommand_from ${name}' ${offer(argument.values)}`,
+      : `complete -c jqctl -n ${where(name, commands)} ${offer(argument.values)}`,
   );
-  const flags = commands.flatMap(({ name, flags: all }) => all.map((flag) => flagLine(name, flag)));
+  const flags = commands.flatMap(({ name, flags: all }) =>
+    all.map((flag) => flagLine(where(name, commands), flag)),
+  );
   return `# fish completion of jqctl. Load it with: jqctl completion fish | source
 # or keep it as ~/.config/fish/completions/jqctl.fish
 

@@ -3,7 +3,7 @@ import { get as httpGet } from 'node:http';
 import { get as httpsGet } from 'node:https';
 import { type Named, referredTo } from '../../machines/protocol/reference.ts';
 
-export type IdKind = 'jobs' | 'actors' | 'tasks';
+export type IdKind = 'jobs' | 'actors' | 'tasks' | 'workers';
 type Env = Record<string, string | undefined>;
 
 /** Milliseconds that a person who pressed Tab waits at most. */
@@ -45,6 +45,7 @@ type Ask = (path: string) => Promise<Listed[]>;
 
 const ROWS: Record<IdKind, (ask: Ask, words: string[]) => Promise<Row[]>> = {
   jobs: async (ask) => withNames(await ask(`/v1/jobs?limit=${MOST}`)),
+  workers: async (ask) => withNames(await ask('/v1/workers')),
   async actors(ask) {
     const [jobs, workers] = await Promise.all([ask(`/v1/jobs?limit=${MOST}`), ask('/v1/workers')]);
     return [['supervisor', 'of the server'], ...withNames([...workers, ...jobs])];

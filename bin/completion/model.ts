@@ -27,11 +27,12 @@ export interface Flag {
 }
 
 export interface CommandModel {
+  /** One word or two. */
   name: string;
   description: string;
   flags: Flag[];
-  /** What stands behind the command, besides flags. */
-  argument: { name: string; values: Values } | null;
+  /** What stands behind the command, besides flags; several of it where it repeats. */
+  argument: { name: string; values: Values; repeats: boolean } | null;
   /** How many words may stand there. */
   places: number;
 }
@@ -41,6 +42,7 @@ const words = (list: readonly string[]): Values => ({ kind: 'words', words: list
 /** By the name of a value or argument in the help. */
 const VALUES: Readonly<Record<string, Values>> = {
   job: { kind: 'ids', of: 'jobs' },
+  worker: { kind: 'ids', of: 'workers' },
   'job file': { kind: 'files' },
   dataset: { kind: 'files' },
   machine: words(MACHINE_NAMES),
@@ -66,16 +68,25 @@ const HELP: Flag = { names: ['-h', '--help'], description: 'show this help', val
 
 /** What can be completed, from the very definitions that parse command lines. */
 export function commandModels(definitions: readonly Definition[]): CommandModel[] {
-  return definitions.map(({ path, usage, description, options }) => {
-    const [name = ''] = path.split(' ').slice(1);
-    const places = [...usage.slice(path.length).matchAll(/[<[]([\w ]+)[>\]]/g)];
+  const names = definitions.map(({ path }) => path.split(' ').slice(1).join(' '));
+  return definitions.map(({ path, usage, description, options }, i) => {
+    const name = names[i] as string;
+    const behind = usage.slice(path.length);
+    const places = [...behind.matchAll(/[<[]([\w ]+)[>\]]/g)];
     const argument = places[0]?.[1];
+    const further = names.flatMap((other) =>
+      other.startsWith(`${name} `) ? [other.slice(name.length + 1)] : [],
+    );
     return {
       name,
       description: description?.trim().replace(/\.$/, '') ?? '',
       flags: [...options.map(flagOf), HELP],
       argument:
-        argument === undefined ? null : { name: argument, values: VALUES[argument] ?? { kind: 'any' } },
+        argument === undefined
+          ? further.length > 0
+            ? { name: 'command', values: words(further), repeats: false }
+            : null
+          : { name: argument, values: VALUES[argument] ?? { kind: 'any' }, repeats: behind.includes('...') },
       places: places.length,
     };
   });

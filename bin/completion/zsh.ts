@@ -29,13 +29,33 @@ function argumentsOf(flag: Flag): string[] {
   return names.map((name) => quoted(`${instead}${name}[${escaped(description)}]${takes}`));
 }
 
+/** What completes the words behind a command. */
+function callOf({ flags, argument }: CommandModel): string {
+  const place = argument?.repeats ? '*' : '1';
+  const first =
+    argument === null ? [] : [quoted(`${place}:${escaped(argument.name)}:${actionOf(argument.values)}`)];
+  const specs = [...flags.flatMap(argumentsOf), ...first].map((spec) => `        ${spec}`);
+  return `      _arguments -s \\\n${specs.join(' \\\n')}`;
+}
+
+/** The same for one of two words, the second of which is there already. */
+function branchOf(command: CommandModel): string {
+  const second = command.name.split(' ')[1];
+  return `      if (( CURRENT > 2 )) && [[ $words[2] == ${second} ]]; then
+        shift words
+        (( CURRENT-- ))
+  ${callOf(command).replaceAll('\n', '\n  ')}
+        return
+      fi
+`;
+}
+
 export function zshScript(commands: readonly CommandModel[]): string {
-  const list = commands.map(({ name, description }) => `    ${quoted(`${name}:${escaped(description)}`)}`);
-  const cases = commands.map(({ name, flags, argument }) => {
-    const first =
-      argument === null ? [] : [quoted(`1:${escaped(argument.name)}:${actionOf(argument.values)}`)];
-    const specs = [...flags.flatMap(argumentsOf), ...first].map((spec) => `        ${spec}`);
-    return `    ${name})\n      _arguments -s \\\n${specs.join(' \\\n')}\n      ;;`;
+  const oneWord = commands.filter(({ name }) => !name.includes(' '));
+  const list = oneWord.map(({ name, description }) => `    ${quoted(`${name}:${escaped(description)}`)}`);
+  const cases = oneWord.map((command) => {
+    const further = commands.filter(({ name }) => name.startsWith(`${command.name} `));
+    return `    ${command.name})\n${further.map(branchOf).join('')}${callOf(command)}\n      ;;`;
   });
   return `#compdef jqctl
 # zsh completion of jqctl. Load it with: source <(jqctl completion zsh)

@@ -157,6 +157,15 @@ function workers({ workers, metrics }: Examined): Finding[] {
         'mend that; it looks at itself from time to time',
       ),
     );
+  const drained = workers.filter(({ status, drained }) => status === 'alive' && drained);
+  for (const { name, id, drained: order } of drained)
+    findings.push(
+      warning(
+        'workers',
+        `${name ?? id} is given no tasks: ${order?.by} drains it for ${duration(Date.now() / 1000 - (order?.at ?? 0))}`,
+        `when it may have some again: jqctl workers resume ${name ?? id}`,
+      ),
+    );
   const dead = by('dead');
   if (dead.length > 0)
     findings.push(

@@ -93,10 +93,10 @@ function numbers(
 /** How many workers stand how; of those that live, apart which ask for no tasks. */
 function standings(workers: WorkerView[], { colours }: Output): string {
   const count = (...of: Standing[]) => workers.filter((worker) => of.includes(standingOf(worker))).length;
-  const idle = (['suspended', 'draining'] as const).filter((standing) => count(standing) > 0);
+  const idle = (['suspended', 'draining', 'drained'] as const).filter((standing) => count(standing) > 0);
   const apart = idle.map((standing) => colours.yellow(`${count(standing)} ${standing}`)).join(', ');
   const stopped = count('stopped') > 0 ? `, ${count('stopped')} stopped` : '';
-  const alive = count('alive', 'suspended', 'draining');
+  const alive = count('alive', 'suspended', 'draining', 'drained');
   return `${alive} alive${apart === '' ? '' : ` (${apart})`}, ${count('dead')} dead${stopped}`;
 }
 

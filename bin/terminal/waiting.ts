@@ -53,7 +53,7 @@ function reasonOf(waiting: TaskView['waiting_for'], workersAlive: number): strin
     .join('; ');
   if (busy) return `every worker that fits is busy${some === '' ? '' : ` (${some})`}`;
   const isAbout = ({ requirement }: { requirement: string }) =>
-    /^(worker_fault|suspended|draining|path=)/s.test(requirement);
+    /^(worker_fault|suspended|draining|drained|path=)/s.test(requirement);
   if (lacks.some(isAbout)) return `no worker can take it now (${some})`;
   return `no worker has all that is asked for (${some})`;
 }
@@ -76,6 +76,12 @@ function wordsFor(requirement: string): Words {
     return {
       none: 'every worker was told to end (start another one with: jq-worker)',
       some: (lacking) => `${lacking} told to end`,
+    };
+  }
+  if (requirement === 'drained') {
+    return {
+      none: 'every worker is drained (jqctl workers resume WORKER)',
+      some: (lacking) => `${lacking} drained`,
     };
   }
   const path = /^path=(.*)$/s.exec(requirement)?.[1];

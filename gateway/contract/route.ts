@@ -4,7 +4,11 @@ import type { ErrorCode } from '../../machines/protocol/errors.ts';
 import type { Principal, Right } from '../../machines/protocol/rights.ts';
 import type { Backend, Pieces } from '../backend.ts';
 
-export type Method = 'get' | 'post';
+export const METHODS = ['get', 'post', 'patch', 'delete'] as const;
+export type Method = (typeof METHODS)[number];
+
+/** Whether requests of a method have a body. */
+export const takesBody = (method: Method): boolean => method === 'post' || method === 'patch';
 
 /** What the server is called and what it allows; the same for every request. */
 export interface ServiceFacts {

@@ -5,6 +5,7 @@ import { events } from './routes/events.ts';
 import { health } from './routes/health.ts';
 import { jobs } from './routes/jobs.ts';
 import { machines } from './routes/machines.ts';
+import { operate } from './routes/operate.ts';
 import { workers } from './routes/workers.ts';
 
 type Table = readonly (readonly [string, Route])[];
@@ -22,6 +23,7 @@ export const routes = {
   ...cluster,
   ...machines,
   ...workers,
+  ...operate,
 };
 
 export type Routes = typeof routes;

@@ -31,7 +31,7 @@ export class RequestLog {
     if (!endpoint || !grant || !AUDITED.has(endpoint.route.right)) return;
     if (!this.#log.isLevelEnabled('info')) return;
     const principal = grant.principal.name;
-    const of = about.job_id ?? about.artifact_id;
+    const of = about.job_id ?? about.artifact_id ?? about.worker_id;
     this.#log.info(
       { request_id: exchange.id, audit: endpoint.name, principal, ...about },
       `${endpoint.name}${of === undefined ? '' : ` ${of}`} by ${principal}`,

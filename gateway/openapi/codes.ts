@@ -1,5 +1,5 @@
 import type { ErrorCode } from '../../machines/protocol/errors.ts';
-import type { Route } from '../contract/route.ts';
+import { type Route, takesBody } from '../contract/route.ts';
 
 /** Every code that a route may answer with: its own, and those of its kind. */
 export function codesOf(route: Route): ErrorCode[] {
@@ -16,7 +16,7 @@ export function codesOf(route: Route): ErrorCode[] {
     codes.push('unauthenticated', 'missing_rights', 'store_unavailable', 'store_damaged', 'draining');
   if (route.path.includes('{')) codes.push('unknown_path');
   if (route.query) codes.push('malformed_query');
-  if (route.kind === 'json' && route.method === 'post')
+  if (route.kind === 'json' && takesBody(route.method))
     codes.push('malformed_body', 'invalid_body', 'body_too_complex');
   if (route.kind === 'upload') codes.push('malformed_body', 'no_room');
   if (route.kind === 'stream') codes.push('upgrade_required');

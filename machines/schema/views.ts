@@ -5,7 +5,7 @@ import { DEFAULT_TYPE, Requirements } from './job.ts';
 import { ABSENT, NEEDED } from './lenient.ts';
 import { Level } from './report.ts';
 import { JOB_STATUSES, TASK_STATUSES, WORKER_STATUSES } from './statuses.ts';
-import { LEAVING, WorkerVersion } from './worker.ts';
+import { DrainView, LEAVING, WorkerVersion } from './worker.ts';
 
 export const JobStatus = Words(JOB_STATUSES);
 export const TaskStatus = Words(TASK_STATUSES);
@@ -149,6 +149,14 @@ export const WorkerView = Type.Object(
     cluster_version: Nullable(Type.String()),
     version_divergent: Type.Boolean(),
     suspended: Nullable(Type.String({ description: 'why the worker asks for no tasks at present' })),
+    drained: Type.Optional(
+      Nullable(
+        Type.Unsafe<Static<typeof DrainView>>({
+          ...DrainView,
+          description: 'an operator has ordered to give it nothing more',
+        }),
+      ),
+    ),
     leaving: Nullable(Words(LEAVING, 'it was told to end; one that has ended is dead, and was not silent')),
   },
   { [NEEDED]: ['id'] },

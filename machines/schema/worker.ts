@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { bytesOf, LIMITS } from '../protocol/limits.ts';
-import { AnyObject, Id, Labels, Name, TextMap, Words } from './common.ts';
+import { AnyObject, Id, Labels, Name, Nullable, Seconds, TextMap, Words } from './common.ts';
 import { ABSENT, NEEDED } from './lenient.ts';
 import { RULES, type ValidationIssue } from './validate.ts';
 
@@ -96,6 +96,29 @@ export const HeartbeatRequest = Type.Object({
   ),
   leaving: Type.Optional(
     Words(LEAVING, 'the worker was told to end: it finishes what it has, or ends now and is heard no more'),
+  ),
+});
+
+/** An operator's order to give a worker nothing more. */
+export const DrainView = Type.Object({
+  by: Type.String({ description: 'the principal that ordered it' }),
+  at: Seconds,
+  takes_back_at: Nullable(
+    Type.Number({ description: 'when the tasks that it still has are taken back; null: never' }),
+  ),
+});
+
+/** Seconds that a worker which is drained may be left its tasks. */
+const LONGEST_DRAIN = 30 * 86_400;
+
+export const DrainRequest = Type.Object({
+  timeout_s: Type.Optional(
+    Type.Number({
+      minimum: 0,
+      maximum: LONGEST_DRAIN,
+      description:
+        'seconds after which the tasks that it still has are queued again; absent: it finishes them',
+    }),
   ),
 });
 

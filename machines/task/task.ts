@@ -56,6 +56,8 @@ const parts = setup({
       };
     }),
     takeBackAttempt: assign(({ context }) => ({ attempt: context.attempt - 1 })),
+    /** Its worker has seen the number, so that it counts on; one more is allowed for it. */
+    allowAnother: assign(({ context }) => ({ max_attempts: context.max_attempts + 1 })),
     release: assign({ worker_id: null, lease_expires_at: null }),
     start: assign(({ event }) => {
       assertEvent(event, 'START');
@@ -199,6 +201,16 @@ const failing = [
 
 const lapsing = { target: '#task.lost', actions: [ended('expired'), 'emitLost'] } as const;
 
+const takingBack = {
+  target: '#task.queued',
+  actions: [
+    ended('taken_back'),
+    'allowAnother',
+    'release',
+    { type: 'emitRequeued', params: { reason: 'taken_back' } },
+  ],
+} as const;
+
 /** A report of an attempt that was to be ended is remembered; its outcome is not. */
 const stopped = {
   target: '#task.cancelled',
@@ -235,6 +247,7 @@ export const taskMachine = parts.createMachine({
             { type: 'emitRequeued', params: { reason: 'undelivered' } },
           ],
         },
+        TAKE_BACK: takingBack,
         FAIL: failing,
         LEASE_EXPIRED: lapsing,
         CANCEL: { target: 'cancelled', actions: [ended('cancelled'), 'endLease', 'emitCancelled'] },
@@ -259,6 +272,7 @@ export const taskMachine = parts.createMachine({
               { target: '#task.failed', actions: [ended('timed_out'), ...givingUp] },
             ],
             LEASE_EXPIRED: lapsing,
+            TAKE_BACK: takingBack,
             CANCEL: { target: 'stopping', actions: 'emitStopRequested' },
           },
         },
@@ -268,6 +282,7 @@ export const taskMachine = parts.createMachine({
             FAIL: stopped,
             // Its worker fell silent and holds nothing any more.
             LEASE_EXPIRED: { target: '#task.cancelled', actions: [ended('expired'), 'release'] },
+            TAKE_BACK: { target: '#task.cancelled', actions: [ended('taken_back'), 'release'] },
             TIMEOUT: { target: '#task.cancelled', actions: ended('timed_out') },
           },
           exit: ['endLease', 'emitCancelled'],

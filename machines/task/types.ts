@@ -60,6 +60,8 @@ export type TaskEvent =
   | { type: 'LEASE'; worker_id: string; lease_expires_at: number }
   /** The lease's answer never reached its worker: back to its place, and no attempt is spent. */
   | { type: 'UNDELIVERED' }
+  /** An operator takes it from its worker: back to its place, and no attempt is spent. */
+  | { type: 'TAKE_BACK' }
   | { type: 'START'; now: number; report: TaskReport }
   | ({
       type: 'COMPLETE';
@@ -114,7 +116,9 @@ export type LeaseEnd =
   /** A person cancelled the job before the attempt was started. */
   | 'cancelled'
   /** The server ended the attempt, which took too long. */
-  | 'timed_out';
+  | 'timed_out'
+  /** An operator took it from its worker. */
+  | 'taken_back';
 
 /** What happened to a task. That its status changed, and from which, whoever runs the machine sees. */
 export type TaskEmission =
@@ -147,5 +151,5 @@ export type TaskEmission =
       traceback?: string;
     }
   | { type: 'task_lost' }
-  | { type: 'task_requeued'; reason: 'failure' | 'lease_lapsed' | 'undelivered' | 'retry' }
+  | { type: 'task_requeued'; reason: 'failure' | 'lease_lapsed' | 'undelivered' | 'taken_back' | 'retry' }
   | { type: 'task_cancelled' };

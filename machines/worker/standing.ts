@@ -1,15 +1,21 @@
 import type { WorkerView } from '../schema/views.ts';
 
-/** How a worker stands, in one word: one that is alive may ask for no tasks, and one that has ended was not silent. */
-export type Standing = 'alive' | 'suspended' | 'draining' | 'stopped' | 'dead';
+/**
+ * How a worker stands, in one word: one that is alive may ask for no tasks, or be given none since it was told to end
+ * or an operator drains it (`draining` while it has some); one that has ended was not silent.
+ */
+export type Standing = 'alive' | 'suspended' | 'draining' | 'drained' | 'stopped' | 'dead';
 
 /** Servers of earlier versions, and others, know only `alive` and `dead`. */
 export function standingOf({
   status,
   suspended,
   leaving,
-}: Pick<WorkerView, 'status' | 'suspended' | 'leaving'>): Standing {
+  drained = null,
+  slots_used,
+}: Pick<WorkerView, 'status' | 'suspended' | 'leaving' | 'drained' | 'slots_used'>): Standing {
   if (status === 'dead') return leaving === 'stopped' ? 'stopped' : 'dead';
   if (leaving === 'draining') return 'draining';
+  if (drained !== null) return slots_used > 0 ? 'draining' : 'drained';
   return typeof suspended === 'string' ? 'suspended' : 'alive';
 }

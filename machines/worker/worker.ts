@@ -8,6 +8,17 @@ export interface WorkerContext {
   suspended: string | null;
   /** It was told to end: it finishes what it has (`draining`), or has ended (`stopped`). */
   leaving: Leaving | null;
+  /** An operator's order: it finishes what it has and is given nothing more, whatever it asks for. */
+  drained: DrainOrder | null;
+}
+
+/** Who ordered that a worker be drained. It outlasts its silence, its end and its registrations. */
+export interface DrainOrder {
+  by: string;
+  /** Seconds since the epoch. */
+  at: number;
+  /** When the tasks that it still has are taken back; null: never. */
+  takes_back_at: number | null;
 }
 
 export type Leaving = 'draining' | 'stopped';
@@ -25,6 +36,11 @@ export type WorkerEvent =
   | { type: 'STOP' }
   /** Nothing was heard for the time after which a worker counts as dead. */
   | { type: 'HEARTBEAT_MISSED' }
+  /** An operator drains it; once more with another order. */
+  | { type: 'DRAIN_ORDERED'; order: DrainOrder }
+  | { type: 'DRAIN_LIFTED' }
+  /** An operator has it forgotten. */
+  | { type: 'REMOVE' }
   | { type: 'TASK_TAKEN' }
   | { type: 'TASK_RELEASED' };
 
@@ -38,12 +54,18 @@ export type WorkerEmission =
   | { type: 'worker_suspended'; reason: string }
   | { type: 'worker_resumed' }
   | { type: 'worker_draining' }
-  | { type: 'worker_stopped' };
+  | { type: 'worker_stopped' }
+  | { type: 'worker_drain_ordered'; order: DrainOrder }
+  /** By order of an operator it has no task any more. */
+  | { type: 'worker_drained' }
+  | { type: 'worker_drain_lifted' }
+  | { type: 'worker_removed' };
 
 /**
  * One worker (docs/semantics.md#workers). On the wire it is `alive` or `dead`; below `alive` stands whether it has
- * room. Death takes no task: the expiry of its lease does. One that is suspended or draining is alive and may be busy;
- * it takes nothing new, since it does not ask. One that has ended is `dead` at once.
+ * room. Death takes no task: the expiry of its lease does. One that is suspended or leaving is alive and may be busy;
+ * it takes nothing new, since it does not ask. One that an operator drains may ask, and is given nothing. One that has
+ * ended is `dead` at once.
  */
 export const workerMachine = setup({
   types: {
@@ -61,6 +83,9 @@ export const workerMachine = setup({
     isSuspended: ({ context }) => context.suspended !== null,
     isDraining: ({ context }) => context.leaving === 'draining',
     stays: ({ context }) => context.leaving === null,
+    isDrained: ({ context }) => context.drained !== null,
+    isDrainedAlready: ({ context }) => context.drained !== null && context.slots_used === 0,
+    hasNoTask: ({ context }) => context.slots_used === 0,
     isForAnotherReason: ({ context, event }) => {
       assertEvent(event, 'SUSPEND');
       return context.suspended !== null && context.suspended !== event.reason;
@@ -81,6 +106,11 @@ export const workerMachine = setup({
     drain: assign({ leaving: 'draining' }),
     leave: assign({ leaving: 'stopped' }),
     comeBack: assign({ leaving: null }),
+    order: assign(({ event }) => {
+      assertEvent(event, 'DRAIN_ORDERED');
+      return { drained: event.order };
+    }),
+    lift: assign({ drained: null }),
     takeSlot: assign({ slots_used: ({ context }) => context.slots_used + 1 }),
     freeSlot: assign({ slots_used: ({ context }) => context.slots_used - 1 }),
     emitRegistered: emit({ type: 'worker_registered' }),
@@ -94,13 +124,19 @@ export const workerMachine = setup({
     emitResumed: emit({ type: 'worker_resumed' }),
     emitDraining: emit({ type: 'worker_draining' }),
     emitStopped: emit({ type: 'worker_stopped' }),
+    emitDrainOrdered: emit(({ event }) => {
+      assertEvent(event, 'DRAIN_ORDERED');
+      return { type: 'worker_drain_ordered', order: event.order };
+    }),
+    emitDrained: emit({ type: 'worker_drained' }),
+    emitDrainLifted: emit({ type: 'worker_drain_lifted' }),
+    emitRemoved: emit({ type: 'worker_removed' }),
   },
 }).createMachine({
   id: 'worker',
   context: ({ input }) => input,
   initial: 'alive',
   on: {
-    REGISTER: { target: '.alive', actions: ['resize', 'resume', 'emitRegistered'] },
     TASK_RELEASED: { guard: 'isBusy', actions: 'freeSlot' },
   },
   states: {
@@ -118,11 +154,15 @@ export const workerMachine = setup({
         ],
         DRAIN: { guard: 'stays', actions: ['drain', 'emitDraining', 'emitPollingEnded'] },
         STOP: { target: 'dead', actions: ['leave', 'emitStopped', 'emitPollingEnded'] },
+        DRAIN_ORDERED: { target: '.draining', actions: ['order', 'emitDrainOrdered'] },
+        REGISTER: { target: '.idle', actions: ['resize', 'resume', 'emitRegistered'] },
       },
       states: {
         idle: {
-          // Whoever registers or comes back may hold tasks.
+          // Whoever registers or comes back may hold tasks, and be drained.
           always: [
+            { guard: 'isDrainedAlready', target: 'drained' },
+            { guard: 'isDrained', target: 'draining' },
             { guard: 'isFull', target: 'full' },
             { guard: 'isBusy', target: 'busy' },
           ],
@@ -154,12 +194,26 @@ export const workerMachine = setup({
             ],
           },
         },
+        /** It finishes what it has. */
+        draining: {
+          always: { guard: 'hasNoTask', target: 'drained', actions: 'emitDrained' },
+          on: { DRAIN_LIFTED: { target: 'idle', actions: ['lift', 'emitDrainLifted'] } },
+        },
+        drained: {
+          on: { DRAIN_LIFTED: { target: 'idle', actions: ['lift', 'emitDrainLifted'] } },
+        },
       },
     },
     dead: {
       on: {
         HEARTBEAT: { target: 'alive', actions: ['comeBack', 'emitAlive'] },
+        REGISTER: { target: 'alive', actions: ['resize', 'resume', 'emitRegistered'] },
+        DRAIN_ORDERED: { actions: ['order', 'emitDrainOrdered'] },
+        DRAIN_LIFTED: { guard: 'isDrained', actions: ['lift', 'emitDrainLifted'] },
+        REMOVE: { guard: 'hasNoTask', target: 'removed', actions: ['emitRemoved', 'emitPollingEnded'] },
       },
     },
+    /** Its row is deleted. */
+    removed: { type: 'final' },
   },
 });

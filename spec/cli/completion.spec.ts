@@ -140,7 +140,7 @@ function partOf(script: string, shell: string, command: string): string {
   if (shell === 'fish') {
     return script
       .split('\n')
-      .filter((line) => line.includes(`_subcommand_from ${command}'`))
+      .filter((line) => new RegExp(`_subcommand_from ${command}(?:'|; and not)`).test(line))
       .join('\n');
   }
   const [, part = ''] = new RegExp(`^ {4}${command}\\)(.*?);;$`, 'ms').exec(script) ?? [];
@@ -190,6 +190,7 @@ for (const [shell, complete] of [
       assert.deepEqual(await offers(t, 'jqctl jobs --limit 5 --status ca'), ['cancelled', 'cancelling']);
       assert.deepEqual(await offers(t, 'jqctl machines '), [...MACHINE_NAMES].sort());
       assert.deepEqual(await offers(t, 'jqctl completion f'), ['fish']);
+      assert.deepEqual(await offers(t, 'jqctl workers '), ['drain', 'remove', 'resume']);
     });
 
     it('offers files and directories where they are asked for', async (t) => {
@@ -210,6 +211,11 @@ for (const [shell, complete] of [
       for (const way of [job, 'played', job.slice(-8), '--last']) {
         assert.deepEqual(await offers(t, `jqctl logs ${way} --task `, { env }), [...tasks].sort(), way);
       }
+      const two = ['lab', worker_id].sort();
+      assert.deepEqual(await offers(t, 'jqctl workers drain ', { env }), two);
+      assert.deepEqual(await offers(t, 'jqctl workers drain --ti'), ['--timeout']);
+      assert.deepEqual(await offers(t, 'jqctl workers --ti'), []);
+      assert.deepEqual(await offers(t, 'jqctl workers drain lab worker_', { env }), [worker_id]);
       assert.deepEqual(
         await offers(t, 'jqctl inspect --actor ', { env }),
         [job, 'lab', 'played', 'supervisor', worker_id].sort(),

@@ -19,6 +19,8 @@ const aWorker = (name: string, differs: object) => ({
   ...differs,
 });
 
+const DRAINED = { by: 'olivia', at: 1, takes_back_at: null };
+
 /** A server with a worker for each way to stand; the last two say no more than servers of other make. */
 async function crew(t: TestContext) {
   const workers = [
@@ -27,6 +29,8 @@ async function crew(t: TestContext) {
     aWorker('ending', { status: 'alive', suspended: null, leaving: 'draining' }),
     aWorker('gone', { status: 'dead', suspended: null, leaving: 'stopped' }),
     aWorker('silent', { status: 'dead', suspended: null, leaving: 'draining' }),
+    aWorker('resting', { status: 'alive', suspended: null, leaving: null, drained: DRAINED }),
+    aWorker('finishing', { status: 'alive', slots_used: 1, drained: DRAINED }),
     aWorker('other', { status: 'alive' }),
     aWorker('lost', { status: 'dead' }),
   ];
@@ -55,6 +59,8 @@ const STANDINGS = {
   ending: 'draining',
   gone: 'stopped',
   silent: 'dead',
+  resting: 'drained',
+  finishing: 'draining',
   other: 'alive',
   lost: 'dead',
 };
@@ -74,11 +80,58 @@ describe('the status of a worker', () => {
   it('is counted in top, where workers that are there are listed above those that have gone', async (t) => {
     const server = await crew(t);
     const { stdout } = await run(['top', '--server', server.url]);
-    assert.match(stdout, /^workers +4 alive \(1 suspended, 1 draining\), 2 dead, 1 stopped /m);
-    const order = [...stdout.matchAll(/^(\w+) +(?:alive|suspended|draining|stopped|dead) /gm)].map(
+    assert.match(stdout, /^workers +6 alive \(1 suspended, 2 draining, 1 drained\), 2 dead, 1 stopped /m);
+    const order = [...stdout.matchAll(/^(\w+) +(?:alive|suspended|draining|drained|stopped|dead) /gm)].map(
       ([, name]) => name,
     );
-    assert.deepEqual(order.slice(4), ['silent', 'lost', 'gone']);
+    assert.deepEqual(order.slice(6), ['silent', 'lost', 'gone']);
+  });
+
+  it('changes when an operator drains, resumes and removes it, by name or a part of its id', async (t) => {
+    const server = await startTestServer(t);
+    const { worker_id } = await playWorker(server.client, 1, { name: 'node-7' });
+    const at = ['--server', server.url];
+    const act = async (...argv: string[]) => {
+      const { code, stdout, stderr } = await run(['workers', ...argv, ...at]);
+      return { code, said: stdout + stderr };
+    };
+    assert.deepEqual(await act('drain', 'node-7', '--timeout', '30min'), {
+      code: 0,
+      said: 'node-7 is drained\n',
+    });
+    assert.match(
+      (await act()).said,
+      /^node-7 is given no tasks: drained by anonymous .*, until .* with what/m,
+    );
+    const [view] = await server.client.call('listWorkers');
+    assert.equal(view?.drained?.takes_back_at, (view?.drained?.at ?? 0) + 1800);
+    assert.deepEqual(await act('resume', worker_id.slice(-8)), { code: 0, said: 'node-7 is alive\n' });
+    const twice = await act('resume', 'node-7');
+    assert.equal(twice.code, 2);
+    assert.match(twice.said, /is not drained/);
+    const alive = await act('remove', 'node-7');
+    assert.equal(alive.code, 2);
+    assert.match(alive.said, /is alive; drain it, end its program/);
+    const body = { active: [], leaving: 'stopped' as const };
+    await server.client.call('heartbeat', { params: { id: worker_id }, body });
+    assert.deepEqual(await act('remove', 'node-7'), { code: 0, said: `${worker_id} is removed\n` });
+    assert.deepEqual(await server.client.call('listWorkers'), []);
+  });
+
+  it('is not changed by a command that is wrong', async (t) => {
+    const server = await crew(t);
+    for (const [argv, message] of [
+      [['drain'], /positional/],
+      [['drain', 'nobody'], /there is no worker 'nobody'/],
+      [['drain', 'well', 'nobody'], /there is no worker 'nobody'/],
+      [['drain', 'well', '--timeout', 'soon'], /'soon' is no length of time/],
+      [['drian', 'well'], /there is no command 'workers drian', did you mean 'drain'\?/],
+      [['resume', 'well', '--timeout', '3'], /Unsupported option/],
+    ] as const) {
+      const { code, stderr } = await run(['workers', ...argv, '--server', server.url]);
+      assert.equal(code, 2, argv.join(' '));
+      assert.match(stderr, message, argv.join(' '));
+    }
   });
 
   it('that is suspended says why in the list, whatever the reason holds', async (t) => {

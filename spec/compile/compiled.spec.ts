@@ -340,7 +340,7 @@ describe('a compiled machine', () => {
     assert.equal(JSON.stringify(workerMachine.definition), JSON.stringify(interpreted.definition));
     const never = workerMachine.provide({ guards: { takesLastSlot: () => false } });
     const actor = createActor(never, {
-      input: { id: 'w', slots_total: 1, slots_used: 0, suspended: null, leaving: null },
+      input: { id: 'w', slots_total: 1, slots_used: 0, suspended: null, leaving: null, drained: null },
     }).start();
     for (const event of events) actor.send(event as never);
     assert.deepEqual(actor.getSnapshot().value, { alive: 'busy' });

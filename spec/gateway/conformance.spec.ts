@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
-import type { Route } from '../../gateway/contract/route.ts';
+import { type Route, takesBody } from '../../gateway/contract/route.ts';
 import { type RouteName, routeList } from '../../gateway/contract/routes.ts';
 import { openApi } from '../../gateway/openapi/openapi.ts';
 import { RIGHTS } from '../../machines/protocol/rights.ts';
@@ -27,7 +27,7 @@ function validAsk(route: Route, params: Record<string, string>): Ask {
   const target = needsWorker ? `${path}?worker_id=${params.worker ?? 'worker_0'}` : path;
   const line = `${route.method.toUpperCase()} ${target}`;
   if (route.kind === 'upload') return { line, headers: { 'Content-Type': FILE.type }, body: FILE.body };
-  if (route.method === 'get') return { line };
+  if (!takesBody(route.method)) return { line };
   const bodies: Record<string, unknown> = {
     '/v1/jobs': JOB,
     '/v1/tasks/{id}/events': { type: 'progress', progress: 0.5 },
@@ -59,7 +59,7 @@ async function guardedServer(t: TestContext): Promise<TestServer> {
 
 const guarded = routeList.filter(([, { right }]) => right !== null);
 const withId = routeList.filter(([, { path }]) => path.includes('{'));
-const withBody = routeList.filter(([, { kind, method: verb }]) => kind === 'json' && verb === 'post');
+const withBody = routeList.filter(([, { kind, method: verb }]) => kind === 'json' && takesBody(verb));
 
 describe('every guarded route', () => {
   it('requires a credential', async (t) => {

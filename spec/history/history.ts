@@ -44,6 +44,8 @@ export class History {
   readonly tasks = new Map<string, TaskHistory>();
   /** Worker id to `alive` or `dead`. */
   readonly workers = new Map<string, string>();
+  /** Workers that an operator drains. */
+  readonly drained = new Set<string>();
   /** `task attempt` of each lease that was granted, started, and ended by a report or by the server. */
   readonly leased = new Set<string>();
   readonly started = new Set<string>();
@@ -86,10 +88,16 @@ export class History {
   }
 
   #takeWorker({ type, worker_id }: Happening): void {
-    this.workers.set(
-      worker_id as string,
-      ['worker_dead', 'worker_stopped'].includes(type) ? 'dead' : 'alive',
-    );
+    const id = worker_id as string;
+    if (type === 'worker_removed') {
+      must(this.workers.get(id) === 'dead', `worker ${id} is removed, which is ${this.workers.get(id)}`);
+      must((this.held.get(id) ?? 0) === 0, `worker ${id} is removed, and has tasks`);
+      this.workers.delete(id);
+      this.drained.delete(id);
+    } else if (type === 'worker_drain_ordered') this.drained.add(id);
+    else if (type === 'worker_drain_lifted') this.drained.delete(id);
+    else if (type === 'worker_drained') must((this.held.get(id) ?? 0) === 0, `${id} is drained with tasks`);
+    else this.workers.set(id, ['worker_dead', 'worker_stopped'].includes(type) ? 'dead' : 'alive');
   }
 
   #takeJob({ type, job_id, data }: Happening): void {
@@ -155,6 +163,7 @@ export class History {
         among('queued');
         if (data.attempt !== task.attempt + 1) refuse(`attempt ${data.attempt} after ${task.attempt}`);
         if (!['queued', 'running'].includes(job.status)) refuse(`its job is ${job.status}`);
+        if (this.drained.has(event.worker_id as string)) refuse(`worker ${event.worker_id} is drained`);
         task.attempt++;
         task.worker = event.worker_id;
         this.leased.add(`${lease} ${event.worker_id}`);
@@ -195,6 +204,9 @@ export class History {
         if (data.reason === 'undelivered') {
           among('leased');
           task.attempt--;
+        } else if (data.reason === 'taken_back') {
+          among('leased', 'running');
+          this.ended.add(lease);
         } else among('failing', 'lost', 'failed');
         // A retry that was cancelled in the middle comes to its end, and what comes back is cancelled.
         if (job.status === 'cancelled' || (job.status === 'cancelling' && data.reason !== 'retry')) {

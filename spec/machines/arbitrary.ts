@@ -91,6 +91,7 @@ const task: Arbitraries = {
   events: events({
     LEASE: { worker_id: word, lease_expires_at: few },
     UNDELIVERED: {},
+    TAKE_BACK: {},
     START: { now: few, report },
     COMPLETE: {
       result: word,
@@ -176,6 +177,8 @@ const job: Arbitraries = {
   }),
 };
 
+const drainOrder = fc.record({ by: word, at: few, takes_back_at: maybe(few) });
+
 const worker: Arbitraries = {
   context: fc.record({
     id: word,
@@ -183,6 +186,7 @@ const worker: Arbitraries = {
     slots_used: few,
     suspended: maybe(word),
     leaving: fc.constantFrom(null, 'draining' as const, 'stopped' as const),
+    drained: maybe(drainOrder),
   }),
   events: events({
     REGISTER: { slots_total: few },
@@ -194,6 +198,9 @@ const worker: Arbitraries = {
     HEARTBEAT_MISSED: {},
     TASK_TAKEN: {},
     TASK_RELEASED: {},
+    DRAIN_ORDERED: { order: drainOrder },
+    DRAIN_LIFTED: {},
+    REMOVE: {},
   }),
 };
 

@@ -3,7 +3,7 @@ import { newSelection, type Selection } from '../../machines/job/selection.ts';
 import { noStanding } from '../../machines/ranking/standing.ts';
 import type { TaskStatus } from '../../machines/schema/views.ts';
 import type { AcceptedReport, TaskContext, TaskEvent, TaskReport } from '../../machines/task/task.ts';
-import type { WorkerContext, WorkerEvent } from '../../machines/worker/worker.ts';
+import type { DrainOrder, WorkerContext, WorkerEvent } from '../../machines/worker/worker.ts';
 
 /** Contexts and events to start from; each test changes what it is about. */
 
@@ -63,6 +63,7 @@ export const fail = (retriable: boolean, changes: Partial<Fail> = {}): Fail => (
 export const TASK_EVENTS = {
   LEASE: { type: 'LEASE', worker_id: 'worker_1', lease_expires_at: 160 },
   UNDELIVERED: { type: 'UNDELIVERED' },
+  TAKE_BACK: { type: 'TAKE_BACK' },
   START: { type: 'START', now: 100, report: report('start') },
   COMPLETE: {
     type: 'COMPLETE',
@@ -172,13 +173,20 @@ export function leftBy(event: JobEvent): keyof TaskCounts | null {
   return 'from' in event ? event.from : null;
 }
 
-export const workerContext = (slots_used: number, slots_total = 2): WorkerContext => ({
+export const workerContext = (
+  slots_used: number,
+  slots_total = 2,
+  drained: DrainOrder | null = null,
+): WorkerContext => ({
   id: 'worker_1',
   slots_total,
   slots_used,
   suspended: null,
   leaving: null,
+  drained,
 });
+
+export const DRAIN_ORDER: DrainOrder = { by: 'olivia', at: 100, takes_back_at: 160 };
 
 export const WORKER_EVENTS = {
   'REGISTER one slot': { type: 'REGISTER', slots_total: 1 },
@@ -191,4 +199,7 @@ export const WORKER_EVENTS = {
   HEARTBEAT_MISSED: { type: 'HEARTBEAT_MISSED' },
   TASK_TAKEN: { type: 'TASK_TAKEN' },
   TASK_RELEASED: { type: 'TASK_RELEASED' },
+  DRAIN_ORDERED: { type: 'DRAIN_ORDERED', order: DRAIN_ORDER },
+  DRAIN_LIFTED: { type: 'DRAIN_LIFTED' },
+  REMOVE: { type: 'REMOVE' },
 } satisfies Record<string, WorkerEvent>;

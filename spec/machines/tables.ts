@@ -44,6 +44,13 @@ export const TASK_TABLE: Table = {
     { from: 'leased', event: 'START', to: 'running.executing', emits: ['task_started'] },
     // The answer of the lease never reached the worker.
     { from: 'leased', event: 'UNDELIVERED', to: 'queued', emits: ['lease_ended', 'task_requeued'] },
+    // An operator takes it from its worker.
+    {
+      from: ['leased', 'running.executing'],
+      event: 'TAKE_BACK',
+      to: 'queued',
+      emits: ['lease_ended', 'task_requeued'],
+    },
     // The worker reports success.
     {
       from: 'running.executing',
@@ -102,7 +109,7 @@ export const TASK_TABLE: Table = {
     // However a task ends that was told to stop, it ends cancelled; it is never launched again.
     {
       from: 'running.stopping',
-      event: ['COMPLETE', 'FAIL', 'LEASE_EXPIRED', 'TIMEOUT'],
+      event: ['COMPLETE', 'FAIL', 'LEASE_EXPIRED', 'TIMEOUT', 'TAKE_BACK'],
       to: 'cancelled',
       emits: ['task_cancelled', 'lease_ended'],
     },
@@ -111,42 +118,125 @@ export const TASK_TABLE: Table = {
   ],
 };
 
-/** A situation says how many of the worker's two slots are taken; below `alive` the state follows from it. */
+/**
+ * A situation says how many of the worker's two slots are taken, and whether an operator drains it; below `alive` the
+ * state follows from it.
+ */
 export const WORKER_TABLE: Table = {
-  states: ['alive.idle', 'alive.busy', 'alive.full', 'dead'],
+  states: [
+    ...['alive.idle', 'alive.busy', 'alive.full', 'alive.draining', 'alive.drained'],
+    ...['dead', 'removed'],
+  ],
   passing: [],
-  final: [],
+  final: ['removed'],
   moves: [
     { from: 'alive.idle', event: 'TASK_TAKEN', to: 'alive.busy' },
     { from: 'alive.busy', event: 'TASK_TAKEN', to: 'alive.full' },
     { from: 'alive.busy', event: 'TASK_RELEASED', to: 'alive.idle' },
     { from: 'alive.full', event: 'TASK_RELEASED', to: 'alive.busy' },
     // Tasks end while their worker is dead; its slots are counted all the same.
-    { from: 'dead', event: 'TASK_RELEASED', situation: ['one taken', 'both taken'], to: 'dead' },
+    {
+      from: 'dead',
+      event: 'TASK_RELEASED',
+      situation: ['one taken', 'both taken', 'one taken, drained', 'both taken, drained'],
+      to: 'dead',
+    },
+    // One that is drained takes no task, and says so when it has none.
+    {
+      from: 'alive.draining',
+      event: 'TASK_RELEASED',
+      situation: 'both taken, drained',
+      to: 'alive.draining',
+    },
+    {
+      from: 'alive.draining',
+      event: 'TASK_RELEASED',
+      situation: 'one taken, drained',
+      to: 'alive.drained',
+      emits: ['worker_drained'],
+    },
     // Death takes no task: the lapse of its lease does.
     {
-      from: ['alive.idle', 'alive.busy', 'alive.full'],
+      from: ['alive.idle', 'alive.busy', 'alive.full', 'alive.draining', 'alive.drained'],
       event: 'HEARTBEAT_MISSED',
       to: 'dead',
       emits: ['worker_dead'],
     },
     // It says that it asks for no tasks at present; or it was told to end, and finishes what it has.
-    ...['alive.idle', 'alive.busy', 'alive.full'].flatMap((alive) => [
+    ...['alive.idle', 'alive.busy', 'alive.full', 'alive.draining', 'alive.drained'].flatMap((alive) => [
       { from: alive, event: 'SUSPEND', to: alive, emits: ['worker_suspended', 'polling_ended'] },
       { from: alive, event: 'DRAIN', to: alive, emits: ['worker_draining', 'polling_ended'] },
     ]),
     // Then it says that it has ended.
     {
-      from: ['alive.idle', 'alive.busy', 'alive.full'],
+      from: ['alive.idle', 'alive.busy', 'alive.full', 'alive.draining', 'alive.drained'],
       event: 'STOP',
       to: 'dead',
       emits: ['worker_stopped', 'polling_ended'],
     },
-    // Any sign of life brings it back.
+    // An operator drains it, also while it is not there, and once more with another order.
+    {
+      from: ['alive.idle', 'alive.drained'],
+      event: 'DRAIN_ORDERED',
+      to: 'alive.drained',
+      emits: ['worker_drain_ordered', 'worker_drained'],
+    },
+    {
+      from: ['alive.busy', 'alive.full', 'alive.draining'],
+      event: 'DRAIN_ORDERED',
+      to: 'alive.draining',
+      emits: ['worker_drain_ordered'],
+    },
+    { from: 'dead', event: 'DRAIN_ORDERED', to: 'dead', emits: ['worker_drain_ordered'] },
+    { from: 'alive.drained', event: 'DRAIN_LIFTED', to: 'alive.idle', emits: ['worker_drain_lifted'] },
+    {
+      from: 'alive.draining',
+      event: 'DRAIN_LIFTED',
+      situation: 'one taken, drained',
+      to: 'alive.busy',
+      emits: ['worker_drain_lifted'],
+    },
+    {
+      from: 'alive.draining',
+      event: 'DRAIN_LIFTED',
+      situation: 'both taken, drained',
+      to: 'alive.full',
+      emits: ['worker_drain_lifted'],
+    },
+    {
+      from: 'dead',
+      event: 'DRAIN_LIFTED',
+      situation: ['none taken, drained', 'one taken, drained', 'both taken, drained'],
+      to: 'dead',
+      emits: ['worker_drain_lifted'],
+    },
+    // What has gone and has nothing is forgotten.
+    {
+      from: 'dead',
+      event: 'REMOVE',
+      situation: ['none taken', 'none taken, drained'],
+      to: 'removed',
+      emits: ['worker_removed', 'polling_ended'],
+    },
+    // Any sign of life brings it back, to where it stood.
     { from: 'dead', event: 'HEARTBEAT', situation: 'none taken', to: 'alive.idle', emits: ['worker_alive'] },
     { from: 'dead', event: 'HEARTBEAT', situation: 'one taken', to: 'alive.busy', emits: ['worker_alive'] },
     { from: 'dead', event: 'HEARTBEAT', situation: 'both taken', to: 'alive.full', emits: ['worker_alive'] },
-    // A registration takes an id up again, alive or dead, with the slots that it declares.
+    {
+      from: 'dead',
+      event: 'HEARTBEAT',
+      situation: 'none taken, drained',
+      to: 'alive.drained',
+      emits: ['worker_alive'],
+    },
+    {
+      from: 'dead',
+      event: 'HEARTBEAT',
+      situation: ['one taken, drained', 'both taken, drained'],
+      to: 'alive.draining',
+      emits: ['worker_alive'],
+    },
+    // A registration takes an id up again, alive or dead, with the slots that it declares; a drain outlasts it.
     {
       from: ['alive.idle', 'dead'],
       event: 'REGISTER',
@@ -166,6 +256,20 @@ export const WORKER_TABLE: Table = {
       event: 'REGISTER one slot',
       situation: 'one taken',
       to: 'alive.full',
+      emits: ['worker_registered'],
+    },
+    {
+      from: ['alive.drained', 'dead'],
+      event: 'REGISTER',
+      situation: 'none taken, drained',
+      to: 'alive.drained',
+      emits: ['worker_registered'],
+    },
+    {
+      from: ['alive.draining', 'dead'],
+      event: 'REGISTER',
+      situation: ['one taken, drained', 'both taken, drained'],
+      to: 'alive.draining',
       emits: ['worker_registered'],
     },
     // With fewer slots than tasks it stays full until enough of them have ended.

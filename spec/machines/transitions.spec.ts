@@ -9,6 +9,7 @@ import { workerMachine } from '../../machines/worker/worker.ts';
 import { Driven } from './drive.ts';
 import { JOB_TABLE } from './job-table.ts';
 import {
+  DRAIN_ORDER,
   heldTask,
   JOB_EVENTS,
   jobContext,
@@ -47,7 +48,16 @@ const SUPERVISOR_EVENTS = {
   DRAINED: { type: 'DRAINED' },
 } satisfies Record<SupervisorEvent['type'], SupervisorEvent>;
 
-const SLOTS = { 'alive.idle': [0], 'alive.busy': [1], 'alive.full': [2], dead: [0, 1, 2] };
+/** How many slots may be taken in a state, and whether an operator drains the worker there. */
+const SLOTS: Record<string, { used: number[]; drained: boolean[] }> = {
+  'alive.idle': { used: [0], drained: [false] },
+  'alive.busy': { used: [1], drained: [false] },
+  'alive.full': { used: [2], drained: [false] },
+  'alive.draining': { used: [1, 2], drained: [true] },
+  'alive.drained': { used: [0], drained: [true] },
+  dead: { used: [0, 1, 2], drained: [false, true] },
+  removed: { used: [0], drained: [false, true] },
+};
 const SLOT_WORDS = ['none taken', 'one taken', 'both taken'];
 
 const subjects: Subject[] = [
@@ -95,7 +105,12 @@ const subjects: Subject[] = [
     events: WORKER_EVENTS,
     situations: (state) =>
       Object.fromEntries(
-        SLOTS[state as keyof typeof SLOTS].map((used) => [SLOT_WORDS[used], workerContext(used)]),
+        (SLOTS[state]?.drained ?? []).flatMap((drained) =>
+          (SLOTS[state]?.used ?? []).map((used) => [
+            `${SLOT_WORDS[used]}${drained ? ', drained' : ''}`,
+            workerContext(used, 2, drained ? DRAIN_ORDER : null),
+          ]),
+        ),
       ),
   },
   {

@@ -23,9 +23,11 @@ function checkWorker({
   if (after.slots_used > before.slots_used) {
     assert.equal(status(from), 'alive', `${step}: a dead worker takes nothing`);
     assert.ok(before.slots_used < before.slots_total, `${step}: a full worker takes nothing`);
+    assert.equal(before.drained, null, `${step}: one that is drained takes nothing`);
   }
   const room = after.slots_used === 0 ? 'idle' : after.slots_used < after.slots_total ? 'busy' : 'full';
-  assert.ok(to === 'dead' || to === `alive.${room}`, step);
+  const rest = after.drained === null ? room : after.slots_used === 0 ? 'drained' : 'draining';
+  assert.ok(to === 'dead' || to === 'removed' || to === `alive.${rest}`, step);
   assert.deepEqual(
     emitted.map(({ type }) => type),
     toldBy(from, to, before, after, event),
@@ -34,10 +36,13 @@ function checkWorker({
   assert.ok(status(to) !== 'alive' || after.leaving !== 'stopped', `${step}: who has ended is not alive`);
   if (status(from) === 'dead')
     assert.ok(after.suspended === before.suspended || event.type === 'REGISTER', step);
+  const orders = ['DRAIN_ORDERED', 'DRAIN_LIFTED'].includes(event.type);
+  assert.ok(after.drained === before.drained || orders, `${step}: only an operator begins and ends it`);
 }
 
 /**
- * What is told of a step: that it registered, came or went, or else that it asks for tasks no more, or again. Whenever
+ * What is told of a step: that it registered, came or went, or else that it asks for tasks no more, or again; what an
+ * operator orders, and when it has no task any more. Whenever
  * it wants none from now on, also for another reason than before, what it has asked for is withdrawn.
  */
 function toldBy(
@@ -47,7 +52,13 @@ function toldBy(
   after: WorkerContext,
   event: WorkerEvent,
 ): string[] {
+  const isDrained = to === 'alive.drained' ? ['worker_drained'] : [];
+  if (from === 'removed') return [];
   if (event.type === 'REGISTER') return ['worker_registered'];
+  if (event.type === 'DRAIN_ORDERED') return ['worker_drain_ordered', ...isDrained];
+  if (event.type === 'TASK_RELEASED') return from === to ? [] : isDrained;
+  if (before.drained !== after.drained) return ['worker_drain_lifted'];
+  if (to === 'removed') return ['worker_removed', 'polling_ended'];
   if (event.type === 'STOP' && status(from) !== status(to)) return ['worker_stopped', 'polling_ended'];
   if (status(from) !== status(to)) return [to !== 'dead' ? 'worker_alive' : 'worker_dead'];
   const asks = (context: WorkerContext) => context.suspended === null && context.leaving === null;

@@ -76,6 +76,11 @@ describe('jqctl doctor', () => {
     ['a store that cannot commit', examined({ notReady: 'the store cannot commit' }), ['problem store']],
     ['commits that failed', examined({ text: 'jq_commit_failures_total 2\n' }), ['warning store']],
     ['slow commits', examined({ text: 'jq_commit_duration_seconds_sum 200\n' }), ['warning store']],
+    [
+      'a worker that is drained',
+      examined({ workers: [worker(), worker({ drained: { by: 'olivia', at: 0, takes_back_at: null } })] }),
+      ['warning workers'],
+    ],
     ['a full disk', examined({ text: 'jq_disk_free_bytes 1000\n' }), ['problem disk']],
     ['a disk that is nearly full', examined({ text: 'jq_disk_free_bytes 30e9\n' }), ['warning disk']],
     ['clocks that differ', examined({ clocks: { server: 1000, own: 1020 } }), ['warning clocks']],

@@ -106,6 +106,7 @@ const workerRow: WorkerRow = {
   slots_used: 2,
   suspended: 'its disk is full',
   leaving: 'draining',
+  drained: { by: 'olivia', at: 2.5, takes_back_at: null },
 };
 
 /** Every state an actor can rest in: atomic, final, or the compound ones' children. */
@@ -151,7 +152,7 @@ const CHANGING: Record<string, Record<string, unknown>> = {
     error: null,
     last_report: null,
   },
-  worker: { state: null, last_seen_at: 1, slots_used: 0, suspended: null, leaving: null },
+  worker: { state: null, last_seen_at: 1, slots_used: 0, suspended: null, leaving: null, drained: null },
   'worker that registers again': {
     name: null,
     state: null,
@@ -163,6 +164,7 @@ const CHANGING: Record<string, Record<string, unknown>> = {
     slots_used: 0,
     suspended: null,
     leaving: null,
+    drained: null,
   },
 };
 
@@ -297,6 +299,7 @@ function nothing(): Changes {
     computed: [],
     registered_workers: [],
     changed_workers: [],
+    removed_workers: [],
     artifacts: [],
     task_artifacts: [],
     events: [],

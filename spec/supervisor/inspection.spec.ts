@@ -239,7 +239,10 @@ describe('inspection', () => {
   it("has exactly the members of the messages of Stately's own inspector", async (t) => {
     const theirs: StatelyInspectionEvent[] = [];
     const { inspect } = createInspector({ send: (event) => theirs.push(event) });
-    const context = { id: 'worker_1', slots_total: 1, slots_used: 0, suspended: null, leaving: null };
+    const context = {
+      ...{ id: 'worker_1', slots_total: 1, slots_used: 0 },
+      ...{ suspended: null, leaving: null, drained: null },
+    };
     createActor(workerMachine, { id: 'worker_1', input: context, inspect })
       .start()
       .send({ type: 'TASK_TAKEN' });

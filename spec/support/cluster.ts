@@ -136,6 +136,18 @@ export class TestCluster {
     });
   }
 
+  drain(worker_id: string, timeout_s?: number) {
+    return this.port.send({ type: 'drain_worker', principal: this.principal, worker_id, timeout_s });
+  }
+
+  resume(worker_id: string) {
+    return this.port.send({ type: 'resume_worker', principal: this.principal, worker_id });
+  }
+
+  remove(worker_id: string) {
+    return this.port.send({ type: 'remove_worker', principal: this.principal, worker_id });
+  }
+
   /** What clients can read. */
   get seen() {
     return seen(this.port);

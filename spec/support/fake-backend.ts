@@ -38,6 +38,7 @@ export class FakeBackend implements Backend {
       stats: unset,
       statsHistory: unset,
       workers: () => piecesOf([]),
+      worker: unread,
       assertTask: async () => {},
       events: (query) => this.events.read(query),
       eventIdBefore: (count) => this.events.idBefore(count),

@@ -6,7 +6,7 @@ import { FOR_GOOD } from '../../actors/server/turn/journal.ts';
 export const workerRow = (id: string, differs: Partial<WorkerRow> = {}): WorkerRow => ({
   ...{ id, name: null, principal: 'anonymous', session: 1, status: 'alive', state: 'idle' },
   ...{ registered_at: 1, last_seen_at: 1, labels: {}, capabilities: {} },
-  ...{ slots_total: 1, slots_used: 0, suspended: null, leaving: null },
+  ...{ slots_total: 1, slots_used: 0, suspended: null, leaving: null, drained: null },
   ...differs,
   // A new object is how a registration is known.
   version: { ...differs.version },

@@ -3,6 +3,7 @@ import { cancelAhead, continueBulk } from '../jobs/bulk-command.ts';
 import type { TaskCell, WorkerCell } from '../runtime/actor-cell.ts';
 import { armBackoffs, armMissing } from '../runtime/arm-deadlines.ts';
 import type { Turn } from '../turn/turn.ts';
+import { takeBackAll } from './drain-worker.ts';
 
 /** What the passing of time does, as a part of a turn; a promise where it takes long. */
 export function deadlinePassed(turn: Turn, key: DeadlineKey): Promise<void> | undefined {
@@ -16,6 +17,7 @@ export function deadlinePassed(turn: Turn, key: DeadlineKey): Promise<void> | un
   else if (kind === 'silence' && worker) missHeartbeat(turn, worker);
   else if (kind === 'backoff') endBackoffs(turn);
   else if (kind === 'missing' && worker) forgetMissing(turn, worker);
+  else if (kind === 'drain' && worker) return endDrainTime(turn, worker);
   else if (worker) reclaimStaleSlot(turn, worker);
   return undefined;
 }
@@ -41,6 +43,13 @@ function missHeartbeat(turn: Turn, worker: WorkerCell): void {
   if (!hasPassed(turn, worker.soft.deadAt)) return;
   worker.update(turn, { deadAt: null });
   turn.tellWorker(worker, { type: 'HEARTBEAT_MISSED' });
+}
+
+/** The time of an order to drain a worker is over, unless it was lifted or given anew. */
+function endDrainTime(turn: Turn, worker: WorkerCell): Promise<void> | undefined {
+  const { takesBackAt } = worker.soft;
+  if (takesBackAt === null || takesBackAt > turn.core.clock.monotonic()) return undefined;
+  return takeBackAll(turn, worker);
 }
 
 /** What waited after a failure takes its place in the queue. */

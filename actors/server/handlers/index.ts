@@ -1,6 +1,7 @@
 import type { MessageType } from '../../../gateway/messages.ts';
 import { cancelJob } from './cancel-job.ts';
 import { completeTask } from './complete-task.ts';
+import { drainWorker, removeWorker, resumeWorker } from './drain-worker.ts';
 import { failTask } from './fail-task.ts';
 import type { Handler } from './handler.ts';
 import { heartbeat } from './heartbeat.ts';
@@ -19,6 +20,9 @@ export const HANDLERS: { readonly [T in MessageType]: Handler<T> } = {
   cancel_job: cancelJob,
   retry_job: retryJob,
   register_worker: registerWorker,
+  drain_worker: drainWorker,
+  resume_worker: resumeWorker,
+  remove_worker: removeWorker,
   heartbeat,
   lease,
   lease_undelivered: leaseUndelivered,

@@ -1,5 +1,6 @@
 import { ClusterError } from '../../../machines/protocol/errors.ts';
 import type { Principal } from '../../../machines/protocol/rights.ts';
+import type { DrainOrder } from '../../../machines/worker/worker.ts';
 import type { TaskCell, WorkerCell } from '../runtime/actor-cell.ts';
 import { storeUnavailable } from '../turn/envelope.ts';
 import type { Turn } from '../turn/turn.ts';
@@ -28,6 +29,16 @@ export function touch(turn: Turn, worker: WorkerCell): void {
 /** When a worker counts as dead of which nothing is heard from now on. */
 export const deadAt = ({ core: { hearing, settings } }: Turn): number =>
   hearing.monotonic() + settings.workerDeadAfter;
+
+/**
+ * When the tasks of a worker that is drained are taken back; null: never. Should the wall clock have been set back since,
+ * it is not longer until then than was ordered.
+ */
+export function takesBackAt({ core: { clock } }: Turn, order: DrainOrder | null): number | null {
+  if (order === null || order.takes_back_at === null) return null;
+  const left = Math.min(order.takes_back_at - order.at, order.takes_back_at - clock.now());
+  return clock.monotonic() + left;
+}
 
 /** The lease has its full time, and its worker holds the task. */
 export function beginLease(turn: Turn, task: TaskCell, { worker_id }: { worker_id: string }): void {

@@ -65,6 +65,7 @@ function newWorker({ principal, registration }: Register, turn: Turn): WorkerRow
     slots_used: 0,
     suspended: null,
     leaving: null,
+    drained: null,
   };
 }
 

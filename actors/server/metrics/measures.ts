@@ -38,10 +38,16 @@ export class Measures {
       [error, 'false'],
     ]),
   );
-  readonly #requeued = new Tally(['reason'], each(['failure', 'lease_lapsed', 'undelivered', 'retry']));
+  readonly #requeued = new Tally(
+    ['reason'],
+    each(['failure', 'lease_lapsed', 'undelivered', 'taken_back', 'retry']),
+  );
   readonly #workers = new Tally(
     ['change'],
-    each(['registered', 'dead', 'alive', 'suspended', 'resumed', 'draining', 'stopped']),
+    each([
+      ...['registered', 'dead', 'alive', 'suspended', 'resumed', 'draining', 'stopped'],
+      ...['drain_ordered', 'drained', 'drain_lifted', 'removed'],
+    ]),
   );
   #tasksSubmitted = 0;
   #leases = 0;

@@ -3,7 +3,8 @@ import { standingOf } from '../../../machines/worker/standing.ts';
 import type { Core } from '../core.ts';
 import type { WorkerRow } from '../store/rows.ts';
 
-type State = 'idle' | 'busy' | 'full' | 'suspended' | 'draining' | 'dead';
+const STATES = ['idle', 'busy', 'full', 'suspended', 'draining', 'drained', 'dead'] as const;
+type State = (typeof STATES)[number];
 
 /** How a worker that lives stands, the state of its chart below that. */
 function stateOf(row: Readonly<WorkerRow>): State {
@@ -22,10 +23,10 @@ export function workerMetrics(
     );
   metrics.gauge(
     'jq_workers',
-    'Workers by state: idle, busy and full live and take tasks; suspended and draining live and take none; dead fell silent or have ended',
+    'Workers by state: idle, busy and full live and take tasks; suspended, draining and drained live and take none; dead fell silent or have ended',
     ['state'],
     (tell) => {
-      const counts: Record<State, number> = { idle: 0, busy: 0, full: 0, suspended: 0, draining: 0, dead: 0 };
+      const counts = Object.fromEntries(STATES.map((state) => [state, 0])) as Record<State, number>;
       for (const row of living()) counts[stateOf(row)]++;
       counts.dead = counters.workers.dead ?? 0;
       for (const [state, count] of Object.entries(counts)) tell(count, { state });

@@ -91,7 +91,7 @@ export class LiveReads {
    * Why a queued task waits (docs/protocol.md#views-of-jobs-and-tasks): what keeps live workers from it, and how many
    * each. Beside what it requires that may be `backoff` (it waits after a failure), `worker_fault` (it avoids workers
    * that reported a fault of their own for it), `path=…` (it is missing there), `suspended` (the worker asks for no
-   * tasks at present), `draining` (it was told to end), and `slots` where all that are left are full.
+   * tasks at present), `draining` (it was told to end), `drained` (by an operator), and `slots` where all that are left are full.
    */
   waitingFor({ requirement, avoids, paths, backoff }: WaitingTask): Waiting[] {
     const missing = new Map<string, number>();
@@ -107,6 +107,7 @@ export class LiveReads {
         for (const path of paths) if (settledSoft.missingPaths.has(path)) reasons.push(`path=${path}`);
         if (worker.suspended !== null) reasons.push('suspended');
         if (worker.leaving !== null) reasons.push('draining');
+        if (worker.drained !== null) reasons.push('drained');
       }
       reasons.forEach(count);
       if (reasons.length > 0) continue;

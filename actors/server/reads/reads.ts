@@ -15,7 +15,7 @@ import { partsOf, withLongValues } from './long-values.ts';
 import { rankingOf, rankingValueReaders } from './ranking.ts';
 import { rankingCsv } from './ranking-csv.ts';
 import { TaskList } from './tasks.ts';
-import { workerList } from './workers.ts';
+import { oneWorker, workerList } from './workers.ts';
 
 /** So many jobs are looked at one by one in a few milliseconds. */
 const FEW = 5000;
@@ -108,6 +108,8 @@ export function createReads(
     },
 
     workers: () => workerList(db, live),
+
+    worker: (id) => oneWorker(db, live, id),
 
     stateCounts: (machine) => live.stateCounts(machine),
 

@@ -1,4 +1,5 @@
 import { compose, RawJson } from '../../../machines/json/raw.ts';
+import { ClusterError } from '../../../machines/protocol/errors.ts';
 import type { WorkerView } from '../../../machines/schema/views.ts';
 import type { PreparedStatements } from '../store/prepared-statements.ts';
 import type { WorkerRow } from '../store/rows.ts';
@@ -10,7 +11,7 @@ import { inPages, type RowHead } from './pages.ts';
 /** What a worker declared, each a column of JSON text. */
 const DECLARED = ['labels', 'capabilities', 'version'] as const;
 
-type Declared = Record<(typeof DECLARED)[number], string>;
+type Declared = Record<(typeof DECLARED)[number], string> & { drained: string | null };
 
 interface WorkerHead extends RowHead {
   id: string;
@@ -27,21 +28,37 @@ const CLUSTER_VERSION = `coalesce(
   (SELECT value FROM json_each(version) WHERE type = 'text' AND substr(key, -8) = '_cluster' LIMIT 1))`;
 
 const COLUMNS = [
-  ...['id', 'name', 'status', 'slots_total', 'slots_used', 'last_seen_at', 'suspended', 'leaving'],
+  ...['id', 'name', 'status', 'slots_total', 'slots_used', 'last_seen_at', 'suspended', 'leaving', 'drained'],
   ...DECLARED.map((column) => `${orPlaceholder(column, column, column, 'id')} AS ${column}`),
   `${CLUSTER_VERSION} AS cluster_version`,
 ].join(', ');
 
 /** All registered workers, those that registered first in front, as pieces of JSON. */
 export async function* workerList(db: PreparedStatements, live: LiveReads): AsyncGenerator<string> {
+  yield '[';
+  yield* workers(db, live);
+  yield ']';
+}
+
+/** Throws `unknown_id` before the first piece. */
+export async function* oneWorker(
+  db: PreparedStatements,
+  live: LiveReads,
+  id: string,
+): AsyncGenerator<string> {
+  if (!(await db.get('SELECT 1 FROM workers WHERE id = ?', id))) throw ClusterError.unknown('worker', id);
+  yield* workers(db, live, id);
+}
+
+/** @param only the id of the only one that is asked for */
+async function* workers(db: PreparedStatements, live: LiveReads, only?: string): AsyncGenerator<string> {
   const filler = (value: string) => (id: string) => partsOf(db, { table: 'workers', value, key: 'id' }, id);
   const fillers: ValueReaders = Object.fromEntries(DECLARED.map((column) => [column, filler(column)]));
   const pages = inPages<WorkerHead>({
     plan: (last, rows) =>
       db.all(
-        `SELECT id, ${BYTES} AS bytes FROM workers WHERE id > ? ORDER BY id LIMIT ?`,
-        last?.id ?? '',
-        rows,
+        `SELECT id, ${BYTES} AS bytes FROM workers WHERE id > ? ${only === undefined ? '' : 'AND id = ?'} ORDER BY id LIMIT ?`,
+        ...[last?.id ?? '', ...(only === undefined ? [] : [only]), rows],
       ),
     compose: async (heads) => {
       const found = await db.all<Found[]>(
@@ -51,9 +68,7 @@ export async function* workerList(db: PreparedStatements, live: LiveReads): Asyn
       return found.map((row) => compose(viewOf(row, live))).join(',');
     },
   });
-  yield '[';
   yield* withLongValues(pages, fillers);
-  yield ']';
 }
 
 /** The members of a `WorkerView`. When a worker was last heard is newer in memory than in the store. */
@@ -71,4 +86,5 @@ const viewOf = (row: Found, live: LiveReads): Record<keyof WorkerView, unknown> 
   version_divergent: row.cluster_version !== live.version,
   suspended: row.suspended,
   leaving: row.leaving,
+  drained: row.drained === null ? null : new RawJson(row.drained),
 });

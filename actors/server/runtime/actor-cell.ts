@@ -161,6 +161,11 @@ export class WorkerCell extends ActorCell<WorkerRow, typeof workerMachine, Worke
     return [...new Set([...stopping.map(({ id }) => id), ...this.revoked])];
   }
 
+  /** Whether its row is deleted with the turn: no client ever sees this status. */
+  get isRemoved(): boolean {
+    return (this.row.status as string) === 'removed';
+  }
+
   get missingPaths(): MissingPaths {
     return this.soft.missingPaths;
   }

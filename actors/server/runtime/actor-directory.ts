@@ -6,6 +6,7 @@ import type { JobRow, TaskRow, WorkerRow } from '../store/rows.ts';
 import { sqlWords } from '../store/sql-words.ts';
 import type { Store } from '../store/store.ts';
 import { JOBS, TASKS, WORKERS } from '../store/tables.ts';
+import type { Journal } from '../turn/journal.ts';
 import { withBreaks } from '../turn/steps.ts';
 import { type AnyCell, JobCell, TaskCell, WorkerCell } from './actor-cell.ts';
 
@@ -318,6 +319,12 @@ export class ActorDirectory {
     worker.passivate();
     if (this.workers.get(worker.id) === worker) this.workers.delete(worker.id);
     this.unwritten.delete(worker);
+  }
+
+  /** From now on nobody finds it, also in the rest of the turn. */
+  forgetWorker(journal: Journal, worker: WorkerCell): void {
+    this.removeWorker(worker);
+    journal.onRollback(() => this.workers.set(worker.id, worker));
   }
 
   removeJob(job: JobCell): void {

@@ -7,7 +7,7 @@ import { type AnyCell, TaskCell, WorkerCell } from './actor-cell.ts';
  * @param earliest second before which none comes due
  */
 export function followDeadlines(
-  { deadlines }: Pick<Core, 'deadlines'>,
+  { deadlines, waits }: Pick<Core, 'deadlines' | 'waits'>,
   cells: Iterable<AnyCell>,
   earliest = Number.NEGATIVE_INFINITY,
 ): void {
@@ -20,6 +20,8 @@ export function followDeadlines(
     } else if (cell instanceof WorkerCell) {
       follow(`silence:${cell.id}`, cell.soft.deadAt);
       follow(`stale:${cell.id}`, cell.soft.staleAt);
+      const { takesBackAt } = cell.soft;
+      if (takesBackAt !== null) waits.set(`drain:${cell.id}`, Math.max(takesBackAt, earliest));
     }
   }
 }

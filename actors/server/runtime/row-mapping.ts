@@ -82,6 +82,6 @@ export const TASK = mapping<TaskRow, typeof taskMachine, TaskContext>(
 
 export const WORKER = mapping<WorkerRow, typeof workerMachine, WorkerContext>(
   workerMachine,
-  { id: true, slots_total: true, slots_used: true, suspended: true, leaving: true },
+  { id: true, slots_total: true, slots_used: true, suspended: true, leaving: true, drained: true },
   () => ({}),
 );

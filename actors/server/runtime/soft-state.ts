@@ -28,6 +28,8 @@ export interface WorkerSoftState {
   /** Seconds since the epoch; the row follows with the next commit. */
   readonly lastSeenAt: number;
   readonly missingPaths: MissingPaths;
+  /** Second of the clock, whoever can be heard, at which an order to drain it takes back its tasks; null where none does. */
+  readonly takesBackAt: number | null;
 }
 
 export interface JobSoftState {
@@ -57,4 +59,5 @@ export const neverHeard = (lastSeenAt: number): WorkerSoftState => ({
   polledUntil: null,
   lastSeenAt,
   missingPaths: NOTHING_MISSING,
+  takesBackAt: null,
 });

@@ -118,6 +118,9 @@ function lackedPaths(task: TaskCell, worker: WorkerCell, pieces: JobPieces): str
   return pathsOf(pieces, task.row.payload).filter((path) => worker.missingPaths.has(path));
 }
 
+/** Whether it may be given a task, as far as its slots allow. */
+const isGiven = ({ row: { status, drained } }: WorkerCell): boolean => status === 'alive' && drained === null;
+
 /** The next task of the index for each free slot that is waited for; others are served while many look. */
 async function pick(turn: Turn, leases: WaitingLease[], ahead: number): Promise<Pick[]> {
   const { core } = turn;
@@ -131,7 +134,7 @@ async function pick(turn: Turn, leases: WaitingLease[], ahead: number): Promise<
       since = performance.now();
     }
     const worker = core.directory.workers.get(waiting.worker_id);
-    if (worker?.row.status !== 'alive') continue;
+    if (!worker || !isGiven(worker)) continue;
     const free = worker.row.slots_total - worker.row.slots_used - (taken.get(worker.id) ?? 0);
     const wanted = Math.min(free, waiting.max_tasks);
     const looked = wanted > 0 && worker.missingPaths.size > 0 ? wanted + ahead : wanted;

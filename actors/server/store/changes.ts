@@ -26,6 +26,7 @@ export interface Changes {
   computed: ComputedRow[];
   registered_workers: WorkerRow[];
   changed_workers: WorkerRow[];
+  removed_workers: { id: string }[];
   artifacts: ArtifactRow[];
   task_artifacts: TaskArtifactRow[];
   events: EventRow[];

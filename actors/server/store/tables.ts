@@ -9,7 +9,7 @@ import type { JobStatus, TaskStatus, WorkerStatus } from '../../../machines/sche
 import type { WorkerVersion } from '../../../machines/schema/worker.ts';
 import type { Reuse } from '../../../machines/submission/job-digest.ts';
 import type { AcceptedReport, ReusedFrom } from '../../../machines/task/types.ts';
-import type { Leaving } from '../../../machines/worker/worker.ts';
+import type { DrainOrder, Leaving } from '../../../machines/worker/worker.ts';
 import {
   Column,
   type DerivedColumn,
@@ -190,6 +190,8 @@ const WORKER_COLUMNS = {
   suspended: text.orNull,
   /** It was told to end. */
   leaving: word<Leaving>().orNull,
+  /** An operator's order to give it nothing more. */
+  drained: json<DrainOrder>().orNull,
 };
 
 export const WORKERS = table('workers', ['id'], {
@@ -207,6 +209,9 @@ export const WORKERS = table('workers', ['id'], {
 
 /** What changes of a worker from moment to moment; the rest only when it registers. */
 export const WORKER_STATES = table('workers', ['id'], WORKER_COLUMNS);
+
+/** Of those that are deleted. */
+export const WORKER_KEYS = table('workers', ['id'], { id: text });
 
 export const ARTIFACTS = table('artifacts', ['id'], {
   id: text,

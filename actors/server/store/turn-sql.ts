@@ -2,7 +2,7 @@ import type { SqlValue, Table } from './columns.ts';
 import * as tables from './tables.ts';
 
 /** How the rows of a list reach their table. */
-export type Writing = 'insert' | 'update' | 'upsert';
+export type Writing = 'insert' | 'update' | 'upsert' | 'delete';
 
 interface List {
   table: Table<never>;
@@ -27,6 +27,7 @@ export const LISTS = {
   computed: list(tables.COMPUTED, 'upsert'),
   registered_workers: list(tables.WORKERS, 'upsert'),
   changed_workers: list(tables.WORKER_STATES, 'update'),
+  removed_workers: list(tables.WORKER_KEYS, 'delete'),
   artifacts: list(tables.ARTIFACTS, 'upsert'),
   task_artifacts: list(tables.TASK_ARTIFACTS, 'upsert'),
   events: list(tables.EVENTS, 'insert'),
@@ -76,6 +77,10 @@ function writeSql(name: ListName): string {
     const set = table.changing.map((column) => `${column} = v.${column}`);
     const same = table.key.map((column) => `${table.name}.${column} = v.${column}`);
     return `UPDATE ${table.name} SET ${set.join(', ')} FROM (SELECT ${cells.join(', ')} FROM ${rows}) AS v WHERE ${same.join(' AND ')}`;
+  }
+  if (writing === 'delete') {
+    const same = table.key.map((column, i) => `${table.name}.${column} = value ->> ${i}`);
+    return `DELETE FROM ${table.name} WHERE EXISTS (SELECT 1 FROM ${rows} WHERE ${same.join(' AND ')})`;
   }
   const cells = table.columns.map((_, i) => `value ->> ${i}`);
   const insert = `INSERT INTO ${table.name} (${table.columns.join(', ')}) SELECT ${cells.join(', ')} FROM ${rows}`;

@@ -10,10 +10,12 @@ export function changesOf(turn: Turn): Changes {
   const { counters } = turn.core;
   const [new_jobs, changed_jobs] = split(turn.jobs, isNew);
   const [new_tasks, changed_tasks] = split(turn.tasks, isNew);
-  const [registered_workers, changed_workers] = split(turn.workers, hasRegistered);
+  const known = [...turn.workers].filter((worker) => !worker.isRemoved);
+  const [registered_workers, changed_workers] = split(known, hasRegistered);
   const { requirements, variants, choices, computed, artifacts, events } = turn;
   return {
     ...{ new_jobs, changed_jobs, new_tasks, changed_tasks, registered_workers, changed_workers },
+    removed_workers: [...turn.workers].filter((worker) => worker.isRemoved).map(({ id }) => ({ id })),
     ...{ requirements, variants, choices, computed, artifacts, events },
     job_requests: [...turn.requests].map(([job_id, request]) => ({ job_id, request })),
     task_artifacts: turn.taskArtifacts,

@@ -176,6 +176,10 @@ export function describeWorkerEvent(row: WorkerRow, emission: WorkerEventEmissio
     worker_resumed: `worker ${title(row)} asks for tasks again`,
     worker_draining: `worker ${title(row)} was told to end, and finishes what it has`,
     worker_stopped: `worker ${title(row)} has ended`,
+    worker_drain_ordered: `worker ${title(row)} is drained by ${row.drained?.by}: it is given no more tasks`,
+    worker_drained: `worker ${title(row)} is drained: it has no task any more`,
+    worker_drain_lifted: `worker ${title(row)} is given tasks again`,
+    worker_removed: `worker ${title(row)} was removed`,
   }[emission.type];
   return {
     level: ['worker_dead', 'worker_suspended'].includes(emission.type) ? 'warning' : 'info',
@@ -187,5 +191,9 @@ export function describeWorkerEvent(row: WorkerRow, emission: WorkerEventEmissio
 
 function workerData(row: WorkerRow, emission: WorkerEventEmission): Record<string, unknown> {
   if (emission.type === 'worker_registered') return { labels: row.labels, slots_total: row.slots_total };
+  if (emission.type === 'worker_drain_ordered') {
+    const { by, takes_back_at } = emission.order;
+    return { principal: by, takes_back_at };
+  }
   return emission.type === 'worker_suspended' ? { reason: emission.reason } : {};
 }

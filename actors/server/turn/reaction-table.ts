@@ -8,6 +8,7 @@ import {
   endDeadlines,
   endDoubt,
   releaseWaitingLeases,
+  takesBackAt,
 } from '../handlers/liveness.ts';
 import { measureQueue, measureRun } from '../metrics/measure.ts';
 import type { JobCell, TaskCell, WorkerCell } from '../runtime/actor-cell.ts';
@@ -67,7 +68,11 @@ export const REACTIONS: ReactionTable<Turn> = {
     worker_draining: [recordWorkerEvent],
     // It said so itself: no need to wait until heartbeats are missed.
     worker_stopped: [recordWorkerEvent, stopDeadTimer, reviewWaiting],
-    moved: [count('workers')],
+    worker_drain_ordered: [recordWorkerEvent, followOrder],
+    worker_drained: [recordWorkerEvent],
+    worker_drain_lifted: [recordWorkerEvent, followOrder, wake],
+    worker_removed: [recordWorkerEvent, forgetWorker, reviewWaiting],
+    moved: [countWorker],
   },
 };
 
@@ -91,6 +96,11 @@ function recordWorkerEvent(turn: Turn, { id, row }: WorkerCell, said: WorkerEven
 
 function count(kind: CountedKind) {
   return (turn: Turn, _: unknown, { from, to }: Moved) => turn.counts.move(kind, from, to);
+}
+
+/** One that was removed is nowhere. */
+function countWorker(turn: Turn, _: unknown, { from, to }: Moved): void {
+  turn.counts.move('workers', from, to === 'removed' ? null : to);
 }
 
 /** What is leased was taken out of the index by who picked it. */
@@ -122,6 +132,7 @@ const KNOWN_TO_WORKER: Readonly<Record<LeaseEnd, boolean>> = {
   expired: false,
   cancelled: false,
   timed_out: false,
+  taken_back: false,
 };
 
 function revoke(turn: Turn, { id }: TaskCell, { worker_id, why }: LeaseEnded): void {
@@ -147,6 +158,15 @@ function wake(turn: Turn, { id }: WorkerCell): void {
 /** Of what waits, some may be left without a worker, or wait for no other than one that lacks a path. */
 function reviewWaiting(turn: Turn): void {
   turn.reviewWaiting = true;
+}
+
+function forgetWorker(turn: Turn, worker: WorkerCell): void {
+  turn.core.directory.forgetWorker(turn, worker);
+}
+
+/** When the time of its order is over, it gives back what it still has. */
+function followOrder(turn: Turn, worker: WorkerCell): void {
+  worker.update(turn, { takesBackAt: takesBackAt(turn, worker.row.drained) });
 }
 
 function stopDeadTimer(turn: Turn, worker: WorkerCell): void {

@@ -1,5 +1,5 @@
 import findMyWay from 'find-my-way';
-import type { Method, Route } from '../../contract/route.ts';
+import { METHODS, type Method, type Route } from '../../contract/route.ts';
 
 /** Longest id that a path may hold; schemas bound ids far below. */
 const MAX_PARAM_LENGTH = 1000;
@@ -46,9 +46,10 @@ export class Router<T extends { route: Route }> {
     if (!found) return null;
     for (const name in found.params) if (found.params[name] === '') return null;
     const { methods, siblings, allow } = found.store as RoutePath<T>;
-    const member = method === 'HEAD' ? 'get' : method.toLowerCase();
+    const asked = method === 'HEAD' ? 'get' : method.toLowerCase();
+    const member = METHODS.find((known) => known === asked);
     return {
-      endpoint: member === 'get' || member === 'post' ? methods[member] : undefined,
+      endpoint: member && methods[member],
       siblings,
       allow,
       params: found.params as Record<string, string>,
@@ -65,8 +66,6 @@ export class Router<T extends { route: Route }> {
 }
 
 function allowOf(methods: Partial<Record<Method, unknown>>): string {
-  const names = ['OPTIONS'];
-  if (methods.post) names.unshift('POST');
-  if (methods.get) names.unshift('GET', 'HEAD');
-  return names.join(', ');
+  const names = METHODS.filter((method) => methods[method]).map((method) => method.toUpperCase());
+  return [...names.flatMap((name) => (name === 'GET' ? ['GET', 'HEAD'] : [name])), 'OPTIONS'].join(', ');
 }

@@ -1,4 +1,4 @@
-import type { JsonRoute } from '../../contract/route.ts';
+import { type JsonRoute, takesBody } from '../../contract/route.ts';
 import type { Admitted } from '../admission/admission.ts';
 import type { Endpoint } from '../admission/endpoint.ts';
 import { isQuick } from '../parsing/parse-body.ts';
@@ -22,7 +22,7 @@ export async function answerJson(exchange: Exchange, admitted: Admitted, service
 async function answer(exchange: Exchange, admitted: Admitted, service: Service, share: BodyShare) {
   const endpoint = admitted.endpoint as Endpoint<JsonRoute>;
   const { route } = endpoint;
-  const bytes = route.method === 'get' ? null : await readBody(exchange, endpoint.maxBytes, share);
+  const bytes = takesBody(route.method) ? await readBody(exchange, endpoint.maxBytes, share) : null;
   const body = bytes ? await understand(exchange, endpoint, bytes, service) : {};
   const query = endpoint.readQuery(exchange.head.query);
   const request = { principal: admitted.principal, params: admitted.params, query, exchange };

@@ -41,6 +41,13 @@ const ABOUT: Readonly<Record<string, readonly [means: string, data: string]>> = 
   worker_resumed: ['it asks for tasks again', ''],
   worker_draining: ['it was told to end, and finishes what it has', ''],
   worker_stopped: ['it has ended', ''],
+  worker_drain_ordered: [
+    'an operator drains it: it is given nothing more, and may keep what it has until then',
+    '`principal`, `takes_back_at`',
+  ],
+  worker_drained: ['it is drained, and has no task any more', ''],
+  worker_drain_lifted: ['it is given tasks again', ''],
+  worker_removed: ['an operator had it forgotten', ''],
   server_restored: ['the server was restored: what is behind `made_at` is not known here', '`made_at`'],
   version_divergence: ['a peer runs another version', '`role`, `version`, `server_version`'],
 };

@@ -40,5 +40,6 @@ export function reasonInWords(reason: string, workers: number): string | undefin
   if (reason === 'worker_fault') return `Avoids ${live} after a fault of its own.`;
   if (reason === 'suspended') return `${counted(workers, 'matching worker')} asking for no tasks at present.`;
   if (reason === 'draining') return `${counted(workers, 'matching worker')} about to end.`;
+  if (reason === 'drained') return `${counted(workers, 'matching worker')} drained by an operator.`;
   return undefined;
 }

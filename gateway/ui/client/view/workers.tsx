@@ -102,7 +102,7 @@ function WorkerTable({ workers }: { workers: readonly WorkerView[] }) {
 }
 
 function WorkerRow({ worker }: { worker: WorkerView }) {
-  const { id, name, status, slots_used, slots_total, labels, last_seen_at, suspended } = worker;
+  const { id, name, status, slots_used, slots_total, labels, last_seen_at, suspended, drained } = worker;
   const standing = standingOf(worker);
   return (
     <tr class={status === 'dead' ? 'faded' : ''}>
@@ -118,6 +118,11 @@ function WorkerRow({ worker }: { worker: WorkerView }) {
         {standing === 'suspended' && (
           <span class="flag suspended">
             <bdi>{suspended}</bdi>
+          </span>
+        )}
+        {drained && (
+          <span class="flag suspended">
+            drained by <bdi>{drained.by}</bdi>
           </span>
         )}
       </th>

@@ -18,6 +18,7 @@ const SHAPES: Readonly<Record<Status, JSX.Element>> = {
   cancelled: <path d="M2 6h8" class="line" />,
   alive: <circle cx="6" cy="6" r="4" class="full" />,
   draining: <path d="M6 2v6M3.2 5.4 6 8.2l2.8-2.8M2.5 10.4h7" class="line" />,
+  drained: <path d="M2.5 10.4h7M2.5 6.4h7" class="line" />,
   suspended: <path d="M4 2.5v7M8 2.5v7" class="line bold" />,
   dead: <path d="M3 3l6 6M9 3l-6 6" class="line" />,
   stopped: <path d="M3 3h6v6H3z" class="line" />,

@@ -1,0 +1,71 @@
+import { Type } from 'typebox';
+import { Ok } from '../../../machines/schema/report.ts';
+import { WorkerView } from '../../../machines/schema/views.ts';
+import { DrainRequest } from '../../../machines/schema/worker.ts';
+import { json, StreamedReply } from '../route.ts';
+
+/** What operators do to what others have registered and submitted. */
+export const operate = {
+  getWorker: json({
+    method: 'get',
+    path: '/v1/workers/{id}',
+    summary: 'One registered worker',
+    right: 'read',
+    tag: 'cluster',
+    reply: WorkerView,
+    errors: ['unknown_id'],
+    run: ({ backend, params }) => new StreamedReply(backend.reads.worker(params.id as string)),
+  }),
+  drainWorker: json({
+    method: 'post',
+    path: '/v1/workers/{id}/drain',
+    summary: 'Give a worker no more tasks; it finishes those that it has, or gives them back after a time',
+    right: 'admin',
+    tag: 'cluster',
+    body: DrainRequest,
+    reply: WorkerView,
+    errors: ['unknown_id'],
+    run: async ({ backend, principal, params, body: { timeout_s }, note }) => {
+      const worker = params.id as string;
+      const { worker_id } = await backend.send({
+        type: 'drain_worker',
+        principal,
+        worker_id: worker,
+        timeout_s,
+      });
+      note({ worker_id, ...(timeout_s !== undefined && { timeout_s }) });
+      return new StreamedReply(backend.reads.worker(worker_id));
+    },
+  }),
+  resumeWorker: json({
+    method: 'post',
+    path: '/v1/workers/{id}/resume',
+    summary: 'Give a worker that was drained tasks again',
+    right: 'admin',
+    tag: 'cluster',
+    body: Type.Object({}),
+    reply: WorkerView,
+    errors: ['unknown_id', 'illegal_transition'],
+    run: async ({ backend, principal, params, note }) => {
+      const worker = params.id as string;
+      const { worker_id } = await backend.send({ type: 'resume_worker', principal, worker_id: worker });
+      note({ worker_id });
+      return new StreamedReply(backend.reads.worker(worker_id));
+    },
+  }),
+  removeWorker: json({
+    method: 'delete',
+    path: '/v1/workers/{id}',
+    summary: 'Forget a worker that has gone; what it was believed to have is queued again',
+    right: 'admin',
+    tag: 'cluster',
+    reply: Ok,
+    errors: ['unknown_id', 'illegal_transition'],
+    run: async ({ backend, principal, params, note }) => {
+      const worker = params.id as string;
+      const { worker_id } = await backend.send({ type: 'remove_worker', principal, worker_id: worker });
+      note({ worker_id });
+      return { ok: true };
+    },
+  }),
+};
