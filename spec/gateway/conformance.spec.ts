@@ -125,13 +125,21 @@ async function liveThrough(server: TestServer) {
   };
   const register = { line: 'POST /v1/workers/register', body: '{"version":{"packages":{"demo":"1.0"}}}' };
   const { worker_id: worker } = JSON.parse((await call(server, 'registerWorker', register)).body);
-  await run('registerWorker');
+  const { worker_id: gone } = await run('registerWorker');
   const { id: job } = await run('submitJob');
   const { task } = await run('lease', { id: worker });
   for (const name of ['startTask', 'reportEvents', 'uploadTaskArtifact', 'completeTask'] as const) {
     await run(name, { id: task.task_id, worker });
   }
   await run('heartbeat', { id: worker });
+  await run('drainWorker', { id: worker });
+  await run('getWorker', { id: worker });
+  await run('resumeWorker', { id: worker });
+  await call(server, 'heartbeat', {
+    line: `POST /v1/workers/${gone}/heartbeat`,
+    body: '{"leaving":"stopped"}',
+  });
+  await run('removeWorker', { id: gone });
   const { artifact_id } = await run('uploadArtifact');
   await run('downloadArtifact', { id: artifact_id });
   await run('submitJob');
