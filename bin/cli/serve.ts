@@ -1,5 +1,6 @@
 import type { Output } from '../terminal/output.ts';
 import { EXIT } from './exit.ts';
+import { tellServiceManager } from './service-manager.ts';
 
 const ABORT_MS = 200;
 
@@ -35,9 +36,12 @@ export async function serveUntilSignal(
   const stopped = new Promise<void>((resolve) => {
     stopping = resolve;
   });
+  const tellManager = (state: 'READY=1' | 'STOPPING=1') =>
+    tellServiceManager(state, (why) => output.warn(`systemd cannot be told ${state}: ${why}`));
   const onSignal = (signal: NodeJS.Signals) => {
     signals++;
     if (signals === 1) {
+      tellManager('STOPPING=1');
       const more = running.cancelRunning ? 'once more to cancel what runs' : 'once more to end at once';
       announce(output, { event: 'stopping' }, `${signal}: stopping; ${more}`);
       stopping(running.stop());
@@ -68,6 +72,7 @@ export async function serveUntilSignal(
   if (platform !== 'win32') process.on('SIGUSR2', onRotated);
   try {
     ready();
+    tellManager('READY=1');
     await Promise.race([stopped, running.ended ?? stopped]);
   } finally {
     process.off('SIGTERM', onSignal);

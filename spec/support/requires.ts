@@ -49,6 +49,8 @@ const INSTALLED = {
   npm: onThePath('npm'),
   ps: onThePath('ps', 'procps'),
   prlimit: onThePath('prlimit', 'util-linux'),
+  'systemd-analyze': onThePath('systemd-analyze', 'systemd'),
+  'systemd-notify': onThePath('systemd-notify', 'systemd'),
   prometheus: onThePath('prometheus'),
   promtool: onThePath('promtool', 'prometheus'),
   chromium: () =>
