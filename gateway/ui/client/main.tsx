@@ -8,6 +8,7 @@ import './style/parts.css';
 import './style/tables.css';
 import './style/jobs.css';
 import './style/job.css';
+import './style/plots.css';
 import './style/small.css';
 import './style/workers.css';
 import './style/feed.css';

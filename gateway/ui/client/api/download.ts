@@ -53,7 +53,7 @@ async function collected(answer: Response, onBytes: (got: number) => void): Prom
   return new Blob([...blobs, ...chunks], { type: 'application/octet-stream' });
 }
 
-function save(blob: Blob, name: string): void {
+export function save(blob: Blob, name: string): void {
   const link = document.createElement('a');
   link.href = URL.createObjectURL(blob);
   link.download = name;

@@ -4,6 +4,7 @@ import type { ArtifactView, TaskView } from '../../../../../machines/schema/view
 import { wordsOf } from '../../api/words-of.ts';
 import { useDashboard } from '../context.ts';
 import { Fault } from '../parts/section.tsx';
+import { TaskPlots } from './plots.tsx';
 import { TaskArtifacts } from './task-artifacts.tsx';
 import { TaskLog } from './task-log.tsx';
 
@@ -33,6 +34,7 @@ export function TaskOutcome({ task }: { task: Pick<TaskView, 'id' | 'job_id' | '
       {found && (
         <>
           <TaskArtifacts of={task.id} list={found} />
+          <TaskPlots artifacts={found} />
           <TaskLog key={task.id} task={task} file={found.find(({ role }) => role === 'logs')} />
         </>
       )}

@@ -10,6 +10,7 @@ import { Icon } from '../parts/icon.tsx';
 import { Status } from '../parts/status.tsx';
 import { Ago } from '../parts/time.tsx';
 import { ShowInStatechart } from '../statecharts/link.tsx';
+import { TaskPlots } from './plots.tsx';
 import { ReusedFrom } from './reused-from.tsx';
 import { TaskArtifacts } from './task-artifacts.tsx';
 import { TaskLog } from './task-log.tsx';
@@ -159,6 +160,7 @@ function TaskPanel({ task, artifacts }: { task: TaskView; artifacts: readonly Ar
       </div>
       <Warnings list={warningsOf(task).map((text) => ({ text }))} />
       {task.error !== null && <pre class="frame task-error">{task.error}</pre>}
+      <TaskPlots artifacts={artifacts} />
       <TaskLog key={task.id} task={task} file={artifacts.find(({ role }) => role === 'logs')} />
     </div>
   );

@@ -1,0 +1,76 @@
+/** What a run predicted of a sample that its model had not been fitted on: a line of `predictions.csv`. */
+export interface Prediction {
+  sample: string;
+  partition: string;
+  /** Which fold left it out; empty for none. */
+  fold: string;
+  y: number;
+  prediction: number;
+  target: string;
+}
+
+/** How well values are predicted. */
+export interface Figures {
+  count: number;
+  rmse: number;
+  /** Predicted less measured, on average. */
+  bias: number;
+  /** Null where all measured values are the same. */
+  r2: number | null;
+}
+
+const COLUMNS = ['sample', 'partition', 'fold', 'y', 'prediction', 'target'] as const;
+
+/**
+ * Reads `predictions.csv` (docs/runners.md#predictions-and-curves). Lines whose values are no numbers, such as classes,
+ * are left out: there is nothing to draw.
+ * @throws Error, in a sentence, if it is no such table
+ */
+export function parsePredictions(text: string): Prediction[] {
+  const [head = [], ...lines] = readCsv(text);
+  const places = COLUMNS.map((name) => head.indexOf(name));
+  if (places.includes(-1)) throw new Error(`it has no columns ${COLUMNS.join(', ')}`);
+  const cell = (line: readonly string[], column: number) => line[places[column] as number] ?? '';
+  return lines
+    .map((line) => ({
+      sample: cell(line, 0),
+      partition: cell(line, 1),
+      fold: cell(line, 2),
+      y: numberOf(cell(line, 3)),
+      prediction: numberOf(cell(line, 4)),
+      target: cell(line, 5),
+    }))
+    .filter(({ y, prediction }) => Number.isFinite(y) && Number.isFinite(prediction));
+}
+
+const numberOf = (cell: string): number => (cell.trim() === '' ? Number.NaN : Number(cell));
+
+/** RFC 4180. */
+function readCsv(text: string): string[][] {
+  const rows: string[][] = [];
+  let row: string[] = [];
+  for (const [whole, cell = '', end] of text.matchAll(/("(?:[^"]|"")*"|[^,\r\n]*)(,|\r?\n|$)/g)) {
+    // What is left at the end of a text whose last line is ended.
+    if (whole === '' && row.length === 0) break;
+    row.push(cell.startsWith('"') ? cell.slice(1, -1).replaceAll('""', '"') : cell);
+    if (end === ',') continue;
+    rows.push(row);
+    row = [];
+  }
+  return rows;
+}
+
+export function figuresOf(predictions: readonly Prediction[]): Figures {
+  const count = predictions.length;
+  const mean = (of: (one: Prediction) => number) =>
+    predictions.reduce((sum, one) => sum + of(one), 0) / count;
+  const squares = mean(({ y, prediction }) => (prediction - y) ** 2);
+  const level = mean(({ y }) => y);
+  const spread = mean(({ y }) => (y - level) ** 2);
+  return {
+    count,
+    rmse: Math.sqrt(squares),
+    bias: mean(({ y, prediction }) => prediction - y),
+    r2: spread === 0 ? null : 1 - squares / spread,
+  };
+}

@@ -1,0 +1,62 @@
+import { useEffect, useMemo } from 'preact/hooks';
+import type { ArtifactView } from '../../../../../machines/schema/views.ts';
+import { ArtifactText } from '../../model/artifact-text.ts';
+import { parseCurves } from '../../model/curve-file.ts';
+import { parsePredictions } from '../../model/predictions.ts';
+import { useDashboard } from '../context.ts';
+import { Fault } from '../parts/section.tsx';
+import { Predicted } from './predicted.tsx';
+import { SettingCurvePlot } from './setting-curve.tsx';
+
+/** What a task predicted, and its curves: drawn here of what it left, if it left any. */
+export function TaskPlots({ artifacts }: { artifacts: readonly ArtifactView[] }) {
+  const idOf = (role: string) => artifacts.find((artifact) => artifact.role === role)?.id;
+  const [predictions, curves] = [idOf('predictions'), idOf('curves')];
+  if (predictions === undefined && curves === undefined) return null;
+  return (
+    <div class="plots-row">
+      {predictions !== undefined && <PredictedOf key={predictions} id={predictions} />}
+      {curves !== undefined && <CurvesOf key={curves} id={curves} />}
+    </div>
+  );
+}
+
+function PredictedOf({ id }: { id: string }) {
+  const file = useArtifact(id, parsePredictions);
+  const rows = file.value.value;
+  return (
+    <>
+      <Unread of={file} what="The predictions" />
+      {rows && rows.length > 0 && <Predicted of={rows} />}
+      {rows?.length === 0 && <p class="muted">The predictions are no numbers, so that nothing is drawn.</p>}
+    </>
+  );
+}
+
+function CurvesOf({ id }: { id: string }) {
+  const file = useArtifact(id, parseCurves);
+  return (
+    <>
+      <Unread of={file} what="The curves" />
+      {file.value.value?.map((curve) => (
+        <SettingCurvePlot key={`${curve.of} ${curve.x.name}`} of={curve} />
+      ))}
+    </>
+  );
+}
+
+function useArtifact<Read>(id: string, parse: (text: string) => Read): ArtifactText<Read> {
+  const { api } = useDashboard();
+  const file = useMemo(() => new ArtifactText(api, id, parse), [id]);
+  useEffect(() => {
+    void file.load();
+  }, [file]);
+  return file;
+}
+
+function Unread({ of, what }: { of: ArtifactText<unknown>; what: string }) {
+  const fault = of.fault.value;
+  return fault === null ? null : (
+    <Fault text={`${what} could not be read: ${fault}`} onRetry={() => void of.load()} />
+  );
+}
