@@ -1,36 +1,33 @@
 import assert from 'node:assert/strict';
-import { describe, it } from 'node:test';
+import { describe, it, type TestContext } from 'node:test';
 import type { EventView } from '../../machines/schema/views.ts';
-import { startTestServer, type TestServer } from '../support/server.ts';
 import { until } from '../support/until.ts';
-import { begin, run, start } from './cli-support.ts';
+import { run, start } from './cli-support.ts';
 import { anEvent, fakeServer } from './fake-server.ts';
-import { jobOf, playWorker } from './played-worker.ts';
+import { restarted, scene } from './scene.ts';
 
-const submit = async (url: string, ...pipelines: string[]) =>
-  (await run(['submit', '-', '--server', url], { stdin: jobOf(...pipelines) })).stdout.trim();
 const linesOf = (stdout: string) => stdout.trimEnd().split('\n').filter(Boolean);
 const idsOf = (stdout: string) => linesOf(stdout).map((line) => (JSON.parse(line) as EventView).id);
 const idsUpTo = (last: number, first = 1) => Array.from({ length: last - first + 1 }, (_, i) => first + i);
 
 /** A server on which one job of one task was played to its end. */
-async function withOneJob(server: TestServer) {
-  const worker = await playWorker(server.client);
-  const id = await submit(server.url, 'a.yaml');
+async function withOneJob(t: TestContext) {
+  const { ctl, submit, play } = await scene(t);
+  const worker = await play();
+  const id = await submit('a.yaml');
   const task = await worker.take();
   await worker.report(task, [
     { type: 'log', message: 'fold 1\nfold 2' },
     { type: 'progress', progress: 0.5 },
   ]);
   await worker.complete(task);
-  return { id, task };
+  return { ctl, id, task };
 }
 
 describe('events', () => {
   it('prints what happened to all jobs and workers, each line with what it is about', async (t) => {
-    const server = await startTestServer(t);
-    const { id, task } = await withOneJob(server);
-    const { code, stdout, stderr } = await run(['events', '--server', server.url]);
+    const { ctl, id, task } = await withOneJob(t);
+    const { code, stdout, stderr } = await ctl('events');
     assert.deepEqual([code, stderr], [0, '']);
     assert.match(stdout, /^\S+ worker played \(worker_\w+\) registered/m);
     assert.match(stdout, new RegExp(`^\\S+ job played \\(${id}\\) is running$`, 'm'));
@@ -40,16 +37,15 @@ describe('events', () => {
   });
 
   it('prints the last ones, as many as asked for, or all after one of them', async (t) => {
-    const server = await startTestServer(t);
-    await submit(server.url, ...Array.from({ length: 40 }, (_, i) => `${i}.yaml`));
+    const { server, ctl, submit } = await scene(t);
+    await submit(...Array.from({ length: 40 }, (_, i) => `${i}.yaml`));
     for (const id of await server.client.call('listJobs')) {
       await server.client.call('cancelJob', { params: { id: id.id } });
     }
     const all = await server.client.call('listEvents', { query: { limit: 5000 } });
     const last = all.at(-1)?.id as number;
     assert.ok(last > 40);
-    const at = async (...argv: string[]) =>
-      idsOf((await run(['events', '--json', '--server', server.url, ...argv])).stdout);
+    const at = async (...argv: string[]) => idsOf((await ctl('events', '--json', ...argv)).stdout);
     assert.deepEqual(await at(), idsUpTo(last, last - 19));
     assert.deepEqual(await at('--limit', '3'), idsUpTo(last, last - 2));
     assert.deepEqual(await at('--after-id', '5'), idsUpTo(last, 6));
@@ -72,16 +68,14 @@ describe('events', () => {
   });
 
   it('--follow goes on with new events, over a restart of the server, none missed or doubled', async (t) => {
-    const first = await startTestServer(t);
-    await submit(first.url, 'a.yaml');
-    const { said, outcome } = begin(['events', '--follow', '--json', '--limit', '1', '--server', first.url]);
+    const { server, begins, submit } = await scene(t);
+    await submit('a.yaml');
+    const { said, outcome } = begins('events', '--follow', '--json', '--limit', '1');
     await until('the last event', () => linesOf(said.stdout).length === 1);
-    await submit(first.url, 'b.yaml');
+    await submit('b.yaml');
     await until('a live event', () => linesOf(said.stdout).length === 2);
-    await first.stop();
-    await until('the loss to be told', () => /trying again/.test(said.stderr));
-    const second = await startTestServer(t, { state: first.stateDir, port: first.port });
-    await submit(second.url, 'c.yaml');
+    await restarted(t, server, said);
+    await submit('c.yaml');
     await until('an event after the restart', () => said.stdout.includes('"id":3'));
     process.emit('SIGTERM');
     assert.equal((await outcome).code, 143);
@@ -89,30 +83,17 @@ describe('events', () => {
   });
 
   it('--follow on a server without events begins with the first', async (t) => {
-    const server = await startTestServer(t);
-    const { child, said, outcome } = start('jqctl', ['events', '-f', '--json', '--server', server.url]);
+    const { env, submit } = await scene(t);
+    const { child, said, outcome } = start('jqctl', ['events', '-f', '--json'], env);
     t.after(() => child.kill('SIGKILL'));
-    await submit(server.url, 'a.yaml');
+    await submit('a.yaml');
     await until('the first event', () => said.stdout.includes('"id":1'));
-    await submit(server.url, 'b.yaml');
+    await submit('b.yaml');
     await until('a live event', () => said.stdout.includes('"id":2'));
     child.kill('SIGINT');
     const { code, stdout } = await outcome;
     assert.equal(code, 130, 'Ctrl-C ends it');
     assert.deepEqual(idsOf(stdout), [1, 2]);
-  });
-
-  it('lets no event control the terminal', async () => {
-    const hostile = '\u001b[2J\u202e\r\nx';
-    const about = { job_id: hostile, task_id: hostile, worker_id: hostile, message: hostile };
-    const types = ['log', 'progress', 'task_failed', hostile];
-    const body = types.map((type, i) => anEvent({ id: i + 1, type, ...about, level: 'error' }));
-    const server = await fakeServer({ 'GET /v1/events': { body } });
-    const { stdout } = await run(['events', '--server', server.url], { terminal: true });
-    await server.stop();
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: colours are control sequences
-    const rest = stdout.replace(/\u001b\[\d{1,2}m/g, '');
-    assert.doesNotMatch(rest, /[^\P{Cc}\n]|\u202e/u);
   });
 
   it('accepts --limit or --after-id, not both', async () => {

@@ -1,25 +1,16 @@
 import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describe, it, type TestContext } from 'node:test';
-import { startTestServer, temporaryDirectory } from '../support/server.ts';
+import { describe, it } from 'node:test';
+import { temporaryDirectory } from '../support/server.ts';
 import { until } from '../support/until.ts';
-import { begin, type Outcome, run, start } from './cli-support.ts';
-import { jobOf, playWorker } from './played-worker.ts';
-
-/** A server, the way to call the command line at it, and a job on it. */
-async function scene(t: TestContext, options: Parameters<typeof startTestServer>[1] = {}) {
-  const server = await startTestServer(t, options);
-  const env = { JQ_SERVER: server.url, ...(options.token === undefined ? {} : { JQ_TOKEN: options.token }) };
-  const ctl = (...argv: string[]): Promise<Outcome> => run(argv, { env });
-  const submit = async (text = jobOf('pls.yaml')) =>
-    (await run(['submit', '-'], { env, stdin: text })).stdout.trim();
-  return { server, env, ctl, submit };
-}
+import { begin, run, start } from './cli-support.ts';
+import { jobOf } from './played-worker.ts';
+import { scene } from './scene.ts';
 
 describe('exit code 0', () => {
   it('when a job was submitted; its id stands alone on stdout', async (t) => {
-    const { env, server } = await scene(t);
+    const { server, env } = await scene(t);
     const { code, stdout, stderr } = await run(['submit', '-'], { env, stdin: jobOf('a.yaml', 'b.yaml') });
     assert.equal(code, 0);
     assert.match(stdout, /^job_\w+\n$/);
@@ -28,9 +19,9 @@ describe('exit code 0', () => {
   });
 
   it('when the job that was waited for has succeeded, with the ranking on stdout', async (t) => {
-    const { env, server } = await scene(t);
+    const { env, play } = await scene(t);
     const waiting = begin(['submit', '-', '--wait'], { env, stdin: jobOf('a.yaml', 'b.yaml') });
-    const worker = await playWorker(server.client);
+    const worker = await play();
     await worker.complete(await worker.take(), { best_rmse: 0.5, best_r2: 0.9 });
     await worker.complete(await worker.take(), { best_rmse: 0.125, best_r2: 0.95 });
     const { code, stdout, stderr } = await waiting.outcome;
@@ -41,7 +32,7 @@ describe('exit code 0', () => {
 
   it('of jqctl status whatever the status of the job is', async (t) => {
     const { ctl, submit } = await scene(t);
-    const id = await submit();
+    const id = await submit('pls.yaml');
     await ctl('cancel', id);
     assert.equal((await ctl('status', id)).code, 0);
   });
@@ -49,9 +40,9 @@ describe('exit code 0', () => {
 
 describe('exit code 6', () => {
   it('when the job succeeded and some of its tasks failed; the status says so, and lists equal reasons once', async (t) => {
-    const { ctl, server, submit } = await scene(t);
-    const id = await submit(jobOf('a.yaml', 'b.yaml', 'c.yaml'));
-    const worker = await playWorker(server.client);
+    const { ctl, submit, play } = await scene(t);
+    const id = await submit('a.yaml', 'b.yaml', 'c.yaml');
+    const worker = await play();
     await worker.fail(await worker.take(), 'no such column');
     await worker.fail(await worker.take(), 'no such column');
     await worker.complete(await worker.take());
@@ -73,10 +64,10 @@ describe('exit code 6', () => {
 
 describe('exit code 1', () => {
   it('when the job that was waited for failed', async (t) => {
-    const { ctl, server, submit } = await scene(t);
-    const id = await submit();
+    const { ctl, submit, play } = await scene(t);
+    const id = await submit('pls.yaml');
     const waiting = ctl('wait', id);
-    const worker = await playWorker(server.client);
+    const worker = await play();
     await worker.fail(await worker.take(), 'the spectra are empty');
     const { code, stdout, stderr } = await waiting;
     assert.equal(code, 1);
@@ -85,7 +76,7 @@ describe('exit code 1', () => {
   });
 
   it('when the job was cancelled during the wait', async (t) => {
-    const { ctl, env, server } = await scene(t);
+    const { server, env, ctl } = await scene(t);
     const waiting = begin(['submit', '-', '--wait'], { env, stdin: jobOf('a.yaml') });
     const [job] = await until('the job', async () => {
       const jobs = await server.client.call('listJobs');
@@ -96,9 +87,9 @@ describe('exit code 1', () => {
   });
 
   it('when the job had failed before; a retried job is waited for again', async (t) => {
-    const { ctl, server, submit } = await scene(t);
-    const id = await submit();
-    const worker = await playWorker(server.client);
+    const { ctl, submit, play } = await scene(t);
+    const id = await submit('pls.yaml');
+    const worker = await play();
     await worker.fail(await worker.take(), 'once');
     assert.equal((await ctl('wait', id)).code, 1);
     assert.match((await ctl('retry', id)).stdout, /is queued again/);
@@ -121,7 +112,7 @@ describe('exit code 2', () => {
 
   it('for what the state of the job does not allow', async (t) => {
     const { ctl, submit } = await scene(t);
-    const { code, stderr } = await ctl('retry', await submit());
+    const { code, stderr } = await ctl('retry', await submit('pls.yaml'));
     assert.equal(code, 2);
     assert.match(stderr, /^error: .*queued/);
   });
@@ -206,8 +197,8 @@ describe('exit code 4', () => {
 
 describe('exit code 5', () => {
   it('when the job has not ended in time; it goes on', async (t) => {
-    const { ctl, submit, server } = await scene(t);
-    const id = await submit();
+    const { server, ctl, submit } = await scene(t);
+    const id = await submit('pls.yaml');
     const { code, stdout, stderr } = await ctl('wait', id, '--timeout', '0.2');
     assert.equal(code, 5);
     assert.match(
@@ -233,9 +224,9 @@ describe('exit code 5', () => {
 describe('exit code 130', () => {
   for (const command of [['wait'], ['logs', '--follow']]) {
     it(`when Ctrl-C ends ${command.join(' ')}; the job goes on`, async (t) => {
-      const { env, submit, server } = await scene(t);
-      const id = await submit();
-      const worker = await playWorker(server.client);
+      const { server, env, submit, play } = await scene(t);
+      const id = await submit('pls.yaml');
+      const worker = await play();
       const { child, said, outcome } = start('jqctl', [...command, id], env);
       await worker.take();
       await until('the move', () => /started/.test(said.stdout + said.stderr));

@@ -12,6 +12,7 @@ import { startTestServer } from '../support/server.ts';
 import { until } from '../support/until.ts';
 import { run, start } from './cli-support.ts';
 import { jobOf } from './played-worker.ts';
+import { restarted, scene } from './scene.ts';
 
 const principals = ['vic:v-token:viewer,submitter', 'ada:a-token:admin'];
 const STATELY = 'https://stately.ai/inspect';
@@ -59,14 +60,11 @@ describe('inspect --json', () => {
   });
 
   it('of one actor begins with its state, and goes on over a restart of the server', async (t) => {
-    const first = await startTestServer(t);
-    const id = (await run(['submit', '-', '--server', first.url], { stdin: jobOf('a.yaml') })).stdout.trim();
-    const argv = ['--json', '--actor', id, '--server', first.url];
-    const { child, said, outcome } = inspecting(t, argv);
+    const { server: first, env, submit } = await scene(t);
+    const id = await submit('a.yaml');
+    const { child, said, outcome } = inspecting(t, ['--json', '--actor', id], env);
     await until('the job', () => said.stdout.includes('"value":{"queued":"ready"}'));
-    await first.stop();
-    await until('the loss to be told', () => /trying again/.test(said.stderr));
-    const second = await startTestServer(t, { state: first.stateDir, port: first.port });
+    const second = await restarted(t, first, said);
     await until('the job anew', () => said.stdout.trimEnd().split('\n').length === 2);
     await second.client.call('cancelJob', { params: { id } });
     await until('the cancellation', () => said.stdout.includes('"value":"cancelled"'));

@@ -6,6 +6,7 @@ import { startTestServer } from '../support/server.ts';
 import { until } from '../support/until.ts';
 import { begin, run } from './cli-support.ts';
 import { jobOf, playWorker } from './played-worker.ts';
+import { scene } from './scene.ts';
 
 const queued = (...waiting_for: Waiting[]) => ({ status: 'queued' as const, waiting_for });
 const lacks = (requirement: string, workers_missing: number): Waiting => ({ requirement, workers_missing });
@@ -87,14 +88,14 @@ describe('why a task waits, in words', () => {
 
 describe('a client that waits for a job', () => {
   it('is told once why nothing of it runs', async (t) => {
-    const server = await startTestServer(t);
-    await playWorker(server.client, 4, { labels: { site: 'lab-a' } });
+    const { server, play } = await scene(t);
+    await play(4, { labels: { site: 'lab-a' } });
     const text = jobOf('a.yaml').replace('{', '{"requirements":{"labels":{"site":"lab-b"}},');
     const { said, outcome } = begin(['submit', '-', '--wait', '--server', server.url], { stdin: text });
     await until('the reason', () =>
       said.stderr.includes('1 queued task waits: no worker has the label site=lab-b'),
     );
-    const worker = await playWorker(server.client, 4, { labels: { site: 'lab-b' } });
+    const worker = await play(4, { labels: { site: 'lab-b' } });
     await worker.complete(await worker.take());
     const { code, stderr } = await outcome;
     assert.equal(code, 0);
@@ -104,7 +105,7 @@ describe('a client that waits for a job', () => {
 
 describe('a task that ran another pipeline than its job pinned', () => {
   it('is reported where the job is shown', async (t) => {
-    const server = await startTestServer(t);
+    const { server, ctl, play } = await scene(t);
     const expected = `sha256:${'0'.repeat(64)}`;
     const inline = { kind: 'inline_json', inline: [] };
     const spec = {
@@ -116,7 +117,7 @@ describe('a task that ran another pipeline than its job pinned', () => {
       datasets: ['x', 'y'].map((path) => ({ kind: 'shared_path', path })),
     };
     const { id } = await server.client.call('submitJob', { text: JSON.stringify(spec) });
-    const worker = await playWorker(server.client);
+    const worker = await play();
     const complete = async (pipeline_fingerprint: string) => {
       const { task_id } = await worker.take();
       const query = { worker_id: worker.worker_id };
@@ -124,19 +125,19 @@ describe('a task that ran another pipeline than its job pinned', () => {
       await server.client.call('completeTask', { params: { id: task_id }, query, body });
     };
     for (const told of ['sha256:one', 'sha256:two', expected, 'sha256:other']) await complete(told);
-    const { stdout } = await run(['status', id, '--server', server.url]);
+    const { stdout } = await ctl('status', id);
     assert.deepEqual(stdout.match(/^warning: .*$/gm), [
       `warning: y · b ran a pipeline with fingerprint sha256:other, not the expected ${expected}`,
     ]);
-    assert.equal((await run(['wait', id, '--server', server.url])).stdout.match(/^warning: /gm)?.length, 1);
+    assert.equal((await ctl('wait', id)).stdout.match(/^warning: /gm)?.length, 1);
   });
 });
 
 describe('the warnings of runners', () => {
   it('are listed where the job is shown, equal ones once', async (t) => {
-    const server = await startTestServer(t);
+    const { server, ctl, play } = await scene(t);
     const { id } = await server.client.call('submitJob', { text: jobOf('a.yaml', 'b.yaml') });
-    const worker = await playWorker(server.client);
+    const worker = await play();
     for (const warnings of [
       ['two samples were left out', 'a column is constant'],
       ['two samples were left out'],
@@ -146,7 +147,7 @@ describe('the warnings of runners', () => {
       const body = { status: 'succeeded' as const, metrics: { best_rmse: 1 }, extra: { warnings } };
       await server.client.call('completeTask', { params: { id: task_id }, query, body });
     }
-    const { stdout } = await run(['status', id, '--server', server.url]);
+    const { stdout } = await ctl('status', id);
     assert.deepEqual(stdout.match(/^warning: .*$/gm), [
       'warning: two samples were left out (2 tasks)',
       'warning: a column is constant (1 task)',
@@ -172,16 +173,16 @@ describe('the status of a job that goes on', () => {
 
 describe('the list of workers', () => {
   it('shows the libraries that each runs, with their versions, not all its packages', async (t) => {
-    const server = await startTestServer(t);
+    const { server, ctl, play } = await scene(t);
     const packages = { nirs4all: '1.4.10', numpy: '2.1.0', mean: 'unknown', mljs: '0.3' };
     const libraries = ['mljs', 'nirs4all', 'mean'];
-    await playWorker(server.client, 4, { capabilities: { libraries }, version: { packages } });
-    const { stdout } = await run(['workers', '--server', server.url]);
+    await play(4, { capabilities: { libraries }, version: { packages } });
+    const { stdout } = await ctl('workers');
     assert.match(stdout, /^played +alive +0\/4 +mljs 0\.3, nirs4all 1\.4\.10, mean +- /m);
     const narrow = await run(['workers', '--server', server.url], { terminal: true, env: { NO_COLOR: '1' } });
     assert.match(narrow.stdout, /^ +nirs4all 1\.4\.10$/m, 'not cut, and below the other one');
-    await playWorker(server.client, 2, { version: { packages } });
-    const both = (await run(['workers', '--server', server.url])).stdout;
+    await play(2, { version: { packages } });
+    const both = (await ctl('workers')).stdout;
     assert.match(both, /^played +alive +0\/2 +nirs4all 1\.4\.10, numpy 2\.1\.0, mean, mljs 0\.3 /m);
   });
 });

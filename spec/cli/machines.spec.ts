@@ -5,20 +5,19 @@ import { drawMachine } from '../../gateway/contract/machine-views.ts';
 import { MACHINES } from '../../machines/charts/catalogue.ts';
 import { chartOf } from '../../machines/charts/graph.ts';
 import { MACHINE_NAMES } from '../../machines/charts/names.ts';
-import { startTestServer } from '../support/server.ts';
 import { run } from './cli-support.ts';
 import { fakeServer } from './fake-server.ts';
-import { jobOf, playWorker } from './played-worker.ts';
+import { scene } from './scene.ts';
 
 const NOBODY = 'http://127.0.0.1:1';
 
 describe('machines', () => {
   it('lists every statechart, with how many actors are in each state', async (t) => {
-    const server = await startTestServer(t);
-    const worker = await playWorker(server.client);
-    await run(['submit', '-', '--server', server.url], { stdin: jobOf('a.yaml', 'b.yaml', 'c.yaml') });
+    const { ctl, submit, play } = await scene(t);
+    const worker = await play();
+    await submit('a.yaml', 'b.yaml', 'c.yaml');
     await worker.take();
-    const { code, stdout } = await run(['machines', '--server', server.url]);
+    const { code, stdout } = await ctl('machines');
     assert.equal(code, 0);
     for (const name of MACHINE_NAMES) assert.match(stdout, new RegExp(`^${name} `, 'm'));
     assert.match(stdout, /^job .* 1 running /m);
@@ -28,8 +27,8 @@ describe('machines', () => {
 
   for (const format of ['mermaid', 'ascii'] as const) {
     it(`prints one as ${format}, from the server and with --local alike`, async (t) => {
-      const server = await startTestServer(t);
-      const asked = await run(['machines', 'task', '--format', format, '--server', server.url]);
+      const { ctl } = await scene(t);
+      const asked = await ctl('machines', 'task', '--format', format);
       assert.deepEqual(asked, { code: 0, stdout: drawMachine('task', format), stderr: '' });
       const local = await run(['machines', 'task', '--format', format, '--local', '--server', NOBODY]);
       assert.deepEqual(local, asked);
@@ -42,7 +41,7 @@ describe('machines', () => {
   });
 
   it('prints a definition that createMachine rebuilds, state by state', async (t) => {
-    const server = await startTestServer(t);
+    const { server } = await scene(t);
     for (const argv of [['--format', 'xstate'], ['--json']]) {
       for (const where of [['--server', server.url], ['--local']]) {
         const { code, stdout } = await run(['machines', 'job', ...argv, ...where]);
@@ -65,8 +64,8 @@ describe('machines', () => {
   });
 
   it('under --json lists them as one document, as the server sends it', async (t) => {
-    const server = await startTestServer(t);
-    const { stdout } = await run(['machines', '--json', '--server', server.url]);
+    const { ctl } = await scene(t);
+    const { stdout } = await ctl('machines', '--json');
     const machines = JSON.parse(stdout);
     assert.deepEqual(
       machines.map((machine: { name: string }) => machine.name),

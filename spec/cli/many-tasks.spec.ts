@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { TASK_PAGE } from '../../bin/jobs/follow/task-pages.ts';
-import { startTestServer } from '../support/server.ts';
 import { until } from '../support/until.ts';
-import { begin, run } from './cli-support.ts';
+import { run } from './cli-support.ts';
 import { type Answer, aJob, anEvent, aTask, fakeServer } from './fake-server.ts';
-import { playWorker } from './played-worker.ts';
+import { scene } from './scene.ts';
 
 const MANY = 2 * TASK_PAGE + 5;
 const tasks = Array.from({ length: MANY }, (_, i) =>
@@ -87,7 +86,7 @@ describe('a job of very many tasks', () => {
   });
 
   it('says to a client that waits for it why nothing of it runs', async (t) => {
-    const server = await startTestServer(t);
+    const { server, begins, play } = await scene(t);
     const pipelines = Array.from({ length: 6000 }, (_, i) => ({ kind: 'path', path: `${i}.yaml` }));
     const text = JSON.stringify({
       type: 'demo.run',
@@ -96,8 +95,8 @@ describe('a job of very many tasks', () => {
       requirements: { labels: { site: 'b' } },
     });
     const { id } = await server.client.call('submitJob', { text });
-    await playWorker(server.client, 1, { version: { packages: { demo: '1' } } });
-    const { said, outcome } = begin(['wait', id, '--server', server.url]);
+    await play(1, { version: { packages: { demo: '1' } } });
+    const { said, outcome } = begins('wait', id);
     const reason = 'at least 1000 queued tasks wait: no worker has the label site=b';
     await until('the reason', () => said.stderr.includes(reason));
     await server.client.call('cancelJob', { params: { id } });

@@ -9,6 +9,7 @@ import { open } from 'sqlite';
 import sqlite3 from 'sqlite3';
 import { serveUntilSignal } from '../../bin/cli/serve.ts';
 import { Output } from '../../bin/terminal/output.ts';
+import { deferred } from '../support/deferred.ts';
 import { startTestServer, temporaryDirectory } from '../support/server.ts';
 import { until } from '../support/until.ts';
 import { begin, run, start } from './cli-support.ts';
@@ -174,19 +175,16 @@ describe('a program that serves', () => {
     const output = new Output({ stdin: process.stdin, stdout, stderr, env, colorDepth: 1 }, false);
     output.note = () => {};
     const calls: string[] = [];
-    let end: () => void = () => {};
-    const ended = new Promise<void>((resolve) => {
-      end = resolve;
-    });
+    const ended = deferred();
     const served = serveUntilSignal(
       {
         stop: () => {
           calls.push('stop');
-          return ended;
+          return ended.promise;
         },
         cancelRunning: () => {
           calls.push('cancel');
-          end();
+          ended.resolve();
         },
       },
       output,

@@ -1,9 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import { specsOf, withoutKey } from '../../bin/jobs/submit/resubmission.ts';
-import { startTestServer } from '../support/server.ts';
-import { run } from './cli-support.ts';
-import { playWorker } from './played-worker.ts';
+import { scene } from './scene.ts';
 
 const REQUEST = `{"type":"mljs.run","idempotency_key":"once","params":{"a":1.0,"n":12345678901234567890},
   "pipelines":[{"kind":"inline_json","inline":1e-3},{"kind":"path","path":"b"},{"kind":"path","path":"c"}],
@@ -53,10 +51,9 @@ describe('a specification that is submitted anew', () => {
 });
 
 /** A server with a job of four tasks: one succeeded, one failed, two were cancelled. */
-async function scene(t: TestContext) {
-  const server = await startTestServer(t);
-  const ctl = (...argv: string[]) => run([...argv, '--server', server.url]);
-  const worker = await playWorker(server.client);
+async function ended(t: TestContext) {
+  const { server, ctl, play } = await scene(t);
+  const worker = await play();
   const { id } = await server.client.call('submitJob', {
     text: JSON.stringify({
       type: 'mljs.run',
@@ -77,7 +74,7 @@ async function scene(t: TestContext) {
 
 describe('jqctl resubmit', () => {
   it('makes a new job of the whole, and leaves the old one', async (t) => {
-    const { ctl, id, tasksOf } = await scene(t);
+    const { ctl, id, tasksOf } = await ended(t);
     const { code, stdout } = await ctl('resubmit', id);
     assert.equal(code, 0);
     const fresh = stdout.trim();
@@ -87,7 +84,7 @@ describe('jqctl resubmit', () => {
   });
 
   it('makes one of the tasks that failed, were cancelled, or did not succeed', async (t) => {
-    const { server, ctl, id, tasksOf } = await scene(t);
+    const { server, ctl, id, tasksOf } = await ended(t);
     await server.client.call('cancelJob', { params: { id } });
     for (const [only, tasks] of [
       ['failed', [['a y']]],
@@ -105,7 +102,7 @@ describe('jqctl resubmit', () => {
   });
 
   it('refuses a job that may still finish, a choice of no tasks, and an unknown choice', async (t) => {
-    const { ctl, id } = await scene(t);
+    const { ctl, id } = await ended(t);
     const running = await ctl('resubmit', id, '--only', 'unfinished');
     assert.deepEqual([running.code, /what is unfinished may still finish/.test(running.stderr)], [2, true]);
     const none = await ctl('resubmit', id, '--only', 'cancelled');
@@ -116,7 +113,7 @@ describe('jqctl resubmit', () => {
   });
 
   it('waits for the new job, and ends as it does', async (t) => {
-    const { ctl, id, worker } = await scene(t);
+    const { ctl, id, worker } = await ended(t);
     const outcome = ctl('resubmit', id, '--only', 'failed', '--wait');
     for (let left = 3; left > 0; left--) await worker.complete(await worker.take());
     assert.equal((await outcome).code, 0);
@@ -125,7 +122,7 @@ describe('jqctl resubmit', () => {
 
 describe('jqctl retry', () => {
   it('accepts a job that succeeded with failed tasks, and some of these by a part of their ids', async (t) => {
-    const { server, ctl, worker, id } = await scene(t);
+    const { server, ctl, worker, id } = await ended(t);
     await worker.fail(await worker.take(), 'broken');
     await worker.complete(await worker.take());
     const statuses = async () =>
@@ -141,7 +138,7 @@ describe('jqctl retry', () => {
   });
 
   it('waits, and ends with the exit code that wait gives', async (t) => {
-    const { ctl, worker, id } = await scene(t);
+    const { ctl, worker, id } = await ended(t);
     for (let left = 2; left > 0; left--) await worker.complete(await worker.take());
     const over = await ctl('retry', id, '--wait', '--timeout', '0.1');
     assert.deepEqual([over.code, /not ended after 0\.1 s/.test(over.stderr)], [5, true]);
@@ -166,8 +163,8 @@ describe('the report of a job', () => {
   const inline = (components: number) => ({ kind: 'inline_json', inline: ['snv', { pls: { components } }] });
 
   it('distinguishes inline pipelines, names each metric, and says where cross-validation has another winner', async (t) => {
-    const server = await startTestServer(t);
-    const worker = await playWorker(server.client);
+    const { server, ctl, play } = await scene(t);
+    const worker = await play();
     const { id } = await server.client.call('submitJob', {
       text: JSON.stringify({
         type: 'mljs.run',
@@ -184,7 +181,7 @@ describe('the report of a job', () => {
       cv_rmse: 0.125,
       components: 5,
     });
-    const { stdout } = await run(['status', id, '--server', server.url]);
+    const { stdout } = await ctl('status', id);
     assert.match(stdout, /^best +best_rmse 0\.5000$/m);
     assert.match(stdout, /# +dataset +pipeline +best_rmse +cv_rmse +components +task\n/);
     assert.match(stdout, /1 +corn +snv » pls\(components=3\) +0\.5000 +0\.2500 +3 +task_\w+\n/);
@@ -194,12 +191,12 @@ describe('the report of a job', () => {
       /the best by best_rmse is not the best by cv_rmse: there it is snv » pls\(components=5\) on corn \(task_\w+\) with 0\.1250, against 0\.2500/,
     );
     assert.ok(stdout.includes(first.task_id));
-    assert.match((await run(['jobs', '--server', server.url])).stdout, /best_rmse 0\.5000/);
+    assert.match((await ctl('jobs')).stdout, /best_rmse 0\.5000/);
   });
 
   it('keeps those that are tried again apart from those that failed', async (t) => {
-    const server = await startTestServer(t);
-    const worker = await playWorker(server.client);
+    const { server, ctl, play } = await scene(t);
+    const worker = await play();
     const { id } = await server.client.call('submitJob', {
       text: JSON.stringify({
         type: 'mljs.run',
@@ -215,7 +212,7 @@ describe('the report of a job', () => {
       query: { worker_id: worker.worker_id },
       body: { error: 'out of memory' },
     });
-    const { stdout } = await run(['status', id, '--server', server.url]);
+    const { stdout } = await ctl('status', id);
     assert.match(stdout, /^2 tasks failed\n {2}2 × singular matrix\n {4}a {2}task_\w+\n {4}b {2}task_\w+$/m);
     assert.match(stdout, /^1 task tried again, after\n {2}out of memory\n {4}c {2}task_\w+$/m);
   });

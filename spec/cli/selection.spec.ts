@@ -2,9 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { selectionLines } from '../../machines/ranking/selected.ts';
 import type { SelectionView } from '../../machines/schema/views.ts';
-import { startTestServer } from '../support/server.ts';
-import { run } from './cli-support.ts';
-import { jobOf, playWorker } from './played-worker.ts';
+import { jobOf } from './played-worker.ts';
+import { scene } from './scene.ts';
 
 const at = (changes: Partial<SelectionView>): SelectionView => ({
   ...{ dataset: 'corn', num_left: 0, task_id: null, metric: null, value: null },
@@ -31,9 +30,8 @@ describe('a job that selects on the command line', () => {
   });
 
   it('shows its phase, its winner and where the model is, and distinguishes the refit from the variant', async (t) => {
-    const server = await startTestServer(t);
-    const ctl = (...argv: string[]) => run([...argv, '--server', server.url]);
-    const worker = await playWorker(server.client);
+    const { server, ctl, play } = await scene(t);
+    const worker = await play();
     const text = JSON.stringify({ ...JSON.parse(jobOf('a.yaml', 'b.yaml')), select: {} });
     const { id } = await server.client.call('submitJob', { text });
     for (const cv_rmse of [2, 1]) await worker.complete(await worker.take(), { cv_rmse });
@@ -51,9 +49,8 @@ describe('a job that selects on the command line', () => {
   });
 
   it('is submitted anew in part only where its pipelines are in the job', async (t) => {
-    const server = await startTestServer(t);
-    const ctl = (...argv: string[]) => run([...argv, '--server', server.url]);
-    const worker = await playWorker(server.client);
+    const { server, ctl, play } = await scene(t);
+    const worker = await play();
     const job = JSON.parse(jobOf('a.yaml', 'b.yaml'));
     const explicit = await server.client.call('submitJob', { text: JSON.stringify({ ...job, select: {} }) });
     await worker.fail(await worker.take(), 'broken');

@@ -9,7 +9,8 @@ import { startTestServer } from '../support/server.ts';
 import { until } from '../support/until.ts';
 import { run } from './cli-support.ts';
 import { aJob, fakeServer } from './fake-server.ts';
-import { jobOf, playWorker } from './played-worker.ts';
+import { jobOf } from './played-worker.ts';
+import { scene } from './scene.ts';
 
 const submit = (url: string, ...pipelines: string[]) =>
   run(['submit', '-', '--server', url], { stdin: jobOf(...pipelines) });
@@ -66,12 +67,12 @@ class Terminal extends Writable {
 
 describe('top, where stdout is no terminal,', () => {
   it('prints one snapshot of jobs, workers and throughput, and ends', async (t) => {
-    const server = await startTestServer(t);
-    const worker = await playWorker(server.client, 8);
-    await submit(server.url, 'a.yaml', 'b.yaml', 'c.yaml', 'd.yaml');
+    const { server, ctl, submit, play } = await scene(t);
+    const worker = await play(8);
+    await submit('a.yaml', 'b.yaml', 'c.yaml', 'd.yaml');
     await worker.complete(await worker.take(), { best_rmse: 0.25 });
     await worker.take();
-    const { code, stdout, stderr } = await run(['top', '--server', server.url]);
+    const { code, stdout, stderr } = await ctl('top');
     assert.deepEqual([code, stderr], [0, '']);
     assert.match(stdout, new RegExp(`^${server.url} {2}version `));
     assert.match(stdout, /^jobs +1 running$/m);
@@ -84,14 +85,14 @@ describe('top, where stdout is no terminal,', () => {
   });
 
   it('says so when there is nothing', async (t) => {
-    const server = await startTestServer(t);
-    const { stdout } = await run(['top', '--server', server.url]);
+    const { ctl } = await scene(t);
+    const { stdout } = await ctl('top');
     assert.match(stdout, /^jobs +none$[\s\S]*^no jobs$[\s\S]*^no workers$/m);
   });
 
   it('under --json prints one document', async (t) => {
-    const server = await startTestServer(t);
-    await submit(server.url, 'a.yaml');
+    const { server, submit } = await scene(t);
+    await submit('a.yaml');
     const { code, stdout } = await run(['top', '--json', '--server', server.url], { terminal: true });
     assert.equal(code, 0);
     const { stats, history, jobs, workers } = JSON.parse(stdout);
@@ -110,12 +111,12 @@ describe('top, where stdout is no terminal,', () => {
 
 describe('top on a terminal', () => {
   it('shows the present state until q, and restores the terminal', async (t) => {
-    const server = await startTestServer(t);
+    const { server, submit } = await scene(t);
     const terminal = new Terminal();
     const code = terminal.top('--server', server.url);
     await terminal.shows('the first view', /^no jobs$/);
     assert.ok(terminal.keyboard.isRaw);
-    await submit(server.url, 'a.yaml');
+    await submit('a.yaml');
     await terminal.shows('the job', /^job_\w+ +played +queued +0\/1 /);
     terminal.press('x');
     terminal.press('q');
@@ -126,7 +127,7 @@ describe('top on a terminal', () => {
   });
 
   it('ends by Ctrl-C with 130', async (t) => {
-    const server = await startTestServer(t);
+    const { server } = await scene(t);
     const terminal = new Terminal();
     const code = terminal.top('--server', server.url);
     await terminal.shows('the first view', /^no jobs$/);

@@ -34,15 +34,28 @@ const namesIn = async (zip: Buffer): Promise<string[]> => {
 const requestOf = (server: TestServer, id: string) =>
   server.client.callText('getJobRequest', { params: { id } });
 
+/** What an analyst gets who submits, and what the server has of the job then. */
+async function sent(server: TestServer, job: string, ...flags: string[]) {
+  const { code, stdout, stderr } = await run(['submit', job, ...flags, '--server', server.url]);
+  assert.equal(code, 0, stderr);
+  const text = await requestOf(server, stdout.trim());
+  return { id: stdout.trim(), stderr, text, request: JSON.parse(text) };
+}
+
+/** The one line by which the job is refused. */
+async function refusal(server: TestServer, job: string, ...flags: string[]): Promise<string> {
+  const { code, stderr } = await run(['submit', job, ...flags, '--server', server.url]);
+  assert.equal(code, 2, stderr);
+  return stderr;
+}
+
 describe('submit --upload', () => {
   it('names artifacts in place of what exists here, and leaves every number as it is written', async (t) => {
     const server = await startTestServer(t);
     const { job } = await analyst(t);
-    const { code, stdout } = await run(['submit', job, '--upload', '--server', server.url]);
-    assert.equal(code, 0);
-    const request = await requestOf(server, stdout.trim());
-    assert.match(request, /"params":\{"a":1\.0,"n":12345678901234567890\}/);
-    const { pipelines, dataset } = JSON.parse(request);
+    const { text, request } = await sent(server, job, '--upload');
+    assert.match(text, /"params":\{"a":1\.0,"n":12345678901234567890\}/);
+    const { pipelines, dataset } = request;
     assert.deepEqual([dataset.kind, dataset.name], ['artifact', 'octane']);
     assert.equal(pipelines[0].kind, 'artifact');
     // Equal content is sent once.
@@ -55,9 +68,8 @@ describe('submit --upload', () => {
     const server = await startTestServer(t);
     const digests: (string | string[] | undefined)[] = [];
     for (const { job } of [await analyst(t), await analyst(t)]) {
-      const { stdout } = await run(['submit', job, '--upload', '--server', server.url]);
-      const { dataset } = JSON.parse(await requestOf(server, stdout.trim()));
-      const { headers, body } = await server.client.download(dataset.artifact_id);
+      const { request } = await sent(server, job, '--upload');
+      const { headers, body } = await server.client.download(request.dataset.artifact_id);
       await new Response(body as never).arrayBuffer();
       digests.push(headers.etag);
     }
@@ -67,8 +79,7 @@ describe('submit --upload', () => {
   it('uploads what the job marks with file: also without the flag, and nothing else', async (t) => {
     const server = await startTestServer(t);
     const { job, dataset } = await analyst(t, (text) => text.replace('"path":"', '"path":"file:'));
-    const { stdout } = await run(['submit', job, '--server', server.url]);
-    const request = JSON.parse(await requestOf(server, stdout.trim()));
+    const { request } = await sent(server, job);
     assert.deepEqual(
       request.pipelines.map((pipeline: { kind: string }) => pipeline.kind),
       ['artifact', 'path'],
@@ -79,9 +90,8 @@ describe('submit --upload', () => {
   it('leaves paths that exist only on the workers as they are', async (t) => {
     const server = await startTestServer(t);
     const { job } = await analyst(t, (text) => text.replaceAll('octane', 'elsewhere'));
-    const { stdout, stderr } = await run(['submit', job, '--upload', '--server', server.url]);
-    const { dataset } = JSON.parse(await requestOf(server, stdout.trim()));
-    assert.equal(dataset.kind, 'shared_path');
+    const { request, stderr } = await sent(server, job, '--upload');
+    assert.equal(request.dataset.kind, 'shared_path');
     assert.match(stderr, /^not on this machine, left as the workers' path: \/.*\/elsewhere$/m);
     assert.equal(stderr.match(/not on this machine/g)?.length, 1, stderr);
   });
@@ -89,30 +99,28 @@ describe('submit --upload', () => {
   it('keeps names: a pipeline that has none is called as its file is, in the ranking as well', async (t) => {
     const server = await startTestServer(t);
     const { job } = await analyst(t, (text) => text.replace('"kind":"path"', '"kind":"path","name":"two"'));
-    const { stdout } = await run(['submit', job, '--upload', '--server', server.url]);
-    const { pipelines } = JSON.parse(await requestOf(server, stdout.trim()));
+    const { id, request } = await sent(server, job, '--upload');
     assert.deepEqual(
-      pipelines.map(({ name }: { name: string }) => name),
+      request.pipelines.map(({ name }: { name: string }) => name),
       ['two', 'pls'],
     );
     const worker = await playWorker(server.client);
     for (let n = 0; n < 2; n++) await worker.complete(await worker.take());
-    const { ranking } = (await server.client.call('getJob', { params: { id: stdout.trim() } })).aggregate;
+    const { ranking } = (await server.client.call('getJob', { params: { id } })).aggregate;
     assert.deepEqual(ranking.map(({ pipeline }) => pipeline).sort(), ['pls', 'two']);
   });
 
   it('counts relative paths from the current directory, else from the folder of the job file', async (t) => {
     const server = await startTestServer(t);
     const { job, pipeline } = await analyst(t, (text) => text.replaceAll(/"\/[^"]*\//g, '"'));
-    const submitted = await run(['submit', job, '--upload', '--server', server.url]);
-    assert.match(submitted.stderr, new RegExp(`^uploaded ${pipeline}$`, 'm'));
-    const { dataset } = JSON.parse(await requestOf(server, submitted.stdout.trim()));
-    assert.equal(dataset.kind, 'artifact');
+    const farther = await sent(server, job, '--upload');
+    assert.match(farther.stderr, new RegExp(`^uploaded ${pipeline}$`, 'm'));
+    assert.equal(farther.request.dataset.kind, 'artifact');
     const nearer = await analyst(t, (text) =>
       text.replaceAll(/"\/[^"]*\/pls.yaml/g, '"package.json').replace('mljs.run', 'other.run'),
     );
     await writeFile(join(dirname(nearer.job), 'package.json'), 'not this one');
-    const { stderr } = await run(['submit', nearer.job, '--upload', '--server', server.url]);
+    const { stderr } = await sent(server, nearer.job, '--upload');
     assert.match(stderr, new RegExp(`^uploaded ${ROOT}package.json$`, 'm'));
   });
 
@@ -132,14 +140,13 @@ describe('submit --upload', () => {
       dataset: { kind: 'artifact', artifact_id: 'file:octane' },
     };
     await writeFile(job, JSON.stringify(spec));
-    const { stdout } = await run(['submit', job, '--server', server.url]);
-    const sent = JSON.parse(await requestOf(server, stdout.trim()));
-    const [zipped, folder, file] = sent.pipelines;
-    assert.deepEqual([file.kind, file.name, sent.dataset.name], ['artifact', 'pls', 'octane']);
+    const { request } = await sent(server, job);
+    const [zipped, folder, file] = request.pipelines;
+    assert.deepEqual([file.kind, file.name, request.dataset.name], ['artifact', 'pls', 'octane']);
     assert.deepEqual(Object.keys(folder), ['kind', 'entrypoint', 'bundle_artifact_id']);
     const bytes = async (id: string) => buffer((await server.client.download(id)).body);
     assert.equal(`${await bytes(zipped.bundle_artifact_id)}`, 'bytes of a zip');
-    assert.deepEqual(await bytes(folder.bundle_artifact_id), await bytes(sent.dataset.artifact_id));
+    assert.deepEqual(await bytes(folder.bundle_artifact_id), await bytes(request.dataset.artifact_id));
   });
 
   it('refuses a folder without files: exit code 2', async (t) => {
@@ -148,9 +155,7 @@ describe('submit --upload', () => {
     await rm(dataset, { recursive: true });
     await mkdir(dataset);
     await writeFile(join(dataset, '.hidden'), 'not sent');
-    const { code, stderr } = await run(['submit', job, '--upload', '--server', server.url]);
-    assert.equal(code, 2);
-    assert.match(stderr, /the dataset .*octane holds no files/);
+    assert.match(await refusal(server, job, '--upload'), /the dataset .*octane holds no files/);
   });
 
   it('follows links within a folder, and leaves out with a warning those that lead outside, nowhere or in a circle', async (t) => {
@@ -168,10 +173,8 @@ describe('submit --upload', () => {
       await symlink(target, join(dataset, name));
     }
     await writeFile(join(dataset, 'Thumbs.db'), 'not sent');
-    const { code, stdout, stderr } = await run(['submit', job, '--upload', '--server', server.url]);
-    assert.equal(code, 0, stderr);
-    const sent = JSON.parse(await requestOf(server, stdout.trim()));
-    const zip = await buffer((await server.client.download(sent.dataset.artifact_id)).body);
+    const { request, stderr } = await sent(server, job, '--upload');
+    const zip = await buffer((await server.client.download(request.dataset.artifact_id)).body);
     assert.deepEqual(await namesIn(zip), [
       'again/inside.csv',
       'again/note.txt',
@@ -199,17 +202,16 @@ describe('submit --upload', () => {
       process.env.HOME = home;
     });
     process.env.HOME = dirname(dataset);
-    const { code, stdout, stderr } = await run(['submit', job, '--upload', '--server', server.url]);
-    assert.equal(code, 0, stderr);
-    assert.equal(JSON.parse(await requestOf(server, stdout.trim())).dataset.kind, 'artifact');
+    assert.equal((await sent(server, job, '--upload')).request.dataset.kind, 'artifact');
   });
 
   it('refuses a relative path that does not exist: exit code 2', async (t) => {
     const server = await startTestServer(t);
     const { job } = await analyst(t, (text) => text.replace(/"path":"[^"]*octane"/, '"path":"./octan"'));
-    const { code, stderr } = await run(['submit', job, '--upload', '--server', server.url]);
-    assert.equal(code, 2);
-    assert.match(stderr, /^error: there is no .*octan, nor .*octan to upload, did you mean '.*octane'\?$/m);
+    assert.match(
+      await refusal(server, job, '--upload'),
+      /^error: there is no .*octan, nor .*octan to upload, did you mean '.*octane'\?$/m,
+    );
   });
 
   it('shows what it is doing, also while it packs a folder', async (t) => {
@@ -228,17 +230,14 @@ describe('submit --upload', () => {
       job,
       '{"type":"mljs.run","pipeline":{"kind":"artifact","artifact_id":"x"},"dataset":{"kind":"shared_path","path":"/d"}}',
     );
-    const { code, stderr } = await run(['submit', job, '--upload', '--server', server.url]);
-    assert.equal(code, 2);
+    const stderr = await refusal(server, job, '--upload');
     assert.equal(stderr.match(/no artifact with id 'x'/g)?.length, 1, stderr);
   });
 
   it('refuses a marked path that does not exist, and submits nothing: exit code 2', async (t) => {
     const server = await startTestServer(t);
     const { job } = await analyst(t, (text) => text.replace('"path":"', '"path":"file:/nowhere'));
-    const { code, stderr } = await run(['submit', job, '--server', server.url]);
-    assert.equal(code, 2);
-    assert.match(stderr, /there is no \/nowhere.* to upload/);
+    assert.match(await refusal(server, job), /there is no \/nowhere.* to upload/);
     assert.deepEqual(await server.client.call('listJobs'), []);
   });
 });
