@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { atWork, job, TestCluster, withJob, withWorker } from '../support/cluster.ts';
+import { holdCommits } from '../support/hold-commits.ts';
 import { until } from '../support/until.ts';
 
 describe('a store that cannot commit', () => {
@@ -181,43 +182,29 @@ describe('a fault of one message', () => {
 describe('group commit', () => {
   test('messages that arrive while a commit is under way share the next one', async (t) => {
     const cluster = await TestCluster.start(t);
-    let commits = 0;
-    let release: () => void = () => {};
-    const gate = new Promise<void>((resolve) => {
-      release = resolve;
-    });
-    cluster.faults.beforeCommit = async () => {
-      commits++;
-      if (commits === 1) await gate;
-    };
+    const hold = holdCommits(cluster, 'beforeCommit');
     const first = cluster.submit();
-    await until('the first commit is under way', () => commits === 1);
+    await hold.first;
     const others = Array.from({ length: 50 }, () => cluster.submit());
-    release();
+    let more = 0;
+    hold.release();
+    cluster.faults.beforeCommit = async () => void more++;
     await Promise.all([first, ...others]);
-    assert.equal(commits, 2);
+    assert.deepEqual([hold.begun(), more], [1, 1]);
   });
 
   test('nobody is answered and nothing is published before the commit', async (t) => {
     const cluster = await TestCluster.start(t);
     const seen: string[] = [];
     cluster.port.events.subscribe((events) => seen.push(...events.map((event) => event.type)));
-    let release: () => void = () => {};
-    const gate = new Promise<void>((resolve) => {
-      release = resolve;
-    });
-    let committing = false;
-    cluster.faults.beforeCommit = async () => {
-      committing = true;
-      await gate;
-    };
+    const hold = holdCommits(cluster, 'beforeCommit');
     let answered = false;
     const submitted = cluster.submit().then(() => {
       answered = true;
     });
-    await until('the commit is under way', () => committing);
+    await hold.first;
     assert.deepEqual([answered, seen], [false, []]);
-    release();
+    hold.release();
     await submitted;
     assert.deepEqual(seen, ['job_submitted']);
   });

@@ -3,6 +3,7 @@ import type { TestContext } from 'node:test';
 import type { SupervisorSettings } from '../../actors/server/core.ts';
 import type { JobView } from '../../machines/schema/views.ts';
 import { job, TestCluster } from '../support/cluster.ts';
+import { deferred } from '../support/deferred.ts';
 
 export const MANY = 7;
 
@@ -19,27 +20,19 @@ export const many = (differs: Record<string, unknown> = {}) =>
 export const start = (t: TestContext, settings: Partial<SupervisorSettings> = {}) =>
   TestCluster.start(t, { sliceSize: SLICE, ...settings });
 
-export const diskFull = () =>
-  Object.assign(new Error('SQLITE_FULL: the disk is full'), { code: 'SQLITE_FULL' });
+const diskFull = () => Object.assign(new Error('SQLITE_FULL: the disk is full'), { code: 'SQLITE_FULL' });
 
 /** Holds a commit, after so many that pass; then it is made, or fails. */
 export function hold(cluster: TestCluster, passing: number) {
   let left = passing;
-  let reach: () => void = () => {};
-  let release: (fails: boolean) => void = () => {};
-  const reached = new Promise<void>((resolve) => {
-    reach = resolve;
-  });
-  const released = new Promise<boolean>((resolve) => {
-    release = resolve;
-  });
+  const [reached, released] = [deferred(), deferred<boolean>()];
   cluster.faults.beforeCommit = async () => {
     if (left-- > 0) return;
     delete cluster.faults.beforeCommit;
-    reach();
-    if (await released) throw diskFull();
+    reached.resolve();
+    if (await released.promise) throw diskFull();
   };
-  return { reached, go: () => release(false), fail: () => release(true) };
+  return { reached: reached.promise, go: () => released.resolve(false), fail: () => released.resolve(true) };
 }
 
 export const counts = ({ status, aggregate: a }: JobView) =>

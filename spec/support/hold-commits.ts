@@ -1,34 +1,28 @@
 import type { TestCluster } from './cluster.ts';
+import { deferred } from './deferred.ts';
 
 /** Holds up the next commits, before or after they are durable, until the test says how they end. */
 export function holdCommits(cluster: TestCluster, when: 'beforeCommit' | 'afterCommit') {
   let begun = 0;
-  let end: (fault?: Error) => void = () => {};
-  let reached: () => void = () => {};
-  const first = new Promise<void>((resolve) => {
-    reached = resolve;
-  });
-  const held = new Promise<void>((resolve, reject) => {
-    end = (fault) => (fault ? reject(fault) : resolve());
-  });
-  held.catch(() => {});
+  const [first, held] = [deferred(), deferred()];
+  held.promise.catch(() => {});
   cluster.faults[when] = () => {
     begun++;
-    reached();
-    return held;
+    first.resolve();
+    return held.promise;
   };
   return {
     /** Resolves when a commit is held up. */
-    first,
+    first: first.promise,
     /** How many commits came so far. */
     begun: () => begun,
     release: () => {
       delete cluster.faults[when];
-      end();
+      held.resolve();
     },
     fail: (code: string) => {
       delete cluster.faults[when];
-      end(Object.assign(new Error(code), { code }));
+      held.reject(Object.assign(new Error(code), { code }));
     },
   };
 }
