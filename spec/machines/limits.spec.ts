@@ -4,23 +4,12 @@ import fc from 'fast-check';
 import { bytesOf, cutText, fitObject, LIMITS } from '../../machines/protocol/limits.ts';
 import { digestResult, metricsWith } from '../../machines/report/digest.ts';
 import { boundedEvent, boundedFailure, boundedResult } from '../../machines/report/limits.ts';
-import { JobSpec } from '../../machines/schema/job.ts';
 import { MOST_FAULTS, validator } from '../../machines/schema/validate.ts';
 import { WorkerRegistration } from '../../machines/schema/worker.ts';
 import { unknownMembers } from '../../machines/submission/submission.ts';
+import { base, faults, jobFaults } from './job-check.ts';
 
-const base = {
-  type: 'mljs.run',
-  pipeline: { kind: 'path', path: '/data/pls.yaml' },
-  dataset: { kind: 'shared_path', path: '/data/gasoline' },
-};
-const checkJob = validator(JobSpec);
 const checkWorker = validator(WorkerRegistration);
-const faults = (check: ReturnType<typeof validator>, value: unknown): string[] => {
-  const checked = check(value);
-  return checked.ok ? [] : checked.faults.map(({ path, message }) => `${path} ${message}`);
-};
-const jobFaults = (changes: object) => faults(checkJob, { ...base, ...changes });
 const tooLong = (path: string, most: number) => [`${path} must not have more than ${most} characters`];
 const map = (count: number, value: unknown = '1') =>
   Object.fromEntries(Array.from({ length: count }, (_, i) => [`key${i}`, value]));

@@ -11,10 +11,9 @@ import {
   sizeOf,
   unknownMembers,
 } from '../../machines/submission/submission.ts';
+import { base } from './job-check.ts';
 
-const pipeline = { kind: 'path', path: '/data/pls.yaml' } as const;
-const dataset = { kind: 'shared_path', path: '/data/gasoline' } as const;
-const base: JobSpec = { type: 'mljs.run', pipeline, dataset };
+const { pipeline, dataset } = base;
 const broken = (spec: object) => jobRules(spec as never).map(({ path, message }) => `${path} ${message}`);
 
 describe('what a job runs', () => {

@@ -1,18 +1,15 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { JobSpec } from '../../machines/schema/job.ts';
-import { validator } from '../../machines/schema/validate.ts';
 import { unknownMembers } from '../../machines/submission/submission.ts';
+import { base, checkJob, faults } from './job-check.ts';
 
-const check = validator(JobSpec);
-const pipeline = { kind: 'path', path: 'pls.yaml' };
-const dataset = { kind: 'shared_path', path: 'gasoline' };
-const base = { type: 'mljs.run', pipeline, dataset };
+const { pipeline, dataset } = base;
 
 /** The faults of a job, or else its warnings. */
 function said(job: object): string[] {
-  const checked = check(job);
-  return checked.ok ? unknownMembers(checked.value) : checked.faults.map((f) => `${f.path} ${f.message}`);
+  const checked = checkJob(job);
+  return checked.ok ? unknownMembers(checked.value) : faults(checkJob, job);
 }
 
 /** As fingers do it: two letters changed places, one is missing, one is too many. */

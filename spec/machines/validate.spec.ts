@@ -2,28 +2,15 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { Type } from 'typebox';
 import { jobMachine } from '../../machines/job/job.ts';
-import { JobSpec } from '../../machines/schema/job.ts';
 import { EventReport, TaskReports, TaskResult } from '../../machines/schema/report.ts';
 import { JOB_STATUSES, TASK_STATUSES, WORKER_STATUSES } from '../../machines/schema/statuses.ts';
 import { RULES, validator } from '../../machines/schema/validate.ts';
 import { HeartbeatRequest, WorkerRegistration } from '../../machines/schema/worker.ts';
 import { taskMachine } from '../../machines/task/task.ts';
 import { workerMachine } from '../../machines/worker/worker.ts';
+import { base, checkJob, faults, jobFaults } from './job-check.ts';
 
-const checkJob = validator(JobSpec);
-const base = {
-  type: 'mljs.run',
-  pipeline: { kind: 'path', path: '/data/pls.yaml' },
-  dataset: { kind: 'shared_path', path: '/data/gasoline' },
-};
 const KINDS = 'path, artifact, inline_json, python_entrypoint';
-
-/** `path message` of each fault. */
-function faults(check: ReturnType<typeof validator>, value: unknown): string[] {
-  const checked = check(value);
-  return checked.ok ? [] : checked.faults.map(({ path, message }) => `${path} ${message}`);
-}
-const jobFaults = (changes: object) => faults(checkJob, { ...base, ...changes });
 
 /** What the check makes of a valid value, as plain JSON. */
 function taken(check: ReturnType<typeof validator>, value: unknown): unknown {
