@@ -92,13 +92,11 @@ describe('a JSON body', () => {
     assert.match(error.detail, /compressed \(gzip\)/);
   });
 
-  for (const body of ['[]', '3', '"text"', 'null']) {
-    it(`that is no object gets 422: ${body}`, async () => {
-      const { answer, error } = await post('/v1/jobs', { body });
-      assert.equal(answer.status, 422);
-      assert.deepEqual(error.errors, [{ path: '/', message: 'must be object' }]);
-    });
-  }
+  it('that is no object gets 422', async () => {
+    const { answer, error } = await post('/v1/jobs', { body: '[]' });
+    assert.equal(answer.status, 422);
+    assert.deepEqual(error.errors, [{ path: '/', message: 'must be object' }]);
+  });
 
   it('gets 422 that lists every fault at once', async () => {
     const body =

@@ -106,15 +106,6 @@ describe('every answer', () => {
       }
     });
   }
-
-  it('to an error names a code and a sentence', async () => {
-    await using gateway = await gatewayFor({ principals });
-    const { body } = await ask(gateway.port, { line: 'POST /v1/jobs', headers: bearer('v-token') });
-    assert.deepEqual(JSON.parse(body), {
-      detail: "principal 'viewer' lacks required right(s): submit",
-      code: 'missing_rights',
-    });
-  });
 });
 
 describe('methods', () => {

@@ -7,6 +7,18 @@ import { FakeEvents } from '../support/fake-backend.ts';
 import { until } from '../support/until.ts';
 import { drafts, feedOf, idsUpTo, SMALL } from './feed-support.ts';
 
+/** A feed whose client has all that was committed, and is sent what comes as it comes. */
+async function live() {
+  const events = new FakeEvents();
+  const { socket, feed } = feedOf(events);
+  feed.start();
+  await until('live', () => {
+    events.commit({});
+    return socket.ids.length === events.all.length;
+  });
+  return { events, socket };
+}
+
 describe('a feed of events', () => {
   it('sends the history page by page, then what is committed live', async () => {
     const events = new FakeEvents();
@@ -160,13 +172,7 @@ describe('a feed of events', () => {
   });
 
   it('closes a live client that has still not read the commits before', async () => {
-    const events = new FakeEvents();
-    const { socket, feed } = feedOf(events);
-    feed.start();
-    await until('live', () => {
-      events.commit({});
-      return socket.ids.length === events.all.length;
-    });
+    const { events, socket } = await live();
     socket.stalls = true;
     for (let i = 0; i < 100 && !socket.closed; i++) events.commit({});
     assert.equal(socket.closed?.code, 1013);
@@ -176,13 +182,7 @@ describe('a feed of events', () => {
   });
 
   it('does not close a client because of one large commit: the rest of it is read from the store', async () => {
-    const events = new FakeEvents();
-    const { socket, feed } = feedOf(events);
-    feed.start();
-    await until('live', () => {
-      events.commit({});
-      return socket.ids.length === events.all.length;
-    });
+    const { events, socket } = await live();
     socket.stalls = true;
     events.commit(...drafts(200));
     assert.equal(socket.closed, undefined);

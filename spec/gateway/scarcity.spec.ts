@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { BodyBudget } from '../../gateway/http/request/body-budget.ts';
+import { deferred } from '../support/deferred.ts';
 import { until } from '../support/until.ts';
 import { failing } from '../support/views.ts';
 import { ask, gatewayFor, RawConnection, recordingLog } from './support.ts';
@@ -38,12 +39,9 @@ describe('the memory that bodies may take together', () => {
     // Four bodies of the largest size are the limit: 400 KiB.
     await using gateway = await gatewayFor({ maxRequestBytes: 100 * KIB });
     const { cluster, port } = gateway;
-    let release = () => {};
-    const stored = new Promise<void>((resolve) => {
-      release = resolve;
-    });
+    const stored = deferred();
     cluster.onSend = async ({ type }) => {
-      if (type === 'submit_job') await stored;
+      if (type === 'submit_job') await stored.promise;
       return { ok: true };
     };
     const submit = () => ask(port, { line: 'POST /v1/jobs', body: jobOf(90 * KIB) });
@@ -54,7 +52,7 @@ describe('the memory that bodies may take together', () => {
     assert.equal(refused.headers.get('retry-after'), '1');
     const heartbeat = { line: 'POST /v1/workers/worker_1/heartbeat', body: '{}' };
     assert.equal((await ask(port, heartbeat)).status, 200);
-    release();
+    stored.resolve();
     for (const { status } of await Promise.all(waiting)) assert.equal(status, 200);
     assert.equal((await submit()).status, 200, 'what was answered no longer counts');
   });

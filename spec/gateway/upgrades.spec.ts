@@ -2,13 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import WebSocket from 'ws';
 import { until } from '../support/until.ts';
+import { UPGRADE } from './stream-client.ts';
 import { ask, gatewayFor } from './support.ts';
-
-const UPGRADE = {
-  Upgrade: 'websocket',
-  'Sec-WebSocket-Key': 'dGhlIHNhbXBsZSBub25jZQ==',
-  'Sec-WebSocket-Version': '13',
-};
 
 describe('an upgrade', () => {
   it('works for every stream, however many are opened at once', async () => {

@@ -136,6 +136,13 @@ describe('hostile texts in every place where there may be text', () => {
     'javascript:window.owned=1',
   ];
 
+  /** What drives a terminal, or reorders a line. */
+  const CONTROLS = /[^\P{Cc}\n]|[\u202a-\u202e\u2066-\u2069]/u;
+  const readersOf = (job: string) => [
+    ...[['jobs'], ['status', job], ['logs', job]],
+    ...[['artifacts', job], ['workers'], ['events']],
+  ];
+
   async function evilCluster(t: TestContext, evil: string): Promise<Held> {
     const cluster = await held(t, evil);
     const { server, task, worker } = cluster;
@@ -161,12 +168,7 @@ describe('hostile texts in every place where there may be text', () => {
       const { server, job } = await evilCluster(t, evil);
       const at = ['--server', server.url];
       for (const argv of [
-        ['jobs'],
-        ['status', job],
-        ['logs', job],
-        ['artifacts', job],
-        ['workers'],
-        ['events'],
+        ...readersOf(job),
         ['stats'],
         ['cancel', job],
         ['retry', evil],
@@ -177,11 +179,7 @@ describe('hostile texts in every place where there may be text', () => {
         // What remains are the colours of the program itself.
         // biome-ignore lint/suspicious/noControlCharactersInRegex: colours are control sequences
         const rest = (stdout + stderr).replace(/\u001b\[\d{1,2}m/g, '');
-        assert.doesNotMatch(
-          rest,
-          /[^\P{Cc}\n]|[\u202a-\u202e\u2066-\u2069]/u,
-          `${argv}: ${JSON.stringify(rest)}`,
-        );
+        assert.doesNotMatch(rest, CONTROLS, `${argv}: ${JSON.stringify(rest)}`);
         assert.doesNotMatch(rest, /^fake: line/m, `${argv}`);
       }
     }
@@ -190,17 +188,10 @@ describe('hostile texts in every place where there may be text', () => {
   it('under --json are the JSON of the server, line by line', async (t) => {
     for (const evil of EVIL) {
       const { server, job } = await evilCluster(t, evil);
-      for (const argv of [
-        ['jobs'],
-        ['status', job],
-        ['logs', job],
-        ['artifacts', job],
-        ['workers'],
-        ['events'],
-      ]) {
+      for (const argv of readersOf(job)) {
         const { stdout } = await run([...argv, '--json', '--server', server.url]);
         for (const line of stdout.trimEnd().split('\n')) JSON.parse(line);
-        assert.doesNotMatch(stdout, /[^\P{Cc}\n]|[\u202a-\u202e\u2066-\u2069]/u, `${argv}`);
+        assert.doesNotMatch(stdout, CONTROLS, `${argv}`);
       }
     }
   });

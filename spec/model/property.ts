@@ -3,7 +3,7 @@ import { sequences } from './arbitraries.ts';
 import type { LineKind } from './line.ts';
 import type { Operation } from './operations.ts';
 import { Player } from './player.ts';
-import type { Played } from './side-by-side.ts';
+import { NOTHING, type Played } from './side-by-side.ts';
 import { System, type Tamper } from './system.ts';
 
 export type { Played };
@@ -31,17 +31,7 @@ export interface ModelOutcome {
 
 /** Plays random sequences on the real thing and on the reference; a failing one is cut down. */
 export async function runModel(run: ModelRun): Promise<ModelOutcome> {
-  const played: Played = {
-    operations: 0,
-    requests: 0,
-    answered: 0,
-    restarts: 0,
-    crashes: 0,
-    refusals: 0,
-    groups: 0,
-    slices: 0,
-    reused: 0,
-  };
+  const played: Played = { ...NOTHING };
   let count = 0;
   const property = fc.asyncProperty(sequences(run.longest), async (operations) => {
     const system = await System.start(run.base, run.line, run.tamper);

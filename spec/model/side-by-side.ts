@@ -25,21 +25,14 @@ export interface Played {
   reused: number;
 }
 
+export const NOTHING: Readonly<Played> = {
+  ...{ operations: 0, requests: 0, answered: 0, restarts: 0, crashes: 0, refusals: 0 },
+  ...{ groups: 0, slices: 0, reused: 0 },
+};
+
 /** The system and the reference beside it: what is sent to both, and where they differ. */
 export class SideBySide {
-  readonly played: Played = {
-    ...{
-      operations: 0,
-      requests: 0,
-      answered: 0,
-      restarts: 0,
-      crashes: 0,
-      refusals: 0,
-      groups: 0,
-      slices: 0,
-      reused: 0,
-    },
-  };
+  readonly played: Played = { ...NOTHING };
   protected readonly system: System;
   protected world: World;
   protected names = new Names();

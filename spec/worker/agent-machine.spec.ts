@@ -3,7 +3,17 @@ import { describe, it } from 'node:test';
 import type { LinkError } from '../../machines/agent/types.ts';
 import type { Outcome } from '../../machines/attempt/attempt.ts';
 import { until } from '../support/until.ts';
-import { AWAY, FORGOTTEN, lease, no, ok, PlayedAgent, REFUSED, REGISTERED } from './played-agent.ts';
+import {
+  AWAY,
+  FORGOTTEN,
+  lease,
+  no,
+  ok,
+  PlayedAgent,
+  REFUSED,
+  REGISTERED,
+  UNANSWERED,
+} from './played-agent.ts';
 
 describe('the worker program', () => {
   it('registers first, then beats and asks for as many tasks as it has slots', async () => {
@@ -16,8 +26,7 @@ describe('the worker program', () => {
   });
 
   it('goes on asking while a slot is free, and not when none is', async () => {
-    const agent = await new PlayedAgent({ slots: 2 }).connected();
-    await agent.ends('lease', ok([lease('task_1')]));
+    const agent = await new PlayedAgent({ slots: 2 }).working();
     assert.deepEqual(agent.inputs.lease, { registered: REGISTERED, free: 1 });
     await agent.ends('lease', ok([lease('task_2')]));
     assert.equal(agent.duty, '{serving:idle}');
@@ -28,8 +37,7 @@ describe('the worker program', () => {
   });
 
   it('asks again as soon as a task has ended', async () => {
-    const agent = await new PlayedAgent().connected();
-    await agent.ends('lease', ok([lease('task_1')]));
+    const agent = await new PlayedAgent().working();
     assert.equal(agent.count('lease'), 1);
     await agent.ends('run', 'not_ours');
     await until('the next lease', () => agent.count('lease') === 2);
@@ -79,8 +87,7 @@ describe('the worker program', () => {
   });
 
   it('asks for no tasks while the server is away, and then goes on where it was', async () => {
-    const agent = await new PlayedAgent({ slots: 2 }).connected();
-    await agent.ends('lease', ok([lease('task_1')]));
+    const agent = await new PlayedAgent({ slots: 2 }).working();
     agent.beat({ type: 'LINK_ERROR', linkError: AWAY });
     assert.equal(agent.duty, '{serving:idle}');
     await agent.ends('pause');
@@ -107,8 +114,7 @@ describe('the worker program', () => {
   });
 
   it('registers again when the server does not know it any more, and keeps its tasks', async () => {
-    const agent = await new PlayedAgent().connected();
-    await agent.ends('lease', ok([lease('task_1')]));
+    const agent = await new PlayedAgent().working();
     agent.beat({ type: 'LINK_ERROR', linkError: FORGOTTEN });
     assert.equal(agent.link, 'registering');
     await agent.ends('register', ok({ ...REGISTERED, worker_id: 'worker_2' }));
@@ -140,8 +146,7 @@ describe('the worker program', () => {
   });
 
   it('tells the server that a task is being stopped, and stops it once', async () => {
-    const agent = await new PlayedAgent().connected();
-    await agent.ends('lease', ok([lease('task_1')]));
+    const agent = await new PlayedAgent().working();
     agent.beat({ type: 'CANCEL', tasks: [{ task_id: 'task_1', attempt: 1 }] });
     assert.deepEqual(agent.active, [{ task_id: 'task_1', attempt: 1, stopping: true }]);
     await until('the report', () => agent.reports.length === 1);
@@ -174,8 +179,7 @@ describe('the worker program', () => {
   });
 
   it('drains: no new lease, and it ends when the last task has', async () => {
-    const agent = await new PlayedAgent().connected();
-    await agent.ends('lease', ok([lease('task_1')]));
+    const agent = await new PlayedAgent().working();
     const asked = agent.count('lease');
     agent.actor.send({ type: 'DRAIN' });
     assert.equal(agent.duty, 'draining');
@@ -193,8 +197,7 @@ describe('the worker program', () => {
   });
 
   it('stops running tasks at the second request, so that they are queued again', async () => {
-    const agent = await new PlayedAgent().connected();
-    await agent.ends('lease', ok([lease('task_1')]));
+    const agent = await new PlayedAgent().working();
     agent.actor.send({ type: 'DRAIN' });
     agent.actor.send({ type: 'DRAIN' });
     await agent.stopped();
@@ -204,16 +207,14 @@ describe('the worker program', () => {
   });
 
   it('leaves results on disk at the third request', async () => {
-    const agent = await new PlayedAgent({ delivers: false }).connected();
-    await agent.ends('lease', ok([lease('task_1')]));
+    const agent = await new PlayedAgent({ delivers: false }).working();
     for (let i = 0; i < 3; i++) agent.actor.send({ type: 'DRAIN' });
     await agent.stopped();
     assert.deepEqual(agent.reports, []);
   });
 
   it('does not wait for a server that is away when it has to stop', async () => {
-    const agent = await new PlayedAgent({ delivers: false }).connected();
-    await agent.ends('lease', ok([lease('task_1')]));
+    const agent = await new PlayedAgent({ delivers: false }).working();
     agent.beat({ type: 'LINK_ERROR', linkError: AWAY });
     agent.actor.send({ type: 'STOP' });
     await agent.stopped();
@@ -266,14 +267,7 @@ describe('a worker that is told to stop while it asks for a task', () => {
     await agent.stopped();
   });
 
-  const ways: [string, (agent: PlayedAgent) => unknown][] = [
-    ['when the request fails', (agent) => agent.ends('lease', no(AWAY))],
-    ['when the request breaks', (agent) => agent.breaks('lease')],
-    ['when the server knows no withdrawal', (agent) => agent.breaks('withdraw')],
-    ['when the connection is lost', (agent) => agent.beat({ type: 'LINK_ERROR', linkError: AWAY })],
-    ['when no answer comes within seconds', (agent) => agent.clock.increment(5_000)],
-  ];
-  for (const [when, happens] of ways) {
+  for (const [when, happens] of UNANSWERED) {
     for (const hurried of [false, true]) {
       it(`waits no longer ${when}${hurried ? ' and it has to stop at once' : ''}`, async () => {
         const agent = await leaving();

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Outcome } from '../../machines/attempt/attempt.ts';
 import { until } from '../support/until.ts';
-import { AWAY, lease, no, ok, PlayedAgent, REGISTERED } from './played-agent.ts';
+import { AWAY, lease, no, ok, PlayedAgent, REGISTERED, UNANSWERED } from './played-agent.ts';
 
 const ILL = { verb: 'fail', failure: { error: 'the disk is full', fault: 'worker' }, own: true };
 const MISSING = { verb: 'fail', failure: { error: 'no such path', fault: 'worker', missing_path: '/x' } };
@@ -93,14 +93,7 @@ describe('a worker with faults of its own', () => {
     assert.deepEqual(agent.active, [{ task_id: 'd', attempt: 1 }]);
   });
 
-  const ways: [string, (agent: PlayedAgent) => unknown][] = [
-    ['when the request fails', (agent) => agent.ends('lease', no(AWAY))],
-    ['when the request breaks', (agent) => agent.breaks('lease')],
-    ['when the server knows no withdrawal', (agent) => agent.breaks('withdraw')],
-    ['when no answer comes within seconds', (agent) => agent.clock.increment(5_000)],
-    ['when the connection is lost', (agent) => agent.beat({ type: 'LINK_ERROR', linkError: AWAY })],
-  ];
-  for (const [when, happens] of ways) {
+  for (const [when, happens] of UNANSWERED) {
     it(`waits no longer for the open request ${when}`, async () => {
       const agent = await new PlayedAgent({ slots: 4 }).connected();
       await agent.ends('lease', ok([lease('a'), lease('b'), lease('c')]));
@@ -142,8 +135,7 @@ const superseded = (session = REGISTERED.session) => ({
 
 describe('a worker whose id another copy of it has registered', () => {
   it('stops what it runs, gives up its id and goes on as a new worker', async () => {
-    const agent = await new PlayedAgent().connected();
-    await agent.ends('lease', ok([lease('task_1')]));
+    const agent = await new PlayedAgent().working();
     agent.beat({ type: 'LINK_ERROR', linkError: superseded() });
     assert.equal(agent.link, 'superseded');
     assert.ok(!agent.beating);
@@ -186,8 +178,7 @@ describe('a worker whose id another copy of it has registered', () => {
 
 describe('a program that was paused for a while', () => {
   it('asks the server at once, and reports only then', async () => {
-    const agent = await new PlayedAgent().connected();
-    await agent.ends('lease', ok([lease('task_1')]));
+    const agent = await new PlayedAgent().working();
     const beats = agent.beats.length;
     agent.actor.send({ type: 'WOKE' });
     assert.equal(contextOf(agent).woken, true);

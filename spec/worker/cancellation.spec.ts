@@ -7,10 +7,10 @@ import { membersOf, TAG_VARIABLE } from '../../actors/worker/child/process-tree.
 import { needsLibrary } from '../nirs4all/python.ts';
 import { PYTHON } from '../nirs4all/where.ts';
 import { type Needing, requires } from '../support/requires.ts';
-import { startTestServer, type TestServer } from '../support/server.ts';
+import type { TestServer } from '../support/server.ts';
 import { until } from '../support/until.ts';
 import { temporaryFolder } from './folder.ts';
-import { isAlive, pidIn, startTestWorker, submit, taskIn } from './support.ts';
+import { isAlive, pidIn, serverAndWorker, submit, taskIn } from './support.ts';
 
 const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 /** Of an interpreter's own processes; of joblib's, where the library for the analyses is installed. */
@@ -30,8 +30,7 @@ interface Scene {
 
 /** A task under way whose child runs a shell script; it has told of all that it was to start. */
 async function play(t: TestContext, params: object, names: string[], differs: object = {}): Promise<Scene> {
-  const server = await startTestServer(t);
-  await startTestWorker(t, server);
+  const { server } = await serverAndWorker(t);
   const mark = await temporaryFolder(t);
   const job = await submit(server, { do: 'shell', mark, forever: true, ...params }, { ...differs });
   const pids = await Promise.all(names.map((name) => pidIn(join(mark, name))));
@@ -102,8 +101,7 @@ describe('a task leaves no process behind', () => {
   });
 
   it('that succeeds', async (t) => {
-    const server = await startTestServer(t);
-    await startTestWorker(t, server);
+    const { server } = await serverAndWorker(t);
     const mark = await temporaryFolder(t);
     const job = await submit(server, { do: 'shell', mark, script: DAEMON });
     const task = await taskIn(server, job);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import type { ServerResponse } from 'node:http';
 import { basename, join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
@@ -85,17 +85,6 @@ describe('a dataset that a catalog names', () => {
     const { path } = await use('corn');
     assert.equal(basename(path), 'corn');
     assert.equal(await readFile(join(path, 'train.csv'), 'utf8'), 'shared');
-  });
-
-  it('is fetched once, for all workers of a machine that share the cache', async (t) => {
-    const server = await CatalogServer.start(t);
-    server.add('corn');
-    const one = await open(t, server);
-    const other = await open(t, server, { cacheDir: one.cacheDir });
-    await (await one.use('corn')).release();
-    await one.use('corn');
-    await other.use('corn@1');
-    assert.equal(server.count('corn-1.zip'), 1);
   });
 
   it('is fetched once by many tasks that want it at the same time', async (t) => {
@@ -191,29 +180,6 @@ describe('the cache of datasets', () => {
     const { use } = await open(t, server);
     const { path } = await use('a');
     assert.equal((await stat(join(path, 'train.csv'))).mode & 0o222, 0);
-  });
-
-  it('fetches again what is not intact any more', async (t) => {
-    const server = await CatalogServer.start(t);
-    server.add('a');
-    const { use, cacheDir } = await open(t, server);
-    const first = await use('a');
-    await first.release();
-    await rm(join(first.path, 'train.csv'));
-    const next = await open(t, server, { cacheDir });
-    const { path } = await next.use('a');
-    assert.ok(await exists(join(path, 'train.csv')));
-    assert.equal(server.count('a-1.zip'), 2);
-  });
-
-  it('removes what a process left behind that died while it fetched', async (t) => {
-    const server = await CatalogServer.start(t);
-    server.add('a');
-    const { cacheDir, drafts } = await open(t, server);
-    await mkdir(join(cacheDir, 'drafts', 'half'));
-    await writeFile(join(cacheDir, 'drafts', 'half', 'fetched'), 'x');
-    await open(t, server, { cacheDir });
-    await until('it to be gone', async () => (await drafts()).length === 0);
   });
 
   it('must be a folder that can be written to', async (t) => {

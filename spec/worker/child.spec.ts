@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { describe, it, type TestContext } from 'node:test';
 import { statOf } from '../../actors/worker/child/proc.ts';
-import { type ChildEnd, runGroup } from '../../actors/worker/child/run-group.ts';
+import { type ChildEnd, type ChildOptions, runGroup } from '../../actors/worker/child/run-group.ts';
 import { until } from '../support/until.ts';
 import { exists, temporaryFolder } from './folder.ts';
 import { isAlive } from './processes.ts';
@@ -16,26 +16,20 @@ interface Started {
   output(): string;
 }
 
-/** Runs a piece of JavaScript as a child in a group of its own. */
-function start(t: TestContext, script: string, graceMs = 60_000, drainMs = 60_000): Started {
+/** Runs a piece of JavaScript as a child in a group of its own; give what differs. */
+function start(t: TestContext, script: string, differs: Partial<ChildOptions> = {}): Started {
   const stop = new AbortController();
   let text = '';
   let pid = 0;
   const read = (stream: Readable) => stream.on('data', (chunk) => (text += chunk));
   const end = runGroup({
-    command: process.execPath,
-    args: ['-e', script],
-    cwd: '/',
-    env: process.env,
-    tag: randomUUID(),
-    graceMs,
-    drainMs,
-    signal: stop.signal,
+    ...{ command: process.execPath, args: ['-e', script], cwd: '/', env: process.env, tag: randomUUID() },
+    ...{ graceMs: 60_000, drainMs: 60_000, signal: stop.signal, stdout: read, stderr: read },
+    ...differs,
     onSpawn: (id) => {
       pid = id;
+      differs.onSpawn?.(id);
     },
-    stdout: read,
-    stderr: read,
   });
   end.catch(() => {});
   t.after(() => {
@@ -75,61 +69,24 @@ describe('a child process', () => {
     assert.deepEqual([end.code, end.signal], [null, 'SIGSEGV']);
   });
 
-  it('fails clearly when the program does not exist', async () => {
-    const nothing = () => {};
-    const end = runGroup({
-      command: '/no/such/program',
-      args: [],
-      cwd: '/',
-      env: {},
-      tag: 'of-the-test',
-      graceMs: 0,
-      signal: new AbortController().signal,
-      onSpawn: nothing,
-      stdout: nothing,
-      stderr: nothing,
-    });
-    await assert.rejects(end, /ENOENT/);
+  it('fails clearly when the program does not exist', async (t) => {
+    await assert.rejects(start(t, '', { command: '/no/such/program' }).end, /ENOENT/);
   });
 
-  it('is killed when it cannot be watched', async () => {
-    let child = 0;
-    const end = runGroup({
-      command: process.execPath,
-      args: ['-e', LIVE],
-      cwd: '/',
-      env: process.env,
-      tag: 'of-the-test',
-      graceMs: 0,
-      drainMs: 20,
-      signal: new AbortController().signal,
-      onSpawn: (pid) => {
-        child = pid;
-        throw new Error('disk full');
-      },
-      stdout: () => {},
-      stderr: () => {},
-    });
-    await assert.rejects(end, /disk full/);
-    await until('the child to be gone', () => child > 0 && !isAlive(child));
+  it('is killed when it cannot be watched', async (t) => {
+    const fault = () => {
+      throw new Error('disk full');
+    };
+    const child = start(t, LIVE, { graceMs: 0, drainMs: 20, onSpawn: fault });
+    await assert.rejects(child.end, /disk full/);
+    await until('the child to be gone', () => child.pid > 0 && !isAlive(child.pid));
   });
 
   it('is not started when it was stopped before', async (t) => {
-    const folder = await temporaryFolder(t);
-    const end = runGroup({
-      command: 'touch',
-      args: [join(folder, 'mark')],
-      cwd: '/',
-      env: process.env,
-      tag: 'of-the-test',
-      graceMs: 0,
-      signal: AbortSignal.abort(),
-      onSpawn: () => {},
-      stdout: () => {},
-      stderr: () => {},
-    });
+    const mark = join(await temporaryFolder(t), 'mark');
+    const { end } = start(t, '', { command: 'touch', args: [mark], signal: AbortSignal.abort() });
     await assert.rejects(end, { name: 'AbortError' });
-    assert.equal(await exists(join(folder, 'mark')), false);
+    assert.equal(await exists(mark), false);
   });
 
   it('may end by itself after SIGTERM', async (t) => {
@@ -140,7 +97,9 @@ describe('a child process', () => {
   });
 
   it('is killed after the grace period when it ignores SIGTERM', async (t) => {
-    const child = start(t, `${LIVE} process.on('SIGTERM', () => console.log('no')); console.log('up')`, 50);
+    const child = start(t, `${LIVE} process.on('SIGTERM', () => console.log('no')); console.log('up')`, {
+      graceMs: 50,
+    });
     await until('the child', () => child.output().includes('up'));
     child.stop.abort();
     let end: ChildEnd | undefined;
@@ -160,7 +119,7 @@ describe('a child process', () => {
   });
 
   it('is stopped with all of its group', async (t) => {
-    const child = start(t, `${FORK} ${LIVE}`, 50);
+    const child = start(t, `${FORK} ${LIVE}`, { graceMs: 50 });
     await until('the grandchild', () => child.output().includes('grandchild'));
     const grandchild = Number(/grandchild (\d+)/.exec(child.output())?.[1]);
     child.stop.abort();

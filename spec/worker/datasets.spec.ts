@@ -1,24 +1,19 @@
 import assert from 'node:assert/strict';
-import { readFile, writeFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { describe, it } from 'node:test';
 import type { TaskView } from '../../machines/schema/views.ts';
-import { startTestServer, type TestServer } from '../support/server.ts';
+import { startTestServer } from '../support/server.ts';
 import { until } from '../support/until.ts';
 import { CatalogServer } from './catalog-server.ts';
-import { exists, temporaryFolder } from './folder.ts';
-import { logOf, pidIn, startTestWorker, submit, taskIn, taskOf } from './support.ts';
+import { temporaryFolder } from './folder.ts';
+import { logOf, serverAndWorker, startTestWorker, submit, taskIn, taskOf } from './support.ts';
 
 /** The path at which the child of a task finds the dataset. */
 function datasetOf(task: TaskView): string {
   const { spec } = (task.result?.extra ?? {}) as { spec: string };
   return JSON.parse(spec).dataset.path;
 }
-
-const failed = async (server: TestServer, job: string) => {
-  const events = await server.client.call('listJobEvents', { params: { id: job } });
-  return events.find((event) => event.type === 'task_failed');
-};
 
 describe('a dataset of a catalog', () => {
   const of = (catalog_id: string) => ({ dataset: { kind: 'catalog', catalog_id } });
@@ -33,26 +28,6 @@ describe('a dataset of a catalog', () => {
     assert.equal(basename(path), 'corn');
     assert.match(await readFile(join(path, 'train.csv'), 'utf8'), /^corn2/);
     assert.match(await logOf(server, job), /^\[jq-worker\] dataset corn@2, sha256 [0-9a-f]{64}\n$/);
-  });
-
-  it('is fetched once for all tasks of a machine, several at the same time, and stays while one runs', async (t) => {
-    const [server, catalog] = [await startTestServer(t), await CatalogServer.start(t)];
-    catalog.add('corn');
-    const cacheDir = await temporaryFolder(t);
-    const config = { catalog: catalog.index, cacheDir, cacheGb: 0, slots: 2 };
-    for (let i = 0; i < 2; i++) await startTestWorker(t, server, config);
-    const folder = await temporaryFolder(t);
-    const go = join(folder, 'go');
-    const marks = ['a', 'b', 'c', 'd'].map((name) => join(folder, name));
-    const jobs = [];
-    for (const mark of marks) jobs.push(await submit(server, { do: 'wait', mark, until: go }, of('corn@1')));
-    for (const mark of marks) await pidIn(mark);
-    assert.equal(catalog.count('corn-1.zip'), 1);
-    const entry = join(cacheDir, 'entries', `${catalog.entries[0]?.sha256}-zip`);
-    assert.ok(await exists(entry), 'in use, it may exceed any limit');
-    await writeFile(go, '');
-    for (const job of jobs) assert.equal((await taskIn(server, job)).status, 'succeeded');
-    await until('it to be removed, since nothing may be kept', async () => !(await exists(entry)));
   });
 
   it('fails its task at once when it is unknown, or is not what the catalog says', async (t) => {
@@ -83,17 +58,6 @@ describe('a dataset of a catalog', () => {
     );
   });
 
-  it('is left to another worker when the catalog cannot be reached; the task fails where there is no other', async (t) => {
-    const server = await startTestServer(t);
-    await startTestWorker(t, server, { catalog: 'http://127.0.0.1:9/index.json' });
-    const job = await submit(server, { do: 'echo' }, of('corn'));
-    const task = await taskIn(server, job);
-    assert.deepEqual([task.status, task.attempt], ['failed', 1]);
-    assert.match(`${task.error}`, /the catalog cannot be reached at http:\/\/127.0.0.1:9\/index.json/);
-    const data = (await failed(server, job))?.data;
-    assert.deepEqual([data?.retriable, data?.fault], [true, 'worker']);
-  });
-
   it('is not available to a worker without a catalog: its task waits for one that has it', async (t) => {
     const [server, catalog] = [await startTestServer(t), await CatalogServer.start(t)];
     catalog.add('corn');
@@ -110,8 +74,7 @@ describe('a dataset of a catalog', () => {
 
 describe('a dataset that one worker alone has', () => {
   it('sends its task to that worker, by the name that the worker declared', async (t) => {
-    const server = await startTestServer(t);
-    await startTestWorker(t, server);
+    const { server } = await serverAndWorker(t);
     const corn = await temporaryFolder(t);
     const dataset = { kind: 'worker_local', name: 'corn' };
     const job = await submit(server, { do: 'echo' }, { dataset });
@@ -123,14 +86,5 @@ describe('a dataset that one worker alone has', () => {
     const owner = await startTestWorker(t, server, { datasets: { corn } });
     const task = await taskIn(server, job);
     assert.deepEqual([task.status, task.worker_id, datasetOf(task)], ['succeeded', owner.workerId, corn]);
-  });
-
-  it('fails its task with a clear error when it is gone', async (t) => {
-    const server = await startTestServer(t);
-    await startTestWorker(t, server, { datasets: { corn: '/no/such/corn' } });
-    const dataset = { kind: 'worker_local', name: 'corn' };
-    const task = await taskIn(server, await submit(server, { do: 'echo' }, { dataset }));
-    assert.deepEqual([task.status, task.attempt], ['failed', 1]);
-    assert.equal(task.error, "dataset 'corn' does not exist on this worker: /no/such/corn");
   });
 });

@@ -8,8 +8,8 @@ import { probeDisk } from '../../actors/worker/disk.ts';
 import { InputError, WorkerError } from '../../actors/worker/errors.ts';
 import { tryLock } from '../../actors/worker/inputs/cache/entry-lock.ts';
 import { requires } from '../support/requires.ts';
-import { SmallDisk } from '../support/small-disk.ts';
-import { atEnd, temporaryFolder } from './folder.ts';
+import { temporaryFolder } from './folder.ts';
+import { smallDisk } from './small-disk.ts';
 
 const systemError = (code: string, syscall = 'write') =>
   Object.assign(new Error(`${code}: as the system says, ${syscall}`), { code, syscall });
@@ -67,9 +67,7 @@ describe('how a worker reports what went wrong', () => {
 
 describe('a check whether a disk works', () => {
   it('leaves nothing behind, and finds a full one', requires('small disk'), async (t) => {
-    const disk = SmallDisk.mount(2);
-    assert.ok(disk);
-    atEnd(t, () => disk.unmount());
+    const disk = smallDisk(t, 2);
     const before = disk.free;
     await probeDisk(disk.path);
     assert.equal(disk.free, before);

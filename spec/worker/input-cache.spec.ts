@@ -6,10 +6,10 @@ import { describe, it, type TestContext } from 'node:test';
 import { InputCache } from '../../actors/worker/inputs/cache/cache.ts';
 import { copyOf } from '../../actors/worker/inputs/cache/copy.ts';
 import { requires } from '../support/requires.ts';
-import { SmallDisk } from '../support/small-disk.ts';
 import { until } from '../support/until.ts';
 import { atEnd, exists, temporaryFolder } from './folder.ts';
 import { silent } from './quick.ts';
+import { smallDisk } from './small-disk.ts';
 
 const MIB = 1024 ** 2;
 const never = new AbortController().signal;
@@ -157,9 +157,7 @@ describe('the limits of the cache', () => {
     'leave to tasks half of what would be free on the disk without the cache',
     requires('small disk'),
     async (t) => {
-      const disk = SmallDisk.mount(16);
-      assert.ok(disk);
-      atEnd(t, () => disk.unmount());
+      const disk = smallDisk(t, 16);
       const { cache, use, kept } = await openCache(t, disk.path);
       for (const key of ['a', 'b', 'c', 'd', 'e']) {
         await (await use(key, 3 * MIB)).release();
@@ -176,9 +174,7 @@ describe('the limits of the cache', () => {
     'remove cached inputs to make room on the disk for another; only one that never fits fails',
     requires('small disk'),
     async (t) => {
-      const disk = SmallDisk.mount(16);
-      assert.ok(disk);
-      atEnd(t, () => disk.unmount());
+      const disk = smallDisk(t, 16);
       const { cache, use, kept } = await openCache(t, disk.path);
       for (const key of ['a', 'b']) await (await use(key, 3 * MIB)).release();
       const held = await use('b');

@@ -7,15 +7,16 @@ import { describe, it, type TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import type { Runner } from '../../actors/worker/config.ts';
 import type { TaskView } from '../../machines/schema/views.ts';
+import { deferred } from '../support/deferred.ts';
 import { requires } from '../support/requires.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
-import { SmallDisk } from '../support/small-disk.ts';
 import { until } from '../support/until.ts';
 import { CatalogServer, sha256 } from './catalog-server.ts';
 import { CountingLine } from './counting-line.ts';
 import { demoRunner } from './demo-runner.ts';
 import { atEnd, exists, temporaryFolder } from './folder.ts';
 import { rawZip } from './raw-zip.ts';
+import { smallDisk } from './small-disk.ts';
 import { pidIn, startTestWorker, submit, taskIn, uploadInput } from './support.ts';
 
 const PROGRAM = fileURLToPath(new URL('./fixtures/worker.ts', import.meta.url));
@@ -61,16 +62,13 @@ async function several(server: TestServer, count: number, differs: object, param
 describe('an artifact that many tasks name', () => {
   it('is fetched once for slots that want it at the same time, and not again for those that come later', async (t) => {
     const { server, line, id } = await withDataset(t);
-    let answer: (isTaken: boolean) => void = () => {};
-    const held = new Promise<boolean>((go) => {
-      answer = go;
-    });
-    line.meet = (request) => (request.startsWith('GET /v1/artifacts/') ? held : false);
+    const held = deferred<boolean>();
+    line.meet = (request) => (request.startsWith('GET /v1/artifacts/') ? held.promise : false);
     const worker = await startTestWorker(t, line, { slots: 4 });
     const all = several(server, 4, artifact(id));
     await until('all four to have asked what it is', () => line.count(id, 'HEAD') >= 4);
     await until('one to fetch it', () => line.count(id) === 1);
-    answer(false);
+    held.resolve(false);
     const paths = (await all).map((task) => specOf(task).dataset.path as string);
     assert.equal(new Set(paths).size, 4, 'each has its own');
     assert.ok(paths.every((path) => basename(path) === 'corn'));
@@ -84,18 +82,15 @@ describe('an artifact that many tasks name', () => {
     const { server, line, id } = await withDataset(t);
     const cacheDir = await temporaryFolder(t);
     const folder = await temporaryFolder(t);
-    let answer: (isTaken: boolean) => void = () => {};
-    const held = new Promise<boolean>((go) => {
-      answer = go;
-    });
-    line.meet = (request) => (request.startsWith('GET /v1/artifacts/') ? held : false);
+    const held = deferred<boolean>();
+    line.meet = (request) => (request.startsWith('GET /v1/artifacts/') ? held.promise : false);
     for (let n = 0; n < 2; n++) await startTestWorker(t, line, { cacheDir });
     const go = join(folder, 'go');
     const marks = ['a', 'b'].map((name) => join(folder, name));
     for (const mark of marks) await submit(server, { do: 'wait', mark, until: go }, artifact(id));
     await until('both to have asked what it is', () => line.count(id, 'HEAD') === 2);
     await until('one to fetch it', () => line.count(id) === 1);
-    answer(false);
+    held.resolve(false);
     for (const mark of marks) await pidIn(mark);
     await writeFile(go, '');
     await several(server, 4, artifact(id));
@@ -307,9 +302,7 @@ describe('a disk that has no room for a dataset', () => {
     'is the fault of the worker, once cached inputs have been removed',
     requires('small disk'),
     async (t) => {
-      const disk = SmallDisk.mount(24);
-      assert.ok(disk);
-      atEnd(t, () => disk.unmount());
+      const disk = smallDisk(t, 24);
       const server = await startTestServer(t);
       const upload = (envelope: string, mib: number) =>
         uploadInput(t, server, `${envelope}.zip`, zipped(envelope.repeat(mib * 1024 * 1024)));

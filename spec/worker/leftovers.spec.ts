@@ -6,10 +6,9 @@ import { singleFolderIn } from '../../actors/worker/inputs/paths.ts';
 import { findTables } from '../../actors/worker/runners/mljs/data/files.ts';
 import { filesOf } from '../../bin/jobs/submit/folder-files.ts';
 import type { TaskView } from '../../machines/schema/views.ts';
-import { startTestServer } from '../support/server.ts';
 import { temporaryFolder } from './folder.ts';
 import { rawZip } from './raw-zip.ts';
-import { startTestWorker, submit, taskIn, uploadInput } from './support.ts';
+import { serverAndWorker, submit, taskIn, uploadInput } from './support.ts';
 
 /** What Windows, macOS, Office and network shares leave beside data. */
 const LEFTOVERS = [
@@ -48,8 +47,7 @@ describe('what file managers leave behind', () => {
   });
 
   it('does not hide the data of a zip, as Windows and macOS pack it', async (t) => {
-    const server = await startTestServer(t);
-    await startTestWorker(t, server);
+    const { server } = await serverAndWorker(t);
     const names = ['corn/train.csv', ...LEFTOVERS, '__MACOSX/._corn'];
     const zip = rawZip(names.map((name) => ({ name })));
     const artifact_id = await uploadInput(t, server, 'corn.zip', zip);

@@ -59,8 +59,9 @@ describe('what a failed request means', () => {
     it(`${what}: ${kind}`, () => assert.equal(kindOf(fault), kind));
   }
 
-  it('a 404 of a heartbeat: the server does not know the worker', () => {
+  it('a 404 of a heartbeat, or that the worker is of another principal: it has to register anew', () => {
     assert.equal(linkErrorOf(answered(404, 'unknown_id')).kind, 'unknown_worker');
+    assert.equal(linkErrorOf(answered(403, 'not_owner')).kind, 'unknown_worker');
     assert.equal(linkErrorOf(answered(401)).kind, 'refused');
     assert.equal(linkErrorOf(answered(503, 'draining', 7)).retryAfter, 7);
   });

@@ -8,11 +8,11 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import type { WorkerConfig } from '../../actors/worker/config.ts';
 import { externalRunner } from '../../actors/worker/runners/external/index.ts';
-import { startTestServer, type TestServer } from '../support/server.ts';
+import type { TestServer } from '../support/server.ts';
 import { sha256 } from './catalog-server.ts';
 import { temporaryFolder } from './folder.ts';
 import { rawZip } from './raw-zip.ts';
-import { startTestWorker, submit, taskIn, taskOf, uploadInput } from './support.ts';
+import { serverAndWorker, startTestWorker, submit, taskIn, taskOf, uploadInput } from './support.ts';
 
 const ENTRY = externalRunner(
   `entry@1.0=python3 ${fileURLToPath(new URL('./fixtures/entry.py', import.meta.url))}`,
@@ -30,8 +30,7 @@ const BUNDLE = rawZip([
 
 describe('a pipeline that Python code builds', () => {
   async function play(t: TestContext, { server: allowPythonJobs = true, worker: allowPython = true } = {}) {
-    const server = await startTestServer(t, { allowPythonJobs });
-    await startTestWorker(t, server, { allowPython, runners: [ENTRY] });
+    const { server } = await serverAndWorker(t, { allowPython, runners: [ENTRY] }, { allowPythonJobs });
     const bundle_artifact_id = await uploadInput(t, server, 'lab.zip', BUNDLE);
     const run = (entrypoint: string, params = {}) => {
       const pipeline = { kind: 'python_entrypoint', entrypoint, bundle_artifact_id };
@@ -76,8 +75,7 @@ describe('a pipeline that Python code builds', () => {
 
 describe('the fingerprint of a pipeline', () => {
   async function play(t: TestContext, config: Partial<WorkerConfig> = {}) {
-    const server = await startTestServer(t);
-    await startTestWorker(t, server, config);
+    const { server } = await serverAndWorker(t, config);
     return server;
   }
 

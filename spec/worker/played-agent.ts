@@ -106,6 +106,13 @@ export class PlayedAgent {
     return this;
   }
 
+  /** Connected, and at work on `task_1`. */
+  async working(): Promise<this> {
+    await this.connected();
+    await this.ends('lease', ok([lease('task_1')]));
+    return this;
+  }
+
   get link(): unknown {
     const { value } = this.actor.getSnapshot();
     return typeof value === 'object' ? value.active?.link : value;
@@ -128,3 +135,12 @@ export class PlayedAgent {
     await until('the agent to stop', () => this.duty === 'stopped');
   }
 }
+
+/** How an open request for work may come to nothing. */
+export const UNANSWERED: [string, (agent: PlayedAgent) => unknown][] = [
+  ['when the request fails', (agent) => agent.ends('lease', no(AWAY))],
+  ['when the request breaks', (agent) => agent.breaks('lease')],
+  ['when the server knows no withdrawal', (agent) => agent.breaks('withdraw')],
+  ['when the connection is lost', (agent) => agent.beat({ type: 'LINK_ERROR', linkError: AWAY })],
+  ['when no answer comes within seconds', (agent) => agent.clock.increment(5_000)],
+];

@@ -74,6 +74,20 @@ class Run {
     return this;
   }
 
+  /** As far as the upload of what the child made. */
+  async toUpload(): Promise<this> {
+    await this.toChild();
+    await this.ends('runChild', DONE);
+    await this.ends('save');
+    return this;
+  }
+
+  /** Saves its outcome, and uploads what there is. */
+  async uploads(): Promise<void> {
+    await this.ends('save');
+    await this.ends('upload', { verdict: 'accepted', artifacts: {} });
+  }
+
   get state() {
     return JSON.stringify(this.actor.getSnapshot().value).replaceAll('"', '');
   }
@@ -86,9 +100,7 @@ class Run {
 
 describe('one attempt at a task', () => {
   it('reports start, places inputs, runs, saves, uploads, reports and cleans up, in this order', async () => {
-    const run = await new Run().toChild();
-    await run.ends('runChild', DONE);
-    await run.ends('save');
+    const run = await new Run().toUpload();
     await run.ends('upload', { verdict: 'accepted', artifacts: { model: 'art_1' } });
     await run.ends('report', 'accepted');
     await run.ends('clean');
@@ -110,8 +122,7 @@ describe('one attempt at a task', () => {
     it(`reports the health of the worker after ${what}: ${JSON.stringify(health)}`, async () => {
       const run = await new Run().toChild();
       await run.ends('runChild', outcome);
-      await run.ends('save');
-      await run.ends('upload', { verdict: 'accepted', artifacts: {} });
+      await run.uploads();
       await run.ends('report', 'accepted');
       await run.ends('clean');
       assert.deepEqual(run.actor.getSnapshot().output?.health, health);
@@ -146,8 +157,7 @@ describe('one attempt at a task', () => {
     const failed = { verb: 'fail', failure: { error: 'no such file', retriable: false, fault: 'input' } };
     await run.ends('reportStart', 'accepted');
     await run.ends('materialize', failed);
-    await run.ends('save');
-    await run.ends('upload', { verdict: 'accepted', artifacts: {} });
+    await run.uploads();
     assert.ok(!run.begun.includes('runChild'));
     assert.deepEqual(run.reported, failed);
   });
@@ -156,8 +166,7 @@ describe('one attempt at a task', () => {
     const run = new Run();
     const failed = { verb: 'fail', failure: { error: 'the disk is full', fault: 'worker' }, own: true };
     await run.ends('reportStart', failed);
-    await run.ends('save');
-    await run.ends('upload', { verdict: 'accepted', artifacts: {} });
+    await run.uploads();
     assert.ok(!run.begun.includes('materialize'));
     assert.deepEqual(run.reported, failed);
   });
@@ -165,8 +174,7 @@ describe('one attempt at a task', () => {
   it('reports a fault of this machine as a failure that is tried again', async () => {
     const run = await new Run().toChild();
     await run.breaks('runChild', 'spawn ENOENT');
-    await run.ends('save');
-    await run.ends('upload', { verdict: 'accepted', artifacts: {} });
+    await run.uploads();
     assert.deepEqual(run.reported, { verb: 'fail', failure: { error: 'spawn ENOENT', retriable: true } });
   });
 
@@ -181,8 +189,7 @@ describe('one attempt at a task', () => {
       assert.ok(run.aborted.includes('runChild'), 'the child is told to end');
       assert.ok(!run.begun.includes('save'));
       await run.ends('stopWork');
-      await run.ends('save');
-      await run.ends('upload', { verdict: 'accepted', artifacts: {} });
+      await run.uploads();
       assert.deepEqual(run.reported, { verb: 'fail', failure });
     });
   }
@@ -194,8 +201,7 @@ describe('one attempt at a task', () => {
     await run.ends('deadline');
     assert.ok(run.aborted.includes('materialize'));
     await run.ends('stopWork');
-    await run.ends('save');
-    await run.ends('upload', { verdict: 'accepted', artifacts: {} });
+    await run.uploads();
     const failure = { error: 'timed out after 30 s', retriable: true };
     assert.deepEqual(run.reported, { verb: 'fail', failure });
   });
@@ -207,9 +213,7 @@ describe('one attempt at a task', () => {
   });
 
   it('stops uploading for a job that was cancelled meanwhile, and reports that', async () => {
-    const run = await new Run().toChild();
-    await run.ends('runChild', DONE);
-    await run.ends('save');
+    const run = await new Run().toUpload();
     run.actor.send({ type: 'STOP', reason: 'cancelled' });
     assert.equal(run.state, 'reporting');
     assert.ok(run.aborted.includes('upload'));
@@ -217,9 +221,7 @@ describe('one attempt at a task', () => {
   });
 
   it('goes on delivering a finished result while the worker stops', async () => {
-    const run = await new Run().toChild();
-    await run.ends('runChild', DONE);
-    await run.ends('save');
+    const run = await new Run().toUpload();
     run.actor.send({ type: 'STOP', reason: 'worker_stopped' });
     assert.equal(run.state, 'uploading');
     await run.ends('upload', { verdict: 'accepted', artifacts: {} });
@@ -243,9 +245,7 @@ describe('one attempt at a task', () => {
   });
 
   it('drops a result that the server refuses, and cleans up', async () => {
-    const run = await new Run().toChild();
-    await run.ends('runChild', DONE);
-    await run.ends('save');
+    const run = await new Run().toUpload();
     await run.ends('upload', { verdict: 'not_ours', artifacts: {} });
     await run.ends('clean');
     assert.ok(!run.begun.includes('report'));
@@ -253,9 +253,7 @@ describe('one attempt at a task', () => {
   });
 
   it('is deferred when its result cannot be delivered: that stays on disk', async () => {
-    const run = await new Run().toChild();
-    await run.ends('runChild', DONE);
-    await run.ends('save');
+    const run = await new Run().toUpload();
     run.actor.send({ type: 'PARK' });
     assert.equal(run.actor.getSnapshot().output?.ended, 'parked');
     assert.ok(!run.begun.includes('clean'));

@@ -9,7 +9,7 @@ import { until } from '../support/until.ts';
 import { demoRunner } from './demo-runner.ts';
 import { temporaryFolder } from './folder.ts';
 import { silent } from './quick.ts';
-import { startTestWorker, submit, taskIn, taskOf } from './support.ts';
+import { serverAndWorker, startTestWorker, submit, taskIn, taskOf } from './support.ts';
 
 /** A program that answers as a Python interpreter with these packages would. */
 async function python(t: TestContext, packages: Record<string, string>): Promise<string> {
@@ -116,8 +116,7 @@ describe('a worker declares', () => {
   });
 
   it('no Python where there is none', async (t) => {
-    const server = await startTestServer(t);
-    await startTestWorker(t, server);
+    const { server } = await serverAndWorker(t);
     const [view] = await server.client.call('listWorkers');
     assert.equal(view?.version.python, undefined);
   });
@@ -131,8 +130,7 @@ describe('a job', () => {
     });
 
   it('never reaches a worker that lacks its library', async (t) => {
-    const server = await startTestServer(t);
-    await startTestWorker(t, server);
+    const { server } = await serverAndWorker(t);
     const job = await submit(server, { do: 'echo' }, { type: 'other.run' });
     assert.deepEqual(await waitsFor(server, job), ['packages.other']);
     const runners = [{ ...demoRunner, library: 'other', packages: { other: '2.0' } }];
@@ -142,8 +140,7 @@ describe('a job', () => {
   });
 
   it('may ask for a version of Python', async (t) => {
-    const server = await startTestServer(t);
-    await startTestWorker(t, server, { python: { version: '3.9.1', packages: {} } });
+    const { server } = await serverAndWorker(t, { python: { version: '3.9.1', packages: {} } });
     const requirements = { packages: { python: '>=3.11' } };
     const job = await submit(server, { do: 'echo' }, { requirements });
     await waitsFor(server, job);

@@ -8,12 +8,12 @@ import { partsOf } from '../../actors/worker/runners/parts.ts';
 import { selfTest } from '../../actors/worker/self-test.ts';
 import { requires } from '../support/requires.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
-import { SmallDisk } from '../support/small-disk.ts';
 import { until } from '../support/until.ts';
 import { demoRunner } from './demo-runner.ts';
-import { atEnd, temporaryFolder } from './folder.ts';
+import { temporaryFolder } from './folder.ts';
 import { silent } from './quick.ts';
-import { startTestWorker, submit, taskIn } from './support.ts';
+import { smallDisk } from './small-disk.ts';
+import { serverAndWorker, startTestWorker, submit, taskIn } from './support.ts';
 
 const recovery = { baseMs: 50, maxMs: 200 };
 
@@ -61,11 +61,8 @@ describe('a worker whose disk is full', () => {
     'reports it as that, asks for no more tasks, and resumes when there is room',
     requires('small disk'),
     async (t) => {
-      const disk = SmallDisk.mount(8);
-      assert.ok(disk);
-      atEnd(t, () => disk.unmount());
-      const server = await startTestServer(t);
-      await startTestWorker(t, server, { state: join(disk.path, 'state'), recovery });
+      const disk = smallDisk(t, 8);
+      const { server } = await serverAndWorker(t, { state: join(disk.path, 'state'), recovery });
       assert.equal((await taskIn(server, await submit(server, { do: 'echo' }))).status, 'succeeded');
       // What it still removes would give the next tasks room.
       await until('it to be done', async () => (await readdir(join(disk.path, 'state/tasks'))).length === 0);
@@ -90,9 +87,7 @@ describe('a worker whose disk is full', () => {
     'reports a result that the disk did not take as that, not as invalid JSON',
     requires('small disk'),
     async (t) => {
-      const disk = SmallDisk.mount(4);
-      assert.ok(disk);
-      atEnd(t, () => disk.unmount());
+      const disk = smallDisk(t, 4);
       const server = await startTestServer(t);
       // Half a result, no line for the log, and room for what the worker itself has to say of it.
       const fill = 'head -c 32768 /dev/zero > "$4/room"; cat /dev/zero > "$4/zeros"; rm "$4/room"';

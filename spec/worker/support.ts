@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import type { WorkerConfig } from '../../actors/worker/config.ts';
 import { type RunningWorker, startWorkerProgram } from '../../actors/worker/worker.ts';
 import type { TaskView } from '../../machines/schema/views.ts';
-import type { TestServer } from '../support/server.ts';
+import { startTestServer, type TestServer } from '../support/server.ts';
 import { until } from '../support/until.ts';
 import { demoRunner } from './demo-runner.ts';
 import { atEnd, temporaryFolder } from './folder.ts';
@@ -40,6 +40,16 @@ export async function startTestWorker(
     await worker.ended.catch(() => {});
   });
   return Object.assign(worker, { state });
+}
+
+/** A server, and a worker that is registered there. */
+export async function serverAndWorker(
+  t: TestContext,
+  ofWorker: Partial<WorkerConfig> = {},
+  ofServer: Partial<TestServer['config']> = {},
+) {
+  const server = await startTestServer(t, ofServer);
+  return { server, worker: await startTestWorker(t, server, ofWorker) };
 }
 
 /** Submits a job of one task; `params.do` tells the child what to do. */

@@ -128,17 +128,23 @@ describe('a worker that is stopped for longer than its lease, and goes on', () =
 });
 
 describe('a worker that is stopped together with its task, for longer than the task may take', () => {
-  it('does not count that time', async (t) => {
+  /** A task of so many seconds that was stopped with its worker for one more. */
+  async function stopped(t: TestContext, seconds: number) {
     const server = await startTestServer(t);
     const { worker, folder } = await startProgram(t, server.url);
     const [mark, go] = [join(folder, 'mark'), join(folder, 'go')];
-    const once = { retry: { max_attempts: 1 }, timeout_seconds: 8 };
+    const once = { retry: { max_attempts: 1 }, timeout_seconds: seconds };
     const job = await submit(server, { do: 'wait', mark, until: go }, once);
     const child = await pidIn(mark);
     await taskIn(server, job, 'running');
     for (const pid of [child, worker.pid]) process.kill(pid, 'SIGSTOP');
-    await delay(9000);
+    await delay((seconds + 1) * 1000);
     for (const pid of [worker.pid, child]) process.kill(pid, 'SIGCONT');
+    return { server, job, go };
+  }
+
+  it('does not count that time', async (t) => {
+    const { server, job, go } = await stopped(t, 8);
     // A moment in which it would be ended, should its time seem to be over.
     await delay(1500);
     await writeFile(go, '');
@@ -147,15 +153,7 @@ describe('a worker that is stopped together with its task, for longer than the t
   });
 
   it('ends the task nevertheless once it has had its time', async (t) => {
-    const server = await startTestServer(t);
-    const { worker, folder } = await startProgram(t, server.url);
-    const [mark, never] = [join(folder, 'mark'), join(folder, 'never')];
-    const once = { retry: { max_attempts: 1 }, timeout_seconds: 4 };
-    const job = await submit(server, { do: 'wait', mark, until: never }, once);
-    const child = await pidIn(mark);
-    for (const pid of [child, worker.pid]) process.kill(pid, 'SIGSTOP');
-    await delay(5000);
-    for (const pid of [worker.pid, child]) process.kill(pid, 'SIGCONT');
+    const { server, job } = await stopped(t, 4);
     const { status, error } = await taskIn(server, job);
     assert.equal(status, 'failed');
     assert.match(String(error), /4 s/);

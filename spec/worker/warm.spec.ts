@@ -4,6 +4,7 @@ import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { processesIn } from '../../actors/worker/child/cgroup.ts';
+import { deferred } from '../support/deferred.ts';
 import { inTime } from '../support/in-time.ts';
 import { requires } from '../support/requires.ts';
 import { until } from '../support/until.ts';
@@ -172,13 +173,10 @@ describe('a warm host', needs, () => {
   it('reports the end of an attempt also while it loads a module', async (t) => {
     const warming = await Warming.start(t);
     const stop = new AbortController();
-    let wait = () => {};
-    const waits = new Promise<void>((resolve) => {
-      wait = resolve;
-    });
+    const waits = deferred();
     await warming.run(['host']);
-    const running = warming.run(['waits'], { signal: stop.signal, seen: () => wait() });
-    await waits;
+    const running = warming.run(['waits'], { signal: stop.signal, seen: () => waits.resolve() });
+    await waits.promise;
     const { begun } = await slowly(warming, 'long');
     await begun('long');
     stop.abort();
@@ -205,12 +203,9 @@ describe('a warm host', needs, () => {
     assert.ok(existsSync(runner('__pycache__')));
     assert.equal(first, again);
     const stop = new AbortController();
-    let wait = () => {};
-    const begun = new Promise<void>((resolve) => {
-      wait = resolve;
-    });
-    const running = warming.run(['waits'], { signal: stop.signal, seen: () => wait() });
-    await begun;
+    const waits = deferred();
+    const running = warming.run(['waits'], { signal: stop.signal, seen: () => waits.resolve() });
+    await waits.promise;
     await rm(described, { recursive: true });
     await mkdir(described);
     const next = await warming.run(['host']);

@@ -1,12 +1,21 @@
 import assert from 'node:assert/strict';
-import { readdir, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { startTestServer, type TestServer } from '../support/server.ts';
 import { until } from '../support/until.ts';
 import { FaultyLine } from './faulty-line.ts';
 import { exists, temporaryFolder } from './folder.ts';
-import { isAlive, logOf, pidIn, startTestWorker, submit, taskIn, taskOf } from './support.ts';
+import {
+  isAlive,
+  logOf,
+  pidIn,
+  serverAndWorker,
+  startTestWorker,
+  submit,
+  taskIn,
+  taskOf,
+} from './support.ts';
 
 const cancel = (server: TestServer, id: string) => server.client.call('cancelJob', { params: { id } });
 const jobIn = (server: TestServer, id: string, status: string) =>
@@ -18,8 +27,7 @@ const jobIn = (server: TestServer, id: string, status: string) =>
 describe('cancelling a job', () => {
   for (const behaviour of ['sleep', 'stubborn']) {
     it(`ends a running child (${behaviour}), and the task counts as cancelled`, async (t) => {
-      const server = await startTestServer(t);
-      await startTestWorker(t, server);
+      const { server } = await serverAndWorker(t);
       const mark = join(await temporaryFolder(t), 'pid');
       const job = await submit(server, { do: behaviour, mark });
       const child = await pidIn(mark);
@@ -44,23 +52,11 @@ describe('cancelling a job', () => {
     await cancel(server, job);
     await jobIn(server, job, 'cancelled');
   });
-
-  it('frees the slot for the next task', async (t) => {
-    const server = await startTestServer(t);
-    await startTestWorker(t, server);
-    const mark = join(await temporaryFolder(t), 'pid');
-    const job = await submit(server, { do: 'sleep', mark });
-    await pidIn(mark);
-    await cancel(server, job);
-    const next = await submit(server, { do: 'echo' });
-    assert.equal((await taskIn(server, next)).status, 'succeeded');
-  });
 });
 
 describe('a timeout', () => {
   it('ends the child; the attempt fails with its number of seconds, and may be repeated', async (t) => {
-    const server = await startTestServer(t);
-    await startTestWorker(t, server);
+    const { server } = await serverAndWorker(t);
     const mark = join(await temporaryFolder(t), 'pid');
     const differs = { timeout_seconds: 1.5, retry: { max_attempts: 1 } };
     const job = await submit(server, { do: 'stubborn', mark }, differs);
@@ -75,8 +71,7 @@ describe('a timeout', () => {
 
 describe('a worker that has to stop', () => {
   it('reports that it is draining, and then that it has stopped, so that it need not be found silent', async (t) => {
-    const server = await startTestServer(t);
-    const worker = await startTestWorker(t, server);
+    const { server, worker } = await serverAndWorker(t);
     const folder = await temporaryFolder(t);
     const [mark, go] = [join(folder, 'mark'), join(folder, 'go')];
     await submit(server, { do: 'wait', mark, until: go });
@@ -97,34 +92,6 @@ describe('a worker that has to stop', () => {
     );
   });
 
-  it('comes back as the same worker, alive, when it is started again', async (t) => {
-    const server = await startTestServer(t);
-    const first = await startTestWorker(t, server);
-    await first.stop();
-    await startTestWorker(t, server, { state: first.state });
-    const views = await server.client.call('listWorkers');
-    assert.deepEqual(
-      views.map(({ status, leaving }) => [status, leaving]),
-      [['alive', null]],
-    );
-  });
-
-  it('finishes what it runs and takes nothing new', async (t) => {
-    const server = await startTestServer(t);
-    const worker = await startTestWorker(t, server, { slots: 2 });
-    const folder = await temporaryFolder(t);
-    const [mark, go] = [join(folder, 'mark'), join(folder, 'go')];
-    const running = await submit(server, { do: 'wait', mark, until: go });
-    await until('the child', () => exists(mark));
-    worker.drain();
-    const later = await submit(server, { do: 'echo' });
-    await writeFile(go, '');
-    await worker.ended;
-    assert.equal((await taskOf(server, running)).status, 'succeeded');
-    assert.equal((await taskOf(server, later)).status, 'queued');
-    assert.deepEqual(await readdir(join(worker.state, 'outbox')), []);
-  });
-
   it('runs the task that the server granted at that very moment, rather than lose it', async (t) => {
     const server = await startTestServer(t);
     const proxy = await FaultyLine.start(t, server.port);
@@ -141,8 +108,7 @@ describe('a worker that has to stop', () => {
   });
 
   it('has its open request for work answered, so that no task is given to it afterwards', async (t) => {
-    const server = await startTestServer(t);
-    const worker = await startTestWorker(t, server, { leaseWaitSeconds: 60 });
+    const { server, worker } = await serverAndWorker(t, { leaseWaitSeconds: 60 });
     await worker.stop();
     const job = await submit(server, { do: 'echo' });
     const next = await startTestWorker(t, server);
@@ -150,15 +116,8 @@ describe('a worker that has to stop', () => {
     assert.deepEqual([task.worker_id, task.attempt], [next.workerId, 1]);
   });
 
-  it('stops at once when it has nothing to do', async (t) => {
-    const server = await startTestServer(t);
-    const worker = await startTestWorker(t, server);
-    await worker.stop();
-  });
-
   it('cancels what it runs at the second request; the task is queued again', async (t) => {
-    const server = await startTestServer(t);
-    const worker = await startTestWorker(t, server);
+    const { server, worker } = await serverAndWorker(t);
     const mark = join(await temporaryFolder(t), 'pid');
     const job = await submit(server, { do: 'stubborn', mark });
     const child = await pidIn(mark);
@@ -174,8 +133,7 @@ describe('a worker that has to stop', () => {
   });
 
   it('releases its state directory for the next worker', async (t) => {
-    const server = await startTestServer(t);
-    const worker = await startTestWorker(t, server);
+    const { server, worker } = await serverAndWorker(t);
     await assert.rejects(startTestWorker(t, server, { state: worker.state }), /in use by another process/);
     await worker.stop();
     const next = await startTestWorker(t, server, { state: worker.state });

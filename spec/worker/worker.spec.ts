@@ -8,7 +8,7 @@ import { startTestServer } from '../support/server.ts';
 import { until } from '../support/until.ts';
 import { exists, temporaryFolder } from './folder.ts';
 import { rawZip } from './raw-zip.ts';
-import { logOf, startTestWorker, submit, taskIn, uploadInput } from './support.ts';
+import { logOf, serverAndWorker, startTestWorker, submit, taskIn, uploadInput } from './support.ts';
 
 describe('a worker', () => {
   it('declares what it is and has', async (t) => {
@@ -35,8 +35,7 @@ describe('a worker', () => {
   });
 
   it('runs a task from lease to result, with its artifacts', async (t) => {
-    const server = await startTestServer(t);
-    const worker = await startTestWorker(t, server);
+    const { server, worker } = await serverAndWorker(t);
     const job = await submit(server, { do: 'export' }, { outputs: { keep_task_workspace: true } });
     const task = await taskIn(server, job);
     assert.equal(task.status, 'succeeded');
@@ -56,18 +55,8 @@ describe('a worker', () => {
     assert.equal(byRole.get('model')?.filename, 'best_model.json');
   });
 
-  it('exports no model where the job asks for none', async (t) => {
-    const server = await startTestServer(t);
-    await startTestWorker(t, server);
-    const job = await submit(server, { do: 'export' }, { outputs: { export_best_model: false } });
-    const { result } = await taskIn(server, job);
-    const { model, workspace } = (result?.artifacts ?? {}) as Record<string, unknown>;
-    assert.deepEqual([model, workspace], [null, null]);
-  });
-
   it('keeps no archive of an empty workspace', async (t) => {
-    const server = await startTestServer(t);
-    await startTestWorker(t, server);
+    const { server } = await serverAndWorker(t);
     const job = await submit(server, { do: 'inputFault' }, { outputs: { keep_task_workspace: true } });
     await taskIn(server, job);
     const artifacts = await server.client.call('listJobArtifacts', { params: { id: job } });
@@ -78,8 +67,7 @@ describe('a worker', () => {
   });
 
   it('leaves nothing of a task on its disk', async (t) => {
-    const server = await startTestServer(t);
-    const worker = await startTestWorker(t, server);
+    const { server, worker } = await serverAndWorker(t);
     await taskIn(server, await submit(server, { do: 'export' }));
     const left = async () => [
       ...(await readdir(join(worker.state, 'tasks'))),
@@ -89,8 +77,7 @@ describe('a worker', () => {
   });
 
   it('hands params and inline pipeline to the child exactly as they were submitted', async (t) => {
-    const server = await startTestServer(t);
-    await startTestWorker(t, server);
+    const { server } = await serverAndWorker(t);
     const params =
       '{"do":"echo","alpha":1.0,"tolerance":1e-3,"random_state":12345678901234567890,"inner_n_jobs":2}';
     const inline = '{"steps":[{"z":0.10,"a":1E5}]}';
@@ -110,8 +97,7 @@ describe('a worker', () => {
   });
 
   it('sends progress and log lines while the task runs, the last of them always', async (t) => {
-    const server = await startTestServer(t);
-    await startTestWorker(t, server);
+    const { server } = await serverAndWorker(t);
     const job = await submit(server, { do: 'progress' });
     await taskIn(server, job);
     const events = await server.client.call('listJobEvents', { params: { id: job } });
@@ -126,8 +112,7 @@ describe('a worker', () => {
   });
 
   it('fetches pipeline and dataset artifacts; a folder around the dataset makes no difference', async (t) => {
-    const server = await startTestServer(t);
-    await startTestWorker(t, server);
+    const { server } = await serverAndWorker(t);
     const pipeline = await uploadInput(t, server, 'my pipeline.yaml', 'steps: [snv]');
     const zip = rawZip([
       { name: 'corn/train_x.csv', data: '1,2' },
@@ -155,8 +140,7 @@ describe('a worker', () => {
   });
 
   it('runs as many tasks at the same time as it has slots', async (t) => {
-    const server = await startTestServer(t);
-    await startTestWorker(t, server, { slots: 2 });
+    const { server } = await serverAndWorker(t, { slots: 2 });
     const folder = await temporaryFolder(t);
     const go = join(folder, 'go');
     const marks = ['a', 'b', 'c'].map((name) => join(folder, name));
@@ -186,8 +170,7 @@ describe('a worker', () => {
   });
 
   it('reads a result with NaN in it', async (t) => {
-    const server = await startTestServer(t);
-    await startTestWorker(t, server);
+    const { server } = await serverAndWorker(t);
     const { result } = await taskIn(server, await submit(server, { do: 'notANumber' }));
     assert.deepEqual(result?.metrics, { best_rmse: null, best_r2: null });
   });
