@@ -2,7 +2,7 @@ import type { RawJson } from '../machines/json/raw.ts';
 import type { Principal } from '../machines/protocol/rights.ts';
 import type { EventDigest, ResultDigest } from '../machines/report/digest.ts';
 import type { FailReport } from '../machines/schema/report.ts';
-import type { ArtifactUploaded, JobView, TaskPayload } from '../machines/schema/views.ts';
+import type { ArtifactUploaded, JobView, TaskPayload, TaskStatus } from '../machines/schema/views.ts';
 import type { ActiveTask, HeartbeatReply, WorkerRegistration } from '../machines/schema/worker.ts';
 import type { JobDigest } from '../machines/submission/job-digest.ts';
 import type { Leaving } from '../machines/worker/worker.ts';
@@ -45,6 +45,9 @@ export interface Messages {
     in: { principal: Principal; job_id: string; task_ids?: string[] | undefined };
     out: { job_id: string };
   };
+  cancel_task: { in: { principal: Principal; task_id: string }; out: TaskMoved };
+  /** It is taken from the worker that has it, and no attempt is spent. */
+  requeue_task: { in: { principal: Principal; task_id: string }; out: TaskMoved };
   register_worker: {
     in: { principal: Principal; registration: WorkerRegistration };
     out: { worker_id: string; heartbeat_interval_s: number; lease_ttl_s: number; session: number };
@@ -120,6 +123,13 @@ export interface LeasedTask {
 }
 
 export type { TaskPayload };
+
+/** Where a task stands after what was asked for it. */
+export interface TaskMoved {
+  task_id: string;
+  job_id: string;
+  status: TaskStatus;
+}
 
 interface Done {
   ok: boolean;

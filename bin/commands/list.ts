@@ -40,7 +40,11 @@ export const COMMANDS = {
   },
   cancel: {
     category: 'Jobs',
-    description: 'cancel a job',
+    description: 'cancel a job, or some of its tasks',
+  },
+  requeue: {
+    category: 'Jobs',
+    description: 'take tasks of a job from their workers and queue them again',
   },
   retry: {
     category: 'Jobs',

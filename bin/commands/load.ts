@@ -12,6 +12,7 @@ const CLASSES: Record<CommandName, () => Promise<CommandClass>> = {
   artifacts: async () => (await import('./artifacts.ts')).ArtifactsCommand,
   jobs: async () => (await import('./jobs.ts')).JobsCommand,
   cancel: async () => (await import('./cancel.ts')).CancelCommand,
+  requeue: async () => (await import('./requeue.ts')).RequeueCommand,
   retry: async () => (await import('./retry.ts')).RetryCommand,
   resubmit: async () => (await import('./resubmit.ts')).ResubmitCommand,
   workers: async () => (await import('./workers.ts')).WorkersCommand,

@@ -52,6 +52,8 @@ const parts = setup({
       assertEvent(event, 'VARIANTS_ADDED');
       return event.reuse;
     },
+    isLastAndOneFailed: ({ context }) =>
+      !selects(context) && context.counts.failed > 0 && numEnded(context) + 1 === context.num_tasks,
     isSelecting: ({ context }) => context.selection !== null,
     isExpanding: ({ context }) => context.selection !== null && phaseOf(context.selection) === 'expanding',
     isExploring: ({ context }) => context.selection !== null && phaseOf(context.selection) === 'exploring',
@@ -86,6 +88,8 @@ const parts = setup({
       },
     }),
     keepFailure: assign({ error: ({ context }) => failureOf(context) }),
+    /** What failed before a retry of others is no longer in words. */
+    keepAnyError: assign({ error: ({ context }) => context.error ?? 'its tasks failed or were cancelled' }),
     clearError: assign({ error: null }),
     addVariants: assign(({ context, event }) => {
       assertEvent(event, 'VARIANTS_ADDED');
@@ -157,10 +161,23 @@ const failing = [
   { actions: ['count', 'keepError'] },
 ] as const;
 
+/** One task by itself was cancelled; a job all of whose tasks were is cancelled, too. */
+const losing = [
+  {
+    guard: 'isLastAndOneSucceeded',
+    target: '#job.succeeded',
+    actions: ['count', 'clearError', 'emitSucceeded'],
+  },
+  { guard: 'isLastAndOneFailed', target: '#job.failed', actions: ['count', 'keepAnyError', 'emitFailed'] },
+  { guard: 'isLastOfAll', target: '#job.cancelled', actions: ['count', 'clearError', 'emitCancelled'] },
+  { actions: 'count' },
+] as const;
+
 /** What happens to tasks while there may be more of them to come. */
 const counting = {
   TASK_SUCCEEDED: { actions: 'countAndRank' },
   TASK_FAILED: { actions: ['count', 'keepError'] },
+  TASK_CANCELLED: { actions: 'count' },
   REFIT_ADDED: { actions: ['addRefit', 'emitRefitQueued'] },
 } as const;
 
@@ -186,6 +203,7 @@ export const jobMachine = parts.createMachine({
             REFIT_ADDED: { guard: 'isSelecting', actions: ['addRefit', 'emitRefitQueued'] },
             // No worker could run it, so that it ends without having been leased.
             TASK_FAILED: failing,
+            TASK_CANCELLED: losing,
             CANCEL: { target: '#job.cancelling' },
           },
         },
@@ -230,6 +248,7 @@ export const jobMachine = parts.createMachine({
               { actions: 'countAndRank' },
             ],
             TASK_FAILED: failing,
+            TASK_CANCELLED: losing,
           },
         },
         /** A task has its library find the variants. */
@@ -237,6 +256,7 @@ export const jobMachine = parts.createMachine({
           on: {
             TASK_SUCCEEDED: { actions: 'countAndRank' },
             TASK_FAILED: { target: '#job.failed', actions: ['count', 'keepError', 'emitFailed'] },
+            TASK_CANCELLED: { target: '#job.cancelled', actions: ['count', 'clearError', 'emitCancelled'] },
             VARIANTS_ADDED: [
               {
                 guard: 'asksForReuse',

@@ -53,7 +53,7 @@ export function jobEventFor(
     case 'task_requeued':
       return { type: 'TASK_REQUEUED', from, ...place };
     case 'task_cancelled':
-      return { type: 'TASK_CANCELLED', from };
+      return { type: 'TASK_CANCELLED', from, ...place };
     default:
       return null;
   }
@@ -115,6 +115,7 @@ export function selectionAfter({ selection, standings }: JobContext, event: JobE
       return afterSuccess(selection, event.place, { task_id: event.task_id, values }, standings);
     }
     case 'TASK_FAILED':
+    case 'TASK_CANCELLED':
       return afterFailure(selection, event.place);
     case 'TASK_REQUEUED':
       return event.from === 'failed' ? afterReturn(selection, event.place) : selection;

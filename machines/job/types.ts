@@ -39,7 +39,7 @@ export type JobEvent =
       model_artifact_id: string | null;
     } & RankValues)
   | { type: 'TASK_FAILED'; from: TaskStatus; error: string; place?: TaskPlace }
-  | { type: 'TASK_CANCELLED'; from: TaskStatus }
+  | { type: 'TASK_CANCELLED'; from: TaskStatus; place?: TaskPlace }
   /** So many variants on each dataset, which the library found, have been queued; perhaps some are known already. */
   | { type: 'VARIANTS_ADDED'; variants: number; reuse: boolean }
   /** The task that refits what was selected on a dataset has been queued. */

@@ -8,6 +8,8 @@ export interface TaskHistory {
   status: string;
   attempt: number;
   worker: string | null;
+  /** Somebody cancelled this task by itself. */
+  cancelRequested: boolean;
   /** The task whose result it has. */
   reusedFrom: string | null;
 }
@@ -18,6 +20,8 @@ interface JobHistory {
   /** Tasks that have not ended. */
   open: number;
   cancelRequested: boolean;
+  /** Of its tasks, how many are cancelled. */
+  cancelled: number;
   retried: boolean;
   refits: number;
 }
@@ -30,6 +34,7 @@ export const UNTOUCHED: TaskHistory = {
   status: 'queued',
   attempt: 0,
   worker: null,
+  cancelRequested: false,
   reusedFrom: null,
 };
 
@@ -110,6 +115,7 @@ export class History {
         tasks,
         open: tasks,
         cancelRequested: false,
+        cancelled: 0,
         retried: false,
         refits: 0,
       });
@@ -131,10 +137,13 @@ export class History {
       // All that it still had to do may be given up before any of it is leased.
       succeeded: ['queued', 'running'],
       failed: ['queued', 'running'],
-      cancelled: ['cancelling'],
+      // Each of its tasks may have been cancelled by itself.
+      cancelled: ['queued', 'running', 'cancelling'],
     };
     must(from[to]?.includes(status) ?? false, `${type} of a job that is ${status}`);
     if (ENDED.includes(to)) must(job.open === 0, `${type}, and ${job.open} of its tasks are open`);
+    if (to === 'cancelled' && status !== 'cancelling')
+      must(job.cancelled === job.tasks, `${type}, and some task was not cancelled`);
     if (type === 'job_retried') job.retried = true;
     this.#moveJob(id, to);
   }
@@ -214,9 +223,13 @@ export class History {
         }
         task.worker = null;
         return 'queued';
+      case 'task_cancel_requested':
+        among('queued', 'leased', 'running');
+        task.cancelRequested = true;
+        return task.status;
       case 'task_cancelled':
         among('queued', 'leased', 'running');
-        if (!job.cancelRequested) refuse('nobody asked for it');
+        if (!job.cancelRequested && !task.cancelRequested) refuse('nobody asked for it');
         this.ended.add(lease);
         return 'cancelled';
       default:
@@ -231,6 +244,7 @@ export class History {
   }
 
   #moveTask(job: JobHistory, task: TaskHistory, to: string): void {
+    job.cancelled += Number(to === 'cancelled') - Number(task.status === 'cancelled');
     job.open += Number(ENDED.includes(task.status)) - Number(ENDED.includes(to));
     this.#count(this.taskCounts, task.status, -1);
     this.#count(this.taskCounts, to, 1);

@@ -173,7 +173,7 @@ const job: Arbitraries = {
       model_artifact_id: maybe(word),
     },
     TASK_FAILED: { from, error: word, place },
-    TASK_CANCELLED: { from },
+    TASK_CANCELLED: { from, place },
   }),
 };
 

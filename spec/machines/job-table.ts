@@ -105,6 +105,24 @@ export const JOB_TABLE: Table = {
       to: 'failed',
       emits: ['job_failed'],
     },
+    // A task is cancelled by itself, perhaps the last: then the others decide.
+    ...['queued.ready', 'running.computing'].flatMap((from) => [
+      { from, event: 'TASK_CANCELLED', situation: 'others at work', to: from },
+      {
+        from,
+        event: 'TASK_CANCELLED',
+        situation: 'one succeeded',
+        to: 'succeeded',
+        emits: ['job_succeeded'],
+      },
+      { from, event: 'TASK_CANCELLED', situation: 'others failed', to: 'failed', emits: ['job_failed'] },
+    ]),
+    ...['running.exploring', 'running.refitting'].map((from) => ({
+      from,
+      event: 'TASK_CANCELLED',
+      to: from,
+    })),
+    { from: 'running.expanding', event: 'TASK_CANCELLED', to: 'cancelled', emits: ['job_cancelled'] },
     // Its tasks are told, one after the other: those that wait are cancelled, those that run are to stop.
     {
       from: [

@@ -105,7 +105,7 @@ function possible({ value, context: { counts } }: SnapshotFrom<typeof jobMachine
       return from === 'failed' || (state.startsWith('cancelling') && event.type === 'TASK_CANCELLED');
     }
     if (status(state) === 'cancelling') return event.type === 'TASK_CANCELLED';
-    return event.type !== 'TASK_CANCELLED' && from !== 'failed';
+    return from !== 'failed';
   });
 }
 
@@ -132,7 +132,11 @@ function checkJob({
     assert.ok(before.counts.failed > 0, `${step}: there is something to try again`);
   }
   if (to === 'succeeded') assert.ok(after.counts.succeeded > 0, step);
-  if (to === 'failed') assert.equal(after.counts.failed, after.num_tasks, step);
+  if (to === 'failed') {
+    assert.ok(after.counts.failed > 0 && after.counts.succeeded === 0, step);
+  }
+  if (to === 'cancelled' && status(from) !== 'cancelling')
+    assert.equal(after.counts.cancelled, after.num_tasks, `${step}: each of its tasks was cancelled`);
   if (status(from) === 'cancelling') assert.ok(['cancelling', 'cancelled'].includes(status(to)), step);
   if (status(to) === 'queued') assert.equal(after.counts.leased + after.counts.running, 0, step);
   const best = rankedBy(after.standings);
@@ -164,7 +168,9 @@ describe('every path of a task', () => {
   };
 
   const isMore = (event: TaskEvent) =>
-    event.type === 'RETRY' || (event.type === 'FAIL' && event.fault === 'worker' && event.elsewhere);
+    event.type === 'RETRY' ||
+    event.type === 'TAKE_BACK' ||
+    (event.type === 'FAIL' && event.fault === 'worker' && event.elsewhere);
 
   it('keeps the rules of attempts, leases and ends, with up to four attempts and a retry by a person', () => {
     const paths = getShortestPaths(taskMachine, {

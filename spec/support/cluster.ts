@@ -136,6 +136,14 @@ export class TestCluster {
     });
   }
 
+  cancelTask(task_id: string) {
+    return this.port.send({ type: 'cancel_task', principal: this.principal, task_id });
+  }
+
+  requeueTask(task_id: string) {
+    return this.port.send({ type: 'requeue_task', principal: this.principal, task_id });
+  }
+
   drain(worker_id: string, timeout_s?: number) {
     return this.port.send({ type: 'drain_worker', principal: this.principal, worker_id, timeout_s });
   }

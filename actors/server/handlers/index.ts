@@ -7,6 +7,7 @@ import type { Handler } from './handler.ts';
 import { heartbeat } from './heartbeat.ts';
 import { lease, leaseUndelivered } from './lease.ts';
 import { notePeer } from './note-peer.ts';
+import { cancelTask, requeueTask } from './one-task.ts';
 import { recordArtifact } from './record-artifact.ts';
 import { registerWorker } from './register-worker.ts';
 import { reportEvents } from './report-events.ts';
@@ -19,6 +20,8 @@ export const HANDLERS: { readonly [T in MessageType]: Handler<T> } = {
   submit_job: submitJob,
   cancel_job: cancelJob,
   retry_job: retryJob,
+  cancel_task: cancelTask,
+  requeue_task: requeueTask,
   register_worker: registerWorker,
   drain_worker: drainWorker,
   resume_worker: resumeWorker,

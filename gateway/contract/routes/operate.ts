@@ -1,11 +1,43 @@
 import { Type } from 'typebox';
 import { Ok } from '../../../machines/schema/report.ts';
-import { WorkerView } from '../../../machines/schema/views.ts';
+import { TaskStatus, WorkerView } from '../../../machines/schema/views.ts';
 import { DrainRequest } from '../../../machines/schema/worker.ts';
 import { json, StreamedReply } from '../route.ts';
 
+const TaskMoved = Type.Object({ task_id: Type.String(), job_id: Type.String(), status: TaskStatus });
+
 /** What operators do to what others have registered and submitted. */
 export const operate = {
+  cancelTask: json({
+    method: 'post',
+    path: '/v1/tasks/{id}/cancel',
+    summary: 'Cancel one task; its job goes on with the others',
+    right: 'cancel',
+    tag: 'jobs',
+    body: Type.Object({}),
+    reply: TaskMoved,
+    errors: ['unknown_id', 'illegal_transition'],
+    run: async ({ backend, principal, params, note }) => {
+      const moved = await backend.send({ type: 'cancel_task', principal, task_id: params.id as string });
+      note({ job_id: moved.job_id, task_id: moved.task_id });
+      return moved;
+    },
+  }),
+  requeueTask: json({
+    method: 'post',
+    path: '/v1/tasks/{id}/requeue',
+    summary: 'Take a task from the worker that has it and queue it again; no attempt is spent',
+    right: 'cancel',
+    tag: 'jobs',
+    body: Type.Object({}),
+    reply: TaskMoved,
+    errors: ['unknown_id', 'illegal_transition'],
+    run: async ({ backend, principal, params, note }) => {
+      const moved = await backend.send({ type: 'requeue_task', principal, task_id: params.id as string });
+      note({ job_id: moved.job_id, task_id: moved.task_id });
+      return moved;
+    },
+  }),
   getWorker: json({
     method: 'get',
     path: '/v1/workers/{id}',

@@ -28,6 +28,8 @@ const ABOUT: Readonly<Record<string, readonly [means: string, data: string]>> = 
   ],
   task_lost: ['its lease expired', ''],
   task_requeued: ['it is queued again', '`reason`'],
+  task_cancel_requested: ['somebody cancelled this task by itself', '`principal`, `status`'],
+  task_requeue_requested: ['somebody has it taken from its worker', '`principal`, `status`'],
   task_cancelled: ['it was cancelled', ''],
   result_cut: ['a part of its result was moved or left out', '`notes`'],
   pipeline_fingerprint_mismatch: [

@@ -1,0 +1,121 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { job, TestCluster } from '../support/cluster.ts';
+
+const refused = (code: string) => (error: { code?: string }) => error.code === code;
+
+/** A job with a task for each of some pipelines. */
+const several = (count: number) =>
+  job({
+    pipeline: undefined,
+    pipelines: Array.from({ length: count }, (_, i) => ({
+      kind: 'inline_json',
+      name: `p${i}`,
+      inline: { steps: [i] },
+    })),
+  });
+
+const statuses = async (cluster: TestCluster, id: string) =>
+  (await cluster.tasks(id)).map(({ status }) => status);
+
+describe('one task that is cancelled', () => {
+  test('is cancelled at once where it waits, and the job goes on and ends with the others', async (t) => {
+    const cluster = await TestCluster.start(t);
+    const { id } = await cluster.submit(several(3));
+    const [first, second] = await cluster.tasks(id);
+    assert.deepEqual(await cluster.cancelTask(first?.id as string), {
+      task_id: first?.id,
+      job_id: id,
+      status: 'cancelled',
+    });
+    assert.equal((await cluster.job(id)).status, 'queued');
+    await cluster.restart();
+    const worker = await cluster.register();
+    const task = await worker.run();
+    assert.equal(task.task_id, second?.id);
+    await worker.complete(task);
+    await worker.complete(await worker.run());
+    assert.deepEqual(await statuses(cluster, id), ['cancelled', 'succeeded', 'succeeded']);
+    assert.equal((await cluster.job(id)).status, 'succeeded');
+  });
+
+  test('is told to its worker where it runs, and ends cancelled whatever that reports', async (t) => {
+    const cluster = await TestCluster.start(t);
+    const { id } = await cluster.submit(several(2));
+    const worker = await cluster.register({ slots_total: 2 });
+    const [leased, running] = await worker.lease(2);
+    assert.ok(leased && running);
+    await worker.start(running);
+    const beat = worker.heartbeat([running], 5);
+    assert.equal((await cluster.cancelTask(running.task_id)).status, 'running');
+    assert.equal((await cluster.cancelTask(running.task_id)).status, 'running');
+    assert.deepEqual((await beat).cancel_task_ids, [running.task_id]);
+    assert.equal((await cluster.cancelTask(leased.task_id)).status, 'cancelled');
+    assert.equal((await cluster.job(id)).status, 'running');
+    await worker.complete(running);
+    assert.deepEqual(await statuses(cluster, id), ['cancelled', 'cancelled']);
+    assert.equal((await cluster.job(id)).status, 'cancelled');
+  });
+
+  test('leaves a job that failed without it failed, and its failed tasks can be retried', async (t) => {
+    const cluster = await TestCluster.start(t);
+    const { id } = await cluster.submit({ ...several(2), retry: { max_attempts: 1 } });
+    const worker = await cluster.register();
+    const task = await worker.run();
+    await worker.fail(task);
+    const [, second] = await cluster.tasks(id);
+    await cluster.cancelTask(second?.id as string);
+    const { status, error } = await cluster.job(id);
+    assert.deepEqual([status, error], ['failed', 'it broke']);
+    await cluster.retry(id);
+    assert.deepEqual(await statuses(cluster, id), ['queued', 'cancelled']);
+    await worker.complete(await worker.run());
+    assert.equal((await cluster.job(id)).status, 'succeeded');
+  });
+
+  test('changes nothing when it has ended, and is unknown where there is none', async (t) => {
+    const cluster = await TestCluster.start(t);
+    const { id } = await cluster.submit();
+    const worker = await cluster.register();
+    const task = await worker.run();
+    await worker.complete(task);
+    const before = await cluster.eventTypes();
+    assert.equal((await cluster.cancelTask(task.task_id)).status, 'succeeded');
+    assert.deepEqual(await cluster.eventTypes(), before);
+    assert.equal((await cluster.job(id)).status, 'succeeded');
+    for (const act of ['cancelTask', 'requeueTask'] as const)
+      await assert.rejects(cluster[act]('task_of_nobody'), refused('unknown_id'));
+  });
+});
+
+describe('one task that is queued again', () => {
+  test('is taken from its worker, which is told to stop it, and no attempt is spent', async (t) => {
+    const cluster = await TestCluster.start(t);
+    const { id } = await cluster.submit(job({ retry: { max_attempts: 1 } }));
+    const worker = await cluster.register();
+    const task = await worker.run();
+    const beat = worker.heartbeat([task], 5);
+    assert.equal((await cluster.requeueTask(task.task_id)).status, 'queued');
+    assert.deepEqual((await beat).cancel_task_ids, [task.task_id]);
+    await assert.rejects(worker.complete(task), refused('not_holder'));
+    await cluster.restart();
+    const again = await worker.run();
+    assert.deepEqual([again.task_id, again.attempt], [task.task_id, 2]);
+    await assert.rejects(worker.complete(task), refused('stale_attempt'));
+    await worker.complete(again);
+    assert.equal((await cluster.job(id)).status, 'succeeded');
+  });
+
+  test('is refused where no worker has it, or it is being cancelled', async (t) => {
+    const cluster = await TestCluster.start(t);
+    const { id } = await cluster.submit();
+    const { id: task } = await cluster.onlyTask(id);
+    await assert.rejects(cluster.requeueTask(task), refused('illegal_transition'));
+    const worker = await cluster.register();
+    await worker.run();
+    await cluster.cancelTask(task);
+    await assert.rejects(cluster.requeueTask(task), refused('illegal_transition'));
+    await cluster.cancel(id);
+    await assert.rejects(cluster.requeueTask(task), refused('illegal_transition'));
+  });
+});
