@@ -1,5 +1,6 @@
 import { isBulkRunning } from '../../../machines/job/steps.ts';
 import { ClusterError } from '../../../machines/protocol/errors.ts';
+import type { Principal } from '../../../machines/protocol/rights.ts';
 import { hasEnded } from '../../../machines/schema/statuses.ts';
 import { isHeld } from '../../../machines/task/task.ts';
 import type { TaskCell } from '../runtime/actor-cell.ts';
@@ -43,7 +44,10 @@ export const requeueTask: Handler<'requeue_task'> = {
         `task ${task_id} is ${word}, and no worker can give it back${ended}`,
       );
     }
-    note(turn, task, 'task_requeue_requested', `taken from its worker by ${principal.name}`, principal.name);
+    note(turn, task, principal, {
+      type: 'task_requeue_requested',
+      message: `taken from its worker by ${principal.name}`,
+    });
     takeBack(turn, task);
     return movedTo(task);
   },
@@ -59,9 +63,16 @@ function assertFree(turn: Turn, { row }: TaskCell): void {
   );
 }
 
-function note(turn: Turn, { id, row }: TaskCell, type: string, message: string, principal: string): void {
-  const draft: EventDraft = { level: 'warning', type, message, data: { principal, status: row.status } };
-  turn.event({ job_id: row.job_id, task_id: id, worker_id: row.worker_id }, draft);
+function note(
+  turn: Turn,
+  { id, row }: TaskCell,
+  { name }: Principal,
+  draft: Pick<EventDraft, 'type' | 'message'>,
+): void {
+  turn.event(
+    { job_id: row.job_id, task_id: id, worker_id: row.worker_id },
+    { level: 'warning', ...draft, data: { principal: name, status: row.status } },
+  );
 }
 
 const movedTo = ({ id, row: { job_id, status } }: TaskCell) => ({ task_id: id, job_id, status });
