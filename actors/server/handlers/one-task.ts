@@ -16,13 +16,10 @@ export const cancelTask: Handler<'cancel_task'> = {
     const task = turn.core.directory.task(task_id);
     if (!hasEnded(task.row.status) && task.row.state !== 'stopping') {
       assertFree(turn, task);
-      note(
-        turn,
-        task,
-        'task_cancel_requested',
-        `cancellation requested by ${principal.name}`,
-        principal.name,
-      );
+      note(turn, task, principal, {
+        type: 'task_cancel_requested',
+        message: `cancellation requested by ${principal.name}`,
+      });
       turn.tellTask(task, { type: 'CANCEL' });
     }
     return movedTo(task);
