@@ -30,6 +30,10 @@ export const COMMANDS = {
     category: 'Jobs',
     description: 'wait until a job has ended, and print it',
   },
+  ranking: {
+    category: 'Jobs',
+    description: 'print the ranking of a job, also as a table for spreadsheets',
+  },
   artifacts: {
     category: 'Jobs',
     description: 'list the artifacts of a job, and download them',

@@ -9,6 +9,7 @@ const CLASSES: Record<CommandName, () => Promise<CommandClass>> = {
   status: async () => (await import('./status.ts')).StatusCommand,
   logs: async () => (await import('./logs.ts')).LogsCommand,
   wait: async () => (await import('./wait.ts')).WaitCommand,
+  ranking: async () => (await import('./ranking.ts')).RankingCommand,
   artifacts: async () => (await import('./artifacts.ts')).ArtifactsCommand,
   jobs: async () => (await import('./jobs.ts')).JobsCommand,
   cancel: async () => (await import('./cancel.ts')).CancelCommand,

@@ -19,8 +19,35 @@ export function rankingReport(
   const { ranking } = aggregate;
   if (ranking.length === 0) return '';
   const { dim, yellow } = output.colours;
-  const entries = ranking.slice(0, SHOWN);
   const rankMetric = rankMetricOf(aggregate);
+  const more = ranking.length - SHOWN;
+  const other = otherWinner(
+    ranking,
+    rankMetric,
+    (entry) => `${pipelineOf(entry, labels)} on ${entry.dataset} (${shownId(entry.task_id, output)})`,
+  );
+  return [
+    rankingTable(ranking.slice(0, SHOWN), rankMetric, labels, output),
+    more > 0 ? dim(`  and ${more} more; --json lists all of them`) : '',
+    other === null ? '' : yellow(plain(other)),
+    dim(`log of one: jqctl logs ${plain(id)} --task TASK`),
+    aggregate.best_model_artifact_id === null ? '' : dim(`${modelHint(aggregate, plain(id))} --out DIR`),
+  ]
+    .filter((line) => line !== '')
+    .join('\n');
+}
+
+/**
+ * Succeeded tasks with their metrics and ids, in the order that is given.
+ * @param labels what tells tasks of equal pipelines apart, by their ids
+ */
+export function rankingTable(
+  entries: readonly RankingEntry[],
+  rankMetric: string,
+  labels: ReadonlyMap<string, string>,
+  output: Output,
+): string {
+  const { dim } = output.colours;
   const metrics = shownMetrics(entries, rankMetric, roomFor(output.width));
   const columns = metrics.map((metric) =>
     aligned(
@@ -45,21 +72,7 @@ export function rankingReport(
     { title: 'task' },
     ...(reused ? [{ title: 'reused from' }] : []),
   ];
-  const more = ranking.length - SHOWN;
-  const other = otherWinner(
-    ranking,
-    rankMetric,
-    (entry) => `${pipelineOf(entry, labels)} on ${entry.dataset} (${shownId(entry.task_id, output)})`,
-  );
-  return [
-    table(titles, rows, output),
-    more > 0 ? dim(`  and ${more} more; --json lists all of them`) : '',
-    other === null ? '' : yellow(plain(other)),
-    dim(`log of one: jqctl logs ${plain(id)} --task TASK`),
-    aggregate.best_model_artifact_id === null ? '' : dim(`${modelHint(aggregate, plain(id))} --out DIR`),
-  ]
-    .filter((line) => line !== '')
-    .join('\n');
+  return table(titles, rows, output);
 }
 
 /** Of a job that selects only what it refitted has a model. */

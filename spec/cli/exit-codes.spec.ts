@@ -102,7 +102,7 @@ describe('exit code 1', () => {
 describe('exit code 2', () => {
   it('for an id that does not exist, with what to do next', async (t) => {
     const { ctl } = await scene(t);
-    for (const command of ['status', 'logs', 'cancel', 'artifacts', 'retry', 'wait']) {
+    for (const command of ['status', 'logs', 'cancel', 'ranking', 'artifacts', 'retry', 'wait']) {
       const { code, stdout, stderr } = await ctl(command, 'job_nowhere');
       assert.equal(code, 2, command);
       assert.match(stderr, /no job with id 'job_nowhere'\nlist the jobs with: jqctl jobs/);
@@ -138,7 +138,7 @@ describe('exit code 2', () => {
 });
 
 describe('exit code 3', () => {
-  const COMMANDS = ['status', 'logs', 'cancel', 'artifacts', 'retry', 'wait'].map((command) => [
+  const COMMANDS = ['status', 'logs', 'cancel', 'ranking', 'artifacts', 'retry', 'wait'].map((command) => [
     command,
     'job_1',
   ]);
