@@ -42,8 +42,17 @@ export interface Reads {
   worker(id: string): Pieces;
   /** State ids of a machine, such as `task.running.executing`, to how many actors are in them now. */
   stateCounts(machine: MachineName): Record<string, number>;
+  /** A job, task or worker as its machine sees it. */
+  actor(machine: MachineName, id: string): Promise<ActorState>;
   /** Throws unless the task exists. */
   assertTask(id: string): Promise<void>;
+}
+
+/** What a statechart knows of one of its actors; long texts are cut. */
+export interface ActorState {
+  /** The state as XState has it: `queued`, `{ running: 'executing' }`. */
+  value: unknown;
+  context: Record<string, unknown>;
 }
 
 export interface JobQuery {

@@ -6,9 +6,7 @@ import {
   type Choosable,
   pathOf,
   stateAfter,
-  taskState,
   travelled,
-  workerState,
 } from '../../gateway/ui/client/model/statecharts/past.ts';
 import type { EventView } from '../../machines/schema/views.ts';
 
@@ -143,19 +141,5 @@ describe('the path of an actor, as its events show it', () => {
     assert.ok(!goes('task.running.stopping', 'task.succeeded'));
     assert.ok(!goes('task.leased', 'task.queued'));
     assert.ok(!goes('task.queued', 'task.running'));
-  });
-
-  it('ends in the present state of the actor; a running task of a job that is being cancelled is stopping', () => {
-    const running = pathOf('task', events('task_leased', 'task_started'), true);
-    assert.equal(taskState(running, true, 'running'), 'task.running.executing');
-    assert.equal(taskState(running, true, 'cancelling'), 'task.running.stopping');
-    assert.equal(taskState([], true, 'queued'), 'task.queued');
-    assert.equal(taskState([], false, 'queued'), null);
-    const worker = (slots_used: number, status: 'alive' | 'dead' = 'alive') =>
-      workerState({ status, slots_used, slots_total: 2 });
-    assert.deepEqual(
-      [worker(0), worker(1), worker(2), worker(1, 'dead')],
-      ['worker.alive.idle', 'worker.alive.busy', 'worker.alive.full', 'worker.dead'],
-    );
   });
 });

@@ -183,7 +183,7 @@ describe('the statecharts on the dashboard', requires('chromium'), () => {
     const hand = await Hand.register(server.client);
     await hand.finish({});
     await page.getByRole('img', { name: 'the chosen one is in succeeded' }).waitFor();
-    await tells(page, 'job_succeeded', 'job_running', 'job_submitted');
+    await tells(page, 'task_completed', 'task_started', 'task_leased', 'job_submitted');
     assert.deepEqual((await travelled(page)).sort(), [
       'job.queued.ready → job.running.computing',
       'job.running.computing → job.succeeded',

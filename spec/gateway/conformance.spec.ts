@@ -148,7 +148,7 @@ async function liveThrough(server: TestServer) {
   await run('failTask', { id: again.task_id, worker });
   await run('cancelTask', { id: again.task_id });
   for (const [name, route] of routeList) {
-    if (!replies.has(name) && route.kind !== 'stream') await run(name, { id: job, name: 'task' });
+    if (!replies.has(name) && route.kind !== 'stream') await run(name, { id: job, name: 'job' });
   }
   return { replies, asks };
 }

@@ -39,6 +39,7 @@ export class FakeBackend implements Backend {
       statsHistory: unset,
       workers: () => piecesOf([]),
       worker: unread,
+      actor: unset,
       assertTask: async () => {},
       events: (query) => this.events.read(query),
       eventIdBefore: (count) => this.events.idBefore(count),

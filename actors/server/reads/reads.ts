@@ -6,6 +6,7 @@ import type { PreparedStatements } from '../store/prepared-statements.ts';
 import type { JobRow, MinuteRow } from '../store/rows.ts';
 import type { Store } from '../store/store.ts';
 import { ARTIFACTS, JOBS } from '../store/tables.ts';
+import { actorState } from './actors.ts';
 import { artifactList, taskArtifacts } from './artifacts.ts';
 import { eventList, eventPage } from './events.ts';
 import { jobPieces } from './job.ts';
@@ -112,6 +113,8 @@ export function createReads(
     worker: (id) => oneWorker(db, live, id),
 
     stateCounts: (machine) => live.stateCounts(machine),
+
+    actor: (machine, id) => actorState(db, machine, id),
 
     assertTask: (id) => assertExists('tasks', 'task', id),
   };

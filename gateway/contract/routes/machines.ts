@@ -33,6 +33,13 @@ const MachineView = Type.Object({
   }),
 });
 
+const ActorView = Type.Object({
+  value: Type.Unknown({ description: 'of XState: `"queued"`, `{"running": "executing"}`' }),
+  context: Type.Record(Type.String(), Type.Unknown(), {
+    description: 'what guards and actions read; texts of more than 2,000 characters are cut',
+  }),
+});
+
 /** The clients share this table and start faster without the machines. */
 const charts = () => import('../machine-views.ts');
 
@@ -69,6 +76,21 @@ export const machines = {
       const { describeMachine, drawMachine } = await charts();
       if (format === 'mermaid' || format === 'ascii') return new PlainText(drawMachine(name, format));
       return describeMachine(name).config;
+    },
+  }),
+  getActor: json({
+    method: 'get',
+    path: '/v1/machines/{name}/actors/{id}',
+    summary:
+      'A job, task or worker as its statechart sees it: its state and its context, as they are committed',
+    right: 'read',
+    tag: 'cluster',
+    reply: ActorView,
+    errors: ['unknown_id'],
+    run: async ({ backend, params }) => {
+      const name = params.name as MachineName;
+      if (!MACHINE_NAMES.includes(name)) throw ClusterError.unknown('machine', String(name));
+      return backend.reads.actor(name, params.id as string);
     },
   }),
 };

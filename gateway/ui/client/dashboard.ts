@@ -188,7 +188,7 @@ export class Dashboard {
         return;
       }
       const failed = (error: unknown) => this.#failed(error);
-      const statecharts = new Statecharts(this.api, this.hub, this.address, this.cluster, failed);
+      const statecharts = new Statecharts(this.api, this.hub, this.address, failed);
       this.statecharts.value = statecharts;
       untracked(() => statecharts.start());
       return () => statecharts.stop();

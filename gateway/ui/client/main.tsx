@@ -14,6 +14,7 @@ import './style/workers.css';
 import './style/feed.css';
 import './style/statecharts.css';
 import './style/charts.css';
+import './style/actor.css';
 import { App } from './view/app.tsx';
 
 const place = document.getElementById('app') as HTMLElement;

@@ -1,17 +1,21 @@
 import type { MachineName } from '../../../../../machines/charts/names.ts';
 import { PHASES } from '../../../../../machines/job/selection.ts';
-import type { EventView, JobView, WorkerView } from '../../../../../machines/schema/views.ts';
+import type { EventView } from '../../../../../machines/schema/views.ts';
 
 /** The machines of which one actor can be looked at: their events reach the server's stream. */
 export const CHOOSABLE = ['job', 'task', 'worker'] as const satisfies readonly MachineName[];
 export type Choosable = (typeof CHOOSABLE)[number];
 
-/** An event that moved an actor, and between which states. */
-export interface Step {
-  event: EventView;
+/** Between which states an actor has moved. */
+export interface Way {
   /** Null where what came before has not been read. */
   from: string | null;
   to: string;
+}
+
+/** An event that moved an actor. */
+export interface Move extends Way {
+  event: EventView;
 }
 
 type Moved = Pick<EventView, 'type' | 'data'>;
@@ -40,6 +44,8 @@ const LEADS_TO: Readonly<Record<Choosable, Readonly<Record<string, string>>>> = 
     worker_alive: 'worker.alive',
     worker_dead: 'worker.dead',
     worker_stopped: 'worker.dead',
+    worker_drained: 'worker.alive.drained',
+    worker_removed: 'worker.removed',
   },
 };
 
@@ -63,7 +69,7 @@ export function stateAfter(machine: Choosable, { type, data }: Moved): string | 
  * The path that events tell, oldest first. `complete`: the first of them is the actor's first, so a task began
  * as queued, of which no event tells.
  */
-export function pathOf(machine: Choosable, events: readonly EventView[], complete: boolean): Step[] {
+export function pathOf(machine: Choosable, events: readonly EventView[], complete: boolean): Move[] {
   let from = complete && machine === 'task' ? 'task.queued' : null;
   return events.flatMap((event) => {
     const to = stateAfter(machine, event);
@@ -74,30 +80,11 @@ export function pathOf(machine: Choosable, events: readonly EventView[], complet
   });
 }
 
-export const jobState = ({ status, phase }: Pick<JobView, 'status' | 'phase'>): string =>
-  phase ? `job.${status}.${phase}` : `job.${status}`;
-
-/** A running task of a job that is being cancelled has been told to stop; no event says so. */
-export function taskState(path: readonly Step[], complete: boolean, job: JobView['status']): string | null {
-  const last = path.at(-1)?.to ?? (complete ? 'task.queued' : null);
-  return last === 'task.running.executing' && job === 'cancelling' ? 'task.running.stopping' : last;
-}
-
-export function workerState({
-  status,
-  slots_used,
-  slots_total,
-}: Pick<WorkerView, 'status' | 'slots_used' | 'slots_total'>): string {
-  if (status !== 'alive') return 'worker.dead';
-  if (slots_used >= slots_total) return 'worker.alive.full';
-  return slots_used > 0 ? 'worker.alive.busy' : 'worker.alive.idle';
-}
-
 /** Whether `id` is `other` or stands within it. */
 export const within = (id: string, other: string): boolean => id === other || id.startsWith(`${other}.`);
 
 /** Whether the path went along an arrow between these states, which may be around or within those of the path. */
-export function travelled(path: readonly Step[], arrow: { from: string; to: string }): boolean {
+export function travelled(path: readonly Way[], arrow: { from: string; to: string }): boolean {
   return path.some(
     ({ from, to }) =>
       from !== null && within(from, arrow.from) && (within(to, arrow.to) || within(arrow.to, to)),

@@ -3,7 +3,6 @@ import type { Chart } from '../../../../../machines/charts/graph.ts';
 import type { MachineName } from '../../../../../machines/charts/names.ts';
 import type { Api } from '../../api/http.ts';
 import type { Address } from '../address.ts';
-import type { Cluster } from '../cluster.ts';
 import type { EventHub } from '../event-hub.ts';
 import { Refresher } from '../refresher.ts';
 import { Actor } from './actor.ts';
@@ -33,22 +32,14 @@ export class Statecharts {
   readonly #address: Address;
   readonly #api: Api;
   readonly #hub: EventHub;
-  readonly #cluster: Cluster;
   readonly #onFault: (error: unknown) => void;
   readonly #views = new Map<MachineName, ChartView>();
   #stops: (() => void)[] = [];
 
-  constructor(
-    api: Api,
-    hub: EventHub,
-    address: Address,
-    cluster: Cluster,
-    onFault: (error: unknown) => void,
-  ) {
+  constructor(api: Api, hub: EventHub, address: Address, onFault: (error: unknown) => void) {
     this.#api = api;
     this.#hub = hub;
     this.#address = address;
-    this.#cluster = cluster;
     this.#onFault = onFault;
     const load = async (signal: AbortSignal) => {
       this.machines.value = await api.get<MachineView[]>('v1/machines', {}, signal);
@@ -94,7 +85,7 @@ export class Statecharts {
         return;
       }
       const about = { kind, id, jobId: kind === 'job' ? id : jobId };
-      const actor = new Actor(about, this.#api, this.#hub, this.#cluster, this.#onFault);
+      const actor = new Actor(about, this.#api, this.#hub, this.#onFault);
       this.actor.value = actor;
       untracked(() => actor.start());
       return () => actor.stop();

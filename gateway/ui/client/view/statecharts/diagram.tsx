@@ -1,7 +1,7 @@
 import { useId } from 'preact/hooks';
 import type { Chosen } from '../../model/statecharts/chart-view.ts';
 import { type Box, type Drawing, type Line, pathAlong } from '../../model/statecharts/drawing.ts';
-import { type Step, travelled, within } from '../../model/statecharts/past.ts';
+import { travelled, type Way, within } from '../../model/statecharts/past.ts';
 import { isAround, shortId } from '../../model/statecharts/reading.ts';
 import { SIZES } from '../../model/statecharts/sizes.ts';
 import type { MachineView } from '../../model/statecharts/statecharts.ts';
@@ -12,7 +12,11 @@ interface Props {
   drawing: Drawing;
   /** The state of the chosen actor. */
   state: string | null;
-  path: readonly Step[];
+  path: readonly Way[];
+  /** The ways of the step that is looked at. */
+  step: readonly Way[];
+  /** The state of a copy that takes events in the page. */
+  would: string | null;
   /** What the reader has pointed at. */
   chosen: Chosen | null;
   /** 1 for its full size. */
@@ -20,15 +24,17 @@ interface Props {
 }
 
 /** A machine as a picture; the list below it says the same to those who cannot see it. */
-export function Diagram({ machine, drawing, state, path, chosen, scale }: Props) {
+export function Diagram({ machine, drawing, state, path, step, would, chosen, scale }: Props) {
   const id = useId();
   const { width, height, boxes, lines } = drawing;
   const passed = new Set(path.flatMap(({ from, to }) => [from, to]));
   const marker = { normal: `${id}-head`, travelled: `${id}-head-travelled` };
   const travels = lines.map(({ arrows }) => arrows.some((arrow) => travelled(path, arrow)));
+  const stepped = lines.map(({ arrows }) => arrows.some((arrow) => travelled(step, arrow)));
   const isChosen = (line: Line) =>
     chosen !== null && 'from' in chosen && chosen.from === line.from && chosen.to === line.to;
   const where = state === null ? '' : `; the chosen one is in ${shortId(state)}`;
+  const copy = would === null ? '' : `; its copy is in ${shortId(would)}`;
   return (
     <svg
       class="chart"
@@ -38,7 +44,7 @@ export function Diagram({ machine, drawing, state, path, chosen, scale }: Props)
       height={height * scale}
       viewBox={`0 0 ${width} ${height}`}
     >
-      <title id={`${id}-title`}>{`Statechart of the ${machine.name}${where}`}</title>
+      <title id={`${id}-title`}>{`Statechart of the ${machine.name}${where}${copy}`}</title>
       <defs>
         <Head id={marker.normal} class="head" />
         <Head id={marker.travelled} class="head is-travelled" />
@@ -50,6 +56,7 @@ export function Diagram({ machine, drawing, state, path, chosen, scale }: Props)
           count={machine.counts[box.state.id]}
           lit={state !== null && box.depth > 0 && within(state, box.state.id)}
           passed={passed.has(box.state.id)}
+          would={would !== null && box.depth > 0 && within(would, box.state.id)}
           chosen={chosen !== null && 'state' in chosen && chosen.state === box.state.id}
         />
       ))}
@@ -58,6 +65,7 @@ export function Diagram({ machine, drawing, state, path, chosen, scale }: Props)
           key={`${line.from} ${line.to}`}
           line={line}
           travelled={travels[i] === true}
+          stepped={stepped[i] === true}
           chosen={isChosen(line)}
           head={travels[i] === true ? marker.travelled : marker.normal}
         />
@@ -67,6 +75,7 @@ export function Diagram({ machine, drawing, state, path, chosen, scale }: Props)
           key={`${line.from} ${line.to}`}
           line={line}
           travelled={travels[i] === true}
+          stepped={stepped[i] === true}
           chosen={isChosen(line)}
         />
       ))}
@@ -96,10 +105,11 @@ interface StateProps {
   count: number | undefined;
   lit: boolean;
   passed: boolean;
+  would: boolean;
   chosen: boolean;
 }
 
-function State({ box, count: inside, lit, passed, chosen }: StateProps) {
+function State({ box, count: inside, lit, passed, would, chosen }: StateProps) {
   const { state, x, y, width, height, lines, frame, depth } = box;
   const classes = [
     'state',
@@ -107,6 +117,7 @@ function State({ box, count: inside, lit, passed, chosen }: StateProps) {
     frame ? `frame depth-${depth % 2}` : '',
     lit ? 'is-lit' : '',
     passed ? 'is-passed' : '',
+    would ? 'is-would' : '',
     chosen ? 'is-chosen' : '',
   ];
   return (
@@ -114,6 +125,7 @@ function State({ box, count: inside, lit, passed, chosen }: StateProps) {
       class={classes.filter(Boolean).join(' ')}
       data-state={state.id}
       data-lit={lit}
+      data-would={would}
       transform={`translate(${x} ${y})`}
     >
       <rect class="outline" width={width} height={height} rx={frame ? 10 : 8} />
@@ -150,11 +162,12 @@ function Badge({ of, right }: { of: number; right: number }) {
 interface LineProps {
   line: Line;
   travelled: boolean;
+  stepped: boolean;
   chosen: boolean;
 }
 
-const classOf = (name: string, { travelled, chosen }: Omit<LineProps, 'line'>): string =>
-  `${name}${travelled ? ' is-travelled' : ''}${chosen ? ' is-chosen' : ''}`;
+const classOf = (name: string, { travelled, stepped, chosen }: Omit<LineProps, 'line'>): string =>
+  `${name}${travelled ? ' is-travelled' : ''}${stepped ? ' is-stepped' : ''}${chosen ? ' is-chosen' : ''}`;
 
 function Arrow({ line, head, ...looks }: LineProps & { head: string }) {
   const { from, to, points } = line;
@@ -169,6 +182,7 @@ function Arrow({ line, head, ...looks }: LineProps & { head: string }) {
         data-from={from}
         data-to={to}
         data-travelled={looks.travelled}
+        data-stepped={looks.stepped}
         d={d}
         marker-end={`url(#${head})`}
       />

@@ -1,6 +1,9 @@
-import { useEffect } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
 import type { MachineName } from '../../../../../machines/charts/names.ts';
+import type { Actor } from '../../model/statecharts/actor.ts';
 import type { ChartView } from '../../model/statecharts/chart-view.ts';
+import { valueAt } from '../../model/statecharts/replay/act.ts';
+import { WhatIf } from '../../model/statecharts/replay/what-if.ts';
 import type { MachineView, Statecharts } from '../../model/statecharts/statecharts.ts';
 import { useDashboard } from '../context.ts';
 import { LoadFault, Section } from '../parts/section.tsx';
@@ -10,7 +13,10 @@ import { Canvas } from './canvas.tsx';
 import { Details } from './details.tsx';
 import { Diagram } from './diagram.tsx';
 import { Finder } from './finder.tsx';
+import { Knows } from './knows.tsx';
+import { MessageSequence } from './sequence.tsx';
 import { Toggles } from './toggles.tsx';
+import { WhatIfPanel } from './what-if.tsx';
 import { ChartInWords } from './words.tsx';
 
 /** Every machine that runs, as it is defined, with who is where. */
@@ -44,7 +50,15 @@ function Machine({ machine, of }: { machine: MachineView; of: Statecharts }) {
   const view = of.viewOf(name);
   const drawing = view.drawing.value;
   const actor = of.actor.value?.about.kind === name ? of.actor.value : null;
-  const state = actor?.state.value ?? null;
+  const [copy, setCopy] = useState<WhatIf | null>(null);
+  useEffect(() => setCopy(null), [actor]);
+  const looked = actor?.step.value ?? null;
+  const state = looked?.to ?? actor?.state.value ?? null;
+  const walked = actor?.steps.value.slice(0, (actor.at.value ?? Infinity) + 1) ?? [];
+  const would = copy?.state.value ?? null;
+  useEffect(() => {
+    if (would !== null) view.reveal(would);
+  }, [would, view]);
   useEffect(() => {
     if (state !== null) view.target.value = { state };
   }, [state, view]);
@@ -69,7 +83,9 @@ function Machine({ machine, of }: { machine: MachineView; of: Statecharts }) {
                   machine={machine}
                   drawing={drawing}
                   state={state}
-                  path={actor?.path.value ?? []}
+                  path={walked.flatMap(({ ways }) => ways)}
+                  step={looked?.ways ?? []}
+                  would={would}
                   chosen={view.chosen.value}
                   scale={scale}
                 />
@@ -82,10 +98,32 @@ function Machine({ machine, of }: { machine: MachineView; of: Statecharts }) {
             This page has no picture of this chart: the server has another one. Load the page anew.
           </p>
         )}
-        <Details machine={machine} view={view} />
+        <div class="chart-side">
+          <Details machine={machine} view={view} />
+          {actor && !copy && <Begin actor={actor} onBegin={setCopy} />}
+          {actor && !copy && <Knows actor={actor} />}
+          {copy && <WhatIfPanel copy={copy} onEnd={() => setCopy(null)} />}
+        </div>
       </div>
+      {actor && <MessageSequence key={actor.about.id} actor={actor} />}
       <ChartInWords machine={machine} state={state} view={view} />
     </>
+  );
+}
+
+/** Makes a copy of the actor as it is, or as it was after the step that is looked at. */
+function Begin({ actor, onBegin }: { actor: Actor; onBegin: (copy: WhatIf) => void }) {
+  const { about, now, step } = actor;
+  const looked = step.value;
+  const begin =
+    looked === null ? now.value : looked.after && { value: valueAt(looked.to), context: looked.after };
+  if (!begin) return null;
+  return (
+    <p class="chart-shows">
+      <button type="button" onClick={() => onBegin(new WhatIf(about.kind, begin))}>
+        What if … from here
+      </button>
+    </p>
   );
 }
 
