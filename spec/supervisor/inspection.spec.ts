@@ -8,6 +8,7 @@ import type { InspectionMessage } from '../../machines/schema/inspection.ts';
 import { taskMachine } from '../../machines/task/task.ts';
 import { workerMachine } from '../../machines/worker/worker.ts';
 import { atWork, job, TestCluster, withJob, withWorker } from '../support/cluster.ts';
+import { holdCommits } from '../support/hold-commits.ts';
 import { until } from '../support/until.ts';
 
 /** A watcher that keeps every message it gets. */
@@ -108,19 +109,11 @@ describe('a watcher of all actors', () => {
 
   it('begins between two turns: what a turn under way did is in its first messages, never lost', async (t) => {
     const { cluster, worker } = await withJob(t);
-    let release = () => {};
-    let committing = false;
-    cluster.faults.beforeCommit = () => {
-      committing = true;
-      return new Promise((resolve) => {
-        release = resolve;
-      });
-    };
+    const hold = holdCommits(cluster, 'beforeCommit');
     const running = worker.run();
-    await until('the lease is on its way to the store', () => committing);
+    await hold.first;
     const watching = watch(cluster);
-    cluster.freeDisk();
-    release();
+    hold.release();
     const { story } = await watching;
     await running;
     assert.ok(story().includes('@actor task leased'));

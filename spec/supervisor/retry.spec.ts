@@ -1,11 +1,21 @@
 import assert from 'node:assert/strict';
-import { describe, test } from 'node:test';
+import { describe, type TestContext, test } from 'node:test';
 import { job, TestCluster, type TestWorker } from '../support/cluster.ts';
 
 const three = () => job({ pipelines: ['a', 'b', 'c'].map((inline) => ({ kind: 'inline_json', inline })) });
 
 /** A job of three tasks, of which the first succeeded and the others failed, each in its only attempt. */
-async function partlyFailed(cluster: TestCluster, worker: TestWorker) {
+async function partlyFailed(t: TestContext) {
+  const { cluster, worker } = await withThreeSlots(t);
+  return { cluster, worker, ...(await someFail(cluster, worker)) };
+}
+
+async function withThreeSlots(t: TestContext) {
+  const cluster = await TestCluster.start(t);
+  return { cluster, worker: await cluster.register({ slots_total: 3 }) };
+}
+
+async function someFail(cluster: TestCluster, worker: TestWorker) {
   const { id } = await cluster.submit({ ...three(), pipeline: null, retry: { max_attempts: 1 } });
   const first = await worker.run();
   await worker.complete(first, { metrics: { best_rmse: 0.5 } });
@@ -19,9 +29,7 @@ const statuses = async (cluster: TestCluster, id: string) =>
 
 describe('retrying a job that succeeded with failed tasks', () => {
   test('queues the failed ones again; what succeeded stays as it is, and counts', async (t) => {
-    const cluster = await TestCluster.start(t);
-    const worker = await cluster.register({ slots_total: 3 });
-    const { id, first } = await partlyFailed(cluster, worker);
+    const { cluster, worker, id, first } = await partlyFailed(t);
     assert.equal((await cluster.job(id)).status, 'succeeded');
     await cluster.retry(id);
     const queued = await cluster.job(id);
@@ -49,23 +57,20 @@ describe('retrying a job that succeeded with failed tasks', () => {
   });
 
   test('is refused where no task failed, or all that did were tried again', async (t) => {
-    const cluster = await TestCluster.start(t);
-    const worker = await cluster.register({ slots_total: 3 });
+    const { cluster, worker } = await withThreeSlots(t);
     const { id } = await cluster.submit();
     await worker.complete(await worker.run());
     await assert.rejects(cluster.retry(id), {
       code: 'illegal_transition',
       message: /none of its tasks failed/,
     });
-    const partly = await partlyFailed(cluster, worker);
+    const partly = await someFail(cluster, worker);
     await cluster.retry(partly.id);
     await assert.rejects(cluster.retry(partly.id), { code: 'illegal_transition', message: /is queued/ });
   });
 
   test('survives a restart, and a report of the attempt before it is still refused or repeated', async (t) => {
-    const cluster = await TestCluster.start(t);
-    const worker = await cluster.register({ slots_total: 3 });
-    const { id, failed } = await partlyFailed(cluster, worker);
+    const { cluster, worker, id, failed } = await partlyFailed(t);
     await cluster.retry(id);
     await cluster.restart();
     assert.deepEqual(await statuses(cluster, id), ['succeeded', 'queued', 'queued']);
@@ -77,9 +82,7 @@ describe('retrying a job that succeeded with failed tasks', () => {
   });
 
   test('can be cancelled again, and then never runs again', async (t) => {
-    const cluster = await TestCluster.start(t);
-    const worker = await cluster.register({ slots_total: 3 });
-    const { id } = await partlyFailed(cluster, worker);
+    const { cluster, id } = await partlyFailed(t);
     await cluster.retry(id);
     await cluster.cancel(id);
     assert.equal((await cluster.job(id)).status, 'cancelled');
@@ -90,9 +93,7 @@ describe('retrying a job that succeeded with failed tasks', () => {
 
 describe('retrying some tasks of a job', () => {
   test('queues those again and leaves the other failed ones; the job ends with the last of them', async (t) => {
-    const cluster = await TestCluster.start(t);
-    const worker = await cluster.register({ slots_total: 3 });
-    const { id, failed } = await partlyFailed(cluster, worker);
+    const { cluster, worker, id, failed } = await partlyFailed(t);
     const [one, other] = failed as [string, string];
     await cluster.retry(id, [other, other]);
     assert.deepEqual(await statuses(cluster, id), ['succeeded', 'failed', 'queued']);
@@ -103,8 +104,7 @@ describe('retrying some tasks of a job', () => {
   });
 
   test('works for a job that failed, which fails again while nothing succeeds', async (t) => {
-    const cluster = await TestCluster.start(t);
-    const worker = await cluster.register({ slots_total: 3 });
+    const { cluster, worker } = await withThreeSlots(t);
     const { id } = await cluster.submit({ ...three(), pipeline: null, retry: { max_attempts: 1 } });
     const tasks = [await worker.run(), await worker.run(), await worker.run()];
     for (const task of tasks) await worker.fail(task);
@@ -115,10 +115,8 @@ describe('retrying some tasks of a job', () => {
   });
 
   test('is refused as a whole when one of them is no failed task of the job', async (t) => {
-    const cluster = await TestCluster.start(t);
-    const worker = await cluster.register({ slots_total: 3 });
-    const { id, first, failed } = await partlyFailed(cluster, worker);
-    const { failed: foreign } = await partlyFailed(cluster, worker);
+    const { cluster, worker, id, first, failed } = await partlyFailed(t);
+    const { failed: foreign } = await someFail(cluster, worker);
     for (const wrong of [first, 'task_none', foreign[0] as string]) {
       await assert.rejects(cluster.retry(id, [failed[0] as string, wrong]), {
         code: 'illegal_transition',
