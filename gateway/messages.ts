@@ -1,6 +1,7 @@
 import type { RawJson } from '../machines/json/raw.ts';
 import type { Principal } from '../machines/protocol/rights.ts';
 import type { EventDigest, ResultDigest } from '../machines/report/digest.ts';
+import type { JobChange } from '../machines/schema/job-change.ts';
 import type { FailReport } from '../machines/schema/report.ts';
 import type { ArtifactUploaded, JobView, TaskPayload, TaskStatus } from '../machines/schema/views.ts';
 import type { ActiveTask, HeartbeatReply, WorkerRegistration } from '../machines/schema/worker.ts';
@@ -48,6 +49,13 @@ export interface Messages {
   cancel_task: { in: { principal: Principal; task_id: string }; out: TaskMoved };
   /** It is taken from the worker that has it, and no attempt is spent. */
   requeue_task: { in: { principal: Principal; task_id: string }; out: TaskMoved };
+  /** What is left out stays as it is. */
+  change_job: { in: { principal: Principal; job_id: string; change: JobChange }; out: { job_id: string } };
+  /** A dry run says what would happen, or why it would not. */
+  delete_job: {
+    in: { principal: Principal; job_id: string; dry_run: boolean };
+    out: { id: string; deleted: boolean; num_tasks: number };
+  };
   register_worker: {
     in: { principal: Principal; registration: WorkerRegistration };
     out: { worker_id: string; heartbeat_interval_s: number; lease_ttl_s: number; session: number };

@@ -20,6 +20,8 @@ import { storeMetrics } from './metrics/store-metrics.ts';
 import { workerMetrics } from './metrics/worker-metrics.ts';
 import { LiveReads } from './reads/live-reads.ts';
 import { createReads } from './reads/reads.ts';
+import { Retention } from './retention/retention.ts';
+import { KEEP_ALL, type RetentionSettings } from './retention/settings.ts';
 import { ActorDirectory } from './runtime/actor-directory.ts';
 import { Deadlines } from './runtime/deadlines.ts';
 import { JournaledPeers } from './runtime/journaled-peers.ts';
@@ -40,6 +42,8 @@ export interface BackendOptions {
   /** Bytes of the disk that artifacts leave free. Default 256 MiB. */
   reserveBytes?: number | undefined;
   settings?: Partial<SupervisorSettings>;
+  /** How long things stay; for ever where it is left out. */
+  retention?: Partial<RetentionSettings> | undefined;
   /** How the schedule of backups goes, where there is one. */
   backups?: (() => BackupsView) | undefined;
   /** Stand-ins for tests: simulated time, seeded randomness, a store that fails. */
@@ -50,6 +54,9 @@ export interface BackendOptions {
   hooks?: StoreHooks;
 }
 
+/** In simulated time nobody is kept waiting. */
+const UNHURRIED: Timing = { monotonic: () => 0, timer: () => () => {} };
+
 const DEFAULT_RESERVE = 256 * 1024 * 1024;
 
 /** A running cluster state: what the gateway talks to, and the way to stop it. */
@@ -57,7 +64,7 @@ export interface RunningBackend {
   readonly backend: Backend;
   /** `recovering`, `serving`, `degraded`, `draining` or `stopped`. */
   readonly state: string;
-  /** Null when no message waits and nothing is being written; else resolves when that is so. */
+  /** Null when no message waits and nothing is being written or deleted; else resolves when that is so. */
   readonly idle: Promise<void> | null;
   /** Grants no more leases, answers who waits and commits what is in the mailbox; reads go on. Idempotent. */
   drain(): Promise<void>;
@@ -106,23 +113,36 @@ export async function startBackend(options: BackendOptions): Promise<RunningBack
         return supervisor.waiting;
       },
     });
+    const retention = new Retention(
+      {
+        ...{ store, blobs, stateDir: options.stateDir, clock: core.clock, log: options.log },
+        settings: { ...KEEP_ALL, ...options.retention },
+        alone: (work) => supervisor.alone(work),
+      },
+      supervisor.events,
+      options.clock ? UNHURRIED : systemClock,
+    );
+    retention.start();
     const reads = createReads(
       store,
       new LiveReads(core, () => supervisor.state),
       core.clock,
       options.backups,
     );
-    return running(supervisor, store, lock, {
-      send: (message) => supervisor.send(message),
-      reads,
-      blobs,
-      events: supervisor.events,
-      inspection: supervisor,
-      metrics,
-      get state() {
-        return supervisor.state;
+    return running(
+      { supervisor, retention, store, lock },
+      {
+        send: (message) => supervisor.send(message),
+        reads,
+        blobs,
+        events: supervisor.events,
+        inspection: supervisor,
+        metrics,
+        get state() {
+          return supervisor.state;
+        },
       },
-    });
+    );
   } catch (error) {
     await store?.close();
     await lock.release();
@@ -173,16 +193,18 @@ function assemble(
   return { supervisor, core };
 }
 
-function running(
-  supervisor: Supervisor,
-  store: Store,
-  lock: { release(): Promise<void> },
-  backend: Backend,
-): RunningBackend {
+interface Parts {
+  supervisor: Supervisor;
+  retention: Retention;
+  store: Store;
+  lock: { release(): Promise<void> };
+}
+
+function running({ supervisor, retention, store, lock }: Parts, backend: Backend): RunningBackend {
   let drained: Promise<void> | null = null;
   let stopped: Promise<void> | null = null;
   const drain = () => {
-    drained ??= supervisor.stop();
+    drained ??= retention.stop().then(() => supervisor.stop());
     return drained;
   };
   const stop = async () => {
@@ -196,7 +218,7 @@ function running(
       return supervisor.state;
     },
     get idle() {
-      return supervisor.idle;
+      return supervisor.idle ?? retention.running;
     },
     drain,
     stop() {

@@ -43,6 +43,7 @@ export class Outage {
     const fromMemory: MessageEnvelope[] = [];
     for (const envelope of envelopes) {
       if (envelope.kind === 'deadline') comeBackLater(this.#core, envelope.key);
+      if (envelope.kind === 'work') envelope.reject(storeUnavailable());
       if (envelope.kind !== 'message') continue;
       const policy = (HANDLERS[envelope.message.type] as Handler<MessageType>).whenStoreFails ?? 'refuse';
       if (policy === 'answer') fromMemory.push(envelope);

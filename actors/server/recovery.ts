@@ -121,10 +121,13 @@ async function recoverBulkCommands(turn: Turn): Promise<void> {
   }
 }
 
+/** SQL: the last number that was given, where rows that had it may be gone. */
+const given = (name: string): string => `ifnull((SELECT last FROM numbers WHERE name = '${name}'), 0)`;
+
 async function recoverSequences({ store, sequences }: Pick<Core, 'store' | 'sequences'>): Promise<void> {
   const largest = await store.reader.get<Record<'job' | 'task' | 'event' | 'created', number | null>>(
-    `SELECT (SELECT MAX(seq) FROM jobs) AS job,
-            max(ifnull((SELECT MAX(seq) FROM tasks), 0),
+    `SELECT max(ifnull((SELECT MAX(seq) FROM jobs), 0), ${given('job')}) AS job,
+            max(ifnull((SELECT MAX(seq) FROM tasks), 0), ${given('task')},
                 ifnull((SELECT MAX(last_seq) FROM jobs WHERE last_seq IS NOT NULL), 0)) AS task,
             (SELECT MAX(id) FROM events) AS event, (SELECT MAX(created_at) FROM jobs) AS created`,
   );

@@ -22,7 +22,14 @@ import { grant } from './scheduling/grant.ts';
 import type { Changes } from './store/changes.ts';
 import { SupervisorActor } from './supervisor-actor.ts';
 import { changesOf } from './turn/changes-of.ts';
-import { draining, type Envelope, isStoreFault, type MessageEnvelope, overloaded } from './turn/envelope.ts';
+import {
+  draining,
+  type Envelope,
+  isStoreFault,
+  type MessageEnvelope,
+  overloaded,
+  storeUnavailable,
+} from './turn/envelope.ts';
 import { Mailbox } from './turn/mailbox.ts';
 import { REACTIONS } from './turn/reaction-table.ts';
 import { inSteps } from './turn/steps.ts';
@@ -119,13 +126,29 @@ export class Supervisor implements InspectionSource {
         return;
       }
       const arrived = this.#core.clock.monotonic();
-      this.#mailbox.enqueue({
+      const envelope: MessageEnvelope = {
         kind: 'message',
         message: message as unknown as Message,
         resolve: resolve as (reply: unknown) => void,
         reject,
         arrived,
-      });
+      };
+      if (HANDLERS[message.type].alone) void this.#mailbox.betweenTurns(() => this.#takeTurn([envelope]));
+      else this.#mailbox.enqueue(envelope);
+    });
+  }
+
+  /**
+   * Does something of the server's own in a turn of its own, in which what is in memory is what is committed; resolves
+   * once that is durable.
+   * @throws ClusterError while the store does not commit, and when the server is going down
+   */
+  alone(work: (turn: Turn) => Promise<void>): Promise<void> {
+    if (this.state === 'degraded') return Promise.reject(storeUnavailable());
+    if (this.state !== 'serving') return Promise.reject(draining());
+    return new Promise((resolve, reject) => {
+      const envelope: Envelope = { kind: 'work', work, resolve, reject };
+      void this.#mailbox.betweenTurns(() => this.#takeTurn([envelope]));
     });
   }
 
@@ -228,6 +251,10 @@ export class Supervisor implements InspectionSource {
       return undefined;
     }
     if (envelope.kind === 'deadline') return deadlinePassed(turn, envelope.key);
+    if (envelope.kind === 'work') {
+      turn.afterCommit(envelope.resolve);
+      return envelope.work(turn);
+    }
     const handler = HANDLERS[envelope.message.type] as Handler<MessageType>;
     const accepted = (reply: unknown) => {
       if (reply !== WAITING) replies.push({ envelope, reply });
@@ -286,6 +313,10 @@ export class Supervisor implements InspectionSource {
       return;
     }
     if (envelope?.kind === 'deadline') comeBackLater(this.#core, envelope.key);
+    if (envelope?.kind === 'work') {
+      envelope.reject(error);
+      return;
+    }
     this.#core.log.error({ err: error }, 'a message could not be handled');
     if (envelope?.kind === 'message')
       envelope.reject(new ClusterError('internal', 'the server could not handle this request'));

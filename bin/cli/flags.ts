@@ -1,5 +1,6 @@
 import { Option } from 'clipanion';
 import { RawJson } from '../../machines/json/raw.ts';
+import { secondsIn } from '../../machines/protocol/duration.ts';
 import { didYouMean, nearest } from '../../machines/protocol/nearest.ts';
 import { usageError } from './exit.ts';
 
@@ -45,13 +46,10 @@ export function integer(name: string, text: string, { min = 0, max = Infinity }:
   throw usageError(`${name}: '${text}' is not a whole number ${bounds(min, max)}`);
 }
 
-const UNITS = { s: 1, min: 60, h: 3600, d: 86_400 } as const;
-
 /** A length of time, such as `30min` or `24h`, in seconds. @throws CliError for anything else, or for none */
 export function lasting(name: string, text: string): number {
-  const [, digits = '', unit = ''] = /^(\d+(?:\.\d+)?) ?(s|min|h|d)$/.exec(text.trim()) ?? [];
-  const seconds = Number(digits) * (UNITS[unit as keyof typeof UNITS] ?? 0);
-  if (seconds > 0 && seconds <= 10_000 * UNITS.d) return seconds;
+  const seconds = secondsIn(text);
+  if (seconds !== null) return seconds;
   throw usageError(`${name}: '${text}' is no length of time, such as 30min, 24h or 7d`);
 }
 
@@ -59,6 +57,10 @@ export function lasting(name: string, text: string): number {
 export function spell(name: string, text: string): number {
   return /^\s*\d+(\.\d+)?\s*$/.test(text) ? number(name, text) : lasting(name, text);
 }
+
+/** The same, or 0 where something is not to happen at all. */
+export const lastingOrNever = (name: string, text: string): number =>
+  text.trim() === '0' ? 0 : lasting(name, text);
 
 function bounds(min: number, max: number, above = false): string {
   if (max !== Infinity) return above ? `above ${min} and at most ${max}` : `from ${min} to ${max}`;

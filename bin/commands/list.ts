@@ -58,6 +58,14 @@ export const COMMANDS = {
     category: 'Jobs',
     description: 'submit the specification of a job anew, as a new job',
   },
+  delete: {
+    category: 'Jobs',
+    description: 'delete jobs that have ended, with their artifacts',
+  },
+  keep: {
+    category: 'Jobs',
+    description: 'say how long jobs are kept',
+  },
   workers: {
     category: 'Cluster',
     description: 'list the workers',

@@ -16,6 +16,8 @@ const CLASSES: Record<CommandName, () => Promise<CommandClass>> = {
   requeue: async () => (await import('./requeue.ts')).RequeueCommand,
   retry: async () => (await import('./retry.ts')).RetryCommand,
   resubmit: async () => (await import('./resubmit.ts')).ResubmitCommand,
+  delete: async () => (await import('./delete.ts')).DeleteCommand,
+  keep: async () => (await import('./keep.ts')).KeepCommand,
   workers: async () => (await import('./workers.ts')).WorkersCommand,
   'workers drain': async () => (await import('./workers-drain.ts')).WorkersDrainCommand,
   'workers resume': async () => (await import('./workers-drain.ts')).WorkersResumeCommand,

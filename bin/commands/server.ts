@@ -3,7 +3,7 @@ import { TRANSPORT_CHOICES } from '../../gateway/transport/choose.ts';
 import { SERVICE_NAME } from '../../gateway/version.ts';
 import { BaseCommand } from '../cli/base.ts';
 import { usageError } from '../cli/exit.ts';
-import { integer, lasting, number, word } from '../cli/flags.ts';
+import { integer, lasting, lastingOrNever, number, word } from '../cli/flags.ts';
 import { LOG_LEVELS, logLevel } from '../cli/log-level.ts';
 import { announce, serveUntilSignal } from '../cli/serve.ts';
 import { tokenFileWords, tokenSource } from '../cli/token.ts';
@@ -12,6 +12,7 @@ import { outliveLostOutput } from '../terminal/lost-output.ts';
 import type { Output } from '../terminal/output.ts';
 
 const MIB = 1024 * 1024;
+const GIB = 1024 * MIB;
 /** Seconds; beyond it a lease would outlive any run. */
 const LONGEST = 86_400;
 
@@ -119,6 +120,40 @@ export class ServerCommand extends BaseCommand {
   );
   backupKeep = Option.String('--backup-keep', '7', value('N', 'backups that are kept (7)'));
 
+  keepJobs = Option.String(
+    '--keep-jobs',
+    '0',
+    value('TIME', 'delete jobs so long after their end, such as 90d; 0 keeps them (0)'),
+  );
+  keepArtifacts = Option.String(
+    '--keep-artifacts',
+    '0',
+    value('TIME', 'delete artifacts so long after the end of their jobs, such as 30d; 0 keeps them (0)'),
+  );
+  keepLogs = Option.String(
+    '--keep-logs',
+    '0',
+    value(
+      'TIME',
+      'delete what tasks logged so long after the end of their jobs, such as 14d; 0 keeps it (0)',
+    ),
+  );
+  keepEvents = Option.String(
+    '--keep-events',
+    '0',
+    value('TIME', 'delete events so long after the end of their jobs, such as 30d; 0 keeps them (0)'),
+  );
+  maxDiskGb = Option.String(
+    '--max-disk-gb',
+    '0',
+    value('GIB', 'delete the oldest jobs beyond so many GiB of jobs and artifacts; 0: no limit (0)'),
+  );
+  forgetWorkers = Option.String(
+    '--forget-workers',
+    '30d',
+    value('TIME', 'forget workers that have been gone for so long; 0 keeps them (30d)'),
+  );
+
   protected override async run(output: Output): Promise<number> {
     const options = this.#options();
     outliveLostOutput();
@@ -141,6 +176,17 @@ export class ServerCommand extends BaseCommand {
     if (to.trim() === '') throw usageError('--backup-to: the folder has no name');
     const every = lasting('--backup-every', this.backupEvery);
     return { to, every, keep: integer('--backup-keep', this.backupKeep, { min: 1, max: 100_000 }) };
+  }
+
+  #retention() {
+    return {
+      keepJobs: lastingOrNever('--keep-jobs', this.keepJobs),
+      keepArtifacts: lastingOrNever('--keep-artifacts', this.keepArtifacts),
+      keepLogs: lastingOrNever('--keep-logs', this.keepLogs),
+      keepEvents: lastingOrNever('--keep-events', this.keepEvents),
+      forgetWorkers: lastingOrNever('--forget-workers', this.forgetWorkers),
+      maxDiskBytes: Math.ceil(number('--max-disk-gb', this.maxDiskGb, { max: 1_000_000 }) * GIB),
+    };
   }
 
   /** What the environment says counts only where nobody is named. */
@@ -183,6 +229,7 @@ export class ServerCommand extends BaseCommand {
       serviceName: this.serviceName,
       headerPrefixes: this.headerPrefixes,
       basePath: this.basePath,
+      retention: this.#retention(),
       backups: this.backupTo === undefined ? undefined : this.#backups(this.backupTo),
     };
   }

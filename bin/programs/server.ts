@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import { startBackend } from '../../actors/server/backend.ts';
 import { BackupSchedule } from '../../actors/server/backup/schedule.ts';
+import type { RetentionSettings } from '../../actors/server/retention/settings.ts';
 import type { StoreHooks } from '../../actors/server/store/store.ts';
 import { systemClock } from '../../actors/shared/clock.ts';
 import { readableByOthers, setPrivateUmask } from '../../actors/shared/file-modes.ts';
@@ -43,6 +44,8 @@ export interface ServerConfig extends LogConfig {
   metricsOpen?: boolean | undefined;
   /** Where backups are made by themselves, seconds between two, and how many are kept. */
   backups?: { to: string; every: number; keep: number } | undefined;
+  /** How long things stay; for ever where it is left out. */
+  retention?: Partial<RetentionSettings> | undefined;
   /** For tests: a store that fails or is slow. */
   hooks?: StoreHooks | undefined;
 }
@@ -82,6 +85,7 @@ export async function startServer(config: ServerConfig): Promise<RunningServer> 
       heartbeatInterval: config.heartbeatInterval,
       workerDeadAfter: config.workerDeadAfter,
     },
+    retention: config.retention,
     backups: schedule && (() => schedule.view),
     ...(config.hooks ? { hooks: config.hooks } : {}),
   });

@@ -12,7 +12,10 @@ export const ERRORS: Readonly<Record<ErrorCode, { status: number; when: string }
   python_jobs_disabled: { status: 400, when: 'a python_entrypoint pipeline without --allow-python-jobs' },
   unauthenticated: { status: 401, when: 'the credential is missing or unknown' },
   missing_rights: { status: 403, when: 'the credential lacks a right that the endpoint requires' },
-  not_owner: { status: 403, when: "the worker or task belongs to another principal's worker" },
+  not_owner: {
+    status: 403,
+    when: "the worker or task belongs to another principal's worker, or the job to another principal",
+  },
   origin_refused: { status: 403, when: 'a browser of a foreign origin; see --cors-origin' },
   host_refused: { status: 403, when: 'an open server on loopback asked under another host name' },
   unknown_path: { status: 404, when: 'no such path' },
@@ -26,6 +29,12 @@ export const ERRORS: Readonly<Record<ErrorCode, { status: number; when: string }
     when: 'the worker has registered again since; the program of the older session is another',
   },
   idempotency_conflict: { status: 409, when: 'the idempotency key was used with another body' },
+  job_kept: { status: 409, when: 'the job is kept for ever; nobody deletes it before that is taken back' },
+  job_in_use: { status: 409, when: 'another job has the results of this one' },
+  artifact_expired: {
+    status: 410,
+    when: 'the bytes of the artifact were deleted, as the server is set (--keep-artifacts, --keep-logs)',
+  },
   artifact_lost: {
     status: 410,
     when: 'the bytes of the artifact are missing or damaged on the server; uploading the same bytes again mends it',

@@ -1,6 +1,6 @@
-import { ClusterError } from '../../machines/protocol/errors.ts';
-import type { Backend, Reads } from '../backend.ts';
+import type { Backend } from '../backend.ts';
 import type { StreamRoute } from '../contract/route.ts';
+import { assertGiven } from '../contract/routes/query.ts';
 import type { Admitted } from '../http/admission/admission.ts';
 import type { Endpoint } from '../http/admission/endpoint.ts';
 import { upgradeRequired } from '../http/reply/refusal.ts';
@@ -48,7 +48,7 @@ export async function upgradeToStream(
   const scope = route.scope(admitted.params, query);
   const topic =
     route.of === 'events'
-      ? await eventsOf(backend.reads, scope, query.after_id as number | undefined)
+      ? await eventsOf(backend, scope, query.after_id as number | undefined)
       : await inspectionOf(backend, scope);
   const upgraded = await exchange.upgrade(opener(topic, exchange.grant));
   if (!upgraded && topic.of === 'inspection') topic.feed.closed();
@@ -58,16 +58,13 @@ export async function upgradeToStream(
  * Finds the id behind which the stream begins. Throws `unknown_id` for a job that does not exist, and for an event that
  * there has not been yet: whoever knows one is told, and not left to wait for numbers that mean something else.
  */
-async function eventsOf(reads: Reads, jobId: string | undefined, afterId?: number): Promise<StreamTopic> {
+async function eventsOf(
+  { reads, events }: Backend,
+  jobId: string | undefined,
+  afterId?: number,
+): Promise<StreamTopic> {
   if (jobId !== undefined) await reads.events({ job_id: jobId, after_id: afterId ?? 0, limit: 1 });
-  const last = afterId === undefined ? undefined : await reads.eventIdBefore(0);
-  if (last !== undefined && (afterId as number) > last) {
-    const why = 'this server was put back to an older copy of its state, or is another one';
-    throw new ClusterError(
-      'unknown_id',
-      `there is no event ${afterId} yet, the last one is ${last}: ${why}; begin without after_id`,
-    );
-  }
+  assertGiven(events, afterId);
   const start = jobId === undefined ? () => reads.eventIdBefore(GLOBAL_HISTORY) : () => 0;
   return { of: 'events', jobId, afterId: afterId ?? (await start()) };
 }

@@ -133,6 +133,12 @@ const NativePayload = Type.Record(Type.String(), Type.Unknown(), {
     'reaches the workers of its tasks as written, as `nativePayload`; of both names `native_payload` counts',
 });
 
+/** How long a job stays after its end. */
+export const Keep = Type.String({
+  pattern: '^(forever|[1-9][0-9]{0,3}(min|h|d))$',
+  description: '`forever`, or how long it stays after its end, as a whole, such as `7d`',
+});
+
 /** The type of a job that names none. */
 export const DEFAULT_TYPE = 'nirs4all.run';
 
@@ -205,6 +211,7 @@ export const JobSpec = Type.Object(
           'answer a task whose equal has succeeded before with its result: `true` takes those of the same owner, `any` those of everybody',
       }),
     ),
+    keep: Type.Optional(Keep),
     idempotency_key: Type.Optional(
       Type.String({ minLength: 1, maxLength: 500, description: 'unique per principal' }),
     ),

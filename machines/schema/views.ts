@@ -95,6 +95,9 @@ export const JobView = Type.Object(
     status: JobStatus,
     phase: Type.Optional(Nullable(Words(PHASES, 'of a job that selects, while it is running'))),
     priority: Type.Integer(),
+    keep: Type.Optional(
+      Nullable(Type.String({ description: 'how long it stays after its end; null: as the server is set' })),
+    ),
     created_at: Seconds,
     updated_at: Seconds,
     owner: Nullable(Type.String()),
@@ -106,6 +109,12 @@ export const JobView = Type.Object(
   },
   { [NEEDED]: ['id', 'status'] },
 );
+
+export const JobDeleted = Type.Object({
+  id: Type.String(),
+  deleted: Type.Boolean({ description: 'false where it was only asked if it would be' }),
+  num_tasks: Type.Integer(),
+});
 
 export const Waiting = Type.Object({ requirement: Type.String(), workers_missing: Type.Integer() });
 
@@ -197,6 +206,9 @@ export const ArtifactView = Type.Object(
     created_at: Seconds,
     filename: Nullable(Type.String()),
     metadata: AnyObject,
+    expired_at: Type.Optional(
+      Nullable(Type.Number({ description: 'when its bytes were deleted, seconds since the epoch' })),
+    ),
   },
   { [NEEDED]: ['id'] },
 );

@@ -35,6 +35,8 @@ export interface JobDigest {
   artifacts: { ids: string[]; paths: string[] };
   /** Whose results its tasks may be answered with. */
   reuse: Reuse | null;
+  /** How long it stays after its end; null: as long as the server keeps jobs. */
+  keep: string | null;
   /** What its tasks are made of; null where that is not known by content. */
   contents: JobContents | null;
   warnings: string[];
@@ -60,6 +62,7 @@ export function digestJob(spec: JobSpec, text: string): JobDigest {
     is_dag: inline.some(({ inline }) => isDag(inline)),
     artifacts: artifactsOf(spec),
     reuse: reuseOf(spec),
+    keep: spec.keep ?? null,
     contents: contentsOf(spec, written),
     warnings: [...unknownMembers(spec), ...oddFingerprints(spec)],
   };

@@ -6,7 +6,11 @@ import { LIST_NAMES } from '../../actors/server/store/turn-sql.ts';
 import { RawJson } from '../../machines/json/raw.ts';
 
 const changes = (given: Partial<Record<keyof Changes, unknown[]>>): Changes =>
-  ({ ...Object.fromEntries(LIST_NAMES.map((name) => [name, []])), ...given }) as unknown as Changes;
+  ({
+    ...Object.fromEntries(LIST_NAMES.map((name) => [name, []])),
+    further: [],
+    ...given,
+  }) as unknown as Changes;
 const events = (count: number, length: number) =>
   Array.from({ length: count }, (_, id) => ({
     id,

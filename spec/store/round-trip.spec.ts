@@ -22,6 +22,7 @@ const jobRow: JobRow = {
   priority: -3,
   created_at: 1764278465.123001,
   updated_at: 1764278466.5,
+  keep: '7d',
   owner: 'ann',
   granted_rights: ['read', 'submit'],
   warnings: ["unknown field 'x'"],
@@ -292,6 +293,7 @@ function nothing(): Changes {
     new_jobs: [],
     changed_jobs: [],
     job_requests: [],
+    job_inputs: [],
     variants: [],
     choices: [],
     new_tasks: [],
@@ -305,5 +307,6 @@ function nothing(): Changes {
     events: [],
     minutes: [],
     tally: [],
+    further: [],
   };
 }

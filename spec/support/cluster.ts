@@ -2,6 +2,7 @@ import type { TestContext } from 'node:test';
 import { pino } from 'pino';
 import { type RunningBackend, startBackend } from '../../actors/server/backend.ts';
 import type { SupervisorSettings } from '../../actors/server/core.ts';
+import type { RetentionSettings } from '../../actors/server/retention/settings.ts';
 import type { StoreHooks } from '../../actors/server/store/store.ts';
 import type { Backend } from '../../gateway/backend.ts';
 import type { LeasedTask, ReplyOf } from '../../gateway/messages.ts';
@@ -18,6 +19,9 @@ import { SimulatedClock } from './clock.ts';
 import { temporaryDirectory } from './server.ts';
 import { until } from './until.ts';
 import { seen } from './views.ts';
+
+/** Seconds; what is deleted is looked for more often than that. */
+const STEP = 6 * 3600;
 
 const checkJob = validator(JobSpec);
 
@@ -37,6 +41,8 @@ export class TestCluster {
   missed = 0;
   readonly stateDir: string;
   readonly #settings: Partial<SupervisorSettings>;
+  /** How long things stay; counts from the next start on. */
+  retention: Partial<RetentionSettings> = {};
   #cluster: RunningBackend | null = null;
   principal: Principal = ANONYMOUS;
 
@@ -58,6 +64,7 @@ export class TestCluster {
       log: pino({ level: 'silent' }),
       maxArtifactBytes: 1024 * 1024,
       settings: this.#settings,
+      retention: this.retention,
       clock: this.clock,
       hearing: {
         monotonic: () => this.clock.monotonic() - this.missed,
@@ -69,6 +76,19 @@ export class TestCluster {
 
   async stop(): Promise<void> {
     await this.#cluster?.stop();
+  }
+
+  /** Lets time pass, in steps in which what is to be deleted by then has been. */
+  async pass(seconds: number): Promise<void> {
+    for (let left = seconds; left > 0; left -= STEP) {
+      await this.clock.advance(Math.min(left, STEP));
+      await this.settled();
+    }
+  }
+
+  /** Waits until nothing is written or deleted. */
+  async settled(): Promise<void> {
+    for (let idle = this.#cluster?.idle; idle; idle = this.#cluster?.idle) await idle;
   }
 
   /** Stops and starts again on the same state directory. */
@@ -154,6 +174,14 @@ export class TestCluster {
 
   remove(worker_id: string) {
     return this.port.send({ type: 'remove_worker', principal: this.principal, worker_id });
+  }
+
+  delete(job_id: string, principal = this.principal, dry_run = false) {
+    return this.port.send({ type: 'delete_job', principal, job_id, dry_run });
+  }
+
+  keep(job_id: string, keep: string | null, principal = this.principal) {
+    return this.port.send({ type: 'change_job', principal, job_id, change: { keep } });
   }
 
   /** What clients can read. */

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { StartError } from '../../../machines/protocol/start-error.ts';
 import { type Clock, systemClock } from '../../shared/clock.ts';
 import { hasNoRoom } from '../blobs/no-room.ts';
+import { holdObjects } from '../blobs/reading-lock.ts';
 import type { Progress } from '../check/pages.ts';
 import { storeDamaged } from '../store/damage.ts';
 import { ABOUT, BackupFolder } from './folder.ts';
@@ -38,12 +39,18 @@ export async function makeBackup(options: BackupOptions): Promise<MadeBackup> {
   try {
     const began = clock.monotonic();
     const made_at = clock.now();
-    const saved = await save(state, folder, onProgress).catch(async (fault) => {
-      if (!hasNoRoom(fault)) throw fault;
-      // Others may need the room, the server first of all where it is its own disk.
-      await rm(folder.stage, { recursive: true, force: true });
-      throw new StartError('backup_unwritable', `there is no room for the backup in ${to}; free some there`);
-    });
+    const held = await holdObjects(state);
+    const saved = await save(state, folder, onProgress)
+      .finally(held.release)
+      .catch(async (fault) => {
+        if (!hasNoRoom(fault)) throw fault;
+        // Others may need the room, the server first of all where it is its own disk.
+        await rm(folder.stage, { recursive: true, force: true });
+        throw new StartError(
+          'backup_unwritable',
+          `there is no room for the backup in ${to}; free some there`,
+        );
+      });
     const report: BackupReport = { made_at, ...saved, seconds: clock.monotonic() - began };
     const about = join(folder.stage, ABOUT);
     await writeFile(about, `${JSON.stringify(report)}\n`);

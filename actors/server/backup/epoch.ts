@@ -21,7 +21,7 @@ const NEW_IDS = '(SELECT key, value FROM json_each(?)) AS new';
  * - Its workers have other ids, which nobody knows. So no worker that registered before can report anything, and what
  *   they held is queued again once its lease expires, which costs no attempt.
  * - Its events go on at the present time in microseconds, far behind all that were ever given, and the first of them
- *   says so.
+ *   says so, and how many numbers were never given before it.
  */
 export async function beginEpoch(path: string, clock: Clock, { made_at }: Origin): Promise<void> {
   const db = await open({ filename: path, driver: sqlite3.Database, mode: sqlite3.OPEN_READWRITE });
@@ -39,15 +39,16 @@ export async function beginEpoch(path: string, clock: Clock, { made_at }: Origin
     await db.run(`UPDATE workers SET id = new.value FROM ${NEW_IDS} WHERE id = new.key`, newIds);
     await db.run(
       `INSERT INTO events (id, ts, level, type, message, data)
-       SELECT max(?, ifnull((SELECT max(id) FROM events), 0) + 1), ?, ?, ?, ?, ?`,
-      Math.round(now * 1e6),
+       SELECT first, ?, ?, ?, ?, json_object('made_at', ?, 'skipped', ifnull(first - last - 1, 0))
+       FROM (SELECT last, CAST(max(?, ifnull(last, 0) + 1) AS INTEGER) AS first FROM (SELECT max(id) AS last FROM events))`,
       now,
       FIRST.level,
       FIRST.type,
       made_at === null
         ? 'the server was restored from a copy; what happened after that was made is not known here'
         : `the server was restored from a backup of ${new Date(made_at * 1000).toISOString()}; what happened after that is not known here`,
-      JSON.stringify({ made_at }),
+      made_at,
+      Math.round(now * 1e6),
     );
     await db.exec('COMMIT');
   } finally {

@@ -5,6 +5,7 @@ import { Readable, type Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { systemClock } from '../../shared/clock.ts';
 import { objectPath } from '../blobs/paths.ts';
+import { holdObjects } from '../blobs/reading-lock.ts';
 import { lostObject, namedObjects, sumOfObjects, whyLost } from '../check/objects.ts';
 import type { Progress } from '../check/pages.ts';
 import { checkRows } from '../check/rows.ts';
@@ -28,6 +29,7 @@ export async function streamBackup(
 ): Promise<BackupReport> {
   await assertStore(state, '--state');
   const directory = await mkdtemp(join(tmpdir(), 'jq-backup-'));
+  const held = await holdObjects(state);
   try {
     const began = systemClock.monotonic();
     const made_at = systemClock.now();
@@ -54,6 +56,7 @@ export async function streamBackup(
       return report;
     });
   } finally {
+    await held.release();
     await rm(directory, { recursive: true, force: true });
   }
 }

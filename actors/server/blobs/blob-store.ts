@@ -1,7 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { Readable } from 'node:stream';
 import type { Logger } from 'pino';
 import type { Blobs, BlobWriter, PlacedBytes, StoredBytes } from '../../../gateway/backend.ts';
@@ -98,6 +98,25 @@ export class BlobStore implements Blobs {
     if (found?.size === bytes.size_bytes) return;
     if (found) await this.#quarantine(bytes);
     throw await this.#lost(bytes);
+  }
+
+  /**
+   * Removes objects, so that they are gone also after a crash of the machine: but those that an artifact names, or an
+   * upload that is under way.
+   * @returns how many were removed, and their bytes
+   */
+  async remove(hashes: readonly string[]): Promise<{ objects: number; bytes: number }> {
+    const removed = { objects: 0, bytes: 0 };
+    const folders = new Set<string>();
+    for (const sha256 of hashes) {
+      const bytes = await this.#claims.remove(sha256);
+      if (bytes === null) continue;
+      removed.objects++;
+      removed.bytes += bytes;
+      folders.add(dirname(join(this.#root, objectPath(sha256))));
+    }
+    for (const folder of folders) await syncFolder(folder);
+    return removed;
   }
 
   read(bytes: StoredBytes, start: number, end: number): Readable {

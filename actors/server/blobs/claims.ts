@@ -1,4 +1,4 @@
-import { rm, writeFile } from 'node:fs/promises';
+import { rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DurableMoves } from './durable.ts';
 import { damagedPath, objectPath } from './paths.ts';
@@ -70,6 +70,26 @@ export class Claims {
   async clear(sha256: string): Promise<void> {
     if (!(await this.#isNamed(sha256))) await rm(join(this.#root, objectPath(sha256)), { force: true });
     await rm(this.#markOf(sha256), { force: true });
+  }
+
+  /**
+   * Removes bytes unless an artifact names them, or an upload that is under way has them.
+   * @returns how many there were; null where nothing was removed
+   */
+  remove(sha256: string): Promise<number | null> {
+    return this.alone(sha256, async () => {
+      if (this.#counts.has(sha256) || (await this.#isNamed(sha256))) return null;
+      const found = await Promise.all(
+        [objectPath(sha256), damagedPath(sha256)].map(async (name) => {
+          const path = join(this.#root, name);
+          const size = (await stat(path).catch(() => null))?.size;
+          if (size !== undefined) await rm(path, { force: true });
+          return size;
+        }),
+      );
+      const sizes = found.filter((size) => size !== undefined);
+      return sizes.length === 0 ? null : sizes.reduce((sum, size) => sum + size, 0);
+    });
   }
 
   #markOf(sha256: string): string {

@@ -1,8 +1,8 @@
 import { access, stat } from 'node:fs/promises';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { StartError } from '../../../machines/protocol/start-error.ts';
 import { isDamage } from '../store/damage.ts';
-import { checkObjects, findUnnamed, type ObjectsReport } from './objects.ts';
+import { awaitingRemoval, checkObjects, findUnnamed, type ObjectsReport } from './objects.ts';
 import { openStore } from './open-store.ts';
 import { checkPages, type Progress, versionOf } from './pages.ts';
 import { checkRows, type RowMismatch } from './rows.ts';
@@ -62,7 +62,9 @@ async function look(
     report.objects = await checkObjects(db, state, (done, total) => onProgress('the objects', done, total));
     await db.exec('COMMIT');
     onProgress('objects without an artifact');
-    report.objects.unnamed = await findUnnamed(db, state);
+    const waiting = await awaitingRemoval(db);
+    const unnamed = await findUnnamed(db, state);
+    report.objects.unnamed = unnamed.filter((path) => !waiting.has(basename(path)));
   } catch (error) {
     if (!isDamage(error)) throw error;
     report.pages.push((error as Error).message);

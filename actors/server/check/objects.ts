@@ -131,6 +131,12 @@ export async function findUnnamed(db: Connection, stateDir: string): Promise<str
   return unnamed.sort();
 }
 
+/** The objects that are removed when their day is over; none in a store of an earlier version. */
+export async function awaitingRemoval(db: Connection): Promise<Set<string>> {
+  const rows = await db.all<{ sha256: string }[]>('SELECT sha256 FROM unnamed_objects').catch(() => []);
+  return new Set(rows.map(({ sha256 }) => sha256));
+}
+
 async function* filesBelow(folder: string): AsyncGenerator<string> {
   for (const entry of await readdir(folder, { withFileTypes: true }).catch(() => [])) {
     const path = join(folder, entry.name);

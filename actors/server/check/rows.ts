@@ -1,4 +1,5 @@
 import { HELD_STATUSES, TASK_STATUSES } from '../../../machines/schema/statuses.ts';
+import { OLD_EVENT } from '../retention/collapse-events.ts';
 import type { Connection } from '../store/open.ts';
 import { sqlWords } from '../store/sql-words.ts';
 import type { Progress } from './pages.ts';
@@ -24,19 +25,37 @@ const tallied = (table: string): string =>
   `SELECT kept.key AS id FROM tally, json_each(tally.${table}) AS kept
    WHERE kept.value <> (SELECT count(*) FROM ${table} WHERE status = kept.key)`;
 
-/** What must hold between rows, since every commit leaves it so: the rows for which it does not. */
-const RELATIONS: readonly (readonly [what: string, sql: string])[] = [
-  ['tasks of a job that is not there', orphans('tasks', 'job_id', 'jobs', 'id')],
+type Relation = readonly [what: string, sql: string];
+
+/** Jobs that are deleted, of which tasks or events are still there. */
+const LEAVING = 'NOT IN (SELECT job_id FROM deletions)';
+/** An artifact of which no bytes are left. */
+const EXPIRED = 'NOT IN (SELECT id FROM expired_artifacts)';
+
+/**
+ * What must hold between rows, since every commit leaves it so: the rows for which it does not.
+ * @param deletes whether the store is of a version in which something may be deleted
+ */
+const relations = (deletes: boolean): Relation[] => [
+  [
+    'tasks of a job that is not there',
+    orphans('tasks', 'job_id', 'jobs', 'id') + (deletes ? ` AND job_id ${LEAVING}` : ''),
+  ],
   ['specifications of a job that is not there', orphans('job_requests', 'job_id', 'jobs', 'id', 'job_id')],
   ['jobs without their specification', orphans('jobs', 'id', 'job_requests', 'job_id')],
   ['tasks whose requirements are not there', orphans('tasks', 'requirement_id', 'requirements', 'id')],
   ['uploads of a task that is not there', orphans('task_artifacts', 'task_id', 'tasks', 'id', 'task_id')],
   [
     'uploads whose artifact is not there',
-    orphans('task_artifacts', 'artifact_id', 'artifacts', 'id', 'artifact_id'),
+    orphans('task_artifacts', 'artifact_id', 'artifacts', 'id', 'artifact_id') +
+      (deletes ? ` AND artifact_id ${EXPIRED}` : ''),
   ],
   ['jobs whose best task is not there', orphans('jobs', 'best_task_id', 'tasks', 'id')],
-  ['jobs whose best model is not there', orphans('jobs', 'best_model_artifact_id', 'artifacts', 'id')],
+  [
+    'jobs whose best model is not there',
+    orphans('jobs', 'best_model_artifact_id', 'artifacts', 'id') +
+      (deletes ? ` AND best_model_artifact_id ${EXPIRED}` : ''),
+  ],
   [
     'tasks held by a worker that is not there',
     `${orphans('tasks', 'worker_id', 'workers', 'id')} AND status IN (${sqlWords(HELD_STATUSES)})`,
@@ -48,8 +67,28 @@ const RELATIONS: readonly (readonly [what: string, sql: string])[] = [
   ...['jobs', 'tasks', 'workers'].map(
     (table) => [`statuses of ${table} that are counted wrongly`, tallied(table)] as const,
   ),
-  ['gaps between events', gapsBetweenEvents()],
+  ['gaps between events', deletes ? uncountedEvents() : gapsBetweenEvents()],
+  ...(deletes ? DELETING : []),
 ];
+
+/** What else must hold where something may be deleted. */
+const DELETING: readonly Relation[] = [
+  ['inputs of a job that is not there', orphans('job_inputs', 'job_id', 'jobs', 'id', 'job_id')],
+  ['inputs whose artifact is not there', orphans('job_inputs', 'artifact_id', 'artifacts', 'id', 'job_id')],
+  [
+    'results of a task that is not there',
+    `SELECT id FROM tasks WHERE reused_from IS NOT NULL AND job_id ${LEAVING}
+     AND reused_from ->> 'task_id' NOT IN (SELECT id FROM tasks)`,
+  ],
+  ['what was shed of a job that is not there', orphans('shed', 'job_id', 'jobs', 'id', 'job_id')],
+  ['jobs that are deleted and there', 'SELECT id FROM jobs WHERE id IN (SELECT job_id FROM deletions)'],
+];
+
+/** Each number was given to an event that is there, or that a row counts which stands for deleted ones. */
+function uncountedEvents(): string {
+  return `SELECT min(id) AS id FROM (SELECT ${OLD_EVENT} FROM events e)
+          HAVING ifnull(max(id) - min(first) + 1, 0) <> ifnull(sum(count + skipped), 0)`;
+}
 
 /** Only a restored store begins its numbers anew, behind all that were ever given. */
 function gapsBetweenEvents(): string {
@@ -69,7 +108,8 @@ function tasksPerJob(): string {
 export async function checkRows(db: Connection, onProgress: Progress = () => {}): Promise<RowMismatch[]> {
   onProgress('the rows of the store');
   const faults: RowMismatch[] = [];
-  for (const [what, sql] of RELATIONS) {
+  const deletes = await db.get("SELECT 1 FROM sqlite_master WHERE name = 'deletions'");
+  for (const [what, sql] of relations(deletes !== undefined)) {
     const found = await db
       .get<{ n: number; example: string }>(`SELECT count(*) AS n, min(id) AS example FROM (${sql})`)
       .catch((error: Error) => {

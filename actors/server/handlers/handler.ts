@@ -54,6 +54,8 @@ type Outcome<T extends MessageType> = ReplyOf<T> | typeof WAITING;
 export interface Handler<T extends MessageType> {
   preload?(message: MessageOf<T>): Preload;
   handle(message: MessageOf<T>, handling: HandlerContext<T>): Outcome<T> | Promise<Outcome<T>>;
+  /** Whether it has a turn to itself, in which what is in memory is what is committed. */
+  alone?: boolean;
   /**
    * What becomes of the message when the store cannot commit: `refuse` (503, the default), `wait` for the
    * store a while, or `answer` all the same because the answer promises nothing durable.

@@ -1,6 +1,8 @@
 import type { MessageType } from '../../../gateway/messages.ts';
 import { cancelJob } from './cancel-job.ts';
+import { changeJob } from './change-job.ts';
 import { completeTask } from './complete-task.ts';
+import { deleteJob } from './delete-job.ts';
 import { drainWorker, removeWorker, resumeWorker } from './drain-worker.ts';
 import { failTask } from './fail-task.ts';
 import type { Handler } from './handler.ts';
@@ -22,6 +24,8 @@ export const HANDLERS: { readonly [T in MessageType]: Handler<T> } = {
   retry_job: retryJob,
   cancel_task: cancelTask,
   requeue_task: requeueTask,
+  change_job: changeJob,
+  delete_job: deleteJob,
   register_worker: registerWorker,
   drain_worker: drainWorker,
   resume_worker: resumeWorker,

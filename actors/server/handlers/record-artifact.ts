@@ -16,7 +16,7 @@ export const recordArtifact: Handler<'record_artifact'> = {
     const artifact_id = turn.core.makeId('art');
     const file = { sha256, size_bytes, kind, filename };
     if (upload && task) recordFile(turn, task, { ...file, role: upload.role }, artifact_id);
-    else record(turn, file, artifact_id);
+    else record(turn, file, artifact_id, null);
     return { artifact_id, sha256, size_bytes };
   },
 };
@@ -28,11 +28,12 @@ export function recordFile(
   { role, ...file }: TaskFile,
   artifact_id: string,
 ): void {
-  record(turn, file, artifact_id);
+  record(turn, file, artifact_id, task.id);
   turn.taskArtifacts.push({ task_id: task.id, attempt: task.row.attempt, role, artifact_id });
 }
 
-function record(turn: Turn, file: Omit<TaskFile, 'role'>, id: string): void {
+function record(turn: Turn, file: Omit<TaskFile, 'role'>, id: string, task_id: string | null): void {
   const path = objectPath(file.sha256);
-  turn.artifacts.push({ id, ...file, path, created_at: turn.now, metadata: {} });
+  const { now: created_at } = turn;
+  turn.artifacts.push({ id, ...file, path, created_at, metadata: {}, task_id, orphaned_at: null });
 }

@@ -60,6 +60,8 @@ function* submit(message: Submit, turn: Turn, preloaded: Preloaded) {
   if (earlier !== null) return { job_id: earlier, view: null };
   assertArtifacts(message.job, preloaded);
   const job = turn.addJob(newJob(message, turn), message.job.text);
+  for (const artifact_id of new Set(message.job.artifacts.ids))
+    turn.inputs.push({ job_id: job.id, artifact_id });
   const count = tasksAtFirst(message.job.matrix, message.job.settings);
   yield* addTasks(job, message.job, turn, preloaded);
   turn.event(
@@ -119,6 +121,7 @@ function newJob({ job, principal }: Submit, turn: Turn): JobRow {
     priority: settings.priority,
     created_at,
     updated_at: created_at,
+    keep: job.keep,
     owner: principal.name,
     granted_rights: principal.rights,
     warnings: job.warnings,

@@ -96,7 +96,7 @@ function look({ store }: Core, { owner, reuse }: JobRow, wanted: unknown[]): Pro
   return store.reader.all<Computed[]>(
     `SELECT w.value ->> 0 AS place, t.seq, t.id, t.job_id, t.model_artifact_id, octet_length(t.result) AS bytes
      FROM json_each(?2) w CROSS JOIN computed c ON c.content_key = w.value ->> 1 AND c.version = w.value ->> 2
-     CROSS JOIN tasks t ON t.seq = c.task_seq
+     CROSS JOIN tasks t ON t.seq = c.task_seq CROSS JOIN jobs j ON j.id = t.job_id
      WHERE c.owner = ${whose} ORDER BY w.key`,
     ...[owner, JSON.stringify(wanted)],
   );
@@ -108,7 +108,8 @@ async function filesOf({ store }: Core, found: readonly Computed[]): Promise<Map
     `SELECT t.id AS task_id, a.id, a.sha256, a.size_bytes FROM json_each(?) w
      CROSS JOIN tasks t ON t.seq = w.value
      CROSS JOIN task_artifacts u ON u.task_id = t.id
-     CROSS JOIN artifacts a ON a.id = u.artifact_id
+     CROSS JOIN (SELECT id, sha256, size_bytes FROM artifacts UNION ALL SELECT id, sha256, size_bytes FROM expired_artifacts) a
+       ON a.id = u.artifact_id
      WHERE u.attempt = t.attempt OR u.artifact_id IN (
        SELECT n.value FROM json_each(iif(json_valid(t.result), t.result, '{}'), '$.artifacts') n)`,
     JSON.stringify(found.map(({ seq }) => seq)),

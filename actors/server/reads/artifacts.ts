@@ -49,7 +49,14 @@ interface StoredRow {
   created_at: number;
   filename: string | null;
   metadata: string;
+  /** Null while its bytes are there. */
+  expired_at: number | null;
 }
+
+/** What is shown of an artifact, also of one whose own time is over. */
+const SHOWN = 'id, sha256, kind, size_bytes, created_at, filename, metadata';
+const STORED = `SELECT ${SHOWN}, NULL AS expired_at FROM artifacts WHERE id IN (SELECT value FROM json_each(?1))
+  UNION ALL SELECT ${SHOWN}, expired_at FROM expired_artifacts WHERE id IN (SELECT value FROM json_each(?1))`;
 
 /**
  * The artifacts of a job (docs/protocol.md#artifacts) as pieces of JSON, in the order of its tasks; the best task's
@@ -145,18 +152,12 @@ class TaskWindows {
 }
 
 async function viewsOf(db: PreparedStatements, listed: Listed[]): Promise<string> {
-  const stored = await db.all<StoredRow[]>(
-    'SELECT * FROM artifacts WHERE id IN (SELECT value FROM json_each(?))',
-    JSON.stringify(listed.map((row) => row.artifact_id)),
-  );
+  const stored = await db.all<StoredRow[]>(STORED, JSON.stringify(listed.map((row) => row.artifact_id)));
   const byId = new Map(stored.map((row) => [row.id, row]));
   const views = listed.flatMap(({ role, task_id, artifact_id }): ArtifactView[] => {
     const row = byId.get(artifact_id);
     if (!row) return [];
-    const { id, sha256, kind, size_bytes, created_at, filename, metadata } = row;
-    return [
-      { role, task_id, id, sha256, kind, size_bytes, created_at, filename, metadata: JSON.parse(metadata) },
-    ];
+    return [{ role, task_id, ...row, metadata: JSON.parse(row.metadata) }];
   });
   return views.map((view) => JSON.stringify(view)).join(',');
 }

@@ -96,7 +96,7 @@ export function createReads(
 
     async artifact(id) {
       const row = await db.get<{ cells: string }>(`${ARTIFACT_SQL} WHERE id = ?`, id);
-      if (!row) throw ClusterError.unknown('artifact', id);
+      if (!row) throw await whyNoArtifact(db, id);
       return ARTIFACTS.decode(row.cells);
     },
 
@@ -118,6 +118,16 @@ export function createReads(
 
     assertTask: (id) => assertExists('tasks', 'task', id),
   };
+}
+
+async function whyNoArtifact(db: PreparedStatements, id: string): Promise<ClusterError> {
+  const gone = await db.get<{ expired_at: number }>(
+    'SELECT expired_at FROM expired_artifacts WHERE id = ?',
+    id,
+  );
+  if (!gone) return ClusterError.unknown('artifact', id);
+  const when = new Date(gone.expired_at * 1000).toISOString();
+  return new ClusterError('artifact_expired', `artifact '${id}' was deleted at ${when}: its time was over`);
 }
 
 /** Sixty minutes up to the present one; a minute without a commit carries the queue length on. */

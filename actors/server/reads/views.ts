@@ -12,6 +12,7 @@ export function jobView(row: JobRow, ranking: RankingEntry[], errors: Record<str
     status: row.status,
     phase: row.selection && row.status === 'running' ? phaseOf(row.selection) : null,
     priority: row.priority,
+    keep: row.keep,
     created_at: row.created_at,
     updated_at: row.updated_at,
     owner: row.owner,

@@ -1,8 +1,10 @@
+import type { SqlValue } from './columns.ts';
 import type {
   ArtifactRow,
   ChoiceRow,
   ComputedRow,
   EventRow,
+  JobInputRow,
   JobRow,
   MinuteRow,
   RequirementRow,
@@ -13,12 +15,19 @@ import type {
   WorkerRow,
 } from './rows.ts';
 
+/** A statement of its own, with its parameters. */
+export interface Statement {
+  sql: string;
+  params: readonly SqlValue[];
+}
+
 /** All that one turn changed; written in one transaction. */
 export interface Changes {
   requirements: RequirementRow[];
   new_jobs: JobRow[];
   changed_jobs: JobRow[];
   job_requests: { job_id: string; request: string }[];
+  job_inputs: JobInputRow[];
   variants: VariantsRow[];
   choices: ChoiceRow[];
   new_tasks: TaskRow[];
@@ -32,4 +41,6 @@ export interface Changes {
   events: EventRow[];
   minutes: MinuteRow[];
   tally: TallyRow[];
+  /** What is done once all rows are written. */
+  further: Statement[];
 }

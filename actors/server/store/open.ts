@@ -24,7 +24,8 @@ export async function openWriter(path: string): Promise<Connection> {
   });
   try {
     await db.exec(
-      `PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA busy_timeout = 5000; PRAGMA temp_store = MEMORY;
+      // The first has a meaning for a new store alone; an older one is brought to it by `jq-server compact`.
+      `PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA busy_timeout = 5000; PRAGMA temp_store = MEMORY;
        PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}; PRAGMA journal_size_limit = 67108864;`,
     );
     await migrate(db, path);

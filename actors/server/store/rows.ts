@@ -10,6 +10,7 @@ export type TaskRow = Row<typeof tables.TASKS>;
 export type WorkerRow = Row<typeof tables.WORKERS>;
 export type ArtifactRow = Row<typeof tables.ARTIFACTS>;
 export type TaskArtifactRow = Row<typeof tables.TASK_ARTIFACTS>;
+export type JobInputRow = Row<typeof tables.JOB_INPUTS>;
 export type EventRow = Row<typeof tables.EVENTS>;
 export type RequirementRow = Row<typeof tables.REQUIREMENTS>;
 export type MinuteRow = Row<typeof tables.MINUTES>;

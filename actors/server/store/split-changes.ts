@@ -34,7 +34,7 @@ export function fitsOneStatement(changes: Changes): boolean {
     rows += list.length;
     if (heavy) for (const row of list) characters += heavy(row as never);
   }
-  return rows <= MOST.rows && characters <= MOST.characters;
+  return rows <= MOST.rows && characters <= MOST.characters && changes.further.length === 0;
 }
 
 /** The same changes in parts that a statement may take each, made one after the other as they are asked for. */
@@ -58,4 +58,7 @@ export function* partsOf(changes: Changes): Generator<Changes> {
   if (rows > 0) yield part;
 }
 
-const empty = (): Changes => Object.fromEntries(LIST_NAMES.map((name) => [name, []])) as unknown as Changes;
+const empty = (): Changes => ({
+  ...(Object.fromEntries(LIST_NAMES.map((name) => [name, []])) as unknown as Changes),
+  further: [],
+});

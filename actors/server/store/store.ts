@@ -16,6 +16,9 @@ export interface StoreHooks {
   afterCommit?(): Promise<void>;
 }
 
+/** SQLite's number for it. */
+const INCREMENTAL = 2;
+
 /** The durable store: one connection that writes turns, one that loads rows for them. */
 export class Store {
   readonly path: string;
@@ -72,6 +75,7 @@ export class Store {
       for (const { job_id, request } of changes.job_requests)
         await this.#writes.run(REQUEST_SQL, job_id, request);
       for (const part of partsOf({ ...changes, job_requests: [] })) await this.#write(part);
+      for (const { sql, params } of changes.further) await this.#writes.run(sql, ...params);
       await this.#writes.run('COMMIT');
     } catch (error) {
       // After some faults (a full disk) SQLite has rolled back already, and says so.
@@ -117,6 +121,23 @@ export class Store {
   /** Whether an artifact has this hash. */
   async names(sha256: string): Promise<boolean> {
     return (await this.queries.get('SELECT 1 FROM artifacts WHERE sha256 = ?', sha256)) !== undefined;
+  }
+
+  /** Its pages, those that nothing is in, and whether its file can be made shorter (`auto_vacuum` is incremental). */
+  async size(): Promise<{ pages: number; free: number; pageBytes: number; shrinks: boolean }> {
+    const read = async (name: string) =>
+      (await this.queries.get<Record<string, number>>(`PRAGMA ${name}`))?.[name] ?? 0;
+    return {
+      pages: await read('page_count'),
+      free: await read('freelist_count'),
+      pageBytes: await read('page_size'),
+      shrinks: (await read('auto_vacuum')) === INCREMENTAL,
+    };
+  }
+
+  /** Gives pages that nothing is in back to the disk; they leave the file with the next checkpoint. */
+  async shrink(pages: number): Promise<void> {
+    await this.#writer.exec(`PRAGMA incremental_vacuum(${pages})`);
   }
 
   /** Whether nothing was ever recorded in it. */

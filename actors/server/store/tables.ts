@@ -1,3 +1,4 @@
+import { keepSeconds } from '../../../machines/job/keep.ts';
 import type { Selection, TaskPlace } from '../../../machines/job/selection.ts';
 import type { TaskCounts } from '../../../machines/job/types.ts';
 import { RawJson } from '../../../machines/json/raw.ts';
@@ -36,6 +37,8 @@ const JOB_COLUMNS = {
   priority: integer.fixed,
   created_at: real.fixed,
   updated_at: real,
+  /** How long it stays after its end, as its owner wishes. */
+  keep: text.orNull,
   owner: text.fixed,
   granted_rights: json<readonly Right[]>().fixed,
   warnings: json<string[]>().fixed,
@@ -98,6 +101,12 @@ export const JOBS = table<typeof JOB_COLUMNS, Pick<JobRow, 'counts' | 'standings
       of: ({ name }) => name?.toLowerCase() ?? null,
     },
     ...counted,
+    keep_seconds: {
+      type: 'REAL',
+      isNullable: true,
+      isFixed: false,
+      of: ({ keep }) => keepSeconds(keep),
+    },
     standings: {
       type: 'TEXT',
       isNullable: true,
@@ -222,7 +231,14 @@ export const ARTIFACTS = table('artifacts', ['id'], {
   created_at: real,
   filename: text.orNull,
   metadata: json<Record<string, unknown>>(),
+  /** The task that uploaded it. */
+  task_id: text.orNull,
+  /** Since when the last job that named it is gone. */
+  orphaned_at: real.orNull,
 });
+
+/** What jobs name as their inputs. */
+export const JOB_INPUTS = table('job_inputs', ['job_id', 'artifact_id'], { job_id: text, artifact_id: text });
 
 export const TASK_ARTIFACTS = table('task_artifacts', ['task_id', 'attempt', 'role', 'artifact_id'], {
   task_id: text,

@@ -20,6 +20,7 @@ export const LISTS = {
   new_jobs: list(tables.JOBS, 'insert'),
   changed_jobs: list(tables.JOBS, 'update'),
   job_requests: list(tables.JOB_REQUESTS, 'insert'),
+  job_inputs: list(tables.JOB_INPUTS, 'insert'),
   variants: list(tables.JOB_VARIANTS, 'upsert'),
   choices: list(tables.CHOICES, 'upsert'),
   new_tasks: list(tables.TASKS, 'insert'),

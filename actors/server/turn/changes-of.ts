@@ -18,7 +18,9 @@ export function changesOf(turn: Turn): Changes {
     removed_workers: [...turn.workers].filter((worker) => worker.isRemoved).map(({ id }) => ({ id })),
     ...{ requirements, variants, choices, computed, artifacts, events },
     job_requests: [...turn.requests].map(([job_id, request]) => ({ job_id, request })),
+    job_inputs: turn.inputs,
     task_artifacts: turn.taskArtifacts,
+    further: turn.further,
     minutes: [counters.minuteWith(turn.now, turn.counts)],
     tally: [counters.rowWith(turn.counts)],
   };

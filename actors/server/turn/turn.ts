@@ -10,11 +10,13 @@ import { References } from '../runtime/actor-directory.ts';
 import { followDeadlines } from '../runtime/arm-deadlines.ts';
 import { type Recording, SUPERVISOR } from '../runtime/inspection.ts';
 import type { WaitingLease } from '../scheduling/long-polls.ts';
+import type { Statement } from '../store/changes.ts';
 import type {
   ArtifactRow,
   ChoiceRow,
   ComputedRow,
   EventRow,
+  JobInputRow,
   JobRow,
   RequirementRow,
   TaskArtifactRow,
@@ -53,9 +55,12 @@ export class Turn implements CellJournal {
   readonly artifacts: ArtifactRow[] = [];
   readonly taskArtifacts: TaskArtifactRow[] = [];
   readonly requirements: RequirementRow[] = [];
+  readonly inputs: JobInputRow[] = [];
   readonly variants: VariantsRow[] = [];
   readonly choices: ChoiceRow[] = [];
   readonly computed: ComputedRow[] = [];
+  /** What is written beside rows, behind them. */
+  readonly further: Statement[] = [];
   /** Tasks that were leased in this turn. */
   readonly leased = new Set<TaskCell>();
   /** Workers whose waiting leases should be looked at: a slot came free, or they are new. */
@@ -106,7 +111,8 @@ export class Turn implements CellJournal {
       this.jobs.size === 0 &&
       this.tasks.size === 0 &&
       this.workers.size === 0 &&
-      this.artifacts.length === 0
+      this.artifacts.length === 0 &&
+      this.further.length === 0
     );
   }
 

@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import { EventView } from '../../../machines/schema/views.ts';
 import { json, StreamedReply, stream } from '../route.ts';
-import { AfterId, BeforeId, clamp, EVENTS_LIMIT, limit, Token } from './query.ts';
+import { AfterId, assertGiven, BeforeId, clamp, EVENTS_LIMIT, limit, Token } from './query.ts';
 
 /** What happens in the whole server: its events, and beneath them what its actors do. */
 export const events = {
@@ -13,14 +13,17 @@ export const events = {
     tag: 'cluster',
     query: Type.Object({ after_id: AfterId, before_id: BeforeId, limit: limit(EVENTS_LIMIT) }),
     reply: Type.Array(EventView),
-    run: ({ backend, query: { after_id, before_id, limit } }) =>
-      new StreamedReply(
+    errors: ['unknown_id'],
+    run: ({ backend, query: { after_id, before_id, limit } }) => {
+      assertGiven(backend.events, after_id);
+      return new StreamedReply(
         backend.reads.eventList({
           after_id: after_id ?? 0,
           before_id: before_id ?? (after_id === undefined ? Number.MAX_SAFE_INTEGER : undefined),
           limit: clamp(limit, EVENTS_LIMIT),
         }),
-      ),
+      );
+    },
   }),
   streamEvents: stream({
     method: 'get',

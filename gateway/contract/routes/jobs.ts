@@ -3,9 +3,11 @@ import { LIMITS } from '../../../machines/protocol/limits.ts';
 import { assertRights } from '../../../machines/protocol/rights.ts';
 import { Id, Seconds, Words } from '../../../machines/schema/common.ts';
 import { JobSpec, MAX_TASKS } from '../../../machines/schema/job.ts';
+import { JobChange } from '../../../machines/schema/job-change.ts';
 import {
   ArtifactView,
   EventView,
+  JobDeleted,
   JobStatus,
   JobView,
   RankingEntry,
@@ -15,7 +17,18 @@ import {
 import { digestJob } from '../../../machines/submission/job-digest.ts';
 import { admitJob } from '../../../machines/submission/submission.ts';
 import { json, StreamedReply, stream } from '../route.ts';
-import { AfterId, BeforeId, clamp, EVENTS_LIMIT, JOBS_LIMIT, Limit, limit, Offset, Token } from './query.ts';
+import {
+  AfterId,
+  assertGiven,
+  BeforeId,
+  clamp,
+  EVENTS_LIMIT,
+  JOBS_LIMIT,
+  Limit,
+  limit,
+  Offset,
+  Token,
+} from './query.ts';
 
 const None = Type.Object({});
 
@@ -158,8 +171,9 @@ export const jobs = {
     }),
     reply: Type.Array(EventView),
     errors: ['unknown_id'],
-    run: ({ backend, params, query }) =>
-      new StreamedReply(
+    run: ({ backend, params, query }) => {
+      assertGiven(backend.events, query.after_id);
+      return new StreamedReply(
         backend.reads.eventList({
           job_id: params.id as string,
           task_id: query.task_id,
@@ -167,7 +181,8 @@ export const jobs = {
           before_id: query.before_id,
           limit: clamp(query.limit, EVENTS_LIMIT),
         }),
-      ),
+      );
+    },
   }),
   listJobArtifacts: json({
     method: 'get',
@@ -214,6 +229,47 @@ export const jobs = {
       const { job_id } = await backend.send({ type: 'retry_job', principal, job_id: job, task_ids });
       note({ job_id, ...(task_ids && { tasks: task_ids.length }) });
       return new StreamedReply(backend.reads.job(job_id));
+    },
+  }),
+  changeJob: json({
+    method: 'patch',
+    path: '/v1/jobs/{id}',
+    summary: 'Change a job: how long it is kept',
+    right: 'submit',
+    tag: 'jobs',
+    body: JobChange,
+    reply: JobView,
+    errors: ['unknown_id', 'not_owner'],
+    run: async ({ backend, principal, params, body: change, note }) => {
+      const job = params.id as string;
+      const { job_id } = await backend.send({ type: 'change_job', principal, job_id: job, change });
+      note({ job_id, ...(change.keep !== undefined && { keep: `${change.keep}` }) });
+      return new StreamedReply(backend.reads.job(job_id));
+    },
+  }),
+  deleteJob: json({
+    method: 'delete',
+    path: '/v1/jobs/{id}',
+    summary: 'Delete a job that has ended: an own one, or with the right admin any',
+    right: 'cancel',
+    tag: 'jobs',
+    query: Type.Object({
+      dry_run: Type.Optional(
+        Type.Unsafe<'true' | 'false'>({
+          type: 'string',
+          enum: ['true', 'false'],
+          description: 'whether it is only asked if it would be',
+        }),
+      ),
+    }),
+    reply: JobDeleted,
+    errors: ['unknown_id', 'not_owner', 'illegal_transition', 'job_kept', 'job_in_use'],
+    run: async ({ backend, principal, params, query, note }) => {
+      const job_id = params.id as string;
+      const dry_run = query.dry_run === 'true';
+      const reply = await backend.send({ type: 'delete_job', principal, job_id, dry_run });
+      note({ job_id, tasks: reply.num_tasks, ...(dry_run && { dry_run: 'true' }) });
+      return reply;
     },
   }),
   streamJobEvents: stream({

@@ -1,4 +1,6 @@
 import { Type } from 'typebox';
+import { ClusterError } from '../../../machines/protocol/errors.ts';
+import type { EventSource } from '../../backend.ts';
 
 /**
  * How many rows an answer holds, where the query does not say, and at most (docs/protocol.md#views-of-jobs-and-tasks,
@@ -20,6 +22,19 @@ export const clamp = (value: number | undefined, of: { default: number; max: num
   Math.min(value ?? of.default, of.max);
 
 export const AfterId = Type.Optional(Type.Integer({ minimum: 0, description: 'only events after this id' }));
+/**
+ * Whoever names an event that there has not been yet is told, and not left to wait for numbers that mean something else.
+ * @throws ClusterError `unknown_id`
+ */
+export function assertGiven({ lastId }: Pick<EventSource, 'lastId'>, afterId: number | undefined): void {
+  if (afterId === undefined || afterId <= lastId) return;
+  const why = 'this server was put back to an older copy of its state, or is another one';
+  throw new ClusterError(
+    'unknown_id',
+    `there is no event ${afterId} yet, the last one is ${lastId}: ${why}; begin without after_id`,
+  );
+}
+
 export const BeforeId = Type.Optional(
   Type.Integer({
     minimum: 0,

@@ -1,0 +1,33 @@
+import { join } from 'node:path';
+import { open } from 'sqlite';
+import sqlite3 from 'sqlite3';
+import type { Lock } from '../../shared/lock.ts';
+
+/** Beside the store: who reads the objects that an earlier moment of it names holds a shared lock on it. */
+const FILE = 'objects-lock.sqlite';
+/** Milliseconds that a reader waits at most: whoever removes objects does so in slices. */
+const PATIENCE_MS = 60_000;
+
+/** Keeps objects from being removed while somebody copies them; the system ends it with the process. */
+export function holdObjects(stateDir: string): Promise<Lock> {
+  return transaction(stateDir, PATIENCE_MS, 'BEGIN; SELECT 1 FROM sqlite_master');
+}
+
+/** Takes the right to remove objects; null while somebody copies them. */
+export function mayRemoveObjects(stateDir: string): Promise<Lock | null> {
+  return transaction(stateDir, 0, 'BEGIN EXCLUSIVE').catch((fault: { code?: string }) => {
+    if (fault.code === 'SQLITE_BUSY') return null;
+    throw fault;
+  });
+}
+
+async function transaction(stateDir: string, patience: number, begin: string): Promise<Lock> {
+  const db = await open({ filename: join(stateDir, FILE), driver: sqlite3.Database });
+  try {
+    await db.exec(`PRAGMA busy_timeout = ${patience}; PRAGMA journal_mode = DELETE; ${begin}`);
+  } catch (fault) {
+    await db.close();
+    throw fault;
+  }
+  return { release: () => db.close() };
+}

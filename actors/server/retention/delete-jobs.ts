@@ -1,0 +1,87 @@
+import { FOREVER } from '../../../machines/job/keep.ts';
+import { ClusterError } from '../../../machines/protocol/errors.ts';
+import { ENDED_STATUSES, hasEnded } from '../../../machines/schema/statuses.ts';
+import type { JobRow } from '../store/rows.ts';
+import { sqlWords } from '../store/sql-words.ts';
+import type { Store } from '../store/store.ts';
+import type { Turn } from '../turn/turn.ts';
+
+/** What has to be known of a job that is deleted. */
+export type Deleted = Pick<JobRow, 'id' | 'seq' | 'name' | 'status' | 'num_tasks'>;
+
+/** Why it is. */
+export type Why = { principal: string } | { flag: '--keep-jobs' | '--max-disk-gb' | 'keep' };
+
+/** SQL: whether a job `j` has ended. */
+export const HAS_ENDED = `j.status IN (${sqlWords(ENDED_STATUSES)})`;
+
+/** SQL: the other jobs `o` that have results of a job. */
+export const usersOf = (id: string): string => `SELECT o.id FROM tasks t CROSS JOIN jobs o ON o.id = t.job_id
+  WHERE t.reused_from IS NOT NULL AND t.reused_from ->> 'job_id' = ${id} AND o.id <> ${id}`;
+
+/** @throws ClusterError where a job has to stay (docs/semantics.md#deletion) */
+export async function assertDeletable(store: Store, { id, status, keep }: JobRow): Promise<void> {
+  if (!hasEnded(status))
+    throw new ClusterError('illegal_transition', `job ${id} is ${status}; cancel it before it is deleted`);
+  if (keep === FOREVER) {
+    const way = `take that back with: jqctl keep ${id} --default`;
+    throw new ClusterError('job_kept', `job ${id} is kept for ever, and is not deleted; ${way}`);
+  }
+  const user = await store.reader.get<{ id: string }>(`${usersOf('?1')} LIMIT 1`, id);
+  if (user)
+    throw new ClusterError(
+      'job_in_use',
+      `job ${user.id} has results of job ${id}, which is deleted after it alone`,
+    );
+}
+
+/**
+ * Deletes jobs that have ended, in a turn to itself: from its commit on they are gone. Of their tasks, artifacts and
+ * events what is left goes in slices; `deletions` says so until all has gone.
+ */
+export function deleteJobs(turn: Turn, jobs: readonly Deleted[], why: Why): void {
+  const { directory, sequences } = turn.core;
+  const by = 'principal' in why ? `by ${why.principal}` : `as ${why.flag} says`;
+  for (const { id, name, status, num_tasks } of jobs) {
+    const cell = directory.jobs.get(id);
+    if (cell) directory.removeJob(cell);
+    turn.counts.move('jobs', status, null);
+    turn.event(
+      { job_id: id },
+      {
+        level: 'info',
+        type: 'job_deleted',
+        message: `job ${name ? `${name} (${id})` : id} was deleted ${by}`,
+        data: { ...why, status, num_tasks },
+      },
+    );
+  }
+  const seqs = JSON.stringify(jobs.map(({ seq }) => seq));
+  const ids = JSON.stringify(jobs.map(({ id }) => id));
+  const among = 'IN (SELECT value FROM json_each(?))';
+  turn.further.push(
+    // The index of names has no texts of its own, so that it has to be told what it knows.
+    {
+      sql: `INSERT INTO job_names (job_names, rowid, name_folded)
+        SELECT 'delete', seq, name_folded FROM jobs WHERE seq ${among} AND name_folded IS NOT NULL`,
+      params: [seqs],
+    },
+    {
+      sql: `UPDATE artifacts SET orphaned_at = ? WHERE id IN
+        (SELECT i.artifact_id FROM json_each(?) k CROSS JOIN job_inputs i ON i.job_id = k.value)`,
+      params: [turn.now, ids],
+    },
+    ...['job_inputs', 'job_requests', 'job_variants', 'choices', 'shed'].map((table) => ({
+      sql: `DELETE FROM ${table} WHERE job_id ${among}`,
+      params: [ids],
+    })),
+    { sql: `DELETE FROM jobs WHERE seq ${among}`, params: [seqs] },
+    { sql: 'INSERT INTO deletions (job_id, at) SELECT value, ? FROM json_each(?)', params: [turn.now, ids] },
+    // Numbers are not given again, also where the last of the rows that had them go.
+    {
+      sql: `INSERT INTO numbers (name, last) VALUES ('job', ?), ('task', ?)
+        ON CONFLICT (name) DO UPDATE SET last = max(last, excluded.last)`,
+      params: [sequences.job - 1, sequences.task - 1],
+    },
+  );
+}

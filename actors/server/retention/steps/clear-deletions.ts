@@ -1,0 +1,70 @@
+import type { Turn } from '../../turn/turn.ts';
+import { collapseEvents, OLD_EVENT, type OldEvent } from '../collapse-events.ts';
+import type { Step } from '../work.ts';
+
+/** Rows of a slice. */
+const TASKS = 100;
+const EVENTS = 500;
+
+const AMONG = 'IN (SELECT value FROM json_each(?))';
+/** SQL: what tasks uploaded, by their ids as JSON. */
+const UPLOADS = `SELECT u.artifact_id FROM json_each(?) k CROSS JOIN task_artifacts u ON u.task_id = k.value`;
+/** SQL: that no job names an artifact as its input. */
+export const UNNAMED = 'NOT EXISTS (SELECT 1 FROM job_inputs i WHERE i.artifact_id = artifacts.id)';
+
+/** SQL: that the bytes of some artifacts may be named by none any more; in the place of `where` stands which. */
+export const unnamedObjects = (where: string): string =>
+  `INSERT INTO unnamed_objects (sha256, since) SELECT sha256, ? FROM artifacts WHERE ${where}
+   ON CONFLICT (sha256) DO UPDATE SET since = excluded.since`;
+
+/** Deletes what is left of jobs that are gone: first their tasks with all that these have, then their events. */
+export const clearDeletions: Step = async function* ({ store, alone, progress }) {
+  if ((await store.queries.get('SELECT 1 FROM deletions LIMIT 1')) === undefined) return;
+  for (let more = true; more; ) {
+    await alone(async (turn) => {
+      const tasks = await clearTasks(turn);
+      const events = tasks > 0 ? 0 : await clearEvents(turn);
+      more = tasks + events > 0;
+      turn.afterCommit(() => progress.deleted({ tasks, events }));
+      if (!more) turn.further.push({ sql: 'DELETE FROM deletions', params: [] });
+    });
+    yield;
+  }
+};
+
+async function clearTasks(turn: Turn): Promise<number> {
+  const { store, directory } = turn.core;
+  const rows = await store.reader.all<{ seq: number; id: string; status: string }[]>(
+    `SELECT t.seq, t.id, t.status FROM deletions d CROSS JOIN tasks t ON t.job_id = d.job_id LIMIT ${TASKS}`,
+  );
+  if (rows.length === 0) return 0;
+  for (const { id, status } of rows) {
+    const cell = directory.tasks.get(id);
+    if (cell) directory.removeTask(cell);
+    turn.counts.move('tasks', status, null);
+  }
+  const seqs = JSON.stringify(rows.map(({ seq }) => seq));
+  const ids = JSON.stringify(rows.map(({ id }) => id));
+  turn.further.push(
+    { sql: unnamedObjects(`id IN (${UPLOADS}) AND ${UNNAMED}`), params: [turn.now, ids] },
+    { sql: `DELETE FROM artifacts WHERE id IN (${UPLOADS}) AND ${UNNAMED}`, params: [ids] },
+    { sql: `DELETE FROM expired_artifacts WHERE id IN (${UPLOADS})`, params: [ids] },
+    { sql: `DELETE FROM task_artifacts WHERE task_id ${AMONG}`, params: [ids] },
+    {
+      sql: `DELETE FROM computed WHERE content_key IN (SELECT content_key FROM tasks WHERE seq ${AMONG}) AND task_seq ${AMONG}`,
+      params: [seqs, seqs],
+    },
+    { sql: `DELETE FROM tasks WHERE seq ${AMONG}`, params: [seqs] },
+  );
+  return rows.length;
+}
+
+/** All but that the job was deleted: that is an event of the server. */
+async function clearEvents(turn: Turn): Promise<number> {
+  const old = await turn.core.store.reader.all<OldEvent[]>(
+    `SELECT ${OLD_EVENT} FROM deletions d CROSS JOIN events e ON e.job_id = d.job_id
+     WHERE NOT (e.type = 'job_deleted' AND e.task_id IS NULL) LIMIT ${EVENTS}`,
+  );
+  if (old.length > 0) await collapseEvents(turn, new Map([[null, old]]));
+  return old.length;
+}

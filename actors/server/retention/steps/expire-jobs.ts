@@ -1,0 +1,69 @@
+import type { JobRow } from '../../store/rows.ts';
+import type { Turn } from '../../turn/turn.ts';
+import { type Deleted, deleteJobs, HAS_ENDED, usersOf, type Why } from '../delete-jobs.ts';
+import { dueJobs, stillDue } from '../due-jobs.ts';
+import type { Step, Work } from '../work.ts';
+
+/** Jobs of a slice. */
+const AT_ONCE = 50;
+
+/** Jobs go that ended long enough ago. */
+export const expireJobs: Step = async function* (work) {
+  const { settings, clock, alone, progress } = work;
+  if (settings.keepJobs === 0) return;
+  const before = clock.now() - settings.keepJobs;
+  // Those that stayed for another's sake are looked at each time: when that one is gone, they go.
+  work.places.delete('jobs');
+  for await (const group of dueJobs(work, 'jobs', before)) {
+    if (group.length > 0)
+      await alone(async (turn) => {
+        const due = await stillDue(work, group, before, { withUsers: 'gone' });
+        await deleteThese(turn, due, { flag: '--keep-jobs' }, progress);
+      });
+    yield;
+  }
+};
+
+/** Jobs go whose own time is over, which their owners wished. */
+export const expireByWish: Step = async function* ({ store, clock, alone, progress }) {
+  const ends = 'j.updated_at + j.keep_seconds';
+  const due = `j.keep_seconds IS NOT NULL AND ${HAS_ENDED} AND ${ends} < ?`;
+  const before = clock.now();
+  for (let from = 0, full = true; full; ) {
+    const page = await store.queries.all<{ id: string; ends: number }[]>(
+      `SELECT j.id, ${ends} AS ends FROM jobs j WHERE ${due} AND ${ends} > ? ORDER BY ${ends} LIMIT ${AT_ONCE}`,
+      ...[before, from],
+    );
+    full = page.length === AT_ONCE;
+    from = page.at(-1)?.ends ?? from;
+    if (page.length === 0) return;
+    const ids = JSON.stringify(page.map(({ id }) => id));
+    await alone(async (turn) => {
+      const rows = await store.reader.all<{ id: string }[]>(
+        `SELECT j.id FROM json_each(?) k CROSS JOIN jobs j ON j.id = k.value
+         WHERE ${due} AND NOT EXISTS (${usersOf('j.id')})`,
+        ...[ids, before],
+      );
+      const found = rows.map(({ id }) => id);
+      await deleteThese(turn, found, { flag: 'keep' }, progress);
+    });
+    yield;
+  }
+};
+
+/** Deletes jobs that are found to be due in this turn. */
+export async function deleteThese(
+  turn: Turn,
+  ids: readonly string[],
+  why: Why,
+  progress: Work['progress'],
+): Promise<void> {
+  if (ids.length === 0) return;
+  const columns: (keyof JobRow)[] = ['id', 'seq', 'name', 'status', 'num_tasks'];
+  const jobs = await turn.core.store.reader.all<Deleted[]>(
+    `SELECT ${columns.join(', ')} FROM jobs WHERE id IN (SELECT value FROM json_each(?)) ORDER BY seq`,
+    JSON.stringify(ids),
+  );
+  deleteJobs(turn, jobs, why);
+  turn.afterCommit(() => progress.deleted({ jobs: jobs.length }));
+}
