@@ -23,15 +23,20 @@ const LABELS: Record<ProgramName, string> = {
 async function commandsFor(name: ProgramName, argv: readonly string[]): Promise<CommandClass[]> {
   if (name === 'jq-worker') return [(await import('./commands/worker.ts')).WorkerProgram];
   if (name === 'jqctl') return commandsIn(argv);
-  const [{ ServerProgram }, { CheckStateProgram }, { BackupProgram }, { RestoreProgram }] = await Promise.all(
-    [
-      import('./commands/server.ts'),
-      import('./commands/check-state.ts'),
-      import('./commands/backup.ts'),
-      import('./commands/restore.ts'),
-    ],
-  );
-  return [ServerProgram, CheckStateProgram, BackupProgram, RestoreProgram];
+  const [
+    { ServerProgram },
+    { CheckStateProgram },
+    { BackupProgram },
+    { RestoreProgram },
+    { CompactProgram },
+  ] = await Promise.all([
+    import('./commands/server.ts'),
+    import('./commands/check-state.ts'),
+    import('./commands/backup.ts'),
+    import('./commands/restore.ts'),
+    import('./commands/compact.ts'),
+  ]);
+  return [ServerProgram, CheckStateProgram, BackupProgram, RestoreProgram, CompactProgram];
 }
 
 /** Runs one command line and gives its exit code; never throws and never ends the process. */

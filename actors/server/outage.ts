@@ -7,8 +7,9 @@ import { answerAll } from './jobs/bulk-command.ts';
 import { comeBackLater } from './runtime/arm-deadlines.ts';
 import { isDamage, wayOut } from './store/damage.ts';
 import type { SupervisorActor } from './supervisor-actor.ts';
-import { type Envelope, type MessageEnvelope, storeUnavailable } from './turn/envelope.ts';
+import { type MessageEnvelope, storeUnavailable } from './turn/envelope.ts';
 import type { Mailbox } from './turn/mailbox.ts';
+import type { Taken } from './turn/own-work.ts';
 
 /**
  * The time in which the store cannot commit: who is refused, who waits, and how it is noticed that it works again,
@@ -32,7 +33,7 @@ export class Outage {
    * The store could not commit a turn: nothing of it happened.
    * @returns what is answered all the same, from memory
    */
-  begin(error: Error, envelopes: readonly Envelope[]): MessageEnvelope[] {
+  begin(error: Error, envelopes: readonly Taken[]): MessageEnvelope[] {
     if (this.#actor.state !== 'degraded') {
       const help = isDamage(error) ? `: it is damaged; ${wayOut(dirname(this.#core.store.path))}` : '';
       this.#core.log.error({ err: error }, `the store cannot commit${help}`);

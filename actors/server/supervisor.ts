@@ -24,13 +24,13 @@ import { SupervisorActor } from './supervisor-actor.ts';
 import { changesOf } from './turn/changes-of.ts';
 import {
   draining,
-  type Envelope,
   isStoreFault,
   type MessageEnvelope,
   overloaded,
   storeUnavailable,
 } from './turn/envelope.ts';
 import { Mailbox } from './turn/mailbox.ts';
+import type { OwnWork, Taken } from './turn/own-work.ts';
 import { REACTIONS } from './turn/reaction-table.ts';
 import { inSteps } from './turn/steps.ts';
 import { Turn } from './turn/turn.ts';
@@ -47,7 +47,7 @@ const mayBeRefused = (type: MessageType): boolean => HANDLERS[type].whenStoreFai
 /** A turn with the envelopes that it takes, and what they are answered once it is durable. */
 interface Batch {
   readonly turn: Turn;
-  readonly envelopes: readonly Envelope[];
+  readonly envelopes: readonly Taken[];
   readonly replies: { envelope: MessageEnvelope; reply?: unknown; refusal?: ClusterError }[];
 }
 
@@ -147,7 +147,7 @@ export class Supervisor implements InspectionSource {
     if (this.state === 'degraded') return Promise.reject(storeUnavailable());
     if (this.state !== 'serving') return Promise.reject(draining());
     return new Promise((resolve, reject) => {
-      const envelope: Envelope = { kind: 'work', work, resolve, reject };
+      const envelope: OwnWork = { kind: 'work', work, resolve, reject };
       void this.#mailbox.betweenTurns(() => this.#takeTurn([envelope]));
     });
   }
@@ -202,7 +202,7 @@ export class Supervisor implements InspectionSource {
   }
 
   /** One turn, from its envelopes to their answers. */
-  async #takeTurn(envelopes: readonly Envelope[]): Promise<void> {
+  async #takeTurn(envelopes: readonly Taken[]): Promise<void> {
     const turn = new Turn(this.#core, REACTIONS);
     turn.recording = this.#inspection.begin(turn.now);
     const batch: Batch = { turn, envelopes, replies: [] };
@@ -244,7 +244,7 @@ export class Supervisor implements InspectionSource {
   }
 
   /** A promise where the message takes long; nothing else is handled before it is done. */
-  #handleOne({ turn, replies }: Batch, envelope: Envelope, preloaded: Preloaded): Promise<void> | undefined {
+  #handleOne({ turn, replies }: Batch, envelope: Taken, preloaded: Preloaded): Promise<void> | undefined {
     if (envelope.kind === 'wake') {
       turn.hasQueued = true;
       turn.reviewWaiting = true;
@@ -301,7 +301,7 @@ export class Supervisor implements InspectionSource {
   }
 
   /** Nothing of the turn happened. Is the store at fault, or one of the messages? */
-  async #failed(envelopes: readonly Envelope[], error: unknown): Promise<void> {
+  async #failed(envelopes: readonly Taken[], error: unknown): Promise<void> {
     if (isStoreFault(error)) {
       await this.#answerFromMemory(this.#outage.begin(error as Error, envelopes));
       return;

@@ -15,9 +15,9 @@ export function holdObjects(stateDir: string): Promise<Lock> {
 
 /** Takes the right to remove objects; null while somebody copies them. */
 export function mayRemoveObjects(stateDir: string): Promise<Lock | null> {
-  return transaction(stateDir, 0, 'BEGIN EXCLUSIVE').catch((fault: { code?: string }) => {
-    if (fault.code === 'SQLITE_BUSY') return null;
-    throw fault;
+  return transaction(stateDir, 0, 'BEGIN EXCLUSIVE').catch((error: { code?: string }) => {
+    if (error.code === 'SQLITE_BUSY') return null;
+    throw error;
   });
 }
 
@@ -25,9 +25,9 @@ async function transaction(stateDir: string, patience: number, begin: string): P
   const db = await open({ filename: join(stateDir, FILE), driver: sqlite3.Database });
   try {
     await db.exec(`PRAGMA busy_timeout = ${patience}; PRAGMA journal_mode = DELETE; ${begin}`);
-  } catch (fault) {
+  } catch (error) {
     await db.close();
-    throw fault;
+    throw error;
   }
   return { release: () => db.close() };
 }

@@ -12,8 +12,11 @@ export interface OldEvent {
   skipped: number;
 }
 
+/** What stands for deleted events. */
+const GAP = { level: 'info', type: 'gap' } as const;
+
 /** SQL: whether an event `e` stands for deleted ones. What a worker reports under that name has a task, and does not. */
-export const IS_GAP = `(e.type = 'gap' AND e.task_id IS NULL)`;
+export const IS_GAP = `(e.type = '${GAP.type}' AND e.task_id IS NULL)`;
 
 /** SQL: an event `e` as an `OldEvent`. */
 export const OLD_EVENT = `e.id, e.ts, iif(${IS_GAP}, e.data ->> 'from', e.id) AS first,
@@ -57,8 +60,8 @@ export async function collapseEvents(
     },
     {
       sql: `INSERT INTO events (id, job_id, ts, level, type, message, data)
-        SELECT value ->> 0, value ->> 1, value ->> 2, 'info', 'gap', value ->> 3, value -> 4 FROM json_each(?)`,
-      params: [JSON.stringify(gaps)],
+        SELECT value ->> 0, value ->> 1, value ->> 2, ?, ?, value ->> 3, value -> 4 FROM json_each(?)`,
+      params: [GAP.level, GAP.type, JSON.stringify(gaps)],
     },
   );
 }

@@ -1,12 +1,9 @@
 import { HAS_ENDED, usersOf } from './delete-jobs.ts';
-import type { Work } from './work.ts';
+import type { What, Work } from './work.ts';
 
 /** Jobs that are looked at together, and tasks of those that are dealt with together. */
 const PAGE = 500;
 const GROUP = { jobs: 50, tasks: 100 };
-
-/** What goes of jobs, each after a time of its own. */
-export type What = 'logs' | 'artifacts' | 'events' | 'jobs';
 
 interface Looked {
   seq: number;
@@ -15,9 +12,6 @@ interface Looked {
   num_tasks: number;
   due: number;
 }
-
-/** Where a look at the jobs that have ended goes on, by what it is for. */
-export type Places = Map<What, { updated_at: number; seq: number }>;
 
 /**
  * Jobs that ended before a moment and have no time of their own, the first first, a few at a time: those of which what

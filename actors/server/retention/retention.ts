@@ -1,7 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import type { EventSource } from '../../../gateway/backend.ts';
 import type { Timing } from '../../shared/clock.ts';
-import type { Places } from './due-jobs.ts';
 import { Progress } from './progress.ts';
 import { clearDeletions } from './steps/clear-deletions.ts';
 import { expireByWish, expireJobs } from './steps/expire-jobs.ts';
@@ -16,7 +15,7 @@ import {
 import { removeObjects } from './steps/remove-objects.ts';
 import { shedJobArtifacts, shedJobEvents, shedLogs } from './steps/shed.ts';
 import { shrink } from './steps/shrink.ts';
-import type { Step, Work } from './work.ts';
+import type { Places, Step, Work } from './work.ts';
 
 /** Seconds from the start to the first pass, and from the end of one to the next. */
 const FIRST = 10;
@@ -120,12 +119,12 @@ export class Retention {
         if (!this.#hasDeleted) break;
       }
       if (first === PASS) this.progress.lastPassAt = this.#work.clock.now();
-    } catch (fault) {
+    } catch (error) {
       next = AGAIN;
       if (!this.#stopped) {
         this.progress.failedPasses++;
         this.#work.log.warn(
-          { err: fault },
+          { err: error },
           'what is to be deleted could not be; it is tried again in a minute',
         );
       }

@@ -14,7 +14,7 @@ export interface RetentionSettings {
   maxDiskBytes: number;
 }
 
-/** Nobody asked for anything to be deleted (docs/decisions/0024-retention.md). */
+/** Nobody asked for anything to be deleted (docs/decisions/0025-retention.md). */
 export const KEEP_ALL: RetentionSettings = {
   keepJobs: 0,
   keepArtifacts: 0,

@@ -3,9 +3,14 @@ import type { Clock } from '../../shared/clock.ts';
 import type { BlobStore } from '../blobs/blob-store.ts';
 import type { Store } from '../store/store.ts';
 import type { Turn } from '../turn/turn.ts';
-import type { Places } from './due-jobs.ts';
 import type { Progress } from './progress.ts';
 import type { RetentionSettings } from './settings.ts';
+
+/** What goes of jobs, each after a time of its own. */
+export type What = 'logs' | 'artifacts' | 'events' | 'jobs';
+
+/** Where a look at the jobs that have ended goes on, by what it is for. */
+export type Places = Map<What, { updated_at: number; seq: number }>;
 
 /** What the steps of a pass work with. */
 export interface Work {

@@ -1,7 +1,6 @@
 import type { Message } from '../../../gateway/messages.ts';
 import { ClusterError } from '../../../machines/protocol/errors.ts';
 import type { DeadlineKey } from '../core.ts';
-import type { Turn } from './turn.ts';
 
 /** A message with the way to answer it. */
 export interface MessageEnvelope {
@@ -18,8 +17,6 @@ export type Envelope =
   | MessageEnvelope
   /** A deadline that has passed. */
   | { kind: 'deadline'; key: DeadlineKey }
-  /** Something of the server's own, which has a turn to itself. */
-  | { kind: 'work'; work(turn: Turn): Promise<void>; resolve(): void; reject(fault: unknown): void }
   /** Look at all waiting leases again. */
   | { kind: 'wake' };
 

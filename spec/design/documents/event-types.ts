@@ -11,6 +11,8 @@ const ABOUT: Readonly<Record<string, readonly [means: string, data: string]>> = 
   job_failed: ['it ended, and no task succeeded', '`aggregate`, `error`'],
   job_cancelled: ['it was cancelled, and no task runs any more', '`aggregate`'],
   job_retried: ['its failed tasks are queued again', ''],
+  job_changed: ['how long it is kept was changed', '`principal`, `keep`'],
+  job_deleted: ['it was deleted', '`principal`, or `flag`: by whom, or why; `status`, `num_tasks`'],
   variants_found: ['the library listed the variants of the pipeline', '`variants`'],
   variant_selected: [
     'of one dataset the best variant is known',
@@ -50,13 +52,19 @@ const ABOUT: Readonly<Record<string, readonly [means: string, data: string]>> = 
   worker_drained: ['it is drained, and has no task any more', ''],
   worker_drain_lifted: ['it is given tasks again', ''],
   worker_removed: ['an operator had it forgotten', ''],
+  worker_forgotten: ['it has been gone for long, and its registration is deleted', ''],
+  gap: [
+    'it stands for events that were deleted; its id is that of the last of them',
+    '`from`, `to`, `count`',
+  ],
+  disk_limit_near: ['the oldest jobs are deleted soon', '`used_bytes`, `limit_bytes`'],
   server_restored: ['the server was restored: what is behind `made_at` is not known here', '`made_at`'],
   version_divergence: ['a peer runs another version', '`role`, `version`, `server_version`'],
 };
 
 /** As events are named in the code; messages and emissions that no client sees begin with other words. */
 const TYPE =
-  /\btype: '((?:job|task|worker|variants?|selection|refit|result|pipeline|version|server)_[a-z_]+)'/g;
+  /\btype: '((?:job|task|worker|variants?|selection|refit|result|pipeline|version|server|disk)_[a-z_]+|gap)'/g;
 
 /** Every type of event that the server makes itself. */
 export function eventTypes(root: string): string {

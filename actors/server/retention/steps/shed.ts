@@ -1,7 +1,7 @@
 import type { Turn } from '../../turn/turn.ts';
 import { collapseEvents, IS_GAP, OLD_EVENT, type OldEvent } from '../collapse-events.ts';
-import { dueJobs, stillDue, type What } from '../due-jobs.ts';
-import type { Step, Work } from '../work.ts';
+import { dueJobs, stillDue } from '../due-jobs.ts';
+import type { Step, What, Work } from '../work.ts';
 import { UNNAMED, unnamedObjects } from './clear-deletions.ts';
 
 /** Rows that a slice looks at. */
