@@ -3,7 +3,7 @@ import { startBackend } from '../../actors/server/backend.ts';
 import { BackupSchedule } from '../../actors/server/backup/schedule.ts';
 import type { RetentionSettings } from '../../actors/server/retention/settings.ts';
 import type { StoreHooks } from '../../actors/server/store/store.ts';
-import { systemClock } from '../../actors/shared/clock.ts';
+import { type Clock, systemClock } from '../../actors/shared/clock.ts';
 import { readableByOthers, setPrivateUmask } from '../../actors/shared/file-modes.ts';
 import { Credentials } from '../../gateway/auth/credentials.ts';
 import { startGateway } from '../../gateway/gateway.ts';
@@ -48,6 +48,8 @@ export interface ServerConfig extends LogConfig {
   retention?: Partial<RetentionSettings> | undefined;
   /** For tests: a store that fails or is slow. */
   hooks?: StoreHooks | undefined;
+  /** For tests: simulated time. */
+  clock?: Clock | undefined;
 }
 
 export interface RunningServer {
@@ -57,6 +59,8 @@ export interface RunningServer {
   readonly open: boolean;
   /** The supervisor's state. */
   readonly state: string;
+  /** Null when no message waits and nothing is being written or deleted; else resolves when that is so. */
+  readonly idle: Promise<void> | null;
   /** Reads the files of credentials again. */
   reload(): Promise<void>;
   /** Opens the log file again. */
@@ -74,7 +78,7 @@ export async function startServer(config: ServerConfig): Promise<RunningServer> 
   const auth = Credentials.from(config);
   const { log, reopen, close } = await openLog(config.serviceName, config);
   await warnOfReaders(config, log);
-  const schedule = config.backups && scheduleOf(config.state, config.backups, log);
+  const schedule = config.backups && scheduleOf(config.state, config.backups, log, config.clock);
   const cluster = await startBackend({
     stateDir: config.state,
     log,
@@ -88,6 +92,7 @@ export async function startServer(config: ServerConfig): Promise<RunningServer> 
     retention: config.retention,
     backups: schedule && (() => schedule.view),
     ...(config.hooks ? { hooks: config.hooks } : {}),
+    ...(config.clock ? { clock: config.clock } : {}),
   });
   const gateway = await startGateway({
     backend: cluster.backend,
@@ -137,6 +142,9 @@ export async function startServer(config: ServerConfig): Promise<RunningServer> 
     get state() {
       return cluster.state;
     },
+    get idle() {
+      return cluster.idle;
+    },
     async reload() {
       try {
         auth.reload();
@@ -160,9 +168,10 @@ function scheduleOf(
   state: string,
   { to, every, keep }: NonNullable<ServerConfig['backups']>,
   log: Logger,
+  clock: Clock = systemClock,
 ): BackupSchedule {
   const make = (signal: AbortSignal) => backupInProcess({ state, to, keep }, signal);
-  return new BackupSchedule({ to, every, clock: systemClock, log, make });
+  return new BackupSchedule({ to, every, clock, log, make });
 }
 
 async function warnOfReaders({ authFile, tokenFile }: ServerConfig, log: Logger): Promise<void> {

@@ -46,6 +46,7 @@ describe('the history that all long tests check a server against', () => {
       ['task_cancelled'],
       ['job_cancelled'],
     ],
+    'the deletion of a job that has ended': [...DONE, ['job_deleted']],
   };
   for (const [what, lines] of Object.entries(followed)) {
     test(`follows ${what}`, () => new History().take(told(...lines)));
@@ -70,6 +71,9 @@ describe('the history that all long tests check a server against', () => {
     'a cancellation without a request': [...RUNNING, ['task_cancelled']],
     'a loss of a task that no worker holds': [...SUBMITTED, ['task_lost']],
     'a job that ends before its tasks': [...RUNNING, ['job_succeeded']],
+    'a job that is deleted before its end': [...RUNNING, ['job_deleted']],
+    'anything of a job that was deleted': [...DONE, ['job_deleted'], ['job_retried']],
+    'a job that comes back': [...DONE, ['job_deleted'], ...SUBMITTED],
     'a job that ends twice': [...DONE, ['job_succeeded']],
     'a retry of a job that is running': [...RUNNING, ['job_retried']],
     'a reused result of a task without one': [

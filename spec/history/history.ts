@@ -8,8 +8,6 @@ export interface TaskHistory {
   status: string;
   attempt: number;
   worker: string | null;
-  /** Somebody cancelled this task by itself. */
-  cancelRequested: boolean;
   /** The task whose result it has. */
   reusedFrom: string | null;
 }
@@ -20,8 +18,6 @@ interface JobHistory {
   /** Tasks that have not ended. */
   open: number;
   cancelRequested: boolean;
-  /** Of its tasks, how many are cancelled. */
-  cancelled: number;
   retried: boolean;
   refits: number;
 }
@@ -34,7 +30,6 @@ export const UNTOUCHED: TaskHistory = {
   status: 'queued',
   attempt: 0,
   worker: null,
-  cancelRequested: false,
   reusedFrom: null,
 };
 
@@ -64,6 +59,10 @@ export class History {
   readonly jobCounts = new Map<string, number>();
   /** Worker id to how many tasks it holds. */
   readonly held = new Map<string, number>();
+  /** Jobs that were deleted; nothing is told of them any more. */
+  readonly deleted = new Set<string>();
+  /** Job id to its tasks that an event was about. */
+  readonly #tasksOf = new Map<string, Set<string>>();
   /** Jobs that something happened to since {@link settle}, and such as have not ended. */
   readonly moved = new Set<string>();
 
@@ -107,15 +106,18 @@ export class History {
 
   #takeJob({ type, job_id, data }: Happening): void {
     const id = job_id as string;
+    if (type === 'job_deleted') {
+      this.#deleteJob(id);
+      return;
+    }
     if (type === 'job_submitted') {
-      must(!this.jobs.has(id), `job ${id} is submitted twice`);
+      must(!this.jobs.has(id) && !this.deleted.has(id), `job ${id} is submitted twice`);
       const tasks = data.num_tasks as number;
       this.jobs.set(id, {
         status: '',
         tasks,
         open: tasks,
         cancelRequested: false,
-        cancelled: 0,
         retried: false,
         refits: 0,
       });
@@ -137,25 +139,44 @@ export class History {
       // All that it still had to do may be given up before any of it is leased.
       succeeded: ['queued', 'running'],
       failed: ['queued', 'running'],
-      // Each of its tasks may have been cancelled by itself.
-      cancelled: ['queued', 'running', 'cancelling'],
+      cancelled: ['cancelling'],
     };
     must(from[to]?.includes(status) ?? false, `${type} of a job that is ${status}`);
     if (ENDED.includes(to)) must(job.open === 0, `${type}, and ${job.open} of its tasks are open`);
-    if (to === 'cancelled' && status !== 'cancelling')
-      must(job.cancelled === job.tasks, `${type}, and some task was not cancelled`);
     if (type === 'job_retried') job.retried = true;
     this.#moveJob(id, to);
+  }
+
+  /** All of it goes at once. */
+  #deleteJob(id: string): void {
+    const { status } = this.#job(id);
+    must(ENDED.includes(status), `job ${id} is deleted, and is ${status}`);
+    for (const task of this.#tasksOf.get(id) ?? []) {
+      this.#count(this.taskCounts, this.tasks.get(task)?.status as string, -1);
+      this.tasks.delete(task);
+    }
+    this.#tasksOf.delete(id);
+    this.#count(this.jobCounts, status, -1);
+    this.jobs.delete(id);
+    this.moved.delete(id);
+    this.deleted.add(id);
   }
 
   #takeTask(event: Happening): void {
     const id = event.task_id as string;
     const job = this.#job(event.job_id as string);
-    const task = this.tasks.get(id) ?? { ...UNTOUCHED, job: event.job_id as string };
-    this.tasks.set(id, task);
+    const task = this.tasks.get(id) ?? this.#addTask(id, event.job_id as string);
     this.#countHeld(task, -1);
     this.#moveTask(job, task, this.#statusAfter(event, task, job));
     this.#countHeld(task, 1);
+  }
+
+  #addTask(id: string, job: string): TaskHistory {
+    const task = { ...UNTOUCHED, job };
+    this.tasks.set(id, task);
+    const others = this.#tasksOf.get(job) ?? new Set();
+    this.#tasksOf.set(job, others.add(id));
+    return task;
   }
 
   /** @throws Error when the event cannot follow what came before */
@@ -223,13 +244,9 @@ export class History {
         }
         task.worker = null;
         return 'queued';
-      case 'task_cancel_requested':
-        among('queued', 'leased', 'running');
-        task.cancelRequested = true;
-        return task.status;
       case 'task_cancelled':
         among('queued', 'leased', 'running');
-        if (!job.cancelRequested && !task.cancelRequested) refuse('nobody asked for it');
+        if (!job.cancelRequested) refuse('nobody asked for it');
         this.ended.add(lease);
         return 'cancelled';
       default:
@@ -239,12 +256,14 @@ export class History {
 
   #job(id: string): JobHistory {
     const job = this.jobs.get(id);
-    if (!job) throw new Error(`an event of job ${id}, which was never submitted`);
+    if (!job) {
+      const why = this.deleted.has(id) ? 'was deleted' : 'was never submitted';
+      throw new Error(`an event of job ${id}, which ${why}`);
+    }
     return job;
   }
 
   #moveTask(job: JobHistory, task: TaskHistory, to: string): void {
-    job.cancelled += Number(to === 'cancelled') - Number(task.status === 'cancelled');
     job.open += Number(ENDED.includes(task.status)) - Number(ENDED.includes(to));
     this.#count(this.taskCounts, task.status, -1);
     this.#count(this.taskCounts, to, 1);

@@ -19,8 +19,14 @@ export interface InstallationOptions {
 
 /** The programs in a folder of their own, with packages of their own. @returns the folder */
 export async function installation(t: TestContext, options: InstallationOptions = {}): Promise<string> {
-  const { name = 'installation', without = [], copied = [] } = options;
-  const home = join(await temporaryDirectory(t), name);
+  const home = join(await temporaryDirectory(t), options.name ?? 'installation');
+  await install(home, options);
+  return home;
+}
+
+/** Installs them in a folder that is not there yet. */
+export async function install(home: string, options: InstallationOptions = {}): Promise<void> {
+  const { without = [], copied = [] } = options;
   const packages = join(home, 'node_modules');
   await mkdir(packages, { recursive: true });
   for (const part of PARTS) await cp(join(ROOT, part), join(home, part), { recursive: true });
@@ -29,7 +35,6 @@ export async function installation(t: TestContext, options: InstallationOptions 
     const [from, to] = [join(ROOT, 'node_modules', one), join(packages, one)];
     await (copied.includes(one) ? cp(from, to, { recursive: true }) : symlink(from, to));
   }
-  return home;
 }
 
 export interface Said {

@@ -62,6 +62,9 @@ export async function startTestServer(
     get state() {
       return server.state;
     },
+    get idle() {
+      return server.idle;
+    },
     reload: () => server.reload(),
     reopenLog: () => server.reopenLog(),
     stop: () => server.stop(),
