@@ -28,6 +28,11 @@ export interface Gateway {
   /** Base address for clients on this machine, such as `http://127.0.0.1:8765`. */
   readonly url: string;
   /**
+   * Shows new connections the certificate that its files hold now; open ones go on.
+   * @throws StartError `bad_tls`, and then the one of before stays
+   */
+  renewTls(): Promise<void>;
+  /**
    * Takes no new connections, closes streams with 1001, lets requests under way finish (at most `drainMs`) and
    * closes what is left. Idempotent. The supervisor should be drained before, so that parked requests end.
    */
@@ -43,7 +48,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const basePath = basePathOf(options.basePath ?? '');
   const inFlight = new InFlight();
   let stopping: Promise<void> | undefined;
-  const { transport, why } = await chooseTransport(options.transport ?? 'auto');
+  const { transport, why } = await chooseTransport(options.transport ?? 'auto', options.tls !== undefined);
   const parsers = new ParserPool();
   const sockets = new StreamSockets(backend, options.auth, log);
   const stopProcessMetrics = processMetrics(backend.metrics, options.facts.version);
@@ -65,6 +70,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       handle: (incoming) => dispatcher.handle(incoming),
       headers: dispatcher.headers,
       log,
+      tls: options.tls,
     })
     .catch((error) => {
       unwatch();
@@ -87,7 +93,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     host,
     port: listening.port,
     transport: { name: transport.name, why },
-    url: urlOf(host, listening.port) + basePath,
+    url: urlOf(options.tls ? 'https' : 'http', host, listening.port) + basePath,
+    renewTls: () => listening.renewTls(),
     stop: () => {
       stopping ??= stop();
       return stopping;
@@ -117,6 +124,7 @@ export function assemble(
     corsOrigins: options.corsOrigins ?? [],
     versionHeaders: handshake.names,
     loopbackOnly: () => auth.open && isLoopback(host),
+    scheme: options.tls ? 'https' : 'http',
   });
   const open = options.metricsOpen ? (['metrics'] as const) : [];
   const router = new Router(compileEndpoints(limits, open), basePath);
@@ -144,7 +152,7 @@ export function assemble(
 /** How many bodies of the largest size may be in memory at the same time. */
 const BODIES = 4;
 
-function urlOf(host: string, port: number): string {
+function urlOf(scheme: 'http' | 'https', host: string, port: number): string {
   const named = reachable(host);
-  return `http://${named.includes(':') ? `[${named}]` : named}:${port}`;
+  return `${scheme}://${named.includes(':') ? `[${named}]` : named}:${port}`;
 }

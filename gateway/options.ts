@@ -3,6 +3,7 @@ import type { Credentials } from './auth/credentials.ts';
 import type { Backend } from './backend.ts';
 import type { ServiceFacts } from './contract/route.ts';
 import type { TransportChoice } from './transport/choose.ts';
+import type { TlsFiles } from './transport/tls.ts';
 
 export interface GatewayOptions {
   backend: Backend;
@@ -13,6 +14,8 @@ export interface GatewayOptions {
   auth: Credentials;
   /** What speaks HTTP; `auto` where it is left out. */
   transport?: TransportChoice | undefined;
+  /** What clients are shown; absent: plain HTTP. */
+  tls?: TlsFiles | undefined;
   /** Origins of other sites whose pages may use the API; `*` allows all. */
   corsOrigins?: readonly string[];
   facts: ServiceFacts;

@@ -24,6 +24,8 @@ export interface WorkerConfig {
   /** Base address of the server. */
   server: string;
   token?: string | undefined;
+  /** Certificates in PEM that vouch for the server; default: those that Node.js knows. */
+  ca?: string | undefined;
   /** State directory: the worker's id, one directory per task, results that are not delivered yet. */
   state: string;
   /** Tasks at the same time. */

@@ -43,7 +43,8 @@ const SPARE_SECONDS = 10;
 export async function startWorkerProgram(config: WorkerConfig): Promise<RunningWorker> {
   const settings = settingsOf({ ...config, state: resolve(config.state) });
   const lock = await acquireLock(join(settings.state, 'worker.lock'));
-  const client = new ClusterClient({ server: settings.server, token: settings.token, role: 'worker' });
+  const { server, token, ca } = settings;
+  const client = new ClusterClient({ server, token, ca, role: 'worker' });
   let agent: AgentActor | undefined;
   const shared = new WorkerContext(settings, client, () => agent?.send({ type: 'WOKE' }));
   let stopProcessMetrics = () => {};

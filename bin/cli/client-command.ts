@@ -2,6 +2,7 @@ import { Option } from 'clipanion';
 import { ClusterClient } from '../../gateway/client/client.ts';
 import type { Output } from '../terminal/output.ts';
 import { BaseCommand } from './base.ts';
+import { caOf, caWords } from './ca.ts';
 import { serverAddress } from './flags.ts';
 import { tokenFileWarning, tokenFileWords, tokenOf } from './token.ts';
 import { value } from './usage.ts';
@@ -20,6 +21,7 @@ export abstract class ClientCommand extends BaseCommand {
   );
   token = Option.String('--token', value('TOKEN', 'credential (better in JQ_TOKEN: others see arguments)'));
   tokenFile = Option.String('--token-file', tokenFileWords);
+  ca = Option.String('--ca', caWords);
 
   protected abstract act(session: Session): Promise<number>;
 
@@ -28,6 +30,7 @@ export abstract class ClientCommand extends BaseCommand {
     const client = new ClusterClient({
       server: serverAddress(this.server, env),
       token: tokenOf(this, env),
+      ca: caOf(this.ca, env),
     });
     const warning = await tokenFileWarning(this.tokenFile);
     if (warning !== undefined) output.warn(warning);

@@ -1,5 +1,10 @@
 import { UsageError } from 'clipanion';
-import { InvalidResponseError, ResponseError, UnreachableError } from '../../gateway/client/errors.ts';
+import {
+  InvalidResponseError,
+  ResponseError,
+  UnreachableError,
+  UntrustedError,
+} from '../../gateway/client/errors.ts';
 import { StartError } from '../../machines/protocol/start-error.ts';
 import { CliError, EXIT } from './exit.ts';
 import { localError } from './local-error.ts';
@@ -11,6 +16,11 @@ export function explain(error: unknown): CliError {
   if (error instanceof UnreachableError) {
     return new CliError(EXIT.unreachable, error.message, {
       hint: 'is the server running there? Start one with: jqctl server; name another with --server or JQ_SERVER',
+    });
+  }
+  if (error instanceof UntrustedError) {
+    return new CliError(EXIT.unreachable, error.message, {
+      hint: 'name the certificate of its authority with --ca or JQ_CA, and the server as its certificate does',
     });
   }
   if (error instanceof InvalidResponseError) {

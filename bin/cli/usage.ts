@@ -11,7 +11,10 @@ export const EXIT_CODES: readonly (readonly [code: number, meaning: string])[] =
   ],
   [EXIT.usage, 'wrong usage or invalid input, also when the server refuses it'],
   [EXIT.unauthorised, 'not authorised'],
-  [EXIT.unreachable, 'the server is unreachable or cannot serve now, or a download arrived damaged'],
+  [
+    EXIT.unreachable,
+    'the server is unreachable, not trusted or cannot serve now, or a download arrived damaged',
+  ],
   [EXIT.timeout, 'the time of --timeout is over'],
   [EXIT.partial, 'the job succeeded, but some of its tasks failed (0 with --allow-failed)'],
   [EXIT.internal, 'a defect of the program itself'],
@@ -24,6 +27,7 @@ export const PROGRAM_EXIT_CODES: typeof EXIT_CODES = [
   [EXIT.done, 'ended in an orderly way, by SIGTERM or Ctrl-C'],
   [EXIT.usage, 'wrong usage, or it cannot start; the message says what to do'],
   [EXIT.unauthorised, 'not authorised (worker)'],
+  [EXIT.unreachable, 'the certificate of the server is not trusted (worker)'],
   [EXIT.interrupted, 'ended at once by Ctrl-C (143 by SIGTERM)'],
 ];
 
@@ -45,7 +49,8 @@ export const BACKUP_EXIT_CODES: typeof EXIT_CODES = [
 
 const SERVER = `
 The server is the one of \`--server\`, else of the environment variable \`JQ_SERVER\`, else
-\`http://127.0.0.1:8765\`; the credential is that of \`--token-file\` or \`--token\`, else of \`JQ_TOKEN\`.
+\`http://127.0.0.1:8765\`; the credential is that of \`--token-file\` or \`--token\`, else of \`JQ_TOKEN\`. Of a
+server of https, the certificates of \`--ca\`, else of \`JQ_CA\`, have to vouch; else those that Node.js knows.
 `;
 
 interface Words {

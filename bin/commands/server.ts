@@ -24,11 +24,13 @@ export class ServerCommand extends BaseCommand {
       Without any credential the server is open: everybody who reaches it has all rights.
 
       A credential of \`JQ_TOKEN\` counts only when neither \`--token\` nor a principal is given. SIGTERM and
-      Ctrl-C end in an orderly way (exit code 0), a second one at once; SIGHUP reads the files of credentials again.
+      Ctrl-C end in an orderly way (exit code 0), a second one at once; SIGHUP reads the files of credentials, and of the
+      certificate, again.
       \`jq-server check --state DIR\` verifies a state directory. \`--json\` prints a line for each event of the program, the first being \`listening\` with the \`url\`.
     `,
     examples: [
       ['An open server for this machine', '$0 --state ./cluster-state'],
+      ['With TLS', '$0 --host 0.0.0.0 --tls-cert cert.pem --tls-key key.pem --auth-file auth.yaml'],
       ['A server for the network', 'JQ_TOKEN=secret $0 --host 0.0.0.0 --port 8765'],
       ['Two principals', '$0 --principal ann:s3cret:submitter --principal lab:t0ken:executor'],
     ],
@@ -40,7 +42,10 @@ export class ServerCommand extends BaseCommand {
   transport = Option.String(
     '--transport',
     'auto',
-    value('TRANSPORT', `what speaks HTTP: ${TRANSPORT_CHOICES.join(', ')} (auto: uws wherever it loads)`),
+    value(
+      'TRANSPORT',
+      `what speaks HTTP: ${TRANSPORT_CHOICES.join(', ')} (auto: uws wherever it loads, node for TLS)`,
+    ),
   );
   token = Option.String('--token', value('TOKEN', 'one credential with all rights (better in JQ_TOKEN)'));
   tokenFile = Option.String('--token-file', tokenFileWords);
@@ -50,6 +55,11 @@ export class ServerCommand extends BaseCommand {
     value('PRINCIPAL', 'NAME:TOKEN:ROLE[,ROLE]; roles are submitter, executor, viewer, admin; repeatable'),
   );
   authFile = Option.String('--auth-file', value('FILE', 'principals as a JSON or YAML list'));
+  tlsCert = Option.String(
+    '--tls-cert',
+    value('FILE', 'serve HTTPS with this certificate (PEM, with its chain)'),
+  );
+  tlsKey = Option.String('--tls-key', value('FILE', 'private key of the certificate (PEM)'));
   corsOrigins = Option.Array(
     '--cors-origin',
     [],
@@ -196,6 +206,14 @@ export class ServerCommand extends BaseCommand {
     return { token, tokenFile: file };
   }
 
+  #tls() {
+    const { tlsCert: cert, tlsKey: key } = this;
+    if ((cert === undefined) !== (key === undefined)) {
+      throw usageError('--tls-cert and --tls-key: one is of no use without the other');
+    }
+    return cert && key ? { cert, key } : undefined;
+  }
+
   #options() {
     const seconds = (name: string, text: string) => number(name, text, { above: true, max: LONGEST });
     const mebibytes = (name: string, text: string) =>
@@ -211,6 +229,7 @@ export class ServerCommand extends BaseCommand {
       host: this.host,
       port: integer('--port', this.port, { max: 65_535 }),
       transport: word('--transport', this.transport, TRANSPORT_CHOICES),
+      tls: this.#tls(),
       state: this.state,
       ...this.#credential(),
       principals: this.principals,

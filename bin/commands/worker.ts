@@ -1,5 +1,6 @@
 import { Command, Option } from 'clipanion';
 import { BaseCommand } from '../cli/base.ts';
+import { caOf, caWords } from '../cli/ca.ts';
 import { usageError } from '../cli/exit.ts';
 import { integer, number, pairs, serverAddress } from '../cli/flags.ts';
 import { LOG_LEVELS, logLevel } from '../cli/log-level.ts';
@@ -50,6 +51,7 @@ export class WorkerCommand extends BaseCommand {
   server = Option.String('--server', value('URL', 'address of the server'));
   token = Option.String('--token', value('TOKEN', 'credential (better in JQ_TOKEN)'));
   tokenFile = Option.String('--token-file', tokenFileWords);
+  ca = Option.String('--ca', caWords);
   labels = Option.Array('--labels', [], value('LABELS', 'k=v,k=v; tasks may require them; repeatable'));
   state = Option.String('--state', './worker-state', value('DIR', 'state directory (./worker-state)'));
   slots = Option.String('--slots', '1', value('N', 'tasks at the same time (1)'));
@@ -108,6 +110,7 @@ export class WorkerCommand extends BaseCommand {
     return {
       server: serverAddress(this.server, env),
       token: tokenOf(this, env),
+      ca: caOf(this.ca, env),
       labels: pairs('--labels', this.labels, ','),
       state: this.state,
       slots: integer('--slots', this.slots, { min: 1, max: 100_000 }),

@@ -23,7 +23,9 @@ export async function idLines(kind: string, line: string, env: Env): Promise<str
   try {
     const token = tokenFor(words, env);
     const signal = AbortSignal.timeout(TIMEOUT_MS);
-    const ask = (path: string) => read(new URL(server.replace(/\/+$/, '') + path), token, signal);
+    const ca = option(words, '--ca') || env.JQ_CA;
+    const how = { token, signal, ...(ca ? { ca: readFileSync(ca) } : {}) };
+    const ask = (path: string) => read(new URL(server.replace(/\/+$/, '') + path), how);
     const rows = await ROWS[kind as IdKind](ask, words);
     // Ids are put into command lines: one that is more than an id is left out.
     const safe = rows.filter(([id]) => /^[\w.-]+$/.test(id));
@@ -94,6 +96,7 @@ const FLAGS_WITH_JOB = new Set([
   '--server',
   '--token',
   '--token-file',
+  '--ca',
   '--task',
   '--out',
   '--role',
@@ -108,11 +111,17 @@ function option(words: string[], flag: string): string | undefined {
   return words[at] === flag ? words[at + 1] : words[at]?.slice(flag.length + 1);
 }
 
-function read(url: URL, token: string | undefined, signal: AbortSignal): Promise<Record<string, unknown>[]> {
+interface How {
+  token: string | undefined;
+  signal: AbortSignal;
+  ca?: Buffer;
+}
+
+function read(url: URL, { token, ...how }: How): Promise<Record<string, unknown>[]> {
   return new Promise((resolve, reject) => {
     const headers = token === undefined ? {} : { authorization: `Bearer ${token}` };
     const get = url.protocol === 'https:' ? httpsGet : httpGet;
-    const request = get(url, { headers, signal, agent: false }, (answer) => {
+    const request = get(url, { headers, ...how, agent: false }, (answer) => {
       let text = '';
       answer.setEncoding('utf8');
       answer.on('data', (piece: string) => {

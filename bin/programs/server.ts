@@ -9,6 +9,7 @@ import { Credentials } from '../../gateway/auth/credentials.ts';
 import { startGateway } from '../../gateway/gateway.ts';
 import { isLoopback } from '../../gateway/http/admission/origin.ts';
 import type { TransportChoice } from '../../gateway/transport/choose.ts';
+import type { TlsFiles } from '../../gateway/transport/tls.ts';
 import { dashboardPage } from '../../gateway/ui/page.ts';
 import { PACKAGE_VERSION } from '../../gateway/version.ts';
 import { backupInProcess } from './backup-process.ts';
@@ -22,6 +23,8 @@ export interface ServerConfig extends LogConfig {
   port: number;
   /** What speaks HTTP; `auto` where it is left out. */
   transport?: TransportChoice | undefined;
+  /** Files of its certificate and key; absent: plain HTTP. */
+  tls?: TlsFiles | undefined;
   state: string;
   token?: string | undefined;
   tokenFile?: string | undefined;
@@ -61,7 +64,7 @@ export interface RunningServer {
   readonly state: string;
   /** Null when no message waits and nothing is being written or deleted; else resolves when that is so. */
   readonly idle: Promise<void> | null;
-  /** Reads the files of credentials again. */
+  /** Reads the files of credentials, and of the certificate, again. */
   reload(): Promise<void>;
   /** Opens the log file again. */
   reopenLog(): void;
@@ -99,6 +102,7 @@ export async function startServer(config: ServerConfig): Promise<RunningServer> 
     host: config.host,
     port: config.port,
     transport: config.transport,
+    tls: config.tls,
     auth,
     corsOrigins: config.corsOrigins,
     facts: { service: config.serviceName, version: PACKAGE_VERSION, allowPythonJobs: config.allowPythonJobs },
@@ -146,15 +150,13 @@ export async function startServer(config: ServerConfig): Promise<RunningServer> 
       return cluster.idle;
     },
     async reload() {
-      try {
-        auth.reload();
-      } catch (error) {
-        const why = (error as Error).message;
-        log.error({ audit: 'reload', why }, 'the credentials were not read again; those of before stay');
-        throw error;
-      }
-      log.info({ audit: 'reload' }, 'the credentials were read again');
+      const faults = [
+        await reloaded('credentials', async () => auth.reload(), log),
+        config.tls && (await reloaded('the certificate', () => gateway.renewTls(), log)),
+      ];
       await warnOfReaders(config, log);
+      const fault = faults.find((found) => found !== undefined);
+      if (fault) throw fault;
     },
     reopenLog: reopen,
     stop() {
@@ -174,8 +176,22 @@ function scheduleOf(
   return new BackupSchedule({ to, every, clock, log, make });
 }
 
-async function warnOfReaders({ authFile, tokenFile }: ServerConfig, log: Logger): Promise<void> {
-  for (const [what, file] of Object.entries({ 'auth file': authFile, 'token file': tokenFile })) {
+/** Does one thing of a reload; what goes wrong with it leaves the others alone. */
+async function reloaded(what: string, reload: () => Promise<void>, log: Logger): Promise<Error | undefined> {
+  try {
+    await reload();
+    log.info({ audit: 'reload' }, `${what}: read again`);
+    return undefined;
+  } catch (error) {
+    const { message: why } = error as Error;
+    log.error({ audit: 'reload', why }, `${what}: not read again, what was before stays`);
+    return error as Error;
+  }
+}
+
+async function warnOfReaders({ authFile, tokenFile, tls }: ServerConfig, log: Logger): Promise<void> {
+  const secrets = { 'auth file': authFile, 'token file': tokenFile, 'key of the certificate': tls?.key };
+  for (const [what, file] of Object.entries(secrets)) {
     const mode = file === undefined ? null : await readableByOthers(file);
     if (mode !== null)
       log.warn({ file, mode }, `others can read the ${what} (mode ${mode}): chmod 600 ${file}`);

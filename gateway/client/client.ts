@@ -22,6 +22,8 @@ export interface ClientOptions {
   /** Base address, such as `http://127.0.0.1:8765` or, behind a proxy, `https://lab.example/jq`. */
   server: string;
   token?: string | undefined;
+  /** Certificates in PEM, the only ones that vouch for the server; default: those that Node.js knows. */
+  ca?: string | undefined;
   /** The advisory role header. */
   role?: 'client' | 'worker';
   /** Milliseconds without a byte of the answer before the request is given up. Default 30,000. */
@@ -67,7 +69,7 @@ type UploadInput<K extends UploadName> = RequestTarget & {
 
 /**
  * The typed client, from the route table. Errors: `ResponseError` when the server refused, `UnreachableError` when no
- * answer came, `InvalidResponseError` when it lacks what is needed. It never retries by itself.
+ * answer came, `UntrustedError` when it is another server for all that its certificate says, `InvalidResponseError` when it lacks what is needed. It never retries by itself.
  */
 export class ClusterClient {
   readonly server: string;
@@ -76,7 +78,7 @@ export class ClusterClient {
   readonly #basePath: string;
   readonly #options: ClientOptions;
   readonly #dispatcher: Dispatcher;
-  readonly #getter = new HttpGetter(true);
+  readonly #getter: HttpGetter;
 
   constructor(options: ClientOptions) {
     this.server = options.server.replace(/\/+$/, '');
@@ -86,7 +88,12 @@ export class ClusterClient {
     this.#options = options;
     this.#dispatcher =
       options.dispatcher ??
-      new Agent({ connections: 64, keepAliveTimeout: 4_000, connect: { timeout: 5_000 } });
+      new Agent({
+        connections: 64,
+        keepAliveTimeout: 4_000,
+        connect: { timeout: 5_000, ...(options.ca !== undefined && { ca: options.ca }) },
+      });
+    this.#getter = new HttpGetter({ keepAlive: true, ca: options.ca });
   }
 
   /** Calls a JSON endpoint by its name in the route table. */
@@ -231,6 +238,11 @@ export class ClusterClient {
   /** The credential, for those who can send it in no header. */
   get token(): string | undefined {
     return this.#options.token;
+  }
+
+  /** What vouches for the server, for those who connect by themselves. */
+  get ca(): string | undefined {
+    return this.#options.ca;
   }
 
   /** The headers that every request carries. */

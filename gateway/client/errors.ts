@@ -90,8 +90,43 @@ export class UnreachableError extends AppError {
   readonly code = 'unreachable';
 }
 
+/** Something answers, but its certificate does not say that it is the server that was asked for. */
+export class UntrustedError extends AppError {
+  readonly code = 'untrusted';
+}
+
+/** What is wrong with a certificate, by the codes of Node.js. */
+const UNTRUSTED: Readonly<Record<string, string>> = {
+  DEPTH_ZERO_SELF_SIGNED_CERT: 'its certificate is signed by nobody but itself',
+  SELF_SIGNED_CERT_IN_CHAIN: 'its certificate comes from an authority that is not trusted here',
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'its certificate comes from an authority that is not trusted here',
+  UNABLE_TO_GET_ISSUER_CERT: 'its certificate comes from an authority that is not trusted here',
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: 'its certificate comes from an authority that is not trusted here',
+  CERT_SIGNATURE_FAILURE: 'its certificate was not signed by the authority that it names',
+  CERT_UNTRUSTED: 'its certificate is not trusted here',
+  CERT_REJECTED: 'its certificate is rejected here',
+  CERT_REVOKED: 'its certificate was revoked',
+  CERT_NOT_YET_VALID: 'its certificate is not valid yet, or the clock of this machine is wrong',
+  CERT_HAS_EXPIRED: 'its certificate has expired, or the clock of this machine is wrong',
+  INVALID_CA: 'its certificate comes from something that is no authority',
+  INVALID_PURPOSE: 'its certificate is not for servers',
+  ERR_TLS_CERT_ALTNAME_INVALID: 'its certificate is for another name',
+};
+
 /** @param cause what the system or the transport says of it */
-export function unreachable(server: string, cause: unknown): UnreachableError {
-  const why = cause instanceof Error ? ((cause as { code?: string }).code ?? cause.message) : String(cause);
+export function unreachable(server: string, cause: unknown): UnreachableError | UntrustedError {
+  const { code } = (cause instanceof Error ? cause : {}) as { code?: string };
+  const untrusted = code === undefined ? undefined : UNTRUSTED[code];
+  if (untrusted !== undefined) {
+    const names = (cause as { cert?: { subjectaltname?: string } }).cert?.subjectaltname;
+    const which = code === 'ERR_TLS_CERT_ALTNAME_INVALID' && names ? ` (it names ${names})` : '';
+    return new UntrustedError(`${server} is not trusted: ${untrusted}${which}`, { cause });
+  }
+  const isPlain = code === 'EPROTO' || code?.startsWith('ERR_SSL_');
+  const why = isPlain
+    ? 'it speaks no TLS there; did you mean http://?'
+    : cause instanceof Error
+      ? (code ?? cause.message)
+      : String(cause);
   return new UnreachableError(`cannot reach ${server} (${why})`, { cause });
 }

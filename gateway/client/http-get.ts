@@ -23,10 +23,14 @@ export interface Get {
 export class HttpGetter {
   readonly #agents: Record<'http:' | 'https:', Agent>;
 
-  /** @param keepAlive connections serve several requests, for many of them to one server */
-  constructor(keepAlive = false) {
+  /**
+   * @param keepAlive connections serve several requests, for many of them to one server
+   * @param ca certificates in PEM, the only ones that vouch for servers; absent: those that Node.js knows
+   */
+  constructor({ keepAlive = false, ca }: { keepAlive?: boolean; ca?: string | undefined } = {}) {
     const options = { keepAlive, maxSockets: CONNECTIONS, timeout: IDLE_MS };
-    this.#agents = { 'http:': new Agent(options), 'https:': new SecureAgent(options) };
+    const secure = new SecureAgent({ ...options, ...(ca !== undefined && { ca }) });
+    this.#agents = { 'http:': new Agent(options), 'https:': secure };
   }
 
   /** The answer with its body, which the caller reads or destroys. Rejects when no answer comes. */

@@ -12,5 +12,5 @@ export type {
   WorkerView,
 } from '../../machines/schema/views.ts';
 export { type ClientOptions, ClusterClient, type JsonName, type UploadName } from './client.ts';
-export { InvalidResponseError, ResponseError, UnreachableError } from './errors.ts';
+export { InvalidResponseError, ResponseError, UnreachableError, UntrustedError } from './errors.ts';
 export { type EventFrame, eventFrames, eventStream, type StreamOptions } from './event-stream.ts';

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import WebSocket from 'ws';
 import type { ClusterClient } from './client.ts';
-import { ResponseError, unreachable } from './errors.ts';
+import { ResponseError, UntrustedError, unreachable } from './errors.ts';
 
 /** Longer than the slowest refusal: what lasts beyond it was a connection. */
 const HELD_MS = 15_000;
@@ -25,7 +25,7 @@ export interface ReconnectOptions {
 
 /**
  * Connects again and again, for as long as the reader goes on reading. Throws `ResponseError` when the server
- * refuses the stream.
+ * refuses the stream, and `UntrustedError`.
  */
 export async function* reconnecting<T>(
   { client, signal, onRetry, maxRetries }: ReconnectOptions,
@@ -43,6 +43,7 @@ export async function* reconnecting<T>(
       throw unreachable(client.server, 'the stream ended');
     } catch (error) {
       if (signal?.aborted) return;
+      if (error instanceof UntrustedError) throw error;
       if (error instanceof ResponseError && !error.transient) throw error;
       // A connection that held for a while without a frame was no failure.
       if (performance.now() - since > HELD_MS) failures = 0;
@@ -106,6 +107,7 @@ async function* framesOf(
     headers: client.headers(),
     handshakeTimeout: 10_000,
     perMessageDeflate: false,
+    ...(client.ca !== undefined && { ca: client.ca }),
   });
 
   const queue: string[] = [];

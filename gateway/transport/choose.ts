@@ -3,13 +3,19 @@ import type { Transport, TransportName } from './transport.ts';
 
 export const TRANSPORT_CHOICES = ['auto', 'uws', 'node'] as const;
 
-/** `auto` takes uWebSockets.js wherever it loads. */
+/** `auto` takes uWebSockets.js wherever it loads, except for TLS. */
 export type TransportChoice = (typeof TRANSPORT_CHOICES)[number];
 
 /** Loaded only when they are chosen: each needs a package that may not be there. */
 const LOADERS: Record<TransportName, () => Promise<Transport>> = {
   uws: async () => (await import('./uws/transport.ts')).uwsTransport(),
   node: async () => (await import('./node/transport.ts')).nodeTransport(),
+};
+
+/** Why the first one that is tried is taken. */
+const BECAUSE: Record<TransportName, string> = {
+  uws: 'uWebSockets.js loads here',
+  node: 'it takes a new certificate without losing a connection',
 };
 
 /** A transport, and why it is this one. */
@@ -19,15 +25,17 @@ export interface Chosen {
 }
 
 /**
- * The transport that is wished for, or for `auto` the first that works here.
+ * The transport that is wished for, or for `auto` the first that works here. For TLS that is node:https: it takes a new
+ * certificate in place, where uWebSockets.js needs another listening socket, and who connects just then may be lost.
  * @throws StartError `no_transport` that says what to install
  */
-export async function chooseTransport(choice: TransportChoice): Promise<Chosen> {
+export async function chooseTransport(choice: TransportChoice, secure = false): Promise<Chosen> {
   const faults: string[] = [];
-  for (const name of choice === 'auto' ? (['uws', 'node'] as const) : [choice]) {
+  const order = secure ? (['node', 'uws'] as const) : (['uws', 'node'] as const);
+  for (const name of choice === 'auto' ? order : [choice]) {
     try {
       const transport = await LOADERS[name]();
-      const why = choice !== 'auto' ? 'as --transport says' : (faults[0] ?? 'uWebSockets.js loads here');
+      const why = choice !== 'auto' ? 'as --transport says' : (faults[0] ?? BECAUSE[name]);
       return { transport, why };
     } catch (error) {
       faults.push(whyNot(name, error));

@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 import type { RequestHead } from './head.ts';
+import type { TlsFiles } from './tls.ts';
 
 /** A response header: name and value. */
 export type Header = readonly [string, string];
@@ -88,6 +89,11 @@ export interface Listening {
   readonly port: number;
   /** Takes no new connections. Idempotent. */
   stopListening(): void;
+  /**
+   * Shows new connections the certificate that the files hold now; open ones go on as they began.
+   * @throws StartError `bad_tls`, and then everything stays as it is
+   */
+  renewTls(): Promise<void>;
   /** Breaks off every connection that is left. */
   close(): void;
 }
@@ -99,6 +105,8 @@ export interface ListenOptions {
   /** Headers of the answers that refuse what cannot be read as a request, where the transport lets them have any. */
   readonly headers: readonly Header[];
   readonly log: Logger;
+  /** Absent: plain HTTP. */
+  readonly tls?: TlsFiles | undefined;
 }
 
 /** What speaks HTTP and WebSocket for the gateway. */

@@ -6,6 +6,7 @@ export type StartErrorCode =
   | 'bad_token'
   | 'bad_token_file'
   | 'duplicate_token'
+  | 'bad_tls'
   | 'bad_option'
   | 'port_in_use'
   | 'port_forbidden'

@@ -47,6 +47,7 @@ const INSTALLED = {
   python3: onThePath('python3'),
   curl: onThePath('curl'),
   npm: onThePath('npm'),
+  openssl: onThePath('openssl'),
   ps: onThePath('ps', 'procps'),
   prlimit: onThePath('prlimit', 'util-linux'),
   'systemd-analyze': onThePath('systemd-analyze', 'systemd'),

@@ -18,8 +18,8 @@ describe('the anchor of upgrades', () => {
       connections += change;
     };
     app.filter(count);
-    const { port, close } = await listen(uws, app, '127.0.0.1', 0);
-    anchor.aim('127.0.0.1', port);
+    const { port, close } = await listen(uws, app, { host: '127.0.0.1', port: 0, shared: false });
+    anchor.aim('127.0.0.1', port, false);
     t.after(() => {
       anchor.stop();
       close();
@@ -64,7 +64,7 @@ describe('the anchor of upgrades', () => {
     const { anchor, port } = await anchored(t);
     const lost = new Anchor();
     assert.equal(await responseOf(lost), undefined);
-    lost.aim('127.0.0.1', 1);
+    lost.aim('127.0.0.1', 1, false);
     assert.equal(await responseOf(lost), undefined);
     assert.ok(await responseOf(anchor));
     anchor.stop();

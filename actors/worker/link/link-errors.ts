@@ -1,11 +1,16 @@
-import { InvalidResponseError, ResponseError, UnreachableError } from '../../../gateway/client/errors.ts';
+import {
+  InvalidResponseError,
+  ResponseError,
+  UnreachableError,
+  UntrustedError,
+} from '../../../gateway/client/errors.ts';
 import type { LinkError, Registration } from '../../../machines/agent/types.ts';
 
 /** What a fault of a request means for the one who made it. */
 export type RequestErrorKind =
   /** The server is away, busy or out of order: the same request may succeed later. */
   | 'transient'
-  /** This program is refused: its credential, its rights or its protocol. Only a person can mend it. */
+  /** This program is refused: its credential, its rights or its protocol; or it refuses the server. Only a person can mend it. */
   | 'refused'
   /** The server will answer the same for ever. */
   | 'final'
@@ -16,6 +21,7 @@ const SILENT = new Set([408, 425, 429]);
 
 export function kindOf(error: unknown): RequestErrorKind {
   if (error instanceof UnreachableError) return 'transient';
+  if (error instanceof UntrustedError) return 'refused';
   // An answer that is not JSON comes from something between here and the server.
   if (error instanceof InvalidResponseError) return error.isJson ? 'final' : 'transient';
   if (!(error instanceof ResponseError)) return 'local';

@@ -8,6 +8,8 @@ interface Policy {
   versionHeaders: readonly string[];
   /** Whether only loopback names may address the server: it is open, and bound to loopback. */
   loopbackOnly: () => boolean;
+  /** What the server itself speaks; a proxy in front of it may speak another. */
+  scheme: 'http' | 'https';
 }
 
 const READABLE = ['ETag', 'Content-Range', 'Content-Disposition', 'Accept-Ranges', 'Retry-After', 'Allow'];
@@ -66,7 +68,12 @@ export class OriginPolicy {
 
   #isOwn(head: RequestHead): boolean {
     const origin = originOf(head.headers.origin ?? '');
-    return origin !== null && origin === originOf(`${schemeOf(head)}://${hostOf(head) ?? ''}`);
+    return origin !== null && origin === originOf(`${this.#schemeOf(head)}://${hostOf(head) ?? ''}`);
+  }
+
+  #schemeOf({ headers }: RequestHead): string {
+    const told = firstOf(headers['x-forwarded-proto'])?.toLowerCase();
+    return told === 'https' || told === 'http' ? told : this.#policy.scheme;
   }
 
   #isAllowed(origin: string): boolean {
@@ -81,9 +88,6 @@ export class OriginPolicy {
  */
 export const hostOf = ({ headers }: RequestHead): string | undefined =>
   firstOf(headers['x-forwarded-host']) ?? headers.host;
-
-const schemeOf = ({ headers }: RequestHead): string =>
-  firstOf(headers['x-forwarded-proto'])?.toLowerCase() === 'https' ? 'https' : 'http';
 
 /** Of a list that a chain of proxies has made, what the outermost said. */
 const firstOf = (list: string | undefined): string | undefined => list?.split(',')[0]?.trim() || undefined;

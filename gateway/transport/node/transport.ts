@@ -1,7 +1,9 @@
-import { createServer, IncomingMessage, ServerResponse } from 'node:http';
+import { createServer, type Server as HttpServer, IncomingMessage, ServerResponse } from 'node:http';
+import { createServer as createSecureServer, type Server as SecureServer } from 'node:https';
 import { type AddressInfo, Server, type Socket } from 'node:net';
 import type { Logger } from 'pino';
 import { listenFault } from '../listen-fault.ts';
+import { readTls, type TlsFiles } from '../tls.ts';
 import type { Header, Incoming, Listening, ListenOptions, Transport } from '../transport.ts';
 import { NodeIncoming } from './incoming.ts';
 import { HEAD_TIMEOUT, MAX_HEAD, MAX_HEADERS } from './limits.ts';
@@ -16,7 +18,7 @@ const LOOK = 1000;
 export async function nodeTransport(): Promise<Transport> {
   return {
     name: 'node',
-    listen: (host, port, options) => new NodeServer(options).listen(host, port),
+    listen: async (host, port, options) => new NodeServer(options).listen(host, port),
   };
 }
 
@@ -39,6 +41,21 @@ class Request extends IncomingMessage {
   }
 }
 
+const OPTIONS = {
+  IncomingMessage: Request,
+  maxHeaderSize: MAX_HEAD,
+  headersTimeout: HEAD_TIMEOUT,
+  keepAliveTimeout: HEAD_TIMEOUT,
+  // A body may take as long as it comes at all.
+  requestTimeout: 0,
+  connectionsCheckingInterval: LOOK,
+};
+
+function contextOf(tls: TlsFiles) {
+  const { cert, key } = readTls(tls);
+  return { cert, key, minVersion: 'TLSv1.2' as const };
+}
+
 class NodeServer {
   readonly #handle: ListenOptions['handle'];
   readonly #headers: readonly Header[];
@@ -46,21 +63,18 @@ class NodeServer {
   readonly #sockets = new NodeSockets();
   readonly #turns = new Turns();
   readonly #connections = new Set<Socket>();
-  readonly #server = createServer({
-    IncomingMessage: Request,
-    maxHeaderSize: MAX_HEAD,
-    headersTimeout: HEAD_TIMEOUT,
-    keepAliveTimeout: HEAD_TIMEOUT,
-    // A body may take as long as it comes at all.
-    requestTimeout: 0,
-    connectionsCheckingInterval: LOOK,
-  });
+  readonly #server: HttpServer | SecureServer;
+  readonly #tls: TlsFiles | undefined;
 
-  constructor({ handle, headers, log }: ListenOptions) {
+  constructor({ handle, headers, log, tls }: ListenOptions) {
     this.#handle = handle;
     this.#headers = headers;
     this.#log = log;
-    const server = this.#server;
+    this.#tls = tls;
+    const server = tls
+      ? createSecureServer({ ...OPTIONS, ...contextOf(tls), handshakeTimeout: HEAD_TIMEOUT })
+      : createServer(OPTIONS);
+    this.#server = server;
     // Those beyond would be left out without a word; there are as many as fit, and then they are counted.
     server.maxHeadersCount = 0;
     server.on('connection', (socket) => this.#connected(socket));
@@ -90,6 +104,9 @@ class NodeServer {
       port: (server.address() as AddressInfo).port,
       // Not the HTTP server's own, which cuts off answers that a client has not taken yet.
       stopListening: () => void Server.prototype.close.call(server),
+      renewTls: async () => {
+        if (this.#tls && 'setSecureContext' in server) server.setSecureContext(contextOf(this.#tls));
+      },
       close: () => {
         server.close();
         this.#sockets.stop();

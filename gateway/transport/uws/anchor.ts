@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { connect, type Socket } from 'node:net';
+import { connect as connectSecurely } from 'node:tls';
 import type { UwsApp, UwsResponse } from './library.ts';
 
 /** Milliseconds in which the server should reach itself. */
@@ -19,7 +20,7 @@ const PATIENCE = 1000;
  */
 export class Anchor {
   readonly #path = `/${randomUUID()}`;
-  #address: { host: string; port: number } | undefined;
+  #address: { host: string; port: number; secure: boolean } | undefined;
   #socket: Socket | undefined;
   #response: UwsResponse | undefined;
   #arriving: Promise<void> | undefined;
@@ -36,9 +37,9 @@ export class Anchor {
     });
   }
 
-  /** Where the app listens, once it does. */
-  aim(host: string, port: number): void {
-    this.#address = { host, port };
+  /** Where the app listens, once it does, and whether that is by TLS. */
+  aim(host: string, port: number, secure: boolean): void {
+    this.#address = { host, port, secure };
   }
 
   /** The response whose `cork` serves; undefined before `ready`, and where the server cannot reach itself. */
@@ -63,13 +64,15 @@ export class Anchor {
   }
 
   #reach(): Promise<void> {
-    const { host, port } = this.#address ?? {};
+    const { host, port, secure } = this.#address ?? {};
     if (host === undefined || port === undefined) return Promise.resolve();
     return new Promise((resolve) => {
       this.#arrived = resolve;
-      const socket = connect({ host, port }, () => {
-        socket.write(`GET ${this.#path} HTTP/1.1\r\nHost: anchor\r\n\r\n`);
-      });
+      const ask = () => void socket.write(`GET ${this.#path} HTTP/1.1\r\nHost: anchor\r\n\r\n`);
+      // It tells nobody anything, and nobody else can know the path; the certificate is for the names of clients.
+      const socket = secure
+        ? connectSecurely({ host, port, rejectUnauthorized: false }, ask)
+        : connect({ host, port }, ask);
       this.#socket = socket;
       socket.unref();
       socket.on('error', () => {});

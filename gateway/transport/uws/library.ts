@@ -4,6 +4,7 @@
  */
 export interface UwsLibrary {
   App(): UwsApp;
+  SSLApp(options: { cert_file_name: string; key_file_name: string }): UwsApp;
   us_listen_socket_close(socket: ListenSocket): void;
   us_socket_local_port(socket: ListenSocket): number;
   LIBUS_LISTEN_EXCLUSIVE_PORT: number;

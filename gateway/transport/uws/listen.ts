@@ -12,14 +12,23 @@ export interface Listener {
   close(): void;
 }
 
+/** Where to listen. */
+export interface Place {
+  readonly host: string;
+  readonly port: number;
+  /** Whether another listener of this program may be opened beside this one, to take over from it. */
+  readonly shared: boolean;
+}
+
 /**
  * Listens on a TCP port that no other process shares; 0 takes a free one.
  * @throws StartError that says why not
  */
-export async function listen(uws: UwsLibrary, app: UwsApp, host: string, port: number): Promise<Listener> {
+export async function listen(uws: UwsLibrary, app: UwsApp, place: Place): Promise<Listener> {
+  const { host, port, shared } = place;
   for (let attempt = 1; ; attempt++) {
-    const chosen = port === 0 ? await freePort(host) : port;
-    const listener = await openListener(uws, app, host, chosen);
+    const chosen = port === 0 || shared ? await unusedPort(host, port) : port;
+    const listener = await openListener(uws, app, { ...place, port: chosen });
     if (listener) return listener;
     // Between the look for a free port and its use, somebody else may have taken it.
     if (port !== 0 || attempt === ATTEMPTS) throw whyNot(host, chosen, await probe(host, chosen));
@@ -30,12 +39,11 @@ export async function listen(uws: UwsLibrary, app: UwsApp, host: string, port: n
 export async function openListener(
   uws: UwsLibrary,
   app: UwsApp,
-  host: string,
-  port: number,
+  { host, port, shared }: Place,
 ): Promise<Listener | null> {
   const socket = await new Promise<ListenSocket | false>((resolve) => {
     // Without the option the kernel would let a second server share the port, and take half of the connections.
-    app.listen(host, port, uws.LIBUS_LISTEN_EXCLUSIVE_PORT, resolve);
+    app.listen(host, port, shared ? 0 : uws.LIBUS_LISTEN_EXCLUSIVE_PORT, resolve);
   });
   if (!socket) return null;
   let isOpen = true;
@@ -49,13 +57,15 @@ export async function openListener(
 }
 
 /**
- * A port that is free now. The library could take one by itself, but then does not set SO_REUSEADDR, and a
- * server that starts again on the port would have to wait for the last connections to be forgotten.
+ * The port, or for 0 a free one, which nobody listens on now. The library could take a free one by itself, but then does
+ * not set SO_REUSEADDR, and a server that starts again on the port would have to wait for the last connections to be
+ * forgotten.
+ * @throws StartError that says why not
  */
-async function freePort(host: string): Promise<number> {
-  const found = await probe(host, 0);
+async function unusedPort(host: string, port: number): Promise<number> {
+  const found = await probe(host, port);
   if (typeof found === 'number') return found;
-  throw whyNot(host, 0, found);
+  throw whyNot(host, port, found);
 }
 
 /** Listens for a moment, the way Node does: the port, or the code of what speaks against it. */

@@ -1,0 +1,275 @@
+import assert from 'node:assert/strict';
+import { createHash, randomBytes } from 'node:crypto';
+import { readFile, writeFile } from 'node:fs/promises';
+import { Agent, request as httpsRequest } from 'node:https';
+import { join } from 'node:path';
+import { buffer } from 'node:stream/consumers';
+import { describe, it, type TestContext } from 'node:test';
+import { connect, type TLSSocket } from 'node:tls';
+import WebSocket from 'ws';
+import { ClusterClient } from '../../gateway/client/client.ts';
+import { UntrustedError, unreachable } from '../../gateway/client/errors.ts';
+import { chooseTransport, type TransportChoice } from '../../gateway/transport/choose.ts';
+import { run, start } from '../cli/cli-support.ts';
+import { Authority, install } from '../support/certificates.ts';
+import { requires } from '../support/requires.ts';
+import { startTestServer, type TestServer, temporaryDirectory } from '../support/server.ts';
+import { until } from '../support/until.ts';
+
+const { transport: auto } = await chooseTransport('auto');
+const JOB = {
+  type: 'demo.run',
+  pipeline: { kind: 'inline_json', inline: {} },
+  dataset: { kind: 'catalog', catalog_id: 'x' },
+};
+
+/** The common name of what a server shows a new connection. */
+async function shownBy(port: number, ca: Buffer): Promise<string> {
+  const socket = connect({ port, host: '127.0.0.1', ca });
+  try {
+    return await new Promise((resolve, reject) => {
+      socket.on('error', reject);
+      socket.on('secureConnect', () => resolve(String(socket.getPeerCertificate().subject.CN)));
+    });
+  } finally {
+    socket.destroy();
+  }
+}
+
+async function secure(t: TestContext, transport: TransportChoice) {
+  const authority = await Authority.make(t);
+  const folder = await temporaryDirectory(t);
+  const tls = { cert: join(folder, 'cert.pem'), key: join(folder, 'key.pem') };
+  await install(await authority.certify('first'), tls);
+  const server = await startTestServer(t, { transport, tls });
+  const ca = await readFile(authority.ca);
+  const client = new ClusterClient({ server: server.url, ca: ca.toString() });
+  t.after(() => client.close());
+  return { authority, tls, server, ca, client, shown: () => shownBy(server.port, ca) };
+}
+
+/** A stream of all events, and how many came. */
+async function streamOf(t: TestContext, server: TestServer, ca: Buffer) {
+  const socket = new WebSocket(`${server.url.replace('http', 'ws')}/v1/events/stream`, { ca });
+  t.after(() => socket.terminate());
+  const seen = { events: 0, closed: false };
+  socket.on('message', () => seen.events++);
+  socket.on('close', () => {
+    seen.closed = true;
+  });
+  await new Promise((resolve, reject) => socket.once('open', resolve).once('error', reject));
+  return seen;
+}
+
+for (const transport of auto.name === 'uws' ? (['uws', 'node'] as const) : (['node'] as const)) {
+  describe(`TLS by ${transport}`, requires('openssl'), () => {
+    it('carries requests, uploads, downloads in pieces, and streams', async (t) => {
+      const { server, client, ca } = await secure(t, transport);
+      assert.match(server.url, /^https:/);
+      const stream = await streamOf(t, server, ca);
+      const bytes = randomBytes(6_000_000);
+      const file = join(await temporaryDirectory(t), 'input.bin');
+      await writeFile(file, bytes);
+      const { artifact_id: id, sha256 } = await client.upload('uploadArtifact', { file });
+      assert.equal(sha256, createHash('sha256').update(bytes).digest('hex'));
+      const { body } = await client.download(id);
+      assert.ok((await buffer(body)).equals(bytes));
+      await client.call('submitJob', { text: JSON.stringify(JOB) });
+      await until('the event of the job', () => stream.events > 0);
+    });
+
+    it('knows the origin of its own pages, and no other', async (t) => {
+      const { server, ca } = await secure(t, transport);
+      const status = (origin: string) =>
+        new Promise((resolve, reject) => {
+          const headers = { origin };
+          const sent = httpsRequest(`${server.url}/v1/stats`, { ca, agent: false, headers }, (answer) => {
+            answer.resume();
+            resolve(answer.statusCode);
+          });
+          sent.on('error', reject).end();
+        });
+      assert.equal(await status(server.url), 200);
+      assert.equal(await status(server.url.replace('https', 'http')), 403);
+      assert.equal(await status('https://elsewhere.example'), 403);
+    });
+
+    it('shows a new certificate after a reload, and loses neither connections, nor streams, nor what is under way', async (t) => {
+      const { authority, tls, server, ca, shown, client } = await secure(t, transport);
+      const agent = new Agent({ keepAlive: true, maxSockets: 1, ca });
+      t.after(() => agent.destroy());
+      const sockets = new Set<unknown>();
+      const ask = () =>
+        new Promise<string>((resolve, reject) => {
+          const sent = httpsRequest(`${server.url}/healthz`, { agent }, (answer) => {
+            sockets.add(answer.socket);
+            const shows = String((answer.socket as TLSSocket).getPeerCertificate().subject.CN);
+            answer.resume().on('end', () => resolve(shows));
+          });
+          sent.on('error', reject).end();
+        });
+      assert.equal(await ask(), 'first');
+      const stream = await streamOf(t, server, ca);
+      const body = '--x\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\nhalf';
+      const upload = httpsRequest(`${server.url}/v1/artifacts`, {
+        ...{ method: 'POST', ca, agent: false },
+        headers: { 'content-type': 'multipart/form-data; boundary=x' },
+      });
+      const uploaded = new Promise<number | undefined>((resolve, reject) => {
+        upload.on('response', (answer) => resolve(answer.resume().statusCode)).on('error', reject);
+      });
+      upload.write(body);
+      await until('the upload to have begun', () => upload.socket?.bytesWritten);
+
+      for (const name of ['second', 'third']) {
+        await install(await authority.certify(name), tls);
+        await server.reload();
+        assert.equal(await shown(), name);
+      }
+      assert.equal(await ask(), 'first', 'an open connection goes on as it began');
+      assert.equal(sockets.size, 1);
+      upload.end(' and half\r\n--x--\r\n');
+      assert.equal(await uploaded, 200);
+      await client.call('submitJob', { text: JSON.stringify(JOB) });
+      await until('the event of the job', () => stream.events > 0);
+      assert.equal(stream.closed, false);
+    });
+
+    it('keeps the certificate that it has where the new one is of no use', async (t) => {
+      const { authority, tls, server, shown } = await secure(t, transport);
+      const other = await authority.certify('other');
+      const cases: [title: string, file: string, text: string | Buffer, says: RegExp][] = [
+        ['another key', tls.key, await readFile(other.key), /key\.pem is not the key of the certificate/],
+        ['no key', tls.key, 'hush', /key\.pem holds no private key/],
+        ['no certificate', tls.cert, '', /cert\.pem holds no certificate/],
+      ];
+      for (const [title, file, text, says] of cases) {
+        const good = await readFile(file);
+        await writeFile(file, text);
+        await assert.rejects(server.reload(), says, title);
+        assert.equal(await shown(), 'first', title);
+        await writeFile(file, good);
+      }
+      await server.reload();
+    });
+
+    it('is refused at the start with files of no use, in a sentence', async (t) => {
+      const authority = await Authority.make(t);
+      const [one, other] = [await authority.certify('one'), await authority.certify('other')];
+      const folder = await temporaryDirectory(t);
+      const refused = async (cert: string, key: string): Promise<string> => {
+        const flags = ['--tls-cert', cert, '--tls-key', key, '--transport', transport];
+        const state = ['--state', join(folder, 's'), '--port', '0', '--log-level', 'silent'];
+        const { code, stderr } = await run(['server', ...flags, ...state]);
+        assert.equal(code, 2, stderr);
+        return stderr;
+      };
+      assert.match(await refused(one.cert, other.key), /is not the key of the certificate/);
+      assert.match(await refused(join(folder, 'none'), one.key), /cannot read the certificate .*ENOENT/);
+      assert.match(await refused(one.key, one.key), /holds no certificate in PEM/);
+    });
+  });
+}
+
+describe('TLS by the transport that is taken where nobody names one', requires('openssl'), () => {
+  it('is node:https, whether uWebSockets.js loads or not', async () => {
+    assert.equal((await chooseTransport('auto', true)).transport.name, 'node');
+  });
+
+  it('answers everybody who connects while it reloads', async (t) => {
+    const { tls, authority, server, ca } = await secure(t, 'auto');
+    const kinds = [await authority.certify('even'), await authority.certify('odd')] as const;
+    let isOver = false;
+    const failures: unknown[] = [];
+    let connected = 0;
+    const line = async () => {
+      while (!isOver) {
+        const name = await shownBy(server.port, ca).catch((fault: unknown) => void failures.push(fault));
+        if (name) connected++;
+      }
+    };
+    const lines = [line(), line()];
+    for (let i = 0; i < 20; i++) {
+      await install(kinds[i % 2 === 0 ? 0 : 1], tls);
+      await server.reload();
+      const before = connected;
+      await until('somebody to have connected', () => connected > before || failures.length > 0);
+    }
+    isOver = true;
+    await Promise.all(lines);
+    assert.deepEqual(failures, []);
+  });
+});
+
+describe('a client of a server with TLS', requires('openssl'), () => {
+  it('is jqctl and jq-worker with --ca or JQ_CA, streams included', async (t) => {
+    const { server, authority, client } = await secure(t, auto.name);
+    const { id } = await client.call('submitJob', { text: JSON.stringify(JOB) });
+    const flags = ['--server', server.url, '--ca', authority.ca];
+    assert.equal((await run(['stats', ...flags])).code, 0);
+    const { code } = await run(['stats', '--server', server.url], { env: { JQ_CA: authority.ca } });
+    assert.equal(code, 0);
+    const follow = start('jqctl', ['events', '--follow', '--json', ...flags]);
+    t.after(() => follow.child.kill('SIGKILL'));
+    await until('the event of the job', () => follow.said.stdout.includes(id));
+    const state = join(await temporaryDirectory(t), 'worker');
+    const worker = start('jq-worker', [...flags, '--state', state, '--json', '--log-level', 'silent']);
+    t.after(() => worker.child.kill('SIGKILL'));
+    await until('the worker', async () => (await client.call('listWorkers')).length > 0);
+  });
+
+  it('says what is wrong with the certificate, and ends with exit code 4', async (t) => {
+    const { server, authority } = await secure(t, auto.name);
+    const stranger = await Authority.make(t);
+    const folder = await temporaryDirectory(t);
+    const by = (argv: string[]) => run([...argv, '--server', server.url]);
+    const worker = ['worker', '--state', join(folder, 'w'), '--log-level', 'silent'];
+    for (const argv of [['stats'], ['events', '--follow'], ['logs', 'job_1'], worker]) {
+      for (const ca of [[], ['--ca', stranger.ca]]) {
+        const { code, stdout, stderr } = await by([...argv, ...ca]);
+        assert.deepEqual([code, stdout], [4, ''], stderr);
+        assert.match(stderr, /is not trusted: its certificate (comes from an authority|was not signed by)/);
+        assert.match(stderr, /--ca or JQ_CA/);
+      }
+    }
+    const renamed = server.url.replace('127.0.0.1', 'localhost');
+    const named = await authority.certify('elsewhere', 'DNS:elsewhere.lab');
+    await install(named, server.config.tls as { cert: string; key: string });
+    await server.reload();
+    const { code, stderr } = await run(['stats', '--server', renamed, '--ca', authority.ca]);
+    assert.equal(code, 4);
+    assert.match(stderr, /is for another name \(it names DNS:elsewhere\.lab\)/);
+  });
+
+  it('is told when a server speaks the other of HTTP and HTTPS', async (t) => {
+    const plain = await startTestServer(t);
+    const { code, stderr } = await run(['stats', '--server', plain.url.replace('http', 'https')]);
+    assert.equal(code, 4);
+    assert.match(stderr, /it speaks no TLS there; did you mean http:\/\/\?/);
+    const { server } = await secure(t, auto.name);
+    const other = await run(['stats', '--server', server.url.replace('https', 'http')]);
+    assert.equal(other.code, 4);
+    assert.match(other.stderr, /cannot reach http:/);
+  });
+
+  it('is refused a file of certificates that holds none: it would trust nobody', async (t) => {
+    const folder = await temporaryDirectory(t);
+    const file = join(folder, 'ca.pem');
+    const begin = '-----BEGIN CERTIFICATE-----';
+    for (const text of ['', 'nothing', `${begin}\nAAAA\n${begin.replace('BEGIN', 'END')}\n`]) {
+      await writeFile(file, text);
+      const { code, stderr } = await run(['stats', '--ca', file]);
+      assert.deepEqual([code, /--ca: .*ca\.pem holds no certificate in PEM/.test(stderr)], [2, true], stderr);
+    }
+    const missing = await run(['stats'], { env: { JQ_CA: join(folder, 'none') } });
+    assert.match(missing.stderr, /JQ_CA: cannot read .*none \(ENOENT\)/);
+  });
+
+  it('takes a certificate out of its time for one that nobody can trust', () => {
+    for (const code of ['CERT_HAS_EXPIRED', 'CERT_NOT_YET_VALID']) {
+      const fault = unreachable('https://queue.lab', Object.assign(new Error('no'), { code }));
+      assert.ok(fault instanceof UntrustedError);
+      assert.match(fault.message, /the clock of this machine is wrong/);
+    }
+  });
+});
