@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { promisify } from 'node:util';
 import { dashboardPage } from '../../gateway/ui/page.ts';
@@ -102,6 +102,28 @@ it('the package that npm makes, installed elsewhere', requires('npm'), async (t)
       );
     },
   );
+
+  await t.test('has every file that code finds by its own address', async () => {
+    const beside = /new URL\(\s*'([^']+)',\s*import\.meta\.url,?\s*\)/g;
+    const folders = ['actors', 'bin', 'gateway', 'machines'];
+    const found = await Promise.all(
+      folders.map((folder) => readdir(join(ROOT, folder), { recursive: true })),
+    );
+    const sources = found.flatMap((names, i) => names.map((name) => join(folders[i] as string, name)));
+    const wanted = sources
+      .filter((name) => name.endsWith('.ts') && !/^bin\/pack|make-page|ui\/client/.test(name))
+      .flatMap((name) => {
+        const text = readFileSync(join(ROOT, name), 'utf8');
+        return [...text.matchAll(beside)].map(([, to]) => join(dirname(name), to as string));
+      })
+      // The page is made of that source beforehand.
+      .filter((name) => !name.endsWith('.tsx'));
+    assert.ok(wanted.length > 5);
+    assert.deepEqual(
+      wanted.filter((name) => !existsSync(inPackage(name))),
+      [],
+    );
+  });
 
   await t.test(
     'runs a server, a worker and a job from an empty folder, where its results are left',
