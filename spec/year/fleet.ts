@@ -112,8 +112,9 @@ class PlayedWorker {
   async step(): Promise<void> {
     try {
       await this.#deliver(this.#endings());
-      await this.#lease();
-      await this.#beat();
+      const hasAsked = await this.#lease();
+      // Who only waits for work is heard by that.
+      if (this.#runs.length > 0 || !hasAsked) await this.#beat();
     } catch (fault) {
       if (!(fault instanceof ResponseError)) throw fault;
       // What a full disk refuses is tried again; who is unknown, as after the limit for workers that were gone, begins anew.
@@ -180,17 +181,19 @@ class PlayedWorker {
     }
   }
 
-  async #lease(): Promise<void> {
+  /** @returns whether it has asked */
+  async #lease(): Promise<boolean> {
     const free = this.#slots - this.runs;
-    if (free <= 0) return;
+    if (free <= 0) return false;
     const body = { max_tasks: free, wait_s: 0 };
     const { tasks = [] } = await this.#insist((lab) => lab.call('lease', { params: { id: this.id }, body }));
-    if (tasks.length === 0) return;
+    if (tasks.length === 0) return true;
     const runs = tasks.map(({ task_id, attempt }) => this.#begin(task_id, attempt));
     this.#runs.push(...runs);
     await this.#deliver(
       runs.map(({ task, attempt }) => ({ type: 'start', task_id: task, worker_id: this.id, attempt })),
     );
+    return true;
   }
 
   #begin(task: string, attempt: number): Run {

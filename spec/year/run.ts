@@ -1,22 +1,18 @@
-import { existsSync } from 'node:fs';
-import { cp, writeFile } from 'node:fs/promises';
+import { cp } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { RetentionSettings } from '../../actors/server/retention/settings.ts';
-import type { ClusterClient } from '../../gateway/client/client.ts';
-import { ResponseError } from '../../gateway/client/errors.ts';
 import { olderStore, VERSIONS } from '../crash/migration.ts';
-import { must } from '../history/history.ts';
 import { ROOT } from '../support/program.ts';
 import { SmallDisk } from '../support/small-disk.ts';
-import { until } from '../support/until.ts';
+import { Backups } from './backups.ts';
 import { BEGIN, Calendar, type Crash, DAY, type Happening, HOUR, STEP } from './calendar.ts';
 import { Fleet } from './fleet.ts';
+import { fillDisk, rotate } from './hardships.ts';
 import { laterVersion, refuses } from './installations.ts';
 import { Kept } from './kept.ts';
 import { Looks } from './look.ts';
 import { type Figures, figuresOf, type Sizes, sizesOf } from './measure.ts';
 import { People } from './people.ts';
-import { restoreNewest } from './restores.ts';
 import { type Counts, World } from './world.ts';
 
 export interface YearOptions {
@@ -45,8 +41,6 @@ export interface YearOutcome {
   withoutFullDisk: string | null;
 }
 
-/** Seconds in which a backup is made, however busy the machine is. */
-const PATIENCE = 600;
 /** Mebibytes of the server's disk. */
 const DISK = 1024;
 
@@ -95,14 +89,10 @@ class Year {
   readonly #people: People;
   readonly #fleet: Fleet;
   readonly #looks: Looks;
+  readonly #backups: Backups;
   readonly #months: YearOutcome['months'] = [];
   #step = 0;
   #upgrades = 0;
-  /** Whether the next backup is to be restored, and whether the server dies in the middle of it. */
-  #isRestoreDue = false;
-  #diesAtBackup = false;
-  /** When a backup is made next, as the server said in one of its lives. */
-  #nextBackup = { at: 0, life: 0 };
   #secondEnded = 0;
 
   constructor(options: YearOptions, disk: SmallDisk | null, world: World) {
@@ -118,6 +108,7 @@ class Year {
     this.#people = new People(world, kept);
     this.#fleet = new Fleet(world);
     this.#looks = new Looks(world, kept);
+    this.#backups = new Backups(world);
   }
 
   async run(): Promise<YearOutcome> {
@@ -134,7 +125,7 @@ class Year {
       if (months > this.#months.length) await this.#endOfMonth(months);
     }
     await this.#looks.look();
-    await this.#restoreLast();
+    await this.#backups.restoreOneMore();
     await world.stop();
     const figures = this.#options.isMeasured ? await this.#measure() : null;
     return {
@@ -161,11 +152,12 @@ class Year {
     const hour = (now % DAY) / HOUR;
     if (hour === 18) await this.#fleet.evening();
     if (hour === 8) await this.#fleet.morning();
-    await this.#awaitBackup();
+    await this.#backups.awaitOne();
     if (hour === 3) await this.#looks.look();
   }
 
   async #let(happening: Happening): Promise<void> {
+    const world = this.#world;
     this.#say(happening.what === 'crash' ? `a crash: ${happening.how}` : happening.what);
     switch (happening.what) {
       case 'crash':
@@ -173,11 +165,11 @@ class Year {
       case 'upgrade':
         return this.#upgrade();
       case 'full disk':
-        return this.#fillDisk();
+        return this.#disk ? fillDisk(world, this.#disk, this.#people, this.#fleet) : undefined;
       case 'rotation':
-        return this.#rotate();
+        return rotate(world, this.#fleet);
       case 'restore':
-        this.#isRestoreDue = true;
+        this.#backups.isRestoreDue = true;
         return;
       case 'restart':
         return this.#restart();
@@ -192,7 +184,7 @@ class Year {
     if (how === 'before a commit') return world.tell({ do: 'die', when: 'before', commits });
     if (how === 'after a commit') return world.tell({ do: 'die', when: 'after', commits });
     if (how === 'backup') {
-      this.#diesAtBackup = true;
+      this.#backups.killsServer = true;
       return;
     }
     await world.kill();
@@ -219,100 +211,6 @@ class Year {
     await this.#fleet.reboot();
   }
 
-  /** Two get a new token; that of before is valid beside it for an hour, and then refused. */
-  async #rotate(): Promise<void> {
-    const world = this.#world;
-    const { doors, home, now, counts } = world;
-    const before = [await doors.rotate('lab', home, now), await doors.rotate('ann', home, now)];
-    await world.tell({ do: 'reload' });
-    const ask = (client: ClusterClient) => world.insist(() => client.call('getStats'));
-    for (const client of [...before, doors.of('lab'), doors.of('ann')]) await ask(client);
-    await this.#fleet.step();
-    // The program that made the new one took some of the time.
-    await world.advance(now + 1.5 * HOUR);
-    for (const client of before) {
-      const refusal = await ask(client).catch((fault: unknown) => fault);
-      const isRefused = refusal instanceof ResponseError && refusal.status === 401;
-      must(isRefused, `a token of before is valid after its end: ${refusal}`);
-      await client.close();
-    }
-    counts.rotations++;
-  }
-
-  /** Nothing more fits on the server's disk for a quarter of an hour; then somebody makes room. */
-  async #fillDisk(): Promise<void> {
-    if (!this.#disk) return;
-    const world = this.#world;
-    const file = join(this.#options.folder, 'input.csv');
-    await writeFile(file, '1;2;3\n'.repeat(100_000));
-    this.#disk.fill();
-    must(!(await this.#people.upload(file)), 'the disk is full, and an upload was taken');
-    await this.#whileTimePasses(
-      this.#people.submit(3).then(() => this.#fleet.step()),
-      HOUR / 4,
-    );
-    this.#disk.clear();
-    await world.advance(world.now + 60);
-    must(await this.#people.upload(file), 'there is room, and an upload is refused');
-    world.counts.fullDisks++;
-  }
-
-  /** What waits for the server's own limits of time needs some. */
-  async #whileTimePasses(work: Promise<void>, most: number): Promise<void> {
-    let over = false;
-    const done = work.finally(() => {
-      over = true;
-    });
-    done.catch(() => {});
-    const world = this.#world;
-    const end = world.now + most;
-    while (world.now < end) await world.advance(world.now + 10);
-    await until(
-      'what was asked to be answered',
-      async () => {
-        if (!over) await world.advance(world.now + 10);
-        return over;
-      },
-      PATIENCE,
-    );
-    await done;
-  }
-
-  /** A backup that has begun ends on the day on which it began. */
-  async #awaitBackup(): Promise<void> {
-    const world = this.#world;
-    const { at, life } = this.#nextBackup;
-    if (at > world.now && life === world.lives) return;
-    if (await this.#backupEnded()) return;
-    if (this.#diesAtBackup) {
-      this.#diesAtBackup = false;
-      const begun = () => existsSync(join(world.backups, 'unfinished'));
-      await until('it to begin', async () => begun() || (await this.#backupEnded()), PATIENCE);
-      await world.kill();
-    }
-    const after = await until('the backup to be made', () => this.#backupEnded(), PATIENCE);
-    // One that was broken off together with the server keeps the folder for a while; it is tried again.
-    if (after.failure) return;
-    world.counts.backups++;
-    if (!this.#isRestoreDue) return;
-    this.#isRestoreDue = false;
-    await restoreNewest(world);
-  }
-
-  async #backupEnded() {
-    const world = this.#world;
-    const backups = await this.#backups();
-    this.#nextBackup = { at: backups.next_at, life: world.lives };
-    return !backups.running && backups.next_at > world.now && backups;
-  }
-
-  async #backups() {
-    const viewer = this.#world.doors.of('viewer');
-    const { backups } = await this.#world.insist(() => viewer.call('getStats'));
-    if (!backups) throw new Error('the server makes no backups');
-    return backups;
-  }
-
   #measure(): Promise<{ second: Figures; last: Figures }> {
     this.#say('measuring');
     const world = this.#world;
@@ -320,13 +218,6 @@ class Year {
       second: { state: this.#aside, at: this.#secondEnded },
       last: { state: world.state, at: world.now },
     });
-  }
-
-  async #restoreLast(): Promise<void> {
-    const { next_at } = await this.#backups();
-    this.#isRestoreDue = true;
-    await this.#world.advance(next_at + 1);
-    await this.#awaitBackup();
   }
 
   async #endOfMonth(month: number): Promise<void> {
