@@ -16,6 +16,7 @@ import { logEvents } from './event-log.ts';
 import { JobPiecesCache } from './jobs/job-pieces.ts';
 import { Measures } from './metrics/measures.ts';
 import { queueMetrics } from './metrics/queue-metrics.ts';
+import { retentionMetrics } from './metrics/retention-metrics.ts';
 import { storeMetrics } from './metrics/store-metrics.ts';
 import { workerMetrics } from './metrics/worker-metrics.ts';
 import { LiveReads } from './reads/live-reads.ts';
@@ -122,6 +123,7 @@ export async function startBackend(options: BackendOptions): Promise<RunningBack
       supervisor.events,
       options.clock ? UNHURRIED : systemClock,
     );
+    retentionMetrics(metrics, retention.progress, store);
     retention.start();
     const reads = createReads(
       store,

@@ -142,11 +142,12 @@ async function liveThrough(server: TestServer) {
   await run('removeWorker', { id: gone });
   const { artifact_id } = await run('uploadArtifact');
   await run('downloadArtifact', { id: artifact_id });
-  await run('submitJob');
+  const { id: ended } = await run('submitJob');
   await run('requeueTask', { id: (await run('lease', { id: worker })).task.task_id });
   const again = (await run('lease', { id: worker })).task;
   await run('failTask', { id: again.task_id, worker });
   await run('cancelTask', { id: again.task_id });
+  await run('deleteJob', { id: ended });
   for (const [name, route] of routeList) {
     if (!replies.has(name) && route.kind !== 'stream') await run(name, { id: job, name: 'job' });
   }

@@ -65,7 +65,9 @@ export class Retention {
     });
   }
 
+  /** Goes on with what an earlier server left; then it looks for what is due. */
   start(): void {
+    this.#begin(AFTER_DELETION);
     this.#passIn(FIRST);
   }
 

@@ -1,5 +1,6 @@
 import { Measures } from '../../../actors/server/metrics/measures.ts';
 import { queueMetrics } from '../../../actors/server/metrics/queue-metrics.ts';
+import { retentionMetrics } from '../../../actors/server/metrics/retention-metrics.ts';
 import { storeMetrics } from '../../../actors/server/metrics/store-metrics.ts';
 import { workerMetrics } from '../../../actors/server/metrics/worker-metrics.ts';
 import { WorkerMetrics } from '../../../actors/worker/metrics/worker-metrics.ts';
@@ -20,6 +21,7 @@ export function serverMetrics(): readonly Described[] {
   queueMetrics(metrics, UNASKED);
   workerMetrics(metrics, UNASKED);
   storeMetrics(metrics, UNASKED);
+  retentionMetrics(metrics, UNASKED, UNASKED);
   new StreamMetrics(metrics, () => 0);
   processMetrics(metrics, '')();
   new UploadMetrics(metrics);
