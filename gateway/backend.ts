@@ -41,7 +41,7 @@ export interface Reads {
   /** A `WorkerView`. */
   worker(id: string): Pieces;
   /** State ids of a machine, such as `task.running.executing`, to how many actors are in them now. */
-  stateCounts(machine: MachineName): Record<string, number>;
+  stateCounts(machine: MachineName): Promise<Record<string, number>>;
   /** A job, task or worker as its machine sees it. */
   actor(machine: MachineName, id: string): Promise<ActorState>;
   /** Throws unless the task exists. */

@@ -17,6 +17,20 @@ export function describeMachine(name: MachineName): MachineDescription {
   return { name, what, config: machineJson(machine), chart: chartOf(machine) };
 }
 
+/**
+ * The counts on all states of a chart: those that are not told have none in them, and the machine itself has as many
+ * as the states right below it. Empty where nothing is known.
+ */
+export function countsOnAll(
+  { states }: Chart,
+  known: Readonly<Record<string, number>>,
+): Record<string, number> {
+  if (Object.keys(known).length === 0) return {};
+  const below = states.filter(({ parent }) => parent === states[0]?.id);
+  const all = below.reduce((sum, { id }) => sum + (known[id] ?? 0), 0);
+  return Object.fromEntries(states.map(({ id, parent }) => [id, parent === null ? all : (known[id] ?? 0)]));
+}
+
 /** A machine as text for people. */
 export function drawMachine(name: MachineName, format: 'mermaid' | 'ascii'): string {
   const chart = chartOf(MACHINES[name].machine);

@@ -134,12 +134,19 @@ describe('the path of an actor, as its events show it', () => {
 
   it('follows the arrows between its states, and those around or within them', () => {
     const path = pathOf('task', events('task_leased', 'task_started', 'task_completed'), true);
-    const goes = (from: string, to: string) => travelled(path, { from, to });
+    const goes = (from: string, to: string) => travelled(path, { from, to, event: 'ANY' });
     assert.ok(goes('task.queued', 'task.leased'));
     assert.ok(goes('task.leased', 'task.running'));
     assert.ok(goes('task.running.executing', 'task.succeeded'));
     assert.ok(!goes('task.running.stopping', 'task.succeeded'));
     assert.ok(!goes('task.leased', 'task.queued'));
     assert.ok(!goes('task.queued', 'task.running'));
+  });
+
+  it('follows of several arrows between the same states the one of the event that is known', () => {
+    const path = [{ from: 'worker.alive.busy', to: 'worker.alive.idle', by: ['TASK_RELEASED'] }];
+    const goes = (from: string, event: string) => travelled(path, { from, to: 'worker.alive.idle', event });
+    assert.ok(goes('worker.alive.busy', 'TASK_RELEASED'));
+    assert.ok(!goes('worker.alive', 'REGISTER'));
   });
 });

@@ -73,12 +73,14 @@ describe('a task that was computed before', () => {
     await cluster.submit(sweep(4));
     for (const [i, lease] of (await worker.lease(10)).entries())
       await complete(worker, lease, { demo_version: '1.0', metrics: { best_rmse: i + 1 } });
-    const seen: Record<string, number>[] = [];
+    const asked: Promise<Record<string, number>>[] = [];
     const stop = cluster.port.events.subscribe((events) => {
-      if (events.some(({ type }) => type === 'task_reused')) seen.push(cluster.port.reads.stateCounts('job'));
+      if (events.some(({ type }) => type === 'task_reused'))
+        asked.push(cluster.port.reads.stateCounts('job'));
     });
     const grown = await cluster.submit(sweep(7, { reuse: true }));
     stop();
+    const seen = await Promise.all(asked);
     assert.ok(seen.some((counts) => counts['job.queued.reusing'] === 1));
     for (const { 'job.queued.ready': ready = 0, 'job.queued.reusing': reusing = 0, ...counts } of seen)
       assert.equal(ready + reusing, counts['job.queued'], 'it is in one state below its status');

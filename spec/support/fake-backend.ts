@@ -29,7 +29,7 @@ export class FakeBackend implements Backend {
     this.reads = {
       jobs: () => piecesOf([]),
       job: unread,
-      stateCounts: () => ({}),
+      stateCounts: async () => ({}),
       jobRequest: unread,
       tasks: unread,
       ranking: unread,

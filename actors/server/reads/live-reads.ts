@@ -67,7 +67,10 @@ export class LiveReads {
     };
   }
 
-  /** State ids of a machine to how many actors are in them; empty for machines that run inside the workers. */
+  /**
+   * State ids of a machine to how many actors are in them; empty for machines that run inside the workers. Where the
+   * running jobs are below their status is asked of the store.
+   */
   stateCounts(machine: MachineName): Record<string, number> {
     const { counters, directory } = this.#core;
     if (machine === 'job') return jobCounts(counters.jobs, directory.jobs.values());
@@ -133,13 +136,14 @@ export interface WaitingTask {
 const prefixed = (machine: string, counts: Record<string, number>): Record<string, number> =>
   Object.fromEntries(Object.entries(counts).map(([status, n]) => [`${machine}.${status}`, n]));
 
-/** Of the jobs that have a state below their status, all are in memory but those that wait for their first lease. */
+/** Of the jobs that have a state below their status, all are in memory but those that run, or wait to be leased. */
 function jobCounts(
   tallied: Readonly<Record<string, number>>,
   jobs: Iterable<{ committed: Readonly<JobRow> | null }>,
 ): Record<string, number> {
   const counts = prefixed('job', tallied);
-  for (const { committed } of jobs) if (committed?.state !== 'ready') count(counts, 'job', committed);
+  for (const { committed } of jobs)
+    if (committed?.state !== 'ready' && committed?.status !== 'running') count(counts, 'job', committed);
   const others = Object.entries(counts).filter(([id]) => id.startsWith('job.queued.'));
   const ready = (tallied.queued ?? 0) - others.reduce((sum, [, n]) => sum + n, 0);
   return ready > 0 ? { ...counts, 'job.queued.ready': ready } : counts;

@@ -112,7 +112,10 @@ export function createReads(
 
     worker: (id) => oneWorker(db, live, id),
 
-    stateCounts: (machine) => live.stateCounts(machine),
+    async stateCounts(machine) {
+      const counts = live.stateCounts(machine);
+      return machine === 'job' ? { ...counts, ...(await runningJobs(db)) } : counts;
+    },
 
     actor: (machine, id) => actorState(db, machine, id),
 
@@ -128,6 +131,14 @@ async function whyNoArtifact(db: PreparedStatements, id: string): Promise<Cluste
   if (!gone) return ClusterError.unknown('artifact', id);
   const when = new Date(gone.expired_at * 1000).toISOString();
   return new ClusterError('artifact_expired', `artifact '${id}' was deleted at ${when}: its time was over`);
+}
+
+/** The states below `running`: a job whose tasks all wait again is in no memory. */
+async function runningJobs(db: PreparedStatements): Promise<Record<string, number>> {
+  const rows = await db.all<{ state: string; n: number }[]>(
+    "SELECT state, COUNT(*) AS n FROM jobs WHERE status = 'running' AND state IS NOT NULL GROUP BY state",
+  );
+  return Object.fromEntries(rows.map(({ state, n }) => [`job.running.${state}`, n]));
 }
 
 /** Sixty minutes up to the present one; a minute without a commit carries the queue length on. */

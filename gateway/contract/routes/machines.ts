@@ -29,7 +29,9 @@ const MachineView = Type.Object({
   config: AnyObject,
   chart: Type.Object({ states: Type.Array(ChartState), arrows: Type.Array(ChartArrow) }),
   counts: Type.Record(Type.String(), Type.Integer(), {
-    description: 'state id to how many actors are in it now; states that the server cannot see are left out',
+    description:
+      'every state, and the machine itself, by its id: how many actors are in it now; empty for machines that run ' +
+      'inside worker programs, where the server cannot see them',
   }),
 });
 
@@ -53,11 +55,12 @@ export const machines = {
     tag: 'cluster',
     reply: Type.Array(MachineView),
     run: async ({ backend }) => {
-      const { describeMachine } = await charts();
-      return MACHINE_NAMES.map((name) => ({
-        ...describeMachine(name),
-        counts: backend.reads.stateCounts(name),
-      }));
+      const { describeMachine, countsOnAll } = await charts();
+      const machines = MACHINE_NAMES.map(async (name) => {
+        const machine = describeMachine(name);
+        return { ...machine, counts: countsOnAll(machine.chart, await backend.reads.stateCounts(name)) };
+      });
+      return Promise.all(machines);
     },
   }),
   getMachine: json({

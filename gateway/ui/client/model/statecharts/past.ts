@@ -1,3 +1,4 @@
+import type { ChartArrow } from '../../../../../machines/charts/graph.ts';
 import type { MachineName } from '../../../../../machines/charts/names.ts';
 import { PHASES } from '../../../../../machines/job/selection.ts';
 import type { EventView } from '../../../../../machines/schema/views.ts';
@@ -11,6 +12,8 @@ export interface Way {
   /** Null where what came before has not been read. */
   from: string | null;
   to: string;
+  /** What led there, or may have; absent where that is not known. */
+  by?: readonly string[];
 }
 
 /** An event that moved an actor. */
@@ -83,10 +86,13 @@ export function pathOf(machine: Choosable, events: readonly EventView[], complet
 /** Whether `id` is `other` or stands within it. */
 export const within = (id: string, other: string): boolean => id === other || id.startsWith(`${other}.`);
 
+/** What follows by itself from an event. */
+const BY_ITSELF = 'always';
+
 /** Whether the path went along an arrow between these states, which may be around or within those of the path. */
-export function travelled(path: readonly Way[], arrow: { from: string; to: string }): boolean {
-  return path.some(
-    ({ from, to }) =>
-      from !== null && within(from, arrow.from) && (within(to, arrow.to) || within(arrow.to, to)),
-  );
+export function travelled(path: readonly Way[], arrow: Pick<ChartArrow, 'from' | 'to' | 'event'>): boolean {
+  return path.some(({ from, to, by }) => {
+    if (from === null || (by && !by.includes(arrow.event) && arrow.event !== BY_ITSELF)) return false;
+    return within(from, arrow.from) && (within(to, arrow.to) || within(arrow.to, to));
+  });
 }
