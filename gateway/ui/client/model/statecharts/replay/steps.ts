@@ -26,13 +26,11 @@ export function stepsOf(messages: readonly Message[], id: string): Step[] {
     const last = states.at(-1);
     if (to.id !== id || last === undefined) return [];
     const from = states[0] === '' ? null : (states[0] ?? null);
-    const ways = states
-      .slice(1)
-      .map((state, i) => ({
-        from: states[i] === '' ? null : (states[i] ?? null),
-        to: state,
-        by: sent.type.split(/, | or /),
-      }));
+    const ways = states.slice(1).map((state, i) => ({
+      from: states[i] === '' ? null : (states[i] ?? null),
+      to: state,
+      by: sent.type.split(/, | or /),
+    }));
     return [
       { event, sent, silent, from, to: last, ways: ways.filter((way) => way.from !== way.to), before, after },
     ];
