@@ -1,5 +1,6 @@
 import { AdmissionControl } from './http/admission/admission.ts';
 import { basePathOf } from './http/admission/base-path.ts';
+import { ClientAddresses } from './http/admission/client-address.ts';
 import { compileEndpoints } from './http/admission/endpoint.ts';
 import { Handshake } from './http/admission/handshake.ts';
 import { isLoopback, OriginPolicy } from './http/admission/origin.ts';
@@ -126,6 +127,7 @@ export function assemble(
     loopbackOnly: () => auth.open && isLoopback(host),
     scheme: options.tls ? 'https' : 'http',
   });
+  const clients = new ClientAddresses(options.trustProxy ?? []);
   const open = options.metricsOpen ? (['metrics'] as const) : [];
   const router = new Router(compileEndpoints(limits, open), basePath);
   return new Dispatcher({
@@ -141,7 +143,7 @@ export function assemble(
       parsers,
       dashboard: pageOnDemand(options.dashboard),
       uploads: new UploadMetrics(backend.metrics),
-      requests: new RequestLog(log),
+      requests: new RequestLog(log, clients),
       log,
     },
     metrics: new HttpMetrics(backend.metrics, () => rest.inFlight.count),

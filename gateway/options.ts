@@ -21,6 +21,8 @@ export interface GatewayOptions {
   facts: ServiceFacts;
   /** Prefixes of the version headers beside `CLUSTER`; accepted and answered alike. */
   headerPrefixes?: readonly string[];
+  /** Addresses and networks of proxies that are believed when they say whom they were asked by. */
+  trustProxy?: readonly string[] | undefined;
   /** The path below which proxies serve it, such as `/jq`; `''` where it is left out. */
   basePath?: string;
   /** Largest JSON or YAML body, in bytes. */

@@ -122,6 +122,12 @@ export class ServerCommand extends BaseCommand {
     ),
   );
 
+  trustProxy = Option.Array(
+    '--trust-proxy',
+    [],
+    value('ADDRESS', 'proxy, network of them or loopback, whose X-Forwarded-For is believed; repeatable'),
+  );
+
   backupTo = Option.String('--backup-to', value('DIR', 'make backups in this folder by itself'));
   backupEvery = Option.String(
     '--backup-every',
@@ -249,6 +255,7 @@ export class ServerCommand extends BaseCommand {
       headerPrefixes: this.headerPrefixes,
       basePath: this.basePath,
       retention: this.#retention(),
+      trustProxy: this.trustProxy,
       backups: this.backupTo === undefined ? undefined : this.#backups(this.backupTo),
     };
   }

@@ -41,6 +41,8 @@ export interface ServerConfig extends LogConfig {
   reserveBytes?: number | undefined;
   serviceName: string;
   headerPrefixes: readonly string[];
+  /** Addresses of proxies that are believed when they say whom they were asked by. */
+  trustProxy?: readonly string[] | undefined;
   /** The path below which proxies serve it, such as `/jq`. */
   basePath?: string | undefined;
   /** Whether the metrics need no credential. */
@@ -111,6 +113,7 @@ export async function startServer(config: ServerConfig): Promise<RunningServer> 
     maxRequestBytes: config.maxRequestBytes,
     maxArtifactBytes: config.maxArtifactBytes,
     metricsOpen: config.metricsOpen,
+    trustProxy: config.trustProxy,
     log,
     dashboard: () => dashboardPage(config.serviceName),
   }).catch(async (fault) => {
@@ -190,7 +193,11 @@ async function reloaded(what: string, reload: () => Promise<void>, log: Logger):
 }
 
 async function warnOfReaders({ authFile, tokenFile, tls }: ServerConfig, log: Logger): Promise<void> {
-  const secrets = { 'auth file': authFile, 'token file': tokenFile, 'key of the certificate': tls?.key };
+  const secrets = {
+    'auth file': authFile,
+    'token file': tokenFile,
+    'key of the certificate': tls?.key,
+  };
   for (const [what, file] of Object.entries(secrets)) {
     const mode = file === undefined ? null : await readableByOthers(file);
     if (mode !== null)

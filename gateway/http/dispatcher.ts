@@ -148,19 +148,11 @@ export class Dispatcher implements ExchangeObserver {
     replyError(exchange, fault);
   }
 
-  /** The query is not logged: a stream's holds the token. */
   finished(exchange: Exchange, status: number): void {
     this.#parts.inFlight.leave();
     this.#waiting.delete(exchange);
     const milliseconds = performance.now() - exchange.startedAt;
     this.#parts.metrics.finished(exchange.endpoint?.route ?? null, status, milliseconds / 1000);
-    const { log } = this.#parts.service;
-    if (!log.isLevelEnabled('debug')) return;
-    const { method, path } = exchange.head;
-    const ms = Math.round(milliseconds * 10) / 10;
-    log.debug(
-      { request_id: exchange.id, method, path, status, ms, principal: exchange.grant?.principal.name },
-      'request',
-    );
+    this.#parts.service.requests.finished(exchange, status, milliseconds);
   }
 }

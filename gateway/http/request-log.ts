@@ -4,6 +4,7 @@ import { ClusterError } from '../../machines/protocol/errors.ts';
 import { MissingRightsError } from '../../machines/protocol/rights.ts';
 import { statusOf } from '../contract/errors.ts';
 import type { Route } from '../contract/route.ts';
+import type { ClientAddresses } from './admission/client-address.ts';
 import type { Exchange } from './request/exchange.ts';
 
 /** Milliseconds in which one kind of refusal of one principal is one line. */
@@ -17,12 +18,14 @@ const AUDITED: ReadonlySet<Route['right']> = new Set(['submit', 'cancel', 'admin
 /** Writes to the log what requests an operator asks about later, each with its id and its principal. */
 export class RequestLog {
   readonly #log: Logger;
+  readonly #clients: ClientAddresses;
   readonly #refused = new LRUCache<string, { until: number; more: number }>({ max: MOST_KINDS });
   /** A damaged store stays damaged until somebody restores it. */
   #damageLogged = false;
 
-  constructor(log: Logger) {
+  constructor(log: Logger, clients: ClientAddresses) {
     this.#log = log;
+    this.#clients = clients;
   }
 
   /** Something was changed, or looked at that only an admin may see: it is durable by now. */
@@ -33,7 +36,7 @@ export class RequestLog {
     const principal = grant.principal.name;
     const of = about.job_id ?? about.artifact_id ?? about.worker_id;
     this.#log.info(
-      { request_id: exchange.id, audit: endpoint.name, principal, ...about },
+      { ...this.#from(exchange), audit: endpoint.name, principal, ...about },
       `${endpoint.name}${of === undefined ? '' : ` ${of}`} by ${principal}`,
     );
   }
@@ -41,7 +44,7 @@ export class RequestLog {
   /** A request got an error for an answer. The query is not logged: a stream's holds the token. */
   refused(exchange: Exchange, error: unknown, cause: unknown): void {
     const { method, path } = exchange.head;
-    const about = { request_id: exchange.id, method, path: path.slice(0, 200) };
+    const about = { ...this.#from(exchange), method, path: path.slice(0, 200) };
     if (!(error instanceof ClusterError)) {
       this.#log.error({ ...about, err: error }, 'a request failed');
       return;
@@ -61,6 +64,19 @@ export class RequestLog {
       { ...about, principal, status, code: error.code, ...(more > 0 && { more }) },
       `refused: ${error.message.slice(0, 500)}`,
     );
+  }
+
+  /** One that went as it should; the query is not logged, as above. */
+  finished(exchange: Exchange, status: number, milliseconds: number): void {
+    if (!this.#log.isLevelEnabled('debug')) return;
+    const { method, path } = exchange.head;
+    const ms = Math.round(milliseconds * 10) / 10;
+    const principal = exchange.grant?.principal.name;
+    this.#log.debug({ ...this.#from(exchange), method, path, status, ms, principal }, 'request');
+  }
+
+  #from({ id, head, incoming }: Exchange) {
+    return { request_id: id, client: this.#clients.of(head, incoming.peer) };
   }
 
   /** Null for one that is not written; else how many were not since the last line of its kind. */

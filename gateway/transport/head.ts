@@ -6,7 +6,7 @@ export interface RequestHead {
   readonly path: string;
   /** The raw query, without `?`. */
   readonly query: string;
-  /** By lower-case name; of a repeated header, the first. */
+  /** By lower-case name; of a repeated header, the first, and of X-Forwarded-For all of them in their order. */
   readonly headers: Readonly<Record<string, string | undefined>>;
   /** What can be read in two ways, so that a proxy before this server may have read it otherwise. */
   readonly ambiguity: string | undefined;
@@ -24,6 +24,8 @@ export class HeadReader {
   add(name: string, value: string): void {
     const first = this.headers[name];
     if (first === undefined) this.headers[name] = value;
+    // Each proxy may write a line of its own, and the last one counts most.
+    else if (name === 'x-forwarded-for') this.headers[name] = `${first},${value}`;
     else if (first !== value && DECISIVE.has(name)) this.#ambiguity ??= `more than one '${name}' header`;
   }
 

@@ -19,6 +19,8 @@ export interface AnswerHead {
  */
 export interface Incoming {
   readonly head: RequestHead;
+  /** The address of the other end of the connection, where it is known. */
+  readonly peer: string | undefined;
   /** Whether it came as one that can become a WebSocket. */
   readonly upgradable: boolean;
   /** Calls back, at most once, when the client goes before its answer is complete. */

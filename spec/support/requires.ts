@@ -47,6 +47,8 @@ const INSTALLED = {
   python3: onThePath('python3'),
   curl: onThePath('curl'),
   npm: onThePath('npm'),
+  nginx: onThePath('nginx', 'nginx-light'),
+  caddy: onThePath('caddy'),
   openssl: onThePath('openssl'),
   ps: onThePath('ps', 'procps'),
   prlimit: onThePath('prlimit', 'util-linux'),

@@ -74,6 +74,7 @@ function headOf({ method, path, headers = {}, body }: WireRequest): RequestHead 
 
 /** What the dispatcher answers. */
 class PlayedRequest implements Incoming {
+  readonly peer = undefined;
   readonly head: RequestHead;
   readonly upgradable = false;
   readonly answered: Promise<WireAnswer>;

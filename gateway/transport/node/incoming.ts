@@ -26,6 +26,7 @@ function readHead(request: IncomingMessage): RequestHead {
 /** A request that node:http took. */
 export class NodeIncoming implements Incoming {
   readonly head: RequestHead;
+  readonly peer: string | undefined;
   readonly #request: IncomingMessage;
   readonly #response: ServerResponse;
   readonly #socket: Socket;
@@ -37,6 +38,7 @@ export class NodeIncoming implements Incoming {
 
   constructor(request: IncomingMessage, response: ServerResponse, upgrader?: Upgrader) {
     this.head = readHead(request);
+    this.peer = request.socket.remoteAddress;
     this.#request = request;
     this.#response = response;
     this.#socket = request.socket;

@@ -21,6 +21,7 @@ function readHead(req: UwsRequest): RequestHead {
 /** A request that uWebSockets.js took. */
 export class UwsIncoming implements Incoming {
   readonly head: RequestHead;
+  readonly peer: string;
   readonly #res: UwsResponse;
   readonly #anchor: Anchor;
   /** Given for a request that can be upgraded, and only then. */
@@ -29,6 +30,7 @@ export class UwsIncoming implements Incoming {
 
   constructor(res: UwsResponse, req: UwsRequest, anchor: Anchor, context?: SocketContext) {
     this.head = readHead(req);
+    this.peer = Buffer.from(res.getRemoteAddressAsText()).toString('latin1');
     this.#res = res;
     this.#anchor = anchor;
     this.#context = context;

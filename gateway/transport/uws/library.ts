@@ -36,6 +36,7 @@ export interface UwsRequest {
 }
 
 export interface UwsResponse {
+  getRemoteAddressAsText(): ArrayBuffer;
   onAborted(callback: () => void): UwsResponse;
   onData(take: (chunk: ArrayBuffer, isLast: boolean) => void): UwsResponse;
   onWritable(callback: (offset: number) => boolean): UwsResponse;
