@@ -3,7 +3,7 @@ import type { Principal } from '../machines/protocol/rights.ts';
 import type { EventDigest, ResultDigest } from '../machines/report/digest.ts';
 import type { JobChange } from '../machines/schema/job-change.ts';
 import type { FailReport } from '../machines/schema/report.ts';
-import type { ArtifactUploaded, JobView, TaskPayload, TaskStatus } from '../machines/schema/views.ts';
+import type { ArtifactUploaded, JobView, PauseView, TaskPayload, TaskStatus } from '../machines/schema/views.ts';
 import type { ActiveTask, HeartbeatReply, WorkerRegistration } from '../machines/schema/worker.ts';
 import type { JobDigest } from '../machines/submission/job-digest.ts';
 import type { Leaving } from '../machines/worker/worker.ts';
@@ -46,6 +46,9 @@ export interface Messages {
     in: { principal: Principal; job_id: string; task_ids?: string[] | undefined };
     out: { job_id: string };
   };
+  /** Nothing more of it is leased; what runs goes on. */
+  pause_queue: { in: { principal: Principal } & PauseScope; out: { paused: PauseView[] } };
+  resume_queue: { in: { principal: Principal } & PauseScope; out: { paused: PauseView[] } };
   cancel_task: { in: { principal: Principal; task_id: string }; out: TaskMoved };
   /** It is taken from the worker that has it, and no attempt is spent. */
   requeue_task: { in: { principal: Principal; task_id: string }; out: TaskMoved };
@@ -131,6 +134,9 @@ export interface LeasedTask {
 }
 
 export type { TaskPayload };
+
+/** What is paused; the name is that of a type or an owner. */
+type PauseScope = Pick<PauseView, 'kind' | 'name'>;
 
 /** Where a task stands after what was asked for it. */
 export interface TaskMoved {

@@ -180,7 +180,7 @@ function assemble(
     log: options.log,
     makeId: idMaker(clock, options.random),
     directory: new ActorDirectory(store),
-    queue: new WorkQueue(),
+    queue: new WorkQueue(options.settings),
     deadlines: new Deadlines(hearing, due),
     waits: new Deadlines(clock, due),
     longPolls: new LongPolls(clock),

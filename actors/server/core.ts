@@ -10,6 +10,7 @@ import type { Deadlines } from './runtime/deadlines.ts';
 import type { JournaledPeers } from './runtime/journaled-peers.ts';
 import type { HandOuts } from './scheduling/hand-outs.ts';
 import type { LongPolls } from './scheduling/long-polls.ts';
+import type { Share } from './scheduling/rounds.ts';
 import type { WorkQueue } from './scheduling/work-queue.ts';
 import type { Store } from './store/store.ts';
 
@@ -28,6 +29,10 @@ export interface SupervisorSettings {
   maxWaiting: number;
   /** Tasks that one turn cancels or queues again; larger jobs take several, so that others get their turn. */
   sliceSize: number;
+  /** How free slots are shared within a priority. */
+  share: Share;
+  /** Tasks that an owner may have under way; null: any number. */
+  maxRunningPerOwner: number | null;
   version: string;
 }
 
@@ -40,6 +45,8 @@ export const DEFAULT_SETTINGS: Omit<SupervisorSettings, 'version'> = {
   probeInterval: 1,
   maxWaiting: 10_000,
   sliceSize: 250,
+  share: 'fifo',
+  maxRunningPerOwner: null,
 };
 
 /** What a deadline is about; the id follows the colon. */

@@ -4,9 +4,10 @@ import { HELD_STATUSES } from '../../machines/schema/statuses.ts';
 import type { Core } from './core.ts';
 import { beginLease, beginTimeout, deadAt, takesBackAt } from './handlers/liveness.ts';
 import { inNextTurn } from './jobs/bulk-command.ts';
+import { keyInJob } from './scheduling/lanes.ts';
 import { enqueue } from './scheduling/queueing.ts';
 import { sqlWords } from './store/sql-words.ts';
-import { CHOICES, JOBS, REQUIREMENTS, TASKS, WORKERS } from './store/tables.ts';
+import { CHOICES, JOBS, PAUSES, REQUIREMENTS, TASKS, WORKERS } from './store/tables.ts';
 import { FOR_GOOD } from './turn/journal.ts';
 import type { Turn } from './turn/turn.ts';
 
@@ -21,6 +22,7 @@ const PAGE = 50_000;
 export async function recover(turn: Turn): Promise<void> {
   const { core } = turn;
   for (const row of await core.store.load(REQUIREMENTS, '1 ORDER BY id')) core.queue.requirements.learn(row);
+  for (const row of await core.store.load(PAUSES, '1 ORDER BY at')) core.queue.gates.pause(FOR_GOOD, row);
   await recoverWorkers(turn);
   await recoverHeld(turn);
   await recoverQueue(core);
@@ -43,13 +45,14 @@ async function recoverWorkers(turn: Turn): Promise<void> {
 }
 
 async function recoverHeld(turn: Turn): Promise<void> {
-  const { store, directory } = turn.core;
+  const { store, directory, queue } = turn.core;
   const rows = await store.load(TASKS, `status IN (${sqlWords(HELD_STATUSES)}) ORDER BY seq`);
   for (const row of rows) directory.addTask(turn.references, row, true);
   await directory.fetch(turn.references, { tasks: rows.map(({ id }) => id) });
   for (const { id, status, worker_id } of rows) {
     const task = directory.task(id);
     beginLease(turn, task, { worker_id: worker_id as string });
+    queue.gates.began(FOR_GOOD, queue.requirements.laneOf(task.row.requirement_id));
     if (status === 'running') beginTimeout(turn, task);
   }
 }
@@ -69,21 +72,24 @@ async function recoverPriority(
   { store, queue }: Pick<Core, 'store' | 'queue'>,
   priority: number,
 ): Promise<void> {
+  // Of jobs that take turns each has a place of its own in the queue.
+  const job = queue.share === 'job' ? '(SELECT jobs.seq FROM jobs WHERE jobs.id = tasks.job_id)' : '0';
   for (let after = 0, full = true; full; ) {
     // One text a page: a million rows of their own would take seconds to become objects.
     const page = await store.reader.get<{ entries: string | null }>(
-      `SELECT group_concat(seq || ',' || requirement_id) AS entries FROM (
-         SELECT seq, requirement_id FROM tasks
+      `SELECT group_concat(seq || ',' || requirement_id || ',' || job) AS entries FROM (
+         SELECT seq, requirement_id, ${job} AS job FROM tasks
          WHERE status = 'queued' AND priority = ? AND seq > ? ORDER BY seq LIMIT ${PAGE})`,
       priority,
       after,
     );
     const entries = JSON.parse(`[${page?.entries ?? ''}]`) as number[];
-    for (let i = 0; i < entries.length; i += 2) {
+    for (let i = 0; i < entries.length; i += 3) {
       after = entries[i] as number;
-      queue.index.add(FOR_GOOD, entries[i + 1] as number, priority, after);
+      const key = keyInJob(entries[i + 1] as number, entries[i + 2] as number);
+      queue.index.add(FOR_GOOD, key, priority, after);
     }
-    full = entries.length === 2 * PAGE;
+    full = entries.length === 3 * PAGE;
   }
 }
 
@@ -101,10 +107,14 @@ async function recoverPeers({ store, peers }: Pick<Core, 'store' | 'peers'>): Pr
 
 /** The few that wait after a failure, or that avoid workers. The others were read from an index that knows no more. */
 async function recoverSpecial(turn: Turn): Promise<void> {
-  const { store, queue } = turn.core;
+  const { store, queue, directory } = turn.core;
   const special = "status = 'queued' AND (avoids IS NOT NULL OR not_before IS NOT NULL) ORDER BY seq";
-  for (const row of await store.load(TASKS, special)) {
-    queue.index.remove(FOR_GOOD, row.requirement_id, row.priority, row.seq);
+  const rows = await store.load(TASKS, special);
+  if (queue.share === 'job')
+    await directory.fetchJobs(turn.references, new Set(rows.map(({ job_id }) => job_id)));
+  for (const row of rows) {
+    const key = queue.keyOf(row, directory.jobs.get(row.job_id)?.row);
+    queue.index.remove(FOR_GOOD, key, row.priority, row.seq);
     enqueue(turn, row);
   }
 }

@@ -82,6 +82,18 @@ export const COMMANDS = {
     category: 'Cluster',
     description: 'forget workers that have gone',
   },
+  queue: {
+    category: 'Cluster',
+    description: 'show what is queued, and what of it is paused',
+  },
+  'queue pause': {
+    category: 'Cluster',
+    description: 'lease nothing more, of all jobs, a type or an owner',
+  },
+  'queue resume': {
+    category: 'Cluster',
+    description: 'lease again what was paused',
+  },
   stats: {
     category: 'Cluster',
     description: 'show jobs and tasks by status, and the workers alive',

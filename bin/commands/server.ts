@@ -1,4 +1,5 @@
 import { Command, Option } from 'clipanion';
+import { SHARES } from '../../actors/server/scheduling/rounds.ts';
 import { TRANSPORT_CHOICES } from '../../gateway/transport/choose.ts';
 import { SERVICE_NAME } from '../../gateway/version.ts';
 import { BaseCommand } from '../cli/base.ts';
@@ -93,6 +94,15 @@ export class ServerCommand extends BaseCommand {
     '--reserve-mb',
     '256',
     value('MIB', 'free space that artifacts leave to jobs and reports, MiB (256)'),
+  );
+  share = Option.String(
+    '--share',
+    'fifo',
+    value('HOW', `whose turn free slots are within a priority: ${SHARES.join(', ')} (fifo)`),
+  );
+  maxRunning = Option.String(
+    '--max-running-per-owner',
+    value('N', 'tasks that a principal may have under way (any number)'),
   );
   metricsOpen = Option.Boolean('--metrics-open', false, {
     description: 'serve /metrics without a credential, to whoever reaches the server',
@@ -249,6 +259,11 @@ export class ServerCommand extends BaseCommand {
       maxRequestBytes: mebibytes('--max-request-mb', this.maxRequestMb),
       maxArtifactBytes: mebibytes('--max-artifact-mb', this.maxArtifactMb),
       reserveBytes: mebibytes('--reserve-mb', this.reserveMb),
+      share: word('--share', this.share, SHARES),
+      maxRunningPerOwner:
+        this.maxRunning === undefined
+          ? undefined
+          : integer('--max-running-per-owner', this.maxRunning, { min: 1 }),
       logLevel: logLevel(this.logLevel),
       logFile: this.logFile,
       serviceName: this.serviceName,

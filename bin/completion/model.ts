@@ -1,4 +1,5 @@
 import type { Definition } from 'clipanion';
+import { SHARES } from '../../actors/server/scheduling/rounds.ts';
 import { TRANSPORT_CHOICES } from '../../gateway/transport/choose.ts';
 import { MACHINE_NAMES } from '../../machines/charts/names.ts';
 import { RIGHTS } from '../../machines/protocol/rights.ts';
@@ -54,6 +55,7 @@ const VALUES: Readonly<Record<string, Values>> = {
   FORMAT: words(CHART_FORMATS),
   LEVEL: words(LOG_LEVELS),
   TRANSPORT: words(TRANSPORT_CHOICES),
+  HOW: words(SHARES),
   FILE: { kind: 'files' },
   DIR: { kind: 'directories' },
 };

@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 import { startBackend } from '../../actors/server/backend.ts';
 import { BackupSchedule } from '../../actors/server/backup/schedule.ts';
 import type { RetentionSettings } from '../../actors/server/retention/settings.ts';
+import type { Share } from '../../actors/server/scheduling/rounds.ts';
 import type { StoreHooks } from '../../actors/server/store/store.ts';
 import { type Clock, systemClock } from '../../actors/shared/clock.ts';
 import { readableByOthers, setPrivateUmask } from '../../actors/shared/file-modes.ts';
@@ -39,6 +40,9 @@ export interface ServerConfig extends LogConfig {
   maxArtifactBytes: number;
   /** Of the disk, left free by artifacts. */
   reserveBytes?: number | undefined;
+  /** How free slots are shared, and how many tasks an owner may have under way. */
+  share?: Share | undefined;
+  maxRunningPerOwner?: number | undefined;
   serviceName: string;
   headerPrefixes: readonly string[];
   /** Addresses of proxies that are believed when they say whom they were asked by. */
@@ -93,6 +97,8 @@ export async function startServer(config: ServerConfig): Promise<RunningServer> 
       leaseTtl: config.leaseTtl,
       heartbeatInterval: config.heartbeatInterval,
       workerDeadAfter: config.workerDeadAfter,
+      ...(config.share !== undefined && { share: config.share }),
+      ...(config.maxRunningPerOwner !== undefined && { maxRunningPerOwner: config.maxRunningPerOwner }),
     },
     retention: config.retention,
     backups: schedule && (() => schedule.view),

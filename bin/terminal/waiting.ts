@@ -53,7 +53,7 @@ function reasonOf(waiting: TaskView['waiting_for'], workersAlive: number): strin
     .join('; ');
   if (busy) return `every worker that fits is busy${some === '' ? '' : ` (${some})`}`;
   const isAbout = ({ requirement }: { requirement: string }) =>
-    /^(worker_fault|suspended|draining|drained|path=)/s.test(requirement);
+    /^(worker_fault|suspended|draining|drained|paused|owner_limit|path=)/s.test(requirement);
   if (lacks.some(isAbout)) return `no worker can take it now (${some})`;
   return `no worker has all that is asked for (${some})`;
 }
@@ -77,6 +77,16 @@ function wordsFor(requirement: string): Words {
       none: 'every worker was told to end (start another one with: jq-worker)',
       some: (lacking) => `${lacking} told to end`,
     };
+  }
+  const paused = /^paused(?:\.(type|owner)=(.*))?$/s.exec(requirement);
+  if (paused) {
+    const [, kind, name = ''] = paused;
+    const what = kind === undefined ? 'the queue' : `${kind} ${plain(name)}`;
+    return { none: `${what} is paused (jqctl queue)`, some: () => `${what} is paused (jqctl queue)` };
+  }
+  if (requirement === 'owner_limit') {
+    const words = 'its owner has as many tasks under way as allowed (--max-running-per-owner)';
+    return { none: words, some: () => words };
   }
   if (requirement === 'drained') {
     return {

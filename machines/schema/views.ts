@@ -235,7 +235,17 @@ export const BackupsView = Type.Object({
   ),
 });
 
+/** What of the queue nobody is given at present. */
+export const PauseView = Type.Object({
+  kind: Words(['all', 'type', 'owner'], 'what is paused: everything, or the jobs of a type or an owner'),
+  name: Type.String({ description: 'of the type or owner' }),
+  by: Type.String({ description: 'the principal that paused it' }),
+  at: Seconds,
+});
+
 export const ClusterStats = Type.Object({
+  share: Type.Optional(Words(['fifo', 'owner', 'job'], 'how free slots are shared within a priority')),
+  paused: Type.Optional(Type.Array(PauseView)),
   server_version: Type.String(),
   api_version: Type.Integer(),
   jobs_by_status: Type.Record(Type.String(), Type.Integer()),
@@ -316,6 +326,7 @@ export type EventView = Static<typeof EventView>;
 export type ArtifactUploaded = Static<typeof ArtifactUploaded>;
 export type ArtifactView = Static<typeof ArtifactView>;
 export type BackupsView = Static<typeof BackupsView>;
+export type PauseView = Static<typeof PauseView>;
 export type ClusterStats = Static<typeof ClusterStats>;
 export type StatsMinute = Static<typeof StatsMinute>;
 export type TaskPayload = Static<typeof TaskPayload>;

@@ -140,6 +140,8 @@ async function liveThrough(server: TestServer) {
     body: '{"leaving":"stopped"}',
   });
   await run('removeWorker', { id: gone });
+  await run('pauseQueue');
+  await run('resumeQueue');
   const { artifact_id } = await run('uploadArtifact');
   await run('downloadArtifact', { id: artifact_id });
   const { id: ended } = await run('submitJob');

@@ -72,6 +72,8 @@ const MATRIX: Record<
   'POST /v1/workers/{id}/lease': ['execute', 'no', 'yes', 'no', 'yes', '401', '401', 'yes'],
   'POST /v1/tasks/{id}/cancel': ['cancel', 'yes', 'no', 'no', 'yes', '401', '401', 'yes'],
   'POST /v1/tasks/{id}/requeue': ['cancel', 'yes', 'no', 'no', 'yes', '401', '401', 'yes'],
+  'POST /v1/queue/pause': ['admin', 'no', 'no', 'no', 'yes', '401', '401', 'yes'],
+  'POST /v1/queue/resume': ['admin', 'no', 'no', 'no', 'yes', '401', '401', 'yes'],
   'POST /v1/tasks/reports': ['execute', 'no', 'yes', 'no', 'yes', '401', '401', 'yes'],
   'POST /v1/tasks/{id}/start': ['execute', 'no', 'yes', 'no', 'yes', '401', '401', 'yes'],
   'POST /v1/tasks/{id}/events': ['execute', 'no', 'yes', 'no', 'yes', '401', '401', 'yes'],

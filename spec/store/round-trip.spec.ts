@@ -302,6 +302,8 @@ function nothing(): Changes {
     registered_workers: [],
     changed_workers: [],
     removed_workers: [],
+    pauses: [],
+    lifted_pauses: [],
     artifacts: [],
     task_artifacts: [],
     events: [],

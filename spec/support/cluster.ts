@@ -156,6 +156,14 @@ export class TestCluster {
     });
   }
 
+  pause(kind: 'all' | 'type' | 'owner', name = '') {
+    return this.port.send({ type: 'pause_queue', principal: this.principal, kind, name });
+  }
+
+  unpause(kind: 'all' | 'type' | 'owner', name = '') {
+    return this.port.send({ type: 'resume_queue', principal: this.principal, kind, name });
+  }
+
   cancelTask(task_id: string) {
     return this.port.send({ type: 'cancel_task', principal: this.principal, task_id });
   }

@@ -10,6 +10,7 @@ import { heartbeat } from './heartbeat.ts';
 import { lease, leaseUndelivered } from './lease.ts';
 import { notePeer } from './note-peer.ts';
 import { cancelTask, requeueTask } from './one-task.ts';
+import { pauseQueue, resumeQueue } from './pause-queue.ts';
 import { recordArtifact } from './record-artifact.ts';
 import { registerWorker } from './register-worker.ts';
 import { reportEvents } from './report-events.ts';
@@ -22,6 +23,8 @@ export const HANDLERS: { readonly [T in MessageType]: Handler<T> } = {
   submit_job: submitJob,
   cancel_job: cancelJob,
   retry_job: retryJob,
+  pause_queue: pauseQueue,
+  resume_queue: resumeQueue,
   cancel_task: cancelTask,
   requeue_task: requeueTask,
   change_job: changeJob,

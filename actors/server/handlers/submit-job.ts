@@ -158,7 +158,7 @@ function* addTasks(
   { artifacts }: Preloaded,
 ): Generator<void> {
   const requirements = matrix.requirements.map((asked) => {
-    const { id, fresh } = turn.core.queue.requirements.number(turn, asked);
+    const { id, fresh } = turn.core.queue.requirements.number(turn, asked, job.row);
     if (fresh) turn.requirements.push(fresh);
     return id;
   });

@@ -76,7 +76,7 @@ function* addVariants(
   // What they require and are called is that of the pipeline, but that they bring no code.
   const matrix = matrixOf({ ...spec, pipeline: WRITTEN });
   const requirements = matrix.requirements.map((asked) => {
-    const { id, fresh } = turn.core.queue.requirements.number(turn, asked);
+    const { id, fresh } = turn.core.queue.requirements.number(turn, asked, job.row);
     if (fresh) turn.requirements.push(fresh);
     return id;
   });

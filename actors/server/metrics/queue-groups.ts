@@ -4,6 +4,7 @@ import { inWords } from '../../../machines/matching/matching.ts';
 import { isHeld } from '../../../machines/task/task.ts';
 import type { Core } from '../core.ts';
 import { Demands } from '../scheduling/demands.ts';
+import { requirementOf } from '../scheduling/lanes.ts';
 
 /** Requirements that are told apart. */
 const MOST = 20;
@@ -37,12 +38,22 @@ export interface ToldGroup {
 /** The tasks that have not ended, by status and requirement: of what is queued the index is read, never the tasks. */
 export async function queueGroups(core: QueueSource): Promise<ToldGroup[]> {
   const byStatus = { queued: await queued(core), ...held(core) };
-  const sizes = new Map<number, number>();
-  for (const groups of Object.values(byStatus))
-    for (const [id, { count }] of groups) sizes.set(id, (sizes.get(id) ?? 0) + count);
-  const largest = [...sizes].sort(([, a], [, b]) => b - a).slice(0, MOST);
+  const { requirements } = core.queue;
+  // Whoever requires it: a requirement has a number for each owner and type.
+  const sizes = new Map<string, { count: number; ids: Set<number> }>();
+  for (const groups of Object.values(byStatus)) {
+    for (const [id, { count }] of groups) {
+      const alike = sizes.get(requirements.signature(id)) ?? { count: 0, ids: new Set() };
+      sizes.set(requirements.signature(id), alike);
+      alike.count += count;
+      alike.ids.add(id);
+    }
+  }
+  const largest = [...sizes.values()].sort((a, b) => b.count - a.count).slice(0, MOST);
   const words = new Map(
-    largest.map(([id]) => [id, inWords(core.queue.requirements.asked(id)).slice(0, LONGEST)]),
+    largest.flatMap(({ ids }) =>
+      [...ids].map((id) => [id, inWords(requirements.asked(id)).slice(0, LONGEST)] as const),
+    ),
   );
   const told = Object.entries(byStatus).flatMap(([status, groups]) =>
     [...inWordsOf(groups, words)].map(([requirement, group]) => ({ status, requirement, group })),
@@ -59,14 +70,15 @@ export async function queueGroups(core: QueueSource): Promise<ToldGroup[]> {
 
 async function queued({ queue: { index, demands, backoffs } }: QueueSource): Promise<Groups> {
   const groups: Groups = new Map();
-  const requirementOf = (key: number) => (Demands.isDemand(key) ? demands.get(key)?.requirement : key) ?? 0;
+  const plain = (key: number) => (Demands.isDemand(key) ? demands.get(key)?.requirement : key) ?? 0;
+  const idOf = (key: number) => requirementOf(plain(key));
   let looked = 0;
   for (const { key, size, first } of index.all()) {
     if (++looked % AT_ONCE === 0) await setImmediate();
-    if (size > 0) add(groups, requirementOf(key), { count: size, first: first ?? Infinity, since: Infinity });
+    if (size > 0) add(groups, idOf(key), { count: size, first: first ?? Infinity, since: Infinity });
   }
   for (const { key, seq } of backoffs.all())
-    add(groups, requirementOf(key), { count: 1, first: seq, since: Infinity });
+    add(groups, idOf(key), { count: 1, first: seq, since: Infinity });
   return groups;
 }
 

@@ -56,7 +56,10 @@ export class LiveReads {
 
   stats(): ClusterStats {
     const { jobs, tasks, workers } = this.#core.counters;
+    const { gates, share } = this.#core.queue;
     return {
+      share,
+      paused: gates.pauses(),
       server_version: this.#core.settings.version,
       api_version: API_VERSION,
       jobs_by_status: { ...jobs },
@@ -94,10 +97,13 @@ export class LiveReads {
    * Why a queued task waits (docs/protocol.md#views-of-jobs-and-tasks): what keeps live workers from it, and how many
    * each. Beside what it requires that may be `backoff` (it waits after a failure), `worker_fault` (it avoids workers
    * that reported a fault of their own for it), `path=…` (it is missing there), `suspended` (the worker asks for no
-   * tasks at present), `draining` (it was told to end), `drained` (by an operator), and `slots` where all that are left are full.
+   * tasks at present), `paused`, `paused.type=…`, `paused.owner=…` and `owner_limit` (nobody is given it), `draining` (it was told to end), `drained` (by an operator), and `slots` where all that are left are full.
    */
   waitingFor({ requirement, avoids, paths, backoff }: WaitingTask): Waiting[] {
+    const { gates, requirements } = this.#core.queue;
+    const shut = gates.whyShut(requirements.laneOf(requirement));
     const missing = new Map<string, number>();
+    if (shut !== null) missing.set(shut, this.#core.counters.workers.alive ?? 0);
     const count = (reason: string) => missing.set(reason, (missing.get(reason) ?? 0) + 1);
     let left = 0;
     let full = 0;

@@ -1,4 +1,6 @@
 import FlatQueue from 'flatqueue';
+import type { Lane } from './lanes.ts';
+import type { Party } from './rounds.ts';
 import type { Withheld } from './withheld.ts';
 
 /** Unused numbers that a bucket may hold, beside as many as it uses. */
@@ -11,6 +13,10 @@ export class Bucket {
   readonly priority: number;
   /** What a worker must have at least, to be of interest. */
   readonly term: string;
+  /** Whose turn serves it; null where there are no turns. */
+  readonly party: Party | null;
+  /** Whose tasks it has. */
+  readonly lane: Lane;
   /** When it last became worth a look: it came into the index, or a task came before all that it had. */
   arrived = 0;
   /** Smallest first, those that are gone included. */
@@ -19,8 +25,13 @@ export class Bucket {
   readonly #gone = new Set<number>();
   readonly #withheld: Withheld;
 
-  constructor(key: number, priority: number, term: string, withheld: Withheld) {
+  constructor(
+    { key, priority, term, party, lane }: Pick<Bucket, 'key' | 'priority' | 'term' | 'party' | 'lane'>,
+    withheld: Withheld,
+  ) {
     this.key = key;
+    this.party = party;
+    this.lane = lane;
     this.priority = priority;
     this.term = term;
     this.#withheld = withheld;

@@ -93,7 +93,7 @@ async function grantRound(turn: Turn, ahead: number): Promise<{ narrowed: number
     const lacking = pieces && !shares.isClosed(waiting) ? lackedPaths(task, worker, pieces) : [];
     if (lacking.length > 0) {
       narrowed++;
-      core.queue.index.add(turn, key, priority, seq);
+      core.queue.putBack(turn, { key, priority, seq });
       narrow(turn, task, lacking);
     } else if (
       pieces &&
@@ -102,7 +102,7 @@ async function grantRound(turn: Turn, ahead: number): Promise<{ narrowed: number
     ) {
       core.queue.demands.leave(turn, seq);
       leaseTo(turn, task, waiting);
-    } else core.queue.index.add(turn, key, priority, seq);
+    } else core.queue.putBack(turn, { key, priority, seq });
   }
   for (const waiting of new Set(picks.map((picked) => picked.waiting))) {
     if (!shares.all.has(waiting)) core.longPolls.returnUnmatched(waiting);
@@ -139,7 +139,7 @@ async function pick(turn: Turn, leases: WaitingLease[], ahead: number): Promise<
     const wanted = Math.min(free, waiting.max_tasks);
     const looked = wanted > 0 && worker.missingPaths.size > 0 ? wanted + ahead : wanted;
     for (let n = 0; n < looked; n++) {
-      const next = core.queue.index.take(turn, core.queue.profiles.viewsOf(worker));
+      const next = core.queue.take(turn, core.queue.profiles.viewsOf(worker));
       if (!next) break;
       const { key, priority, seq } = next;
       picks.push({ waiting, worker, seq, key, priority });

@@ -2,6 +2,7 @@ import { LRUCache } from 'lru-cache';
 import { Declared, termsDeclared, type WorkerProfile } from '../../../machines/matching/matching.ts';
 import type { WorkerCell } from '../runtime/actor-cell.ts';
 import { Demands, isKeptFrom, type KeptFrom, registrationOf } from './demands.ts';
+import { requirementOf } from './lanes.ts';
 import type { QueueIndex } from './queue-index.ts';
 import { QueueView } from './queue-view.ts';
 import type { RequirementBook } from './requirements.ts';
@@ -58,14 +59,15 @@ export class Profiles {
 
   /** Where tasks under this key are filed. */
   filingOf(key: number): Filing {
-    if (!Demands.isDemand(key)) return this.#requirements.filing(key);
+    if (!Demands.isDemand(key)) return this.#requirements.filing(requirementOf(key));
     const keptFrom = this.#demands.get(key);
-    const { terms, ranges } = keptFrom ? this.#requirements.filing(keptFrom.requirement) : NOTHING_ASKED;
-    return { terms: (terms.length > 0 ? terms : ['']).map((term) => DEMAND + term), ranges, keptFrom };
+    const asked = keptFrom ? this.#requirements.filing(requirementOf(keptFrom.requirement)) : NOTHING_ASKED;
+    const terms = asked.terms.length > 0 ? asked.terms : [''];
+    return { ...asked, terms: terms.map((term) => DEMAND + term), keptFrom };
   }
 
   isMetBy(requirement: number, worker: WorkerCell): boolean {
-    return this.#profileOf(worker.row).declared.meets(this.#requirements.asked(requirement));
+    return this.#profileOf(worker.row).declared.meets(this.#requirements.asked(requirementOf(requirement)));
   }
 
   /** The requirements that a worker does not meet that declared this, in words. */
@@ -103,7 +105,8 @@ export class Profiles {
     if (known) return known;
     const declared = new Declared(of);
     const terms = termsDeclared(of);
-    const passes = (key: number) => !Demands.isDemand(key) && declared.meets(this.#requirements.asked(key));
+    const passes = (key: number) =>
+      !Demands.isDemand(key) && declared.meets(this.#requirements.asked(requirementOf(key)));
     const seeker = { pointIn: (range: string) => declared.pointIn(range), isKept: () => false };
     const profile = { declared, terms, view: new QueueView(['', ...terms], passes, seeker) };
     const size = OVERHEAD + 2 * JSON.stringify(of).length;
@@ -126,7 +129,7 @@ export class Profiles {
     const passes = (key: number) => {
       const demand = this.#demands.get(key);
       if (demand === undefined || seeker.isKept(demand)) return false;
-      return profile.declared.meets(this.#requirements.asked(demand.requirement));
+      return profile.declared.meets(this.#requirements.asked(requirementOf(demand.requirement)));
     };
     const view = new QueueView(terms, passes, seeker);
     this.#own.set(worker, { view, declared: row.version, missingPaths });

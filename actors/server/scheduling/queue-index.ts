@@ -1,6 +1,8 @@
 import { FOR_GOOD, type Journal } from '../turn/journal.ts';
 import { Arrivals } from './arrivals.ts';
 import { Bucket } from './bucket.ts';
+import { type Lane, NO_LANE } from './lanes.ts';
+import { Rounds } from './rounds.ts';
 import { type Filing, type Seeker, Shelf } from './shelf.ts';
 import { type Span, Withheld } from './withheld.ts';
 
@@ -19,14 +21,35 @@ export class QueueIndex {
   readonly #byKey = new Map<string, Bucket>();
   readonly #shelves = new Map<string, Shelf>();
   readonly #filingOf: (key: number) => Filing;
+  /** Whose turn it is, where there are turns. */
+  readonly #rounds = new Rounds();
+  readonly #partyOf: (key: number) => string | number | null;
+  readonly #isShut: (lane: Lane) => boolean;
   readonly #all = new Arrivals();
   readonly #withheld = new Withheld();
   #moment = 0;
   #size = 0;
 
-  /** @param filingOf by what the tasks of a key are found */
-  constructor(filingOf: (key: number) => Filing) {
+  /**
+   * @param filingOf by what the tasks of a key are found
+   * @param partyOf who takes turns with others; null where there are no turns
+   * @param isShut whether no task of a lane is given out at present
+   */
+  constructor(
+    filingOf: (key: number) => Filing,
+    partyOf: (key: number) => string | number | null = () => null,
+    isShut: (lane: Lane) => boolean = () => false,
+  ) {
     this.#filingOf = filingOf;
+    this.#partyOf = partyOf;
+    this.#isShut = isShut;
+  }
+
+  readonly isShut = ({ lane }: Bucket): boolean => this.#isShut(lane);
+
+  /** What was shut is open: who has passed it by looks at it again. */
+  reopen(opens: (lane: Lane) => boolean): void {
+    for (const bucket of this.#byKey.values()) if (opens(bucket.lane)) this.#arrive(bucket);
   }
 
   /** How many tasks are queued. */
@@ -90,6 +113,7 @@ export class QueueIndex {
     if (best === undefined || seq === undefined) return null;
     const { key, priority } = best;
     best.pop();
+    if (best.party !== null) this.#rounds.serve(best.party);
     this.#left(best);
     journal.onRollback(() => this.add(FOR_GOOD, key, priority, seq));
     return { seq, key, priority };
@@ -122,7 +146,10 @@ export class QueueIndex {
   #newBucket(key: number, priority: number): Bucket {
     const filing = this.#filingOf(key);
     const term = this.#rarestOf(filing.terms);
-    const bucket = new Bucket(key, priority, term, this.#withheld);
+    const name = this.#partyOf(key);
+    const party = name === null ? null : this.#rounds.enter(name);
+    const { lane = NO_LANE } = filing;
+    const bucket = new Bucket({ key, priority, term, party, lane }, this.#withheld);
     this.#byKey.set(placeOf(key, priority), bucket);
     const shelf = this.#shelves.get(term) ?? new Shelf();
     shelf.put(bucket, filing);
@@ -148,6 +175,7 @@ export class QueueIndex {
     if (!bucket?.isEmpty) return;
     // Views may still hold it.
     bucket.clear();
+    if (bucket.party !== null) this.#rounds.leave(bucket.party);
     this.#byKey.delete(placeOf(bucket.key, bucket.priority));
     const shelf = this.#shelves.get(bucket.term);
     shelf?.delete(bucket);
@@ -161,5 +189,7 @@ const placeOf = (key: number, priority: number): string => `${priority}:${key}`;
 export function sooner(one: Bucket | undefined, other: Bucket | undefined): Bucket | undefined {
   if (!one || !other) return one ?? other;
   if (one.priority !== other.priority) return one.priority > other.priority ? one : other;
+  if (one.party !== other.party && one.party && other.party)
+    return one.party.turn < other.party.turn ? one : other;
   return (one.head ?? Infinity) < (other.head ?? Infinity) ? one : other;
 }

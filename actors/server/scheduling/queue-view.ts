@@ -1,5 +1,5 @@
-import FlatQueue from 'flatqueue';
 import type { Bucket } from './bucket.ts';
+import { FifoLine, type Line, PartyLine } from './lines.ts';
 import type { QueueIndex } from './queue-index.ts';
 import type { Seeker } from './shelf.ts';
 
@@ -23,7 +23,7 @@ export class QueueView {
   readonly #passes: (key: number) => boolean;
   readonly #seeker: Seeker;
   /** Larger priorities first. */
-  #lines: { priority: number; queue: FlatQueue<Bucket> }[] = [];
+  #lines: { priority: number; line: Line }[] = [];
   #seen = 0;
   #held = 0;
 
@@ -49,9 +49,9 @@ export class QueueView {
   next(index: QueueIndex): Bucket | undefined {
     this.#catchUp(index);
     for (;;) {
-      const line = this.#lines[0];
-      if (!line) return undefined;
-      const bucket = this.#front(line.queue);
+      const first = this.#lines[0];
+      if (!first) return undefined;
+      const bucket = first.line.front(index.isShut);
       if (bucket) return bucket;
       this.#lines.shift();
     }
@@ -62,45 +62,32 @@ export class QueueView {
     const look = (bucket: Bucket) => {
       if (!this.#passes(bucket.key)) return;
       const { head } = bucket;
-      if (head !== undefined) this.#lineOf(bucket.priority).push(bucket, head);
+      if (head !== undefined) this.#lineOf(bucket).push(bucket, head);
     };
     if (this.#seen === 0 || index.moment - this.#seen > this.#held + FEW) {
       this.forget();
       index.filedFor(this.#seeker, this.#terms, look);
     } else index.arrivedSince(this.#seen, this.#terms, look);
     this.#seen = index.moment;
-    this.#held = this.#lines.reduce((sum, { queue }) => sum + queue.length, 0);
+    this.#held = this.#lines.reduce((sum, { line }) => sum + line.length, 0);
     if (this.#held > SPARE + 2 * index.buckets) this.#tidy();
   }
 
-  #lineOf(priority: number): FlatQueue<Bucket> {
-    const found = this.#lines.find((line) => line.priority === priority);
-    if (found) return found.queue;
-    const queue = new FlatQueue<Bucket>();
-    this.#lines.push({ priority, queue });
+  #lineOf({ priority, party }: Bucket): Line {
+    const found = this.#lines.find((known) => known.priority === priority);
+    if (found) return found.line;
+    const line = party === null ? new FifoLine() : new PartyLine();
+    this.#lines.push({ priority, line });
     this.#lines.sort((a, b) => b.priority - a.priority);
-    return queue;
-  }
-
-  #front(queue: FlatQueue<Bucket>): Bucket | undefined {
-    for (let bucket = queue.peek(); bucket; bucket = queue.peek()) {
-      const { head } = bucket;
-      if (head === queue.peekValue()) return bucket;
-      queue.pop();
-      if (head !== undefined) queue.push(bucket, head);
-    }
-    return undefined;
+    return line;
   }
 
   /** Lets go of buckets that are gone, or that stand in it more than once. */
   #tidy(): void {
     this.#held = 0;
-    for (const { queue } of this.#lines) {
-      const kept = new Set(queue.ids.slice(0, queue.length));
-      queue.clear();
-      for (const bucket of kept) if (bucket.head !== undefined) queue.push(bucket, bucket.head);
-      queue.shrink();
-      this.#held += queue.length;
+    for (const { line } of this.#lines) {
+      line.tidy();
+      this.#held += line.length;
     }
   }
 }

@@ -6,22 +6,28 @@ import type { Turn } from '../turn/turn.ts';
 import type { Waiter } from './backoffs.ts';
 import { Demands } from './demands.ts';
 
+/** What a task is queued under where it asks nothing beyond its requirement. */
+const plainKey = ({ core }: Turn, row: Pick<TaskRow, 'requirement_id' | 'job_id'>): number =>
+  core.queue.keyOf(row, core.directory.jobs.get(row.job_id)?.row);
+
 /** Puts a queued task into the index, from where this very turn may lease it, unless it has to wait. */
 export function enqueue(
   turn: Turn,
   {
     requirement_id,
+    job_id,
     avoids,
     priority,
     seq,
     not_before,
-  }: Pick<TaskRow, 'requirement_id' | 'avoids' | 'priority' | 'seq' | 'not_before'>,
+  }: Pick<TaskRow, 'requirement_id' | 'job_id' | 'avoids' | 'priority' | 'seq' | 'not_before'>,
 ): void {
   const {
     clock,
     queue: { index, demands, backoffs },
   } = turn.core;
-  const key = demands.enter(turn, seq, { requirement: requirement_id, avoids, paths: [] });
+  const requirement = plainKey(turn, { requirement_id, job_id });
+  const key = demands.enter(turn, seq, { requirement, avoids, paths: [] });
   if (Demands.isDemand(key)) turn.reviewWaiting = true;
   if (not_before !== null && not_before > turn.now) {
     // Should the wall clock have been set back meanwhile, it waits no longer than any.
@@ -38,9 +44,10 @@ export function enqueue(
  * Takes a task out from where it stands.
  * @returns its wait, when it had to wait
  */
-export function dequeue(turn: Turn, { requirement_id, priority, seq }: TaskRow): Waiter | undefined {
+export function dequeue(turn: Turn, row: TaskRow): Waiter | undefined {
+  const { priority, seq } = row;
   const { index, demands, backoffs } = turn.core.queue;
-  const key = demands.of(seq)?.id ?? requirement_id;
+  const key = demands.of(seq)?.id ?? plainKey(turn, row);
   const wait = backoffs.remove(turn, seq);
   if (!wait) index.remove(turn, key, priority, seq);
   // After it left the index, so that an undo knows the demand again before the index has to file it.
@@ -51,7 +58,8 @@ export function dequeue(turn: Turn, { requirement_id, priority, seq }: TaskRow):
 /** A queued task turned out to name paths that some worker lacks; it stays where it is, under another key. */
 export function narrow(turn: Turn, task: TaskCell, paths: readonly string[]): void {
   const { index, demands, backoffs } = turn.core.queue;
-  const { requirement_id: requirement, avoids, priority, seq } = task.row;
+  const { avoids, priority, seq } = task.row;
+  const requirement = plainKey(turn, task.row);
   const known = demands.of(seq)?.paths ?? [];
   const wait = dequeue(turn, task.row);
   const key = demands.enter(turn, seq, { requirement, avoids, paths: [...new Set([...known, ...paths])] });

@@ -8,12 +8,16 @@ import {
 import type { Requirements } from '../../../machines/schema/job.ts';
 import type { RequirementRow } from '../store/rows.ts';
 import type { Journal } from '../turn/journal.ts';
+import { type Lane, NO_LANE } from './lanes.ts';
 import type { Filing } from './shelf.ts';
+
+const signOf = ({ signature, owner, type }: Pick<RequirementRow, 'signature' | 'owner' | 'type'>): string =>
+  JSON.stringify([owner, type, signature]);
 
 const NOTHING = asked({});
 const filingOf = (asked: Asked): Filing => ({ terms: termsAsked(asked), ranges: rangesAsked(asked) });
 
-/** The distinct requirements of all tasks, by number and by signature. */
+/** The distinct requirements of all tasks of one owner and type, by number and by signature. */
 export class RequirementBook {
   readonly #rows = new Map<number, RequirementRow>();
   /** As they are matched; read when somebody first asks. */
@@ -25,16 +29,20 @@ export class RequirementBook {
   /** Takes in a row that the store has. */
   learn(row: RequirementRow): void {
     this.#rows.set(row.id, row);
-    this.#bySignature.set(row.signature, row.id);
+    this.#bySignature.set(signOf(row), row.id);
     this.#next = Math.max(this.#next, row.id + 1);
   }
 
   /** The number of these requirements; `fresh` is the row to write when they are new. */
-  number(journal: Journal, requirements: Requirements): { id: number; fresh: RequirementRow | null } {
+  number(
+    journal: Journal,
+    requirements: Requirements,
+    { owner, type }: Lane = NO_LANE,
+  ): { id: number; fresh: RequirementRow | null } {
     const signature = signatureOf(requirements);
-    const known = this.#bySignature.get(signature);
+    const known = this.#bySignature.get(signOf({ signature, owner, type }));
     if (known !== undefined) return { id: known, fresh: null };
-    const row = { id: this.#next, signature, document: JSON.stringify(requirements) };
+    const row = { id: this.#next, signature, owner, type, document: JSON.stringify(requirements) };
     this.learn(row);
     journal.onRollback(() => this.#forget(row));
     return { id: row.id, fresh: row };
@@ -44,7 +52,17 @@ export class RequirementBook {
     this.#rows.delete(row.id);
     this.#asked.delete(row.id);
     this.#filings.delete(row.id);
-    this.#bySignature.delete(row.signature);
+    this.#bySignature.delete(signOf(row));
+  }
+
+  /** Whose the tasks are that ask this. */
+  laneOf(id: number): Lane {
+    return this.#rows.get(id) ?? NO_LANE;
+  }
+
+  /** What tells apart what is required, whoever requires it. */
+  signature(id: number): string {
+    return this.#rows.get(id)?.signature ?? '';
   }
 
   document(id: number): string {
@@ -65,7 +83,7 @@ export class RequirementBook {
   filing(id: number): Filing {
     const known = this.#filings.get(id);
     if (known) return known;
-    const filing = filingOf(this.asked(id));
+    const filing = { ...filingOf(this.asked(id)), lane: this.laneOf(id) };
     if (this.#rows.has(id)) this.#filings.set(id, filing);
     return filing;
   }

@@ -3,6 +3,7 @@ import type { Point } from '../../../machines/matching/ranges.ts';
 import { Arrivals } from './arrivals.ts';
 import type { Bucket } from './bucket.ts';
 import type { KeptFrom } from './demands.ts';
+import type { Lane } from './lanes.ts';
 import { RangeIndex } from './range-index.ts';
 
 /** By what the tasks of a key are found. */
@@ -13,6 +14,8 @@ export interface Filing {
   readonly ranges?: readonly AskedRange[] | undefined;
   /** From whom they are kept although they have all that. */
   readonly keptFrom?: KeptFrom | undefined;
+  /** Whose the tasks are. */
+  readonly lane?: Lane;
 }
 
 /** Who looks for work, as far as it decides where to look; whether it may run what it finds is looked at there. */

@@ -7,6 +7,7 @@ import type {
   JobInputRow,
   JobRow,
   MinuteRow,
+  PauseRow,
   RequirementRow,
   TallyRow,
   TaskArtifactRow,
@@ -36,6 +37,8 @@ export interface Changes {
   registered_workers: WorkerRow[];
   changed_workers: WorkerRow[];
   removed_workers: { id: string }[];
+  pauses: PauseRow[];
+  lifted_pauses: Pick<PauseRow, 'kind' | 'name'>[];
   artifacts: ArtifactRow[];
   task_artifacts: TaskArtifactRow[];
   events: EventRow[];

@@ -13,6 +13,7 @@ export type TaskArtifactRow = Row<typeof tables.TASK_ARTIFACTS>;
 export type JobInputRow = Row<typeof tables.JOB_INPUTS>;
 export type EventRow = Row<typeof tables.EVENTS>;
 export type RequirementRow = Row<typeof tables.REQUIREMENTS>;
+export type PauseRow = Row<typeof tables.PAUSES>;
 export type MinuteRow = Row<typeof tables.MINUTES>;
 export type TallyRow = Row<typeof tables.TALLY>;
 export type ComputedRow = Row<typeof tables.COMPUTED>;

@@ -268,7 +268,22 @@ export const REQUIREMENTS = table('requirements', ['id'], {
   id: integer,
   signature: text,
   document: text,
+  /** Whose tasks ask it, and of which type. */
+  owner: text,
+  type: text,
 });
+
+/** What is paused: everything, a type, or an owner. */
+export const PAUSES = table('pauses', ['kind', 'name'], {
+  kind: word<'all' | 'type' | 'owner'>(),
+  /** Empty where all is paused. */
+  name: text,
+  by: text,
+  at: real,
+});
+
+/** Of those that are lifted. */
+export const PAUSE_KEYS = table('pauses', ['kind', 'name'], { kind: text, name: text });
 
 export const MINUTES = table('stats_minutes', ['minute'], {
   /** Minutes since the epoch. */

@@ -29,6 +29,8 @@ export const LISTS = {
   registered_workers: list(tables.WORKERS, 'upsert'),
   changed_workers: list(tables.WORKER_STATES, 'update'),
   removed_workers: list(tables.WORKER_KEYS, 'delete'),
+  pauses: list(tables.PAUSES, 'upsert'),
+  lifted_pauses: list(tables.PAUSE_KEYS, 'delete'),
   artifacts: list(tables.ARTIFACTS, 'upsert'),
   task_artifacts: list(tables.TASK_ARTIFACTS, 'upsert'),
   events: list(tables.EVENTS, 'insert'),

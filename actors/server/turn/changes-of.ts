@@ -17,6 +17,8 @@ export function changesOf(turn: Turn): Changes {
     ...{ new_jobs, changed_jobs, new_tasks, changed_tasks, registered_workers, changed_workers },
     removed_workers: [...turn.workers].filter((worker) => worker.isRemoved).map(({ id }) => ({ id })),
     ...{ requirements, variants, choices, computed, artifacts, events },
+    pauses: turn.pauses,
+    lifted_pauses: turn.liftedPauses,
     job_requests: [...turn.requests].map(([job_id, request]) => ({ job_id, request })),
     job_inputs: turn.inputs,
     task_artifacts: turn.taskArtifacts,

@@ -34,7 +34,7 @@ type LeaseEnded = Extract<TaskEmission, { type: 'lease_ended' }>;
 export const REACTIONS: ReactionTable<Turn> = {
   task: {
     lease_started: [beginLease, takeSlot],
-    lease_ended: [endDeadlines, freeSlot, revoke],
+    lease_ended: [endDeadlines, freeShare, freeSlot, revoke],
     stop_requested: [requestStop],
     task_leased: [recordTaskEvent, notifyJob, measureQueue],
     task_started: [beginTimeout, recordTaskEvent, notifyJob],
@@ -113,6 +113,12 @@ function takeSlot(turn: Turn, task: TaskCell, { worker_id }: { worker_id: string
   turn.leased.add(task);
   const worker = turn.core.directory.workers.get(worker_id);
   if (worker) turn.tellWorker(worker, { type: 'TASK_TAKEN' }, task.id);
+}
+
+/** Its owner has one task less under way, which may let others of theirs go. */
+function freeShare(turn: Turn, { row }: TaskCell): void {
+  const { gates, requirements } = turn.core.queue;
+  if (gates.ended(turn, requirements.laneOf(row.requirement_id))) turn.hasQueued = true;
 }
 
 function freeSlot(turn: Turn, task: TaskCell, { worker_id }: { worker_id: string }): void {

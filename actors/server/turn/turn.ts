@@ -18,6 +18,7 @@ import type {
   EventRow,
   JobInputRow,
   JobRow,
+  PauseRow,
   RequirementRow,
   TaskArtifactRow,
   TaskRow,
@@ -61,6 +62,8 @@ export class Turn implements CellJournal {
   readonly computed: ComputedRow[] = [];
   /** What is written beside rows, behind them. */
   readonly further: Statement[] = [];
+  readonly pauses: PauseRow[] = [];
+  readonly liftedPauses: Pick<PauseRow, 'kind' | 'name'>[] = [];
   /** Tasks that were leased in this turn. */
   readonly leased = new Set<TaskCell>();
   /** Workers whose waiting leases should be looked at: a slot came free, or they are new. */

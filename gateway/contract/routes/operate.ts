@@ -1,13 +1,62 @@
-import { Type } from 'typebox';
+import { type Static, Type } from 'typebox';
+import { ClusterError } from '../../../machines/protocol/errors.ts';
 import { Ok } from '../../../machines/schema/report.ts';
-import { TaskStatus, WorkerView } from '../../../machines/schema/views.ts';
+import { PauseView, TaskStatus, WorkerView } from '../../../machines/schema/views.ts';
 import { DrainRequest } from '../../../machines/schema/worker.ts';
 import { json, StreamedReply } from '../route.ts';
+
+const Scope = Type.Object({
+  type: Type.Optional(Type.String({ minLength: 1, maxLength: 100, description: 'jobs of this type' })),
+  owner: Type.Optional(Type.String({ minLength: 1, maxLength: 1000, description: 'jobs of this owner' })),
+});
+
+const Paused = Type.Object({ paused: Type.Array(PauseView) });
+
+/** @throws ClusterError `invalid_body` for two at once */
+function scopeOf({ type, owner }: Static<typeof Scope>): Pick<PauseView, 'kind' | 'name'> {
+  if (type !== undefined && owner !== undefined) {
+    throw ClusterError.invalid('scope', [{ path: '/owner', message: 'name a type or an owner, not both' }]);
+  }
+  if (type !== undefined) return { kind: 'type', name: type };
+  return owner === undefined ? { kind: 'all', name: '' } : { kind: 'owner', name: owner };
+}
+
+const scopeNote = ({ type, owner }: Static<typeof Scope>) => ({
+  ...(type !== undefined && { type }),
+  ...(owner !== undefined && { owner }),
+});
 
 const TaskMoved = Type.Object({ task_id: Type.String(), job_id: Type.String(), status: TaskStatus });
 
 /** What operators do to what others have registered and submitted. */
 export const operate = {
+  pauseQueue: json({
+    method: 'post',
+    path: '/v1/queue/pause',
+    summary: 'Lease nothing more: of all jobs, of a type, or of an owner; what runs goes on',
+    right: 'admin',
+    tag: 'cluster',
+    body: Scope,
+    reply: Paused,
+    run: async ({ backend, principal, body, note }) => {
+      note(scopeNote(body));
+      return backend.send({ type: 'pause_queue', principal, ...scopeOf(body) });
+    },
+  }),
+  resumeQueue: json({
+    method: 'post',
+    path: '/v1/queue/resume',
+    summary: 'Lease again what was paused in the same words',
+    right: 'admin',
+    tag: 'cluster',
+    body: Scope,
+    reply: Paused,
+    errors: ['illegal_transition'],
+    run: async ({ backend, principal, body, note }) => {
+      note(scopeNote(body));
+      return backend.send({ type: 'resume_queue', principal, ...scopeOf(body) });
+    },
+  }),
   cancelTask: json({
     method: 'post',
     path: '/v1/tasks/{id}/cancel',

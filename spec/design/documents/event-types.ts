@@ -58,13 +58,15 @@ const ABOUT: Readonly<Record<string, readonly [means: string, data: string]>> = 
     '`from`, `to`, `count`',
   ],
   disk_limit_near: ['the oldest jobs are deleted soon', '`used_bytes`, `limit_bytes`'],
+  queue_paused: ['nothing more is leased of the queue, a type or an owner', '`principal`, `kind`, `name`'],
+  queue_resumed: ['it is leased again', '`principal`, `kind`, `name`'],
   server_restored: ['the server was restored: what is behind `made_at` is not known here', '`made_at`'],
   version_divergence: ['a peer runs another version', '`role`, `version`, `server_version`'],
 };
 
 /** As events are named in the code; messages and emissions that no client sees begin with other words. */
 const TYPE =
-  /\btype: '((?:job|task|worker|variants?|selection|refit|result|pipeline|version|server|disk)_[a-z_]+|gap)'/g;
+  /\btype: '((?:job|task|worker|variants?|selection|refit|result|pipeline|version|server|disk|queue)_[a-z_]+|gap)'/g;
 
 /** Every type of event that the server makes itself. */
 export function eventTypes(root: string): string {

@@ -40,6 +40,9 @@ export function reasonInWords(reason: string, workers: number): string | undefin
   if (reason === 'worker_fault') return `Avoids ${live} after a fault of its own.`;
   if (reason === 'suspended') return `${counted(workers, 'matching worker')} asking for no tasks at present.`;
   if (reason === 'draining') return `${counted(workers, 'matching worker')} about to end.`;
+  const paused = /^paused(?:\.(type|owner)=(.*))?$/s.exec(reason);
+  if (paused) return `${paused[1] === undefined ? 'The queue' : `The ${paused[1]} ${paused[2]}`} is paused.`;
+  if (reason === 'owner_limit') return 'Its owner has as many tasks under way as allowed.';
   if (reason === 'drained') return `${counted(workers, 'matching worker')} drained by an operator.`;
   return undefined;
 }

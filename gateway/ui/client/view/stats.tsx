@@ -1,4 +1,4 @@
-import type { BackupsView, WorkerView } from '../../../../machines/schema/views.ts';
+import type { BackupsView, ClusterStats, WorkerView } from '../../../../machines/schema/views.ts';
 import { standingOf } from '../../../../machines/worker/standing.ts';
 import { bytes, count, counted } from '../text/format.ts';
 import { useDashboard } from './context.ts';
@@ -67,6 +67,7 @@ export function Stats() {
           </div>
         ))}
       </dl>
+      {stats && <Pauses stats={stats} />}
       {stats?.backups && <Backups of={stats.backups} />}
     </section>
   );
@@ -84,6 +85,16 @@ function Backups({ of: { last, running, overdue, failure } }: { of: BackupsView 
       {failure && `; the last try failed: ${failure.error}`}
     </p>
   );
+}
+
+/** What an operator has paused, since nothing of it starts. */
+function Pauses({ stats }: { stats: Pick<ClusterStats, 'paused'> }) {
+  const paused = stats.paused ?? [];
+  if (paused.length === 0) return null;
+  const words = paused.map(({ kind, name, by }) =>
+    kind === 'all' ? `the queue, by ${by}` : `${kind} ${name}, by ${by}`,
+  );
+  return <p class="backups tone-failed">Paused: {words.join('; ')}</p>;
 }
 
 /** Those that are not there any more: whoever was stopped is no cause for concern. */

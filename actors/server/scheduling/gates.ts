@@ -1,0 +1,92 @@
+import type { PauseRow } from '../store/rows.ts';
+import type { Journal } from '../turn/journal.ts';
+import type { Lane } from './lanes.ts';
+
+/** What is paused: everything, the jobs of a type, or those of an owner. */
+export type PauseScope = Pick<PauseRow, 'kind' | 'name'>;
+
+const keyOf = ({ kind, name }: PauseScope): string => JSON.stringify([kind, name]);
+
+/**
+ * Of which lanes no task is leased at present: those that are paused, and those of owners who have as many tasks under
+ * way as they may.
+ */
+export class Gates {
+  /** Tasks that an owner may have under way; null: any number. */
+  readonly limit: number | null;
+  readonly #pauses = new Map<string, PauseRow>();
+  readonly #running = new Map<string, number>();
+  /** Told of a gate that opens: what stands behind it is worth a look again. */
+  readonly #onOpen: (opens: (lane: Lane) => boolean) => void;
+
+  constructor(limit: number | null, onOpen: (opens: (lane: Lane) => boolean) => void) {
+    this.limit = limit;
+    this.#onOpen = onOpen;
+  }
+
+  pauses(): PauseRow[] {
+    return [...this.#pauses.values()];
+  }
+
+  isPaused(scope: PauseScope): boolean {
+    return this.#pauses.has(keyOf(scope));
+  }
+
+  pause(journal: Journal, row: PauseRow): void {
+    this.#pauses.set(keyOf(row), row);
+    journal.onRollback(() => this.#lift(row));
+  }
+
+  /** False where it is not paused. */
+  resume(journal: Journal, scope: PauseScope): boolean {
+    const row = this.#pauses.get(keyOf(scope));
+    if (row === undefined) return false;
+    this.#lift(row);
+    journal.onRollback(() => this.#pauses.set(keyOf(row), row));
+    return true;
+  }
+
+  #lift(row: PauseRow): void {
+    this.#pauses.delete(keyOf(row));
+    this.#onOpen(
+      ({ owner, type }) => row.kind === 'all' || row.name === (row.kind === 'owner' ? owner : type),
+    );
+  }
+
+  /** Why none of its tasks is leased: what is paused, or `owner_limit`; null where they are. */
+  whyShut({ owner, type }: Lane): string | null {
+    if (this.#pauses.size > 0) {
+      if (this.isPaused({ kind: 'all', name: '' })) return 'paused';
+      if (this.isPaused({ kind: 'type', name: type })) return `paused.type=${type}`;
+      if (this.isPaused({ kind: 'owner', name: owner })) return `paused.owner=${owner}`;
+    }
+    return this.limit !== null && (this.#running.get(owner) ?? 0) >= this.limit ? 'owner_limit' : null;
+  }
+
+  isShut(lane: Lane): boolean {
+    return (this.#pauses.size > 0 || this.limit !== null) && this.whyShut(lane) !== null;
+  }
+
+  /** One of the owner's tasks is under way. */
+  began(journal: Journal, { owner }: Lane): void {
+    if (this.limit === null) return;
+    this.#count(owner, 1);
+    journal.onRollback(() => this.#count(owner, -1));
+  }
+
+  /** One is no more. @returns whether that lets others go */
+  ended(journal: Journal, { owner }: Lane): boolean {
+    if (this.limit === null) return false;
+    const opens = this.#running.get(owner) === this.limit;
+    this.#count(owner, -1);
+    journal.onRollback(() => this.#count(owner, 1));
+    return opens;
+  }
+
+  #count(owner: string, by: number): void {
+    const running = (this.#running.get(owner) ?? 0) + by;
+    if (running > 0) this.#running.set(owner, running);
+    else this.#running.delete(owner);
+    if (by < 0 && running === (this.limit ?? 0) - 1) this.#onOpen((lane) => lane.owner === owner);
+  }
+}

@@ -1,0 +1,40 @@
+/** How free slots are shared: first come, first served, or by turns of owners or of jobs. */
+export const SHARES = ['fifo', 'owner', 'job'] as const;
+export type Share = (typeof SHARES)[number];
+
+/** Those whose tasks are served together; the one that was served longest ago is next. */
+export interface Party {
+  readonly name: string | number;
+  /** Larger than that of every other when it was served last; below zero as long as it never was. */
+  turn: number;
+  /** Buckets of its tasks. */
+  buckets: number;
+}
+
+/**
+ * Whose turn it is. A turn only ever grows: who keeps the parties in order puts right what has grown when it looks at
+ * the front. So a turn that is rolled back leaves who was served then where it stands.
+ */
+export class Rounds {
+  readonly #parties = new Map<string | number, Party>();
+  #served = 0;
+  #came = Number.MIN_SAFE_INTEGER;
+
+  /** The party of that name, with one bucket more. */
+  enter(name: string | number): Party {
+    const party = this.#parties.get(name) ?? { name, turn: this.#came++, buckets: 0 };
+    this.#parties.set(name, party);
+    party.buckets++;
+    return party;
+  }
+
+  /** It has one bucket less. Of jobs there are ever more, of owners few: these are remembered. */
+  leave(party: Party): void {
+    party.buckets--;
+    if (party.buckets === 0 && typeof party.name === 'number') this.#parties.delete(party.name);
+  }
+
+  serve(party: Party): void {
+    party.turn = ++this.#served;
+  }
+}
