@@ -3,7 +3,13 @@ import type { Principal } from '../machines/protocol/rights.ts';
 import type { EventDigest, ResultDigest } from '../machines/report/digest.ts';
 import type { JobChange } from '../machines/schema/job-change.ts';
 import type { FailReport } from '../machines/schema/report.ts';
-import type { ArtifactUploaded, JobView, PauseView, TaskPayload, TaskStatus } from '../machines/schema/views.ts';
+import type {
+  ArtifactUploaded,
+  JobView,
+  PauseView,
+  TaskPayload,
+  TaskStatus,
+} from '../machines/schema/views.ts';
 import type { ActiveTask, HeartbeatReply, WorkerRegistration } from '../machines/schema/worker.ts';
 import type { JobDigest } from '../machines/submission/job-digest.ts';
 import type { Leaving } from '../machines/worker/worker.ts';
