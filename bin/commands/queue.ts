@@ -4,7 +4,7 @@ import type { PauseView } from '../../machines/schema/views.ts';
 import { ClientCommand, type Session } from '../cli/client-command.ts';
 import { EXIT, usageError } from '../cli/exit.ts';
 import { clientUsage, value } from '../cli/usage.ts';
-import { ago } from '../terminal/format.ts';
+import { ago, counted } from '../terminal/format.ts';
 import { plain } from '../terminal/plain.ts';
 
 /** What is paused, a line each. */
@@ -32,7 +32,7 @@ export class QueueCommand extends ClientCommand {
     const stats = await client.call('getStats');
     const { share = 'fifo', paused = [], tasks_by_status, tasks_in_flight } = stats;
     const queued = tasks_by_status.queued ?? 0;
-    const text = `${queued} task(s) wait, ${tasks_in_flight} are under way; slots are shared by ${plain(share)}\n${pausesIn(paused)}`;
+    const text = `${counted(queued, 'task')} waiting, ${tasks_in_flight} under way; slots are shared by ${plain(share)}\n${pausesIn(paused)}`;
     await output.print(output.json ? JSON.stringify({ queued, tasks_in_flight, share, paused }) : text);
     return EXIT.done;
   }

@@ -6,6 +6,7 @@ import { EXIT } from '../cli/exit.ts';
 import { spell } from '../cli/flags.ts';
 import { clientUsage, value } from '../cli/usage.ts';
 import { workersNamed } from '../jobs/find/find-worker.ts';
+import { counted } from '../terminal/format.ts';
 import { plain } from '../terminal/plain.ts';
 import { workerState } from '../terminal/status-style.ts';
 
@@ -64,7 +65,7 @@ export class WorkersDrainCommand extends WorkersAct {
   protected says(answer: string, _: string, { output }: Session): string {
     const worker = replyOf('drainWorker', answer);
     const { slots_used } = worker;
-    const left = slots_used > 0 ? `, with ${slots_used} task(s) to finish` : '';
+    const left = slots_used > 0 ? `, with ${counted(slots_used, 'task')} to finish` : '';
     return `${called(worker)} is ${workerState(worker, output.colours)}${left}`;
   }
 }

@@ -56,8 +56,8 @@ function compile(schema: TSchema) {
 
 /**
  * A check by a schema that reports all faults at once; it is compiled when it is first used, since most are used by few
- * programs. Before the check, `null` in an optional member is taken as absent (docs/protocol.md#bodies); unknown
- * members are kept.
+ * programs. Before the check, `null` in an optional member is taken as absent (docs/protocol.md#bodies), unless its schema
+ * names null; unknown members are kept.
  */
 export function validator<S extends TSchema>(schema: S): (value: unknown) => Checked<Static<S>> {
   let compiled: ReturnType<typeof compile> | undefined;
@@ -91,8 +91,9 @@ function withoutNulls(schema: AnySchema, value: unknown): unknown {
   for (const key of Object.keys(schema.properties)) {
     if (!Object.hasOwn(value, key)) continue;
     const member = value[key];
-    const isAbsent = member === null && !schema.required?.includes(key);
-    const kept = isAbsent ? undefined : withoutNulls(schema.properties[key] as AnySchema, member);
+    const rule = schema.properties[key] as AnySchema;
+    const isAbsent = member === null && !schema.required?.includes(key) && !meansNull(rule);
+    const kept = isAbsent ? undefined : withoutNulls(rule, member);
     if (kept === member) continue;
     copy ??= Object.assign(Object.create(null), value) as Record<string, unknown>;
     if (isAbsent) delete copy[key];
@@ -100,6 +101,9 @@ function withoutNulls(schema: AnySchema, value: unknown): unknown {
   }
   return copy ?? value;
 }
+
+/** Whether null is a value of its own, such as the one by which a change takes something back. */
+const meansNull = ({ anyOf }: AnySchema): boolean => anyOf?.some(({ type }) => type === 'null') ?? false;
 
 function itemsWithoutNulls(schema: AnySchema, items: readonly unknown[]): readonly unknown[] {
   const kept = items.map((item) => withoutNulls(schema, item));

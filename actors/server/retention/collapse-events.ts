@@ -44,7 +44,10 @@ export async function collapseEvents(
     const skipped = all.reduce((sum, event) => sum + event.skipped, 0);
     for (const { id } of all) gone.push(id);
     const of = job_id === null ? '' : ' of this job';
-    const message = `${count} event(s)${of} from ${from} to ${last.id} were deleted`;
+    const message =
+      count === 1
+        ? `event ${from}${of} was deleted`
+        : `${count} events${of} from ${from} to ${last.id} were deleted`;
     gaps.push([
       last.id,
       job_id,

@@ -1,0 +1,109 @@
+import assert from 'node:assert/strict';
+import { describe, it, type TestContext } from 'node:test';
+import { until } from '../support/until.ts';
+import { scene } from './scene.ts';
+
+describe('jobs are deleted and kept by the command line', () => {
+  /** Jobs of one task each, in the state that is asked for. */
+  async function jobs(t: TestContext, ...ends: ('succeeded' | 'failed' | 'queued')[]) {
+    const { server, ctl, submit, play } = await scene(t);
+    const worker = await play();
+    const ids: string[] = [];
+    for (const end of ends) {
+      const id = await submit('a.yaml');
+      ids.push(id);
+      if (end === 'succeeded') await worker.complete(await worker.take());
+      if (end === 'failed') await worker.fail(await worker.take(), 'broken');
+    }
+    const left = async () => (await server.client.call('listJobs')).map(({ id }) => id).sort();
+    return { server, ctl, ids, left };
+  }
+
+  it('one that is named goes at once, and --dry-run only says so', async (t) => {
+    const { ctl, ids, left } = await jobs(t, 'succeeded');
+    const [id = ''] = ids;
+    const dry = await ctl('delete', id, '--dry-run');
+    assert.deepEqual([dry.code, dry.stdout], [0, `${id} would be deleted\n`]);
+    assert.deepEqual(await left(), [id]);
+    const done = await ctl('delete', id);
+    assert.deepEqual([done.code, done.stdout], [0, `${id} deleted\n`]);
+    assert.deepEqual(await left(), []);
+    const gone = await ctl('status', id);
+    assert.equal(gone.code, 2);
+  });
+
+  it('those in one state go by --status, and of all that ended only what ended before --before', async (t) => {
+    const { ctl, ids, left } = await jobs(t, 'failed', 'succeeded', 'failed', 'queued');
+    const [first, good, last, waits] = ids as [string, string, string, string];
+    const none = await ctl('delete', '--before', '1h');
+    assert.deepEqual([none.code, none.stdout], [0, '']);
+    assert.match(none.stderr, /no such jobs/);
+    const { code, stdout, stderr } = await ctl('delete', '--status', 'failed');
+    assert.equal(code, 0);
+    assert.deepEqual(stdout.trim().split('\n').sort(), [`${first} deleted`, `${last} deleted`].sort());
+    assert.match(stderr, /2 jobs deleted, 0 not/);
+    assert.deepEqual(await left(), [good, waits].sort());
+  });
+
+  it('what has to stay is told, with the way out, and the others go all the same', async (t) => {
+    const { ctl, ids, left } = await jobs(t, 'succeeded', 'succeeded', 'queued');
+    const [pinned, good, waits] = ids as [string, string, string];
+    assert.equal((await ctl('keep', pinned)).stdout, `${pinned} is kept for ever\n`);
+    const { code, stdout, stderr } = await ctl('delete', pinned, good, waits);
+    assert.equal(code, 2);
+    assert.equal(stdout, `${good} deleted\n`);
+    assert.match(
+      stderr,
+      /is kept for ever, and is not deleted; take that back with: jqctl keep \S+ --default/,
+    );
+    assert.match(stderr, /is queued; cancel it before it is deleted/);
+    assert.match(stderr, /1 job deleted, 2 not/);
+    await ctl('keep', pinned, '--default');
+    assert.equal((await ctl('delete', pinned)).code, 0);
+    assert.deepEqual(await left(), [waits]);
+  });
+
+  it('a job says how long it is kept', async (t) => {
+    const { server, ctl, ids } = await jobs(t, 'succeeded');
+    const [id = ''] = ids;
+    const keep = async () => (await server.client.call('getJob', { params: { id } })).keep ?? null;
+    await ctl('keep', id, '--for', '7d');
+    assert.equal(await keep(), '7d');
+    await ctl('keep', id);
+    assert.equal(await keep(), 'forever');
+    await ctl('keep', id, '--default');
+    assert.equal(await keep(), null);
+  });
+
+  it('what makes no sense is refused, and deletes nothing', async (t) => {
+    const { ctl, ids, left } = await jobs(t, 'succeeded');
+    const [id = ''] = ids;
+    for (const [argv, why] of [
+      [['delete'], /name a job by its id/],
+      [['delete', id, '--status', 'failed'], /not both/],
+      [['delete', '--status', 'queued'], /queued are not deleted; cancel them first/],
+      [['delete', '--status', 'odd'], /--status: 'odd' is none of/],
+      [['delete', '--before', 'yesterday'], /--before: 'yesterday' is no length of time/],
+      [['delete', 'no such job'], /no job/],
+      [['keep', id, '--for', 'long'], /--for: 'long' is no length of time/],
+      [['keep', id, '--for', '7d', '--default'], /not both/],
+    ] as const) {
+      const { code, stderr } = await ctl(...argv);
+      assert.equal(code, 2, argv.join(' '));
+      assert.match(stderr, why);
+    }
+    assert.deepEqual(await left(), [id]);
+  });
+
+  it('events that were deleted are told by one in their place, in the list and on the terminal', async (t) => {
+    const { server, ctl, ids } = await jobs(t, 'succeeded');
+    await ctl('delete', ids[0] as string);
+    const told = async () => (await ctl('events', '--after-id', '0')).stdout;
+    await until('the events to go', async () => /\d+ events from \d+ to \d+ were deleted/.test(await told()));
+    const events = await server.client.call('listEvents', { query: { after_id: 0 } });
+    assert.deepEqual(
+      events.filter(({ job_id }) => job_id === ids[0]).map(({ type }) => type),
+      ['job_deleted'],
+    );
+  });
+});
