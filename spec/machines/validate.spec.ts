@@ -40,6 +40,11 @@ describe('a valid document', () => {
 });
 
 describe('null', () => {
+  it('stays a value where the schema names it', () => {
+    const schema = Type.Object({ keep: Type.Optional(Type.Union([Type.String(), Type.Null()])) });
+    assert.deepEqual(taken(validator(schema), { keep: null }), { keep: null });
+  });
+
   it('in an optional member means that it is absent', () => {
     const nulls = {
       name: null,
