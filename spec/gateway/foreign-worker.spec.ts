@@ -35,7 +35,7 @@ describe('another implementation of a worker, at its registration', () => {
     const [worker] = await client.get('GET /v1/workers');
     assert.deepEqual([worker.cluster_version, worker.version_divergent], ['0.3.0', true]);
     assert.deepEqual(Object.keys(worker).sort(), [
-      ...['capabilities', 'cluster_version', 'id', 'labels', 'last_seen_at', 'leaving', 'name'],
+      ...['capabilities', 'cluster_version', 'drained', 'id', 'labels', 'last_seen_at', 'leaving', 'name'],
       ...['slots_total', 'slots_used', 'status', 'suspended', 'version', 'version_divergent'],
     ]);
   });
