@@ -1,3 +1,4 @@
+import { ClusterError } from '../machines/protocol/errors.ts';
 import { AdmissionControl } from './http/admission/admission.ts';
 import { basePathOf } from './http/admission/base-path.ts';
 import { ClientAddresses } from './http/admission/client-address.ts';
@@ -144,6 +145,14 @@ export function assemble(
       dashboard: pageOnDemand(options.dashboard),
       uploads: new UploadMetrics(backend.metrics),
       requests: new RequestLog(log, clients),
+      assertGranted: ({ grant }) => {
+        const why = grant ? auth.lost(grant.principal, grant.right) : null;
+        if (why !== null)
+          throw new ClusterError(
+            'unauthenticated',
+            `the credential ${why} while the request came; check the token`,
+          );
+      },
       log,
     },
     metrics: new HttpMetrics(backend.metrics, () => rest.inFlight.count),

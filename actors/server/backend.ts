@@ -94,6 +94,7 @@ export async function startBackend(options: BackendOptions): Promise<RunningBack
       reserveBytes,
       log: options.log,
       isNamed: (sha256) => opened.names(sha256),
+      isLeaving: (sha256) => opened.letsGo(sha256),
     });
     await blobs.start();
     const metrics = new Metrics();

@@ -1,9 +1,12 @@
+/** The credential, and the folder in which systemd has laid it out. */
+const SECRET = new Set(['JQ_TOKEN', 'CREDENTIALS_DIRECTORY']);
+
 /**
  * The environment of what a worker starts: its own, without its credential. On Windows the case of a name says
  * nothing, so whoever asks for `JQ_TOKEN` there gets `jq_token`.
  */
 export function withoutToken(env: NodeJS.ProcessEnv = process.env): NodeJS.ProcessEnv {
-  return Object.fromEntries(Object.entries(env).filter(([name]) => name.toUpperCase() !== 'JQ_TOKEN'));
+  return Object.fromEntries(Object.entries(env).filter(([name]) => !SECRET.has(name.toUpperCase())));
 }
 
 /** The same for the processes of a task. Python shall not hold its lines back. */

@@ -227,7 +227,9 @@ export class ServerCommand extends BaseCommand {
     if ((cert === undefined) !== (key === undefined)) {
       throw usageError('--tls-cert and --tls-key: one is of no use without the other');
     }
-    return cert && key ? { cert, key } : undefined;
+    if (cert?.trim() === '' || key?.trim() === '')
+      throw usageError('--tls-cert and --tls-key: a file has no name');
+    return cert !== undefined && key !== undefined ? { cert, key } : undefined;
   }
 
   #options() {

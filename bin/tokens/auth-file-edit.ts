@@ -69,13 +69,16 @@ export async function editAuthFile(
 async function giveToOwner(made: FileHandle, file: string): Promise<void> {
   const old = await open(file, 'r');
   try {
-    const [{ uid, gid }, own] = [await old.stat(), await made.stat()];
-    if (uid === own.uid && gid === own.gid) return;
-    await made.chown(uid, gid).catch((fault: NodeJS.ErrnoException) => {
-      if (fault.code !== 'EPERM') throw fault;
-      if (uid === own.uid) return;
-      throw usageError(`${file} belongs to another user (uid ${uid}): change it as that user, or as root`);
-    });
+    const [{ uid, gid, mode }, own] = [await old.stat(), await made.stat()];
+    if (uid !== own.uid || gid !== own.gid)
+      await made.chown(uid, gid).catch((fault: NodeJS.ErrnoException) => {
+        if (fault.code !== 'EPERM') throw fault;
+        if (uid === own.uid) return;
+        throw usageError(`${file} belongs to another user (uid ${uid}): change it as that user, or as root`);
+      });
+    // A server of another user may read it by its group; what everybody could read, only its user can from now on.
+    const isKept = (mode & 0o044) === 0o040 && (await made.stat()).gid === gid;
+    if (isKept) await made.chmod(0o640);
   } finally {
     await old.close();
   }

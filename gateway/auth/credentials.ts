@@ -138,17 +138,19 @@ export class Credentials {
   }
 
   #tell(): void {
+    // What ends while they look was not void to them yet.
+    const since = this.#now();
     for (const watcher of [...this.#watchers]) watcher();
-    this.#waitForExpiry();
+    this.#waitForExpiry(since);
   }
 
   /** A stream of a token ends with the token, whether anybody sends a request then or not. */
-  #waitForExpiry(): void {
+  #waitForExpiry(since = this.#now()): void {
     clearTimeout(this.#timer);
     const now = this.#now();
-    const ends = this.#entries.map(({ expiresAt }) => expiresAt ?? 0).filter((end) => end > now);
+    const ends = this.#entries.map(({ expiresAt }) => expiresAt ?? 0).filter((end) => end > since);
     if (this.#watchers.size === 0 || ends.length === 0) return;
-    const wait = Math.min((Math.min(...ends) - now) * 1000, LONGEST_WAIT);
+    const wait = Math.min(Math.max(0, Math.min(...ends) - now) * 1000, LONGEST_WAIT);
     this.#timer = setTimeout(() => this.#tell(), Math.ceil(wait));
     this.#timer.unref();
   }

@@ -5,6 +5,7 @@ import type { UploadMetrics } from '../metrics/upload-metrics.ts';
 import type { Page } from '../ui/page-response.ts';
 import type { ParserPool } from './parsing/parser-pool.ts';
 import type { BodyBudget } from './request/body-budget.ts';
+import type { Exchange } from './request/exchange.ts';
 import type { RequestLog } from './request-log.ts';
 
 /** What the handlers share. */
@@ -20,5 +21,7 @@ export interface Service {
   readonly dashboard: () => Promise<Page>;
   readonly uploads: UploadMetrics;
   readonly requests: RequestLog;
+  /** @throws ClusterError for a credential that has become void since the request was let in */
+  readonly assertGranted: (exchange: Pick<Exchange, 'grant'>) => void;
   readonly log: Logger;
 }

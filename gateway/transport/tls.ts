@@ -38,6 +38,8 @@ export function readTls(files: TlsFiles): Tls {
     throw bad(`${files.cert} cannot be used (${(error as Error).message})`);
   }
   const expiresAt = Date.parse(first.validTo) / 1000;
+  if (expiresAt * 1000 <= Date.now())
+    throw bad(`the certificate in ${files.cert} has expired (${first.validTo})`);
   return { cert, key, expiresAt, names: first.subjectAltName ?? first.subject };
 }
 

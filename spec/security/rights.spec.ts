@@ -65,6 +65,7 @@ const MATRIX: Record<
   'GET /v1/me': ['read', 'yes', 'yes', 'yes', 'yes', '401', '401', 'yes'],
   'GET /v1/machines': ['read', 'yes', 'yes', 'yes', 'yes', '401', '401', 'yes'],
   'GET /v1/machines/{name}': ['read', 'yes', 'yes', 'yes', 'yes', '401', '401', 'yes'],
+  'GET /v1/machines/{name}/actors/{id}': ['read', 'yes', 'yes', 'yes', 'yes', '401', '401', 'yes'],
   'POST /v1/artifacts': ['submit', 'yes', 'no', 'no', 'yes', '401', '401', 'yes'],
   'GET /v1/artifacts/{id}': ['read', 'yes', 'yes', 'yes', 'yes', '401', '401', 'yes'],
   'POST /v1/workers/register': ['execute', 'no', 'yes', 'no', 'yes', '401', '401', 'yes'],

@@ -22,6 +22,8 @@ export interface BlobOptions {
   log: Logger;
   /** Whether an artifact of the store has this hash. */
   isNamed(sha256: string): Promise<boolean>;
+  /** Whether retention removes these bytes when their day of grace is over; nobody else may. None without retention. */
+  isLeaving?(sha256: string): Promise<boolean>;
   /** Bytes that are free on the disk; a stand-in for tests. */
   free?: (() => Promise<number>) | undefined;
 }
@@ -38,10 +40,10 @@ export class BlobStore implements Blobs {
   readonly #space: DiskSpace;
 
   constructor(options: BlobOptions) {
-    const { stateDir, isNamed, reserveBytes } = options;
+    const { stateDir, isNamed, isLeaving, reserveBytes } = options;
     this.#root = stateDir;
     this.#options = options;
-    this.#claims = new Claims(stateDir, isNamed);
+    this.#claims = new Claims(stateDir, isNamed, isLeaving);
     this.#space = new DiskSpace(reserveBytes, options.free ?? (() => freeBytes(join(stateDir, 'uploads'))));
   }
 

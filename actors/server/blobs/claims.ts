@@ -7,6 +7,7 @@ import { damagedPath, objectPath } from './paths.ts';
 export class Claims {
   readonly #root: string;
   readonly #isNamed: (sha256: string) => Promise<boolean>;
+  readonly #isLeaving: (sha256: string) => Promise<boolean>;
   readonly #moves = new DurableMoves();
   readonly #counts = new Map<string, number>();
   readonly #last = new Map<string, Promise<unknown>>();
@@ -15,10 +16,18 @@ export class Claims {
    */
   readonly #marked = new Set<string>();
 
-  /** @param isNamed whether an artifact of the store has this hash */
-  constructor(root: string, isNamed: (sha256: string) => Promise<boolean>) {
+  /**
+   * @param isNamed whether an artifact of the store has this hash
+   * @param isLeaving whether its bytes stay for their day of grace, and a backup may be copying them
+   */
+  constructor(
+    root: string,
+    isNamed: (sha256: string) => Promise<boolean>,
+    isLeaving: (sha256: string) => Promise<boolean> = async () => false,
+  ) {
     this.#root = root;
     this.#isNamed = isNamed;
+    this.#isLeaving = isLeaving;
   }
 
   /**
@@ -66,9 +75,10 @@ export class Claims {
     });
   }
 
-  /** Removes the mark, and with it the bytes unless an artifact names them. */
+  /** Removes the mark, and with it the bytes unless an artifact names them, or did until lately. */
   async clear(sha256: string): Promise<void> {
-    if (!(await this.#isNamed(sha256))) await rm(join(this.#root, objectPath(sha256)), { force: true });
+    if (!(await this.#isNamed(sha256)) && !(await this.#isLeaving(sha256)))
+      await rm(join(this.#root, objectPath(sha256)), { force: true });
     await rm(this.#markOf(sha256), { force: true });
   }
 

@@ -105,13 +105,12 @@ function look({ store }: Core, { owner, reuse }: JobRow, wanted: unknown[]): Pro
 /** By task: all that its last attempt left, and what else its result names. */
 async function filesOf({ store }: Core, found: readonly Computed[]): Promise<Map<string, StoredBytes[]>> {
   const rows = await store.reader.all<(StoredBytes & { task_id: string })[]>(
-    `SELECT t.id AS task_id, a.id, a.sha256, a.size_bytes FROM json_each(?) w
+    `SELECT t.id AS task_id, u.artifact_id AS id, a.sha256, a.size_bytes FROM json_each(?) w
      CROSS JOIN tasks t ON t.seq = w.value
      CROSS JOIN task_artifacts u ON u.task_id = t.id
-     CROSS JOIN (SELECT id, sha256, size_bytes FROM artifacts UNION ALL SELECT id, sha256, size_bytes FROM expired_artifacts) a
-       ON a.id = u.artifact_id
-     WHERE u.attempt = t.attempt OR u.artifact_id IN (
-       SELECT n.value FROM json_each(iif(json_valid(t.result), t.result, '{}'), '$.artifacts') n)`,
+     LEFT JOIN artifacts a ON a.id = u.artifact_id
+     WHERE (a.id IS NOT NULL OR u.role <> 'logs') AND (u.attempt = t.attempt OR u.artifact_id IN (
+       SELECT n.value FROM json_each(iif(json_valid(t.result), t.result, '{}'), '$.artifacts') n))`,
     JSON.stringify(found.map(({ seq }) => seq)),
   );
   const files = new Map<string, StoredBytes[]>();
@@ -123,6 +122,8 @@ async function filesOf({ store }: Core, found: readonly Computed[]): Promise<Map
 const isRead = ({ size_bytes }: StoredBytes): boolean => size_bytes > 0 && size_bytes <= MOST_READ;
 
 async function isWhole({ blobs, log }: Core, file: StoredBytes): Promise<boolean> {
+  // Its own time is over.
+  if (file.sha256 === null) return false;
   try {
     await blobs.assertWhole(file);
     // Read to the end, it is verified.

@@ -28,7 +28,7 @@ export async function* dueJobs(
     const page = await store.queries.all<Looked[]>(
       `SELECT seq, id, updated_at, num_tasks, keep IS NULL AND NOT EXISTS (
          SELECT 1 FROM shed s WHERE s.job_id = j.id AND s.what = ? AND s.at >= j.updated_at) AS due
-       FROM jobs j WHERE ${HAS_ENDED} AND (updated_at, seq) > (?, ?) AND updated_at < ?
+       FROM jobs j INDEXED BY jobs_ended WHERE ${HAS_ENDED} AND (updated_at, seq) > (?, ?) AND updated_at < ?
        ORDER BY updated_at, seq LIMIT ${PAGE}`,
       ...[what, from.updated_at, from.seq, before],
     );

@@ -28,10 +28,19 @@ const AGAIN = 60;
 const RESTS = 9;
 const LONGEST_REST = 5;
 
-/** A whole pass; what jobs leave behind comes behind what deletes jobs. */
+/** A whole pass; what jobs leave behind comes behind what deletes jobs, and is not counted against the limit of the disk. */
 const PASS: readonly Step[] = [
   ...[forgetWorkers, dropMinutes, shedLogs, shedJobArtifacts, shedJobEvents, expireByWish, expireJobs],
-  ...[limitDisk, expireLooseEvents, expireUploads, expireOrphans, clearDeletions, removeObjects, shrink],
+  ...[
+    expireUploads,
+    expireOrphans,
+    clearDeletions,
+    limitDisk,
+    expireLooseEvents,
+    clearDeletions,
+    removeObjects,
+    shrink,
+  ],
 ];
 /** What a deletion leaves to be done. */
 const AFTER_DELETION: readonly Step[] = [clearDeletions, shrink];

@@ -123,6 +123,11 @@ export class Store {
     return (await this.queries.get('SELECT 1 FROM artifacts WHERE sha256 = ?', sha256)) !== undefined;
   }
 
+  /** Whether bytes are removed by retention when their day is over, and by nobody else. */
+  async letsGo(sha256: string): Promise<boolean> {
+    return (await this.queries.get('SELECT 1 FROM unnamed_objects WHERE sha256 = ?', sha256)) !== undefined;
+  }
+
   /** Its pages, those that nothing is in, and whether its file can be made shorter (`auto_vacuum` is incremental). */
   async size(): Promise<{ pages: number; free: number; pageBytes: number; shrinks: boolean }> {
     const read = async (name: string) =>

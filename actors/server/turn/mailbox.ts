@@ -47,7 +47,7 @@ export class Mailbox {
     while (this.#envelopes.length + this.#visits.length > 0) {
       // What arrives in the same round of the event loop is handled together.
       await nextTick();
-      for (const visit of this.#visits.splice(0)) await visit();
+      await this.#visits.shift()?.();
       const envelopes = this.#envelopes.splice(0, TURN_LIMIT);
       if (envelopes.length > 0) await this.#takeTurn(envelopes);
     }

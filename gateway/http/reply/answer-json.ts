@@ -24,6 +24,7 @@ async function answer(exchange: Exchange, admitted: Admitted, service: Service, 
   const { route } = endpoint;
   const bytes = takesBody(route.method) ? await readBody(exchange, endpoint.maxBytes, share) : null;
   const body = bytes ? await understand(exchange, endpoint, bytes, service) : {};
+  service.assertGranted(exchange);
   const query = endpoint.readQuery(exchange.head.query);
   const request = { principal: admitted.principal, params: admitted.params, query, exchange };
   const call = new HttpCall(request, service, body);

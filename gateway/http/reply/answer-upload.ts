@@ -31,7 +31,10 @@ export async function answerUpload(exchange: Exchange, admitted: Admitted, servi
       maxBodyBytes: endpoint.maxBytes,
     });
     // Also when the client has gone by now: all of its bytes came, and it may have gone without waiting.
-    const reply = await recorded(file, () => route.run(call as Parameters<typeof route.run>[0], file.blob));
+    const reply = await recorded(file, async () => {
+      service.assertGranted(exchange);
+      return route.run(call as Parameters<typeof route.run>[0], file.blob);
+    });
     service.uploads.ended('stored', file.blob.size_bytes);
     service.requests.acted(exchange, { ...call.about, bytes: file.blob.size_bytes });
     replyJson(exchange, reply);

@@ -123,7 +123,10 @@ export class NodeIncoming implements Incoming {
 
   /** Not in an orderly way: where the end of the connection is the end of the answer, it would look whole. */
   close(): void {
-    this.#socket.resetAndDestroy();
+    // TLS knows no reset: it is that of the connection below.
+    const below = (this.#socket as { _parent?: Socket })._parent ?? this.#socket;
+    below.resetAndDestroy();
+    if (below !== this.#socket) this.#socket.destroy();
   }
 
   async readyToUpgrade(): Promise<void> {}

@@ -9,6 +9,9 @@ const VERSION_HEADERS = ['x-cluster-version', 'x-cluster-api', 'x-cluster-role']
 
 /** Refusals that depend on the state of things, not on the request. */
 const OF_THE_STATE = new Set([
+  'job_kept',
+  'job_in_use',
+  'artifact_expired',
   'unknown_id',
   'not_owner',
   'illegal_transition',
@@ -81,7 +84,9 @@ function assertVerdict(
 ): void {
   if (request.valid && status >= 400 && !OF_THE_STATE.has(code ?? '') && status !== 426) {
     // What a schema cannot say: rules between members, and that an artifact must exist.
-    const rule = ['submitJob', 'reportEvents', 'completeTask'].includes(operation.id);
+    const rule = ['submitJob', 'reportEvents', 'completeTask', 'pauseQueue', 'resumeQueue'].includes(
+      operation.id,
+    );
     assert.ok(rule && code === 'invalid_body', `a valid request is refused: ${status} ${body}`);
   }
   const schema = operation.bodies?.['application/json'];

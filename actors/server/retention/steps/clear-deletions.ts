@@ -5,6 +5,8 @@ import type { Step } from '../work.ts';
 /** Rows of a slice. */
 const TASKS = 100;
 const EVENTS = 500;
+/** SQL: jobs that are cleared together; those that are done leave, so that no slice passes over them again. */
+const SOME = '(SELECT job_id FROM deletions ORDER BY job_id LIMIT 50)';
 
 const AMONG = 'IN (SELECT value FROM json_each(?))';
 /** SQL: what tasks uploaded, by their ids as JSON. */
@@ -19,14 +21,13 @@ export const unnamedObjects = (where: string): string =>
 
 /** Deletes what is left of jobs that are gone: first their tasks with all that these have, then their events. */
 export const clearDeletions: Step = async function* ({ store, alone, progress }) {
-  if ((await store.queries.get('SELECT 1 FROM deletions LIMIT 1')) === undefined) return;
-  for (let more = true; more; ) {
+  while ((await store.queries.get('SELECT 1 FROM deletions LIMIT 1')) !== undefined) {
     await alone(async (turn) => {
       const tasks = await clearTasks(turn);
       const events = tasks > 0 ? 0 : await clearEvents(turn);
-      more = tasks + events > 0;
       turn.afterCommit(() => progress.deleted({ tasks, events }));
-      if (!more) turn.further.push({ sql: 'DELETE FROM deletions', params: [] });
+      if (tasks + events === 0)
+        turn.further.push({ sql: `DELETE FROM deletions WHERE job_id IN ${SOME}`, params: [] });
     });
     yield;
   }
@@ -35,7 +36,7 @@ export const clearDeletions: Step = async function* ({ store, alone, progress })
 async function clearTasks(turn: Turn): Promise<number> {
   const { store, directory } = turn.core;
   const rows = await store.reader.all<{ seq: number; id: string; status: string }[]>(
-    `SELECT t.seq, t.id, t.status FROM deletions d CROSS JOIN tasks t ON t.job_id = d.job_id LIMIT ${TASKS}`,
+    `SELECT t.seq, t.id, t.status FROM ${SOME} d CROSS JOIN tasks t ON t.job_id = d.job_id LIMIT ${TASKS}`,
   );
   if (rows.length === 0) return 0;
   for (const { id, status } of rows) {
@@ -62,7 +63,7 @@ async function clearTasks(turn: Turn): Promise<number> {
 /** All but that the job was deleted: that is an event of the server. */
 async function clearEvents(turn: Turn): Promise<number> {
   const old = await turn.core.store.reader.all<OldEvent[]>(
-    `SELECT ${OLD_EVENT} FROM deletions d CROSS JOIN events e ON e.job_id = d.job_id
+    `SELECT ${OLD_EVENT} FROM ${SOME} d CROSS JOIN events e ON e.job_id = d.job_id
      WHERE NOT (e.type = 'job_deleted' AND e.task_id IS NULL) LIMIT ${EVENTS}`,
   );
   if (old.length > 0) await collapseEvents(turn, new Map([[null, old]]));

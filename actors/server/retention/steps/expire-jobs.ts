@@ -31,7 +31,7 @@ export const expireByWish: Step = async function* ({ store, clock, alone, progre
   const before = clock.now();
   for (let from = 0, full = true; full; ) {
     const page = await store.queries.all<{ id: string; ends: number }[]>(
-      `SELECT j.id, ${ends} AS ends FROM jobs j WHERE ${due} AND ${ends} > ? ORDER BY ${ends} LIMIT ${AT_ONCE}`,
+      `SELECT j.id, ${ends} AS ends FROM jobs j INDEXED BY jobs_keep WHERE ${due} AND ${ends} > ? ORDER BY ${ends} LIMIT ${AT_ONCE}`,
       ...[before, from],
     );
     full = page.length === AT_ONCE;

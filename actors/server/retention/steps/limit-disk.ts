@@ -3,6 +3,7 @@ import { namedObjects } from '../../check/objects.ts';
 import type { Connection } from '../../store/open.ts';
 import { dueJobs, stillDue } from '../due-jobs.ts';
 import type { Step, Work } from '../work.ts';
+import { UNNAMED } from './clear-deletions.ts';
 import { deleteThese } from './expire-jobs.ts';
 
 /** Part of the limit from which on a warning is given, and down to which jobs are deleted. */
@@ -29,6 +30,7 @@ export const limitDisk: Step = async function* (work) {
     await setImmediate();
     yield;
   }
+  used -= await othersBytes(work);
   progress.usedBytes = used;
   if (used < NEAR * limit) {
     progress.warnedAt = null;
@@ -84,17 +86,36 @@ async function* deleteOldest(
 
 /** What is likely to be free once a job is gone: bytes that other artifacts have too are not told from others. */
 async function bytesOf({ store }: Work, id: string): Promise<{ artifacts: number; tasks: number }> {
-  const row = await store.reader.get<{ artifacts: number | null; tasks: number | null }>(
+  const row = await store.reader.get<{
+    artifacts: number | null;
+    inputs: number | null;
+    tasks: number | null;
+  }>(
     `SELECT (SELECT sum(a.size_bytes) FROM tasks t CROSS JOIN task_artifacts u ON u.task_id = t.id
                CROSS JOIN artifacts a ON a.id = u.artifact_id WHERE t.job_id = j.id) AS artifacts,
+            (SELECT sum(a.size_bytes) FROM job_inputs i CROSS JOIN artifacts a ON a.id = i.artifact_id
+              WHERE i.job_id = j.id AND NOT EXISTS (SELECT 1 FROM job_inputs o
+                WHERE o.artifact_id = i.artifact_id AND o.job_id <> i.job_id)) AS inputs,
             j.num_tasks AS tasks FROM jobs j WHERE j.id = ?`,
     id,
   );
-  return { artifacts: row?.artifacts ?? 0, tasks: row?.tasks ?? 0 };
+  return { artifacts: (row?.artifacts ?? 0) + (row?.inputs ?? 0), tasks: row?.tasks ?? 0 };
 }
 
 /** Without the pages that are free in it. */
 async function storeBytes({ store }: Work): Promise<number> {
   const { pages, free, pageBytes } = await store.size();
   return (pages - free) * pageBytes;
+}
+
+/**
+ * What goes by itself, or stays whatever jobs are deleted: inputs whose last job was deleted, in their day of grace, and
+ * uploads that no job has named.
+ */
+async function othersBytes({ store }: Work): Promise<number> {
+  const row = await store.queries.get<{ bytes: number | null }>(
+    `SELECT sum(size_bytes) AS bytes FROM artifacts WHERE (orphaned_at IS NOT NULL OR task_id IS NULL) AND ${UNNAMED}
+     AND NOT EXISTS (SELECT 1 FROM tasks t WHERE t.id = artifacts.task_id)`,
+  );
+  return row?.bytes ?? 0;
 }

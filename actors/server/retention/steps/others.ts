@@ -15,7 +15,7 @@ const AMONG = 'id IN (SELECT value FROM json_each(?))';
 export const forgetWorkers: Step = async function* ({ settings, store, clock, alone, progress }) {
   if (settings.forgetWorkers === 0) return;
   const before = clock.now() - settings.forgetWorkers;
-  const gone = `SELECT id, name FROM workers WHERE status = 'dead' AND slots_used = 0 AND last_seen_at < ? LIMIT ${AT_ONCE}`;
+  const gone = `SELECT id, name FROM workers WHERE status = 'dead' AND slots_used = 0 AND drained IS NULL AND last_seen_at < ? LIMIT ${AT_ONCE}`;
   for (let found = await store.queries.all<unknown[]>(gone, before); found.length > 0; ) {
     await alone(async (turn) => {
       const rows = await store.reader.all<{ id: string; name: string | null }[]>(gone, before);
