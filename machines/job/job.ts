@@ -63,6 +63,7 @@ const parts = setup({
     /** Nothing is left to do, and for some dataset there is what was asked for. */
     isDone: ({ context }) => isOver(context) && hasOutcome(context.selection as Selection),
     isOver: ({ context }) => isOver(context),
+    allCancelled: ({ context }) => isOver(context) && context.counts.cancelled === context.num_tasks,
   },
   actions: {
     count: assign(({ context, event }) => {
@@ -147,6 +148,7 @@ const deciding = [
 /** Once all are decided and what followed from it has ended. */
 const ending = [
   { guard: 'isDone', target: '#job.succeeded', actions: ['clearError', 'emitSucceeded'] },
+  { guard: 'allCancelled', target: '#job.cancelled', actions: ['clearError', 'emitCancelled'] },
   { guard: 'isOver', target: '#job.failed', actions: ['keepFailure', 'emitFailed'] },
 ] as const;
 

@@ -141,6 +141,6 @@ export function decisionOn({ selection, standings }: JobContext): Decision | nul
 /** Why a job that selects has nothing to show. */
 export function failureOf({ selection, error }: JobContext): string | null {
   const failed = selection?.datasets.find((of) => of.error !== null);
-  if (!failed) return error;
+  if (!failed) return error ?? 'what refits the selected variant was cancelled';
   return failed.succeeded === 0 && error !== null ? `${failed.error}: ${error}` : failed.error;
 }

@@ -200,8 +200,13 @@ describe('a worker that registered before the restore', () => {
       assert.equal(await refusal(report), 'unknown_id');
     }
     // What it held costs nobody an attempt: it is queued again once its lease has expired.
+    // Its successor beats meanwhile, or its own leases would end as well.
+    const beat = () => second.client.call('heartbeat', { params: { id: same }, body: {} });
+    await beat();
     const once = await second.lease(same, 20);
+    await beat();
     const twice = await second.lease(same, 20);
+    await beat();
     assert.deepEqual([once.task_id, twice.task_id].sort(), [held.task_id, running.task_id].sort());
     assert.deepEqual([once.attempt, once.max_attempts], [2, 3]);
     for (const { task_id, attempt } of [once, twice]) {

@@ -1,4 +1,5 @@
 import type { Choice } from '../../../machines/job/selection.ts';
+import type { Requirements } from '../../../machines/schema/job.ts';
 import { refitKey } from '../../../machines/submission/contents.ts';
 import type { JobCell } from '../runtime/actor-cell.ts';
 import type { Turn } from '../turn/turn.ts';
@@ -24,8 +25,14 @@ async function queueRefit(turn: Turn, job: JobCell, dataset: number, choice: Cho
   const { directory } = turn.core;
   await directory.fetch(turn.references, { tasks: [choice.task_id] });
   const variant = directory.task(choice.task_id).row;
+  const { requirements } = turn.core.queue;
+  // By its job: a variant that ended before version 19 of the store has a number that says nothing of whose it is.
+  const asked = JSON.parse(requirements.document(variant.requirement_id)) as Requirements;
+  const { id: requirement_id, fresh } = requirements.number(turn, asked, job.row);
+  if (fresh) turn.requirements.push(fresh);
   const own = {
     ...variant,
+    requirement_id,
     seq: nextNumber(turn, job),
     payload: { ...variant.payload, role: 'refit' as const },
     content_key: refitKey(variant.content_key),

@@ -4,15 +4,17 @@ import { type AnyCell, TaskCell, WorkerCell } from './actor-cell.ts';
 /**
  * The deadlines of these cells are set as their soft state says. That is the truth: what is set here only wakes
  * the supervisor, which then looks at them.
- * @param earliest second before which none comes due
+ * @param delay seconds before which none comes due
  */
 export function followDeadlines(
-  { deadlines, waits }: Pick<Core, 'deadlines' | 'waits'>,
+  { deadlines, waits, hearing, clock }: Pick<Core, 'deadlines' | 'waits' | 'hearing' | 'clock'>,
   cells: Iterable<AnyCell>,
-  earliest = Number.NEGATIVE_INFINITY,
+  delay: number | null = null,
 ): void {
+  const earliest = (now: number) => (delay === null ? Number.NEGATIVE_INFINITY : now + delay);
+  const [heard, passed] = [earliest(hearing.monotonic()), earliest(clock.monotonic())];
   const follow = (key: DeadlineKey, at: number | null) =>
-    at === null ? deadlines.delete(key) : deadlines.set(key, Math.max(at, earliest));
+    at === null ? deadlines.delete(key) : deadlines.set(key, Math.max(at, heard));
   for (const cell of cells) {
     if (cell instanceof TaskCell) {
       follow(`lease:${cell.id}`, cell.soft.leaseEndsAt);
@@ -21,7 +23,7 @@ export function followDeadlines(
       follow(`silence:${cell.id}`, cell.soft.deadAt);
       follow(`stale:${cell.id}`, cell.soft.staleAt);
       const { takesBackAt } = cell.soft;
-      if (takesBackAt !== null) waits.set(`drain:${cell.id}`, Math.max(takesBackAt, earliest));
+      if (takesBackAt !== null) waits.set(`drain:${cell.id}`, Math.max(takesBackAt, passed));
     }
   }
 }

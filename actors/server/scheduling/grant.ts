@@ -65,6 +65,8 @@ async function grantRound(turn: Turn, ahead: number): Promise<{ narrowed: number
     .filter((waiting) => turn.hasQueued || turn.wokenWorkers.has(waiting.worker_id));
   turn.hasQueued = false;
   turn.wokenWorkers.clear();
+  // What they look at ahead counts for its owner until it is put back: the others first.
+  if (core.queue.gates.limit !== null) leases.sort((a, b) => Number(lacks(core, a)) - Number(lacks(core, b)));
   const picks = await pick(turn, leases, ahead);
   if (picks.length === 0) return NOTHING_LOOKED_AT;
   for (const { waiting } of picks) core.longPolls.takeLease(turn, waiting.ticket);
@@ -102,7 +104,7 @@ async function grantRound(turn: Turn, ahead: number): Promise<{ narrowed: number
     ) {
       core.queue.demands.leave(turn, seq);
       leaseTo(turn, task, waiting);
-    } else core.queue.putBack(turn, { key, priority, seq });
+    } else if (core.queue.putBack(turn, { key, priority, seq })) leftOut = true;
   }
   for (const waiting of new Set(picks.map((picked) => picked.waiting))) {
     if (!shares.all.has(waiting)) core.longPolls.returnUnmatched(waiting);
@@ -117,6 +119,9 @@ function lackedPaths(task: TaskCell, worker: WorkerCell, pieces: JobPieces): str
   if (worker.missingPaths.size === 0) return [];
   return pathsOf(pieces, task.row.payload).filter((path) => worker.missingPaths.has(path));
 }
+
+const lacks = ({ directory }: Turn['core'], { worker_id }: WaitingLease): boolean =>
+  (directory.workers.get(worker_id)?.missingPaths.size ?? 0) > 0;
 
 /** Whether it may be given a task, as far as its slots allow. */
 const isGiven = ({ row: { status, drained } }: WorkerCell): boolean => status === 'alive' && drained === null;

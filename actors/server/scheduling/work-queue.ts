@@ -69,9 +69,9 @@ export class WorkQueue {
     return next;
   }
 
-  /** It is not leased after all. */
-  putBack(journal: Journal, { key, priority, seq }: Place): void {
+  /** It is not leased after all. @returns whether others may go that were kept by it */
+  putBack(journal: Journal, { key, priority, seq }: Place): boolean {
     this.index.add(journal, key, priority, seq);
-    this.gates.ended(journal, this.laneOf(key));
+    return this.gates.ended(journal, this.laneOf(key));
   }
 }

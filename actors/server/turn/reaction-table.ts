@@ -145,12 +145,15 @@ function revoke(turn: Turn, { id }: TaskCell, { worker_id, why }: LeaseEnded): v
   const worker = turn.core.directory.workers.get(worker_id);
   if (!worker || KNOWN_TO_WORKER[why]) return;
   worker.revoked.add(turn, id);
-  turn.mustStop.add(worker);
+  // Also where this very turn leases it to the same worker anew: the earlier attempt is to stop all the same.
+  const others = turn.mustStop.get(worker);
+  if (others) others.push(id);
+  else turn.mustStop.set(worker, [id]);
 }
 
 function requestStop(turn: Turn, { row }: TaskCell): void {
   const worker = turn.core.directory.workers.get(row.worker_id as string);
-  if (worker) turn.mustStop.add(worker);
+  if (worker) turn.mustStop.set(worker, turn.mustStop.get(worker) ?? []);
 }
 
 function orderRefit(turn: Turn, job: JobCell, said: JobEmission): void {

@@ -69,7 +69,7 @@ export class Turn implements CellJournal {
   /** Workers whose waiting leases should be looked at: a slot came free, or they are new. */
   readonly wokenWorkers = new Set<string>();
   /** Workers that may have to stop something that they were not told of. */
-  readonly mustStop = new Set<WorkerCell>();
+  readonly mustStop = new Map<WorkerCell, string[]>();
   /** Leases granted in this turn, to be handed out after the commit. */
   readonly grants: { waiting: WaitingLease; tasks: LeasedTask[]; handedOut: (() => void)[] }[] = [];
   /** What else is said once the turn is durable. */
@@ -222,11 +222,12 @@ export class Turn implements CellJournal {
       core.directory.unwritten.clear();
     }
     followDeadlines(core, this.#touched);
-    for (const worker of this.mustStop) core.longPolls.answerStop(worker.id, worker.toStop);
+    for (const [worker, revoked] of this.mustStop)
+      core.longPolls.answerStop(worker.id, [...new Set([...worker.toStop, ...revoked])]);
   }
 
   rollback(): void {
-    const { directory, sequences, hearing, settings } = this.core;
+    const { directory, sequences, settings } = this.core;
     for (const job of this.jobs) if (!job.revert()) directory.removeJob(job);
     for (const task of this.tasks) if (!task.revert()) directory.removeTask(task);
     for (const worker of this.workers) if (!worker.revert()) directory.removeWorker(worker);
@@ -234,7 +235,7 @@ export class Turn implements CellJournal {
     // Event ids stay without gaps; numbers of jobs and tasks are not used again.
     sequences.event = this.#firstEvent;
     // What is overdue comes back a moment later, since the store that failed is not likely to work at once.
-    followDeadlines(this.core, this.#touched, hearing.monotonic() + settings.probeInterval);
+    followDeadlines(this.core, this.#touched, settings.probeInterval);
     directory.release(this.references);
   }
 
