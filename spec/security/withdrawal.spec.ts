@@ -115,6 +115,38 @@ describe('a token that is revoked in the auth file', () => {
     assert.deepEqual([task?.status, task?.attempt], ['queued', 0], 'nobody was given the task');
   });
 
+  it('does nothing by a body that was held back until then', async (t) => {
+    const { server, give } = await serverOf(t, KEPT, TEMP);
+    const temp = server.clientWith(TEMP.token);
+    const kept = server.clientWith(KEPT.token);
+    const { worker_id } = await temp.call('registerWorker', {
+      body: { version: { packages: { demo: '1.0' } } },
+    });
+    const { id } = await kept.call('submitJob', { text: JSON.stringify(job) });
+    const held = [
+      ['/v1/jobs', JSON.stringify(job)],
+      [`/v1/workers/${worker_id}/lease`, '{"max_tasks":1}'],
+    ] as const;
+    const connections = [];
+    for (const [path, body] of held) {
+      const connection = await RawConnection.open(server.port);
+      t.after(() => connection.close());
+      const length = { 'Content-Length': String(body.length), 'Content-Type': 'application/json' };
+      connection.head(`POST ${path}`, { ...length, ...bearer(TEMP.token) });
+      connections.push({ connection, body });
+    }
+    await temp.call('getMe');
+    await give(KEPT);
+    for (const { connection, body } of connections) {
+      connection.write(body);
+      assert.equal((await connection.answer()).status, 401);
+    }
+    assert.deepEqual(
+      (await kept.call('listJobs')).map((one) => [one.id, one.status]),
+      [[id, 'queued']],
+    );
+  });
+
   it('has its streams closed also when only the right is revoked, or the token is given to no principal', async (t) => {
     const { server, give } = await serverOf(t, KEPT, TEMP);
     const events = await open(t, server, '/v1/events/stream', TEMP.token);

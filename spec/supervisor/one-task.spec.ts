@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { job, TestCluster } from '../support/cluster.ts';
+import { cv, selecting } from './selection-support.ts';
 
 const refused = (code: string) => (error: { code?: string }) => error.code === code;
 
@@ -117,5 +118,42 @@ describe('one task that is queued again', () => {
     await assert.rejects(cluster.requeueTask(task), refused('illegal_transition'));
     await cluster.cancel(id);
     await assert.rejects(cluster.requeueTask(task), refused('illegal_transition'));
+  });
+});
+
+describe('single cancellations in a job that selects', () => {
+  test('of all variants cancel the job', async (t) => {
+    const cluster = await TestCluster.start(t);
+    const { id } = await cluster.submit(selecting(2));
+    for (const { id: task } of await cluster.tasks(id)) await cluster.cancelTask(task);
+    const { status, error } = await cluster.job(id);
+    assert.deepEqual([status, error], ['cancelled', null]);
+  });
+
+  test('of the refit fail it, and say why: the variants have succeeded', async (t) => {
+    const cluster = await TestCluster.start(t);
+    const worker = await cluster.register();
+    const { id } = await cluster.submit(selecting(2));
+    for (const value of [2, 1]) await worker.complete(await worker.run(), cv(value));
+    const refit = (await cluster.tasks(id)).at(-1);
+    await cluster.cancelTask(refit?.id as string);
+    const { status, error } = await cluster.job(id);
+    assert.deepEqual([status, error], ['failed', 'what refits the selected variant was cancelled']);
+  });
+});
+
+describe('a task that is taken back and given to the same worker again in the same turn', () => {
+  test('has its earlier attempt stopped: the heartbeat that waits says so', async (t) => {
+    const cluster = await TestCluster.start(t);
+    await cluster.submit(job());
+    const worker = await cluster.register({ slots_total: 2 });
+    const first = await worker.run();
+    const beat = worker.heartbeat([first], 5);
+    const again = worker.lease(1, 5);
+    await cluster.requeueTask(first.task_id);
+    assert.deepEqual((await beat).cancel_task_ids, [first.task_id]);
+    const [next] = await again;
+    assert.equal(next?.task_id, first.task_id);
+    assert.notEqual(next?.attempt, first.attempt);
   });
 });

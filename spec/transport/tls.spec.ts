@@ -167,6 +167,8 @@ for (const transport of auto.name === 'uws' ? (['uws', 'node'] as const) : (['no
       assert.match(await refused(one.cert, other.key), /is not the key of the certificate/);
       assert.match(await refused(join(folder, 'none'), one.key), /cannot read the certificate .*ENOENT/);
       assert.match(await refused(one.key, one.key), /holds no certificate in PEM/);
+      // As of a variable that is not set: never plain HTTP instead.
+      assert.match(await refused('', ''), /a file has no name/);
     });
   });
 }
