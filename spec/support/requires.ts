@@ -6,7 +6,7 @@ import { Cgroups } from '../../actors/worker/child/cgroup.ts';
 import { SmallDisk } from './small-disk.ts';
 
 /** How a specification says that it is left out, and by which the closing summary knows what was missing. */
-const LEFT_OUT = /^needs ([\w ]+): (.+)$/s;
+const LEFT_OUT = /^needs ([\w -]+): (.+)$/s;
 
 /** Where a program lies, by the names that it goes by; undefined when it is nowhere on the path. */
 export function onPath(...names: string[]): string | undefined {
