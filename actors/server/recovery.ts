@@ -23,6 +23,7 @@ export async function recover(turn: Turn): Promise<void> {
   const { core } = turn;
   for (const row of await core.store.load(REQUIREMENTS, '1 ORDER BY id')) core.queue.requirements.learn(row);
   for (const row of await core.store.load(PAUSES, '1 ORDER BY at')) core.queue.gates.pause(FOR_GOOD, row);
+  core.queue.gates.settle();
   await recoverWorkers(turn);
   await recoverHeld(turn);
   await recoverQueue(core);

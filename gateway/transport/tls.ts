@@ -15,10 +15,6 @@ export interface TlsFiles {
 export interface Tls {
   readonly cert: Buffer;
   readonly key: Buffer;
-  /** When the certificate ends, in seconds since the epoch. */
-  readonly expiresAt: number;
-  /** The names that it is for, such as `DNS:queue.lab`. */
-  readonly names: string;
 }
 
 /**
@@ -37,10 +33,9 @@ export function readTls(files: TlsFiles): Tls {
   } catch (error) {
     throw bad(`${files.cert} cannot be used (${(error as Error).message})`);
   }
-  const expiresAt = Date.parse(first.validTo) / 1000;
-  if (expiresAt * 1000 <= Date.now())
+  if (Date.parse(first.validTo) <= Date.now())
     throw bad(`the certificate in ${files.cert} has expired (${first.validTo})`);
-  return { cert, key, expiresAt, names: first.subjectAltName ?? first.subject };
+  return { cert, key };
 }
 
 function certificateIn(text: Buffer, path: string): X509Certificate {

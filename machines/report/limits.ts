@@ -1,3 +1,4 @@
+import { KNOWN_ROLES } from '../protocol/artifact-roles.ts';
 import { cutText, fitObject, LIMITS, shown } from '../protocol/limits.ts';
 import type { FailReport, ReportedEvent, TaskResult } from '../schema/report.ts';
 
@@ -110,14 +111,12 @@ function freeName(members: Members, name: string): string {
 
 type Roles = NonNullable<TaskResult['artifacts']>;
 
-/** Roles that this system uses are kept before all others. */
-const USED_ROLES = ['model', 'logs', 'workspace', 'predictions', 'curves'];
-
+/** Roles that this system knows are kept before all others. */
 function rolesOf(artifacts: Roles, notes: string[]): Roles {
   const all = Object.keys(artifacts);
   const roles = all.filter((role) => role.length <= LIMITS.key);
   if (roles.length === all.length && all.length <= LIMITS.numbers) return artifacts;
-  const ordered = new Set([...USED_ROLES.filter((role) => roles.includes(role)), ...roles]);
+  const ordered = new Set<string>([...KNOWN_ROLES.filter((role) => roles.includes(role)), ...roles]);
   const kept = new Set([...ordered].slice(0, LIMITS.numbers));
   const entries = Object.entries(artifacts);
   if (kept.size < entries.length) notes.push(`${entries.length - kept.size} roles of artifacts left out`);

@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox';
+import { KNOWN_ROLES, OUTPUT } from '../protocol/artifact-roles.ts';
 import { Nullable, Words } from './common.ts';
 import { RULES, type ValidationIssue } from './validate.ts';
 
@@ -92,7 +93,7 @@ export const ReportedFile = Type.Object({
   role: Type.String({
     minLength: 1,
     maxLength: 100,
-    description: 'model, logs, workspace, predictions, curves or output',
+    description: `${KNOWN_ROLES.join(', ')} or ${OUTPUT}`,
   }),
   kind: Type.Optional(Type.String({ minLength: 1, maxLength: 100, default: 'blob' })),
   filename: Type.Optional(Type.String()),

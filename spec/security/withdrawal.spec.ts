@@ -5,6 +5,7 @@ import { describe, it, type TestContext } from 'node:test';
 import WebSocket from 'ws';
 import { Credentials } from '../../gateway/auth/credentials.ts';
 import { type Ask, ask, bearer, gatewayFor, RawConnection } from '../gateway/support.ts';
+import { deferred } from '../support/deferred.ts';
 import { startTestServer, type TestServer, temporaryDirectory } from '../support/server.ts';
 import { until } from '../support/until.ts';
 
@@ -28,14 +29,6 @@ async function serverOf(t: TestContext, ...entries: Entry[]) {
     await server.reload();
   };
   return { server, give, authFile };
-}
-
-function deferred() {
-  let resolve = () => {};
-  const promise = new Promise<void>((done) => {
-    resolve = done;
-  });
-  return { promise, resolve };
 }
 
 interface Stream {

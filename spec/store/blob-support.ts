@@ -12,7 +12,8 @@ export async function open(t: TestContext, maxBytes = 1024 * 1024, disk: Partial
   const isNamed = async (hash: string) => named.has(hash);
   const lines: string[] = [];
   const log = pino({}, { write: (line: string) => void lines.push(line) });
-  const options = { stateDir: root, maxBytes, reserveBytes: 0, log, isNamed, ...disk };
+  const isLeaving = async () => false;
+  const options = { stateDir: root, maxBytes, reserveBytes: 0, log, isNamed, isLeaving, ...disk };
   const restarted = () => new BlobStore(options);
   const blobs = restarted();
   await blobs.start();

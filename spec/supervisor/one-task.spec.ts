@@ -1,20 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { job, TestCluster } from '../support/cluster.ts';
-import { cv, selecting } from './selection-support.ts';
+import { cv, pipelines, selecting } from './selection-support.ts';
 
 const refused = (code: string) => (error: { code?: string }) => error.code === code;
 
 /** A job with a task for each of some pipelines. */
-const several = (count: number) =>
-  job({
-    pipeline: undefined,
-    pipelines: Array.from({ length: count }, (_, i) => ({
-      kind: 'inline_json',
-      name: `p${i}`,
-      inline: { steps: [i] },
-    })),
-  });
+const several = (count: number) => job({ pipeline: undefined, pipelines: pipelines(count) });
 
 const statuses = async (cluster: TestCluster, id: string) =>
   (await cluster.tasks(id)).map(({ status }) => status);

@@ -22,6 +22,8 @@ describe('a read while a turn is being written shows nothing of that turn, which
     'a worker that has no slot left': ({ other }) => other.lease(1, 30),
     'a worker that lacks a path': ({ worker, task }) =>
       worker.fail(task, { fault: 'worker', missing_path: '/data/x' }),
+    'a worker that is drained': ({ cluster, other }) => cluster.drain(other.id),
+    'a queue that is paused': ({ cluster }) => cluster.pause('all'),
     'a lease that is granted again': ({ worker, task }) => {
       void worker.lease(1, 30).catch(() => {});
       return worker.fail(task);

@@ -2,21 +2,14 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { RIGHTS } from '../../machines/protocol/rights.ts';
 import { job, TestCluster, type TestWorker } from '../support/cluster.ts';
+import { pipelines } from './selection-support.ts';
 
 const principal = (name: string) => ({ name, rights: RIGHTS });
 const refused = (code: string) => (error: { code?: string }) => error.code === code;
 
 /** A job with so many tasks. */
 const sweep = (count: number, differs: Record<string, unknown> = {}) =>
-  job({
-    pipeline: undefined,
-    pipelines: Array.from({ length: count }, (_, i) => ({
-      kind: 'inline_json',
-      name: `p${i}`,
-      inline: { steps: [i] },
-    })),
-    ...differs,
-  });
+  job({ pipeline: undefined, pipelines: pipelines(count), ...differs });
 
 /** Whose tasks a worker is given, one after the other, each completed before the next. */
 async function served(cluster: TestCluster, worker: TestWorker, count: number): Promise<string[]> {

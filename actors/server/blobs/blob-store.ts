@@ -22,8 +22,8 @@ export interface BlobOptions {
   log: Logger;
   /** Whether an artifact of the store has this hash. */
   isNamed(sha256: string): Promise<boolean>;
-  /** Whether retention removes these bytes when their day of grace is over; nobody else may. None without retention. */
-  isLeaving?(sha256: string): Promise<boolean>;
+  /** Whether retention removes these bytes when their day of grace is over; nobody else may. */
+  isLeaving(sha256: string): Promise<boolean>;
   /** Bytes that are free on the disk; a stand-in for tests. */
   free?: (() => Promise<number>) | undefined;
 }

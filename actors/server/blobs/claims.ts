@@ -23,7 +23,7 @@ export class Claims {
   constructor(
     root: string,
     isNamed: (sha256: string) => Promise<boolean>,
-    isLeaving: (sha256: string) => Promise<boolean> = async () => false,
+    isLeaving: (sha256: string) => Promise<boolean>,
   ) {
     this.#root = root;
     this.#isNamed = isNamed;

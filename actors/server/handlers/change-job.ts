@@ -1,3 +1,4 @@
+import { FOREVER } from '../../../machines/job/keep.ts';
 import { assertOwner } from './delete-job.ts';
 import type { Handler } from './handler.ts';
 
@@ -10,7 +11,7 @@ export const changeJob: Handler<'change_job'> = {
     const { keep } = change;
     if (keep !== undefined && keep !== job.row.keep) {
       job.amend(turn, { keep });
-      const how = keep === null ? 'as the server is set' : keep === 'forever' ? 'for ever' : `for ${keep}`;
+      const how = keep === null ? 'as the server is set' : keep === FOREVER ? 'for ever' : `for ${keep}`;
       turn.event(
         { job_id },
         {

@@ -1,6 +1,7 @@
 import type { MessageOf, TaskFile } from '../../../gateway/messages.ts';
 import { at, withMembers } from '../../../machines/json/raw.ts';
 import { knownVersion } from '../../../machines/matching/library-version.ts';
+import { OUTPUT } from '../../../machines/protocol/artifact-roles.ts';
 import { ClusterError } from '../../../machines/protocol/errors.ts';
 import { cutText, LIMITS } from '../../../machines/protocol/limits.ts';
 import { rankValuesOf } from '../../../machines/ranking/standing.ts';
@@ -72,7 +73,7 @@ function artifactsOf(
   files: readonly { file: TaskFile; id: string }[],
 ): ResultDigest['artifacts'] {
   if (files.length === 0) return artifacts;
-  const named = files.filter(({ file }) => file.role !== 'output');
+  const named = files.filter(({ file }) => file.role !== OUTPUT);
   return { ...artifacts, ...Object.fromEntries(named.map(({ file, id }) => [file.role, id])) };
 }
 

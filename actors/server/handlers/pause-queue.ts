@@ -7,13 +7,15 @@ import type { Handler } from './handler.ts';
 const words = ({ kind, name }: PauseScope): string => (kind === 'all' ? 'the queue' : `${kind} ${name}`);
 
 /** What is written of a scope is what the turn did last. */
-function change({ pauses, liftedPauses }: Turn, { kind, name }: PauseScope, row: PauseRow | null): void {
+function change(turn: Turn, { kind, name }: PauseScope, row: PauseRow | null): void {
+  const { pauses, liftedPauses } = turn;
   for (const list of [pauses, liftedPauses]) {
     const at = list.findIndex((other) => other.kind === kind && other.name === name);
     if (at >= 0) list.splice(at, 1);
   }
   if (row !== null) pauses.push(row);
   else liftedPauses.push({ kind, name });
+  turn.afterCommit(() => turn.core.queue.gates.settle());
 }
 
 /** Nothing more is leased of the queue, a type or an owner; what runs goes on. */

@@ -59,7 +59,7 @@ export class LiveReads {
     const { gates, share } = this.#core.queue;
     return {
       share,
-      paused: gates.pauses(),
+      paused: gates.settledPauses(),
       server_version: this.#core.settings.version,
       api_version: API_VERSION,
       jobs_by_status: { ...jobs },
@@ -101,7 +101,7 @@ export class LiveReads {
    */
   waitingFor({ requirement, avoids, paths, backoff }: WaitingTask): Waiting[] {
     const { gates, requirements } = this.#core.queue;
-    const shut = gates.whyShut(requirements.laneOf(requirement));
+    const shut = gates.whyWaits(requirements.laneOf(requirement));
     const missing = new Map<string, number>();
     if (shut !== null) missing.set(shut, this.#core.counters.workers.alive ?? 0);
     const count = (reason: string) => missing.set(reason, (missing.get(reason) ?? 0) + 1);

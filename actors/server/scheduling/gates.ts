@@ -14,7 +14,9 @@ const keyOf = ({ kind, name }: PauseScope): string => JSON.stringify([kind, name
 export class Gates {
   /** Tasks that an owner may have under way; null: any number. */
   readonly limit: number | null;
-  readonly #pauses = new Map<string, PauseRow>();
+  #pauses: ReadonlyMap<string, PauseRow> = new Map();
+  /** The pauses that are committed: what readers see. */
+  #settled = this.#pauses;
   readonly #running = new Map<string, number>();
   /** Told of a gate that opens: what stands behind it is worth a look again. */
   readonly #onOpen: (opens: (lane: Lane) => boolean) => void;
@@ -28,12 +30,22 @@ export class Gates {
     return [...this.#pauses.values()];
   }
 
+  /** Those that are committed. */
+  settledPauses(): PauseRow[] {
+    return [...this.#settled.values()];
+  }
+
+  /** What is paused by now is committed. */
+  settle(): void {
+    this.#settled = this.#pauses;
+  }
+
   isPaused(scope: PauseScope): boolean {
     return this.#pauses.has(keyOf(scope));
   }
 
   pause(journal: Journal, row: PauseRow): void {
-    this.#pauses.set(keyOf(row), row);
+    this.#pauses = new Map(this.#pauses).set(keyOf(row), row);
     journal.onRollback(() => this.#lift(row));
   }
 
@@ -42,29 +54,37 @@ export class Gates {
     const row = this.#pauses.get(keyOf(scope));
     if (row === undefined) return false;
     this.#lift(row);
-    journal.onRollback(() => this.#pauses.set(keyOf(row), row));
+    journal.onRollback(() => {
+      this.#pauses = new Map(this.#pauses).set(keyOf(row), row);
+    });
     return true;
   }
 
   #lift(row: PauseRow): void {
-    this.#pauses.delete(keyOf(row));
+    const left = new Map(this.#pauses);
+    left.delete(keyOf(row));
+    this.#pauses = left;
     this.#onOpen(
       ({ owner, type }) => row.kind === 'all' || row.name === (row.kind === 'owner' ? owner : type),
     );
   }
 
-  /** Why none of its tasks is leased: what is paused, or `owner_limit`; null where they are. */
-  whyShut({ owner, type }: Lane): string | null {
-    if (this.#pauses.size > 0) {
-      if (this.isPaused({ kind: 'all', name: '' })) return 'paused';
-      if (this.isPaused({ kind: 'type', name: type })) return `paused.type=${type}`;
-      if (this.isPaused({ kind: 'owner', name: owner })) return `paused.owner=${owner}`;
+  /** Why none of its tasks is leased, for readers: what is paused, or `owner_limit`; null where they are. */
+  whyWaits(lane: Lane): string | null {
+    return this.#why(this.#settled, lane);
+  }
+
+  #why(pauses: ReadonlyMap<string, PauseRow>, { owner, type }: Lane): string | null {
+    if (pauses.size > 0) {
+      if (pauses.has(keyOf({ kind: 'all', name: '' }))) return 'paused';
+      if (pauses.has(keyOf({ kind: 'type', name: type }))) return `paused.type=${type}`;
+      if (pauses.has(keyOf({ kind: 'owner', name: owner }))) return `paused.owner=${owner}`;
     }
     return this.limit !== null && (this.#running.get(owner) ?? 0) >= this.limit ? 'owner_limit' : null;
   }
 
   isShut(lane: Lane): boolean {
-    return (this.#pauses.size > 0 || this.limit !== null) && this.whyShut(lane) !== null;
+    return (this.#pauses.size > 0 || this.limit !== null) && this.#why(this.#pauses, lane) !== null;
   }
 
   /** One of the owner's tasks is under way. */

@@ -4,6 +4,7 @@ import type PQueue from 'p-queue';
 import type { ClusterClient } from '../../../gateway/client/client.ts';
 import { ResponseError } from '../../../gateway/client/errors.ts';
 import type { AttemptRef, Outcome, ReportOutcome } from '../../../machines/attempt/attempt.ts';
+import { OUTPUT } from '../../../machines/protocol/artifact-roles.ts';
 import type { TaskReport } from '../../../machines/schema/report.ts';
 import type { AttemptPaths } from '../attempt/paths.ts';
 import { openPlain } from '../files.ts';
@@ -53,11 +54,11 @@ export async function uploadFiles(
       if (isNotOurs(error)) return { verdict: 'not_ours', artifacts: {} };
       const why = (error as Error).message;
       log.error({ role: file.role, why }, 'a file cannot be uploaded; left out');
-      callbacks.leftOut(file.role === 'output' ? `output ${file.filename}` : file.role, why);
+      callbacks.leftOut(file.role === OUTPUT ? `output ${file.filename}` : file.role, why);
     }
   }
   // Outputs are many under one role, which a result does not name.
-  const named = entry.files.filter(({ role }) => role !== 'output');
+  const named = entry.files.filter(({ role }) => role !== OUTPUT);
   const ids = named.flatMap((f) => (f.artifact_id === undefined ? [] : [[f.role, f.artifact_id]]));
   return { verdict: 'accepted', artifacts: Object.fromEntries(ids) };
 }

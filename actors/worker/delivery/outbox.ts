@@ -2,6 +2,7 @@ import { mkdirSync } from 'node:fs';
 import { mkdir, readdir, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { type Static, Type } from 'typebox';
+import { KNOWN_ROLES, OUTPUT } from '../../../machines/protocol/artifact-roles.ts';
 import { FailReport, TaskResult } from '../../../machines/schema/report.ts';
 import { validator } from '../../../machines/schema/validate.ts';
 import { outboxFolder, safeName } from '../attempt/paths.ts';
@@ -9,7 +10,7 @@ import { readPlain } from '../files.ts';
 import { writeDurably } from './durable.ts';
 
 const OutboxFile = Type.Object({
-  role: Type.Enum(['model', 'logs', 'workspace', 'predictions', 'curves', 'output']),
+  role: Type.Enum([...KNOWN_ROLES, OUTPUT]),
   /** Below the directory of the attempt. */
   path: Type.String(),
   /** How the artifact is called; default the last part of the path. */

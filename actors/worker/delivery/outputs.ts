@@ -1,5 +1,6 @@
 import { readdir } from 'node:fs/promises';
 import { join, relative, sep } from 'node:path';
+import { type FileRole, OUTPUT } from '../../../machines/protocol/artifact-roles.ts';
 
 /** Files of one attempt that are kept at most: each is an upload and an artifact of its own. */
 const MOST_FILES = 1_000;
@@ -9,13 +10,13 @@ const MOST_LEVELS = 16;
 const BETWEEN = '__';
 
 /** What a runner leaves under these names at the top of its output directory has a role of its own. */
-const ROLES = new Map<string, OutputFile['role']>([
+const ROLES = new Map<string, FileRole>([
   ['predictions.csv', 'predictions'],
   ['curves.json', 'curves'],
 ]);
 
 export interface OutputFile {
-  role: 'model' | 'predictions' | 'curves' | 'output';
+  role: FileRole;
   path: string;
   /** How the artifact is called: with the folders that it lay in. */
   filename: string;
@@ -50,7 +51,7 @@ export async function findOutputs(folder: string, wantsModel: boolean): Promise<
         const filename = relative(folder, path).split(sep).join(BETWEEN);
         const isFirst = isModel && !found.some(({ role }) => role === 'model');
         const ofItsOwn = level === 0 ? ROLES.get(entry.name) : undefined;
-        found.push({ role: isFirst ? 'model' : (ofItsOwn ?? 'output'), path, filename });
+        found.push({ role: isFirst ? 'model' : (ofItsOwn ?? OUTPUT), path, filename });
       }
     }
     for (const entry of entries.filter((e) => e.isDirectory())) {

@@ -1,3 +1,4 @@
+import { OUTPUT } from '../../../machines/protocol/artifact-roles.ts';
 import { ClusterError } from '../../../machines/protocol/errors.ts';
 import type { Principal } from '../../../machines/protocol/rights.ts';
 import type { ReportDigest } from '../../../machines/report/digest.ts';
@@ -52,7 +53,7 @@ async function storeFiles({ blobs }: Backend, report: ReportDigest): Promise<Sto
         placed.files.push({ role, kind, filename: name, sha256, size_bytes });
       } catch (error) {
         if (!(error instanceof ClusterError) || error.code !== 'artifact_too_large') throw error;
-        const what = role === 'output' && name !== null ? `output ${name}` : role;
+        const what = role === OUTPUT && name !== null ? `output ${name}` : role;
         placed.leftOut.push(`the ${what} could not be uploaded: ${error.message}`);
       }
     }

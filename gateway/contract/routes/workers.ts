@@ -1,4 +1,5 @@
 import { Type } from 'typebox';
+import { OUTPUT } from '../../../machines/protocol/artifact-roles.ts';
 import { digestEvent, digestFailure, digestReport, digestResult } from '../../../machines/report/digest.ts';
 import {
   EventReport,
@@ -136,7 +137,7 @@ export const workers = {
     right: 'execute',
     tag: 'tasks',
     query: Type.Object({
-      role: Type.Optional(Type.String({ minLength: 1, maxLength: 100, default: 'output' })),
+      role: Type.Optional(Type.String({ minLength: 1, maxLength: 100, default: OUTPUT })),
       kind: Type.Optional(Type.String({ minLength: 1, maxLength: 100, default: 'blob' })),
       ...MaybeHolder.properties,
     }),
@@ -151,7 +152,7 @@ export const workers = {
         kind: query.kind ?? 'blob',
         task: {
           task_id: params.id as string,
-          role: query.role ?? 'output',
+          role: query.role ?? OUTPUT,
           worker_id: query.worker_id,
           attempt: query.attempt,
         },

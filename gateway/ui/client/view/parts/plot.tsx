@@ -2,7 +2,7 @@ import { useSignal } from '@preact/signals';
 import { useMemo, useRef } from 'preact/hooks';
 import { save } from '../../api/download.ts';
 import type { Axis } from '../../model/axis.ts';
-import { drawing } from '../../model/drawing.ts';
+import { svgFile } from '../../model/svg-file.ts';
 import { Icon } from './icon.tsx';
 
 export interface Point {
@@ -41,7 +41,10 @@ const AT = { left: 58, right: WIDTH - 12, top: 10, bottom: HEIGHT - 42 };
 /** How near the pointer has to be, in units of the picture. */
 const NEAR = 14;
 
-/** Points, and lines between them, on two axes: what the pointer or the arrow keys are at is told below. */
+/**
+ * Points, and lines between them, on two axes: what the pointer or the arrow keys are at is told below. Drawn as SVG and not
+ * by the library of the curves over time, which paints on a canvas: it is saved as it is, and its points have no common x.
+ */
 export function Plot({ summary, name, xLabel, yLabel, x, y, series, line, marked }: Props) {
   const picture = useRef<SVGSVGElement>(null);
   const pointed = useSignal<Point | null>(null);
@@ -153,7 +156,7 @@ export function Plot({ summary, name, xLabel, yLabel, x, y, series, line, marked
         <span class="plot-words">{point?.words ?? ' '}</span>
         <button
           type="button"
-          onClick={() => picture.current && save(drawing(picture.current), `${name}.svg`)}
+          onClick={() => picture.current && save(svgFile(picture.current), `${name}.svg`)}
           aria-label={`Save the picture ${name} as SVG`}
         >
           <Icon name="download" /> SVG

@@ -10,7 +10,7 @@ const STYLES = [
 ];
 
 /** A picture of the page as a file that looks the same elsewhere, on a ground of its own. */
-export function drawing(picture: SVGSVGElement): Blob {
+export function svgFile(picture: SVGSVGElement): Blob {
   const copy = picture.cloneNode(true) as SVGSVGElement;
   const [shown, copied] = [picture, copy].map((one) => [one, ...one.querySelectorAll('*')]);
   for (const [i, element] of (shown ?? []).entries()) {
