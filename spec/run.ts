@@ -1,5 +1,5 @@
 // `npm test`: runs every specification, or those that are named, in an environment that is everywhere the same, and
-// says at the end which were left out and why.
+// says at the end which failed, and which were left out and why.
 import { spawn, spawnSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -7,10 +7,10 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { cleanEnvironment } from './support/environment.ts';
-import { readLeftOut, summarise } from './support/left-out.ts';
+import { readOutcomes, summarise } from './support/outcome.ts';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
-const REPORTER = new URL('./support/left-out-reporter.mjs', import.meta.url).href;
+const REPORTER = new URL('./support/outcome-reporter.mjs', import.meta.url).href;
 
 /** Minutes that no file takes, however busy the machine: one that hangs is ended, and fails. */
 const LONGEST = 20;
@@ -50,10 +50,10 @@ function everySpecification(): string[] {
 }
 
 /** Runs the files with the runner of Node, to whose own lines nothing is added. */
-function runFiles(files: string[], home: string, leftOut: string): Promise<number> {
+function runFiles(files: string[], home: string, outcomes: string): Promise<number> {
   const reporters = [
     ...['--test-reporter', process.stdout.isTTY ? 'spec' : 'tap', '--test-reporter-destination', 'stdout'],
-    ...['--test-reporter', REPORTER, '--test-reporter-destination', leftOut],
+    ...['--test-reporter', REPORTER, '--test-reporter-destination', outcomes],
   ];
   const argv = [
     '--import',
@@ -84,11 +84,11 @@ process.umask(0o022);
 spawnSync(process.execPath, [join(ROOT, 'bin/start/install.js')], { stdio: 'inherit' });
 const folder = mkdtempSync(join(tmpdir(), 'jq-spec-run-'));
 try {
-  const list = join(folder, 'left-out');
+  const list = join(folder, 'outcomes');
   // Node does not begin it where there is no such file to run.
   writeFileSync(list, '');
   const code = await runFiles(files, mkdtempSync(join(folder, 'home-')), list);
-  const { lines, unexpected } = summarise(readLeftOut(readFileSync(list, 'utf8')), mayLack);
+  const { lines, unexpected } = summarise(readOutcomes(readFileSync(list, 'utf8')), mayLack);
   const mark = process.stdout.isTTY ? 'ℹ' : '#';
   for (const line of lines) console.log(`${mark} ${line}`);
   process.exitCode = code !== 0 ? code : unexpected.length > 0 ? 1 : 0;

@@ -83,6 +83,17 @@ describe('a specification whose needs are not met', () => {
   });
 });
 
+describe('a specification that does not hold', () => {
+  it('is named after everything else, with its file and the first line of why, and its group is not', async (t) => {
+    const { code, stdout } = await npmTest(t, ['spec/design/fixtures/failing.ts'], []);
+    assert.equal(code, 1);
+    assert.match(
+      stdout,
+      /\n# failed: 1\n# {3}spec\/design\/fixtures\/failing\.ts: whose member does not hold\n# {5}this is not so\n# left out: nothing\n$/,
+    );
+  });
+});
+
 describe('a file that is to be run and is not there', () => {
   it('is named, and nothing else is printed', async (t) => {
     const { code, stderr } = await npmTest(t, ['spec/design/nothing.spec.ts'], []);
