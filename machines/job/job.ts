@@ -213,7 +213,7 @@ export const jobMachine = parts.createMachine({
         reusing: {
           on: {
             TASK_SUCCEEDED: { actions: 'countAndRank' },
-            ALL_TOLD: [
+            BULK_DONE: [
               { guard: 'allReused', target: '#job.succeeded', actions: 'emitSucceeded' },
               { target: 'ready' },
             ],
@@ -224,7 +224,7 @@ export const jobMachine = parts.createMachine({
         requeuing: {
           on: {
             TASK_REQUEUED: { actions: 'count' },
-            ALL_TOLD: { target: 'ready' },
+            BULK_DONE: { target: 'ready' },
             CANCEL: { target: '#job.cancelling.requeuing' },
           },
         },
@@ -271,7 +271,7 @@ export const jobMachine = parts.createMachine({
         },
         /** As below `queued`, but with the variants that were found meanwhile. */
         reusing: {
-          on: { TASK_SUCCEEDED: { actions: 'countAndRank' }, ALL_TOLD: { target: 'exploring' } },
+          on: { TASK_SUCCEEDED: { actions: 'countAndRank' }, BULK_DONE: { target: 'exploring' } },
         },
         /** Of some dataset there are variants that have not ended. */
         exploring: {
@@ -286,7 +286,7 @@ export const jobMachine = parts.createMachine({
       initial: 'telling',
       on: {
         // It ends with the last task that has to stop; perhaps none has.
-        ALL_TOLD: [
+        BULK_DONE: [
           { guard: 'allEnded', target: 'cancelled', actions: ['clearError', 'emitCancelled'] },
           { target: '.stopping' },
         ],

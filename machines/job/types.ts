@@ -24,7 +24,7 @@ export type JobEvent =
   | { type: 'CANCEL' }
   | { type: 'RETRY' }
   /** Each of its tasks has been told what the person asked for. */
-  | { type: 'ALL_TOLD' }
+  | { type: 'BULK_DONE' }
   /** Each of those that follow says which status the task has left. */
   | { type: 'TASK_LEASED'; from: TaskStatus }
   | { type: 'TASK_STARTED'; from: TaskStatus }

@@ -106,7 +106,7 @@ describe('the past of an actor, made to happen again by its machine', () => {
     const told = world.messages.filter(({ silent, to }) => silent && to.kind === 'job');
     assert.deepEqual(
       told.map(({ sent: { type } }) => type),
-      ['ALL_TOLD'],
+      ['BULK_DONE'],
       'it left no event, and is told as such',
     );
     await assertWorker(client, hand.id);

@@ -158,7 +158,7 @@ const job: Arbitraries = {
   events: events({
     CANCEL: {},
     RETRY: {},
-    ALL_TOLD: {},
+    BULK_DONE: {},
     TASK_LEASED: { from },
     TASK_STARTED: { from },
     TASK_REQUEUED: { from, place },

@@ -48,13 +48,13 @@ class Wired {
     if (!this.tellJob({ type: 'CANCEL' })) return;
     this.cancelling = true;
     for (const task of this.tasks) this.tellTask(task, { type: 'CANCEL' });
-    this.tellJob({ type: 'ALL_TOLD' });
+    this.tellJob({ type: 'BULK_DONE' });
   }
 
   retry(): void {
     if (!this.tellJob({ type: 'RETRY' })) return;
     for (const task of this.tasks) this.tellTask(task, { type: 'RETRY', extra_attempts: this.#tried });
-    this.tellJob({ type: 'ALL_TOLD' });
+    this.tellJob({ type: 'BULK_DONE' });
   }
 
   /** The tasks' statuses, counted. */

@@ -75,7 +75,7 @@ export const JOB_TABLE: Table = {
       emits: ['variants_found'],
     },
     { from: 'running.reusing', event: 'TASK_SUCCEEDED', to: 'running.reusing' },
-    { from: 'running.reusing', event: 'ALL_TOLD', to: 'running.exploring' },
+    { from: 'running.reusing', event: 'BULK_DONE', to: 'running.exploring' },
     // A task ends while others are at work.
     {
       from: 'running.computing',
@@ -140,7 +140,7 @@ export const JOB_TABLE: Table = {
     // All have been told, and have ended by that: cancelled, even if a task had succeeded before.
     {
       from: ['cancelling.telling', 'cancelling.requeuing', 'cancelling.stopping'],
-      event: 'ALL_TOLD',
+      event: 'BULK_DONE',
       situation: 'all ended',
       to: 'cancelled',
       emits: ['job_cancelled'],
@@ -148,7 +148,7 @@ export const JOB_TABLE: Table = {
     // Or some are at work still, and the job waits for the last of them.
     {
       from: ['cancelling.telling', 'cancelling.requeuing', 'cancelling.stopping'],
-      event: 'ALL_TOLD',
+      event: 'BULK_DONE',
       situation: 'others at work',
       to: 'cancelling.stopping',
     },
@@ -169,12 +169,12 @@ export const JOB_TABLE: Table = {
     { from: 'queued.reusing', event: 'TASK_SUCCEEDED', to: 'queued.reusing' },
     {
       from: 'queued.reusing',
-      event: 'ALL_TOLD',
+      event: 'BULK_DONE',
       situation: 'all ended',
       to: 'succeeded',
       emits: ['job_succeeded'],
     },
-    { from: 'queued.reusing', event: 'ALL_TOLD', situation: 'others at work', to: 'queued.ready' },
+    { from: 'queued.reusing', event: 'BULK_DONE', situation: 'others at work', to: 'queued.ready' },
     { from: 'queued.reusing', event: 'CANCEL', to: 'cancelling.telling' },
     // Manual retry: its failed tasks come back one after the other, and none is leased before the last.
     { from: 'failed', event: 'RETRY', to: 'queued.requeuing', emits: ['job_retried'] },
@@ -186,7 +186,7 @@ export const JOB_TABLE: Table = {
       emits: ['job_retried'],
     },
     { from: 'queued.requeuing', event: 'TASK_REQUEUED', to: 'queued.requeuing' },
-    { from: 'queued.requeuing', event: 'ALL_TOLD', to: 'queued.ready' },
+    { from: 'queued.requeuing', event: 'BULK_DONE', to: 'queued.ready' },
     // Cancelled in the middle of it, they come back all the same, each to be cancelled at once.
     { from: 'queued.requeuing', event: 'CANCEL', to: 'cancelling.requeuing' },
     {

@@ -46,7 +46,7 @@ describe('the counts of a job', () => {
     retried.sendAll(JOB_EVENTS['TASK_REQUEUED failed'], JOB_EVENTS['TASK_REQUEUED failed']);
     assert.deepEqual(retried.snapshot.context, jobContext({ queued: 2 }));
     assert.equal(retried.state, 'queued.requeuing');
-    assert.deepEqual(retried.send({ type: 'ALL_TOLD' }), []);
+    assert.deepEqual(retried.send({ type: 'BULK_DONE' }), []);
     assert.equal(retried.state, 'queued.ready');
   });
 
@@ -56,7 +56,7 @@ describe('the counts of a job', () => {
     assert.deepEqual(queued.sendAll({ type: 'CANCEL' }, told, told), []);
     assert.deepEqual(queued.snapshot.context.counts, { ...NO_TASKS, cancelled: 2, failed: 1 });
     assert.equal(queued.state, 'cancelling.telling');
-    assert.deepEqual(queued.send({ type: 'ALL_TOLD' }), [{ type: 'job_cancelled' }]);
+    assert.deepEqual(queued.send({ type: 'BULK_DONE' }), [{ type: 'job_cancelled' }]);
   });
 
   it('are those of a completed retry when the job is cancelled in the middle of one', () => {
@@ -65,7 +65,7 @@ describe('the counts of a job', () => {
     const told = JOB_EVENTS['TASK_CANCELLED queued'];
     assert.deepEqual(retried.sendAll(told, JOB_EVENTS['TASK_REQUEUED failed'], told), []);
     assert.deepEqual(retried.snapshot.context.counts, { ...NO_TASKS, cancelled: 2 });
-    assert.deepEqual(retried.send({ type: 'ALL_TOLD' }), [{ type: 'job_cancelled' }]);
+    assert.deepEqual(retried.send({ type: 'BULK_DONE' }), [{ type: 'job_cancelled' }]);
   });
 });
 
@@ -86,7 +86,7 @@ describe('the end of a job', () => {
 
   it('is cancellation, without an error, however its tasks ended', () => {
     const ended = running(3);
-    ended.sendAll(failed('x'), succeeded('task_2', 0.5), { type: 'CANCEL' }, { type: 'ALL_TOLD' });
+    ended.sendAll(failed('x'), succeeded('task_2', 0.5), { type: 'CANCEL' }, { type: 'BULK_DONE' });
     assert.equal(ended.state, 'cancelling.stopping');
     assert.deepEqual(ended.send(JOB_EVENTS['TASK_CANCELLED running']), [{ type: 'job_cancelled' }]);
     assert.deepEqual(ended.snapshot.context.counts, { ...NO_TASKS, failed: 1, succeeded: 1, cancelled: 1 });

@@ -98,7 +98,7 @@ function possible({ value, context: { counts } }: SnapshotFrom<typeof jobMachine
   return coming.filter((event) => {
     const from = leftBy(event);
     if (from !== null && counts[from] === 0) return false;
-    if (event.type === 'ALL_TOLD') return TELLING.includes(state) && areAllTold(state, counts);
+    if (event.type === 'BULK_DONE') return TELLING.includes(state) && areAllTold(state, counts);
     if (from === null) return true;
     // Of a job that is retried no task is at work, and none is given one before all have come back.
     if (state.endsWith('requeuing')) {

@@ -149,7 +149,7 @@ export const selecting = (left: number, changes: Partial<Selection> = {}): Selec
 export const JOB_EVENTS = {
   CANCEL: { type: 'CANCEL' },
   RETRY: { type: 'RETRY' },
-  ALL_TOLD: { type: 'ALL_TOLD' },
+  BULK_DONE: { type: 'BULK_DONE' },
   TASK_LEASED: { type: 'TASK_LEASED', from: 'queued' },
   TASK_STARTED: { type: 'TASK_STARTED', from: 'leased' },
   'TASK_REQUEUED leased': requeued('leased'),

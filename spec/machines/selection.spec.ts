@@ -135,7 +135,7 @@ describe('a job that selects', () => {
     job.sendAll(scored(0, 0.3), added(), ...begin);
     assert.deepEqual(types(job.send(refitFailed(0))), ['job_failed']);
     assert.equal(job.snapshot.context.error, 'no refit');
-    job.sendAll({ type: 'RETRY' }, back(0, 'refit'), { type: 'ALL_TOLD' });
+    job.sendAll({ type: 'RETRY' }, back(0, 'refit'), { type: 'BULK_DONE' });
     assert.equal(job.state, 'queued.ready');
     job.send(leased);
     assert.equal(job.state, 'running.refitting');
@@ -150,7 +150,7 @@ describe('a job that selects', () => {
       const job = exploring(2);
       job.sendAll(scored(0, 0.3), failed(1), added(), ...begin, refitted(0));
       assert.equal(job.state, 'succeeded');
-      job.sendAll({ type: 'RETRY' }, back(1), { type: 'ALL_TOLD' }, leased);
+      job.sendAll({ type: 'RETRY' }, back(1), { type: 'BULK_DONE' }, leased);
       assert.equal(job.state, 'running.exploring');
       const told = types(job.sendAll(started, scored(1, value)));
       if (value === 0.9) {
@@ -169,15 +169,15 @@ describe('a job that selects', () => {
   it('selects nothing any more once it is cancelled, in whichever phase', () => {
     const early = exploring(1);
     const cancelled: JobEvent = { type: 'TASK_CANCELLED', from: 'running' };
-    const told = early.sendAll({ type: 'CANCEL' }, { type: 'ALL_TOLD' }, cancelled);
+    const told = early.sendAll({ type: 'CANCEL' }, { type: 'BULK_DONE' }, cancelled);
     assert.deepEqual(types(told), ['job_cancelled']);
     const late = exploring(1);
     late.sendAll(scored(0, 0.3), added(), ...begin);
-    const end = late.sendAll({ type: 'CANCEL' }, { type: 'ALL_TOLD' }, cancelled);
+    const end = late.sendAll({ type: 'CANCEL' }, { type: 'BULK_DONE' }, cancelled);
     assert.deepEqual(types(end), ['job_cancelled']);
     const between = exploring(1);
     between.send(scored(0, 0.3));
-    assert.deepEqual(types(between.sendAll({ type: 'CANCEL' }, { type: 'ALL_TOLD' })), ['job_cancelled']);
+    assert.deepEqual(types(between.sendAll({ type: 'CANCEL' }, { type: 'BULK_DONE' })), ['job_cancelled']);
   });
 
   it('finds its variants first, where one pipeline holds them', () => {

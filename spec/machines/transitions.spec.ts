@@ -78,7 +78,7 @@ const subjects: Subject[] = [
     table: JOB_TABLE,
     events: JOB_EVENTS,
     situations: (state, event) => {
-      if (event.type === 'ALL_TOLD' && (state.startsWith('cancelling') || state === 'queued.reusing')) {
+      if (event.type === 'BULK_DONE' && (state.startsWith('cancelling') || state === 'queued.reusing')) {
         return {
           'others at work': jobContext({ running: 1, cancelled: 1 }),
           'all ended': jobContext({ cancelled: 1, failed: 1, succeeded: 1 }),

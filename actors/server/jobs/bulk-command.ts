@@ -140,7 +140,7 @@ function endBulk(turn: Turn, job: JobCell, { span, waiting }: BulkCommand): void
     turn.core.queue.index.release(turn, span);
     turn.hasQueued = true;
   }
-  turn.tellJob(job, { type: 'ALL_TOLD' });
+  turn.tellJob(job, { type: 'BULK_DONE' });
   for (const answer of waiting) turn.afterCommit(answer);
 }
 

@@ -18,7 +18,7 @@ const oneOf = (context: Context, statuses: readonly TaskStatus[]): TaskStatus =>
 const jobEvents = (context: Context): Examples<JobEvent> => ({
   CANCEL: {},
   RETRY: {},
-  ALL_TOLD: {},
+  BULK_DONE: {},
   TASK_LEASED: { from: 'queued' },
   TASK_STARTED: { from: 'leased' },
   TASK_REQUEUED: { from: oneOf(context, ['leased', 'running', 'failed']) },

@@ -179,13 +179,13 @@ export class World {
       if (data.status === 'queued' || data.status === 'running')
         this.#tellJob(event, CLIENT, { type: 'CANCEL' });
     } else if (type === 'job_retried') this.#expect(event, { type: 'RETRY' });
-    else if (type === 'job_cancelled' || type === 'job_succeeded') this.#expect(event, { type: 'ALL_TOLD' });
+    else if (type === 'job_cancelled' || type === 'job_succeeded') this.#expect(event, { type: 'BULK_DONE' });
     else this.#stop(event);
   }
 
   /** An event that the job emits as it takes this. */
   #expect(event: EventView, sent: MachineEvent): void {
-    this.#tellJob(event, sent.type === 'RETRY' ? CLIENT : SUPERVISOR, sent, sent.type === 'ALL_TOLD');
+    this.#tellJob(event, sent.type === 'RETRY' ? CLIENT : SUPERVISOR, sent, sent.type === 'BULK_DONE');
     if (!this.fault && this.#expected.shift() !== event.type) this.#stop(event);
   }
 
@@ -195,12 +195,12 @@ export class World {
     if (!job || id === undefined || this.fault) return;
     const acted = this.#act('job', job, sent);
     if (!acted?.taken) {
-      const told = isTelling(job) && !silent && sent.type !== 'ALL_TOLD';
+      const told = isTelling(job) && !silent && sent.type !== 'BULK_DONE';
       if (!told) {
         this.#stop(event);
         return;
       }
-      this.#tellJob(event, SUPERVISOR, { type: 'ALL_TOLD' }, true);
+      this.#tellJob(event, SUPERVISOR, { type: 'BULK_DONE' }, true);
       if (!this.fault && this.#job !== job) this.#tellJob(event, from, sent);
       return;
     }
