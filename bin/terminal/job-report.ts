@@ -1,3 +1,4 @@
+import { remainingWords } from '../../machines/job/remaining.ts';
 import { grouped } from '../../machines/ranking/failures.ts';
 import { selectionLines } from '../../machines/ranking/selected.ts';
 import { pipelineName } from '../../machines/ranking/steps.ts';
@@ -71,7 +72,7 @@ function heading(job: JobView, output: Output): string {
     ],
     ['type', `${plain(job.type)}${job.priority === 0 ? '' : `, priority ${job.priority}`}`],
     ['submitted', `${dateTime(job.created_at)}${job.owner === null ? '' : ` by ${plain(job.owner)}`}`],
-    ...endOf(job),
+    ...timeOf(job),
     ['tasks', `${taskBar(sum, BAR, output.colours)} ${counted(sum.num_tasks, 'task')}: ${countsOf(job)}`],
   ];
   if (sum.best_metric !== null) {
@@ -81,9 +82,12 @@ function heading(job: JobView, output: Output): string {
   return facts(rows, output);
 }
 
-/** Of a job that goes on, when it changed last says nothing of how long it takes. */
-function endOf({ status, created_at, updated_at }: JobView): [string, string][] {
-  if (!hasEnded(status)) return [];
+function timeOf({ status, created_at, updated_at, estimate }: JobView): [string, string][] {
+  if (!hasEnded(status)) {
+    const now = Date.now() / 1000;
+    const left = estimate ? [remainingWords(estimate, now, duration)] : [];
+    return [['elapsed', [duration(now - created_at), ...left].join(', ')]];
+  }
   return [['ended', `${dateTime(updated_at)}, after ${duration(updated_at - created_at)}`]];
 }
 

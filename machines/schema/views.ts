@@ -87,6 +87,20 @@ export const Scheduler = Type.Object({
   execute_rights_required: Type.Array(Type.String()),
 });
 
+/** When a job will have ended. */
+export const EstimateView = Type.Object(
+  {
+    ends_at: Seconds,
+    earliest: Seconds,
+    latest: Seconds,
+    num_timed: Type.Integer({ description: 'from how many tasks this is known' }),
+  },
+  {
+    description:
+      'when a running job will have ended, if what is left is like what has ended; likely between `earliest` and `latest`',
+  },
+);
+
 export const JobView = Type.Object(
   {
     id: Type.String(),
@@ -94,6 +108,7 @@ export const JobView = Type.Object(
     name: Nullable(Type.String()),
     status: JobStatus,
     phase: Type.Optional(Nullable(Words(PHASES, 'of a job that selects, while it is running'))),
+    estimate: Type.Optional(Nullable(EstimateView)),
     priority: Type.Integer(),
     keep: Type.Optional(
       Nullable(Type.String({ description: 'how long it stays after its end; null: as the server is set' })),

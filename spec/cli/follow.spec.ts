@@ -114,4 +114,20 @@ describe('wait', () => {
     assert.ok(stderr.lastIndexOf('\u001b[?25h') > stderr.lastIndexOf('\u001b[?25l'), 'the cursor is back');
     assert.match(stderr, /failed.*broken/);
   });
+
+  it('says beside the bar how long the job will still take, as the server expects it', async (t) => {
+    const { server, submit, play } = await scene(t);
+    const id = await submit('a.yaml', 'b.yaml', 'c.yaml');
+    const { said, outcome } = begin(['wait', id, '--server', server.url], { terminal: true, columns: 200 });
+    const worker = await play();
+    await worker.complete(await worker.take());
+    const second = await worker.take();
+    // Tasks of a moment are over before they are expected to be.
+    await until('the expectation', () =>
+      /1\/3 tasks, 1 running, takes longer than expected/.test(said.stderr),
+    );
+    await worker.complete(second);
+    await worker.complete(await worker.take());
+    assert.equal((await outcome).code, 0);
+  });
 });

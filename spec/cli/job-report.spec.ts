@@ -5,6 +5,7 @@ import type { Waiting } from '../../machines/schema/views.ts';
 import { startTestServer } from '../support/server.ts';
 import { until } from '../support/until.ts';
 import { begin, run } from './cli-support.ts';
+import { aJob, fakeServer } from './fake-server.ts';
 import { jobOf, playWorker } from './played-worker.ts';
 import { scene } from './scene.ts';
 
@@ -156,6 +157,20 @@ describe('the warnings of runners', () => {
 });
 
 describe('the status of a job that goes on', () => {
+  it('says how long it has taken, and how long it will still take', async (t) => {
+    const created_at = Date.now() / 1000 - 100;
+    const at = (seconds: number) => created_at + 100 + seconds;
+    const estimate = { ends_at: at(600.4), earliest: at(540.4), latest: at(720.4), num_timed: 8 };
+    const sums = { num_tasks: 9, num_succeeded: 8, num_running: 1 };
+    const server = await fakeServer({
+      'GET /v1/jobs/job_1': { body: aJob({ status: 'running', created_at, estimate }, sums) },
+      'GET /v1/jobs/job_1/tasks': { body: [] },
+    });
+    t.after(() => server.stop());
+    const { stdout } = await run(['status', 'job_1', '--server', server.url]);
+    assert.match(stdout, /^elapsed +1 min 4\d s, about 10 min left \(9 min to 12 min\)$/m);
+  });
+
   it('does not end with the error of a task that failed', async (t) => {
     const server = await startTestServer(t);
     const ctl = (argv: string[], stdin = '') => run([...argv, '--server', server.url], { stdin });

@@ -45,6 +45,26 @@ describe('an open job on the dashboard', requires('chromium'), () => {
     );
   });
 
+  it('says how long it has taken, and while it runs, how long it will still take', async (t) => {
+    const server = await startTestServer(t);
+    await submit(server.client, { name: 'timed', ...pipelines('pls', 'snv', 'msc') });
+    const hand = await Hand.register(server.client);
+    await hand.finish({ best_rmse: 0.3 });
+    const task = await hand.run();
+    const page = await open(server.url);
+    await page.getByRole('button', { name: 'Details of timed' }).click();
+    const fact = (name: string) => page.locator('.facts > div').filter({ hasText: new RegExp(`^${name}`) });
+    // Tasks of a moment are over before they are expected to be.
+    await fact('Expected').getByText('takes longer than expected').waitFor();
+    await fact('Elapsed')
+      .getByText(/^\d+ s$/)
+      .waitFor();
+    await hand.complete(task, { metrics: { best_rmse: 0.2 } });
+    await hand.finish({ best_rmse: 0.3 });
+    await fact('Took').waitFor();
+    assert.equal(await fact('Expected').count(), 0);
+  });
+
   it('says in which phase it is, and which variant was selected by what', async (t) => {
     const server = await startTestServer(t);
     await submit(server.client, { name: 'selecting', ...pipelines('pls', 'snv'), select: {} });

@@ -144,6 +144,7 @@ function newJob({ job, principal }: Submit, turn: Turn): JobRow {
       }),
     next_seq: null,
     last_seq: null,
+    run_times: null,
     ...rankedBy(standings),
   };
 }

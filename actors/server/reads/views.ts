@@ -1,3 +1,4 @@
+import { estimateOf } from '../../../machines/job/run-times.ts';
 import { phaseOf } from '../../../machines/job/selection.ts';
 import type { Aggregate, JobView, RankingEntry, SelectionView } from '../../../machines/schema/views.ts';
 import { libraryOf } from '../../../machines/submission/decompose.ts';
@@ -11,6 +12,7 @@ export function jobView(row: JobRow, ranking: RankingEntry[], errors: Record<str
     name: row.name,
     status: row.status,
     phase: row.selection && row.status === 'running' ? phaseOf(row.selection) : null,
+    estimate: estimateOf(row),
     priority: row.priority,
     keep: row.keep,
     created_at: row.created_at,

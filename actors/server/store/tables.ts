@@ -1,4 +1,5 @@
 import { keepSeconds } from '../../../machines/job/keep.ts';
+import type { RunTimes } from '../../../machines/job/run-times.ts';
 import type { Selection, TaskPlace } from '../../../machines/job/selection.ts';
 import type { TaskCounts } from '../../../machines/job/types.ts';
 import { RawJson } from '../../../machines/json/raw.ts';
@@ -68,6 +69,7 @@ const JOB_COLUMNS = {
   /** Where in the queue its next task will stand, of the numbers that are kept for it, and the last of those. */
   next_seq: integer.orNull,
   last_seq: integer.orNull.fixed,
+  run_times: json<RunTimes>().orNull,
 };
 
 export type JobRow = RowOf<typeof JOB_COLUMNS> & {

@@ -1,5 +1,7 @@
 import type { JobEmission } from '../../../machines/job/job.ts';
+import { withRunTime, withStart } from '../../../machines/job/run-times.ts';
 import { jobEventFor } from '../../../machines/job/steps.ts';
+import { hasEnded } from '../../../machines/schema/statuses.ts';
 import type { LeaseEnd, TaskEmission } from '../../../machines/task/task.ts';
 import type { CountedKind } from '../counters.ts';
 import {
@@ -34,13 +36,13 @@ type LeaseEnded = Extract<TaskEmission, { type: 'lease_ended' }>;
 export const REACTIONS: ReactionTable<Turn> = {
   task: {
     lease_started: [beginLease, takeSlot],
-    lease_ended: [endDeadlines, freeShare, freeSlot, revoke],
+    lease_ended: [endDeadlines, freeShare, freeSlot, keepEnd, revoke],
     stop_requested: [requestStop],
     task_leased: [recordTaskEvent, notifyJob, measureQueue],
-    task_started: [beginTimeout, recordTaskEvent, notifyJob],
-    task_completed: [recordTaskEvent, notifyJob, measureRun],
+    task_started: [beginTimeout, recordTaskEvent, notifyJob, keepStart],
+    task_completed: [recordTaskEvent, notifyJob, keepRunTime, measureRun],
     task_reused: [recordTaskEvent, notifyJob],
-    task_failed: [recordTaskEvent, notifyJob, measureRun],
+    task_failed: [recordTaskEvent, notifyJob, keepRunTime, measureRun],
     task_lost: [recordTaskEvent],
     task_requeued: [recordTaskEvent, notifyJob],
     task_cancelled: [recordTaskEvent, notifyJob],
@@ -84,6 +86,27 @@ function recordTaskEvent(turn: Turn, { id, row }: TaskCell, said: TaskEventEmiss
 function notifyJob(turn: Turn, { id, row }: TaskCell, said: TaskEmission, before: TaskRow): void {
   const event = jobEventFor(said, { id, from: before.status, payload: row.payload });
   if (event) turn.tellJob(turn.core.directory.job(row.job_id), event, id);
+}
+
+/* What is left of a job is expected to take as long as what has ended, or goes on (machines/job/run-times.ts). */
+
+function keepStart(turn: Turn, { row }: TaskCell): void {
+  const job = turn.core.directory.job(row.job_id);
+  job.amend(turn, { run_times: withStart(job.row.run_times, turn.now - job.row.created_at) });
+}
+
+function keepEnd(turn: Turn, { row }: TaskCell, _: unknown, { status, started_at }: TaskRow): void {
+  if (status !== 'running') return;
+  const job = turn.core.directory.job(row.job_id);
+  const { created_at, run_times } = job.row;
+  job.amend(turn, { run_times: withStart(run_times, created_at - (started_at ?? created_at)) });
+}
+
+/** To find out what is to be run says nothing of how long that takes. */
+function keepRunTime(turn: Turn, { row }: TaskCell, _: unknown, { started_at }: TaskRow): void {
+  if (!hasEnded(row.status) || started_at === null || row.payload.role === 'expansion') return;
+  const job = turn.core.directory.job(row.job_id);
+  job.amend(turn, { run_times: withRunTime(job.row.run_times, Math.max(0, turn.now - started_at)) });
 }
 
 function recordJobEvent(turn: Turn, { id, row }: JobCell, said: JobEmission): void {

@@ -10,6 +10,7 @@ import { plain } from '../../terminal/plain.ts';
 import { Progress } from '../../terminal/progress.ts';
 import { printJob } from '../print-job.ts';
 import { followJob } from './follow.ts';
+import { RemainingTime } from './remaining-time.ts';
 import { MAX_NAMED, TaskBoard, taskLabels } from './task-board.ts';
 import { WaitingReasons } from './waiting-reasons.ts';
 
@@ -59,11 +60,14 @@ async function followToEnd(session: Session, job: JobView, { signal }: Deadline)
   const reasons = new WaitingReasons(session, job, board, (line) =>
     progress.line(output.noteColours.yellow(line)),
   );
+  const remaining = new RemainingTime(session, job.id, () => show());
+  const show = () => progress.update(board.done, stateOf(board, remaining.words), board.total);
   try {
     if (job.status === 'queued' && (await client.call('getStats', { signal })).workers_alive === 0) {
       progress.line(output.noteColours.yellow('no worker is alive yet; start one with: jq-worker'));
     }
     reasons.start();
+    remaining.start();
     const events = followJob({ client, jobId: job.id, signal, onRetry });
     for (;;) {
       const next = await events.next();
@@ -79,9 +83,10 @@ async function followToEnd(session: Session, job: JobView, { signal }: Deadline)
       // What happened before this command began is history, not news.
       const line = event.ts < job.updated_at ? undefined : lineFor(event, labels, output.noteColours);
       if (line !== undefined) progress.line(line);
-      progress.update(board.done, stateOf(board), board.total);
+      show();
     }
   } finally {
+    remaining.stop();
     reasons.stop();
     progress.stop();
   }
@@ -103,13 +108,14 @@ const lineFor = (event: EventView, labels: Map<string, string>, colours: Session
     colours,
   );
 
-function stateOf(board: TaskBoard): string {
+function stateOf(board: TaskBoard, remaining: string): string {
   const running = board.count('running') + board.count('leased');
   const failed = board.count('failed');
   return [
     `${board.ended}/${counted(board.total, 'task')}`,
     running > 0 && `${running} running`,
     failed > 0 && `${failed} failed`,
+    remaining,
   ]
     .filter(Boolean)
     .join(', ');

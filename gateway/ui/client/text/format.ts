@@ -48,6 +48,16 @@ export function span(seconds: number): string {
   return '0 s';
 }
 
+/** The same in its two largest units: `3 min 20 s`, `5 h 2 min`. */
+export function duration(seconds: number): string {
+  const whole = Math.max(0, Math.floor(seconds));
+  const place = STEPS.findIndex(([, size]) => whole >= size);
+  const [, size] = STEPS[place] ?? [];
+  const next = STEPS[place + 1];
+  if (size === undefined || next === undefined || whole % size < next[1]) return span(whole);
+  return `${span(whole)} ${span(whole % size)}`;
+}
+
 export const ago = (seconds: number): string => (seconds < 1 ? 'now' : `${span(seconds)} ago`);
 
 const two = (n: number) => String(n).padStart(2, '0');

@@ -1,13 +1,14 @@
 import type { ComponentChildren } from 'preact';
 import { selectionLines } from '../../../../../machines/ranking/selected.ts';
 import { rankMetricOf } from '../../../../../machines/ranking/table.ts';
+import { hasEnded } from '../../../../../machines/schema/statuses.ts';
 import type { JobView } from '../../../../../machines/schema/views.ts';
 import { titleOf } from '../../dashboard.ts';
-import { dateTime, measured } from '../../text/format.ts';
+import { dateTime, duration, measured } from '../../text/format.ts';
 import { JobActions } from '../jobs/actions.tsx';
 import { Id } from '../parts/copy.tsx';
 import { DownloadButton } from '../parts/download.tsx';
-import { Ago } from '../parts/time.tsx';
+import { Ago, Elapsed, Remaining } from '../parts/time.tsx';
 import { ShowInStatechart } from '../statecharts/link.tsx';
 import { JobWarnings } from './warnings.tsx';
 
@@ -51,6 +52,20 @@ export function JobFacts({ job }: { job: JobView }) {
           <Fact name="Submitted">
             {dateTime(job.created_at)}, <Ago ts={job.created_at} />
           </Fact>
+          {job.estimate && (
+            <Fact name="Expected">
+              <Remaining of={job.estimate} />
+            </Fact>
+          )}
+          {hasEnded(job.status) ? (
+            <Fact name="Took">
+              <span title={dateTime(job.updated_at)}>{duration(job.updated_at - job.created_at)}</span>
+            </Fact>
+          ) : (
+            <Fact name="Elapsed">
+              <Elapsed since={job.created_at} />
+            </Fact>
+          )}
           <Fact name="Changed">
             <Ago ts={job.updated_at} />
           </Fact>

@@ -1,5 +1,7 @@
 import { useComputed } from '@preact/signals';
-import { ago, clockTime, dateTime } from '../../text/format.ts';
+import { remainingWords } from '../../../../../machines/job/remaining.ts';
+import type { JobView } from '../../../../../machines/schema/views.ts';
+import { ago, clockTime, counted, dateTime, duration } from '../../text/format.ts';
 import { useDashboard } from '../context.ts';
 
 const iso = (ts: number): string => new Date(ts * 1000).toISOString();
@@ -13,6 +15,19 @@ export function Ago({ ts }: { ts: number }) {
       {text}
     </time>
   );
+}
+
+/** How long something goes on since `since`, in seconds since the epoch. */
+export function Elapsed({ since }: { since: number }) {
+  const { ticker } = useDashboard();
+  return <>{useComputed(() => duration(ticker.now.value - since))}</>;
+}
+
+/** How long a job will still take; when it is expected to end is in the title. */
+export function Remaining({ of }: { of: NonNullable<JobView['estimate']> }) {
+  const { ticker } = useDashboard();
+  const title = `ends at ${dateTime(of.ends_at)}, between ${clockTime(of.earliest)} and ${clockTime(of.latest)}, if what is left is like the ${counted(of.num_timed, 'task')} that ended`;
+  return <span title={title}>{remainingWords(of, ticker.now.value, duration)}</span>;
 }
 
 /** The time of day of something in a stream. */

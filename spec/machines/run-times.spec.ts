@@ -1,0 +1,142 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { remainingWords } from '../../machines/job/remaining.ts';
+import { estimateOf, type RunTimes, withRunTime, withStart } from '../../machines/job/run-times.ts';
+import { newSelection } from '../../machines/job/selection.ts';
+import { jobContext } from './samples.ts';
+
+const counts = (some: Parameters<typeof jobContext>[0]) => jobContext(some).counts;
+
+const timesOf = (list: readonly number[]) =>
+  list.reduce<RunTimes | null>((times, seconds) => withRunTime(times, seconds), null);
+
+/** Two attempts that began so long after the submission of the job. */
+const since = (seconds: number): RunTimes => withStart(withStart(timesOf([4, 4, 4]), seconds), seconds);
+
+const running = (changes: Partial<Parameters<typeof estimateOf>[0]> = {}) => ({
+  status: 'running' as const,
+  counts: counts({ queued: 10, running: 2 }),
+  run_times: timesOf([4, 4, 4]),
+  selection: null,
+  created_at: 998,
+  updated_at: 1000,
+  ...changes,
+});
+
+/** Numbers from 0 to 1, the same each time (Lehmer, 1951). */
+function random(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state * 48271) % 2147483647;
+    return state / 2147483647;
+  };
+}
+
+describe('how long a job will still take', () => {
+  it('follows from how long the tasks took that ended, and from how many run at once', () => {
+    const { ends_at, num_timed } = estimateOf(running()) ?? assert.fail();
+    assert.equal(num_timed, 3);
+    // Ten tasks of four seconds on two slots, and what is left of those that run.
+    assert.ok(ends_at > 1000 + 20 && ends_at < 1000 + 26, `${ends_at}`);
+    const four = estimateOf(running({ counts: counts({ queued: 10, leased: 2, running: 2 }) }));
+    assert.ok((four?.ends_at ?? 0) < ends_at);
+  });
+
+  it('is longer where those that run have done so for longer than those took that ended', () => {
+    const endsAt = (started: number) =>
+      estimateOf(running({ run_times: since(started), created_at: 990 }))?.ends_at ?? 0;
+    assert.equal(endsAt(9.5), endsAt(9), 'what has just begun tells nothing');
+    assert.ok(endsAt(0) > endsAt(9) + 5);
+    const ended = withStart(since(0), -7);
+    assert.equal(ended.since, -7, 'one that is over is not counted on');
+  });
+
+  it('is the less certain the more the times differ, and the fewer of them there are', () => {
+    const width = (times: number[]) => {
+      const { earliest, latest } = estimateOf(running({ run_times: timesOf(times) })) ?? assert.fail();
+      return latest - earliest;
+    };
+    assert.ok(width([2, 4, 6]) > width([4, 4, 4]));
+    assert.ok(width([4]) > width([4, 4, 4]));
+    assert.ok(width(Array(100).fill(4)) < width([4, 4, 4]));
+  });
+
+  it('is not told while nothing runs, nothing has ended, or it is not known how many tasks there will be', () => {
+    for (const changes of [
+      { counts: counts({ queued: 10 }) },
+      { run_times: null },
+      { status: 'cancelling' as const },
+      { status: 'succeeded' as const },
+      { selection: newSelection(['corn'], [], { refit: true, variants: null }) },
+    ]) {
+      assert.equal(estimateOf(running(changes)), null);
+    }
+  });
+
+  it('counts what will be refitted', () => {
+    const selection = newSelection(['corn', 'rye'], [], { refit: true, variants: 5 });
+    const more = estimateOf(running({ selection }))?.ends_at ?? 0;
+    assert.ok(more > (estimateOf(running())?.ends_at ?? 0));
+  });
+
+  for (const [slots, tasks] of [
+    [1, 40],
+    [4, 60],
+    [16, 200],
+  ] as const) {
+    for (const [name, seconds] of [
+      ['that differ by half', (u: number) => 5 + 10 * u],
+      ['few of which are long', (u: number) => 2 + 20 * u ** 3],
+    ] as const) {
+      it(`is likely right: ${tasks} tasks ${name} on ${slots} slots, asked at a quarter of them`, () => {
+        const rounds = 400;
+        const next = random(7 + slots);
+        let within = 0;
+        for (let round = 0; round < rounds; round++) {
+          const { estimate, ended } = played(slots, tasks, () => seconds(next()));
+          if (ended >= estimate.earliest && ended <= estimate.latest) within++;
+        }
+        assert.ok(within / rounds > 0.8, `${within} of ${rounds}`);
+      });
+    }
+  }
+
+  /** A job whose tasks follow each other on its slots: what was expected of it on the way, and when it ended. */
+  function played(slots: number, tasks: number, seconds: () => number) {
+    const free = Array<number>(slots).fill(0);
+    const all: { at: number; took: number }[] = [];
+    for (let task = 0; task < tasks; task++) {
+      const first = free.indexOf(Math.min(...free));
+      const took = seconds();
+      const at = (free[first] ?? 0) + took;
+      free[first] = at;
+      all.push({ at, took });
+    }
+    all.sort((a, b) => a.at - b.at);
+    const known = all.slice(0, tasks / 4);
+    const updated_at = known.at(-1)?.at ?? 0;
+    const under = all.slice(tasks / 4).filter(({ at, took }) => at - took <= updated_at + 1e-6);
+    const ended = timesOf(known.map(({ took }) => took));
+    const estimate = estimateOf({
+      ...running(),
+      run_times: under.reduce((times, { at, took }) => withStart(times, at - took), ended),
+      created_at: 0,
+      updated_at,
+      counts: counts({
+        queued: tasks - known.length - under.length,
+        running: under.length,
+        succeeded: known.length,
+      }),
+    });
+    return { estimate: estimate ?? assert.fail(), ended: all.at(-1)?.at ?? 0 };
+  }
+
+  it('is told in words, also when it turns out otherwise', () => {
+    const estimate = { ends_at: 160, earliest: 130, latest: 200, num_timed: 4 };
+    const words = (now: number) => remainingWords(estimate, now, (seconds) => `${seconds} s`);
+    assert.equal(words(100), 'about 60 s left (30 s to 100 s)');
+    assert.equal(words(150), 'about 10 s left (0 s to 50 s)');
+    assert.equal(words(170), 'less than 30 s left');
+    assert.equal(words(200), 'takes longer than expected');
+  });
+});
