@@ -1,6 +1,5 @@
 import FlatQueue from 'flatqueue';
-import type { Lane } from './lanes.ts';
-import type { Party } from './rounds.ts';
+import type { Group } from './lines.ts';
 import type { Withheld } from './withheld.ts';
 
 /** Unused numbers that a bucket may hold, beside as many as it uses. */
@@ -13,10 +12,8 @@ export class Bucket {
   readonly priority: number;
   /** What a worker must have at least, to be of interest. */
   readonly term: string;
-  /** Whose turn serves it; null where there are no turns. */
-  readonly party: Party | null;
-  /** Whose tasks it has. */
-  readonly lane: Lane;
+  /** The groups with which its tasks are served, or held back, the outermost first. */
+  readonly path: readonly Group[];
   /** When it last became worth a look: it came into the index, or a task came before all that it had. */
   arrived = 0;
   /** Smallest first, those that are gone included. */
@@ -26,12 +23,11 @@ export class Bucket {
   readonly #withheld: Withheld;
 
   constructor(
-    { key, priority, term, party, lane }: Pick<Bucket, 'key' | 'priority' | 'term' | 'party' | 'lane'>,
+    { key, priority, term, path }: Pick<Bucket, 'key' | 'priority' | 'term' | 'path'>,
     withheld: Withheld,
   ) {
     this.key = key;
-    this.party = party;
-    this.lane = lane;
+    this.path = path;
     this.priority = priority;
     this.term = term;
     this.#withheld = withheld;

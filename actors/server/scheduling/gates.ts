@@ -19,9 +19,9 @@ export class Gates {
   #settled = this.#pauses;
   readonly #running = new Map<string, number>();
   /** Told of a gate that opens: what stands behind it is worth a look again. */
-  readonly #onOpen: (opens: (lane: Lane) => boolean) => void;
+  readonly #onOpen: (scope: PauseScope) => void;
 
-  constructor(limit: number | null, onOpen: (opens: (lane: Lane) => boolean) => void) {
+  constructor(limit: number | null, onOpen: (scope: PauseScope) => void) {
     this.limit = limit;
     this.#onOpen = onOpen;
   }
@@ -64,9 +64,7 @@ export class Gates {
     const left = new Map(this.#pauses);
     left.delete(keyOf(row));
     this.#pauses = left;
-    this.#onOpen(
-      ({ owner, type }) => row.kind === 'all' || row.name === (row.kind === 'owner' ? owner : type),
-    );
+    this.#onOpen(row);
   }
 
   /** Why none of its tasks is leased, for readers: what is paused, or `owner_limit`; null where they are. */
@@ -107,6 +105,6 @@ export class Gates {
     const running = (this.#running.get(owner) ?? 0) + by;
     if (running > 0) this.#running.set(owner, running);
     else this.#running.delete(owner);
-    if (by < 0 && running === (this.limit ?? 0) - 1) this.#onOpen((lane) => lane.owner === owner);
+    if (by < 0 && running === (this.limit ?? 0) - 1) this.#onOpen({ kind: 'owner', name: owner });
   }
 }

@@ -2,7 +2,9 @@ import { FOR_GOOD, type Journal } from '../turn/journal.ts';
 import { Arrivals } from './arrivals.ts';
 import { Bucket } from './bucket.ts';
 import { type Lane, NO_LANE } from './lanes.ts';
-import { Rounds } from './rounds.ts';
+import { type Group, sooner } from './lines.ts';
+import { Gate, Openings } from './openings.ts';
+import { Rounds, type Share } from './rounds.ts';
 import { type Filing, type Seeker, Shelf } from './shelf.ts';
 import { type Span, Withheld } from './withheld.ts';
 
@@ -21,35 +23,36 @@ export class QueueIndex {
   readonly #byKey = new Map<string, Bucket>();
   readonly #shelves = new Map<string, Shelf>();
   readonly #filingOf: (key: number) => Filing;
+  readonly #share: Share;
+  readonly #jobOf: (key: number) => number;
   /** Whose turn it is, where there are turns. */
   readonly #rounds = new Rounds();
-  readonly #partyOf: (key: number) => string | number | null;
-  readonly #isShut: (lane: Lane) => boolean;
-  readonly #all = new Arrivals();
+  /** Of what nothing is given out at present, and what has opened. */
+  readonly openings: Openings;
+  readonly #all = new Arrivals<Bucket>();
   readonly #withheld = new Withheld();
   #moment = 0;
   #size = 0;
 
   /**
    * @param filingOf by what the tasks of a key are found
-   * @param partyOf who takes turns with others; null where there are no turns
+   * @param share who takes turns
+   * @param jobOf whose tasks they are, where jobs do
    * @param isShut whether no task of a lane is given out at present
    */
   constructor(
     filingOf: (key: number) => Filing,
-    partyOf: (key: number) => string | number | null = () => null,
-    isShut: (lane: Lane) => boolean = () => false,
+    {
+      share = 'fifo',
+      jobOf = () => 0,
+      isShut = () => false,
+    }: { share?: Share; jobOf?: (key: number) => number; isShut?: (lane: Lane) => boolean } = {},
   ) {
     this.#filingOf = filingOf;
-    this.#partyOf = partyOf;
-    this.#isShut = isShut;
-  }
-
-  readonly isShut = ({ lane }: Bucket): boolean => this.#isShut(lane);
-
-  /** What was shut is open: who has passed it by looks at it again. */
-  reopen(opens: (lane: Lane) => boolean): void {
-    for (const bucket of this.#byKey.values()) if (opens(bucket.lane)) this.#arrive(bucket);
+    this.#share = share;
+    this.#jobOf = jobOf;
+    const owner = (lane: Lane) => (share === 'owner' ? [this.#rounds.enter(lane.owner)] : []);
+    this.openings = new Openings(isShut, owner);
   }
 
   /** How many tasks are queued. */
@@ -113,7 +116,7 @@ export class QueueIndex {
     if (best === undefined || seq === undefined) return null;
     const { key, priority } = best;
     best.pop();
-    if (best.party !== null) this.#rounds.serve(best.party);
+    for (const group of best.path) if (!(group instanceof Gate)) this.#rounds.serve(group);
     this.#left(best);
     journal.onRollback(() => this.add(FOR_GOOD, key, priority, seq));
     return { seq, key, priority };
@@ -146,15 +149,19 @@ export class QueueIndex {
   #newBucket(key: number, priority: number): Bucket {
     const filing = this.#filingOf(key);
     const term = this.#rarestOf(filing.terms);
-    const name = this.#partyOf(key);
-    const party = name === null ? null : this.#rounds.enter(name);
-    const { lane = NO_LANE } = filing;
-    const bucket = new Bucket({ key, priority, term, party, lane }, this.#withheld);
+    const path = this.#enter(key, filing.lane ?? NO_LANE);
+    const bucket = new Bucket({ key, priority, term, path }, this.#withheld);
     this.#byKey.set(placeOf(key, priority), bucket);
     const shelf = this.#shelves.get(term) ?? new Shelf();
     shelf.put(bucket, filing);
     this.#shelves.set(term, shelf);
     return bucket;
+  }
+
+  /** The groups of a bucket more. Jobs take turns within their lane, the types of an owner share the owner's turn. */
+  #enter(key: number, lane: Lane): readonly Group[] {
+    const { path } = this.openings.of(lane);
+    return this.#share === 'job' ? [...path, this.#rounds.enter(this.#jobOf(key))] : path;
   }
 
   /** Of what all must have, the one that fewest others are filed under. */
@@ -175,7 +182,8 @@ export class QueueIndex {
     if (!bucket?.isEmpty) return;
     // Views may still hold it.
     bucket.clear();
-    if (bucket.party !== null) this.#rounds.leave(bucket.party);
+    const within = bucket.path.at(-1);
+    if (within && !(within instanceof Gate)) this.#rounds.leave(within);
     this.#byKey.delete(placeOf(bucket.key, bucket.priority));
     const shelf = this.#shelves.get(bucket.term);
     shelf?.delete(bucket);
@@ -184,12 +192,3 @@ export class QueueIndex {
 }
 
 const placeOf = (key: number, priority: number): string => `${priority}:${key}`;
-
-/** Which of two is served first; none has tasks of the same number. */
-export function sooner(one: Bucket | undefined, other: Bucket | undefined): Bucket | undefined {
-  if (!one || !other) return one ?? other;
-  if (one.priority !== other.priority) return one.priority > other.priority ? one : other;
-  if (one.party !== other.party && one.party && other.party)
-    return one.party.turn < other.party.turn ? one : other;
-  return (one.head ?? Infinity) < (other.head ?? Infinity) ? one : other;
-}

@@ -1,5 +1,5 @@
 import type { Bucket } from './bucket.ts';
-import { FifoLine, type Line, PartyLine } from './lines.ts';
+import { Line } from './lines.ts';
 import type { QueueIndex } from './queue-index.ts';
 import type { Seeker } from './shelf.ts';
 
@@ -22,10 +22,10 @@ export class QueueView {
   readonly #terms: ReadonlySet<string>;
   readonly #passes: (key: number) => boolean;
   readonly #seeker: Seeker;
-  /** Larger priorities first. */
-  #lines: { priority: number; line: Line }[] = [];
+  /** Larger priorities first. `held`: what stands in the line, at most. */
+  #lines: { priority: number; held: number; line: Line }[] = [];
   #seen = 0;
-  #held = 0;
+  #opened = 0;
 
   constructor(terms: Iterable<string>, passes: (key: number) => boolean, seeker = ANYBODY) {
     this.#terms = new Set(terms);
@@ -33,28 +33,29 @@ export class QueueView {
     this.#seeker = seeker;
   }
 
-  /** How many buckets it holds. */
+  /** How many buckets it holds, at most. */
   get held(): number {
-    return this.#held;
+    return this.#lines.reduce((sum, { held }) => sum + held, 0);
   }
 
   /** Looks at everything anew when it is asked next. */
   forget(): void {
     this.#lines = [];
     this.#seen = 0;
-    this.#held = 0;
   }
 
   /** The bucket whose task is served next; undefined when there is none for it. */
   next(index: QueueIndex): Bucket | undefined {
     this.#catchUp(index);
-    for (;;) {
-      const first = this.#lines[0];
-      if (!first) return undefined;
-      const bucket = first.line.front(index.isShut);
+    this.#reopen(index);
+    for (let i = 0; i < this.#lines.length; ) {
+      const { line } = this.#lines[i] as { line: Line };
+      const bucket = line.front();
       if (bucket) return bucket;
-      this.#lines.shift();
+      if (line.isEmpty) this.#lines.splice(i, 1);
+      else i++;
     }
+    return undefined;
   }
 
   #catchUp(index: QueueIndex): void {
@@ -62,32 +63,39 @@ export class QueueView {
     const look = (bucket: Bucket) => {
       if (!this.#passes(bucket.key)) return;
       const { head } = bucket;
-      if (head !== undefined) this.#lineOf(bucket).push(bucket, head);
+      if (head === undefined) return;
+      const place = this.#placeOf(bucket);
+      place.line.push(bucket, head);
+      place.held++;
     };
-    if (this.#seen === 0 || index.moment - this.#seen > this.#held + FEW) {
+    if (this.#seen === 0 || index.moment - this.#seen > this.held + FEW) {
       this.forget();
       index.filedFor(this.#seeker, this.#terms, look);
     } else index.arrivedSince(this.#seen, this.#terms, look);
     this.#seen = index.moment;
-    this.#held = this.#lines.reduce((sum, { line }) => sum + line.length, 0);
-    if (this.#held > SPARE + 2 * index.buckets) this.#tidy();
+    if (this.held > SPARE + 2 * index.buckets) this.#tidy();
   }
 
-  #lineOf({ priority, party }: Bucket): Line {
+  /** What was left out while it was shut stands in its place again. */
+  #reopen({ openings }: QueueIndex): void {
+    openings.since(this.#opened, ({ path }) => {
+      for (const { line } of this.#lines) line.reopen(path);
+    });
+    this.#opened = openings.moment;
+  }
+
+  #placeOf({ priority }: Bucket) {
     const found = this.#lines.find((known) => known.priority === priority);
-    if (found) return found.line;
-    const line = party === null ? new FifoLine() : new PartyLine();
-    this.#lines.push({ priority, line });
+    if (found) return found;
+    const place = { priority, held: 0, line: new Line() };
+    this.#lines.push(place);
     this.#lines.sort((a, b) => b.priority - a.priority);
-    return line;
+    return place;
   }
 
   /** Lets go of buckets that are gone, or that stand in it more than once. */
   #tidy(): void {
-    this.#held = 0;
-    for (const { line } of this.#lines) {
-      line.tidy();
-      this.#held += line.length;
-    }
+    for (const place of this.#lines) place.held = place.line.tidy();
+    this.#lines = this.#lines.filter(({ line }) => !line.isEmpty);
   }
 }

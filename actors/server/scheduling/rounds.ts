@@ -28,10 +28,10 @@ export class Rounds {
     return party;
   }
 
-  /** It has one bucket less. Of jobs there are ever more, of owners few: these are remembered. */
+  /** It has one bucket less. */
   leave(party: Party): void {
     party.buckets--;
-    if (party.buckets === 0 && typeof party.name === 'number') this.#parties.delete(party.name);
+    if (party.buckets === 0) this.#parties.delete(party.name);
   }
 
   serve(party: Party): void {

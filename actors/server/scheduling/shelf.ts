@@ -36,7 +36,7 @@ interface Drawer {
 
 /** The buckets that are filed under one term, so that who has it finds them without a look at each. */
 export class Shelf {
-  readonly arrivals = new Arrivals();
+  readonly arrivals = new Arrivals<Bucket>();
   readonly #drawers = new Map<string, Drawer>();
   readonly #places = new Map<Bucket, { drawer: Drawer; range: AskedRange | null; sign: string }>();
   /** How many ask the same range. */

@@ -34,17 +34,12 @@ export class WorkQueue {
 
   constructor({ share = 'fifo', maxRunningPerOwner = null }: Sharing = {}) {
     this.share = share;
-    this.gates = new Gates(maxRunningPerOwner, (opens) => this.index.reopen(opens));
-    const parties = {
-      fifo: () => null,
-      owner: (key: number) => this.laneOf(key).owner,
-      job: (key: number) => jobOf(this.#plain(key)),
-    };
-    this.index = new QueueIndex(
-      (key) => this.profiles.filingOf(key),
-      parties[share],
-      (lane) => this.gates.isShut(lane),
-    );
+    this.gates = new Gates(maxRunningPerOwner, (scope) => this.index.openings.open(scope));
+    this.index = new QueueIndex((key) => this.profiles.filingOf(key), {
+      share,
+      jobOf: (key) => jobOf(this.#plain(key)),
+      isShut: (lane) => this.gates.isShut(lane),
+    });
   }
 
   /** A key without what is asked beyond a requirement. */
