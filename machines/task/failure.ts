@@ -27,9 +27,9 @@ export function isTriedAgain(
 /** When a task that failed now may be leased again; null: at once. Attempts that cost nothing double nothing. */
 export function backoffFrom(
   now: number,
-  { attempt, worker_faults, backoff_seconds }: TaskContext,
+  { attempt, worker_faults, take_backs, backoff_seconds }: TaskContext,
 ): number | null {
   if (backoff_seconds === 0) return null;
-  const spent = attempt - Math.min(worker_faults, FREE_WORKER_FAULTS);
+  const spent = attempt - Math.min(worker_faults, FREE_WORKER_FAULTS) - take_backs;
   return now + Math.min(LONGEST_BACKOFF, backoff_seconds * 2 ** Math.max(0, spent - 1));
 }

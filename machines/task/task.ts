@@ -57,7 +57,10 @@ const parts = setup({
     }),
     takeBackAttempt: assign(({ context }) => ({ attempt: context.attempt - 1 })),
     /** Its worker has seen the number, so that it counts on; one more is allowed for it. */
-    allowAnother: assign(({ context }) => ({ max_attempts: context.max_attempts + 1 })),
+    allowAnother: assign(({ context }) => ({
+      max_attempts: context.max_attempts + 1,
+      take_backs: context.take_backs + 1,
+    })),
     release: assign({ worker_id: null, lease_expires_at: null }),
     start: assign(({ event }) => {
       assertEvent(event, 'START');

@@ -27,6 +27,8 @@ export interface TaskContext extends RankValues {
   not_before: number | null;
   /** How many faults of workers it has met. */
   worker_faults: number;
+  /** How many of its attempts an operator took back. */
+  take_backs: number;
   /** Registrations of workers that reported such a fault for it, oldest first; they do not get it again. */
   avoids: string[];
   worker_id: string | null;

@@ -76,6 +76,7 @@ const task: Arbitraries = {
     backoff_seconds: fc.constantFrom(0, 1, 500),
     not_before: maybe(few),
     worker_faults: fc.integer({ min: 0, max: 7 }),
+    take_backs: fc.integer({ min: 0, max: 3 }),
     avoids: fc.array(word, { maxLength: 2 }),
     worker_id: maybe(word),
     lease_expires_at: maybe(few),

@@ -15,6 +15,7 @@ export const taskContext = (changes: Partial<TaskContext> = {}): TaskContext => 
   backoff_seconds: 0,
   not_before: null,
   worker_faults: 0,
+  take_backs: 0,
   avoids: [],
   worker_id: null,
   lease_expires_at: null,

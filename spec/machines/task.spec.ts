@@ -233,6 +233,22 @@ describe('a task that waits after a failure', () => {
     assert.equal(after(TASK_EVENTS['FAIL elsewhere']), null);
   });
 
+  it('waits no longer for attempts that an operator took back', () => {
+    const tried = task('queued', taskContext(backoff));
+    const lease = () => tried.sendAll(TASK_EVENTS.LEASE, TASK_EVENTS.START);
+    for (let n = 0; n < 3; n++) {
+      lease();
+      tried.send(TASK_EVENTS.TAKE_BACK);
+      assert.equal(tried.snapshot.context.not_before, null);
+    }
+    lease();
+    tried.send({ ...TASK_EVENTS.TIMEOUT, now: 1000 });
+    assert.equal(tried.snapshot.context.not_before, 1100, 'the first that counts');
+    lease();
+    tried.send({ ...TASK_EVENTS.TIMEOUT, now: 1000 });
+    assert.equal(tried.snapshot.context.not_before, 1200);
+  });
+
   it('waits no longer once it is cancelled, fails or is retried by a person', () => {
     for (const event of [TASK_EVENTS.CANCEL, TASK_EVENTS.GIVE_UP]) {
       const waiting = task('queued', taskContext({ ...backoff, not_before: 160 }));

@@ -34,6 +34,7 @@ export function newTask(turn: Turn, job: JobRow, own: Own, created_at: number): 
     backoff_seconds: own.backoff_seconds,
     not_before: null,
     worker_faults: 0,
+    take_backs: 0,
     avoids: [],
     worker_id: null,
     lease_expires_at: null,

@@ -73,8 +73,16 @@ export const TASK = mapping<TaskRow, typeof taskMachine, TaskContext>(
   taskMachine,
   {
     ...{ id: true, job_id: true, attempt: true, max_attempts: true, backoff_seconds: true, not_before: true },
-    ...{ worker_faults: true, avoids: true, worker_id: true, lease_expires_at: true, started_at: true },
-    ...{ error: true, result: true, reused_from: true, rank_value: true, rank_others: true },
+    ...{ worker_faults: true, take_backs: true, avoids: true, worker_id: true },
+    ...{
+      lease_expires_at: true,
+      started_at: true,
+      error: true,
+      result: true,
+      reused_from: true,
+      rank_value: true,
+      rank_others: true,
+    },
     ...{ model_artifact_id: true, last_report: true },
   },
   (_, now) => ({ updated_at: now }),

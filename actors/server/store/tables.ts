@@ -164,6 +164,7 @@ export const TASKS = table('tasks', ['seq'], {
   /** Seconds since the epoch before which it is not leased again. */
   not_before: real.orNull,
   worker_faults: integer,
+  take_backs: integer,
   /** Registrations of workers that reported a fault of their own for it. */
   avoids: list<string[]>(),
   worker_id: text.orNull,

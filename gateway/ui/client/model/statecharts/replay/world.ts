@@ -267,6 +267,7 @@ const FRESH_TASK: Context = {
   attempt: 0,
   not_before: null,
   worker_faults: 0,
+  take_backs: 0,
   avoids: [],
   worker_id: null,
   lease_expires_at: null,
