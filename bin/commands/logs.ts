@@ -51,7 +51,7 @@ export class LogsCommand extends JobCommand {
     const labels = named && tasks.length <= TASK_PAGE ? taskLabels(tasks) : new Map<string, string>();
     const nameOf = (id: string) => (named ? (labels.get(id) ?? id) : undefined);
     const print = async (frame: EventFrame) => {
-      if (task === undefined || frame.event.task_id === task) await printEvent(session, frame, nameOf);
+      if (task === undefined || isOf(task, frame.event)) await printEvent(session, frame, nameOf);
     };
     if (!this.follow) {
       for await (const frame of history(client, jobId, afterId)) await print(frame);
@@ -72,6 +72,10 @@ export class LogsCommand extends JobCommand {
     });
   }
 }
+
+/** What was deleted of the job may have been of the task. */
+const isOf = (task: string, { task_id, type }: EventFrame['event']): boolean =>
+  task_id === task || (task_id === null && type === 'gap');
 
 async function printEvent(
   { output }: Session,

@@ -25,7 +25,7 @@ describe('what is kept for some time', () => {
     const { cluster, worker } = await clusterKeeping(t, {
       ...{ keepLogs: 10 * DAY, keepArtifacts: 20 * DAY, keepEvents: 30 * DAY, keepJobs: 40 * DAY },
     });
-    const { id, model, logs, sha256 } = await done(cluster, worker);
+    const { id, model, logs, lease, sha256 } = await done(cluster, worker);
     const events = () => cluster.seen.events({ job_id: id, after_id: 0, limit: 100 });
     const all = await events();
     await cluster.pass(9 * DAY);
@@ -39,6 +39,15 @@ describe('what is kept for some time', () => {
     );
     const line = all.find(({ type }) => type === 'log')?.id;
     assert.deepEqual(left.find(({ type }) => type === 'gap')?.data, { from: line, to: line, count: 1 });
+    const ofTask = { job_id: id, task_id: lease.task_id, limit: 100 };
+    assert.deepEqual(
+      typesOf(await cluster.seen.events({ ...ofTask, after_id: 0 })),
+      typesOf(left).filter((type) => !type.startsWith('job_')),
+      'who asks for one task is told, too',
+    );
+    assert.deepEqual(typesOf(await cluster.seen.events({ ...ofTask, after_id: line ?? 0 })), [
+      'task_completed',
+    ]);
     await assert.rejects(cluster.port.reads.artifact(logs), { code: 'artifact_expired' });
     assert.match(await download(cluster, model), /^model/);
 

@@ -99,6 +99,39 @@ describe('results that are reused are whole', () => {
     return (await cluster.job((await cluster.submit(asking())).id)).status;
   }
 
+  it('their job is deleted after the jobs that have them, and the refusal names one of these', async (t) => {
+    const { cluster, worker } = await clusterKeeping(t, {});
+    const first = await cluster.submit(known());
+    await worker.complete(await worker.run(), RESULT);
+    const [one, other] = [await cluster.submit(asking()), await cluster.submit(asking())];
+    assert.equal((await cluster.job(other.id)).status, 'succeeded');
+    for (const [id, left] of [
+      [one.id, other.id],
+      [other.id, null],
+    ] as const) {
+      const users = left === null ? [id] : [id, left];
+      await assert.rejects(cluster.delete(first.id), (error: { code?: string; message?: string }) => {
+        assert.equal(error.code, 'job_in_use');
+        return users.some((user) => error.message?.includes(user));
+      });
+      await cluster.delete(id);
+    }
+    await cluster.delete(first.id);
+  });
+
+  it('their job stays as long as one that is kept for ever has them', async (t) => {
+    const { cluster, worker } = await clusterKeeping(t, { keepJobs: DAY });
+    const first = await cluster.submit(known());
+    await worker.complete(await worker.run(), RESULT);
+    const { id } = await cluster.submit(asking());
+    await cluster.keep(id, 'forever');
+    await cluster.pass(3 * DAY);
+    assert.equal((await cluster.job(first.id)).status, 'succeeded');
+    await cluster.keep(id, null);
+    await cluster.pass(0.5 * DAY);
+    for (const gone of [first.id, id]) await assert.rejects(cluster.job(gone), { code: 'unknown_id' });
+  });
+
   it('not of a task whose model has had its time, though its bytes are still there', async (t) => {
     assert.equal(await later(t, { keepArtifacts: DAY }), 'queued');
   });

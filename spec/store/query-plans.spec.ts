@@ -126,6 +126,32 @@ describe('the queries of the store', () => {
     assert.deepEqual(await slowSteps(cluster.stateDir, found), []);
   });
 
+  test('what is deleted finds who has results of it by an index, each job once, not each of its tasks', async (t) => {
+    const cluster = await TestCluster.start(t);
+    cluster.retention = { keepJobs: 100, keepEvents: 50 };
+    await cluster.restart();
+    const worker = await cluster.register();
+    for (const keep of [undefined, '10s']) {
+      const { id } = await cluster.submit(job());
+      await worker.complete(await worker.run());
+      if (keep) await cluster.keep(id, keep);
+    }
+    const { id } = await cluster.submit(job());
+    await worker.complete(await worker.run());
+    const found = await statementsOf(async () => {
+      await cluster.delete(id);
+      await cluster.clock.advance(200);
+      await cluster.settled();
+    });
+    const asking = found.filter((sql) => /reused_from ->> 'job_id'/.test(sql));
+    assert.equal(asking.length, 4, 'by hand, by wish, of jobs and of their events');
+    for (const sql of asking) {
+      const steps = (await planOf(cluster.stateDir, sql)).filter((step) => / t USING /.test(step));
+      const index = 'SEARCH t USING INDEX tasks_reused';
+      assert.deepEqual(steps, [`${index} (<expr>=?)`, `${index} (<expr>=? AND job_id>?)`], sql);
+    }
+  });
+
   test('a turn loads the rows that it needs by an index', async (t) => {
     const cluster = await TestCluster.start(t);
     const found = await statementsOf(async () => {

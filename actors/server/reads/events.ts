@@ -3,6 +3,7 @@ import { LIMITS } from '../../../machines/protocol/limits.ts';
 import type { EventView } from '../../../machines/schema/views.ts';
 import type { Connection } from '../store/open.ts';
 import type { PreparedStatements } from '../store/prepared-statements.ts';
+import { isGap } from '../store/sql-words.ts';
 import { EVENTS } from '../store/tables.ts';
 import { integer, joined, json, object, PICKED, seconds, text } from './json-text.ts';
 import { bytesOf, orPlaceholder, partsOf, quoted, type ValueReaders, withLongValues } from './long-values.ts';
@@ -31,7 +32,9 @@ interface Filter {
 function filterOf({ job_id, task_id, after_id, before_id }: EventQuery): Filter {
   const conditions = ['id > ?'];
   const params: (string | number)[] = [after_id];
-  const bounds = { 'job_id = ?': job_id, 'task_id = ?': task_id, 'id < ?': before_id };
+  // What was deleted of a job may have been of this task.
+  const ofTask = `(task_id = ? OR ${isGap()})`;
+  const bounds = { 'job_id = ?': job_id, [ofTask]: task_id, 'id < ?': before_id };
   for (const [condition, bound] of Object.entries(bounds)) {
     if (bound === undefined) continue;
     conditions.push(condition);

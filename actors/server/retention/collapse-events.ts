@@ -1,3 +1,4 @@
+import { isGap } from '../store/sql-words.ts';
 import type { Store } from '../store/store.ts';
 import type { Turn } from '../turn/turn.ts';
 
@@ -15,8 +16,8 @@ export interface OldEvent {
 /** What stands for deleted events. */
 const GAP = { level: 'info', type: 'gap' } as const;
 
-/** SQL: whether an event `e` stands for deleted ones. What a worker reports under that name has a task, and does not. */
-export const IS_GAP = `(e.type = '${GAP.type}' AND e.task_id IS NULL)`;
+/** SQL: whether an event `e` stands for deleted ones. */
+export const IS_GAP = isGap('e.');
 
 /** SQL: an event `e` as an `OldEvent`. */
 export const OLD_EVENT = `e.id, e.ts, iif(${IS_GAP}, e.data ->> 'from', e.id) AS first,

@@ -166,7 +166,9 @@ export const jobs = {
     query: Type.Object({
       after_id: AfterId,
       before_id: BeforeId,
-      task_id: Type.Optional(Type.String({ minLength: 1, description: 'only events of this task' })),
+      task_id: Type.Optional(
+        Type.String({ minLength: 1, description: 'only events of this task, and the gaps' }),
+      ),
       limit: limit(EVENTS_LIMIT),
     }),
     reply: Type.Array(EventView),
