@@ -166,7 +166,7 @@ describe('a backup', () => {
     const before = disk.free;
     for (let i = 0; i < 8; i++) await upload(randomBytes(1_000_000));
     const { code, stderr } = await backup(state, to);
-    assert.equal(code, 2);
+    assert.equal(code, 2, stderr);
     assert.match(stderr, /^error: there is no room for the backup in .*; free some there$/m);
     assert.equal(namesIn(to).length, 1);
     assert.ok(disk.free >= before - 64 * 1024, `${disk.free} of ${before} bytes are free`);

@@ -58,8 +58,14 @@ export async function placeObjects(
     done += object.size_bytes;
     onBytes(done);
   };
-  for await (const page of namedObjects(db)) {
-    await queue.addAll(page.map((object) => () => place(object)));
+  try {
+    for await (const page of namedObjects(db)) {
+      await queue.addAll(page.map((object) => () => place(object)));
+    }
+  } finally {
+    // After a fault nothing writes any more: whoever is told of it may take the folder away.
+    queue.clear();
+    await queue.onIdle();
   }
   return placed;
 }
