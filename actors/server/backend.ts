@@ -7,7 +7,7 @@ import type { BackupsView } from '../../machines/schema/views.ts';
 import { type Clock, systemClock, type Timing } from '../shared/clock.ts';
 import { restrictAccess } from '../shared/file-modes.ts';
 import { HearingClock } from '../shared/hearing-clock.ts';
-import { idMaker, type Random } from '../shared/ids.ts';
+import { idMaker, pooledRandom, type Random } from '../shared/ids.ts';
 import { acquireLock } from '../shared/lock.ts';
 import { BlobStore } from './blobs/blob-store.ts';
 import { type Core, DEFAULT_SETTINGS, type DeadlineKey, type SupervisorSettings } from './core.ts';
@@ -15,10 +15,13 @@ import { Counters } from './counters.ts';
 import { logEvents } from './event-log.ts';
 import { JobPiecesCache } from './jobs/job-pieces.ts';
 import { Measures } from './metrics/measures.ts';
+import { notifyMetrics } from './metrics/notify-metrics.ts';
 import { queueMetrics } from './metrics/queue-metrics.ts';
 import { retentionMetrics } from './metrics/retention-metrics.ts';
 import { storeMetrics } from './metrics/store-metrics.ts';
 import { workerMetrics } from './metrics/worker-metrics.ts';
+import { Notifier, type Notifying } from './notify/notifier.ts';
+import type { Receiver } from './notify/post.ts';
 import { LiveReads } from './reads/live-reads.ts';
 import { createReads } from './reads/reads.ts';
 import { Retention } from './retention/retention.ts';
@@ -47,6 +50,8 @@ export interface BackendOptions {
   retention?: Partial<RetentionSettings> | undefined;
   /** How the schedule of backups goes, where there is one. */
   backups?: (() => BackupsView) | undefined;
+  /** Who is told of the ends of jobs; nobody where it is left out. */
+  notify?: Receiver | undefined;
   /** Stand-ins for tests: simulated time, seeded randomness, a store that fails. */
   clock?: Clock;
   /** Without it a simulated clock's own time: then the server always hears. */
@@ -126,6 +131,9 @@ export async function startBackend(options: BackendOptions): Promise<RunningBack
     );
     retentionMetrics(metrics, retention.progress, store);
     retention.start();
+    const notifier = notifierOf(options, core, supervisor);
+    notifyMetrics(metrics, notifier?.counts, store, core.clock);
+    notifier?.start();
     const reads = createReads(
       store,
       new LiveReads(core, () => supervisor.state),
@@ -133,7 +141,7 @@ export async function startBackend(options: BackendOptions): Promise<RunningBack
       options.backups,
     );
     return running(
-      { supervisor, retention, store, lock },
+      { supervisor, retention, notifier, store, lock },
       {
         send: (message) => supervisor.send(message),
         reads,
@@ -175,7 +183,12 @@ function assemble(
   const core: Core = {
     clock,
     hearing,
-    settings: { ...DEFAULT_SETTINGS, version: PACKAGE_VERSION, ...options.settings },
+    settings: {
+      ...DEFAULT_SETTINGS,
+      version: PACKAGE_VERSION,
+      notifies: options.notify !== undefined,
+      ...options.settings,
+    },
     store,
     blobs,
     log: options.log,
@@ -196,18 +209,29 @@ function assemble(
   return { supervisor, core };
 }
 
+function notifierOf(
+  { notify, random = pooledRandom() }: BackendOptions,
+  { store, clock, log }: Core,
+  supervisor: Supervisor,
+): Notifier | undefined {
+  if (notify === undefined) return undefined;
+  const alone: Notifying['alone'] = (work) => supervisor.alone(work);
+  return new Notifier({ receiver: notify, store, clock, random, log, alone }, supervisor.events);
+}
+
 interface Parts {
   supervisor: Supervisor;
   retention: Retention;
+  notifier: Notifier | undefined;
   store: Store;
   lock: { release(): Promise<void> };
 }
 
-function running({ supervisor, retention, store, lock }: Parts, backend: Backend): RunningBackend {
+function running({ supervisor, retention, notifier, store, lock }: Parts, backend: Backend): RunningBackend {
   let drained: Promise<void> | null = null;
   let stopped: Promise<void> | null = null;
   const drain = () => {
-    drained ??= retention.stop().then(() => supervisor.stop());
+    drained ??= Promise.all([retention.stop(), notifier?.stop()]).then(() => supervisor.stop());
     return drained;
   };
   const stop = async () => {

@@ -33,6 +33,8 @@ export interface SupervisorSettings {
   share: Share;
   /** Tasks that an owner may have under way; null: any number. */
   maxRunningPerOwner: number | null;
+  /** Whether somebody is to be told of the ends of jobs. */
+  notifies: boolean;
   version: string;
 }
 
@@ -47,6 +49,7 @@ export const DEFAULT_SETTINGS: Omit<SupervisorSettings, 'version'> = {
   sliceSize: 250,
   share: 'fifo',
   maxRunningPerOwner: null,
+  notifies: false,
 };
 
 /** What a deadline is about; the id follows the colon. */

@@ -6,6 +6,7 @@ import { BaseCommand } from '../cli/base.ts';
 import { usageError } from '../cli/exit.ts';
 import { integer, lasting, lastingOrNever, number, word } from '../cli/flags.ts';
 import { LOG_LEVELS, logLevel } from '../cli/log-level.ts';
+import { notifyTarget } from '../cli/notify.ts';
 import { announce, serveUntilSignal } from '../cli/serve.ts';
 import { tokenFileWords, tokenSource } from '../cli/token.ts';
 import { programUsage, value } from '../cli/usage.ts';
@@ -180,6 +181,15 @@ export class ServerCommand extends BaseCommand {
     value('TIME', 'forget workers that have been gone for so long; 0 keeps them (30d)'),
   );
 
+  notify = Option.String(
+    '--notify',
+    value('URL', 'tell this address of jobs that end, by signed requests (Standard Webhooks)'),
+  );
+  notifySecretFile = Option.String(
+    '--notify-secret-file',
+    value('FILE', 'file that holds alone what they are signed with: whsec_ and 32 random bytes in base64'),
+  );
+
   protected override async run(output: Output): Promise<number> {
     const options = this.#options();
     outliveLostOutput();
@@ -273,6 +283,7 @@ export class ServerCommand extends BaseCommand {
       basePath: this.basePath,
       retention: this.#retention(),
       trustProxy: this.trustProxy,
+      notify: notifyTarget(this, this.context.env),
       backups: this.backupTo === undefined ? undefined : this.#backups(this.backupTo),
     };
   }

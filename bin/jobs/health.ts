@@ -20,7 +20,7 @@ export interface Examined {
 }
 
 /** What is looked at, in the order in which it is told. */
-type Part = 'server' | 'store' | 'disk' | 'clocks' | 'workers' | 'versions' | 'queue';
+type Part = 'server' | 'store' | 'disk' | 'clocks' | 'workers' | 'versions' | 'queue' | 'notify';
 
 /** A problem keeps people from their work now; a warning will, or might. */
 export interface Finding {
@@ -37,6 +37,8 @@ const CLOCKS = { warning: 5, problem: 120 };
 const LARGE_WAL = 512 * 1024 * 1024;
 /** Seconds that a task waits beside free slots before somebody should look. */
 const LONG_WAIT = 1800;
+/** Seconds that a notification waits before somebody should look. */
+const LONG_UNHEARD = 900;
 /** Seconds. */
 const SLOW = { commit: 1, loop: 0.5 };
 
@@ -54,7 +56,9 @@ const problem = (about: Part, says: string, act: string): Finding => ({
 
 /** What is well and what is not, at least one finding for each part. */
 export function examine(found: Examined): Finding[] {
-  return [server, store, disk, clocks, workers, versions, queue].flatMap((look) => look(found));
+  return [server, store, disk, clocks, workers, versions, queue, notifications].flatMap((look) =>
+    look(found),
+  );
 }
 
 function server({ server, version, roundTrip, principal, metrics }: Examined): Finding[] {
@@ -222,4 +226,23 @@ function queue({ metrics }: Examined): Finding[] {
     );
   }
   return findings;
+}
+
+/** Nothing where nobody is to be told of anything. */
+function notifications({ metrics }: Examined): Finding[] {
+  const pending = metrics.value('jq_notifications_pending') ?? 0;
+  const age = metrics.value('jq_notifications_oldest_age_seconds') ?? 0;
+  const lost = metrics.value('jq_notifications_given_up_total') ?? 0;
+  const arrived = metrics.value('jq_notification_attempts_total', { end: 'delivered' }) ?? 0;
+  const act = 'look at the receiver of --notify; the log of the server says what it answers';
+  const findings: Finding[] = [];
+  if (age > LONG_UNHEARD)
+    findings.push(
+      warning('notify', `${pending} notification(s) did not arrive, the oldest for ${duration(age)}`, act),
+    );
+  if (lost > 0)
+    findings.push(warning('notify', `${lost} notification(s) were given up since the start`, act));
+  return findings.length === 0 && arrived > 0
+    ? [ok('notify', `${arrived} notification(s) arrived since the start`)]
+    : findings;
 }

@@ -1,12 +1,14 @@
 import type { Logger } from 'pino';
 import { startBackend } from '../../actors/server/backend.ts';
 import { BackupSchedule } from '../../actors/server/backup/schedule.ts';
+import type { Receiver } from '../../actors/server/notify/post.ts';
 import type { RetentionSettings } from '../../actors/server/retention/settings.ts';
 import type { Share } from '../../actors/server/scheduling/rounds.ts';
 import type { StoreHooks } from '../../actors/server/store/store.ts';
 import { type Clock, systemClock } from '../../actors/shared/clock.ts';
 import { readableByOthers, setPrivateUmask } from '../../actors/shared/file-modes.ts';
 import { Credentials } from '../../gateway/auth/credentials.ts';
+import { webhookKey } from '../../gateway/auth/webhook-secret.ts';
 import { startGateway } from '../../gateway/gateway.ts';
 import { isLoopback } from '../../gateway/http/admission/origin.ts';
 import type { TransportChoice } from '../../gateway/transport/choose.ts';
@@ -53,6 +55,8 @@ export interface ServerConfig extends LogConfig {
   metricsOpen?: boolean | undefined;
   /** Where backups are made by themselves, seconds between two, and how many are kept. */
   backups?: { to: string; every: number; keep: number } | undefined;
+  /** Who is told of the ends of jobs, and the file of what is signed with. */
+  notify?: { url: string; secretFile: string } | undefined;
   /** How long things stay; for ever where it is left out. */
   retention?: Partial<RetentionSettings> | undefined;
   /** For tests: a store that fails or is slow. */
@@ -70,7 +74,7 @@ export interface RunningServer {
   readonly state: string;
   /** Null when no message waits and nothing is being written or deleted; else resolves when that is so. */
   readonly idle: Promise<void> | null;
-  /** Reads the files of credentials, and of the certificate, again. */
+  /** Reads the files of credentials, of the certificate and of the secret, again. */
   reload(): Promise<void>;
   /** Opens the log file again. */
   reopenLog(): void;
@@ -85,6 +89,7 @@ export interface RunningServer {
 export async function startServer(config: ServerConfig): Promise<RunningServer> {
   setPrivateUmask();
   const auth = Credentials.from(config);
+  const notify = config.notify && receiverOf(config.notify);
   const { log, reopen, close } = await openLog(config.serviceName, config);
   await warnOfReaders(config, log);
   const schedule = config.backups && scheduleOf(config.state, config.backups, log, config.clock);
@@ -101,6 +106,7 @@ export async function startServer(config: ServerConfig): Promise<RunningServer> 
       ...(config.maxRunningPerOwner !== undefined && { maxRunningPerOwner: config.maxRunningPerOwner }),
     },
     retention: config.retention,
+    notify,
     backups: schedule && (() => schedule.view),
     ...(config.hooks ? { hooks: config.hooks } : {}),
     ...(config.clock ? { clock: config.clock } : {}),
@@ -162,6 +168,7 @@ export async function startServer(config: ServerConfig): Promise<RunningServer> 
       const faults = [
         await reloaded('credentials', async () => auth.reload(), log),
         config.tls && (await reloaded('the certificate', () => gateway.renewTls(), log)),
+        notify && (await reloaded('the secret of notifications', async () => notify.renew(), log)),
       ];
       await warnOfReaders(config, log);
       const fault = faults.find((found) => found !== undefined);
@@ -171,6 +178,20 @@ export async function startServer(config: ServerConfig): Promise<RunningServer> 
     stop() {
       stopped ??= stop();
       return stopped;
+    },
+  };
+}
+
+/** Who is notified, and the way to read the secret again. */
+function receiverOf({ url, secretFile }: NonNullable<ServerConfig['notify']>): Receiver & { renew(): void } {
+  let key = webhookKey(secretFile);
+  return {
+    url,
+    get key() {
+      return key;
+    },
+    renew() {
+      key = webhookKey(secretFile);
     },
   };
 }
@@ -198,11 +219,12 @@ async function reloaded(what: string, reload: () => Promise<void>, log: Logger):
   }
 }
 
-async function warnOfReaders({ authFile, tokenFile, tls }: ServerConfig, log: Logger): Promise<void> {
+async function warnOfReaders({ authFile, tokenFile, tls, notify }: ServerConfig, log: Logger): Promise<void> {
   const secrets = {
     'auth file': authFile,
     'token file': tokenFile,
     'key of the certificate': tls?.key,
+    'secret of notifications': notify?.secretFile,
   };
   for (const [what, file] of Object.entries(secrets)) {
     const mode = file === undefined ? null : await readableByOthers(file);

@@ -9,15 +9,24 @@ const LONGEST = 8192;
  * @throws StartError `bad_token_file` that names the file, never what is in it
  */
 export function readTokenFile(path: string): string {
+  return readWord(path, 'token');
+}
+
+/**
+ * The only word of a file that holds a secret.
+ * @param what it is called
+ * @throws StartError `bad_token_file` that names the file, never what is in it
+ */
+export function readWord(path: string, what: 'token' | 'secret'): string {
   let text: string;
   try {
     text = readFileSync(path, 'utf8');
   } catch (error) {
     const why = (error as NodeJS.ErrnoException).code ?? String(error);
-    throw new StartError('bad_token_file', `cannot read the token file ${path} (${why})`);
+    throw new StartError('bad_token_file', `cannot read the ${what} file ${path} (${why})`);
   }
-  const token = text.replace(/^\uFEFF/, '').trim();
-  if (token.length <= LONGEST && /^[\x21-\x7e]+$/.test(token)) return token;
-  const what = token === '' ? 'is empty' : 'holds more than one word, or what no header can carry';
-  throw new StartError('bad_token_file', `the token file ${path} ${what}: it must hold the token alone`);
+  const word = text.replace(/^\uFEFF/, '').trim();
+  if (word.length <= LONGEST && /^[\x21-\x7e]+$/.test(word)) return word;
+  const why = word === '' ? 'is empty' : 'holds more than one word, or what no header can carry';
+  throw new StartError('bad_token_file', `the ${what} file ${path} ${why}: it must hold the ${what} alone`);
 }

@@ -3,6 +3,7 @@ import { agentMachine } from '../agent/agent.ts';
 import { attemptMachine } from '../attempt/attempt.ts';
 import { hostMachine } from '../host.ts';
 import { jobMachine } from '../job/job.ts';
+import { notificationMachine } from '../notification.ts';
 import { supervisorMachine } from '../supervisor.ts';
 import { taskMachine } from '../task/task.ts';
 import { workerMachine } from '../worker/worker.ts';
@@ -19,5 +20,9 @@ export const MACHINES: Readonly<Record<MachineName, { machine: AnyStateMachine; 
   host: {
     machine: hostMachine,
     what: 'the warm host of a runner, from which the worker program has attempts forked',
+  },
+  notification: {
+    machine: notificationMachine,
+    what: 'that a job has ended, on its way to the receiver of notifications',
   },
 };

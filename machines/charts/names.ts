@@ -1,3 +1,12 @@
 /** Every statechart of the system; apart from the charts themselves, which not everybody who names them loads. */
-export const MACHINE_NAMES = ['job', 'task', 'worker', 'supervisor', 'agent', 'run', 'host'] as const;
+export const MACHINE_NAMES = [
+  'job',
+  'task',
+  'worker',
+  'supervisor',
+  'agent',
+  'run',
+  'host',
+  'notification',
+] as const;
 export type MachineName = (typeof MACHINE_NAMES)[number];

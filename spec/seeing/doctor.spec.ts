@@ -110,6 +110,16 @@ describe('jqctl doctor', () => {
       ['warning server'],
     ],
     [
+      'notifications that do not arrive',
+      examined({ text: 'jq_notifications_pending 3\njq_notifications_oldest_age_seconds 901\n' }),
+      ['warning notify'],
+    ],
+    [
+      'notifications that were given up',
+      examined({ text: 'jq_notifications_given_up_total 1\n' }),
+      ['warning notify'],
+    ],
+    [
       'tasks that wait beside free slots',
       examined({ text: 'jq_queue_oldest_age_seconds{status="queued",requirement="packages.x"} 9000\n' }),
       ['warning queue'],

@@ -310,6 +310,7 @@ function nothing(): Changes {
     artifacts: [],
     task_artifacts: [],
     events: [],
+    notifications: [],
     minutes: [],
     tally: [],
     further: [],

@@ -2,6 +2,7 @@ import type { TestContext } from 'node:test';
 import { pino } from 'pino';
 import { type RunningBackend, startBackend } from '../../actors/server/backend.ts';
 import type { SupervisorSettings } from '../../actors/server/core.ts';
+import type { Receiver } from '../../actors/server/notify/post.ts';
 import type { RetentionSettings } from '../../actors/server/retention/settings.ts';
 import type { StoreHooks } from '../../actors/server/store/store.ts';
 import type { Backend } from '../../gateway/backend.ts';
@@ -44,6 +45,10 @@ export class TestCluster {
   /** How long things stay; counts from the next start on. */
   retention: Partial<RetentionSettings> = {};
   #cluster: RunningBackend | null = null;
+  /** Who is told of the ends of jobs; counts from the next start on. */
+  notify: Receiver | undefined;
+  /** What is logged. */
+  readonly log: { level: number; msg: string }[] = [];
   principal: Principal = ANONYMOUS;
 
   private constructor(stateDir: string, settings: Partial<SupervisorSettings>) {
@@ -61,10 +66,11 @@ export class TestCluster {
   async start(): Promise<void> {
     this.#cluster = await startBackend({
       stateDir: this.stateDir,
-      log: pino({ level: 'silent' }),
+      log: pino({ level: 'info' }, { write: (line) => this.log.push(JSON.parse(line)) }),
       maxArtifactBytes: 1024 * 1024,
       settings: this.#settings,
       retention: this.retention,
+      notify: this.notify,
       clock: this.clock,
       hearing: {
         monotonic: () => this.clock.monotonic() - this.missed,

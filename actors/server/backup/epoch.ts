@@ -20,6 +20,7 @@ const NEW_IDS = '(SELECT key, value FROM json_each(?)) AS new';
  *
  * - Its workers have other ids, which nobody knows. So no worker that registered before can report anything, and what
  *   they held is queued again once its lease expires, which costs no attempt.
+ * - Nobody is notified of what ended before the moment that it shows: that was done by who was there.
  * - Its events go on at the present time in microseconds, far behind all that were ever given, and the first of them
  *   says so, and how many numbers were never given before it.
  */
@@ -37,6 +38,9 @@ export async function beginEpoch(path: string, clock: Clock, { made_at }: Origin
       newIds,
     );
     await db.run(`UPDATE workers SET id = new.value FROM ${NEW_IDS} WHERE id = new.key`, newIds);
+    // A store of a version before 20 has none.
+    if (await db.get("SELECT 1 FROM sqlite_master WHERE name = 'notifications'"))
+      await db.run('DELETE FROM notifications');
     await db.run(
       `INSERT INTO events (id, ts, level, type, message, data)
        SELECT first, ?, ?, ?, ?, json_object('made_at', ?, 'skipped', ifnull(first - last - 1, 0))

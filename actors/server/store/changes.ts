@@ -7,6 +7,7 @@ import type {
   JobInputRow,
   JobRow,
   MinuteRow,
+  NotificationRow,
   PauseRow,
   RequirementRow,
   TallyRow,
@@ -42,6 +43,7 @@ export interface Changes {
   artifacts: ArtifactRow[];
   task_artifacts: TaskArtifactRow[];
   events: EventRow[];
+  notifications: NotificationRow[];
   minutes: MinuteRow[];
   tally: TallyRow[];
   /** What is done once all rows are written. */

@@ -14,6 +14,7 @@ export type JobInputRow = Row<typeof tables.JOB_INPUTS>;
 export type EventRow = Row<typeof tables.EVENTS>;
 export type RequirementRow = Row<typeof tables.REQUIREMENTS>;
 export type PauseRow = Row<typeof tables.PAUSES>;
+export type NotificationRow = Row<typeof tables.NOTIFICATIONS>;
 export type MinuteRow = Row<typeof tables.MINUTES>;
 export type TallyRow = Row<typeof tables.TALLY>;
 export type ComputedRow = Row<typeof tables.COMPUTED>;

@@ -1,6 +1,6 @@
 import { RawJson } from '../../../machines/json/raw.ts';
 import type { Changes } from './changes.ts';
-import type { EventRow, TaskRow, VariantsRow } from './rows.ts';
+import type { EventRow, NotificationRow, TaskRow, VariantsRow } from './rows.ts';
 import { LIST_NAMES, type ListName } from './turn-sql.ts';
 
 /** What one statement takes at most: making its documents takes some ten milliseconds, in which nobody is served. */
@@ -13,6 +13,7 @@ const HEAVY: Partial<Record<ListName, (row: never) => number>> = {
   new_tasks: taskLength,
   changed_tasks: taskLength,
   events: ({ message, data }: EventRow) => message.length + dataLength(data),
+  notifications: ({ body }: NotificationRow) => body.length,
 };
 
 function taskLength({ result, error }: TaskRow): number {

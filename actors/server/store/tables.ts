@@ -299,6 +299,19 @@ export const MINUTES = table('stats_minutes', ['minute'], {
   workers_alive: integer,
 });
 
+/** What the receiver of notifications is yet to be told. */
+export const NOTIFICATIONS = table('notifications', ['id'], {
+  /** That of the event. */
+  id: integer,
+  job_id: text,
+  /** JSON text, as it is sent. */
+  body: text,
+  created_at: real,
+  attempts: integer,
+  error: text.orNull,
+  next_at: real,
+});
+
 const counts = json<Readonly<Record<string, number>>>();
 
 /** How many are in each status. */

@@ -34,6 +34,7 @@ export const LISTS = {
   artifacts: list(tables.ARTIFACTS, 'upsert'),
   task_artifacts: list(tables.TASK_ARTIFACTS, 'upsert'),
   events: list(tables.EVENTS, 'insert'),
+  notifications: list(tables.NOTIFICATIONS, 'insert'),
   minutes: list(tables.MINUTES, 'upsert'),
   tally: list(tables.TALLY, 'upsert'),
 } as const;

@@ -12,11 +12,11 @@ export function changesOf(turn: Turn): Changes {
   const [new_tasks, changed_tasks] = split(turn.tasks, isNew);
   const known = [...turn.workers].filter((worker) => !worker.isRemoved);
   const [registered_workers, changed_workers] = split(known, hasRegistered);
-  const { requirements, variants, choices, computed, artifacts, events } = turn;
+  const { requirements, variants, choices, computed, artifacts, events, notifications } = turn;
   return {
     ...{ new_jobs, changed_jobs, new_tasks, changed_tasks, registered_workers, changed_workers },
     removed_workers: [...turn.workers].filter((worker) => worker.isRemoved).map(({ id }) => ({ id })),
-    ...{ requirements, variants, choices, computed, artifacts, events },
+    ...{ requirements, variants, choices, computed, artifacts, events, notifications },
     pauses: turn.pauses,
     lifted_pauses: turn.liftedPauses,
     job_requests: [...turn.requests].map(([job_id, request]) => ({ job_id, request })),

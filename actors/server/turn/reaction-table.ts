@@ -13,6 +13,7 @@ import {
   takesBackAt,
 } from '../handlers/liveness.ts';
 import { measureQueue, measureRun } from '../metrics/measure.ts';
+import { notificationOf } from '../notify/notification-of.ts';
 import type { JobCell, TaskCell, WorkerCell } from '../runtime/actor-cell.ts';
 import { dequeue, enqueue } from '../scheduling/queueing.ts';
 import type { TaskRow } from '../store/rows.ts';
@@ -50,9 +51,9 @@ export const REACTIONS: ReactionTable<Turn> = {
   },
   job: {
     job_running: [recordJobEvent],
-    job_succeeded: [recordJobEvent],
-    job_failed: [recordJobEvent],
-    job_cancelled: [recordJobEvent],
+    job_succeeded: [recordEnd],
+    job_failed: [recordEnd],
+    job_cancelled: [recordEnd],
     job_retried: [recordJobEvent],
     variants_found: [recordJobEvent],
     variant_selected: [recordJobEvent, orderRefit],
@@ -111,6 +112,12 @@ function keepRunTime(turn: Turn, { row }: TaskCell, _: unknown, { started_at }: 
 
 function recordJobEvent(turn: Turn, { id, row }: JobCell, said: JobEmission): void {
   turn.event({ job_id: id }, describeJobEvent(row, said));
+}
+
+/** The receiver of notifications, if there is one, is told of it, however long that takes. */
+function recordEnd(turn: Turn, { id, row }: JobCell, said: JobEmission): void {
+  const event = turn.event({ job_id: id }, describeJobEvent(row, said));
+  if (turn.core.settings.notifies) turn.notifications.push(notificationOf(row, event));
 }
 
 function recordWorkerEvent(turn: Turn, { id, row }: WorkerCell, said: WorkerEventEmission): void {

@@ -18,6 +18,7 @@ import type {
   EventRow,
   JobInputRow,
   JobRow,
+  NotificationRow,
   PauseRow,
   RequirementRow,
   TaskArtifactRow,
@@ -51,6 +52,8 @@ export class Turn implements CellJournal {
   readonly tasks = new Set<TaskCell>();
   readonly workers = new Set<WorkerCell>();
   readonly events: EventRow[] = [];
+  /** What the receiver of notifications is to be told. */
+  readonly notifications: NotificationRow[] = [];
   /** The specifications of new jobs. */
   readonly requests = new Map<string, string>();
   readonly artifacts: ArtifactRow[] = [];
@@ -154,19 +157,21 @@ export class Turn implements CellJournal {
     return this.#tell(worker, event, source, this.#reactions.worker);
   }
 
-  /** Records an event; it gets its id and its time here. */
+  /** Records and returns an event; it gets its id and its time here. */
   event(
     about: { job_id?: string | null; task_id?: string | null; worker_id?: string | null },
     draft: EventDraft,
-  ): void {
-    this.events.push({
+  ): EventRow {
+    const event = {
       id: this.core.sequences.event++,
       job_id: about.job_id ?? null,
       task_id: about.task_id ?? null,
       worker_id: about.worker_id ?? null,
       ts: this.now,
       ...draft,
-    });
+    };
+    this.events.push(event);
+    return event;
   }
 
   addJob(row: JobRow, request: string): JobCell {

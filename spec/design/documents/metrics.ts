@@ -1,4 +1,5 @@
 import { Measures } from '../../../actors/server/metrics/measures.ts';
+import { notifyMetrics } from '../../../actors/server/metrics/notify-metrics.ts';
 import { queueMetrics } from '../../../actors/server/metrics/queue-metrics.ts';
 import { retentionMetrics } from '../../../actors/server/metrics/retention-metrics.ts';
 import { storeMetrics } from '../../../actors/server/metrics/store-metrics.ts';
@@ -22,6 +23,7 @@ export function serverMetrics(): readonly Described[] {
   workerMetrics(metrics, UNASKED);
   storeMetrics(metrics, UNASKED);
   retentionMetrics(metrics, UNASKED, UNASKED);
+  notifyMetrics(metrics, undefined, UNASKED, UNASKED);
   new StreamMetrics(metrics, () => 0);
   processMetrics(metrics, '')();
   new UploadMetrics(metrics);

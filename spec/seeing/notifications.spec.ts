@@ -1,0 +1,213 @@
+import assert from 'node:assert/strict';
+import { describe, it, type TestContext } from 'node:test';
+import { signed } from '../../actors/server/notify/sign.ts';
+import { job, TestCluster } from '../support/cluster.ts';
+import { holdCommits } from '../support/hold-commits.ts';
+import { assertSigned, KEY, startReceiver } from '../support/receiver.ts';
+import { until } from '../support/until.ts';
+
+/** A cluster that tells a receiver of the ends of jobs, with a worker. */
+async function notifying(t: TestContext) {
+  const receiver = await startReceiver(t);
+  const cluster = await TestCluster.start(t);
+  cluster.notify = { url: receiver.url, key: KEY };
+  await cluster.restart();
+  const worker = await cluster.register({ slots_total: 9 });
+  /** Submits a job that ends so. */
+  const ends = async (how: 'succeeded' | 'failed' | 'cancelled' = 'succeeded', differs = {}) => {
+    const { id } = await cluster.submit(job(differs));
+    if (how === 'cancelled') await cluster.cancel(id);
+    else if (how === 'failed')
+      await worker.fail(await worker.run(), { retriable: false, error: 'no such x' });
+    else await worker.complete(await worker.run(), { metrics: { best_rmse: 0.5 } });
+    return id;
+  };
+  const { received } = receiver;
+  const arrived = (count: number) => until(`${count} requests`, () => received.length >= count);
+  const metric = async (name: string) => {
+    const { text } = await cluster.port.metrics.text('');
+    return Number(new RegExp(`^${name.replace(/[{}]/g, '\\$&')} (.*)$`, 'm').exec(text)?.[1]);
+  };
+  const pending = () => metric('jq_notifications_pending');
+  const settles = () => until('nothing to be pending', async () => (await pending()) === 0);
+  /** Lets time pass until so many requests have come in all. */
+  const passesUntil = (count: number) =>
+    until(`${count} requests`, async () => {
+      await cluster.clock.advance(1);
+      return received.length >= count;
+    });
+  return { cluster, worker, receiver, received, ends, arrived, metric, pending, settles, passesUntil };
+}
+
+describe('notifications', () => {
+  it('are signed as Standard Webhooks says', () => {
+    // An example of its own specification.
+    const key = Buffer.from('plJ3nmyCDGBKInavdOK15jsl', 'base64');
+    const body = '{"event_type":"ping","data":{"success":true}}';
+    const headers = signed({ id: 'msg_loFOjxBNrRLzqYUf', timestamp: 1731705121, body }, key);
+    assert.equal(headers['webhook-signature'], 'v1,rAvfW3dJ/X/qxhsaXPOyyCGmRKsaKWcsNccKXlIktD0=');
+  });
+
+  it('tell of the three ends of a job, with the event and the job, and are gone when they have arrived', async (t) => {
+    const { cluster, received, ends, arrived, settles, metric } = await notifying(t);
+    const ids = [await ends('succeeded', { name: 'corn' }), await ends('failed'), await ends('cancelled')];
+    await arrived(3);
+    await settles();
+    received.sort((one, other) => one.body.data.event.id - other.body.data.event.id);
+    assert.deepEqual(
+      received.map(({ body }) => [body.type, body.data.job.id, body.data.job.status]),
+      [
+        ['job_succeeded', ids[0], 'succeeded'],
+        ['job_failed', ids[1], 'failed'],
+        ['job_cancelled', ids[2], 'cancelled'],
+      ],
+    );
+    for (const one of received) assertSigned(one);
+    const [good, bad] = received.map(({ body }) => body.data);
+    assert.deepEqual([good?.job.name, good?.event.data.best_metric], ['corn', 0.5]);
+    assert.match(bad?.job.error as string, /no such x/);
+    const [event] = (await cluster.seen.events({ job_id: ids[1] as string, after_id: 0, limit: 100 })).filter(
+      ({ type }) => type === 'job_failed',
+    );
+    assert.deepEqual(bad?.event, event);
+    assert.equal(await metric('jq_notification_attempts_total{end="delivered"}'), 3);
+  });
+
+  it('come again with each further end of a job, under another id', async (t) => {
+    const { cluster, worker, ends, received, arrived } = await notifying(t);
+    const id = await ends('failed');
+    await arrived(1);
+    await cluster.retry(id);
+    await worker.complete(await worker.run());
+    await arrived(2);
+    assert.deepEqual(
+      received.map(({ body }) => body.type),
+      ['job_failed', 'job_succeeded'],
+    );
+    assert.notEqual(received[0]?.id, received[1]?.id);
+  });
+
+  it('are not sent before the end of the job is committed, nor when that fails', async (t) => {
+    const { cluster, worker, received, arrived } = await notifying(t);
+    await cluster.submit();
+    const task = await worker.run();
+    const held = holdCommits(cluster, 'beforeCommit');
+    const reported = worker.complete(task);
+    await held.first;
+    await new Promise((resolve) => setImmediate(resolve));
+    assert.equal(received.length, 0);
+    held.fail('SQLITE_FULL');
+    await until('the outage', () => cluster.state === 'degraded');
+    assert.equal(received.length, 0);
+    await cluster.servesAgain();
+    await reported;
+    await arrived(1);
+    assert.equal(received.length, 1);
+  });
+
+  it('that are refused come again, the same to the letter and under the same id, in a log of one line', async (t) => {
+    const { cluster, receiver, received, ends, arrived, passesUntil, settles, metric } = await notifying(t);
+    receiver.answers(500);
+    await ends();
+    await arrived(1);
+    await passesUntil(4);
+    receiver.answers(200);
+    await passesUntil(5);
+    await settles();
+    assert.equal(new Set(received.map(({ id }) => id)).size, 1);
+    assert.equal(new Set(received.map(({ text }) => text)).size, 1);
+    for (const one of received) assertSigned(one);
+    const times = received.map(({ headers }) => Number(headers['webhook-timestamp']));
+    assert.ok((times[4] as number) > (times[0] as number), 'signed for the time of each try');
+    const lines = cluster.log.filter(({ msg }) => /notification/.test(msg)).map(({ msg }) => msg);
+    assert.deepEqual(lines, [
+      'a notification did not arrive, and is tried again: it answered 500',
+      'notifications arrive again',
+    ]);
+    assert.equal(await metric('jq_notification_attempts_total{end="failed"}'), 4);
+  });
+
+  it('do not follow redirects', async (t) => {
+    const { cluster, receiver, ends, arrived, pending } = await notifying(t);
+    const elsewhere = await startReceiver(t);
+    receiver.answers(307, { location: elsewhere.url });
+    await ends();
+    await arrived(1);
+    await until('the line', () => cluster.log.some(({ msg }) => /it answered 307: redirects/.test(msg)));
+    assert.deepEqual([elsewhere.received.length, await pending()], [0, 1]);
+  });
+
+  it('to a receiver that hangs hold up nobody, and are tried again', async (t) => {
+    const { cluster, worker, receiver, ends, arrived, passesUntil, settles } = await notifying(t);
+    receiver.hangs();
+    await ends();
+    await arrived(1);
+    // Jobs go on meanwhile.
+    for (let i = 0; i < 20; i++) await ends();
+    assert.equal((await worker.view()).slots_used, 0);
+    receiver.answers(204);
+    await passesUntil(22);
+    await settles();
+    assert.ok(cluster.log.some(({ msg }) => /it did not answer within 10 s/.test(msg)));
+  });
+
+  it('to a receiver that is away wait for it, also over a restart of the server', async (t) => {
+    const { cluster, receiver, ends, pending, settles } = await notifying(t);
+    await receiver.close();
+    const ids = [await ends(), await ends('cancelled')];
+    await until('a line', () =>
+      cluster.log.some(({ msg }) => /cannot be reached \(ECONNREFUSED\)/.test(msg)),
+    );
+    await cluster.restart();
+    assert.equal(await pending(), 2);
+    const back = await startReceiver(t, receiver.port);
+    await until('both', async () => {
+      await cluster.clock.advance(1);
+      return back.received.length >= 2;
+    });
+    await settles();
+    assert.deepEqual(back.received.map(({ body }) => body.data.job.id).sort(), ids.sort());
+  });
+
+  it('are given up at last, with a line that says of which job', async (t) => {
+    const { cluster, receiver, ends, arrived, settles, metric } = await notifying(t);
+    receiver.answers(503);
+    const id = await ends();
+    await arrived(1);
+    const isSaid = () => cluster.log.some(({ msg }) => /nobody is told any more/.test(msg));
+    await until('the end', () => cluster.clock.advance(1000).then(isSaid), 120);
+    await settles();
+    assert.equal(await metric('jq_notifications_given_up_total'), 1);
+    assert.equal(await metric('jq_notification_attempts_total{end="failed"}'), 60);
+    const [line] = cluster.log.filter(({ msg }) => /nobody is told any more/.test(msg)) as {
+      level: number;
+      msg: string;
+    }[];
+    assert.ok(line?.level === 50 && line.msg.includes(id), JSON.stringify(line));
+  });
+
+  it('that have arrived while the store cannot commit are not sent again', async (t) => {
+    const { cluster, receiver, received, ends, arrived, pending } = await notifying(t);
+    receiver.hangs();
+    await ends();
+    await arrived(1);
+    cluster.fillDisk();
+    await assert.rejects(cluster.submit());
+    receiver.answer();
+    for (let i = 0; i < 30; i++) await cluster.clock.advance(1);
+    await cluster.servesAgain();
+    await until('it to be written', async () => {
+      await cluster.clock.advance(1);
+      return (await pending()) === 0;
+    });
+    assert.equal(received.length, 1);
+  });
+
+  it('are not kept where nobody is to be told', async (t) => {
+    const cluster = await TestCluster.start(t);
+    const { id } = await cluster.submit();
+    await cluster.cancel(id);
+    const { text } = await cluster.port.metrics.text('');
+    assert.match(text, /^jq_notifications_pending 0$/m);
+  });
+});
