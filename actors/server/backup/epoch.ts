@@ -38,7 +38,7 @@ export async function beginEpoch(path: string, clock: Clock, { made_at }: Origin
       newIds,
     );
     await db.run(`UPDATE workers SET id = new.value FROM ${NEW_IDS} WHERE id = new.key`, newIds);
-    // A store of a version before 20 has none.
+    // A store of a version before 23 has none.
     if (await db.get("SELECT 1 FROM sqlite_master WHERE name = 'notifications'"))
       await db.run('DELETE FROM notifications');
     await db.run(
