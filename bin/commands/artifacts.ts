@@ -3,28 +3,31 @@ import { readAs } from '../../gateway/client/replies.ts';
 import { compose, elements, members, RawJson } from '../../machines/json/raw.ts';
 import { ArtifactView } from '../../machines/schema/views.ts';
 import type { Session } from '../cli/client-command.ts';
-import { withDeadline } from '../cli/deadline.ts';
 import { EXIT, usageError } from '../cli/exit.ts';
+import { integer } from '../cli/flags.ts';
 import { JobCommand } from '../cli/job-command.ts';
 import { jobUsage, value } from '../cli/usage.ts';
-import { type Download, downloadAll, planDownloads } from '../jobs/download.ts';
+import { type Download, planDownloads } from '../jobs/download.ts';
+import { allTasks, arrived, fetchDownloads, jobWithRanking } from '../jobs/fetch-downloads.ts';
 import { tasksNamed } from '../jobs/find/find-task.ts';
+import { INDEX_FILE, writeIndex } from '../jobs/index-file.ts';
+import { taskFolders } from '../jobs/task-folders.ts';
 import { bytes, counted } from '../terminal/format.ts';
 import { plain } from '../terminal/plain.ts';
-import { Progress } from '../terminal/progress.ts';
 import { table } from '../terminal/table.ts';
 
 export class ArtifactsCommand extends JobCommand {
   static override paths = [['artifacts']];
   static override usage = jobUsage('artifacts', {
     details: `
-      With \`--out\` the artifacts are downloaded into that directory, those of a task into a folder named after
-      it. Every file is verified by its SHA-256 and appears only when it is complete; nothing is written outside
+      With \`--out\` the artifacts are downloaded into that directory, those of a task into a folder of its place
+      in the job and its pipeline, such as \`03-snv-pls\`; \`index.csv\` says what is what. Every file is verified by its SHA-256 and appears only when it is complete; nothing is written outside
       the directory, whatever the names of the artifacts are. Files of the same name are replaced.
     `,
     examples: [
       ['List them', 'jqctl artifacts job_01k9'],
       ['Fetch the model of one task', 'jqctl artifacts job_01k9 --task 7fq1bvvs --role model --out results'],
+      ['Fetch all that the best five left', 'jqctl artifacts job_01k9 --top 5 --out results'],
       ['Fetch the best model', 'jqctl artifacts job_01k9 --out results --role best_model'],
     ],
   });
@@ -39,47 +42,48 @@ export class ArtifactsCommand extends JobCommand {
     value('TASK', 'only artifacts of this task, by its id, a part of it or its label'),
   );
 
+  top = Option.String('--top', value('N', 'only artifacts of the best so many tasks'));
+
   protected async act(session: Session): Promise<number> {
     const { client, output } = session;
     if (this.out === '') throw usageError('--out: the directory has no name');
+    if (this.top !== undefined && this.task !== undefined)
+      throw usageError('--top and --task are two: take one');
+    const limit = this.top === undefined ? undefined : integer('--top', this.top, { min: 1, max: 1000 });
     const jobId = await this.jobId(session);
     const [task_id] = this.task === undefined ? [] : await tasksNamed(client, jobId, [this.task]);
-    const query = task_id === undefined ? {} : { task_id };
-    const answer = await client.callText('listJobArtifacts', { params: { id: jobId }, query });
-    const listed = elements(answer)
-      .map((text) => ({ text, artifact: readAs(ArtifactView, text, 'an artifact of the list') }))
-      .filter(
-        ({ artifact: { role, task_id: of } }) => (this.role ?? role) === role && (task_id ?? of) === of,
-      );
+    const tasks = limit === undefined ? [task_id] : await bestTasks(client, jobId, limit);
+    const listed = (await Promise.all(tasks.map((of) => this.#listed(client, jobId, of)))).flat();
     const texts = listed.map(({ text }) => text);
     const artifacts = listed.map(({ artifact }) => artifact);
     if (artifacts.length === 0) {
       const which = this.role === undefined ? '' : ` of role ${plain(this.role)}`;
       output.note(`${plain(task_id ?? jobId)} has no artifacts${which}`);
     }
-    if (this.out !== undefined) return this.#download(session, this.out, texts, artifacts);
+    if (this.out !== undefined) return this.#download(session, jobId, texts, artifacts);
     if (output.json) await output.print(`[${texts.join(',')}]`);
     else if (artifacts.length > 0) await output.print(listOf(artifacts, output));
     return EXIT.done;
   }
 
-  async #download(session: Session, directory: string, texts: string[], artifacts: ArtifactView[]) {
-    const { client, output } = session;
-    const downloads = planDownloads(artifacts);
-    const total = artifacts.reduce((sum, { size_bytes }) => sum + size_bytes, 0);
-    const progress = new Progress(output, total, '');
-    let got = 0;
-    const onBytes = (count: number) => {
-      got += count;
-      progress.update(got, `${bytes(got)} of ${bytes(total)}`);
-    };
-    try {
-      await withDeadline(undefined, ({ signal }) =>
-        downloadAll({ client, directory, downloads, signal, onBytes }),
+  /** Of a task, or of the whole job. */
+  async #listed(client: Session['client'], id: string, task_id: string | undefined) {
+    const query = task_id === undefined ? {} : { task_id };
+    return elements(await client.callText('listJobArtifacts', { params: { id }, query }))
+      .map((text) => ({ text, artifact: readAs(ArtifactView, text, 'an artifact of the list') }))
+      .filter(
+        ({ artifact: { role, task_id: of } }) => (this.role ?? role) === role && (task_id ?? of) === of,
       );
-    } finally {
-      progress.stop();
-    }
+  }
+
+  async #download(session: Session, jobId: string, texts: string[], artifacts: ArtifactView[]) {
+    const { client, output } = session;
+    const directory = this.out ?? '';
+    const [job, tasks] = await Promise.all([jobWithRanking(client, jobId), allTasks(client, jobId)]);
+    const downloads = planDownloads(artifacts, taskFolders(tasks), [INDEX_FILE]);
+    await fetchDownloads(session, directory, downloads);
+    const files = arrived(downloads);
+    if (job !== null && files.length > 0) await writeIndex(directory, files, { job, tasks });
     if (output.json) await output.print(documentOf(texts, downloads));
     return this.#conclude(session, directory, downloads);
   }
@@ -111,6 +115,12 @@ function documentOf(texts: string[], downloads: Download[]): string {
     return { ...Object.fromEntries(parts), path: fault === undefined ? path : null };
   });
   return compose(entries);
+}
+
+/** The best tasks of a job, the best first. */
+async function bestTasks(client: Session['client'], id: string, limit: number): Promise<string[]> {
+  const entries = await client.call('getJobRanking', { params: { id }, query: { limit } });
+  return entries.map(({ task_id }) => task_id);
 }
 
 function listOf(artifacts: ArtifactView[], output: Session['output']): string {

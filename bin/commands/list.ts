@@ -38,6 +38,14 @@ export const COMMANDS = {
     category: 'Jobs',
     description: 'list the artifacts of a job, and download them',
   },
+  export: {
+    category: 'Jobs',
+    description: 'write everything of a job into a folder, with a report',
+  },
+  import: {
+    category: 'Jobs',
+    description: 'submit the job of an exported folder',
+  },
   jobs: {
     category: 'Jobs',
     description: 'list jobs, newest first',

@@ -11,6 +11,8 @@ const CLASSES: Record<CommandName, () => Promise<CommandClass>> = {
   wait: async () => (await import('./wait.ts')).WaitCommand,
   ranking: async () => (await import('./ranking.ts')).RankingCommand,
   artifacts: async () => (await import('./artifacts.ts')).ArtifactsCommand,
+  export: async () => (await import('./export.ts')).ExportCommand,
+  import: async () => (await import('./import.ts')).ImportCommand,
   jobs: async () => (await import('./jobs.ts')).JobsCommand,
   cancel: async () => (await import('./cancel.ts')).CancelCommand,
   requeue: async () => (await import('./requeue.ts')).RequeueCommand,

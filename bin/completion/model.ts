@@ -46,6 +46,7 @@ const VALUES: Readonly<Record<string, Values>> = {
   worker: { kind: 'ids', of: 'workers' },
   'job file': { kind: 'files' },
   dataset: { kind: 'files' },
+  folder: { kind: 'directories' },
   machine: words(MACHINE_NAMES),
   shell: words(SHELLS),
   'token action': words(TOKEN_ACTIONS),

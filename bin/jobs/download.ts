@@ -25,11 +25,20 @@ export interface Download {
   fault?: CliError;
 }
 
-/** Gives every artifact its own path: those of a task in a folder of the task's name. */
-export function planDownloads(artifacts: ArtifactView[]): Download[] {
-  const folderOf = (artifact: ArtifactView) =>
-    artifact.task_id === null ? '' : safeFileName(artifact.task_id, 'task');
+/**
+ * Gives every artifact its own path: those of a task in a folder of the task.
+ * @param folders names of folders by task; a task that has none there is called by its id
+ * @param taken names that stand for something else beside those folders
+ */
+export function planDownloads(
+  artifacts: readonly ArtifactView[],
+  folders: ReadonlyMap<string, string> = new Map(),
+  taken: readonly string[] = [],
+): Download[] {
+  const folderOf = ({ task_id }: ArtifactView) =>
+    task_id === null ? '' : (folders.get(task_id) ?? safeFileName(task_id, 'task'));
   const names = new Map<string, DistinctNames>([['', new DistinctNames()]]);
+  for (const name of taken) names.get('')?.take(name);
   // Folders stand beside the files of the job itself, which must not take their names.
   for (const folder of new Set(artifacts.map(folderOf))) {
     if (folder !== '') names.get('')?.take(folder);

@@ -3,13 +3,17 @@ import { createHash } from 'node:crypto';
 import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, it } from 'node:test';
+import { afterEach, beforeEach, describe, it, type TestContext } from 'node:test';
 import { planDownloads } from '../../bin/jobs/download.ts';
 import { safeFileName } from '../../bin/jobs/filenames.ts';
+import { readCsv } from '../../machines/results/csv.ts';
 import type { ArtifactView } from '../../machines/schema/views.ts';
+import { Hand, pipelines, submit as submitJob } from '../dashboard/hands.ts';
+import { temporaryDirectory } from '../support/server.ts';
 import { until } from '../support/until.ts';
 import { run, start } from './cli-support.ts';
 import { type Answer, anArtifact, fakeServer } from './fake-server.ts';
+import { scene } from './scene.ts';
 
 const sha = (text: string) => createHash('sha256').update(text).digest('hex');
 
@@ -197,6 +201,53 @@ describe('artifacts --out', () => {
     assert.equal(code, 0);
     assert.equal(JSON.parse(stdout)[0].path, join('task_1', 'best_model.json'));
     assert.match(stdout, /"n":1\.0,"big":12345678901234567890/);
+  });
+});
+
+describe('artifacts of a job of several tasks', () => {
+  /** Three tasks of which the second is best, each with a log; and who fetches them. */
+  async function ranked(t: TestContext) {
+    const { server, ctl } = await scene(t);
+    const box = await temporaryDirectory(t);
+    const { id } = await submitJob(server.client, pipelines('pls', 'snv', 'msc'));
+    const hand = await Hand.register(server.client);
+    for (const best_rmse of [3, 1, 2]) {
+      const task = await hand.run();
+      await hand.upload(task, box, 'logs', 'run.log', `a log ${best_rmse}`);
+      await hand.complete(task, { metrics: { best_rmse } });
+    }
+    const out = join(box, 'out');
+    const index = async () => readCsv(await readFile(join(out, 'index.csv'), 'utf8')).slice(1);
+    return { id, out, index, ctl: (...argv: string[]) => ctl('artifacts', id, ...argv) };
+  }
+
+  it('come from the best so many with --top, into folders that a person recognises', async (t) => {
+    const { ctl, out } = await ranked(t);
+    assert.equal((await ctl('--top', '2', '--out', out)).code, 0);
+    assert.deepEqual((await readdir(out)).sort(), ['02-snv', '03-msc', 'index.csv']);
+    assert.equal(await readFile(join(out, '02-snv/run.log'), 'utf8'), 'a log 1');
+    const listed = JSON.parse((await ctl('--top', '1', '--json')).stdout);
+    assert.equal(listed.length, 1);
+    assert.match((await ctl('--top', '1', '--task', 'snv')).stderr, /--top and --task are two/);
+  });
+
+  it('are listed in an index, also what came before, as long as it is there', async (t) => {
+    const { ctl, out, index } = await ranked(t);
+    await ctl('--task', 'pls', '--out', out);
+    await ctl('--top', '1', '--out', out);
+    assert.deepEqual(
+      (await index()).map((line) => line.slice(0, 7)),
+      [
+        ['01-pls/run.log', 'logs', '3', 'best_rmse', '3', 'pls', 'corn'],
+        ['02-snv/run.log', 'logs', '1', 'best_rmse', '1', 'snv', 'corn'],
+      ],
+    );
+    await rm(join(out, '01-pls'), { recursive: true });
+    await ctl('--top', '1', '--out', out);
+    assert.deepEqual(
+      (await index()).map(([path]) => path),
+      ['02-snv/run.log'],
+    );
   });
 });
 

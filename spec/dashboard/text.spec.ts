@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { filenameOf } from '../../gateway/ui/client/api/filename.ts';
+import { filenameOf } from '../../gateway/client/filename.ts';
 import { sortedJobs } from '../../gateway/ui/client/model/job-sort.ts';
 import { ago, bytes, count, measured, span, tail } from '../../gateway/ui/client/text/format.ts';
-import { indented } from '../../gateway/ui/client/text/json-text.ts';
 import { plainLog } from '../../gateway/ui/client/text/log-text.ts';
+import { indented } from '../../machines/json/indented.ts';
 import type { JobView } from '../../machines/schema/views.ts';
 
 describe('how the dashboard writes things', () => {

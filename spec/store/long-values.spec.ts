@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { open } from 'sqlite';
 import sqlite3 from 'sqlite3';
-import { written } from '../../actors/server/reads/ranking-csv.ts';
 import { openReader } from '../../actors/server/store/open.ts';
+import { csvCell } from '../../machines/results/csv.ts';
 import { job, TestCluster } from '../support/cluster.ts';
 import { startTestServer, temporaryDirectory } from '../support/server.ts';
 import { textOf } from '../support/views.ts';
@@ -131,10 +131,10 @@ describe('the ranking of a job', () => {
   });
 
   test('is a table without cells that a spreadsheet would compute', () => {
-    assert.equal(written('=1+1'), "'=1+1");
-    assert.equal(written(' @cmd'), "' @cmd");
-    assert.equal(written('-a,"b"'), `"'-a,""b"""`);
-    assert.deepEqual([written(-0.5), written(null), written('plain')], ['-0.5', '', 'plain']);
+    assert.equal(csvCell('=1+1'), "'=1+1");
+    assert.equal(csvCell(' @cmd'), "' @cmd");
+    assert.equal(csvCell('-a,"b"'), `"'-a,""b"""`);
+    assert.deepEqual([csvCell(-0.5), csvCell(null), csvCell('plain')], ['-0.5', '', 'plain']);
   });
 
   test('without the metric by which a job ranks names no best task, and says what was reported', async (t) => {

@@ -1,3 +1,4 @@
+import { type CsvCell, csvLine } from '../../../machines/results/csv.ts';
 import type { PreparedStatements } from '../store/prepared-statements.ts';
 import type { JobRow } from '../store/rows.ts';
 import { PICKED } from './json-text.ts';
@@ -30,8 +31,6 @@ interface Entry {
   metrics: string | null;
 }
 
-type Cell = string | number | null;
-
 /**
  * The ranking of a job as a table (RFC 4180), in pieces: a column for each metric of the best entries, and a last one
  * with whatever others an entry has, as JSON.
@@ -59,17 +58,17 @@ export async function* rankingCsv(
           entries.map(({ metrics }) => metrics),
           job.rank_metric,
         );
-        yield line([...headOf(job), ...columns, 'other_metrics']);
+        yield csvLine([...headOf(job), ...columns, 'other_metrics']);
       }
       const named = columns;
-      yield entries.map(({ row, metrics }) => line(cellsOf(row, rank++, metrics, named, job))).join('');
+      yield entries.map(({ row, metrics }) => csvLine(cellsOf(row, rank++, metrics, named, job))).join('');
       from += page.length;
     }
     if (heads.length < asked) break;
     left -= heads.length;
     last = heads.at(-1) as Ranked;
   }
-  if (columns === null) yield line([...headOf(job), 'other_metrics']);
+  if (columns === null) yield csvLine([...headOf(job), 'other_metrics']);
 }
 
 /** The columns before those of metrics; whose result it is only where some are those of others. */
@@ -94,8 +93,8 @@ function cellsOf(
   metrics: Map<string, unknown>,
   columns: readonly string[],
   { rank_metric, num_reused }: JobRow,
-): Cell[] {
-  const take = (name: string): Cell => {
+): CsvCell[] {
+  const take = (name: string): CsvCell => {
     const value = metrics.get(name);
     metrics.delete(name);
     return typeof value === 'number' || typeof value === 'string' ? value : null;
@@ -106,17 +105,4 @@ function cellsOf(
   const others = metrics.size === 0 ? null : JSON.stringify(Object.fromEntries(metrics));
   const from = num_reused > 0 ? [reused_from] : [];
   return [rank_value === null ? null : rank, task_id, dataset, pipeline, ...from, rank_value, ...own, others];
-}
-
-const line = (cells: readonly Cell[]): string => `${cells.map(written).join(',')}\r\n`;
-
-/**
- * A cell of a table. Spreadsheets compute texts that begin like a formula, and follow the links in what comes of it: an
- * apostrophe keeps such a text a text. Numbers stay numbers, negative ones too.
- */
-export function written(cell: Cell): string {
-  if (cell === null) return '';
-  if (typeof cell === 'number') return String(cell);
-  const text = /^[\s\p{Cc}]*[=+\-@|%＝＋－＠]|^[\t\r\n]/u.test(cell) ? `'${cell}` : cell;
-  return /[",;\r\n\t]|^\s|\s$/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }

@@ -1,5 +1,5 @@
 import { UnreachableError } from '../../../client/errors.ts';
-import { filenameOf } from './filename.ts';
+import { filenameOf } from '../../../client/filename.ts';
 import type { Api } from './http.ts';
 
 /** Bytes that a browser may hold for us without being asked. */

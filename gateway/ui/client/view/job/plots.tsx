@@ -1,8 +1,8 @@
 import { useEffect, useMemo } from 'preact/hooks';
+import { parseCurves } from '../../../../../machines/results/curve-file.ts';
+import { parsePredictions } from '../../../../../machines/results/predictions.ts';
 import type { ArtifactView } from '../../../../../machines/schema/views.ts';
 import { ArtifactText } from '../../model/artifact-text.ts';
-import { parseCurves } from '../../model/curve-file.ts';
-import { parsePredictions } from '../../model/predictions.ts';
 import { useDashboard } from '../context.ts';
 import { Fault } from '../parts/section.tsx';
 import { Predicted } from './predicted.tsx';

@@ -1,7 +1,7 @@
 import { useSignal } from '@preact/signals';
 import { useMemo } from 'preact/hooks';
-import { axisFor } from '../../model/axis.ts';
-import { figuresOf, type Prediction } from '../../model/predictions.ts';
+import { axisFor } from '../../../../../machines/results/axis.ts';
+import { figuresOf, type Prediction } from '../../../../../machines/results/predictions.ts';
 import { counted, measured } from '../../text/format.ts';
 import { Choices } from '../parts/choices.tsx';
 import { Plot, type Series } from '../parts/plot.tsx';

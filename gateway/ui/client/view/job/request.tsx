@@ -1,6 +1,6 @@
 import { useComputed } from '@preact/signals';
+import { indented } from '../../../../../machines/json/indented.ts';
 import type { JobDetail } from '../../model/job-detail.ts';
-import { indented } from '../../text/json-text.ts';
 import { Copy } from '../parts/copy.tsx';
 import { Scroller } from '../parts/scroller.tsx';
 

@@ -1,7 +1,7 @@
 import { useSignal } from '@preact/signals';
 import { useMemo } from 'preact/hooks';
-import { axisFor } from '../../model/axis.ts';
-import type { SettingCurve } from '../../model/curve-file.ts';
+import { axisFor } from '../../../../../machines/results/axis.ts';
+import type { SettingCurve } from '../../../../../machines/results/curve-file.ts';
 import { measured } from '../../text/format.ts';
 import { Choices } from '../parts/choices.tsx';
 import { Plot, type Point } from '../parts/plot.tsx';

@@ -1,7 +1,7 @@
 import { useSignal } from '@preact/signals';
 import { useMemo, useRef } from 'preact/hooks';
+import type { Axis } from '../../../../../machines/results/axis.ts';
 import { save } from '../../api/download.ts';
-import type { Axis } from '../../model/axis.ts';
 import { svgFile } from '../../model/svg-file.ts';
 import { Icon } from './icon.tsx';
 

@@ -1,3 +1,5 @@
+import { readCsv } from './csv.ts';
+
 /** What a run predicted of a sample that its model had not been fitted on: a line of `predictions.csv`. */
 export interface Prediction {
   sample: string;
@@ -44,21 +46,6 @@ export function parsePredictions(text: string): Prediction[] {
 }
 
 const numberOf = (cell: string): number => (cell.trim() === '' ? Number.NaN : Number(cell));
-
-/** RFC 4180. */
-function readCsv(text: string): string[][] {
-  const rows: string[][] = [];
-  let row: string[] = [];
-  for (const [whole, cell = '', end] of text.matchAll(/("(?:[^"]|"")*"|[^,\r\n]*)(,|\r?\n|$)/g)) {
-    // What is left at the end of a text whose last line is ended.
-    if (whole === '' && row.length === 0) break;
-    row.push(cell.startsWith('"') ? cell.slice(1, -1).replaceAll('""', '"') : cell);
-    if (end === ',') continue;
-    rows.push(row);
-    row = [];
-  }
-  return rows;
-}
 
 export function figuresOf(predictions: readonly Prediction[]): Figures {
   const count = predictions.length;

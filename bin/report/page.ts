@@ -1,0 +1,186 @@
+import { indented } from '../../machines/json/indented.ts';
+import { grouped } from '../../machines/ranking/failures.ts';
+import { selectionLines } from '../../machines/ranking/selected.ts';
+import { pipelineName } from '../../machines/ranking/steps.ts';
+import { aligned, metricIn, rankMetricOf, shownMetrics } from '../../machines/ranking/table.ts';
+import type { SettingCurve } from '../../machines/results/curve-file.ts';
+import { groupBy } from '../../machines/results/group.ts';
+import type { Prediction } from '../../machines/results/predictions.ts';
+import { libraryVersionOf } from '../../machines/results/versions.ts';
+import { hasEnded } from '../../machines/schema/statuses.ts';
+import type { JobView, TaskView } from '../../machines/schema/views.ts';
+import { libraryOf } from '../../machines/submission/decompose.ts';
+import type { Indexed } from '../jobs/index-file.ts';
+import { bestOf, bytes, counted, dateTime, duration } from '../terminal/format.ts';
+import { type Html, html } from './html.ts';
+import { curveSection, predictedSection } from './results.ts';
+import { STYLE } from './style.ts';
+
+export interface Reported {
+  job: JobView;
+  tasks: readonly TaskView[];
+  /** The specification as it was submitted. */
+  request: string;
+  /** Of the best task; null where it left none, or none that can be read. */
+  predictions: readonly Prediction[] | null;
+  curves: readonly SettingCurve[] | null;
+  files: readonly Indexed[];
+  /** What the job named that only its workers have, in words. */
+  elsewhere: readonly string[];
+  /** Where it was run, when this was written, and by which version. */
+  server: string;
+  at: number;
+  version: string;
+}
+
+/** Rows and metrics of the ranking that a reader wants in a page; the table beside it has all. */
+const SHOWN = { ranking: 50, metrics: 8, failures: 20, files: 400 };
+
+/** All that is known of a job as one page that needs nothing but itself; files are linked to where they lie. */
+export function reportPage(of: Reported): string {
+  const { job } = of;
+  const title = job.name ?? job.id;
+  return html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
+<title>${title}</title>
+<style>${STYLE}</style>
+</head>
+<body>
+<main>
+<h1><bdi>${title}</bdi></h1>
+${facts(of)}
+${warnings(job)}
+${ranking(job)}
+${best(of)}
+${failures(of)}
+${versions(of)}
+${specification(of)}
+${files(of)}
+<footer>Exported from ${of.server} at ${dateTime(of.at)} by jq-cluster ${of.version}. <code>jqctl import</code> of this folder submits the job again.</footer>
+</main>
+</body>
+</html>
+`.text;
+}
+
+function facts({ job, tasks }: Reported): Html {
+  const { aggregate: sum, created_at, updated_at } = job;
+  const done: [string, number][] = [
+    ['succeeded', sum.num_succeeded],
+    ['failed', sum.num_failed],
+    ['cancelled', sum.num_cancelled],
+    ['running', sum.num_running],
+    ['queued', sum.num_queued],
+  ];
+  const counts = done.flatMap(([word, n]) => (n > 0 ? [`${n} ${word}`] : [])).join(', ');
+  const rows: [string, string][] = [
+    ['job', job.id],
+    ['status', job.status],
+    ['type', job.type],
+    ['submitted', `${dateTime(created_at)}${job.owner === null ? '' : ` by ${job.owner}`}`],
+    ...(hasEnded(job.status)
+      ? ([['ended', `${dateTime(updated_at)}, after ${duration(updated_at - created_at)}`]] as [
+          string,
+          string,
+        ][])
+      : []),
+    ['tasks', `${counted(sum.num_tasks, 'task')}: ${counts}`],
+  ];
+  const chosen = tasks.find(({ id }) => id === sum.best_task_id);
+  if (sum.best_metric !== null) {
+    rows.push([
+      'best',
+      `${bestOf(job)}${chosen ? `, ${pipelineName(chosen)} on ${chosen.dataset_label}` : ''}`,
+    ]);
+  }
+  for (const line of selectionLines(sum)) rows.push(['selected', line]);
+  return html`<dl>${rows.map(([name, value]) => html`<dt>${name}</dt><dd><bdi>${value}</bdi></dd>`)}</dl>`;
+}
+
+const warnings = ({ warnings: list }: JobView): Html | null =>
+  list.length === 0
+    ? null
+    : html`<ul class="warnings">${list.map((text) => html`<li><bdi>${text}</bdi></li>`)}</ul>`;
+
+function ranking({ aggregate }: JobView): Html | null {
+  if (aggregate.ranking.length === 0) return null;
+  const rows = aggregate.ranking.slice(0, SHOWN.ranking);
+  const by = rankMetricOf(aggregate);
+  const metrics = shownMetrics(rows, by, SHOWN.metrics);
+  const columns = metrics.map((name) =>
+    aligned(
+      rows.map((entry) => metricIn(entry, name)),
+      '–',
+    ),
+  );
+  const more = aggregate.num_succeeded - rows.length;
+  return html`<h2>Ranking</h2>
+<div class="wide"><table>
+<thead><tr><th class="n">#</th><th>pipeline</th><th>dataset</th>${metrics.map((name) => html`<th class="n"><bdi>${name}</bdi></th>`)}</tr></thead>
+<tbody>${rows.map(
+    (
+      entry,
+      i,
+    ) => html`<tr><td class="n">${metricIn(entry, by) === null ? '–' : i + 1}</td><th><bdi>${entry.pipeline_steps ?? entry.pipeline}</bdi></th><td><bdi>${entry.dataset}</bdi></td>
+${columns.map((column) => html`<td class="n">${column[i]}</td>`)}</tr>`,
+  )}</tbody></table></div>
+${more > 0 && html`<p>and ${more} more, in <a href="ranking.csv">ranking.csv</a></p>`}`;
+}
+
+function best({ predictions, curves }: Reported): Html | null {
+  if (!predictions?.length && !curves?.length) return null;
+  return html`<h2>The best</h2>
+${predictions?.length ? predictedSection(predictions) : null}
+${curves?.length ? curveSection(curves) : null}`;
+}
+
+function failures({ job, tasks }: Reported): Html | null {
+  const failed = Object.entries(job.aggregate.errors);
+  if (failed.length === 0) return null;
+  const names = new Map(tasks.map((task) => [task.id, `${pipelineName(task)} on ${task.dataset_label}`]));
+  const groups = grouped(failed.map(([id, why]) => [why, id] as const)).slice(0, SHOWN.failures);
+  return html`<h2>What failed</h2>
+${groups.map(
+  ({ text, members }) => html`<pre>${text}</pre>
+<p>${members.slice(0, 10).map((id, i) => html`${i > 0 && ', '}<bdi>${names.get(id) ?? id}</bdi>`)}${members.length > 10 && ` and ${members.length - 10} more`}</p>`,
+)}`;
+}
+
+function versions({ job, tasks }: Reported): Html | null {
+  const found = groupBy(
+    tasks.filter(({ result }) => result !== null),
+    ({ result }) => libraryVersionOf(job.type, result) ?? 'unknown',
+  );
+  if (found.size === 0) return null;
+  return html`<h2>Versions</h2>
+<ul>${[...found].map(([version, of]) => html`<li>${libraryOf(job.type)} <bdi>${version}</bdi>, ${counted(of.length, 'task')}</li>`)}</ul>
+<p>What computed each result: <a href="versions.csv">versions.csv</a></p>`;
+}
+
+function specification({ request, elsewhere }: Reported): Html {
+  return html`<h2>Specification</h2>
+${
+  elsewhere.length > 0 &&
+  html`<p>Not in this folder, since only the workers have it:</p><ul>${elsewhere.map((what) => html`<li><bdi>${what}</bdi></li>`)}</ul>`
+}
+<pre>${indented(request)}</pre>`;
+}
+
+function files({ files: all }: Reported): Html {
+  const more = all.length - SHOWN.files;
+  const href = (path: string) => path.split('/').map(encodeURIComponent).join('/');
+  return html`<h2>Files</h2>
+<div class="wide"><table><thead><tr><th>file</th><th>what</th><th class="n">size</th></tr></thead>
+<tbody>${all
+    .slice(0, SHOWN.files)
+    .map(
+      ({ path, what, bytes: size }) =>
+        html`<tr><td><a href="${href(path)}"><bdi>${path}</bdi></a></td><td><bdi>${what}</bdi></td><td class="n">${bytes(size)}</td></tr>`,
+    )}</tbody></table></div>
+${more > 0 && html`<p>and ${more} more, in <a href="index.csv">index.csv</a></p>`}`;
+}
