@@ -5,6 +5,7 @@ import type { JobChange } from '../machines/schema/job-change.ts';
 import type { FailReport } from '../machines/schema/report.ts';
 import type {
   ArtifactUploaded,
+  JobStatus,
   JobView,
   PauseView,
   TaskPayload,
@@ -60,9 +61,16 @@ export interface Messages {
   requeue_task: { in: { principal: Principal; task_id: string }; out: TaskMoved };
   /** What is left out stays as it is. */
   change_job: { in: { principal: Principal; job_id: string; change: JobChange }; out: { job_id: string } };
-  /** A dry run says what would happen, or why it would not. */
+  /** A dry run says what would happen, or why it would not. It is deleted only if it is as whoever chose it saw it. */
   delete_job: {
-    in: { principal: Principal; job_id: string; dry_run: boolean };
+    in: {
+      principal: Principal;
+      job_id: string;
+      dry_run: boolean;
+      status?: JobStatus | undefined;
+      /** Seconds since the epoch. */
+      ended_before?: number | undefined;
+    };
     out: { id: string; deleted: boolean; num_tasks: number };
   };
   register_worker: {

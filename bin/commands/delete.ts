@@ -38,8 +38,8 @@ export class DeleteCommand extends ClientCommand {
   protected async act(session: Session): Promise<number> {
     const { client, output } = session;
     const said: Outcome[] = [];
-    for await (const id of this.#chosen(client)) {
-      const outcome = await this.#deleteOne(client, id);
+    for await (const { id, only } of this.#chosen(client)) {
+      const outcome = await this.#deleteOne(client, id, only);
       said.push(outcome);
       if (output.json) continue;
       if ('refused' in outcome) output.note(plain(outcome.refused));
@@ -55,11 +55,11 @@ export class DeleteCommand extends ClientCommand {
     return refused.length === 0 ? EXIT.done : EXIT.usage;
   }
 
-  async *#chosen(client: ClusterClient): AsyncGenerator<string> {
+  async *#chosen(client: ClusterClient): AsyncGenerator<Chosen> {
     if (this.jobs.length > 0) {
       if (this.before !== undefined || this.status !== undefined || this.all)
         throw usageError('name jobs, or choose them by --before, --status and --all, not both');
-      for (const text of this.jobs) yield await findJob(client, text.trim());
+      for (const text of this.jobs) yield { id: await findJob(client, text.trim()), only: {} };
       return;
     }
     if (this.before === undefined && this.status === undefined)
@@ -69,11 +69,16 @@ export class DeleteCommand extends ClientCommand {
       throw usageError(`--status: jobs that are ${status} are not deleted; cancel them first`);
     const before = Date.now() / 1000 - (this.before === undefined ? 0 : lasting('--before', this.before));
     const owner = this.all ? undefined : (await client.call('getMe')).principal;
-    yield* endedJobs(client, { status, owner }, before);
+    // Somebody may retry one of them after it was listed.
+    const only = {
+      ...(status !== undefined && { status }),
+      ...(this.before !== undefined && { ended_before: before }),
+    };
+    for await (const id of endedJobs(client, { status, owner }, before)) yield { id, only };
   }
 
-  async #deleteOne(client: ClusterClient, id: string): Promise<Outcome> {
-    const query = this.dryRun ? { dry_run: 'true' as const } : {};
+  async #deleteOne(client: ClusterClient, id: string, only: Chosen['only']): Promise<Outcome> {
+    const query = { ...only, ...(this.dryRun && { dry_run: 'true' as const }) };
     try {
       return await client.call('deleteJob', { params: { id }, query });
     } catch (error) {
@@ -83,6 +88,12 @@ export class DeleteCommand extends ClientCommand {
       return { id, deleted: false, refused: error.message };
     }
   }
+}
+
+/** A job, and as what it was chosen: the server deletes it only if it is that still. */
+interface Chosen {
+  id: string;
+  only: { status?: JobView['status']; ended_before?: number };
 }
 
 type Outcome = { id: string; deleted: boolean } | { id: string; deleted: boolean; refused: string };

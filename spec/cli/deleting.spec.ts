@@ -1,7 +1,26 @@
 import assert from 'node:assert/strict';
+import { createServer, type IncomingMessage, request } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { describe, it, type TestContext } from 'node:test';
 import { until } from '../support/until.ts';
 import { scene } from './scene.ts';
+
+/** The address of what passes requests on to a server, once something has happened before each. */
+async function behind(t: TestContext, url: string, before: (request: IncomingMessage) => Promise<void>) {
+  const { hostname, port } = new URL(url);
+  const proxy = createServer(async (incoming, outgoing) => {
+    await before(incoming);
+    const { method, url: path, headers } = incoming;
+    const passed = request({ hostname, port, method, path, headers }, (answer) => {
+      outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
+      answer.pipe(outgoing);
+    });
+    incoming.pipe(passed);
+  });
+  await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
+  t.after(() => proxy.close());
+  return `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`;
+}
 
 describe('jobs are deleted and kept by the command line', () => {
   /** Jobs of one task each, in the state that is asked for. */
@@ -16,7 +35,7 @@ describe('jobs are deleted and kept by the command line', () => {
       if (end === 'failed') await worker.fail(await worker.take(), 'broken');
     }
     const left = async () => (await server.client.call('listJobs')).map(({ id }) => id).sort();
-    return { server, ctl, ids, left };
+    return { server, ctl, ids, left, worker };
   }
 
   it('one that is named goes at once, and --dry-run only says so', async (t) => {
@@ -43,6 +62,20 @@ describe('jobs are deleted and kept by the command line', () => {
     assert.deepEqual(stdout.trim().split('\n').sort(), [`${first} deleted`, `${last} deleted`].sort());
     assert.match(stderr, /2 jobs deleted, 0 not/);
     assert.deepEqual(await left(), [good, waits].sort());
+  });
+
+  it('one that somebody retries after it was chosen stays', async (t) => {
+    const { server, ctl, ids, left, worker } = await jobs(t, 'failed', 'failed');
+    const [retried = '', other = ''] = ids;
+    const between = await behind(t, server.url, async ({ method, url }) => {
+      if (method !== 'DELETE' || !url?.startsWith(`/v1/jobs/${retried}`)) return;
+      await server.client.call('retryJob', { params: { id: retried }, body: {} });
+      await worker.complete(await worker.take());
+    });
+    const { code, stdout, stderr } = await ctl('delete', '--status', 'failed', '--server', between);
+    assert.deepEqual([code, stdout], [2, `${other} deleted\n`]);
+    assert.match(stderr, /is succeeded by now, not failed, and stays/);
+    assert.deepEqual(await left(), [retried]);
   });
 
   it('what has to stay is told, with the way out, and the others go all the same', async (t) => {

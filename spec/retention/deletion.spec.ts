@@ -145,6 +145,24 @@ describe('a job is not deleted', () => {
     await cluster.delete(second.id);
   });
 
+  test('that is not any more as it was chosen: somebody retried it meanwhile', async (t) => {
+    const { cluster, worker } = await clusterKeeping(t, {});
+    const { id } = await cluster.submit(job({ retry: { max_attempts: 1 } }));
+    await worker.fail(await worker.run());
+    const ended_before = cluster.clock.now() + 1;
+    const refused = { code: 'illegal_transition' };
+    const failed = { status: 'failed' as const };
+    await cluster.retry(id);
+    await assert.rejects(cluster.delete(id, cluster.principal, false, failed), refused);
+    await assert.rejects(cluster.delete(id, cluster.principal, false, { ended_before }), refused);
+    await cluster.clock.advance(2);
+    await worker.complete(await worker.run());
+    await assert.rejects(cluster.delete(id, cluster.principal, true, failed), refused);
+    await assert.rejects(cluster.delete(id, cluster.principal, false, { ended_before }), refused);
+    const only = { status: 'succeeded' as const, ended_before: cluster.clock.now() + 1 };
+    await cluster.delete(id, cluster.principal, false, only);
+  });
+
   test('where it is only asked if it would be', async (t) => {
     const { cluster, worker } = await clusterKeeping(t, {});
     const { id } = await done(cluster, worker);

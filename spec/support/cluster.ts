@@ -35,6 +35,9 @@ export const job = (differs: Record<string, unknown> = {}): Record<string, unkno
 });
 
 /** A cluster state without a gateway, on a simulated clock and a real store. */
+/** As what a job that is to be deleted was chosen. */
+type OnlyAs = { status?: JobView['status']; ended_before?: number };
+
 export class TestCluster {
   readonly clock = new SimulatedClock();
   readonly faults: StoreHooks = {};
@@ -190,8 +193,8 @@ export class TestCluster {
     return this.port.send({ type: 'remove_worker', principal: this.principal, worker_id });
   }
 
-  delete(job_id: string, principal = this.principal, dry_run = false) {
-    return this.port.send({ type: 'delete_job', principal, job_id, dry_run });
+  delete(job_id: string, principal = this.principal, dry_run = false, only: OnlyAs = {}) {
+    return this.port.send({ type: 'delete_job', principal, job_id, dry_run, ...only });
   }
 
   keep(job_id: string, keep: string | null, principal = this.principal) {

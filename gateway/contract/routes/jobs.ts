@@ -256,6 +256,15 @@ export const jobs = {
     right: 'cancel',
     tag: 'jobs',
     query: Type.Object({
+      status: Type.Optional(
+        Type.Unsafe<JobStatus>({
+          ...JobStatus,
+          description: 'only if it is in this state when it is deleted',
+        }),
+      ),
+      ended_before: Type.Optional(
+        Type.Number({ description: 'only if it ended before, in seconds since the epoch' }),
+      ),
       dry_run: Type.Optional(
         Type.Unsafe<'true' | 'false'>({
           type: 'string',
@@ -269,7 +278,11 @@ export const jobs = {
     run: async ({ backend, principal, params, query, note }) => {
       const job_id = params.id as string;
       const dry_run = query.dry_run === 'true';
-      const reply = await backend.send({ type: 'delete_job', principal, job_id, dry_run });
+      const { status, ended_before } = query;
+      const reply = await backend.send({
+        ...{ type: 'delete_job', principal, job_id, dry_run },
+        ...{ status, ended_before },
+      });
       note({ job_id, tasks: reply.num_tasks, ...(dry_run && { dry_run: 'true' }) });
       return reply;
     },
