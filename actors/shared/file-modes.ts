@@ -15,7 +15,7 @@ export function setPrivateUmask(): void {
 
 /** What a server or a worker keeps in the top of its state directory. */
 const OWN =
-  /^((store|lock)\.sqlite|worker\.(lock|json)|token-uses\.json)(-\w+|\.\w+)?$|^(objects|uploads|tasks|outbox|cache)$/;
+  /^((store|lock|objects-lock)\.sqlite|worker\.(lock|json)|token-uses\.json)(-\w+|\.\w+)?$|^(objects|uploads|tasks|outbox|cache)$/;
 
 /**
  * Takes from others what an earlier version, or somebody else, let them do in a state directory. What lies at its top

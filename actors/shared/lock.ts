@@ -4,6 +4,7 @@ import { open } from 'sqlite';
 import sqlite3 from 'sqlite3';
 import { StartError } from '../../machines/protocol/start-error.ts';
 import { makeDirectory } from './make-directory.ts';
+import { shareFile } from './owner.ts';
 
 export interface Lock {
   release(): Promise<void>;
@@ -26,6 +27,12 @@ export async function acquireLock(path: string): Promise<Lock> {
       `cannot write to the state directory ${folder} (${why}); choose another with --state, or grant write access`,
     );
   }
+  await shareFile(path).catch((error: Error) => {
+    throw new StartError(
+      'state_unwritable',
+      `cannot open ${path} (${error.message}); give it to the user of this program, or choose another --state`,
+    );
+  });
   const db = await open({ filename: path, driver: sqlite3.Database }).catch((error: Error) => {
     throw new StartError(
       'state_unwritable',

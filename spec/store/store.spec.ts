@@ -6,6 +6,7 @@ import { pino } from 'pino';
 import { open } from 'sqlite';
 import sqlite3 from 'sqlite3';
 import { startBackend } from '../../actors/server/backend.ts';
+import { asSomebodyWithoutPower } from '../support/as-nobody.ts';
 import { temporaryDirectory } from '../support/server.ts';
 
 const start = (stateDir: string) =>
@@ -75,14 +76,3 @@ describe('the state directory', () => {
     assert.deepEqual([await pragma('journal_mode'), await pragma('synchronous')], ['wal', 2]);
   });
 });
-
-/** Root may write everywhere, so for a while the process acts as nobody. */
-async function asSomebodyWithoutPower(action: () => Promise<void>): Promise<void> {
-  const root = process.geteuid?.() === 0;
-  if (root) process.seteuid?.(65_534);
-  try {
-    await action();
-  } finally {
-    if (root) process.seteuid?.(0);
-  }
-}

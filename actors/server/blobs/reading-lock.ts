@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { open } from 'sqlite';
 import sqlite3 from 'sqlite3';
 import type { Lock } from '../../shared/lock.ts';
+import { shareFile } from '../../shared/owner.ts';
 
 /** Beside the store: who reads the objects that an earlier moment of it names holds a shared lock on it. */
 const FILE = 'objects-lock.sqlite';
@@ -22,7 +23,9 @@ export function mayRemoveObjects(stateDir: string): Promise<Lock | null> {
 }
 
 async function transaction(stateDir: string, patience: number, begin: string): Promise<Lock> {
-  const db = await open({ filename: join(stateDir, FILE), driver: sqlite3.Database });
+  const path = join(stateDir, FILE);
+  await shareFile(path);
+  const db = await open({ filename: path, driver: sqlite3.Database });
   try {
     await db.exec(`PRAGMA busy_timeout = ${patience}; PRAGMA journal_mode = DELETE; ${begin}`);
   } catch (error) {
