@@ -1,5 +1,5 @@
 import FlatQueue from 'flatqueue';
-import type { Group } from './lines.ts';
+import type { Group } from './groups.ts';
 import type { Withheld } from './withheld.ts';
 
 /** Unused numbers that a bucket may hold, beside as many as it uses. */

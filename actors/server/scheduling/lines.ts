@@ -1,16 +1,12 @@
 import FlatQueue from 'flatqueue';
 import type { Bucket } from './bucket.ts';
-import { Gate } from './openings.ts';
-import type { Party } from './rounds.ts';
-
-/** Those whose tasks stand together in a line: who takes turns with others, or who is held back as a whole. */
-export type Group = Party | Gate;
+import type { Group } from './groups.ts';
 
 /** The turn that serves it, of its groups from one on; undefined where there are no turns. */
 function turnOf({ path }: Bucket, from: number): number | undefined {
   for (let i = from; i < path.length; i++) {
-    const group = path[i] as Group;
-    if (!(group instanceof Gate)) return group.turn;
+    const turn = path[i]?.turn ?? null;
+    if (turn !== null) return turn;
   }
   return undefined;
 }
@@ -67,7 +63,7 @@ export class Line {
 
   /** The bucket that is served next. */
   front(): Bucket | undefined {
-    if (this.#group instanceof Gate && this.#group.isShut) return undefined;
+    if (this.#group?.isShut) return undefined;
     const order = this.#order;
     for (let first = order.peek(); first; first = order.peek()) {
       const stands = order.peekValue() as number;

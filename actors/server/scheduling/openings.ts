@@ -1,14 +1,16 @@
 import { type Arrival, Arrivals } from './arrivals.ts';
 import type { PauseScope } from './gates.ts';
+import type { Group } from './groups.ts';
 import type { Lane } from './lanes.ts';
-import type { Group } from './lines.ts';
 
 /** The queued tasks of a lane, which are held back and let go together. */
-export class Gate implements Arrival {
+export class Gate implements Arrival, Group {
   readonly lane: Lane;
   /** The groups that it stands within, and itself. */
   readonly path: readonly Group[];
   readonly isEmpty = false;
+  /** Lanes take none. */
+  readonly turn = null;
   /** When it last opened. */
   arrived = 0;
   readonly #isShut: (lane: Lane) => boolean;

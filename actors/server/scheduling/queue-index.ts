@@ -1,9 +1,10 @@
 import { FOR_GOOD, type Journal } from '../turn/journal.ts';
 import { Arrivals } from './arrivals.ts';
 import { Bucket } from './bucket.ts';
+import type { Group } from './groups.ts';
 import { type Lane, NO_LANE } from './lanes.ts';
-import { type Group, sooner } from './lines.ts';
-import { Gate, Openings } from './openings.ts';
+import { sooner } from './lines.ts';
+import { Openings } from './openings.ts';
 import { Rounds, type Share } from './rounds.ts';
 import { type Filing, type Seeker, Shelf } from './shelf.ts';
 import { type Span, Withheld } from './withheld.ts';
@@ -116,7 +117,7 @@ export class QueueIndex {
     if (best === undefined || seq === undefined) return null;
     const { key, priority } = best;
     best.pop();
-    for (const group of best.path) if (!(group instanceof Gate)) this.#rounds.serve(group);
+    for (const group of best.path) this.#rounds.serve(group);
     this.#left(best);
     journal.onRollback(() => this.add(FOR_GOOD, key, priority, seq));
     return { seq, key, priority };
@@ -182,8 +183,7 @@ export class QueueIndex {
     if (!bucket?.isEmpty) return;
     // Views may still hold it.
     bucket.clear();
-    const within = bucket.path.at(-1);
-    if (within && !(within instanceof Gate)) this.#rounds.leave(within);
+    this.#rounds.leave(bucket.path.at(-1));
     this.#byKey.delete(placeOf(bucket.key, bucket.priority));
     const shelf = this.#shelves.get(bucket.term);
     shelf?.delete(bucket);
