@@ -13,7 +13,7 @@ const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const REPORTER = new URL('./support/outcome-reporter.mjs', import.meta.url).href;
 
 /** Minutes that no file takes, however busy the machine: one that hangs is ended, and fails. */
-const LONGEST = 20;
+const LONGEST = 10;
 
 const USAGE = `npm test [-- [--may-lack NEED,NEED…] [FILE…]]
 
