@@ -46,7 +46,15 @@ interface Waiting {
 
 /** What the gateway may ask of the supervisor, each with the answer it gets once the change is durable. */
 export interface Messages {
-  submit_job: { in: { principal: Principal; job: JobDigest }; out: Submitted };
+  submit_job: {
+    in: {
+      principal: Principal;
+      job: JobDigest;
+      /** Whether it may bring a model that is code; absent: no. */
+      allow_code?: boolean | undefined;
+    };
+    out: Submitted;
+  };
   cancel_job: { in: { principal: Principal; job_id: string }; out: { job_id: string } };
   /** Without `task_ids`: all failed tasks of the job. */
   retry_job: {

@@ -7,6 +7,7 @@ import type { Turn } from './turn/turn.ts';
 
 export const NOTHING_PRELOADED: Preloaded = {
   artifacts: new Map(),
+  bestModels: new Map(),
   uploads: new Map(),
   keys: new Map(),
   jobPieces: new Map(),
@@ -23,6 +24,7 @@ function gather(messages: readonly Message[]): Gathered {
       tasks: [],
       workers: [],
       artifacts: [],
+      bestModelsOf: [],
       uploadsOf: [],
       pinsOf: [],
       piecesOf: [],
@@ -45,7 +47,7 @@ function gather(messages: readonly Message[]): Gathered {
 export async function preload(turn: Turn, messages: readonly Message[]): Promise<Preloaded> {
   const needs = gather(messages);
   const { directory, store } = turn.core;
-  await directory.fetch(turn.references, needs);
+  await directory.fetch(turn.references, { ...needs, jobs: [...needs.jobs, ...needs.bestModelsOf] });
   const pinned = needs.pinsOf.flatMap((id) => {
     const job = directory.tasks.get(id)?.row.job_id;
     return job !== undefined && directory.jobs.get(job)?.row.pins_fingerprint ? [job] : [];
@@ -57,9 +59,14 @@ export async function preload(turn: Turn, messages: readonly Message[]): Promise
     asked.length > 0 && [...directory.workers.values()].some(({ missingPaths }) => missingPaths.size > 0)
       ? asked
       : [];
-  const artifacts = await store.loadBy(ARTIFACTS, 'id', [...new Set(needs.artifacts)]);
+  const bestModels = new Map(
+    needs.bestModelsOf.map((id) => [id, directory.jobs.get(id)?.row.best_model_artifact_id ?? null]),
+  );
+  const models = [...bestModels.values()].filter((id) => id !== null);
+  const artifacts = await store.loadBy(ARTIFACTS, 'id', [...new Set([...needs.artifacts, ...models])]);
   return {
     artifacts: new Map(artifacts.map((row) => [row.id, row])),
+    bestModels,
     uploads: await fetchUploads(turn, needs.uploadsOf),
     keys: await fetchKeys(turn, needs.keys),
     jobPieces: await fetchJobPieces(turn, new Set([...pinned, ...wanted, ...named])),

@@ -7,12 +7,14 @@ import type { MetricsAddress } from './metrics/metrics-server.ts';
 
 /** A library that this worker can run, and how (docs/runners.md#the-protocol). */
 export interface Runner {
-  /** The `<lib>` of job type `<lib>.run`. */
+  /** The `<lib>` of job type `<lib>.run`, and of `<lib>.predict` where it predicts. */
   library: string;
   /** Program and arguments; the four options of the runner protocol are appended. */
   command: readonly string[];
   /** Whether the command, with `--serve` after it, is a warm host (docs/runners.md#warm). */
   serves?: boolean | undefined;
+  /** Whether it predicts with a model, too (docs/runners.md#predicting). */
+  predicts?: boolean | undefined;
   /** What the runner brings, declared at registration: package name to version. */
   packages: Readonly<Record<string, string>>;
   /** A command that ends with exit code 0 where the runner can be loaded with all that it needs. */

@@ -9,7 +9,10 @@ export const ERRORS: Readonly<Record<ErrorCode, { status: number; when: string }
   },
   malformed_body: { status: 400, when: 'the body is not JSON, YAML or multipart as the endpoint takes it' },
   malformed_query: { status: 400, when: 'a query parameter cannot be read' },
-  python_jobs_disabled: { status: 400, when: 'a python_entrypoint pipeline without --allow-python-jobs' },
+  python_jobs_disabled: {
+    status: 400,
+    when: 'a python_entrypoint pipeline, or an uploaded model that is code, without --allow-python-jobs',
+  },
   unauthenticated: { status: 401, when: 'the credential is missing or unknown' },
   missing_rights: { status: 403, when: 'the credential lacks a right that the endpoint requires' },
   not_owner: {
@@ -29,6 +32,7 @@ export const ERRORS: Readonly<Record<ErrorCode, { status: number; when: string }
     when: 'the worker has registered again since; the program of the older session is another',
   },
   idempotency_conflict: { status: 409, when: 'the idempotency key was used with another body' },
+  job_not_ended: { status: 409, when: 'the best model of the job is not known before the job has ended' },
   job_kept: { status: 409, when: 'the job is kept for ever; nobody deletes it before that is taken back' },
   job_in_use: { status: 409, when: 'another job has the results of this one' },
   artifact_expired: {

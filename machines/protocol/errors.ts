@@ -23,6 +23,7 @@ export const ERROR_CODES = [
   'stale_attempt',
   'superseded',
   'idempotency_conflict',
+  'job_not_ended',
   'job_kept',
   'job_in_use',
   'artifact_expired',

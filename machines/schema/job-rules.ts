@@ -1,11 +1,14 @@
 import { isConstraint } from '../matching/pep440.ts';
 import { LIMITS } from '../protocol/limits.ts';
+import { DEFAULT_TYPE, isPrediction } from './job-types.ts';
 import { MAX_SELECTIONS } from './select-limits.ts';
 import { insteadOf, type ValidationIssue } from './validate.ts';
 
 type Members = Record<string, unknown>;
 /** What says what runs on what. */
-const MEMBERS = ['pipeline', 'pipelines', 'dataset', 'datasets'];
+const MEMBERS = ['pipeline', 'pipelines', 'model', 'dataset', 'datasets'];
+/** What a job that predicts has no use for. */
+const OF_RUNS = ['pipeline', 'pipelines', 'select', 'decompose'];
 
 /**
  * What the schema of a job specification cannot say: rules between members, and the grammar of version
@@ -13,12 +16,28 @@ const MEMBERS = ['pipeline', 'pipelines', 'dataset', 'datasets'];
  */
 export function jobRules(spec: Members): ValidationIssue[] {
   return [
-    ...exactlyOne(spec, 'pipeline', 'pipelines'),
+    ...sourceFaults(spec),
     ...exactlyOne(spec, 'dataset', 'datasets'),
     ...datasetFaults(spec),
     ...constraintFaults(spec),
     ...selectionFaults(spec),
   ];
+}
+
+/** A job runs pipelines, or predicts with a model. */
+function sourceFaults(spec: Members): ValidationIssue[] {
+  const type = spec.type ?? DEFAULT_TYPE;
+  if (typeof type === 'string' && isPrediction(type)) {
+    const faults = OF_RUNS.filter((name) => spec[name] !== undefined).map((name) => ({
+      path: `/${name}`,
+      message: `a job of type ${type} predicts with a model and runs no pipelines; leave it out`,
+    }));
+    if (spec.model !== undefined) return faults;
+    const written = insteadOf(['model'], spec, MEMBERS);
+    return [...faults, { path: '/model', message: `is required, since the job predicts${written}` }];
+  }
+  if (spec.model === undefined) return exactlyOne(spec, 'pipeline', 'pipelines');
+  return [{ path: '/model', message: 'only a job that predicts has a model; its type is <lib>.predict' }];
 }
 
 function exactlyOne(spec: Members, one: string, many: string): ValidationIssue[] {

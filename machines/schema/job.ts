@@ -2,6 +2,7 @@ import { type Static, Type } from 'typebox';
 import { LIMITS } from '../protocol/limits.ts';
 import { AnyObject, Bounded, Id, Labels, Name } from './common.ts';
 import { jobRules } from './job-rules.ts';
+import { DEFAULT_TYPE, isPrediction } from './job-types.ts';
 import { RULES } from './validate.ts';
 
 /** What the label of a dataset that lies on some workers begins with. */
@@ -39,6 +40,26 @@ export const PipelineRef = Type.Union(
         description: 'module:function',
       }),
       bundle_artifact_id: Type.Optional(Id('artifact')),
+    }),
+  ],
+  { discriminator: { propertyName: 'kind' } },
+);
+
+/** Where the model comes from that a job predicts with (docs/protocol.md#models). */
+export const ModelRef = Type.Union(
+  [
+    Type.Object({ kind: Kind('artifact'), artifact_id: Id('artifact'), name: PipelineName }),
+    Type.Object({
+      kind: Kind('best_model'),
+      job_id: Id('job'),
+      artifact_id: Type.Optional(
+        Type.String({
+          maxLength: 200,
+          description:
+            'which that is; the server finds it when the job is submitted, whatever is written here',
+        }),
+      ),
+      name: PipelineName,
     }),
   ],
   { discriminator: { propertyName: 'kind' } },
@@ -139,18 +160,15 @@ export const Keep = Type.String({
   description: '`forever`, or how long it stays after its end, as a whole, such as `7d`',
 });
 
-/** The type of a job that names none. */
-export const DEFAULT_TYPE = 'nirs4all.run';
-
 /** The job specification as a client submits it; its defaults are applied by `settingsOf`. */
 export const JobSpec = Type.Object(
   {
     type: Type.Optional(
       Type.String({
-        pattern: '^[a-z][a-z0-9_]*\\.run$',
+        pattern: '^[a-z][a-z0-9_]*\\.(run|predict)$',
         maxLength: LIMITS.type,
         default: DEFAULT_TYPE,
-        description: '<lib>.run',
+        description: '<lib>.run, or <lib>.predict with a model in the place of pipelines',
       }),
     ),
     name: Type.Optional(Name),
@@ -164,6 +182,7 @@ export const JobSpec = Type.Object(
     ),
     pipeline: Type.Optional(PipelineRef),
     pipelines: Type.Optional(Type.Array(PipelineRef, { minItems: 1 })),
+    model: Type.Optional(ModelRef),
     dataset: Type.Optional(DatasetRef),
     datasets: Type.Optional(Type.Array(DatasetRef, { minItems: 1 })),
     params: Type.Optional(AnyObject),
@@ -191,7 +210,7 @@ export const JobSpec = Type.Object(
     rank_metric: RankMetrics({
       default: 'best_rmse',
       description:
-        'a metric, or a list of which the job ranks by the first that every succeeded task reports; of nirs4all.run best_rmse, else cv_rmse',
+        'a metric, or a list of which the job ranks by the first that every succeeded task reports; of nirs4all.run best_rmse, else cv_rmse; of <lib>.predict rmse, else accuracy',
     }),
     rank_mode: RankMode,
     select: Type.Optional(Select),
@@ -220,6 +239,7 @@ export const JobSpec = Type.Object(
 );
 
 export type PipelineRef = Static<typeof PipelineRef>;
+export type ModelRef = Static<typeof ModelRef>;
 export type DatasetRef = Static<typeof DatasetRef>;
 export type Requirements = Static<typeof Requirements>;
 export type JobSpec = Static<typeof JobSpec>;
@@ -229,7 +249,10 @@ export const SILENT_MEMBERS = ['parity', 'scheduler', 'submission'];
 
 export const DEFAULT_MAX_ATTEMPTS = 2;
 /** What a job ranks by that does not say; without a validation set nirs4all has cross-validation alone. */
-export const defaultRankMetrics = (type: string): readonly string[] =>
-  type === 'nirs4all.run' ? ['best_rmse', 'cv_rmse'] : ['best_rmse'];
+export function defaultRankMetrics(type: string): readonly string[] {
+  if (isPrediction(type)) return ['rmse', 'accuracy'];
+  return type === 'nirs4all.run' ? ['best_rmse', 'cv_rmse'] : ['best_rmse'];
+}
+
 /** Most tasks that one job may decompose into (docs/protocol.md#errors, 422). */
 export const MAX_TASKS = 100_000;

@@ -1,7 +1,8 @@
 import { type Static, Type } from 'typebox';
 import { PHASES, TASK_ROLES } from '../job/selection.ts';
 import { AnyObject, Nullable, Seconds, TextMap, Words } from './common.ts';
-import { DEFAULT_TYPE, Requirements } from './job.ts';
+import { ModelRef, Requirements } from './job.ts';
+import { DEFAULT_TYPE } from './job-types.ts';
 import { ABSENT, NEEDED } from './lenient.ts';
 import { Level } from './report.ts';
 import { JOB_STATUSES, TASK_STATUSES, WORKER_STATUSES } from './statuses.ts';
@@ -288,7 +289,8 @@ export const TaskPayload = Type.Object(
     type: Type.String({ [ABSENT]: DEFAULT_TYPE }),
     attempt: Type.Integer({ [ABSENT]: 1 }),
     max_attempts: Type.Integer(),
-    pipeline: AnyObject,
+    pipeline: Type.Optional(AnyObject),
+    model: Type.Optional(ModelRef),
     dataset: AnyObject,
     params: AnyObject,
     outputs: Type.Object({

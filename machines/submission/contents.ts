@@ -2,8 +2,9 @@ import { createHash } from 'node:crypto';
 import { extname } from 'node:path/posix';
 import { canonicalJson, jsonFingerprint } from '../json/canonical.ts';
 import { at, elements, members } from '../json/raw.ts';
-import { type DatasetRef, DEFAULT_TYPE, type JobSpec, type PipelineRef } from '../schema/job.ts';
-import { libraryOf, outputsOf } from './decompose.ts';
+import type { DatasetRef, JobSpec, ModelRef, PipelineRef } from '../schema/job.ts';
+import { DEFAULT_TYPE, libraryOf } from '../schema/job-types.ts';
+import { outputsOf } from './decompose.ts';
 import { datasetsOf, pipelinesOf } from './submission.ts';
 
 /**
@@ -42,7 +43,9 @@ export function contentsOf(spec: JobSpec, text: string): JobContents | null {
     const top = members(text);
     const several = present(top.get('pipelines'));
     const written = several === undefined ? [top.get('pipeline') ?? 'null'] : elements(several);
-    const pipelines = pipelinesOf(spec).map((ref, i) => pipelinePart(ref, written[i] as string));
+    const pipelines = spec.model
+      ? [modelPart(spec.model)]
+      : pipelinesOf(spec).map((ref, i) => pipelinePart(ref, written[i] as string));
     if (pipelines.every((part) => part === null)) return null;
     return { common: commonOf(spec, top), pipelines, datasets };
   } catch (error) {
@@ -86,6 +89,9 @@ function pipelinePart(ref: PipelineRef, written: string): Part | null {
   }
 }
 
+/** Of the best of a job it is known once the server has found it. */
+export const modelPart = (ref: ModelRef): Part => ({ said: 'model', artifact: ref.artifact_id ?? null });
+
 function datasetPart(ref: DatasetRef): Part | null {
   if (ref.kind === 'artifact') return { said: 'zip', artifact: ref.artifact_id };
   if (ref.kind === 'catalog' && ref.sha256 !== undefined) {
@@ -113,7 +119,7 @@ export function contentKeys(
 }
 
 function inWords({ said, artifact }: Part, files: ReadonlyMap<string, StoredFile>): string | null {
-  if (artifact === null) return said;
+  if (artifact === null) return said === 'model' ? null : said;
   const file = files.get(artifact);
   if (!file) return null;
   // By the end of its name a runner tells how to read a pipeline.

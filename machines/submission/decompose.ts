@@ -5,12 +5,13 @@ import {
   DATASET_LABEL,
   type DatasetRef,
   DEFAULT_MAX_ATTEMPTS,
-  DEFAULT_TYPE,
   defaultRankMetrics,
   type JobSpec,
+  type ModelRef,
   type PipelineRef,
   type Requirements,
 } from '../schema/job.ts';
+import { DEFAULT_TYPE, isPrediction, libraryOf, PREDICT_LABEL } from '../schema/job-types.ts';
 import { SELECT_METRICS } from '../schema/select-limits.ts';
 import { datasetsOf, pipelinesOf } from './submission.ts';
 
@@ -43,6 +44,7 @@ export interface TaskPlan {
 }
 
 export function matrixOf(spec: JobSpec): TaskMatrix {
+  if (spec.model) return predictionsOf(spec, spec.model);
   const pipelines = pipelinesOf(spec);
   const datasets = datasetsOf(spec);
   const code = pipelines.map(({ kind }) => (kind === 'python_entrypoint' ? 1 : 0));
@@ -57,6 +59,24 @@ export function matrixOf(spec: JobSpec): TaskMatrix {
       code.includes(0) ? datasets.map((dataset) => requirements.number(dataset, false)) : [],
       code.includes(1) ? datasets.map((dataset) => requirements.number(dataset, true)) : [],
     ],
+  };
+}
+
+/**
+ * The tasks of a job that predicts: its model, in the place of a pipeline, on each dataset. Whether the model counts as
+ * code of the submitter is known where it is known who made it.
+ */
+function predictionsOf(spec: JobSpec, model: ModelRef): TaskMatrix {
+  const datasets = datasetsOf(spec);
+  const requirements = new DistinctRequirements(spec);
+  const needs = (withCode: boolean) => datasets.map((dataset) => requirements.number(dataset, withCode));
+  return {
+    pipelines: [modelLabel(model)],
+    datasets: datasets.map(datasetLabel),
+    steps: [null],
+    code: [0],
+    needs: [needs(false), needs(true)],
+    requirements: requirements.distinct,
   };
 }
 
@@ -104,11 +124,14 @@ export function planAt(matrix: TaskMatrix, place: number): TaskPlan {
  */
 function requirementsFor(spec: JobSpec, dataset: DatasetRef, withCode: boolean): Requirements {
   const asked = spec.requirements ?? {};
-  const library = libraryOf(spec.type ?? DEFAULT_TYPE);
+  const type = spec.type ?? DEFAULT_TYPE;
+  const library = libraryOf(type);
   const packages = asked.packages ?? {};
   const labels = { ...asked.labels };
   if (dataset.kind === 'worker_local' && dataset.name !== undefined)
     labels[`${DATASET_LABEL}${dataset.name}`] = 'true';
+  // Who only knows `<lib>.run` would run it.
+  if (isPrediction(type)) labels[`${PREDICT_LABEL}${library}`] = 'true';
   const requirements: Requirements = {
     packages: Object.hasOwn(packages, library) ? packages : { ...packages, [library]: '' },
   };
@@ -126,8 +149,6 @@ function requirementsFor(spec: JobSpec, dataset: DatasetRef, withCode: boolean):
   return requirements;
 }
 
-export const libraryOf = (type: string): string => type.slice(0, -'.run'.length);
-
 /** docs/protocol.md#datasets: `name`, else path, else id. */
 function datasetLabel(dataset: DatasetRef): string {
   // Members that a kind does not have may still be there, as anything.
@@ -140,6 +161,10 @@ function datasetLabel(dataset: DatasetRef): string {
       return dataset.name || dataset.path || dataset.kind;
   }
 }
+
+/** Its own `name`, else whose best it is, else its id. */
+const modelLabel = (model: ModelRef): string =>
+  model.name || (model.kind === 'best_model' ? `best of ${model.job_id}` : model.artifact_id);
 
 /** Its own `name`, else the path's stem, else the entrypoint, else the kind (docs/protocol.md#pipelines). */
 function pipelineLabel(pipeline: PipelineRef): string {

@@ -1,5 +1,6 @@
 import { compact } from '../json/raw.ts';
-import { DEFAULT_TYPE, type JobSpec } from '../schema/job.ts';
+import type { JobSpec, ModelRef } from '../schema/job.ts';
+import { DEFAULT_TYPE } from '../schema/job-types.ts';
 import { contentsOf, type JobContents } from './contents.ts';
 import { type JobSettings, matrixOf, settingsOf, type TaskMatrix } from './decompose.ts';
 import { meaningOf } from './job-meaning.ts';
@@ -31,6 +32,8 @@ export interface JobDigest {
   pins_fingerprint: boolean;
   /** Whether a pipeline is a graph of steps. */
   is_dag: boolean;
+  /** What it predicts with; null where it runs pipelines. */
+  model: ModelRef | null;
   /** The artifacts that it names: their ids, and beside each the place where it stands. */
   artifacts: { ids: string[]; paths: string[] };
   /** Whose results its tasks may be answered with. */
@@ -60,6 +63,7 @@ export function digestJob(spec: JobSpec, text: string): JobDigest {
     matrix: matrixOf(spec),
     pins_fingerprint: inline.some(({ expected_fingerprint }) => expected_fingerprint !== undefined),
     is_dag: inline.some(({ inline }) => isDag(inline)),
+    model: spec.model ?? null,
     artifacts: artifactsOf(spec),
     reuse: reuseOf(spec),
     keep: spec.keep ?? null,
@@ -101,6 +105,10 @@ function artifactsOf(spec: JobSpec): JobDigest['artifacts'] {
     ids.push(id);
     const place = spec.pipelines ? `/pipelines/${i}` : '/pipeline';
     paths.push(`${place}/${isBundle ? 'bundle_artifact_id' : 'artifact_id'}`);
+  }
+  if (spec.model?.kind === 'artifact') {
+    ids.push(spec.model.artifact_id);
+    paths.push('/model/artifact_id');
   }
   for (const [i, ref] of datasetsOf(spec).entries()) {
     if (ref.kind !== 'artifact') continue;

@@ -1,13 +1,14 @@
 import { createHash } from 'node:crypto';
 import { canonicalJson } from '../json/canonical.ts';
 import { compose, elements, members, RawJson } from '../json/raw.ts';
-import { DEFAULT_TYPE, type JobSpec, SILENT_MEMBERS } from '../schema/job.ts';
+import { type JobSpec, SILENT_MEMBERS } from '../schema/job.ts';
+import { DEFAULT_TYPE } from '../schema/job-types.ts';
 import { settingsOf } from './decompose.ts';
 
 /** Members that are compared by their values with defaults, or say nothing about the job. */
 const SAID_OTHERWISE = new Set([
   ...['type', 'name', 'priority', 'outputs', 'retry', 'timeout_seconds', 'rank_metric', 'rank_mode'],
-  ...['pipeline', 'pipelines', 'dataset', 'datasets', 'params', 'requirements'],
+  ...['pipeline', 'pipelines', 'model', 'dataset', 'datasets', 'params', 'requirements'],
   ...['native_payload', 'nativePayload', 'idempotency_key', 'reuse', 'select', 'decompose'],
   ...SILENT_MEMBERS,
 ]);
@@ -31,7 +32,9 @@ export function meaningOf(spec: JobSpec, text: string): string {
     params: new RawJson(top.get('params') ?? '{}'),
     requirements: requirementsIn(spec.requirements ?? {}),
     native: new RawJson(top.get('native_payload') ?? top.get('nativePayload') ?? 'null'),
-    pipelines: referencesIn(top, 'pipeline', 'pipelines'),
+    ...(spec.model
+      ? { model: modelIn(top.get('model') ?? '{}') }
+      : { pipelines: referencesIn(top, 'pipeline', 'pipelines') }),
     datasets: referencesIn(top, 'dataset', 'datasets'),
     unknown: fromMembers(unknown),
     ...(spec.reuse ? { reuse: spec.reuse } : {}),
@@ -51,6 +54,13 @@ const requirementsIn = (asked: object): object =>
   Object.fromEntries(
     Object.entries(asked).filter(([, member]) => member !== 0 && JSON.stringify(member) !== '{}'),
   );
+
+/** Which artifact the best of a job is, the server says. */
+function modelIn(text: string): Record<string, RawJson> {
+  const said = membersThere(text);
+  if (said.get('kind') === '"best_model"') said.delete('artifact_id');
+  return fromMembers(said);
+}
 
 /** One is a list of one. */
 function referencesIn(top: Map<string, string>, one: string, many: string): Record<string, RawJson>[] {

@@ -2,7 +2,15 @@ import type { TSchema } from 'typebox';
 import { ClusterError } from '../protocol/errors.ts';
 import { LIMITS } from '../protocol/limits.ts';
 import { didYouMean, nearest } from '../protocol/nearest.ts';
-import { DatasetRef, JobSpec, MAX_TASKS, PipelineRef, Select, SILENT_MEMBERS } from '../schema/job.ts';
+import {
+  DatasetRef,
+  JobSpec,
+  MAX_TASKS,
+  ModelRef,
+  PipelineRef,
+  Select,
+  SILENT_MEMBERS,
+} from '../schema/job.ts';
 
 /** Characters of a member's name that a warning repeats. */
 const LONGEST_WORD = 100;
@@ -14,6 +22,7 @@ export const datasetsOf = (spec: JobSpec): DatasetRef[] =>
 
 /** What decides whether a job is taken. */
 export interface JobSize {
+  /** A model counts as one. */
   pipelines: number;
   datasets: number;
   /** Whether it brings code of its own. */
@@ -23,7 +32,7 @@ export interface JobSize {
 export function sizeOf(spec: JobSpec): JobSize {
   const pipelines = pipelinesOf(spec);
   const runsCode = pipelines.some(({ kind }) => kind === 'python_entrypoint');
-  return { pipelines: pipelines.length, datasets: datasetsOf(spec).length, runsCode };
+  return { pipelines: spec.model ? 1 : pipelines.length, datasets: datasetsOf(spec).length, runsCode };
 }
 
 /**
@@ -64,6 +73,7 @@ export function unknownMembers(spec: JobSpec): string[] {
   unknown.look(spec.retry, RETRY_MEMBERS, 'retry.');
   unknown.look(spec.select, SELECT_MEMBERS, 'select.');
   for (const p of pipelinesOf(spec)) unknown.look(p, PIPELINE_MEMBERS[p.kind] ?? NONE, 'pipeline.');
+  if (spec.model) unknown.look(spec.model, MODEL_MEMBERS[spec.model.kind] ?? NONE, 'model.');
   for (const d of datasetsOf(spec)) unknown.look(d, DATASET_MEMBERS[d.kind] ?? NONE, 'dataset.');
   return unknown.warnings();
 }
@@ -89,6 +99,7 @@ const OUTPUTS_MEMBERS = membersOf(JobSpec.properties.outputs);
 const RETRY_MEMBERS = membersOf(JobSpec.properties.retry);
 const SELECT_MEMBERS = membersOf(Select);
 const PIPELINE_MEMBERS = membersByKind(PipelineRef);
+const MODEL_MEMBERS = membersByKind(ModelRef);
 const DATASET_MEMBERS = membersByKind(DatasetRef);
 
 /** Gathers what is not known. */

@@ -125,7 +125,7 @@ describe('options that name a task, a worker or an actor', () => {
     for (const _ of [1, 2]) {
       const task = await worker.take();
       await worker.report(task, [
-        { type: 'log', message: `this is ${task.pipeline.kind === 'path' && task.pipeline.path}` },
+        { type: 'log', message: `this is ${task.pipeline?.kind === 'path' && task.pipeline.path}` },
       ]);
       await worker.complete(task);
     }

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { DatasetRef, JobSpec, PipelineRef, Requirements } from '../../machines/schema/job.ts';
-import { libraryOf, matrixOf, numTasks, planAt, settingsOf } from '../../machines/submission/decompose.ts';
+import { libraryOf } from '../../machines/schema/job-types.ts';
+import { matrixOf, numTasks, planAt, settingsOf } from '../../machines/submission/decompose.ts';
 
 const path = (name: string): PipelineRef => ({ kind: 'path', path: name });
 const shared = (name: string): DatasetRef => ({ kind: 'shared_path', path: name });

@@ -32,6 +32,7 @@ const FILLED: Readonly<Record<string, unknown>> = {
   path: 'x',
   artifact_id: 'art_1',
   inline: 1,
+  job_id: 'job_1',
   entrypoint: 'a:b',
   catalog_id: 'corn',
 };
@@ -67,8 +68,8 @@ describe('a misspelt word in a job', () => {
   const all = [...places(JobSpec as AnySchema, (value) => value as object)];
   /** With all that a job cannot do without, except under the name that is misspelt. */
   const whole = (job: object): object => ({
-    type: 'mljs.run',
-    ...('pipelines' in job ? {} : { pipeline }),
+    type: 'model' in job ? 'mljs.predict' : 'mljs.run',
+    ...('pipelines' in job || 'model' in job ? {} : { pipeline }),
     ...('datasets' in job ? {} : { dataset }),
     ...job,
   });

@@ -124,7 +124,7 @@ describe('an invalid document', () => {
         "/requirements/packages/numpy '2' is not a version constraint (PEP 440, such as '>=1.2,<2')",
         '/retry/max_attempts must be <= 10',
         '/timeout_seconds must be > 0',
-        '/type must match pattern "^[a-z][a-z0-9_]*\\.run$"',
+        '/type must match pattern "^[a-z][a-z0-9_]*\\.(run|predict)$"',
       ],
     );
   });

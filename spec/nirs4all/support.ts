@@ -50,6 +50,8 @@ export interface TaskInput {
   params?: Record<string, unknown>;
   inner_n_jobs?: number;
   outputs?: Record<string, unknown>;
+  /** Which task of which job it is. */
+  task?: Record<string, unknown>;
 }
 
 /** The content of a result file. */
@@ -87,6 +89,15 @@ export function runTask(runner: Nirs4allRunner, { pipeline, dataset, ...rest }: 
   return runSpec(runner, folder, JSON.stringify(spec));
 }
 
+/** The same of a task that predicts. */
+export function runPrediction(
+  runner: Nirs4allRunner,
+  { model, dataset, params }: { model: string; dataset: string; params: Record<string, unknown> },
+): Promise<Ended> {
+  const spec = { model: { mode: 'path', path: model }, dataset: { mode: 'path', path: dataset }, params };
+  return runSpec(runner, scratch(), JSON.stringify({ ...spec, inner_n_jobs: 1, outputs: {} }));
+}
+
 export async function runSpec(runner: Nirs4allRunner, folder: string, spec: string): Promise<Ended> {
   const at = (name: string) => join(folder, name);
   await mkdir(at('workspace'));
@@ -119,6 +130,19 @@ export async function callDirectly<Name extends string>(
     run([runner.command[0] as string, script], JSON.stringify(runs), scratch()),
   );
   if (code !== 0) throw new Error(`direct.py failed: ${stderr}`);
+  return JSON.parse(stdout);
+}
+
+/** What nirs4all predicts of spectra without any queue; see predict.py. */
+export async function callPredictDirectly(
+  runner: Nirs4allRunner,
+  asked: [model: string, spectra: number[][]][],
+): Promise<number[][]> {
+  const script = fileURLToPath(new URL('./predict.py', import.meta.url));
+  const { code, stdout, stderr } = await children.add(() =>
+    run([runner.command[0] as string, script], JSON.stringify(asked), scratch()),
+  );
+  if (code !== 0) throw new Error(`predict.py failed: ${stderr}`);
   return JSON.parse(stdout);
 }
 

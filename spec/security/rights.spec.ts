@@ -244,6 +244,18 @@ describe('the rights', () => {
       });
     assert.equal((await asking(true)).status, 200);
     assertOutcome(await asking('any'), 'no', ['read', 'post'], 'reuse: any');
+    for (const model of [
+      { kind: 'best_model', job_id: 'job_of_ann' },
+      { kind: 'artifact', artifact_id: 'art_of_ann' },
+    ]) {
+      const dataset = { kind: 'shared_path', path: '/d' };
+      const answer = await ask(server.port, {
+        line: 'POST /v1/jobs',
+        headers: { ...bearer(entry.token), 'Content-Type': 'application/json' },
+        body: JSON.stringify({ type: 'mljs.predict', model, dataset }),
+      });
+      assertOutcome(answer, 'no', ['read', 'post'], `model: ${model.kind}`);
+    }
   });
 
   it('hide whether an id exists from a principal without them', async (t) => {

@@ -11,6 +11,8 @@ export interface Preload {
   tasks?: string[];
   workers?: string[];
   artifacts?: string[];
+  /** The best models of these jobs, with the jobs. */
+  bestModelsOf?: string[];
   /** What this task has uploaded. */
   uploadsOf?: string[];
   /** The job that an owner submitted under a key. */
@@ -26,6 +28,8 @@ export interface Preload {
 /** What was preloaded beside cells, for all messages of the turn. */
 export interface Preloaded {
   artifacts: Map<string, ArtifactRow>;
+  /** By job, the artifact that is its best model; those artifacts are among the others. */
+  bestModels: Map<string, string | null>;
   /** Ids of artifacts by the task that uploaded them. */
   uploads: Map<string, Set<string>>;
   /** By `keyOf`. */

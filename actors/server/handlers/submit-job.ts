@@ -14,6 +14,7 @@ import {
 } from '../../../machines/submission/decompose.ts';
 import type { JobDigest } from '../../../machines/submission/job-digest.ts';
 import { beginBulk, beginBulkLater, whenBulkDone } from '../jobs/bulk-command.ts';
+import { withModel } from '../jobs/models.ts';
 import { newTask } from '../jobs/new-task.ts';
 import { jobView } from '../reads/views.ts';
 import type { JobCell } from '../runtime/actor-cell.ts';
@@ -28,6 +29,7 @@ type Submit = MessageOf<'submit_job'>;
 export const submitJob: Handler<'submit_job'> = {
   preload: ({ job, principal }) => ({
     artifacts: job.artifacts.ids,
+    ...(job.model?.kind === 'best_model' && { bestModelsOf: [job.model.job_id] }),
     ...(job.idempotency_key === null ? {} : { key: { owner: principal.name, key: job.idempotency_key } }),
   }),
   handle(message, { turn, preloaded, answer }) {
@@ -59,11 +61,11 @@ function* submit(message: Submit, turn: Turn, preloaded: Preloaded) {
   const earlier = submittedBefore(message, turn, preloaded);
   if (earlier !== null) return { job_id: earlier, view: null };
   assertArtifacts(message.job, preloaded);
-  const job = turn.addJob(newJob(message, turn), message.job.text);
-  for (const artifact_id of new Set(message.job.artifacts.ids))
-    turn.inputs.push({ job_id: job.id, artifact_id });
-  const count = tasksAtFirst(message.job.matrix, message.job.settings);
-  yield* addTasks(job, message.job, turn, preloaded);
+  const digest = withModel(message, turn, preloaded);
+  const job = turn.addJob(newJob(message, turn), digest.text);
+  for (const artifact_id of new Set(digest.artifacts.ids)) turn.inputs.push({ job_id: job.id, artifact_id });
+  const count = tasksAtFirst(digest.matrix, digest.settings);
+  yield* addTasks(job, digest, turn, preloaded);
   turn.event(
     { job_id: job.id },
     {

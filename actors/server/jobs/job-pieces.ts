@@ -4,6 +4,7 @@ import { outputsOf } from '../../../machines/submission/decompose.ts';
 
 /** A job's specification, cut into the pieces that task payloads are made of; text, numbers as written. */
 export interface JobPieces {
+  /** Of a job that predicts, its model. */
   pipelines: string[];
   datasets: string[];
   params: string;
@@ -29,6 +30,7 @@ const OVERHEAD = 1024;
  */
 export function* cutJobPieces(request: string, variants?: string): Generator<void, JobPieces> {
   const top = yield* membersInSteps(request);
+  const model = present(top.get('model'));
   const params = present(top.get('params')) ?? '{}';
   const selects = (present(top.get('select')) ?? present(top.get('decompose'))) !== undefined;
   const found = variants === undefined ? [] : yield* elementsInSteps(variants);
@@ -36,7 +38,7 @@ export function* cutJobPieces(request: string, variants?: string): Generator<voi
   const outputs = yield* membersInSteps(top.get('outputs') ?? '{}');
   return {
     pipelines: [
-      ...(yield* listIn(top, 'pipeline', 'pipelines')),
+      ...(model === undefined ? yield* listIn(top, 'pipeline', 'pipelines') : [model]),
       ...found.map((inline) => `{"kind":"inline_json","inline":${inline}}`),
     ],
     expands: present(top.get('decompose')) !== undefined && variants === undefined,

@@ -5,7 +5,7 @@ import { versionMet } from '../../../machines/matching/library-version.ts';
 import { declaredVersion } from '../../../machines/matching/matching.ts';
 import { rankValuesOf } from '../../../machines/ranking/standing.ts';
 import type { Requirements } from '../../../machines/schema/job.ts';
-import { libraryOf } from '../../../machines/submission/decompose.ts';
+import { libraryOf } from '../../../machines/schema/job-types.ts';
 import type { TaskEvent } from '../../../machines/task/task.ts';
 import type { Core } from '../core.ts';
 import type { JobCell, TaskCell } from '../runtime/actor-cell.ts';

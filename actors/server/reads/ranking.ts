@@ -1,3 +1,4 @@
+import { isPrediction } from '../../../machines/schema/job-types.ts';
 import type { PreparedStatements } from '../store/prepared-statements.ts';
 import type { JobRow } from '../store/rows.ts';
 import { joined, json, object, PARAMETER, PICKED, text } from './json-text.ts';
@@ -96,6 +97,8 @@ const NAMED = 10;
  * reported what it ranks by, or some tasks are left out of it.
  */
 export async function rankWarnings(db: PreparedStatements, job: JobRow): Promise<string[]> {
+  // Predicted without reference values, nothing is measured.
+  if (isPrediction(job.type)) return [];
   const succeeded = job.selection
     ? job.selection.datasets.reduce((sum, of) => sum + of.succeeded, 0)
     : job.counts.succeeded;

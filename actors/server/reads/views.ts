@@ -1,7 +1,6 @@
 import { estimateOf } from '../../../machines/job/run-times.ts';
 import { phaseOf } from '../../../machines/job/selection.ts';
 import type { Aggregate, JobView, RankingEntry, SelectionView } from '../../../machines/schema/views.ts';
-import { libraryOf } from '../../../machines/submission/decompose.ts';
 import type { JobRow } from '../store/rows.ts';
 
 /** What clients see of a job; in lists `ranking` and `errors` stay empty, and `selections` are left out. */
@@ -37,7 +36,7 @@ export const submissionOf = (row: JobRow): JobView['submission'] => ({
 /** How the server deals a job out (docs/protocol.md#views-of-jobs-and-tasks). */
 export const schedulerOf = ({ type, num_tasks, is_dag }: JobRow): JobView['scheduler'] => ({
   shape: is_dag ? 'dag_shaped_whole_run' : num_tasks > 1 ? 'pipeline_dataset_matrix' : 'atomic',
-  task_granularity: `whole_${libraryOf(type)}_run`,
+  task_granularity: `whole_${type.replace('.', '_')}`,
   assignment_mode: 'server_leased_executor',
   result_provenance: 'server_attested_worker_report',
   submit_rights_required: ['submit'],

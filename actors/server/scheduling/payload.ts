@@ -1,6 +1,7 @@
 import type { LeasedTask, TaskPayload } from '../../../gateway/messages.ts';
 import { compose, RawJson, withMember } from '../../../machines/json/raw.ts';
 import type { Principal } from '../../../machines/protocol/rights.ts';
+import { isPrediction } from '../../../machines/schema/job-types.ts';
 import { MAX_VARIANTS } from '../../../machines/schema/select-limits.ts';
 import type { JobPieces } from '../jobs/job-pieces.ts';
 import { schedulerOf, submissionOf } from '../reads/views.ts';
@@ -20,13 +21,15 @@ export function leasedTask(parts: {
   principal: Principal;
 }): LeasedTask {
   const { job, task, pieces, requirements, principal } = parts;
+  const source = new RawJson(pieces.pipelines[task.payload.pipeline] ?? 'null');
   const payload: Record<keyof TaskPayload, unknown> = {
     task_id: task.id,
     job_id: job.id,
     type: job.type,
     attempt: task.attempt,
     max_attempts: task.max_attempts,
-    pipeline: new RawJson(pieces.pipelines[task.payload.pipeline] ?? 'null'),
+    pipeline: isPrediction(job.type) ? undefined : source,
+    model: isPrediction(job.type) ? source : undefined,
     dataset: new RawJson(pieces.datasets[task.payload.dataset] ?? 'null'),
     params: new RawJson(paramsFor(task, pieces)),
     // Nothing is fitted that could be exported.

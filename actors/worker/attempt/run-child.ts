@@ -1,5 +1,5 @@
 import type { Lease, Outcome } from '../../../machines/attempt/attempt.ts';
-import { libraryOf } from '../../../machines/submission/decompose.ts';
+import { isPrediction, libraryOf } from '../../../machines/schema/job-types.ts';
 import { outcomeOf } from '../child/ending.ts';
 import { markProcess } from '../child/leftovers.ts';
 import { Output } from '../child/output.ts';
@@ -24,7 +24,7 @@ export async function runChild(shared: WorkerContext, lease: Lease, signal: Abor
   const { cgroups } = shared.reaper;
   let group: number | undefined;
   try {
-    const runner = runnerFor(shared.settings.runners, library);
+    const runner = runnerFor(shared.settings.runners, lease.payload);
     const [command, ...args] = runner.command;
     const warm = shared.warm(runner);
     const options = [
@@ -99,10 +99,10 @@ async function forked(
   return null;
 }
 
-function runnerFor(runners: readonly Runner[], library: string): Runner {
-  const runner = runners.find((r) => r.library === library);
-  if (!runner || runner.command.length === 0) {
-    throw new WorkerError(`this worker has no runner for ${library}.run`);
+function runnerFor(runners: readonly Runner[], { type }: Lease['payload']): Runner {
+  const runner = runners.find(({ library }) => library === libraryOf(type));
+  if (!runner || runner.command.length === 0 || (isPrediction(type) && !runner.predicts)) {
+    throw new WorkerError(`this worker has no runner for ${type}`);
   }
   return runner;
 }

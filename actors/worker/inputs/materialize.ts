@@ -5,33 +5,35 @@ import { InputError } from '../errors.ts';
 import { writeText } from '../files.ts';
 import { placeDataset } from './dataset.ts';
 import type { InputContext } from './input-context.ts';
+import { placeModel } from './model.ts';
 import { type Fingerprints, placePipeline } from './pipeline.ts';
 
 /**
- * Puts pipeline and dataset in place and writes the spec file of the runner protocol, which holds local paths
+ * Puts pipeline or model, and dataset, in place and writes the spec file of the runner protocol, which holds local paths
  * only and the params exactly as the client wrote them.
- * @returns what identifies the pipeline
+ * @returns what identifies the pipeline; nothing does of a model, which says itself what it is
  * @throws InputError for what the job names wrongly
  */
 export async function materialize(context: InputContext, paths: AttemptPaths): Promise<Fingerprints> {
   for (const folder of [paths.inputs, paths.workspace, paths.output]) mkdirSync(folder, { recursive: true });
-  const { outputs, expand } = context.lease.payload;
+  const { outputs, expand, model, ...task } = context.lease.payload;
   // Whoever only looks for the variants of a pipeline needs no data.
-  const [pipeline, dataset] = await together(
-    placePipeline(context),
+  const [source, dataset] = await together(
+    model === undefined ? placePipeline(context) : placeModel(context),
     expand ? Promise.resolve(null) : placeDataset(context),
   );
   const { params, inner_n_jobs } = splitParams(at(context.lease.text, 'params') ?? '{}');
   const spec = compose({
-    pipeline: pipeline.local,
+    [model === undefined ? 'pipeline' : 'model']: source.local,
     dataset: dataset === null ? undefined : { mode: 'path', path: dataset },
     expand,
     params,
     inner_n_jobs,
     outputs,
+    task: { job_id: task.job_id, task_id: task.task_id, attempt: task.attempt },
   });
   await writeText(paths.spec, spec);
-  return pipeline.fingerprints;
+  return source.fingerprints;
 }
 
 /** Both, or the first error once both have stopped: nothing may be written after an attempt has failed. */

@@ -3,6 +3,8 @@ import { hostname, totalmem } from 'node:os';
 import { promisify } from 'node:util';
 import type { Static } from 'typebox';
 import { PACKAGE_VERSION } from '../../../gateway/version.ts';
+import { DATASET_LABEL } from '../../../machines/schema/job.ts';
+import { PREDICT_LABEL } from '../../../machines/schema/job-types.ts';
 import type { WorkerRegistration } from '../../../machines/schema/worker.ts';
 import type { Settings } from '../config.ts';
 
@@ -14,7 +16,10 @@ export type Declaration = Omit<Static<typeof WorkerRegistration>, 'worker_id'>;
 /** What the worker says of itself, and the server matches tasks against (docs/protocol.md#workers-and-leases). */
 export async function declarationOf(settings: Settings): Promise<Declaration> {
   const { datasets, labels, memoryGb, gpus, name, slots, runners, python, allowPython, catalog } = settings;
-  const declared = Object.keys(datasets).map((dataset) => [`dataset.${dataset}`, 'true']);
+  const declared = [
+    ...Object.keys(datasets).map((dataset) => `${DATASET_LABEL}${dataset}`),
+    ...runners.flatMap(({ library, predicts }) => (predicts ? [`${PREDICT_LABEL}${library}`] : [])),
+  ].map((label) => [label, 'true']);
   return {
     name: name ?? hostname(),
     labels: { ...labels, ...Object.fromEntries(declared) },

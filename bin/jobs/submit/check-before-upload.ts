@@ -1,6 +1,5 @@
 import { extname } from 'node:path';
-import { DEFAULT_TYPE } from '../../../machines/schema/job.ts';
-import { libraryOf } from '../../../machines/submission/decompose.ts';
+import { DEFAULT_TYPE, libraryOf } from '../../../machines/schema/job-types.ts';
 import { CliError } from '../../cli/exit.ts';
 import { datasetLine } from '../../terminal/dataset-report.ts';
 import type { Output } from '../../terminal/output.ts';

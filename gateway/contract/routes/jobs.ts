@@ -63,13 +63,16 @@ export const jobs = {
     yaml: true,
     body: JobSpec,
     reply: JobView,
-    errors: ['python_jobs_disabled', 'idempotency_conflict', 'too_many_tasks'],
+    errors: ['python_jobs_disabled', 'idempotency_conflict', 'job_not_ended', 'too_many_tasks'],
     digest: digestJob,
     run: async ({ backend, principal, body, facts, note }) => {
       admitJob(body.size, facts);
       // The results of others are what the right to read gives.
       if (body.reuse === 'any') assertRights(principal, ['read']);
-      const { job_id, view } = await backend.send({ type: 'submit_job', principal, job: body });
+      // As to download a model, which says no less than its predictions.
+      if (body.model !== null) assertRights(principal, ['read']);
+      const allow_code = facts.allowPythonJobs;
+      const { job_id, view } = await backend.send({ type: 'submit_job', principal, job: body, allow_code });
       note({ job_id, tasks: body.size.pipelines * body.size.datasets });
       return view ?? new StreamedReply(backend.reads.job(job_id));
     },

@@ -11,9 +11,13 @@ export interface ExternalRunner {
   packages: Readonly<Record<string, string>>;
   /** Its command ended with `--serve`, by which its owner says that it can be kept warm. */
   serves?: true;
+  /** Its command ended with `--predict`, by which its owner says that it predicts, too. */
+  predicts?: true;
 }
 
-const SERVE = '--serve';
+/** Words at the end of a command by which its owner says what it can, and what they say. */
+const ABILITIES = { '--serve': 'serves', '--predict': 'predicts' } as const;
+type Ability = (typeof ABILITIES)[keyof typeof ABILITIES];
 
 /** What is wrong with a description, in one line. */
 export class RunnerError extends AppError {
@@ -22,7 +26,8 @@ export class RunnerError extends AppError {
 
 /**
  * The runner that `LIB=COMMAND` or `LIB@VERSION=COMMAND` describes: the worker takes jobs of type `LIB.run` and
- * declares package LIB. A last word `--serve` says that the command can be kept warm. COMMAND is split as a shell would
+ * declares package LIB. Last words `--serve` and `--predict` say that the command can be kept warm, and that it takes
+ * jobs of type `LIB.predict`. COMMAND is split as a shell would
  * (see `splitCommand`), but no shell runs it. Tasks run in a directory of their own, therefore words that name an
  * existing file by a path, such as `./mean.py`, are counted from `folder`.
  *
@@ -46,16 +51,28 @@ export function externalRunner(text: string, folder = process.cwd()): ExternalRu
     throw new RunnerError(
       `the command of ${library}: a quotation mark is not closed, or a backslash ends it`,
     );
-  const serves = words.length > 1 && words.at(-1) === SERVE;
-  const [program, ...args] = (serves ? words.slice(0, -1) : words).map((word) => anchored(word, folder));
+  const abilities = takeAbilities(words);
+  const [program, ...args] = words.map((word) => anchored(word, folder));
   if (!program) throw new RunnerError(`the command of ${library} is empty`);
   return {
     library,
     command: [program, ...args],
     packages: { [library]: version ?? NO_VERSION },
-    ...(serves && { serves }),
+    ...abilities,
   };
 }
+
+/** Takes what says what the command can off its end. */
+function takeAbilities(words: string[]): Partial<Record<Ability, true>> {
+  const found: Partial<Record<Ability, true>> = {};
+  for (let word = words.at(-1) ?? ''; words.length > 1 && isAbility(word); word = words.at(-1) ?? '') {
+    found[ABILITIES[word]] = true;
+    words.pop();
+  }
+  return found;
+}
+
+const isAbility = (word: string): word is keyof typeof ABILITIES => Object.hasOwn(ABILITIES, word);
 
 function anchored(word: string, folder: string): string {
   if (!(word.includes('/') || word.includes(sep)) || word.startsWith('-')) return word;

@@ -76,7 +76,8 @@ export function readDataset(path: string, hints: DatasetHints = { target: null, 
   };
 }
 
-class SetReader {
+/** Reads tables of spectra and of reference values by the rules of README.md. */
+export class SetReader {
   readonly #hints: DatasetHints;
   readonly #warn: (text: string) => void;
 
@@ -90,13 +91,13 @@ class SetReader {
   }
 
   #readPair(files: { x: string; y: string }): NamedSamples {
-    const grid = this.#gridOf(files.x);
+    const grid = this.gridOf(files.x);
     const spectra = asTable(grid, this.#hints.header);
-    const reference = this.#referenceTable(this.#gridOf(files.y, grid), spectra);
+    const reference = this.referenceTable(this.gridOf(files.y, grid), spectra);
     refuseOneRow(reference, spectra.cells.length);
     const shared = sharedIds(spectra, reference, this.#hints.target);
     const [x, y] = [sorted(spectra, shared), sorted(reference, shared)];
-    const spectrum = this.#spectrumOf(x);
+    const spectrum = this.spectrumOf(x);
     const candidates = [...y.columns.axis, ...y.columns.numbers].sort((a, b) => a - b);
     const target = chooseTarget(y.table, candidates, this.#hints.target);
     const pairs = joinRows(x, y, this.#warn);
@@ -107,14 +108,14 @@ class SetReader {
     return this.#samples(x.table, spectrum, y.table, target, pairs, nameOf);
   }
 
-  #gridOf(path: string, like?: Grid): Grid {
+  gridOf(path: string, like?: Grid): Grid {
     const grid = gridOf(path, like);
     for (const doubt of grid.doubts) this.#warn(`${grid.source}: ${doubt}`);
     return grid;
   }
 
   #readBoth(path: string): NamedSamples {
-    const { table, columns } = sorted(asTable(this.#gridOf(path), this.#hints.header));
+    const { table, columns } = sorted(asTable(this.gridOf(path), this.#hints.header));
     const { axis, numbers, ids } = columns;
     if (table.header === null || axis.length === 0) {
       const what = table.header ? 'no columns named by wavelengths' : 'no header';
@@ -129,7 +130,7 @@ class SetReader {
   }
 
   /** A bare 0 or 1, which pandas writes above a column without a name, is a header where the counts say so. */
-  #referenceTable(grid: Grid, x: Table): Table {
+  referenceTable(grid: Grid, x: Table): Table {
     const y = asTable(grid);
     const [first, ...rest] = y.values.map((row) => row[0] as number);
     const isUnlike = rest.every((value) => !(value <= (first as number)));
@@ -139,7 +140,7 @@ class SetReader {
     return asTable(grid, true);
   }
 
-  #spectrumOf({ table, columns: { axis, numbers, words } }: Sorted): number[] {
+  spectrumOf({ table, columns: { axis, numbers, words } }: Sorted): number[] {
     const spectrum = axis.length > 0 ? axis : numbers;
     if (spectrum.length === 0) {
       const hint =
@@ -219,7 +220,7 @@ function gridOf(path: string, like?: Grid): Grid {
   return readGrid(decodeText(bytes), basename(path), like);
 }
 
-function sorted(table: Table, shared: string | null = null): { table: Table; columns: Columns } {
+export function sorted(table: Table, shared: string | null = null): { table: Table; columns: Columns } {
   return { table, columns: columnsOf(table, shared) };
 }
 

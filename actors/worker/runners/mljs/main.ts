@@ -5,7 +5,8 @@ import { parseArgs } from 'node:util';
 import { InputError, WorkerError } from '../../errors.ts';
 import { expandPipeline } from './expand.ts';
 import { writeJson } from './files.ts';
-import { readTask } from './task.ts';
+import type { RunHooks } from './run.ts';
+import { isPrediction, parsePrediction, parseTask, readTaskFile } from './task.ts';
 import { packageVersion } from './versions.ts';
 
 const EXIT_FAILURE = 1;
@@ -44,7 +45,8 @@ function readArguments(): Arguments {
 /** The analysis itself, with the libraries that it needs. */
 async function load() {
   try {
-    return await import('./run.ts');
+    const [{ runTask }, { runPrediction }] = await Promise.all([import('./run.ts'), import('./predict.ts')]);
+    return { runTask, runPrediction };
   } catch (error) {
     throw new WorkerError(`the runner cannot be loaded: ${(error as Error).message}`);
   }
@@ -59,28 +61,38 @@ async function main(): Promise<void> {
   const { taskFile, outputDir, resultFile } = readArguments();
   if (!existsSync(dirname(resultFile))) throw new InputError(`no folder for the result file: ${resultFile}`);
   const version = packageVersion(import.meta.url);
-  const task = readTask(taskFile);
+  const content = readTaskFile(taskFile);
+  const finish = (result: object) =>
+    writeJson(resultFile, {
+      status: 'succeeded',
+      mljs_version: version,
+      duration_seconds: Number((performance.now() / 1000).toFixed(3)),
+      ...result,
+    });
+  if (isPrediction(content)) {
+    const task = parsePrediction(content);
+    const { runPrediction } = await load();
+    finish(runPrediction(task, outputDir, version, hooksFor(task)));
+    return;
+  }
+  const task = parseTask(content);
   if (task.expandAtMost !== null) {
     const variants = expandPipeline(task.pipeline, task.expandAtMost);
     writeJson(resultFile, { status: 'succeeded', mljs_version: version, variants });
     return;
   }
   const { runTask } = await load();
-  const result = runTask(task, outputDir, version, {
-    log: (line) => {
-      if (task.verbose) process.stdout.write(`${line}\n`);
-    },
-    progress: (fraction, message) => {
-      process.stdout.write(`::progress ${Number(fraction.toFixed(4))} ${message}\n`);
-    },
-  });
-  writeJson(resultFile, {
-    status: 'succeeded',
-    mljs_version: version,
-    duration_seconds: Number((performance.now() / 1000).toFixed(3)),
-    ...result,
-  });
+  finish(runTask(task, outputDir, version, hooksFor(task)));
 }
+
+const hooksFor = ({ verbose }: { verbose: boolean }): RunHooks => ({
+  log: (line) => {
+    if (verbose) process.stdout.write(`${line}\n`);
+  },
+  progress: (fraction, message) => {
+    process.stdout.write(`::progress ${Number(fraction.toFixed(4))} ${message}\n`);
+  },
+});
 
 try {
   await main();

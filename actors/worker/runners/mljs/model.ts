@@ -1,7 +1,9 @@
 import { InputError } from '../../errors.ts';
+import { type AboutModel, type MadeBy, unitIn } from '../about-model.ts';
+import { axisOf } from './data/axis-match.ts';
 import type { Dataset } from './dataset.ts';
 import { readText, writeJson } from './files.ts';
-import { isMapping } from './options.ts';
+import { isMapping, type Mapping } from './options.ts';
 import { fitPls, predictRow } from './pls.ts';
 import { applySteps, type FittedStep, fitSteps, type PreprocessStep } from './preprocess.ts';
 
@@ -26,6 +28,8 @@ export interface Model {
   coefficients: number[];
   intercept: number;
   metrics: Record<string, unknown>;
+  /** The same and more, as the models of all libraries say it; those of earlier versions do not. */
+  about?: AboutModel;
 }
 
 /** What a loaded model can do. */
@@ -34,9 +38,10 @@ export interface Predictor {
   /**
    * Predicts the reference value of raw spectra, one per row.
    *
+   * @param source how messages call the spectra
    * @throws InputError if a row has another number of values than the training spectra, or is not finite
    */
-  predict(rows: number[][]): number[];
+  predict(rows: number[][], source?: string): number[];
 }
 
 /**
@@ -70,11 +75,11 @@ export function fitModel(
   };
 }
 
-/** Makes a predictor of a model; `source` is how messages call the spectra. */
-export function predictor(model: Model, source = 'spectra'): Predictor {
+/** Makes a predictor of a model. */
+export function predictor(model: Model): Predictor {
   return {
     model,
-    predict: (rows) => {
+    predict: (rows, source = 'spectra') => {
       rows.forEach((row, i) => {
         if (row.length !== model.input_columns) {
           const expected = `the model expects ${model.input_columns}`;
@@ -88,6 +93,45 @@ export function predictor(model: Model, source = 'spectra'): Predictor {
       return treated.map((row) => predictRow(row, model.coefficients, model.intercept));
     },
   };
+}
+
+/** Whether a file has what predicting needs. */
+function isWhole(content: Mapping): content is Mapping & Model {
+  const { coefficients, steps, intercept, input_columns: columns } = content;
+  return (
+    Array.isArray(steps) &&
+    Array.isArray(coefficients) &&
+    coefficients.length === columns &&
+    [...coefficients, intercept].every(Number.isFinite)
+  );
+}
+
+/** What a model says of itself, as those of all libraries do. */
+export function aboutModel(
+  model: Model,
+  { task, sha256 }: { task: MadeBy | null; sha256: string },
+): AboutModel {
+  const numbers = Object.entries(model.metrics).filter(
+    (entry): entry is [string, number | null] => entry[1] === null || typeof entry[1] === 'number',
+  );
+  return {
+    library: 'mljs',
+    version: model.mljs_version,
+    model: `PLS regression, ${model.components} component${model.components === 1 ? '' : 's'}`,
+    preprocessing: model.steps.map(stepInWords),
+    axis: axisOf(model.wavelengths),
+    columns: model.input_columns,
+    targets: [{ name: model.target, unit: unitIn(model.target) }],
+    training: { samples: model.training_rows, sha256 },
+    task,
+    metrics: Object.fromEntries(numbers),
+  };
+}
+
+function stepInWords(step: FittedStep): string {
+  if (step.name !== 'savitzky_golay') return step.name;
+  const { window, polynomial, derivative } = step;
+  return `savitzky_golay (window ${window}, polynomial ${polynomial}, derivative ${derivative})`;
 }
 
 /** Writes a model as JSON, whole or not at all. */
@@ -114,5 +158,6 @@ export function loadModel(path: string): Predictor {
   if (content.format_version !== FORMAT_VERSION) {
     throw new InputError(`${path}: model format version ${String(content.format_version)} is not supported`);
   }
-  return predictor(content as unknown as Model);
+  if (!isWhole(content)) throw new InputError(`${path}: this model of mljs.run is not complete`);
+  return predictor(content);
 }

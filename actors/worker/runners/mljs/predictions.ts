@@ -9,7 +9,7 @@ export const CURVES_FILE = 'curves.json';
 /** Rows at most; a file of them is drawn in a browser. */
 export const MOST_PREDICTIONS = 100_000;
 
-const HEADER = 'sample,partition,fold,y,prediction,target';
+export const HEADER = 'sample,partition,fold,y,prediction,target';
 
 /** What a run predicted of samples by models that were not fitted on them. */
 export interface Predicted {
@@ -22,24 +22,46 @@ export interface Predicted {
 
 /** The predictions as CSV: those of cross-validation fold by fold, then those of the test rows. */
 export function predictionsCsv({ dataset, validated, tested }: Predicted): { text: string; leftOut: number } {
-  const target = cell(dataset.target ?? '');
   const lines: string[] = [];
-  const add = ({ names, y }: Samples, row: number, partition: string, predicted: number) => {
-    lines.push(`${cell(names[row] as string)},${partition},${y[row]},${predicted},${target}`);
+  const add = ({ names, y }: Samples, row: number, where: Where, predicted: number) => {
+    const [sample, value] = [names[row] as string, y[row] as number];
+    lines.push(lineOf({ sample, ...where, y: value, prediction: predicted, target: dataset.target }));
   };
   if (validated) {
     const { evaluation, folds, chosen } = validated;
     const predicted = evaluation.predictions[chosen] as number[];
     folds.forEach(({ heldOut }, fold) => {
-      for (const row of heldOut) add(dataset.train, row, `validation,${fold + 1}`, predicted[row] as number);
+      for (const row of heldOut)
+        add(
+          dataset.train,
+          row,
+          { partition: 'validation', fold: String(fold + 1) },
+          predicted[row] as number,
+        );
     });
   }
   const { test } = dataset;
   for (const [row, predicted] of (test && tested ? tested : []).entries())
-    add(test as Samples, row, 'test,', predicted);
+    add(test as Samples, row, { partition: 'test', fold: '' }, predicted);
   const kept = lines.slice(0, MOST_PREDICTIONS);
   return { text: `${[HEADER, ...kept].join('\n')}\n`, leftOut: lines.length - kept.length };
 }
+
+type Where = Pick<PredictionLine, 'partition' | 'fold'>;
+
+/** A line of the file. */
+export interface PredictionLine {
+  sample: string;
+  partition: 'validation' | 'test' | 'predicted';
+  fold: string;
+  /** Null where it is not known. */
+  y: number | null;
+  prediction: number;
+  target: string | null;
+}
+
+export const lineOf = ({ sample, partition, fold, y, prediction, target }: PredictionLine): string =>
+  [cell(sample), partition, fold, y ?? '', prediction, cell(target ?? '')].join(',');
 
 /** How the errors of cross-validation go with the number of components; null where only one was tried. */
 export function componentCurves({ evaluation: { scores }, chosen }: NonNullable<Predicted['validated']>) {

@@ -1,12 +1,13 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { InputError } from '../../errors.ts';
+import { dataHash } from '../data-hash.ts';
 import { type Dataset, readDataset } from './dataset.ts';
 import { bestOf, crossValidate, type Evaluation } from './evaluate.ts';
 import { writeJson, writeWhole } from './files.ts';
 import { defaultSplit, type Fold, foldCount, makeFolds, type Split, smallestTraining } from './folds.ts';
 import { type Scores, score } from './metrics.ts';
-import { fitModel, predictor, saveModel } from './model.ts';
+import { aboutModel, fitModel, predictor, saveModel } from './model.ts';
 import { type Pipeline, readPipeline } from './pipeline.ts';
 import {
   CURVES_FILE,
@@ -84,7 +85,7 @@ export function runTask(task: Task, outputDir: string, version: string, hooks: R
     task.refit === false
       ? null
       : fitModel(dataset, pipeline.preprocess, components, { mljs_version: version, metrics: {} });
-  const predicted = model && test ? predictor(model, test.source).predict(test.x) : null;
+  const predicted = model && test ? predictor(model).predict(test.x, test.source) : null;
   const tested = predicted && test ? score(test.y, predicted) : null;
   if (tested) hooks.log(`test rows, components ${components}: ${format(tested)}`);
   const best = (reported === 'test_set' ? tested : chosen) as Scores;
@@ -103,7 +104,9 @@ export function runTask(task: Task, outputDir: string, version: string, hooks: R
   const told = validation && { ...validation, chosen: place };
   savePredictions({ dataset, validated: told, tested: predicted }, outputDir, hooks);
   if (model && task.exportModel) {
-    saveModel(join(outputDir, MODEL_FILE), { ...model, metrics: { validation: reported, ...metrics } });
+    const whole = { ...model, metrics: { validation: reported, ...metrics } };
+    const about = aboutModel(whole, { task: task.madeBy, sha256: dataHash(task.dataset) });
+    saveModel(join(outputDir, MODEL_FILE), { ...whole, about });
   }
   const heldOut = validated ? train.y.length * validated.scores.length : 0;
   hooks.progress(1, 'done');

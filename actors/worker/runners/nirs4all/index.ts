@@ -10,6 +10,7 @@ export interface Nirs4allRunner {
   command: readonly string[];
   /** Once nirs4all is loaded, attempts are forked. */
   serves: true;
+  predicts: true;
   /** Ends with exit code 0 where nirs4all can be loaded. */
   check: readonly string[];
   /** nirs4all, and what else tasks may require of the environment. */
@@ -24,6 +25,7 @@ export function nirs4allRunner({ executable, packages }: Interpreter): Nirs4allR
     library: 'nirs4all',
     command: [executable, program],
     serves: true,
+    predicts: true,
     check: [executable, '-c', 'import nirs4all'],
     packages,
   };

@@ -154,9 +154,13 @@ def same_axis(train, test):
 class Looked:
     """What is there to say of a dataset that can be meant."""
 
-    def __init__(self, warnings, targets):
+    def __init__(self, warnings, tables):
+        spectra, values = tables.get("train_x"), tables.get("train_y")
         self.warnings = warnings
-        self.targets = targets
+        self.targets = (values.header if values else None) or []
+        # The names of the columns of spectra, and how many there are for training; None where that cannot be seen here.
+        self.columns = spectra.header if spectra else None
+        self.samples = len(spectra.rows) if spectra else None
 
 
 def look_at(argument):
@@ -178,7 +182,7 @@ def look_at(argument):
         tables[key] = table
     if "train_x" in tables and "test_x" in tables:
         same_axis(tables["train_x"], tables["test_x"])
-    return Looked(warnings, (tables["train_y"].header if "train_y" in tables else None) or [])
+    return Looked(warnings, tables)
 
 
 def params_of(config, key):

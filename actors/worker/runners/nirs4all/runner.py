@@ -1,4 +1,4 @@
-"""Runs one task of job type `nirs4all.run`; README.md next to this file says what it takes and gives.
+"""Runs one task of job type `nirs4all.run` or `nirs4all.predict`; README.md next to this file says what it takes and gives.
 
 Only the standard library is needed to start; nirs4all is imported once the task is known to make sense.
 """
@@ -19,9 +19,13 @@ import sys
 import tempfile
 import time
 import traceback
+import zipfile
 from pathlib import Path
 
+import about
+import axes
 import misreadings
+import predicting
 import predictions
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "python"))
@@ -112,7 +116,7 @@ def read_task(path):
         task = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise InputFault(f"task file cannot be read: {path}: {error}") from error
-    for name in RESERVED:
+    for name in predicting.RESERVED if task.get("model") else RESERVED:
         if name in task.setdefault("params", {}):
             raise InputFault(f"params.{name} is decided by the worker; leave it out")
     return task
@@ -359,6 +363,14 @@ def export_model(result, scratch, output_dir, warnings):
     return None
 
 
+def tell_about(nirs4all, result, model, dataset, looked, task, output_dir):
+    """Has the model say what it is and what it was made of."""
+    path = Path(task["dataset"]["path"])
+    known = predicting.about_model(nirs4all, result, model, predicting.places_in(dataset, looked), task.get("task"),
+                                   about.data_hash(path, is_leftover))
+    about.write_about(model, plain({**known, "metrics": metrics_of(result)}), output_dir)
+
+
 def save_predictions(result, output_dir, warnings):
     """Keeps what was predicted of held-out samples; where that cannot be read of the result, a warning."""
     draft = output_dir / "predictions.csv.tmp"
@@ -399,19 +411,84 @@ def expand_task(arguments, task):
     progress(1, "done")
 
 
+def teller(warnings):
+    """Keeps what a person should know of a run, and writes it to the log."""
+    def say(text):
+        warnings.append(text)
+        print(f"warning: {text}", flush=True)
+
+    return say
+
+
+def prediction_argument(reference):
+    """As `dataset_argument`; a folder may also hold one table of any name, as one that was uploaded by itself does."""
+    path = Path(reference["path"])
+    if path.is_dir():
+        tables = [file for file in path.iterdir() if file.suffix.lower() in TABLES and not is_leftover(file.name)]
+        described = any((path / f"nirs4all{ending}").is_file() for ending in (".yaml", ".yml", ".json"))
+        if len(tables) == 1 and not described:
+            return {"test_x": str(tables[0]), "name": path.name, "global_params": csv_format(path)}
+    return dataset_argument(reference)
+
+
+def predict_task(arguments, task, warnings, started):
+    """Predicts with a model instead of making one."""
+    try:
+        model = predicting.bundle_at(Path(task["model"]["path"]))
+        dataset = prediction_argument(task["dataset"])
+        progress(0.02, "loading nirs4all")
+        nirs4all = load_library()
+        unknown = predicting.unknown_options(nirs4all, task["params"])
+        if unknown:
+            raise InputFault(f"nirs4all.predict has no option {few(unknown)}")
+        say = teller(warnings)
+        for warning in looked_at(dataset).warnings:
+            say(warning)
+        progress(0.1, "predicting")
+        predicted = predicting.predict(nirs4all, model, dataset, task["params"], say)
+    except axes.Refused as refused:
+        raise InputFault(str(refused)) from refused
+    if predicted.unlike:
+        say("the reference values are not compared: they are others than those that the model predicts")
+    draft = arguments.output_dir / "predictions.csv.tmp"
+    left_out = predicted.write(draft)
+    os.replace(draft, arguments.output_dir / "predictions.csv")
+    if left_out:
+        say(f"{left_out} predictions beyond the first are not in predictions.csv")
+    known = predicted.about
+    write_json(arguments.result_file, {
+        "status": "succeeded",
+        "nirs4all_version": nirs4all.__version__,
+        "metrics": predicted.metrics(known.get("task_type") or "regression"),
+        "counts": {"num_predictions": len(predicted.values), "num_measured": int(predicted.is_measured().sum())},
+        "extra": {
+            "model": {"version": known.get("version"), "task": known.get("task")},
+            "target": ", ".join(name for name in predicted.targets if name) or None,
+            "axes": [{"source": predicted.source, "how": predicted.alignment.how}],
+            "warnings": warnings[:20],
+        },
+        "duration_seconds": round(time.monotonic() - started, 3),
+    })
+    progress(1, "done")
+
+
 def run_task(arguments, warnings):
     started = time.monotonic()
     task = read_task(arguments.task_file)
     if task.get("expand"):
         expand_task(arguments, task)
         return
+    if task.get("model"):
+        predict_task(arguments, task, warnings, started)
+        return
     dataset = dataset_argument(task["dataset"])
     progress(0.02, "loading nirs4all")
     pipeline, built_fingerprint = pipeline_argument(task["pipeline"])
     nirs4all = load_library()
-    for warning in looked_at(dataset).warnings:
-        warnings.append(warning)
-        print(f"warning: {warning}", flush=True)
+    say = teller(warnings)
+    looked = looked_at(dataset)
+    for warning in looked.warnings:
+        say(warning)
 
     options = {**parallelism(task, nirs4all.run), **task["params"]}
     print(f"nirs4all {nirs4all.__version__}: dataset {dataset!r}, options {options!r}", flush=True)
@@ -427,6 +504,14 @@ def run_task(arguments, warnings):
     if task.get("outputs", {}).get("export_best_model", True):
         progress(0.95, "exporting the best model")
         model_file = export_model(result, arguments.workspace / "export", arguments.output_dir, warnings)
+        if model_file:
+            model = arguments.output_dir / model_file
+            try:
+                tell_about(nirs4all, result, model, dataset, looked, task, arguments.output_dir)
+            except OSError:
+                raise
+            except Exception as error:
+                say(f"the model does not say what it was made of: {summary_of(error)}")
     shown = ("model_name", "config_name", "preprocessings", "best_params", "dataset_name", "metric", "task_type")
     write_json(arguments.result_file, {
         "status": "succeeded",
@@ -507,7 +592,7 @@ def is_input_fault(error):
         return getattr(error, "cause", None) in REFUSALS
     files = [frame.filename.replace(os.sep, "/") for frame in traceback.extract_tb(error.__traceback__)]
     in_readers = any(f"/nirs4all/{reader}" in file for file in files for reader in READERS)
-    return in_readers or files[-1].endswith("/nirs4all/api/run.py")
+    return in_readers or files[-1].endswith(("/nirs4all/api/run.py", "/nirs4all/api/predict.py"))
 
 
 def needs_cold(argv):
@@ -519,9 +604,12 @@ def needs_cold(argv):
         task = json.loads(read_arguments(argv).task_file.read_text(encoding="utf-8"))
         if task.get("inner_n_jobs", 1) != 1 or task.get("params", {}).get("n_jobs", 1) != 1:
             return "it starts processes of its own (inner_n_jobs)"
+        if task.get("model"):
+            found = NEEDS_COLD.search(predicting.text_of(Path(task["model"]["path"]), MOST_PIPELINE_BYTES))
+            return f"its model names {found[0]}" if found else None
         with open(task["pipeline"]["path"], encoding="utf-8", errors="replace") as file:
             found = NEEDS_COLD.search(file.read(MOST_PIPELINE_BYTES))
-    except (OSError, ValueError, LookupError, TypeError, AttributeError):
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, zipfile.BadZipFile):
         return None
     return f"its pipeline names {found[0]}" if found else None
 

@@ -20,15 +20,22 @@ export interface Pair {
 /**
  * Finds the rows that belong together: by their ids where both files have some, otherwise by their order.
  *
+ * @param keepsAll whether a spectrum without a reference value is kept, as is wanted of those that are to be predicted
  * @throws InputError where neither says it beyond doubt
  */
-export function joinRows(x: Sorted, y: Sorted, warn: (text: string) => void): Pair[] {
+export function joinRows(
+  x: Sorted,
+  y: Sorted,
+  warn: (text: string) => void,
+  { keepsAll = false } = {},
+): Pair[] {
   const [xIds, yIds] = alike(x.columns.ids, y.columns.ids);
   for (const { table, columns } of [x, y]) {
     if (columns.ids && isIndex(table, columns.ids)) warn(`${table.source}: the index column was left out`);
   }
   if (xIds) tellSummaries(x.table, xIds, warn);
-  if (xIds && yIds && !sameSequence(xIds, yIds)) return byIds(x.table, xIds, y.table, yIds, warn);
+  if (xIds && yIds && !sameSequence(xIds, yIds))
+    return byIds({ table: x.table, ids: xIds }, { table: y.table, ids: yIds }, warn, keepsAll);
   const named = xIds ?? yIds;
   if (named && !(xIds && yIds) && !named.isCounter) {
     const [has, lacks] = xIds ? [x, y] : [y, x];
@@ -66,7 +73,17 @@ function tellSummaries({ source, lines }: Table, { values }: Ids, warn: (text: s
 const sameSequence = (a: Ids, b: Ids): boolean =>
   a.values.length === b.values.length && a.values.every((value, i) => value === b.values[i]);
 
-function byIds(x: Table, xIds: Ids, y: Table, yIds: Ids, warn: (text: string) => void): Pair[] {
+interface Identified {
+  table: Table;
+  ids: Ids;
+}
+
+function byIds(
+  { table: x, ids: xIds }: Identified,
+  { table: y, ids: yIds }: Identified,
+  warn: (text: string) => void,
+  keepsAll: boolean,
+): Pair[] {
   if (xIds.isCounter && yIds.isCounter) {
     if (xIds.values.length !== yIds.values.length) throw unequal(x, y);
     const starts = `${x.source} counts its rows from ${xIds.start}, ${y.source} from ${yIds.start}`;
@@ -74,15 +91,17 @@ function byIds(x: Table, xIds: Ids, y: Table, yIds: Ids, warn: (text: string) =>
   }
   const places = positions(y, yIds);
   const taken = positions(x, xIds);
-  const pairs = xIds.values.flatMap((id, i) => {
+  const pairs = xIds.values.flatMap((id, i): Pair[] => {
     const found = places.get(id);
-    return found === undefined ? [] : [{ x: i, y: found, line: y.lines[found] as number }];
+    if (found === undefined) return keepsAll ? [{ x: i, y: null, line: x.lines[i] as number }] : [];
+    return [{ x: i, y: found, line: y.lines[found] as number }];
   });
-  if (pairs.length === 0) {
+  if (pairs.every((pair) => pair.y === null)) {
     const examples = `"${xIds.values[0]}" and "${yIds.values[0]}", for example`;
     throw new InputError(`${x.source} and ${y.source} have no sample id in common (${examples})`);
   }
-  tellLeftOut(`${x.source}: left out for want of a reference value`, xIds.values, places, warn);
+  if (!keepsAll)
+    tellLeftOut(`${x.source}: left out for want of a reference value`, xIds.values, places, warn);
   tellLeftOut(`${y.source}: left out for want of a spectrum`, yIds.values, taken, warn);
   return pairs;
 }
