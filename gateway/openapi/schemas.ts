@@ -1,5 +1,6 @@
 import * as inspection from '../../machines/schema/inspection.ts';
 import * as job from '../../machines/schema/job.ts';
+import * as lease from '../../machines/schema/lease.ts';
 import * as report from '../../machines/schema/report.ts';
 import * as views from '../../machines/schema/views.ts';
 import * as worker from '../../machines/schema/worker.ts';
@@ -19,7 +20,14 @@ export class Components {
   readonly #used = new Map<string, Json>();
 
   constructor() {
-    for (const [name, schema] of Object.entries({ ...job, ...report, ...worker, ...views, ...inspection })) {
+    for (const [name, schema] of Object.entries({
+      ...job,
+      ...report,
+      ...worker,
+      ...views,
+      ...lease,
+      ...inspection,
+    })) {
       const text = isSchema(schema) ? JSON.stringify(schema) : undefined;
       if (text !== undefined && !this.#names.has(text)) this.#names.set(text, name);
     }

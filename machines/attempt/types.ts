@@ -1,5 +1,5 @@
+import type { TaskPayload } from '../schema/lease.ts';
 import type { FailReport, TaskResult } from '../schema/report.ts';
-import type { TaskPayload } from '../schema/views.ts';
 
 /** One attempt at a task by one worker: what every report about it names. */
 export interface AttemptRef {

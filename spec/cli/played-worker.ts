@@ -1,6 +1,6 @@
 import type { ClusterClient } from '../../gateway/client/client.ts';
+import type { TaskPayload } from '../../machines/schema/lease.ts';
 import type { ReportedEvent } from '../../machines/schema/report.ts';
-import type { TaskPayload } from '../../machines/schema/views.ts';
 import type { WorkerRegistration } from '../../machines/schema/worker.ts';
 
 /** A worker whose every step the test takes, over the real worker API. */

@@ -2,8 +2,9 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ClusterClient } from '../../gateway/client/client.ts';
 import type { JobSpec } from '../../machines/schema/job.ts';
+import type { TaskPayload } from '../../machines/schema/lease.ts';
 import type { ReportedEvent, TaskResult } from '../../machines/schema/report.ts';
-import type { JobView, TaskPayload } from '../../machines/schema/views.ts';
+import type { JobView } from '../../machines/schema/views.ts';
 import type { WorkerRegistration } from '../../machines/schema/worker.ts';
 
 type Differs = Partial<JobSpec> & Record<string, unknown>;

@@ -1,5 +1,5 @@
 import type { LeasedTask } from '../../gateway/messages.ts';
-import type { TaskPayload } from '../../machines/schema/views.ts';
+import type { TaskPayload } from '../../machines/schema/lease.ts';
 import { job } from '../support/cluster.ts';
 
 export const pipelines = (count: number) =>

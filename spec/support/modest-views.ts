@@ -1,10 +1,11 @@
 import type { TSchema } from 'typebox';
+import * as lease from '../../machines/schema/lease.ts';
 import { NEEDED } from '../../machines/schema/lenient.ts';
 import * as views from '../../machines/schema/views.ts';
 import { WorkerRegistered } from '../../machines/schema/worker.ts';
 
 /** The views that servers give, by their names. */
-export const VIEWS = { ...views, WorkerRegistered } as const;
+export const VIEWS = { ...views, ...lease, WorkerRegistered } as const;
 export type ViewName =
   | 'JobView'
   | 'TaskView'

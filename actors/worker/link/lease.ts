@@ -5,8 +5,8 @@ import { readAs } from '../../../gateway/client/replies.ts';
 import type { Registration, Result } from '../../../machines/agent/types.ts';
 import type { Lease } from '../../../machines/attempt/attempt.ts';
 import { at, elements } from '../../../machines/json/raw.ts';
+import { TaskPayload } from '../../../machines/schema/lease.ts';
 import { understand } from '../../../machines/schema/lenient.ts';
-import { TaskPayload } from '../../../machines/schema/views.ts';
 import { sleep } from './backoff.ts';
 import { isAbort, kindOf, linkErrorOf } from './link-errors.ts';
 

@@ -1,6 +1,7 @@
 import { Type } from 'typebox';
 import { OUTPUT } from '../../../machines/protocol/artifact-roles.ts';
 import { digestEvent, digestFailure, digestReport, digestResult } from '../../../machines/report/digest.ts';
+import { LeaseReply } from '../../../machines/schema/lease.ts';
 import {
   EventReport,
   FailReply,
@@ -13,7 +14,7 @@ import {
   TaskReportsReply,
   TaskResult,
 } from '../../../machines/schema/report.ts';
-import { ArtifactUploaded, LeaseReply } from '../../../machines/schema/views.ts';
+import { ArtifactUploaded } from '../../../machines/schema/views.ts';
 import {
   HeartbeatReply,
   HeartbeatRequest,
