@@ -4,7 +4,13 @@ import type { EventDigest, ResultDigest } from '../machines/report/digest.ts';
 import type { JobChange } from '../machines/schema/job-change.ts';
 import type { TaskPayload } from '../machines/schema/lease.ts';
 import type { FailReport } from '../machines/schema/report.ts';
-import type { ArtifactUploaded, JobStatus, JobView, PauseView, TaskStatus } from '../machines/schema/views.ts';
+import type {
+  ArtifactUploaded,
+  JobStatus,
+  JobView,
+  PauseView,
+  TaskStatus,
+} from '../machines/schema/views.ts';
 import type { ActiveTask, HeartbeatReply, WorkerRegistration } from '../machines/schema/worker.ts';
 import type { JobDigest } from '../machines/submission/job-digest.ts';
 import type { Leaving } from '../machines/worker/worker.ts';
