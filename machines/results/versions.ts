@@ -1,4 +1,4 @@
-import { libraryOf } from '../submission/decompose.ts';
+import { libraryOf } from '../schema/job-types.ts';
 
 /** The version of the library of a job that a result says it was computed with; null where it says none. */
 export function libraryVersionOf(

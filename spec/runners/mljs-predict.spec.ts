@@ -8,7 +8,7 @@ import { score } from '../../actors/worker/runners/mljs/metrics.ts';
 import { loadModel } from '../../actors/worker/runners/mljs/model.ts';
 import { type Prediction, predictDataset } from '../../actors/worker/runners/mljs/predict.ts';
 import { MODEL_FILE } from '../../actors/worker/runners/mljs/run.ts';
-import { parsePredictions } from '../../gateway/ui/client/model/predictions.ts';
+import { parsePredictions } from '../../machines/results/predictions.ts';
 import { datasetOf, GASOLINE, refusesInput, runChild, runHere, scratch, taskOf } from './mljs-support.ts';
 
 const PIPELINE = ['snv', { savitzky_golay: { window: 7, derivative: 1 } }, { pls: { components: 3 } }];

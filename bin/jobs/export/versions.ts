@@ -2,8 +2,8 @@ import type { ClusterClient } from '../../../gateway/client/client.ts';
 import { pipelineName } from '../../../machines/ranking/steps.ts';
 import { csvLine } from '../../../machines/results/csv.ts';
 import { libraryVersionOf } from '../../../machines/results/versions.ts';
+import { libraryOf } from '../../../machines/schema/job-types.ts';
 import type { TaskView, WorkerView } from '../../../machines/schema/views.ts';
-import { libraryOf } from '../../../machines/submission/decompose.ts';
 import { ifUnsupported } from '../cluster-snapshot.ts';
 
 const COLUMNS = [
