@@ -22,7 +22,7 @@ export const ERRORS: Readonly<Record<ErrorCode, { status: number; when: string }
   origin_refused: { status: 403, when: 'a browser of a foreign origin; see --cors-origin' },
   host_refused: { status: 403, when: 'an open server on loopback asked under another host name' },
   unknown_path: { status: 404, when: 'no such path' },
-  unknown_id: { status: 404, when: 'no job, task, worker or artifact with this id' },
+  unknown_id: { status: 404, when: 'no job, task, worker or artifact with this id, or no such file' },
   method_not_allowed: { status: 405, when: 'the path exists for other methods; see Allow' },
   illegal_transition: { status: 409, when: 'the state does not allow what was asked' },
   not_holder: { status: 409, when: 'the reporting worker does not hold the task' },

@@ -139,12 +139,21 @@ export interface TextRoute extends Common {
   run(backend: Backend, accept: string | undefined): Promise<{ type: string; text: string }>;
 }
 
+/** A file that is made of the code and is the same for everybody. */
+export interface FileRoute extends Common {
+  kind: 'file';
+  /** What its answer says that it is. */
+  type: string;
+  /** @throws ClusterError `unknown_id` for one that there is not */
+  find(params: Record<string, string>): Promise<{ name: string; bytes: Uint8Array; sha256: string }>;
+}
+
 /** A page for people. */
 export interface PageRoute extends Common {
   kind: 'page';
 }
 
-export type Route = JsonRoute | UploadRoute | DownloadRoute | StreamRoute | TextRoute | PageRoute;
+export type Route = JsonRoute | UploadRoute | DownloadRoute | StreamRoute | TextRoute | FileRoute | PageRoute;
 
 /** Declares a JSON route; only here are its types tied together. */
 export function json<Q extends TObject, B extends TSchema, R extends TSchema, D = Static<B>>(
@@ -168,5 +177,7 @@ export function stream<Q extends TObject>(route: Omit<StreamRoute<Q>, 'kind'>): 
 }
 
 export const text = (route: Omit<TextRoute, 'kind'>): TextRoute => ({ kind: 'text', ...route });
+
+export const file = (route: Omit<FileRoute, 'kind'>): FileRoute => ({ kind: 'file', ...route });
 
 export const page = (route: Omit<PageRoute, 'kind'>): PageRoute => ({ kind: 'page', ...route });

@@ -6,6 +6,7 @@ import { health } from './routes/health.ts';
 import { jobs } from './routes/jobs.ts';
 import { machines } from './routes/machines.ts';
 import { operate } from './routes/operate.ts';
+import { python } from './routes/python.ts';
 import { workers } from './routes/workers.ts';
 
 type Table = readonly (readonly [string, Route])[];
@@ -18,6 +19,7 @@ type Table = readonly (readonly [string, Route])[];
 export const routes = {
   ...health,
   ...description((): Table => routeList),
+  ...python((): Table => routeList),
   ...jobs,
   ...events,
   ...cluster,

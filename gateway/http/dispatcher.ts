@@ -10,6 +10,7 @@ import type { Handshake } from './admission/handshake.ts';
 import { hostOf, type OriginPolicy } from './admission/origin.ts';
 import type { InFlight } from './in-flight.ts';
 import { answerDownload } from './reply/answer-download.ts';
+import { answerFile } from './reply/answer-file.ts';
 import { answerJson } from './reply/answer-json.ts';
 import { answerUpload } from './reply/answer-upload.ts';
 import { type Header, toClusterError } from './reply/refusal.ts';
@@ -128,6 +129,8 @@ export class Dispatcher implements ExchangeObserver {
         );
         return;
       }
+      case 'file':
+        return answerFile(exchange, admitted);
       case 'page':
         return this.#sendPage(exchange, await service.dashboard());
       case 'stream':

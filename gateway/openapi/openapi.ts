@@ -7,7 +7,8 @@ import { VERSION_HEADERS } from './responses.ts';
 import { Components, type Json } from './schemas.ts';
 
 const TAGS: Readonly<Record<Route['tag'], string>> = {
-  health: 'What the service is, whether it is up, and its dashboard. No credential is needed.',
+  health:
+    'What the service is, whether it is up, its dashboard, and its client for Python. No credential is needed.',
   jobs: 'Submit jobs and follow them.',
   cluster: 'The cluster as a whole: statistics, workers, all events.',
   artifacts: 'Files: inputs of jobs, and what tasks made.',

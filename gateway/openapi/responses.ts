@@ -37,6 +37,8 @@ function successes(route: Route, components: Components): Record<string, Json> {
       return {
         200: { description: 'Text', content: Object.fromEntries(route.types.map((type) => [type, {}])) },
       };
+    case 'file':
+      return files(route.type);
     case 'page':
       return { 200: { description: 'An HTML page', content: { 'text/html': {} } } };
     case 'stream':
@@ -86,6 +88,14 @@ function downloads(): Record<string, Json> {
     200: { description: 'The whole content', headers: DOWNLOAD_HEADERS, content },
     206: { description: 'The range asked for', headers: { ...DOWNLOAD_HEADERS, ...range }, content },
     304: { description: 'The client has this content already (If-None-Match)', headers: DOWNLOAD_HEADERS },
+  };
+}
+
+function files(type: string): Record<string, Json> {
+  const { 'Accept-Ranges': _, ...headers } = DOWNLOAD_HEADERS;
+  return {
+    200: { description: 'The file', headers, content: { [type]: {} } },
+    304: { description: 'The client has this file already (If-None-Match)', headers },
   };
 }
 

@@ -13,7 +13,7 @@ import { until } from '../support/until.ts';
 
 const NEEDY = 'spec/design/fixtures/needy.ts';
 /** The only places that leave specifications out. */
-const MAY_LEAVE_OUT = /^spec\/(support\/|nirs4all\/python\.ts|design\/)/;
+const MAY_LEAVE_OUT = /^spec\/(support\/|(nirs4all|python)\/python\.ts|design\/)/;
 
 /** `npm test` with these arguments, on a path that holds Node, a shell and what is named. */
 async function npmTest(t: TestContext, argv: string[], shells: string[], env: Record<string, string> = {}) {

@@ -46,6 +46,7 @@ describe('the OpenAPI description', () => {
         json: '200',
         upload: '200',
         download: '206',
+        file: '200',
         page: '200',
         text: '200',
         stream: '101',

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Makes the virtual environment that the tests with the real nirs4all use, and prints its interpreter:
+# Makes the virtual environment that the tests with the real nirs4all and those of the client for Python use, and prints
+# its interpreter:
 #
 #   export JQ_TEST_PYTHON="$(spec/nirs4all/setup.sh)"
 #
@@ -9,12 +10,14 @@
 set -euo pipefail
 
 requirement='nirs4all==1.4.10'   # without its extras: no torch, tensorflow, jax, matplotlib
+# For the client for Python; of mypy the last that knows Python 3.9.
+tools=(mypy==1.18.2 nbclient==0.11.0 nbconvert==7.17.2 ipykernel==7.4.0)
 venv=${JQ_VENV:-$(cd "$(dirname "$0")/../.." && pwd)/.venv}
 # Written last, so that an installation that broke off is not taken for a complete one.
 mark=$venv/installed
 interpreter=$venv/bin/python
 
-if [ "$(cat "$mark" 2>/dev/null)" != "$requirement" ] || ! "$interpreter" -c '' 2>/dev/null; then
+if [ "$(cat "$mark" 2>/dev/null)" != "$requirement ${tools[*]}" ] || ! "$interpreter" -c '' 2>/dev/null; then
   base=
   for candidate in ${PYTHON:-python3 python3.13 python3.12 python3.11}; do
     if "$candidate" -c 'import sys, ensurepip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
@@ -29,8 +32,8 @@ if [ "$(cat "$mark" 2>/dev/null)" != "$requirement" ] || ! "$interpreter" -c '' 
   {
     rm -f "$mark"
     "$base" -m venv "$venv"
-    "$interpreter" -m pip install --quiet --disable-pip-version-check "$requirement"
-    printf '%s' "$requirement" >"$mark"
+    "$interpreter" -m pip install --quiet --disable-pip-version-check "$requirement" "${tools[@]}"
+    printf '%s' "$requirement ${tools[*]}" >"$mark"
   } >&2
 fi
 printf '%s\n' "$(cd "$(dirname "$interpreter")" && pwd)/python"

@@ -5,6 +5,8 @@ import { mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { promisify } from 'node:util';
+import { routeList } from '../../gateway/contract/routes.ts';
+import { pythonClient } from '../../gateway/python/wheel.ts';
 import { dashboardPage } from '../../gateway/ui/page.ts';
 import { installation } from '../support/installation.ts';
 import { Program, ROOT } from '../support/program.ts';
@@ -137,12 +139,14 @@ it('the package that npm makes, installed elsewhere', requires('npm'), async (t)
     },
   );
 
-  await t.test('serves the page that the sources make', async (t) => {
+  await t.test('serves the page and the client for Python that the sources make', async (t) => {
     const flags = ['--port', '0', '--state', join(await temporaryDirectory(t), 'state'), '--json'];
     const server = new Program(program('jq-server'), flags);
     t.after(() => server.kill());
     const { url } = await server.announced('listening');
     assert.equal(await (await fetch(`${url}/ui`)).text(), await dashboardPage('jq-cluster'));
+    const client = await fetch(`${url}/client/python`);
+    assert.equal(client.headers.get('etag'), `"${(await pythonClient(routeList)).source.sha256}"`);
   });
 
   await t.test('makes backups by its own program', async (t) => {

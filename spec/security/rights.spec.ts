@@ -38,6 +38,8 @@ const MATRIX: Record<
   'GET /metrics': ['read', 'yes', 'yes', 'yes', 'yes', '401', '401', 'yes'],
   'GET /version': ['', 'yes', 'yes', 'yes', 'yes', 'yes', 'yes', 'yes'],
   'GET /ui': ['', 'yes', 'yes', 'yes', 'yes', 'yes', 'yes', 'yes'],
+  'GET /client/python': ['', 'yes', 'yes', 'yes', 'yes', 'yes', 'yes', 'yes'],
+  'GET /client/python/{file}': ['', 'yes', 'yes', 'yes', 'yes', 'yes', 'yes', 'yes'],
   'GET /openapi.json': ['', 'yes', 'yes', 'yes', 'yes', 'yes', 'yes', 'yes'],
   'POST /v1/jobs': ['submit', 'yes', 'no', 'no', 'yes', '401', '401', 'yes'],
   'GET /v1/jobs': ['read', 'yes', 'yes', 'yes', 'yes', '401', '401', 'yes'],

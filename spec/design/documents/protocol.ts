@@ -55,6 +55,8 @@ function replyOf(route: Route, named: Named): string {
       return 'the bytes';
     case 'text':
       return 'text';
+    case 'file':
+      return 'a file';
     case 'page':
       return 'an HTML page';
     case 'stream':

@@ -1,0 +1,191 @@
+"""A server, and what it is asked to run."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tempfile
+import threading
+import time
+import zipfile
+from pathlib import Path
+from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Tuple
+
+from ._datasets import dataset_refs
+from ._errors import ClusterError, InputError, TaskError
+from ._http import CHUNK, PathName, Transport, dumps
+from ._job import FIRST_PAUSE, LAST_PAUSE, Job, submitted
+from ._pipelines import pipeline_ref, pipeline_refs
+from ._routes import Api, ClusterStats, WorkerView
+from ._show import ENDED
+from ._task import Task
+
+DEFAULT_SERVER = "http://127.0.0.1:8765"
+
+
+class Cluster:
+    """A server of jobs.
+
+    `url`, `token` and `ca` (certificates in PEM that alone vouch for a server of https) are those of the environment
+    variables JQ_SERVER, JQ_TOKEN and JQ_CA where they are left out, as they are for `jqctl`. May be used by several
+    threads at the same time.
+    """
+
+    def __init__(self, url: Optional[str] = None, token: Optional[str] = None, *, ca: Optional[PathName] = None) -> None:
+        env = os.environ.get
+        self._transport = Transport(
+            url or env("JQ_SERVER") or DEFAULT_SERVER, token or env("JQ_TOKEN") or None, ca or env("JQ_CA") or None
+        )
+        #: The routes of the server, one by one.
+        self.api = Api(self._transport)
+        self._sent: Dict[Tuple[str, str], str] = {}
+        self._lock = threading.Lock()
+
+    @property
+    def url(self) -> str:
+        return self._transport.server
+
+    def run(
+        self,
+        pipelines: Any,
+        datasets: Any,
+        *,
+        lib: Optional[str] = None,
+        name: Optional[str] = None,
+        params: Optional[Dict[str, Any]] = None,
+        **spec: Any,
+    ) -> Job:
+        """Submits a job: every pipeline on every dataset, each a task.
+
+        A pipeline is a path, a list of steps (words, dicts, objects of nirs4all or scikit-learn), or a reference such as
+        `{"kind": "python_entrypoint", …}`; several are a list of whole pipelines, or a mapping of their names.
+
+        A dataset is a path of a folder, a zip or a table, `(X, y)` or `(X, y, X_test, y_test)` of numpy or pandas, a frame
+        with columns named by wavelengths and one of reference values, a `Dataset`, or a reference such as
+        `{"kind": "catalog", …}`; several are a list or a mapping of their names. What is here is packed and uploaded; an
+        absolute path that is not here is one of the workers.
+
+        `lib` is the library, `nirs4all` where it is left out; `params` are those of its run. `spec` are further members of
+        the job: `rank_metric`, `priority`, `requirements`, `retry`, `reuse`, `select`, `timeout_seconds` and so on.
+        """
+        return self._submit(
+            pipeline_refs(pipelines, self._upload),
+            dataset_refs(datasets, self._upload, self._upload_zip),
+            {"type": None if lib is None else f"{lib}.run", "name": name, "params": params, **spec},
+        )
+
+    def map(self, pipelines: Iterable[Any], datasets: Any, **options: Any) -> "Sweep":
+        """Runs pipelines as one job, and gives their tasks in the order of the pipelines, each as soon as it has ended.
+
+        As `map` of `concurrent.futures` does, it submits at once and waits when it is iterated; a task that failed raises
+        `TaskError` at its place. Where there are several datasets, each pipeline has a task for each. `options` are those
+        of `run`.
+        """
+        lib, spec = options.pop("lib", None), options
+        refs = [pipeline_ref(one, self._upload) for one in pipelines]
+        if not refs:
+            raise InputError("there are no pipelines to run")
+        found = dataset_refs(datasets, self._upload, self._upload_zip)
+        return Sweep(self._submit(refs, found, {"type": None if lib is None else f"{lib}.run", **spec}))
+
+    def job(self, ref: str) -> Job:
+        """A job by its id, by the beginning or end of it, or by its name (of several, the newest)."""
+        found = self.api.list_jobs(ref=ref, limit=1)
+        if not found:
+            raise ClusterError(f"there is no job {ref}")
+        return Job(self._transport, self.api, found[0])
+
+    def jobs(self, limit: int = 20, **query: Any) -> List[Job]:
+        """The newest jobs, newest first; `query` may hold `status`, `name` (a part of it), `owner` and so on."""
+        return [Job(self._transport, self.api, view) for view in self.api.list_jobs(limit=limit, **query)]
+
+    def workers(self) -> List[WorkerView]:
+        """The workers that are known, with the packages that each has."""
+        return self.api.list_workers()
+
+    def stats(self) -> ClusterStats:
+        """Jobs and tasks by their status."""
+        return self.api.get_stats()
+
+    def close(self) -> None:
+        """Ends connections that are not in use. A cluster that was closed may be used again."""
+        self._transport.close()
+
+    def __enter__(self) -> "Cluster":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<Cluster {self.url}>"
+
+    def _submit(self, pipelines: List[Dict[str, Any]], datasets: List[Dict[str, Any]], rest: Dict[str, Any]) -> Job:
+        spec = {"pipelines": pipelines, "datasets": datasets, **rest}
+        parts = {key: str(dumps(value)) for key, value in spec.items() if value is not None}
+        return submitted(self._transport, self.api, parts)
+
+    def _upload(self, path: str, filename: str) -> str:
+        """Sends a file unless the same content was sent before; the id of its artifact."""
+        digest = hashlib.sha256()
+        with open(path, "rb") as file:
+            for chunk in iter(lambda: file.read(CHUNK), b""):
+                digest.update(chunk)
+        key = (digest.hexdigest(), filename)
+        known = self._sent.get(key)
+        # It may have been deleted since.
+        if known is not None and self._transport.has("/v1/artifacts/{id}", {"id": known}):
+            return known
+        sent = self.api.upload_artifact(path, filename, kind="input")["artifact_id"]
+        with self._lock:
+            self._sent[key] = sent
+        return sent
+
+    def _upload_zip(self, write: Callable[[zipfile.ZipFile], None], filename: str) -> str:
+        with tempfile.TemporaryDirectory(prefix="jq-cluster-") as folder:
+            path = Path(folder) / "dataset.zip"
+            with zipfile.ZipFile(path, "w") as archive:
+                write(archive)
+            return self._upload(str(path), filename)
+
+
+class Sweep(Iterator[Task]):
+    """The tasks of a job in their order, each as soon as it has ended."""
+
+    def __init__(self, job: Job) -> None:
+        #: The job, for its ranking and all else.
+        self.job = job
+        self._after: Optional[str] = None
+        self._ready: List[Task] = []
+        self._left = job.view["aggregate"]["num_tasks"]
+
+    def __len__(self) -> int:
+        """How many tasks are still to come."""
+        return self._left
+
+    def __next__(self) -> Task:
+        if self._left == 0:
+            raise StopIteration
+        while not self._ready:
+            self._look()
+        task = self._ready.pop(0)
+        self._left -= 1
+        if task.status != "succeeded":
+            why = task.error or f"it is {task.status}"
+            raise TaskError(f"{task.pipeline} on {task.dataset} ({task.id}): {why}", task.id)
+        return task
+
+    def _look(self) -> None:
+        """Waits until the next task has ended, and takes those behind it that have, too."""
+        pause = FIRST_PAUSE
+        while True:
+            page = self.job._api.list_job_tasks(self.job.id, after_id=self._after, limit=100)
+            for view in page:
+                if view["status"] not in ENDED:
+                    break
+                self._ready.append(Task(self.job._api, view))
+                self._after = view["id"]
+            if self._ready:
+                return
+            time.sleep(pause)
+            pause = min(pause * 1.3, LAST_PAUSE)

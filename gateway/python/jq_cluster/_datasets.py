@@ -1,0 +1,262 @@
+"""What may be given as datasets, as the references of a job: paths, arrays and frames, packed as zips."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+import os
+import re
+import zipfile
+from typing import Any, Callable, Dict, Iterable, Iterator, List, Mapping, Optional, Sequence, Tuple
+
+from ._errors import InputError
+from ._http import dumps
+from ._paths import is_here, located, stem
+
+#: Writes a zip by a function, uploads it under a name and gives the id of its artifact.
+UploadZip = Callable[[Callable[[zipfile.ZipFile], None], str], str]
+#: Uploads a file under a name and gives the id of its artifact.
+Upload = Callable[[str, str], str]
+
+_TABLE = re.compile(r"\.(csv|tsv|txt)$", re.IGNORECASE)
+#: A column that is a place on the axis of a spectrum, such as `900`, `900 nm` or `X900`.
+_PLACE = re.compile(
+    r"(?:wavelength|wavenumber|wl|wn|nm|x|v|w)?[\s_.]*[+-]?\d+(?:[.,]\d+)?[\s_.]*(nm|µm|μm|um|cm-1|cm\^-1|cm⁻¹|1/cm)?$",
+    re.IGNORECASE,
+)
+_ARRAYS = ("train_x", "train_y", "test_x", "test_y")
+#: The same for every entry, so that equal data makes equal bytes, which are sent and kept once.
+_MODIFIED = (1980, 1, 2, 0, 0, 0)
+
+
+class Dataset:
+    """Spectra and reference values in memory: arrays of numpy, frames of pandas, or lists.
+
+    `X` has a row for each sample. Rows of `X` and `y` belong together by their order. `axis` names the columns of `X`
+    (wavelengths in nm or wavenumbers in cm-1); a frame has them as its columns. `name` is what rankings call the data.
+    """
+
+    def __init__(
+        self,
+        X: Any,
+        y: Any,
+        X_test: Any = None,
+        y_test: Any = None,
+        *,
+        name: Optional[str] = None,
+        axis: Optional[Sequence[Any]] = None,
+        target: Optional[str] = None,
+    ) -> None:
+        self.name = name
+        self._spectra = _table(X, "X", _axis(X, axis))
+        header, width = self._spectra[0], len(self._spectra[0])
+        self._values = _table(y, "y", _targets(y, target))
+        self._test: List[Tuple[List[str], List[List[Any]]]] = []
+        if X_test is not None:
+            self._test.append(_table(X_test, "X_test", _axis(X_test, axis)))
+            if len(self._test[0][0]) != width:
+                raise InputError(f"X has {width} columns, and X_test has {len(self._test[0][0])}")
+            if _columns(X_test) and _columns(X) and self._test[0][0] != header:
+                raise InputError("X and X_test have columns of different names")
+        if y_test is not None:
+            if X_test is None:
+                raise InputError("y_test is given without X_test")
+            self._test.append(_table(y_test, "y_test", self._values[0]))
+        for spectra, values in ((self._spectra, self._values), tuple(self._test[:2]) or (None, None)):
+            if spectra and values and len(spectra[1]) != len(values[1]):
+                raise InputError(f"{len(spectra[1])} spectra, and {len(values[1])} reference values")
+        _assert_whole(self._spectra, "X")
+        for table in self._test[:1]:
+            _assert_whole(table, "X_test")
+
+    @classmethod
+    def from_frame(cls, frame: Any, target: Optional[str] = None, *, name: Optional[str] = None) -> "Dataset":
+        """Of a frame of pandas with spectra and reference values: columns named by wavelengths are the spectra.
+
+        `target` names the column of reference values; it may be left out where only one other column holds numbers.
+        """
+        columns = list(frame.columns)
+        spectra = [column for column in columns if column != target and _PLACE.match(str(column).strip())]
+        if len(spectra) < 2:
+            raise InputError("the frame has no columns named by wavelengths; give its parts as (X, y)")
+        if target is None:
+            others = [column for column in columns if column not in spectra and frame[column].dtype.kind in "iuf"]
+            if len(others) != 1:
+                names = ", ".join(str(other) for other in others) or "none"
+                raise InputError(f"which column holds the reference values? Dataset.from_frame(frame, target=…): {names}")
+            target = others[0]
+        return cls(frame[spectra], frame[target], name=name)
+
+    def write(self, archive: zipfile.ZipFile) -> None:
+        """Adds the tables, as both runners that come with the worker read them."""
+        for name, (header, rows) in zip(_ARRAYS, [self._spectra, self._values, *self._test]):
+            add(archive, f"{name}.csv", _csv(header, rows))
+
+    def __repr__(self) -> str:
+        (header, rows), test = self._spectra, f", {len(self._test[0][1])} for testing" if self._test else ""
+        return f"<Dataset {self.name or ''} {len(rows)} samples × {len(header)} columns{test}>"
+
+
+def dataset_refs(given: Any, upload: Upload, upload_zip: UploadZip) -> List[Dict[str, Any]]:
+    """The references for one dataset, or for several: a list, or a mapping of their names."""
+    if isinstance(given, Mapping) and "kind" not in given and not _is_arrays(given):
+        return [{**dataset_ref(one, upload, upload_zip, str(name)), "name": str(name)} for name, one in given.items()]
+    if isinstance(given, list):
+        return [dataset_ref(one, upload, upload_zip) for one in given]
+    return [dataset_ref(given, upload, upload_zip)]
+
+
+def dataset_ref(given: Any, upload: Upload, upload_zip: UploadZip, name: Optional[str] = None) -> Dict[str, Any]:
+    """The reference for one dataset: a path, a reference, arrays, a frame or a `Dataset`."""
+    if isinstance(given, (str, os.PathLike)):
+        return _of_path(located("dataset", given), upload, upload_zip)
+    if isinstance(given, Mapping) and "kind" in given:
+        return dict(given)
+    dataset = _in_memory(given)
+    label = name or dataset.name or "arrays"
+    return {"kind": "artifact", "artifact_id": upload_zip(dataset.write, f"{label}.zip"), "name": label}
+
+
+def add(archive: zipfile.ZipFile, name: str, content: bytes) -> None:
+    """Adds a file to an archive, the same each time."""
+    entry = zipfile.ZipInfo(name, _MODIFIED)
+    entry.external_attr = 0o100644 << 16
+    entry.compress_type = zipfile.ZIP_DEFLATED
+    entry.create_system = 3
+    archive.writestr(entry, content)
+
+
+def _of_path(path: str, upload: Upload, upload_zip: UploadZip) -> Dict[str, Any]:
+    if not is_here(path):
+        return {"kind": "shared_path", "path": path}
+    if os.path.isdir(path):
+        files = list(_files_of(path))
+        if not files:
+            raise InputError(f"the dataset {path} holds no files")
+        label = os.path.basename(os.path.abspath(path))
+    elif _TABLE.search(path):
+        files, label = [(os.path.basename(path), path)], stem(path)
+    elif path.lower().endswith(".zip"):
+        return {"kind": "artifact", "artifact_id": upload(path, os.path.basename(path)), "name": stem(path)}
+    else:
+        raise InputError(f"the dataset {path} is a file: give a folder, a zip of one, or a table (.csv, .tsv, .txt)")
+
+    def write(archive: zipfile.ZipFile) -> None:
+        for name, file in files:
+            with open(file, "rb") as opened:
+                add(archive, name, opened.read())
+
+    return {"kind": "artifact", "artifact_id": upload_zip(write, f"{label}.zip"), "name": label}
+
+
+def _files_of(folder: str) -> Iterator[Tuple[str, str]]:
+    """The files below a folder by their names in an archive; hidden ones and what Python caches are left out."""
+    for place, folders, names in os.walk(folder):
+        folders[:] = sorted(name for name in folders if not name.startswith(".") and name != "__pycache__")
+        for name in sorted(names):
+            path = os.path.join(place, name)
+            if not name.startswith(".") and os.path.isfile(path):
+                yield os.path.relpath(path, folder).replace(os.sep, "/"), path
+
+
+def _in_memory(given: Any) -> Dataset:
+    if isinstance(given, Dataset):
+        return given
+    if isinstance(given, tuple) and len(given) in (2, 4):
+        return Dataset(*given)
+    if isinstance(given, Mapping):
+        return Dataset(*(given.get(name) for name in _ARRAYS))
+    if _columns(given) is not None:
+        return Dataset.from_frame(given)
+    raise InputError(f"{type(given).__name__} is no dataset: give a path, (X, y), a frame, or a Dataset")
+
+
+def _is_arrays(given: Mapping[str, Any]) -> bool:
+    return "train_x" in given and "train_y" in given and set(given) <= set(_ARRAYS)
+
+
+def _columns(given: Any) -> Optional[List[Any]]:
+    """The names of the columns of a frame; None for what is none."""
+    columns = getattr(given, "columns", None)
+    return None if columns is None else list(columns)
+
+
+def _axis(given: Any, axis: Optional[Sequence[Any]]) -> Optional[List[str]]:
+    named = list(axis) if axis is not None else _columns(given)
+    return None if named is None else [_name(one) for one in named]
+
+
+def _targets(given: Any, target: Optional[str]) -> Optional[List[str]]:
+    if target is not None:
+        return [target]
+    columns = _columns(given)
+    if columns is not None:
+        return [_name(one) for one in columns]
+    name = getattr(given, "name", None)
+    return None if name is None else [_name(name)]
+
+
+def _name(one: Any) -> str:
+    value = one.item() if callable(getattr(one, "item", None)) else one
+    return value if isinstance(value, str) else repr(value)
+
+
+def _table(given: Any, what: str, header: Optional[List[str]]) -> Tuple[List[str], List[List[Any]]]:
+    """Header and rows. Floats of 32 bits are written with the digits that tell them apart."""
+    if given is None:
+        raise InputError(f"{what} is missing")
+    array = given.to_numpy() if callable(getattr(given, "to_numpy", None)) else given
+    rows = array.tolist() if callable(getattr(array, "tolist", None)) else [_listed(row) for row in array]
+    if not isinstance(rows, list) or len(rows) == 0:
+        raise InputError(f"{what} holds no samples")
+    if not isinstance(rows[0], list):
+        if what in ("X", "X_test"):
+            raise InputError(f"{what} must have two dimensions: a row for each sample, a column for each wavelength")
+        rows = [[value] for value in rows]
+    if any(not isinstance(row, list) or len(row) != len(rows[0]) for row in rows) or isinstance(rows[0][0], list):
+        raise InputError(f"{what} must have two dimensions, and rows of equal length")
+    if str(getattr(array, "dtype", "")) in ("float32", "float16"):
+        rows = [[float("%.9g" % value) for value in row] for row in rows]
+    width = len(rows[0])
+    # Words above numbers are a header whatever the numbers are, and these are places on an axis as well.
+    usual = [f"x{i}" for i in range(width)] if what in ("X", "X_test") else ["y"] if width == 1 else [f"y{i + 1}" for i in range(width)]
+    names = usual if header is None else header
+    if len(names) != width:
+        raise InputError(f"{what} has {width} columns, and {len(names)} names for them")
+    return names, rows
+
+
+def _listed(row: Any) -> Any:
+    if callable(getattr(row, "tolist", None)):
+        return row.tolist()
+    return list(row) if isinstance(row, (list, tuple)) else row
+
+
+def _assert_whole(table: Tuple[List[str], List[List[Any]]], what: str) -> None:
+    header, rows = table
+    for i, row in enumerate(rows):
+        for j, value in enumerate(row):
+            if isinstance(value, bool) or not isinstance(value, (int, float)):
+                raise InputError(f"{what}: column {header[j]} of sample {i + 1} is {value!r}, which is no number")
+            if not math.isfinite(value):
+                raise InputError(f"{what}: column {header[j]} of sample {i + 1} is {value!r}; spectra have no gaps")
+
+
+def _csv(header: List[str], rows: Iterable[List[Any]]) -> bytes:
+    text = io.StringIO()
+    # Semicolons: the one delimiter that nirs4all expects without being told.
+    writer = csv.writer(text, delimiter=";", lineterminator="\n")
+    writer.writerow(header)
+    writer.writerows([[_cell(value) for value in row] for row in rows])
+    return text.getvalue().encode()
+
+
+def _cell(value: Any) -> str:
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return ""
+    if isinstance(value, float):
+        if math.isinf(value):
+            raise InputError("a reference value is infinite")
+        return repr(value)
+    return value if isinstance(value, str) else str(dumps(value))

@@ -1,0 +1,398 @@
+"""Requests to a server: connections that are used again, TLS, uploads and downloads, and what is repeated."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import random
+import re
+import secrets
+import socket
+import ssl
+import threading
+import time
+from typing import Any, Callable, Dict, Iterator, List, Mapping, NamedTuple, Optional, TypeVar, Union
+from urllib.parse import quote, urlencode, urlsplit
+
+from ._errors import ClusterError, InputError, InvalidResponseError, ResponseError, UnreachableError, UntrustedError
+from ._version import API_VERSION, SERVER_VERSION
+
+PathName = Union[str, "os.PathLike[str]"]
+Done = TypeVar("Done")
+
+#: Seconds without a byte.
+TIMEOUT = 30.0
+#: Seconds for which a server that has answered before may be away.
+PATIENCE = 60.0
+CHUNK = 256 * 1024
+#: Servers close connections that are idle; younger ones are used again, so many of them at most.
+IDLE = 4.0
+KEPT = 8
+
+#: What may be sent twice without doing anything twice.
+_REPEATABLE = {"/v1/jobs/{id}/cancel", "/v1/artifacts"}
+
+
+class JsonText(str):
+    """A body that is JSON text already, and is sent as it is: numbers stay as they were written."""
+
+
+class Reply(NamedTuple):
+    status: int
+    headers: Dict[str, str]
+    body: bytes
+
+
+class Download:
+    """An answer that is read while it comes. Close it, or use it in a `with` statement."""
+
+    def __init__(self, answer: http.client.HTTPResponse, connection: http.client.HTTPConnection, server: str) -> None:
+        self.status = answer.status
+        self.headers = _lower(answer)
+        self._answer = answer
+        self._connection = connection
+        self._server = server
+
+    def chunks(self) -> Iterator[bytes]:
+        """The bytes; raises `UnreachableError` when the connection breaks before the last of them."""
+        try:
+            while True:
+                chunk = self._answer.read(CHUNK)
+                if not chunk:
+                    break
+                yield chunk
+        except (OSError, http.client.HTTPException) as error:
+            raise unreachable(self._server, error) from error
+        if self._answer.length:
+            raise UnreachableError(f"{self._server} broke the download off")
+
+    def close(self) -> None:
+        self._answer.close()
+        self._connection.close()
+
+    def __enter__(self) -> "Download":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+class _Connection(NamedTuple):
+    http: http.client.HTTPConnection
+    since: float
+
+
+class Transport:
+    """Sends the requests of a client. May be used by several threads at the same time."""
+
+    def __init__(self, server: str, token: Optional[str], ca: Optional[PathName]) -> None:
+        self.server, self._host, self._port, self._base = _address(server)
+        self._token = _token(token)
+        self._tls = _context(ca) if self.server.startswith("https:") else None
+        self._idle: List[_Connection] = []
+        self._lock = threading.Lock()
+        self._met = False
+
+    # What the methods of `Api` call.
+
+    def json(
+        self,
+        method: str,
+        path: str,
+        params: Mapping[str, str],
+        query: Mapping[str, object],
+        body: object = None,
+    ) -> Any:
+        """The answer as JSON."""
+        return parsed(self.text(method, path, params, query, body), self.server)
+
+    def text(
+        self,
+        method: str,
+        path: str,
+        params: Mapping[str, str],
+        query: Mapping[str, object],
+        body: object = None,
+    ) -> str:
+        """The answer as text, numbers as they were written."""
+        content = None if body is None else (body if isinstance(body, JsonText) else dumps(body)).encode()
+        headers = {} if content is None else {"Content-Type": "application/json"}
+        repeats = method == "GET" or path in _REPEATABLE or (path == "/v1/jobs" and _has_key(body))
+        target = self._target(path, params, query)
+        reply = self._repeated(lambda: self._exchange(method, target, headers, content, repeats), repeats)
+        return reply.body.decode("utf-8", "replace")
+
+    def upload(
+        self,
+        method: str,
+        path: str,
+        params: Mapping[str, str],
+        query: Mapping[str, object],
+        file: PathName,
+        filename: Optional[str] = None,
+    ) -> Any:
+        """Sends a file as the part `file` of a multipart body, in pieces."""
+        boundary = "jq-" + secrets.token_hex(16)
+        name = re.sub(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]", "_", filename or os.path.basename(os.fspath(file)))
+        head = (
+            f'--{boundary}\r\nContent-Disposition: form-data; name="file"; filename="{name.replace(chr(34), "%22")}"\r\n'
+            "Content-Type: application/octet-stream\r\n\r\n"
+        ).encode()
+        tail = f"\r\n--{boundary}--\r\n".encode()
+        headers = {
+            "Content-Type": f"multipart/form-data; boundary={boundary}",
+            "Content-Length": str(len(head) + os.path.getsize(file) + len(tail)),
+        }
+
+        def pieces() -> Iterator[bytes]:
+            yield head
+            with open(file, "rb") as opened:
+                yield from iter(lambda: opened.read(CHUNK), b"")
+            yield tail
+
+        target = self._target(path, params, query)
+        reply = self._repeated(
+            lambda: self._exchange(method, target, headers, pieces(), False), path in _REPEATABLE
+        )
+        return parsed(reply.body.decode("utf-8", "replace"), self.server)
+
+    def download(
+        self,
+        method: str,
+        path: str,
+        params: Mapping[str, str],
+        query: Mapping[str, object],
+        range: Optional[str] = None,
+    ) -> Download:
+        """The answer while it comes, on a connection of its own."""
+        headers = {} if range is None else {"Range": range}
+        target = self._target(path, params, query)
+
+        def open_one() -> Download:
+            connection = self._connect()
+            answer = self._answer(connection, method, target, headers, None)
+            download = Download(answer, connection, self.server)
+            if answer.status >= 400:
+                with download:
+                    self._assert_done(answer, lambda: answer.read(CHUNK))
+            return download
+
+        return self._repeated(open_one, True)
+
+    def has(self, path: str, params: Mapping[str, str]) -> bool:
+        """Whether there is something at this path."""
+        target = self._target(path, params, {})
+        try:
+            self._repeated(lambda: self._exchange("HEAD", target, {}, None, True), True)
+            return True
+        except ResponseError as error:
+            if error.status in (404, 410):
+                return False
+            raise
+
+    def close(self) -> None:
+        """Ends the connections that are not in use."""
+        with self._lock:
+            idle, self._idle = self._idle, []
+        for connection in idle:
+            connection.http.close()
+
+    def __del__(self) -> None:
+        if hasattr(self, "_idle"):
+            self.close()
+
+    # Within.
+
+    def _target(self, path: str, params: Mapping[str, str], query: Mapping[str, object]) -> str:
+        filled = re.sub(r"\{(\w+)\}", lambda found: quote(params[found[1]], safe=""), path)
+        given = {key: _in_query(value) for key, value in query.items() if value is not None}
+        return self._base + filled + (f"?{urlencode(given)}" if given else "")
+
+    def _repeated(self, send: Callable[[], Done], repeats: bool) -> Done:
+        """What was lost is sent again for a while, where it may be; so is what a busy server asks for again."""
+        began = time.monotonic()
+        pause = 0.2
+        while True:
+            try:
+                done = send()
+                self._met = True
+                return done
+            except ResponseError as error:
+                self._met = True
+                # After a 503 nothing was accepted; what stands before the server says less with its 502 and 504.
+                again = error.status == 503 or (repeats and error.status in (502, 504))
+                if not again or time.monotonic() - began > PATIENCE:
+                    raise
+                wait = error.retry_after if error.retry_after is not None else pause
+            except UnreachableError:
+                if not repeats or not self._met or time.monotonic() - began > PATIENCE:
+                    raise
+                wait = pause
+            time.sleep(min(wait, 10.0) * (0.75 + random.random() / 2))
+            pause = min(pause * 2, 5.0)
+
+    def _exchange(
+        self, method: str, target: str, headers: Mapping[str, str], body: Any, reuse: bool
+    ) -> Reply:
+        """One request and its whole answer; on a used connection only where it may be repeated."""
+        while True:
+            used = self._take() if reuse else None
+            connection = used or self._connect()
+            try:
+                answer = self._answer(connection, method, target, headers, body)
+                content = answer.read()
+            except (OSError, http.client.HTTPException, UnreachableError) as error:
+                connection.close()
+                # The server closed the idle connection just as the request went out; a new one will do.
+                if used is not None:
+                    continue
+                raise error if isinstance(error, ClusterError) else unreachable(self.server, error) from error
+            if answer.will_close:
+                connection.close()
+            else:
+                self._give_back(connection)
+            self._assert_done(answer, lambda: content)
+            return Reply(answer.status, _lower(answer), content)
+
+    def _answer(
+        self,
+        connection: http.client.HTTPConnection,
+        method: str,
+        target: str,
+        headers: Mapping[str, str],
+        body: Any,
+    ) -> http.client.HTTPResponse:
+        try:
+            try:
+                connection.request(method, target, body, {**self._headers(), **headers})
+            except (BrokenPipeError, ConnectionResetError):
+                # Who refuses a body before its end answers, and hangs up.
+                pass
+            return connection.getresponse()
+        except (OSError, http.client.HTTPException) as error:
+            connection.close()
+            raise unreachable(self.server, error) from error
+
+    def _assert_done(self, answer: http.client.HTTPResponse, read: Callable[[], bytes]) -> None:
+        if answer.status < 400:
+            return
+        said: Any = None
+        try:
+            said = json.loads(read())
+        except ValueError:
+            pass
+        body = said if isinstance(said, dict) else {"detail": f"{self.server} answered {answer.status} {answer.reason}"}
+        raise ResponseError(answer.status, body, _lower(answer))
+
+    def _headers(self) -> Dict[str, str]:
+        headers = {
+            "X-CLUSTER-Version": SERVER_VERSION,
+            "X-CLUSTER-Api": str(API_VERSION),
+            "X-CLUSTER-Role": "client",
+            "User-Agent": f"jq-cluster-python/{SERVER_VERSION}",
+        }
+        if self._token is not None:
+            headers["Authorization"] = f"Bearer {self._token}"
+        return headers
+
+    def _connect(self) -> http.client.HTTPConnection:
+        if self._tls is None:
+            return http.client.HTTPConnection(self._host, self._port, timeout=TIMEOUT)
+        return http.client.HTTPSConnection(self._host, self._port, timeout=TIMEOUT, context=self._tls)
+
+    def _take(self) -> Optional[http.client.HTTPConnection]:
+        with self._lock:
+            while self._idle:
+                connection, since = self._idle.pop()
+                if time.monotonic() - since < IDLE:
+                    return connection
+                connection.close()
+        return None
+
+    def _give_back(self, connection: http.client.HTTPConnection) -> None:
+        with self._lock:
+            self._idle.append(_Connection(connection, time.monotonic()))
+            superfluous = self._idle[:-KEPT]
+            del self._idle[:-KEPT]
+        for old in superfluous:
+            old.http.close()
+
+
+def parsed(text: str, server: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        raise InvalidResponseError(f"{server} answered no JSON; is it the address of a jq-cluster server?") from None
+
+
+def dumps(value: object) -> JsonText:
+    """JSON as Python writes it; numbers and arrays of numpy are written as what they hold."""
+    try:
+        return JsonText(json.dumps(value, allow_nan=False, default=_plain, separators=(",", ":")))
+    except ValueError as error:
+        raise InputError(f"what is sent holds a number that JSON does not have, or holds itself ({error})") from None
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, os.PathLike):
+        return os.fspath(value)
+    if callable(getattr(value, "tolist", None)):
+        return value.tolist()
+    if isinstance(value, (set, frozenset)):
+        return sorted(value)
+    raise InputError(f"{type(value).__name__} cannot be sent: {value!r} has no form in JSON")
+
+
+def unreachable(server: str, error: BaseException) -> ClusterError:
+    """What a fault of the connection means."""
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return UntrustedError(f"{server} is not trusted: {error.verify_message}")
+    if isinstance(error, ssl.SSLError):
+        return UnreachableError(f"cannot reach {server} (it speaks no TLS there; did you mean http://?)")
+    if isinstance(error, socket.timeout):
+        return UnreachableError(f"cannot reach {server} (no byte for {TIMEOUT:.0f} s)")
+    why = error.strerror if isinstance(error, OSError) and error.strerror else str(error) or type(error).__name__
+    return UnreachableError(f"cannot reach {server} ({why})")
+
+
+def _address(text: str) -> "tuple[str, str, Optional[int], str]":
+    parts = urlsplit(text.strip())
+    guess = f"; did you mean http://{text}?" if re.fullmatch(r"[\w.-]+(:\d+)?", text) else ""
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise InputError(f"'{text}' is not an http address, such as http://127.0.0.1:8765{guess}")
+    if parts.query or parts.fragment or parts.username or parts.password:
+        raise InputError(f"'{text}' must be scheme, host, port and path alone")
+    base = parts.path.rstrip("/")
+    return f"{parts.scheme}://{parts.netloc}{base}", parts.hostname, parts.port, base
+
+
+def _token(token: Optional[str]) -> Optional[str]:
+    if token is not None and not re.fullmatch(r"[\x21-\x7e]+", token):
+        raise InputError("the token is empty or holds spaces or characters beyond ASCII")
+    return token
+
+
+def _context(ca: Optional[PathName]) -> ssl.SSLContext:
+    """@param ca certificates in PEM that alone vouch for the server; None: those of the system"""
+    try:
+        context = ssl.create_default_context(cafile=None if ca is None else os.fspath(ca))
+    except (OSError, ssl.SSLError) as error:
+        raise InputError(f"{ca} holds no certificates in PEM ({error})") from None
+    if ca is not None:
+        # Since 3.13 an authority of one's own has to say in its certificate what its key is for; those of labs seldom do.
+        context.verify_flags &= ~ssl.VERIFY_X509_STRICT
+    return context
+
+
+def _in_query(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _has_key(body: object) -> bool:
+    found = json.loads(body) if isinstance(body, JsonText) else body
+    return isinstance(found, dict) and bool(found.get("idempotency_key"))
+
+
+def _lower(answer: http.client.HTTPResponse) -> Dict[str, str]:
+    return {name.lower(): value for name, value in answer.getheaders()}

@@ -1,0 +1,241 @@
+"""A job that was submitted: waiting for it, and what came of it."""
+
+from __future__ import annotations
+
+import threading
+import time
+import uuid
+import warnings
+from typing import Any, Dict, Iterator, List, Optional, Sequence, Union
+
+from ._errors import ClusterError, JobCancelledError, JobFailedError
+from ._http import JsonText, Transport, dumps
+from ._json import members
+from ._routes import Api, JobView, RankingEntry
+from ._show import ENDED, Bar, Panel, card, in_notebook
+from ._tables import frame, ranking_rows
+from ._task import Task
+
+_PAGE = 1000
+#: Seconds between two looks at a job, at first and at last.
+FIRST_PAUSE, LAST_PAUSE = 0.2, 2.0
+
+
+class Job:
+    """A job. What it says of itself is as of the last look at it; `refresh()` looks again."""
+
+    def __init__(self, transport: Transport, api: Api, view: JobView) -> None:
+        self._transport = transport
+        self._api = api
+        self._live: Optional[threading.Thread] = None
+        #: All that the server said of it at the last look.
+        self.view = view
+
+    @property
+    def id(self) -> str:
+        return self.view["id"]
+
+    @property
+    def name(self) -> Optional[str]:
+        return self.view["name"]
+
+    @property
+    def status(self) -> str:
+        """`queued`, `running`, `cancelling`, `succeeded`, `failed` or `cancelled`."""
+        return self.view["status"]
+
+    @property
+    def done(self) -> bool:
+        """Whether it has ended, however."""
+        return self.status in ENDED
+
+    @property
+    def url(self) -> str:
+        """Its page in the dashboard."""
+        return f"{self._transport.server}/ui?job={self.id}"
+
+    def refresh(self) -> "Job":
+        """Looks at the job again; counts and the best, without its ranking and errors."""
+        found = self._api.list_jobs(ref=self.id, limit=1)
+        # Servers that know no `ref` give the newest of all jobs.
+        self.view = found[0] if found and found[0]["id"] == self.id else self._api.get_job(self.id)
+        return self
+
+    def wait(self, timeout: Optional[float] = None, *, progress: bool = True) -> "Job":
+        """Waits until the job has ended, with a bar in a terminal or a card in a notebook.
+
+        Raises `JobFailedError` or `JobCancelledError` if it does not succeed, and `TimeoutError` after `timeout` seconds,
+        which leaves the job running.
+        """
+        shown = _Shown(self, progress)
+        try:
+            for pause in self.pauses(timeout):
+                time.sleep(pause)
+                self.refresh()
+                shown.show()
+        finally:
+            shown.close()
+        return self._concluded()
+
+    def pauses(self, timeout: Optional[float] = None) -> Iterator[float]:
+        """Seconds to sleep before each look, until the job has ended. Raises `TimeoutError` after `timeout` seconds."""
+        began, pause = time.monotonic(), FIRST_PAUSE
+        while not self.done:
+            left = float("inf") if timeout is None else timeout - (time.monotonic() - began)
+            if left <= 0:
+                raise TimeoutError(f"{self.id} is still {self.status} after {timeout:g} s; it goes on")
+            yield min(pause, left)
+            pause = min(pause * 1.3, LAST_PAUSE)
+
+    def _concluded(self) -> "Job":
+        self.view = self._api.get_job(self.id)
+        errors = list(self.view["aggregate"]["errors"].values())
+        if self.status == "failed":
+            why = self.view["error"] or (errors[0] if errors else "no task succeeded")
+            raise JobFailedError(f"{self.id} failed: {why}", self.id)
+        if self.status == "cancelled":
+            raise JobCancelledError(f"{self.id} was cancelled", self.id)
+        return self
+
+    @property
+    def ranking(self) -> Any:
+        """Its succeeded tasks, best first: a frame of pandas numbered from 1, or a list of rows where there is no pandas."""
+        return frame(self._rows(None), 1)
+
+    def _rows(self, limit: Optional[int]) -> List[Dict[str, Any]]:
+        entries: List[RankingEntry] = []
+        if limit is None:
+            while len(entries) % _PAGE == 0:
+                page = self._api.get_job_ranking(self.id, limit=_PAGE, offset=len(entries))
+                entries += page
+                if not page:
+                    break
+        else:
+            entries = self._api.get_job_ranking(self.id, limit=limit)
+        return ranking_rows(entries, self.view["aggregate"]["rank_metric"])
+
+    @property
+    def best(self) -> Task:
+        """The task that ranks first. Raises `ClusterError` while there is none."""
+        best = self._api.get_job(self.id)["aggregate"]["best_task_id"]
+        if best is None:
+            raise ClusterError(f"{self.id} is {self.status} and has no best task yet")
+        return self.task(best)
+
+    def task(self, task_id: str) -> Task:
+        """One of its tasks, by its id."""
+        for task in self.tasks():
+            if task.id == task_id:
+                return task
+        raise ClusterError(f"{self.id} has no task {task_id}")
+
+    def tasks(self, status: Optional[str] = None) -> Iterator[Task]:
+        """Its tasks, pipeline by pipeline, datasets in their order; read in pages."""
+        after: Optional[str] = None
+        while True:
+            page = self._api.list_job_tasks(self.id, status=status, after_id=after, limit=_PAGE)  # type: ignore[arg-type]
+            for view in page:
+                yield Task(self._api, view)
+            if len(page) < _PAGE:
+                return
+            after = page[-1]["id"]
+
+    @property
+    def errors(self) -> Dict[str, str]:
+        """Why tasks failed, by their ids."""
+        return self._api.get_job(self.id)["aggregate"]["errors"]
+
+    def logs(self) -> str:
+        """What its tasks printed, one after the other."""
+        parts = [(task, task.logs()) for task in self.tasks()]
+        if len(parts) == 1:
+            return parts[0][1]
+        return "\n".join(f"== {task.pipeline} on {task.dataset} ({task.id})\n{log}" for task, log in parts)
+
+    def cancel(self) -> "Job":
+        """Asks for its end: what waits is cancelled at once, what runs is stopped. One that has ended stays as it is."""
+        self.view = self._api.cancel_job(self.id)
+        return self
+
+    def retry(self, tasks: Optional[Sequence[Union[str, Task]]] = None) -> "Job":
+        """Queues its failed tasks, or those of `tasks`, again. What succeeded stays."""
+        ids = None if tasks is None else [task.id if isinstance(task, Task) else task for task in tasks]
+        self.view = self._api.retry_job(self.id, {} if ids is None else {"task_ids": ids})
+        return self
+
+    def resubmit(self, **changes: Any) -> "Job":
+        """Submits its specification as a new job, numbers as they were written, with members changed; None removes one."""
+        request = self._transport.text("GET", "/v1/jobs/{id}/request", {"id": self.id}, {})
+        parts: Dict[str, str] = {key: text for key, text in members(request).items() if key != "idempotency_key"}
+        for one, other in (("pipeline", "pipelines"), ("dataset", "datasets")):
+            if one in changes or other in changes:
+                parts.pop(one, None)
+                parts.pop(other, None)
+        parts.update({key: dumps(value) for key, value in changes.items()})
+        return submitted(self._transport, self._api, {key: text for key, text in parts.items() if text != "null"})
+
+    def delete(self) -> None:
+        """Deletes the job, which must have ended, with what it made."""
+        self._api.delete_job(self.id)
+
+    def __repr__(self) -> str:
+        counts = self.view["aggregate"]
+        name = f" {self.name!r}" if self.name else ""
+        return f"<Job {self.id}{name}: {self.status}, {counts['num_succeeded']} of {counts['num_tasks']} tasks succeeded>"
+
+    def _repr_html_(self) -> str:
+        rows = self._rows(5) if self.view["aggregate"]["num_succeeded"] > 0 else []
+        return card(self.view, self.url, rows)
+
+    def _ipython_display_(self) -> None:
+        """Shows a card that goes on changing until the job has ended."""
+        if not in_notebook():
+            print(repr(self))
+            return
+        panel = Panel(self._repr_html_())
+        if not self.done and self._live is None:
+            self._live = threading.Thread(target=self._keep_showing, args=(panel,), daemon=True)
+            self._live.start()
+
+    def _keep_showing(self, panel: Panel) -> None:
+        try:
+            for pause in self.pauses():
+                time.sleep(pause)
+                self.refresh()
+                panel.show(self._repr_html_())
+        except ClusterError as error:
+            panel.show(card(self.view, self.url, [], f"no longer followed: {error}"))
+        finally:
+            self._live = None
+
+
+class _Shown:
+    """How a job is shown to who waits for it."""
+
+    def __init__(self, job: Job, wanted: bool) -> None:
+        self._job = job
+        # A card that already follows the job is not shown twice.
+        self._panel = Panel(job._repr_html_()) if wanted and in_notebook() and job._live is None else None
+        self._bar = Bar() if wanted and not in_notebook() else None
+        if self._bar:
+            self._bar.show(job.view)
+
+    def show(self) -> None:
+        if self._panel:
+            self._panel.show(self._job._repr_html_())
+        if self._bar:
+            self._bar.show(self._job.view)
+
+    def close(self) -> None:
+        if self._bar:
+            self._bar.close()
+
+
+def submitted(transport: Transport, api: Api, parts: Dict[str, str]) -> Job:
+    """Submits a job of the JSON texts of its members. A request whose answer was lost makes no second job."""
+    key = parts.get("idempotency_key") or dumps(f"python-{uuid.uuid4().hex}")
+    text = ",".join(f"{dumps(name)}:{value}" for name, value in {**parts, "idempotency_key": key}.items())
+    job = Job(transport, api, api.submit_job(JsonText(f"{{{text}}}")))
+    for warning in job.view["warnings"]:
+        warnings.warn(warning, stacklevel=3)
+    return job

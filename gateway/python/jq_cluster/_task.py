@@ -1,0 +1,92 @@
+"""One task of a job: a pipeline on a dataset, and what came of it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, Dict, Iterator, List, Optional
+
+from ._errors import ClusterError
+from ._files import content, fetch, rows_of
+from ._http import PathName
+from ._routes import Api, ArtifactView, EventView, TaskView
+from ._tables import frame
+
+
+class Task:
+    """A task as it was when it was asked for."""
+
+    def __init__(self, api: Api, view: TaskView) -> None:
+        self._api = api
+        #: All that the server says of it.
+        self.view = view
+
+    @property
+    def id(self) -> str:
+        return self.view["id"]
+
+    @property
+    def status(self) -> str:
+        return self.view["status"]
+
+    @property
+    def pipeline(self) -> str:
+        """The name of the pipeline, or its steps."""
+        label, steps = self.view["pipeline_label"], self.view.get("pipeline_steps")
+        return steps if steps and label == "inline_json" else label
+
+    @property
+    def dataset(self) -> str:
+        return self.view["dataset_label"]
+
+    @property
+    def metrics(self) -> Dict[str, Optional[float]]:
+        """Numbers by their names; empty unless it succeeded."""
+        return dict((self.view["result"] or {}).get("metrics") or {})
+
+    @property
+    def error(self) -> Optional[str]:
+        return self.view["error"]
+
+    def artifacts(self) -> List[ArtifactView]:
+        return self._api.list_job_artifacts(self.view["job_id"], task_id=self.id)
+
+    def model(self, to: Optional[PathName] = None) -> Path:
+        """Downloads the model into the folder `to`, else into one that goes with this process; the path of the file."""
+        return fetch(self._api, self._artifact("model"), to)
+
+    def predictions(self) -> Any:
+        """What was predicted of samples that the model was not fitted on: a frame, or a list of rows without pandas."""
+        return frame(rows_of(content(self._api, self._artifact("predictions")).decode()))
+
+    def curves(self) -> Dict[str, Any]:
+        """What goes along with a setting, such as errors by the number of components."""
+        curves: Dict[str, Any] = json.loads(content(self._api, self._artifact("curves")))
+        return curves
+
+    def logs(self) -> str:
+        """What the task printed: all of it once it has ended, before that as far as it was sent."""
+        kept = [artifact for artifact in self.artifacts() if artifact["role"] == "logs"]
+        if kept:
+            return content(self._api, kept[-1]).decode("utf-8", "replace")
+        lines = (event["message"] for event in self._events() if event["type"] == "log")
+        return "".join(f"{line}\n" for line in lines)
+
+    def _events(self) -> Iterator[EventView]:
+        after = 0
+        while True:
+            page = self._api.list_job_events(self.view["job_id"], task_id=self.id, after_id=after, limit=1000)
+            yield from page
+            if len(page) < 1000:
+                return
+            after = page[-1]["id"]
+
+    def _artifact(self, role: str) -> ArtifactView:
+        found = [artifact for artifact in self.artifacts() if artifact["role"] == role]
+        if not found:
+            raise ClusterError(f"the task {self.id} ({self.pipeline}) is {self.status} and has no {role}")
+        return found[-1]
+
+    def __repr__(self) -> str:
+        metrics = ", ".join(f"{name} {value:.4g}" for name, value in list(self.metrics.items())[:2] if value is not None)
+        return f"<Task {self.id} {self.pipeline} on {self.dataset}: {self.status}{', ' if metrics else ''}{metrics}>"

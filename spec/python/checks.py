@@ -1,0 +1,230 @@
+"""What a program of Python does with the client, against a server that has a worker of mljs.
+
+Run with the name of a check; JQ_SERVER says where the server is. Nothing is needed beside the client.
+"""
+
+import asyncio
+import json
+import os
+import random
+import sys
+import warnings
+
+import jq_cluster
+from jq_cluster import AsyncCluster, Cluster, Dataset
+
+EXAMPLES = os.environ["EXAMPLES"]
+DRAWN = random.Random(7)
+X = [[DRAWN.random() + k / 10 for k in range(12)] for _ in range(24)]
+Y = [row[2] * 3 + row[5] for row in X]
+PLS = [{"pls": {"components": 2}}]
+SNV = ["snv", {"pls": {"components": [1, 2, 3]}}]
+
+
+def raised(kind, action):
+    try:
+        action()
+    except kind as error:
+        return error
+    raise AssertionError(f"{kind.__name__} was not raised")
+
+
+def paths():
+    job = Cluster().run(
+        [f"{EXAMPLES}/pipelines/pls.yaml", f"{EXAMPLES}/pipelines/snv-pls.yaml"],
+        f"{EXAMPLES}/gasoline", lib="mljs", name="from paths",
+    ).wait()
+    assert job.status == "succeeded" and job.done and job.name == "from paths"
+    ranking = job.ranking
+    assert [row["pipeline"] for row in ranking] == ["snv-pls", "pls"], ranking
+    assert [row["dataset"] for row in ranking] == ["gasoline", "gasoline"]
+    assert ranking[0]["best_rmse"] < ranking[1]["best_rmse"] and "best_accuracy" not in ranking[0]
+    best = job.best
+    assert best.id == ranking[0]["task_id"] and best.metrics["best_rmse"] == ranking[0]["best_rmse"]
+    model = best.model()
+    assert model.name == "best_model.json" and "coefficients" in model.read_text()
+    assert best.model() == model, "it is not downloaded again"
+    rows = best.predictions()
+    assert len(rows) == 60 and rows[0]["sample"] == 1 and rows[0]["partition"] == "validation"
+    assert abs(rows[0]["y"] - rows[0]["prediction"]) < 1 and rows[0]["target"] == "octane"
+    assert best.curves()["curves"][0]["x"]["name"] == "components"
+    assert "60 training rows" in best.logs() and "== pls on gasoline" in job.logs()
+    kept = best.model(to=os.environ["OUT"])
+    assert kept.parent == type(kept)(os.environ["OUT"]) and kept.read_bytes() == model.read_bytes()
+
+
+def inputs():
+    cluster = Cluster()
+    several = cluster.run({"plain": PLS, "snv": SNV}, {"a": (X, Y), "b": Dataset(X, Y, X[:5], Y[:5])}, lib="mljs")
+    assert sorted({(row["pipeline"], row["dataset"]) for row in several.wait().ranking}) == [
+        ("plain", "a"), ("plain", "b"), ("snv", "a"), ("snv", "b")]
+    one = cluster.run(SNV, (X, Y), lib="mljs")
+    assert one.view["aggregate"]["num_tasks"] == 1, "a list of steps is one pipeline"
+    assert cluster.run([SNV, PLS], (X, Y), lib="mljs").view["aggregate"]["num_tasks"] == 2
+    reference = cluster.run({"kind": "inline_json", "inline": PLS, "name": "mine"}, {"kind": "catalog", "catalog_id": "x"}, lib="mljs")
+    assert json.loads(request(reference))["datasets"] == [{"kind": "catalog", "catalog_id": "x"}]
+    far = cluster.run(PLS, "/of/the/workers", lib="mljs")
+    assert json.loads(request(far))["datasets"] == [{"kind": "shared_path", "path": "/of/the/workers"}]
+    for job in (reference, far, one):
+        job.cancel()
+
+
+def wrong_inputs():
+    run = Cluster().run
+    refused = lambda pipelines, datasets: str(raised(jq_cluster.InputError, lambda: run(pipelines, datasets, lib="mljs")))
+    assert "did you mean" in refused(f"{os.path.relpath(EXAMPLES)}/pipelines/psl.yaml", (X, Y))
+    assert "no dataset" in refused(PLS, "no/such/folder")
+    assert "24 spectra, and 23 reference values" in refused(PLS, (X, Y[1:]))
+    assert "two dimensions" in refused(PLS, (Y, Y)), refused(PLS, (Y, Y))
+    gap = [list(row) for row in X]
+    gap[3][4] = float("nan")
+    assert "column x4 of sample 4 is nan" in refused(PLS, (gap, Y))
+    assert "no dataset" in refused(PLS, 5) and "no pipeline" in refused([], (X, Y))
+    assert "nirs4all" in refused([object()], (X, Y))
+    assert "no http address" in str(raised(jq_cluster.InputError, lambda: Cluster("queue.lab:8765"))).replace("not an", "no")
+
+
+def request(job):
+    return job._transport.text("GET", "/v1/jobs/{id}/request", {"id": job.id}, {})
+
+
+def sweep():
+    cluster = Cluster()
+    counts = (4, 1, 3)
+    tasks = cluster.map(([{"pls": {"components": n}}] for n in counts), (X, Y), lib="mljs", name="sweep")
+    assert len(tasks) == 3 and tasks.job.name == "sweep"
+    assert [task.metrics["components"] for task in tasks] == list(counts), "in the order of the pipelines"
+    assert len(tasks) == 0 and tasks.job.wait().status == "succeeded"
+    broken = cluster.map([PLS, ["snv"], SNV], (X, Y), lib="mljs")
+    assert next(broken).status == "succeeded"
+    error = raised(jq_cluster.TaskError, lambda: next(broken))
+    assert "has no pls step" in str(error) and error.task_id
+    assert next(broken).pipeline.startswith("snv"), "it goes on behind one that failed"
+
+
+def failures():
+    cluster = Cluster()
+    job = cluster.run(["snv"], (X, Y), lib="mljs")
+    error = raised(jq_cluster.JobFailedError, job.wait)
+    assert "has no pls step" in str(error) and error.job_id == job.id and error.code == "job_failed"
+    assert "has no pls step" in list(job.errors.values())[0]
+    assert raised(jq_cluster.ClusterError, lambda: job.best).code == "error"
+    assert job.retry().status in ("queued", "running")
+    raised(jq_cluster.JobFailedError, job.wait)
+    refused = raised(jq_cluster.ResponseError, lambda: cluster.run(PLS, (X, Y), lib="No"))
+    assert (refused.status, refused.code) == (422, "invalid_body") and refused.faults[0]["path"] == "/type"
+    assert refused.request_id and not refused.transient and not refused.denied
+    assert raised(jq_cluster.ResponseError, lambda: cluster.api.get_job("job_none")).code == "unknown_id"
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        cluster.run(PLS, (X, Y), lib="mljs", retires=3)
+    assert any("did you mean 'retry'" in str(one.message) for one in told), told
+    gone = raised(jq_cluster.UnreachableError, lambda: Cluster("http://127.0.0.1:1").jobs())
+    assert "cannot reach http://127.0.0.1:1" in str(gone)
+
+
+def cancelling():
+    job = Cluster().run(PLS, (X, Y), lib="nobody")
+    raised(TimeoutError, lambda: job.wait(0.3))
+    assert job.status == "queued"
+    job.cancel()
+    raised(jq_cluster.JobCancelledError, job.wait)
+    again = job.resubmit(name="again")
+    assert again.id != job.id and again.name == "again" and again.cancel().refresh().id == again.id
+    job.delete()
+    assert raised(jq_cluster.ResponseError, lambda: job._api.get_job(job.id)).status == 404
+
+
+def numbers():
+    cluster = Cluster()
+    spec = '{"type":"nobody.run","pipeline":{"kind":"inline_json","inline":[1.0,1e-3,12345678901234567890.5]},' \
+           '"dataset":{"kind":"catalog","catalog_id":"x"},"params":{"b":1.50,"a":10000000000000000000001}}'
+    job = cluster.job(cluster.api.submit_job(jq_cluster._http.JsonText(spec))["id"])
+    text = request(job.resubmit(priority=2))
+    assert "[1.0,1e-3,12345678901234567890.5]" in text and '{"b":1.50,"a":10000000000000000000001}' in text, text
+    assert '"priority":2' in text
+
+
+def finding():
+    cluster = Cluster()
+    job = cluster.run(PLS, (X, Y), lib="nobody", name="to be found")
+    assert cluster.job(job.id).id == cluster.job("to be found").id == cluster.job(job.id[-8:]).id == job.id
+    assert job.id in [one.id for one in cluster.jobs(name="be found")]
+    assert "there is no job" in str(raised(jq_cluster.ClusterError, lambda: cluster.job("never submitted")))
+    assert cluster.workers()[0]["status"] == "alive" and cluster.stats()["workers_alive"] == 1
+    assert job.url == f"{os.environ['JQ_SERVER']}/ui?job={job.id}"
+    job.cancel()
+
+
+def lost_answers():
+    """The server is asked through something that loses the first answer to each request that changes anything."""
+    cluster = Cluster()
+    cluster.stats()
+    before = len(cluster.jobs(1000))
+    job = cluster.run(PLS, (X, Y), lib="nobody")
+    assert len(cluster.jobs(1000)) == before + 1, "no second job was made"
+    job.cancel()
+    assert cluster.api.get_job(job.id)["status"] == "cancelled"
+
+
+def uploads():
+    """What was sent of files is counted by what stands between."""
+    cluster = Cluster()
+    for _ in range(3):
+        cluster.run([PLS, f"{EXAMPLES}/pipelines/pls.yaml"], [(X, Y), f"{EXAMPLES}/gasoline"], lib="nobody").cancel()
+
+
+def other_threads():
+    async def main():
+        async with AsyncCluster() as cluster:
+            job = await cluster.run(SNV, (X, Y), lib="mljs")
+            await job.wait()
+            best = await job.best()
+            assert job.status == "succeeded" and best.id == (await job.ranking())[0]["task_id"]
+            assert "training rows" in await job.logs() and len(await job.tasks()) == 1
+            found = [task.metrics["components"] async for task in cluster.map([PLS, SNV[1:]], (X, Y), lib="mljs")]
+            assert found[0] == 2 and len(found) == 2
+            waiting = await cluster.run(PLS, (X, Y), lib="nobody")
+            try:
+                await asyncio.wait_for(waiting.wait(), 0.3)
+                raise AssertionError("it waited no longer")
+            except asyncio.TimeoutError:
+                assert (await waiting.refresh()).status == "queued", "who gives up waiting leaves the job as it is"
+            await (await waiting.cancel()).refresh()
+            assert waiting.status == "cancelled"
+            one, other = await asyncio.gather(cluster.jobs(1), cluster.workers())
+            assert len(one) == len(other) == 1
+
+    asyncio.run(main())
+
+
+def credentials():
+    token, server = os.environ.pop("JQ_TOKEN"), os.environ["JQ_SERVER"]
+    assert Cluster(server, token).stats() and not os.environ.get("JQ_TOKEN")
+    missing = raised(jq_cluster.ResponseError, lambda: Cluster().stats())
+    assert missing.denied and missing.code == "unauthenticated" and "needs a credential" in str(missing)
+    assert "unknown to this server" in str(raised(jq_cluster.ResponseError, lambda: Cluster(token="wrong").stats()))
+    os.environ["JQ_TOKEN"] = token
+    assert Cluster().stats()
+
+
+def certificates():
+    assert Cluster().stats() and Cluster(ca=os.environ["JQ_CA"]).stats()
+    del os.environ["JQ_CA"]
+    error = raised(jq_cluster.UntrustedError, lambda: Cluster().stats())
+    assert "is not trusted" in str(error), error
+    plain = os.environ["JQ_SERVER"].replace("https:", "http:")
+    raised(jq_cluster.ClusterError, lambda: Cluster(plain).stats())
+
+
+def cards():
+    job = Cluster().run([PLS, ["snv"]], (X, Y), lib="mljs", name="<script>alert(1)</script>").wait()
+    html = job._repr_html_()
+    assert "<script>" not in html and "&lt;script&gt;" in html
+    assert 'aria-valuenow="2"' in html and 'aria-valuemax="2"' in html and "1 failed" in html and "best_rmse" in html
+    assert f'href="{job.url}"' in html
+    assert repr(job).startswith(f"<Job {job.id}") and "1 of 2 tasks succeeded" in repr(job)
+
+
+if __name__ == "__main__":
+    globals()[sys.argv[1]]()

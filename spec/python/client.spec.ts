@@ -1,0 +1,111 @@
+import assert from 'node:assert/strict';
+import { createServer, request } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { describe, it, type TestContext } from 'node:test';
+import { Authority } from '../support/certificates.ts';
+import { ROOT } from '../support/program.ts';
+import { requires } from '../support/requires.ts';
+import { startTestServer, type TestServer, temporaryDirectory } from '../support/server.ts';
+import { environment, type Interpreter, needsPython, PYTHONS, pip, python } from './python.ts';
+import { startWorker } from './worker.ts';
+
+const CHECKS = join(ROOT, 'spec/python/checks.py');
+
+type Check = (name: string, env?: Record<string, string>) => Promise<void>;
+
+/** An environment with the client of a server, in which checks are run. */
+async function checksWith(t: TestContext, { path: base }: Interpreter, { url }: TestServer): Promise<Check> {
+  const path = await environment(t, base);
+  const said = await pip(path, [`${url}/client/python`]);
+  assert.equal(said.code, 0, said.stderr);
+  const given = { EXAMPLES: join(ROOT, 'examples'), OUT: await temporaryDirectory(t), JQ_SERVER: url };
+  return async (name, env = {}) => {
+    const { code, stderr } = await python(path, ['-W', 'error', CHECKS, name], { ...given, ...env });
+    assert.equal(code, 0, stderr);
+  };
+}
+
+/** Something between client and server that loses answers. */
+async function between(
+  t: TestContext,
+  server: TestServer,
+  loses: (line: string) => boolean,
+): Promise<{ url: string; lines: string[] }> {
+  const lines: string[] = [];
+  const proxy = createServer((incoming, outgoing) => {
+    const { method, url: path = '', headers } = incoming;
+    const line = `${method} ${path.split('?')[0]}`;
+    lines.push(line);
+    const isLost = loses(line);
+    const passed = request({ port: server.port, host: '127.0.0.1', method, path, headers }, (answer) => {
+      if (isLost) return void answer.resume().on('end', () => incoming.socket.destroy());
+      outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
+      answer.pipe(outgoing);
+    });
+    passed.on('error', () => outgoing.destroy());
+    incoming.pipe(passed);
+  });
+  await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
+  t.after(() => {
+    proxy.closeAllConnections();
+    proxy.close();
+  });
+  return { url: `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`, lines };
+}
+
+const PLAIN = {
+  paths: 'paths become a job; it has ranking, model, predictions, curves and logs',
+  inputs: 'steps, arrays, references and paths of the workers are taken, one or several, with their names',
+  wrong_inputs: 'what cannot be sent is refused in a sentence before anything is submitted',
+  sweep: 'a sweep gives tasks in the order of their pipelines, and raises at the place of one that failed',
+  failures: 'what fails is an exception with the sentence and the code of the server',
+  cancelling: 'a job is waited for so long, cancelled, submitted again and deleted',
+  numbers: 'numbers of a job that is submitted again stay as they were written',
+  finding: 'jobs are found by id, a part of it, and name',
+  other_threads: 'the same is there for asyncio, where who gives up waiting leaves the job as it is',
+  cards: 'a notebook is shown a card in which names are text',
+};
+
+describe('the client for Python', needsPython, () => {
+  for (const interpreter of PYTHONS) {
+    it(`works with ${interpreter.version}`, async (t) => {
+      const server = await startTestServer(t);
+      const check = await checksWith(t, interpreter, server);
+      await startWorker(t, server);
+      for (const [name, title] of Object.entries(PLAIN)) await t.test(title, () => check(name));
+
+      await t.test('a submission whose answer was lost makes no second job', async (t) => {
+        const lost = new Set<string>();
+        const { url } = await between(t, server, (line) => {
+          const isFirst = line.startsWith('POST') && !lost.has(line);
+          lost.add(line);
+          return isFirst;
+        });
+        await check('lost_answers', { JQ_SERVER: url });
+        assert.ok(lost.size >= 3, 'an upload, a submission and a cancellation were lost');
+      });
+
+      await t.test('what was sent is not sent again', async (t) => {
+        const { url, lines } = await between(t, server, () => false);
+        await check('uploads', { JQ_SERVER: url });
+        const of = (line: string) => lines.filter((one) => one === line).length;
+        assert.deepEqual([of('POST /v1/jobs'), of('POST /v1/artifacts')], [3, 3]);
+      });
+
+      await t.test('the credential is given, or that of JQ_TOKEN', async (t) => {
+        const { url } = await startTestServer(t, { token: 'secret', basePath: '/jq' });
+        await check('credentials', { JQ_SERVER: url, JQ_TOKEN: 'secret' });
+      });
+    });
+  }
+
+  it('trusts a server by the certificates of --ca alone', requires('openssl'), async (t) => {
+    const server = await startTestServer(t);
+    const check = await checksWith(t, PYTHONS.at(-1) as Interpreter, server);
+    const authority = await Authority.make(t);
+    const tls = await authority.certify('queue.lab');
+    const { url } = await startTestServer(t, { tls });
+    await check('certificates', { JQ_SERVER: url, JQ_CA: authority.ca });
+  });
+});
