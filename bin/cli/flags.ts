@@ -46,6 +46,9 @@ export function integer(name: string, text: string, { min = 0, max = Infinity }:
   throw usageError(`${name}: '${text}' is not a whole number ${bounds(min, max)}`);
 }
 
+/** A priority of a flag. */
+export const priorityOf = (text: string): number => integer('--priority', text, { min: -1e9, max: 1e9 });
+
 /** A length of time, such as `30min` or `24h`, in seconds. @throws CliError for anything else, or for none */
 export function lasting(name: string, text: string): number {
   const seconds = secondsIn(text);
@@ -119,6 +122,12 @@ function isJson(text: string): boolean {
     return false;
   }
 }
+
+/** `--tag` of the commands that submit a job. */
+export const tagFlag = () =>
+  Option.Array('--tag', [], {
+    description: '<TAG> a tag by which it is found, above those in a file; repeatable',
+  });
 
 /** `--reuse` of the commands that submit a job; it may be given `=any`, and as a word of its own no value. */
 export const reuseFlag = () =>

@@ -70,6 +70,10 @@ export const COMMANDS = {
     category: 'Jobs',
     description: 'delete jobs that have ended, with their artifacts',
   },
+  set: {
+    category: 'Jobs',
+    description: 'change the name, note, tags or priority of jobs',
+  },
   keep: {
     category: 'Jobs',
     description: 'say how long jobs are kept',

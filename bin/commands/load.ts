@@ -19,6 +19,7 @@ const CLASSES: Record<CommandName, () => Promise<CommandClass>> = {
   retry: async () => (await import('./retry.ts')).RetryCommand,
   resubmit: async () => (await import('./resubmit.ts')).ResubmitCommand,
   delete: async () => (await import('./delete.ts')).DeleteCommand,
+  set: async () => (await import('./set.ts')).SetCommand,
   keep: async () => (await import('./keep.ts')).KeepCommand,
   workers: async () => (await import('./workers.ts')).WorkersCommand,
   'workers drain': async () => (await import('./workers-drain.ts')).WorkersDrainCommand,

@@ -2,7 +2,7 @@ import { Option } from 'clipanion';
 import { compose } from '../../machines/json/raw.ts';
 import { ClientCommand, type Session } from '../cli/client-command.ts';
 import { usageError } from '../cli/exit.ts';
-import { integer, rawParams, reuseFlag, reuseOf, word } from '../cli/flags.ts';
+import { priorityOf, rawParams, reuseFlag, reuseOf, tagFlag, word } from '../cli/flags.ts';
 import { clientUsage, value } from '../cli/usage.ts';
 import { sending } from '../cli/waiting-command.ts';
 import { jobFromText } from '../jobs/submit/job-file.ts';
@@ -37,6 +37,8 @@ export class RunCommand extends sending(ClientCommand) {
     value('PARAM', 'NAME=VALUE, a keyword parameter of the run; repeatable'),
   );
   name = Option.String('--name', value('NAME', 'name of the job'));
+  note = Option.String('--note', value('TEXT', 'what is to be known of it'));
+  tags = tagFlag();
   priority = Option.String('--priority', value('N', 'larger first (0)'));
   rankMetric = Option.String('--rank-metric', value('METRIC', 'what the ranking goes by (best_rmse)'));
   rankMode = Option.String('--rank-mode', value('MODE', 'min or max'));
@@ -55,10 +57,9 @@ export class RunCommand extends sending(ClientCommand) {
     return compose({
       type: `${this.lib}.run`,
       name: this.name,
-      priority:
-        this.priority === undefined
-          ? undefined
-          : integer('--priority', this.priority, { min: -1e9, max: 1e9 }),
+      note: this.note,
+      tags: this.tags.length > 0 ? this.tags : undefined,
+      priority: this.priority === undefined ? undefined : priorityOf(this.priority),
       pipelines: this.pipelines.map((path) => ({ kind: 'path', path })),
       datasets: this.datasets.map((path) => ({ kind: 'shared_path', path })),
       params: params.length === 0 ? undefined : Object.fromEntries(params),

@@ -1,6 +1,6 @@
 import { Option } from 'clipanion';
 import { ClientCommand, type Session } from '../cli/client-command.ts';
-import { integer, reuseFlag, reuseOf } from '../cli/flags.ts';
+import { priorityOf, reuseFlag, reuseOf, tagFlag } from '../cli/flags.ts';
 import { clientUsage, value } from '../cli/usage.ts';
 import { sending } from '../cli/waiting-command.ts';
 import { readJobFile } from '../jobs/submit/job-file.ts';
@@ -32,6 +32,8 @@ export class SubmitCommand extends sending(ClientCommand) {
   file = Option.String({ name: 'job file' });
   name = Option.String('--name', value('NAME', 'name of the job, above the one in the file'));
   priority = Option.String('--priority', value('N', 'priority, above the one in the file; larger first'));
+  note = Option.String('--note', value('TEXT', 'what is to be known of it, above what the file says'));
+  tags = tagFlag();
   key = Option.String(
     '--idempotency-key',
     value('KEY', 'submitting again under the same key answers with the same job'),
@@ -43,10 +45,9 @@ export class SubmitCommand extends sending(ClientCommand) {
     const options = this.sendOptions();
     const overrides = {
       name: this.name,
-      priority:
-        this.priority === undefined
-          ? undefined
-          : integer('--priority', this.priority, { min: -1e9, max: 1e9 }),
+      note: this.note,
+      tags: this.tags.length > 0 ? this.tags : undefined,
+      priority: this.priority === undefined ? undefined : priorityOf(this.priority),
       idempotency_key: this.key,
       reuse: reuseOf(this.reuse),
     };

@@ -71,6 +71,7 @@ function heading(job: JobView, output: Output): string {
       `${jobState(job, output.colours)}${job.phase ? `, ${job.phase}` : ''}${reason === null ? '' : `: ${plain(reason)}`}`,
     ],
     ['type', `${plain(job.type)}${job.priority === 0 ? '' : `, priority ${job.priority}`}`],
+    ...aboutOf(job),
     ['submitted', `${dateTime(job.created_at)}${job.owner === null ? '' : ` by ${plain(job.owner)}`}`],
     ...timeOf(job),
     ['tasks', `${taskBar(sum, BAR, output.colours)} ${counted(sum.num_tasks, 'task')}: ${countsOf(job)}`],
@@ -80,6 +81,15 @@ function heading(job: JobView, output: Output): string {
   }
   for (const [i, line] of selectionLines(sum).entries()) rows.push([i === 0 ? 'selected' : '', plain(line)]);
   return facts(rows, output);
+}
+
+/** What a person has said of it; a note may have several lines. */
+function aboutOf({ tags = [], note = null }: JobView): [string, string][] {
+  const lines = note?.split('\n') ?? [];
+  return [
+    ...(tags.length > 0 ? [['tags', plain(tags.join(', '))] as [string, string]] : []),
+    ...lines.map((line, i): [string, string] => [i === 0 ? 'note' : '', plain(line)]),
+  ];
 }
 
 function timeOf({ status, created_at, updated_at, estimate }: JobView): [string, string][] {

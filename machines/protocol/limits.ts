@@ -11,6 +11,10 @@ export const LIMITS = {
   key: 200,
   value: 1000,
   path: 4096,
+  note: 10_000,
+  tag: 100,
+  /** Tags of a job. */
+  tags: 20,
   /** Members of a map: labels, package constraints, capabilities that a job asks for. */
   members: 200,
   /** Unknown fields that are warned about one by one. */

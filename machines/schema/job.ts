@@ -160,6 +160,29 @@ export const Keep = Type.String({
   description: '`forever`, or how long it stays after its end, as a whole, such as `7d`',
 });
 
+/** What is said of a job for people. */
+export const Note = Type.String({
+  maxLength: LIMITS.note,
+  description: 'what is to be known of it, for people',
+});
+
+/** Words by which jobs are found. */
+export const Tags = Type.Array(
+  Type.String({
+    pattern: '^[^\\s,]+( [^\\s,]+)*$',
+    maxLength: LIMITS.tag,
+    description: 'words with single spaces between them, without commas',
+  }),
+  { maxItems: LIMITS.tags, description: 'by which it is found' },
+);
+
+export const Priority = Type.Integer({
+  minimum: -1_000_000_000,
+  maximum: 1_000_000_000,
+  default: 0,
+  description: 'larger first',
+});
+
 /** The job specification as a client submits it; its defaults are applied by `settingsOf`. */
 export const JobSpec = Type.Object(
   {
@@ -172,14 +195,9 @@ export const JobSpec = Type.Object(
       }),
     ),
     name: Type.Optional(Name),
-    priority: Type.Optional(
-      Type.Integer({
-        minimum: -1_000_000_000,
-        maximum: 1_000_000_000,
-        default: 0,
-        description: 'larger first',
-      }),
-    ),
+    note: Type.Optional(Note),
+    tags: Type.Optional(Tags),
+    priority: Type.Optional(Priority),
     pipeline: Type.Optional(PipelineRef),
     pipelines: Type.Optional(Type.Array(PipelineRef, { minItems: 1 })),
     model: Type.Optional(ModelRef),

@@ -106,6 +106,8 @@ export const JobView = Type.Object(
     id: Type.String(),
     type: Type.String(),
     name: Nullable(Type.String()),
+    note: Type.Optional(Nullable(Type.String())),
+    tags: Type.Optional(Type.Array(Type.String())),
     status: JobStatus,
     phase: Type.Optional(Nullable(Words(PHASES, 'of a job that selects, while it is running'))),
     estimate: Type.Optional(Nullable(EstimateView)),

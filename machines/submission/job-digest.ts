@@ -22,6 +22,9 @@ export interface JobDigest {
   text: string;
   type: string;
   name: string | null;
+  note: string | null;
+  /** Each once. */
+  tags: string[];
   idempotency_key: string | null;
   /** What the specification means, hashed; null without a key, since nobody compares it then. */
   meaning: string | null;
@@ -56,6 +59,8 @@ export function digestJob(spec: JobSpec, text: string): JobDigest {
     text: written,
     type: spec.type ?? DEFAULT_TYPE,
     name: spec.name ?? null,
+    note: spec.note || null,
+    tags: [...new Set(spec.tags)],
     idempotency_key: spec.idempotency_key ?? null,
     meaning: spec.idempotency_key === undefined ? null : meaningOf(spec, written),
     settings: settingsOf(spec),

@@ -10,6 +10,7 @@ const SAID_OTHERWISE = new Set([
   ...['type', 'name', 'priority', 'outputs', 'retry', 'timeout_seconds', 'rank_metric', 'rank_mode'],
   ...['pipeline', 'pipelines', 'model', 'dataset', 'datasets', 'params', 'requirements'],
   ...['native_payload', 'nativePayload', 'idempotency_key', 'reuse', 'select', 'decompose'],
+  ...['note', 'tags'],
   ...SILENT_MEMBERS,
 ]);
 
@@ -38,6 +39,8 @@ export function meaningOf(spec: JobSpec, text: string): string {
     datasets: referencesIn(top, 'dataset', 'datasets'),
     unknown: fromMembers(unknown),
     ...(spec.reuse ? { reuse: spec.reuse } : {}),
+    ...(spec.note ? { note: spec.note } : {}),
+    ...(spec.tags?.length ? { tags: [...new Set(spec.tags)].sort() } : {}),
   });
   return createHash('sha256').update(canonicalJson(meaning), 'ascii').digest('hex');
 }

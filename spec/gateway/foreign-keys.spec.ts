@@ -27,6 +27,12 @@ const SAME: [string, Json, Json][] = [
   ['null in a reference', {}, { dataset: { path: '/data/corn', name: null, kind: 'shared_path' } }],
   ['both names of the native payload', { native_payload: { a: [1] } }, { nativePayload: { a: [1] } }],
   [
+    'tags in any order and an empty note, and the tags alone,',
+    { tags: ['a', 'b'] },
+    { tags: ['b', 'a', 'b'], note: '' },
+  ],
+  ['no tags in any way', { tags: null }, { tags: [] }],
+  [
     'members that mean nothing to this server, and none,',
     {},
     { parity: 'strict', submission: { at: 1 }, scheduler: {} },
@@ -42,6 +48,8 @@ const OTHER: [string, Json, Json][] = [
   ['a pipeline', {}, { pipeline: { kind: 'inline_json', inline: [{ step: 'msc' }] } }],
   ['null within a pipeline', {}, { pipeline: { kind: 'inline_json', inline: [{ step: 'snv', a: null }] } }],
   ['a dataset', {}, { dataset: { kind: 'shared_path', path: '/data/oil' } }],
+  ['a tag', { tags: ['a'] }, { tags: ['a', 'b'] }],
+  ['a note', {}, { note: 'x' }],
   ['a requirement', {}, { requirements: { labels: { site: 'a' } } }],
   ['the native payload', { native_payload: { a: 1 } }, { native_payload: { a: 2 } }],
   ['an unknown field', {}, { retires: 3 }],

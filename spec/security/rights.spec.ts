@@ -49,7 +49,7 @@ const MATRIX: Record<
   'GET /v1/jobs/{id}/tasks': ['read', 'yes', 'yes', 'yes', 'yes', '401', '401', 'yes'],
   'GET /v1/jobs/{id}/events': ['read', 'yes', 'yes', 'yes', 'yes', '401', '401', 'yes'],
   'GET /v1/jobs/{id}/artifacts': ['read', 'yes', 'yes', 'yes', 'yes', '401', '401', 'yes'],
-  'PATCH /v1/jobs/{id}': ['submit', 'yes', 'no', 'no', 'yes', '401', '401', 'yes'],
+  'PATCH /v1/jobs/{id}': ['cancel', 'yes', 'no', 'no', 'yes', '401', '401', 'yes'],
   'DELETE /v1/jobs/{id}': ['cancel', 'yes', 'no', 'no', 'yes', '401', '401', 'yes'],
   'POST /v1/jobs/{id}/cancel': ['cancel', 'yes', 'no', 'no', 'yes', '401', '401', 'yes'],
   'POST /v1/jobs/{id}/retry': ['submit', 'yes', 'no', 'no', 'yes', '401', '401', 'yes'],

@@ -128,6 +128,16 @@ describe('what is logged at the default level of a server', () => {
     assert.deepEqual([line?.status, line?.code, line?.principal], [409, 'illegal_transition', 'ann']);
   });
 
+  it('includes who changed a job, and what of it, but for what is written for people', async (t) => {
+    const { server, lines } = await logged(t);
+    const { id } = await server.client.call('submitJob', { body: JOB });
+    const body = { priority: 5, tags: ['a', 'b'], keep: null, note: 'a long story', other: 1 };
+    await server.client.call('changeJob', { params: { id }, body });
+    const line = lines().find(({ audit }) => audit === 'changeJob');
+    const { job_id, priority, tags, keep, note, other } = line ?? ({} as Line);
+    assert.deepEqual([job_id, priority, tags, keep, note, other], [id, '5', 'a,b', 'null', '…', undefined]);
+  });
+
   it('includes a refusal with its principal, once a minute however often it happens', async (t) => {
     const principals = ['bob:token-of-bob:viewer'];
     const { server, lines } = await logged(t, { principals });

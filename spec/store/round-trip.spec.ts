@@ -17,6 +17,8 @@ const jobRow: JobRow = {
   id: 'job_1',
   type: 'demo.run',
   name: 'Größe "x" \u{1F600}',
+  note: 'two\nlines',
+  tags: ['corn', 'set "A"'],
   status: 'running',
   state: null,
   priority: -3,

@@ -10,6 +10,7 @@ import type { LeasedTask, ReplyOf } from '../../gateway/messages.ts';
 import { ANONYMOUS, type Principal } from '../../machines/protocol/rights.ts';
 import { digestResult } from '../../machines/report/digest.ts';
 import { JobSpec } from '../../machines/schema/job.ts';
+import type { JobChange } from '../../machines/schema/job-change.ts';
 import type { FailReport, TaskResult } from '../../machines/schema/report.ts';
 import { validator } from '../../machines/schema/validate.ts';
 import type { JobView, TaskView, WorkerView } from '../../machines/schema/views.ts';
@@ -197,8 +198,12 @@ export class TestCluster {
     return this.port.send({ type: 'delete_job', principal, job_id, dry_run, ...only });
   }
 
+  change(job_id: string, change: JobChange, principal = this.principal) {
+    return this.port.send({ type: 'change_job', principal, job_id, change });
+  }
+
   keep(job_id: string, keep: string | null, principal = this.principal) {
-    return this.port.send({ type: 'change_job', principal, job_id, change: { keep } });
+    return this.change(job_id, { keep }, principal);
   }
 
   /** What clients can read. */

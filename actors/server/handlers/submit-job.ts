@@ -118,6 +118,8 @@ function newJob({ job, principal }: Submit, turn: Turn): JobRow {
     id: turn.core.makeId('job'),
     type: job.type,
     name: job.name,
+    note: job.note,
+    tags: job.tags,
     status: 'queued',
     state: job.reuse !== null && job.contents !== null ? 'reusing' : 'ready',
     priority: settings.priority,
@@ -175,7 +177,6 @@ function* addTasks(
     const role: TaskRole | null = selects && (selects.expands ? 'expansion' : 'variant');
     const own = {
       seq: turn.core.sequences.task++,
-      priority: settings.priority,
       backoff_seconds: settings.backoff_seconds,
       requirement_id: requirements[plan.requirement] as number,
       payload: role ? { pipeline, dataset, role } : { pipeline, dataset },

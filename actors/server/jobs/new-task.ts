@@ -7,7 +7,6 @@ import type { Turn } from '../turn/turn.ts';
 export type Own = Pick<
   TaskRow,
   | 'seq'
-  | 'priority'
   | 'backoff_seconds'
   | 'timeout_seconds'
   | 'requirement_id'
@@ -28,7 +27,7 @@ export function newTask(turn: Turn, job: JobRow, own: Own, created_at: number): 
     job_id: job.id,
     status: 'queued',
     state: null,
-    priority: own.priority,
+    priority: job.priority,
     attempt: 0,
     max_attempts: job.retry_attempts,
     backoff_seconds: own.backoff_seconds,

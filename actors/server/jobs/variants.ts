@@ -87,7 +87,6 @@ function* addVariants(
     const variant = (place - dataset) / datasets;
     const own = {
       seq: nextNumber(turn, job),
-      priority: settings.priority,
       backoff_seconds: settings.backoff_seconds,
       requirement_id: requirements[requirement] as number,
       // Behind the pipeline that holds them.

@@ -5,11 +5,14 @@ import type { EventRow, JobRow, NotificationRow } from '../store/rows.ts';
  * [Standard Webhooks](https://www.standardwebhooks.com), as it is sent at each try.
  */
 export function notificationOf(job: JobRow, event: EventRow): NotificationRow {
-  const { id, type, name, status, owner, priority, created_at, updated_at, error } = job;
+  const { id, type, name, note, tags, status, owner, priority, created_at, updated_at, error } = job;
   const body = {
     type: event.type,
     timestamp: new Date(event.ts * 1000).toISOString(),
-    data: { job: { id, type, name, status, owner, priority, created_at, updated_at, error }, event },
+    data: {
+      job: { id, type, name, note, tags, status, owner, priority, created_at, updated_at, error },
+      event,
+    },
   };
   return {
     id: event.id,

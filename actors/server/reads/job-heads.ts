@@ -16,6 +16,8 @@ const BYTES = bytesOf(
   1500,
   ...LONG_COLUMNS.map((column) => `jobs.${column}`),
   'jobs.warnings',
+  'jobs.note',
+  'jobs.tags',
   'jobs.standings',
 );
 /** The index of names finds what has at least so many characters: it is made of groups of three. */

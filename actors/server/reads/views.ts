@@ -9,6 +9,8 @@ export function jobView(row: JobRow, ranking: RankingEntry[], errors: Record<str
     id: row.id,
     type: row.type,
     name: row.name,
+    note: row.note,
+    tags: [...row.tags],
     status: row.status,
     phase: row.selection && row.status === 'running' ? phaseOf(row.selection) : null,
     estimate: estimateOf(row),

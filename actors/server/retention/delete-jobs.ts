@@ -83,6 +83,11 @@ export function deleteJobs(turn: Turn, jobs: readonly Deleted[], why: Why): void
       sql: `DELETE FROM ${table} WHERE job_id ${among}`,
       params: [ids],
     })),
+    {
+      sql: `DELETE FROM job_tags WHERE (tag, seq) IN
+        (SELECT t.value, jobs.seq FROM jobs, json_each(jobs.tags) t WHERE jobs.seq ${among})`,
+      params: [seqs],
+    },
     { sql: `DELETE FROM jobs WHERE seq ${among}`, params: [seqs] },
     { sql: 'INSERT INTO deletions (job_id, at) SELECT value, ? FROM json_each(?)', params: [turn.now, ids] },
     // Numbers are not given again, also where the last of the rows that had them go.

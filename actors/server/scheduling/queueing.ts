@@ -71,3 +71,21 @@ export function narrow(turn: Turn, task: TaskCell, paths: readonly string[]): vo
     turn.hasQueued = true;
   }
 }
+
+/** A queued task takes its place among those of another priority. Whom it may be given to is as before. */
+export function moveToPriority(
+  turn: Turn,
+  row: Pick<TaskRow, 'requirement_id' | 'job_id' | 'priority' | 'seq'>,
+  priority: number,
+): void {
+  const { index, demands, backoffs } = turn.core.queue;
+  const { seq } = row;
+  const wait = backoffs.remove(turn, seq);
+  if (wait) {
+    backoffs.add(turn, { ...wait, priority });
+    return;
+  }
+  const key = demands.of(seq)?.id ?? plainKey(turn, row);
+  index.remove(turn, key, row.priority, seq);
+  index.add(turn, key, priority, seq);
+}

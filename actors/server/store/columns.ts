@@ -6,7 +6,7 @@ export type SqlRow = Record<string, SqlValue>;
 export class Column<Value> {
   readonly type: 'TEXT' | 'INTEGER' | 'REAL';
   readonly isNullable: boolean;
-  /** Whether it stays as it was inserted. */
+  /** Whether it stays as it was inserted, unless a statement of its own changes it. */
   readonly isFixed: boolean;
   /** Null where the value is stored as it is. */
   readonly encode: ((value: Value) => SqlValue) | null;

@@ -32,6 +32,8 @@ const JOB_COLUMNS = {
   id: text.fixed,
   type: text.fixed,
   name: text.orNull.fixed,
+  note: text.orNull.fixed,
+  tags: list<readonly string[]>().fixed,
   status: word<JobStatus>(),
   /** The state below the status (`ready`, `telling`), if there is one. */
   state: text.orNull,

@@ -54,7 +54,7 @@ export function cellsOf(name: ListName, row: never): SqlValue[] {
  */
 export function turnView(): string {
   const columns = LIST_NAMES.map((name) => `NULL AS ${name}`).join(', ');
-  const writes = [...LIST_NAMES.map(writeSql), INDEX_NAMES].map((sql) => `${sql};`).join('\n');
+  const writes = [...LIST_NAMES.map(writeSql), INDEX_NAMES, INDEX_TAGS].map((sql) => `${sql};`).join('\n');
   return `CREATE TEMP VIEW turn AS SELECT ${columns};
     CREATE TEMP TRIGGER write_turn INSTEAD OF INSERT ON turn BEGIN ${writes} END`;
 }
@@ -71,6 +71,12 @@ const INDEX_NAMES = (() => {
     (column) => `value ->> ${tables.JOBS.columns.indexOf(column)}`,
   );
   return `INSERT INTO job_names (rowid, name_folded) SELECT ${seq}, ${name} FROM jsonb_each(NEW.new_jobs) WHERE ${name} IS NOT NULL`;
+})();
+
+/** A job is found by its tags without its row. */
+const INDEX_TAGS = (() => {
+  const [seq, tags] = ['seq', 'tags'].map((column) => `job.value ->> ${tables.JOBS.columns.indexOf(column)}`);
+  return `INSERT INTO job_tags (tag, seq) SELECT tag.value, ${seq} FROM jsonb_each(NEW.new_jobs) AS job, json_each(${tags}) AS tag`;
 })();
 
 function writeSql(name: ListName): string {

@@ -30,7 +30,7 @@ export interface JobFile {
 
 /** Members that the command line sets above what the file says. */
 export type Overrides = {
-  [K in 'name' | 'priority' | 'idempotency_key' | 'reuse']?: JobSpec[K] | undefined;
+  [K in 'name' | 'note' | 'tags' | 'priority' | 'idempotency_key' | 'reuse']?: JobSpec[K] | undefined;
 };
 
 /**

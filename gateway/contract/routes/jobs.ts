@@ -239,16 +239,24 @@ export const jobs = {
   changeJob: json({
     method: 'patch',
     path: '/v1/jobs/{id}',
-    summary: 'Change a job: how long it is kept',
-    right: 'submit',
+    summary:
+      'Change a job, an own one or with the right admin any: its name, note, tags, priority, how long it is kept',
+    right: 'cancel',
     tag: 'jobs',
     body: JobChange,
     reply: JobView,
-    errors: ['unknown_id', 'not_owner'],
+    errors: ['unknown_id', 'not_owner', 'illegal_transition'],
     run: async ({ backend, principal, params, body: change, note }) => {
       const job = params.id as string;
       const { job_id } = await backend.send({ type: 'change_job', principal, job_id: job, change });
-      note({ job_id, ...(change.keep !== undefined && { keep: `${change.keep}` }) });
+      const changed = Object.entries(change).filter(([member]) => member in JobChange.properties);
+      // A note is long, and for people.
+      note({
+        job_id,
+        ...Object.fromEntries(
+          changed.map(([member, value]) => [member, member === 'note' ? '…' : `${value}`]),
+        ),
+      });
       return new StreamedReply(backend.reads.job(job_id));
     },
   }),

@@ -11,7 +11,10 @@ const ABOUT: Readonly<Record<string, readonly [means: string, data: string]>> = 
   job_failed: ['it ended, and no task succeeded', '`aggregate`, `error`'],
   job_cancelled: ['it was cancelled, and no task runs any more', '`aggregate`'],
   job_retried: ['its failed tasks are queued again', ''],
-  job_changed: ['how long it is kept was changed', '`principal`, `keep`'],
+  job_changed: [
+    'somebody changed what is named beside',
+    '`principal`, and of `name`, `note`, `tags`, `priority`, `keep` those that are others now',
+  ],
   job_deleted: ['it was deleted', '`principal`, or `flag`: by whom, or why; `status`, `num_tasks`'],
   variants_found: ['the library listed the variants of the pipeline', '`variants`'],
   variant_selected: [

@@ -27,6 +27,11 @@ export function JobFacts({ job }: { job: JobView }) {
               <bdi>{job.name}</bdi>
             </Fact>
           )}
+          {job.tags && job.tags.length > 0 && (
+            <Fact name="Tags">
+              <bdi>{job.tags.join(', ')}</bdi>
+            </Fact>
+          )}
           <Fact name="Type">{job.type}</Fact>
           <Fact name="Owner">
             <bdi>{job.owner ?? '–'}</bdi>
@@ -76,6 +81,11 @@ export function JobFacts({ job }: { job: JobView }) {
           <JobActions job={job} />
         </span>
       </div>
+      {job.note && (
+        <p class="note">
+          <bdi>{job.note}</bdi>
+        </p>
+      )}
       <JobWarnings job={job} />
     </>
   );
