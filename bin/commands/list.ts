@@ -18,6 +18,14 @@ export const COMMANDS = {
     category: 'Jobs',
     description: 'look at a dataset and pipelines without a server',
   },
+  predict: {
+    category: 'Jobs',
+    description: 'predict a dataset with the model of a job, or of a file',
+  },
+  'model show': {
+    category: 'Jobs',
+    description: 'show what a model is, and what it was made of',
+  },
   status: {
     category: 'Jobs',
     description: 'show a job: tasks, ranking, errors, and why tasks wait',

@@ -6,6 +6,8 @@ const CLASSES: Record<CommandName, () => Promise<CommandClass>> = {
   submit: async () => (await import('./submit.ts')).SubmitCommand,
   run: async () => (await import('./run.ts')).RunCommand,
   check: async () => (await import('./check.ts')).CheckCommand,
+  predict: async () => (await import('./predict.ts')).PredictCommand,
+  'model show': async () => (await import('./model-show.ts')).ModelShowCommand,
   status: async () => (await import('./status.ts')).StatusCommand,
   logs: async () => (await import('./logs.ts')).LogsCommand,
   wait: async () => (await import('./wait.ts')).WaitCommand,

@@ -43,6 +43,8 @@ const words = (list: readonly string[]): Values => ({ kind: 'words', words: list
 /** By the name of a value or argument in the help. */
 const VALUES: Readonly<Record<string, Values>> = {
   job: { kind: 'ids', of: 'jobs' },
+  'job or model': { kind: 'ids', of: 'jobs' },
+  'model file': { kind: 'files' },
   worker: { kind: 'ids', of: 'workers' },
   'job file': { kind: 'files' },
   dataset: { kind: 'files' },

@@ -23,27 +23,34 @@ export interface Figures {
 
 const COLUMNS = ['sample', 'partition', 'fold', 'y', 'prediction', 'target'] as const;
 
+/** A line of `predictions.csv` as it is written; `y` is empty where it is not known. */
+export type PredictionRow = Readonly<Record<(typeof COLUMNS)[number], string>>;
+
 /**
- * Reads `predictions.csv` (docs/runners.md#predictions-and-curves). Lines whose values are no numbers, such as classes,
- * are left out: there is nothing to draw.
+ * Reads `predictions.csv` (docs/runners.md#predictions-and-curves).
  * @throws Error, in a sentence, if it is no such table
  */
-export function parsePredictions(text: string): Prediction[] {
+export function readPredictions(text: string): PredictionRow[] {
   const [head = [], ...lines] = readCsv(text);
   const places = COLUMNS.map((name) => head.indexOf(name));
   if (places.includes(-1)) throw new Error(`it has no columns ${COLUMNS.join(', ')}`);
-  const cell = (line: readonly string[], column: number) => line[places[column] as number] ?? '';
-  return lines
-    .map((line) => ({
-      sample: cell(line, 0),
-      partition: cell(line, 1),
-      fold: cell(line, 2),
-      y: numberOf(cell(line, 3)),
-      prediction: numberOf(cell(line, 4)),
-      target: cell(line, 5),
-    }))
-    .filter(({ y, prediction }) => Number.isFinite(y) && Number.isFinite(prediction));
+  return lines.map(
+    (line) =>
+      Object.fromEntries(COLUMNS.map((name, i) => [name, line[places[i] as number] ?? ''])) as PredictionRow,
+  );
 }
+
+/**
+ * Those that can be compared with a reference value. Without one there is nothing to draw, nor where values are no
+ * numbers, such as classes.
+ */
+export const measuredIn = (rows: readonly PredictionRow[]): Prediction[] =>
+  rows
+    .map((row) => ({ ...row, y: numberOf(row.y), prediction: numberOf(row.prediction) }))
+    .filter(({ y, prediction }) => Number.isFinite(y) && Number.isFinite(prediction));
+
+/** Both in one. @throws as `readPredictions` */
+export const parsePredictions = (text: string): Prediction[] => measuredIn(readPredictions(text));
 
 const numberOf = (cell: string): number => (cell.trim() === '' ? Number.NaN : Number(cell));
 

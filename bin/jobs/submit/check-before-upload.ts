@@ -1,5 +1,5 @@
 import { extname } from 'node:path';
-import { DEFAULT_TYPE, libraryOf } from '../../../machines/schema/job-types.ts';
+import { DEFAULT_TYPE, isPrediction, libraryOf } from '../../../machines/schema/job-types.ts';
 import { CliError } from '../../cli/exit.ts';
 import { datasetLine } from '../../terminal/dataset-report.ts';
 import type { Output } from '../../terminal/output.ts';
@@ -21,7 +21,10 @@ interface CheckOptions {
  * @throws CliError with what the run would end with
  */
 export async function checkBeforeUpload(file: JobFile, look: CheckOptions): Promise<void> {
-  const library = libraryOf(file.spec.type ?? DEFAULT_TYPE);
+  const type = file.spec.type ?? DEFAULT_TYPE;
+  // What is only to be predicted need not be what one could learn from.
+  if (isPrediction(type)) return;
+  const library = libraryOf(type);
   const pieces = references(file.text);
   const [pipelines, datasets] = [new Set<string>(), new Set<string>()];
   for (const piece of pieces) {

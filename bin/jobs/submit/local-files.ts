@@ -12,6 +12,7 @@ import { plain } from '../../terminal/plain.ts';
 import { Progress } from '../../terminal/progress.ts';
 import {
   artifactRef,
+  isFile,
   isTable,
   type LocalRef,
   labelOf,
@@ -88,7 +89,7 @@ async function sendAll(files: ReadonlyMap<string, LocalFile>, upload: Upload): P
         (
           await client.upload('uploadArtifact', {
             file: packed,
-            filename: role === 'pipeline' ? basename(path) : `${labelOf(role, path)}.zip`,
+            filename: isFile(role) ? basename(path) : `${labelOf(role, path)}.zip`,
             query: { kind: 'input' },
             onProgress: (done, total) =>
               progress.update(share(done / Math.max(total, 1)), `uploading ${plain(basename(path))}`),

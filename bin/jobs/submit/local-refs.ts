@@ -9,7 +9,7 @@ import { usageError } from '../../cli/exit.ts';
 /** A path or id marked so names something on this machine, with or without `--upload`. */
 const MARK = 'file:';
 
-export type Role = 'pipeline' | 'dataset' | 'bundle';
+export type Role = 'pipeline' | 'model' | 'dataset' | 'bundle';
 
 /** What a pipeline or dataset of a specification names on this machine, by one of its members. */
 export interface LocalRef {
@@ -20,15 +20,16 @@ export interface LocalRef {
   marked: boolean;
 }
 
-/** A pipeline or dataset of a specification, as JSON text. */
+/** A pipeline, model or dataset of a specification, as JSON text. */
 export interface Piece {
-  role: 'pipeline' | 'dataset';
+  role: 'pipeline' | 'model' | 'dataset';
   text: string;
 }
 
 const ROLES = {
   pipeline: 'pipeline',
   pipelines: 'pipeline',
+  model: 'model',
   dataset: 'dataset',
   datasets: 'dataset',
 } as const;
@@ -85,7 +86,7 @@ export function markedPath(text: string, windows = process.platform === 'win32')
 }
 
 function memberOf(role: Piece['role'], kind: unknown): LocalRef['member'] | null {
-  if (kind === (role === 'pipeline' ? 'path' : 'shared_path')) return 'path';
+  if (role !== 'model' && kind === (role === 'pipeline' ? 'path' : 'shared_path')) return 'path';
   if (kind === 'artifact') return 'artifact_id';
   return role === 'pipeline' && kind === 'python_entrypoint' ? 'bundle_artifact_id' : null;
 }
@@ -129,8 +130,8 @@ function startsAbove(folder: string, text: string): string[] {
 const isAbsolute = (path: string): boolean => posix.isAbsolute(path) || win32.isAbsolute(path);
 
 function checkKind(role: Role, path: string, isFolder: boolean): void {
-  if (role === 'pipeline') {
-    if (isFolder) throw usageError(`the pipeline ${path} is a directory`);
+  if (isFile(role)) {
+    if (isFolder) throw usageError(`the ${role} ${path} is a directory`);
     return;
   }
   if (isFolder || extname(path) === '.zip' || (role === 'dataset' && isTable(path))) return;
@@ -138,12 +139,15 @@ function checkKind(role: Role, path: string, isFolder: boolean): void {
   throw usageError(`the ${role} ${path} is a file`, `a ${role} is a folder, a zip of one${table}`);
 }
 
+/** Whether it is sent as the file that it is. */
+export const isFile = (role: Role): boolean => role === 'pipeline' || role === 'model';
+
 /** Whether a file is one table with all of a dataset. */
 export const isTable = (path: string): boolean => /\.(csv|tsv|txt)$/i.test(path);
 
 /** What stands for a file in rankings and lists: its name without what its kind adds to it. */
 export const labelOf = (role: Role, path: string): string =>
-  role === 'pipeline' || isTable(path) ? basename(path, extname(path)) : basename(path, '.zip');
+  isFile(role) || isTable(path) ? basename(path, extname(path)) : basename(path, '.zip');
 
 /** The reference to an artifact that takes the place of one to this machine, as JSON text. */
 export function artifactRef(piece: Piece, ref: LocalRef, path: string, id: string): string {

@@ -36,13 +36,18 @@ export async function sendJobs(
   return exits.find((exit) => exit !== EXIT.done) ?? EXIT.done;
 }
 
-interface Sent {
+export interface Sent {
   job: JobView;
   /** As the server wrote it. */
   answer: string;
 }
 
-async function submit(session: Session, file: JobFile, options: SendOptions): Promise<Sent> {
+/** Uploads and submits a job. */
+export async function submit(
+  session: Session,
+  file: JobFile,
+  options: Pick<SendOptions, 'upload'>,
+): Promise<Sent> {
   const { client, output } = session;
   for (const warning of file.warnings) output.warn(plain(warning));
   const text = await uploaded(session, file, options.upload);
@@ -57,7 +62,12 @@ async function submit(session: Session, file: JobFile, options: SendOptions): Pr
   return { job, answer };
 }
 
-async function finish(session: Session, { job, answer }: Sent, options: SendOptions): Promise<number> {
+/** Watches it, if asked, or says how to; the exit code. */
+export async function finish(
+  session: Session,
+  { job, answer }: Sent,
+  options: Pick<SendOptions, 'wait'>,
+): Promise<number> {
   const { output } = session;
   const id = plain(job.id);
   if (options.wait) return watchJob(session, job, options.wait);
