@@ -63,6 +63,8 @@ export interface JobQuery {
   ref?: string;
   /** The principal that submitted it. */
   owner?: string;
+  /** The job of which they are repeated or changed submissions. */
+  resubmitted_from?: string;
   limit: number;
   created_before?: number;
 }

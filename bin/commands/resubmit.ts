@@ -3,15 +3,16 @@ import { at } from '../../machines/json/raw.ts';
 import { hasEnded } from '../../machines/schema/statuses.ts';
 import type { TaskView } from '../../machines/schema/views.ts';
 import type { Session } from '../cli/client-command.ts';
-import { usageError } from '../cli/exit.ts';
+import { EXIT, usageError } from '../cli/exit.ts';
 import { word } from '../cli/flags.ts';
 import { JobCommand } from '../cli/job-command.ts';
 import { jobUsage, value } from '../cli/usage.ts';
 import { sending } from '../cli/waiting-command.ts';
 import { taskPages } from '../jobs/follow/task-pages.ts';
+import { editedJob } from '../jobs/submit/edit-job.ts';
 import { jobFromText } from '../jobs/submit/job-file.ts';
-import { ONLY, type Only, STATUSES_OF, specsOf, withoutKey } from '../jobs/submit/resubmission.ts';
-import { sendJobs } from '../jobs/submit/send-job.ts';
+import { linkedTo, ONLY, type Only, STATUSES_OF, specsOf, withoutKey } from '../jobs/submit/resubmission.ts';
+import { sendJob, sendJobs } from '../jobs/submit/send-job.ts';
 import { counted } from '../terminal/format.ts';
 import { plain } from '../terminal/plain.ts';
 
@@ -24,18 +25,25 @@ export class ResubmitCommand extends sending(JobCommand) {
       every pipeline on every dataset, there is a new job for each set of datasets. With \`--upload\`, paths that
       exist on this machine are uploaded, as by \`jqctl submit\`; what was uploaded before is used again.
 
-      The old job stays as it is. To go on with it, use \`jqctl retry\`.
+      With \`--edit\` the specification is opened in the editor of \`VISUAL\`, else \`EDITOR\`, and checked as the server
+      will when that is closed; where something is wrong with it, nothing is submitted and the file is kept.
+
+      The old job stays as it is, and the new one says which it came from. To go on with it, use \`jqctl retry\`.
     `,
     examples: [
       ['Once more, all of it', 'jqctl resubmit job_01k9 --wait'],
+      ['The same with other parameters', 'jqctl resubmit job_01k9 --edit'],
       ['What a cancelled job did not come to', 'jqctl resubmit job_01k9 --only unfinished'],
     ],
   });
 
   only = Option.String('--only', value('TASKS', `only tasks that are ${ONLY.join(', ')}`));
 
+  edit = Option.Boolean('--edit', false, { description: 'change the specification in your editor first' });
+
   protected async act(session: Session): Promise<number> {
     const options = this.sendOptions();
+    if (this.edit && this.only !== undefined) throw usageError('--edit and --only are two: take one');
     const only = this.only === undefined ? undefined : word('--only', this.only, ONLY);
     const jobId = await this.jobId(session);
     const request = await session.client.callText('getJobRequest', { params: { id: jobId } });
@@ -44,8 +52,13 @@ export class ResubmitCommand extends sending(JobCommand) {
     if (texts.length > 1) {
       session.output.note(`the tasks are no full matrix: ${counted(texts.length, 'job')}, by their datasets`);
     }
-    const files = texts.map((text) => jobFromText(text, `the specification of ${plain(jobId)}`));
-    return sendJobs(session, files, options);
+    const what = `the specification of ${plain(jobId)}`;
+    const linked = texts.map((text) => linkedTo(jobId, text));
+    const files = linked.map((text) => jobFromText(text, what));
+    if (!this.edit) return sendJobs(session, files, options);
+    const edited = await editedJob(session, this.context, linked[0] as string, what);
+    if (edited === null) return EXIT.done;
+    return sendJob(session, edited, options);
   }
 
   async #rest({ client }: Session, jobId: string, request: string, only: Only): Promise<string[]> {

@@ -25,6 +25,8 @@ const BAR = 12;
 export interface KnownJob {
   job: JobView;
   tasks: KnownTasks;
+  /** Repeated and changed submissions of it. */
+  again: readonly string[];
   /** Of the whole cluster. */
   workersAlive: number;
   mismatches: Mismatch[];
@@ -36,7 +38,7 @@ export function jobReport(known: KnownJob, output: Output): string {
   const isPart = tasks.first.length < job.aggregate.num_tasks;
   const labels = isPart ? partLabels(tasks) : taskLabels(tasks.first);
   return [
-    heading(job, output),
+    heading(known, output),
     rankingReport(job, labels, output),
     failureReport(job, tasks.first, labels, output),
     waitingLines(tasks.queued, workersAlive, isPart && tasks.queued.length < job.aggregate.num_queued)
@@ -59,7 +61,7 @@ export function jobReport(known: KnownJob, output: Output): string {
 const partLabels = ({ first, failed }: KnownTasks): Map<string, string> =>
   new Map([...first, ...failed].map((task) => [task.id, `${task.dataset_label} · ${pipelineName(task)}`]));
 
-function heading(job: JobView, output: Output): string {
+function heading({ job, again }: KnownJob, output: Output): string {
   const { bold } = output.colours;
   const { aggregate: sum } = job;
   const reason = job.status === 'failed' ? job.error : null;
@@ -73,6 +75,8 @@ function heading(job: JobView, output: Output): string {
     ['type', `${plain(job.type)}${job.priority === 0 ? '' : `, priority ${job.priority}`}`],
     ...aboutOf(job),
     ['submitted', `${dateTime(job.created_at)}${job.owner === null ? '' : ` by ${plain(job.owner)}`}`],
+    ...(job.resubmitted_from ? [['again from', plain(job.resubmitted_from)] as [string, string]] : []),
+    ...(again.length > 0 ? [['run again', again.map(plain).join(', ')] as [string, string]] : []),
     ...timeOf(job),
     ['tasks', `${taskBar(sum, BAR, output.colours)} ${counted(sum.num_tasks, 'task')}: ${countsOf(job)}`],
   ];

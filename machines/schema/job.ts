@@ -249,6 +249,14 @@ export const JobSpec = Type.Object(
       }),
     ),
     keep: Type.Optional(Keep),
+    resubmitted_from: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: 200,
+        description:
+          'id of the job of which this is a repeated or changed submission; both are shown as linked',
+      }),
+    ),
     idempotency_key: Type.Optional(
       Type.String({ minLength: 1, maxLength: 500, description: 'unique per principal' }),
     ),

@@ -1,6 +1,7 @@
 import { type Static, Type } from 'typebox';
 import { PHASES, TASK_ROLES } from '../job/selection.ts';
 import { AnyObject, Nullable, Seconds, TextMap, Words } from './common.ts';
+import { EstimateView } from './estimate.ts';
 import { Requirements } from './job.ts';
 import { ABSENT, NEEDED } from './lenient.ts';
 import { Level } from './report.ts';
@@ -87,20 +88,6 @@ export const Scheduler = Type.Object({
   execute_rights_required: Type.Array(Type.String()),
 });
 
-/** When a job will have ended. */
-export const EstimateView = Type.Object(
-  {
-    ends_at: Seconds,
-    earliest: Seconds,
-    latest: Seconds,
-    num_timed: Type.Integer({ description: 'from how many tasks this is known' }),
-  },
-  {
-    description:
-      'when a running job will have ended, if what is left is like what has ended; likely between `earliest` and `latest`',
-  },
-);
-
 export const JobView = Type.Object(
   {
     id: Type.String(),
@@ -114,6 +101,9 @@ export const JobView = Type.Object(
     priority: Type.Integer(),
     keep: Type.Optional(
       Nullable(Type.String({ description: 'how long it stays after its end; null: as the server is set' })),
+    ),
+    resubmitted_from: Type.Optional(
+      Nullable(Type.String({ description: 'the job of which it is a repeated or changed submission' })),
     ),
     created_at: Seconds,
     updated_at: Seconds,

@@ -43,6 +43,8 @@ export interface JobDigest {
   reuse: Reuse | null;
   /** How long it stays after its end; null: as long as the server keeps jobs. */
   keep: string | null;
+  /** The job of which it is a repeated or changed submission, as its client says. */
+  resubmitted_from: string | null;
   /** What its tasks are made of; null where that is not known by content. */
   contents: JobContents | null;
   warnings: string[];
@@ -72,6 +74,7 @@ export function digestJob(spec: JobSpec, text: string): JobDigest {
     artifacts: artifactsOf(spec),
     reuse: reuseOf(spec),
     keep: spec.keep ?? null,
+    resubmitted_from: spec.resubmitted_from ?? null,
     contents: contentsOf(spec, written),
     warnings: [...unknownMembers(spec), ...oddFingerprints(spec)],
   };

@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict';
+import { readFile, rm } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { specsOf, withoutKey } from '../../bin/jobs/submit/resubmission.ts';
+import { run } from './cli-support.ts';
 import { scene } from './scene.ts';
 
 const REQUEST = `{"type":"mljs.run","idempotency_key":"once","params":{"a":1.0,"n":12345678901234567890},
@@ -52,7 +55,7 @@ describe('a specification that is submitted anew', () => {
 
 /** A server with a job of four tasks: one succeeded, one failed, two were cancelled. */
 async function ended(t: TestContext) {
-  const { server, ctl, play } = await scene(t);
+  const { server, env, ctl, play } = await scene(t);
   const worker = await play();
   const { id } = await server.client.call('submitJob', {
     text: JSON.stringify({
@@ -69,7 +72,7 @@ async function ended(t: TestContext) {
     const tasks = await server.client.call('listJobTasks', { params: { id: job } });
     return tasks.map(({ pipeline_label, dataset_label }) => `${pipeline_label} ${dataset_label}`);
   };
-  return { server, ctl, worker, id, tasksOf };
+  return { server, env, ctl, worker, id, tasksOf };
 }
 
 describe('jqctl resubmit', () => {
@@ -81,6 +84,69 @@ describe('jqctl resubmit', () => {
     assert.match(fresh, /^job_\w+$/);
     assert.notEqual(fresh, id);
     assert.deepEqual(await tasksOf(fresh), ['a x', 'a y', 'b x', 'b y']);
+  });
+
+  it('links the new job and the old one, both ways', async (t) => {
+    const { server, ctl, id } = await ended(t);
+    const fresh = (await ctl('resubmit', id)).stdout.trim();
+    const again = (await ctl('resubmit', fresh)).stdout.trim();
+    const from = async (job: string) =>
+      (await server.client.call('getJob', { params: { id: job } })).resubmitted_from;
+    assert.deepEqual([await from(fresh), await from(again)], [id, fresh]);
+    assert.match((await ctl('status', fresh)).stdout, new RegExp(`^again from +${id}$`, 'm'));
+    assert.match((await ctl('status', fresh)).stdout, new RegExp(`^run again +${again}$`, 'm'));
+    const listed = await server.client.call('listJobs', { query: { resubmitted_from: id } });
+    assert.deepEqual(
+      listed.map((job) => job.id),
+      [fresh],
+    );
+    assert.doesNotMatch((await ctl('status', again)).stdout, /run again/);
+  });
+
+  describe('--edit', () => {
+    /** The command with a script of sed as the editor. */
+    const edited = (env: Record<string, string>, id: string, ...flags: string[]) =>
+      run(['resubmit', id, '--edit', ...flags], { env });
+
+    it('submits the specification as it was changed, numbers as written, and says how many tasks it makes', async (t) => {
+      const { server, env, id, tasksOf } = await ended(t);
+      const script = `sed -i -e 's/"b"/"c"/' -e 's/"name": "old"/"name":"fresh","params":{"alpha":1.0}/'`;
+      const { code, stdout, stderr } = await edited({ ...env, EDITOR: script }, id);
+      assert.equal(code, 0, stderr);
+      assert.match(stderr, /^4 tasks, as before$/m);
+      const fresh = stdout.trim();
+      assert.deepEqual(await tasksOf(fresh), ['a x', 'a y', 'c x', 'c y']);
+      const request = await server.client.callText('getJobRequest', { params: { id: fresh } });
+      assert.match(request, /"alpha":1\.0/);
+      assert.equal((await server.client.call('getJob', { params: { id: fresh } })).resubmitted_from, id);
+    });
+
+    it('submits nothing where something is wrong, and keeps what was written', async (t) => {
+      const { server, env, id } = await ended(t);
+      const before = (await server.client.call('listJobs', {})).length;
+      const { code, stderr } = await edited(
+        { ...env, VISUAL: `sed -i 's/mljs.run/7/'`, EDITOR: 'false' },
+        id,
+      );
+      assert.equal(code, 2);
+      assert.match(stderr, /\/type +must match pattern/);
+      const kept = /what you wrote is kept: jqctl submit (\S+)/.exec(stderr)?.[1] ?? '';
+      assert.match(await readFile(kept, 'utf8'), /"type": "7"/);
+      await rm(dirname(kept), { recursive: true });
+      const failed = await edited({ ...env, EDITOR: 'false' }, id);
+      assert.match(failed.stderr, /the editor 'false' ended with 1; nothing is submitted/);
+      assert.equal((await server.client.call('listJobs', {})).length, before);
+    });
+
+    it('submits nothing where nothing was changed, and takes no part of the tasks', async (t) => {
+      const { server, env, id } = await ended(t);
+      const before = (await server.client.call('listJobs', {})).length;
+      const { code, stdout, stderr } = await edited({ ...env, EDITOR: 'true' }, id);
+      assert.deepEqual([code, stdout], [0, '']);
+      assert.match(stderr, /nothing was changed, so nothing is submitted/);
+      assert.equal((await edited({ ...env, EDITOR: 'true' }, id, '--only', 'failed')).code, 2);
+      assert.equal((await server.client.call('listJobs', {})).length, before);
+    });
   });
 
   it('makes one of the tasks that failed, were cancelled, or did not succeed', async (t) => {

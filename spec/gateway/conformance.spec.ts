@@ -30,6 +30,7 @@ function validAsk(route: Route, params: Record<string, string>): Ask {
   if (!takesBody(route.method)) return { line };
   const bodies: Record<string, unknown> = {
     '/v1/jobs': JOB,
+    '/v1/jobs/check': JOB,
     '/v1/tasks/{id}/events': { type: 'progress', progress: 0.5 },
     '/v1/tasks/{id}/complete': { status: 'succeeded' },
     '/v1/tasks/{id}/fail': { error: 'it broke' },

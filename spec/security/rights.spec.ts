@@ -42,6 +42,7 @@ const MATRIX: Record<
   'GET /client/python/{file}': ['', 'yes', 'yes', 'yes', 'yes', 'yes', 'yes', 'yes'],
   'GET /openapi.json': ['', 'yes', 'yes', 'yes', 'yes', 'yes', 'yes', 'yes'],
   'POST /v1/jobs': ['submit', 'yes', 'no', 'no', 'yes', '401', '401', 'yes'],
+  'POST /v1/jobs/check': ['submit', 'yes', 'no', 'no', 'yes', '401', '401', 'yes'],
   'GET /v1/jobs': ['read', 'yes', 'yes', 'yes', 'yes', '401', '401', 'yes'],
   'GET /v1/jobs/{id}': ['read', 'yes', 'yes', 'yes', 'yes', '401', '401', 'yes'],
   'GET /v1/jobs/{id}/request': ['read', 'yes', 'yes', 'yes', 'yes', '401', '401', 'yes'],

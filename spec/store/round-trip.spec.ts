@@ -46,6 +46,7 @@ const jobRow: JobRow = {
   selection: null,
   next_seq: null,
   last_seq: null,
+  resubmitted_from: 'job_0',
   run_times: { count: 3, mean: 0.1 + 0.2, squares: 1e-7, since: 1.5 },
   standings: [
     {

@@ -149,6 +149,7 @@ function newJob({ job, principal }: Submit, turn: Turn): JobRow {
     next_seq: null,
     last_seq: null,
     run_times: null,
+    resubmitted_from: job.resubmitted_from,
     ...rankedBy(standings),
   };
 }

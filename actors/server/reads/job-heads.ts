@@ -127,12 +127,18 @@ async function byEnd(db: PreparedStatements, ends: string, query: JobQuery): Pro
 }
 
 /** @param plus `+` keeps SQLite's planner from following a filter rather than what was found */
-function filters({ status, name, owner, created_before }: JobQuery, plus: '' | '+'): Condition[] {
+function filters(
+  { status, name, owner, resubmitted_from, created_before }: JobQuery,
+  plus: '' | '+',
+): Condition[] {
   const folded = name?.toLowerCase() ?? '';
   return [
     ...(folded === '' ? [] : [{ sql: 'instr(jobs.name_folded, ?) > 0', values: [folded] }]),
     ...(status === undefined ? [] : [{ sql: `${plus}jobs.status = ?`, values: [status] }]),
     ...(owner === undefined ? [] : [{ sql: `${plus}jobs.owner = ?`, values: [owner] }]),
+    ...(resubmitted_from === undefined
+      ? []
+      : [{ sql: `${plus}jobs.resubmitted_from = ?`, values: [resubmitted_from] }]),
     ...(created_before === undefined
       ? []
       : [{ sql: `${plus}jobs.created_at < ?`, values: [created_before] }]),

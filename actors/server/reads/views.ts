@@ -16,6 +16,7 @@ export function jobView(row: JobRow, ranking: RankingEntry[], errors: Record<str
     estimate: estimateOf(row),
     priority: row.priority,
     keep: row.keep,
+    resubmitted_from: row.resubmitted_from,
     created_at: row.created_at,
     updated_at: row.updated_at,
     owner: row.owner,

@@ -72,6 +72,8 @@ const JOB_COLUMNS = {
   next_seq: integer.orNull,
   last_seq: integer.orNull.fixed,
   run_times: json<RunTimes>().orNull,
+  /** The job of which it is a repeated or changed submission. */
+  resubmitted_from: text.orNull.fixed,
 };
 
 export type JobRow = RowOf<typeof JOB_COLUMNS> & {

@@ -13,12 +13,22 @@ export const STATUSES_OF: Readonly<Record<Only, readonly TaskStatus[]>> = {
 };
 
 /**
- * A stored specification as one to submit anew: under its idempotency key the server would answer with the old job.
- * Numbers stay as they were written.
+ * A stored specification as one to submit anew: under its idempotency key the server would answer with the old job, and
+ * what that one came from says nothing of this. Numbers stay as they were written.
  */
 export function withoutKey(request: string): string {
-  return withMembers(request, new Map([['idempotency_key', null]]));
+  return withMembers(
+    request,
+    new Map([
+      ['idempotency_key', null],
+      ['resubmitted_from', null],
+    ]),
+  );
 }
+
+/** The same specification as a submission of that job anew. */
+export const linkedTo = (jobId: string, text: string): string =>
+  withMembers(text, new Map([['resubmitted_from', JSON.stringify(jobId)]]));
 
 /**
  * The specifications of those tasks of a job that are chosen, as few as there can be: a specification has every

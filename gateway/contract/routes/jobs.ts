@@ -4,6 +4,7 @@ import { assertRights } from '../../../machines/protocol/rights.ts';
 import { Id, Seconds, Words } from '../../../machines/schema/common.ts';
 import { JobSpec, MAX_TASKS } from '../../../machines/schema/job.ts';
 import { JobChange } from '../../../machines/schema/job-change.ts';
+import { JobCheck } from '../../../machines/schema/job-check.ts';
 import {
   ArtifactView,
   EventView,
@@ -14,6 +15,7 @@ import {
   TaskStatus,
   TaskView,
 } from '../../../machines/schema/views.ts';
+import { numTasks } from '../../../machines/submission/decompose.ts';
 import { digestJob } from '../../../machines/submission/job-digest.ts';
 import { admitJob } from '../../../machines/submission/submission.ts';
 import { json, StreamedReply, stream } from '../route.ts';
@@ -77,6 +79,24 @@ export const jobs = {
       return view ?? new StreamedReply(backend.reads.job(job_id));
     },
   }),
+  checkJob: json({
+    method: 'post',
+    path: '/v1/jobs/check',
+    summary: 'Check a specification as if it were submitted, and count its tasks',
+    right: 'submit',
+    tag: 'jobs',
+    yaml: true,
+    body: JobSpec,
+    reply: JobCheck,
+    errors: ['python_jobs_disabled', 'too_many_tasks'],
+    digest: digestJob,
+    run: ({ body, facts, principal }) => {
+      admitJob(body.size, facts);
+      if (body.reuse === 'any') assertRights(principal, ['read']);
+      const expands = body.settings.selects?.expands ?? false;
+      return { num_tasks: expands ? 1 : numTasks(body.matrix), expands, warnings: body.warnings };
+    },
+  }),
   listJobs: json({
     method: 'get',
     path: '/v1/jobs',
@@ -95,6 +115,9 @@ export const jobs = {
         }),
       ),
       owner: Type.Optional(Type.String({ description: 'the principal that submitted it' })),
+      resubmitted_from: Type.Optional(
+        Type.String({ maxLength: 200, description: 'only repeated and changed submissions of this job' }),
+      ),
       limit: limit(JOBS_LIMIT),
       created_before: Type.Optional(Seconds),
     }),

@@ -11,6 +11,8 @@ import {
   type Layout,
   type Layouts,
   layoutName,
+  type Point,
+  packedLine,
 } from '../../../gateway/ui/client/model/statecharts/drawing.ts';
 import {
   type Group,
@@ -176,21 +178,22 @@ function lineOf({ labels, sections }: ElkExtendedEdge, outline: Outline, group: 
   if (!section || !labels?.[0]) throw new Error(`no way was found from ${group.from} to ${group.to}`);
   const points = [section.startPoint, ...(section.bendPoints ?? []), section.endPoint];
   if (isBack(outline, group)) points.reverse();
-  return [
-    ...rectOf(labels[0]),
-    ...withoutRepeats(points.flatMap(({ x, y }: ElkPoint) => [Math.round(x), Math.round(y)])),
-  ];
+  const [x = 0, y = 0, width = 0, height = 0] = rectOf(labels[0]);
+  return packedLine({
+    points: withoutRepeats(points.map((one: ElkPoint) => ({ x: Math.round(one.x), y: Math.round(one.y) }))),
+    label: { x, y, width, height },
+  });
 }
 
 /** Points that rounding has put on one another, or between two others on a straight line, are left out. */
-function withoutRepeats(numbers: readonly number[]): number[] {
-  const kept: number[] = [];
-  for (let i = 0; i < numbers.length; i += 2) {
-    const [x, y] = [numbers[i] as number, numbers[i + 1] as number];
-    const [ax, ay, bx, by] = kept.slice(-4);
-    if (kept.length > 0 && kept.at(-2) === x && kept.at(-1) === y) continue;
-    if (kept.length >= 4 && ((ax === bx && bx === x) || (ay === by && by === y))) kept.splice(-2);
-    kept.push(x, y);
+function withoutRepeats(points: readonly Point[]): Point[] {
+  const kept: Point[] = [];
+  for (const point of points) {
+    const [before, last] = [kept.at(-2), kept.at(-1)];
+    if (last && last.x === point.x && last.y === point.y) continue;
+    const isStraight = (axis: 'x' | 'y') => before?.[axis] === last?.[axis] && last?.[axis] === point[axis];
+    if (before && (isStraight('x') || isStraight('y'))) kept.pop();
+    kept.push(point);
   }
   return kept;
 }

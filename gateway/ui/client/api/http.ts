@@ -33,8 +33,10 @@ export class Api {
     return this.#whole(this.url(path), 'GET', signal, (answer) => answer.text());
   }
 
-  post<T>(path: string): Promise<T> {
-    return this.#whole(this.url(path), 'POST', undefined, (answer) => answer.json() as Promise<T>);
+  /** @param body JSON text, numbers as written */
+  post<T>(path: string, body?: string, signal?: AbortSignal): Promise<T> {
+    const read = (answer: Response) => answer.json() as Promise<T>;
+    return this.#whole(this.url(path), 'POST', signal, read, body);
   }
 
   /** An answer whose body the caller reads, for as long as that takes. */
@@ -55,10 +57,12 @@ export class Api {
     method: string,
     signal: AbortSignal | undefined,
     read: (answer: Response) => Promise<T>,
+    body?: string,
   ): Promise<T> {
     const timeout = AbortSignal.timeout(TIMEOUT_MS);
     const answer = await this.#send(url, {
       method,
+      ...(body === undefined ? {} : { body, headers: { 'Content-Type': 'application/json' } }),
       signal: signal ? AbortSignal.any([signal, timeout]) : timeout,
     });
     const value = await this.#reaching(() => read(answer), signal);

@@ -8,6 +8,8 @@ import { Refresher } from './refresher.ts';
 
 /** Tasks that are shown at first, and that each wish for more adds. */
 const FIRST_TASKS = 50;
+/** Repeated and changed submissions that are named. */
+const MOST_AGAIN = 20;
 export const MORE_TASKS = 200;
 /** Up to so many tasks, the artifacts of all of them come at once; of more, those of the task that is opened. */
 const FEW_TASKS = 1_000;
@@ -29,6 +31,8 @@ export class JobDetail {
   readonly artifacts = signal<ReadonlyMap<string | null, readonly ArtifactView[]>>(new Map());
   /** The submitted specification as the server keeps it, numbers as written. */
   readonly request = signal<string | null>(null);
+  /** Repeated and changed submissions of it, the newest first. */
+  readonly again = signal<readonly JobView[]>([]);
   readonly tab: { readonly value: Tab };
   readonly refresher: Refresher;
   /** Shown until the reader chooses. */
@@ -74,7 +78,11 @@ export class JobDetail {
   }
 
   async #load(signal: AbortSignal): Promise<void> {
-    const job = await this.#api.get<JobView>(this.#path(), {}, signal);
+    const [job, again] = await Promise.all([
+      this.#api.get<JobView>(this.#path(), {}, signal),
+      this.#api.get<JobView[]>('v1/jobs', { resubmitted_from: this.id, limit: MOST_AGAIN }, signal),
+    ]);
+    this.again.value = again;
     // Chosen once: it would be rude to turn the page while somebody reads.
     if (this.job.value === null) this.#opening.value = openingTab(job);
     this.job.value = job;

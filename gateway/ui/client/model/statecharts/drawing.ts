@@ -15,7 +15,7 @@ export interface Rect extends Point {
 
 /**
  * Where everything of an outline stands, in its order: width and height of all, four numbers for each state
- * (x, y, width, height), and for each group of arrows the four of its label and the points of its line, in pairs.
+ * (x, y, width, height), and for each group of arrows its line and its label, as `packedLine` writes them.
  */
 export type Layout = readonly [
   width: number,
@@ -78,8 +78,7 @@ export function drawingOf(
       depth: state.id.split('.').length - 1,
     })),
     lines: outline.groups.map((group, i) => {
-      const numbers = lines[i] as readonly number[];
-      return { ...group, label: rectAt(numbers, 0), points: pointsFrom(numbers, 4) };
+      return { ...group, ...unpackedLine(lines[i] as readonly number[]) };
     }),
   };
 }
@@ -89,11 +88,34 @@ const rectAt = (numbers: readonly number[], at: number): Rect => {
   return { x, y, width, height };
 };
 
-function pointsFrom(numbers: readonly number[], at: number): Point[] {
-  const points: Point[] = [];
-  for (let i = at; i + 1 < numbers.length; i += 2)
-    points.push({ x: numbers[i] as number, y: numbers[i + 1] as number });
-  return points;
+/**
+ * A line that goes up, down and sideways, in few numbers and small ones, of which a page takes less: where its label is
+ * from its first point, the size of that, the first point, and by how much it goes down and to the right in turn.
+ */
+export function packedLine({ points, label }: Pick<Line, 'points' | 'label'>): number[] {
+  const { x, y } = points[0] as Point;
+  const moves: number[] = [];
+  let at = { x, y };
+  for (const point of points.slice(1)) {
+    const [down, right] = [point.y - at.y, point.x - at.x];
+    if (down !== 0 && right !== 0) throw new Error('a line goes askew');
+    const isTurn = (moves.length % 2 === 0) === (down !== 0);
+    if (!isTurn) moves.push(0);
+    moves.push(down === 0 ? right : down);
+    at = point;
+  }
+  return [label.x - x, label.y - y, label.width, label.height, x, y, ...moves];
+}
+
+function unpackedLine(numbers: readonly number[]): Pick<Line, 'points' | 'label'> {
+  const [dx = 0, dy = 0, width = 0, height = 0, x = 0, y = 0, ...moves] = numbers;
+  const points: Point[] = [{ x, y }];
+  let at = { x, y };
+  for (const [i, move] of moves.entries()) {
+    at = i % 2 === 0 ? { x: at.x, y: at.y + move } : { x: at.x + move, y: at.y };
+    if (move !== 0) points.push(at);
+  }
+  return { points, label: { x: x + dx, y: y + dy, width, height } };
 }
 
 /** The most by which a corner is rounded. */

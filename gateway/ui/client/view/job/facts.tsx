@@ -5,15 +5,19 @@ import { hasEnded } from '../../../../../machines/schema/statuses.ts';
 import type { JobView } from '../../../../../machines/schema/views.ts';
 import { titleOf } from '../../dashboard.ts';
 import { dateTime, duration, measured } from '../../text/format.ts';
+import { useDashboard } from '../context.ts';
 import { JobActions } from '../jobs/actions.tsx';
+import { JobLink } from '../jobs/link.tsx';
 import { Id } from '../parts/copy.tsx';
 import { DownloadButton } from '../parts/download.tsx';
 import { Ago, Elapsed, Remaining } from '../parts/time.tsx';
 import { ShowInStatechart } from '../statecharts/link.tsx';
+import { RunAgain } from './run-again.tsx';
 import { JobWarnings } from './warnings.tsx';
 
 /** The job in a few words; on a phone also what its row has no room for. */
-export function JobFacts({ job }: { job: JobView }) {
+export function JobFacts({ job, again }: { job: JobView; again: readonly JobView[] }) {
+  const { session } = useDashboard();
   const model = job.aggregate.best_model_artifact_id;
   return (
     <>
@@ -54,6 +58,20 @@ export function JobFacts({ job }: { job: JobView }) {
               {job.aggregate.num_reused} of {job.aggregate.num_tasks} tasks
             </Fact>
           )}
+          {job.resubmitted_from && (
+            <Fact name="Again from">
+              <JobLink id={job.resubmitted_from} />
+            </Fact>
+          )}
+          {again.length > 0 && (
+            <Fact name="Run again">
+              <span class="job-links">
+                {again.map(({ id }) => (
+                  <JobLink key={id} id={id} />
+                ))}
+              </span>
+            </Fact>
+          )}
           <Fact name="Submitted">
             {dateTime(job.created_at)}, <Ago ts={job.created_at} />
           </Fact>
@@ -77,6 +95,7 @@ export function JobFacts({ job }: { job: JobView }) {
         </dl>
         <ShowInStatechart about={{ kind: 'job', id: job.id, jobId: job.id }} name={titleOf(job)} />
         {model && <DownloadButton id={model} label="Best model" of="the job" />}
+        {session.maySubmit.value && <RunAgain job={job} />}
         <span class="small-only">
           <JobActions job={job} />
         </span>

@@ -4,12 +4,14 @@ import { useDashboard } from '../context.ts';
 
 interface Props {
   title: string;
+  /** Takes as much room as there is. */
+  wide?: boolean;
   onClose: () => void;
   children: ComponentChildren;
 }
 
 /** A modal dialog: the browser keeps the focus in it, Escape closes it, and the focus returns where it was. */
-export function Dialog({ title, onClose, children }: Props) {
+export function Dialog({ title, wide = false, onClose, children }: Props) {
   const ref = useRef<HTMLDialogElement>(null);
   const id = useId();
   useEffect(() => {
@@ -22,7 +24,7 @@ export function Dialog({ title, onClose, children }: Props) {
     };
   }, []);
   return (
-    <dialog ref={ref} class="dialog" aria-labelledby={id} onCancel={onClose}>
+    <dialog ref={ref} class={wide ? 'dialog wide' : 'dialog'} aria-labelledby={id} onCancel={onClose}>
       <h2 id={id}>{title}</h2>
       {children}
     </dialog>
