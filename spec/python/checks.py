@@ -78,14 +78,14 @@ def wrong_inputs():
     assert "two dimensions" in refused(PLS, (Y, Y)), refused(PLS, (Y, Y))
     gap = [list(row) for row in X]
     gap[3][4] = float("nan")
-    assert "column x4 of sample 4 is nan" in refused(PLS, (gap, Y))
+    assert "'column 4' of sample 4 is nan" in refused(PLS, (gap, Y))
     assert "no dataset" in refused(PLS, 5) and "no pipeline" in refused([], (X, Y))
     assert "nirs4all" in refused([object()], (X, Y))
     assert "no http address" in str(raised(jq_cluster.InputError, lambda: Cluster("queue.lab:8765"))).replace("not an", "no")
 
 
 def request(job):
-    return job._transport.text("GET", "/v1/jobs/{id}/request", {"id": job.id}, {})
+    return job._session.transport.text("GET", "/v1/jobs/{id}/request", {"id": job.id}, {})
 
 
 def sweep():
@@ -100,6 +100,29 @@ def sweep():
     error = raised(jq_cluster.TaskError, lambda: next(broken))
     assert "has no pls step" in str(error) and error.task_id
     assert next(broken).pipeline.startswith("snv"), "it goes on behind one that failed"
+
+
+def predicting():
+    cluster = Cluster()
+    job = cluster.run(SNV, Dataset(X[:18], Y[:18], axis=range(900, 912), target="protein"), lib="mljs").wait()
+    rows = job.predict(Dataset(X[18:], axis=range(900, 912)))
+    assert [row["sample"] for row in rows] == [1, 2, 3, 4, 5, 6] and rows[0]["partition"] == "predicted"
+    assert all(abs(row["prediction"] - y) < 2 and row["y"] is None for row, y in zip(rows, Y[18:])), rows
+    measured = job.predict(X[18:], Y[18:])
+    assert [row["y"] for row in measured] == Y[18:], "by as many columns, where nobody names them"
+    assert [row["prediction"] for row in measured] == [row["prediction"] for row in rows]
+    both = cluster.predict(job.best, {"a": (X[18:], Y[18:]), "b": Dataset(X)}).wait()
+    assert both.view["type"] == "mljs.predict" and [row["dataset"] for row in both.predictions()] == ["a"] * 6 + ["b"] * 24
+    assert both.best.metrics["rmse"] < 2
+    by_file = cluster.predict(job.best.model(), Dataset(X[18:])).wait()
+    assert [row["prediction"] for row in by_file.predictions()] == [row["prediction"] for row in rows]
+    other = Dataset([row[1:] for row in X[18:]], axis=[900.5 + k for k in range(11)])
+    refused = str(raised(jq_cluster.JobFailedError, lambda: job.predict(other)))
+    assert "900.5 to 910.5" in refused and "900 to 911" in refused, refused
+    within = Dataset([[row[0], *row[1:]] for row in X[18:]], axis=[900 + k * 1.0 for k in range(12)])
+    assert len(job.predict(within, interpolate=True)) == 6
+    assert "no reference values" in str(raised(jq_cluster.InputError, lambda: cluster.run(SNV, Dataset(X))))
+    assert "no model" in str(raised(jq_cluster.InputError, lambda: cluster.predict("none.json", Dataset(X))))
 
 
 def failures():

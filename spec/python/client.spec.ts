@@ -59,6 +59,7 @@ const PLAIN = {
   inputs: 'steps, arrays, references and paths of the workers are taken, one or several, with their names',
   wrong_inputs: 'what cannot be sent is refused in a sentence before anything is submitted',
   sweep: 'a sweep gives tasks in the order of their pipelines, and raises at the place of one that failed',
+  predicting: 'the best model of a job, that of a task or a file predicts samples, on its own axis',
   failures: 'what fails is an exception with the sentence and the code of the server',
   cancelling: 'a job is waited for so long, cancelled, submitted again and deleted',
   numbers: 'numbers of a job that is submitted again stay as they were written',

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any, AsyncIterator, Dict, Iterable, List, Optional, Sequence, Union
+from typing import Any, AsyncIterator, Dict, Iterable, List, Mapping, Optional, Sequence, Union
 
 from ._cluster import Cluster, Sweep
 from ._http import PathName
 from ._job import Job
+from ._predict import HasModel
 from ._routes import WorkerView
 from ._task import Task
 
@@ -46,6 +47,12 @@ class AsyncJob:
 
     async def tasks(self, status: Optional[str] = None) -> List[Task]:
         return await asyncio.to_thread(lambda: list(self.job.tasks(status)))
+
+    async def predict(self, X: Any, y: Any = None, *, interpolate: bool = False) -> Any:
+        return await asyncio.to_thread(lambda: self.job.predict(X, y, interpolate=interpolate))
+
+    async def predictions(self) -> Any:
+        return await asyncio.to_thread(self.job.predictions)
 
     async def logs(self) -> str:
         return await asyncio.to_thread(self.job.logs)
@@ -90,6 +97,10 @@ class AsyncCluster:
         sweep: Sweep = await asyncio.to_thread(lambda: self.cluster.map(pipelines, datasets, **options))
         while len(sweep) > 0:
             yield await asyncio.to_thread(next, sweep)
+
+    async def predict(self, model: Union[AsyncJob, HasModel, PathName, Mapping[str, Any]], datasets: Any, **options: Any) -> AsyncJob:
+        known = model.job if isinstance(model, AsyncJob) else model
+        return AsyncJob(await asyncio.to_thread(lambda: self.cluster.predict(known, datasets, **options)))
 
     async def job(self, ref: str) -> AsyncJob:
         return AsyncJob(await asyncio.to_thread(self.cluster.job, ref))

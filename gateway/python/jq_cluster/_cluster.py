@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
-import tempfile
-import threading
 import time
-import zipfile
-from pathlib import Path
-from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Tuple
+from typing import Any, Dict, Iterable, Iterator, List, Mapping, Optional, Union
 
-from ._datasets import dataset_refs
 from ._errors import ClusterError, InputError, TaskError
-from ._http import CHUNK, PathName, Transport, dumps
-from ._job import FIRST_PAUSE, LAST_PAUSE, Job, submitted
-from ._pipelines import pipeline_ref, pipeline_refs
-from ._routes import Api, ClusterStats, WorkerView
+from ._http import PathName, Transport
+from ._job import FIRST_PAUSE, LAST_PAUSE, Job
+from ._predict import HasModel, predicting
+from ._routes import ClusterStats, WorkerView
+from ._session import Session
 from ._show import ENDED
 from ._task import Task
 
@@ -33,17 +28,15 @@ class Cluster:
 
     def __init__(self, url: Optional[str] = None, token: Optional[str] = None, *, ca: Optional[PathName] = None) -> None:
         env = os.environ.get
-        self._transport = Transport(
-            url or env("JQ_SERVER") or DEFAULT_SERVER, token or env("JQ_TOKEN") or None, ca or env("JQ_CA") or None
+        self._session = Session(
+            Transport(url or env("JQ_SERVER") or DEFAULT_SERVER, token or env("JQ_TOKEN") or None, ca or env("JQ_CA") or None)
         )
         #: The routes of the server, one by one.
-        self.api = Api(self._transport)
-        self._sent: Dict[Tuple[str, str], str] = {}
-        self._lock = threading.Lock()
+        self.api = self._session.api
 
     @property
     def url(self) -> str:
-        return self._transport.server
+        return self._session.transport.server
 
     def run(
         self,
@@ -68,11 +61,9 @@ class Cluster:
         `lib` is the library, `nirs4all` where it is left out; `params` are those of its run. `spec` are further members of
         the job: `rank_metric`, `priority`, `requirements`, `retry`, `reuse`, `select`, `timeout_seconds` and so on.
         """
-        return self._submit(
-            pipeline_refs(pipelines, self._upload),
-            dataset_refs(datasets, self._upload, self._upload_zip),
-            {"type": None if lib is None else f"{lib}.run", "name": name, "params": params, **spec},
-        )
+        rest = {"type": None if lib is None else f"{lib}.run", "name": name, "params": params, **spec}
+        refs, found = self._session.pipelines(pipelines), self._session.datasets(datasets)
+        return Job(self._session, self._session.submit({"pipelines": refs, "datasets": found, **rest}))
 
     def map(self, pipelines: Iterable[Any], datasets: Any, **options: Any) -> "Sweep":
         """Runs pipelines as one job, and gives their tasks in the order of the pipelines, each as soon as it has ended.
@@ -81,23 +72,44 @@ class Cluster:
         `TaskError` at its place. Where there are several datasets, each pipeline has a task for each. `options` are those
         of `run`.
         """
-        lib, spec = options.pop("lib", None), options
-        refs = [pipeline_ref(one, self._upload) for one in pipelines]
+        lib = options.pop("lib", None)
+        refs = [self._session.pipeline(one) for one in pipelines]
         if not refs:
             raise InputError("there are no pipelines to run")
-        found = dataset_refs(datasets, self._upload, self._upload_zip)
-        return Sweep(self._submit(refs, found, {"type": None if lib is None else f"{lib}.run", **spec}))
+        found = self._session.datasets(datasets)
+        spec = {"pipelines": refs, "datasets": found, "type": None if lib is None else f"{lib}.run", **options}
+        return Sweep(Job(self._session, self._session.submit(spec)))
+
+    def predict(
+        self,
+        model: Union[HasModel, PathName, Mapping[str, Any]],
+        datasets: Any,
+        *,
+        lib: Optional[str] = None,
+        interpolate: bool = False,
+        name: Optional[str] = None,
+        params: Optional[Dict[str, Any]] = None,
+        **spec: Any,
+    ) -> Job:
+        """Submits a job that predicts datasets, which need no reference values; `predictions()` of it are the result.
+
+        `model` is a job (its best), a task, the path of a model file (of `lib`; nirs4all where that is left out), or a
+        reference. Spectra on another axis than that of the model are refused, or interpolated where `interpolate` says so.
+        """
+        found = self._session.datasets(datasets, measured=False)
+        rest = {"name": name, "params": {**(params or {}), **({"interpolate": True} if interpolate else {})}, **spec}
+        return Job(self._session, predicting(self._session, model, found, lib, rest))
 
     def job(self, ref: str) -> Job:
         """A job by its id, by the beginning or end of it, or by its name (of several, the newest)."""
         found = self.api.list_jobs(ref=ref, limit=1)
         if not found:
             raise ClusterError(f"there is no job {ref}")
-        return Job(self._transport, self.api, found[0])
+        return Job(self._session, found[0])
 
     def jobs(self, limit: int = 20, **query: Any) -> List[Job]:
         """The newest jobs, newest first; `query` may hold `status`, `name` (a part of it), `owner` and so on."""
-        return [Job(self._transport, self.api, view) for view in self.api.list_jobs(limit=limit, **query)]
+        return [Job(self._session, view) for view in self.api.list_jobs(limit=limit, **query)]
 
     def workers(self) -> List[WorkerView]:
         """The workers that are known, with the packages that each has."""
@@ -109,7 +121,7 @@ class Cluster:
 
     def close(self) -> None:
         """Ends connections that are not in use. A cluster that was closed may be used again."""
-        self._transport.close()
+        self._session.transport.close()
 
     def __enter__(self) -> "Cluster":
         return self
@@ -119,34 +131,6 @@ class Cluster:
 
     def __repr__(self) -> str:
         return f"<Cluster {self.url}>"
-
-    def _submit(self, pipelines: List[Dict[str, Any]], datasets: List[Dict[str, Any]], rest: Dict[str, Any]) -> Job:
-        spec = {"pipelines": pipelines, "datasets": datasets, **rest}
-        parts = {key: str(dumps(value)) for key, value in spec.items() if value is not None}
-        return submitted(self._transport, self.api, parts)
-
-    def _upload(self, path: str, filename: str) -> str:
-        """Sends a file unless the same content was sent before; the id of its artifact."""
-        digest = hashlib.sha256()
-        with open(path, "rb") as file:
-            for chunk in iter(lambda: file.read(CHUNK), b""):
-                digest.update(chunk)
-        key = (digest.hexdigest(), filename)
-        known = self._sent.get(key)
-        # It may have been deleted since.
-        if known is not None and self._transport.has("/v1/artifacts/{id}", {"id": known}):
-            return known
-        sent = self.api.upload_artifact(path, filename, kind="input")["artifact_id"]
-        with self._lock:
-            self._sent[key] = sent
-        return sent
-
-    def _upload_zip(self, write: Callable[[zipfile.ZipFile], None], filename: str) -> str:
-        with tempfile.TemporaryDirectory(prefix="jq-cluster-") as folder:
-            path = Path(folder) / "dataset.zip"
-            with zipfile.ZipFile(path, "w") as archive:
-                write(archive)
-            return self._upload(str(path), filename)
 
 
 class Sweep(Iterator[Task]):
@@ -179,11 +163,11 @@ class Sweep(Iterator[Task]):
         """Waits until the next task has ended, and takes those behind it that have, too."""
         pause = FIRST_PAUSE
         while True:
-            page = self.job._api.list_job_tasks(self.job.id, after_id=self._after, limit=100)
+            page = self.job._session.api.list_job_tasks(self.job.id, after_id=self._after, limit=100)
             for view in page:
                 if view["status"] not in ENDED:
                     break
-                self._ready.append(Task(self.job._api, view))
+                self._ready.append(Task(self.job._session, view))
                 self._after = view["id"]
             if self._ready:
                 return

@@ -8,7 +8,7 @@ import math
 import os
 import re
 import zipfile
-from typing import Any, Callable, Dict, Iterable, Iterator, List, Mapping, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 from ._errors import InputError
 from ._http import dumps
@@ -30,17 +30,25 @@ _ARRAYS = ("train_x", "train_y", "test_x", "test_y")
 _MODIFIED = (1980, 1, 2, 0, 0, 0)
 
 
+class Table(NamedTuple):
+    """The names of columns, and rows."""
+
+    header: List[str]
+    rows: List[List[Any]]
+
+
 class Dataset:
     """Spectra and reference values in memory: arrays of numpy, frames of pandas, or lists.
 
-    `X` has a row for each sample. Rows of `X` and `y` belong together by their order. `axis` names the columns of `X`
-    (wavelengths in nm or wavenumbers in cm-1); a frame has them as its columns. `name` is what rankings call the data.
+    `X` has a row for each sample, and `y` a value for each in the same order; without `y` it can be predicted only. `axis`
+    names the columns of `X` (wavelengths in nm or wavenumbers in cm-1); a frame has them as its columns. `name` is what
+    rankings call the data.
     """
 
     def __init__(
         self,
         X: Any,
-        y: Any,
+        y: Any = None,
         X_test: Any = None,
         y_test: Any = None,
         *,
@@ -49,26 +57,28 @@ class Dataset:
         target: Optional[str] = None,
     ) -> None:
         self.name = name
-        self._spectra = _table(X, "X", _axis(X, axis))
-        header, width = self._spectra[0], len(self._spectra[0])
-        self._values = _table(y, "y", _targets(y, target))
-        self._test: List[Tuple[List[str], List[List[Any]]]] = []
+        self._tables: Dict[str, Table] = {"train_x": _spectra(X, "X", axis)}
+        if y is not None:
+            self._tables["train_y"] = _values(y, "y", target)
         if X_test is not None:
-            self._test.append(_table(X_test, "X_test", _axis(X_test, axis)))
-            if len(self._test[0][0]) != width:
-                raise InputError(f"X has {width} columns, and X_test has {len(self._test[0][0])}")
-            if _columns(X_test) and _columns(X) and self._test[0][0] != header:
-                raise InputError("X and X_test have columns of different names")
+            self._tables["test_x"] = _spectra(X_test, "X_test", axis)
+            _assert_same_columns(X, X_test, self._tables)
         if y_test is not None:
-            if X_test is None:
-                raise InputError("y_test is given without X_test")
-            self._test.append(_table(y_test, "y_test", self._values[0]))
-        for spectra, values in ((self._spectra, self._values), tuple(self._test[:2]) or (None, None)):
-            if spectra and values and len(spectra[1]) != len(values[1]):
-                raise InputError(f"{len(spectra[1])} spectra, and {len(values[1])} reference values")
-        _assert_whole(self._spectra, "X")
-        for table in self._test[:1]:
-            _assert_whole(table, "X_test")
+            self._tables["test_y"] = _values(y_test, "y_test", target)
+        for part in ("train", "test"):
+            self._assert_paired(part)
+
+    def _assert_paired(self, part: str) -> None:
+        spectra, values = self._tables.get(f"{part}_x"), self._tables.get(f"{part}_y")
+        if values and not spectra:
+            raise InputError("y_test is given without X_test")
+        if values and spectra and len(spectra.rows) != len(values.rows):
+            raise InputError(f"{len(spectra.rows)} spectra, and {len(values.rows)} reference values")
+
+    @property
+    def measured(self) -> bool:
+        """Whether there are reference values to learn from."""
+        return "train_y" in self._tables
 
     @classmethod
     def from_frame(cls, frame: Any, target: Optional[str] = None, *, name: Optional[str] = None) -> "Dataset":
@@ -77,7 +87,7 @@ class Dataset:
         `target` names the column of reference values; it may be left out where only one other column holds numbers.
         """
         columns = list(frame.columns)
-        spectra = [column for column in columns if column != target and _PLACE.match(str(column).strip())]
+        spectra = [column for column in columns if column != target and _is_place(column)]
         if len(spectra) < 2:
             raise InputError("the frame has no columns named by wavelengths; give its parts as (X, y)")
         if target is None:
@@ -90,30 +100,40 @@ class Dataset:
 
     def write(self, archive: zipfile.ZipFile) -> None:
         """Adds the tables, as both runners that come with the worker read them."""
-        for name, (header, rows) in zip(_ARRAYS, [self._spectra, self._values, *self._test]):
-            add(archive, f"{name}.csv", _csv(header, rows))
+        for name, table in self._tables.items():
+            add(archive, f"{name}.csv", _csv(table))
 
     def __repr__(self) -> str:
-        (header, rows), test = self._spectra, f", {len(self._test[0][1])} for testing" if self._test else ""
-        return f"<Dataset {self.name or ''} {len(rows)} samples × {len(header)} columns{test}>"
+        spectra, test = self._tables["train_x"], self._tables.get("test_x")
+        name = f"{self.name} " if self.name else ""
+        more = f", {len(test.rows)} for testing" if test else ""
+        return f"<Dataset {name}{len(spectra.rows)} samples × {len(spectra.header)} columns{more}>"
 
 
-def dataset_refs(given: Any, upload: Upload, upload_zip: UploadZip) -> List[Dict[str, Any]]:
+def dataset_refs(given: Any, upload: Upload, upload_zip: UploadZip, measured: bool) -> List[Dict[str, Any]]:
     """The references for one dataset, or for several: a list, or a mapping of their names."""
     if isinstance(given, Mapping) and "kind" not in given and not _is_arrays(given):
-        return [{**dataset_ref(one, upload, upload_zip, str(name)), "name": str(name)} for name, one in given.items()]
+        named = {str(name): one for name, one in given.items()}
+        return [{**dataset_ref(one, upload, upload_zip, measured, name), "name": name} for name, one in named.items()]
     if isinstance(given, list):
-        return [dataset_ref(one, upload, upload_zip) for one in given]
-    return [dataset_ref(given, upload, upload_zip)]
+        return [dataset_ref(one, upload, upload_zip, measured) for one in given]
+    return [dataset_ref(given, upload, upload_zip, measured)]
 
 
-def dataset_ref(given: Any, upload: Upload, upload_zip: UploadZip, name: Optional[str] = None) -> Dict[str, Any]:
-    """The reference for one dataset: a path, a reference, arrays, a frame or a `Dataset`."""
+def dataset_ref(
+    given: Any, upload: Upload, upload_zip: UploadZip, measured: bool, name: Optional[str] = None
+) -> Dict[str, Any]:
+    """The reference for one dataset: a path, a reference, arrays, a frame or a `Dataset`.
+
+    `measured`: whether there have to be reference values.
+    """
     if isinstance(given, (str, os.PathLike)):
         return _of_path(located("dataset", given), upload, upload_zip)
     if isinstance(given, Mapping) and "kind" in given:
         return dict(given)
-    dataset = _in_memory(given)
+    dataset = _in_memory(given, measured)
+    if measured and not dataset.measured:
+        raise InputError("the dataset has no reference values to learn from: give (X, y)")
     label = name or dataset.name or "arrays"
     return {"kind": "artifact", "artifact_id": upload_zip(dataset.write, f"{label}.zip"), "name": label}
 
@@ -160,15 +180,21 @@ def _files_of(folder: str) -> Iterator[Tuple[str, str]]:
                 yield os.path.relpath(path, folder).replace(os.sep, "/"), path
 
 
-def _in_memory(given: Any) -> Dataset:
+def _in_memory(given: Any, measured: bool) -> Dataset:
     if isinstance(given, Dataset):
         return given
     if isinstance(given, tuple) and len(given) in (2, 4):
         return Dataset(*given)
     if isinstance(given, Mapping):
         return Dataset(*(given.get(name) for name in _ARRAYS))
-    if _columns(given) is not None:
+    columns = _columns(given)
+    if columns is not None and measured:
         return Dataset.from_frame(given)
+    if columns is not None:
+        spectra = [column for column in columns if _is_place(column)]
+        return Dataset(given[spectra] if len(spectra) > 1 else given)
+    if not measured and callable(getattr(given, "tolist", None)):
+        return Dataset(given)
     raise InputError(f"{type(given).__name__} is no dataset: give a path, (X, y), a frame, or a Dataset")
 
 
@@ -182,19 +208,35 @@ def _columns(given: Any) -> Optional[List[Any]]:
     return None if columns is None else list(columns)
 
 
-def _axis(given: Any, axis: Optional[Sequence[Any]]) -> Optional[List[str]]:
-    named = list(axis) if axis is not None else _columns(given)
-    return None if named is None else [_name(one) for one in named]
+def _is_place(column: Any) -> bool:
+    return _PLACE.match(str(column).strip()) is not None
 
 
-def _targets(given: Any, target: Optional[str]) -> Optional[List[str]]:
-    if target is not None:
-        return [target]
-    columns = _columns(given)
-    if columns is not None:
-        return [_name(one) for one in columns]
-    name = getattr(given, "name", None)
-    return None if name is None else [_name(name)]
+def _spectra(given: Any, what: str, axis: Optional[Sequence[Any]]) -> Table:
+    names = list(axis) if axis is not None else _columns(given)
+    # Words above numbers are a header whatever the numbers are; `x0` would be a place on an axis, which nobody has named.
+    table = _table(given, what, names, lambda width: [f"column {i}" for i in range(width)])
+    for i, row in enumerate(table.rows):
+        for j, value in enumerate(row):
+            if isinstance(value, bool) or not isinstance(value, (int, float)):
+                raise InputError(f"{what}: {table.header[j]!r} of sample {i + 1} is {value!r}, which is no number")
+            if not math.isfinite(value):
+                raise InputError(f"{what}: {table.header[j]!r} of sample {i + 1} is {value!r}; spectra have no gaps")
+    return table
+
+
+def _values(given: Any, what: str, target: Optional[str]) -> Table:
+    name = target if target is not None else getattr(given, "name", None)
+    names = _columns(given) if name is None else [name]
+    return _table(given, what, names, lambda width: ["y"] if width == 1 else [f"y{i + 1}" for i in range(width)])
+
+
+def _assert_same_columns(one: Any, other: Any, tables: Mapping[str, Table]) -> None:
+    train, test = tables["train_x"].header, tables["test_x"].header
+    if len(train) != len(test):
+        raise InputError(f"X has {len(train)} columns, and X_test has {len(test)}")
+    if _columns(one) is not None and _columns(other) is not None and train != test:
+        raise InputError("X and X_test have columns of different names")
 
 
 def _name(one: Any) -> str:
@@ -202,7 +244,7 @@ def _name(one: Any) -> str:
     return value if isinstance(value, str) else repr(value)
 
 
-def _table(given: Any, what: str, header: Optional[List[str]]) -> Tuple[List[str], List[List[Any]]]:
+def _table(given: Any, what: str, names: Optional[List[Any]], usual: Callable[[int], List[str]]) -> Table:
     """Header and rows. Floats of 32 bits are written with the digits that tell them apart."""
     if given is None:
         raise InputError(f"{what} is missing")
@@ -211,20 +253,18 @@ def _table(given: Any, what: str, header: Optional[List[str]]) -> Tuple[List[str
     if not isinstance(rows, list) or len(rows) == 0:
         raise InputError(f"{what} holds no samples")
     if not isinstance(rows[0], list):
-        if what in ("X", "X_test"):
+        if what.startswith("X"):
             raise InputError(f"{what} must have two dimensions: a row for each sample, a column for each wavelength")
         rows = [[value] for value in rows]
-    if any(not isinstance(row, list) or len(row) != len(rows[0]) for row in rows) or isinstance(rows[0][0], list):
+    width = len(rows[0]) if isinstance(rows[0], list) else 0
+    if width == 0 or isinstance(rows[0][0], list) or any(not isinstance(row, list) or len(row) != width for row in rows):
         raise InputError(f"{what} must have two dimensions, and rows of equal length")
     if str(getattr(array, "dtype", "")) in ("float32", "float16"):
         rows = [[float("%.9g" % value) for value in row] for row in rows]
-    width = len(rows[0])
-    # Words above numbers are a header whatever the numbers are, and these are places on an axis as well.
-    usual = [f"x{i}" for i in range(width)] if what in ("X", "X_test") else ["y"] if width == 1 else [f"y{i + 1}" for i in range(width)]
-    names = usual if header is None else header
-    if len(names) != width:
-        raise InputError(f"{what} has {width} columns, and {len(names)} names for them")
-    return names, rows
+    header = usual(width) if names is None else [_name(one) for one in names]
+    if len(header) != width:
+        raise InputError(f"{what} has {width} columns, and {len(header)} names for them")
+    return Table(header, rows)
 
 
 def _listed(row: Any) -> Any:
@@ -233,22 +273,12 @@ def _listed(row: Any) -> Any:
     return list(row) if isinstance(row, (list, tuple)) else row
 
 
-def _assert_whole(table: Tuple[List[str], List[List[Any]]], what: str) -> None:
-    header, rows = table
-    for i, row in enumerate(rows):
-        for j, value in enumerate(row):
-            if isinstance(value, bool) or not isinstance(value, (int, float)):
-                raise InputError(f"{what}: column {header[j]} of sample {i + 1} is {value!r}, which is no number")
-            if not math.isfinite(value):
-                raise InputError(f"{what}: column {header[j]} of sample {i + 1} is {value!r}; spectra have no gaps")
-
-
-def _csv(header: List[str], rows: Iterable[List[Any]]) -> bytes:
+def _csv(table: Table) -> bytes:
     text = io.StringIO()
     # Semicolons: the one delimiter that nirs4all expects without being told.
     writer = csv.writer(text, delimiter=";", lineterminator="\n")
-    writer.writerow(header)
-    writer.writerows([[_cell(value) for value in row] for row in rows])
+    writer.writerow(table.header)
+    writer.writerows([_cell(value) for value in row] for row in table.rows)
     return text.getvalue().encode()
 
 

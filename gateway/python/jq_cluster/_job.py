@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import threading
 import time
-import uuid
-import warnings
 from typing import Any, Dict, Iterator, List, Optional, Sequence, Union
 
 from ._errors import ClusterError, JobCancelledError, JobFailedError
-from ._http import JsonText, Transport, dumps
+from ._http import dumps
 from ._json import members
-from ._routes import Api, JobView, RankingEntry
+from ._predict import Model, best_of, predicting_samples
+from ._routes import JobView, RankingEntry
+from ._session import Session
 from ._show import ENDED, Bar, Panel, card, in_notebook
 from ._tables import frame, ranking_rows
 from ._task import Task
@@ -24,9 +24,9 @@ FIRST_PAUSE, LAST_PAUSE = 0.2, 2.0
 class Job:
     """A job. What it says of itself is as of the last look at it; `refresh()` looks again."""
 
-    def __init__(self, transport: Transport, api: Api, view: JobView) -> None:
-        self._transport = transport
-        self._api = api
+    def __init__(self, session: Session, view: JobView) -> None:
+        self._session = session
+        self._api = session.api
         self._live: Optional[threading.Thread] = None
         #: All that the server said of it at the last look.
         self.view = view
@@ -52,7 +52,7 @@ class Job:
     @property
     def url(self) -> str:
         """Its page in the dashboard."""
-        return f"{self._transport.server}/ui?job={self.id}"
+        return f"{self._session.transport.server}/ui?job={self.id}"
 
     def refresh(self) -> "Job":
         """Looks at the job again; counts and the best, without its ranking and errors."""
@@ -135,7 +135,7 @@ class Job:
         while True:
             page = self._api.list_job_tasks(self.id, status=status, after_id=after, limit=_PAGE)  # type: ignore[arg-type]
             for view in page:
-                yield Task(self._api, view)
+                yield Task(self._session, view)
             if len(page) < _PAGE:
                 return
             after = page[-1]["id"]
@@ -144,6 +144,26 @@ class Job:
     def errors(self) -> Dict[str, str]:
         """Why tasks failed, by their ids."""
         return self._api.get_job(self.id)["aggregate"]["errors"]
+
+    def predict(self, X: Any, y: Any = None, *, interpolate: bool = False) -> Any:
+        """Predicts samples with its best model on a worker, and waits for that: a frame, or a list of rows without pandas.
+
+        `X` is an array, a frame, a path or a `Dataset`. With `y` the rows have the reference values, too. Spectra on another
+        axis than that of the model are refused, or interpolated where `interpolate` says so.
+        """
+        view = predicting_samples(self._session, self.as_model(), X, y, interpolate)
+        return Job(self._session, view).wait(progress=False).predictions()
+
+    def as_model(self) -> Model:
+        """Its best model, for a job that predicts."""
+        return best_of(self.view)
+
+    def predictions(self) -> Any:
+        """Of a job that predicts: what it predicted, sample by sample; `dataset` says of which, where there are several."""
+        parts = [(task, task.prediction_rows()) for task in self.tasks("succeeded")]
+        if len(parts) == 1:
+            return frame(parts[0][1])
+        return frame([{"dataset": task.dataset, **row} for task, rows in parts for row in rows])
 
     def logs(self) -> str:
         """What its tasks printed, one after the other."""
@@ -165,14 +185,15 @@ class Job:
 
     def resubmit(self, **changes: Any) -> "Job":
         """Submits its specification as a new job, numbers as they were written, with members changed; None removes one."""
-        request = self._transport.text("GET", "/v1/jobs/{id}/request", {"id": self.id}, {})
+        request = self._session.transport.text("GET", "/v1/jobs/{id}/request", {"id": self.id}, {})
         parts: Dict[str, str] = {key: text for key, text in members(request).items() if key != "idempotency_key"}
         for one, other in (("pipeline", "pipelines"), ("dataset", "datasets")):
             if one in changes or other in changes:
                 parts.pop(one, None)
                 parts.pop(other, None)
         parts.update({key: dumps(value) for key, value in changes.items()})
-        return submitted(self._transport, self._api, {key: text for key, text in parts.items() if text != "null"})
+        kept = {key: text for key, text in parts.items() if text != "null"}
+        return Job(self._session, self._session.submit_texts(kept))
 
     def delete(self) -> None:
         """Deletes the job, which must have ended, with what it made."""
@@ -229,13 +250,3 @@ class _Shown:
     def close(self) -> None:
         if self._bar:
             self._bar.close()
-
-
-def submitted(transport: Transport, api: Api, parts: Dict[str, str]) -> Job:
-    """Submits a job of the JSON texts of its members. A request whose answer was lost makes no second job."""
-    key = parts.get("idempotency_key") or dumps(f"python-{uuid.uuid4().hex}")
-    text = ",".join(f"{dumps(name)}:{value}" for name, value in {**parts, "idempotency_key": key}.items())
-    job = Job(transport, api, api.submit_job(JsonText(f"{{{text}}}")))
-    for warning in job.view["warnings"]:
-        warnings.warn(warning, stacklevel=3)
-    return job

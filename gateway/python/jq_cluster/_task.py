@@ -9,15 +9,18 @@ from typing import Any, Dict, Iterator, List, Optional
 from ._errors import ClusterError
 from ._files import content, fetch, rows_of
 from ._http import PathName
-from ._routes import Api, ArtifactView, EventView, TaskView
+from ._predict import Model, library_of
+from ._routes import ArtifactView, EventView, TaskView
+from ._session import Session
 from ._tables import frame
 
 
 class Task:
     """A task as it was when it was asked for."""
 
-    def __init__(self, api: Api, view: TaskView) -> None:
-        self._api = api
+    def __init__(self, session: Session, view: TaskView) -> None:
+        self._session = session
+        self._api = session.api
         #: All that the server says of it.
         self.view = view
 
@@ -53,15 +56,24 @@ class Task:
 
     def model(self, to: Optional[PathName] = None) -> Path:
         """Downloads the model into the folder `to`, else into one that goes with this process; the path of the file."""
-        return fetch(self._api, self._artifact("model"), to)
+        return fetch(self._api, self.artifact("model"), to)
 
     def predictions(self) -> Any:
         """What was predicted of samples that the model was not fitted on: a frame, or a list of rows without pandas."""
-        return frame(rows_of(content(self._api, self._artifact("predictions")).decode()))
+        return frame(self.prediction_rows())
+
+    def prediction_rows(self) -> List[Dict[str, Any]]:
+        """The same as rows, whatever is installed."""
+        return rows_of(content(self._api, self.artifact("predictions")).decode())
+
+    def as_model(self) -> Model:
+        """Its model, for a job that predicts."""
+        library = library_of(self._api.get_job(self.view["job_id"]))
+        return {"kind": "artifact", "artifact_id": self.artifact("model")["id"], "name": self.pipeline}, library
 
     def curves(self) -> Dict[str, Any]:
         """What goes along with a setting, such as errors by the number of components."""
-        curves: Dict[str, Any] = json.loads(content(self._api, self._artifact("curves")))
+        curves: Dict[str, Any] = json.loads(content(self._api, self.artifact("curves")))
         return curves
 
     def logs(self) -> str:
@@ -81,7 +93,8 @@ class Task:
                 return
             after = page[-1]["id"]
 
-    def _artifact(self, role: str) -> ArtifactView:
+    def artifact(self, role: str) -> ArtifactView:
+        """Its file of a role: `model`, `predictions`, `curves`, `logs`, `workspace`. Raises `ClusterError` where it has none."""
         found = [artifact for artifact in self.artifacts() if artifact["role"] == role]
         if not found:
             raise ClusterError(f"the task {self.id} ({self.pipeline}) is {self.status} and has no {role}")
