@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
-import type { ServerConfig } from '../../bin/programs/server.ts';
+import type { ServerConfig } from '../../bin/programs/server-config.ts';
 import { startTestServer } from '../support/server.ts';
 
 /** A JSON document; tests of a wire look into it without types. */

@@ -9,7 +9,8 @@ import { openStore } from '../../actors/server/check/open-store.ts';
 import { checkRows } from '../../actors/server/check/rows.ts';
 import type { RetentionSettings } from '../../actors/server/retention/settings.ts';
 import type { LeasedTask } from '../../gateway/messages.ts';
-import { job, TestCluster, type TestWorker } from '../support/cluster.ts';
+import { job, TestCluster } from '../support/cluster.ts';
+import type { TestWorker } from '../support/test-worker.ts';
 
 export const DAY = 86_400;
 

@@ -4,7 +4,7 @@ import { readFile, rename, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { ServerConfig } from '../../bin/programs/server.ts';
+import type { ServerConfig } from '../../bin/programs/server-config.ts';
 import { start } from '../cli/cli-support.ts';
 import { bearer } from '../gateway/support.ts';
 import { startTestServer, temporaryDirectory } from '../support/server.ts';

@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { open } from 'sqlite';
 import sqlite3 from 'sqlite3';
-import { job, jobIdOf, TestCluster, type TestWorker, withJob } from '../support/cluster.ts';
+import { job, jobIdOf, TestCluster, withJob } from '../support/cluster.ts';
+import type { TestWorker } from '../support/test-worker.ts';
 
 const wide = (tasks: number, differs: Record<string, unknown> = {}) =>
   job({

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
-import { atWork, TestCluster, type TestWorker, withJob } from '../support/cluster.ts';
+import { atWork, TestCluster, withJob } from '../support/cluster.ts';
+import type { TestWorker } from '../support/test-worker.ts';
 import { until } from '../support/until.ts';
 
 /** The workers that are in memory: those that are shown to who begins to watch all actors. */

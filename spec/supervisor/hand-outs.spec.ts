@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { LeasedTask } from '../../gateway/messages.ts';
-import { job, jobIdOf, TestCluster, type TestWorker } from '../support/cluster.ts';
+import { job, jobIdOf, TestCluster } from '../support/cluster.ts';
+import type { TestWorker } from '../support/test-worker.ts';
 
 const MIB = 1024 * 1024;
 const large = (name: string, mib: number, more: object = {}) =>

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { atWork, job, TestCluster, type TestWorker, withWorker } from '../support/cluster.ts';
+import { atWork, job, TestCluster, withWorker } from '../support/cluster.ts';
+import type { TestWorker } from '../support/test-worker.ts';
 
 const standing = async (worker: TestWorker) => {
   const { status, leaving } = await worker.view();

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { MessageOf, MessageType } from '../../gateway/messages.ts';
-import { atWork, job, TestCluster, type TestWorker } from '../support/cluster.ts';
+import { atWork, job, TestCluster } from '../support/cluster.ts';
+import type { TestWorker } from '../support/test-worker.ts';
 import { until } from '../support/until.ts';
 
 /** Has the store refuse what the act asks for, and works again. */

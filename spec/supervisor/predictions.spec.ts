@@ -5,7 +5,8 @@ import { JobSpec } from '../../machines/schema/job.ts';
 import { validator } from '../../machines/schema/validate.ts';
 import { digestJob } from '../../machines/submission/job-digest.ts';
 import { clusterKeeping, DAY, done, hashOf, isThere, upload } from '../retention/support.ts';
-import { job, type TestCluster, type TestWorker } from '../support/cluster.ts';
+import { job, type TestCluster } from '../support/cluster.ts';
+import type { TestWorker } from '../support/test-worker.ts';
 import { textOf } from '../support/views.ts';
 
 const PREDICTS = {

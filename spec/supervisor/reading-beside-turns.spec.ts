@@ -2,8 +2,9 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { setImmediate as tick } from 'node:timers/promises';
 import type { LeasedTask } from '../../gateway/messages.ts';
-import { job, TestCluster, type TestWorker } from '../support/cluster.ts';
+import { job, TestCluster } from '../support/cluster.ts';
 import { holdCommits } from '../support/hold-commits.ts';
+import type { TestWorker } from '../support/test-worker.ts';
 
 describe('a read while a turn is being written shows nothing of that turn, which may be rolled back', () => {
   interface Scene {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
-import { job, TestCluster, type TestWorker } from '../support/cluster.ts';
+import { job, TestCluster } from '../support/cluster.ts';
+import type { TestWorker } from '../support/test-worker.ts';
 
 const three = () => job({ pipelines: ['a', 'b', 'c'].map((inline) => ({ kind: 'inline_json', inline })) });
 

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import type { LeasedTask } from '../../gateway/messages.ts';
 import type { Principal } from '../../machines/protocol/rights.ts';
-import { TestCluster, type TestWorker } from '../support/cluster.ts';
+import { TestCluster } from '../support/cluster.ts';
+import type { TestWorker } from '../support/test-worker.ts';
 
 export const SHA = 'a'.repeat(64);
 

@@ -4,7 +4,8 @@ import { rename, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { objectPath } from '../../actors/server/blobs/paths.ts';
-import { TestCluster, type TestWorker, withJob } from '../support/cluster.ts';
+import { TestCluster, withJob } from '../support/cluster.ts';
+import type { TestWorker } from '../support/test-worker.ts';
 import { textOf } from '../support/views.ts';
 import { asking, complete, computed, inline, isReused, known, principal, RESULT } from './reuse-support.ts';
 

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import type { LeasedTask } from '../../gateway/messages.ts';
 import type { TaskView } from '../../machines/schema/views.ts';
-import { job, TestCluster, type TestWorker } from '../support/cluster.ts';
+import { job, TestCluster } from '../support/cluster.ts';
+import type { TestWorker } from '../support/test-worker.ts';
 import { until } from '../support/until.ts';
 import { cv, datasets, payloadOf, pipelines, selecting } from './selection-support.ts';
 

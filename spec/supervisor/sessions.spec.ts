@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { atWork, TestCluster, type TestWorker, withWorker } from '../support/cluster.ts';
+import { atWork, TestCluster, withWorker } from '../support/cluster.ts';
+import type { TestWorker } from '../support/test-worker.ts';
 import { until } from '../support/until.ts';
 
 const who = ({ id, principal }: TestWorker) => ({ worker_id: id, principal });

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { RIGHTS } from '../../machines/protocol/rights.ts';
-import { job, TestCluster, type TestWorker } from '../support/cluster.ts';
+import { job, TestCluster } from '../support/cluster.ts';
+import type { TestWorker } from '../support/test-worker.ts';
 import { pipelines } from './selection-support.ts';
 
 const principal = (name: string) => ({ name, rights: RIGHTS });

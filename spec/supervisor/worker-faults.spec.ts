@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { job, jobIdOf, TestCluster, type TestWorker } from '../support/cluster.ts';
+import { job, jobIdOf, TestCluster } from '../support/cluster.ts';
+import type { TestWorker } from '../support/test-worker.ts';
 import { until } from '../support/until.ts';
 
 const ILL = { error: 'the disk of this worker is full', fault: 'worker' } as const;

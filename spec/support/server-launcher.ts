@@ -2,7 +2,8 @@
 // `server-launcher.ts '{"config": {...}, "faults": {...}}'`.
 import { setTimeout as delay } from 'node:timers/promises';
 import type { StoreHooks } from '../../actors/server/store/store.ts';
-import { type ServerConfig, startServer } from '../../bin/programs/server.ts';
+import { startServer } from '../../bin/programs/server.ts';
+import type { ServerConfig } from '../../bin/programs/server-config.ts';
 import type { Launch } from './server-program.ts';
 
 const { config, faults } = JSON.parse(process.argv[2] ?? '{}') as Required<Launch>;

@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url';
-import type { ServerConfig } from '../../bin/programs/server.ts';
+import type { ServerConfig } from '../../bin/programs/server-config.ts';
 import { Program, ROOT } from './program.ts';
 import { TRANSPORT } from './transport.ts';
 

@@ -2,7 +2,8 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
-import { type RunningServer, type ServerConfig, startServer } from '../../bin/programs/server.ts';
+import { type RunningServer, startServer } from '../../bin/programs/server.ts';
+import type { ServerConfig } from '../../bin/programs/server-config.ts';
 import { ClusterClient } from '../../gateway/client/client.ts';
 import { TRANSPORT } from './transport.ts';
 
@@ -17,7 +18,8 @@ export interface TestServer extends RunningServer {
 /** A directory of the test's own, removed at its end. */
 export async function temporaryDirectory(t: TestContext): Promise<string> {
   const path = await mkdtemp(join(tmpdir(), 'jq-spec-'));
-  t.after(() => rm(path, { recursive: true, force: true }));
+  // Whoever still writes into it is ended by a hook of its own, which may come later.
+  t.after(() => rm(path, { recursive: true, force: true, maxRetries: 20 }));
   return path;
 }
 

@@ -3,7 +3,7 @@
 import { join } from 'node:path';
 import { setImmediate as tick } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
-import type { ServerConfig } from '../../bin/programs/server.ts';
+import type { ServerConfig } from '../../bin/programs/server-config.ts';
 import { StepClock } from '../support/step-clock.ts';
 import type { Answer, Order } from './orders.ts';
 

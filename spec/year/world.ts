@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { ServerConfig } from '../../bin/programs/server.ts';
+import type { ServerConfig } from '../../bin/programs/server-config.ts';
 import { ResponseError, UnreachableError } from '../../gateway/client/errors.ts';
 import { eventStream } from '../../gateway/client/event-stream.ts';
 import type { EventView } from '../../machines/schema/views.ts';

@@ -1,7 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import type { ServerConfig } from '../../bin/programs/server.ts';
+import type { ServerConfig } from '../../bin/programs/server-config.ts';
 import type { Answer, Order } from './orders.ts';
 
 const PROCESS = fileURLToPath(new URL('./server-process.ts', import.meta.url));
