@@ -46,6 +46,10 @@ export const COMMANDS = {
     category: 'Jobs',
     description: 'list the artifacts of a job, and download them',
   },
+  compare: {
+    category: 'Jobs',
+    description: 'set jobs side by side: rankings, and what differs',
+  },
   export: {
     category: 'Jobs',
     description: 'write everything of a job into a folder, with a report',

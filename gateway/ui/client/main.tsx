@@ -9,6 +9,7 @@ import './style/tables.css';
 import './style/jobs.css';
 import './style/job.css';
 import './style/plots.css';
+import './style/compare.css';
 import './style/small.css';
 import './style/workers.css';
 import './style/feed.css';

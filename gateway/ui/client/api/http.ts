@@ -39,6 +39,18 @@ export class Api {
     return this.#whole(this.url(path), 'POST', signal, read, body);
   }
 
+  /** What tells the content of a file; null where there is none. */
+  async etag(path: string, signal?: AbortSignal): Promise<string | null> {
+    const answer = await this.#send(this.url(path), {
+      method: 'HEAD',
+      ...(signal ? { signal } : {}),
+    }).catch((error: unknown) => {
+      if (error instanceof ResponseError) return null;
+      throw error;
+    });
+    return answer?.headers.get('ETag')?.replaceAll('"', '') ?? null;
+  }
+
   /** An answer whose body the caller reads, for as long as that takes. */
   open(path: string, headers: Record<string, string> = {}, signal?: AbortSignal): Promise<Response> {
     return this.#send(this.url(path), { headers, ...(signal ? { signal } : {}) });

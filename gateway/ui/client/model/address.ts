@@ -6,7 +6,7 @@ import { JOB_STATUSES, type JobStatus } from './status.ts';
 export const TABS = ['ranking', 'tasks', 'errors', 'events', 'request'] as const;
 export type Tab = (typeof TABS)[number];
 
-export const VIEWS = ['workers', 'feed', 'statecharts'] as const;
+export const VIEWS = ['workers', 'feed', 'statecharts', 'compare'] as const;
 
 /** Where the reader is: all of it is in the page's address, but for the trail, which the history keeps. */
 export interface Place {
@@ -27,6 +27,10 @@ export interface Place {
   /** The job whose row is open. */
   job: string;
   tab: Tab | '';
+  /** The jobs that are compared, or chosen for it: their ids with commas between them. */
+  compare: string;
+  /** The metric by which they are. */
+  metric: string;
   /** The cursors of the pages that led here, oldest first. */
   trail: string[];
 }
@@ -42,6 +46,8 @@ const HOME: Place = {
   before: '',
   job: '',
   tab: '',
+  compare: '',
+  metric: '',
   trail: [],
 };
 const KEYS = [
@@ -55,6 +61,8 @@ const KEYS = [
   'before',
   'job',
   'tab',
+  'compare',
+  'metric',
 ] as const satisfies readonly (keyof Place)[];
 
 /** Reads and writes the page's address, so that a view can be linked to and Back works. */
@@ -110,6 +118,8 @@ export function placeOf(search: string, state: unknown): Place {
     before: Number.isFinite(Number(read('before'))) ? read('before') : '',
     job: read('job'),
     tab: known(TABS, read('tab')),
+    compare: read('compare'),
+    metric: read('metric'),
     trail: Array.isArray(trail) ? trail.filter((one) => typeof one === 'string') : [],
   };
 }

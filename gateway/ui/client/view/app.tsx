@@ -1,6 +1,7 @@
 import type { Dashboard } from '../dashboard.ts';
 import { AccessGate } from './access.tsx';
 import { Banners } from './banners.tsx';
+import { Compare } from './compare/section.tsx';
 import { DashboardContext, useDashboard } from './context.ts';
 import { Curves } from './curves.tsx';
 import { Feed } from './feed.tsx';
@@ -33,7 +34,7 @@ function View() {
   const { view } = address.place.value;
   return (
     <div class={freshness.stale.value ? 'overview stale' : 'overview'} data-view={view || 'jobs'}>
-      {view === 'statecharts' ? <StatechartsSection /> : <Overview />}
+      {view === 'statecharts' ? <StatechartsSection /> : view === 'compare' ? <Compare /> : <Overview />}
     </div>
   );
 }

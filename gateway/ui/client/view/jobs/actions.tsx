@@ -2,6 +2,7 @@ import { useRef } from 'preact/hooks';
 import type { JobView } from '../../../../../machines/schema/views.ts';
 import { titleOf } from '../../dashboard.ts';
 import { canCancel, canRetry } from '../../model/status.ts';
+import { CompareToggle } from '../compare/choose.tsx';
 import { useDashboard } from '../context.ts';
 import { Icon, type IconName } from '../parts/icon.tsx';
 
@@ -17,6 +18,7 @@ export function JobActions({ job }: { job: JobView }) {
       {session.maySubmit.value && canRetry(job) && (
         <Action icon="retry" word="Retry" job={job} act={() => dashboard.retry(job)} />
       )}
+      <CompareToggle job={job} />
     </span>
   );
 }

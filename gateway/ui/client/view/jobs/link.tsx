@@ -7,7 +7,7 @@ export function JobLink({ id }: { id: string }) {
   return (
     <a
       href={`?job=${encodeURIComponent(id)}`}
-      aria-label={`Job ${id}`}
+      class="job-link"
       title={id}
       onClick={(event) => {
         if (event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;

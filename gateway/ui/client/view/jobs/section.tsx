@@ -1,4 +1,5 @@
 import { count } from '../../text/format.ts';
+import { ChosenToCompare } from '../compare/choose.tsx';
 import { useDashboard } from '../context.ts';
 import { LoadFault, Section } from '../parts/section.tsx';
 import { NameFilter, StatusFilter } from './filters.tsx';
@@ -13,6 +14,7 @@ export function JobsSection() {
   return (
     <Section id="jobs" title="Jobs" tools={<NameFilter />} class="jobs-card">
       <StatusFilter />
+      <ChosenToCompare />
       <LoadFault of={jobs.refresher} what="The jobs" />
       <PinnedJob />
       {loaded && loaded.length > 0 && <JobTable />}

@@ -1,0 +1,86 @@
+import { Option } from 'clipanion';
+import type { ClusterClient } from '../../gateway/client/client.ts';
+import { compose } from '../../machines/json/raw.ts';
+import { rankModeOf } from '../../machines/ranking/standing.ts';
+import { bestOfJob, type ComparedJob, commonMetrics, sideBySide } from '../../machines/results/compare.ts';
+import { artifactsIn, differencesOf } from '../../machines/results/spec-diff.ts';
+import { libraryVersionOf } from '../../machines/results/versions.ts';
+import { libraryOf } from '../../machines/schema/job-types.ts';
+import { ClientCommand, type Session } from '../cli/client-command.ts';
+import { EXIT, usageError } from '../cli/exit.ts';
+import { word } from '../cli/flags.ts';
+import { jobUsage, value } from '../cli/usage.ts';
+import { findJob } from '../jobs/find/find-job.ts';
+import { compareReport } from '../terminal/compare-report.ts';
+
+/** Jobs that can be told apart side by side. */
+const MOST = 10;
+/** Succeeded tasks whose versions are looked at, and artifacts whose contents are. */
+const LOOKED_AT = { tasks: 100, artifacts: 200 };
+
+export class CompareCommand extends ClientCommand {
+  static override paths = [['compare']];
+  static override usage = jobUsage('compare', {
+    details: `
+      Shows the best of each job in the order of their submission, their rankings side by side by one metric, what is
+      called the same in one row, and what differs in pipelines, data, parameters and the versions of the library,
+      as it was written. The metric is the one by which the first job ranks, or another one that all report.
+    `,
+    examples: [
+      ["This week's and last week's", 'jqctl compare corn-42 corn-41'],
+      ['By another metric', 'jqctl compare job_01k9 job_01k8 --metric best_r2'],
+    ],
+  });
+
+  jobs = Option.Rest({ name: 'job' });
+  metric = Option.String('--metric', value('METRIC', 'compare by this metric'));
+
+  protected async act({ client, output }: Session): Promise<number> {
+    if (this.jobs.length < 2 || this.jobs.length > MOST) throw usageError(`name 2 to ${MOST} jobs`);
+    const ids: string[] = [];
+    for (const text of this.jobs) ids.push(await findJob(client, text.trim()));
+    if (new Set(ids).size < ids.length) throw usageError('a job is named twice');
+    const jobs = await Promise.all(ids.map((id) => compared(client, id)));
+    const metrics = commonMetrics(jobs);
+    const metric = this.metric === undefined ? metrics[0] : word('--metric', this.metric, metrics);
+    const rows = metric === undefined ? [] : sideBySide(jobs, metric);
+    const differences = differencesOf(jobs, await contentsOf(client, jobs));
+    if (!output.json) {
+      await output.print(compareReport({ jobs, metric, rows, differences }, output));
+      return EXIT.done;
+    }
+    const of = jobs.map((one) => ({
+      ...{ id: one.job.id, name: one.job.name, created_at: one.job.created_at, versions: [...one.versions] },
+      best: metric === undefined ? null : bestOfJob(one, metric),
+    }));
+    const mode = metric === undefined ? null : rankModeOf(metric);
+    await output.print(compose({ metric: metric ?? null, mode, jobs: of, rows, differences }));
+    return EXIT.done;
+  }
+}
+
+async function compared(client: ClusterClient, id: string): Promise<ComparedJob> {
+  const params = { id };
+  const query = { status: 'succeeded' as const, limit: LOOKED_AT.tasks };
+  const [job, request, tasks] = await Promise.all([
+    client.call('getJob', { params }),
+    client.callText('getJobRequest', { params }),
+    client.call('listJobTasks', { params, query }),
+  ]);
+  const versions = tasks.map(({ result }) => libraryVersionOf(job.type, result));
+  const known = [...new Set(versions.filter((version) => version !== null))];
+  return { job, request, versions: known.map((version) => `${libraryOf(job.type)} ${version}`) };
+}
+
+/** SHA-256 of what the jobs name; what cannot be told is told apart by its id. */
+async function contentsOf(client: ClusterClient, jobs: readonly ComparedJob[]): Promise<Map<string, string>> {
+  const ids = [...new Set(jobs.flatMap(({ request }) => artifactsIn(request)))].slice(0, LOOKED_AT.artifacts);
+  const found = await Promise.all(
+    ids.map(async (id): Promise<[string, string][]> => {
+      const headers = await client.artifactHeaders(id).catch(() => null);
+      const etag = headers?.etag?.replaceAll('"', '');
+      return etag ? [[id, etag]] : [];
+    }),
+  );
+  return new Map(found.flat());
+}

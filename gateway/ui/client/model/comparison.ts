@@ -1,0 +1,78 @@
+import { signal } from '@preact/signals';
+import type { ComparedJob } from '../../../../machines/results/compare.ts';
+import { artifactsIn } from '../../../../machines/results/spec-diff.ts';
+import { libraryVersionOf } from '../../../../machines/results/versions.ts';
+import { libraryOf } from '../../../../machines/schema/job-types.ts';
+import type { JobView, TaskView } from '../../../../machines/schema/views.ts';
+import type { Api } from '../api/http.ts';
+import { wordsOf } from '../api/words-of.ts';
+
+/** Jobs that can be told apart side by side. */
+export const MOST_COMPARED = 10;
+/** Succeeded tasks whose versions are looked at, and artifacts whose contents are. */
+const LOOKED_AT = { tasks: 100, artifacts: 100 };
+
+export const idsIn = (text: string): string[] => [
+  ...new Set(
+    text
+      .split(',')
+      .filter((id) => id !== '')
+      .slice(0, MOST_COMPARED),
+  ),
+];
+
+/** Several jobs, as they are read to be compared. */
+export class Comparison {
+  readonly jobs = signal<readonly ComparedJob[] | null>(null);
+  /** SHA-256 by artifact. */
+  readonly contents = signal<ReadonlyMap<string, string>>(new Map());
+  readonly fault = signal<string | null>(null);
+  readonly #api: Api;
+  readonly #ids: readonly string[];
+  readonly #leaving = new AbortController();
+
+  constructor(api: Api, ids: readonly string[]) {
+    this.#api = api;
+    this.#ids = ids;
+  }
+
+  async load(): Promise<void> {
+    this.fault.value = null;
+    try {
+      const jobs = await Promise.all(this.#ids.map((id) => this.#read(id)));
+      this.contents.value = await this.#contentsOf(jobs);
+      this.jobs.value = jobs;
+    } catch (error) {
+      if (!this.#leaving.signal.aborted) this.fault.value = wordsOf(error);
+    }
+  }
+
+  stop(): void {
+    this.#leaving.abort();
+  }
+
+  async #read(id: string): Promise<ComparedJob> {
+    const path = `v1/jobs/${encodeURIComponent(id)}`;
+    const { signal } = this.#leaving;
+    const [job, request, tasks] = await Promise.all([
+      this.#api.get<JobView>(path, {}, signal),
+      this.#api.text(`${path}/request`, signal),
+      this.#api.get<TaskView[]>(`${path}/tasks`, { status: 'succeeded', limit: LOOKED_AT.tasks }, signal),
+    ]);
+    const found = tasks.map(({ result }) => libraryVersionOf(job.type, result));
+    const versions = [...new Set(found.filter((version) => version !== null))];
+    return { job, request, versions: versions.map((version) => `${libraryOf(job.type)} ${version}`) };
+  }
+
+  async #contentsOf(jobs: readonly ComparedJob[]): Promise<Map<string, string>> {
+    const ids = [...new Set(jobs.flatMap(({ request }) => artifactsIn(request)))];
+    const found = await Promise.all(
+      ids.slice(0, LOOKED_AT.artifacts).map(async (id): Promise<[string, string][]> => {
+        // Of one that is gone its id has to do.
+        const etag = await this.#api.etag(`v1/artifacts/${encodeURIComponent(id)}`, this.#leaving.signal);
+        return etag === null ? [] : [[id, etag]];
+      }),
+    );
+    return new Map(found.flat());
+  }
+}

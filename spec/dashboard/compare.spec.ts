@@ -1,0 +1,96 @@
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import { describe, it, type TestContext } from 'node:test';
+import type { Page } from 'playwright-core';
+import { requires } from '../support/requires.ts';
+import { startTestServer } from '../support/server.ts';
+import { seriousFaults } from './axe.ts';
+import { browserForTests, type Visit } from './browser.ts';
+import { Hand, pipelines, submit } from './hands.ts';
+
+describe('compared jobs on the dashboard', requires('chromium'), () => {
+  const open = browserForTests();
+
+  async function two(t: TestContext) {
+    const server = await startTestServer(t);
+    const hand = await Hand.register(server.client);
+    const ids: string[] = [];
+    for (const [name, alpha, values] of [
+      ['old', 1, [0.25, 0.5]],
+      ['fresh', 2, [0.125, 0.75]],
+    ] as const) {
+      ids.push((await submit(server.client, { name, params: { alpha }, ...pipelines('pls', 'snv') })).id);
+      for (const best_rmse of values) await hand.finish({ best_rmse, best_r2: 1 - best_rmse });
+    }
+    return { server, ids, at: (visit: Visit = {}) => open(server.url, visit) };
+  }
+
+  const cells = async (page: Page, name: string) => {
+    const rows = await page.getByRole('region', { name }).locator('tbody tr').all();
+    return Promise.all(rows.map((row) => row.locator('th, td').allInnerTexts()));
+  };
+
+  it('are chosen in the list, and shown side by side with what differs; the address has all of it', async (t) => {
+    const { server, at } = await two(t);
+    const page = await at();
+    await page.getByRole('button', { name: 'Compare old' }).click();
+    await page.getByText('1 job chosen; choose another one to compare them').waitFor();
+    await page.getByRole('button', { name: 'Compare fresh' }).click();
+    await page.getByRole('button', { name: 'Compare', exact: true }).click();
+    await page.getByRole('heading', { name: 'Rankings by best_rmse' }).waitFor();
+    const shown = [
+      ['pls', 'corn', '0.2500', '0.1250'],
+      ['snv', 'corn', '0.5000', '0.7500'],
+    ];
+    assert.deepEqual(await cells(page, 'Rankings side by side'), shown);
+    assert.deepEqual(await page.locator('.differences dt').allInnerTexts(), ['params.alpha']);
+    assert.deepEqual(await page.locator('.differences dd').allInnerTexts(), ['A\n1', 'B\n2']);
+    await page.getByRole('slider', { name: /^The best best_rmse of 2 jobs/ }).focus();
+    await page.keyboard.press('End');
+    await page.getByText(/^B, fresh of .*: best_rmse 0\.1250$/).waitFor();
+    await page.getByRole('button', { name: 'best_r2' }).click();
+    await page.getByRole('heading', { name: 'Rankings by best_r2' }).waitFor();
+    const { pathname, search } = new URL(page.url());
+    const other = await open(server.url, { path: pathname + search });
+    await other.getByRole('heading', { name: 'Rankings by best_r2' }).waitFor();
+    await other.getByRole('button', { name: 'Choose others' }).click();
+    await other.getByRole('button', { name: 'Compare old', pressed: true }).click();
+    await other.getByText('1 job chosen').waitFor();
+  });
+
+  it('are saved as a table of commas', async (t) => {
+    const { ids, at } = await two(t);
+    const page = await at({ path: `/ui?view=compare&compare=${ids.join(',')}` });
+    const coming = page.waitForEvent('download');
+    await page.getByRole('button', { name: 'Save the table as CSV' }).click();
+    const download = await coming;
+    assert.equal(download.suggestedFilename(), 'compared-by-best_rmse.csv');
+    const lines = (await readFile(await download.path(), 'utf8')).split('\r\n');
+    assert.deepEqual(lines, [
+      `pipeline,dataset,A ${ids[0]},B ${ids[1]}`,
+      'pls,corn,0.25,0.125',
+      'snv,corn,0.5,0.75',
+      '',
+    ]);
+  });
+
+  it('are told to be gone where one is', async (t) => {
+    const { ids, at } = await two(t);
+    const page = await at({ path: `/ui?view=compare&compare=${ids[0]},job_none`, expected: /404/ });
+    await page.getByText(/The jobs could not be read: .*job_none/).waitFor();
+    const none = await at({ path: '/ui?view=compare' });
+    await none.getByText('Choose at least two jobs in the list.').waitFor();
+  });
+
+  for (const colorScheme of ['light', 'dark'] as const) {
+    it(`can be read by everybody, in ${colorScheme} colours and on a phone`, async (t) => {
+      const { ids, at } = await two(t);
+      const path = `/ui?view=compare&compare=${ids.join(',')}`;
+      const page = await at({ path, colorScheme, viewport: { width: 390, height: 844 } });
+      await page.getByRole('heading', { name: 'What differs' }).waitFor();
+      assert.deepEqual(await seriousFaults(page), []);
+      const width = await page.evaluate<number>('document.documentElement.scrollWidth');
+      assert.ok(width <= 390, `the page is ${width} wide`);
+    });
+  }
+});
