@@ -64,15 +64,14 @@ class Bar:
 def line(job: JobView, width: int, blocks: str = "█░") -> str:
     """A job in one line of at most `width` characters."""
     done, total, words = progress(job)
-    head = f"{printable(job['name'] or job['id'])}  "[: max(width // 3, 10)]
-    left = remaining(job)
-    told = "  ".join(filter(None, [f"{done}/{total}", job["status"], words, clock(elapsed(job)), left]))
-    tail = f" {told}"
-    room = width - len(head) - len(tail)
-    if room < 8:
-        return (head + tail.strip())[:width]
-    filled = round(min(room, 40) * done / max(total, 1))
-    return head + blocks[0] * filled + blocks[1] * (min(room, 40) - filled) + tail
+    status = "" if job["status"] == "running" else job["status"]
+    told = [f"{done}/{total}", status, words, clock(elapsed(job)), remaining(job).partition(" (")[0]]
+    head, tail = printable(job["name"] or job["id"])[: max(width // 4, 10)], "  ".join(filter(None, told))
+    room = min(width - len(head) - len(tail) - 4, 24)
+    if room < 6:
+        return f"{head}  {tail}"[:width]
+    filled = round(room * done / max(total, 1))
+    return f"{head}  {blocks[0] * filled}{blocks[1] * (room - filled)}  {tail}"
 
 
 def progress(job: JobView) -> Tuple[int, int, str]:
