@@ -4,8 +4,11 @@ import { pipeline } from 'node:stream/promises';
 import { ZipFile } from 'yazl';
 import { filesOf } from './folder-files.ts';
 
-/** The same for every entry, so that equal folders make equal bytes, which the server keeps once. */
-const MODIFIED = new Date(Date.UTC(1980, 0, 2));
+/**
+ * The same for every entry, so that equal folders make equal bytes, which the server keeps once: archives hold times of
+ * the clock on the wall, and beside them, unless told otherwise, when that was.
+ */
+const MODIFIED = { mtime: new Date(1980, 0, 2), forceDosTimestamp: true };
 
 /**
  * Packs the files of a folder; the same content gives the same bytes.
@@ -37,7 +40,7 @@ async function zipFiles(files: ReadonlyMap<string, string>, target: string): Pro
   zip.on('error', (fault) =>
     (zip.outputStream as NodeJS.ReadableStream & { destroy(e: unknown): void }).destroy(fault),
   );
-  for (const [name, file] of files) zip.addFile(file, name, { mtime: MODIFIED, mode: 0o100644 });
+  for (const [name, file] of files) zip.addFile(file, name, { ...MODIFIED, mode: 0o100644 });
   zip.end();
   await written;
 }
