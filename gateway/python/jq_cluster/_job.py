@@ -28,6 +28,7 @@ class Job:
         self._session = session
         self._api = session.api
         self._live: Optional[threading.Thread] = None
+        self._best: Optional[Task] = None
         #: All that the server said of it at the last look.
         self.view = view
 
@@ -120,7 +121,10 @@ class Job:
         best = self._api.get_job(self.id)["aggregate"]["best_task_id"]
         if best is None:
             raise ClusterError(f"{self.id} is {self.status} and has no best task yet")
-        return self.task(best)
+        # Looked for among all tasks only once, as long as it is the best.
+        if self._best is None or self._best.id != best:
+            self._best = self.task(best)
+        return self._best
 
     def task(self, task_id: str) -> Task:
         """One of its tasks, by its id."""
