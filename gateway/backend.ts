@@ -65,7 +65,13 @@ export interface JobQuery {
   owner?: string;
   /** The job of which they are repeated or changed submissions. */
   resubmitted_from?: string;
+  /** Any of these. */
+  types?: readonly string[];
+  /** All of these. */
+  tags?: readonly string[];
   limit: number;
+  /** Seconds since the epoch. */
+  created_from?: number;
   created_before?: number;
 }
 

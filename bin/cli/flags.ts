@@ -49,6 +49,23 @@ export function integer(name: string, text: string, { min = 0, max = Infinity }:
 /** A priority of a flag. */
 export const priorityOf = (text: string): number => integer('--priority', text, { min: -1e9, max: 1e9 });
 
+/**
+ * A moment: so long ago, as `7d`, or a date or time of RFC 3339, a date being its first moment where this machine is.
+ * @returns seconds since the epoch
+ * @throws CliError for anything else
+ */
+export function moment(name: string, text: string): number {
+  const ago = secondsIn(text);
+  if (ago !== null) return Date.now() / 1000 - ago;
+  const written = text.trim();
+  const isDate = /^\d{4}-\d\d-\d\d$/.test(written);
+  const at = /^\d{4}-\d\d-\d\d([T ]|$)/.test(written)
+    ? Date.parse(isDate ? `${written}T00:00` : written)
+    : Number.NaN;
+  if (!Number.isNaN(at)) return at / 1000;
+  throw usageError(`${name}: '${text}' is neither a time ago, such as 7d, nor a date, such as 2026-11-29`);
+}
+
 /** A length of time, such as `30min` or `24h`, in seconds. @throws CliError for anything else, or for none */
 export function lasting(name: string, text: string): number {
   const seconds = secondsIn(text);

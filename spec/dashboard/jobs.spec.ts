@@ -5,6 +5,7 @@ import type { JobView } from '../../machines/schema/views.ts';
 import { requires } from '../support/requires.ts';
 import { startTestServer } from '../support/server.ts';
 import { until } from '../support/until.ts';
+import { seriousFaults } from './axe.ts';
 import { browserForTests } from './browser.ts';
 import { Hand, pipelines, submit } from './hands.ts';
 
@@ -87,6 +88,57 @@ describe('the jobs on the dashboard', requires('chromium'), () => {
     await shows(page, 'corn 500');
     await field.fill('barley');
     await page.getByText('No job matches.').waitFor();
+  });
+
+  it('are filtered by owner, type, tag and day, by keyboard, by a link and by a tag that is pressed', async (t) => {
+    const principals = ['ann:token-of-ann:submitter', 'bob:token-of-bob:submitter'];
+    const server = await startTestServer(t, { principals });
+    const [ann, bob] = ['token-of-ann', 'token-of-bob'].map((token) => server.clientWith(token));
+    assert.ok(ann && bob);
+    await submit(ann, { name: 'one', tags: ['corn', 'a paper'], note: 'two\nlines' });
+    const two = await submit(bob, { name: 'two', tags: ['corn'] });
+    await submit(bob, { name: 'three', type: 'other.run' });
+    const page = await open(server.url, { token: 'token-of-ann' });
+    await shows(page, 'three', 'two', 'one');
+    await page.locator('.filters summary').focus();
+    await page.keyboard.press('Enter');
+    await page.keyboard.press('Tab');
+    await page.keyboard.type('me');
+    await shows(page, 'one');
+    assert.deepEqual([...search(page)], [['owner', 'me']]);
+    await page.getByLabel('Owner').fill('');
+    await page.getByLabel('Type or library').fill('other');
+    await shows(page, 'three');
+    await page.getByLabel('Type or library').fill('other.predict');
+    await page.getByText('No job matches.').waitFor();
+    await page.getByRole('button', { name: 'Clear' }).click();
+    await shows(page, 'three', 'two', 'one');
+
+    await page.getByLabel('Tag').fill('corn, a paper');
+    await shows(page, 'one');
+    await page.getByRole('button', { name: 'Details of one' }).click();
+    await page.locator('.note', { hasText: 'lines' }).waitFor();
+    await page.locator('.tag', { hasText: 'corn' }).click();
+    await until('the tag', () => search(page).get('tag') === 'corn');
+    await rowOf(page, two).waitFor();
+    assert.equal(await page.getByLabel('Tag').inputValue(), 'corn');
+    await page.goBack();
+    await until('the tags of before', () => search(page).get('tag') === 'corn, a paper');
+
+    const today = new Date();
+    const day = (later: number) => {
+      const at = new Date(today.getFullYear(), today.getMonth(), today.getDate() + later, 12);
+      return at.toISOString().slice(0, 10);
+    };
+    const linked = await open(server.url, {
+      token: 'token-of-bob',
+      path: `/ui?owner=me&tag=corn&since=${day(-1)}&until=${day(1)}`,
+    });
+    await shows(linked, 'two');
+    assert.equal(await linked.locator('.filters').getAttribute('open'), '');
+    await linked.getByLabel('From').fill(day(3));
+    await linked.getByText('No job matches.').waitFor();
+    assert.deepEqual(await seriousFaults(linked, '#jobs'), []);
   });
 
   it('are found by the end or the beginning of their id, all jobs that match', async (t) => {

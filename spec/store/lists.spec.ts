@@ -4,9 +4,12 @@ import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import { open } from 'sqlite';
 import sqlite3 from 'sqlite3';
-import { headStatements, jobHeads } from '../../actors/server/reads/job-heads.ts';
+import { headStatement, jobHeads, queriesOf, referred } from '../../actors/server/reads/job-heads.ts';
+import { countStatement, waysOf } from '../../actors/server/reads/job-ways.ts';
 import { openReader } from '../../actors/server/store/open.ts';
 import { PreparedStatements } from '../../actors/server/store/prepared-statements.ts';
+import type { JobQuery } from '../../gateway/backend.ts';
+import type { JobView } from '../../machines/schema/views.ts';
 import { job, TestCluster } from '../support/cluster.ts';
 import { ODD_DOUBLES } from '../support/doubles.ts';
 
@@ -142,18 +145,42 @@ describe('the list of jobs', () => {
     const cluster = await TestCluster.start(t);
     const db = await openReader(`${cluster.stateDir}/store.sqlite`);
     t.after(() => db.close());
-    const plain = [{}, { status: 'queued' }, { name: 'wheat' }, { name: 'wheat', status: 'queued' }];
-    const filters = [...plain, { owner: 'ann' }, { ref: 'job_01k9…' }, { ref: '7fq1bvvs', status: 'queued' }];
-    for (const filter of [...filters, ...filters.map((f) => ({ ...f, created_before: 5 }))]) {
-      for (const { sql, params } of [true, false].flatMap((few) =>
-        headStatements({ ...filter, limit: 100 }, () => few),
-      )) {
-        const plan = await db.all<{ detail: string }[]>(`EXPLAIN QUERY PLAN ${sql}`, params);
-        const details = plan.map(({ detail }) => detail).join('; ');
-        assert.doesNotMatch(details, /TEMP B-TREE|SCAN jobs(?! USING INDEX)/, `${sql}: ${details}`);
-        if ('ref' in filter) assert.match(details, /SEARCH jobs USING/, `${sql}: ${details}`);
-      }
-    }
+    // Each filter in every combination with the others.
+    const parts: Partial<JobQuery>[] = [
+      { status: 'queued' },
+      { status: 'failed' },
+      { name: 'wheat' },
+      { owner: 'ann' },
+      { types: ['mljs.run', 'mljs.predict'] },
+      { tags: ['corn'] },
+      { resubmitted_from: 'job_1' },
+      { tags: ['corn', 'paper'] },
+      { created_before: 5 },
+      { created_from: 4 },
+    ];
+    let filters: Partial<JobQuery>[] = [{}];
+    for (const part of parts) filters = [...filters, ...filters.map((filter) => ({ ...filter, ...part }))];
+    const refs = [
+      { ref: 'job_01k9…' },
+      { ref: '7fq1bvvs', status: 'queued' },
+      { ref: 'wheat', owner: 'ann' },
+    ];
+    let seen = 0;
+    for (const filter of [...filters, ...refs])
+      for (const query of queriesOf({ ...filter, limit: 100 }))
+        for (const way of query.ref === undefined ? waysOf(query) : referred(query.ref))
+          for (const { sql, params } of [headStatement(way, query), countStatement(way)]) {
+            const plan = await db.all<{ detail: string }[]>(`EXPLAIN QUERY PLAN ${sql}`, params);
+            const details = plan.map(({ detail }) => detail).join('; ');
+            assert.doesNotMatch(
+              details,
+              /TEMP B-TREE|SCAN (jobs|job_tags|first|last|t)\b/,
+              `${sql}: ${details}`,
+            );
+            if (query.ref !== undefined) assert.match(details, /SEARCH jobs USING/, `${sql}: ${details}`);
+            seen++;
+          }
+    assert.ok(seen > 1000, `${seen}`);
   });
 
   test('finds a job by what a person writes for it: its id, a shown part of it, or its name', async (t) => {
@@ -220,19 +247,77 @@ describe('the list of jobs', () => {
     const prepared = new PreparedStatements(await openReader(join(cluster.stateDir, 'store.sqlite')));
     t.after(() => prepared.close());
     const find = async (ref: string, limit = 100) =>
-      (await jobHeads(prepared, { ref, limit }, () => false)).map(({ seq }) => seq);
+      (await jobHeads(prepared, { ref, limit })).map(({ seq }) => seq);
     assert.deepEqual(await find(`…${first.slice(-8)}`), [1]);
     assert.deepEqual(await find('00020123'), [20124]);
     assert.deepEqual(await find('0123', 3), [40124, 30124, 20124], 'the newest, across two pieces');
     assert.deepEqual(await find('…0000zzzz'), []);
   });
 
-  test('is filtered by owner', async (t) => {
+  test('is filtered by owner, types, tags, time, status and name at once, page by page, as by looking at each', async (t) => {
     const cluster = await TestCluster.start(t);
-    const { id, owner } = await cluster.submit();
-    const of = async (who: string) =>
-      (await cluster.seen.jobs({ owner: who, limit: 1 })).map((found) => found.id);
-    assert.deepEqual(await of(owner ?? ''), [id]);
-    assert.deepEqual(await of('somebody else'), []);
+    const pick = <T>(of: readonly T[], n: number): T => of[n % of.length] as T;
+    const owners = ['ann', 'bob'].map((name) => ({ name, rights: ['submit', 'cancel', 'read'] as const }));
+    const tagSets = [[], ['corn'], ['corn', 'a b'], ['a b']];
+    for (let n = 0; n < 96; n++) {
+      const document = job({
+        type: pick(['mljs.run', 'demo.run', 'other.run'], n >> 1),
+        name: pick(['Wheat one', 'wheat two', 'x', undefined], n >> 2),
+        tags: pick(tagSets, n * 7 + (n >> 3)),
+      });
+      const { id } = await cluster.submit(document, pick(owners, n >> 3));
+      if (n % 3 === 0) await cluster.cancel(id);
+      await cluster.clock.advance(10);
+    }
+    const all = await cluster.seen.jobs({ limit: 1000 });
+    const middle = all[40]?.created_at as number;
+    const holds = (found: JobView, query: Partial<JobQuery>) =>
+      (query.owner === undefined || found.owner === query.owner) &&
+      (query.status === undefined || found.status === query.status) &&
+      (query.types === undefined || query.types.includes(found.type)) &&
+      (query.tags ?? []).every((tag) => found.tags?.includes(tag)) &&
+      (query.name === undefined || (found.name ?? '').toLowerCase().includes(query.name)) &&
+      (query.created_from === undefined || found.created_at >= query.created_from) &&
+      (query.created_before === undefined || found.created_at < query.created_before);
+    const choices: Partial<JobQuery>[][] = [
+      [{}, { owner: 'ann' }, { owner: 'nobody' }],
+      [{}, { status: 'cancelled' }, { status: 'queued' }, { status: 'succeeded' }],
+      [{}, { types: ['mljs.run'] }, { types: ['mljs.run', 'other.run'] }, { types: [] }],
+      [{}, { tags: ['corn'] }, { tags: ['corn', 'a b'] }, { tags: ['none'] }],
+      [{}, { name: 'wheat' }, { name: 'x' }],
+      [
+        {},
+        { created_from: middle },
+        { created_before: middle },
+        { created_from: middle - 200, created_before: middle },
+      ],
+    ];
+    let queries: Partial<JobQuery>[] = [{}];
+    for (const some of choices)
+      queries = queries.flatMap((query) => some.map((one) => ({ ...query, ...one })));
+    let found = 0;
+    for (const query of queries) {
+      const wanted = all.filter((one) => holds(one, query)).map(({ id }) => id);
+      const got: string[] = [];
+      for (let before = query.created_before; ; ) {
+        const more = before === undefined ? {} : { created_before: before };
+        const page = await cluster.seen.jobs({ ...query, ...more, limit: 20 });
+        got.push(...page.map(({ id }) => id));
+        before = page.at(-1)?.created_at;
+        if (page.length < 20) break;
+      }
+      assert.deepEqual(got, wanted, JSON.stringify(query));
+      found += wanted.length;
+    }
+    assert.ok(found > 1000, `${found}`);
+  });
+
+  test('is filtered by what was changed', async (t) => {
+    const cluster = await TestCluster.start(t);
+    const { id } = await cluster.submit(job({ tags: ['corn'] }));
+    const of = async (tag: string) =>
+      (await cluster.seen.jobs({ tags: [tag], limit: 1 })).map((one) => one.id);
+    await cluster.change(id, { tags: ['wheat'] });
+    assert.deepEqual([await of('corn'), await of('wheat')], [[], [id]]);
   });
 });

@@ -31,7 +31,7 @@ export function describeJob(
     },
     { sql: `INSERT INTO job_names (rowid, name_folded) SELECT seq, ${folded}`, params: [seq] },
     {
-      sql: 'INSERT INTO job_tags (tag, seq) SELECT t.value, jobs.seq FROM jobs, json_each(jobs.tags) t WHERE jobs.seq = ?',
+      sql: 'INSERT INTO job_tags (tag, seq, owner, type) SELECT t.value, jobs.seq, jobs.owner, jobs.type FROM jobs, json_each(jobs.tags) t WHERE jobs.seq = ?',
       params: [seq],
     },
   );

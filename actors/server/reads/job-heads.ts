@@ -1,6 +1,7 @@
 import type { JobQuery } from '../../../gateway/backend.ts';
 import { readReference } from '../../../machines/protocol/reference.ts';
 import type { PreparedStatements } from '../store/prepared-statements.ts';
+import { type Condition, chosenWay, type OneQuery, restOf, type Way, waysOf } from './job-ways.ts';
 import { bytesOf } from './long-values.ts';
 import type { RowHead } from './pages.ts';
 
@@ -20,8 +21,6 @@ const BYTES = bytesOf(
   'jobs.tags',
   'jobs.standings',
 );
-/** The index of names finds what has at least so many characters: it is made of groups of three. */
-const SHORTEST_INDEXED = 3;
 /** Behind every text that begins with what stands before it. */
 const BEHIND_ALL = '\u{10ffff}';
 /** Ids that one statement looks at for their end: a few milliseconds. */
@@ -32,21 +31,11 @@ interface Statement {
   params: (string | number)[];
 }
 
-interface Condition {
-  sql: string;
-  values: (string | number)[];
-}
-
-/** The newest jobs that pass a filter. `few` says that a status is rare enough to look at each job that has it. */
-export async function jobHeads(
-  db: PreparedStatements,
-  query: JobQuery,
-  few: (status: string) => boolean,
-): Promise<JobHead[]> {
-  const ends = query.ref === undefined ? undefined : endIn(query.ref);
+/** The newest jobs that pass a filter. */
+export async function jobHeads(db: PreparedStatements, query: JobQuery): Promise<JobHead[]> {
   const lists = await Promise.all([
-    ...headStatements(query, few).map(({ sql, params }) => db.all<JobHead[]>(sql, ...params)),
-    ...(ends === undefined ? [] : [byEnd(db, ends, query)]),
+    ...queriesOf(query).map((one) => headsOf(db, one)),
+    ...endsAsked(query).map((ends) => byEnd(db, ends, query)),
   ]);
   if (lists.length === 1) return lists[0] as JobHead[];
   // A job may be found in several ways.
@@ -54,49 +43,53 @@ export async function jobHeads(
   return [...found.values()].sort((a, b) => b.seq - a.seq).slice(0, query.limit);
 }
 
-/**
- * What is asked of the store: one statement, or one for each of the ways in which a reference can be meant, but for the
- * end of an id.
- */
-export function headStatements(query: JobQuery, few: (status: string) => boolean): Statement[] {
-  return query.ref === undefined ? [ordinary(query, few)] : referred(query.ref, query);
+/** One for each of several types, whose jobs stand in an order for each by itself. */
+export const queriesOf = ({ types, ...query }: JobQuery): OneQuery[] =>
+  types === undefined ? [query] : [...new Set(types)].map((type) => ({ ...query, type }));
+
+async function headsOf(db: PreparedStatements, query: OneQuery): Promise<JobHead[]> {
+  const ways = query.ref === undefined ? [await chosenWay(db, waysOf(query))] : referred(query.ref);
+  const lists = await Promise.all(
+    ways.map((way) => {
+      const { sql, params } = headStatement(way, query);
+      return db.all<JobHead[]>(sql, ...params);
+    }),
+  );
+  return lists.flat();
 }
 
-function ordinary(query: JobQuery, few: (status: string) => boolean): Statement {
-  const { name, status } = query;
-  const folded = name?.toLowerCase() ?? '';
-  // For the index, a text ends at its first NUL.
-  const isIndexed = [...folded].length >= SHORTEST_INDEXED && !folded.includes('\0');
-  const byName = isIndexed && !(status !== undefined && few(status));
-  if (!byName) return statement('jobs', 'jobs.created_at DESC', filters(query, ''), query.limit);
-  const match = { sql: 'job_names MATCH ?', values: [`"${folded.replaceAll('"', '""')}"`] };
-  return statement(
-    'job_names CROSS JOIN jobs ON jobs.seq = job_names.rowid',
-    // Jobs are numbered in the order of their creation.
-    'job_names.rowid DESC',
-    [match, ...filters(query, '+')],
-    query.limit,
-  );
+/** What is asked of the store along a way. */
+export function headStatement(way: Way, query: OneQuery): Statement {
+  const conditions = [...way.conditions, ...restOf(way, query)];
+  const filter = conditions.map(({ sql }) => sql).join(' AND ');
+  return {
+    sql: `SELECT jobs.seq, jobs.created_at, ${BYTES} AS bytes FROM ${way.from} WHERE ${filter} ORDER BY ${way.order} LIMIT ?`,
+    params: [...conditions.flatMap(({ values }) => values), query.limit],
+  };
 }
 
 /** Each way along an index of its own that has its rows in order, so that none is longer than the answer. */
-function referred(ref: string, query: JobQuery): Statement[] {
+export function referred(ref: string): Way[] {
   const { begins, name } = readReference(ref);
-  const along = (order: string, condition: Condition) =>
-    statement('jobs', order, [condition, ...filters(query, '+')], query.limit);
-  const ways: Statement[] = [];
+  const ways: Way[] = [];
   if (begins !== undefined) {
     const values = [begins, begins + BEHIND_ALL];
-    ways.push(along('jobs.id DESC', { sql: 'jobs.id >= ? AND jobs.id < ?', values }));
+    ways.push(jobsWay('jobs.id DESC', { sql: 'jobs.id >= ? AND jobs.id < ?', values }));
   }
-  if (name !== undefined) ways.push(along('jobs.seq DESC', { sql: 'jobs.name_folded = ?', values: [name] }));
+  if (name !== undefined)
+    ways.push(jobsWay('jobs.seq DESC', { sql: 'jobs.name_folded = ?', values: [name] }));
   return ways;
 }
 
-/** The end of an id that a reference may mean; a whole id is found by its beginning, and no id has other characters. */
-function endIn(ref: string): string | undefined {
+const jobsWay = (order: string, condition: Condition): Way => ({
+  ...{ from: 'jobs', order, seq: 'jobs.seq', conditions: [condition], covers: [] },
+});
+
+/** The end of an id that a reference may mean, if it may; a whole id is found by its beginning, and no id has other characters. */
+function endsAsked({ ref }: JobQuery): string[] {
+  if (ref === undefined) return [];
   const { begins, ends } = readReference(ref);
-  return ends === undefined || /[^a-z0-9_]/.test(ends) || begins?.includes('_') ? undefined : ends;
+  return ends === undefined || /[^a-z0-9_]/.test(ends) || begins?.includes('_') ? [] : [ends];
 }
 
 /** The ids before one, the latest first, looked through for an end: which jobs have it, and how far that came. */
@@ -120,35 +113,10 @@ async function byEnd(db: PreparedStatements, ends: string, query: JobQuery): Pro
     before = reached;
     if (seqs === '[]') continue;
     const picked = { sql: 'jobs.seq IN (SELECT value FROM json_each(?))', values: [seqs] };
-    const { sql, params } = statement('jobs', 'jobs.seq DESC', [picked, ...filters(query, '+')], query.limit);
-    found.push(...(await db.all<JobHead[]>(sql, ...params)));
+    for (const one of queriesOf(query)) {
+      const { sql, params } = headStatement(jobsWay('jobs.seq DESC', picked), one);
+      found.push(...(await db.all<JobHead[]>(sql, ...params)));
+    }
   }
   return found;
-}
-
-/** @param plus `+` keeps SQLite's planner from following a filter rather than what was found */
-function filters(
-  { status, name, owner, resubmitted_from, created_before }: JobQuery,
-  plus: '' | '+',
-): Condition[] {
-  const folded = name?.toLowerCase() ?? '';
-  return [
-    ...(folded === '' ? [] : [{ sql: 'instr(jobs.name_folded, ?) > 0', values: [folded] }]),
-    ...(status === undefined ? [] : [{ sql: `${plus}jobs.status = ?`, values: [status] }]),
-    ...(owner === undefined ? [] : [{ sql: `${plus}jobs.owner = ?`, values: [owner] }]),
-    ...(resubmitted_from === undefined
-      ? []
-      : [{ sql: `${plus}jobs.resubmitted_from = ?`, values: [resubmitted_from] }]),
-    ...(created_before === undefined
-      ? []
-      : [{ sql: `${plus}jobs.created_at < ?`, values: [created_before] }]),
-  ];
-}
-
-function statement(from: string, order: string, conditions: Condition[], limit: number): Statement {
-  const filter = conditions.length > 0 ? `WHERE ${conditions.map(({ sql }) => sql).join(' AND ')} ` : '';
-  return {
-    sql: `SELECT jobs.seq, jobs.created_at, ${BYTES} AS bytes FROM ${from} ${filter}ORDER BY ${order} LIMIT ?`,
-    params: [...conditions.flatMap(({ values }) => values), limit],
-  };
 }

@@ -23,16 +23,12 @@ export function jobValueReaders(db: PreparedStatements): ValueReaders {
 }
 
 /** The newest jobs that pass a filter, as pieces of JSON. */
-export async function* jobList(
-  db: PreparedStatements,
-  query: JobQuery,
-  few: (status: string) => boolean,
-): AsyncGenerator<string> {
+export async function* jobList(db: PreparedStatements, query: JobQuery): AsyncGenerator<string> {
   const pages = inPages<JobHead>({
     plan: (last, limit) => {
       const created_before = last?.created_at ?? query.created_before;
       const page = { ...query, limit, ...(created_before === undefined ? {} : { created_before }) };
-      return jobHeads(db, page, few);
+      return jobHeads(db, page);
     },
     compose: async (heads) => {
       const seqs = JSON.stringify(heads.map(({ seq }) => seq));

@@ -75,8 +75,10 @@ const INDEX_NAMES = (() => {
 
 /** A job is found by its tags without its row. */
 const INDEX_TAGS = (() => {
-  const [seq, tags] = ['seq', 'tags'].map((column) => `job.value ->> ${tables.JOBS.columns.indexOf(column)}`);
-  return `INSERT INTO job_tags (tag, seq) SELECT tag.value, ${seq} FROM jsonb_each(NEW.new_jobs) AS job, json_each(${tags}) AS tag`;
+  const [seq, tags, owner, type] = ['seq', 'tags', 'owner', 'type'].map(
+    (column) => `job.value ->> ${tables.JOBS.columns.indexOf(column)}`,
+  );
+  return `INSERT INTO job_tags (tag, seq, owner, type) SELECT tag.value, ${seq}, ${owner}, ${type} FROM jsonb_each(NEW.new_jobs) AS job, json_each(${tags}) AS tag`;
 })();
 
 function writeSql(name: ListName): string {

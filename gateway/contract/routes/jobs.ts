@@ -1,7 +1,6 @@
 import { Type } from 'typebox';
-import { LIMITS } from '../../../machines/protocol/limits.ts';
 import { assertRights } from '../../../machines/protocol/rights.ts';
-import { Id, Seconds, Words } from '../../../machines/schema/common.ts';
+import { Id, Words } from '../../../machines/schema/common.ts';
 import { JobSpec, MAX_TASKS } from '../../../machines/schema/job.ts';
 import { JobChange } from '../../../machines/schema/job-change.ts';
 import { JobCheck } from '../../../machines/schema/job-check.ts';
@@ -19,18 +18,8 @@ import { numTasks } from '../../../machines/submission/decompose.ts';
 import { digestJob } from '../../../machines/submission/job-digest.ts';
 import { admitJob } from '../../../machines/submission/submission.ts';
 import { json, StreamedReply, stream } from '../route.ts';
-import {
-  AfterId,
-  assertGiven,
-  BeforeId,
-  clamp,
-  EVENTS_LIMIT,
-  JOBS_LIMIT,
-  Limit,
-  limit,
-  Offset,
-  Token,
-} from './query.ts';
+import { JobListQuery, jobQuery } from './job-query.ts';
+import { AfterId, assertGiven, BeforeId, clamp, EVENTS_LIMIT, Limit, limit, Offset, Token } from './query.ts';
 
 const None = Type.Object({});
 
@@ -103,27 +92,9 @@ export const jobs = {
     summary: 'Jobs, newest first',
     right: 'read',
     tag: 'jobs',
-    query: Type.Object({
-      status: Type.Optional(JobStatus),
-      name: Type.Optional(Type.String({ description: 'substring, case-insensitive' })),
-      ref: Type.Optional(
-        Type.String({
-          maxLength: LIMITS.name,
-          description:
-            'what a person wrote for a job: its id, the beginning of it (`job_01k9`), its end (`7fq1bvvs`), each of at ' +
-            'least four characters and with or without an ellipsis, or its whole name',
-        }),
-      ),
-      owner: Type.Optional(Type.String({ description: 'the principal that submitted it' })),
-      resubmitted_from: Type.Optional(
-        Type.String({ maxLength: 200, description: 'only repeated and changed submissions of this job' }),
-      ),
-      limit: limit(JOBS_LIMIT),
-      created_before: Type.Optional(Seconds),
-    }),
+    query: JobListQuery,
     reply: Type.Array(JobView),
-    run: ({ backend, query }) =>
-      new StreamedReply(backend.reads.jobs({ ...query, limit: clamp(query.limit, JOBS_LIMIT) })),
+    run: ({ backend, query, principal }) => new StreamedReply(backend.reads.jobs(jobQuery(query, principal))),
   }),
   getJob: json({
     method: 'get',

@@ -20,6 +20,15 @@ export interface Place {
   of: string;
   status: JobStatus | '';
   name: string;
+  /** Who submitted the job; `me` is who reads. */
+  owner: string;
+  /** Its type, or its library. */
+  kind: string;
+  /** Tags that it has all of, with commas between them. */
+  tag: string;
+  /** The first and the last day on which it may have been submitted, such as `2026-11-29`. */
+  since: string;
+  until: string;
   /** A column, with `-` before it for descending; empty: newest first, as the server lists. */
   sort: `${'' | '-'}${JobColumn}` | '';
   /** Cursor of the page of jobs: a `created_at`; empty for the newest page. */
@@ -42,6 +51,11 @@ const HOME: Place = {
   of: '',
   status: '',
   name: '',
+  owner: '',
+  kind: '',
+  tag: '',
+  since: '',
+  until: '',
   sort: '',
   before: '',
   job: '',
@@ -57,6 +71,11 @@ const KEYS = [
   'of',
   'status',
   'name',
+  'owner',
+  'kind',
+  'tag',
+  'since',
+  'until',
   'sort',
   'before',
   'job',
@@ -114,6 +133,11 @@ export function placeOf(search: string, state: unknown): Place {
     of: read('of'),
     status: known(JOB_STATUSES, read('status')),
     name: read('name'),
+    owner: read('owner'),
+    kind: read('kind'),
+    tag: read('tag'),
+    since: day(read('since')),
+    until: day(read('until')),
     sort: sortable && (`${sign}${sortable}` as Place['sort']),
     before: Number.isFinite(Number(read('before'))) ? read('before') : '',
     job: read('job'),
@@ -123,3 +147,7 @@ export function placeOf(search: string, state: unknown): Place {
     trail: Array.isArray(trail) ? trail.filter((one) => typeof one === 'string') : [],
   };
 }
+
+/** A day as addresses have it; empty for anything else. */
+const day = (text: string): string =>
+  /^\d{4}-\d\d-\d\d$/.test(text) && !Number.isNaN(Date.parse(text)) ? text : '';

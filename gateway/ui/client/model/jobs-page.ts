@@ -2,6 +2,7 @@ import { computed, effect, signal } from '@preact/signals';
 import type { JobView } from '../../../../machines/schema/views.ts';
 import type { Api, Query } from '../api/http.ts';
 import type { Address } from './address.ts';
+import { FILTERS, filterQuery } from './job-filters.ts';
 import { sortedJobs } from './job-sort.ts';
 import { Refresher } from './refresher.ts';
 
@@ -44,8 +45,8 @@ export class JobsPage {
   start(): void {
     this.refresher.start();
     const question = computed(() => {
-      const { status, name, before } = this.#address.place.value;
-      return JSON.stringify([status, name, before]);
+      const place = this.#address.place.value;
+      return JSON.stringify([place.status, place.name, place.before, ...FILTERS.map((name) => place[name])]);
     });
     let asked = question.peek();
     this.#unwatch = effect(() => {
@@ -72,9 +73,11 @@ export class JobsPage {
   }
 
   async #load(signal: AbortSignal): Promise<void> {
-    const { status, name, before } = this.#address.place.peek();
+    const place = this.#address.place.peek();
+    const { status, name, before } = place;
     const wanted = name.trim();
-    const ask = (query: Query) => this.#api.get<JobView[]>('v1/jobs', query, signal);
+    const filters = filterQuery(place);
+    const ask = (query: Query) => this.#api.get<JobView[]>('v1/jobs', { ...filters, ...query }, signal);
     const first = before === '';
     const [newest, referred, ...running] = await Promise.all([
       ask({ name: wanted, status, created_before: before, limit: PAGE_SIZE + 1 }),

@@ -33,7 +33,7 @@ export function JobFacts({ job, again }: { job: JobView; again: readonly JobView
           )}
           {job.tags && job.tags.length > 0 && (
             <Fact name="Tags">
-              <bdi>{job.tags.join(', ')}</bdi>
+              <Tags of={job.tags} />
             </Fact>
           )}
           <Fact name="Type">{job.type}</Fact>
@@ -107,6 +107,26 @@ export function JobFacts({ job, again }: { job: JobView; again: readonly JobView
       )}
       <JobWarnings job={job} />
     </>
+  );
+}
+
+/** Each leads to the jobs that have it, too. */
+function Tags({ of: tags }: { of: readonly string[] }) {
+  const { address } = useDashboard();
+  return (
+    <span class="tags">
+      {tags.map((tag) => (
+        <button
+          key={tag}
+          type="button"
+          class="tag"
+          title="Jobs with this tag"
+          onClick={() => address.go({ tag, before: '', trail: [] })}
+        >
+          <bdi>{tag}</bdi>
+        </button>
+      ))}
+    </span>
   );
 }
 

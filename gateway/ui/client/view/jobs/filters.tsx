@@ -5,8 +5,8 @@ import { Choices } from '../parts/choices.tsx';
 import { Icon } from '../parts/icon.tsx';
 
 /** Milliseconds without a key stroke after which the filter applies. */
-const TYPING_MS = 200;
-const FIRST_PAGE = { before: '', trail: [] };
+export const TYPING_MS = 200;
+export const FIRST_PAGE = { before: '', trail: [] as string[] };
 
 export function StatusFilter() {
   const { address, cluster } = useDashboard();
