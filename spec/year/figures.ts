@@ -1,11 +1,11 @@
-import type { Figures } from './measure.ts';
+import { type Figures, objectsAnArtifact, type Sizes } from './measure.ts';
 import type { YearOutcome } from './run.ts';
 
 /** So many times what they are at the end of the second month, store, memory and times may be at the end. */
 export const MOST = 1.2;
 
 const UNITS: Record<keyof Figures, string> = {
-  ...{ store: 'MiB of the store', objects: 'MiB of objects', memory: 'MiB of memory, resident' },
+  ...{ store: 'MiB of the store', objects: 'KiB of objects, an artifact', memory: 'MiB of memory, resident' },
   ...{
     start: 'ms of a start',
     submit: 'ms of a submission',
@@ -18,14 +18,17 @@ const NAMES = Object.keys(UNITS) as (keyof Figures)[];
 /** What has grown by more than it may, in words. */
 export function growthOf(outcome: YearOutcome): string[] {
   const { figures, months } = outcome;
-  const second = figures?.second ?? (months[1] as Partial<Figures>);
-  const last = figures?.last ?? (months.at(-1) as Partial<Figures>);
+  const second: Partial<Figures> = figures?.second ?? ofMonth(months[1]);
+  const last: Partial<Figures> = figures?.last ?? ofMonth(months.at(-1));
   const names = figures ? NAMES : (['store', 'objects'] as const);
   return names.flatMap((name) => {
     const [from, to] = [second[name] as number, last[name] as number];
     return to <= MOST * from ? [] : [`${UNITS[name]}: from ${show(from)} to ${show(to)}`];
   });
 }
+
+const ofMonth = (sizes: Sizes | undefined): Partial<Figures> =>
+  sizes ? { store: sizes.store, objects: objectsAnArtifact(sizes) } : {};
 
 /** The section of the report. */
 export function sectionOf(outcome: YearOutcome, command: string, machine: string, seconds: number): string {
