@@ -140,7 +140,8 @@ async function recoverSequences({ store, sequences }: Pick<Core, 'store' | 'sequ
     `SELECT max(ifnull((SELECT MAX(seq) FROM jobs), 0), ${given('job')}) AS job,
             max(ifnull((SELECT MAX(seq) FROM tasks), 0), ${given('task')},
                 ifnull((SELECT MAX(last_seq) FROM jobs WHERE last_seq IS NOT NULL), 0)) AS task,
-            (SELECT MAX(id) FROM events) AS event, (SELECT MAX(created_at) FROM jobs) AS created`,
+            (SELECT MAX(id) FROM events) AS event,
+            max(ifnull((SELECT MAX(created_at) FROM jobs), 0), ${given('created')}) AS created`,
   );
   sequences.job = (largest?.job ?? 0) + 1;
   sequences.task = (largest?.task ?? 0) + 1;

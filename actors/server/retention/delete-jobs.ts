@@ -90,11 +90,11 @@ export function deleteJobs(turn: Turn, jobs: readonly Deleted[], why: Why): void
     },
     { sql: `DELETE FROM jobs WHERE seq ${among}`, params: [seqs] },
     { sql: 'INSERT INTO deletions (job_id, at) SELECT value, ? FROM json_each(?)', params: [turn.now, ids] },
-    // Numbers are not given again, also where the last of the rows that had them go.
+    // Numbers and times are not given again, also where the last of the rows that had them go.
     {
-      sql: `INSERT INTO numbers (name, last) VALUES ('job', ?), ('task', ?)
+      sql: `INSERT INTO numbers (name, last) VALUES ('job', ?), ('task', ?), ('created', ?)
         ON CONFLICT (name) DO UPDATE SET last = max(last, excluded.last)`,
-      params: [sequences.job - 1, sequences.task - 1],
+      params: [sequences.job - 1, sequences.task - 1, sequences.lastCreatedAt],
     },
   );
 }

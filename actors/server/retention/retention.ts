@@ -2,6 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import type { EventSource } from '../../../gateway/backend.ts';
 import type { Timing } from '../../shared/clock.ts';
 import { Progress } from './progress.ts';
+import { believeClock } from './steps/believe-clock.ts';
 import { clearDeletions } from './steps/clear-deletions.ts';
 import { expireByWish, expireJobs } from './steps/expire-jobs.ts';
 import { limitDisk } from './steps/limit-disk.ts';
@@ -30,7 +31,8 @@ const LONGEST_REST = 5;
 
 /** A whole pass; what jobs leave behind comes behind what deletes jobs, and is not counted against the limit of the disk. */
 const PASS: readonly Step[] = [
-  ...[forgetWorkers, dropMinutes, shedLogs, shedJobArtifacts, shedJobEvents, expireByWish, expireJobs],
+  ...[believeClock, forgetWorkers, dropMinutes, shedLogs, shedJobArtifacts, shedJobEvents],
+  ...[expireByWish, expireJobs],
   ...[
     expireUploads,
     expireOrphans,
@@ -65,9 +67,10 @@ export class Retention {
   #placesSince: number;
 
   /** @param resting what rests are measured by: time as others have it, also where the clock is a simulated one */
-  constructor(work: Omit<Work, 'progress' | 'places'>, events: EventSource, resting: Timing) {
+  constructor(work: Omit<Work, 'progress' | 'places' | 'time'>, events: EventSource, resting: Timing) {
     this.#resting = resting;
-    this.#work = { ...work, progress: this.progress, places: this.#places };
+    const time = { believed: 0 };
+    this.#work = { ...work, time, progress: this.progress, places: this.#places };
     this.#placesSince = work.clock.monotonic();
     this.#unsubscribe = events.subscribe((committed) => {
       if (committed.some(({ type, task_id }) => type === 'job_deleted' && task_id === null)) this.#deleted();

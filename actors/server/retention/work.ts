@@ -18,6 +18,8 @@ export interface Work {
   readonly store: Store;
   readonly blobs: Pick<BlobStore, 'remove'>;
   readonly stateDir: string;
+  /** The time by which is judged how old something is, in seconds since the epoch: it lags where the clock is doubted. */
+  readonly time: { believed: number };
   readonly clock: Clock;
   readonly log: Logger;
   readonly progress: Progress;

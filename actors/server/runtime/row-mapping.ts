@@ -25,12 +25,13 @@ interface Stated {
 /**
  * A row has all that the context of its actor knows, under the same names, beside the state.
  * @param members of the context, each once
- * @param follows what else of the row follows from the context, or from when the actor moved
+ * @param follows what else of the row follows from the context, or from when the actor moved: not before it was made,
+ *   also where the wall clock was set back
  */
 function mapping<Row extends Context & Stated, M extends AnyStateMachine, Context extends object>(
   machine: M,
   members: Readonly<Record<keyof Context, true>>,
-  follows: (context: Context, now: number) => Partial<Row>,
+  follows: (context: Context, now: number, row: Row) => Partial<Row>,
 ): RowMapping<Row, M> {
   // An event finds its transition in a table, made here once of each chart (docs/decisions/0010-compiled-statecharts.md).
   const stage = new Stage(compiled(machine));
@@ -46,7 +47,7 @@ function mapping<Row extends Context & Stated, M extends AnyStateMachine, Contex
     },
     fold(row, snapshot, now) {
       const { value, context } = snapshot as AnyMachineSnapshot & { context: Context };
-      return { ...row, ...context, ...split(value), ...follows(context, now) };
+      return { ...row, ...context, ...split(value), ...follows(context, now, row) };
     },
   };
 }
@@ -66,7 +67,10 @@ export const JOB = mapping<JobRow, typeof jobMachine, JobContext>(
     ...{ id: true, num_tasks: true, counts: true, standings: true, num_reused: true },
     ...{ selection: true, error: true },
   },
-  ({ standings }, now) => ({ ...rankedBy(standings), updated_at: now }),
+  ({ standings }, now, { created_at }) => ({
+    ...rankedBy(standings),
+    updated_at: Math.max(created_at, now),
+  }),
 );
 
 export const TASK = mapping<TaskRow, typeof taskMachine, TaskContext>(
@@ -85,7 +89,7 @@ export const TASK = mapping<TaskRow, typeof taskMachine, TaskContext>(
     },
     ...{ model_artifact_id: true, last_report: true },
   },
-  (_, now) => ({ updated_at: now }),
+  (_, now, { created_at }) => ({ updated_at: Math.max(created_at, now) }),
 );
 
 export const WORKER = mapping<WorkerRow, typeof workerMachine, WorkerContext>(

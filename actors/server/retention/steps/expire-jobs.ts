@@ -9,9 +9,9 @@ const AT_ONCE = 50;
 
 /** Jobs go that ended long enough ago. */
 export const expireJobs: Step = async function* (work) {
-  const { settings, clock, alone, progress } = work;
+  const { settings, time, alone, progress } = work;
   if (settings.keepJobs === 0) return;
-  const before = clock.now() - settings.keepJobs;
+  const before = time.believed - settings.keepJobs;
   // Those that stayed for another's sake are looked at each time: when that one is gone, they go.
   work.places.delete('jobs');
   for await (const group of dueJobs(work, 'jobs', before)) {
@@ -25,10 +25,10 @@ export const expireJobs: Step = async function* (work) {
 };
 
 /** Jobs go whose own time is over, which their owners wished. */
-export const expireByWish: Step = async function* ({ store, clock, alone, progress }) {
+export const expireByWish: Step = async function* ({ store, time, alone, progress }) {
   const ends = 'j.updated_at + j.keep_seconds';
   const due = `j.keep_seconds IS NOT NULL AND ${HAS_ENDED} AND ${ends} < ?`;
-  const before = clock.now();
+  const before = time.believed;
   for (let from = 0, full = true; full; ) {
     const page = await store.queries.all<{ id: string; ends: number }[]>(
       `SELECT j.id, ${ends} AS ends FROM jobs j INDEXED BY jobs_keep WHERE ${due} AND ${ends} > ? ORDER BY ${ends} LIMIT ${AT_ONCE}`,

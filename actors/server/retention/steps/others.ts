@@ -12,9 +12,9 @@ const MINUTES = 1440;
 const AMONG = 'id IN (SELECT value FROM json_each(?))';
 
 /** Workers that have been gone for long. One that comes back registers, as it does at a server that was restored. */
-export const forgetWorkers: Step = async function* ({ settings, store, clock, alone, progress }) {
+export const forgetWorkers: Step = async function* ({ settings, store, time, alone, progress }) {
   if (settings.forgetWorkers === 0) return;
-  const before = clock.now() - settings.forgetWorkers;
+  const before = time.believed - settings.forgetWorkers;
   const gone = `SELECT id, name FROM workers WHERE status = 'dead' AND slots_used = 0 AND drained IS NULL AND last_seen_at < ? LIMIT ${AT_ONCE}`;
   for (let found = await store.queries.all<unknown[]>(gone, before); found.length > 0; ) {
     await alone(async (turn) => {
@@ -36,8 +36,8 @@ export const forgetWorkers: Step = async function* ({ settings, store, clock, al
   }
 };
 
-export const dropMinutes: Step = async function* ({ store, clock, alone }) {
-  const before = Math.floor(clock.now() / 60) - MINUTES;
+export const dropMinutes: Step = async function* ({ store, time, alone }) {
+  const before = Math.floor(time.believed / 60) - MINUTES;
   // The last one says how long the queue was since.
   const old = 'FROM stats_minutes WHERE minute < ? AND minute < (SELECT max(minute) FROM stats_minutes)';
   for (;;) {
@@ -52,9 +52,9 @@ export const dropMinutes: Step = async function* ({ store, clock, alone }) {
 };
 
 /** Events that belong to no job that is there: of workers, of the server, and that jobs were deleted. */
-export const expireLooseEvents: Step = async function* ({ settings, clock, alone, progress }) {
+export const expireLooseEvents: Step = async function* ({ settings, time, alone, progress }) {
   if (settings.keepEvents === 0) return;
-  const before = clock.now() - settings.keepEvents;
+  const before = time.believed - settings.keepEvents;
   for (let more = true; more; ) {
     await alone(async (turn) => {
       const oldest = await turn.core.store.reader.all<OldEvent[]>(
@@ -73,9 +73,9 @@ export const expireLooseEvents: Step = async function* ({ settings, clock, alone
 };
 
 /** Uploads that no job has ever named. */
-export const expireUploads: Step = async function* ({ settings, store, clock, alone, progress }) {
+export const expireUploads: Step = async function* ({ settings, store, time, alone, progress }) {
   if (settings.keepArtifacts === 0) return;
-  const before = clock.now() - settings.keepArtifacts;
+  const before = time.believed - settings.keepArtifacts;
   const never = `task_id IS NULL AND orphaned_at IS NULL AND ${UNNAMED}`;
   for (let from = 0, full = true; full; ) {
     const page = await store.queries.all<{ id: string; created_at: number; never: number }[]>(
@@ -100,8 +100,8 @@ export const expireUploads: Step = async function* ({ settings, store, clock, al
 };
 
 /** Inputs of jobs that were deleted, a day later, unless another job names them or their own task is still there. */
-export const expireOrphans: Step = async function* ({ store, clock, alone, progress }) {
-  const before = clock.now() - GRACE;
+export const expireOrphans: Step = async function* ({ store, time, alone, progress }) {
+  const before = time.believed - GRACE;
   for (;;) {
     const found = await store.queries.all<{ id: string }[]>(
       `SELECT id FROM artifacts WHERE orphaned_at IS NOT NULL AND orphaned_at < ? LIMIT ${AT_ONCE}`,

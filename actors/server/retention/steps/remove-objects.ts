@@ -9,8 +9,8 @@ const AT_ONCE = 50;
  * Removes the bytes of artifacts that are gone, a day after; later still while a backup copies objects. A row says which
  * ones until they are gone from the disk, and what an artifact names again stays: so the two never disagree.
  */
-export const removeObjects: Step = async function* ({ stateDir, store, blobs, clock, alone, progress, log }) {
-  const before = clock.now() - GRACE;
+export const removeObjects: Step = async function* ({ stateDir, store, blobs, time, alone, progress, log }) {
+  const before = time.believed - GRACE;
   for (;;) {
     const found = await store.queries.all<{ sha256: string }[]>(
       `SELECT sha256 FROM unnamed_objects WHERE since < ? ORDER BY since LIMIT ${AT_ONCE}`,

@@ -50,7 +50,7 @@ async function* shed(
   slices: readonly Slice[],
 ): AsyncGenerator<void, void, void> {
   if (keep === 0) return;
-  const before = work.clock.now() - keep;
+  const before = work.time.believed - keep;
   for await (const group of dueJobs(work, what, before)) {
     for (const slice of slices) {
       for (let next: Place | null = BEGIN; next !== null && group.length > 0; ) {

@@ -1,0 +1,62 @@
+import type { Store } from '../../store/store.ts';
+import type { Step } from '../work.ts';
+
+/** Seconds by which the clock may have moved on between two passes; and for which it has to be as it is, where it is more. */
+const DAY = 86_400;
+/** Seconds that a clock goes back when it is corrected. */
+const CORRECTION = 3600;
+
+/** What is believed of the clock, in seconds since the epoch. */
+interface Belief {
+  believed: number | null;
+  /** Since when the clock has been where it is not believed to be, and where it was last; null while it is believed. */
+  doubted_since: number | null;
+  doubted_last: number | null;
+}
+
+/**
+ * What is old is judged by the wall clock, which may be wrong: a clock that is a year ahead for an hour must not delete
+ * what a year has not passed for. One that went on by more than a day from one pass to the next is believed a day later,
+ * if it has gone on steadily until then; until that nothing becomes due. What was believed is in the store, so that a
+ * server that starts with a wrong clock does not believe it either.
+ */
+export const believeClock: Step = async function* ({ store, clock, alone, time, log }) {
+  const now = clock.now();
+  const before = await beliefOf(store);
+  const next = judge(before, now);
+  await alone(async (turn) => {
+    turn.further.push({
+      sql: `INSERT INTO numbers (name, last) SELECT key, value FROM json_each(?) WHERE true
+        ON CONFLICT (name) DO UPDATE SET last = excluded.last`,
+      params: [JSON.stringify(next)],
+    });
+  });
+  time.believed = next.believed;
+  if (next.doubted_since === now)
+    log.warn(
+      { clock: now, believed: next.believed },
+      'the clock of this machine has jumped ahead: nothing is deleted by it before it has gone on steadily for a day',
+    );
+  yield;
+};
+
+function judge({ believed, doubted_since, doubted_last }: Belief, now: number) {
+  const known = believed ?? now;
+  const trusted = { believed: now, doubted_since: 0, doubted_last: 0 };
+  if (now <= known + DAY) return trusted;
+  const isSteady =
+    doubted_since && doubted_last && now >= doubted_last - CORRECTION && now <= doubted_last + DAY;
+  if (!isSteady) return { believed: known, doubted_since: now, doubted_last: now };
+  if (now - doubted_since >= DAY) return trusted;
+  return { believed: known, doubted_since, doubted_last: now };
+}
+
+/** Of a store that has none, what its last event tells. */
+async function beliefOf({ queries }: Store): Promise<Belief> {
+  const number = (name: keyof Belief) => `(SELECT last FROM numbers WHERE name = '${name}')`;
+  const found = await queries.get<Belief>(
+    `SELECT ifnull(${number('believed')}, (SELECT ts FROM events ORDER BY id DESC LIMIT 1)) AS believed,
+            ${number('doubted_since')} AS doubted_since, ${number('doubted_last')} AS doubted_last`,
+  );
+  return found ?? { believed: null, doubted_since: null, doubted_last: null };
+}
