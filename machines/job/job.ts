@@ -3,8 +3,10 @@ import {
   type Choice,
   decidedOn,
   hasOutcome,
+  lacksRefit,
   phaseOf,
   type Selection,
+  withRefitsAnew,
   withRefitTask,
   withVariants,
 } from './selection.ts';
@@ -43,7 +45,8 @@ const parts = setup({
     isLast: ({ context }) => numEnded(context) + 1 === context.num_tasks,
     /** The same of a job in which nothing follows from the end of its tasks. */
     isLastOfAll: ({ context }) => !selects(context) && numEnded(context) + 1 === context.num_tasks,
-    hasFailedTasks: ({ context }) => context.counts.failed > 0,
+    hasSomethingToRetry: ({ context }) =>
+      context.counts.failed > 0 || (context.selection !== null && lacksRefit(context.selection)),
     allEnded: ({ context }) => numEnded(context) === context.num_tasks,
     allReused: ({ context }) => !selects(context) && numEnded(context) === context.num_tasks,
     isLastAndOneSucceeded: ({ context }) =>
@@ -115,6 +118,9 @@ const parts = setup({
       const { selection, dataset, made } = decisionOn(context) as Decision;
       return { selection: decidedOn(selection, dataset, made) };
     }),
+    reopenRefits: assign(({ context: { selection } }) =>
+      selection === null ? {} : { selection: withRefitsAnew(selection) },
+    ),
     emitVariantsFound: emit(({ event }) => {
       assertEvent(event, 'VARIANTS_ADDED');
       return { type: 'variants_found', variants: event.variants };
@@ -322,12 +328,16 @@ export const jobMachine = parts.createMachine({
     cancelled: { type: 'final' },
     succeeded: {
       on: {
-        RETRY: { guard: 'hasFailedTasks', target: 'queued.requeuing', actions: 'emitRetried' },
+        RETRY: {
+          guard: 'hasSomethingToRetry',
+          target: 'queued.requeuing',
+          actions: ['reopenRefits', 'emitRetried'],
+        },
       },
     },
     failed: {
       on: {
-        RETRY: { target: 'queued.requeuing', actions: ['clearError', 'emitRetried'] },
+        RETRY: { target: 'queued.requeuing', actions: ['clearError', 'reopenRefits', 'emitRetried'] },
       },
     },
   },

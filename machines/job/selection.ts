@@ -30,7 +30,7 @@ export interface Choice {
   mode: 'min' | 'max';
   value: number;
   /** `none` where the job asks for no refit; `wanted` until its task is queued, in the same turn. */
-  refit: 'none' | 'wanted' | 'open' | 'succeeded' | 'failed';
+  refit: 'none' | 'wanted' | 'open' | 'succeeded' | 'failed' | 'cancelled';
   refit_task_id: string | null;
 }
 
@@ -135,13 +135,29 @@ function better(
   return isBetter ? { reported, value, ...task } : { ...best, reported };
 }
 
-/** The selection with one more task that failed for good. */
-export function afterFailure(selection: Selection, { role, pipeline, dataset }: TaskPlace): Selection {
+/** The selection with one more task that failed for good, or was cancelled by itself. */
+export function afterFailure(
+  selection: Selection,
+  { role, pipeline, dataset }: TaskPlace,
+  refit: 'failed' | 'cancelled',
+): Selection {
   if (role === 'expansion') return selection;
   return changed(selection, dataset, (of) =>
-    role === 'refit' ? withRefit(of, pipeline, 'failed') : { left: of.left - 1 },
+    role === 'refit' ? withRefit(of, pipeline, refit) : { left: of.left - 1 },
   );
 }
+
+/** Whether the refit of some dataset was cancelled: unlike one that failed, its task never comes back. */
+export const lacksRefit = ({ datasets }: Selection): boolean =>
+  datasets.some(({ choice }) => choice?.refit === 'cancelled');
+
+/** What was selected is selected anew, with a task of its own, where that was cancelled. */
+export const withRefitsAnew = (selection: Selection): Selection => ({
+  ...selection,
+  datasets: selection.datasets.map((of) =>
+    of.choice?.refit === 'cancelled' ? { ...of, decided: false } : of,
+  ),
+});
 
 /** The selection with a failed task that is tried again: with a variant, what was selected is open anew. */
 export function afterReturn(selection: Selection, { role, pipeline, dataset }: TaskPlace): Selection {

@@ -115,8 +115,9 @@ export function selectionAfter({ selection, standings }: JobContext, event: JobE
       return afterSuccess(selection, event.place, { task_id: event.task_id, values }, standings);
     }
     case 'TASK_FAILED':
+      return afterFailure(selection, event.place, 'failed');
     case 'TASK_CANCELLED':
-      return afterFailure(selection, event.place);
+      return afterFailure(selection, event.place, 'cancelled');
     case 'TASK_REQUEUED':
       return event.from === 'failed' ? afterReturn(selection, event.place) : selection;
     default:

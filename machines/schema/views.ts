@@ -42,7 +42,7 @@ export const SelectionView = Type.Object({
   value: Nullable(Type.Number()),
   refit: Nullable(
     Words(
-      ['none', 'queued', 'succeeded', 'failed'],
+      ['none', 'queued', 'succeeded', 'failed', 'cancelled'],
       'of what was selected; `queued` until its task has ended',
     ),
   ),

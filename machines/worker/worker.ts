@@ -85,6 +85,8 @@ export const workerMachine = setup({
     stays: ({ context }) => context.leaving === null,
     isDrained: ({ context }) => context.drained !== null,
     isDrainedAlready: ({ context }) => context.drained !== null && context.slots_used === 0,
+    /** By order of an operator it was to have no task any more, and this is the last one. */
+    endsItsDrain: ({ context }) => context.drained !== null && context.slots_used === 1,
     hasNoTask: ({ context }) => context.slots_used === 0,
     isForAnotherReason: ({ context, event }) => {
       assertEvent(event, 'SUSPEND');
@@ -206,9 +208,17 @@ export const workerMachine = setup({
     },
     dead: {
       on: {
+        // What it had has been queued again, or was taken back.
+        TASK_RELEASED: [
+          { guard: 'endsItsDrain', actions: ['freeSlot', 'emitDrained'] },
+          { guard: 'isBusy', actions: 'freeSlot' },
+        ],
         HEARTBEAT: { target: 'alive', actions: ['comeBack', 'emitAlive'] },
         REGISTER: { target: 'alive', actions: ['resize', 'resume', 'emitRegistered'] },
-        DRAIN_ORDERED: { actions: ['order', 'emitDrainOrdered'] },
+        DRAIN_ORDERED: [
+          { guard: 'hasNoTask', actions: ['order', 'emitDrainOrdered', 'emitDrained'] },
+          { actions: ['order', 'emitDrainOrdered'] },
+        ],
         DRAIN_LIFTED: { guard: 'isDrained', actions: ['lift', 'emitDrainLifted'] },
         REMOVE: { guard: 'hasNoTask', target: 'removed', actions: ['emitRemoved', 'emitPollingEnded'] },
       },

@@ -56,7 +56,7 @@ const selection = maybe(
             metric: word,
             mode: fc.constantFrom('min', 'max'),
             value: few,
-            refit: fc.constantFrom('none', 'wanted', 'open', 'succeeded', 'failed'),
+            refit: fc.constantFrom('none', 'wanted', 'open', 'succeeded', 'failed', 'cancelled'),
             refit_task_id: maybe(word),
           }),
         ),

@@ -138,8 +138,15 @@ export const WORKER_TABLE: Table = {
     {
       from: 'dead',
       event: 'TASK_RELEASED',
-      situation: ['one taken', 'both taken', 'one taken, drained', 'both taken, drained'],
+      situation: ['one taken', 'both taken', 'both taken, drained'],
       to: 'dead',
+    },
+    {
+      from: 'dead',
+      event: 'TASK_RELEASED',
+      situation: 'one taken, drained',
+      to: 'dead',
+      emits: ['worker_drained'],
     },
     // One that is drained takes no task, and says so when it has none.
     {
@@ -187,7 +194,20 @@ export const WORKER_TABLE: Table = {
       to: 'alive.draining',
       emits: ['worker_drain_ordered'],
     },
-    { from: 'dead', event: 'DRAIN_ORDERED', to: 'dead', emits: ['worker_drain_ordered'] },
+    {
+      from: 'dead',
+      event: 'DRAIN_ORDERED',
+      situation: ['none taken', 'none taken, drained'],
+      to: 'dead',
+      emits: ['worker_drain_ordered', 'worker_drained'],
+    },
+    {
+      from: 'dead',
+      event: 'DRAIN_ORDERED',
+      situation: ['one taken', 'both taken', 'one taken, drained', 'both taken, drained'],
+      to: 'dead',
+      emits: ['worker_drain_ordered'],
+    },
     { from: 'alive.drained', event: 'DRAIN_LIFTED', to: 'alive.idle', emits: ['worker_drain_lifted'] },
     {
       from: 'alive.draining',

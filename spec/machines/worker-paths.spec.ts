@@ -52,11 +52,12 @@ function toldBy(
   after: WorkerContext,
   event: WorkerEvent,
 ): string[] {
-  const isDrained = to === 'alive.drained' ? ['worker_drained'] : [];
+  const isDone = after.drained !== null && after.slots_used === 0;
+  const isDrained = to === 'alive.drained' || (to === 'dead' && isDone) ? ['worker_drained'] : [];
   if (from === 'removed') return [];
   if (event.type === 'REGISTER') return ['worker_registered'];
   if (event.type === 'DRAIN_ORDERED') return ['worker_drain_ordered', ...isDrained];
-  if (event.type === 'TASK_RELEASED') return from === to ? [] : isDrained;
+  if (event.type === 'TASK_RELEASED') return before.slots_used === after.slots_used ? [] : isDrained;
   if (before.drained !== after.drained) return ['worker_drain_lifted'];
   if (to === 'removed') return ['worker_removed', 'polling_ended'];
   if (event.type === 'STOP' && status(from) !== status(to)) return ['worker_stopped', 'polling_ended'];

@@ -76,6 +76,20 @@ describe('what is deleted for the sake of others is no more than that', () => {
     await lock.release();
   });
 
+  it('bytes that an upload has when they are to go stay until it is known that it breaks off, and go then', async (t) => {
+    const { cluster, worker } = await clusterKeeping(t, {});
+    const text = 'once more';
+    const { id, sha256 } = await done(cluster, worker, {}, text);
+    await cluster.delete(id);
+    const upload = await cluster.port.blobs.place(Buffer.from(text));
+    await cluster.pass(3 * DAY);
+    assert.equal(await isThere(cluster, sha256), true);
+    await upload.release();
+    await cluster.pass(DAY);
+    assert.equal(await isThere(cluster, sha256), false);
+    assert.equal(await count(cluster, 'unnamed_objects'), 0);
+  });
+
   it('a worker that is drained is not forgotten: its return would be without the order', async (t) => {
     const { cluster, worker } = await clusterKeeping(t, { forgetWorkers: 30 * DAY });
     await cluster.drain(worker.id);

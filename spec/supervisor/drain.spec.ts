@@ -98,6 +98,24 @@ describe('a worker that an operator drains', () => {
     assert.equal(await standing(cluster, worker.id), 'alive');
   });
 
+  test('is drained also when it dies before it has finished: with the last lease that expires', async (t) => {
+    const cluster = await TestCluster.start(t);
+    const worker = await cluster.register({ slots_total: 2 });
+    for (let n = 0; n < 2; n++) await cluster.submit(job({ retry: { max_attempts: 1 } }));
+    await worker.lease(2);
+    await cluster.drain(worker.id);
+    await cluster.clock.advance(46);
+    await becomes(cluster, worker.id, 'dead');
+    assert.ok(!(await workerEvents(cluster)).includes('worker_drained'));
+    await cluster.clock.advance(60);
+    await until('the leases to expire', async () => (await workerEvents(cluster)).includes('worker_drained'));
+    await cluster.drain(worker.id);
+    assert.deepEqual((await workerEvents(cluster)).slice(1), [
+      ...['worker_drain_ordered', 'worker_dead', 'worker_drained'],
+      ...['worker_drain_ordered', 'worker_drained'],
+    ]);
+  });
+
   test('is not resumed twice, nor one that was never drained, nor one that nobody knows', async (t) => {
     const cluster = await TestCluster.start(t);
     const worker = await cluster.register();

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { job, TestCluster } from '../support/cluster.ts';
-import { cv, pipelines, selecting } from './selection-support.ts';
+import { cv, datasets, pipelines, selecting } from './selection-support.ts';
 
 const refused = (code: string) => (error: { code?: string }) => error.code === code;
 
@@ -131,6 +131,48 @@ describe('single cancellations in a job that selects', () => {
     await cluster.cancelTask(refit?.id as string);
     const { status, error } = await cluster.job(id);
     assert.deepEqual([status, error], ['failed', 'what refits the selected variant was cancelled']);
+  });
+
+  test('of the refit is made good by a retry of the job, with a task of its own', async (t) => {
+    const cluster = await TestCluster.start(t);
+    const worker = await cluster.register();
+    const { id } = await cluster.submit(selecting(2));
+    for (const value of [2, 1]) await worker.complete(await worker.run(), cv(value));
+    const refit = (await cluster.tasks(id)).at(-1);
+    await cluster.cancelTask(refit?.id as string);
+    await cluster.restart();
+    await cluster.retry(id);
+    const again = await worker.run();
+    assert.notEqual(again.task_id, refit?.id);
+    await worker.complete(again, cv(1));
+    const { status, aggregate } = await cluster.job(id);
+    assert.deepEqual([status, aggregate.num_cancelled, aggregate.num_succeeded], ['succeeded', 1, 3]);
+    assert.deepEqual(
+      aggregate.selections?.map(({ refit, refit_task_id }) => [refit, refit_task_id]),
+      [['succeeded', again.task_id]],
+    );
+    await assert.rejects(cluster.retry(id), { code: 'illegal_transition' });
+  });
+
+  test('of one refit is made good although another one succeeded', async (t) => {
+    const cluster = await TestCluster.start(t);
+    const worker = await cluster.register();
+    const { id } = await cluster.submit(selecting(1, { dataset: undefined, datasets: datasets('a', 'b') }));
+    for (const value of [2, 1]) await worker.complete(await worker.run(), cv(value));
+    const [, , first, second] = await cluster.tasks(id);
+    await cluster.cancelTask(first?.id as string);
+    const lease = await worker.run();
+    assert.equal(lease.task_id, second?.id);
+    await worker.complete(lease, cv(1));
+    assert.equal((await cluster.job(id)).status, 'succeeded');
+    await cluster.retry(id);
+    await worker.complete(await worker.run(), cv(1));
+    const { status, aggregate } = await cluster.job(id);
+    assert.equal(status, 'succeeded');
+    assert.deepEqual(
+      aggregate.selections?.map(({ refit }) => refit),
+      ['succeeded', 'succeeded'],
+    );
   });
 });
 

@@ -1,8 +1,13 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { RIGHTS } from '../../machines/protocol/rights.ts';
+<<<<<<< HEAD
 import { job, TestCluster } from '../support/cluster.ts';
 import type { TestWorker } from '../support/test-worker.ts';
+=======
+import { job, TestCluster, type TestWorker } from '../support/cluster.ts';
+import { holdCommits } from '../support/hold-commits.ts';
+>>>>>>> 6a8f7b1 (What reviews found of drains, limits, removals and retries)
 import { pipelines } from './selection-support.ts';
 
 const principal = (name: string) => ({ name, rights: RIGHTS });
@@ -147,5 +152,28 @@ describe('free slots', () => {
     await one.start(first);
     await one.complete(first);
     assert.equal((await asked).length, 1, 'whoever waits is given it');
+  });
+
+  test('are said to be kept by the limit once what is under way is committed, not before', async (t) => {
+    const cluster = await TestCluster.start(t, { maxRunningPerOwner: 1 });
+    const worker = await cluster.register({ slots_total: 2 });
+    await cluster.submit();
+    const { id } = await cluster.submit();
+    const waitingFor = async () => (await cluster.onlyTask(id)).waiting_for;
+    const hold = holdCommits(cluster, 'beforeCommit');
+    const leased = worker.lease();
+    await hold.first;
+    assert.deepEqual(await waitingFor(), []);
+    hold.fail('SQLITE_FULL');
+    await assert.rejects(leased, refused('store_unavailable'));
+    await cluster.servesAgain();
+    assert.deepEqual(await waitingFor(), []);
+    const again = holdCommits(cluster, 'beforeCommit');
+    const next = worker.lease();
+    await again.first;
+    assert.deepEqual(await waitingFor(), []);
+    again.release();
+    assert.equal((await next).length, 1);
+    assert.deepEqual(await waitingFor(), [{ requirement: 'owner_limit', workers_missing: 1 }]);
   });
 });

@@ -28,6 +28,13 @@ export interface BlobOptions {
   free?: (() => Promise<number>) | undefined;
 }
 
+/** What became of bytes that were to be removed. */
+export interface Removed {
+  objects: number;
+  bytes: number;
+  claimed: string[];
+}
+
 /**
  * Content-addressed blobs on disk: `objects/aa/bb/<sha256>`, uploads under way in `uploads/`. Bytes that lie in
  * their place before an artifact names them have a mark, an empty file `uploads/<sha256>`, so that they are found
@@ -105,14 +112,16 @@ export class BlobStore implements Blobs {
   /**
    * Removes objects, so that they are gone also after a crash of the machine: but those that an artifact names, or an
    * upload that is under way.
-   * @returns how many were removed, and their bytes
+   * @returns how many were removed, and their bytes; and of which it is not known yet whether they stay, since an upload
+   *   has them
    */
-  async remove(hashes: readonly string[]): Promise<{ objects: number; bytes: number }> {
-    const removed = { objects: 0, bytes: 0 };
+  async remove(hashes: readonly string[]): Promise<Removed> {
+    const removed: Removed = { objects: 0, bytes: 0, claimed: [] };
     const folders = new Set<string>();
     for (const sha256 of hashes) {
       const bytes = await this.#claims.remove(sha256);
-      if (bytes === null) continue;
+      if (bytes === 'claimed') removed.claimed.push(sha256);
+      if (bytes === 'claimed' || bytes === null) continue;
       removed.objects++;
       removed.bytes += bytes;
       folders.add(dirname(join(this.#root, objectPath(sha256))));

@@ -84,11 +84,12 @@ export class Claims {
 
   /**
    * Removes bytes unless an artifact names them, or an upload that is under way has them.
-   * @returns how many there were; null where nothing was removed
+   * @returns how many there were; null where nothing was there, or they are named
    */
-  remove(sha256: string): Promise<number | null> {
+  remove(sha256: string): Promise<number | 'claimed' | null> {
     return this.alone(sha256, async () => {
-      if (this.#counts.has(sha256) || (await this.#isNamed(sha256))) return null;
+      if (this.#counts.has(sha256)) return 'claimed';
+      if (await this.#isNamed(sha256)) return null;
       const found = await Promise.all(
         [objectPath(sha256), damagedPath(sha256)].map(async (name) => {
           const path = join(this.#root, name);

@@ -15,7 +15,6 @@ function change(turn: Turn, { kind, name }: PauseScope, row: PauseRow | null): v
   }
   if (row !== null) pauses.push(row);
   else liftedPauses.push({ kind, name });
-  turn.afterCommit(() => turn.core.queue.gates.settle());
 }
 
 /** Nothing more is leased of the queue, a type or an owner; what runs goes on. */

@@ -18,6 +18,8 @@ export class Gates {
   /** The pauses that are committed: what readers see. */
   #settled = this.#pauses;
   readonly #running = new Map<string, number>();
+  /** By how much what is under way is ahead of what is committed. */
+  readonly #ahead = new Map<string, number>();
   /** Told of a gate that opens: what stands behind it is worth a look again. */
   readonly #onOpen: (scope: PauseScope) => void;
 
@@ -35,9 +37,10 @@ export class Gates {
     return [...this.#settled.values()];
   }
 
-  /** What is paused by now is committed. */
+  /** What is paused and under way by now is committed. */
   settle(): void {
     this.#settled = this.#pauses;
+    this.#ahead.clear();
   }
 
   isPaused(scope: PauseScope): boolean {
@@ -69,20 +72,28 @@ export class Gates {
 
   /** Why none of its tasks is leased, for readers: what is paused, or `owner_limit`; null where they are. */
   whyWaits(lane: Lane): string | null {
-    return this.#why(this.#settled, lane);
+    const running = this.#runningOf(lane) - (this.#ahead.get(lane.owner) ?? 0);
+    return this.#why(this.#settled, lane, running);
   }
 
-  #why(pauses: ReadonlyMap<string, PauseRow>, { owner, type }: Lane): string | null {
+  #runningOf({ owner }: Lane): number {
+    return this.#running.get(owner) ?? 0;
+  }
+
+  #why(pauses: ReadonlyMap<string, PauseRow>, { owner, type }: Lane, running: number): string | null {
     if (pauses.size > 0) {
       if (pauses.has(keyOf({ kind: 'all', name: '' }))) return 'paused';
       if (pauses.has(keyOf({ kind: 'type', name: type }))) return `paused.type=${type}`;
       if (pauses.has(keyOf({ kind: 'owner', name: owner }))) return `paused.owner=${owner}`;
     }
-    return this.limit !== null && (this.#running.get(owner) ?? 0) >= this.limit ? 'owner_limit' : null;
+    return this.limit !== null && running >= this.limit ? 'owner_limit' : null;
   }
 
   isShut(lane: Lane): boolean {
-    return (this.#pauses.size > 0 || this.limit !== null) && this.#why(this.#pauses, lane) !== null;
+    return (
+      (this.#pauses.size > 0 || this.limit !== null) &&
+      this.#why(this.#pauses, lane, this.#runningOf(lane)) !== null
+    );
   }
 
   /** One of the owner's tasks is under way. */
@@ -105,6 +116,7 @@ export class Gates {
     const running = (this.#running.get(owner) ?? 0) + by;
     if (running > 0) this.#running.set(owner, running);
     else this.#running.delete(owner);
+    this.#ahead.set(owner, (this.#ahead.get(owner) ?? 0) + by);
     if (by < 0 && running === (this.limit ?? 0) - 1) this.#onOpen({ kind: 'owner', name: owner });
   }
 }

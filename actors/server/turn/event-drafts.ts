@@ -195,5 +195,6 @@ function workerData(row: WorkerRow, emission: WorkerEventEmission): Record<strin
     const { by, takes_back_at } = emission.order;
     return { principal: by, takes_back_at };
   }
+  if (emission.type === 'worker_drained') return { status: row.status };
   return emission.type === 'worker_suspended' ? { reason: emission.reason } : {};
 }

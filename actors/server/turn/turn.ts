@@ -226,6 +226,7 @@ export class Turn implements CellJournal {
       core.counters.accept(this.now, this.counts);
       core.directory.unwritten.clear();
     }
+    core.queue.gates.settle();
     followDeadlines(core, this.#touched);
     for (const [worker, revoked] of this.mustStop)
       core.longPolls.answerStop(worker.id, [...new Set([...worker.toStop, ...revoked])]);

@@ -52,7 +52,7 @@ const ABOUT: Readonly<Record<string, readonly [means: string, data: string]>> = 
     'an operator drains it: it is given nothing more, and may keep what it has until then',
     '`principal`, `takes_back_at`',
   ],
-  worker_drained: ['it is drained, and has no task any more', ''],
+  worker_drained: ['it is drained, and has no task any more', '`status`'],
   worker_drain_lifted: ['it is given tasks again', ''],
   worker_removed: ['an operator had it forgotten', ''],
   worker_forgotten: ['it has been gone for long, and its registration is deleted', ''],

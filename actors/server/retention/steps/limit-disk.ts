@@ -69,10 +69,11 @@ async function* deleteOldest(
   for await (const group of dueJobs(work, 'jobs', before)) {
     for (const id of group) {
       if (excess <= 0) return;
+      // Beside the turns of others: a job may have very many artifacts.
+      const bytes = await bytesOf(work, id);
       await alone(async (turn) => {
         const [due] = await stillDue(work, [id], before, { withUsers: 'gone' });
         if (due === undefined) return;
-        const bytes = await bytesOf(work, due);
         await deleteThese(turn, [due], { flag: '--max-disk-gb' }, progress);
         turn.afterCommit(() => {
           excess -= bytes.artifacts + bytes.tasks * perTask;
@@ -86,7 +87,7 @@ async function* deleteOldest(
 
 /** What is likely to be free once a job is gone: bytes that other artifacts have too are not told from others. */
 async function bytesOf({ store }: Work, id: string): Promise<{ artifacts: number; tasks: number }> {
-  const row = await store.reader.get<{
+  const row = await store.queries.get<{
     artifacts: number | null;
     inputs: number | null;
     tasks: number | null;

@@ -1,3 +1,4 @@
+import type { Removed } from '../../blobs/blob-store.ts';
 import { mayRemoveObjects } from '../../blobs/reading-lock.ts';
 import { GRACE } from '../settings.ts';
 import type { Step } from '../work.ts';
@@ -11,28 +12,34 @@ const AT_ONCE = 50;
  */
 export const removeObjects: Step = async function* ({ stateDir, store, blobs, time, alone, progress, log }) {
   const before = time.believed - GRACE;
-  for (;;) {
-    const found = await store.queries.all<{ sha256: string }[]>(
-      `SELECT sha256 FROM unnamed_objects WHERE since < ? ORDER BY since LIMIT ${AT_ONCE}`,
-      before,
+  for (let from = { since: 0, sha256: '' }; ; ) {
+    const found = await store.queries.all<{ since: number; sha256: string }[]>(
+      `SELECT since, sha256 FROM unnamed_objects
+       WHERE (since, sha256) > (?, ?) AND since < ? ORDER BY since, sha256 LIMIT ${AT_ONCE}`,
+      ...[from.since, from.sha256, before],
     );
-    if (found.length === 0) return;
+    const last = found.at(-1);
+    if (last === undefined) return;
+    from = last;
     const lock = await mayRemoveObjects(stateDir);
     if (lock === null) {
       log.info('objects that nothing names any more stay for now: a backup is being made');
       return;
     }
     const hashes = found.map(({ sha256 }) => sha256);
-    let removed: { objects: number; bytes: number };
+    let removed: Removed;
     try {
       removed = await blobs.remove(hashes);
     } finally {
       await lock.release();
     }
+    const { claimed } = removed;
+    // An upload that has the bytes may break off, after which nothing else knows of them: its row stays until then.
+    const settled = hashes.filter((sha256) => !claimed.includes(sha256));
     await alone(async (turn) => {
       turn.further.push({
         sql: 'DELETE FROM unnamed_objects WHERE sha256 IN (SELECT value FROM json_each(?)) AND since < ?',
-        params: [JSON.stringify(hashes), before],
+        params: [JSON.stringify(settled), before],
       });
     });
     progress.deleted({ objects: removed.objects });

@@ -60,6 +60,8 @@ export function stateAfter(machine: Choosable, { type, data }: Moved): string | 
   if (machine === 'job' && type === 'job_cancel_requested') {
     return data.status === 'running' || data.status === 'queued' ? 'job.cancelling' : null;
   }
+  // What a worker had that is gone was queued again: that moves nothing.
+  if (type === 'worker_drained' && data.status === 'dead') return null;
   if (machine === 'job' && type === 'job_submitted' && data.reuse) return 'job.queued.reusing';
   // A job that selects goes through phases, which its events name.
   const phase = PHASES.find((name) => name === data.phase);
