@@ -1,13 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { RIGHTS } from '../../machines/protocol/rights.ts';
-<<<<<<< HEAD
 import { job, TestCluster } from '../support/cluster.ts';
-import type { TestWorker } from '../support/test-worker.ts';
-=======
-import { job, TestCluster, type TestWorker } from '../support/cluster.ts';
 import { holdCommits } from '../support/hold-commits.ts';
->>>>>>> 6a8f7b1 (What reviews found of drains, limits, removals and retries)
+import type { TestWorker } from '../support/test-worker.ts';
 import { pipelines } from './selection-support.ts';
 
 const principal = (name: string) => ({ name, rights: RIGHTS });
