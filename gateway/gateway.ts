@@ -19,6 +19,7 @@ import { StreamSockets } from './streams/stream-sockets.ts';
 import type { StreamOpener } from './streams/upgrade.ts';
 import { chooseTransport } from './transport/choose.ts';
 import { reachable } from './transport/reachable.ts';
+import { isSame, readTls } from './transport/tls.ts';
 import type { TransportName } from './transport/transport.ts';
 import { pageOnDemand } from './ui/page-response.ts';
 
@@ -81,6 +82,24 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       throw error;
     });
 
+  // What is shown at present.
+  let shown = options.tls && readTls(options.tls);
+  backend.metrics.gauge(
+    'jq_tls_certificate_expires_seconds',
+    'When the certificate of --tls-cert expires, in seconds since 1970; nothing without one',
+    [],
+    (tell) => {
+      if (shown !== undefined) tell(shown.expiresAt);
+    },
+  );
+  const renewTls = async () => {
+    if (options.tls === undefined || shown === undefined) return;
+    const next = readTls(options.tls);
+    if (isSame(next, shown)) return;
+    await listening.renewTls();
+    shown = next;
+  };
+
   const stop = async () => {
     listening.stopListening();
     unwatch();
@@ -96,7 +115,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     port: listening.port,
     transport: { name: transport.name, why },
     url: urlOf(options.tls ? 'https' : 'http', host, listening.port) + basePath,
-    renewTls: () => listening.renewTls(),
+    renewTls,
     stop: () => {
       stopping ??= stop();
       return stopping;

@@ -39,6 +39,8 @@ const LARGE_WAL = 512 * 1024 * 1024;
 const LONG_WAIT = 1800;
 /** Seconds that a notification waits before somebody should look. */
 const LONG_UNHEARD = 900;
+/** Seconds before a certificate expires. */
+const CERTIFICATE = { warning: 14 * 86_400, problem: 86_400 };
 /** Seconds. */
 const SLOW = { commit: 1, loop: 0.5 };
 
@@ -56,9 +58,8 @@ const problem = (about: Part, says: string, act: string): Finding => ({
 
 /** What is well and what is not, at least one finding for each part. */
 export function examine(found: Examined): Finding[] {
-  return [server, store, disk, clocks, workers, versions, queue, notifications].flatMap((look) =>
-    look(found),
-  );
+  const parts = [server, certificate, store, disk, clocks, workers, versions, queue, paused, notifications];
+  return parts.flatMap((look) => look(found));
 }
 
 function server({ server, version, roundTrip, principal, metrics }: Examined): Finding[] {
@@ -208,6 +209,31 @@ function versions({ version, ownVersion, workers }: Examined): Finding[] {
       ),
     );
   return findings.length > 0 ? findings : [ok('versions', 'all alike')];
+}
+
+/** What waits behind pauses waits for a person. */
+function paused({ metrics }: Examined): Finding[] {
+  return metrics
+    .all('jq_queue_paused_tasks')
+    .filter(({ value }) => value > 0)
+    .map(({ labels: { kind, name }, value }) => {
+      const [what, flag] = kind === 'all' ? ['the queue', ''] : [`${kind} ${name}`, ` --${kind} ${name}`];
+      return warning(
+        'queue',
+        `${what} is paused, and ${value} task(s) wait behind it`,
+        `jqctl queue resume${flag}`,
+      );
+    });
+}
+
+function certificate({ metrics }: Examined): Finding[] {
+  const expires = metrics.value('jq_tls_certificate_expires_seconds');
+  if (expires === undefined) return [];
+  const left = expires - Date.now() / 1000;
+  const says = left > 0 ? `its certificate expires in ${duration(left)}` : 'its certificate has expired';
+  const act = 'put a new one in its place, and send SIGHUP to the server';
+  if (left > CERTIFICATE.warning) return [ok('server', says)];
+  return [left > CERTIFICATE.problem ? warning('server', says, act) : problem('server', says, act)];
 }
 
 function queue({ metrics }: Examined): Finding[] {

@@ -15,7 +15,13 @@ export interface TlsFiles {
 export interface Tls {
   readonly cert: Buffer;
   readonly key: Buffer;
+  /** When the certificate expires, seconds since the epoch. */
+  readonly expiresAt: number;
 }
+
+/** Whether clients would see no difference. */
+export const isSame = (one: Tls, other: Tls): boolean =>
+  one.cert.equals(other.cert) && one.key.equals(other.key);
 
 /**
  * Reads what a server shows its clients.
@@ -35,7 +41,7 @@ export function readTls(files: TlsFiles): Tls {
   }
   if (Date.parse(first.validTo) <= Date.now())
     throw bad(`the certificate in ${files.cert} has expired (${first.validTo})`);
-  return { cert, key };
+  return { cert, key, expiresAt: Date.parse(first.validTo) / 1000 };
 }
 
 function certificateIn(text: Buffer, path: string): X509Certificate {

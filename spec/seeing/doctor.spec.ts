@@ -81,6 +81,26 @@ describe('jqctl doctor', () => {
       examined({ workers: [worker(), worker({ drained: { by: 'olivia', at: 0, takes_back_at: null } })] }),
       ['warning workers'],
     ],
+    [
+      'tasks behind a pause',
+      examined({ text: 'jq_queue_paused_tasks{kind="type",name="demo.run"} 2\n' }),
+      ['warning queue'],
+    ],
+    [
+      'a pause behind which nothing waits',
+      examined({ text: 'jq_queue_paused_tasks{kind="all",name=""} 0\n' }),
+      [],
+    ],
+    [
+      'a certificate that expires',
+      examined({ text: `jq_tls_certificate_expires_seconds ${Date.now() / 1000 + 9e5}\n` }),
+      ['warning server'],
+    ],
+    [
+      'a certificate that has expired',
+      examined({ text: 'jq_tls_certificate_expires_seconds 1000\n' }),
+      ['problem server'],
+    ],
     ['a full disk', examined({ text: 'jq_disk_free_bytes 1000\n' }), ['problem disk']],
     ['a disk that is nearly full', examined({ text: 'jq_disk_free_bytes 30e9\n' }), ['warning disk']],
     ['clocks that differ', examined({ clocks: { server: 1000, own: 1020 } }), ['warning clocks']],

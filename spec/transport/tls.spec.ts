@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { createHash, randomBytes } from 'node:crypto';
+import { createHash, randomBytes, X509Certificate } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { Agent, request as httpsRequest } from 'node:https';
 import { join } from 'node:path';
@@ -22,6 +23,16 @@ const JOB = {
   pipeline: { kind: 'inline_json', inline: {} },
   dataset: { kind: 'catalog', catalog_id: 'x' },
 };
+
+/** The sockets that listen on a port, by which the kernel tells them apart. */
+const listenersOf = (port: number): string[] =>
+  ['tcp', 'tcp6'].flatMap((family) =>
+    readFileSync(`/proc/net/${family}`, 'utf8')
+      .split('\n')
+      .map((line) => line.trim().split(/\s+/))
+      .filter(([, local, , state]) => state === '0A' && parseInt(local?.split(':')[1] ?? '', 16) === port)
+      .map((cells) => cells[9] ?? ''),
+  );
 
 /** The common name of what a server shows a new connection. */
 async function shownBy(port: number, ca: Buffer): Promise<string> {
@@ -133,6 +144,21 @@ for (const transport of auto.name === 'uws' ? (['uws', 'node'] as const) : (['no
       await client.call('submitJob', { text: JSON.stringify(JOB) });
       await until('the event of the job', () => stream.events > 0);
       assert.equal(stream.closed, false);
+    });
+
+    it('opens its port anew only where certificate or key have changed, and tells when the certificate expires', {
+      ...requires('proc'),
+    }, async (t) => {
+      const { authority, tls, server, client, shown } = await secure(t, transport);
+      const before = listenersOf(server.port);
+      assert.equal(before.length, 1);
+      for (let i = 0; i < 3; i++) await server.reload();
+      assert.deepEqual(listenersOf(server.port), before);
+      const told = /^jq_tls_certificate_expires_seconds (\S+)$/m.exec(await client.metrics())?.[1];
+      assert.equal(Number(told), Date.parse(new X509Certificate(await readFile(tls.cert)).validTo) / 1000);
+      await install(await authority.certify('second'), tls);
+      await server.reload();
+      assert.equal(await shown(), 'second');
     });
 
     it('keeps the certificate that it has where the new one is of no use', async (t) => {

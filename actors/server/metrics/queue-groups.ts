@@ -4,6 +4,7 @@ import { inWords } from '../../../machines/matching/matching.ts';
 import { isHeld } from '../../../machines/task/task.ts';
 import type { Core } from '../core.ts';
 import { Demands } from '../scheduling/demands.ts';
+import type { PauseScope } from '../scheduling/gates.ts';
 import { requirementOf } from '../scheduling/lanes.ts';
 
 /** Requirements that are told apart. */
@@ -80,6 +81,25 @@ async function queued({ queue: { index, demands, backoffs } }: QueueSource): Pro
   for (const { key, seq } of backoffs.all())
     add(groups, idOf(key), { count: 1, first: seq, since: Infinity });
   return groups;
+}
+
+/** How many queued tasks wait behind each pause; those that wait after a failure too. */
+export async function pausedTasks({ queue }: QueueSource): Promise<{ scope: PauseScope; count: number }[]> {
+  const pauses = queue.gates.settledPauses();
+  if (pauses.length === 0) return [];
+  const counts = pauses.map(() => 0);
+  const add = (key: number, count: number) => {
+    const { owner, type } = queue.laneOf(key);
+    for (const [i, { kind, name }] of pauses.entries())
+      if (kind === 'all' || name === (kind === 'owner' ? owner : type)) counts[i] = (counts[i] ?? 0) + count;
+  };
+  let looked = 0;
+  for (const { key, size } of queue.index.all()) {
+    if (++looked % AT_ONCE === 0) await setImmediate();
+    if (size > 0) add(key, size);
+  }
+  for (const { key } of queue.backoffs.all()) add(key, 1);
+  return pauses.map((scope, i) => ({ scope, count: counts[i] ?? 0 }));
 }
 
 function held({ directory }: QueueSource): { leased: Groups; running: Groups } {

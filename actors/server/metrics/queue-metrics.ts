@@ -1,5 +1,8 @@
 import type { Metrics } from '../../../gateway/metrics/metrics.ts';
-import { type QueueSource, queueGroups, type ToldGroup } from './queue-groups.ts';
+import { pausedTasks, type QueueSource, queueGroups, type ToldGroup } from './queue-groups.ts';
+
+/** Pauses that are told apart. */
+const MOST_PAUSES = 20;
 
 /** What waits and what is held, by what it requires, and who waits for it. */
 export function queueMetrics(metrics: Metrics, core: QueueSource): void {
@@ -33,6 +36,15 @@ export function queueMetrics(metrics: Metrics, core: QueueSource): void {
       const now = core.clock.now();
       for (const { since, status, requirement } of await look())
         if (since !== null) tell(Math.max(0, now - since), { status, requirement });
+    },
+  );
+  metrics.gauge(
+    'jq_queue_paused_tasks',
+    'Queued tasks behind each pause of the queue, a type or an owner: the 20 pauses of most tasks',
+    ['kind', 'name'],
+    async (tell) => {
+      const pauses = (await pausedTasks(core)).sort((a, b) => b.count - a.count).slice(0, MOST_PAUSES);
+      for (const { scope, count } of pauses) tell(count, { kind: scope.kind, name: scope.name });
     },
   );
   metrics.gauge('jq_lease_requests_waiting', 'Lease requests of workers that wait for a task', [], (tell) =>
