@@ -13,6 +13,7 @@ import { BodyBudget } from './http/request/body-budget.ts';
 import { RequestLog } from './http/request-log.ts';
 import { HttpMetrics } from './metrics/http-metrics.ts';
 import { processMetrics } from './metrics/process-metrics.ts';
+import { tlsMetrics } from './metrics/tls-metrics.ts';
 import { UploadMetrics } from './metrics/upload-metrics.ts';
 import { DEFAULTS, type GatewayOptions } from './options.ts';
 import { StreamSockets } from './streams/stream-sockets.ts';
@@ -84,14 +85,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
 
   // What is shown at present.
   let shown = options.tls && readTls(options.tls);
-  backend.metrics.gauge(
-    'jq_tls_certificate_expires_seconds',
-    'When the certificate of --tls-cert expires, in seconds since 1970; nothing without one',
-    [],
-    (tell) => {
-      if (shown !== undefined) tell(shown.expiresAt);
-    },
-  );
+  tlsMetrics(backend.metrics, () => shown);
   const renewTls = async () => {
     if (options.tls === undefined || shown === undefined) return;
     const next = readTls(options.tls);

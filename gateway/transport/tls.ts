@@ -17,6 +17,8 @@ export interface Tls {
   readonly key: Buffer;
   /** When the certificate expires, seconds since the epoch. */
   readonly expiresAt: number;
+  /** Whose it is, such as `CN=queue.lab`. */
+  readonly subject: string;
 }
 
 /** Whether clients would see no difference. */
@@ -41,7 +43,7 @@ export function readTls(files: TlsFiles): Tls {
   }
   if (Date.parse(first.validTo) <= Date.now())
     throw bad(`the certificate in ${files.cert} has expired (${first.validTo})`);
-  return { cert, key, expiresAt: Date.parse(first.validTo) / 1000 };
+  return { cert, key, expiresAt: Date.parse(first.validTo) / 1000, subject: first.subject ?? '' };
 }
 
 function certificateIn(text: Buffer, path: string): X509Certificate {

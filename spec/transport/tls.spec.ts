@@ -154,7 +154,9 @@ for (const transport of auto.name === 'uws' ? (['uws', 'node'] as const) : (['no
       assert.equal(before.length, 1);
       for (let i = 0; i < 3; i++) await server.reload();
       assert.deepEqual(listenersOf(server.port), before);
-      const told = /^jq_tls_certificate_expires_seconds (\S+)$/m.exec(await client.metrics())?.[1];
+      const told = /^jq_tls_certificate_expires_seconds\{subject="CN=first"\} (\S+)$/m.exec(
+        await client.metrics(),
+      )?.[1];
       assert.equal(Number(told), Date.parse(new X509Certificate(await readFile(tls.cert)).validTo) / 1000);
       await install(await authority.certify('second'), tls);
       await server.reload();

@@ -9,6 +9,7 @@ import { HttpMetrics } from '../../../gateway/metrics/http-metrics.ts';
 import { type Described, Metrics } from '../../../gateway/metrics/metrics.ts';
 import { processMetrics } from '../../../gateway/metrics/process-metrics.ts';
 import { StreamMetrics } from '../../../gateway/metrics/stream-metrics.ts';
+import { tlsMetrics } from '../../../gateway/metrics/tls-metrics.ts';
 import { UploadMetrics } from '../../../gateway/metrics/upload-metrics.ts';
 import { table } from './table.ts';
 
@@ -26,6 +27,7 @@ export function serverMetrics(): readonly Described[] {
   notifyMetrics(metrics, undefined, UNASKED, UNASKED);
   new StreamMetrics(metrics, () => 0);
   processMetrics(metrics, '')();
+  tlsMetrics(metrics, () => undefined);
   new UploadMetrics(metrics);
   new HttpMetrics(metrics, () => 0);
   return metrics.described;
