@@ -46,7 +46,7 @@ export const TaskPayload = Type.Object(
       granted_rights: Type.Array(Type.String()),
     }),
   },
-  { [NEEDED]: ['task_id', 'pipeline', 'dataset'] },
+  { [NEEDED]: ['task_id', 'dataset'] },
 );
 
 export const LeaseReply = Type.Object({

@@ -175,7 +175,7 @@ describe('jqctl predict', () => {
     assert.equal(await readFile(at('p.csv'), 'utf8'), local.stdout, 'here and there the same');
     const { stdout: job } = await ctl('status', '--last');
     assert.match(job, /type +mljs\.predict$/m);
-    assert.match(job, /best of sweep/);
+    assert.match(job, /^job +job_\w+ +new\.csv by best of sweep$/m);
 
     const ofTask = await ctl('predict', '--last', at('new.csv'), '--wait');
     assert.equal(ofTask.code, 2, 'the last job predicts');

@@ -131,6 +131,18 @@ describe('what a task predicted, on the dashboard', requires('chromium'), () => 
     await second.getByText('The curves could not be read').waitFor();
   });
 
+  it('says nothing of pictures where nothing was measured', async (t) => {
+    const text =
+      'sample,partition,fold,y,prediction,target\nrye,predicted,,,11.25,starch\n"oats, 2",predicted,,,12,starch\n';
+    const page = await left(t, { predictions: text });
+    const table = page.getByRole('region', { name: 'Predicted samples' });
+    await table.waitFor();
+    assert.deepEqual(await table.locator('thead th').allInnerTexts(), ['Sample', 'Predicted starch']);
+    assert.deepEqual(await table.locator('tbody tr').allInnerTexts(), ['rye\t11.25', 'oats, 2\t12']);
+    assert.equal(await page.getByRole('slider').count(), 0);
+    assert.equal(await page.getByText('nothing is drawn').count(), 0);
+  });
+
   for (const look of ['light', 'dark'] as const) {
     it(`can be read by everybody, in ${look} colours and on a phone`, async (t) => {
       const files = { predictions: PREDICTIONS, curves: JSON.stringify(CURVES) };

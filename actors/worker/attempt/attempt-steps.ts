@@ -88,9 +88,8 @@ async function placeInputs(shared: WorkerContext, lease: Lease, signal: AbortSig
     note: (line: string) => directory.note(line),
   };
   try {
-    const lacking = missingOf(lease);
-    if (lacking.length > 0) {
-      const what = lacking.map((place) => `'${place.slice(1)}'`).join(', ');
+    if (lease.missing.length > 0) {
+      const what = lease.missing.map((place) => `'${place.slice(1)}'`).join(', ');
       throw new WorkerError(`this worker cannot read the task: the server leased it without ${what}`);
     }
     directory.fingerprints = await materialize(context, directory.paths);
@@ -100,10 +99,6 @@ async function placeInputs(shared: WorkerContext, lease: Lease, signal: AbortSig
     return failedBy(error);
   }
 }
-
-/** Who predicts needs no pipeline. */
-const missingOf = ({ missing, payload }: Lease): string[] =>
-  missing.filter((place) => place !== '/pipeline' || payload.model === undefined);
 
 /** A success is none where an input that several tasks share was written to meanwhile, by whichever of them. */
 async function runOnInputs(shared: WorkerContext, lease: Lease, signal: AbortSignal): Promise<Outcome> {

@@ -115,6 +115,8 @@ export function leasesOf(text: string, workerId: string, log: Logger): Lease[] {
       log.error({ task: task.slice(0, 500) }, 'the server leased a task without an id');
       return [];
     }
+    // One of them says what runs.
+    if (payload.pipeline === undefined && payload.model === undefined) missing.unshift('/pipeline');
     return [{ ref: { task_id, attempt, worker_id: workerId }, payload, text: task, missing }];
   });
 }

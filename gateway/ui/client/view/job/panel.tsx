@@ -1,4 +1,5 @@
 import { useEffect, useRef } from 'preact/hooks';
+import { isPrediction } from '../../../../../machines/schema/job-types.ts';
 import type { JobView } from '../../../../../machines/schema/views.ts';
 import type { Tab } from '../../model/address.ts';
 import type { JobDetail } from '../../model/job-detail.ts';
@@ -70,10 +71,14 @@ function Chosen({ tab, job, detail }: { tab: Tab; job: JobView; detail: JobDetai
   }
 }
 
-function tabsOf({ aggregate, error }: JobView): TabItem<Tab>[] {
+function tabsOf({ type, aggregate, error }: JobView): TabItem<Tab>[] {
   const errors = Object.keys(aggregate.errors).length + (error === null ? 0 : 1);
   return [
-    { name: 'ranking', label: 'Ranking', count: count(aggregate.ranking.length) },
+    {
+      name: 'ranking',
+      label: isPrediction(type) ? 'Predictions' : 'Ranking',
+      count: count(aggregate.ranking.length),
+    },
     { name: 'tasks', label: 'Tasks', count: count(aggregate.num_tasks) },
     { name: 'errors', label: 'Errors', count: count(errors) },
     { name: 'events', label: 'Events' },

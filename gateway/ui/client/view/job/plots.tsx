@@ -1,34 +1,53 @@
 import { useEffect, useMemo } from 'preact/hooks';
 import { parseCurves } from '../../../../../machines/results/curve-file.ts';
-import { parsePredictions } from '../../../../../machines/results/predictions.ts';
+import {
+  measuredIn,
+  type PredictionRow,
+  readPredictions,
+} from '../../../../../machines/results/predictions.ts';
 import type { ArtifactView } from '../../../../../machines/schema/views.ts';
 import { ArtifactText } from '../../model/artifact-text.ts';
 import { useDashboard } from '../context.ts';
 import { Fault } from '../parts/section.tsx';
 import { Predicted } from './predicted.tsx';
+import { PredictionTable } from './prediction-table.tsx';
 import { SettingCurvePlot } from './setting-curve.tsx';
 
 /** What a task predicted, and its curves: drawn here of what it left, if it left any. */
 export function TaskPlots({ artifacts }: { artifacts: readonly ArtifactView[] }) {
-  const idOf = (role: string) => artifacts.find((artifact) => artifact.role === role)?.id;
-  const [predictions, curves] = [idOf('predictions'), idOf('curves')];
+  const fileOf = (role: string) => artifacts.find((artifact) => artifact.role === role);
+  const [predictions, curves] = [fileOf('predictions'), fileOf('curves')?.id];
   if (predictions === undefined && curves === undefined) return null;
   return (
     <div class="plots-row">
-      {predictions !== undefined && <PredictedOf key={predictions} id={predictions} />}
+      {predictions !== undefined && <PredictedOf key={predictions.id} file={predictions} />}
       {curves !== undefined && <CurvesOf key={curves} id={curves} />}
     </div>
   );
 }
 
-function PredictedOf({ id }: { id: string }) {
-  const file = useArtifact(id, parsePredictions);
-  const rows = file.value.value;
+function PredictedOf({ file }: { file: ArtifactView }) {
+  const content = useArtifact(file.id, readPredictions);
+  const rows = content.value.value;
   return (
     <>
-      <Unread of={file} what="The predictions" />
-      {rows && rows.length > 0 && <Predicted of={rows} />}
-      {rows?.length === 0 && <p class="muted">The predictions are no numbers, so that nothing is drawn.</p>}
+      <Unread of={content} what="The predictions" />
+      {rows && <Predictions of={rows} file={file} />}
+    </>
+  );
+}
+
+/** Of a job that predicts, the table is what was asked for; of others, how good the model is. */
+function Predictions({ of: rows, file }: { of: readonly PredictionRow[]; file: ArtifactView }) {
+  const measured = useMemo(() => measuredIn(rows), [rows]);
+  const isAsked = rows.some(({ partition }) => partition === 'predicted');
+  return (
+    <>
+      {isAsked && <PredictionTable of={rows} file={file} />}
+      {measured.length > 0 && <Predicted of={measured} />}
+      {measured.length === 0 && !isAsked && (
+        <p class="muted">The predictions are no numbers, so that nothing is drawn.</p>
+      )}
     </>
   );
 }

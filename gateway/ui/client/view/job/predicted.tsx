@@ -8,7 +8,11 @@ import { Plot, type Series } from '../parts/plot.tsx';
 
 /** Folds of up to so many have a colour each. */
 const MOST_COLOURS = 12;
-const PARTITIONS: Record<string, string> = { validation: 'cross-validation', test: 'test samples' };
+const PARTITIONS: Record<string, string> = {
+  validation: 'cross-validation',
+  test: 'test samples',
+  predicted: 'predicted samples',
+};
 
 /** How predicted values of held-out samples compare with the measured ones. */
 export function Predicted({ of: all }: { of: readonly Prediction[] }) {

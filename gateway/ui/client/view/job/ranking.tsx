@@ -6,6 +6,7 @@ import {
   rankMetricOf,
   shownMetrics,
 } from '../../../../../machines/ranking/table.ts';
+import { isPrediction } from '../../../../../machines/schema/job-types.ts';
 import type { JobView, RankingEntry } from '../../../../../machines/schema/views.ts';
 import { tail } from '../../text/format.ts';
 import { Id } from '../parts/copy.tsx';
@@ -23,7 +24,10 @@ const nameOf = ({ pipeline, pipeline_steps }: RankingEntry): string => pipeline_
 export function Ranking({ job }: { job: JobView }) {
   const { ranking } = job.aggregate;
   const { shown, more } = useMore(ranking.length);
-  const opened = useSignal('');
+  // What was predicted is what one comes for: the only task is open, until somebody closes it.
+  const only = isPrediction(job.type) && ranking.length === 1 ? (ranking[0]?.task_id ?? '') : '';
+  const chosen = useSignal<string | null>(null);
+  const opened = chosen.value ?? only;
   if (ranking.length === 0) return <p class="empty">No task has succeeded yet.</p>;
   const rows = ranking.slice(0, shown);
   const rankMetric = rankMetricOf(job.aggregate);
@@ -79,9 +83,9 @@ export function Ranking({ job }: { job: JobView }) {
                   exact: metricIn(entry, metric),
                   shown: columns[column]?.[i] ?? '',
                 }))}
-                open={opened.value === entry.task_id}
+                open={opened === entry.task_id}
                 onToggle={() => {
-                  opened.value = opened.value === entry.task_id ? '' : entry.task_id;
+                  chosen.value = opened === entry.task_id ? '' : entry.task_id;
                 }}
               />
             ))}
