@@ -47,6 +47,16 @@ describe('a runner of your own: LIB=COMMAND', () => {
     assert.deepEqual(externalRunner('x=--serve', '/').command, ['--serve']);
   });
 
+  it('predicts, too, where its command ends with --predict, beside --serve in any order', () => {
+    const { command, predicts, serves } = externalRunner('x=python3 run.py --predict', '/');
+    assert.deepEqual([command, predicts, serves], [['python3', 'run.py'], true, undefined]);
+    for (const both of ['--predict --serve', '--serve --predict']) {
+      const runner = externalRunner(`x=python3 run.py ${both}`, '/');
+      assert.deepEqual([runner.command, runner.predicts, runner.serves], [['python3', 'run.py'], true, true]);
+    }
+    assert.equal(externalRunner('x=tool --predict --fast', '/').predicts, undefined);
+  });
+
   it('counts paths of existing files from where the worker was started, as tasks run elsewhere', async (t) => {
     const folder = await temporaryFolder(t);
     await mkdir(join(folder, 'bin'));
@@ -127,6 +137,33 @@ describe('the example runners, each in a real worker', () => {
       assert.equal(JSON.parse(await text(body)).mean.toFixed(4), '87.1775');
       const events = await server.client.call('listJobEvents', { params: { id: job } });
       assert.ok(events.some(({ type, message }) => type === 'progress' && message === '60 values read'));
+    },
+  );
+
+  it(
+    'mean.py predicts with the model that it made, by a worker that says so',
+    requires('python3'),
+    async (t) => {
+      const server = await startTestServer(t);
+      const folder = await temporaryFolder(t);
+      await writeFile(join(folder, 'new.csv'), '900,902\n1,2\n3,4\n');
+      await startTestWorker(t, server, { runners: [externalRunner(`${MEAN} --predict`, REPOSITORY)] });
+      const made = await submit(server, {}, { type: 'mean.run', dataset });
+      await taskIn(server, made);
+      const { id } = await server.client.call('submitJob', {
+        body: {
+          type: 'mean.predict',
+          model: { kind: 'best_model', job_id: made },
+          dataset: { kind: 'shared_path', path: folder },
+        },
+      });
+      const { error, result } = await taskIn(server, id);
+      assert.equal(error, null);
+      assert.deepEqual(result?.counts, { num_predictions: 2 });
+      const artifacts = await server.client.call('listJobArtifacts', { params: { id } });
+      const found = artifacts.find(({ role }) => role === 'predictions');
+      const { body } = await server.client.download(found?.id ?? '');
+      assert.match(await text(body), /^sample,.*\n1,predicted,,,87\.1775\d*,\n2,predicted,,,87\.1775\d*,\n$/);
     },
   );
 
