@@ -25,7 +25,13 @@ describe('jq-worker', () => {
     assert.equal(worker?.id, worker_id);
     assert.equal(worker?.name, 'bench');
     assert.equal(worker?.slots_total, 3);
-    assert.deepEqual(worker?.labels, { site: 'lab-a', gpu: 'no', x: '1', 'dataset.corn': 'true' });
+    assert.deepEqual(worker?.labels, {
+      site: 'lab-a',
+      gpu: 'no',
+      x: '1',
+      'dataset.corn': 'true',
+      'predict.mljs': 'true',
+    });
     assert.equal(worker?.capabilities.memory_gb, 7.5);
     assert.equal(worker?.capabilities.gpu_count, 2);
     child.kill('SIGTERM');
