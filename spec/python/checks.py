@@ -153,6 +153,7 @@ def cancelling():
     job.cancel()
     raised(jq_cluster.JobCancelledError, job.wait)
     again = job.resubmit(name="again")
+    assert again.view.get("resubmitted_from") == job.id, "the two are linked"
     assert again.id != job.id and again.name == "again" and again.cancel().refresh().id == again.id
     job.delete()
     assert raised(jq_cluster.ResponseError, lambda: job._api.get_job(job.id)).status == 404
@@ -246,6 +247,9 @@ def cards():
     assert "<script>" not in html and "&lt;script&gt;" in html
     assert 'aria-valuenow="2"' in html and 'aria-valuemax="2"' in html and "1 failed" in html and "best_rmse" in html
     assert f'href="{job.url}"' in html
+    shown = []
+    job._keep_showing(type("Panel", (), {"show": lambda _, content: shown.append(content)})())
+    assert shown == [html], "who waits may have seen the end first; the card that follows shows it all the same"
     assert repr(job).startswith(f"<Job {job.id}") and "1 of 2 tasks succeeded" in repr(job)
 
 

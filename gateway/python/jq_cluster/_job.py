@@ -188,13 +188,17 @@ class Job:
         return self
 
     def resubmit(self, **changes: Any) -> "Job":
-        """Submits its specification as a new job, numbers as they were written, with members changed; None removes one."""
+        """Submits its specification as a new job, which names this one; numbers stay as they were written.
+
+        `changes` are members that are to be others; None removes one.
+        """
         request = self._session.transport.text("GET", "/v1/jobs/{id}/request", {"id": self.id}, {})
         parts: Dict[str, str] = {key: text for key, text in members(request).items() if key != "idempotency_key"}
         for one, other in (("pipeline", "pipelines"), ("dataset", "datasets")):
             if one in changes or other in changes:
                 parts.pop(one, None)
                 parts.pop(other, None)
+        parts["resubmitted_from"] = dumps(self.id)
         parts.update({key: dumps(value) for key, value in changes.items()})
         kept = {key: text for key, text in parts.items() if text != "null"}
         return Job(self._session, self._session.submit_texts(kept))
@@ -228,6 +232,8 @@ class Job:
                 time.sleep(pause)
                 self.refresh()
                 panel.show(self._repr_html_())
+            # Who waits for the job may have been the first to see its end.
+            panel.show(self._repr_html_())
         except ClusterError as error:
             panel.show(card(self.view, self.url, [], f"no longer followed: {error}"))
         finally:
