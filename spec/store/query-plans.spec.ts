@@ -55,6 +55,8 @@ function slowIn(sql: string, plan: readonly string[]): string[] {
   const sortsGiven = given.some((name) => new RegExp(`FROM ${name} WHERE [^;]*ORDER BY[^()]*$`).test(sql));
   const sorts = (step: string) => /TEMP B-TREE FOR (ORDER BY|GROUP BY)/.test(step) && !sortsGiven;
   const slow = plan.filter((step) => sorts(step) || (reads(step) && !walks));
+  // SQLite plans it whenever it is run, which may take longer than to find the rows.
+  if (/\b(LIMIT|OFFSET) \?(?! \+)/.test(sql)) slow.push('planned anew for each LIMIT or OFFSET');
   // A range of ids is no search for the rows of one job.
   // With the unary plus, a condition is no search.
   const asked = /\b\w+ = \?/.test(sql.replace(/^.*?\bWHERE\b/, '').replace(/\+\w+\.\w+ = \?/g, ''));

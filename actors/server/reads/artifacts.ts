@@ -2,6 +2,7 @@ import { ClusterError } from '../../../machines/protocol/errors.ts';
 import type { ArtifactView } from '../../../machines/schema/views.ts';
 import type { PreparedStatements } from '../store/prepared-statements.ts';
 import type { JobRow } from '../store/rows.ts';
+import { LIMIT } from '../store/sql-words.ts';
 import { inPages, type RowHead } from './pages.ts';
 
 /** Tasks whose artifacts are looked at together, and artifacts of a page, in its bytes. */
@@ -32,7 +33,7 @@ const WINDOW = `
           WHERE t.job_id = ? AND t.seq >= ? AND t.seq <= ? AND n.value IS NOT NULL)
   SELECT listed.*, ${VIEW_BYTES} AS bytes FROM listed
   WHERE (listed.seq, listed.role, listed.artifact_id) > (?, ?, ?)
-  ORDER BY listed.seq, listed.role, listed.artifact_id LIMIT ?`;
+  ORDER BY listed.seq, listed.role, listed.artifact_id ${LIMIT}`;
 
 interface Listed extends RowHead {
   seq: number;

@@ -3,7 +3,7 @@ import { LIMITS } from '../../../machines/protocol/limits.ts';
 import type { EventView } from '../../../machines/schema/views.ts';
 import type { Connection } from '../store/open.ts';
 import type { PreparedStatements } from '../store/prepared-statements.ts';
-import { isGap } from '../store/sql-words.ts';
+import { isGap, LIMIT, OFFSET } from '../store/sql-words.ts';
 import { EVENTS } from '../store/tables.ts';
 import { integer, joined, json, object, PICKED, seconds, text } from './json-text.ts';
 import { bytesOf, orPlaceholder, partsOf, quoted, type ValueReaders, withLongValues } from './long-values.ts';
@@ -50,7 +50,7 @@ export async function* eventList(db: PreparedStatements, query: EventQuery): Asy
   const pages = inPages<RowHead & { id: number }>({
     plan: (last, rows) => {
       const { where, params } = filterOf({ ...query, after_id: last?.id ?? after_id });
-      const sql = `SELECT id, ${BYTES} AS bytes FROM events WHERE ${where} ORDER BY id LIMIT ?`;
+      const sql = `SELECT id, ${BYTES} AS bytes FROM events WHERE ${where} ORDER BY id ${LIMIT}`;
       return db.all(sql, ...params, rows);
     },
     compose: async (heads) => {
@@ -70,7 +70,7 @@ export async function* eventList(db: PreparedStatements, query: EventQuery): Asy
 async function idBeforeLast(db: PreparedStatements, query: EventQuery): Promise<number> {
   const { where, params } = filterOf(query);
   const row = await db.get<{ id: number }>(
-    `SELECT id FROM events WHERE ${where} ORDER BY id DESC LIMIT 1 OFFSET ?`,
+    `SELECT id FROM events WHERE ${where} ORDER BY id DESC LIMIT 1 ${OFFSET}`,
     ...[...params, query.limit - 1],
   );
   return row ? row.id - 1 : query.after_id;
@@ -92,7 +92,7 @@ export async function eventPage(connection: Connection, query: EventQuery): Prom
   const { where, params } = filterOf(query);
   const rows = await connection.all<{ cells: string; planned: number }[]>(
     `WITH head (id, bytes) AS MATERIALIZED
-            (SELECT id, ${BYTES} FROM events WHERE ${where} ORDER BY id LIMIT ?),
+            (SELECT id, ${BYTES} FROM events WHERE ${where} ORDER BY id ${LIMIT}),
           page (id, upto, planned) AS MATERIALIZED
             (SELECT id, sum(bytes) OVER (ROWS UNBOUNDED PRECEDING) - bytes, count(*) OVER () FROM head)
      SELECT ${FRAME} AS cells, page.planned

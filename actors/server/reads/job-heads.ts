@@ -1,6 +1,7 @@
 import type { JobQuery } from '../../../gateway/backend.ts';
 import { readReference } from '../../../machines/protocol/reference.ts';
 import type { PreparedStatements } from '../store/prepared-statements.ts';
+import { LIMIT } from '../store/sql-words.ts';
 import { type Condition, chosenWay, type OneQuery, restOf, type Way, waysOf } from './job-ways.ts';
 import { bytesOf } from './long-values.ts';
 import type { RowHead } from './pages.ts';
@@ -63,7 +64,7 @@ export function headStatement(way: Way, query: OneQuery): Statement {
   const conditions = [...way.conditions, ...restOf(way, query)];
   const filter = conditions.map(({ sql }) => sql).join(' AND ');
   return {
-    sql: `SELECT jobs.seq, jobs.created_at, ${BYTES} AS bytes FROM ${way.from} WHERE ${filter} ORDER BY ${way.order} LIMIT ?`,
+    sql: `SELECT jobs.seq, jobs.created_at, ${BYTES} AS bytes FROM ${way.from} WHERE ${filter} ORDER BY ${way.order} ${LIMIT}`,
     params: [...conditions.flatMap(({ values }) => values), query.limit],
   };
 }
@@ -94,7 +95,7 @@ function endsAsked({ ref }: JobQuery): string[] {
 
 /** The ids before one, the latest first, looked through for an end: which jobs have it, and how far that came. */
 const ENDS_SQL = `SELECT min(id) AS reached, json_group_array(seq) FILTER (WHERE substr(id, ?) = ?) AS seqs
-  FROM (SELECT id, seq FROM jobs WHERE id < ? ORDER BY id DESC LIMIT ?)`;
+  FROM (SELECT id, seq FROM jobs WHERE id < ? ORDER BY id DESC ${LIMIT})`;
 
 /**
  * The jobs whose id ends so. No index has the ends: they are random, so that it would cost every submission two pages

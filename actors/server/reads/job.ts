@@ -6,7 +6,10 @@ import { placeholderValue, type ValueReaders, withLongValues } from './long-valu
 import { errorsOf, rankingOf, rankingValueReaders, rankWarnings } from './ranking.ts';
 import { jobView, selectionsOf } from './views.ts';
 
-/** Entries of a ranking, and errors, that the view of a job shows (docs/protocol.md#views-of-jobs-and-tasks). */
+/**
+ * Entries of a ranking, and errors, that the view of a job shows (docs/protocol.md#views-of-jobs-and-tasks): no more
+ * than its counts tell of, so that nobody looks whether there are others.
+ */
 const SHOWN = { ranking: 10_000, errors: 1000 };
 
 /**
@@ -23,8 +26,8 @@ export async function* jobPieces(db: PreparedStatements, row: JobRow): AsyncGene
   const entries = rankingValueReaders(db);
   const fillers: ValueReaders = {
     ...jobValueReaders(db),
-    ranking: () => withLongValues(rankingOf(db, row, { limit: SHOWN.ranking }), entries),
-    errors: () => withLongValues(errorsOf(db, row, SHOWN.errors), entries),
+    ranking: () => withLongValues(rankingOf(db, row, { limit: Math.min(SHOWN.ranking, succeeded) }), entries),
+    errors: () => withLongValues(errorsOf(db, row, Math.min(SHOWN.errors, failed)), entries),
   };
   yield* withLongValues(once(JSON.stringify(view)), fillers);
 }

@@ -1,5 +1,6 @@
 import type { PreparedStatements } from '../store/prepared-statements.ts';
 import type { JobRow } from '../store/rows.ts';
+import { LIMIT, OFFSET } from '../store/sql-words.ts';
 import { bytesOf } from './long-values.ts';
 import type { RowHead } from './pages.ts';
 
@@ -58,13 +59,13 @@ export class RankingOrder {
     const value = last?.rank_value ?? best;
     return this.#db.all(
       `${this.#from} AND ${this.#value} ${worse}= ? AND (${this.#value} ${worse} ? OR seq > ?)
-       ORDER BY ${this.#value} ${direction}, seq LIMIT ? OFFSET ?`,
+       ORDER BY ${this.#value} ${direction}, seq ${LIMIT} ${OFFSET}`,
       ...[this.#job.id, value, value, last?.seq ?? 0, rows, skip],
     );
   }
 
   #unranked(after: number, rows: number, skip: number): Promise<Ranked[]> {
-    const sql = `${this.#from} AND ${this.#value} IS NULL AND seq > ? ORDER BY seq LIMIT ? OFFSET ?`;
+    const sql = `${this.#from} AND ${this.#value} IS NULL AND seq > ? ORDER BY seq ${LIMIT} ${OFFSET}`;
     return this.#db.all(sql, this.#job.id, after, rows, skip);
   }
 

@@ -1,6 +1,7 @@
 import { isPrediction } from '../../../machines/schema/job-types.ts';
 import type { PreparedStatements } from '../store/prepared-statements.ts';
 import type { JobRow } from '../store/rows.ts';
+import { LIMIT } from '../store/sql-words.ts';
 import { joined, json, object, PARAMETER, PICKED, text } from './json-text.ts';
 import { bytesOf, orPlaceholder, partsOf, quoted, type ValueReaders } from './long-values.ts';
 import { inPages, type RowHead } from './pages.ts';
@@ -62,7 +63,7 @@ export async function* errorsOf(db: PreparedStatements, job: JobRow, limit: numb
     plan: (last, rows) =>
       db.all(
         `SELECT seq, ${bytesOf(100, 'error')} AS bytes FROM tasks
-         WHERE job_id = ? AND status = 'failed' AND seq > ? ORDER BY seq LIMIT ?`,
+         WHERE job_id = ? AND status = 'failed' AND seq > ? ORDER BY seq ${LIMIT}`,
         ...[job.id, last?.seq ?? 0, rows],
       ),
     compose: async (heads) => {

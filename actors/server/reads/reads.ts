@@ -4,6 +4,7 @@ import type { BackupsView, StatsMinute } from '../../../machines/schema/views.ts
 import type { Clock } from '../../shared/clock.ts';
 import type { PreparedStatements } from '../store/prepared-statements.ts';
 import type { JobRow, MinuteRow } from '../store/rows.ts';
+import { OFFSET } from '../store/sql-words.ts';
 import type { Store } from '../store/store.ts';
 import { ARTIFACTS, JOBS } from '../store/tables.ts';
 import { actorState } from './actors.ts';
@@ -81,7 +82,7 @@ export function createReads(
 
     async eventIdBefore(count) {
       const row = await db.get<{ id: number }>(
-        'SELECT id FROM events ORDER BY id DESC LIMIT 1 OFFSET ?',
+        `SELECT id FROM events ORDER BY id DESC LIMIT 1 ${OFFSET}`,
         count,
       );
       return row?.id ?? 0;

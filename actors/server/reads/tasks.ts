@@ -4,7 +4,7 @@ import { slices } from '../../../machines/json/slices.ts';
 import { ClusterError } from '../../../machines/protocol/errors.ts';
 import { HELD_STATUSES } from '../../../machines/schema/statuses.ts';
 import type { PreparedStatements } from '../store/prepared-statements.ts';
-import { sqlWords } from '../store/sql-words.ts';
+import { LIMIT, sqlWords } from '../store/sql-words.ts';
 import { integer, joined, json, object, seconds, text } from './json-text.ts';
 import type { LiveReads } from './live-reads.ts';
 import {
@@ -119,7 +119,7 @@ export class TaskList {
     const heads = await this.#db.all<Head[]>(
       `SELECT t.seq, t.id, t.status, t.requirement_id, t.avoids, t.not_before,
               t.payload ->> 'pipeline' AS pipeline, t.payload ->> 'dataset' AS dataset, ${BYTES} AS bytes FROM tasks t
-       WHERE t.job_id = ? AND t.seq > ?${status === undefined ? '' : ' AND t.status = ?'} ORDER BY t.seq LIMIT ?`,
+       WHERE t.job_id = ? AND t.seq > ?${status === undefined ? '' : ' AND t.status = ?'} ORDER BY t.seq ${LIMIT}`,
       ...[job_id, after, ...(status === undefined ? [] : [status]), rows],
     );
     for (const head of heads) {

@@ -3,6 +3,7 @@ import { ClusterError } from '../../../machines/protocol/errors.ts';
 import type { WorkerView } from '../../../machines/schema/views.ts';
 import type { PreparedStatements } from '../store/prepared-statements.ts';
 import type { WorkerRow } from '../store/rows.ts';
+import { LIMIT } from '../store/sql-words.ts';
 import { PICKED } from './json-text.ts';
 import type { LiveReads } from './live-reads.ts';
 import { bytesOf, orPlaceholder, partsOf, type ValueReaders, withLongValues } from './long-values.ts';
@@ -57,7 +58,7 @@ async function* workers(db: PreparedStatements, live: LiveReads, only?: string):
   const pages = inPages<WorkerHead>({
     plan: (last, rows) =>
       db.all(
-        `SELECT id, ${BYTES} AS bytes FROM workers WHERE id > ? ${only === undefined ? '' : 'AND id = ?'} ORDER BY id LIMIT ?`,
+        `SELECT id, ${BYTES} AS bytes FROM workers WHERE id > ? ${only === undefined ? '' : 'AND id = ?'} ORDER BY id ${LIMIT}`,
         ...[last?.id ?? '', ...(only === undefined ? [] : [only]), rows],
       ),
     compose: async (heads) => {
