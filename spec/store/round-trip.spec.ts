@@ -5,115 +5,13 @@ import { type AnyStateMachine, createActor, type StateNode } from 'xstate';
 import { JOB, type RowMapping, TASK, WORKER } from '../../actors/server/runtime/row-mapping.ts';
 import type { Changes } from '../../actors/server/store/changes.ts';
 import type { Table } from '../../actors/server/store/columns.ts';
-import type { JobRow, TaskRow, WorkerRow } from '../../actors/server/store/rows.ts';
+import type { JobRow, TaskRow } from '../../actors/server/store/rows.ts';
 import { Store } from '../../actors/server/store/store.ts';
 import { JOBS, TASKS, WORKERS } from '../../actors/server/store/tables.ts';
 import { noStanding, rankedBy } from '../../machines/ranking/standing.ts';
 import { ODD_DOUBLES } from '../support/doubles.ts';
 import { temporaryDirectory } from '../support/server.ts';
-
-const jobRow: JobRow = {
-  seq: 1,
-  id: 'job_1',
-  type: 'demo.run',
-  name: 'Größe "x" \u{1F600}',
-  note: 'two\nlines',
-  tags: ['corn', 'set "A"'],
-  status: 'running',
-  state: null,
-  priority: -3,
-  created_at: 1764278465.123001,
-  updated_at: 1764278466.5,
-  keep: '7d',
-  owner: 'ann',
-  granted_rights: ['read', 'submit'],
-  warnings: ["unknown field 'x'"],
-  error: 'why\nnot',
-  idempotency_key: 'key',
-  rank_metric: 'best_rmse',
-  rank_mode: 'max',
-  retry_attempts: 2,
-  pins_fingerprint: true,
-  is_dag: true,
-  meaning: 'a hash',
-  reuse: 'any',
-  num_tasks: 28,
-  counts: { queued: 1, leased: 2, running: 3, lost: 4, succeeded: 5, failed: 6, cancelled: 7 },
-  best_metric: 0.1 + 0.2,
-  best_task_id: 'task_9',
-  best_model_artifact_id: 'art_9',
-  num_reused: 2,
-  selection: null,
-  next_seq: null,
-  last_seq: null,
-  resubmitted_from: 'job_0',
-  run_times: { count: 3, mean: 0.1 + 0.2, squares: 1e-7, since: 1.5 },
-  standings: [
-    {
-      metric: 'best_rmse',
-      mode: 'max',
-      reported: 5,
-      best_metric: 0.1 + 0.2,
-      best_task_id: 'task_9',
-      best_model_artifact_id: 'art_9',
-    },
-    { ...noStanding({ metric: 'größe "x"', mode: 'min' }), reported: 4, best_metric: 5e-324 },
-  ],
-};
-
-const taskRow: TaskRow = {
-  seq: 7,
-  id: 'task_1',
-  job_id: 'job_1',
-  status: 'running',
-  state: 'executing',
-  priority: 4,
-  attempt: 2,
-  max_attempts: 5,
-  backoff_seconds: 1.5,
-  not_before: 1764278466.75,
-  worker_faults: 1,
-  take_backs: 2,
-  avoids: ['worker_1', 'Größe "x"'],
-  worker_id: 'worker_1',
-  lease_expires_at: 1764278999.25,
-  requirement_id: 3,
-  payload: { pipeline: 1, dataset: 2 },
-  pipeline_label: 'p',
-  pipeline_steps: 'snv » pls(components=5)',
-  dataset_label: 'd',
-  timeout_seconds: 0.5,
-  created_at: 1764278465.123,
-  updated_at: 1764278465.124,
-  started_at: 1764278465.125,
-  result: '{"metrics":{"a":1.0}}',
-  rank_value: 5e-324,
-  rank_others: [null, 0.1 + 0.2],
-  model_artifact_id: 'art_1',
-  error: 'boom',
-  last_report: { worker_id: 'worker_1', attempt: 2, verb: 'fail', answer: { ok: true, requeued: false } },
-  content_key: 'another hash',
-  reused_from: { job_id: 'job_0', task_id: 'task_0' },
-};
-
-const workerRow: WorkerRow = {
-  id: 'worker_1',
-  name: null,
-  principal: 'lab',
-  session: 3,
-  status: 'alive',
-  state: 'busy',
-  registered_at: 1,
-  last_seen_at: 2.5,
-  labels: { site: 'a', __proto__x: 'y' },
-  capabilities: { memory_gb: 15.5, deep: { list: [1, null] } },
-  version: { python: '3.11', packages: { numpy: '2.0' } },
-  slots_total: 4,
-  slots_used: 2,
-  suspended: 'its disk is full',
-  leaving: 'draining',
-  drained: { by: 'olivia', at: 2.5, takes_back_at: null },
-};
+import { jobRow, nothing, taskRow, workerRow } from './row-support.ts';
 
 /** Every state an actor can rest in: atomic, final, or the compound ones' children. */
 function restingStates(machine: AnyStateMachine): { status: string; state: string | null }[] {
@@ -292,30 +190,3 @@ test('a job that ranks by one metric stores its standing only where its other co
     [0, 0, 1, 1],
   );
 });
-
-function nothing(): Changes {
-  return {
-    requirements: [],
-    new_jobs: [],
-    changed_jobs: [],
-    job_requests: [],
-    job_inputs: [],
-    variants: [],
-    choices: [],
-    new_tasks: [],
-    changed_tasks: [],
-    computed: [],
-    registered_workers: [],
-    changed_workers: [],
-    removed_workers: [],
-    pauses: [],
-    lifted_pauses: [],
-    artifacts: [],
-    task_artifacts: [],
-    events: [],
-    notifications: [],
-    minutes: [],
-    tally: [],
-    further: [],
-  };
-}

@@ -161,15 +161,21 @@ export class Measures {
   }
 
   #committed(changes: Changes): void {
-    this.#tasksSubmitted += changes.new_tasks.length;
-    for (const { type } of changes.new_jobs) this.#jobsSubmitted.count(this.#types.of(type));
+    const { plain_new_jobs, new_jobs, plain_changed_jobs, changed_jobs } = changes;
+    this.#tasksSubmitted += changes.plain_new_tasks.length + changes.new_tasks.length;
+    for (const { type } of [...plain_new_jobs, ...new_jobs]) this.#jobsSubmitted.count(this.#types.of(type));
     for (const { size_bytes } of changes.artifacts) {
       this.#artifacts++;
       this.#artifactBytes += size_bytes;
     }
     let types: Map<string, string> | undefined;
     const typeOf = (jobId: string | null) => {
-      types ??= new Map([...changes.new_jobs, ...changes.changed_jobs].map(({ id, type }) => [id, type]));
+      types ??= new Map(
+        [...plain_new_jobs, ...new_jobs, ...plain_changed_jobs, ...changed_jobs].map(({ id, type }) => [
+          id,
+          type,
+        ]),
+      );
       return this.#types.of(types.get(jobId ?? '') ?? OTHER);
     };
     for (const event of changes.events) this.#happened(event, typeOf);

@@ -26,16 +26,22 @@ export interface Statement {
 /** All that one turn changed; written in one transaction. */
 export interface Changes {
   requirements: RequirementRow[];
+  /** Rows that may be written plainly (`Table.isPlain`), and those that may not. */
+  plain_new_jobs: JobRow[];
+  plain_changed_jobs: JobRow[];
   new_jobs: JobRow[];
   changed_jobs: JobRow[];
   job_requests: { job_id: string; request: string }[];
   job_inputs: JobInputRow[];
   variants: VariantsRow[];
   choices: ChoiceRow[];
+  plain_new_tasks: TaskRow[];
+  plain_changed_tasks: TaskRow[];
   new_tasks: TaskRow[];
   changed_tasks: TaskRow[];
   computed: ComputedRow[];
   registered_workers: WorkerRow[];
+  plain_changed_workers: WorkerRow[];
   changed_workers: WorkerRow[];
   removed_workers: { id: string }[];
   pauses: PauseRow[];

@@ -8,6 +8,8 @@ export class Column<Value> {
   readonly isNullable: boolean;
   /** Whether it stays as it was inserted, unless a statement of its own changes it. */
   readonly isFixed: boolean;
+  /** Whether it is NULL in nearly all rows, and stays so. */
+  readonly isRare: boolean;
   /** Null where the value is stored as it is. */
   readonly encode: ((value: Value) => SqlValue) | null;
   readonly decode: ((cell: SqlValue) => Value) | null;
@@ -16,18 +18,25 @@ export class Column<Value> {
     type,
     isNullable = false,
     isFixed = false,
+    isRare = false,
     encode = null,
     decode = null,
   }: Pick<Column<Value>, 'type'> & Partial<Column<Value>>) {
     this.type = type;
     this.isNullable = isNullable;
     this.isFixed = isFixed;
+    this.isRare = isRare;
     this.encode = encode;
     this.decode = decode;
   }
 
   get fixed(): Column<Value> {
     return new Column({ ...this, isFixed: true });
+  }
+
+  /** Of a column that may be NULL. */
+  get rare(): Column<Value> {
+    return new Column({ ...this, isRare: true });
   }
 
   get orNull(): Column<Value | null> {
@@ -73,11 +82,12 @@ export type RowOf<C extends Columns> = {
 
 /** A column that follows from several members of a row. */
 export interface DerivedColumn<Row> extends Pick<Column<never>, 'type' | 'isNullable' | 'isFixed'> {
+  isRare?: boolean;
   of(row: Row): SqlValue;
 }
 
-/** How a kind of row is written: its columns in order, what it is found by, and the conversion both ways. */
-export interface Table<Row> {
+/** How a kind of row is written: its columns in order, and what it is found by. */
+export interface Written<Row> {
   readonly name: string;
   readonly key: readonly string[];
   readonly columns: readonly string[];
@@ -88,6 +98,16 @@ export interface Table<Row> {
   encode(row: Row): SqlValue[];
   /** The key, then what may have changed. */
   encodeChange(row: Row): SqlValue[];
+}
+
+/** A kind of row with all its columns, and the conversion both ways. */
+export interface Table<Row> extends Written<Row> {
+  /**
+   * The same without the columns that are rare: SQLite takes its time for each, whatever is in it.
+   */
+  readonly plain: Written<Row>;
+  /** Whether a row may be written plainly: nothing rare is in it, or has changed since it was written. */
+  isPlain(row: Row, before: Row | null): boolean;
   /**
    * SQL: a row as one text. The driver makes an object of a row cell by cell, which for a row of forty costs more than
    * to find it.
@@ -104,6 +124,10 @@ export interface Table<Row> {
  */
 const digits = (cell: string): string => `iif(${cell} IS NULL, NULL, printf('%!.20g', ${cell}))`;
 
+/** Whether a cell is what it was; rows do not change, so that most members are known at a glance. */
+const isSame = <Row>(row: Row, before: Row, member: string | null, cell: (row: Row) => SqlValue): boolean =>
+  (member !== null && row[member as keyof Row] === before[member as keyof Row]) || cell(row) === cell(before);
+
 /**
  * @param derived columns beside those of the members
  * @param members those that such columns are derived from
@@ -116,9 +140,8 @@ export function table<C extends Columns, More extends object = object>(
   members?: (cellOf: (column: string) => SqlValue) => More,
 ): Table<RowOf<C> & More> {
   type Row = RowOf<C> & More;
-  const types = { ...columns, ...derived };
+  const types: Record<string, Omit<DerivedColumn<Row>, 'of'>> = { ...columns, ...derived };
   const names = Object.keys(types);
-  const changing = names.filter((column) => !key.includes(column) && !types[column]?.isFixed);
   const getterOf = (column: string): ((row: Row) => SqlValue) => {
     const known = derived[column];
     if (known) return known.of;
@@ -134,6 +157,20 @@ export function table<C extends Columns, More extends object = object>(
       return cells;
     };
   };
+  const written = (inserted: readonly string[], changing: readonly string[]): Written<Row> => ({
+    name,
+    key,
+    columns: inserted,
+    changing,
+    types: Object.fromEntries(inserted.map((column) => [column, types[column] as Column<never>])),
+    encode: reading(inserted),
+    encodeChange: reading([...key, ...changing]),
+  });
+  const changing = names.filter((column) => !key.includes(column) && !types[column]?.isFixed);
+  const isRare = (column: string) => types[column]?.isRare === true;
+  const rare = names
+    .filter(isRare)
+    .map((column) => ({ member: column in columns ? column : null, cell: getterOf(column) }));
   const places = new Map(names.map((column, place) => [column, place]));
   const reals = names.flatMap((column, place) => (types[column]?.type === 'REAL' ? [place] : []));
   const decoders = Object.entries(columns).map(([column, { decode }]) => ({
@@ -142,13 +179,17 @@ export function table<C extends Columns, More extends object = object>(
     place: places.get(column) as number,
   }));
   return {
-    name,
-    key,
-    columns: names,
-    changing,
-    types,
-    encode: reading(names),
-    encodeChange: reading([...key, ...changing]),
+    ...written(names, changing),
+    plain: written(
+      names.filter((column) => !isRare(column)),
+      changing.filter((column) => !isRare(column)),
+    ),
+    isPlain(row, before) {
+      for (const { member, cell } of rare) {
+        if (before === null ? cell(row) !== null : !isSame(row, before, member, cell)) return false;
+      }
+      return true;
+    },
     rowSql(cellOf = (column) => `${name}.${column}`) {
       const cells = names.map((column) => {
         const cell = cellOf(column);

@@ -5,7 +5,7 @@ import { type Database, open } from 'sqlite';
 import sqlite3 from 'sqlite3';
 import { StartError } from '../../../machines/protocol/start-error.ts';
 import { isDamage, storeDamaged } from './damage.ts';
-import { turnView } from './turn-sql.ts';
+import { TURN_VIEWS } from './turn-sql.ts';
 
 export type Connection = Database<sqlite3.Database, sqlite3.Statement>;
 
@@ -29,7 +29,7 @@ export async function openWriter(path: string): Promise<Connection> {
        PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}; PRAGMA journal_size_limit = 67108864;`,
     );
     await migrate(db, path);
-    await db.exec(turnView());
+    await db.exec(TURN_VIEWS);
     return db;
   } catch (error) {
     await db.close();

@@ -10,6 +10,8 @@ const MOST = { rows: 2000, characters: 1024 * 1024 };
 const HEAVY: Partial<Record<ListName, (row: never) => number>> = {
   job_requests: ({ request }: { request: string }) => request.length,
   variants: ({ variants }: VariantsRow) => variants.length,
+  plain_new_tasks: taskLength,
+  plain_changed_tasks: taskLength,
   new_tasks: taskLength,
   changed_tasks: taskLength,
   events: ({ message, data }: EventRow) => message.length + dataLength(data),

@@ -4,7 +4,7 @@ import type { Table } from './columns.ts';
 import { type Connection, openReader, openWriter } from './open.ts';
 import { PreparedStatements } from './prepared-statements.ts';
 import { fitsOneStatement, partsOf } from './split-changes.ts';
-import { cellsOf, LIST_NAMES, REQUEST_SQL, TURN_SQL } from './turn-sql.ts';
+import { cellsOf, REQUEST_SQL, viewFor } from './turn-sql.ts';
 
 /** Where commits can be made to fail, or to be slow, in tests. */
 export interface StoreHooks {
@@ -86,11 +86,12 @@ export class Store {
 
   /** One statement; outside a transaction it is one by itself. */
   #write(changes: Changes): Promise<void> {
-    const documents = LIST_NAMES.map((name) => {
+    const { sql, lists } = viewFor(changes);
+    const documents = lists.map((name) => {
       const rows = changes[name];
-      return rows.length === 0 ? '[]' : JSON.stringify(rows.map((row) => cellsOf(name, row as never)));
+      return rows.length === 0 ? null : JSON.stringify(rows.map((row) => cellsOf(name, row as never)));
     });
-    return this.#writes.run(TURN_SQL, ...documents);
+    return this.#writes.run(sql, ...documents);
   }
 
   /** Whether a commit works: writes nothing that anybody reads, with an fsync all the same. */

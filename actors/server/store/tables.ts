@@ -32,8 +32,8 @@ const JOB_COLUMNS = {
   id: text.fixed,
   type: text.fixed,
   name: text.orNull.fixed,
-  note: text.orNull.fixed,
-  tags: list<readonly string[]>().fixed,
+  note: text.orNull.fixed.rare,
+  tags: list<readonly string[]>().fixed.rare,
   status: word<JobStatus>(),
   /** The state below the status (`ready`, `telling`), if there is one. */
   state: text.orNull,
@@ -41,11 +41,11 @@ const JOB_COLUMNS = {
   created_at: real.fixed,
   updated_at: real,
   /** How long it stays after its end, as its owner wishes. */
-  keep: text.orNull,
+  keep: text.orNull.rare,
   owner: text.fixed,
   granted_rights: json<readonly Right[]>().fixed,
   warnings: json<string[]>().fixed,
-  error: text.orNull,
+  error: text.orNull.rare,
   idempotency_key: text.orNull.fixed,
   /** The metric that it ranks by at present, one of those of `standings`, and whether its largest value is best. */
   rank_metric: text,
@@ -59,21 +59,21 @@ const JOB_COLUMNS = {
   /** What the specification means, hashed; null without an idempotency key, and in stores of earlier versions. */
   meaning: text.orNull.fixed,
   /** Whose results its tasks may be answered with. */
-  reuse: word<Reuse>().orNull.fixed,
+  reuse: word<Reuse>().orNull.fixed.rare,
   num_tasks: integer,
   best_metric: real.orNull,
   best_task_id: text.orNull,
-  best_model_artifact_id: text.orNull,
+  best_model_artifact_id: text.orNull.rare,
   /** Of those that succeeded, how many have the result of another task. */
   num_reused: integer,
   /** Of a job that selects the best of its variants. */
-  selection: json<Selection>().orNull,
+  selection: json<Selection>().orNull.rare,
   /** Where in the queue its next task will stand, of the numbers that are kept for it, and the last of those. */
-  next_seq: integer.orNull,
-  last_seq: integer.orNull.fixed,
+  next_seq: integer.orNull.rare,
+  last_seq: integer.orNull.fixed.rare,
   run_times: json<RunTimes>().orNull,
   /** The job of which it is a repeated or changed submission. */
-  resubmitted_from: text.orNull.fixed,
+  resubmitted_from: text.orNull.fixed.rare,
 };
 
 export type JobRow = RowOf<typeof JOB_COLUMNS> & {
@@ -111,12 +111,14 @@ export const JOBS = table<typeof JOB_COLUMNS, Pick<JobRow, 'counts' | 'standings
       type: 'REAL',
       isNullable: true,
       isFixed: false,
+      isRare: true,
       of: ({ keep }) => keepSeconds(keep),
     },
     standings: {
       type: 'TEXT',
       isNullable: true,
       isFixed: false,
+      isRare: true,
       of: (row) => (isToldByRow(row) ? null : JSON.stringify(row.standings)),
     },
   },
@@ -166,20 +168,20 @@ export const TASKS = table('tasks', ['seq'], {
   max_attempts: integer,
   backoff_seconds: real.fixed,
   /** Seconds since the epoch before which it is not leased again. */
-  not_before: real.orNull,
+  not_before: real.orNull.rare,
   worker_faults: integer,
   take_backs: integer,
   /** Registrations of workers that reported a fault of their own for it. */
-  avoids: list<string[]>(),
+  avoids: list<string[]>().rare,
   worker_id: text.orNull,
   lease_expires_at: real.orNull,
   requirement_id: integer.fixed,
   payload: json<TaskPlace>().fixed,
   pipeline_label: text.fixed,
   /** What tells its pipeline apart where the label does not. */
-  pipeline_steps: text.orNull.fixed,
+  pipeline_steps: text.orNull.fixed.rare,
   dataset_label: text.fixed,
-  timeout_seconds: real.orNull.fixed,
+  timeout_seconds: real.orNull.fixed.rare,
   created_at: real.fixed,
   updated_at: real,
   started_at: real.orNull,
@@ -187,13 +189,13 @@ export const TASKS = table('tasks', ['seq'], {
   result: text.orNull,
   rank_value: real.orNull,
   /** By the metrics behind the first. */
-  rank_others: list<readonly (number | null)[]>(),
-  model_artifact_id: text.orNull,
-  error: text.orNull,
+  rank_others: list<readonly (number | null)[]>().rare,
+  model_artifact_id: text.orNull.rare,
+  error: text.orNull.rare,
   last_report: json<AcceptedReport>().orNull,
   /** What it is made of, hashed; null where that is not known by content. */
-  content_key: text.orNull.fixed,
-  reused_from: json<ReusedFrom>().orNull,
+  content_key: text.orNull.fixed.rare,
+  reused_from: json<ReusedFrom>().orNull.rare,
 });
 
 const WORKER_COLUMNS = {
@@ -203,11 +205,11 @@ const WORKER_COLUMNS = {
   last_seen_at: real,
   slots_used: integer,
   /** Why it asks for no tasks at present. */
-  suspended: text.orNull,
+  suspended: text.orNull.rare,
   /** It was told to end. */
-  leaving: word<Leaving>().orNull,
+  leaving: word<Leaving>().orNull.rare,
   /** An operator's order to give it nothing more. */
-  drained: json<DrainOrder>().orNull,
+  drained: json<DrainOrder>().orNull.rare,
 };
 
 export const WORKERS = table('workers', ['id'], {
