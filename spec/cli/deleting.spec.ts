@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { createServer, type IncomingMessage, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, it, type TestContext } from 'node:test';
+import { eventStream } from '../../gateway/client/event-stream.ts';
 import { until } from '../support/until.ts';
 import { scene } from './scene.ts';
 
@@ -138,5 +139,12 @@ describe('jobs are deleted and kept by the command line', () => {
       events.filter(({ job_id }) => job_id === ids[0]).map(({ type }) => type),
       ['job_deleted'],
     );
+    const streamed: unknown[] = [];
+    for await (const event of eventStream({ client: server.client, afterId: 0 })) {
+      streamed.push(event);
+      if (streamed.length === events.length) break;
+    }
+    assert.deepEqual(streamed, events, 'a stream from before is told the same');
+    assert.ok(events.some(({ type }) => type === 'gap'));
   });
 });

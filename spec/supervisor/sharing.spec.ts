@@ -4,7 +4,7 @@ import { RIGHTS } from '../../machines/protocol/rights.ts';
 import { job, TestCluster } from '../support/cluster.ts';
 import { holdCommits } from '../support/hold-commits.ts';
 import type { TestWorker } from '../support/test-worker.ts';
-import { pipelines } from './selection-support.ts';
+import { cv, pipelines, selecting } from './selection-support.ts';
 
 const principal = (name: string) => ({ name, rights: RIGHTS });
 const refused = (code: string) => (error: { code?: string }) => error.code === code;
@@ -66,6 +66,28 @@ describe('what is paused', () => {
     assert.deepEqual(await worker.lease(), []);
     await cluster.unpause('type', 'demo.run');
     assert.deepEqual(await served(cluster, worker, 1), ['a']);
+  });
+
+  test('holds back what refits the best of a job, too, whose variants ran before', async (t) => {
+    const cluster = await TestCluster.start(t, { share: 'job' });
+    const worker = await cluster.register();
+    const { id } = await cluster.submit(selecting(2), principal('ann'));
+    const first = await worker.run();
+    await worker.complete(first, cv(2));
+    const second = await worker.run();
+    await cluster.pause('owner', 'ann');
+    await worker.complete(second, cv(1));
+    const refit = (await cluster.tasks(id)).at(-1);
+    assert.deepEqual(refit?.waiting_for, [{ requirement: 'paused.owner=ann', workers_missing: 1 }]);
+    assert.deepEqual(await worker.lease(), []);
+    await cluster.restart();
+    assert.deepEqual(await worker.lease(), []);
+    const asked = worker.lease(1, 30);
+    await cluster.unpause('owner', 'ann');
+    assert.deepEqual(
+      (await asked).map(({ task_id }) => task_id),
+      [refit?.id],
+    );
   });
 
   test('stays as it was when the store cannot commit', async (t) => {
