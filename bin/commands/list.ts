@@ -46,6 +46,10 @@ export const COMMANDS = {
     category: 'Jobs',
     description: 'list the artifacts of a job, and download them',
   },
+  plot: {
+    category: 'Jobs',
+    description: 'draw what the best task of a job predicted',
+  },
   compare: {
     category: 'Jobs',
     description: 'set jobs side by side: rankings, and what differs',

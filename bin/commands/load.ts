@@ -13,6 +13,7 @@ const CLASSES: Record<CommandName, () => Promise<CommandClass>> = {
   wait: async () => (await import('./wait.ts')).WaitCommand,
   ranking: async () => (await import('./ranking.ts')).RankingCommand,
   artifacts: async () => (await import('./artifacts.ts')).ArtifactsCommand,
+  plot: async () => (await import('./plot.ts')).PlotCommand,
   compare: async () => (await import('./compare.ts')).CompareCommand,
   export: async () => (await import('./export.ts')).ExportCommand,
   import: async () => (await import('./import.ts')).ImportCommand,

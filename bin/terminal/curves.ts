@@ -1,11 +1,4 @@
-/** Dots of a braille character by their place in it: four rows of two columns. */
-const DOTS = [
-  [0x01, 0x08],
-  [0x02, 0x10],
-  [0x04, 0x20],
-  [0x40, 0x80],
-] as const;
-const BLANK = 0x2800;
+import { Canvas } from './canvas.ts';
 
 /** A picture of curves, each a list of values at equal distances, as lines of braille characters. */
 export function drawCurves(
@@ -13,13 +6,9 @@ export function drawCurves(
   size: { width: number; height: number },
 ): { lines: string[]; min: number; max: number } {
   const [min, max] = rangeOf(curves);
-  const [columns, rows] = [size.width * 2, size.height * 4];
-  const cells = Array.from({ length: size.height }, () => new Array<number>(size.width).fill(BLANK));
-  const dot = (x: number, y: number) => {
-    const line = cells[Math.floor(y / 4)] as number[];
-    const cell = Math.floor(x / 2);
-    line[cell] = (line[cell] as number) | ((DOTS[y % 4] as readonly number[])[x % 2] as number);
-  };
+  const canvas = new Canvas(size);
+  const { columns, rows } = canvas;
+  const dot = (x: number, y: number) => canvas.dot(x, y);
   const heightOf = (value: number) => Math.round(((max - value) / (max - min || 1)) * (rows - 1));
   for (const curve of curves) {
     let before: number | null = null;
@@ -32,7 +21,7 @@ export function drawCurves(
       before = y;
     }
   }
-  return { lines: cells.map((line) => String.fromCharCode(...line)), min, max };
+  return { lines: canvas.lines, min, max };
 }
 
 /** @param place from 0 to 1 */

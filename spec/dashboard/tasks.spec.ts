@@ -79,9 +79,8 @@ describe('the tasks of a job on the dashboard', requires('chromium'), () => {
     const logs = await hand.upload(task, dir, 'logs', 'run.log', `${lines.join('\n')}\n`);
     await hand.complete(task, { artifacts: { logs } });
     await page.getByText('succeeded', { exact: true }).first().waitFor();
+    // What is open is in the address.
     await page.reload();
-    await page.getByRole('tab', { name: /^Tasks/ }).click();
-    await page.getByRole('button', { name: /Log and details of task/ }).click();
     await log.getByText('fold 300: RMSE').waitFor();
     assert.doesNotMatch((await log.textContent()) ?? '', /::progress/);
     await until('its end', async () => (await log.evaluate(distance)) < 2);

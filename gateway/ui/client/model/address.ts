@@ -3,7 +3,7 @@ import { MACHINE_NAMES, type MachineName } from '../../../../machines/charts/nam
 import { JOB_COLUMNS, type JobColumn } from './job-sort.ts';
 import { JOB_STATUSES, type JobStatus } from './status.ts';
 
-export const TABS = ['ranking', 'tasks', 'errors', 'events', 'request'] as const;
+export const TABS = ['ranking', 'plots', 'tasks', 'errors', 'events', 'request'] as const;
 export type Tab = (typeof TABS)[number];
 
 export const VIEWS = ['workers', 'feed', 'statecharts', 'compare'] as const;
@@ -36,6 +36,8 @@ export interface Place {
   /** The job whose row is open. */
   job: string;
   tab: Tab | '';
+  /** The task of it whose details are open. */
+  task: string;
   /** The jobs that are compared, or chosen for it: their ids with commas between them. */
   compare: string;
   /** The metric by which they are. */
@@ -60,6 +62,7 @@ const HOME: Place = {
   before: '',
   job: '',
   tab: '',
+  task: '',
   compare: '',
   metric: '',
   trail: [],
@@ -80,6 +83,7 @@ const KEYS = [
   'before',
   'job',
   'tab',
+  'task',
   'compare',
   'metric',
 ] as const satisfies readonly (keyof Place)[];
@@ -98,7 +102,8 @@ export class Address {
 
   /** @param way `replace` for what changes with every key stroke */
   go(change: Partial<Place>, way: 'push' | 'replace' = 'push'): void {
-    const place = { ...this.place.peek(), ...change };
+    // A task is one of its job.
+    const place = { ...this.place.peek(), ...('job' in change ? { task: '' } : {}), ...change };
     const state = { trail: place.trail };
     if (way === 'push') history.pushState(state, '', hrefOf(place));
     else history.replaceState(state, '', hrefOf(place));
@@ -142,6 +147,7 @@ export function placeOf(search: string, state: unknown): Place {
     before: Number.isFinite(Number(read('before'))) ? read('before') : '',
     job: read('job'),
     tab: known(TABS, read('tab')),
+    task: read('task'),
     compare: read('compare'),
     metric: read('metric'),
     trail: Array.isArray(trail) ? trail.filter((one) => typeof one === 'string') : [],

@@ -20,12 +20,14 @@ export class JobDetail {
   readonly job = signal<JobView | null>(null);
   /** The first of those that are looked at. */
   readonly tasks = signal<readonly TaskView[] | null>(null);
+  /** Tasks whose times are drawn, while they are looked at. */
+  readonly measured = signal<readonly TaskView[] | null>(null);
   /** Whether there are more of them. */
   readonly hasMore = signal(false);
   /** Tasks in this state are looked at; empty: all. */
   readonly status = signal<TaskView['status'] | ''>('');
   /** The task whose details are open. */
-  readonly opened = signal('');
+  readonly opened: { readonly value: string };
   /** Tasks that failed, and such whose last attempt did, while errors are looked at. */
   readonly troubled = signal<readonly TaskView[]>([]);
   readonly artifacts = signal<ReadonlyMap<string | null, readonly ArtifactView[]>>(new Map());
@@ -40,12 +42,15 @@ export class JobDetail {
   readonly #wanted = signal(FIRST_TASKS);
   readonly #api: Api;
   readonly #hub: EventHub;
+  readonly #address: Address;
   #stops: (() => void)[] = [];
 
   constructor(id: string, api: Api, hub: EventHub, address: Address, onFault: (error: unknown) => void) {
     this.id = id;
     this.#api = api;
     this.#hub = hub;
+    this.#address = address;
+    this.opened = computed(() => address.place.value.task);
     this.tab = computed(() => address.place.value.tab || this.#opening.value);
     this.refresher = new Refresher((signal) => this.#load(signal), { every: 10_000, atLeast: 500, onFault });
   }
@@ -72,6 +77,11 @@ export class JobDetail {
     this.refresher.stop();
   }
 
+  /** Opens the details of a task, or closes them; a link to the page leads to them. */
+  toggleTask(id: string): void {
+    this.#address.go({ task: this.opened.value === id ? '' : id, tab: this.tab.value }, 'replace');
+  }
+
   /** Shows more of the tasks. */
   more(): void {
     this.#wanted.value += MORE_TASKS;
@@ -88,6 +98,10 @@ export class JobDetail {
     this.job.value = job;
     const tab = this.tab.value;
     if (tab === 'tasks') await this.#loadTasks(job, signal);
+    if (tab === 'plots') {
+      const query = { limit: FEW_TASKS };
+      this.measured.value = await this.#api.get<TaskView[]>(this.#path('/tasks'), query, signal);
+    }
     if (tab === 'errors') await this.#loadTroubled(job, signal);
     if (tab === 'request' && this.request.value === null) {
       this.request.value = await this.#api.text(this.#path('/request'), signal);

@@ -10,6 +10,7 @@ import { type TabItem, Tabs } from '../parts/tabs.tsx';
 import { Errors } from './errors.tsx';
 import { JobEvents } from './events.tsx';
 import { JobFacts } from './facts.tsx';
+import { Overview } from './overview.tsx';
 import { Ranking } from './ranking.tsx';
 import { Request } from './request.tsx';
 import { Tasks } from './tasks.tsx';
@@ -59,7 +60,9 @@ function bringIntoSight(panel: HTMLElement): void {
 function Chosen({ tab, job, detail }: { tab: Tab; job: JobView; detail: JobDetail }) {
   switch (tab) {
     case 'ranking':
-      return <Ranking job={job} />;
+      return <Ranking job={job} detail={detail} />;
+    case 'plots':
+      return <Overview job={job} detail={detail} />;
     case 'tasks':
       return <Tasks job={job} detail={detail} />;
     case 'errors':
@@ -79,6 +82,7 @@ function tabsOf({ type, aggregate, error }: JobView): TabItem<Tab>[] {
       label: isPrediction(type) ? 'Predictions' : 'Ranking',
       count: count(aggregate.ranking.length),
     },
+    { name: 'plots', label: 'Plots' },
     { name: 'tasks', label: 'Tasks', count: count(aggregate.num_tasks) },
     { name: 'errors', label: 'Errors', count: count(errors) },
     { name: 'events', label: 'Events' },

@@ -8,6 +8,7 @@ import {
 } from '../../../../../machines/ranking/table.ts';
 import { isPrediction } from '../../../../../machines/schema/job-types.ts';
 import type { JobView, RankingEntry } from '../../../../../machines/schema/views.ts';
+import type { JobDetail } from '../../model/job-detail.ts';
 import { tail } from '../../text/format.ts';
 import { Id } from '../parts/copy.tsx';
 import { Icon } from '../parts/icon.tsx';
@@ -21,13 +22,18 @@ const MOST_METRICS = 7;
 
 const nameOf = ({ pipeline, pipeline_steps }: RankingEntry): string => pipeline_steps ?? pipeline;
 
-export function Ranking({ job }: { job: JobView }) {
+export function Ranking({ job, detail }: { job: JobView; detail: JobDetail }) {
   const { ranking } = job.aggregate;
   const { shown, more } = useMore(ranking.length);
   // What was predicted is what one comes for: the only task is open, until somebody closes it.
   const only = isPrediction(job.type) && ranking.length === 1 ? (ranking[0]?.task_id ?? '') : '';
-  const chosen = useSignal<string | null>(null);
-  const opened = chosen.value ?? only;
+  const closed = useSignal(false);
+  const opened = detail.opened.value || (closed.value ? '' : only);
+  const toggle = (id: string) => {
+    const isByItself = opened === id && detail.opened.value === '';
+    if (opened === id) closed.value = true;
+    if (!isByItself) detail.toggleTask(id);
+  };
   if (ranking.length === 0) return <p class="empty">No task has succeeded yet.</p>;
   const rows = ranking.slice(0, shown);
   const rankMetric = rankMetricOf(job.aggregate);
@@ -84,9 +90,7 @@ export function Ranking({ job }: { job: JobView }) {
                   shown: columns[column]?.[i] ?? '',
                 }))}
                 open={opened === entry.task_id}
-                onToggle={() => {
-                  chosen.value = opened === entry.task_id ? '' : entry.task_id;
-                }}
+                onToggle={() => toggle(entry.task_id)}
               />
             ))}
           </tbody>

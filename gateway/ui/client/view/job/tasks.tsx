@@ -56,9 +56,7 @@ function TaskList({ job, tasks, detail }: Props) {
                 saysWhy={alone.has(task.id)}
                 artifacts={detail.artifacts.value.get(task.id) ?? []}
                 open={opened.value === task.id}
-                onToggle={() => {
-                  opened.value = opened.value === task.id ? '' : task.id;
-                }}
+                onToggle={() => detail.toggleTask(task.id)}
               />
             ))}
           </tbody>

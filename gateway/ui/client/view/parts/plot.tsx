@@ -1,6 +1,7 @@
 import { useSignal } from '@preact/signals';
 import { useMemo, useRef } from 'preact/hooks';
 import type { Axis } from '../../../../../machines/results/axis.ts';
+import { csvLine } from '../../../../../machines/results/csv.ts';
 import { save } from '../../api/download.ts';
 import { svgFile } from '../../model/svg-file.ts';
 import { Icon } from './icon.tsx';
@@ -161,9 +162,23 @@ export function Plot({ summary, name, xLabel, yLabel, x, y, series, line, marked
         >
           <Icon name="download" /> SVG
         </button>
+        <button
+          type="button"
+          onClick={() => save(csvFile(), `${name}.csv`)}
+          aria-label={`Save the numbers of ${name} as CSV`}
+        >
+          <Icon name="download" /> CSV
+        </button>
       </figcaption>
     </figure>
   );
+
+  function csvFile(): Blob {
+    const lines = series.flatMap(({ name: of, points }) =>
+      points.map((one) => csvLine([of, one.x, one.y, one.words])),
+    );
+    return new Blob([csvLine(['series', xLabel, yLabel, 'words']), ...lines], { type: 'text/csv' });
+  }
 
   function at(one: Point): string {
     return `${toX(one.x).toFixed(1)} ${toY(one.y).toFixed(1)}`;

@@ -1,0 +1,161 @@
+import { useMemo } from 'preact/hooks';
+import { rankModeOf } from '../../../../../machines/ranking/standing.ts';
+import { aligned, rankMetricOf } from '../../../../../machines/ranking/table.ts';
+import { axisFor } from '../../../../../machines/results/axis.ts';
+import { matrixOf, type Placed, placed, runTimes } from '../../../../../machines/results/overview.ts';
+import type { JobView, TaskView } from '../../../../../machines/schema/views.ts';
+import type { JobDetail } from '../../model/job-detail.ts';
+import { counted, duration, measured } from '../../text/format.ts';
+import { useMore } from '../parts/more.tsx';
+import { Plot, type Series } from '../parts/plot.tsx';
+import { Scroller } from '../parts/scroller.tsx';
+
+/** Tasks that ended without a number are marked at the foot of the picture. */
+const FAILED = 'failed';
+
+/** The results of a job as pictures: its metric by pipeline, how long they ran, and pipelines by datasets. */
+export function Overview({ job, detail }: { job: JobView; detail: JobDetail }) {
+  const tasks = detail.measured.value;
+  const metric = rankMetricOf(job.aggregate);
+  const entries = useMemo(() => placed(job.aggregate), [job]);
+  if (!tasks) return <p class="empty">Loading…</p>;
+  const { num_succeeded, num_failed } = job.aggregate;
+  if (num_succeeded + num_failed === 0) return <p class="empty">No task has ended yet.</p>;
+  return (
+    <>
+      <div class="plots-row">
+        <ByPipeline entries={entries} metric={metric} failed={job.aggregate.num_failed} />
+        <RunTimes tasks={tasks} all={job.aggregate.num_tasks} />
+      </div>
+      <HeatMap entries={entries} metric={metric} />
+    </>
+  );
+}
+
+function ByPipeline({
+  entries,
+  metric,
+  failed,
+}: {
+  entries: readonly Placed[];
+  metric: string;
+  failed: number;
+}) {
+  const y = axisFor(entries.map(({ value }) => value));
+  const series = useMemo((): Series[] => {
+    const points = entries.map(({ pipeline, dataset, value }, i) => ({
+      ...{ x: i + 1, y: value },
+      words: `${i + 1}. ${pipeline} on ${dataset}: ${metric} ${measured(value)}`,
+    }));
+    const marks = Array.from({ length: failed }, (_, i) => ({
+      ...{ x: entries.length + i + 1, y: y.from },
+      words: `${counted(failed, 'task')} failed; see Errors`,
+    }));
+    return [
+      { name: metric, colour: 'var(--running)', points },
+      ...(failed > 0 ? [{ name: FAILED, colour: 'var(--failed)', points: marks }] : []),
+    ];
+  }, [entries, failed]);
+  if (entries.length + failed === 0) return null;
+  const count = entries.length + failed;
+  return (
+    <section class="plots" aria-label="Metric by pipeline">
+      <Plot
+        summary={`${metric} of ${counted(entries.length, 'task')}, ${rankModeOf(metric) === 'min' ? 'smallest' : 'largest'} first; ${failed} failed.`}
+        name={`${metric}-by-pipeline`}
+        xLabel="place"
+        yLabel={metric}
+        x={axisFor([1, count], Math.min(8, count))}
+        y={y}
+        series={series}
+      />
+    </section>
+  );
+}
+
+function RunTimes({ tasks, all }: { tasks: readonly TaskView[]; all: number }) {
+  const times = useMemo(() => runTimes(tasks), [tasks]);
+  const series = useMemo((): Series[] => {
+    const points = (isFailed: boolean) =>
+      times.flatMap(({ name, seconds, failed }, i) =>
+        failed === isFailed ? [{ x: i + 1, y: seconds, words: `${name}: ${duration(seconds)}` }] : [],
+      );
+    const failed = points(true);
+    return [
+      { name: 'succeeded', colour: 'var(--succeeded)', points: points(false) },
+      ...(failed.length > 0 ? [{ name: FAILED, colour: 'var(--failed)', points: failed }] : []),
+    ];
+  }, [times]);
+  if (times.length === 0) return null;
+  return (
+    <section class="plots" aria-label="Run times">
+      <Plot
+        summary={`Run times of ${counted(times.length, 'task')}, the longest first.`}
+        name="run-times"
+        xLabel={
+          tasks.length < all
+            ? `the first ${tasks.length} of ${all} tasks, the longest first`
+            : 'tasks, the longest first'
+        }
+        yLabel="seconds"
+        x={axisFor([1, times.length], Math.min(8, times.length))}
+        y={axisFor([0, ...times.map(({ seconds }) => seconds)])}
+        series={series}
+      />
+    </section>
+  );
+}
+
+/** Of the colour that stands for the best, percent. */
+const STRONGEST = 45;
+
+function HeatMap({ entries, metric }: { entries: readonly Placed[]; metric: string }) {
+  const { datasets, rows } = useMemo(() => matrixOf(entries, metric), [entries, metric]);
+  const { shown, more } = useMore(rows.length);
+  if (datasets.length < 2 || rows.length < 2) return null;
+  const columns = datasets.map((_, i) =>
+    aligned(
+      rows.slice(0, shown).map(({ cells }) => cells[i]?.value ?? null),
+      '–',
+    ),
+  );
+  return (
+    <>
+      <Scroller label={`${metric} of pipelines by datasets`} class="table-frame">
+        <table class="inner heat">
+          <caption>{metric}: the stronger the colour, the better on its dataset</caption>
+          <thead>
+            <tr>
+              <th scope="col">Pipeline</th>
+              {datasets.map((dataset) => (
+                <th key={dataset} scope="col" class="right">
+                  <bdi>{dataset}</bdi>
+                </th>
+              ))}
+            </tr>
+          </thead>
+          <tbody>
+            {rows.slice(0, shown).map(({ pipeline, cells }, row) => (
+              <tr key={pipeline}>
+                <th scope="row">
+                  <bdi>{pipeline}</bdi>
+                </th>
+                {cells.map((cell, i) => (
+                  <td
+                    key={datasets[i]}
+                    class={cell?.share === 1 ? 'right leading' : 'right'}
+                    style={{ '--heat': `${Math.round((cell?.share ?? 0) * STRONGEST)}%` }}
+                    title={cell ? String(cell.value) : undefined}
+                  >
+                    {columns[i]?.[row]}
+                  </td>
+                ))}
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </Scroller>
+      {more}
+    </>
+  );
+}

@@ -1,0 +1,75 @@
+import { rankModeOf } from '../ranking/standing.ts';
+import { pipelineName } from '../ranking/steps.ts';
+import { metricIn, rankMetricOf } from '../ranking/table.ts';
+import type { Aggregate, RankingEntry, TaskView } from '../schema/views.ts';
+
+/** A task that succeeded, by how good it is. */
+export interface Placed {
+  pipeline: string;
+  dataset: string;
+  value: number;
+}
+
+const nameOf = ({ pipeline, pipeline_steps }: RankingEntry): string => pipeline_steps ?? pipeline;
+
+/** What has a number for the metric by which the job ranks, the best first. */
+export function placed(aggregate: Aggregate): Placed[] {
+  const metric = rankMetricOf(aggregate);
+  return aggregate.ranking.flatMap((entry) => {
+    const value = metricIn(entry, metric);
+    return value === null ? [] : [{ pipeline: nameOf(entry), dataset: entry.dataset, value }];
+  });
+}
+
+/** Seconds for which the last attempts at tasks ran, the longest first. */
+export function runTimes(tasks: readonly TaskView[]): { name: string; seconds: number; failed: boolean }[] {
+  return tasks
+    .flatMap((task) => {
+      const { status, started_at, updated_at } = task;
+      const isOver = (status === 'succeeded' && !task.reused_from) || status === 'failed';
+      if (!isOver || started_at === null) return [];
+      const name = `${pipelineName(task)} on ${task.dataset_label}`;
+      return [{ name, seconds: Math.max(0, updated_at - started_at), failed: status === 'failed' }];
+    })
+    .sort((a, b) => b.seconds - a.seconds);
+}
+
+/** A pipeline on each dataset. */
+export interface MatrixRow {
+  pipeline: string;
+  cells: ({ value: number; share: number } | null)[];
+}
+
+/**
+ * Pipelines by datasets, the best value of each; `share` says how good it is among those on the same dataset, from 0 for
+ * the worst to 1 for the best: what is large on one dataset may be small on another.
+ */
+export function matrixOf(
+  entries: readonly Placed[],
+  metric: string,
+): { datasets: string[]; rows: MatrixRow[] } {
+  const datasets = [...new Set(entries.map(({ dataset }) => dataset))];
+  const best = new Map<string, Map<string, number>>();
+  // The best come first.
+  for (const { pipeline, dataset, value } of entries) {
+    const row = best.get(pipeline) ?? new Map<string, number>();
+    if (!row.has(dataset)) row.set(dataset, value);
+    best.set(pipeline, row);
+  }
+  const ranges = datasets.map((dataset) => {
+    const values = [...best.values()].flatMap((row) => row.get(dataset) ?? []);
+    const [least, most] = [Math.min(...values), Math.max(...values)];
+    return rankModeOf(metric) === 'min' ? { worst: most, best: least } : { worst: least, best: most };
+  });
+  const rows = [...best].map(([pipeline, row]) => ({
+    pipeline,
+    cells: datasets.map((dataset, i) => {
+      const value = row.get(dataset);
+      const range = ranges[i];
+      if (value === undefined || !range) return null;
+      const width = range.best - range.worst;
+      return { value, share: width === 0 ? 1 : Math.abs((value - range.worst) / width) };
+    }),
+  }));
+  return { datasets, rows };
+}

@@ -1,0 +1,110 @@
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import { describe, it, type TestContext } from 'node:test';
+import { requires } from '../support/requires.ts';
+import { startTestServer } from '../support/server.ts';
+import { seriousFaults } from './axe.ts';
+import { browserForTests, type Visit } from './browser.ts';
+import { Hand, pipelines, submit } from './hands.ts';
+
+const shared = (name: string) => ({ kind: 'shared_path' as const, path: `/data/${name}`, name });
+
+describe('the pictures of a job on the dashboard', requires('chromium'), () => {
+  const open = browserForTests();
+
+  /** Two pipelines on two datasets, of which one task failed. */
+  async function matrix(t: TestContext, visit: Visit = {}) {
+    const server = await startTestServer(t);
+    const { dataset: _, ...rest } = { dataset: undefined, ...pipelines('pls', 'snv') };
+    const text = JSON.stringify({
+      type: 'demo.run',
+      name: 'matrix',
+      ...rest,
+      datasets: [shared('corn'), shared('rye')],
+    });
+    const { id } = await server.client.call('submitJob', { text });
+    const hand = await Hand.register(server.client);
+    for (const best_rmse of [1, 100, 3]) await hand.finish({ best_rmse });
+    await hand.fail(await hand.run(), 'broken');
+    const page = await open(server.url, { path: `/ui?job=${id}&tab=plots`, ...visit });
+    await page.getByRole('slider', { name: /^best_rmse of 3 tasks/ }).waitFor();
+    return { page, id, server };
+  }
+
+  it('show its metric by pipeline, the best first, and what failed', async (t) => {
+    const { page } = await matrix(t);
+    await page.getByRole('slider', { name: 'best_rmse of 3 tasks, smallest first; 1 failed.' }).focus();
+    const words = page.locator('.plot-words').first();
+    for (const [key, expected] of [
+      ['Home', '1. pls on corn: best_rmse 1'],
+      ['ArrowRight', '2. snv on corn: best_rmse 3'],
+      ['End', '1 task failed; see Errors'],
+    ] as const) {
+      await page.keyboard.press(key);
+      assert.equal(await words.textContent(), expected);
+    }
+  });
+
+  it('show how long the tasks ran, and save the numbers as CSV', async (t) => {
+    const { page } = await matrix(t);
+    await page.getByRole('slider', { name: 'Run times of 4 tasks, the longest first.' }).waitFor();
+    const coming = page.waitForEvent('download');
+    await page.getByRole('button', { name: 'Save the numbers of run-times as CSV' }).click();
+    const lines = (await readFile(await (await coming).path(), 'utf8')).trimEnd().split('\r\n');
+    assert.equal(lines[0], 'series,"tasks, the longest first",seconds,words');
+    assert.equal(lines.length, 5);
+    assert.match(lines.join('\n'), /^failed,\d,[\d.]+,snv on rye: /m);
+  });
+
+  it('show pipelines by datasets, the better the stronger on each of them', async (t) => {
+    const { page } = await matrix(t);
+    const table = page.getByRole('region', { name: 'best_rmse of pipelines by datasets' });
+    const rows = await table.locator('tbody tr').all();
+    assert.deepEqual(await Promise.all(rows.map((row) => row.locator('th, td').allInnerTexts())), [
+      ['pls', '1', '100'],
+      ['snv', '3', '–'],
+    ]);
+    const heat = (row: number) => rows[row]?.locator('td').first().getAttribute('style');
+    assert.deepEqual([await heat(0), await heat(1)], ['--heat: 45%;', '--heat: 0%;']);
+  });
+
+  it('are not there before a task has ended', async (t) => {
+    const server = await startTestServer(t);
+    const { id } = await submit(server.client);
+    const page = await open(server.url, { path: `/ui?job=${id}&tab=plots` });
+    await page.getByText('No task has ended yet.').waitFor();
+  });
+
+  for (const colorScheme of ['light', 'dark'] as const) {
+    it(`can be read by everybody, in ${colorScheme} colours and on a phone`, async (t) => {
+      const { page } = await matrix(t, { colorScheme, viewport: { width: 390, height: 844 } });
+      assert.deepEqual(await seriousFaults(page), []);
+      const width = await page.evaluate<number>('document.documentElement.scrollWidth');
+      assert.ok(width <= 390, `the page is ${width} wide`);
+    });
+  }
+});
+
+describe('a link to the page', requires('chromium'), () => {
+  const open = browserForTests();
+
+  it('leads a colleague to the same task, who is asked for a token once', async (t) => {
+    const server = await startTestServer(t, { token: 'secret' });
+    await submit(server.client, { name: 'linked', ...pipelines('pls', 'snv') });
+    const hand = await Hand.register(server.client);
+    await hand.finish({ best_rmse: 2 });
+    await hand.finish({ best_rmse: 1 });
+    const mine = await open(server.url, { token: 'secret' });
+    await mine.getByRole('button', { name: 'Details of linked' }).click();
+    await mine.getByRole('button', { name: 'Log and files of pls on corn' }).click();
+    const { pathname, search } = new URL(mine.url());
+    const theirs = await open(server.url, { path: pathname + search, expected: /401|WebSocket/ });
+    await theirs.locator('input[name=token]').fill('secret');
+    await theirs.getByRole('button', { name: 'Use token' }).click();
+    const opened = { name: 'Log and files of pls on corn', expanded: true };
+    await theirs.getByRole('button', opened).waitFor();
+    await theirs.reload();
+    await theirs.getByRole('button', opened).waitFor();
+    assert.equal(await theirs.locator('input[name=token]').count(), 0);
+  });
+});
