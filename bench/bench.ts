@@ -1,7 +1,7 @@
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { isTmpfs } from './measure/disk.ts';
-import { type MeasuredServer, startServer, type Times } from './measure/server.ts';
+import { type MeasuredServer, type Settings, startServer } from './measure/server.ts';
 
 /** `full` gives the figures of the report, `quick` an impression in a minute, `tiny` proves that all of it runs. */
 export type Scale = 'full' | 'quick' | 'tiny';
@@ -46,8 +46,8 @@ export class Bench {
   }
 
   /** A real server process, on a fresh state unless one is given. */
-  async server(state: string = this.directory(), times: Partial<Times> = {}): Promise<MeasuredServer> {
-    const server = await startServer(state, this.options.profile, times);
+  async server(state: string = this.directory(), settings: Partial<Settings> = {}): Promise<MeasuredServer> {
+    const server = await startServer(state, this.options.profile, settings);
     this.#servers.push(server);
     return server;
   }

@@ -38,14 +38,15 @@ process.once('exit', () => {
   for (const child of running) child.kill('SIGKILL');
 });
 
-/** Seconds after which leases expire and workers count as dead. */
-export interface Times {
+/** What a workload says of its server: seconds after which leases expire and workers count as dead, and what speaks HTTP. */
+export interface Settings {
   leaseTtl: number;
   workerDeadAfter: number;
+  transport: 'auto' | 'uws' | 'node';
 }
 
-/** So long that no figure depends on heartbeats. */
-const LONG: Times = { leaseTtl: 7200, workerDeadAfter: 7200 };
+/** Times so long that no figure depends on heartbeats. */
+const USUAL: Settings = { leaseTtl: 7200, workerDeadAfter: 7200, transport: 'auto' };
 
 /**
  * A real `bin/jq-server` on a state directory.
@@ -54,13 +55,20 @@ const LONG: Times = { leaseTtl: 7200, workerDeadAfter: 7200 };
 export async function startServer(
   state: string,
   profile?: string,
-  times: Partial<Times> = {},
+  settings: Partial<Settings> = {},
 ): Promise<MeasuredServer> {
   const argv = ['--port', '0', '--state', state, '--json', '--log-level', 'warn'];
-  const { leaseTtl, workerDeadAfter } = { ...LONG, ...times };
-  argv.push('--lease-ttl', `${leaseTtl}`, '--worker-dead-after', `${workerDeadAfter}`);
+  const { leaseTtl, workerDeadAfter, transport } = { ...USUAL, ...settings };
+  argv.push(
+    '--lease-ttl',
+    `${leaseTtl}`,
+    '--worker-dead-after',
+    `${workerDeadAfter}`,
+    '--transport',
+    transport,
+  );
   // It must be shorter than both.
-  if (Math.min(leaseTtl, workerDeadAfter) < LONG.leaseTtl) argv.push('--heartbeat-interval', '1');
+  if (Math.min(leaseTtl, workerDeadAfter) < USUAL.leaseTtl) argv.push('--heartbeat-interval', '1');
   const options = profile ? ['--cpu-prof', `--cpu-prof-dir=${profile}`] : [];
   const began = performance.now();
   const child = spawn(process.execPath, [...options, PROGRAM, ...argv], {

@@ -53,7 +53,8 @@ export const fanOut: Workload = {
   },
 };
 
-async function oursTo(server: MeasuredServer, clients: number, ticks: number) {
+/** Lets so many clients follow a server's events while so many are reported. */
+export async function oursTo(server: MeasuredServer, clients: number, ticks: number) {
   const ticking = await startLoad('tick', { url: server.url, perSecond: PER_SECOND, ticks });
   // Behind what was there before: the history of an earlier run is not to be counted.
   const { id } = (await newestJobEvents(server)).at(-1) as { id: number };

@@ -20,6 +20,7 @@ import { stall } from './stall.ts';
 import { startUp } from './start-up.ts';
 import { submit } from './submit.ts';
 import { sweep } from './sweep.ts';
+import { transports } from './transports.ts';
 
 /** All workloads, in the order of the report. */
 export const WORKLOADS: readonly Workload[] = [
@@ -29,6 +30,7 @@ export const WORKLOADS: readonly Workload[] = [
   lifecycle,
   batchLifecycle,
   matrix,
+  transports,
   latency,
   cancel,
   stall,

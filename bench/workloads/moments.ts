@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { FrameReader } from '../load/frames.ts';
 import { HttpPool } from '../load/http-pool.ts';
 import { matrixJob, worker } from '../load/sample-job.ts';
-import type { MeasuredServer, Times } from '../measure/server.ts';
+import type { MeasuredServer } from '../measure/server.ts';
 import { atMost, type Reading, type Workload } from '../workload.ts';
 import { Probe } from './probe.ts';
 
@@ -12,7 +12,7 @@ const LONGEST = 100;
 interface Moment {
   what: string;
   /** Seconds that are short on its server, enough for the preparation. */
-  short: (keyof Times)[];
+  short: ('leaseTtl' | 'workerDeadAfter')[];
   /** Brings everything to where only time, or the last step, is missing; `begin` takes it. */
   prepare(server: MeasuredServer, pool: HttpPool, count: number): Promise<Step>;
 }
