@@ -8,15 +8,18 @@ import type { EventHub } from './event-hub.ts';
 export interface TailOptions {
   /** Without it, the events of the whole server. */
   jobId?: string;
-  /** Only of this task. */
+  /** Only of this task, and what stands for deleted events of its job. */
   taskId?: string;
-  /** Only what this accepts. */
+  /** Only what this accepts; of a job also what stands for deleted events. */
   accepts?: (event: EventView) => boolean;
   /** Events read at once. */
   page: number;
   /** Events kept, unless the reader asks for more; older ones can be read again. */
   kept: number;
 }
+
+/** It stands for events that were deleted (docs/protocol.md#events). */
+export const isGap = ({ type, task_id }: EventView): boolean => type === 'gap' && task_id === null;
 
 /** Above every event id. */
 const NO_END = Number.MAX_SAFE_INTEGER;
@@ -90,6 +93,8 @@ export class EventTail {
   #concerns(event: EventView): boolean {
     const { jobId, taskId, accepts } = this.#options;
     if (jobId !== undefined && event.job_id !== jobId) return false;
+    // What was deleted of the job may have been what is looked for.
+    if (jobId !== undefined && isGap(event)) return true;
     return (taskId === undefined || event.task_id === taskId) && (accepts?.(event) ?? true);
   }
 

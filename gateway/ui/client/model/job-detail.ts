@@ -31,6 +31,8 @@ export class JobDetail {
   /** Tasks that failed, and such whose last attempt did, while errors are looked at. */
   readonly troubled = signal<readonly TaskView[]>([]);
   readonly artifacts = signal<ReadonlyMap<string | null, readonly ArtifactView[]>>(new Map());
+  /** The best task's model. */
+  readonly bestModel = signal<ArtifactView | null>(null);
   /** The submitted specification as the server keeps it, numbers as written. */
   readonly request = signal<string | null>(null);
   /** Repeated and changed submissions of it, the newest first. */
@@ -96,6 +98,7 @@ export class JobDetail {
     // Chosen once: it would be rude to turn the page while somebody reads.
     if (this.job.value === null) this.#opening.value = openingTab(job);
     this.job.value = job;
+    this.bestModel.value = await this.#loadBestModel(job, signal);
     const tab = this.tab.value;
     if (tab === 'tasks') await this.#loadTasks(job, signal);
     if (tab === 'plots') {
@@ -106,6 +109,13 @@ export class JobDetail {
     if (tab === 'request' && this.request.value === null) {
       this.request.value = await this.#api.text(this.#path('/request'), signal);
     }
+  }
+
+  async #loadBestModel({ aggregate }: JobView, signal: AbortSignal): Promise<ArtifactView | null> {
+    const { best_task_id: task_id, best_model_artifact_id: model } = aggregate;
+    if (task_id === null || model === null) return null;
+    const list = await this.#api.get<ArtifactView[]>(this.#path('/artifacts'), { task_id }, signal);
+    return list.find(({ id }) => id === model) ?? null;
   }
 
   async #loadTasks({ aggregate }: JobView, signal: AbortSignal): Promise<void> {

@@ -68,10 +68,15 @@ export function clockTime(ts: number): string {
   return `${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}`;
 }
 
+/** `2025-03-09`, in the reader's own zone. */
+export function date(ts: number): string {
+  const day = new Date(ts * 1000);
+  return `${day.getFullYear()}-${two(day.getMonth() + 1)}-${two(day.getDate())}`;
+}
+
 /** `2025-03-09 14:03:09`, in the reader's own zone. */
 export function dateTime(ts: number): string {
-  const date = new Date(ts * 1000);
-  return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())} ${clockTime(ts)}`;
+  return `${date(ts)} ${clockTime(ts)}`;
 }
 
 /** The end of an id: ids sort by time, so neighbours differ only there. */

@@ -1,4 +1,5 @@
 import type { EventView } from '../../../../machines/schema/views.ts';
+import { isGap } from '../model/event-tail.ts';
 import { tail } from '../text/format.ts';
 import { plainLog } from '../text/log-text.ts';
 import { useDashboard } from './context.ts';
@@ -11,11 +12,11 @@ const MOST = 300;
 export function EventRow({ event, within }: { event: EventView; within?: 'job' }) {
   const { level, type, ts } = event;
   return (
-    <li class={`event is-${level}`} data-event={event.id}>
+    <li class={`event is-${isGap(event) ? 'gap' : level}`} data-event={event.id}>
       <Clock ts={ts} />
       <span class="event-type">
         {level !== 'info' && level !== 'debug' && <span class="off-screen">{level}: </span>}
-        <bdi>{type}</bdi>
+        <bdi>{isGap(event) ? 'deleted' : type}</bdi>
       </span>
       <Message of={event} />
       <Subject of={event} within={within} />

@@ -2,7 +2,7 @@ import { computed, effect, signal } from '@preact/signals';
 import type { EventView } from '../../../../../machines/schema/views.ts';
 import type { Api } from '../../api/http.ts';
 import type { EventHub } from '../event-hub.ts';
-import { EventTail, type TailOptions } from '../event-tail.ts';
+import { EventTail, isGap, type TailOptions } from '../event-tail.ts';
 import { Refresher } from '../refresher.ts';
 import type { Choosable } from './past.ts';
 import { type Context, stateId } from './replay/act.ts';
@@ -49,13 +49,21 @@ export class Actor {
   readonly #hub: EventHub;
   #stops: (() => void)[] = [];
 
-  readonly complete = computed(() => this.tail.loaded.value && !this.tail.hasEarlier.value);
+  /** Its events as far as they have been read, and were not deleted. */
+  readonly #events = computed(() => this.tail.rows.value.filter((event) => !isGap(event)));
+  /** Where all of them were deleted, the words for that. */
+  readonly #deleted = computed(() =>
+    this.#events.value.length > 0 ? undefined : this.tail.rows.value.at(-1)?.message,
+  );
+  readonly complete = computed(
+    () => this.tail.loaded.value && !this.tail.hasEarlier.value && this.#deleted.value === undefined,
+  );
   readonly past = computed((): Past => this.#past());
   readonly steps = computed((): readonly Step[] => {
     const { kind, id } = this.about;
     const { replayed, messages } = this.past.value;
     if (replayed) return stepsOf(messages, id);
-    return recordedSteps(kind, this.tail.rows.value, this.complete.value);
+    return recordedSteps(kind, this.#events.value, this.complete.value);
   });
   /** The id of its state; null while that is not known. */
   readonly state = computed(() =>
@@ -110,7 +118,7 @@ export class Actor {
 
   #past(): Past {
     const { kind, id } = this.about;
-    const rows = this.tail.rows.value;
+    const rows = this.#events.value;
     const now = this.now.value?.context;
     const none = (why: string): Past => ({ messages: [], fault: null, replayed: false, why });
     if (!now || !this.tail.loaded.value) return none('');
@@ -120,6 +128,7 @@ export class Actor {
       if (messages.length === 0) return none('Not enough of its events have been read.');
       return { messages, fault, replayed: fault === null, why: '' };
     }
+    if (this.#deleted.value !== undefined) return none(`${this.#deleted.value}.`);
     if (!this.complete.value) return none('Its first events have not been read.');
     const job = kind === 'job' ? jobAtFirst(now) : null;
     if (kind === 'job' && job === null)

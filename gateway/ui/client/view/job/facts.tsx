@@ -2,23 +2,28 @@ import type { ComponentChildren } from 'preact';
 import { selectionLines } from '../../../../../machines/ranking/selected.ts';
 import { rankMetricOf } from '../../../../../machines/ranking/table.ts';
 import { hasEnded } from '../../../../../machines/schema/statuses.ts';
-import type { JobView } from '../../../../../machines/schema/views.ts';
+import type { ArtifactView, JobView } from '../../../../../machines/schema/views.ts';
 import { titleOf } from '../../dashboard.ts';
 import { dateTime, duration, measured } from '../../text/format.ts';
 import { useDashboard } from '../context.ts';
 import { JobActions } from '../jobs/actions.tsx';
 import { JobLink } from '../jobs/link.tsx';
+import { Artifact } from '../parts/artifact.tsx';
 import { Id } from '../parts/copy.tsx';
-import { DownloadButton } from '../parts/download.tsx';
 import { Ago, Elapsed, Remaining } from '../parts/time.tsx';
 import { ShowInStatechart } from '../statecharts/link.tsx';
 import { RunAgain } from './run-again.tsx';
 import { JobWarnings } from './warnings.tsx';
 
+interface Props {
+  job: JobView;
+  bestModel: ArtifactView | null;
+  again: readonly JobView[];
+}
+
 /** The job in a few words; on a phone also what its row has no room for. */
-export function JobFacts({ job, again }: { job: JobView; again: readonly JobView[] }) {
+export function JobFacts({ job, bestModel, again }: Props) {
   const { session } = useDashboard();
-  const model = job.aggregate.best_model_artifact_id;
   return (
     <>
       <div class="facts-line">
@@ -94,7 +99,7 @@ export function JobFacts({ job, again }: { job: JobView; again: readonly JobView
           </Fact>
         </dl>
         <ShowInStatechart about={{ kind: 'job', id: job.id, jobId: job.id }} name={titleOf(job)} />
-        {model && <DownloadButton id={model} label="Best model" of="the job" />}
+        {bestModel && <Artifact artifact={bestModel} label="Best model" of="the job" />}
         {session.maySubmit.value && <RunAgain job={job} />}
         <span class="small-only">
           <JobActions job={job} />

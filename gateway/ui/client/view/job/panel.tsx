@@ -30,7 +30,7 @@ export function JobPanel({ detail }: { detail: JobDetail }) {
       <LoadFault of={detail.refresher} what="The job" />
       {job && (
         <>
-          <JobFacts job={job} again={detail.again.value} />
+          <JobFacts job={job} bestModel={detail.bestModel.value} again={detail.again.value} />
           <Tabs
             label="About this job"
             items={tabsOf(job)}

@@ -8,6 +8,7 @@ import {
 import type { ArtifactView } from '../../../../../machines/schema/views.ts';
 import { ArtifactText } from '../../model/artifact-text.ts';
 import { useDashboard } from '../context.ts';
+import { Deleted, fileOf } from '../parts/artifact.tsx';
 import { Fault } from '../parts/section.tsx';
 import { Predicted } from './predicted.tsx';
 import { PredictionTable } from './prediction-table.tsx';
@@ -15,11 +16,12 @@ import { SettingCurvePlot } from './setting-curve.tsx';
 
 /** What a task predicted, and its curves: drawn here of what it left, if it left any. */
 export function TaskPlots({ artifacts }: { artifacts: readonly ArtifactView[] }) {
-  const fileOf = (role: string) => artifacts.find((artifact) => artifact.role === role);
-  const [predictions, curves] = [fileOf('predictions'), fileOf('curves')?.id];
-  if (predictions === undefined && curves === undefined) return null;
+  if (!artifacts.some(({ role }) => role === 'predictions' || role === 'curves')) return null;
+  const [predictions, curves] = [fileOf(artifacts, 'predictions'), fileOf(artifacts, 'curves')?.id];
   return (
     <div class="plots-row">
+      <Deleted of={artifacts} what="predictions" />
+      <Deleted of={artifacts} what="curves" />
       {predictions !== undefined && <PredictedOf key={predictions.id} file={predictions} />}
       {curves !== undefined && <CurvesOf key={curves} id={curves} />}
     </div>

@@ -1,17 +1,16 @@
 import type { ArtifactView } from '../../../../../machines/schema/views.ts';
 import { tail } from '../../text/format.ts';
-import { DownloadButton } from '../parts/download.tsx';
+import { Artifact } from '../parts/artifact.tsx';
 
-/** What a task left, each with its button. */
+/** What a task left. */
 export function TaskArtifacts({ of: taskId, list }: { of: string; list: readonly ArtifactView[] }) {
   return (
     <span class="chips">
-      {list.map(({ id, role, size_bytes }) => (
-        <DownloadButton
-          key={`${role} ${id}`}
-          id={id}
-          size={size_bytes}
-          label={role}
+      {list.map((artifact) => (
+        <Artifact
+          key={`${artifact.role} ${artifact.id}`}
+          artifact={artifact}
+          label={artifact.role}
           of={`task ${tail(taskId)}`}
         />
       ))}

@@ -2,11 +2,12 @@ import { useComputed, useSignal } from '@preact/signals';
 import { useEffect, useMemo } from 'preact/hooks';
 import { hasEnded } from '../../../../../machines/schema/statuses.ts';
 import type { ArtifactView, EventView, TaskView } from '../../../../../machines/schema/views.ts';
-import { EventTail } from '../../model/event-tail.ts';
+import { EventTail, isGap } from '../../model/event-tail.ts';
 import { LogFile, MOST_BYTES } from '../../model/log-file.ts';
 import { bytes } from '../../text/format.ts';
 import { plainLog } from '../../text/log-text.ts';
 import { useDashboard } from '../context.ts';
+import { Deleted, fileOf } from '../parts/artifact.tsx';
 import { Choices } from '../parts/choices.tsx';
 import { Fault } from '../parts/section.tsx';
 import { LogText } from './log-text.tsx';
@@ -14,14 +15,16 @@ import { LogText } from './log-text.tsx';
 /** What a task printed: live while it runs; once it has ended, the uploaded log is the whole of it. */
 interface Props {
   task: Pick<TaskView, 'id' | 'job_id' | 'status'>;
-  file: ArtifactView | undefined;
+  artifacts: readonly ArtifactView[];
 }
 
-export function TaskLog({ task, file }: Props) {
+export function TaskLog({ task, artifacts }: Props) {
+  const file = fileOf(artifacts, 'logs');
   const chosen = useSignal<'live' | 'file'>(file && hasEnded(task.status) ? 'file' : 'live');
   const source = file ? chosen.value : 'live';
   return (
     <section class="log" aria-label="Log of the task">
+      <Deleted of={artifacts} what="logs" />
       {file && (
         <Choices
           label="Which log"
@@ -49,7 +52,7 @@ export function TaskLog({ task, file }: Props) {
 const plain = new WeakMap<EventView, string>();
 
 function linesOf(event: EventView): string {
-  const text = plain.get(event) ?? plainLog(event.message);
+  const text = plain.get(event) ?? (isGap(event) ? `[${event.message}]` : plainLog(event.message));
   plain.set(event, text);
   return text;
 }

@@ -35,7 +35,7 @@ export function TaskOutcome({ task }: { task: Pick<TaskView, 'id' | 'job_id' | '
         <>
           <TaskArtifacts of={task.id} list={found} />
           <TaskPlots artifacts={found} />
-          <TaskLog key={task.id} task={task} file={found.find(({ role }) => role === 'logs')} />
+          <TaskLog key={task.id} task={task} artifacts={found} />
         </>
       )}
     </div>

@@ -161,7 +161,7 @@ function TaskPanel({ task, artifacts }: { task: TaskView; artifacts: readonly Ar
       <Warnings list={warningsOf(task).map((text) => ({ text }))} />
       {task.error !== null && <pre class="frame task-error">{task.error}</pre>}
       <TaskPlots artifacts={artifacts} />
-      <TaskLog key={task.id} task={task} file={artifacts.find(({ role }) => role === 'logs')} />
+      <TaskLog key={task.id} task={task} artifacts={artifacts} />
     </div>
   );
 }

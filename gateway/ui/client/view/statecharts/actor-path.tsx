@@ -45,7 +45,7 @@ export function ActorPath({ actor }: { actor: Actor }) {
             ))
             .reverse()}
         </ol>
-        {tail.loaded.value && all.length === 0 && <p class="muted">No event has moved it yet.</p>}
+        {complete.value && all.length === 0 && <p class="muted">No event has moved it yet.</p>}
         {!complete.value && tail.hasEarlier.value && (
           <button type="button" onClick={() => void tail.earlier()}>
             Read earlier events
