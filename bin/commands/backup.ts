@@ -40,6 +40,9 @@ export class BackupProgram extends BaseCommand {
     if (this.to === '-') return this.#stream(output, keep);
     const { makeBackup } = await import('../../actors/server/backup/backup.ts');
     const { isWhole } = await import('../../actors/server/backup/report.ts');
+    const { becomeOwner } = await import('../../actors/shared/owner.ts');
+    // All of the program has been read: its own folder may be out of the reach of that user.
+    becomeOwner(this.state, this.to);
     const line = new StepLine(output);
     const made = await makeBackup({
       ...{ state: this.state, to: this.to, keep },

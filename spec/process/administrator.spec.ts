@@ -1,13 +1,30 @@
 import assert from 'node:assert/strict';
-import { chmodSync, chownSync, existsSync, readdirSync, statSync } from 'node:fs';
-import { join } from 'node:path';
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
+import { open } from 'sqlite';
+import sqlite3 from 'sqlite3';
+import { type MadeBackup, makeBackup } from '../../actors/server/backup/backup.ts';
 import { mayRemoveObjects } from '../../actors/server/blobs/reading-lock.ts';
 import { acquireLock } from '../../actors/shared/lock.ts';
 import { run } from '../cli/cli-support.ts';
 import { asSomebodyWithoutPower, NOBODY, requiresRoot } from '../support/as-nobody.ts';
 import { TestCluster } from '../support/cluster.ts';
-import { places } from './backup-support.ts';
+import { Program, ROOT } from '../support/program.ts';
+import { temporaryDirectory } from '../support/server.ts';
+import { until } from '../support/until.ts';
+import { namesIn, places } from './backup-support.ts';
 
 describe('an administrator who is root, beside a server of another user', requiresRoot(), () => {
   /** The state directory of a server that has never removed an object, and is another user's. */
@@ -17,7 +34,7 @@ describe('an administrator who is root, beside a server of another user', requir
     await cluster.stop();
     const { stateDir: state } = cluster;
     const { root, to } = await places(t);
-    for (const path of [root, state]) chmodSync(path, 0o755);
+    for (const path of [root, dirname(state), state]) chmodSync(path, 0o755);
     for (const name of ['.', ...(readdirSync(state, { recursive: true }) as string[])])
       chownSync(join(state, name), NOBODY, NOBODY);
     return { state, to };
@@ -40,6 +57,76 @@ describe('an administrator who is root, beside a server of another user', requir
       });
     });
   }
+
+  describe('that makes a backup in a folder of that user', () => {
+    const own = async (t: TestContext) => {
+      const { state, to } = await stateOfAnother(t);
+      mkdirSync(to);
+      chownSync(to, NOBODY, NOBODY);
+      return { state, to };
+    };
+    // A process of its own: it may become another user for good.
+    const backupProgram = (t: TestContext, state: string, to: string) => {
+      const argv = [`${ROOT}bin/jq-server`, 'backup', '--state', state, '--to', to, '--json'];
+      const program = new Program(process.execPath, argv);
+      t.after(() => program.kill());
+      return program;
+    };
+    const backupByRoot = async (t: TestContext, state: string, to: string): Promise<string> => {
+      const program = backupProgram(t, state, to);
+      assert.equal((await program.ended).code, 0, program.stderr);
+      return (JSON.parse(program.stdout) as MadeBackup).path;
+    };
+    const others = (folder: string) =>
+      (readdirSync(folder, { recursive: true }) as string[]).filter(
+        (name) => statSync(join(folder, name)).uid !== NOBODY,
+      );
+
+    it('leaves one that the server can delete', async (t) => {
+      const { state, to } = await own(t);
+      const path = await backupByRoot(t, state, to);
+      assert.deepEqual(others(to), []);
+      await asSomebodyWithoutPower(async () => {
+        await makeBackup({ state, to, keep: 1 });
+      });
+      assert.equal(existsSync(path), false);
+    });
+
+    it('and is killed meanwhile, leaves what the server goes on with', async (t) => {
+      const { state, to } = await own(t);
+      const db = await open({ filename: join(state, 'store.sqlite'), driver: sqlite3.Database });
+      await db.exec('CREATE TABLE ballast AS SELECT randomblob(50000000) AS bytes');
+      await db.close();
+      const program = backupProgram(t, state, to);
+      const begun = join(to, 'unfinished', 'store.sqlite');
+      await until('its store to be there', () => existsSync(begun) || program.over);
+      await program.kill();
+      assert.ok(existsSync(begun), 'it was killed in the middle');
+      assert.deepEqual([others(to), namesIn(to)], [[], []]);
+      await asSomebodyWithoutPower(async () => {
+        await makeBackup({ state, to });
+      });
+      assert.equal(namesIn(to).length, 1);
+    });
+
+    it('stays root where that user cannot get there', async (t) => {
+      const { state, to } = await own(t);
+      chmodSync(dirname(to), 0o700);
+      await backupByRoot(t, state, to);
+      assert.equal(namesIn(to).length, 1);
+    });
+  });
+
+  it('gives nothing away that lies elsewhere under the name of a lock', async (t) => {
+    const { state } = await stateOfAnother(t);
+    const theirs = join(await temporaryDirectory(t), 'theirs');
+    writeFileSync(theirs, 'of root');
+    const name = join(state, 'lock.sqlite');
+    rmSync(name);
+    symlinkSync(theirs, name);
+    await run(['compact', '--state', state], { program: 'jq-server' });
+    assert.deepEqual([statSync(theirs).uid, readFileSync(theirs, 'utf8')], [0, 'of root']);
+  });
 
   it('does not end the lock of a process that has the file open', async (t) => {
     const { state } = await stateOfAnother(t);
