@@ -207,6 +207,29 @@ describe('the time of a drain', () => {
     await isQueued(cluster, id);
   });
 
+  test('that is over while the store is away ends when it is back, and is tried now and then, not over and over', async (t) => {
+    const cluster = await TestCluster.start(t, { leaseTtl: 6000, workerDeadAfter: 6000 });
+    const worker = await cluster.register();
+    const { id } = await cluster.submit();
+    await worker.run();
+    // The time in which workers could be heard is behind time as such.
+    cluster.missed = 500;
+    await cluster.clock.advance(500);
+    await cluster.drain(worker.id, 30);
+    let tries = 0;
+    cluster.faults.beforeCommit = async () => {
+      // One that is tried over and over comes to its end all the same.
+      if (++tries < 200) throw Object.assign(new Error('disk full'), { code: 'SQLITE_FULL' });
+    };
+    for (let second = 0; second < 40; second++) await cluster.clock.advance(1);
+    assert.ok(tries > 2 && tries <= 40, `${tries} in 10 seconds`);
+    assert.equal((await cluster.onlyTask(id)).status, 'running');
+    delete cluster.faults.beforeCommit;
+    await cluster.clock.advance(2);
+    await isQueued(cluster, id);
+    assert.equal(await standing(cluster, worker.id), 'drained');
+  });
+
   test('ends nothing when it was lifted, and counts anew when it is ordered anew', async (t) => {
     const cluster = await TestCluster.start(t, { leaseTtl: 600, workerDeadAfter: 600 });
     const worker = await cluster.register();

@@ -31,6 +31,7 @@ export class Authority {
   async certify(
     common: string,
     names = 'IP:127.0.0.1,DNS:localhost',
+    is: 'valid' | 'expired' = 'valid',
   ): Promise<{ cert: string; key: string }> {
     const at = (end: string) => join(this.#folder, `${this.#count}.${end}`);
     this.#count++;
@@ -38,7 +39,19 @@ export class Authority {
     await run('openssl', ['req', ...CURVE, '-keyout', key, '-out', request, '-subj', `/CN=${common}`]);
     await writeFile(extra, `subjectAltName=${names}\n`);
     const signer = ['-CA', this.ca, '-CAkey', join(this.#folder, 'ca.key'), '-CAcreateserial'];
-    const sign = ['x509', '-req', '-in', request, ...signer, '-days', '2', '-extfile', extra, '-out', cert];
+    const sign = [
+      'x509',
+      '-req',
+      '-in',
+      request,
+      ...signer,
+      '-days',
+      is === 'valid' ? '2' : '-1',
+      '-extfile',
+      extra,
+      '-out',
+      cert,
+    ];
     await run('openssl', sign);
     return { cert, key };
   }

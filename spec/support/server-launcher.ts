@@ -1,5 +1,8 @@
-// The server in a process of its own, put together as jq-server does it, with a store that has faults:
+// The server in a process of its own, put together as jq-server does it, with a store or a disk that has faults:
 // `server-launcher.ts '{"config": {...}, "faults": {...}}'`.
+import fs from 'node:fs/promises';
+import { syncBuiltinESMExports } from 'node:module';
+import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { StoreHooks } from '../../actors/server/store/store.ts';
 import { startServer } from '../../bin/programs/server.ts';
@@ -23,6 +26,17 @@ function storeFaults(): StoreHooks {
   };
 }
 
+function dieAtRemoval(nth: number): void {
+  const { rm } = fs;
+  let removed = 0;
+  fs.rm = async (path, options) => {
+    await rm(path, options);
+    if (String(path).startsWith(join(config?.state ?? '', 'objects')) && ++removed === nth)
+      process.kill(process.pid, 'SIGKILL');
+  };
+  syncBuiltinESMExports();
+}
+
 let isBusy = false;
 
 /** Holds the event loop for nine tenths of the time. */
@@ -38,6 +52,7 @@ process.on('SIGUSR2', () => {
   if (busyMs !== undefined) beBusy(busyMs);
 });
 
+if (faults.dieAtRemoval !== undefined) dieAtRemoval(faults.dieAtRemoval);
 const server = await startServer({ ...(config as ServerConfig), hooks: storeFaults() });
 console.log(JSON.stringify({ event: 'listening', url: server.url }));
 process.once('SIGTERM', () => server.stop().then(() => process.exit(0)));

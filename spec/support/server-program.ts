@@ -5,12 +5,14 @@ import { TRANSPORT } from './transport.ts';
 
 const LAUNCHER = fileURLToPath(new URL('./server-launcher.ts', import.meta.url));
 
-/** Faults of the store that the launcher knows. */
+/** Faults of store and disk that the launcher knows. */
 export interface LaunchFaults {
   /** SIGKILL to itself when this commit (counted from 1) is about to begin. */
   dieBeforeCommit?: number;
   /** SIGKILL to itself when this commit is durable and nobody has been answered. */
   dieAfterCommit?: number;
+  /** SIGKILL to itself when so many objects have been removed from the disk. */
+  dieAtRemoval?: number;
   /** Milliseconds that every commit takes longer. */
   slowMs?: number;
   /**

@@ -1,17 +1,20 @@
 import assert from 'node:assert/strict';
 import { createHash, randomBytes, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { readFile, writeFile } from 'node:fs/promises';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { Agent, request as httpsRequest } from 'node:https';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { describe, it, type TestContext } from 'node:test';
 import { connect, type TLSSocket } from 'node:tls';
 import WebSocket from 'ws';
+import { objectPath } from '../../actors/server/blobs/paths.ts';
 import { ClusterClient } from '../../gateway/client/client.ts';
 import { UntrustedError, unreachable } from '../../gateway/client/errors.ts';
 import { chooseTransport, type TransportChoice } from '../../gateway/transport/choose.ts';
 import { run, start } from '../cli/cli-support.ts';
+import { Hand } from '../dashboard/hands.ts';
+import { rot } from '../process/backup-support.ts';
 import { Authority, install } from '../support/certificates.ts';
 import { requires } from '../support/requires.ts';
 import { startTestServer, type TestServer, temporaryDirectory } from '../support/server.ts';
@@ -33,6 +36,11 @@ const listenersOf = (port: number): string[] =>
       .filter(([, local, , state]) => state === '0A' && parseInt(local?.split(':')[1] ?? '', 16) === port)
       .map((cells) => cells[9] ?? ''),
   );
+
+const filesIn = async (folder: string): Promise<string[]> =>
+  (await readdir(folder, { recursive: true, withFileTypes: true }))
+    .filter((entry) => entry.isFile())
+    .map(({ name }) => name);
 
 /** The common name of what a server shows a new connection. */
 async function shownBy(port: number, ca: Buffer): Promise<string> {
@@ -179,6 +187,47 @@ for (const transport of auto.name === 'uws' ? (['uws', 'node'] as const) : (['no
         await writeFile(file, good);
       }
       await server.reload();
+    });
+
+    it('ends a download that is broken off as an error of the client, not as a short file', async (t) => {
+      const { server, client, authority } = await secure(t, transport);
+      const folder = await temporaryDirectory(t);
+      const hand = await Hand.register(client);
+      const { id } = await client.call('submitJob', { text: JSON.stringify(JOB) });
+      const task = await hand.run();
+      const upload = (role: string) =>
+        hand.upload(task, folder, role, `${role}.bin`, randomBytes(3_000_000).toString('hex'));
+      const artifacts = { model: await upload('model'), workspace: await upload('workspace') };
+      await hand.complete(task, { artifacts });
+      // The server notices when it has read all of it, and withholds the end.
+      for (const { sha256 } of await client.call('listJobArtifacts', { params: { id } }))
+        rot(join(server.stateDir, objectPath(sha256)));
+      const { body } = await client.download(artifacts.model);
+      await assert.rejects(buffer(body), { code: 'ECONNRESET' });
+      const out = join(folder, 'out');
+      const flags = ['--role', 'workspace', '--out', out, '--server', server.url, '--ca', authority.ca];
+      const { code, stderr } = await run(['artifacts', id, ...flags]);
+      assert.equal(code, 4, stderr);
+      assert.match(stderr, /failed .*workspace\.bin .*ECONNRESET/);
+      assert.deepEqual(await filesIn(out), []);
+    });
+
+    it('is refused at the start with a certificate that has expired, in a sentence', async (t) => {
+      const authority = await Authority.make(t);
+      const { cert, key } = await authority.certify('old', undefined, 'expired');
+      const state = ['--state', join(await temporaryDirectory(t), 's'), '--port', '0'];
+      const { code, stderr } = await run([
+        'server',
+        '--tls-cert',
+        cert,
+        '--tls-key',
+        key,
+        '--transport',
+        transport,
+        ...state,
+      ]);
+      assert.equal(code, 2, stderr);
+      assert.match(stderr, /the certificate in .*\.pem has expired \(.* GMT\)/);
     });
 
     it('is refused at the start with files of no use, in a sentence', async (t) => {
