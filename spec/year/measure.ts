@@ -8,7 +8,7 @@ import { YearServer } from './year-server.ts';
 
 const MIB = 2 ** 20;
 /** Times that each state is started, and rounds of requests that each server then answers; in turn. */
-const [STARTS, ROUNDS, REQUESTS] = [5, 8, 60];
+const [STARTS, ROUNDS, REQUESTS] = [15, 8, 60];
 
 /** How large a state directory is, in mebibytes; and what is in it. */
 export interface Sizes {

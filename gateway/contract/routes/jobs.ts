@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import { assertRights } from '../../../machines/protocol/rights.ts';
+import { assertRights, type Principal } from '../../../machines/protocol/rights.ts';
 import { Id, Words } from '../../../machines/schema/common.ts';
 import { JobSpec, MAX_TASKS } from '../../../machines/schema/job.ts';
 import { JobChange } from '../../../machines/schema/job-change.ts';
@@ -15,9 +15,9 @@ import {
   TaskView,
 } from '../../../machines/schema/views.ts';
 import { numTasks } from '../../../machines/submission/decompose.ts';
-import { digestJob } from '../../../machines/submission/job-digest.ts';
+import { digestJob, type JobDigest } from '../../../machines/submission/job-digest.ts';
 import { admitJob } from '../../../machines/submission/submission.ts';
-import { json, StreamedReply, stream } from '../route.ts';
+import { json, type ServiceFacts, StreamedReply, stream } from '../route.ts';
 import { JobListQuery, jobQuery } from './job-query.ts';
 import { AfterId, assertGiven, BeforeId, clamp, EVENTS_LIMIT, Limit, limit, Offset, Token } from './query.ts';
 
@@ -44,6 +44,15 @@ const csvHeaders = (jobId: string) =>
     ['X-Content-Type-Options', 'nosniff'],
   ] as const;
 
+/**
+ * Refuses what this server does not take, or not of this principal. Results and models of others are what the right to
+ * read gives: predictions say no less than the model does.
+ */
+function admit({ size, reuse, model }: JobDigest, facts: ServiceFacts, principal: Principal): void {
+  admitJob(size, facts);
+  if (reuse === 'any' || model !== null) assertRights(principal, ['read']);
+}
+
 export const jobs = {
   submitJob: json({
     method: 'post',
@@ -57,11 +66,7 @@ export const jobs = {
     errors: ['python_jobs_disabled', 'idempotency_conflict', 'job_not_ended', 'too_many_tasks'],
     digest: digestJob,
     run: async ({ backend, principal, body, facts, note }) => {
-      admitJob(body.size, facts);
-      // The results of others are what the right to read gives.
-      if (body.reuse === 'any') assertRights(principal, ['read']);
-      // As to download a model, which says no less than its predictions.
-      if (body.model !== null) assertRights(principal, ['read']);
+      admit(body, facts, principal);
       const allow_code = facts.allowPythonJobs;
       const { job_id, view } = await backend.send({ type: 'submit_job', principal, job: body, allow_code });
       note({ job_id, tasks: body.size.pipelines * body.size.datasets });
@@ -80,8 +85,7 @@ export const jobs = {
     errors: ['python_jobs_disabled', 'too_many_tasks'],
     digest: digestJob,
     run: ({ body, facts, principal }) => {
-      admitJob(body.size, facts);
-      if (body.reuse === 'any') assertRights(principal, ['read']);
+      admit(body, facts, principal);
       const expands = body.settings.selects?.expands ?? false;
       return { num_tasks: expands ? 1 : numTasks(body.matrix), expands, warnings: body.warnings };
     },
