@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
-import { describe, it, type TestContext } from 'node:test';
+import { describe, it } from 'node:test';
 import type { Page } from 'playwright-core';
 import { requires } from '../support/requires.ts';
-import { startTestServer, temporaryDirectory } from '../support/server.ts';
 import { seriousFaults } from './axe.ts';
 import { browserForTests } from './browser.ts';
-import { Hand, submit } from './hands.ts';
+import { taskWith } from './task-files.ts';
 
 const PREDICTIONS = `sample,partition,fold,y,prediction,target
 "rye, 1",validation,1,10,11,starch
@@ -29,19 +28,7 @@ const CURVES = {
 describe('what a task predicted, on the dashboard', requires('chromium'), () => {
   const open = browserForTests();
 
-  /** The page of a job whose only task left these files, with the task open in a tab. */
-  async function left(t: TestContext, files: Record<string, string>, tab = 'tasks', visit = {}) {
-    const server = await startTestServer(t);
-    const { id } = await submit(server.client);
-    const hand = await Hand.register(server.client);
-    const [task, folder] = [await hand.run(), await temporaryDirectory(t)];
-    for (const [role, text] of Object.entries(files)) await hand.upload(task, folder, role, role, text);
-    await hand.complete(task, { metrics: { best_rmse: 1 } });
-    const page = await open(server.url, { path: `/ui?job=${id}&tab=${tab}`, ...visit });
-    await page.getByRole('button', { name: tab === 'tasks' ? /^Log and details/ : /^Log and files/ }).click();
-    return page;
-  }
-
+  const left = taskWith(open);
   const plot = (page: Page, name: RegExp) => page.getByRole('slider', { name });
 
   for (const tab of ['tasks', 'ranking']) {

@@ -87,8 +87,12 @@ describeWithLibrary('a dataset folder with a description of its own', (runner) =
     assert.match(task.stdout, /options \{'n_jobs': 1, 'engine': 'legacy', 'random_state': 1\}/);
   });
 
-  it('leaves the best model and the predictions, and nothing else, in the output directory', () => {
-    assert.deepEqual(readdirSync(join(task.folder, 'output')), ['best_model.n4a', 'predictions.csv']);
+  it('leaves the best model, the predictions and the spectra, and nothing else, in the output directory', () => {
+    assert.deepEqual(readdirSync(join(task.folder, 'output')), [
+      'best_model.n4a',
+      'predictions.csv',
+      'spectra.json',
+    ]);
     assert.equal(readFileSync(join(task.folder, 'output/best_model.n4a')).subarray(0, 2).toString(), 'PK');
     assert.equal(task.result().extra.model_file, 'best_model.n4a');
   });

@@ -111,7 +111,7 @@ describeWithLibrary(claim, (runner) => {
   });
 
   it('and a run without refit has no model, which is no more than a warning', () => {
-    assert.deepEqual(readdirSync(join(unseeded.folder, 'output')), ['predictions.csv']);
+    assert.deepEqual(readdirSync(join(unseeded.folder, 'output')), ['predictions.csv', 'spectra.json']);
     const { model_file, warnings } = unseeded.result().extra;
     assert.equal(model_file, null);
     assert.match(warnings.join('\n'), /^no model was exported: .*$/);

@@ -48,6 +48,9 @@ def paths():
     assert len(rows) == 60 and rows[0]["sample"] == 1 and rows[0]["partition"] == "validation"
     assert abs(rows[0]["y"] - rows[0]["prediction"]) < 1 and rows[0]["target"] == "octane"
     assert best.curves()["curves"][0]["x"]["name"] == "components"
+    raw = best.spectra()
+    assert raw["samples"]["of"] == 60 and len(raw["values"]) == 60 and raw["steps"] == []
+    assert best.spectra(preprocessed=True)["steps"] == ["snv"]
     assert "60 training rows" in best.logs() and "== pls on gasoline" in job.logs()
     kept = best.model(to=os.environ["OUT"])
     assert kept.parent == type(kept)(os.environ["OUT"]) and kept.read_bytes() == model.read_bytes()

@@ -68,8 +68,8 @@ describe('mljs.run on the gasoline data', () => {
     assert.equal(lines[1], 'components 2: RMSE 0.3813 R2 0.9368');
   });
 
-  it('leaves model, predictions and curves in the output folder and no temporary file anywhere', () => {
-    const kept = ['best_model.json', 'curves.json', 'predictions.csv'];
+  it('leaves model, predictions, curves and spectra in the output folder and no temporary file anywhere', () => {
+    const kept = ['best_model.json', 'curves.json', 'predictions.csv', 'spectra.json'];
     assert.deepEqual(readdirSync(child.outputDir).sort(), kept);
     assert.deepEqual(readdirSync(dirname(child.resultFile)).sort(), ['outputs', 'result.json', 'task.json']);
   });
@@ -85,7 +85,7 @@ describe('the runner as a child process', () => {
   it('writes no model unless asked to', () => {
     const { status, outputDir, readResult } = run({}, { export_best_model: false });
     assert.equal(status, 0);
-    assert.deepEqual(readdirSync(outputDir), ['predictions.csv']);
+    assert.deepEqual(readdirSync(outputDir), ['predictions.csv', 'spectra.json']);
     assert.equal(readResult().extra.model_file, null);
   });
 

@@ -13,6 +13,8 @@ const BETWEEN = '__';
 const ROLES = new Map<string, FileRole>([
   ['predictions.csv', 'predictions'],
   ['curves.json', 'curves'],
+  ['spectra.json', 'spectra'],
+  ['preprocessed.json', 'preprocessed'],
 ]);
 
 export interface OutputFile {
@@ -30,9 +32,8 @@ export interface Outputs {
 
 /**
  * The files that a runner left in its output directory, those of a folder before those of its folders, by name: the
- * first `best_model.*` is the model, `predictions.csv` and `curves.json` have roles of their own, the others are
- * outputs (docs/protocol.md#artifacts). Links, pipes and the like are
- * no files.
+ * first `best_model.*` is the model, `predictions.csv`, `curves.json`, `spectra.json` and `preprocessed.json` have roles
+ * of their own, the others are outputs (docs/protocol.md#artifacts). Links, pipes and the like are no files.
  * @param wantsModel whether the job asks for the model; without, what is called `best_model.*` is not kept
  */
 export async function findOutputs(folder: string, wantsModel: boolean): Promise<Outputs> {

@@ -76,6 +76,12 @@ class Task:
         curves: Dict[str, Any] = json.loads(content(self._api, self.artifact("curves")))
         return curves
 
+    def spectra(self, preprocessed: bool = False) -> Dict[str, Any]:
+        """Up to 200 spectra of its dataset for a picture, as they were read or as its model sees them."""
+        role = "preprocessed" if preprocessed else "spectra"
+        spectra: Dict[str, Any] = json.loads(content(self._api, self.artifact(role)))
+        return spectra
+
     def logs(self) -> str:
         """What the task printed: all of it once it has ended, before that as far as it was sent."""
         kept = [artifact for artifact in self.artifacts() if artifact["role"] == "logs"]
@@ -94,7 +100,9 @@ class Task:
             after = page[-1]["id"]
 
     def artifact(self, role: str) -> ArtifactView:
-        """Its file of a role: `model`, `predictions`, `curves`, `logs`, `workspace`. Raises `ClusterError` where it has none."""
+        """Its file of a role: `model`, `predictions`, `curves`, `spectra`, `preprocessed`, `logs`, `workspace`.
+
+        Raises `ClusterError` where it has none."""
         found = [artifact for artifact in self.artifacts() if artifact["role"] == role]
         if not found:
             raise ClusterError(f"the task {self.id} ({self.pipeline}) is {self.status} and has no {role}")

@@ -128,7 +128,8 @@ export function aboutModel(
   };
 }
 
-function stepInWords(step: FittedStep): string {
+/** A step with its settings, as people read it. */
+export function stepInWords(step: FittedStep): string {
   if (step.name !== 'savitzky_golay') return step.name;
   const { window, polynomial, derivative } = step;
   return `savitzky_golay (window ${window}, polynomial ${polynomial}, derivative ${derivative})`;

@@ -7,7 +7,7 @@ import { bestOf, crossValidate, type Evaluation } from './evaluate.ts';
 import { writeJson, writeWhole } from './files.ts';
 import { defaultSplit, type Fold, foldCount, makeFolds, type Split, smallestTraining } from './folds.ts';
 import { type Scores, score } from './metrics.ts';
-import { aboutModel, fitModel, predictor, saveModel } from './model.ts';
+import { aboutModel, fitModel, type Model, predictor, saveModel } from './model.ts';
 import { type Pipeline, readPipeline } from './pipeline.ts';
 import {
   CURVES_FILE,
@@ -17,6 +17,7 @@ import {
   predictionsCsv,
 } from './predictions.ts';
 import { fitSteps } from './preprocess.ts';
+import { PREPROCESSED_FILE, SPECTRA_FILE, spectraFiles } from './spectra.ts';
 import type { Task } from './task.ts';
 
 /** File name of the exported model in the output folder. */
@@ -103,6 +104,7 @@ export function runTask(task: Task, outputDir: string, version: string, hooks: R
   const place = chosen && validated ? validated.scores.indexOf(chosen) : 0;
   const told = validation && { ...validation, chosen: place };
   savePredictions({ dataset, validated: told, tested: predicted }, outputDir, hooks);
+  saveSpectra(dataset, model, outputDir);
   if (model && task.exportModel) {
     const whole = { ...model, metrics: { validation: reported, ...metrics } };
     const about = aboutModel(whole, { task: task.madeBy, sha256: dataHash(task.dataset) });
@@ -173,6 +175,12 @@ function savePredictions(predicted: Predicted, outputDir: string, { log }: RunHo
   writeWhole(join(outputDir, PREDICTIONS_FILE), text);
   const curves = predicted.validated && componentCurves(predicted.validated);
   if (curves) writeJson(join(outputDir, CURVES_FILE), curves);
+}
+
+function saveSpectra(dataset: Dataset, model: Model | null, outputDir: string): void {
+  const { raw, preprocessed } = spectraFiles(dataset, model);
+  writeWhole(join(outputDir, SPECTRA_FILE), raw);
+  if (preprocessed) writeWhole(join(outputDir, PREPROCESSED_FILE), preprocessed);
 }
 
 function describeSplit(split: Split, rows: number, randomState: number): Record<string, unknown> {

@@ -19,6 +19,12 @@ ID_NAME = re.compile(r"(#|ids?|index|no\.?|nr\.?|row|row ?names?|samples?|name|c
 USUAL = {"delimiter": ";", "decimal_separator": ".", "has_header": True, "encoding": "utf-8", "skiprows": 0}
 
 
+# In a description, what says of which samples and columns a dataset is made.
+PART = re.compile(r"(train|test)_[xy](_filter)?")
+# What stands where nothing was measured, as readers of CSV take it.
+GAPS = {"", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "None", "none", "?", "-"}
+
+
 class Misread(Exception):
     """What a dataset was read as cannot be meant."""
 
@@ -47,6 +53,9 @@ class Table:
 
     def called(self, place):
         return f'column {place + 1} ("{self.header[place]}")'
+
+    def has_gaps(self):
+        return not all(GAPS.isdisjoint(row) for row in self.rows)
 
     def tells_rows_apart(self, place):
         """Whether a column numbers or names the samples: by its name, or because it counts the rows."""
@@ -154,7 +163,12 @@ def same_axis(train, test):
 class Looked:
     """What is there to say of a dataset that can be meant."""
 
-    def __init__(self, warnings, tables):
+    def __init__(self, warnings, tables, whole):
+        # By partition and kind, such as `train_x`; whether they are all that the dataset is made of.
+        self.tables = tables
+        self.whole = whole
+        # As nirs4all has read it, once something asked for that.
+        self.dataset = None
         spectra, values = tables.get("train_x"), tables.get("train_y")
         self.warnings = warnings
         self.targets = (values.header if values else None) or []
@@ -182,7 +196,7 @@ def look_at(argument):
         tables[key] = table
     if "train_x" in tables and "test_x" in tables:
         same_axis(tables["train_x"], tables["test_x"])
-    return Looked(warnings, tables)
+    return Looked(warnings, tables, whole=set(tables) == {key for key in config if PART.fullmatch(key) and config[key]})
 
 
 def params_of(config, key):

@@ -159,6 +159,16 @@ def about_model(nirs4all, result, model, looked, task, data_hash):
 
 def steps_in(model):
     """The words of what comes before the model, and of the model, where that is a pipeline of scikit-learn."""
+    *before, last = [words_of(step) for _, step in estimators_in(model)] or [None]
+    return (before, last) if last else (None, None)
+
+
+def words_of(step):
+    return " ".join(repr(step).split())[:200]
+
+
+def estimators_in(model):
+    """The steps of a model that is a pipeline of scikit-learn, the model itself last; of others none."""
     import io
 
     import joblib
@@ -167,15 +177,11 @@ def steps_in(model):
         with zipfile.ZipFile(model) as bundle:
             members = [name for name in bundle.namelist() if name.startswith("artifacts/") and name.endswith(".joblib")]
             if len(members) != 1:
-                return None, None
+                return []
             exported = joblib.load(io.BytesIO(bundle.read(members[0])))
     except Exception:
-        return None, None
-    steps = getattr(getattr(exported, "estimator", exported), "steps", None)
-    if not steps:
-        return None, None
-    *before, last = [" ".join(repr(step).split())[:200] for _, step in steps]
-    return before, last
+        return []
+    return getattr(getattr(exported, "estimator", exported), "steps", None) or []
 
 
 def places_in(argument, looked):
@@ -185,6 +191,7 @@ def places_in(argument, looked):
 
         dataset = next(iter(DatasetConfigs(argument).iter_datasets()))
         if dataset.n_sources == 1:
+            looked.dataset = dataset
             looked.columns = dataset.headers(0)
             looked.samples = len(dataset.x({"partition": "train"}, layout="2d"))
     return looked

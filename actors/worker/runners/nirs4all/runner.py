@@ -27,6 +27,7 @@ import axes
 import misreadings
 import predicting
 import predictions
+import spectra
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "python"))
 import jq_warm  # noqa: E402
@@ -388,6 +389,16 @@ def save_predictions(result, output_dir, warnings):
         print(f"warning: {reason}", flush=True)
 
 
+def save_spectra(looked, model, output_dir, say):
+    """Keeps spectra for a picture; where they cannot be had, a warning."""
+    try:
+        spectra.write(looked, model, output_dir)
+    except OSError:
+        raise
+    except Exception as error:
+        say(f"no spectra were written: {summary_of(error)}")
+
+
 def write_json(path, value):
     """So that a reader sees nothing or the whole file."""
     draft = path.with_name(f"{path.name}.{os.getpid()}.tmp")
@@ -512,6 +523,7 @@ def run_task(arguments, warnings):
                 raise
             except Exception as error:
                 say(f"the model does not say what it was made of: {summary_of(error)}")
+    save_spectra(looked, model_file and arguments.output_dir / model_file, arguments.output_dir, say)
     shown = ("model_name", "config_name", "preprocessings", "best_params", "dataset_name", "metric", "task_type")
     write_json(arguments.result_file, {
         "status": "succeeded",

@@ -3,6 +3,7 @@ const STYLES = [
   'fill',
   'stroke',
   'stroke-width',
+  'stroke-opacity',
   'stroke-linecap',
   'stroke-dasharray',
   'font-size',

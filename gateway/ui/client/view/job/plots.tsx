@@ -1,4 +1,5 @@
-import { useEffect, useMemo } from 'preact/hooks';
+import { useSignal } from '@preact/signals';
+import { useMemo } from 'preact/hooks';
 import { parseCurves } from '../../../../../machines/results/curve-file.ts';
 import {
   measuredIn,
@@ -6,47 +7,69 @@ import {
   readPredictions,
 } from '../../../../../machines/results/predictions.ts';
 import type { ArtifactView } from '../../../../../machines/schema/views.ts';
-import { ArtifactText } from '../../model/artifact-text.ts';
-import { useDashboard } from '../context.ts';
 import { Deleted, fileOf } from '../parts/artifact.tsx';
-import { Fault } from '../parts/section.tsx';
+import { Unread, useArtifact } from './artifact-file.tsx';
 import { Predicted } from './predicted.tsx';
 import { PredictionTable } from './prediction-table.tsx';
 import { SettingCurvePlot } from './setting-curve.tsx';
+import { type ChosenSample, type SpectraFiles, SpectraSection } from './spectra.tsx';
 
-/** What a task predicted, and its curves: drawn here of what it left, if it left any. */
+/** Roles of the files that are drawn. */
+const DRAWN = ['predictions', 'curves', 'spectra', 'preprocessed'] as const;
+
+/** What a task predicted, its curves and its spectra: drawn here of what it left, if it left any. */
 export function TaskPlots({ artifacts }: { artifacts: readonly ArtifactView[] }) {
-  if (!artifacts.some(({ role }) => role === 'predictions' || role === 'curves')) return null;
   const [predictions, curves] = [fileOf(artifacts, 'predictions'), fileOf(artifacts, 'curves')?.id];
+  const spectra = spectraAmong(artifacts);
+  const chosen: ChosenSample = useSignal(null);
+  if (!artifacts.some(({ role }) => DRAWN.some((one) => one === role))) return null;
   return (
     <div class="plots-row">
-      <Deleted of={artifacts} what="predictions" />
-      <Deleted of={artifacts} what="curves" />
-      {predictions !== undefined && <PredictedOf key={predictions.id} file={predictions} />}
+      {DRAWN.map((role) => (
+        <Deleted key={role} of={artifacts} what={role} />
+      ))}
+      {predictions !== undefined && (
+        <PredictedOf key={predictions.id} file={predictions} chosen={spectra.size > 0 ? chosen : undefined} />
+      )}
       {curves !== undefined && <CurvesOf key={curves} id={curves} />}
+      {spectra.size > 0 && <SpectraSection files={spectra} chosen={chosen} />}
     </div>
   );
 }
 
-function PredictedOf({ file }: { file: ArtifactView }) {
+function spectraAmong(artifacts: readonly ArtifactView[]): SpectraFiles {
+  const [raw, preprocessed] = [fileOf(artifacts, 'spectra'), fileOf(artifacts, 'preprocessed')];
+  return new Map([
+    ...(raw ? [['raw', raw.id] as const] : []),
+    ...(preprocessed ? [['preprocessed', preprocessed.id] as const] : []),
+  ]);
+}
+
+/** Where there are spectra, one is chosen by its point. */
+interface PredictedProps {
+  file: ArtifactView;
+  chosen: ChosenSample | undefined;
+}
+
+function PredictedOf({ file, chosen }: PredictedProps) {
   const content = useArtifact(file.id, readPredictions);
   const rows = content.value.value;
   return (
     <>
       <Unread of={content} what="The predictions" />
-      {rows && <Predictions of={rows} file={file} />}
+      {rows && <Predictions of={rows} file={file} chosen={chosen} />}
     </>
   );
 }
 
 /** Of a job that predicts, the table is what was asked for; of others, how good the model is. */
-function Predictions({ of: rows, file }: { of: readonly PredictionRow[]; file: ArtifactView }) {
+function Predictions({ of: rows, file, chosen }: PredictedProps & { of: readonly PredictionRow[] }) {
   const measured = useMemo(() => measuredIn(rows), [rows]);
   const isAsked = rows.some(({ partition }) => partition === 'predicted');
   return (
     <>
       {isAsked && <PredictionTable of={rows} file={file} />}
-      {measured.length > 0 && <Predicted of={measured} />}
+      {measured.length > 0 && <Predicted of={measured} chosen={chosen} />}
       {measured.length === 0 && !isAsked && (
         <p class="muted">The predictions are no numbers, so that nothing is drawn.</p>
       )}
@@ -63,21 +86,5 @@ function CurvesOf({ id }: { id: string }) {
         <SettingCurvePlot key={`${curve.of} ${curve.x.name}`} of={curve} />
       ))}
     </>
-  );
-}
-
-function useArtifact<Read>(id: string, parse: (text: string) => Read): ArtifactText<Read> {
-  const { api } = useDashboard();
-  const file = useMemo(() => new ArtifactText(api, id, parse), [id]);
-  useEffect(() => {
-    void file.load();
-  }, [file]);
-  return file;
-}
-
-function Unread({ of, what }: { of: ArtifactText<unknown>; what: string }) {
-  const fault = of.fault.value;
-  return fault === null ? null : (
-    <Fault text={`${what} could not be read: ${fault}`} onRetry={() => void of.load()} />
   );
 }

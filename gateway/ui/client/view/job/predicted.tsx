@@ -4,7 +4,8 @@ import { axisFor } from '../../../../../machines/results/axis.ts';
 import { figuresOf, type Prediction } from '../../../../../machines/results/predictions.ts';
 import { counted, measured } from '../../text/format.ts';
 import { Choices } from '../parts/choices.tsx';
-import { Plot, type Series } from '../parts/plot.tsx';
+import { Plot, type Point, type Series } from '../parts/plot.tsx';
+import type { ChosenSample } from './spectra.tsx';
 
 /** Folds of up to so many have a colour each. */
 const MOST_COLOURS = 12;
@@ -14,8 +15,14 @@ const PARTITIONS: Record<string, string> = {
   predicted: 'predicted samples',
 };
 
+interface Props {
+  of: readonly Prediction[];
+  /** Where its spectrum is shown. */
+  chosen: ChosenSample | undefined;
+}
+
 /** How predicted values of held-out samples compare with the measured ones. */
-export function Predicted({ of: all }: { of: readonly Prediction[] }) {
+export function Predicted({ of: all, chosen }: Props) {
   const targets = [...new Set(all.map(({ target }) => target))];
   const target = useSignal(targets[0] ?? '');
   const kind = useSignal<'predicted' | 'residuals'>('predicted');
@@ -52,7 +59,14 @@ export function Predicted({ of: all }: { of: readonly Prediction[] }) {
           />
         )}
       </div>
-      <Picture of={shown} target={target.value} kind={kind.value} summary={summaryOf(figures)} />
+      <Picture
+        of={shown}
+        target={target.value}
+        kind={kind.value}
+        summary={summaryOf(figures)}
+        chosen={chosen}
+      />
+      {chosen && <p class="muted">A click on a point, or Enter, shows its spectrum.</p>}
       <dl class="figures">
         {figures.map(({ name, of: figure }) => (
           <div key={name}>
@@ -76,20 +90,19 @@ const summaryOf = (figures: readonly { name: string; of: ReturnType<typeof figur
     )
     .join('; ');
 
-interface PictureProps {
-  of: readonly Prediction[];
+interface PictureProps extends Props {
   target: string;
   kind: 'predicted' | 'residuals';
   summary: string;
 }
 
-function Picture({ of, target, kind, summary }: PictureProps) {
+function Picture({ of, target, kind, summary, chosen }: PictureProps) {
   const what = target || 'value';
   const isResidual = kind === 'residuals';
   const drawn = ({ y, prediction }: Prediction) => (isResidual ? prediction - y : prediction);
   const measuredValues = of.map(({ y }) => y);
   const series = useMemo(
-    () => seriesOf(of, (one) => ({ x: one.y, y: drawn(one), words: wordsOf(one) })),
+    () => seriesOf(of, (one) => ({ x: one.y, y: drawn(one), words: wordsOf(one), one })),
     [of, kind],
   );
   // Both axes of one range, so that the line on which both are the same goes from corner to corner.
@@ -97,7 +110,7 @@ function Picture({ of, target, kind, summary }: PictureProps) {
   const x = isResidual ? axisFor(measuredValues) : both;
   const y = isResidual ? axisFor([0, ...of.map(drawn)]) : both;
   return (
-    <Plot
+    <Plot<PointOfOne>
       key={kind}
       summary={`${isResidual ? 'Predicted less measured' : 'Predicted against measured'} ${what}. ${summary}.`}
       name={`${kind}-${what.replaceAll(/[^\p{L}\p{N}]+/gu, '-')}`}
@@ -117,6 +130,13 @@ function Picture({ of, target, kind, summary }: PictureProps) {
             ]
       }
       series={series}
+      marked={series.flatMap(({ points }) => points).find(({ one }) => one === chosen?.value)}
+      onChoose={
+        chosen &&
+        (({ one }) => {
+          chosen.value = one;
+        })
+      }
     />
   );
 }
@@ -126,11 +146,11 @@ function wordsOf({ sample, y, prediction, partition, fold }: Prediction): string
   return `sample ${sample}: measured ${measured(y)}, predicted ${measured(prediction)} (${where})`;
 }
 
+/** Where a prediction is drawn. */
+type PointOfOne = Point & { one: Prediction };
+
 /** A series for each fold, if they can be told apart by colours, and one for the test samples. */
-function seriesOf(
-  of: readonly Prediction[],
-  pointOf: (one: Prediction) => Series['points'][number],
-): Series[] {
+function seriesOf(of: readonly Prediction[], pointOf: (one: Prediction) => PointOfOne): Series<PointOfOne>[] {
   const folds = new Set(of.map(({ fold }) => fold));
   const nameOf = ({ partition, fold }: Prediction) =>
     fold === '' || folds.size > MOST_COLOURS ? (PARTITIONS[partition] ?? partition) : `fold ${fold}`;

@@ -27,17 +27,13 @@ export const fileOf = (list: readonly ArtifactView[], role: string): ArtifactVie
 const WORDS = {
   predictions: 'The predictions were',
   curves: 'The curves were',
+  spectra: 'The spectra were',
+  preprocessed: 'The preprocessed spectra were',
   logs: 'The log file was',
 };
 
 /** Says of what would be shown here that it was deleted; nothing where it was not. */
-export function Deleted({
-  of: list,
-  what,
-}: {
-  of: readonly ArtifactView[];
-  what: 'predictions' | 'curves' | 'logs';
-}) {
+export function Deleted({ of: list, what }: { of: readonly ArtifactView[]; what: keyof typeof WORDS }) {
   const at = list.find(({ role }) => role === what)?.expired_at ?? null;
   if (at === null || fileOf(list, what)) return null;
   return (
