@@ -46,6 +46,25 @@ describe('the history that all long tests check a server against', () => {
       ['task_cancelled'],
       ['job_cancelled'],
     ],
+    'a drain that ends with the last task': [
+      ...RUNNING,
+      ['worker_drain_ordered'],
+      ['worker_drained'],
+      ['task_completed'],
+    ],
+    'a pause that is lifted': [
+      ...SUBMITTED,
+      ['queue_paused', { kind: 'all' }],
+      ['queue_resumed', { kind: 'all' }],
+      ['task_leased'],
+    ],
+    'another priority of a job that runs, and another name of one that has ended': [
+      ...RUNNING,
+      ['job_changed', { priority: 5 }],
+      ['task_completed'],
+      ['job_succeeded'],
+      ['job_changed', { name: 'corn' }],
+    ],
     'the deletion of a job that has ended': [...DONE, ['job_deleted']],
   };
   for (const [what, lines] of Object.entries(followed)) {
@@ -54,6 +73,15 @@ describe('the history that all long tests check a server against', () => {
 
   const refused: Record<string, Told[]> = {
     'a job that is submitted twice': [...SUBMITTED, ...SUBMITTED],
+    'a lease while the queue is paused': [...SUBMITTED, ['queue_paused', { kind: 'all' }], ['task_leased']],
+    'a lease of a worker that is drained': [...SUBMITTED, ['worker_drain_ordered'], ['task_leased']],
+    'a drain that ends while the worker has a task': [
+      ...RUNNING,
+      ['worker_drain_ordered'],
+      ['worker_drained'],
+      ['worker_alive'],
+    ],
+    'a priority of a job that has ended': [...DONE, ['job_changed', { priority: 5 }]],
     'a second holder': [...LEASED, ['task_leased', { attempt: 2 }, 'worker_b']],
     'an attempt that is skipped': [...LOST, ['task_leased', { attempt: 3 }]],
     'an attempt that is leased again after it was lost': [...LOST, ['task_leased']],

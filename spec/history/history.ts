@@ -23,6 +23,8 @@ interface JobHistory {
 }
 
 const ENDED = ['succeeded', 'failed', 'cancelled'];
+/** Of jobs: their tasks may have to wait for their turn. */
+const QUEUES = ['queued', 'running'];
 const HELD = ['leased', 'running'];
 
 export const UNTOUCHED: TaskHistory = {
@@ -46,6 +48,8 @@ export class History {
   readonly workers = new Map<string, string>();
   /** Workers that an operator drains. */
   readonly drained = new Set<string>();
+  /** The queue as a whole. */
+  isPaused = false;
   /** `task attempt` of each lease that was granted, started, and ended by a report or by the server. */
   readonly leased = new Set<string>();
   readonly started = new Set<string>();
@@ -61,6 +65,8 @@ export class History {
   readonly held = new Map<string, number>();
   /** Jobs that were deleted; nothing is told of them any more. */
   readonly deleted = new Set<string>();
+  /** A worker that is drained with the end of its last task, which is the next event. */
+  #emptied: string | null = null;
   /** Job id to its tasks that an event was about. */
   readonly #tasksOf = new Map<string, Set<string>>();
   /** Jobs that something happened to since {@link settle}, and such as have not ended. */
@@ -72,10 +78,15 @@ export class History {
       must(event.id === this.lastId + 1, `event ${event.id} follows event ${this.lastId}`);
       this.lastId = event.id;
       if (event.job_id !== null) this.moved.add(event.job_id);
+      const emptied = this.#emptied;
+      this.#emptied = null;
       if (event.type.startsWith('task_')) this.#takeTask(event);
       else if (event.type.startsWith('job_')) this.#takeJob(event);
       else if (event.type.startsWith('worker_')) this.#takeWorker(event);
       else if (event.type === 'refit_queued') this.#takeRefit(event);
+      else if (event.type.startsWith('queue_') && event.data.kind === 'all')
+        this.isPaused = event.type === 'queue_paused';
+      must(emptied === null || (this.held.get(emptied) ?? 0) === 0, `${emptied} is drained with tasks`);
     }
   }
 
@@ -100,7 +111,7 @@ export class History {
       this.drained.delete(id);
     } else if (type === 'worker_drain_ordered') this.drained.add(id);
     else if (type === 'worker_drain_lifted') this.drained.delete(id);
-    else if (type === 'worker_drained') must((this.held.get(id) ?? 0) === 0, `${id} is drained with tasks`);
+    else if (type === 'worker_drained') this.#emptied = (this.held.get(id) ?? 0) === 0 ? null : id;
     else this.workers.set(id, ['worker_dead', 'worker_stopped'].includes(type) ? 'dead' : 'alive');
   }
 
@@ -132,6 +143,10 @@ export class History {
       return;
     }
     const { status } = job;
+    if (type === 'job_changed') {
+      must(data.priority === undefined || QUEUES.includes(status), `a priority of a job that is ${status}`);
+      return;
+    }
     const to = { job_running: 'running', job_retried: 'queued' }[type] ?? type.slice('job_'.length);
     const from: Record<string, string[]> = {
       running: ['queued'],
@@ -193,6 +208,7 @@ export class History {
         among('queued');
         if (data.attempt !== task.attempt + 1) refuse(`attempt ${data.attempt} after ${task.attempt}`);
         if (!['queued', 'running'].includes(job.status)) refuse(`its job is ${job.status}`);
+        if (this.isPaused) refuse('the queue is paused');
         if (this.drained.has(event.worker_id as string)) refuse(`worker ${event.worker_id} is drained`);
         task.attempt++;
         task.worker = event.worker_id;

@@ -1,4 +1,4 @@
-import type { Beat, Report, Request, SessionKind } from './operations.ts';
+import type { Beat, Operate, Report, Request, Scope, SessionKind } from './operations.ts';
 import { isHeld, namesPath, type World } from './world.ts';
 
 /** A request with everything in it named, so that it means the same whenever it is served. */
@@ -40,7 +40,10 @@ export type Act =
       session: number | null;
       suspended: boolean;
     }
-  | { act: 'cancel' | 'retry'; ticket: number; job: string };
+  | { act: 'cancel' | 'retry'; ticket: number; job: string }
+  | { act: 'pause' | 'resume'; ticket: number; scope: Scope }
+  | { act: 'priority'; ticket: number; job: string; priority: number }
+  | { act: 'drain' | 'undrain'; ticket: number; worker: string };
 
 const pick = <T>(list: readonly T[], n: number): T | undefined => list[n % Math.max(1, list.length)];
 
@@ -68,9 +71,32 @@ export function nameIt(world: World, request: Request, ticket: number): Act | nu
       return nameReport(world, request, ticket);
     case 'beat':
       return nameBeat(world, request, ticket);
-    default: {
+    case 'cancel':
+    case 'retry': {
       const job = pick(Object.keys(world.jobs), request.job);
       return job === undefined ? null : { act: request.op, ticket, job };
+    }
+    default:
+      return nameOperate(world, request, ticket);
+  }
+}
+
+function nameOperate(world: World, request: Operate, ticket: number): Act | null {
+  switch (request.op) {
+    case 'pause':
+      return { act: 'pause', ticket, scope: request.scope };
+    case 'resume':
+      return { act: 'resume', ticket, scope: request.scope ?? world.paused[0] ?? 'all' };
+    case 'priority': {
+      const job = pick(Object.keys(world.jobs), request.job);
+      return job === undefined ? null : { act: 'priority', ticket, job, priority: request.priority };
+    }
+    default: {
+      const workers = Object.values(world.workers);
+      const drained = workers.filter((worker) => worker.drained);
+      const among = request.op === 'undrain' && drained.length > 0 ? drained : workers;
+      const worker = pick(among, request.worker)?.name;
+      return worker === undefined ? null : { act: request.op, ticket, worker };
     }
   }
 }

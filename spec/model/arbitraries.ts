@@ -89,6 +89,20 @@ const beat = fc.record({
 
 const ofJob = (op: 'cancel' | 'retry') => fc.record({ op: fc.constant(op), job: many });
 
+const scope = fc.constantFrom('all' as const, 'type' as const, 'owner' as const);
+/** What is withheld is soon given again: else little else would happen. */
+const operate: fc.Arbitrary<Request> = fc.oneof(
+  { weight: 1, arbitrary: fc.record({ op: fc.constant('pause' as const), scope }) },
+  { weight: 4, arbitrary: fc.constant({ op: 'resume' as const, scope: null }) },
+  { weight: 1, arbitrary: fc.record({ op: fc.constant('resume' as const), scope }) },
+  {
+    weight: 3,
+    arbitrary: fc.record({ op: fc.constant('priority' as const), job: many, priority: fc.nat({ max: 4 }) }),
+  },
+  { weight: 1, arbitrary: fc.record({ op: fc.constant('drain' as const), worker: many }) },
+  { weight: 3, arbitrary: fc.record({ op: fc.constant('undrain' as const), worker: many }) },
+);
+
 const request: fc.Arbitrary<Request> = fc.oneof(
   { weight: 5, arbitrary: submit },
   { weight: 4, arbitrary: register },
@@ -98,6 +112,7 @@ const request: fc.Arbitrary<Request> = fc.oneof(
   { weight: 6, arbitrary: beat },
   { weight: 3, arbitrary: ofJob('cancel') as fc.Arbitrary<Request> },
   { weight: 2, arbitrary: ofJob('retry') as fc.Arbitrary<Request> },
+  { weight: 6, arbitrary: operate },
 );
 
 const again = submit.map((asked) => ({ ...asked, known: true, reuse: true }));

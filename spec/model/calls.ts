@@ -2,7 +2,7 @@ import type { Act } from './acts.ts';
 import { TIMES } from './operations.ts';
 
 export interface HttpRequest {
-  method: 'POST';
+  method: 'POST' | 'PATCH';
   path: string;
   body?: object;
 }
@@ -12,6 +12,9 @@ const MISSING = '/data';
 
 /** Of the library, at every worker. */
 const VERSION = '1.0';
+
+/** In each of these words all jobs are paused. */
+const SCOPES = { all: {}, type: { type: 'demo.run' }, owner: { owner: 'anonymous' } } as const;
 
 /** Requests about what nobody has heard of. */
 export const UNKNOWN = {
@@ -58,6 +61,15 @@ export function requestOf(act: Act, idOf: (name: string) => string): HttpRequest
         ...(act.suspended ? { suspended: 'it is not well' } : {}),
       });
     }
+    case 'pause':
+    case 'resume':
+      return post(`/v1/queue/${act.act}`, SCOPES[act.scope]);
+    case 'priority':
+      return { method: 'PATCH', path: `/v1/jobs/${idOf(act.job)}`, body: { priority: act.priority } };
+    case 'drain':
+      return post(`/v1/workers/${idOf(act.worker)}/drain`, {});
+    case 'undrain':
+      return post(`/v1/workers/${idOf(act.worker)}/resume`, {});
     default:
       return post(`/v1/jobs/${idOf(act.job)}/${act.act}`);
   }

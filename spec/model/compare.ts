@@ -115,8 +115,15 @@ function normalised(act: Act | undefined, { status, body }: Got, names: Names): 
     }
     case 'beat':
       return { status, body: { ok: body.ok, cancel: (body.cancel_task_ids as string[]).map(name).sort() } };
+    case 'pause':
+    case 'resume':
+      return { status, body: { paused: (body.paused as { kind: string }[]).map(({ kind }) => kind).sort() } };
+    case 'drain':
+    case 'undrain':
+      return { status, body: { operated: name(body.id) } };
     case 'cancel':
     case 'retry':
+    case 'priority':
       return { status, body: { job: name(body.id), status: body.status } };
     default:
       return { status, body };

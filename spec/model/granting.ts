@@ -44,7 +44,7 @@ function pickAll(world: World, ahead: number): Pick[] {
   const dealt = new Map<Worker, number>();
   for (const waiting of world.leases) {
     const worker = world.workers[waiting.worker];
-    if (!worker?.alive) continue;
+    if (!worker?.alive || worker.drained || world.paused.length > 0) continue;
     const wanted = Math.min(freeSlots(world, worker) - (dealt.get(worker) ?? 0), waiting.max);
     const tasks = Object.values(world.tasks)
       .filter((task) => task.status === 'queued' && task.waitsUntil === 0 && !taken.has(task))

@@ -21,8 +21,8 @@ describe('whatever clients, workers, time and crashes do in whatever order', () 
     const { failure, sequences, played } = await runModel(short({}));
     assert.equal(failure, null);
     assert.ok(sequences === 200 && played.answered > 2000, `only ${played.answered} requests were answered`);
-    const { restarts, crashes, refusals, groups, slices, reused } = played;
-    const rare = [restarts, crashes, refusals, groups, slices, reused];
+    const { restarts, crashes, refusals, groups, slices, reused, operated } = played;
+    const rare = [restarts, crashes, refusals, groups, slices, reused, operated];
     assert.ok(Math.min(...rare) > 20, `some things hardly happened: ${JSON.stringify(played)}`);
   });
 

@@ -53,7 +53,21 @@ export type Request =
   | { op: 'lease'; worker: number; max: number; wait: number; session: SessionKind }
   | { op: 'progress'; task: number; by: number | null }
   | { op: 'cancel'; job: number }
-  | { op: 'retry'; job: number };
+  | { op: 'retry'; job: number }
+  | Operate;
+
+/** What all jobs of a sequence are of, in the words in which a queue is paused. */
+export type Scope = 'all' | 'type' | 'owner';
+/** What operators do. */
+export type Operate =
+  | { op: 'pause'; scope: Scope }
+  /** Null: what is paused, if anything is. */
+  | { op: 'resume'; scope: Scope | null }
+  | { op: 'priority'; job: number; priority: number }
+  /** The worker finishes what it has, and is given nothing more. */
+  | { op: 'drain'; worker: number }
+  /** One that is drained, if any is. */
+  | { op: 'undrain'; worker: number };
 
 export type Operation =
   | Request

@@ -1,5 +1,6 @@
 import type { Act } from './acts.ts';
 import { grant } from './granting.ts';
+import { OPERATE } from './operate.ts';
 import { TIMES } from './operations.ts';
 import {
   avoid,
@@ -15,7 +16,19 @@ import {
   reuse,
   tell,
 } from './rules.ts';
-import { type Answer, freeSlots, heldBy, isHeld, NEVER, type Task, tasksOf, type World } from './world.ts';
+import {
+  type Answer,
+  done,
+  freeSlots,
+  heldBy,
+  holderOf,
+  isHeld,
+  NEVER,
+  refused,
+  type Task,
+  tasksOf,
+  type World,
+} from './world.ts';
 
 /**
  * The reference: what the specification says, written down a second time in the plainest way, without turns,
@@ -26,8 +39,6 @@ export function perform(world: World, act: Act): void {
   if (answer) world.answers[act.ticket] = answer;
 }
 
-const refused = (status: number, code: string): Answer => ({ status, code });
-const done = (body: Record<string, unknown>): Answer => ({ status: 200, body });
 type Of<A extends Act['act']> = Extract<Act, { act: A }>;
 
 const PERFORM: { [A in Act['act']]: (world: World, act: Of<A>) => Answer | null } = {
@@ -37,7 +48,13 @@ const PERFORM: { [A in Act['act']]: (world: World, act: Of<A>) => Answer | null 
     if (known) return known.body === body ? done({ job: known.job }) : refused(409, 'idempotency_conflict');
     const job = `J${ticket}`;
     if (spec.key !== null) world.keys[spec.key] = { job, body };
-    world.jobs[job] = { name: job, status: 'queued', retry: spec.attempts, looking: false };
+    world.jobs[job] = {
+      name: job,
+      status: 'queued',
+      priority: spec.priority,
+      retry: spec.attempts,
+      looking: false,
+    };
     for (let i = 0; i < spec.tasks; i++) addTask(world, job, i, spec);
     tell(world, { type: 'job_submitted', job });
     if (spec.known && spec.reuse && world.endsLate && spec.tasks > 1) world.jobs[job].looking = true;
@@ -56,6 +73,7 @@ const PERFORM: { [A in Act['act']]: (world: World, act: Of<A>) => Answer | null 
       site,
       session: (earlier?.session ?? 0) + 1,
       suspended: false,
+      drained: earlier?.drained ?? false,
       lacksUntil: 0,
       revoked: [],
       doubtAt: NEVER,
@@ -175,6 +193,7 @@ const PERFORM: { [A in Act['act']]: (world: World, act: Of<A>) => Answer | null 
     }
     return done({ job: name, status: 'queued' });
   },
+  ...OPERATE,
 };
 
 /** Its tasks can be leased when all of them have been looked at; one alone is in the commit that takes the job up. */
@@ -222,8 +241,6 @@ function addTask(world: World, job: string, i: number, spec: Omit<Of<'submit'>, 
     reusedFrom: null,
   };
 }
-
-const holderOf = (world: World, name: string) => world.workers[name] as World['workers'][string];
 
 /** Only the program that registered last may speak under a session. */
 function wrongSession(world: World, name: string, session: number | null): Answer | null {

@@ -2,6 +2,7 @@ import { TIMES } from './operations.ts';
 import {
   freeSlots,
   hasEnded,
+  heldBy,
   isHeld,
   type Job,
   lacksPath,
@@ -69,6 +70,8 @@ function letGo(world: World, task: Task, status: Task['status']): void {
   task.status = status;
   // With a free slot nothing is doubtful.
   if (worker && freeSlots(world, worker) > 0) worker.doubtAt = NEVER;
+  if (worker?.drained && heldBy(world, worker.name).length === 0)
+    tell(world, { type: 'worker_drained', worker: worker.name });
   task.stopping = false;
   task.leaseEnds = NEVER;
   task.timesOut = NEVER;

@@ -23,11 +23,15 @@ export interface Played {
   slices: number;
   /** Tasks that had the result of an earlier one. */
   reused: number;
+  /** What operators did, and was done. */
+  operated: number;
 }
+
+const OPERATED = /^(queue_|job_changed|worker_drain_)/;
 
 export const NOTHING: Readonly<Played> = {
   ...{ operations: 0, requests: 0, answered: 0, restarts: 0, crashes: 0, refusals: 0 },
-  ...{ groups: 0, slices: 0, reused: 0 },
+  ...{ groups: 0, slices: 0, reused: 0, operated: 0 },
 };
 
 /** The system and the reference beside it: what is sent to both, and where they differ. */
@@ -100,6 +104,7 @@ export class SideBySide {
       if (fault === null) {
         this.names = names;
         this.played.reused += world.events.filter(({ type }) => type === 'task_reused').length;
+        this.played.operated += world.events.filter(({ type }) => OPERATED.test(type)).length;
         this.world = { ...world, answers: {}, events: [] };
         return;
       }

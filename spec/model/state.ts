@@ -32,8 +32,15 @@ export async function stateMismatch(world: World, system: System, names: Names):
     }
   }
   for (const worker of await seen(port).workers()) {
-    const { status, slots_total, slots_used, suspended } = worker;
-    actual[names.nameOf(worker.id)] = { status, slots_total, slots_used, suspended: suspended !== null };
+    const { status, slots_total, slots_used, suspended, drained } = worker;
+    const [isSuspended, isDrained] = [suspended !== null, drained !== null];
+    actual[names.nameOf(worker.id)] = {
+      status,
+      slots_total,
+      slots_used,
+      suspended: isSuspended,
+      drained: isDrained,
+    };
   }
   for (const name of Object.keys(world.jobs)) expected[name] = expectedJob(world, name);
   for (const task of Object.values(world.tasks)) {
@@ -48,6 +55,7 @@ export async function stateMismatch(world: World, system: System, names: Names):
       slots_total: worker.slots,
       slots_used: heldBy(world, worker.name).length,
       suspended: worker.suspended,
+      drained: worker.drained,
     };
   }
   for (const name of new Set([...Object.keys(expected), ...Object.keys(actual)])) {
@@ -58,10 +66,10 @@ export async function stateMismatch(world: World, system: System, names: Names):
   return statsMismatch(world, await reads.stats());
 }
 
-function seenJob({ status, aggregate }: JobView, names: Names): object {
+function seenJob({ status, priority, aggregate }: JobView, names: Names): object {
   const { num_tasks, num_queued, num_running, num_succeeded, num_failed, num_cancelled } = aggregate;
   return {
-    status,
+    ...{ status, priority },
     counts: { num_tasks, num_queued, num_running, num_succeeded, num_failed, num_cancelled },
     best: aggregate.best_metric,
     reused: aggregate.num_reused,
@@ -74,7 +82,7 @@ function expectedJob(world: World, name: string): object {
   const count = (...statuses: string[]) => tasks.filter((task) => statuses.includes(task.status)).length;
   const results = tasks.flatMap((task) => (task.result === null ? [] : [task.result]));
   return {
-    status: world.jobs[name]?.status,
+    ...{ status: world.jobs[name]?.status, priority: world.jobs[name]?.priority },
     counts: {
       num_tasks: tasks.length,
       num_queued: count('queued', 'leased'),

@@ -1,3 +1,5 @@
+import type { Scope } from './operations.ts';
+
 /** The reference model's state: plain data, so that it can be copied to try several orders of the same requests. */
 export interface Task {
   name: string;
@@ -42,6 +44,7 @@ export interface Task {
 export interface Job {
   name: string;
   status: 'queued' | 'running' | 'cancelling' | 'cancelled' | 'succeeded' | 'failed';
+  priority: number;
   retry: number;
   /** Results are looked up for its tasks, and none of them is leased before. */
   looking: boolean;
@@ -56,6 +59,8 @@ export interface Worker {
   /** Counts its registrations. */
   session: number;
   suspended: boolean;
+  /** By order of an operator. */
+  drained: boolean;
   /** Until when it is known to lack the path of all tasks. */
   lacksUntil: number;
   /** Tasks taken from it without its own word. */
@@ -102,6 +107,8 @@ export interface World {
   tasks: Record<string, Task>;
   workers: Record<string, Worker>;
   keys: Record<string, { job: string; body: string }>;
+  /** While there is one, nothing is leased: each is of all jobs here. */
+  paused: Scope[];
   /** By content, the task that computed it last. */
   computed: Record<string, string>;
   leases: WaitingLease[];
@@ -125,6 +132,9 @@ export interface World {
   storeFails: boolean;
 }
 
+export const refused = (status: number, code: string): Answer => ({ status, code });
+export const done = (body: Record<string, unknown>): Answer => ({ status: 200, body });
+
 export const NEVER = Number.POSITIVE_INFINITY;
 
 export const emptyWorld = (now: number): World => ({
@@ -134,6 +144,7 @@ export const emptyWorld = (now: number): World => ({
   tasks: {},
   workers: {},
   keys: {},
+  paused: [],
   computed: {},
   leases: [],
   beats: [],
@@ -156,5 +167,6 @@ export const tasksOf = (world: World, job: string): Task[] =>
   Object.values(world.tasks).filter((task) => task.job === job);
 export const heldBy = (world: World, worker: string): Task[] =>
   Object.values(world.tasks).filter((task) => isHeld(task) && task.worker === worker);
+export const holderOf = (world: World, name: string): Worker => world.workers[name] as Worker;
 export const freeSlots = (world: World, worker: Worker): number =>
   Math.max(0, worker.slots - heldBy(world, worker.name).length);
