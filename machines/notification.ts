@@ -1,8 +1,6 @@
 import { assertEvent, assign, setup } from 'xstate';
 
 export interface NotificationContext {
-  /** When the job ended that it tells of, seconds since the epoch. */
-  created_at: number;
   /** Tries that failed. */
   attempts: number;
   /** When it is tried, seconds since the epoch. */
@@ -24,9 +22,8 @@ const FIRST_WAIT = 5;
 export const LONGEST_WAIT = 3600;
 /** By how much of it a wait may be longer or shorter. */
 const SPREAD = 0.2;
-/** Tries that may fail, and seconds after the end of the job, beyond which a failure is the last. */
+/** Tries that may fail, over two days and a bit; the last failure is the end of it. */
 export const MOST_ATTEMPTS = 60;
-export const LONGEST_AGE = 3 * 86_400;
 
 /** @param attempts that failed before */
 const waitAfter = (attempts: number, spread: number): number =>
@@ -44,10 +41,7 @@ export const notificationMachine = setup({
     input: {} as NotificationContext,
   },
   guards: {
-    isLast: ({ context, event }) => {
-      assertEvent(event, 'REFUSED');
-      return context.attempts + 1 >= MOST_ATTEMPTS || event.now - context.created_at >= LONGEST_AGE;
-    },
+    isLast: ({ context }) => context.attempts + 1 >= MOST_ATTEMPTS,
   },
   actions: {
     noteRefusal: assign(({ context, event }) => {

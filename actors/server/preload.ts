@@ -8,6 +8,7 @@ import type { Turn } from './turn/turn.ts';
 export const NOTHING_PRELOADED: Preloaded = {
   artifacts: new Map(),
   bestModels: new Map(),
+  trusted: new Set(),
   uploads: new Map(),
   keys: new Map(),
   jobPieces: new Map(),
@@ -25,6 +26,7 @@ function gather(messages: readonly Message[]): Gathered {
       workers: [],
       artifacts: [],
       bestModelsOf: [],
+      models: [],
       uploadsOf: [],
       pinsOf: [],
       piecesOf: [],
@@ -67,6 +69,7 @@ export async function preload(turn: Turn, messages: readonly Message[]): Promise
   return {
     artifacts: new Map(artifacts.map((row) => [row.id, row])),
     bestModels,
+    trusted: await fetchTrusted(turn, [...needs.models, ...models]),
     uploads: await fetchUploads(turn, needs.uploadsOf),
     keys: await fetchKeys(turn, needs.keys),
     jobPieces: await fetchJobPieces(turn, new Set([...pinned, ...wanted, ...named])),
@@ -80,6 +83,22 @@ async function fetchUploads(turn: Turn, tasks: string[]): Promise<Preloaded['upl
     found.set(task_id, (found.get(task_id) ?? new Set()).add(artifact_id));
   }
   return found;
+}
+
+/**
+ * The models that are as safe to load as what their workers are: those of tasks that went to every worker. What code of a
+ * submitter has made is code of that submitter; of a task that is gone nobody knows.
+ */
+async function fetchTrusted(turn: Turn, models: string[]): Promise<Set<string>> {
+  if (models.length === 0) return new Set();
+  const rows = await turn.core.store.reader.all<{ id: string }[]>(
+    `SELECT a.id FROM json_each(?) w CROSS JOIN artifacts a ON a.id = w.value
+     CROSS JOIN task_artifacts u ON u.task_id = a.task_id AND u.artifact_id = a.id AND u.role = 'model'
+     CROSS JOIN tasks t ON t.id = a.task_id CROSS JOIN requirements r ON r.id = t.requirement_id
+     WHERE r.document -> '$.capabilities.python_entrypoint' IS NOT 'true'`,
+    JSON.stringify([...new Set(models)]),
+  );
+  return new Set(rows.map(({ id }) => id));
 }
 
 async function fetchKeys(turn: Turn, wanted: Gathered['keys']): Promise<Preloaded['keys']> {

@@ -11,7 +11,7 @@ export const ERRORS: Readonly<Record<ErrorCode, { status: number; when: string }
   malformed_query: { status: 400, when: 'a query parameter cannot be read' },
   python_jobs_disabled: {
     status: 400,
-    when: 'a python_entrypoint pipeline, or an uploaded model that is code, without --allow-python-jobs',
+    when: 'a python_entrypoint pipeline, or a model that is code and was uploaded or made by such a pipeline, without --allow-python-jobs',
   },
   unauthenticated: { status: 401, when: 'the credential is missing or unknown' },
   missing_rights: { status: 403, when: 'the credential lacks a right that the endpoint requires' },

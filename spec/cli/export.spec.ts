@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { appendFile, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { createHash } from 'node:crypto';
+import { appendFile, readdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { inputsOf } from '../../bin/jobs/export/inputs.ts';
@@ -133,6 +134,33 @@ describe('an exported job', () => {
       /has no index\.csv: it is no export, or one that was not finished/,
     );
     assert.match((await ctl('import', join(folder, 'nowhere'))).stderr, /there is no folder/);
+    assert.equal(await jobs(), before);
+  });
+
+  it('uploads nothing by import but files that its index names: no others of this machine', async (t) => {
+    const { folder, box, ctl, server } = await ended(t);
+    const jobs = async () => (await server.client.call('listJobs', {})).length;
+    const before = await jobs();
+    await writeFile(join(box, 'secret.csv'), '1,2\n');
+    const text = await readFile(join(folder, 'job.json'), 'utf8');
+    const leading = text.replace('file:inputs/01-corn.zip', 'file:../secret.csv');
+    assert.notEqual(leading, text);
+    const hashOf = (content: string | Buffer) => createHash('sha256').update(content).digest('hex');
+    const index = await readFile(join(folder, 'index.csv'), 'utf8');
+    await writeFile(join(folder, 'job.json'), leading);
+    await writeFile(join(folder, 'index.csv'), index.replace(hashOf(text), hashOf(leading)));
+    const outside = await ctl('import', folder);
+    assert.equal(outside.code, 2);
+    assert.match(outside.stderr, /names \.\.\/secret\.csv, which is none of the files of its index/);
+    // A link that lies in the folder and leads out of it.
+    await writeFile(join(folder, 'job.json'), text);
+    const zip = join(folder, 'inputs/01-corn.zip');
+    await rename(zip, join(box, 'corn.zip'));
+    await symlink(join(box, 'corn.zip'), zip);
+    await writeFile(join(folder, 'index.csv'), index);
+    const linked = await ctl('import', folder);
+    assert.equal(linked.code, 2);
+    assert.match(linked.stderr, /leads out of the folder/);
     assert.equal(await jobs(), before);
   });
 

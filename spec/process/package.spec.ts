@@ -135,7 +135,7 @@ it('the package that npm makes, installed elsewhere', requires('npm'), async (t)
         env: { ...process.env, NODE_TEST_CONTEXT: undefined },
       });
       assert.match(stdout, /7 tasks: 7 succeeded/);
-      assert.deepEqual(await readdir(join(app, 'demo-results')), ['best_model.json']);
+      assert.deepEqual(await readdir(join(app, 'demo-results')), ['best_model.json', 'index.csv']);
     },
   );
 

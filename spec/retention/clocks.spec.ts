@@ -72,6 +72,23 @@ describe('a wall clock that is wrong', () => {
     }
   });
 
+  it('is believed at last also where the server runs for a few hours every other day, or once a week', async (t) => {
+    for (const [hours, days] of [
+      [9, 2],
+      [20, 7],
+    ] as const) {
+      const { cluster, worker } = await clusterKeeping(t, KEEP);
+      const { id } = await done(cluster, worker);
+      for (let day = 0; day < 120; day += days) {
+        await cluster.pass((hours / 24) * DAY);
+        await cluster.stop();
+        cluster.clock.jump((days - hours / 24) * DAY);
+        await cluster.start();
+      }
+      assert.equal(await isKept(cluster, id), false, `${hours} h every ${days} days`);
+    }
+  });
+
   it('and set back lets no job be older than those that were deleted before it', async (t) => {
     const { cluster, worker } = await clusterKeeping(t, {});
     const first = await cluster.submit();

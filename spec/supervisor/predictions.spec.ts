@@ -224,6 +224,22 @@ describe('a model that was uploaded', () => {
     assert.deepEqual(await predictor.lease(), []);
   });
 
+  test('is no other than one that code of its submitter made, or than what a task kept as something else', async (t) => {
+    const { cluster, worker } = await trained(t);
+    const made = await done(cluster, worker, {
+      pipeline: { kind: 'python_entrypoint', entrypoint: 'lab:build' },
+    });
+    for (const model of [
+      bestOf(made.id),
+      ...[made.model, made.logs].map((artifact_id) => ({ kind: 'artifact', artifact_id })),
+    ]) {
+      const asked = JSON.stringify(predicting(model));
+      await refuses(submitText(cluster, asked), 'python_jobs_disabled', /or made by code/);
+      const { requirements } = await cluster.onlyTask(await submitText(cluster, asked, true));
+      assert.deepEqual(requirements.capabilities, { python_entrypoint: true });
+    }
+  });
+
   test('is plain data of mljs, and taken by all', async (t) => {
     const { cluster } = await trained(t);
     const model = await upload(cluster, '{}');

@@ -13,6 +13,8 @@ export interface Preload {
   artifacts?: string[];
   /** The best models of these jobs, with the jobs. */
   bestModelsOf?: string[];
+  /** Artifacts that are to be predicted with. */
+  models?: string[];
   /** What this task has uploaded. */
   uploadsOf?: string[];
   /** The job that an owner submitted under a key. */
@@ -30,6 +32,8 @@ export interface Preloaded {
   artifacts: Map<string, ArtifactRow>;
   /** By job, the artifact that is its best model; those artifacts are among the others. */
   bestModels: Map<string, string | null>;
+  /** Of the models, those that a task has made which ran no code of its submitter. */
+  trusted: Set<string>;
   /** Ids of artifacts by the task that uploaded them. */
   uploads: Map<string, Set<string>>;
   /** By `keyOf`. */

@@ -30,6 +30,7 @@ export const submitJob: Handler<'submit_job'> = {
   preload: ({ job, principal }) => ({
     artifacts: job.artifacts.ids,
     ...(job.model?.kind === 'best_model' && { bestModelsOf: [job.model.job_id] }),
+    ...(job.model?.kind === 'artifact' && { models: [job.model.artifact_id] }),
     ...(job.idempotency_key === null ? {} : { key: { owner: principal.name, key: job.idempotency_key } }),
   }),
   handle(message, { turn, preloaded, answer }) {

@@ -15,19 +15,29 @@ type Submit = Pick<MessageOf<'submit_job'>, 'job' | 'allow_code'>;
  * A submitted job with the model that it predicts with: the best of a job becomes the artifact that it is now, so that
  * a retry of that job changes nothing here, and so that it stays while this job does.
  * @throws ClusterError `job_not_ended`; `invalid_body` where there is no such model; `python_jobs_disabled` for an
- *   uploaded one that is code
+ *   one that is code of its submitter
  */
 export function withModel({ job, allow_code }: Submit, turn: Turn, preloaded: Preloaded): JobDigest {
-  if (job.model === null) return job;
-  if (job.model.kind === 'best_model') return withBestModel(job, job.model.job_id, turn, preloaded);
-  const artifact = preloaded.artifacts.get(job.model.artifact_id);
+  const { model } = job;
+  if (model === null) return job;
+  if (model.kind === 'artifact') return withCode(job, model.artifact_id, allow_code, preloaded);
+  const found = withBestModel(job, model.job_id, turn, preloaded);
+  return withCode(found, found.artifacts.ids.at(-1) as string, allow_code, preloaded);
+}
+
+/** A model that was uploaded, or that code of its submitter has made, goes where such code may run. */
+function withCode(
+  job: JobDigest,
+  model: string,
+  allow_code: boolean | undefined,
+  { trusted }: Preloaded,
+): JobDigest {
   const library = libraryOf(job.type);
-  // What a task has made, a worker of this server has run before.
-  if (artifact?.task_id != null || PLAIN_MODELS.includes(library)) return job;
+  if (trusted.has(model) || PLAIN_MODELS.includes(library)) return job;
   if (allow_code !== true) {
     throw new ClusterError(
       'python_jobs_disabled',
-      `a model of ${library} is code to whoever loads it, and this one was uploaded: it is refused, since the server runs without --allow-python-jobs; predict with one that a job of this server has made`,
+      `a model of ${library} is code to whoever loads it, and this one was uploaded, or made by code: it is refused, since the server runs without --allow-python-jobs; predict with one that a job of this server has made of a pipeline`,
     );
   }
   return { ...job, matrix: { ...job.matrix, code: [1] } };

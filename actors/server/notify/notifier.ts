@@ -78,8 +78,10 @@ export class Notifier {
     this.#isMore = true;
     if (this.#stopped || this.#running) return;
     this.#cancelTimer();
-    this.#running = this.#run().finally(() => {
+    this.#running = this.#run().then((isRead) => {
       this.#running = null;
+      // What was told behind the last look.
+      if (isRead && this.#isMore) this.#wake();
     });
   }
 
@@ -87,7 +89,8 @@ export class Notifier {
     if (!this.#stopped) this.#cancelTimer = this.#work.clock.timer(seconds, () => this.#wake());
   }
 
-  async #run(): Promise<void> {
+  /** @returns whether the store could be read */
+  async #run(): Promise<boolean> {
     try {
       while (this.#isMore && !this.#stopped) {
         this.#isMore = false;
@@ -97,13 +100,14 @@ export class Notifier {
       const next = await this.#work.store.queries.get<{ at: number | null }>(
         'SELECT min(next_at) AS at FROM notifications',
       );
-      if (this.#isMore) this.#wakeIn(0);
-      else if (next && next.at !== null)
+      if (next && next.at !== null)
         this.#wakeIn(Math.min(LONGEST_WAIT, Math.max(0, next.at - this.#work.clock.now())));
+      return true;
     } catch (error) {
-      if (this.#stopped) return;
+      if (this.#stopped) return false;
       this.#work.log.warn({ err: error }, 'notifications cannot be read from the store at the moment');
       this.#wakeIn(AGAIN);
+      return false;
     }
   }
 

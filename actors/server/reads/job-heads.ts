@@ -1,4 +1,5 @@
 import type { JobQuery } from '../../../gateway/backend.ts';
+import { LIMITS } from '../../../machines/protocol/limits.ts';
 import { readReference } from '../../../machines/protocol/reference.ts';
 import type { PreparedStatements } from '../store/prepared-statements.ts';
 import { LIMIT } from '../store/sql-words.ts';
@@ -34,6 +35,8 @@ interface Statement {
 
 /** The newest jobs that pass a filter. */
 export async function jobHeads(db: PreparedStatements, query: JobQuery): Promise<JobHead[]> {
+  // No job has so many.
+  if ((query.tags?.length ?? 0) > LIMITS.tags) return [];
   const lists = await Promise.all([
     ...queriesOf(query).map((one) => headsOf(db, one)),
     ...endsAsked(query).map((ends) => byEnd(db, ends, query)),

@@ -20,13 +20,16 @@ export async function importedJob(folder: string): Promise<JobFile> {
   const root = await realpath(folder).catch(() => {
     throw usageError(`there is no folder ${folder}`);
   });
-  await verify(root);
+  const verified = await verify(root);
   const text = await readFile(join(root, 'job.json'), 'utf8');
-  return jobFromText(withFullPaths(text, root), join(folder, 'job.json'));
+  return jobFromText(withFullPaths(text, root, verified), join(folder, 'job.json'));
 }
 
-/** A moved or damaged archive is found out before anything is submitted. */
-async function verify(root: string): Promise<void> {
+/**
+ * A moved or damaged archive is found out before anything is submitted.
+ * @returns the full paths of its files
+ */
+async function verify(root: string): Promise<ReadonlySet<string>> {
   const listed = await readIndex(root).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'ENOENT') throw error;
     throw usageError(
@@ -37,10 +40,14 @@ async function verify(root: string): Promise<void> {
   const faults: string[] = [];
   for (const { path, sha256 } of listed) {
     const file = resolve(root, path);
-    if (!file.startsWith(root + sep)) faults.push(`${path} leads out of the folder`);
+    // Also where a link leads out.
+    const real = await realpath(file).catch(() => file);
+    if (!file.startsWith(root + sep) || !real.startsWith(root + sep))
+      faults.push(`${path} leads out of the folder`);
     else if (sha256 !== '' && (await hashOf(file)) !== sha256) faults.push(`${path} is missing or damaged`);
   }
-  if (faults.length === 0 && listed.some(({ path }) => path === 'job.json')) return;
+  if (faults.length === 0 && listed.some(({ path }) => path === 'job.json'))
+    return new Set(listed.flatMap(({ path, sha256 }) => (sha256 === '' ? [] : [resolve(root, path)])));
   const more = faults.length - NAMED;
   const said = [...faults.slice(0, NAMED), ...(more > 0 ? [`and ${more} more`] : [])].join('; ');
   throw usageError(`${root} is not as it was exported: ${said || 'its index names no job.json'}`);
@@ -57,10 +64,14 @@ async function hashOf(path: string): Promise<string> {
   return hash.digest('hex');
 }
 
-const withFullPaths = (text: string, root: string): string =>
+/** Whoever made the folder says what is uploaded: files that were verified, and nothing else of this machine. */
+const withFullPaths = (text: string, root: string, verified: ReadonlySet<string>): string =>
   rewrite(text, (piece) => {
     const ref = localRef(piece);
     if (!ref?.marked) return piece.text;
+    const file = join(root, ref.text);
+    if (!verified.has(file))
+      throw usageError(`the job of ${root} names ${ref.text}, which is none of the files of its index`);
     const parts = [...members(piece.text)].map(([key, value]) => [key, new RawJson(value)] as const);
-    return compose({ ...Object.fromEntries(parts), [ref.member]: `file:${join(root, ref.text)}` });
+    return compose({ ...Object.fromEntries(parts), [ref.member]: `file:${file}` });
   });

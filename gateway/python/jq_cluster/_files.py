@@ -82,25 +82,33 @@ def _download(api: Api, artifact: ArtifactView, out: BinaryIO) -> None:
 
 def rows_of(text: str) -> List[Dict[str, Any]]:
     """The lines of a table with commas, numbers as numbers, and what is empty as None."""
-    return [{key: _value(cell) for key, cell in row.items()} for row in csv.DictReader(io.StringIO(text))]
+    return [{key: _value(key, cell) for key, cell in row.items()} for row in csv.DictReader(io.StringIO(text))]
 
 
-def _value(cell: Optional[str]) -> Any:
+#: What stands there is a name: `2024_01` and `1.10` are other samples than 202401 and 1.1. Only a whole number is one.
+_NAMES = ("sample", "partition", "target")
+#: Python reads `1_2`, `nan` and figures of other scripts, too.
+_INTEGER = re.compile(r"0|-?[1-9][0-9]{0,300}")
+_NUMBER = re.compile(r"[+-]?((0|[1-9][0-9]*)(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
+
+
+def _value(column: str, cell: Optional[str]) -> Any:
     if cell is None or cell == "":
         return None
-    for kind in (int, float):
-        try:
-            # `007` names a sample; as a number it would be another name.
-            return kind(cell) if not re.match(r"[+-]?0\d", cell) else cell
-        except ValueError:
-            pass
-    return cell
+    if _INTEGER.fullmatch(cell):
+        return int(cell)
+    return float(cell) if column not in _NAMES and _NUMBER.fullmatch(cell) else cell
 
 
 def _safe(name: str) -> str:
     base = re.split(r"[/\\]", name)[-1]
     kept = re.sub(r'[\x00-\x1f\x7f<>:"|?*]', "_", base).strip(". ")
-    return kept[:200] or "artifact"
+    # File systems count bytes; the ending says what it is.
+    stem, ending = os.path.splitext(kept)
+    room = 200 - len(ending.encode("utf-8", "replace"))
+    if room < 1:
+        stem, ending, room = kept, "", 200
+    return stem.encode("utf-8", "replace")[:room].decode("utf-8", "ignore") + ending or "artifact"
 
 
 def _temporary() -> str:

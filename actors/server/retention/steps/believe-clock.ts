@@ -5,6 +5,10 @@ import type { Step } from '../work.ts';
 const DAY = 86_400;
 /** Seconds that a clock goes back when it is corrected. */
 const CORRECTION = 3600;
+/** Seconds that a server may have been off for, and still goes on doubting where it was. */
+const AWAY = 14 * DAY;
+/** Seconds that count of a longer time in which it was off. */
+const OFF = DAY / 4;
 
 /** What is believed of the clock, in seconds since the epoch. */
 interface Belief {
@@ -12,6 +16,8 @@ interface Belief {
   /** Since when the clock has been where it is not believed to be, and where it was last; null while it is believed. */
   doubted_since: number | null;
   doubted_last: number | null;
+  /** For how long it has gone on there while the server ran. */
+  doubted_for: number | null;
 }
 
 /**
@@ -40,15 +46,18 @@ export const believeClock: Step = async function* ({ store, clock, alone, time, 
   yield;
 };
 
-function judge({ believed, doubted_since, doubted_last }: Belief, now: number) {
+function judge({ believed, doubted_since, doubted_last, doubted_for }: Belief, now: number) {
   const known = believed ?? now;
-  const trusted = { believed: now, doubted_since: 0, doubted_last: 0 };
+  const trusted = { believed: now, doubted_since: 0, doubted_last: 0, doubted_for: 0 };
   if (now <= known + DAY) return trusted;
   const isSteady =
-    doubted_since && doubted_last && now >= doubted_last - CORRECTION && now <= doubted_last + DAY;
-  if (!isSteady) return { believed: known, doubted_since: now, doubted_last: now };
-  if (now - doubted_since >= DAY) return trusted;
-  return { believed: known, doubted_since, doubted_last: now };
+    doubted_since && doubted_last && now >= doubted_last - CORRECTION && now <= doubted_last + AWAY;
+  if (!isSteady) return { believed: known, doubted_since: now, doubted_last: now, doubted_for: 0 };
+  // A server that is on for some hours now and then believes it after some of them.
+  const gap = Math.max(0, now - doubted_last);
+  const lived = (doubted_for ?? 0) + (gap <= DAY ? gap : OFF);
+  if (lived >= DAY) return trusted;
+  return { believed: known, doubted_since, doubted_last: now, doubted_for: lived };
 }
 
 /** Of a store that has none, what its last event tells. */
@@ -56,7 +65,8 @@ async function beliefOf({ queries }: Store): Promise<Belief> {
   const number = (name: keyof Belief) => `(SELECT last FROM numbers WHERE name = '${name}')`;
   const found = await queries.get<Belief>(
     `SELECT ifnull(${number('believed')}, (SELECT ts FROM events ORDER BY id DESC LIMIT 1)) AS believed,
-            ${number('doubted_since')} AS doubted_since, ${number('doubted_last')} AS doubted_last`,
+            ${number('doubted_since')} AS doubted_since, ${number('doubted_last')} AS doubted_last,
+            ${number('doubted_for')} AS doubted_for`,
   );
-  return found ?? { believed: null, doubted_since: null, doubted_last: null };
+  return found ?? { believed: null, doubted_since: null, doubted_last: null, doubted_for: null };
 }
