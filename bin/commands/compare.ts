@@ -2,10 +2,15 @@ import { Option } from 'clipanion';
 import type { ClusterClient } from '../../gateway/client/client.ts';
 import { compose } from '../../machines/json/raw.ts';
 import { rankModeOf } from '../../machines/ranking/standing.ts';
-import { bestOfJob, type ComparedJob, commonMetrics, sideBySide } from '../../machines/results/compare.ts';
+import {
+  bestOfJob,
+  type ComparedJob,
+  chooseMetric,
+  commonMetrics,
+  comparedJob,
+  sideBySide,
+} from '../../machines/results/compare.ts';
 import { artifactsIn, differencesOf } from '../../machines/results/spec-diff.ts';
-import { libraryVersionOf } from '../../machines/results/versions.ts';
-import { libraryOf } from '../../machines/schema/job-types.ts';
 import { ClientCommand, type Session } from '../cli/client-command.ts';
 import { EXIT, usageError } from '../cli/exit.ts';
 import { word } from '../cli/flags.ts';
@@ -24,7 +29,9 @@ export class CompareCommand extends ClientCommand {
     details: `
       Shows the best of each job in the order of their submission, their rankings side by side by one metric, what is
       called the same in one row, and what differs in pipelines, data, parameters and the versions of the library,
-      as it was written. The metric is the one by which the first job ranks, or another one that all report.
+      as it was written. The metric is the one by which the first job ranks, or another one that all report. Where that
+      is an error of cross-validation in one job and of test samples in another, it is \`cv_rmse\` and the like, and a
+      warning says so.
     `,
     examples: [
       ["This week's and last week's", 'jqctl compare corn-42 corn-41'],
@@ -42,19 +49,24 @@ export class CompareCommand extends ClientCommand {
     if (new Set(ids).size < ids.length) throw usageError('a job is named twice');
     const jobs = await Promise.all(ids.map((id) => compared(client, id)));
     const metrics = commonMetrics(jobs);
-    const metric = this.metric === undefined ? metrics[0] : word('--metric', this.metric, metrics);
+    const wanted = this.metric === undefined ? undefined : word('--metric', this.metric, metrics);
+    const choice = chooseMetric(jobs, metrics, wanted);
+    const { metric } = choice;
     const rows = metric === undefined ? [] : sideBySide(jobs, metric);
     const differences = differencesOf(jobs, await contentsOf(client, jobs));
     if (!output.json) {
-      await output.print(compareReport({ jobs, metric, rows, differences }, output));
+      await output.print(compareReport({ jobs, choice, rows, differences }, output));
       return EXIT.done;
     }
-    const of = jobs.map((one) => ({
+    const of = jobs.map((one, place) => ({
       ...{ id: one.job.id, name: one.job.name, created_at: one.job.created_at, versions: [...one.versions] },
       best: metric === undefined ? null : bestOfJob(one, metric),
+      measured_on: choice.measured[place],
     }));
     const mode = metric === undefined ? null : rankModeOf(metric);
-    await output.print(compose({ metric: metric ?? null, mode, jobs: of, rows, differences }));
+    await output.print(
+      compose({ metric: metric ?? null, mode, warning: choice.warning, jobs: of, rows, differences }),
+    );
     return EXIT.done;
   }
 }
@@ -67,9 +79,7 @@ async function compared(client: ClusterClient, id: string): Promise<ComparedJob>
     client.callText('getJobRequest', { params }),
     client.call('listJobTasks', { params, query }),
   ]);
-  const versions = tasks.map(({ result }) => libraryVersionOf(job.type, result));
-  const known = [...new Set(versions.filter((version) => version !== null))];
-  return { job, request, versions: known.map((version) => `${libraryOf(job.type)} ${version}`) };
+  return comparedJob(job, request, tasks);
 }
 
 /** SHA-256 of what the jobs name; what cannot be told is told apart by its id. */

@@ -1,6 +1,13 @@
 import { rankModeOf } from '../../machines/ranking/standing.ts';
 import { aligned } from '../../machines/ranking/table.ts';
-import { bestOf, bestOfJob, type ComparedJob, type ComparedRow } from '../../machines/results/compare.ts';
+import {
+  bestOf,
+  bestOfJob,
+  type ChosenMetric,
+  type ComparedJob,
+  type ComparedRow,
+  letter,
+} from '../../machines/results/compare.ts';
 import type { Difference } from '../../machines/results/spec-diff.ts';
 import { dateTime } from './format.ts';
 import type { Output } from './output.ts';
@@ -13,30 +20,30 @@ const SHOWN = { rows: 30, differences: 60 };
 
 interface Comparison {
   jobs: readonly ComparedJob[];
-  metric: string | undefined;
+  choice: ChosenMetric;
   rows: readonly ComparedRow[];
   differences: readonly Difference[];
 }
 
-/** `A`, `B` and so on, for as many jobs as are compared. */
-const letter = (place: number): string => String.fromCharCode(65 + place);
-
 /** Several jobs side by side, for people. */
-export function compareReport({ jobs, metric, rows, differences }: Comparison, output: Output): string {
-  const { dim } = output.colours;
+export function compareReport({ jobs, choice, rows, differences }: Comparison, output: Output): string {
+  const { dim, yellow } = output.colours;
+  const { metric, warning } = choice;
   return [
-    overTime(jobs, metric, output),
+    overTime(jobs, choice, output),
+    ...(warning === null ? [] : [`${yellow('warning:')} ${plain(warning)}`]),
     metric === undefined
       ? dim('no metric is reported by all of them, so that there is nothing to set side by side')
-      : rankings(rows, metric, jobs.length, output),
+      : rankings(rows, choice, jobs.length, output),
     diff(differences, output),
   ].join('\n\n');
 }
 
-function overTime(jobs: readonly ComparedJob[], metric: string | undefined, output: Output): string {
+function overTime(jobs: readonly ComparedJob[], { metric, isAlike }: ChosenMetric, output: Output): string {
   const { bold } = output.colours;
   const bests = jobs.map((job) => (metric === undefined ? null : bestOfJob(job, metric)));
-  const top = metric === undefined ? null : bestOf(bests, metric);
+  // What was measured on other samples is no better for being smaller.
+  const top = metric === undefined || !isAlike ? null : bestOf(bests, metric);
   const written = aligned(bests, '-');
   const order = [...jobs.keys()].sort(
     (a, b) => (jobs[a]?.job.created_at ?? 0) - (jobs[b]?.job.created_at ?? 0),
@@ -54,7 +61,8 @@ function overTime(jobs: readonly ComparedJob[], metric: string | undefined, outp
       plain(versions.join(', ') || '-'),
     ];
   });
-  const mode = metric === undefined ? '' : `${rankModeOf(metric) === 'min' ? 'smallest' : 'largest'} `;
+  const mode =
+    metric !== undefined && isAlike ? `${rankModeOf(metric) === 'min' ? 'smallest' : 'largest'} ` : '';
   const columns = [
     { title: '' },
     { title: 'job', ids: true },
@@ -67,7 +75,12 @@ function overTime(jobs: readonly ComparedJob[], metric: string | undefined, outp
   return table(columns, lines, output);
 }
 
-function rankings(rows: readonly ComparedRow[], metric: string, jobs: number, output: Output): string {
+function rankings(
+  rows: readonly ComparedRow[],
+  { metric = '', isAlike }: ChosenMetric,
+  jobs: number,
+  output: Output,
+): string {
   const { bold, dim } = output.colours;
   const shown = rows.slice(0, SHOWN.rows);
   const numbers = aligned(
@@ -75,7 +88,7 @@ function rankings(rows: readonly ComparedRow[], metric: string, jobs: number, ou
     '-',
   );
   const lines = shown.map(({ pipeline, dataset, values }, row) => {
-    const best = bestOf(values, metric);
+    const best = isAlike ? bestOf(values, metric) : null;
     const cells = values.map((value, job) => {
       const text = numbers[row * jobs + job] as string;
       return value !== null && value === best ? bold(text) : text;

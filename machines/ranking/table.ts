@@ -88,7 +88,7 @@ export function otherWinner(
 }
 
 /** The same metric, measured the other way. */
-function counterparts(metric: string): string[] {
+export function counterparts(metric: string): string[] {
   if (metric.startsWith('cv_')) return [`best_${metric.slice(3)}`, metric.slice(3)];
   return metric.startsWith('best_') ? [`cv_${metric.slice(5)}`, `cv_${metric}`] : [`cv_${metric}`];
 }

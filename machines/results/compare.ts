@@ -1,6 +1,9 @@
 import { rankModeOf } from '../ranking/standing.ts';
-import { metricIn, rankMetricOf } from '../ranking/table.ts';
-import type { JobView, RankingEntry } from '../schema/views.ts';
+import { counterparts, metricIn, rankMetricOf } from '../ranking/table.ts';
+import { libraryOf } from '../schema/job-types.ts';
+import type { JobView, RankingEntry, TaskView } from '../schema/views.ts';
+import { type MeasuredOn, measuredOn } from './measured-on.ts';
+import { libraryVersionOf } from './versions.ts';
 
 /** A job that is compared with others. */
 export interface ComparedJob {
@@ -9,10 +12,31 @@ export interface ComparedJob {
   request: string;
   /** Of its library, those that computed its results, such as `mljs 0.1.0`. */
   versions: readonly string[];
+  /** Of its tasks that succeeded, as far as they were read. */
+  results: readonly Result[];
 }
 
-/** What several jobs report alike, the metric first by which the first of them ranks. */
-export function commonMetrics(jobs: readonly ComparedJob[]): string[] {
+type Result = NonNullable<TaskView['result']>;
+
+/** @param succeeded tasks of the job, or the first of them */
+export function comparedJob(job: JobView, request: string, succeeded: readonly TaskView[]): ComparedJob {
+  const library = libraryOf(job.type);
+  const versions = succeeded.map(({ result }) => libraryVersionOf(job.type, result));
+  const known = [...new Set(versions.filter((version) => version !== null))];
+  const results = succeeded.flatMap(({ result }) => (result === null ? [] : [result]));
+  return { job, request, versions: known.map((version) => `${library} ${version}`), results };
+}
+
+/**
+ * What those of several jobs report that report any number, the metric first by which the first of them ranks; so one
+ * that failed hides nothing of the others.
+ */
+export function commonMetrics(all: readonly ComparedJob[]): string[] {
+  const jobs = all.filter(({ job: { aggregate } }) =>
+    aggregate.ranking.some((entry) =>
+      [rankMetricOf(aggregate), ...Object.keys(entry.metrics)].some((name) => metricIn(entry, name) !== null),
+    ),
+  );
   const named = jobs.map(({ job: { aggregate } }) => {
     const [first] = aggregate.ranking;
     const own = rankMetricOf(aggregate);
@@ -22,6 +46,70 @@ export function commonMetrics(jobs: readonly ComparedJob[]): string[] {
     aggregate.ranking.some((entry) => metricIn(entry, metric) !== null);
   return [...new Set(named.flat())].filter((metric) => jobs.every((job) => reported(job, metric)));
 }
+
+/** By what jobs are compared, and whether it is the same in all of them. */
+export interface ChosenMetric {
+  metric: string | undefined;
+  /** By job, on what the metric was measured; empty where nothing says so. */
+  measured: (readonly MeasuredOn[])[];
+  /** False where one job measured it on other samples than another. */
+  isAlike: boolean;
+  /** A sentence where the metric that was to be taken is not measured alike; else null. */
+  warning: string | null;
+}
+
+/**
+ * The metric to compare by: the wanted one, else the first that is measured alike in all jobs, of which the one is
+ * preferred that says the same in cross-validation.
+ * @param metrics that the jobs have in common
+ * @param wanted one of them
+ */
+export function chooseMetric(
+  jobs: readonly ComparedJob[],
+  metrics: readonly string[],
+  wanted?: string | undefined,
+): ChosenMetric {
+  const [first] = metrics;
+  const preferred = wanted ?? first;
+  if (preferred === undefined) return chosen(jobs, undefined, null);
+  if (isAlike(measuredBy(jobs, preferred))) return chosen(jobs, preferred, null);
+  const said = `${preferred} is not the same in all of them: ${measuredWords(measuredBy(jobs, preferred))}`;
+  const crossValidated = counterparts(preferred).filter((name) => metrics.includes(name));
+  const other = crossValidated.find((name) => isAlike(measuredBy(jobs, name)));
+  if (wanted !== undefined || other === undefined) {
+    const instead = other === undefined ? '' : `; ${other} can be compared`;
+    return chosen(jobs, preferred, `${said}${instead}`);
+  }
+  return chosen(jobs, other, `${said}; compared by ${other} instead`);
+}
+
+function chosen(
+  jobs: readonly ComparedJob[],
+  metric: string | undefined,
+  warning: string | null,
+): ChosenMetric {
+  const measured = metric === undefined ? jobs.map(() => []) : measuredBy(jobs, metric);
+  return { metric, measured, isAlike: isAlike(measured), warning };
+}
+
+/** By job, on what its tasks measured a metric. */
+const measuredBy = (jobs: readonly ComparedJob[], metric: string): MeasuredOn[][] =>
+  jobs.map(({ results }) => {
+    const kinds = results.map((result) => measuredOn(result, metric)).filter((kind) => kind !== null);
+    return [...new Set(kinds)].sort();
+  });
+
+/** Of a job that does not say on what it measured, nothing can be held against it. */
+const isAlike = (measured: readonly (readonly MeasuredOn[])[]): boolean =>
+  new Set(measured.filter((kinds) => kinds.length > 0).map((kinds) => kinds.join())).size < 2;
+
+const measuredWords = (measured: readonly (readonly MeasuredOn[])[]): string =>
+  measured
+    .flatMap((kinds, place) => (kinds.length === 0 ? [] : [`${letter(place)} of ${kinds.join(' and ')}`]))
+    .join(', ');
+
+/** `A`, `B` and so on, for as many jobs as are compared. */
+export const letter = (place: number): string => String.fromCharCode(65 + place);
 
 /** A pipeline on a dataset, in each of several jobs. */
 export interface ComparedRow {

@@ -18,69 +18,145 @@ const LISTS: Readonly<Record<string, string>> = {
   dataset: 'dataset',
   datasets: 'dataset',
 };
-/** Characters of a pipeline that only some jobs have. */
+/** Characters of a pipeline or dataset that only some jobs have. */
 const LONGEST = 200;
+/** Members by which pipelines of different names may differ to be told apart by these instead of as a whole. */
+const MOST_PARTS = 12;
+
+/** What a specification says: single values, and the pipelines and datasets by what they are called. */
+interface Told {
+  leaves: Map<string, string>;
+  named: Record<string, Map<string, string>>;
+}
 
 /**
  * What differs between jobs: in pipelines, datasets and parameters, as they were written, and in the versions of their
- * libraries. Pipelines and datasets are compared by what they are called, wherever they stand.
+ * libraries. Pipelines and datasets are compared by what they are called, wherever they stand; where each job has but
+ * one, those are compared whatever they are called.
  * @param contents SHA-256 by artifact, where it is known: equal bytes that were uploaded twice are no difference
  */
 export function differencesOf(
   jobs: readonly ComparedJob[],
   contents: ReadonlyMap<string, string> = new Map(),
 ): Difference[] {
-  const told = jobs.map(({ request, versions }) => {
-    const leaves = new Map<string, string>();
-    for (const [key, text] of members(request)) {
-      if (PASSED_OVER.has(key) || text === 'null') continue;
-      const list = LISTS[key];
-      if (list === undefined) addLeaves(leaves, key, text, contents);
-      else addNamed(leaves, list, key.endsWith('s') ? elements(text) : [text], contents);
-    }
-    leaves.set('library', [...versions].sort().join(', '));
-    return leaves;
-  });
-  const names = [...new Set(told.flatMap((leaves) => [...leaves.keys()]))];
-  return names
-    .map((what) => ({ what, values: told.map((leaves) => leaves.get(what) ?? null) }))
-    .filter(({ what, values }) => new Set(values).size > 1 && isOwnDifference(what, values, told));
+  const steps = stepsOfAll(jobs.map(({ request }) => request));
+  const told = jobs.map((job) => toldBy(job, contents, steps));
+  const lists = [...new Set(told.flatMap(({ named }) => Object.keys(named)))];
+  return [
+    ...unlike(told.map(({ leaves }) => leaves)).filter(({ what }) => what !== LIBRARY),
+    ...lists.flatMap((list) =>
+      differencesIn(
+        list,
+        told.map(({ named }) => named[list] ?? new Map()),
+        contents,
+      ),
+    ),
+    ...unlike(told.map(({ leaves }) => leaves)).filter(({ what }) => what === LIBRARY),
+  ];
 }
 
-/** Of a pipeline that a job lacks the parts are no differences of their own, and of one that all have, the whole is none. */
-function isOwnDifference(
-  what: string,
-  values: readonly (string | null)[],
-  told: readonly ReadonlyMap<string, string>[],
-): boolean {
-  const end = what.indexOf(END);
-  if (end >= 0) return told.every((leaves) => leaves.has(what.slice(0, end)));
-  return !/^(pipeline|dataset) /.test(what) || values.includes(null);
+const LIBRARY = 'library';
+
+/** By inline pipelines without a name, their steps as far as they tell them apart, those of all jobs together. */
+function stepsOfAll(requests: readonly string[]): ReadonlyMap<string, string | null> {
+  const texts = requests.flatMap((request) =>
+    [...members(request)].flatMap(([key, text]) => (LISTS[key] === 'pipeline' ? refsIn(key, text) : [])),
+  );
+  const different = [...new Set(texts)];
+  const described = describePipelines(different.map((text) => JSON.parse(text)));
+  return new Map(different.map((text, i) => [text, described[i] ?? null]));
+}
+
+const refsIn = (key: string, text: string): string[] =>
+  text === 'null' ? [] : key.endsWith('s') ? [...elements(text)] : [text];
+
+function toldBy(
+  { job, request, versions }: ComparedJob,
+  contents: ReadonlyMap<string, string>,
+  steps: ReadonlyMap<string, string | null>,
+): Told {
+  // A job that names no type has one all the same.
+  const told: Told = { leaves: new Map([['type', JSON.stringify(job.type)]]), named: {} };
+  for (const [key, text] of members(request)) {
+    if (PASSED_OVER.has(key) || text === 'null') continue;
+    const list = LISTS[key];
+    if (list === undefined) addLeaves(told.leaves, key, text, contents);
+    else told.named[list] = byName(refsIn(key, text), steps);
+  }
+  told.leaves.set(LIBRARY, [...versions].sort().join(', '));
+  return told;
+}
+
+/** What is not the same in all of them. */
+function unlike(maps: readonly ReadonlyMap<string, string>[]): Difference[] {
+  const names = [...new Set(maps.flatMap((map) => [...map.keys()]))];
+  return names
+    .map((what) => ({ what, values: maps.map((map) => map.get(what) ?? null) }))
+    .filter(({ values }) => new Set(values).size > 1);
+}
+
+/** Between the pipelines of jobs, or their datasets, each by what it is called. */
+function differencesIn(
+  list: string,
+  jobs: readonly ReadonlyMap<string, string>[],
+  contents: ReadonlyMap<string, string>,
+): Difference[] {
+  const names = [...new Set(jobs.flatMap((named) => [...named.keys()]))];
+  if (names.length > 1 && jobs.every((named) => named.size === 1)) {
+    const parts = partsUnlike(
+      list,
+      jobs.map((named) => [...named.values()][0] as string),
+      contents,
+    );
+    if (parts.length <= MOST_PARTS) return parts;
+  }
+  return names.flatMap((name) => {
+    const texts = jobs.map((named) => named.get(name) ?? null);
+    const what = `${list} ${name}`;
+    const parts = partsUnlike(what, texts, contents);
+    // What is in it says also which jobs lack it.
+    if (parts.length > 0 || !texts.includes(null)) return parts;
+    return [{ what, values: texts.map((text) => text && shortened(text)) }];
+  });
 }
 
 /** Stands between the name of a pipeline and what is in it. */
 const END = ' › ';
 
-function addNamed(
-  leaves: Map<string, string>,
-  list: string,
-  texts: readonly string[],
+/** Member by member, as far as those that have it differ. */
+function partsUnlike(
+  what: string,
+  texts: readonly (string | null)[],
   contents: ReadonlyMap<string, string>,
-): void {
-  for (const text of texts) {
-    const what = `${list} ${nameOf(text)}`;
-    // That it is there; what is in it stands in lines of its own.
-    leaves.set(what, text.length > LONGEST ? `${text.slice(0, LONGEST)}…` : text);
-    for (const [key, value] of members(text)) {
-      if (key !== 'name') addLeaves(leaves, `${what}${END}${key}`, value, contents);
-    }
-  }
+): Difference[] {
+  const leaves = texts.map((text) => {
+    const found = new Map<string, string>();
+    for (const [key, value] of text === null ? [] : members(text))
+      if (key !== 'name') addLeaves(found, `${what}${END}${key}`, value, contents);
+    return found;
+  });
+  const unlikeThere = new Set(unlike(leaves.filter((_, job) => texts[job] !== null)).map((one) => one.what));
+  return unlike(leaves).filter((one) => unlikeThere.has(one.what));
 }
 
-function nameOf(text: string): string {
+const shortened = (text: string): string => (text.length > LONGEST ? `${text.slice(0, LONGEST)}…` : text);
+
+/** Of several of the same name, the second has `#2` behind it and so on. */
+function byName(texts: readonly string[], steps: ReadonlyMap<string, string | null>): Map<string, string> {
+  const uses = new Map<string, number>();
+  return new Map(
+    texts.map((text) => {
+      const name = nameOf(text, steps.get(text) ?? null);
+      const nth = (uses.get(name) ?? 0) + 1;
+      uses.set(name, nth);
+      return [nth === 1 ? name : `${name} #${nth}`, text];
+    }),
+  );
+}
+
+function nameOf(text: string, steps: string | null): string {
   const ref = JSON.parse(text) as Record<string, unknown>;
   const { name, path, catalog_id, entrypoint, artifact_id, kind } = ref;
-  const [steps] = describePipelines([ref]);
   return String(name ?? steps ?? path ?? catalog_id ?? entrypoint ?? artifact_id ?? kind);
 }
 

@@ -69,6 +69,31 @@ describe('jqctl compare', () => {
     assert.deepEqual([none.code, /none of best_rmse, best_r2/.test(none.stderr)], [2, true]);
   });
 
+  it('says that errors of different samples are not the same, and compares those of cross-validation', async (t) => {
+    const { server, ctl } = await scene(t);
+    const hand = await Hand.register(server.client);
+    for (const [name, validation, best_rmse] of [
+      ['validated', 'k_fold', 0.25],
+      ['tested', 'test_set', 0.125],
+    ] as const) {
+      await server.client.call('submitJob', { body: job({ name }) });
+      await hand.complete(await hand.run(), {
+        metrics: { best_rmse, cv_rmse: 0.25 },
+        extra: { validation },
+      });
+    }
+    const said = /best_rmse is not the same in all of them: A of cross-validation, B of test samples/;
+    const { stdout } = await ctl('compare', 'validated', 'tested');
+    assert.match(stdout, /smallest cv_rmse/);
+    assert.match(stdout, new RegExp(`warning: ${said.source}; compared by cv_rmse instead`));
+    const asked = await ctl('compare', 'validated', 'tested', '--metric', 'best_rmse');
+    assert.match(asked.stdout, said);
+    assert.doesNotMatch(asked.stdout, /smallest/);
+    const { warning, jobs } = JSON.parse((await ctl('compare', 'validated', 'tested', '--json')).stdout);
+    assert.match(warning, said);
+    assert.deepEqual(jobs[1].measured_on, ['cross-validation']);
+  });
+
   it('refuses one job alone, and one that is named twice', async (t) => {
     const { old, ctl } = await two(t);
     assert.match((await ctl(old)).stderr, /name 2 to 10 jobs/);

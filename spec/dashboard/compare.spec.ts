@@ -58,6 +58,36 @@ describe('compared jobs on the dashboard', requires('chromium'), () => {
     await other.getByText('1 job chosen').waitFor();
   });
 
+  it('are joined by no line where their errors are of different samples, which is said; marks are called as in the table', async (t) => {
+    const server = await startTestServer(t);
+    const hand = await Hand.register(server.client);
+    const ids: string[] = [];
+    for (const [name, validation, best_rmse] of [
+      ['validated', 'k_fold', 0.25],
+      ['tested', 'test_set', 0.125],
+    ] as const) {
+      ids.unshift((await submit(server.client, { name, ...pipelines('pls') })).id);
+      await hand.complete(await hand.run(), {
+        metrics: { best_rmse, cv_rmse: 0.25 },
+        extra: { validation },
+      });
+    }
+    const page = await open(server.url, { path: `/ui?view=compare&compare=${ids.join(',')}` });
+    const warning = page.getByText(
+      /^best_rmse is not the same in all of them: A of test samples, B of cross-/,
+    );
+    await warning.waitFor();
+    await page.getByRole('heading', { name: 'Rankings by cv_rmse' }).waitFor();
+    const plot = page.getByRole('region', { name: 'The best of each job over time' });
+    assert.equal(await plot.locator('.plot-curve').count(), 1);
+    assert.deepEqual((await plot.locator('.plot-tick').allTextContents()).slice(0, 2), ['B', 'A']);
+    await page.getByRole('button', { name: 'best_rmse' }).click();
+    await page.getByRole('heading', { name: 'Rankings by best_rmse' }).waitFor();
+    await warning.waitFor();
+    assert.equal(await plot.locator('.plot-curve').count(), 0);
+    assert.equal(await page.locator('.leading').count(), 0);
+  });
+
   it('are saved as a table of commas', async (t) => {
     const { ids, at } = await two(t);
     const page = await at({ path: `/ui?view=compare&compare=${ids.join(',')}` });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { type ComparedJob, commonMetrics, sideBySide } from '../../machines/results/compare.ts';
+import { type ComparedJob, chooseMetric, commonMetrics, sideBySide } from '../../machines/results/compare.ts';
 import { artifactsIn, differencesOf } from '../../machines/results/spec-diff.ts';
 import type { RankingEntry } from '../../machines/schema/views.ts';
 import { aJob } from '../cli/fake-server.ts';
@@ -10,7 +10,7 @@ const entry = (pipeline: string, metrics: Record<string, number>, dataset = 'cor
 });
 const compared = (ranking: RankingEntry[], request = '{}', versions = ['mljs 1']): ComparedJob => ({
   job: aJob({}, { ranking, rank_metric: 'best_rmse' }),
-  ...{ request, versions },
+  ...{ request, versions, results: [] },
 });
 /** What differs between specifications, by what it is. */
 const diff = (...requests: string[]) =>
@@ -26,7 +26,14 @@ describe('rankings side by side', () => {
     const b = compared([entry('pls', { best_r2: 0.8, best_rmse: 2 })]);
     assert.deepEqual(commonMetrics([a, b]), ['best_rmse', 'best_r2']);
     assert.deepEqual(commonMetrics([a, compared([entry('pls', { mae: 1 })])]), ['mae']);
-    assert.deepEqual(commonMetrics([a, compared([])]), []);
+  });
+
+  it('are by what the others report where one has failed and reports nothing', () => {
+    const a = compared([entry('pls', { best_rmse: 1, mae: 2 })]);
+    const b = compared([entry('pls', { best_rmse: 2 })]);
+    assert.deepEqual(commonMetrics([compared([]), a, b]), ['best_rmse']);
+    assert.deepEqual(commonMetrics([compared([]), compared([])]), []);
+    assert.deepEqual(sideBySide([compared([]), a], 'best_rmse')[0]?.values, [null, 1]);
   });
 
   it('have what is called the same in one row, the row with the best value first', () => {
@@ -51,7 +58,82 @@ describe('rankings side by side', () => {
   });
 });
 
+describe('the metric by which jobs are compared', () => {
+  const measured = (extra: Record<string, unknown>, metrics: Record<string, number>): ComparedJob => ({
+    ...compared([entry('pls', metrics)]),
+    results: [{ extra, metrics }],
+  });
+  const crossValidated = measured({ validation: 'k_fold' }, { best_rmse: 0.2, cv_rmse: 0.2 });
+  const tested = measured({}, { best_rmse: 0.1, cv_rmse: 0.3 });
+
+  it('is one that all measured alike, where the first is of cross-validation in one and of test samples in another', () => {
+    const jobs = [crossValidated, tested];
+    const choice = chooseMetric(jobs, commonMetrics(jobs));
+    assert.deepEqual([choice.metric, choice.isAlike], ['cv_rmse', true]);
+    assert.equal(
+      choice.warning,
+      'best_rmse is not the same in all of them: A of cross-validation, B of test samples; compared by cv_rmse instead',
+    );
+  });
+
+  it('is the one that is asked for, or the only one, with a warning where it is of different samples', () => {
+    const asked = chooseMetric([crossValidated, tested], ['best_rmse', 'cv_rmse'], 'best_rmse');
+    assert.deepEqual([asked.metric, asked.isAlike], ['best_rmse', false]);
+    assert.deepEqual(asked.measured, [['cross-validation'], ['test samples']]);
+    assert.match(asked.warning ?? '', /cv_rmse can be compared$/);
+    const only = measured({ validation: 'test_set' }, { best_rmse: 0.1 });
+    const choice = chooseMetric([crossValidated, only], ['best_rmse']);
+    assert.deepEqual([choice.metric, choice.isAlike], ['best_rmse', false]);
+    assert.match(choice.warning ?? '', /A of cross-validation, B of test samples$/);
+  });
+
+  it('is the first, without a warning, where all measured it alike or do not say on what', () => {
+    for (const jobs of [
+      [tested, tested],
+      [tested, measured({}, { best_rmse: 2 })],
+      [compared([]), tested],
+    ]) {
+      const choice = chooseMetric(jobs, ['best_rmse', 'cv_rmse']);
+      assert.deepEqual([choice.metric, choice.isAlike, choice.warning], ['best_rmse', true, null]);
+    }
+    assert.equal(chooseMetric([compared([])], []).metric, undefined);
+  });
+});
+
 describe('what differs between specifications', () => {
+  it('has the type also of a job that names none', () => {
+    const of = (type: string, request: string): ComparedJob => ({
+      ...compared([], request, []),
+      job: aJob({ type }),
+    });
+    const differences = differencesOf([of('mljs.run', '{"type":"mljs.run"}'), of('nirs4all.run', '{}')]);
+    assert.deepEqual(differences, [{ what: 'type', values: ['"mljs.run"', '"nirs4all.run"'] }]);
+  });
+
+  it('is told member by member also where a third job has no such pipeline', () => {
+    const [fine, coarse] = [inline('snv', '[{"w":15}]'), inline('snv', '[{"w":11}]')];
+    const other = `{"pipelines":[${inline('pls', '[1]')},${inline('msc', '[1]')}]}`;
+    const told = diff(`{"pipelines":[${fine}]}`, `{"pipelines":[${coarse}]}`, other);
+    assert.deepEqual(told['pipeline snv › inline.steps[0].w'], ['15', '11', null]);
+    assert.equal(told['pipeline snv'], undefined);
+  });
+
+  it('is the part that differs where each job has one pipeline or dataset, however long and whatever it is called', () => {
+    const long = `"${'x'.repeat(300)}"`;
+    const unnamed = (n: number) =>
+      `{"pipeline":{"kind":"inline_json","inline":{"steps":[${long},{"n":${n}}]}},"dataset":{"kind":"shared_path","path":"/${n}"}}`;
+    assert.deepEqual(diff(unnamed(10), unnamed(12)), {
+      'pipeline › inline.steps[1].n': ['10', '12'],
+      'dataset › path': ['"/10"', '"/12"'],
+    });
+  });
+
+  it('leaves out none of several pipelines that are called the same', () => {
+    const twice = (a: number, b: number) =>
+      `{"pipelines":[${inline('snv', `[${a}]`)},${inline('snv', `[${b}]`)}]}`;
+    assert.deepEqual(diff(twice(1, 2), twice(3, 2)), { 'pipeline snv › inline.steps[0]': ['1', '3'] });
+  });
+
   it('is told as it was written, member by member', () => {
     assert.deepEqual(
       diff('{"params":{"a":1.0,"b":[1,2],"c":1}}', '{"params":{"a":1,"b":[1,3],"d":null,"c":1}}'),

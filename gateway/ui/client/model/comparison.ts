@@ -1,8 +1,6 @@
 import { signal } from '@preact/signals';
-import type { ComparedJob } from '../../../../machines/results/compare.ts';
+import { type ComparedJob, comparedJob } from '../../../../machines/results/compare.ts';
 import { artifactsIn } from '../../../../machines/results/spec-diff.ts';
-import { libraryVersionOf } from '../../../../machines/results/versions.ts';
-import { libraryOf } from '../../../../machines/schema/job-types.ts';
 import type { JobView, TaskView } from '../../../../machines/schema/views.ts';
 import type { Api } from '../api/http.ts';
 import { wordsOf } from '../api/words-of.ts';
@@ -59,9 +57,7 @@ export class Comparison {
       this.#api.text(`${path}/request`, signal),
       this.#api.get<TaskView[]>(`${path}/tasks`, { status: 'succeeded', limit: LOOKED_AT.tasks }, signal),
     ]);
-    const found = tasks.map(({ result }) => libraryVersionOf(job.type, result));
-    const versions = [...new Set(found.filter((version) => version !== null))];
-    return { job, request, versions: versions.map((version) => `${libraryOf(job.type)} ${version}`) };
+    return comparedJob(job, request, tasks);
   }
 
   async #contentsOf(jobs: readonly ComparedJob[]): Promise<Map<string, string>> {

@@ -1,6 +1,6 @@
+import { letter } from '../../../../../machines/results/compare.ts';
 import type { Difference } from '../../../../../machines/results/spec-diff.ts';
 import { useMore } from '../parts/more.tsx';
-import { letter } from './over-time.tsx';
 
 /** What is not the same in all of the jobs, as it was written. */
 export function Differences({ of }: { of: readonly Difference[] }) {

@@ -1,7 +1,13 @@
 import { useMemo } from 'preact/hooks';
 import { aligned } from '../../../../../machines/ranking/table.ts';
 import { axisFor } from '../../../../../machines/results/axis.ts';
-import { bestOf, bestOfJob, type ComparedJob } from '../../../../../machines/results/compare.ts';
+import {
+  bestOf,
+  bestOfJob,
+  type ChosenMetric,
+  type ComparedJob,
+  letter,
+} from '../../../../../machines/results/compare.ts';
 import { titleOf } from '../../dashboard.ts';
 import { dateTime, measured } from '../../text/format.ts';
 import { JobLink } from '../jobs/link.tsx';
@@ -9,13 +15,11 @@ import { Plot } from '../parts/plot.tsx';
 import { Scroller } from '../parts/scroller.tsx';
 import { JobStanding } from '../parts/status.tsx';
 
-/** `A`, `B` and so on, for as many jobs as are compared. */
-export const letter = (place: number): string => String.fromCharCode(65 + place);
-
 /** The best of each job, by when they were submitted. */
-export function BestOverTime({ jobs, metric }: { jobs: readonly ComparedJob[]; metric: string | undefined }) {
+export function BestOverTime({ jobs, choice }: { jobs: readonly ComparedJob[]; choice: ChosenMetric }) {
+  const { metric, isAlike } = choice;
   const bests = jobs.map((job) => (metric === undefined ? null : bestOfJob(job, metric)));
-  const top = metric === undefined ? null : bestOf(bests, metric);
+  const top = metric === undefined || !isAlike ? null : bestOf(bests, metric);
   const written = aligned(bests, '–');
   const order = [...jobs.keys()].sort(
     (a, b) => (jobs[a]?.job.created_at ?? 0) - (jobs[b]?.job.created_at ?? 0),
@@ -71,7 +75,7 @@ export function BestOverTime({ jobs, metric }: { jobs: readonly ComparedJob[]; m
           </tbody>
         </table>
       </Scroller>
-      {metric !== undefined && <Picture jobs={jobs} order={order} bests={bests} metric={metric} />}
+      {metric !== undefined && <Picture {...{ jobs, order, bests, metric, isAlike }} />}
     </div>
   );
 }
@@ -81,10 +85,11 @@ interface PictureProps {
   order: readonly number[];
   bests: readonly (number | null)[];
   metric: string;
+  isAlike: boolean;
 }
 
 /** In the order of their submission, at equal distances: jobs of one afternoon would lie on one another. */
-function Picture({ jobs, order, bests, metric }: PictureProps) {
+function Picture({ jobs, order, bests, metric, isAlike }: PictureProps) {
   const series = useMemo(() => {
     const points = order.flatMap((place, at) => {
       const [best, one] = [bests[place] ?? null, jobs[place]];
@@ -93,8 +98,8 @@ function Picture({ jobs, order, bests, metric }: PictureProps) {
       const words = `${letter(place)}, ${titleOf(job)} of ${dateTime(job.created_at)}: ${metric} ${measured(best)}`;
       return [{ x: at + 1, y: best, words }];
     });
-    return [{ name: metric, colour: 'var(--running)', points, joined: true }];
-  }, [jobs, metric]);
+    return [{ name: metric, colour: 'var(--running)', points, joined: isAlike }];
+  }, [jobs, metric, isAlike]);
   const points = series[0]?.points ?? [];
   return (
     <section class="plots" aria-label="The best of each job over time">
@@ -108,6 +113,7 @@ function Picture({ jobs, order, bests, metric }: PictureProps) {
           ...axisFor(order.map((_, at) => at + 1)),
           ticks: order.map((_, at) => at + 1),
         }}
+        xTick={(at) => letter(order[at - 1] ?? 0)}
         y={axisFor(points.map(({ y }) => y))}
         series={series}
       />

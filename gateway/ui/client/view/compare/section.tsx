@@ -1,6 +1,6 @@
 import { useEffect, useMemo } from 'preact/hooks';
 import { rankModeOf } from '../../../../../machines/ranking/standing.ts';
-import { commonMetrics, sideBySide } from '../../../../../machines/results/compare.ts';
+import { chooseMetric, commonMetrics, letter, sideBySide } from '../../../../../machines/results/compare.ts';
 import { csvLine } from '../../../../../machines/results/csv.ts';
 import { differencesOf } from '../../../../../machines/results/spec-diff.ts';
 import { save } from '../../api/download.ts';
@@ -10,7 +10,7 @@ import { Choices } from '../parts/choices.tsx';
 import { Icon } from '../parts/icon.tsx';
 import { Fault, Section } from '../parts/section.tsx';
 import { Differences } from './differences.tsx';
-import { BestOverTime, letter } from './over-time.tsx';
+import { BestOverTime } from './over-time.tsx';
 import { SideBySide } from './side-by-side.tsx';
 
 /** Several jobs side by side: the best of each, their rankings by one metric, and what differs. */
@@ -53,7 +53,9 @@ function Compared({ of: { jobs: read, contents } }: { of: Comparison }) {
   const { address } = useDashboard();
   const jobs = read.value ?? [];
   const metrics = useMemo(() => commonMetrics(jobs), [jobs]);
-  const metric = metrics.find((one) => one === address.place.value.metric) ?? metrics[0];
+  const wanted = metrics.find((one) => one === address.place.value.metric);
+  const choice = useMemo(() => chooseMetric(jobs, metrics, wanted), [jobs, metrics, wanted]);
+  const { metric, isAlike, warning } = choice;
   const rows = useMemo(() => (metric === undefined ? [] : sideBySide(jobs, metric)), [jobs, metric]);
   const differences = useMemo(() => differencesOf(jobs, contents.value), [jobs, contents.value]);
   const saveCsv = () => {
@@ -74,14 +76,17 @@ function Compared({ of: { jobs: read, contents } }: { of: Comparison }) {
             onChoose={(value) => address.go({ metric: value }, 'replace')}
             small
           />
-          <span class="muted">{rankModeOf(metric) === 'min' ? 'smallest' : 'largest'} is best</span>
+          {isAlike && (
+            <span class="muted">{rankModeOf(metric) === 'min' ? 'smallest' : 'largest'} is best</span>
+          )}
           <button type="button" onClick={saveCsv} aria-label="Save the table as CSV">
             <Icon name="download" /> CSV
           </button>
         </div>
       )}
-      <BestOverTime jobs={jobs} metric={metric} />
-      {metric !== undefined && <SideBySide jobs={jobs} rows={rows} metric={metric} />}
+      {warning !== null && <p class="warning">{warning}</p>}
+      <BestOverTime jobs={jobs} choice={choice} />
+      {metric !== undefined && <SideBySide {...{ jobs, rows, metric, isAlike }} />}
       <Differences of={differences} />
     </>
   );

@@ -1,17 +1,23 @@
 import { aligned } from '../../../../../machines/ranking/table.ts';
-import { bestOf, type ComparedJob, type ComparedRow } from '../../../../../machines/results/compare.ts';
+import {
+  bestOf,
+  type ComparedJob,
+  type ComparedRow,
+  letter,
+} from '../../../../../machines/results/compare.ts';
 import { useMore } from '../parts/more.tsx';
 import { Scroller } from '../parts/scroller.tsx';
-import { letter } from './over-time.tsx';
 
 interface Props {
   jobs: readonly ComparedJob[];
   rows: readonly ComparedRow[];
   metric: string;
+  /** Whether one value can be better than another. */
+  isAlike: boolean;
 }
 
 /** What is called the same in one row; its best value stands out. */
-export function SideBySide({ jobs, rows, metric }: Props) {
+export function SideBySide({ jobs, rows, metric, isAlike }: Props) {
   const { shown, more } = useMore(rows.length);
   const seen = rows.slice(0, shown);
   const numbers = aligned(
@@ -36,7 +42,7 @@ export function SideBySide({ jobs, rows, metric }: Props) {
           </thead>
           <tbody>
             {seen.map(({ pipeline, dataset, values }, row) => {
-              const best = bestOf(values, metric);
+              const best = isAlike ? bestOf(values, metric) : null;
               return (
                 <tr key={`${pipeline} ${dataset}`}>
                   <th scope="row">

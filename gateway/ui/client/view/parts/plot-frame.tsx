@@ -15,6 +15,8 @@ export interface PlotLabels {
   yLabel: string;
   x: Axis;
   y: Axis;
+  /** What stands at a mark of x, where that is no number. */
+  xTick?: (tick: number) => string;
 }
 
 const [WIDTH, HEIGHT] = [460, 320];
@@ -56,6 +58,7 @@ interface Props extends PlotLabels {
 export function PlotFrame(props: Props) {
   const { summary, name, xLabel, yLabel, x, y, steps, onStep, onPoint, onChoose, csv, keys, children } =
     props;
+  const { xTick = String } = props;
   const picture = useRef<SVGSVGElement>(null);
   const { toX, toY } = scaleOf({ x, y });
   const last = steps.count - 1;
@@ -101,7 +104,7 @@ export function PlotFrame(props: Props) {
             <g key={tick}>
               <line class="plot-grid" x1={toX(tick)} x2={toX(tick)} y1={AT.top} y2={AT.bottom} />
               <text class="plot-tick" x={toX(tick)} y={AT.bottom + 14} text-anchor="middle">
-                {tick}
+                {xTick(tick)}
               </text>
             </g>
           ))}
