@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
+import { tasksNamed } from '../../bin/jobs/find/find-task.ts';
 import { startTestServer } from '../support/server.ts';
 import { run } from './cli-support.ts';
 import { aJob, aTask, fakeServer } from './fake-server.ts';
@@ -56,16 +57,38 @@ describe('a command about one job', () => {
   it('lists the candidates where that fits several, with the exit code of wrong usage, and does nothing', async (t) => {
     const { submit, at } = await laboratory(t);
     const first = await submit('ann-token', 'wheat');
-    const second = await submit('bob-token', 'Wheat');
+    const second = await submit('ann-token', 'Wheat');
     for (const [command, ...rest] of COMMANDS) {
-      for (const text of ['wheat', first.id.slice(0, 8)]) {
+      for (const [text, said] of [
+        ['wheat', /several jobs are called 'wheat'; name one by its id, or a part of it/],
+        [first.id.slice(0, 8), /may be any of these jobs; write more of the id/],
+      ] as const) {
         const { code, stdout, stderr } = await at([command, text, ...rest]);
         assert.deepEqual([code, stdout], [2, ''], command);
-        assert.match(stderr, /may be any of these jobs; write more of the id/);
+        assert.match(stderr, said);
         for (const { id, name } of [first, second])
-          assert.match(stderr, new RegExp(`${id}  ${name}, queued`));
+          assert.match(stderr, new RegExp(`${id}  ${name}, queued, submitted .* by ann`));
+        assert.match(stderr, new RegExp(`the newest of them is ${second.id}`));
       }
     }
+  });
+
+  it("means one's own by a name that jobs of others have too, and theirs where one has none", async (t) => {
+    const { submit, at } = await laboratory(t);
+    const own = await submit('ann-token', 'wheat');
+    await submit('bob-token', 'Wheat');
+    await submit('bob-token', 'rye');
+    await submit('bob-token', 'rye');
+    for (const argv of [['status'], ['keep'], ['set', '--note', 'mine']] as const) {
+      const [command = '', ...rest] = argv;
+      const { code, stderr } = await at([command, 'wheat', ...rest]);
+      assert.equal(code, 0, stderr);
+    }
+    const { stdout } = await at(['status', 'WHEAT', '--json']);
+    assert.equal(JSON.parse(stdout).id, own.id);
+    const theirs = await at(['status', 'rye']);
+    assert.equal(theirs.code, 2);
+    assert.match(theirs.stderr, /several jobs are called 'rye'(.|\n)* by bob/);
   });
 
   it('lists the candidates with their status, also that one succeeded with failed tasks', async (t) => {
@@ -141,6 +164,26 @@ describe('options that name a task, a worker or an actor', () => {
     assert.match(wrong.stderr, /has no task 'svn'/);
     const several = await at(['logs', 'two', '--task', 'task_0']);
     assert.equal(several.code, 2);
+  });
+
+  it('accept a pipeline on a dataset in each way it is shown, and say which tasks a pipeline alone fits', async (t) => {
+    const { server, at } = await laboratory(t);
+    const body = JSON.parse(jobOf('raw.yaml', 'snv.yaml'));
+    const dataset = (name: string) => ({ kind: 'shared_path', name, path: `/data/${name}` });
+    const client = server.clientWith('ann-token');
+    const datasets = [dataset('gas'), dataset('corn')];
+    const { id } = await client.call('submitJob', {
+      body: { ...body, name: 'two', dataset: undefined, datasets },
+    });
+    const tasks = await client.call('listJobTasks', { params: { id } });
+    const meant = tasks.find((task) => task.pipeline_label === 'raw' && task.dataset_label === 'gas');
+    for (const text of ['raw on gas', 'gas · raw', 'Raw on Gas']) {
+      assert.deepEqual(await tasksNamed(client, id, [text]), [meant?.id]);
+      assert.equal((await at(['logs', 'two', '--task', text])).code, 0);
+    }
+    const several = await at(['logs', 'two', '--task', 'raw']);
+    assert.equal(several.code, 2);
+    assert.match(several.stderr, /'raw' fits 2 tasks: (gas · raw, corn · raw|corn · raw, gas · raw)\n/);
   });
 
   it('find a job, a worker and a task for inspect, active or ended', async (t) => {

@@ -3,7 +3,7 @@ import { readAs } from '../../../gateway/client/replies.ts';
 import { type Named, referredTo } from '../../../machines/protocol/reference.ts';
 import { TaskView } from '../../../machines/schema/views.ts';
 import { taskPages } from '../follow/task-pages.ts';
-import { uniqueMatch } from './find-job.ts';
+import { jobsNamed, uniqueMatch } from './find-job.ts';
 
 const WHOLE_ID = /^(supervisor|(job|task|worker)_[0-9a-z]{26})$/;
 type Actor = Named & { status: string };
@@ -20,10 +20,7 @@ const MOST_TASKS = 20_000;
  */
 export async function findActor(client: ClusterClient, text: string): Promise<string> {
   if (WHOLE_ID.test(text)) return text;
-  const [jobs, workers] = await Promise.all([
-    client.call('listJobs', { query: { ref: text, limit: ASKED } }),
-    client.call('listWorkers'),
-  ]);
+  const [jobs, workers] = await Promise.all([jobsNamed(client, text), client.call('listWorkers')]);
   let found = referredTo<Actor>(text, [...jobs, ...workers]);
   if (found.length === 0) found = referredTo<Actor>(text, await tasksInMotion(client));
   if (found.length === 0) found = await tasksOfNewestJobs(client, text);

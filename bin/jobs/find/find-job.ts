@@ -1,6 +1,6 @@
 import type { ClusterClient } from '../../../gateway/client/client.ts';
 import { ResponseError } from '../../../gateway/client/errors.ts';
-import { type Named, referredTo } from '../../../machines/protocol/reference.ts';
+import { type Named, readReference, referredTo } from '../../../machines/protocol/reference.ts';
 import type { JobView } from '../../../machines/schema/views.ts';
 import { CliError, EXIT, usageError } from '../../cli/exit.ts';
 import { ago } from '../../terminal/format.ts';
@@ -13,16 +13,44 @@ const ASKED = 100;
 const LISTED = 10;
 
 /**
- * The id of the job that a person named: by its id, the beginning or the end of it, or its name. What fits no job is
- * given back as it is, for the server to say so: ids of other servers may have any form.
+ * The id of the job that a person named: by its id, the beginning or the end of it, or its name, one's own before those
+ * of others. What fits no job is given back as it is, for the server to say so: ids of other servers may have any form.
  * @throws CliError with the candidates where it fits several
  */
 export async function findJob(client: ClusterClient, text: string): Promise<string> {
   if (WHOLE_ID.test(text)) return text;
-  const jobs = await listIfAny(client, { ref: text });
+  const found = await jobsNamed(client, text);
   const now = Date.now() / 1000;
-  const describe = (job: JobView) => `${jobWords(job)}, submitted ${ago(now - job.created_at)}`;
-  return uniqueMatch(text, 'job', referredTo(text, jobs), describe)?.id ?? text;
+  const describe = (job: JobView) =>
+    `${jobWords(job)}, submitted ${ago(now - job.created_at)}${job.owner === null ? '' : ` by ${job.owner}`}`;
+  return uniqueMatch(text, 'job', found, describe, newestOf)?.id ?? text;
+}
+
+/**
+ * The jobs that a text can mean, the newest first. Of those that are called so, where the asking principal has one or
+ * more, only these are meant.
+ */
+export async function jobsNamed(client: ClusterClient, text: string): Promise<JobView[]> {
+  const found = referredTo(text, await listIfAny(client, { ref: text }));
+  if (found.length < 2 || !found.some((job) => isCalled(text, job))) return found;
+  const owner = await whoAmI(client);
+  if (owner === undefined) return found;
+  // Of very many, one's own may not be among the newest.
+  const own = referredTo(text, await listIfAny(client, { ref: text, owner })).filter(
+    (job) => job.owner === owner && isCalled(text, job),
+  );
+  return own.length === 0 ? found : [...found.filter((job) => !isCalled(text, job)), ...own];
+}
+
+const isCalled = (text: string, { name }: Named): boolean => name?.toLowerCase() === readReference(text).name;
+
+function newestOf(jobs: readonly JobView[]): string {
+  const [first, ...others] = jobs;
+  const newest = others.reduce(
+    (best, job) => (best && best.created_at >= job.created_at ? best : job),
+    first,
+  );
+  return `the newest of them is ${newest?.id}`;
 }
 
 /** Some jobs; a server that does not know a member of the query answers with its newest ones, or refuses. */
@@ -59,6 +87,7 @@ async function whoAmI(client: ClusterClient): Promise<string | undefined> {
  * The one that a text means; undefined for none.
  * @param what is meant, such as `job`
  * @param describe what tells candidates apart, beside their ids and names
+ * @param hint what to write instead
  * @throws CliError with the candidates where there are several
  */
 export function uniqueMatch<T extends Named>(
@@ -66,6 +95,7 @@ export function uniqueMatch<T extends Named>(
   what: string,
   found: readonly T[],
   describe: (one: T) => string,
+  hint?: (found: readonly T[]) => string,
 ): T | undefined {
   if (found.length < 2) return found[0];
   const details = found
@@ -73,5 +103,8 @@ export function uniqueMatch<T extends Named>(
     .map((one) => `${one.id}  ${one.name ? `${one.name}, ` : ''}${describe(one)}`);
   if (found.length > LISTED)
     details.push(found.length < ASKED ? `and ${found.length - LISTED} more` : 'and more');
-  throw new CliError(EXIT.usage, `'${text}' may be any of these ${what}s; write more of the id`, { details });
+  const message = found.every((one) => isCalled(text, one))
+    ? `several ${what}s are called '${text}'; name one by its id, or a part of it`
+    : `'${text}' may be any of these ${what}s; write more of the id`;
+  throw new CliError(EXIT.usage, message, { details, ...(hint && { hint: hint(found) }) });
 }
