@@ -156,7 +156,8 @@ class Journey {
     const { there, loseRequest, cutAfter, again, broken: state } = this.#fate;
     this.#handler.onConnect?.((reason) => this.#abandon(reason ?? new Error('aborted')));
     if (this.#over) return;
-    this.#cancelLimit = this.#time.after(this.#limit, () => this.#fail(broken('UND_ERR_HEADERS_TIMEOUT')));
+    // As undici does, which destroys the socket then: also of that the server hears.
+    this.#cancelLimit = this.#time.after(this.#limit, () => this.#abandon(broken('UND_ERR_HEADERS_TIMEOUT')));
     if (state() === 'refuses') return void this.#time.after(there, () => this.#fail(broken('ECONNREFUSED')));
     if (loseRequest || state() === 'swallows') {
       counts.lost++;
