@@ -6,27 +6,20 @@ import { Agent, request as httpsRequest } from 'node:https';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { describe, it, type TestContext } from 'node:test';
-import { connect, type TLSSocket } from 'node:tls';
+import type { TLSSocket } from 'node:tls';
 import WebSocket from 'ws';
 import { objectPath } from '../../actors/server/blobs/paths.ts';
-import { ClusterClient } from '../../gateway/client/client.ts';
-import { UntrustedError, unreachable } from '../../gateway/client/errors.ts';
-import { chooseTransport, type TransportChoice } from '../../gateway/transport/choose.ts';
-import { run, start } from '../cli/cli-support.ts';
+import { chooseTransport } from '../../gateway/transport/choose.ts';
+import { run } from '../cli/cli-support.ts';
 import { Hand } from '../dashboard/hands.ts';
 import { rot } from '../process/backup-support.ts';
 import { Authority, install } from '../support/certificates.ts';
 import { requires } from '../support/requires.ts';
-import { startTestServer, type TestServer, temporaryDirectory } from '../support/server.ts';
+import { type TestServer, temporaryDirectory } from '../support/server.ts';
 import { until } from '../support/until.ts';
+import { JOB, secure, shownBy } from './tls-support.ts';
 
 const { transport: auto } = await chooseTransport('auto');
-const JOB = {
-  type: 'demo.run',
-  pipeline: { kind: 'inline_json', inline: {} },
-  dataset: { kind: 'catalog', catalog_id: 'x' },
-};
-
 /** The sockets that listen on a port, by which the kernel tells them apart. */
 const listenersOf = (port: number): string[] =>
   ['tcp', 'tcp6'].flatMap((family) =>
@@ -41,31 +34,6 @@ const filesIn = async (folder: string): Promise<string[]> =>
   (await readdir(folder, { recursive: true, withFileTypes: true }))
     .filter((entry) => entry.isFile())
     .map(({ name }) => name);
-
-/** The common name of what a server shows a new connection. */
-async function shownBy(port: number, ca: Buffer): Promise<string> {
-  const socket = connect({ port, host: '127.0.0.1', ca });
-  try {
-    return await new Promise((resolve, reject) => {
-      socket.on('error', reject);
-      socket.on('secureConnect', () => resolve(String(socket.getPeerCertificate().subject.CN)));
-    });
-  } finally {
-    socket.destroy();
-  }
-}
-
-async function secure(t: TestContext, transport: TransportChoice) {
-  const authority = await Authority.make(t);
-  const folder = await temporaryDirectory(t);
-  const tls = { cert: join(folder, 'cert.pem'), key: join(folder, 'key.pem') };
-  await install(await authority.certify('first'), tls);
-  const server = await startTestServer(t, { transport, tls });
-  const ca = await readFile(authority.ca);
-  const client = new ClusterClient({ server: server.url, ca: ca.toString() });
-  t.after(() => client.close());
-  return { authority, tls, server, ca, client, shown: () => shownBy(server.port, ca) };
-}
 
 /** A stream of all events, and how many came. */
 async function streamOf(t: TestContext, server: TestServer, ca: Buffer) {
@@ -277,78 +245,5 @@ describe('TLS by the transport that is taken where nobody names one', requires('
     isOver = true;
     await Promise.all(lines);
     assert.deepEqual(failures, []);
-  });
-});
-
-describe('a client of a server with TLS', requires('openssl'), () => {
-  it('is jqctl and jq-worker with --ca or JQ_CA, streams included', async (t) => {
-    const { server, authority, client } = await secure(t, auto.name);
-    const { id } = await client.call('submitJob', { text: JSON.stringify(JOB) });
-    const flags = ['--server', server.url, '--ca', authority.ca];
-    assert.equal((await run(['stats', ...flags])).code, 0);
-    const { code } = await run(['stats', '--server', server.url], { env: { JQ_CA: authority.ca } });
-    assert.equal(code, 0);
-    const follow = start('jqctl', ['events', '--follow', '--json', ...flags]);
-    t.after(() => follow.child.kill('SIGKILL'));
-    await until('the event of the job', () => follow.said.stdout.includes(id));
-    const state = join(await temporaryDirectory(t), 'worker');
-    const worker = start('jq-worker', [...flags, '--state', state, '--json', '--log-level', 'silent']);
-    t.after(() => worker.child.kill('SIGKILL'));
-    await until('the worker', async () => (await client.call('listWorkers')).length > 0);
-  });
-
-  it('says what is wrong with the certificate, and ends with exit code 4', async (t) => {
-    const { server, authority } = await secure(t, auto.name);
-    const stranger = await Authority.make(t);
-    const folder = await temporaryDirectory(t);
-    const by = (argv: string[]) => run([...argv, '--server', server.url]);
-    const worker = ['worker', '--state', join(folder, 'w'), '--log-level', 'silent'];
-    for (const argv of [['stats'], ['events', '--follow'], ['logs', 'job_1'], worker]) {
-      for (const ca of [[], ['--ca', stranger.ca]]) {
-        const { code, stdout, stderr } = await by([...argv, ...ca]);
-        assert.deepEqual([code, stdout], [4, ''], stderr);
-        assert.match(stderr, /is not trusted: its certificate (comes from an authority|was not signed by)/);
-        assert.match(stderr, /--ca or JQ_CA/);
-      }
-    }
-    const renamed = server.url.replace('127.0.0.1', 'localhost');
-    const named = await authority.certify('elsewhere', 'DNS:elsewhere.lab');
-    await install(named, server.config.tls as { cert: string; key: string });
-    await server.reload();
-    const { code, stderr } = await run(['stats', '--server', renamed, '--ca', authority.ca]);
-    assert.equal(code, 4);
-    assert.match(stderr, /is for another name \(it names DNS:elsewhere\.lab\)/);
-  });
-
-  it('is told when a server speaks the other of HTTP and HTTPS', async (t) => {
-    const plain = await startTestServer(t);
-    const { code, stderr } = await run(['stats', '--server', plain.url.replace('http', 'https')]);
-    assert.equal(code, 4);
-    assert.match(stderr, /it speaks no TLS there; did you mean http:\/\/\?/);
-    const { server } = await secure(t, auto.name);
-    const other = await run(['stats', '--server', server.url.replace('https', 'http')]);
-    assert.equal(other.code, 4);
-    assert.match(other.stderr, /cannot reach http:/);
-  });
-
-  it('is refused a file of certificates that holds none: it would trust nobody', async (t) => {
-    const folder = await temporaryDirectory(t);
-    const file = join(folder, 'ca.pem');
-    const begin = '-----BEGIN CERTIFICATE-----';
-    for (const text of ['', 'nothing', `${begin}\nAAAA\n${begin.replace('BEGIN', 'END')}\n`]) {
-      await writeFile(file, text);
-      const { code, stderr } = await run(['stats', '--ca', file]);
-      assert.deepEqual([code, /--ca: .*ca\.pem holds no certificate in PEM/.test(stderr)], [2, true], stderr);
-    }
-    const missing = await run(['stats'], { env: { JQ_CA: join(folder, 'none') } });
-    assert.match(missing.stderr, /JQ_CA: cannot read .*none \(ENOENT\)/);
-  });
-
-  it('takes a certificate out of its time for one that nobody can trust', () => {
-    for (const code of ['CERT_HAS_EXPIRED', 'CERT_NOT_YET_VALID']) {
-      const fault = unreachable('https://queue.lab', Object.assign(new Error('no'), { code }));
-      assert.ok(fault instanceof UntrustedError);
-      assert.match(fault.message, /the clock of this machine is wrong/);
-    }
   });
 });

@@ -1,0 +1,41 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { TestContext } from 'node:test';
+import { connect } from 'node:tls';
+import { ClusterClient } from '../../gateway/client/client.ts';
+import type { TransportChoice } from '../../gateway/transport/choose.ts';
+import { Authority, install } from '../support/certificates.ts';
+import { startTestServer, temporaryDirectory } from '../support/server.ts';
+
+/** The smallest job. */
+export const JOB = {
+  type: 'demo.run',
+  pipeline: { kind: 'inline_json', inline: {} },
+  dataset: { kind: 'catalog', catalog_id: 'x' },
+};
+
+/** The common name of what a server shows a new connection. */
+export async function shownBy(port: number, ca: Buffer): Promise<string> {
+  const socket = connect({ port, host: '127.0.0.1', ca });
+  try {
+    return await new Promise((resolve, reject) => {
+      socket.on('error', reject);
+      socket.on('secureConnect', () => resolve(String(socket.getPeerCertificate().subject.CN)));
+    });
+  } finally {
+    socket.destroy();
+  }
+}
+
+/** A server with a certificate of an authority of one's own, and a client that trusts it. */
+export async function secure(t: TestContext, transport: TransportChoice) {
+  const authority = await Authority.make(t);
+  const folder = await temporaryDirectory(t);
+  const tls = { cert: join(folder, 'cert.pem'), key: join(folder, 'key.pem') };
+  await install(await authority.certify('first'), tls);
+  const server = await startTestServer(t, { transport, tls });
+  const ca = await readFile(authority.ca);
+  const client = new ClusterClient({ server: server.url, ca: ca.toString() });
+  t.after(() => client.close());
+  return { authority, tls, server, ca, client, shown: () => shownBy(server.port, ca) };
+}
