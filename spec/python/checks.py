@@ -178,9 +178,62 @@ def finding():
     assert cluster.job(job.id).id == cluster.job("to be found").id == cluster.job(job.id[-8:]).id == job.id
     assert job.id in [one.id for one in cluster.jobs(name="be found")]
     assert "there is no job" in str(raised(jq_cluster.ClusterError, lambda: cluster.job("never submitted")))
+    other = cluster.run(PLS, (X, Y), lib="nobody", name="to be found")
+    both = str(raised(jq_cluster.ClusterError, lambda: cluster.job("to be found")))
+    assert job.id in both and other.id in both and "submitted" in both and "more of the id" in both, both
+    assert cluster.job(other.id).id == other.id
+    other.cancel()
+    misspelt = str(raised(jq_cluster.InputError, lambda: cluster.jobs(stauts="running")))
+    assert "'stauts'" in misspelt and "did you mean 'status'?" in misspelt, misspelt
     assert cluster.workers()[0]["status"] == "alive" and cluster.stats()["workers_alive"] == 1
     assert job.url == f"{os.environ['JQ_SERVER']}/ui?job={job.id}"
     job.cancel()
+
+
+def tasks_by_name():
+    cluster = Cluster()
+    job = cluster.run({"raw": PLS, "snv": SNV}, {"gas": (X, Y), "oil": (X[2:], Y[2:])}, lib="mljs", name="named").wait()
+    tasks = job.tasks()
+    assert isinstance(tasks, list) and "raw on gas" in repr(tasks)
+    assert [job.task(f"{one.pipeline} on {one.dataset}").id for one in tasks] == [one.id for one in tasks]
+    assert job.task("gas · raw").id == job.task(tasks[0].id[-8:]).id == tasks[0].id, "as jqctl prints it"
+    assert "22 training rows" in job.logs("RAW on oil") and "== " not in job.logs("raw on oil")
+    several = str(raised(jq_cluster.ClusterError, lambda: job.logs("raw")))
+    assert "raw on gas" in several and "raw on oil" in several and tasks[0].id in several and "snv" not in several, several
+    none = str(raised(jq_cluster.ClusterError, lambda: job.task("rwa on gas")))
+    assert "has no task 'rwa on gas'" in none and "did you mean 'raw on gas'?" in none
+    only = cluster.run({"raw": PLS, "snv": SNV}, (X, Y), lib="mljs").wait()
+    assert only.task("snv").pipeline == "snv", "where that is enough"
+    by_task = cluster.predict(job, {"new": Dataset(X)}, task="raw on oil").wait()
+    direct = cluster.predict(job.task("raw on oil"), Dataset(X)).wait()
+    assert [row["prediction"] for row in by_task.predictions()] == [row["prediction"] for row in direct.predictions()]
+    before = len(cluster.jobs(1000))
+    assert "no task 'nosuch'" in str(raised(jq_cluster.ClusterError, lambda: cluster.predict(job, Dataset(X), task="nosuch")))
+    raised(jq_cluster.InputError, lambda: cluster.predict(job.best, Dataset(X), task="raw on gas"))
+    assert len(cluster.jobs(1000)) == before, "nothing was submitted"
+
+
+def names_of_predictions():
+    cluster = Cluster()
+    job = cluster.run(PLS, (X, Y), lib="mljs", name="gas-mljs").wait()
+    job.predict(X)
+    assert cluster.jobs(1)[0].name == "X by best of gas-mljs"
+    several = {"may": (X, Y), "june": Dataset(X)}
+    assert cluster.predict(job, several).name == "may, june by best of gas-mljs"
+    assert cluster.predict(job.best, Dataset(X), name="mine").name == "mine"
+    assert cluster.predict(job.best.model(), f"{EXAMPLES}/gasoline").name == "gasoline by best_model"
+    pointed = str(raised(jq_cluster.InputError, lambda: cluster.predict("gas-mljs", Dataset(X))))
+    assert "cluster.job('gas-mljs')" in pointed
+    assert "int is no model" in str(raised(jq_cluster.InputError, lambda: cluster.predict(5, Dataset(X))))
+
+
+def reasons():
+    job = Cluster().run([PLS, SNV], (X, Y), lib="nobody")
+    late = str(raised(TimeoutError, lambda: job.wait(4)))
+    line = "2 queued tasks wait: no worker has nobody"
+    assert job.waiting == [line] and line in late, (job.waiting, late)
+    assert line in job._repr_html_(), "on the card"
+    assert line not in job.cancel()._repr_html_() and job.waiting == []
 
 
 def lost_answers():

@@ -64,6 +64,9 @@ const PLAIN = {
   cancelling: 'a job is waited for so long, cancelled, submitted again and deleted',
   numbers: 'numbers of a job that is submitted again stay as they were written',
   finding: 'jobs are found by id, a part of it, and name',
+  tasks_by_name: 'tasks are found as they are printed, and what may be several is refused with those',
+  names_of_predictions: 'jobs that predict are called by their data and their model',
+  reasons: 'who waits is told why tasks do not run',
   other_threads: 'the same is there for asyncio, where who gives up waiting leaves the job as it is',
   cards: 'a notebook is shown a card in which names are text',
 };

@@ -22,7 +22,7 @@ interface Output {
 }
 
 /** Runs a notebook against a server whose worker has both libraries; what it gave, and a page of it. */
-async function ran(t: TestContext): Promise<{ outputs: Output[]; page: string }> {
+async function ran(t: TestContext, notebook = NOTEBOOK): Promise<{ outputs: Output[]; page: string }> {
   const server = await startTestServer(t);
   await startWorker(t, server, ['--python', PYTHON]);
   const folder = await temporaryDirectory(t);
@@ -30,7 +30,7 @@ async function ran(t: TestContext): Promise<{ outputs: Output[]; page: string }>
   const [client, page] = [join(folder, wheel.name), join(folder, 'notebook.html')];
   await writeFile(client, wheel.bytes);
   const env = { JQ_SERVER: server.url, PYTHONPATH: client, IPYTHONDIR: folder, JUPYTER_DATA_DIR: folder };
-  const said = await python(PYTHON, [join(ROOT, 'spec/python/run_notebook.py'), NOTEBOOK, page], env);
+  const said = await python(PYTHON, [join(ROOT, 'spec/python/run_notebook.py'), notebook, page], env);
   assert.equal(said.code, 0, said.stderr);
   return { outputs: JSON.parse(said.stdout) as Output[], page };
 }
@@ -51,6 +51,25 @@ describe('the notebook of the examples', needsNotebooks, () => {
       .filter((html) => html.includes('progressbar'));
     assert.equal(cards.length, 2, 'a card that follows a job is not shown twice');
     for (const card of cards) assert.match(card, />succeeded</, 'and it does so until the end');
+  });
+
+  it('has one card where a cell ends with waiting', async (t) => {
+    const lines = [
+      'from jq_cluster import Cluster',
+      'steps = ["snv", {"pls": {"components": 2}}]',
+      `Cluster().run(steps, ${JSON.stringify(join(ROOT, 'examples/gasoline'))}, lib="mljs").wait()`,
+    ];
+    const cell = { cell_type: 'code', execution_count: null, id: 'one', metadata: {}, outputs: [] };
+    const notebook = join(await temporaryDirectory(t), 'waiting.ipynb');
+    const cells = [
+      { ...cell, source: lines.join('\n') },
+      { ...cell, id: 'two', source: 'Cluster().jobs(1)[0]' },
+    ];
+    await writeFile(notebook, JSON.stringify({ cells, metadata: {}, nbformat: 4, nbformat_minor: 5 }));
+    const { outputs } = await ran(t, notebook);
+    const cards = outputs.filter((output) => output['text/html']?.includes('progressbar'));
+    assert.equal(cards.length, 2, 'that of the wait, and that of the other cell');
+    for (const card of cards) assert.match(card['text/html'] ?? '', />succeeded</);
   });
 
   it('shows its cards in a browser', requires('chromium'), async (t) => {

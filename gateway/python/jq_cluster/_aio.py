@@ -46,7 +46,7 @@ class AsyncJob:
         return await asyncio.to_thread(lambda: self.job.best)
 
     async def tasks(self, status: Optional[str] = None) -> List[Task]:
-        return await asyncio.to_thread(lambda: list(self.job.tasks(status)))
+        return await asyncio.to_thread(lambda: self.job.tasks(status))
 
     async def predict(self, X: Any, y: Any = None, *, interpolate: bool = False) -> Any:
         return await asyncio.to_thread(lambda: self.job.predict(X, y, interpolate=interpolate))
@@ -54,8 +54,14 @@ class AsyncJob:
     async def predictions(self) -> Any:
         return await asyncio.to_thread(self.job.predictions)
 
-    async def logs(self) -> str:
-        return await asyncio.to_thread(self.job.logs)
+    async def task(self, ref: str) -> Task:
+        return await asyncio.to_thread(self.job.task, ref)
+
+    async def waiting(self) -> List[str]:
+        return await asyncio.to_thread(lambda: self.job.waiting)
+
+    async def logs(self, task: Optional[str] = None) -> str:
+        return await asyncio.to_thread(self.job.logs, task)
 
     async def cancel(self) -> "AsyncJob":
         await asyncio.to_thread(self.job.cancel)

@@ -6,7 +6,9 @@ import os
 import time
 from typing import Any, Dict, Iterable, Iterator, List, Mapping, Optional, Union
 
-from ._errors import ClusterError, InputError, TaskError
+from ._datasets import Purpose
+from ._errors import InputError, TaskError
+from ._find import assert_taken, job_named
 from ._http import PathName, Transport
 from ._job import FIRST_PAUSE, LAST_PAUSE, Job
 from ._predict import HasModel, predicting
@@ -16,6 +18,7 @@ from ._show import ENDED
 from ._task import Task
 
 DEFAULT_SERVER = "http://127.0.0.1:8765"
+DEFAULT_LIBRARY = "nirs4all"
 
 
 class Cluster:
@@ -62,7 +65,7 @@ class Cluster:
         the job: `rank_metric`, `priority`, `requirements`, `retry`, `reuse`, `select`, `timeout_seconds` and so on.
         """
         rest = {"type": None if lib is None else f"{lib}.run", "name": name, "params": params, **spec}
-        refs, found = self._session.pipelines(pipelines), self._session.datasets(datasets)
+        refs, found = self._session.pipelines(pipelines), self._session.datasets(datasets, Purpose(lib or DEFAULT_LIBRARY))
         return Job(self._session, self._session.submit({"pipelines": refs, "datasets": found, **rest}))
 
     def map(self, pipelines: Iterable[Any], datasets: Any, **options: Any) -> "Sweep":
@@ -76,7 +79,7 @@ class Cluster:
         refs = [self._session.pipeline(one) for one in pipelines]
         if not refs:
             raise InputError("there are no pipelines to run")
-        found = self._session.datasets(datasets)
+        found = self._session.datasets(datasets, Purpose(lib or DEFAULT_LIBRARY))
         spec = {"pipelines": refs, "datasets": found, "type": None if lib is None else f"{lib}.run", **options}
         return Sweep(Job(self._session, self._session.submit(spec)))
 
@@ -85,6 +88,7 @@ class Cluster:
         model: Union[HasModel, PathName, Mapping[str, Any]],
         datasets: Any,
         *,
+        task: Optional[str] = None,
         lib: Optional[str] = None,
         interpolate: bool = False,
         name: Optional[str] = None,
@@ -93,22 +97,27 @@ class Cluster:
     ) -> Job:
         """Submits a job that predicts datasets, which need no reference values; `predictions()` of it are the result.
 
-        `model` is a job (its best), a task, the path of a model file (of `lib`; nirs4all where that is left out), or a
-        reference. Spectra on another axis than that of the model are refused, or interpolated where `interpolate` says so.
+        `model` is a job (its best; with `task`, that of one of its tasks, as `Job.task` finds it), a task, the path of a
+        model file (of `lib`; nirs4all where that is left out), or a reference. Reference values of a frame are the column
+        of the model's target. Without a `name` the job is called by its data and its model. Spectra on another axis than that of the model are refused, or interpolated where `interpolate` says so.
         """
-        found = self._session.datasets(datasets, measured=False)
+        if task is not None:
+            if not isinstance(model, Job):
+                raise InputError("task names a task of a job, and the model is none")
+            model = model.task(task)
         rest = {"name": name, "params": {**(params or {}), **({"interpolate": True} if interpolate else {})}, **spec}
-        return Job(self._session, predicting(self._session, model, found, lib, rest))
+        return Job(self._session, predicting(self._session, model, datasets, lib, rest))
 
     def job(self, ref: str) -> Job:
-        """A job by its id, by the beginning or end of it, or by its name (of several, the newest)."""
-        found = self.api.list_jobs(ref=ref, limit=1)
-        if not found:
-            raise ClusterError(f"there is no job {ref}")
-        return Job(self._session, found[0])
+        """A job by its id, by the beginning or end of it, or by its name.
+
+        Raises `ClusterError` where there is none, and where there are several, with the ids, owners and times of those.
+        """
+        return Job(self._session, job_named(self.api, ref))
 
     def jobs(self, limit: int = 20, **query: Any) -> List[Job]:
         """The newest jobs, newest first; `query` may hold `status`, `name` (a part of it), `owner` and so on."""
+        assert_taken(query, self.api.list_jobs, "jobs()")
         return [Job(self._session, view) for view in self.api.list_jobs(limit=limit, **query)]
 
     def workers(self) -> List[WorkerView]:

@@ -12,7 +12,9 @@ from typing import Any, Callable, Dict, Iterator, List, Mapping, NamedTuple, Opt
 
 from ._errors import InputError
 from ._http import dumps
+from ._find import hint
 from ._paths import is_here, located, stem
+from ._rows import names_column, order_of, rows_apart
 
 #: Writes a zip by a function, uploads it under a name and gives the id of its artifact.
 UploadZip = Callable[[Callable[[zipfile.ZipFile], None], str], str]
@@ -37,12 +39,29 @@ class Table(NamedTuple):
     rows: List[List[Any]]
 
 
+class Purpose(NamedTuple):
+    """What datasets are for."""
+
+    #: The library that reads them.
+    library: str
+    #: Whether there have to be reference values.
+    measured: bool = True
+    #: What the model that is to predict them calls its reference value; None where it does not say.
+    target: Callable[[], Optional[str]] = lambda: None
+
+    @property
+    def takes_names(self) -> bool:
+        """Whether the library reads a column that names the samples; nirs4all would take it for a wavelength."""
+        return self.library == "mljs"
+
+
 class Dataset:
     """Spectra and reference values in memory: arrays of numpy, frames of pandas, or lists.
 
-    `X` has a row for each sample, and `y` a value for each in the same order; without `y` it can be predicted only. `axis`
-    names the columns of `X` (wavelengths in nm or wavenumbers in cm-1); a frame has them as its columns. `name` is what
-    rankings call the data.
+    `X` has a row for each sample, and `y` a value for each; without `y` it can be predicted only. Where both have an index
+    (or a column `sample`), rows belong together by that, and it has to be of the same samples; else by their order. An index
+    that does more than count, or a column `sample`, names the samples. `axis` names the columns of `X` (wavelengths in nm or
+    wavenumbers in cm-1); a frame has them as its columns. `name` is what rankings call the data.
     """
 
     def __init__(
@@ -57,23 +76,34 @@ class Dataset:
         target: Optional[str] = None,
     ) -> None:
         self.name = name
-        self._tables: Dict[str, Table] = {"train_x": _spectra(X, "X", axis)}
-        if y is not None:
-            self._tables["train_y"] = _values(y, "y", target)
+        self._tables: Dict[str, Table] = {}
+        self._names: Dict[str, List[str]] = {}
+        self._add("train", (X, y), ("X", "y"), axis, target)
         if X_test is not None:
-            self._tables["test_x"] = _spectra(X_test, "X_test", axis)
+            self._add("test", (X_test, y_test), ("X_test", "y_test"), axis, target)
             _assert_same_columns(X, X_test, self._tables)
-        if y_test is not None:
-            self._tables["test_y"] = _values(y_test, "y_test", target)
-        for part in ("train", "test"):
-            self._assert_paired(part)
-
-    def _assert_paired(self, part: str) -> None:
-        spectra, values = self._tables.get(f"{part}_x"), self._tables.get(f"{part}_y")
-        if values and not spectra:
+        elif y_test is not None:
             raise InputError("y_test is given without X_test")
-        if values and spectra and len(spectra.rows) != len(values.rows):
-            raise InputError(f"{len(spectra.rows)} spectra, and {len(values.rows)} reference values")
+
+    def _add(
+        self, part: str, given: Tuple[Any, Any], what: Tuple[str, str], axis: Optional[Sequence[Any]], target: Optional[str]
+    ) -> None:
+        """Adds spectra, and their reference values where there are some, in the order of the spectra."""
+        x, rows = rows_apart(given[0])
+        spectra = _spectra(x, what[0], axis)
+        names = rows.names()
+        self._tables[f"{part}_x"] = spectra
+        if given[1] is not None:
+            y, others = rows_apart(given[1])
+            values = _values(y, what[1], target)
+            if len(spectra.rows) != len(values.rows):
+                raise InputError(f"{len(spectra.rows)} spectra, and {len(values.rows)} reference values")
+            order = order_of(rows, others, " and ".join(what))
+            self._tables[f"{part}_y"] = values if order is None else Table(values.header, [values.rows[i] for i in order])
+            # Those of reference values name spectra that have no labels at all.
+            names = names or (others.names() if rows.labels is None else None)
+        if names is not None:
+            self._names[part] = names
 
     @property
     def measured(self) -> bool:
@@ -86,22 +116,39 @@ class Dataset:
 
         `target` names the column of reference values; it may be left out where only one other column holds numbers.
         """
-        columns = list(frame.columns)
-        spectra = [column for column in columns if column != target and _is_place(column)]
+        spectra, others = _sorted(frame)
+        if target is not None and target not in list(frame.columns):
+            raise InputError(f"the frame has no column {target!r}{hint(target, others)}")
+        spectra = [column for column in spectra if column != target]
         if len(spectra) < 2:
             raise InputError("the frame has no columns named by wavelengths; give its parts as (X, y)")
         if target is None:
-            others = [column for column in columns if column not in spectra and frame[column].dtype.kind in "iuf"]
             if len(others) != 1:
                 names = ", ".join(str(other) for other in others) or "none"
                 raise InputError(f"which column holds the reference values? Dataset.from_frame(frame, target=…): {names}")
             target = others[0]
-        return cls(frame[spectra], frame[target], name=name)
+        return cls(_with_names(frame, spectra), frame[target], name=name)
 
-    def write(self, archive: zipfile.ZipFile) -> None:
-        """Adds the tables, as both runners that come with the worker read them."""
-        for name, table in self._tables.items():
-            add(archive, f"{name}.csv", _csv(table))
+    @classmethod
+    def _to_predict(cls, frame: Any, target: Callable[[], Optional[str]]) -> "Dataset":
+        """Of a frame that is to be predicted: with the reference values that `target` names, if it has them."""
+        spectra, others = _sorted(frame)
+        if len(spectra) < 2:
+            return cls(frame)
+        # Without a name, as a run takes them.
+        wanted = (target() or str(others[0] if len(others) == 1 else "")).lower() if others else ""
+        found = [column for column in others if str(column).lower() == wanted]
+        return cls(_with_names(frame, spectra), frame[found[0]] if found else None)
+
+    def writing(self, with_names: bool) -> Callable[[zipfile.ZipFile], None]:
+        """What adds the tables to an archive, as both runners that come with the worker read them."""
+
+        def write(archive: zipfile.ZipFile) -> None:
+            for key, table in self._tables.items():
+                names = self._names.get(key.partition("_")[0]) if with_names else None
+                add(archive, f"{key}.csv", _csv(table if names is None else _named(table, names)))
+
+        return write
 
     def __repr__(self) -> str:
         spectra, test = self._tables["train_x"], self._tables.get("test_x")
@@ -110,32 +157,29 @@ class Dataset:
         return f"<Dataset {name}{len(spectra.rows)} samples × {len(spectra.header)} columns{more}>"
 
 
-def dataset_refs(given: Any, upload: Upload, upload_zip: UploadZip, measured: bool) -> List[Dict[str, Any]]:
+def dataset_refs(given: Any, upload: Upload, upload_zip: UploadZip, purpose: Purpose) -> List[Dict[str, Any]]:
     """The references for one dataset, or for several: a list, or a mapping of their names."""
     if isinstance(given, Mapping) and "kind" not in given and not _is_arrays(given):
         named = {str(name): one for name, one in given.items()}
-        return [{**dataset_ref(one, upload, upload_zip, measured, name), "name": name} for name, one in named.items()]
+        return [{**dataset_ref(one, upload, upload_zip, purpose, name), "name": name} for name, one in named.items()]
     if isinstance(given, list):
-        return [dataset_ref(one, upload, upload_zip, measured) for one in given]
-    return [dataset_ref(given, upload, upload_zip, measured)]
+        return [dataset_ref(one, upload, upload_zip, purpose) for one in given]
+    return [dataset_ref(given, upload, upload_zip, purpose)]
 
 
 def dataset_ref(
-    given: Any, upload: Upload, upload_zip: UploadZip, measured: bool, name: Optional[str] = None
+    given: Any, upload: Upload, upload_zip: UploadZip, purpose: Purpose, name: Optional[str] = None
 ) -> Dict[str, Any]:
-    """The reference for one dataset: a path, a reference, arrays, a frame or a `Dataset`.
-
-    `measured`: whether there have to be reference values.
-    """
+    """The reference for one dataset: a path, a reference, arrays, a frame or a `Dataset`."""
     if isinstance(given, (str, os.PathLike)):
         return _of_path(located("dataset", given), upload, upload_zip)
     if isinstance(given, Mapping) and "kind" in given:
         return dict(given)
-    dataset = _in_memory(given, measured)
-    if measured and not dataset.measured:
+    dataset = _in_memory(given, purpose)
+    if purpose.measured and not dataset.measured:
         raise InputError("the dataset has no reference values to learn from: give (X, y)")
     label = name or dataset.name or "arrays"
-    return {"kind": "artifact", "artifact_id": upload_zip(dataset.write, f"{label}.zip"), "name": label}
+    return {"kind": "artifact", "artifact_id": upload_zip(dataset.writing(purpose.takes_names), f"{label}.zip"), "name": label}
 
 
 def add(archive: zipfile.ZipFile, name: str, content: bytes) -> None:
@@ -180,20 +224,16 @@ def _files_of(folder: str) -> Iterator[Tuple[str, str]]:
                 yield os.path.relpath(path, folder).replace(os.sep, "/"), path
 
 
-def _in_memory(given: Any, measured: bool) -> Dataset:
+def _in_memory(given: Any, purpose: Purpose) -> Dataset:
     if isinstance(given, Dataset):
         return given
     if isinstance(given, tuple) and len(given) in (2, 4):
         return Dataset(*given)
     if isinstance(given, Mapping):
         return Dataset(*(given.get(name) for name in _ARRAYS))
-    columns = _columns(given)
-    if columns is not None and measured:
-        return Dataset.from_frame(given)
-    if columns is not None:
-        spectra = [column for column in columns if _is_place(column)]
-        return Dataset(given[spectra] if len(spectra) > 1 else given)
-    if not measured and callable(getattr(given, "tolist", None)):
+    if _columns(given) is not None:
+        return Dataset.from_frame(given) if purpose.measured else Dataset._to_predict(given, purpose.target)
+    if not purpose.measured and callable(getattr(given, "tolist", None)):
         return Dataset(given)
     raise InputError(f"{type(given).__name__} is no dataset: give a path, (X, y), a frame, or a Dataset")
 
@@ -210,6 +250,24 @@ def _columns(given: Any) -> Optional[List[Any]]:
 
 def _is_place(column: Any) -> bool:
     return _PLACE.match(str(column).strip()) is not None
+
+
+def _sorted(frame: Any) -> Tuple[List[Any], List[Any]]:
+    """The columns of a frame that are places on an axis, and the others that hold numbers and name no samples."""
+    columns, names = list(frame.columns), names_column(frame)
+    spectra = [column for column in columns if _is_place(column)]
+    others = [column for column in columns if column not in spectra and column != names]
+    return spectra, [column for column in others if getattr(frame[column].dtype, "kind", "") in "iuf"]
+
+
+def _with_names(frame: Any, spectra: List[Any]) -> Any:
+    """The spectra of a frame, with the column that names its samples."""
+    names = names_column(frame)
+    return frame[spectra if names is None else [names, *spectra]]
+
+
+def _named(table: Table, names: List[str]) -> Table:
+    return Table(["sample", *table.header], [[name, *row] for name, row in zip(names, table.rows)])
 
 
 def _spectra(given: Any, what: str, axis: Optional[Sequence[Any]]) -> Table:

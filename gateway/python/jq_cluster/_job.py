@@ -9,12 +9,14 @@ from typing import Any, Dict, Iterator, List, Optional, Sequence, Union
 from ._errors import ClusterError, JobCancelledError, JobFailedError
 from ._http import dumps
 from ._json import members
+from ._find import task_named
 from ._predict import Model, best_of, predicting_samples
 from ._routes import JobView, RankingEntry
 from ._session import Session
-from ._show import ENDED, Bar, Panel, card, in_notebook
+from ._show import ENDED, Bar, Panel, card, cell_of_notebook, in_notebook
 from ._tables import frame, ranking_rows
 from ._task import Task
+from ._waiting import Reasons, reasons
 
 _PAGE = 1000
 #: Seconds between two looks at a job, at first and at last.
@@ -29,6 +31,9 @@ class Job:
         self._api = session.api
         self._live: Optional[threading.Thread] = None
         self._best: Optional[Task] = None
+        self._reasons = Reasons(session.api)
+        #: The cell of a notebook that has shown it already.
+        self._shown_in: Optional[int] = None
         #: All that the server said of it at the last look.
         self.view = view
 
@@ -84,9 +89,20 @@ class Job:
         while not self.done:
             left = float("inf") if timeout is None else timeout - (time.monotonic() - began)
             if left <= 0:
-                raise TimeoutError(f"{self.id} is still {self.status} after {timeout:g} s; it goes on")
+                raise TimeoutError("\n".join([f"{self.id} is still {self.status} after {timeout:g} s; it goes on", *self._why()]))
             yield min(pause, left)
             pause = min(pause * 1.3, LAST_PAUSE)
+
+    def _why(self) -> List[str]:
+        try:
+            return self.waiting
+        except ClusterError:
+            return []
+
+    @property
+    def waiting(self) -> List[str]:
+        """Why its queued tasks do not run, a line for all that wait for the same; empty where nothing keeps them."""
+        return [] if self.done else reasons(self._api, self.id)
 
     def _concluded(self) -> "Job":
         self.view = self._api.get_job(self.id)
@@ -126,22 +142,22 @@ class Job:
             self._best = self.task(best)
         return self._best
 
-    def task(self, task_id: str) -> Task:
-        """One of its tasks, by its id."""
-        for task in self.tasks():
-            if task.id == task_id:
-                return task
-        raise ClusterError(f"{self.id} has no task {task_id}")
+    def task(self, ref: str) -> Task:
+        """One of its tasks: by its id or a part of it, as it is printed (`raw on gas`), or by its pipeline or dataset alone.
 
-    def tasks(self, status: Optional[str] = None) -> Iterator[Task]:
-        """Its tasks, pipeline by pipeline, datasets in their order; read in pages."""
+        Raises `ClusterError` where there is none, and where there are several, with those.
+        """
+        return Task(self._session, task_named([task.view for task in self.tasks()], ref, self.id))
+
+    def tasks(self, status: Optional[str] = None) -> List[Task]:
+        """Its tasks, pipeline by pipeline, datasets in their order."""
+        tasks: List[Task] = []
         after: Optional[str] = None
         while True:
             page = self._api.list_job_tasks(self.id, status=status, after_id=after, limit=_PAGE)  # type: ignore[arg-type]
-            for view in page:
-                yield Task(self._session, view)
+            tasks += [Task(self._session, view) for view in page]
             if len(page) < _PAGE:
-                return
+                return tasks
             after = page[-1]["id"]
 
     @property
@@ -152,15 +168,15 @@ class Job:
     def predict(self, X: Any, y: Any = None, *, interpolate: bool = False) -> Any:
         """Predicts samples with its best model on a worker, and waits for that: a frame, or a list of rows without pandas.
 
-        `X` is an array, a frame, a path or a `Dataset`. With `y` the rows have the reference values, too. Spectra on another
-        axis than that of the model are refused, or interpolated where `interpolate` says so.
+        `X` is an array, a frame, a path or a `Dataset`. With `y`, or where a frame has the column of the model's target, the
+        rows have the reference values, too. Spectra on another axis than that of the model are refused, or interpolated where `interpolate` says so.
         """
         view = predicting_samples(self._session, self.as_model(), X, y, interpolate)
         return Job(self._session, view).wait(progress=False).predictions()
 
     def as_model(self) -> Model:
         """Its best model, for a job that predicts."""
-        return best_of(self.view)
+        return best_of(self.view, lambda: self.best.model())
 
     def predictions(self) -> Any:
         """Of a job that predicts: what it predicted, sample by sample; `dataset` says of which, where there are several."""
@@ -169,8 +185,10 @@ class Job:
             return frame(parts[0][1])
         return frame([{"dataset": task.dataset, **row} for task, rows in parts for row in rows])
 
-    def logs(self) -> str:
-        """What its tasks printed, one after the other."""
+    def logs(self, task: Optional[str] = None) -> str:
+        """What its tasks printed, one after the other, or one of them, which is named as for `task`."""
+        if task is not None:
+            return self.task(task).logs()
         parts = [(task, task.logs()) for task in self.tasks()]
         if len(parts) == 1:
             return parts[0][1]
@@ -182,8 +200,8 @@ class Job:
         return self
 
     def retry(self, tasks: Optional[Sequence[Union[str, Task]]] = None) -> "Job":
-        """Queues its failed tasks, or those of `tasks`, again. What succeeded stays."""
-        ids = None if tasks is None else [task.id if isinstance(task, Task) else task for task in tasks]
+        """Queues its failed tasks, or those of `tasks`, again; they are named as for `task`. What succeeded stays."""
+        ids = None if tasks is None else [(one if isinstance(one, Task) else self.task(one)).id for one in tasks]
         self.view = self._api.retry_job(self.id, {} if ids is None else {"task_ids": ids})
         return self
 
@@ -214,12 +232,15 @@ class Job:
 
     def _repr_html_(self) -> str:
         rows = self._rows(5) if self.view["aggregate"]["num_succeeded"] > 0 else []
-        return card(self.view, self.url, rows)
+        return card(self.view, self.url, rows, "\n".join(self._reasons.of(self.view)))
 
     def _ipython_display_(self) -> None:
         """Shows a card that goes on changing until the job has ended."""
         if not in_notebook():
             print(repr(self))
+            return
+        if self._shown_in == cell_of_notebook():
+            # It waited in this very cell, and was shown there.
             return
         panel = Panel(self._repr_html_())
         if not self.done and self._live is None:
@@ -245,17 +266,19 @@ class _Shown:
 
     def __init__(self, job: Job, wanted: bool) -> None:
         self._job = job
+        if wanted and in_notebook():
+            job._shown_in = cell_of_notebook()
         # A card that already follows the job is not shown twice.
         self._panel = Panel(job._repr_html_()) if wanted and in_notebook() and job._live is None else None
         self._bar = Bar() if wanted and not in_notebook() else None
         if self._bar:
-            self._bar.show(job.view)
+            self._bar.show(job.view, job._reasons.of(job.view))
 
     def show(self) -> None:
         if self._panel:
             self._panel.show(self._job._repr_html_())
         if self._bar:
-            self._bar.show(self._job.view)
+            self._bar.show(self._job.view, self._job._reasons.of(self._job.view))
 
     def close(self) -> None:
         if self._bar:

@@ -2,18 +2,41 @@
 
 from __future__ import annotations
 
+import json
 import os
-from typing import Any, Dict, List, Mapping, Optional, Protocol, Tuple, Union
+import zipfile
+from pathlib import Path
+from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Protocol, Union
 
-from ._datasets import Dataset
-from ._errors import InputError
+from ._datasets import Dataset, Purpose
+from ._errors import ClusterError, InputError
 from ._http import PathName
 from ._paths import is_here, stem
 from ._routes import JobView
 from ._session import Session
 
-#: The reference of a model, and the library that it is of where that is known.
-Model = Tuple[Dict[str, Any], Optional[str]]
+#: Characters of the name of a job, at most.
+_LONGEST = 1000
+
+
+class Model(NamedTuple):
+    """A model that a job may predict with."""
+
+    ref: Dict[str, Any]
+    #: The library that it is of, where that is known.
+    library: Optional[str]
+    #: What lists call it; None where it has no name.
+    label: Optional[str] = None
+    #: Fetches its file; None where nobody knows where that is.
+    file: Optional[Callable[[], Path]] = None
+
+    def target(self) -> Optional[str]:
+        """What it calls its reference value, as its file says it; None where it does not."""
+        try:
+            return None if self.file is None else target_in(self.file())
+        except (ClusterError, OSError, ValueError, zipfile.BadZipFile):
+            # A model that cannot be had is refused where it is asked to predict.
+            return None
 
 
 class HasModel(Protocol):
@@ -22,43 +45,72 @@ class HasModel(Protocol):
     def as_model(self) -> Model: ...
 
 
-def best_of(job: JobView) -> Model:
+def best_of(job: JobView, file: Callable[[], Path]) -> Model:
     """The best model of a job."""
-    return {"kind": "best_model", "job_id": job["id"]}, library_of(job)
+    label = f"best of {job['name']}" if job["name"] else None
+    return Model({"kind": "best_model", "job_id": job["id"]}, library_of(job), label, file)
+
+
+def target_in(path: Path) -> Optional[str]:
+    """The only target of a model file that says what it is: JSON of mljs, or a bundle of nirs4all."""
+    if zipfile.is_zipfile(path):
+        with zipfile.ZipFile(path) as bundle:
+            found = json.loads(bundle.read("jq-cluster.json")) if "jq-cluster.json" in bundle.namelist() else {}
+    else:
+        found = json.loads(path.read_bytes()).get("about") or {}
+    targets = found.get("targets") or []
+    return targets[0].get("name") if len(targets) == 1 else None
 
 
 def predicting(
     session: Session,
     model: Union[HasModel, PathName, Mapping[str, Any]],
-    datasets: List[Dict[str, Any]],
+    datasets: Any,
     lib: Optional[str],
     rest: Mapping[str, Any],
 ) -> JobView:
     """Submits a job that predicts."""
-    ref, library = _model(session, model)
-    kind = lib or library or "nirs4all"
-    return session.submit({"type": f"{kind}.predict", "model": ref, "datasets": datasets, **rest})
+    found = model_of(session, model)
+    library = lib or found.library or "nirs4all"
+    refs = session.datasets(datasets, Purpose(library, measured=False, target=found.target))
+    return _submit(session, found, library, refs, rest)
 
 
 def predicting_samples(session: Session, model: Model, X: Any, y: Any, interpolate: bool) -> JobView:
     """Submits a job that predicts samples with a model of a library that is known."""
-    ref, library = model
+    library = model.library or "nirs4all"
     given = X if y is None and not isinstance(X, (list, tuple)) else Dataset(X, y)
-    spec = {"params": {"interpolate": True} if interpolate else None}
-    dataset = session.dataset(given, measured=False)
-    return session.submit({"type": f"{library}.predict", "model": ref, "datasets": [dataset], **spec})
+    ref = session.dataset(given, Purpose(library, measured=False, target=model.target))
+    return _submit(session, model, library, [ref], {"params": {"interpolate": True} if interpolate else None})
 
 
-def _model(session: Session, model: Union[HasModel, PathName, Mapping[str, Any]]) -> Model:
+def _submit(session: Session, model: Model, library: str, datasets: List[Dict[str, Any]], rest: Mapping[str, Any]) -> JobView:
+    label = {} if model.label is None or "name" in model.ref else {"name": model.label}
+    spec = {"type": f"{library}.predict", "model": {**model.ref, **label}, "datasets": datasets, **rest}
+    if spec.get("name") is None and model.label is not None:
+        what = ", ".join(_called(dataset) for dataset in datasets)
+        spec["name"] = f"{what} by {model.label}"[:_LONGEST]
+    return session.submit(spec)
+
+
+def _called(dataset: Mapping[str, Any]) -> str:
+    name = str(dataset.get("name") or stem(str(dataset.get("path") or dataset.get("catalog_id") or "X")))
+    return "X" if name == "arrays" else name
+
+
+def model_of(session: Session, model: Union[HasModel, PathName, Mapping[str, Any]]) -> Model:
     if isinstance(model, Mapping):
-        return dict(model), None
+        return Model(dict(model), None, model.get("name"))
     if not isinstance(model, (str, os.PathLike)):
+        if not callable(getattr(model, "as_model", None)):
+            raise InputError(f"{type(model).__name__} is no model: give a job, a task, a path, or a reference")
         return model.as_model()
     path = os.path.expanduser(os.fspath(model))
     if not is_here(path):
-        raise InputError(f"there is no model {os.path.abspath(path)}")
+        raise InputError(f"there is no model {os.path.abspath(path)}; the best of a job is cluster.job({os.fspath(model)!r})")
     uploaded = session.upload(path, os.path.basename(path))
-    return {"kind": "artifact", "artifact_id": uploaded, "name": stem(path)}, "mljs" if path.endswith(".json") else None
+    ref = {"kind": "artifact", "artifact_id": uploaded, "name": stem(path)}
+    return Model(ref, "mljs" if path.endswith(".json") else None, stem(path), lambda: Path(path))
 
 
 def library_of(job: JobView) -> str:

@@ -11,7 +11,7 @@ import zipfile
 from pathlib import Path
 from typing import Any, Callable, Dict, List, Mapping, Tuple
 
-from ._datasets import dataset_ref, dataset_refs
+from ._datasets import Purpose, dataset_ref, dataset_refs
 from ._http import CHUNK, JsonText, Transport, dumps
 from ._pipelines import pipeline_ref, pipeline_refs
 from ._routes import Api, JobView
@@ -32,12 +32,12 @@ class Session:
     def pipelines(self, given: Any) -> List[Dict[str, Any]]:
         return pipeline_refs(given, self.upload)
 
-    def dataset(self, given: Any, *, measured: bool) -> Dict[str, Any]:
-        """The reference for one dataset; `measured`: whether it has to have reference values."""
-        return dataset_ref(given, self.upload, self._upload_zip, measured)
+    def dataset(self, given: Any, purpose: Purpose) -> Dict[str, Any]:
+        """The reference for one dataset."""
+        return dataset_ref(given, self.upload, self._upload_zip, purpose)
 
-    def datasets(self, given: Any, *, measured: bool = True) -> List[Dict[str, Any]]:
-        return dataset_refs(given, self.upload, self._upload_zip, measured)
+    def datasets(self, given: Any, purpose: Purpose) -> List[Dict[str, Any]]:
+        return dataset_refs(given, self.upload, self._upload_zip, purpose)
 
     def submit(self, spec: Mapping[str, Any]) -> JobView:
         """Submits a job of its members; None leaves one out. A request whose answer was lost makes no second job."""

@@ -7,7 +7,7 @@ import importlib
 import shutil
 import sys
 import time
-from typing import Any, Dict, List, Optional, Tuple
+from typing import Any, Dict, List, Optional, Sequence, Tuple
 
 from ._routes import JobView
 
@@ -30,6 +30,11 @@ def in_notebook() -> bool:
     return found is not None and hasattr(found, "kernel")
 
 
+def cell_of_notebook() -> int:
+    """The number of the cell that runs."""
+    return int(sys.modules["IPython"].get_ipython().execution_count)
+
+
 class Panel:
     """Something in a notebook's output that can be changed."""
 
@@ -42,13 +47,18 @@ class Panel:
 
 
 class Bar:
-    """A line of a terminal that is written anew. Where standard error is none, nothing is written."""
+    """A line of a terminal that is written anew. Where standard error is none, only why tasks wait is written."""
 
     def __init__(self) -> None:
         self._out = sys.stderr
         self._lives = self._out.isatty()
+        self._told: List[str] = []
 
-    def show(self, job: JobView) -> None:
+    def show(self, job: JobView, reasons: Sequence[str] = ()) -> None:
+        new = [reason for reason in reasons if reason not in self._told]
+        self._told += new
+        for reason in new:
+            self._out.write(("\r\x1b[K" if self._lives else "") + printable(reason) + "\n")
         if self._lives:
             self._out.write("\r" + line(job, shutil.get_terminal_size().columns - 1, self._blocks()) + "\x1b[K")
             self._out.flush()
@@ -139,7 +149,7 @@ def card(job: JobView, link: str, rows: List[Dict[str, Any]], note: Optional[str
     if job["error"]:
         parts.append(f'<div style="color:{_COLOURS["failed"]}">{html.escape(job["error"])}</div>')
     if note:
-        parts.append(f'<div style="opacity:.75">{html.escape(note)}</div>')
+        parts.append(f'<div style="opacity:.75;white-space:pre-line">{html.escape(note)}</div>')
     if rows:
         parts.append(_table(rows, job["aggregate"]["rank_metric"]))
     return "".join([*parts, "</div>"])

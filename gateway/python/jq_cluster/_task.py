@@ -8,6 +8,7 @@ from typing import Any, Dict, Iterator, List, Optional
 
 from ._errors import ClusterError
 from ._files import content, fetch, rows_of
+from ._find import pipeline_of
 from ._http import PathName
 from ._predict import Model, library_of
 from ._routes import ArtifactView, EventView, TaskView
@@ -35,8 +36,7 @@ class Task:
     @property
     def pipeline(self) -> str:
         """The name of the pipeline, or its steps."""
-        label, steps = self.view["pipeline_label"], self.view.get("pipeline_steps")
-        return steps if steps and label == "inline_json" else label
+        return pipeline_of(self.view)
 
     @property
     def dataset(self) -> str:
@@ -69,7 +69,8 @@ class Task:
     def as_model(self) -> Model:
         """Its model, for a job that predicts."""
         library = library_of(self._api.get_job(self.view["job_id"]))
-        return {"kind": "artifact", "artifact_id": self.artifact("model")["id"], "name": self.pipeline}, library
+        ref = {"kind": "artifact", "artifact_id": self.artifact("model")["id"], "name": self.pipeline}
+        return Model(ref, library, f"model of {self.pipeline}", self.model)
 
     def curves(self) -> Dict[str, Any]:
         """What goes along with a setting, such as errors by the number of components."""
