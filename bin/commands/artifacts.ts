@@ -1,7 +1,8 @@
 import { Option } from 'clipanion';
 import { readAs } from '../../gateway/client/replies.ts';
 import { compose, elements, members, RawJson } from '../../machines/json/raw.ts';
-import { ArtifactView } from '../../machines/schema/views.ts';
+import { pipelineName } from '../../machines/ranking/steps.ts';
+import { ArtifactView, type TaskView } from '../../machines/schema/views.ts';
 import type { Session } from '../cli/client-command.ts';
 import { EXIT, usageError } from '../cli/exit.ts';
 import { integer } from '../cli/flags.ts';
@@ -62,7 +63,8 @@ export class ArtifactsCommand extends JobCommand {
     }
     if (this.out !== undefined) return this.#download(session, jobId, texts, artifacts);
     if (output.json) await output.print(`[${texts.join(',')}]`);
-    else if (artifacts.length > 0) await output.print(listOf(artifacts, output));
+    else if (artifacts.length > 0)
+      await output.print(listOf(artifacts, await allTasks(client, jobId), output));
     return EXIT.done;
   }
 
@@ -123,19 +125,27 @@ async function bestTasks(client: Session['client'], id: string, limit: number): 
   return entries.map(({ task_id }) => task_id);
 }
 
-function listOf(artifacts: ArtifactView[], output: Session['output']): string {
-  const rows = artifacts.map(({ role, filename, size_bytes, id: artifactId, task_id }) => [
-    plain(role),
-    plain(filename ?? '-'),
-    bytes(size_bytes),
-    plain(artifactId),
-    plain(task_id ?? '-'),
-  ]);
+function listOf(artifacts: ArtifactView[], all: readonly TaskView[], output: Session['output']): string {
+  const tasks = new Map(all.map((task) => [task.id, task]));
+  const rows = artifacts.map(({ role, filename, size_bytes, id: artifactId, task_id }) => {
+    const task = task_id === null ? undefined : tasks.get(task_id);
+    return [
+      plain(role),
+      plain(filename ?? '-'),
+      bytes(size_bytes),
+      plain(artifactId),
+      plain(task ? pipelineName(task) : '-'),
+      plain(task?.dataset_label ?? '-'),
+      plain(task_id ?? '-'),
+    ];
+  });
   const columns = [
     { title: 'role', flexible: true },
     { title: 'file', flexible: true },
     { title: 'size', align: 'right' as const },
     { title: 'artifact', ids: true },
+    { title: 'pipeline', flexible: true },
+    { title: 'dataset', flexible: true },
     { title: 'task', ids: true, flexible: true },
   ];
   return table(columns, rows, output);

@@ -38,10 +38,14 @@ export class DeleteCommand extends ClientCommand {
   protected async act(session: Session): Promise<number> {
     const { client, output } = session;
     const said: Outcome[] = [];
+    let exit: number = EXIT.done;
     for await (const { id, only } of this.#chosen(client)) {
-      const outcome = await this.#deleteOne(client, id, only);
+      const { error, outcome } = await this.#deleteOne(client, id, only);
       said.push(outcome);
+      if (error?.status === 403) exit = EXIT.unauthorised;
+      else if (error && exit === EXIT.done) exit = EXIT.usage;
       if (output.json) continue;
+      if (error && this.jobs.length === 1) throw error;
       if ('refused' in outcome) output.note(plain(outcome.refused));
       else await output.print(`${plain(id)} ${this.dryRun ? 'would be deleted' : 'deleted'}`);
     }
@@ -52,7 +56,7 @@ export class DeleteCommand extends ClientCommand {
       const going = counted(said.length - refused.length, 'job');
       output.note(`${going} ${this.dryRun ? 'would be deleted' : 'deleted'}, ${refused.length} not`);
     }
-    return refused.length === 0 ? EXIT.done : EXIT.usage;
+    return exit;
   }
 
   async *#chosen(client: ClusterClient): AsyncGenerator<Chosen> {
@@ -77,15 +81,15 @@ export class DeleteCommand extends ClientCommand {
     for await (const id of endedJobs(client, { status, owner }, before)) yield { id, only };
   }
 
-  async #deleteOne(client: ClusterClient, id: string, only: Chosen['only']): Promise<Outcome> {
+  async #deleteOne(client: ClusterClient, id: string, only: Chosen['only']): Promise<Deletion> {
     const query = { ...only, ...(this.dryRun && { dry_run: 'true' as const }) };
     try {
-      return await client.call('deleteJob', { params: { id }, query });
+      return { outcome: await client.call('deleteJob', { params: { id }, query }) };
     } catch (error) {
       // The others go all the same; what concerns all of them ends it.
       if (!(error instanceof ResponseError) || ![403, 404, 409].includes(error.status)) throw error;
       if (error.code === 'missing_rights') throw error;
-      return { id, deleted: false, refused: error.message };
+      return { error, outcome: { id, deleted: false, refused: error.message } };
     }
   }
 }
@@ -94,6 +98,12 @@ export class DeleteCommand extends ClientCommand {
 interface Chosen {
   id: string;
   only: { status?: JobView['status']; ended_before?: number };
+}
+
+interface Deletion {
+  outcome: Outcome;
+  /** Why the server refused it. */
+  error?: ResponseError;
 }
 
 type Outcome = { id: string; deleted: boolean } | { id: string; deleted: boolean; refused: string };

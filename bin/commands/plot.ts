@@ -1,4 +1,5 @@
 import { Option } from 'clipanion';
+import { pipelineName } from '../../machines/ranking/steps.ts';
 import { parseCurves } from '../../machines/results/curve-file.ts';
 import { parsePredictions } from '../../machines/results/predictions.ts';
 import type { ArtifactView } from '../../machines/schema/views.ts';
@@ -6,6 +7,7 @@ import type { Session } from '../cli/client-command.ts';
 import { EXIT, usageError } from '../cli/exit.ts';
 import { JobCommand } from '../cli/job-command.ts';
 import { jobUsage, value } from '../cli/usage.ts';
+import { allTasks } from '../jobs/fetch-downloads.ts';
 import { tasksNamed } from '../jobs/find/find-task.ts';
 import { plain } from '../terminal/plain.ts';
 import { curveReport, predictedReport } from '../terminal/prediction-report.ts';
@@ -48,12 +50,20 @@ export class PlotCommand extends JobCommand {
       output.note(`${plain(task_id)} left nothing to draw`);
     else {
       const parts = [
+        `${output.colours.bold(await this.#named(session, id, task_id))}  ${plain(task_id)}`,
         ...(predicted.length > 0 ? [predictedReport(predicted, output)] : []),
         ...drawn.map((curve) => curveReport(curve, output)),
       ];
       await output.print(parts.filter((part) => part !== '').join('\n\n'));
     }
     return EXIT.done;
+  }
+
+  /** The task that is drawn, in words. */
+  async #named({ client }: Session, id: string, task_id: string): Promise<string> {
+    const task = (await allTasks(client, id)).find((one) => one.id === task_id);
+    const which = this.task === undefined ? 'the best task' : 'task';
+    return task ? `${which}: ${plain(pipelineName(task))} on ${plain(task.dataset_label)}` : which;
   }
 }
 

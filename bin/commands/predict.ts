@@ -1,4 +1,5 @@
-import { writeFile } from 'node:fs/promises';
+import { stat, writeFile } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import { Option } from 'clipanion';
 import type { Prediction } from '../../actors/worker/runners/mljs/predict.ts';
 import { readPredictions } from '../../machines/results/predictions.ts';
@@ -70,7 +71,7 @@ export class PredictCommand extends waiting(ClientCommand) {
     // Who wants them in a file waits for them.
     if (this.out !== undefined) this.wait = true;
     const wait = this.waitOptions();
-    this.#checkOut(session.output);
+    await this.#checkOut(session.output);
     const model = await findModel(session.client, source, this.task);
     const library = this.lib ?? libraryFor(model);
     if (library === undefined)
@@ -105,10 +106,16 @@ export class PredictCommand extends waiting(ClientCommand) {
     return this.dataset;
   }
 
-  #checkOut({ json }: Output): void {
+  async #checkOut({ json }: Output): Promise<void> {
     if (this.out === '') throw usageError('--out: the file has no name');
     if (this.out === '-' && json)
       throw usageError('--out - and --json both write to standard output: take one');
+    if (this.out === undefined || this.out === '-') return;
+    // A folder that is mistyped is not made, and nothing is computed for it.
+    const folder = dirname(this.out);
+    const found = await stat(folder).catch(() => null);
+    if (!found?.isDirectory())
+      throw usageError(`cannot write ${this.out}: there is no folder ${folder}`, 'choose another --out');
   }
 
   #priority(): number | undefined {
@@ -137,7 +144,7 @@ export class PredictCommand extends waiting(ClientCommand) {
   async #here(output: Output): Promise<number> {
     const words = this.#whatNeedsServer();
     if (words !== undefined) throw usageError(`${words} needs a server: take it or --local`);
-    this.#checkOut(output);
+    await this.#checkOut(output);
     const file = await fileAt(this.model);
     if (file === null)
       throw usageError(

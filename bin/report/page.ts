@@ -82,6 +82,7 @@ function facts({ job, tasks }: Reported): Html {
     ['job', job.id],
     ['status', job.status],
     ['type', job.type],
+    ...aboutOf(job),
     ['submitted', `${dateTime(created_at)}${job.owner === null ? '' : ` by ${job.owner}`}`],
     ...(hasEnded(job.status)
       ? ([['ended', `${dateTime(updated_at)}, after ${duration(updated_at - created_at)}`]] as [
@@ -101,6 +102,12 @@ function facts({ job, tasks }: Reported): Html {
   for (const line of selectionLines(sum)) rows.push(['selected', line]);
   return html`<dl>${rows.map(([name, value]) => html`<dt>${name}</dt><dd><bdi>${value}</bdi></dd>`)}</dl>`;
 }
+
+/** What a person has said of it. */
+const aboutOf = ({ tags = [], note = null }: JobView): [string, string][] => [
+  ...(tags.length > 0 ? [['tags', tags.join(', ')] as [string, string]] : []),
+  ...(note === null ? [] : [['note', note] as [string, string]]),
+];
 
 const warnings = ({ warnings: list }: JobView): Html | null =>
   list.length === 0

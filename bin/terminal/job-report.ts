@@ -1,3 +1,4 @@
+import { keptWords } from '../../machines/job/keep.ts';
 import { remainingWords } from '../../machines/job/remaining.ts';
 import { grouped } from '../../machines/ranking/failures.ts';
 import { selectionLines } from '../../machines/ranking/selected.ts';
@@ -78,6 +79,7 @@ function heading({ job, again }: KnownJob, output: Output): string {
     ...(job.resubmitted_from ? [['again from', plain(job.resubmitted_from)] as [string, string]] : []),
     ...(again.length > 0 ? [['run again', again.map(plain).join(', ')] as [string, string]] : []),
     ...timeOf(job),
+    ...keptOf(job),
     ['tasks', `${taskBar(sum, BAR, output.colours)} ${counted(sum.num_tasks, 'task')}: ${countsOf(job)}`],
   ];
   if (sum.best_metric !== null) {
@@ -94,6 +96,11 @@ function aboutOf({ tags = [], note = null }: JobView): [string, string][] {
     ...(tags.length > 0 ? [['tags', plain(tags.join(', '))] as [string, string]] : []),
     ...lines.map((line, i): [string, string] => [i === 0 ? 'note' : '', plain(line)]),
   ];
+}
+
+function keptOf(job: JobView): [string, string][] {
+  const words = keptWords(job, dateTime);
+  return words === null ? [] : [['kept', plain(words)]];
 }
 
 function timeOf({ status, created_at, updated_at, estimate }: JobView): [string, string][] {

@@ -55,6 +55,9 @@ function ofTarget(target: string, of: readonly Prediction[], output: Output): st
     bold(`predicted ${plain(target)} against measured`),
     framed(canvas.lines, { top: metric(most), bottom: metric(least) }, output),
     dim(under(metric(least), metric(most), SIZE.width)),
+    dim(
+      'to the right: measured, upwards: predicted; a thick dot is a sample, on the dotted line both are the same',
+    ),
     table(columns, rows, output),
   ].join('\n');
 }

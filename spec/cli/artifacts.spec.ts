@@ -231,6 +231,13 @@ describe('artifacts of a job of several tasks', () => {
     assert.match((await ctl('--top', '1', '--task', 'snv')).stderr, /--top and --task are two/);
   });
 
+  it('are listed with the pipeline and the dataset of their task', async (t) => {
+    const { ctl } = await ranked(t);
+    const { stdout } = await ctl();
+    for (const pipeline of ['pls', 'snv', 'msc'])
+      assert.match(stdout, new RegExp(`^logs +run\\.log .* art_\\w+ +${pipeline} +corn +task_\\w+$`, 'm'));
+  });
+
   it('are listed in an index, also what came before, as long as it is there', async (t) => {
     const { ctl, out, index } = await ranked(t);
     await ctl('--task', 'pls', '--out', out);

@@ -4,6 +4,8 @@ import type { AddressInfo } from 'node:net';
 import { describe, it, type TestContext } from 'node:test';
 import { eventStream } from '../../gateway/client/event-stream.ts';
 import { until } from '../support/until.ts';
+import { run } from './cli-support.ts';
+import { jobOf } from './played-worker.ts';
 import { scene } from './scene.ts';
 
 /** The address of what passes requests on to a server, once something has happened before each. */
@@ -101,12 +103,35 @@ describe('jobs are deleted and kept by the command line', () => {
     const { server, ctl, ids } = await jobs(t, 'succeeded');
     const [id = ''] = ids;
     const keep = async () => (await server.client.call('getJob', { params: { id } })).keep ?? null;
+    const shown = async () => /^kept +(.*)$/m.exec((await ctl('status', id)).stdout)?.[1];
     await ctl('keep', id, '--for', '7d');
     assert.equal(await keep(), '7d');
+    assert.match((await shown()) ?? '', /^until \d{4}-\d\d-\d\d \d\d:\d\d/);
     await ctl('keep', id);
     assert.equal(await keep(), 'forever');
+    assert.equal(await shown(), 'for ever');
     await ctl('keep', id, '--default');
     assert.equal(await keep(), null);
+    assert.equal(await shown(), undefined);
+  });
+
+  it("another owner's job is refused in a sentence, as what one may not do", async (t) => {
+    const { server, env } = await scene(t, {
+      principals: ['ann:ann-token:submitter', 'bob:bob-token:submitter'],
+    });
+    const ann = server.clientWith('ann-token');
+    const ids: string[] = [];
+    for (let i = 0; i < 2; i++) {
+      const { id } = await ann.call('submitJob', { body: JSON.parse(jobOf('a.yaml')) });
+      await ann.call('cancelJob', { params: { id } });
+      ids.push(id);
+    }
+    const bob = (...argv: string[]) => run(['delete', ...argv], { env: { ...env, JQ_TOKEN: 'bob-token' } });
+    const one = await bob(ids[0] as string);
+    assert.deepEqual([one.code, one.stdout], [3, '']);
+    assert.match(one.stderr, /^error: nobody else deletes job \S+ of 'ann': 'bob' neither submitted it/m);
+    assert.equal((await bob(...ids)).code, 3);
+    assert.equal((await ann.call('listJobs')).length, 2);
   });
 
   it('what makes no sense is refused, and deletes nothing', async (t) => {

@@ -173,6 +173,21 @@ describe('an exported job', () => {
   });
 });
 
+describe('a job that is exported after somebody said something of it', () => {
+  it('has that in its specification and its report, and what was submitted as it was', async (t) => {
+    const { ctl, job, box } = await ended(t);
+    await ctl('set', job.id, '--note', 'the <good> one', '--tag', 'corn');
+    const folder = join(box, 'again');
+    assert.equal((await ctl('export', job.id, '--to', folder)).code, 0);
+    const read = (path: string) => readFile(join(folder, path), 'utf8');
+    const { note, tags, params } = JSON.parse(await read('job.json'));
+    assert.deepEqual([note, tags, params.alpha], ['the <good> one', ['corn'], 1]);
+    assert.equal(JSON.parse(await read('submitted.json')).note, undefined);
+    assert.match(await read('report.html'), /<dt>note<\/dt><dd><bdi>the &lt;good&gt; one</);
+    assert.match(await read('report.html'), /<dt>tags<\/dt><dd><bdi>corn</);
+  });
+});
+
 describe('the report of an exported job', requires('chromium'), () => {
   const open = browserForTests();
 

@@ -34,8 +34,14 @@ describe('jqctl plot', () => {
     const ctl = await ended(t);
     const { code, stdout } = await ctl();
     assert.equal(code, 0);
-    assert.match(stdout, /^predicted starch against measured\n +30 ▏/);
-    assert.match(stdout, /\n +10 ▏[\u2800-\u28ff]+\n +10 +30\n/);
+    assert.match(
+      stdout,
+      /^the best task: pls on corn {2}task_\w+\n\npredicted starch against measured\n +30 ▏/,
+    );
+    assert.match(
+      stdout,
+      /\n +10 ▏[\u2800-\u28ff]+\n +10 +30\nto the right: measured, upwards: predicted; a thick dot/,
+    );
     assert.match(stdout, /^cross-validation +2 +0\.9600 +1 +0$/m);
     assert.match(stdout, /^test samples +1 +- +2 +-2$/m);
     assert.match(stdout, /^rmse of cv by components, chosen: 2 \(1\)\n +3 ▏/m);
@@ -49,6 +55,7 @@ describe('jqctl plot', () => {
     const ctl = await ended(t);
     const { predictions, curves } = JSON.parse((await ctl('--json')).stdout);
     assert.deepEqual([predictions.length, curves[0].chosen], [3, 2]);
+    assert.match((await ctl('--task', 'pls')).stdout, /^task: pls on corn {2}task_\w+\n/);
     const other = await ctl('--task', 'snv');
     assert.deepEqual([other.code, other.stdout], [0, '']);
     assert.match(other.stderr, /left nothing to draw/);

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { runTask } from '../../actors/worker/runners/mljs/run.ts';
@@ -168,6 +168,11 @@ describe('jqctl predict', () => {
     const sweep = ['--lib', 'mljs', '--pipeline', pipeline, '--dataset', GASOLINE, '--name', 'sweep'];
     assert.equal((await ctl('run', ...sweep, '--upload', '--wait')).code, 0);
     const local = await run(['predict', '--local', model, at('new.csv'), '--out', '-']);
+
+    const nowhere = await ctl('predict', 'sweep', at('new.csv'), '--out', join(at('mistyped'), 'p.csv'));
+    isOneSentence(await withoutHint(nowhere), /cannot write .*p\.csv: there is no folder .*mistyped/);
+    assert.deepEqual(await stat(at('mistyped')).catch(() => null), null);
+    assert.equal((await server.client.call('listJobs')).length, 1, 'nothing is computed for it');
 
     const asked = await ctl('predict', 'sweep', at('new.csv'), '--out', at('p.csv'));
     assert.equal(asked.code, 0, asked.stderr);

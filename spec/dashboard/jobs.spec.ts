@@ -90,6 +90,20 @@ describe('the jobs on the dashboard', requires('chromium'), () => {
     await page.getByText('No job matches.').waitFor();
   });
 
+  it('say how long they are kept where somebody wished it', async (t) => {
+    const server = await startTestServer(t);
+    const { id } = await submit(server.client, { name: 'paper' });
+    const page = await open(server.url);
+    await page.getByRole('button', { name: 'Details of paper' }).click();
+    const facts = page.locator('.facts > div');
+    await facts.filter({ hasText: /^Submitted/ }).waitFor();
+    const kept = facts.filter({ hasText: /^Kept/ });
+    assert.equal(await kept.count(), 0);
+    await server.client.call('changeJob', { params: { id }, body: { keep: 'forever' } });
+    await page.reload();
+    await kept.filter({ hasText: 'for ever' }).waitFor();
+  });
+
   it('are filtered by owner, type, tag and day, by keyboard, by a link and by a tag that is pressed', async (t) => {
     const principals = ['ann:token-of-ann:submitter', 'bob:token-of-bob:submitter'];
     const server = await startTestServer(t, { principals });

@@ -20,6 +20,7 @@ import { arrived, fetchDownloads } from '../fetch-downloads.ts';
 import { history } from '../follow/follow.ts';
 import { taskPages } from '../follow/task-pages.ts';
 import { INDEX_FILE, type Indexed, writeIndex } from '../index-file.ts';
+import { withMembers } from '../submit/resubmission.ts';
 import { taskFolders } from '../task-folders.ts';
 import { INPUTS, inputsOf, jobFileOf } from './inputs.ts';
 import { versionsCsv } from './versions.ts';
@@ -70,7 +71,7 @@ export async function exportJob(session: Session, jobId: string, folder: string)
   const paths = here.flatMap(({ path, artifact_id }) =>
     path.startsWith(`${INPUTS}/`) && artifact_id !== null ? [[artifact_id, path] as const] : [],
   );
-  await written.text('job.json', jobFileOf(request, new Map(paths)));
+  await written.text('job.json', jobFileOf(asNow(request, job), new Map(paths)));
   const known = { job, tasks, request, elsewhere, files: [...written.files, ...here] };
   const best = await bestFiles(folder, job, here);
   const of = { server: client.server, at: Date.now() / 1000, version: PACKAGE_VERSION };
@@ -78,6 +79,18 @@ export async function exportJob(session: Session, jobId: string, folder: string)
   const files = [...written.files, ...here];
   await writeIndex(folder, files, { job, tasks });
   return { job, downloads, files, elsewhere };
+}
+
+/** The specification with what the job is called by now, and what is said of it. */
+function asNow(request: string, { name, note = null, tags = [] }: JobView): string {
+  return withMembers(
+    request,
+    new Map([
+      ['name', name === null ? null : JSON.stringify(name)],
+      ['note', note === null ? null : JSON.stringify(note)],
+      ['tags', tags.length === 0 ? null : JSON.stringify(tags)],
+    ]),
+  );
 }
 
 async function makeFolder(folder: string): Promise<void> {

@@ -72,7 +72,7 @@ function listOf(parts: ReadonlyMap<string, string>, name: string): string[] {
 }
 
 /** The object with these members set, or without those that are null. */
-function withMembers(text: string, changes: ReadonlyMap<string, string | null>): string {
+export function withMembers(text: string, changes: ReadonlyMap<string, string | null>): string {
   const parts = new Map<string, string | null>([...members(text), ...changes]);
   const kept = [...parts].filter((part): part is [string, string] => part[1] !== null);
   return compose(Object.fromEntries(kept.map(([key, value]) => [key, new RawJson(value)])));

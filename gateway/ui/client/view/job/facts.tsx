@@ -1,4 +1,5 @@
 import type { ComponentChildren } from 'preact';
+import { keptWords } from '../../../../../machines/job/keep.ts';
 import { selectionLines } from '../../../../../machines/ranking/selected.ts';
 import { rankMetricOf } from '../../../../../machines/ranking/table.ts';
 import { hasEnded } from '../../../../../machines/schema/statuses.ts';
@@ -24,6 +25,7 @@ interface Props {
 /** The job in a few words; on a phone also what its row has no room for. */
 export function JobFacts({ job, bestModel, again }: Props) {
   const { session } = useDashboard();
+  const kept = keptWords(job, dateTime);
   return (
     <>
       <div class="facts-line">
@@ -80,6 +82,7 @@ export function JobFacts({ job, bestModel, again }: Props) {
           <Fact name="Submitted">
             {dateTime(job.created_at)}, <Ago ts={job.created_at} />
           </Fact>
+          {kept !== null && <Fact name="Kept">{kept}</Fact>}
           {job.estimate && (
             <Fact name="Expected">
               <Remaining of={job.estimate} />
