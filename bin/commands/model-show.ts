@@ -7,7 +7,8 @@ import { EXIT, usageError } from '../cli/exit.ts';
 import { clientUsage, value } from '../cli/usage.ts';
 import { downloadModel } from '../jobs/models/download-model.ts';
 import { fileAt, findModel } from '../jobs/models/find-model.ts';
-import { readModelFile, type Said } from '../jobs/models/model-file.ts';
+import { readModelFile } from '../jobs/models/model-file.ts';
+import type { Said } from '../jobs/models/said.ts';
 import { modelReport } from '../terminal/model-report.ts';
 import type { Output } from '../terminal/output.ts';
 

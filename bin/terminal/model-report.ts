@@ -1,4 +1,4 @@
-import type { Said } from '../jobs/models/model-file.ts';
+import type { Said } from '../jobs/models/said.ts';
 import { counted, metric } from './format.ts';
 import type { Colours } from './output.ts';
 import { plain } from './plain.ts';

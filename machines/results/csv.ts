@@ -16,7 +16,8 @@ export function csvCell(cell: CsvCell): string {
   return /[",;\r\n\t]|^\s|\s$/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
-const isLikeFormula = (text: string): boolean => /^[\s\p{Cc}]*[=+\-@|%＝＋－＠]|^[\t\r\n]/u.test(text);
+/** Also behind apostrophes: what reads like a marked text is marked once more, or it would be read as that text. */
+const isLikeFormula = (text: string): boolean => /^'*(?:[\s\p{Cc}]*[=+\-@|%＝＋－＠]|[\t\r\n])/u.test(text);
 
 /** The text of a cell that was written by `csvCell`. */
 export const textOfCell = (cell: string): string =>

@@ -138,6 +138,24 @@ describe('jqctl model show', () => {
     assert.match((await run(['model', 'show', at('old.n4a')])).stdout, /library +nirs4all 1\.4\.0$/m);
   });
 
+  it('passes over what a file says in another shape than it should', async (t) => {
+    const { at, model } = await bench(t);
+    const whole = JSON.parse(await readFile(model, 'utf8'));
+    const odd = {
+      axis: { values: [] },
+      targets: 7,
+      training: null,
+      task: 'me',
+      metrics: [1],
+      preprocessing: 'snv',
+    };
+    await writeFile(at('odd.json'), JSON.stringify({ ...whole, about: { ...whole.about, ...odd } }));
+    const { code, stdout } = await run(['model', 'show', at('odd.json')]);
+    assert.equal(code, 0);
+    assert.match(stdout, /library +mljs 0\.1\.0$/m);
+    assert.doesNotMatch(stdout, /predicts|made of|made by|before it|wavelengths to/);
+  });
+
   it('says in one sentence what is no model', async (t) => {
     const { at } = await bench(t);
     await bundleAt(at('other.n4a'), { 'a.txt': 'a' });

@@ -4,7 +4,7 @@ import { describe, test } from 'node:test';
 import { open } from 'sqlite';
 import sqlite3 from 'sqlite3';
 import { openReader } from '../../actors/server/store/open.ts';
-import { csvCell } from '../../machines/results/csv.ts';
+import { csvCell, csvLine, readCsv, textOfCell } from '../../machines/results/csv.ts';
 import { job, TestCluster } from '../support/cluster.ts';
 import { startTestServer, temporaryDirectory } from '../support/server.ts';
 import { textOf } from '../support/views.ts';
@@ -134,6 +134,8 @@ describe('the ranking of a job', () => {
     assert.equal(csvCell('=1+1'), "'=1+1");
     assert.equal(csvCell(' @cmd'), "' @cmd");
     assert.equal(csvCell('-a,"b"'), `"'-a,""b"""`);
+    for (const text of ['=1', "'=1", "''=1", "' @x", "'", "''", "'a", '-', 'plain', "'\t"])
+      assert.equal(readCsv(csvLine([text, 'b']))[0]?.map(textOfCell)[0], text, 'and is read as it was');
     assert.deepEqual([csvCell(-0.5), csvCell(null), csvCell('plain')], ['-0.5', '', 'plain']);
   });
 

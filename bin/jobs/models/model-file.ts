@@ -2,16 +2,14 @@ import { readFile, stat } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { openPromise, type ZipFile } from 'yauzl';
-import { ABOUT_MEMBER, type AboutModel, unitIn } from '../../../actors/worker/runners/about-model.ts';
+import { ABOUT_MEMBER, unitIn } from '../../../actors/worker/runners/about-model.ts';
 import { axisOf } from '../../../actors/worker/runners/mljs/data/axis-match.ts';
 import { CliError, EXIT, usageError } from '../../cli/exit.ts';
 import { localError } from '../../cli/local-error.ts';
+import { type Said, saidIn } from './said.ts';
 
 /** What of a model file is read at most, in bytes. */
 const MOST_BYTES = 256 * 1024 * 1024;
-
-/** What a file says of the model that is in it; members that it does not say are null or left out. */
-export type Said = Partial<AboutModel> & Pick<AboutModel, 'library'>;
 
 /**
  * What a model file says of itself: one of mljs, or a bundle of nirs4all, also of versions that said less.
@@ -45,8 +43,8 @@ async function inBundle(path: string): Promise<Said | null> {
   const bundle = await openPromise(path, { lazyEntries: true });
   try {
     const found = await membersOf(bundle, [ABOUT_MEMBER, 'manifest.json']);
-    const about = objectIn(found.get(ABOUT_MEMBER));
-    if (typeof about?.library === 'string') return about as unknown as Said;
+    const said = saidIn(objectIn(found.get(ABOUT_MEMBER)));
+    if (said !== null) return said;
     const manifest = objectIn(found.get('manifest.json'));
     if (typeof manifest?.nirs4all_version !== 'string') return null;
     return { library: 'nirs4all', version: manifest.nirs4all_version };
@@ -68,7 +66,8 @@ async function membersOf(bundle: ZipFile, names: readonly string[]): Promise<Map
 function inJson(content: string): Said | null {
   const model = objectIn(content);
   if (model?.format !== 'mljs.run model') return null;
-  if (typeof objectIn(JSON.stringify(model.about ?? null))?.library === 'string') return model.about as Said;
+  const said = saidIn(objectIn(JSON.stringify(model.about ?? null)));
+  if (said !== null) return said;
   const names = Array.isArray(model.wavelengths) ? model.wavelengths.map(String) : null;
   const target = typeof model.target === 'string' ? model.target : null;
   return {
