@@ -31,7 +31,7 @@ export async function shareFile(path: string): Promise<void> {
 export function becomeOwner(source: string, target: string): void {
   if (process.geteuid?.() !== 0) return;
   const folders = [source, existing(target)];
-  const [one, other] = folders.map((path) => statSync(path, { throwIfNoEntry: false })) as [Stats?, Stats?];
+  const [one, other] = folders.map(seen) as [Stats?, Stats?];
   if (!one || one.uid === 0 || other?.uid !== one.uid) return;
   try {
     process.seteuid?.(one.uid);
@@ -49,5 +49,14 @@ export function becomeOwner(source: string, target: string): void {
 /** The folder itself, or the nearest one above it that is there. */
 function existing(path: string): string {
   const found = resolve(path);
-  return statSync(found, { throwIfNoEntry: false }) ? found : existing(dirname(found));
+  return seen(found) || found === dirname(found) ? found : existing(dirname(found));
+}
+
+/** Undefined for what is not there, or cannot be: who works with it says so. */
+function seen(path: string): Stats | undefined {
+  try {
+    return statSync(path);
+  } catch {
+    return undefined;
+  }
 }
