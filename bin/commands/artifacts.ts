@@ -134,8 +134,7 @@ function listOf(artifacts: ArtifactView[], all: readonly TaskView[], output: Ses
       plain(filename ?? '-'),
       bytes(size_bytes),
       plain(artifactId),
-      plain(task ? pipelineName(task) : '-'),
-      plain(task?.dataset_label ?? '-'),
+      plain(task ? `${pipelineName(task)} on ${task.dataset_label}` : '-'),
       plain(task_id ?? '-'),
     ];
   });
@@ -144,8 +143,7 @@ function listOf(artifacts: ArtifactView[], all: readonly TaskView[], output: Ses
     { title: 'file', flexible: true },
     { title: 'size', align: 'right' as const },
     { title: 'artifact', ids: true },
-    { title: 'pipeline', flexible: true },
-    { title: 'dataset', flexible: true },
+    { title: 'of', flexible: true },
     { title: 'task', ids: true, flexible: true },
   ];
   return table(columns, rows, output);

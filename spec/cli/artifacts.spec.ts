@@ -235,7 +235,7 @@ describe('artifacts of a job of several tasks', () => {
     const { ctl } = await ranked(t);
     const { stdout } = await ctl();
     for (const pipeline of ['pls', 'snv', 'msc'])
-      assert.match(stdout, new RegExp(`^logs +run\\.log .* art_\\w+ +${pipeline} +corn +task_\\w+$`, 'm'));
+      assert.match(stdout, new RegExp(`^logs +run\\.log .* art_\\w+ +${pipeline} on corn +task_\\w+$`, 'm'));
   });
 
   it('are listed in an index, also what came before, as long as it is there', async (t) => {
