@@ -8,8 +8,9 @@ import { Program, ROOT } from '../support/program.ts';
 import { temporaryDirectory } from '../support/server.ts';
 import { until } from '../support/until.ts';
 
-const OPTIONAL = optionalMembers('TaskPayload');
-const NEEDED = neededMembers('TaskPayload').filter((member) => member !== 'task_id');
+/** What predicts has a model in the place of a pipeline; these tasks run one. */
+const OPTIONAL = optionalMembers('TaskPayload').filter((member) => member !== 'pipeline');
+const NEEDED = [...neededMembers('TaskPayload').filter((member) => member !== 'task_id'), 'pipeline'];
 
 const payload = (task_id: string) => ({
   task_id,
