@@ -1,7 +1,6 @@
 import { Option } from 'clipanion';
 import type { ClusterClient } from '../../gateway/client/client.ts';
 import { compose } from '../../machines/json/raw.ts';
-import { rankModeOf } from '../../machines/ranking/standing.ts';
 import {
   bestOfJob,
   type ComparedJob,
@@ -60,12 +59,18 @@ export class CompareCommand extends ClientCommand {
     }
     const of = jobs.map((one, place) => ({
       ...{ id: one.job.id, name: one.job.name, created_at: one.job.created_at, versions: [...one.versions] },
-      best: metric === undefined ? null : bestOfJob(one, metric),
+      best: bestOfJob(one, choice),
       measured_on: choice.measured[place],
     }));
-    const mode = metric === undefined ? null : rankModeOf(metric);
     await output.print(
-      compose({ metric: metric ?? null, mode, warning: choice.warning, jobs: of, rows, differences }),
+      compose({
+        metric: metric ?? null,
+        mode: choice.mode,
+        warning: choice.warning,
+        jobs: of,
+        rows,
+        differences,
+      }),
     );
     return EXIT.done;
   }

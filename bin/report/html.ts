@@ -1,3 +1,5 @@
+import { escaped } from '../../gateway/ui/escape.ts';
+
 /** A piece of HTML that is put into another as it is. */
 export class Html {
   readonly text: string;
@@ -8,14 +10,6 @@ export class Html {
 
 type Part = Html | string | number | null | undefined | false | readonly Part[];
 
-const ENTITIES: Readonly<Record<string, string>> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&#39;',
-};
-
 /** HTML of a template: what is put into it is text, unless it is HTML itself. */
 export function html(strings: TemplateStringsArray, ...parts: readonly Part[]): Html {
   return new Html(strings.map((text, i) => text + written(parts[i])).join(''));
@@ -25,5 +19,5 @@ function written(part: Part): string {
   if (part instanceof Html) return part.text;
   if (Array.isArray(part)) return part.map(written).join('');
   if (part === null || part === undefined || part === false) return '';
-  return String(part).replace(/[&<>"']/g, (char) => ENTITIES[char] as string);
+  return escaped(String(part));
 }

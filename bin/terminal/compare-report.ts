@@ -1,4 +1,3 @@
-import { rankModeOf } from '../../machines/ranking/standing.ts';
 import { aligned } from '../../machines/ranking/table.ts';
 import {
   bestOf,
@@ -39,11 +38,12 @@ export function compareReport({ jobs, choice, rows, differences }: Comparison, o
   ].join('\n\n');
 }
 
-function overTime(jobs: readonly ComparedJob[], { metric, isAlike }: ChosenMetric, output: Output): string {
+function overTime(jobs: readonly ComparedJob[], choice: ChosenMetric, output: Output): string {
   const { bold } = output.colours;
-  const bests = jobs.map((job) => (metric === undefined ? null : bestOfJob(job, metric)));
+  const { metric, mode, isAlike } = choice;
+  const bests = jobs.map((job) => bestOfJob(job, choice));
   // What was measured on other samples is no better for being smaller.
-  const top = metric === undefined || !isAlike ? null : bestOf(bests, metric);
+  const top = isAlike && mode ? bestOf(bests, mode) : null;
   const written = aligned(bests, '-');
   const order = [...jobs.keys()].sort(
     (a, b) => (jobs[a]?.job.created_at ?? 0) - (jobs[b]?.job.created_at ?? 0),
@@ -61,15 +61,14 @@ function overTime(jobs: readonly ComparedJob[], { metric, isAlike }: ChosenMetri
       plain(versions.join(', ') || '-'),
     ];
   });
-  const mode =
-    metric !== undefined && isAlike ? `${rankModeOf(metric) === 'min' ? 'smallest' : 'largest'} ` : '';
+  const end = isAlike && mode ? `${mode === 'min' ? 'smallest' : 'largest'} ` : '';
   const columns = [
     { title: '' },
     { title: 'job', ids: true },
     { title: 'name', flexible: true },
     { title: 'status' },
     { title: 'submitted', optional: true },
-    { title: metric === undefined ? 'best' : `${mode}${plain(metric)}`, align: 'right' as const },
+    { title: metric === undefined ? 'best' : `${end}${plain(metric)}`, align: 'right' as const },
     { title: 'library', flexible: true },
   ];
   return table(columns, lines, output);
@@ -77,7 +76,7 @@ function overTime(jobs: readonly ComparedJob[], { metric, isAlike }: ChosenMetri
 
 function rankings(
   rows: readonly ComparedRow[],
-  { metric = '', isAlike }: ChosenMetric,
+  { mode, isAlike }: ChosenMetric,
   jobs: number,
   output: Output,
 ): string {
@@ -88,7 +87,7 @@ function rankings(
     '-',
   );
   const lines = shown.map(({ pipeline, dataset, values }, row) => {
-    const best = isAlike ? bestOf(values, metric) : null;
+    const best = isAlike && mode ? bestOf(values, mode) : null;
     const cells = values.map((value, job) => {
       const text = numbers[row * jobs + job] as string;
       return value !== null && value === best ? bold(text) : text;

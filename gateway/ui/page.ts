@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
+import { escaped } from './escape.ts';
 
 const ENTRY = new URL('./client/main.tsx', import.meta.url);
 /** What is made of it when npm packs: an installed package has this, and no sources. */
@@ -55,13 +56,3 @@ async function bundled(): Promise<Bundle> {
   );
   return { script: script as string, style: style as string };
 }
-
-const ENTITIES: Readonly<Record<string, string>> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&#39;',
-};
-
-const escaped = (text: string): string => text.replace(/[&<>"']/g, (char) => ENTITIES[char] as string);

@@ -80,3 +80,14 @@ export function rankModeOf(metric: string): 'min' | 'max' {
   const own = words.filter((word) => !AROUND.test(word)).join('_');
   return LARGER_IS_BETTER.test(own) ? 'max' : 'min';
 }
+
+/**
+ * Which end of a metric is better: as a ranking by it says, whose best comes first, for a job may say so itself; else as
+ * far as its name tells.
+ * @param ranked its values in that ranking
+ */
+export function rankModeIn(ranked: readonly number[], metric: string): 'min' | 'max' {
+  const [best, worst] = [ranked[0], ranked.at(-1)];
+  if (best === undefined || worst === undefined || best === worst) return rankModeOf(metric);
+  return best < worst ? 'min' : 'max';
+}

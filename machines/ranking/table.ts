@@ -1,5 +1,5 @@
 import type { Aggregate, RankingEntry } from '../schema/views.ts';
-import { rankModeOf } from './standing.ts';
+import { rankModeIn } from './standing.ts';
 
 /** Metrics that people look for beside the one that ranks, in this order. */
 const WANTED = [
@@ -71,10 +71,11 @@ export function otherWinner(
   name: (entry: RankingEntry) => string,
 ): string | null {
   const [first] = entries;
+  const ranked = entries.flatMap((entry) => metricIn(entry, rankMetric) ?? []);
   for (const metric of counterparts(rankMetric)) {
     const firsts = first && metricIn(first, metric);
     if (!first || firsts === null || firsts === undefined) continue;
-    const isBetter = (a: number, b: number) => (rankModeOf(metric) === 'min' ? a < b : a > b);
+    const isBetter = (a: number, b: number) => (rankModeIn(ranked, metric) === 'min' ? a < b : a > b);
     let best = { entry: first, value: firsts };
     for (const entry of entries) {
       const value = metricIn(entry, rankMetric) === null ? null : metricIn(entry, metric);

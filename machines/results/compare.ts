@@ -1,4 +1,4 @@
-import { rankModeOf } from '../ranking/standing.ts';
+import { rankModeIn } from '../ranking/standing.ts';
 import { counterparts, metricIn, rankMetricOf } from '../ranking/table.ts';
 import { libraryOf } from '../schema/job-types.ts';
 import type { JobView, RankingEntry, TaskView } from '../schema/views.ts';
@@ -50,6 +50,8 @@ export function commonMetrics(all: readonly ComparedJob[]): string[] {
 /** By what jobs are compared, and whether it is the same in all of them. */
 export interface ChosenMetric {
   metric: string | undefined;
+  /** Which end of it is better; null without one. */
+  mode: 'min' | 'max' | null;
   /** By job, on what the metric was measured; empty where nothing says so. */
   measured: (readonly MeasuredOn[])[];
   /** False where one job measured it on other samples than another. */
@@ -89,7 +91,16 @@ function chosen(
   warning: string | null,
 ): ChosenMetric {
   const measured = metric === undefined ? jobs.map(() => []) : measuredBy(jobs, metric);
-  return { metric, measured, isAlike: isAlike(measured), warning };
+  const mode = metric === undefined ? null : modeOf(jobs, metric);
+  return { metric, mode, measured, isAlike: isAlike(measured), warning };
+}
+
+/** Which end of a metric is better: as the first job has it that ranks by it, and shows which. */
+function modeOf(jobs: readonly ComparedJob[], metric: string): 'min' | 'max' {
+  const ranked = jobs
+    .filter(({ job }) => rankMetricOf(job.aggregate) === metric)
+    .map(({ job }) => job.aggregate.ranking.flatMap((entry) => metricIn(entry, metric) ?? []));
+  return rankModeIn(ranked.find((values) => values[0] !== values.at(-1)) ?? [], metric);
 }
 
 /** By job, on what its tasks measured a metric. */
@@ -122,7 +133,8 @@ export interface ComparedRow {
 /** Rankings side by side: what is called the same stands in one row, the row with the best value first. */
 export function sideBySide(jobs: readonly ComparedJob[], metric: string): ComparedRow[] {
   const rows = new Map<string, ComparedRow>();
-  const better = betterBy(metric);
+  const mode = modeOf(jobs, metric);
+  const better = betterBy(mode);
   for (const [place, { job }] of jobs.entries()) {
     for (const entry of job.aggregate.ranking) {
       const value = metricIn(entry, metric);
@@ -132,7 +144,7 @@ export function sideBySide(jobs: readonly ComparedJob[], metric: string): Compar
       if (value !== null && (known === null || better(value, known))) row.values[place] = value;
     }
   }
-  const best = ({ values }: ComparedRow) => bestOf(values, metric);
+  const best = ({ values }: ComparedRow) => bestOf(values, mode);
   return [...rows.values()].sort((a, b) => {
     const [one, other] = [best(a), best(b)];
     if (one === null || other === null) return Number(one === null) - Number(other === null);
@@ -149,19 +161,21 @@ function rowOf(rows: Map<string, ComparedRow>, entry: RankingEntry, jobs: number
 }
 
 /** The best of several values; null where there is none. */
-export function bestOf(values: readonly (number | null)[], metric: string): number | null {
-  const better = betterBy(metric);
+export function bestOf(values: readonly (number | null)[], mode: 'min' | 'max'): number | null {
+  const better = betterBy(mode);
   return values.reduce(
     (best, value) => (value !== null && (best === null || better(value, best)) ? value : best),
     null,
   );
 }
 
-const betterBy = (metric: string) => (a: number, b: number) => (rankModeOf(metric) === 'min' ? a < b : a > b);
+const betterBy = (mode: 'min' | 'max') => (a: number, b: number) => (mode === 'min' ? a < b : a > b);
 
 /** The best of a job by a metric, which need not be the one by which it ranks. */
-export const bestOfJob = ({ job }: ComparedJob, metric: string): number | null =>
-  bestOf(
-    job.aggregate.ranking.map((entry) => metricIn(entry, metric)),
-    metric,
-  );
+export const bestOfJob = ({ job }: ComparedJob, { metric, mode }: ChosenMetric): number | null =>
+  metric === undefined || mode === null
+    ? null
+    : bestOf(
+        job.aggregate.ranking.map((entry) => metricIn(entry, metric)),
+        mode,
+      );

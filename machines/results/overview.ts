@@ -1,4 +1,4 @@
-import { rankModeOf } from '../ranking/standing.ts';
+import { rankModeIn } from '../ranking/standing.ts';
 import { pipelineName } from '../ranking/steps.ts';
 import { metricIn, rankMetricOf } from '../ranking/table.ts';
 import type { Aggregate, RankingEntry, TaskView } from '../schema/views.ts';
@@ -20,6 +20,13 @@ export function placed(aggregate: Aggregate): Placed[] {
     return value === null ? [] : [{ pipeline: nameOf(entry), dataset: entry.dataset, value }];
   });
 }
+
+/** Which end of the metric is better. */
+export const modeOf = (entries: readonly Placed[], metric: string): 'min' | 'max' =>
+  rankModeIn(
+    entries.map(({ value }) => value),
+    metric,
+  );
 
 /** Seconds for which the last attempts at tasks ran, the longest first. */
 export function runTimes(tasks: readonly TaskView[]): { name: string; seconds: number; failed: boolean }[] {
@@ -49,6 +56,7 @@ export function matrixOf(
   metric: string,
 ): { datasets: string[]; rows: MatrixRow[] } {
   const datasets = [...new Set(entries.map(({ dataset }) => dataset))];
+  const mode = modeOf(entries, metric);
   const best = new Map<string, Map<string, number>>();
   // The best come first.
   for (const { pipeline, dataset, value } of entries) {
@@ -59,7 +67,7 @@ export function matrixOf(
   const ranges = datasets.map((dataset) => {
     const values = [...best.values()].flatMap((row) => row.get(dataset) ?? []);
     const [least, most] = [Math.min(...values), Math.max(...values)];
-    return rankModeOf(metric) === 'min' ? { worst: most, best: least } : { worst: least, best: most };
+    return mode === 'min' ? { worst: most, best: least } : { worst: least, best: most };
   });
   const rows = [...best].map(([pipeline, row]) => ({
     pipeline,

@@ -1,6 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { type ComparedJob, chooseMetric, commonMetrics, sideBySide } from '../../machines/results/compare.ts';
+import {
+  bestOfJob,
+  type ComparedJob,
+  chooseMetric,
+  commonMetrics,
+  sideBySide,
+} from '../../machines/results/compare.ts';
 import { artifactsIn, differencesOf } from '../../machines/results/spec-diff.ts';
 import type { RankingEntry } from '../../machines/schema/views.ts';
 import { aJob } from '../cli/fake-server.ts';
@@ -55,6 +61,19 @@ describe('rankings side by side', () => {
     );
     const first = sideBySide([compared([entry('a', { r2: 0.1 }), entry('b', { r2: 0.9 })])], 'r2')[0];
     assert.equal(first?.pipeline, 'b', 'of agreement the largest is best');
+  });
+
+  it('have that value as the best which the jobs themselves rank first, whatever the metric is called', () => {
+    const gains = (...values: number[]) =>
+      compared(values.map((best_rmse, i) => entry(`p${i}`, { best_rmse })));
+    const jobs = [gains(0.5), gains(0.9, 0.1), gains(0.8, 0.2)];
+    const choice = chooseMetric(jobs, commonMetrics(jobs));
+    assert.equal(choice.mode, 'max');
+    assert.deepEqual(
+      jobs.map((job) => bestOfJob(job, choice)),
+      [0.5, 0.9, 0.8],
+    );
+    assert.deepEqual(sideBySide(jobs, 'best_rmse')[0]?.values, [0.5, 0.9, 0.8]);
   });
 });
 

@@ -17,9 +17,9 @@ import { JobStanding } from '../parts/status.tsx';
 
 /** The best of each job, by when they were submitted. */
 export function BestOverTime({ jobs, choice }: { jobs: readonly ComparedJob[]; choice: ChosenMetric }) {
-  const { metric, isAlike } = choice;
-  const bests = jobs.map((job) => (metric === undefined ? null : bestOfJob(job, metric)));
-  const top = metric === undefined || !isAlike ? null : bestOf(bests, metric);
+  const { metric, mode, isAlike } = choice;
+  const bests = jobs.map((job) => bestOfJob(job, choice));
+  const top = isAlike && mode ? bestOf(bests, mode) : null;
   const written = aligned(bests, '–');
   const order = [...jobs.keys()].sort(
     (a, b) => (jobs[a]?.job.created_at ?? 0) - (jobs[b]?.job.created_at ?? 0),

@@ -1,5 +1,4 @@
 import { useEffect, useMemo } from 'preact/hooks';
-import { rankModeOf } from '../../../../../machines/ranking/standing.ts';
 import { chooseMetric, commonMetrics, letter, sideBySide } from '../../../../../machines/results/compare.ts';
 import { csvLine } from '../../../../../machines/results/csv.ts';
 import { differencesOf } from '../../../../../machines/results/spec-diff.ts';
@@ -55,7 +54,7 @@ function Compared({ of: { jobs: read, contents } }: { of: Comparison }) {
   const metrics = useMemo(() => commonMetrics(jobs), [jobs]);
   const wanted = metrics.find((one) => one === address.place.value.metric);
   const choice = useMemo(() => chooseMetric(jobs, metrics, wanted), [jobs, metrics, wanted]);
-  const { metric, isAlike, warning } = choice;
+  const { metric, mode, isAlike, warning } = choice;
   const rows = useMemo(() => (metric === undefined ? [] : sideBySide(jobs, metric)), [jobs, metric]);
   const differences = useMemo(() => differencesOf(jobs, contents.value), [jobs, contents.value]);
   const saveCsv = () => {
@@ -76,9 +75,7 @@ function Compared({ of: { jobs: read, contents } }: { of: Comparison }) {
             onChoose={(value) => address.go({ metric: value }, 'replace')}
             small
           />
-          {isAlike && (
-            <span class="muted">{rankModeOf(metric) === 'min' ? 'smallest' : 'largest'} is best</span>
-          )}
+          {isAlike && <span class="muted">{mode === 'min' ? 'smallest' : 'largest'} is best</span>}
           <button type="button" onClick={saveCsv} aria-label="Save the table as CSV">
             <Icon name="download" /> CSV
           </button>
@@ -86,7 +83,7 @@ function Compared({ of: { jobs: read, contents } }: { of: Comparison }) {
       )}
       {warning !== null && <p class="warning">{warning}</p>}
       <BestOverTime jobs={jobs} choice={choice} />
-      {metric !== undefined && <SideBySide {...{ jobs, rows, metric, isAlike }} />}
+      {metric !== undefined && <SideBySide {...{ jobs, rows, metric, mode, isAlike }} />}
       <Differences of={differences} />
     </>
   );

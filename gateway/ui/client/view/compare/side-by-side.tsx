@@ -12,12 +12,14 @@ interface Props {
   jobs: readonly ComparedJob[];
   rows: readonly ComparedRow[];
   metric: string;
+  /** Which end of it is better. */
+  mode: 'min' | 'max' | null;
   /** Whether one value can be better than another. */
   isAlike: boolean;
 }
 
 /** What is called the same in one row; its best value stands out. */
-export function SideBySide({ jobs, rows, metric, isAlike }: Props) {
+export function SideBySide({ jobs, rows, metric, mode, isAlike }: Props) {
   const { shown, more } = useMore(rows.length);
   const seen = rows.slice(0, shown);
   const numbers = aligned(
@@ -42,7 +44,7 @@ export function SideBySide({ jobs, rows, metric, isAlike }: Props) {
           </thead>
           <tbody>
             {seen.map(({ pipeline, dataset, values }, row) => {
-              const best = isAlike ? bestOf(values, metric) : null;
+              const best = isAlike && mode ? bestOf(values, mode) : null;
               return (
                 <tr key={`${pipeline} ${dataset}`}>
                   <th scope="row">

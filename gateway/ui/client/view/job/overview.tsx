@@ -1,8 +1,7 @@
 import { useMemo } from 'preact/hooks';
-import { rankModeOf } from '../../../../../machines/ranking/standing.ts';
 import { aligned, rankMetricOf } from '../../../../../machines/ranking/table.ts';
 import { axisFor } from '../../../../../machines/results/axis.ts';
-import { matrixOf, type Placed, placed, runTimes } from '../../../../../machines/results/overview.ts';
+import { matrixOf, modeOf, type Placed, placed, runTimes } from '../../../../../machines/results/overview.ts';
 import type { JobView, TaskView } from '../../../../../machines/schema/views.ts';
 import type { JobDetail } from '../../model/job-detail.ts';
 import { counted, duration, measured } from '../../text/format.ts';
@@ -61,7 +60,7 @@ function ByPipeline({
   return (
     <section class="plots" aria-label="Metric by pipeline">
       <Plot
-        summary={`${metric} of ${counted(entries.length, 'task')}, ${rankModeOf(metric) === 'min' ? 'smallest' : 'largest'} first; ${failed} failed.`}
+        summary={`${metric} of ${counted(entries.length, 'task')}, ${modeOf(entries, metric) === 'min' ? 'smallest' : 'largest'} first; ${failed} failed.`}
         name={`${metric}-by-pipeline`}
         xLabel="place"
         yLabel={metric}
