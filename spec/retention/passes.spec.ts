@@ -159,3 +159,18 @@ test('beyond --max-disk-gb the oldest jobs go, after a warning', async (t) => {
   assert.equal((await cluster.job(ids[0] as string)).id, ids[0], 'pinned');
   assert.equal((await cluster.job(ids[3] as string)).id, ids[3], 'the newest');
 });
+
+test('beyond --max-disk-gb the oldest go in their order, also while the clock is not believed yet', async (t) => {
+  const { cluster, worker } = await clusterKeeping(t, { maxDiskBytes: 6_000_000 });
+  await cluster.pass(DAY / 2);
+  await cluster.stop();
+  cluster.clock.jump(30 * DAY);
+  await cluster.start();
+  await cluster.pass(DAY / 8);
+  const ids: string[] = [];
+  for (const name of ['a', 'b', 'c', 'd'])
+    ids.push((await done(cluster, worker, { name }, name.repeat(800_000))).id);
+  await cluster.pass(DAY / 2);
+  await assert.rejects(cluster.job(ids[0] as string), { code: 'unknown_id' });
+  assert.equal((await cluster.job(ids[3] as string)).id, ids[3], 'the newest');
+});
