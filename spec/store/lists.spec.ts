@@ -312,6 +312,13 @@ describe('the list of jobs', () => {
     assert.ok(found > 1000, `${found}`);
   });
 
+  test('is empty for more tags than a job may have, which no statement could hold', async (t) => {
+    const cluster = await TestCluster.start(t);
+    await cluster.submit(job({ tags: ['corn'] }));
+    const tags = Array.from({ length: 990 }, (_, i) => String.fromCharCode(0x4e00 + i));
+    assert.deepEqual(await cluster.seen.jobs({ tags, limit: 1 }), []);
+  });
+
   test('is filtered by what was changed', async (t) => {
     const cluster = await TestCluster.start(t);
     const { id } = await cluster.submit(job({ tags: ['corn'] }));
