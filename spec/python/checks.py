@@ -172,6 +172,15 @@ def numbers():
     assert '"priority":2' in text
 
 
+def names_of_samples():
+    from jq_cluster._files import rows_of
+
+    names = ["2024_01_15", "1.10", "1e5", "nan", "007", "12"]
+    rows = rows_of("sample,y\n" + "".join(f"{name},1.50\n" for name in names))
+    assert [row["sample"] for row in rows] == [*names[:-1], 12], rows
+    assert {row["y"] for row in rows} == {1.5}
+
+
 def finding():
     cluster = Cluster()
     job = cluster.run(PLS, (X, Y), lib="nobody", name="to be found")

@@ -62,6 +62,7 @@ const PLAIN = {
   predicting: 'the best model of a job, that of a task or a file predicts samples, on its own axis',
   failures: 'what fails is an exception with the sentence and the code of the server',
   cancelling: 'a job is waited for so long, cancelled, submitted again and deleted',
+  names_of_samples: 'names of samples that look like numbers stay what they are',
   numbers: 'numbers of a job that is submitted again stay as they were written',
   finding: 'jobs are found by id, a part of it, and name',
   tasks_by_name: 'tasks are found as they are printed, and what may be several is refused with those',
