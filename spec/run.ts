@@ -15,29 +15,26 @@ const REPORTER = new URL('./support/outcome-reporter.mjs', import.meta.url).href
 /** Minutes that no file takes, however busy the machine: one that hangs is ended, and fails. */
 const LONGEST = 10;
 
-const USAGE = `npm test [-- [--may-lack NEED,NEED…] [FILE…]]
+const USAGE = `npm test [-- [--all] [FILE…]]
 
-  --may-lack  what may be missing on this machine ('' for nothing): whatever else is left out is a failure.
-              Without it a specification whose needs are not met is left out, which is no failure.
+  --all  A specification that is left out is a failure. Without it one whose needs this machine does not meet is left
+         out, which is no failure.
 `;
 
 interface Run {
   files: string[];
-  mayLack: string[] | null;
+  /** Whether none may be left out. */
+  all: boolean;
 }
 
 function readArguments(argv: string[]): Run {
-  const options = { 'may-lack': { type: 'string' }, help: { type: 'boolean', short: 'h' } } as const;
+  const options = { all: { type: 'boolean' }, help: { type: 'boolean', short: 'h' } } as const;
   const { values, positionals } = parseArgs({ args: argv, options, allowPositionals: true });
   if (values.help) {
     process.stdout.write(USAGE);
     process.exit(0);
   }
-  const list = values['may-lack']?.split(',').map((need) => need.trim());
-  return {
-    files: positionals.length > 0 ? positionals : everySpecification(),
-    mayLack: list?.filter(Boolean) ?? null,
-  };
+  return { files: positionals.length > 0 ? positionals : everySpecification(), all: values.all ?? false };
 }
 
 function everySpecification(): string[] {
@@ -78,7 +75,7 @@ function runFiles(files: string[], home: string, outcomes: string): Promise<numb
   });
 }
 
-const { files, mayLack } = readArguments(process.argv.slice(2));
+const { files, all } = readArguments(process.argv.slice(2));
 process.umask(0o022);
 // Now and once, rather than by the first programs that the specifications start.
 spawnSync(process.execPath, [join(ROOT, 'bin/start/install.js')], { stdio: 'inherit' });
@@ -88,7 +85,7 @@ try {
   // Node does not begin it where there is no such file to run.
   writeFileSync(list, '');
   const code = await runFiles(files, mkdtempSync(join(folder, 'home-')), list);
-  const { lines, unexpected } = summarise(readOutcomes(readFileSync(list, 'utf8')), mayLack);
+  const { lines, unexpected } = summarise(readOutcomes(readFileSync(list, 'utf8')), all);
   const mark = process.stdout.isTTY ? 'ℹ' : '#';
   for (const line of lines) console.log(`${mark} ${line}`);
   process.exitCode = code !== 0 ? code : unexpected.length > 0 ? 1 : 0;

@@ -1,6 +1,6 @@
 import { relative } from 'node:path';
 import { ROOT } from './program.ts';
-import { readReason } from './requires.ts';
+import { isOfNeed } from './requires.ts';
 
 /** A specification, or a whole group of them, that did not run, or that did not hold. */
 export interface Outcome {
@@ -23,16 +23,13 @@ export const readOutcomes = (text: string): Outcome[] =>
 
 /**
  * What failed, and what was left out and why, as the last lines of a run.
- * @param mayLack needs that this machine may lack; null where it may lack any
- * @returns also which were left out but had to run: their needs are not among these, or they declared none
+ * @param all whether none may be left out
+ * @returns also which were left out but had to run: all of them then, else those that declared no need
  */
-export function summarise(outcomes: readonly Outcome[], mayLack: readonly string[] | null) {
+export function summarise(outcomes: readonly Outcome[], all: boolean) {
   const failed = outcomes.filter(({ what }) => what === 'failed');
   const leftOut = outcomes.filter(({ what }) => what === 'left out');
-  const unexpected = leftOut.filter(({ reason }) => {
-    const read = readReason(reason);
-    return read === null || (mayLack !== null && !mayLack.includes(read.need));
-  });
+  const unexpected = leftOut.filter(({ reason }) => all || !isOfNeed(reason));
   const lines = [...failedLines(failed), ...leftOutLines(leftOut)];
   if (unexpected.length > 0) lines.push(`${unexpected.length} of these had to run here`);
   return { lines, unexpected };

@@ -6,7 +6,7 @@ import { Cgroups } from '../../actors/worker/child/cgroup.ts';
 import { SmallDisk } from './small-disk.ts';
 
 /** How a specification says that it is left out, and by which the closing summary knows what was missing. */
-const LEFT_OUT = /^needs ([\w -]+): (.+)$/s;
+const LEFT_OUT = /^needs [\w -]+: ./s;
 
 /** Where a program lies, by the names that it goes by; undefined when it is nowhere on the path. */
 export function onPath(...names: string[]): string | undefined {
@@ -118,8 +118,5 @@ export const lacking = (need: string, why: string | null): Needing => ({
   skip: why === null ? false : `needs ${need}: ${why.replace(/\s+/g, ' ')}`,
 });
 
-/** What a reason of `requires` says was missing; null for one that somebody wrote by hand. */
-export function readReason(reason: string): { need: string; why: string } | null {
-  const [, need, why] = LEFT_OUT.exec(reason) ?? [];
-  return need && why ? { need, why } : null;
-}
+/** Whether a reason is one of `requires`, and not one that somebody wrote by hand. */
+export const isOfNeed = (reason: string): boolean => LEFT_OUT.test(reason);
