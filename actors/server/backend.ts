@@ -32,9 +32,10 @@ import { JournaledPeers } from './runtime/journaled-peers.ts';
 import { HandOuts } from './scheduling/hand-outs.ts';
 import { LongPolls } from './scheduling/long-polls.ts';
 import { WorkQueue } from './scheduling/work-queue.ts';
-import { checkPagesDuring, hasObjects, isFresh } from './store/check-pages.ts';
+import { hasObjects } from './store/check-pages.ts';
 import { isDamage, storeDamaged } from './store/damage.ts';
-import { Store, type StoreHooks } from './store/store.ts';
+import { SqliteStore } from './store/sqlite-store.ts';
+import type { Store, StoreHooks } from './store/store.ts';
 import { Supervisor } from './supervisor.ts';
 
 export interface BackendOptions {
@@ -87,11 +88,9 @@ export async function startBackend(options: BackendOptions): Promise<RunningBack
   let store: Store | undefined;
   try {
     await restrictAccess(options.stateDir, options.log);
-    const fresh = await isFresh(options.stateDir);
-    if (fresh) await warnOfOrphans(options);
-    const opened = await Store.open(options.stateDir, options.hooks);
+    const opened = await SqliteStore.open(options.stateDir, options.hooks);
     store = opened;
-    if (!fresh && (await opened.isEmpty())) await warnOfOrphans(options);
+    if (await opened.isEmpty()) await warnOfOrphans(options);
     const reserveBytes = options.reserveBytes ?? DEFAULT_RESERVE;
     const blobs = new BlobStore({
       stateDir: options.stateDir,
@@ -104,7 +103,7 @@ export async function startBackend(options: BackendOptions): Promise<RunningBack
     await blobs.start();
     const metrics = new Metrics();
     const { supervisor, core } = assemble(store, blobs, metrics, options);
-    await checkPagesDuring(options.stateDir, supervisor.start()).catch(async (fault) => {
+    await opened.checkDuring(supervisor.start()).catch(async (fault) => {
       await supervisor.stop();
       throw fault;
     });
@@ -112,7 +111,7 @@ export async function startBackend(options: BackendOptions): Promise<RunningBack
     queueMetrics(metrics, core);
     workerMetrics(metrics, core);
     storeMetrics(metrics, {
-      ...{ stateDir: options.stateDir, storePath: store.path, reserveBytes },
+      ...{ stateDir: options.stateDir, store, reserveBytes },
       get state() {
         return supervisor.state;
       },

@@ -45,7 +45,7 @@ export class Counters {
   async recover(store: Store, nowSeconds: number): Promise<void> {
     const [row] = await store.load(TALLY, 'id = 1');
     if (row) Object.assign(this, { jobs: row.jobs, tasks: row.tasks, workers: row.workers });
-    else await this.#count(store.reader);
+    else await this.#count(store.reader as Connection);
     const minute = Math.floor(nowSeconds / 60);
     const [begun] = await store.load(MINUTES, 'minute = ?', minute);
     this.minute = begun ?? emptyMinute(minute);

@@ -1,11 +1,9 @@
-import { dirname } from 'node:path';
 import type { MessageType } from '../../gateway/messages.ts';
 import type { Core } from './core.ts';
 import type { Handler } from './handlers/handler.ts';
 import { HANDLERS } from './handlers/index.ts';
 import { answerAll } from './jobs/bulk-command.ts';
 import { comeBackLater } from './runtime/arm-deadlines.ts';
-import { isDamage, wayOut } from './store/damage.ts';
 import type { SupervisorActor } from './supervisor-actor.ts';
 import { type MessageEnvelope, storeUnavailable } from './turn/envelope.ts';
 import type { Mailbox } from './turn/mailbox.ts';
@@ -35,8 +33,8 @@ export class Outage {
    */
   begin(error: Error, envelopes: readonly Taken[]): MessageEnvelope[] {
     if (this.#actor.state !== 'degraded') {
-      const help = isDamage(error) ? `: it is damaged; ${wayOut(dirname(this.#core.store.path))}` : '';
-      this.#core.log.error({ err: error }, `the store cannot commit${help}`);
+      const advice = this.#core.store.adviceOn(error);
+      this.#core.log.error({ err: error }, `the store cannot commit${advice === null ? '' : `: ${advice}`}`);
     }
     this.#actor.tell({ type: 'COMMIT_FAILED', fault: error.message });
     this.#probeLater();

@@ -96,6 +96,7 @@ export class Supervisor implements InspectionSource {
     this.#core.deadlines.stop();
     this.#core.waits.stop();
     this.#outage.stop();
+    this.#core.store.endDoubt();
     answerAll(this.#core.directory.jobs.values());
     while (this.idle) await this.idle;
     // Requests that were in the mailbox and would wait now.
@@ -119,6 +120,10 @@ export class Supervisor implements InspectionSource {
     return new Promise((resolve, reject) => {
       if (!this.#admits(message.type)) {
         reject(draining());
+        return;
+      }
+      if (mayBeRefused(message.type) && this.#core.store.isInDoubt) {
+        reject(storeUnavailable());
         return;
       }
       if (this.#mailbox.size >= this.#core.settings.maxWaiting && mayBeRefused(message.type)) {

@@ -1,5 +1,5 @@
 // Brings the store of a state directory to this program's version, in a process that can be killed.
-import { Store } from '../../actors/server/store/store.ts';
+import { SqliteStore } from '../../actors/server/store/sqlite-store.ts';
 
-const store = await Store.open(process.argv[2] as string);
+const store = await SqliteStore.open(process.argv[2] as string);
 await store.close();

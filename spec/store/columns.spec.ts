@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { Store } from '../../actors/server/store/store.ts';
+import { SqliteStore } from '../../actors/server/store/sqlite-store.ts';
 import { LISTS } from '../../actors/server/store/turn-sql.ts';
 import { temporaryDirectory } from '../support/server.ts';
 
@@ -18,7 +18,7 @@ const tables = new Map(Object.values(LISTS).map(({ table }) => [table.columns.jo
 describe('the columns that the program defines and those of the migrations are the same', () => {
   for (const { name, columns, types, key } of tables.values()) {
     test(`${name}: ${columns.length} columns, found by ${key.join(', ')}`, async (t) => {
-      const store = await Store.open(await temporaryDirectory(t));
+      const store = await SqliteStore.open(await temporaryDirectory(t));
       t.after(() => store.close());
       const declared = await store.reader.all<Declared[]>(`SELECT * FROM pragma_table_info('${name}')`);
       const isWhole = columns.length === declared.length;

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Changes } from '../../actors/server/store/changes.ts';
 import type { Table } from '../../actors/server/store/columns.ts';
-import { Store } from '../../actors/server/store/store.ts';
+import { SqliteStore } from '../../actors/server/store/sqlite-store.ts';
 import { JOBS, TASKS, WORKERS } from '../../actors/server/store/tables.ts';
 import { temporaryDirectory } from '../support/server.ts';
 import { jobRow, nothing, taskRow, workerRow } from './row-support.ts';
@@ -84,7 +84,7 @@ for (const [name, table, sample] of kinds) {
       ['a row with what is rare', sample],
     ] as const) {
       test(`${title} reads back as it was given, also after a change`, async (t) => {
-        const store = await Store.open(await temporaryDirectory(t));
+        const store = await SqliteStore.open(await temporaryDirectory(t));
         t.after(() => store.close());
         const isPlain = table.isPlain(row as never, null);
         assert.equal(isPlain, row !== sample);

@@ -6,7 +6,7 @@ import { JOB, type RowMapping, TASK, WORKER } from '../../actors/server/runtime/
 import type { Changes } from '../../actors/server/store/changes.ts';
 import type { Table } from '../../actors/server/store/columns.ts';
 import type { JobRow, TaskRow } from '../../actors/server/store/rows.ts';
-import { Store } from '../../actors/server/store/store.ts';
+import { SqliteStore } from '../../actors/server/store/sqlite-store.ts';
 import { JOBS, TASKS, WORKERS } from '../../actors/server/store/tables.ts';
 import { noStanding, rankedBy } from '../../machines/ranking/standing.ts';
 import { ODD_DOUBLES } from '../support/doubles.ts';
@@ -103,7 +103,7 @@ for (const [name, kind, table, sample, lists] of kinds) {
       const title = resting.state ? `${resting.status}.${resting.state}` : resting.status;
 
       test(`in state ${title}`, async (t) => {
-        const store = await Store.open(await temporaryDirectory(t));
+        const store = await SqliteStore.open(await temporaryDirectory(t));
         t.after(() => store.close());
         await store.commit({ ...nothing(), [lists.fresh]: [row] });
         const [stored] = await store.load(table, 'id = ?', sample.id);
@@ -136,7 +136,7 @@ for (const [name, kind, table, sample, lists] of kinds) {
 }
 
 test('every double and every text comes back from the store as the same', async (t) => {
-  const store = await Store.open(await temporaryDirectory(t));
+  const store = await SqliteStore.open(await temporaryDirectory(t));
   t.after(() => store.close());
   const drawn = fc.sample(fc.double({ noNaN: true, noDefaultInfinity: true }), { numRuns: 3000, seed: 5 });
   const texts = ['', '\u0000 "\\\n\u2028', '{"a": [1.0]}', 'null', '1e3', '\u{1F600}'];
@@ -163,7 +163,7 @@ test('every double and every text comes back from the store as the same', async 
 });
 
 test('a job that ranks by one metric stores its standing only where its other columns do not give it', async (t) => {
-  const store = await Store.open(await temporaryDirectory(t));
+  const store = await SqliteStore.open(await temporaryDirectory(t));
   t.after(() => store.close());
   const one = noStanding({ metric: 'best_rmse', mode: 'min' });
   const best = { best_metric: 0.25, best_task_id: 'task_9', best_model_artifact_id: null };

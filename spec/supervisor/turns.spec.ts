@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import { setImmediate as tick } from 'node:timers/promises';
-import { Store } from '../../actors/server/store/store.ts';
+import { SqliteStore } from '../../actors/server/store/sqlite-store.ts';
 import { TASKS } from '../../actors/server/store/tables.ts';
 import type { LeasedTask } from '../../gateway/messages.ts';
 import { atWork, job, TestCluster, withJob, withWorker } from '../support/cluster.ts';
@@ -243,7 +243,7 @@ test('a lease that heartbeats renewed is written with the next commit, as it is 
   await cluster.clock.advance(20);
   await worker.heartbeat();
   await cluster.submit();
-  const store = await Store.open(cluster.stateDir);
+  const store = await SqliteStore.open(cluster.stateDir);
   const [row] = await store.load(TASKS, 'id = ?', task.task_id);
   await store.close();
   assert.equal(row?.lease_expires_at, cluster.clock.now() + 60);

@@ -1,6 +1,6 @@
 import { copyFileSync, mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { Store } from '../../actors/server/store/store.ts';
+import { SqliteStore } from '../../actors/server/store/sqlite-store.ts';
 
 const made = new Map<string, Promise<string>>();
 
@@ -18,7 +18,7 @@ export async function copyOfEmptyState(base: string, folder: string): Promise<vo
 async function makeOriginal(base: string): Promise<string> {
   const folder = mkdtempSync(join(base, 'jq-empty-'));
   process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
-  const store = await Store.open(folder);
+  const store = await SqliteStore.open(folder);
   await store.close();
-  return store.path;
+  return store.place;
 }

@@ -1,11 +1,11 @@
-import { stat, statfs } from 'node:fs/promises';
+import { statfs } from 'node:fs/promises';
 import type { Metrics } from '../../../gateway/metrics/metrics.ts';
+import type { Store } from '../store/store.ts';
 
 /** What is asked of the supervisor and the state directory. */
 export interface StoreSource {
   readonly stateDir: string;
-  /** Of `store.sqlite`. */
-  readonly storePath: string;
+  readonly store: Pick<Store, 'bytes'>;
   /** Bytes of the disk that artifacts leave free. */
   readonly reserveBytes: number;
   readonly state: string;
@@ -22,11 +22,7 @@ export function storeMetrics(metrics: Metrics, source: StoreSource): void {
     tell(source.waiting),
   );
   metrics.gauge('jq_store_bytes', 'Size of the store: its database, and its log', ['file'], async (tell) => {
-    for (const [file, path] of [
-      ['database', source.storePath],
-      ['wal', `${source.storePath}-wal`],
-    ] as const)
-      tell((await stat(path).catch(() => null))?.size ?? 0, { file });
+    for (const [file, bytes] of Object.entries(await source.store.bytes())) tell(bytes, { file });
   });
   const disk = () => statfs(source.stateDir).catch(() => null);
   metrics.gauge('jq_disk_free_bytes', 'What is free on the disk of the state directory', [], async (tell) => {

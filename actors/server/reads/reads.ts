@@ -2,6 +2,7 @@ import type { Reads } from '../../../gateway/backend.ts';
 import { ClusterError } from '../../../machines/protocol/errors.ts';
 import type { BackupsView, StatsMinute } from '../../../machines/schema/views.ts';
 import type { Clock } from '../../shared/clock.ts';
+import type { Connection } from '../store/open.ts';
 import type { PreparedStatements } from '../store/prepared-statements.ts';
 import type { JobRow, MinuteRow } from '../store/rows.ts';
 import { OFFSET } from '../store/sql-words.ts';
@@ -31,7 +32,7 @@ export function createReads(
   clock: Clock,
   backups?: (() => BackupsView) | undefined,
 ): Reads {
-  const db = store.queries;
+  const db = store.queries as PreparedStatements;
 
   async function jobRow(id: string): Promise<JobRow> {
     const row = await db.get<{ cells: string }>(`SELECT ${JOB_CELLS} AS cells FROM jobs WHERE id = ?`, id);
@@ -74,7 +75,7 @@ export function createReads(
     },
 
     async events(query) {
-      const page = await eventPage(store.pages, query);
+      const page = await eventPage(store.pages as Connection, query);
       if (page.events.length === 0 && query.job_id !== undefined)
         await assertExists('jobs', 'job', query.job_id);
       return page;

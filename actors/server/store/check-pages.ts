@@ -1,4 +1,4 @@
-import { readdir, stat } from 'node:fs/promises';
+import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isDamage, storeDamaged } from './damage.ts';
 import { openReader } from './open.ts';
@@ -38,12 +38,6 @@ export async function checkPagesDuring(stateDir: string, meanwhile: Promise<void
   await reader.close();
   if (found !== undefined) throw storeDamaged(stateDir, found.split('\n').slice(-1).join());
   if (done.status === 'rejected') throw done.reason;
-}
-
-/** Whether there is no store yet, or nothing in its file. */
-export async function isFresh(stateDir: string): Promise<boolean> {
-  const found = await stat(join(stateDir, 'store.sqlite')).catch(() => null);
-  return (found?.size ?? 0) === 0;
 }
 
 /** Whether some object lies below `objects/`. */

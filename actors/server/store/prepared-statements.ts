@@ -1,9 +1,10 @@
 import type { Statement } from 'sqlite';
 import type sqlite3 from 'sqlite3';
 import type { Connection } from './open.ts';
+import { type Queries, type SqlText, textOf } from './sql.ts';
 
 /** The statements of a connection, each prepared once. Their texts are the program's own, so there are few. */
-export class PreparedStatements {
+export class PreparedStatements implements Queries {
   readonly #connection: Connection;
   readonly #statements = new Map<string, Promise<Statement<sqlite3.Statement>>>();
   #closed = false;
@@ -12,16 +13,16 @@ export class PreparedStatements {
     this.#connection = connection;
   }
 
-  async run(sql: string, ...params: unknown[]): Promise<void> {
-    await (await this.#statement(sql)).run(...params);
+  async run(sql: SqlText, ...params: unknown[]): Promise<void> {
+    await (await this.#statement(textOf(sql, 'sqlite'))).run(...params);
   }
 
-  async all<Rows>(sql: string, ...params: unknown[]): Promise<Rows> {
-    return (await (await this.#statement(sql)).all(...params)) as Rows;
+  async all<Rows>(sql: SqlText, ...params: unknown[]): Promise<Rows> {
+    return (await (await this.#statement(textOf(sql, 'sqlite'))).all(...params)) as Rows;
   }
 
   /** The first row; undefined when there is none. The statement is run to its end, so that it holds no snapshot. */
-  async get<Row>(sql: string, ...params: unknown[]): Promise<Row | undefined> {
+  async get<Row>(sql: SqlText, ...params: unknown[]): Promise<Row | undefined> {
     return (await this.all<Row[]>(sql, ...params))[0];
   }
 
