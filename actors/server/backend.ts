@@ -10,6 +10,7 @@ import { HearingClock } from '../shared/hearing-clock.ts';
 import { idMaker, pooledRandom, type Random } from '../shared/ids.ts';
 import { acquireLock } from '../shared/lock.ts';
 import { BlobStore } from './blobs/blob-store.ts';
+import { FolderObjects } from './blobs/folder-objects.ts';
 import { type Core, DEFAULT_SETTINGS, type DeadlineKey, type SupervisorSettings } from './core.ts';
 import { Counters } from './counters.ts';
 import { logEvents } from './event-log.ts';
@@ -94,6 +95,7 @@ export async function startBackend(options: BackendOptions): Promise<RunningBack
     const reserveBytes = options.reserveBytes ?? DEFAULT_RESERVE;
     const blobs = new BlobStore({
       stateDir: options.stateDir,
+      driver: new FolderObjects(options.stateDir),
       maxBytes: options.maxArtifactBytes,
       reserveBytes,
       log: options.log,

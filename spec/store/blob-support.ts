@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import pino from 'pino';
 import { type BlobOptions, BlobStore } from '../../actors/server/blobs/blob-store.ts';
+import { FolderObjects } from '../../actors/server/blobs/folder-objects.ts';
 import { temporaryDirectory } from '../support/server.ts';
 
 export async function open(t: TestContext, maxBytes = 1024 * 1024, disk: Partial<BlobOptions> = {}) {
@@ -14,7 +15,7 @@ export async function open(t: TestContext, maxBytes = 1024 * 1024, disk: Partial
   const log = pino({}, { write: (line: string) => void lines.push(line) });
   const isLeaving = async () => false;
   const options = { stateDir: root, maxBytes, reserveBytes: 0, log, isNamed, isLeaving, ...disk };
-  const restarted = () => new BlobStore(options);
+  const restarted = () => new BlobStore({ driver: new FolderObjects(root), ...options });
   const blobs = restarted();
   await blobs.start();
   const files = async (folder: string) =>

@@ -2,6 +2,7 @@ import { copyFile, link, open, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import PQueue from 'p-queue';
 import { makeDirectory } from '../../shared/make-directory.ts';
+import { FolderObjects } from '../blobs/folder-objects.ts';
 import { objectPath } from '../blobs/paths.ts';
 import { type LostObject, lostObject, type NamedObject, namedObjects, whyLost } from '../check/objects.ts';
 import type { Connection } from '../store/open.ts';
@@ -53,7 +54,7 @@ export async function placeObjects(
     if (how === 'lost') {
       // What is told is how it is where it should be first of all.
       const origin = sources.at(-1)?.folder ?? folder;
-      placed.lost.push(lostObject(object, (await whyLost(origin, object)) ?? 'damaged on its way'));
+      placed.lost.push(lostObject(object, (await whyLostIn(origin, object)) ?? 'damaged on its way'));
     }
     done += object.size_bytes;
     onBytes(done);
@@ -77,7 +78,7 @@ async function bring(
   sources: readonly Source[],
 ): Promise<'there' | 'linked' | 'copied' | 'lost'> {
   const target = join(folder, objectPath(object.sha256));
-  if ((await whyLost(folder, object)) === null) {
+  if ((await whyLostIn(folder, object)) === null) {
     await syncFile(target);
     return 'there';
   }
@@ -85,13 +86,16 @@ async function bring(
   for (const source of sources) {
     await rm(target, { force: true });
     const path = join(source.folder, objectPath(object.sha256));
-    if (source.links && (await whyLost(source.folder, object)) === null && (await linked(path, target)))
+    if (source.links && (await whyLostIn(source.folder, object)) === null && (await linked(path, target)))
       return 'linked';
-    if ((await copied(path, target)) && (await whyLost(folder, object)) === null) return 'copied';
+    if ((await copied(path, target)) && (await whyLostIn(folder, object)) === null) return 'copied';
   }
   await rm(target, { force: true });
   return 'lost';
 }
+
+const whyLostIn = (folder: string, object: NamedObject): Promise<string | null> =>
+  whyLost(new FolderObjects(folder), object);
 
 async function linked(path: string, target: string): Promise<boolean> {
   try {

@@ -4,6 +4,7 @@ import { PACKAGE_VERSION } from '../../../gateway/version.ts';
 import { StartError } from '../../../machines/protocol/start-error.ts';
 import { makeDirectory } from '../../shared/make-directory.ts';
 import { syncFolder } from '../blobs/durable.ts';
+import { FolderObjects } from '../blobs/folder-objects.ts';
 import { findUnnamed, type LostObject, sumOfObjects } from '../check/objects.ts';
 import { openStore } from '../check/open-store.ts';
 import { checkPages, type Progress, versionOf } from '../check/pages.ts';
@@ -87,7 +88,7 @@ export function saveObjects({ directory, sources, damaged, onProgress }: Saving)
     );
     onProgress('having the disk keep it');
     // What an attempt that was broken off has brought, for a store that named more.
-    for (const path of await findUnnamed(db, directory)) await rm(join(directory, path));
+    for (const path of await findUnnamed(db, new FolderObjects(directory))) await rm(join(directory, path));
     await syncFolders(directory);
     return describe(db, directory, rows, { ...all, ...placed });
   });

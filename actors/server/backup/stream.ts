@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { Readable, type Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { systemClock } from '../../shared/clock.ts';
+import { FolderObjects } from '../blobs/folder-objects.ts';
 import { objectPath } from '../blobs/paths.ts';
 import { holdObjects } from '../blobs/reading-lock.ts';
 import { lostObject, namedObjects, sumOfObjects, whyLost } from '../check/objects.ts';
@@ -68,10 +69,11 @@ async function* wholeObjects(
   told: BackupReport['objects'],
   onBytes: (done: number) => void,
 ): AsyncGenerator<Entry> {
+  const driver = new FolderObjects(state);
   let done = 0;
   for await (const page of namedObjects(db)) {
     for (const object of page) {
-      const why = await whyLost(state, object);
+      const why = await whyLost(driver, object);
       done += object.size_bytes;
       onBytes(done);
       if (why !== null) {

@@ -1,20 +1,21 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { createReadStream } from 'node:fs';
-import { mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { mkdir, open, readdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import type { Logger } from 'pino';
 import type { Blobs, BlobWriter, PlacedBytes, StoredBytes } from '../../../gateway/backend.ts';
 import { ClusterError } from '../../../machines/protocol/errors.ts';
 import { Claims } from './claims.ts';
 import { DiskSpace, freeBytes } from './disk-space.ts';
-import { syncFolder } from './durable.ts';
-import { damagedPath, isHash, objectPath } from './paths.ts';
+import type { ObjectDriver } from './driver.ts';
+import { isHash } from './paths.ts';
 import { toClusterError, Upload } from './upload.ts';
-import { CHUNK, DamagedBytesError, hashOf, verified } from './verify.ts';
+import { CHUNK, DamagedBytesError, verified } from './verify.ts';
 
 export interface BlobOptions {
   stateDir: string;
+  /** Where objects lie. */
+  driver: ObjectDriver;
   /** Bytes of the largest one. */
   maxBytes: number;
   /** Bytes of the disk that uploads leave free. */
@@ -36,41 +37,41 @@ export interface Removed {
 }
 
 /**
- * Content-addressed blobs on disk: `objects/aa/bb/<sha256>`, uploads under way in `uploads/`. Bytes that lie in
- * their place before an artifact names them have a mark, an empty file `uploads/<sha256>`, so that they are found
- * and removed should the server die in between. Bytes that were found damaged are put aside as `<sha256>.damaged`.
+ * Content-addressed blobs: uploads under way are files in `uploads/` of the state directory, hashed as they come; where
+ * whole ones lie, and are read from, is the driver's.
  */
 export class BlobStore implements Blobs {
-  readonly #root: string;
+  readonly #uploads: string;
   readonly #options: BlobOptions;
+  readonly #driver: ObjectDriver;
   readonly #claims: Claims;
   readonly #space: DiskSpace;
 
   constructor(options: BlobOptions) {
-    const { stateDir, isNamed, isLeaving, reserveBytes } = options;
-    this.#root = stateDir;
+    const { stateDir, driver, isNamed, isLeaving, reserveBytes } = options;
+    this.#uploads = join(stateDir, 'uploads');
     this.#options = options;
-    this.#claims = new Claims(stateDir, isNamed, isLeaving);
-    this.#space = new DiskSpace(reserveBytes, options.free ?? (() => freeBytes(join(stateDir, 'uploads'))));
+    this.#driver = driver;
+    this.#claims = new Claims(driver, isNamed, isLeaving);
+    this.#space = new DiskSpace(reserveBytes, options.free ?? (() => freeBytes(this.#uploads)));
   }
 
   /** Removes what uploads left that were under way when an earlier server died. */
   async start(): Promise<void> {
-    const folder = join(this.#root, 'uploads');
-    await mkdir(folder, { recursive: true });
-    await mkdir(join(this.#root, 'objects'), { recursive: true });
-    for (const name of await readdir(folder)) {
-      if (isHash(name)) await this.#claims.clear(name);
-      else await rm(join(folder, name), { force: true });
-    }
+    await mkdir(this.#uploads, { recursive: true });
+    await this.#driver.start();
+    for (const sha256 of await this.#driver.marked()) await this.#claims.clear(sha256);
+    for (const name of await readdir(this.#uploads))
+      if (!isHash(name)) await rm(join(this.#uploads, name), { force: true });
   }
 
   async create(expected = 0): Promise<BlobWriter> {
     const space = await this.#space.reserve(Math.min(expected, this.#options.maxBytes));
-    const path = join(this.#root, 'uploads', randomUUID());
+    const path = join(this.#uploads, randomUUID());
+    const { maxBytes, driver } = this.#options;
     try {
       const file = await open(path, 'wx');
-      return new Upload({ path, file, space, maxBytes: this.#options.maxBytes, claims: this.#claims });
+      return new Upload({ path, file, space, maxBytes, driver, claims: this.#claims });
     } catch (error) {
       space.release();
       throw toClusterError(error);
@@ -80,7 +81,7 @@ export class BlobStore implements Blobs {
   async place(bytes: Uint8Array): Promise<PlacedBytes> {
     const sha256 = createHash('sha256').update(bytes).digest('hex');
     const size_bytes = bytes.byteLength;
-    if (await this.#claims.adopt(sha256, () => this.#holds(sha256, bytes))) {
+    if (await this.#claims.adopt(sha256, () => this.#driver.holds(sha256, bytes))) {
       return { sha256, size_bytes, release: () => this.#claims.release(sha256, false) };
     }
     const upload = await this.create(size_bytes);
@@ -94,18 +95,10 @@ export class BlobStore implements Blobs {
     return { sha256, size_bytes, release: () => upload.abort() };
   }
 
-  /** Whether an object is there and has these bytes. */
-  async #holds(sha256: string, bytes: Uint8Array): Promise<boolean> {
-    const path = join(this.#root, objectPath(sha256));
-    const found = await stat(path).catch(notThere);
-    if (found?.size !== bytes.byteLength) return false;
-    return bytes.byteLength === 0 || (await readFile(path)).equals(bytes);
-  }
-
   async assertWhole(bytes: StoredBytes): Promise<void> {
-    const found = await stat(join(this.#root, objectPath(bytes.sha256))).catch(notThere);
-    if (found?.size === bytes.size_bytes) return;
-    if (found) await this.#quarantine(bytes);
+    const size = await this.#driver.size(bytes.sha256);
+    if (size === bytes.size_bytes) return;
+    if (size !== null) await this.#quarantine(bytes);
     throw await this.#lost(bytes);
   }
 
@@ -117,22 +110,21 @@ export class BlobStore implements Blobs {
    */
   async remove(hashes: readonly string[]): Promise<Removed> {
     const removed: Removed = { objects: 0, bytes: 0, claimed: [] };
-    const folders = new Set<string>();
+    const gone: string[] = [];
     for (const sha256 of hashes) {
       const bytes = await this.#claims.remove(sha256);
       if (bytes === 'claimed') removed.claimed.push(sha256);
       if (bytes === 'claimed' || bytes === null) continue;
       removed.objects++;
       removed.bytes += bytes;
-      folders.add(dirname(join(this.#root, objectPath(sha256))));
+      gone.push(sha256);
     }
-    for (const folder of folders) await syncFolder(folder);
+    await this.#driver.settle(gone);
     return removed;
   }
 
   read(bytes: StoredBytes, start: number, end: number): Readable {
-    const path = join(this.#root, objectPath(bytes.sha256));
-    const source = createReadStream(path, { start, end, highWaterMark: CHUNK });
+    const source = this.#driver.read(bytes.sha256, start, end);
     const isWhole = start === 0 && end === bytes.size_bytes - 1;
     const pieces = this.#withArtifactLost(isWhole ? verified(source, bytes) : source, bytes);
     const stream = Readable.from(pieces, { objectMode: false, highWaterMark: CHUNK });
@@ -149,9 +141,9 @@ export class BlobStore implements Blobs {
     try {
       yield* pieces;
     } catch (error) {
-      const { code } = error as NodeJS.ErrnoException;
-      if (!(error instanceof DamagedBytesError) && code !== 'EIO' && code !== 'ENOENT') throw error;
-      if (code !== 'ENOENT' && !(await this.#quarantine(bytes))) throw error;
+      const loss = error instanceof DamagedBytesError ? 'damaged' : this.#driver.lossOf(error);
+      if (loss === null) throw error;
+      if (loss === 'damaged' && !(await this.#quarantine(bytes))) throw error;
       throw await this.#lost(bytes);
     }
   }
@@ -161,34 +153,25 @@ export class BlobStore implements Blobs {
    * read wrongly. Whether they are gone then.
    */
   #quarantine({ sha256 }: StoredBytes): Promise<boolean> {
-    const [path, aside] = [join(this.#root, objectPath(sha256)), join(this.#root, damagedPath(sha256))];
     return this.#claims.alone(sha256, async () => {
-      // What cannot be read is as good as damaged.
-      const found = await hashOf(path).catch((fault: NodeJS.ErrnoException) => fault.code ?? fault.message);
-      if (found === sha256) return false;
-      if (found === 'ENOENT') return true;
-      await rename(path, aside);
-      await syncFolder(join(path, '..'));
-      this.#options.log.error(
-        { sha256, found, aside },
-        'the bytes of an object are damaged and were put aside; uploading the same bytes mends it; look for more with: jq-server check',
-      );
+      const outcome = await this.#driver.setAside(sha256);
+      if (outcome === 'whole') return false;
+      if (outcome !== 'gone')
+        this.#options.log.error(
+          { sha256, ...outcome },
+          'the bytes of an object are damaged and were put aside; uploading the same bytes mends it; look for more with: jq-server check',
+        );
       return true;
     });
   }
 
   async #lost({ id, sha256 }: StoredBytes): Promise<ClusterError> {
-    const damaged = await stat(join(this.#root, damagedPath(sha256))).catch(notThere);
-    const why = damaged ? 'were damaged on the disk of the server' : 'are missing on the disk of the server';
+    const what = (await this.#driver.isSetAside(sha256)) ? 'were damaged' : 'are missing';
+    const why = `${what} ${this.#driver.where}`;
     this.#options.log.error({ artifact: id, sha256 }, `the bytes of an artifact ${why}`);
     return new ClusterError(
       'artifact_lost',
       `the bytes of artifact '${id}' (sha256 ${sha256}) ${why}; uploading the same bytes again mends it`,
     );
   }
-}
-
-function notThere(fault: NodeJS.ErrnoException): null {
-  if (fault.code === 'ENOENT' || fault.code === 'ENOTDIR') return null;
-  throw fault;
 }

@@ -1,14 +1,10 @@
-import { rm, stat, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import { DurableMoves } from './durable.ts';
-import { damagedPath, objectPath } from './paths.ts';
+import type { ObjectBytes, ObjectDriver } from './driver.ts';
 
 /** Who is about to have bytes named; equal bytes are one object with as many claims as uploads. */
 export class Claims {
-  readonly #root: string;
+  readonly #driver: ObjectDriver;
   readonly #isNamed: (sha256: string) => Promise<boolean>;
   readonly #isLeaving: (sha256: string) => Promise<boolean>;
-  readonly #moves = new DurableMoves();
   readonly #counts = new Map<string, number>();
   readonly #last = new Map<string, Promise<unknown>>();
   /**
@@ -21,26 +17,23 @@ export class Claims {
    * @param isLeaving whether its bytes stay for their day of grace, and a backup may be copying them
    */
   constructor(
-    root: string,
+    driver: ObjectDriver,
     isNamed: (sha256: string) => Promise<boolean>,
     isLeaving: (sha256: string) => Promise<boolean>,
   ) {
-    this.#root = root;
+    this.#driver = driver;
     this.#isNamed = isNamed;
     this.#isLeaving = isLeaving;
   }
 
-  /**
-   * Moves a file to where its bytes belong; claimed until `release`. Where equal bytes lie already these take their
-   * place, for they were hashed just now, and what lies there may have been damaged since.
-   */
-  place(path: string, sha256: string): Promise<void> {
+  /** Brings a file to where its bytes belong; claimed until `release`. */
+  place(path: string, bytes: ObjectBytes): Promise<void> {
+    const { sha256 } = bytes;
     return this.alone(sha256, async () => {
       try {
         this.#marked.add(sha256);
-        await writeFile(this.#markOf(sha256), '');
-        await this.#moves.move(path, join(this.#root, objectPath(sha256)), this.#root);
-        await rm(join(this.#root, damagedPath(sha256)), { force: true });
+        await this.#driver.mark(sha256);
+        await this.#driver.place(path, bytes);
       } catch (error) {
         if (!this.#counts.has(sha256)) await this.clear(sha256).catch(() => {});
         throw error;
@@ -70,16 +63,15 @@ export class Claims {
       if (left > 0) return;
       this.#counts.delete(sha256);
       if (!this.#marked.delete(sha256)) return;
-      if (kept) await rm(this.#markOf(sha256), { force: true });
+      if (kept) await this.#driver.unmark(sha256);
       else await this.clear(sha256);
     });
   }
 
   /** Removes the mark, and with it the bytes unless an artifact names them, or did until lately. */
   async clear(sha256: string): Promise<void> {
-    if (!(await this.#isNamed(sha256)) && !(await this.#isLeaving(sha256)))
-      await rm(join(this.#root, objectPath(sha256)), { force: true });
-    await rm(this.#markOf(sha256), { force: true });
+    if (!(await this.#isNamed(sha256)) && !(await this.#isLeaving(sha256))) await this.#driver.remove(sha256);
+    await this.#driver.unmark(sha256);
   }
 
   /**
@@ -89,22 +81,8 @@ export class Claims {
   remove(sha256: string): Promise<number | 'claimed' | null> {
     return this.alone(sha256, async () => {
       if (this.#counts.has(sha256)) return 'claimed';
-      if (await this.#isNamed(sha256)) return null;
-      const found = await Promise.all(
-        [objectPath(sha256), damagedPath(sha256)].map(async (name) => {
-          const path = join(this.#root, name);
-          const size = (await stat(path).catch(() => null))?.size;
-          if (size !== undefined) await rm(path, { force: true });
-          return size;
-        }),
-      );
-      const sizes = found.filter((size) => size !== undefined);
-      return sizes.length === 0 ? null : sizes.reduce((sum, size) => sum + size, 0);
+      return (await this.#isNamed(sha256)) ? null : this.#driver.remove(sha256);
     });
-  }
-
-  #markOf(sha256: string): string {
-    return join(this.#root, 'uploads', sha256);
   }
 
   /** One after another for equal bytes: nobody removes what another one is just finding. */

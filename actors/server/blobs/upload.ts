@@ -4,6 +4,7 @@ import type { BlobWriter } from '../../../gateway/backend.ts';
 import { ClusterError } from '../../../machines/protocol/errors.ts';
 import type { Claims } from './claims.ts';
 import type { Reservation } from './disk-space.ts';
+import type { ObjectDriver } from './driver.ts';
 import { hasNoRoom } from './no-room.ts';
 
 /** Faults of the disk as errors of the protocol (docs/protocol.md#errors); others stay what they are. */
@@ -23,6 +24,7 @@ interface Parts {
   file: FileHandle;
   maxBytes: number;
   space: Reservation;
+  driver: ObjectDriver;
   claims: Claims;
 }
 
@@ -58,19 +60,20 @@ export class Upload implements BlobWriter {
     }
   }
 
-  /** fsync, rename into place, fsync of the folders: only then may a record point at it. */
+  /** Only once the bytes are durable in their place may a record point at them. */
   async finish(): Promise<{ sha256: string; size_bytes: number }> {
-    const sha256 = this.#hash.digest('hex');
+    const { driver, claims, path, file } = this.#parts;
+    const bytes = { sha256: this.#hash.digest('hex'), size_bytes: this.#size };
     try {
-      await this.#parts.file.sync();
+      await driver.prepare(file);
       await this.#close();
-      await this.#parts.claims.place(this.#parts.path, sha256);
-      this.#claimed = sha256;
+      await claims.place(path, bytes);
+      this.#claimed = bytes.sha256;
     } catch (error) {
       await this.abort();
       throw toClusterError(error);
     }
-    return { sha256, size_bytes: this.#size };
+    return bytes;
   }
 
   keep(): Promise<void> {

@@ -1,6 +1,7 @@
 import { access, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { StartError } from '../../../machines/protocol/start-error.ts';
+import { FolderObjects } from '../blobs/folder-objects.ts';
 import { isDamage } from '../store/damage.ts';
 import { awaitingRemoval, checkObjects, findUnnamed, type ObjectsReport } from './objects.ts';
 import { openStore } from './open-store.ts';
@@ -59,11 +60,12 @@ async function look(
     store.version = await versionOf(db);
     report.pages = await checkPages(db, onProgress);
     report.rows = await checkRows(db, onProgress);
-    report.objects = await checkObjects(db, state, (done, total) => onProgress('the objects', done, total));
+    const driver = new FolderObjects(state);
+    report.objects = await checkObjects(db, driver, (done, total) => onProgress('the objects', done, total));
     await db.exec('COMMIT');
     onProgress('objects without an artifact');
     const waiting = await awaitingRemoval(db);
-    const unnamed = await findUnnamed(db, state);
+    const unnamed = await findUnnamed(db, driver);
     report.objects.unnamed = unnamed.filter((path) => !waiting.has(basename(path)));
   } catch (error) {
     if (!isDamage(error)) throw error;

@@ -1,7 +1,4 @@
-import { readdir, stat } from 'node:fs/promises';
-import { basename, join, relative } from 'node:path';
-import { damagedPath, isHash, objectPath } from '../blobs/paths.ts';
-import { hashOf } from '../blobs/verify.ts';
+import type { ObjectBytes, ObjectDriver } from '../blobs/driver.ts';
 import type { Connection } from '../store/open.ts';
 
 /** An object whose artifacts cannot be downloaded. */
@@ -18,7 +15,7 @@ export interface ObjectsReport {
   named: number;
   bytes: number;
   lost: LostObject[];
-  /** Files below `objects/` that no artifact names, with nothing lost by it. */
+  /** What lies among objects and no artifact names, with nothing lost by it. */
   unnamed: string[];
 }
 
@@ -45,7 +42,7 @@ const named = (where: string): string =>
  */
 export async function checkObjects(
   db: Connection,
-  stateDir: string,
+  driver: ObjectDriver,
   onBytes: (done: number, total: number) => void,
 ): Promise<ObjectsReport> {
   const all = await sumOfObjects(db);
@@ -54,7 +51,7 @@ export async function checkObjects(
   for await (const page of namedObjects(db)) {
     for (const object of page) {
       let read = 0;
-      const why = await whyLost(stateDir, object, (bytes) => {
+      const why = await whyLost(driver, object, (bytes) => {
         read += bytes;
         onBytes(done + read, all.bytes);
       });
@@ -93,40 +90,27 @@ export const lostObject = ({ sha256, id, n }: NamedObject, why: string): LostObj
 
 /** Why an object is not what its artifacts say; null when it is. */
 export async function whyLost(
-  stateDir: string,
-  { sha256, size_bytes }: Pick<NamedObject, 'sha256' | 'size_bytes'>,
+  driver: ObjectDriver,
+  { sha256, size_bytes }: ObjectBytes,
   onBytes: (bytes: number) => void = () => {},
 ): Promise<string | null> {
-  const path = join(stateDir, objectPath(sha256));
-  const found = await stat(path).catch(() => null);
-  if (!found) {
-    const aside = await stat(join(stateDir, damagedPath(sha256))).catch(() => null);
-    return aside ? 'damaged, and put aside by the server' : 'missing';
-  }
-  if (found.size !== size_bytes) return `damaged: ${found.size} bytes instead of ${size_bytes}`;
   try {
-    return (await hashOf(path, onBytes)) === sha256 ? null : 'damaged: its bytes have another hash';
+    const size = await driver.size(sha256);
+    if (size === null)
+      return (await driver.isSetAside(sha256)) ? 'damaged, and put aside by the server' : 'missing';
+    if (size !== size_bytes) return `damaged: ${size} bytes instead of ${size_bytes}`;
+    return (await driver.hash(sha256, onBytes)) === sha256 ? null : 'damaged: its bytes have another hash';
   } catch (error) {
     return `cannot be read (${(error as NodeJS.ErrnoException).code ?? error})`;
   }
 }
 
-/**
- * Files below `objects/` that no artifact names, by their paths from the state directory. An upload under way has a
- * mark until its artifact is recorded; so the mark is looked for first.
- */
-export async function findUnnamed(db: Connection, stateDir: string): Promise<string[]> {
+/** What lies among objects and no artifact names, by its paths, in their order. */
+export async function findUnnamed(db: Connection, driver: ObjectDriver): Promise<string[]> {
   const unnamed: string[] = [];
-  for await (const path of filesBelow(join(stateDir, 'objects'))) {
-    const name = basename(path);
-    const shown = relative(stateDir, path);
-    const sha256 = name.replace(/\.damaged$/, '');
-    const belongs = isHash(sha256) && [objectPath(sha256), damagedPath(sha256)].includes(shown);
-    if (belongs) {
-      if (await stat(join(stateDir, 'uploads', sha256)).catch(() => null)) continue;
-      if (await db.get('SELECT 1 FROM artifacts WHERE sha256 = ?', sha256)) continue;
-    }
-    unnamed.push(shown);
+  for await (const { path, sha256 } of driver.list()) {
+    if (sha256 !== null && (await db.get('SELECT 1 FROM artifacts WHERE sha256 = ?', sha256))) continue;
+    unnamed.push(path);
   }
   return unnamed.sort();
 }
@@ -135,12 +119,4 @@ export async function findUnnamed(db: Connection, stateDir: string): Promise<str
 export async function awaitingRemoval(db: Connection): Promise<Set<string>> {
   const rows = await db.all<{ sha256: string }[]>('SELECT sha256 FROM unnamed_objects').catch(() => []);
   return new Set(rows.map(({ sha256 }) => sha256));
-}
-
-async function* filesBelow(folder: string): AsyncGenerator<string> {
-  for (const entry of await readdir(folder, { withFileTypes: true }).catch(() => [])) {
-    const path = join(folder, entry.name);
-    if (entry.isDirectory()) yield* filesBelow(path);
-    else yield path;
-  }
 }
