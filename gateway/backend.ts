@@ -1,7 +1,14 @@
 import type { Readable } from 'node:stream';
 import type { MachineName } from '../machines/charts/names.ts';
 import type { RawJson } from '../machines/json/raw.ts';
-import type { ClusterStats, EventView, StatsMinute, TaskStatus } from '../machines/schema/views.ts';
+import type { DemandView } from '../machines/schema/demand.ts';
+import type {
+  ClusterStats,
+  EventView,
+  StatsMinute,
+  TaskStatus,
+  WorkerStatus,
+} from '../machines/schema/views.ts';
 import type { MessageOf, MessageType, ReplyOf } from './messages.ts';
 import type { Metrics } from './metrics/metrics.ts';
 
@@ -36,8 +43,10 @@ export interface Reads {
   artifact(id: string): Promise<StoredArtifact>;
   stats(): Promise<ClusterStats>;
   statsHistory(): Promise<StatsMinute[]>;
-  /** `WorkerView`s of all that registered. */
-  workers(): Pieces;
+  /** What is wanted of workers. */
+  demand(): Promise<DemandView>;
+  /** `WorkerView`s of all that registered, or of those in a status. */
+  workers(status?: WorkerStatus): Pieces;
   /** A `WorkerView`. */
   worker(id: string): Pieces;
   /** State ids of a machine, such as `task.running.executing`, to how many actors are in them now. */

@@ -1,9 +1,12 @@
 import { Option } from 'clipanion';
 import { replyOf } from '../../gateway/client/replies.ts';
+import type { DemandView } from '../../machines/schema/demand.ts';
 import type { PauseView } from '../../machines/schema/views.ts';
 import { ClientCommand, type Session } from '../cli/client-command.ts';
 import { EXIT, usageError } from '../cli/exit.ts';
 import { clientUsage, value } from '../cli/usage.ts';
+import { ifUnsupported } from '../jobs/cluster-snapshot.ts';
+import { demandTable } from '../terminal/demand.ts';
 import { ago, counted } from '../terminal/format.ts';
 import { plain } from '../terminal/plain.ts';
 
@@ -23,17 +26,28 @@ export class QueueCommand extends ClientCommand {
   static override paths = [['queue']];
   static override usage = clientUsage('queue', {
     details: `
-      How many tasks wait and run, how free slots are shared (\`jq-server --share\`), and what is paused.
+      How many tasks wait and run, how free slots are shared (\`jq-server --share\`), what is paused, and what is wanted of
+      workers: how many tasks would run now, by what they require and how long one may take, and how many slots of the
+      workers that are there could take them.
     `,
     examples: [['Is anything paused?', 'jqctl queue']],
   });
 
   protected async act({ client, output }: Session): Promise<number> {
-    const stats = await client.call('getStats');
+    const [stats, demand] = await Promise.all([
+      client.call('getStats'),
+      client.call('getDemand').catch(ifUnsupported<DemandView | null>(null)),
+    ]);
     const { share = 'fifo', paused = [], tasks_by_status, tasks_in_flight } = stats;
     const queued = tasks_by_status.queued ?? 0;
-    const text = `${counted(queued, 'task')} waiting, ${tasks_in_flight} under way; slots are shared by ${plain(share)}\n${pausesIn(paused)}`;
-    await output.print(output.json ? JSON.stringify({ queued, tasks_in_flight, share, paused }) : text);
+    const text = [
+      `${counted(queued, 'task')} waiting, ${tasks_in_flight} under way; slots are shared by ${plain(share)}`,
+      pausesIn(paused),
+      ...(demand === null || demand.slots_wanted === 0 ? [] : ['', demandTable(demand, output)]),
+    ].join('\n');
+    await output.print(
+      output.json ? JSON.stringify({ queued, tasks_in_flight, share, paused, demand }) : text,
+    );
     return EXIT.done;
   }
 }

@@ -2,6 +2,7 @@
 
 export { AppError } from '../../machines/protocol/app-error.ts';
 export type { Right } from '../../machines/protocol/rights.ts';
+export type { DemandView } from '../../machines/schema/demand.ts';
 export type { JobSpec } from '../../machines/schema/job.ts';
 export type {
   ArtifactView,

@@ -1,3 +1,4 @@
+import * as demand from '../../machines/schema/demand.ts';
 import * as inspection from '../../machines/schema/inspection.ts';
 import * as job from '../../machines/schema/job.ts';
 import * as lease from '../../machines/schema/lease.ts';
@@ -27,6 +28,7 @@ export class Components {
       ...views,
       ...lease,
       ...inspection,
+      ...demand,
     })) {
       const text = isSchema(schema) ? JSON.stringify(schema) : undefined;
       if (text !== undefined && !this.#names.has(text)) this.#names.set(text, name);

@@ -43,6 +43,18 @@ describe('the queue on the command line', () => {
     assert.match(stderr, /name a --type or an --owner, not both/);
   });
 
+  it('shows what is wanted of workers, and how many slots there are for it', async (t) => {
+    const { ctl, submit, play } = await scene(t);
+    await submit('a.yaml', 'b.yaml');
+    const wanted =
+      /^ *wanted +of workers that have +each takes +under way +free slots\n +2 +packages\.mljs +- +0 +0\/0$/m;
+    assert.match((await ctl('queue')).stdout, wanted);
+    await play();
+    assert.match((await ctl('queue')).stdout, /^ +2 +packages\.mljs +- +0 +\d\/\d$/m);
+    const { demand } = JSON.parse((await ctl('queue', '--json')).stdout);
+    assert.deepEqual([demand.slots_wanted, demand.groups[0].types], [2, ['mljs.run']]);
+  });
+
   it('gives up one task of a job, which goes on with the others', async (t) => {
     const { server, ctl, submit, play } = await scene(t);
     const id = await submit('a.yaml', 'b.yaml');

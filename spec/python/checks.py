@@ -195,6 +195,7 @@ def finding():
     misspelt = str(raised(jq_cluster.InputError, lambda: cluster.jobs(stauts="running")))
     assert "'stauts'" in misspelt and "did you mean 'status'?" in misspelt, misspelt
     assert cluster.workers()[0]["status"] == "alive" and cluster.stats()["workers_alive"] == 1
+    assert "packages.nobody" in [group["requirement"] for group in cluster.demand()["groups"]]
     assert job.url == f"{os.environ['JQ_SERVER']}/ui?job={job.id}"
     job.cancel()
 

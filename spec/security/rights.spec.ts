@@ -60,6 +60,7 @@ const MATRIX: Record<
   'GET /v1/inspect': ['admin', 'no', 'no', 'no', 'yes', '401', '401', 'yes'],
   'GET /v1/stats': ['read', 'yes', 'yes', 'yes', 'yes', '401', '401', 'yes'],
   'GET /v1/stats/history': ['read', 'yes', 'yes', 'yes', 'yes', '401', '401', 'yes'],
+  'GET /v1/demand': ['read', 'yes', 'yes', 'yes', 'yes', '401', '401', 'yes'],
   'GET /v1/workers': ['read', 'yes', 'yes', 'yes', 'yes', '401', '401', 'yes'],
   'GET /v1/workers/{id}': ['read', 'yes', 'yes', 'yes', 'yes', '401', '401', 'yes'],
   'POST /v1/workers/{id}/drain': ['admin', 'no', 'no', 'no', 'yes', '401', '401', 'yes'],

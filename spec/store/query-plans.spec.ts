@@ -122,6 +122,7 @@ describe('the queries of the store', () => {
       await textOf(reads.jobArtifacts({ job_id }));
       await reads.artifact('art_none').catch(() => {});
       await reads.statsHistory();
+      await reads.demand();
       await reads.assertTask(leased.task_id);
     });
     assert.ok(found.length >= 10, `only ${found.length} statements were seen`);

@@ -37,6 +37,7 @@ export class FakeBackend implements Backend {
       eventList: unread,
       stats: unset,
       statsHistory: unset,
+      demand: unset,
       workers: () => piecesOf([]),
       worker: unread,
       actor: unset,

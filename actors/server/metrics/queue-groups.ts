@@ -3,7 +3,6 @@ import { OTHER } from '../../../gateway/metrics/known.ts';
 import { inWords } from '../../../machines/matching/matching.ts';
 import { isHeld } from '../../../machines/task/task.ts';
 import type { Core } from '../core.ts';
-import { Demands } from '../scheduling/demands.ts';
 import type { PauseScope } from '../scheduling/gates.ts';
 import { requirementOf } from '../scheduling/lanes.ts';
 
@@ -69,10 +68,10 @@ export async function queueGroups(core: QueueSource): Promise<ToldGroup[]> {
   }));
 }
 
-async function queued({ queue: { index, demands, backoffs } }: QueueSource): Promise<Groups> {
+async function queued({ queue }: QueueSource): Promise<Groups> {
+  const { index, backoffs } = queue;
   const groups: Groups = new Map();
-  const plain = (key: number) => (Demands.isDemand(key) ? demands.get(key)?.requirement : key) ?? 0;
-  const idOf = (key: number) => requirementOf(plain(key));
+  const idOf = (key: number) => requirementOf(queue.plainKey(key));
   let looked = 0;
   for (const { key, size, first } of index.all()) {
     if (++looked % AT_ONCE === 0) await setImmediate();

@@ -1,10 +1,13 @@
 import { API_VERSION } from '../../../gateway/version.ts';
 import type { MachineName } from '../../../machines/charts/names.ts';
+import type { DemandView } from '../../../machines/schema/demand.ts';
 import type { ClusterStats, Waiting } from '../../../machines/schema/views.ts';
 import { isHeld } from '../../../machines/task/task.ts';
 import type { Core } from '../core.ts';
 import { registrationOf } from '../scheduling/demands.ts';
+import type { PreparedStatements } from '../store/prepared-statements.ts';
 import type { JobRow } from '../store/rows.ts';
+import { demandOf } from './demand.ts';
 
 type LiveCore = Pick<Core, 'clock' | 'hearing' | 'settings' | 'directory' | 'queue' | 'counters'>;
 
@@ -52,6 +55,10 @@ export class LiveReads {
   /** Of the server. */
   get version(): string {
     return this.#core.settings.version;
+  }
+
+  demand(db: PreparedStatements): Promise<DemandView> {
+    return demandOf(this.#core, db);
   }
 
   stats(): ClusterStats {

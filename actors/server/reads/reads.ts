@@ -108,7 +108,9 @@ export function createReads(
       return lastHour(db, Math.floor(clock.now() / 60));
     },
 
-    workers: () => workerList(db, live),
+    demand: () => live.demand(db),
+
+    workers: (status) => workerList(db, live, status),
 
     worker: (id) => oneWorker(db, live, id),
 

@@ -1,6 +1,6 @@
 import { compose, RawJson } from '../../../machines/json/raw.ts';
 import { ClusterError } from '../../../machines/protocol/errors.ts';
-import type { WorkerView } from '../../../machines/schema/views.ts';
+import type { WorkerStatus, WorkerView } from '../../../machines/schema/views.ts';
 import type { PreparedStatements } from '../store/prepared-statements.ts';
 import type { WorkerRow } from '../store/rows.ts';
 import { LIMIT } from '../store/sql-words.ts';
@@ -34,10 +34,14 @@ const COLUMNS = [
   `${CLUSTER_VERSION} AS cluster_version`,
 ].join(', ');
 
-/** All registered workers, those that registered first in front, as pieces of JSON. */
-export async function* workerList(db: PreparedStatements, live: LiveReads): AsyncGenerator<string> {
+/** All registered workers, or those in a status, those that registered first in front, as pieces of JSON. */
+export async function* workerList(
+  db: PreparedStatements,
+  live: LiveReads,
+  status?: WorkerStatus,
+): AsyncGenerator<string> {
   yield '[';
-  yield* workers(db, live);
+  yield* workers(db, live, status === undefined ? {} : { status });
   yield ']';
 }
 
@@ -48,18 +52,23 @@ export async function* oneWorker(
   id: string,
 ): AsyncGenerator<string> {
   if (!(await db.get('SELECT 1 FROM workers WHERE id = ?', id))) throw ClusterError.unknown('worker', id);
-  yield* workers(db, live, id);
+  yield* workers(db, live, { id });
 }
 
-/** @param only the id of the only one that is asked for */
-async function* workers(db: PreparedStatements, live: LiveReads, only?: string): AsyncGenerator<string> {
+/** @param only what a column of those that are asked for is */
+async function* workers(
+  db: PreparedStatements,
+  live: LiveReads,
+  only: { id?: string; status?: WorkerStatus },
+): AsyncGenerator<string> {
+  const [column, wanted] = Object.entries(only)[0] ?? [];
   const filler = (value: string) => (id: string) => partsOf(db, { table: 'workers', value, key: 'id' }, id);
   const fillers: ValueReaders = Object.fromEntries(DECLARED.map((column) => [column, filler(column)]));
   const pages = inPages<WorkerHead>({
     plan: (last, rows) =>
       db.all(
-        `SELECT id, ${BYTES} AS bytes FROM workers WHERE id > ? ${only === undefined ? '' : 'AND id = ?'} ORDER BY id ${LIMIT}`,
-        ...[last?.id ?? '', ...(only === undefined ? [] : [only]), rows],
+        `SELECT id, ${BYTES} AS bytes FROM workers WHERE id > ? ${column === undefined ? '' : `AND ${column} = ?`} ORDER BY id ${LIMIT}`,
+        ...[last?.id ?? '', ...(wanted === undefined ? [] : [wanted]), rows],
       ),
     compose: async (heads) => {
       const found = await db.all<Found[]>(

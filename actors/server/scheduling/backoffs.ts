@@ -17,6 +17,11 @@ export class Backoffs {
   /** By when they are due; entries of those that are gone are passed over. */
   readonly #order = new FlatQueue<number>();
 
+  /** How many wait. */
+  get size(): number {
+    return this.#waiting.size;
+  }
+
   has(seq: number): boolean {
     return this.#waiting.has(seq);
   }

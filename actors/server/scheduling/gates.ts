@@ -72,8 +72,21 @@ export class Gates {
 
   /** Why none of its tasks is leased, for readers: what is paused, or `owner_limit`; null where they are. */
   whyWaits(lane: Lane): string | null {
-    const running = this.#runningOf(lane) - (this.#ahead.get(lane.owner) ?? 0);
-    return this.#why(this.#settled, lane, running);
+    return this.#why(this.#settled, lane, this.#settledRunningOf(lane));
+  }
+
+  /** Whether all, its type or its owner is paused, for readers. */
+  isPausedFor(lane: Lane): boolean {
+    return this.#why(this.#settled, lane, Number.NEGATIVE_INFINITY) !== null;
+  }
+
+  /** How many more of the owner's tasks may be under way, for readers; without a limit, any number. */
+  roomFor(lane: Lane): number {
+    return this.limit === null ? Infinity : Math.max(0, this.limit - this.#settledRunningOf(lane));
+  }
+
+  #settledRunningOf(lane: Lane): number {
+    return this.#runningOf(lane) - (this.#ahead.get(lane.owner) ?? 0);
   }
 
   #runningOf({ owner }: Lane): number {

@@ -67,7 +67,7 @@ export class QueueIndex {
   }
 
   /** Every key with tasks, each once for each priority. */
-  all(): Iterable<Pick<Bucket, 'key' | 'size' | 'first'>> {
+  all(): Iterable<Pick<Bucket, 'key' | 'priority' | 'size' | 'first'>> {
     return this.#byKey.values();
   }
 

@@ -37,19 +37,19 @@ export class WorkQueue {
     this.gates = new Gates(maxRunningPerOwner, (scope) => this.index.openings.open(scope));
     this.index = new QueueIndex((key) => this.profiles.filingOf(key), {
       share,
-      jobOf: (key) => jobOf(this.#plain(key)),
+      jobOf: (key) => jobOf(this.plainKey(key)),
       isShut: (lane) => this.gates.isShut(lane),
     });
   }
 
   /** A key without what is asked beyond a requirement. */
-  #plain(key: number): number {
+  plainKey(key: number): number {
     return (Demands.isDemand(key) ? this.demands.get(key)?.requirement : key) ?? 0;
   }
 
   /** Whose the tasks under a key are. */
   laneOf(key: number): Lane {
-    return this.requirements.laneOf(requirementOf(this.#plain(key)));
+    return this.requirements.laneOf(requirementOf(this.plainKey(key)));
   }
 
   /** Under which a task is queued that asks nothing beyond its requirement. @param job its job, where jobs take turns */

@@ -1,5 +1,12 @@
 import { Type } from 'typebox';
-import { ArtifactUploaded, ClusterStats, StatsMinute, WorkerView } from '../../../machines/schema/views.ts';
+import { DemandView } from '../../../machines/schema/demand.ts';
+import {
+  ArtifactUploaded,
+  ClusterStats,
+  StatsMinute,
+  WorkerStatus,
+  WorkerView,
+} from '../../../machines/schema/views.ts';
 import { download, json, StreamedReply, upload } from '../route.ts';
 
 export const cluster = {
@@ -21,14 +28,24 @@ export const cluster = {
     reply: Type.Array(StatsMinute),
     run: ({ backend }) => backend.reads.statsHistory(),
   }),
+  getDemand: json({
+    method: 'get',
+    path: '/v1/demand',
+    summary: 'How many slots are wanted now, by what they are to have, and what there is for it',
+    right: 'read',
+    tag: 'cluster',
+    reply: DemandView,
+    run: ({ backend }) => backend.reads.demand(),
+  }),
   listWorkers: json({
     method: 'get',
     path: '/v1/workers',
     summary: 'Registered workers',
     right: 'read',
     tag: 'cluster',
+    query: Type.Object({ status: Type.Optional(WorkerStatus) }),
     reply: Type.Array(WorkerView),
-    run: ({ backend }) => new StreamedReply(backend.reads.workers()),
+    run: ({ backend, query }) => new StreamedReply(backend.reads.workers(query.status)),
   }),
   getMe: json({
     method: 'get',
