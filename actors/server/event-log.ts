@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 import type { EventSource, LiveEvent } from '../../gateway/backend.ts';
+import { PREEMPTED } from '../../machines/schema/report.ts';
 import { ReportedData } from './turn/event-drafts.ts';
 
 /** Characters of a message; an error may have kilobytes, which the event keeps. */
@@ -37,8 +38,12 @@ export function logEvents(events: EventSource, log: Logger): void {
   });
 }
 
-function write({ type, level, message, job_id, task_id, worker_id }: LiveEvent, log: Logger): void {
-  const as = DETAILS.has(type) ? 'debug' : LEVELS[level];
+/** That a worker had to end is not to be seen elsewhere. */
+const isGivenBack = (data: LiveEvent['data']): boolean => (data as { reason?: unknown }).reason === PREEMPTED;
+
+function write({ type, level, message, data, ...ids }: LiveEvent, log: Logger): void {
+  const { job_id, task_id, worker_id } = ids;
+  const as = DETAILS.has(type) && !isGivenBack(data) ? 'debug' : LEVELS[level];
   if (!log.isLevelEnabled(as)) return;
   const about = { ...(job_id && { job_id }), ...(task_id && { task_id }), ...(worker_id && { worker_id }) };
   const text = message.length <= LONGEST ? message : `${message.slice(0, LONGEST)}…`;

@@ -1,6 +1,6 @@
 import { type Actor, createActor, fromCallback, fromPromise, type SnapshotFrom } from 'xstate';
 import { activeOf, agentMachine, isLeaving } from '../../machines/agent/agent.ts';
-import type { LinkError, Registration, Result, ToCancel } from '../../machines/agent/types.ts';
+import type { LinkError, Notice, Registration, Result, ToCancel } from '../../machines/agent/types.ts';
 import type { Lease } from '../../machines/attempt/attempt.ts';
 import { attemptLogic } from './attempt/attempt-steps.ts';
 import type { OutboxEntry } from './delivery/outbox.ts';
@@ -47,6 +47,7 @@ export function createAgent(
       ),
       withdraw: fromPromise<void, Registration>(({ input, signal }) => requests.withdraw(input, signal)),
       forgetIdentity: fromPromise<void>(() => identity.forget()),
+      notice: fromPromise<void, Notice>(({ input, signal }) => untilNotice(input, signal)),
       recover: fromPromise<void, { selfTests: number }>(({ input, signal }) =>
         sleep(recoveryMs(shared, input.selfTests), signal),
       ),
@@ -59,12 +60,19 @@ export function createAgent(
     },
   });
   const agent = createActor(logic, {
-    input: { slots: settings.slots, saved, deliverySeconds: settings.deliverySeconds },
+    input: {
+      slots: settings.slots,
+      saved,
+      deliverySeconds: settings.deliverySeconds,
+      ending: settings.ending,
+    },
   });
   agent.subscribe({
     next: (snapshot) => {
       const { context } = snapshot;
-      active.set(activeOf(context), context.suspended, isLeaving(snapshot) ? 'draining' : null);
+      const leaves = isLeaving(snapshot);
+      active.set(activeOf(context), context.suspended, leaves ? 'draining' : null);
+      if (leaves) shared.toldToEnd.abort();
       shared.wake.set(context.woken);
     },
     error: (fault) => log.fatal({ err: fault }, 'the agent failed'),
@@ -75,6 +83,15 @@ export function createAgent(
 /** Looks at each state. A fault of the statechart itself is not this observer's: the worker's end tells it. */
 export function watch(agent: AgentActor, look: (snapshot: SnapshotFrom<typeof agentMachine>) => void): void {
   agent.subscribe({ next: look, error: () => {} });
+}
+
+/** The wall clock may be set meanwhile, and the machine may sleep: it is looked at again so often. */
+const LOOK_MS = 60_000;
+
+async function untilNotice({ seconds, at }: Notice, signal: AbortSignal): Promise<void> {
+  const ends = performance.now() + (seconds ?? Number.POSITIVE_INFINITY) * 1000;
+  const left = () => Math.min(ends - performance.now(), (at ?? Number.POSITIVE_INFINITY) * 1000 - Date.now());
+  for (let ms = left(); ms > 0; ms = left()) await sleep(Math.min(ms, LOOK_MS), signal);
 }
 
 interface PauseInput {

@@ -1,5 +1,7 @@
 import { resolve } from 'node:path';
 import type { Logger } from 'pino';
+import { ENDLESS } from '../../machines/agent/notice.ts';
+import type { Ending } from '../../machines/agent/types.ts';
 import { cacheFolder } from './attempt/paths.ts';
 import { LIMITS, type ZipLimits } from './inputs/zip.ts';
 import type { BackoffLimits } from './link/backoff.ts';
@@ -59,6 +61,11 @@ export interface WorkerConfig {
   log: Logger;
   /** Seconds between SIGTERM and SIGKILL. Default 5. */
   graceSeconds?: number | undefined;
+  /**
+   * Seconds in which what runs may finish once the program is told to end; then it is given back. Default: as long as it
+   * takes.
+   */
+  noticeSeconds?: number | undefined;
   /** Seconds that a lease request waits for work. Default 20. */
   leaseWaitSeconds?: number | undefined;
   /** Seconds that a stopping worker still tries to deliver its last results. Default 10. */
@@ -77,6 +84,7 @@ export interface WorkerConfig {
 export type Settings = ReturnType<typeof settingsOf>;
 
 export function settingsOf(config: WorkerConfig) {
+  const ending: Ending = { ...ENDLESS, noticeSeconds: config.noticeSeconds ?? null };
   return {
     ...config,
     labels: config.labels ?? {},
@@ -85,6 +93,7 @@ export function settingsOf(config: WorkerConfig) {
     datasets: config.datasets ?? {},
     cacheDir: resolve(config.cacheDir ?? cacheFolder(config.state)),
     cacheGb: config.cacheGb ?? 20,
+    ending,
     graceSeconds: config.graceSeconds ?? 5,
     leaseWaitSeconds: config.leaseWaitSeconds ?? 20,
     deliverySeconds: config.deliverySeconds ?? 10,

@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import type { SnapshotFrom } from 'xstate';
 import type { agentMachine } from '../../machines/agent/agent.ts';
+import { PREEMPTED } from '../../machines/schema/report.ts';
 import { type AgentActor, watch } from './agent.ts';
 
 type Snapshot = SnapshotFrom<typeof agentMachine>;
@@ -23,6 +24,7 @@ export function logTransitions(agent: AgentActor, log: Logger, server: string): 
     if (context.woken && !before?.context.woken) {
       log.warn('this program stood still for a while; it asks the server before it reports');
     }
+    if (noticeOf(now) !== noticeOf(before)) logNotice(now, log);
     const keys = new Set(Object.keys(context.runs));
     for (const key of keys) if (!before?.context.runs[key]) log.info({ run: key }, 'task taken');
     for (const key of Object.keys(before?.context.runs ?? {})) {
@@ -32,11 +34,23 @@ export function logTransitions(agent: AgentActor, log: Logger, server: string): 
   });
 }
 
+function logNotice(now: Snapshot, log: Logger): void {
+  const tasks = Object.keys(now.context.runs).length;
+  const notice = noticeOf(now);
+  if (notice === 'given') log.info({ tasks }, 'this worker has to end: it takes no more tasks');
+  else if (notice === 'over' && tasks > 0) log.warn({ tasks, reason: PREEMPTED }, 'gives back what it runs');
+}
+
 function logLink(now: Snapshot, log: Logger, server: string): void {
   const link = linkOf(now);
   const worker_id = now.context.registered?.worker_id;
   if (link === 'connected') log.info({ server, worker_id }, 'connected');
   else if (link) log.debug({ server, worker_id }, link);
+}
+
+function noticeOf(snapshot: Snapshot | undefined): string | undefined {
+  const value = snapshot?.value;
+  return typeof value === 'object' ? value.active?.notice : undefined;
 }
 
 function linkOf(snapshot: Snapshot | undefined): string | undefined {

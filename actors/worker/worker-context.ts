@@ -33,6 +33,8 @@ export class WorkerContext {
   readonly artifacts: Artifacts;
   readonly catalog: Catalog | null;
   readonly wake: WakeWatch;
+  /** Aborted once this program takes no more tasks, since it has to end. */
+  readonly toldToEnd = new AbortController();
   /** Of the processes of tasks; to read it anew for each would cost more than to start some of them. */
   readonly environment = childEnvironment();
   readonly metrics = new WorkerMetrics();

@@ -23,11 +23,11 @@ export interface RunningWorker {
   readonly registered: Promise<string>;
   /** Resolves once nothing runs any more; rejects when the server refuses the worker for good. */
   readonly ended: Promise<void>;
-  /** First call: no new task, running ones finish. Second: they are cancelled. Third: nothing is waited for. */
+  /** First call: no new task, running ones finish. Second: they are given back. Third: nothing is waited for. */
   drain(): void;
   /** Drains, if it does not yet, and resolves when all has ended. */
   stop(): Promise<void>;
-  /** Cancels what runs (it is queued again), delivers what it can, and ends. */
+  /** Gives back what runs, delivers what it can, and ends. */
   cancelRunning(): void;
   /** Milliseconds after `cancelRunning` in which it has ended, unless something of it hangs. */
   readonly cancelMs: number;

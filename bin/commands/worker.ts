@@ -33,7 +33,8 @@ export class WorkerCommand extends BaseCommand {
       A task that is cancelled or out of time gets SIGTERM, with all its processes, and SIGKILL after
       \`--cancel-grace\` seconds.
 
-      SIGTERM and Ctrl-C drain: no new task, running ones finish, exit code 0; a second one cancels them.
+      SIGTERM and Ctrl-C drain: no new task, running ones finish, exit code 0. A second one, or the time of \`--grace\`,
+      gives them back: they are queued again, and that costs no attempt.
       \`--json\` prints a line for each event of the program, the first being \`started\`, and
       \`registered\` should the server have been away then.
     `,
@@ -88,6 +89,10 @@ export class WorkerCommand extends BaseCommand {
     '--cancel-grace',
     value('SECONDS', 'between SIGTERM and SIGKILL for a task that has to stop (5)'),
   );
+  grace = Option.String(
+    '--grace',
+    value('SECONDS', 'what runs may finish for so long after SIGTERM; then it is given back (no limit)'),
+  );
   metricsPort = Option.String(
     '--metrics-port',
     value('[ADDRESS:]PORT', 'serve /metrics there, without a credential, on 127.0.0.1 unless told otherwise'),
@@ -131,6 +136,7 @@ export class WorkerCommand extends BaseCommand {
         this.cancelGrace === undefined
           ? undefined
           : number('--cancel-grace', this.cancelGrace, { max: 86_400 }),
+      noticeSeconds: this.grace === undefined ? undefined : number('--grace', this.grace, { max: 86_400 }),
       metricsAt: metricsAddress(this.metricsPort),
       logLevel: logLevel(this.logLevel),
       logFile: this.logFile,

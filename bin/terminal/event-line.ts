@@ -1,3 +1,4 @@
+import { PREEMPTED } from '../../machines/schema/report.ts';
 import type { EventView } from '../../machines/schema/views.ts';
 import { clock, dateTime } from './format.ts';
 import type { Colours } from './output.ts';
@@ -57,6 +58,7 @@ function stateText(event: EventView, label: string | undefined): string | undefi
 
 /** Why it went wrong, and whether it is tried again. */
 function reason({ type, message, data }: EventView): string {
+  if (type === 'task_requeued' && data.reason === PREEMPTED) return ' (preempted: its worker had to end)';
   const again = data.requeued === true ? ' (will be tried again)' : '';
   if (type !== 'task_failed' && type !== 'task_lost') return again;
   return `: ${plain(typeof data.error === 'string' ? data.error : message)}${again}`;
@@ -68,8 +70,9 @@ export function reportText({ type, message, data }: EventView): string {
   return `${plain(type)}${share}${message ? `  ${plain(message)}` : ''}`;
 }
 
-/** Moves worth a line while somebody waits; every task makes at least two. */
-const QUIET = ['task_leased', 'task_requeued'];
+/** Whether a move is worth no line while somebody waits; every task makes at least two. */
+const isQuiet = ({ type, data }: EventView): boolean =>
+  type === 'task_leased' || (type === 'task_requeued' && data.reason !== PREEMPTED);
 
 /** One line for an event that moves a task or its job, or undefined for all others. */
 export function changeLine(
@@ -82,7 +85,7 @@ export function changeLine(
     return `${colours.dim(clock(event.ts))} ${paint('selection ')} ${plain(event.message)}`;
   }
   const word = WORDS[event.type];
-  if (word === undefined || QUIET.includes(event.type)) return undefined;
+  if (word === undefined || isQuiet(event)) return undefined;
   const bad = event.type === 'task_failed' || event.type === 'task_lost';
   const good = event.type === 'task_completed' || event.type === 'task_reused';
   const paint = good ? colours.green : bad ? colours.red : colours.cyan;

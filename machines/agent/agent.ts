@@ -2,12 +2,14 @@ import { matchesState, type StateValue } from 'xstate';
 import type { ActiveTask } from '../schema/worker.ts';
 import { duty } from './duty.ts';
 import { link } from './link.ts';
+import { notice } from './notice.ts';
 import { agent, healthToNote } from './setup.ts';
 import type { AgentContext } from './types.ts';
 
 /**
- * The worker program. Two things go on at once: the link to the server (registering, connected, away), and
- * the duty (serving, draining, stopping). Only an agent that is both connected and serving asks for leases.
+ * The worker program. Three things go on at once: the link to the server (registering, connected, away), the duty
+ * (serving, draining, stopping), and the notice of its end. Only an agent that is both connected and serving asks for
+ * leases.
  */
 export const agentMachine = agent.createMachine({
   id: 'agent',
@@ -53,7 +55,7 @@ export const agentMachine = agent.createMachine({
           actions: { type: 'forgetRun', params: ({ event }) => event.actorId },
         },
       },
-      states: { link, duty },
+      states: { link, duty, notice },
     },
     stopped: { type: 'final' },
   },

@@ -1,4 +1,4 @@
-import { assign, enqueueActions, setup, stateIn } from 'xstate';
+import { assign, enqueueActions, raise, setup, stateIn } from 'xstate';
 import { type AttemptOutput, type AttemptRef, attemptKey, type Lease } from '../attempt/attempt.ts';
 import type {
   AgentActors,
@@ -133,9 +133,11 @@ export const agent = setup({
         runs: Object.fromEntries(runs.map(([key, run]) => [key, { ...run, stopping: true }])),
       });
     }),
+    endCalmly: raise({ type: 'DRAIN' }),
+    giveBack: raise({ type: 'STOP' }),
     stopRuns: enqueueActions(({ context, enqueue }) => {
       for (const key of Object.keys(context.runs)) {
-        enqueue.sendTo(key, { type: 'STOP', reason: 'worker_stopped' });
+        enqueue.sendTo(key, { type: 'STOP', reason: 'preempted' });
       }
     }),
     parkRuns: enqueueActions(({ context, enqueue }) => {

@@ -58,6 +58,24 @@ export interface AgentInput {
   saved: { ref: AttemptRef; outcome: Outcome }[];
   /** Seconds that a stopping worker still tries to deliver the results of its last tasks. */
   deliverySeconds: number;
+  /** What it does about its end by itself. */
+  ending: Ending;
+}
+
+/** When a worker ends by itself, or gives back what it runs; null: never. */
+export interface Ending {
+  /** Seconds in which what runs may finish, once the program has been told to end. */
+  noticeSeconds: number | null;
+  /** From when on it takes no more tasks; seconds since the epoch. */
+  drainsAt: number | null;
+  /** When it gives back what still runs; seconds since the epoch. */
+  givesBackAt: number | null;
+}
+
+/** A time to wait for: after so many seconds, or at a moment in seconds since the epoch, whichever comes first. */
+export interface Notice {
+  seconds: number | null;
+  at: number | null;
 }
 
 export interface AgentContext extends AgentInput {
@@ -87,9 +105,9 @@ export type LinkEvent =
 
 export type AgentEvent =
   | LinkEvent
-  /** First: no new lease, running tasks finish. Second: they are stopped. Third: results stay on disk. */
+  /** First: no new lease, running tasks finish. Second: they are given back. Third: results stay on disk. */
   | { type: 'DRAIN' }
-  /** Stops running tasks at once. */
+  /** Gives running tasks back at once. */
   | { type: 'STOP' }
   /** The program stood still for a while, with its machine or by itself: its leases may have expired. */
   | { type: 'WOKE' }
@@ -110,6 +128,8 @@ export type AgentActors = {
   withdraw: PromiseActorLogic<void, Registration>;
   /** Gives up the worker's id for good. */
   forgetIdentity: PromiseActorLogic<void>;
+  /** Resolves when that time has come; never where there is none. */
+  notice: PromiseActorLogic<void, Notice>;
   /** Waits before a look at itself, longer with each. */
   recover: PromiseActorLogic<void, { selfTests: number }>;
   /** Looks whether this worker can work; gives what is wrong, null when nothing is. */

@@ -1,5 +1,5 @@
 import { assign, type PromiseActorLogic, sendTo, setup } from 'xstate';
-import type { FailReport } from '../schema/report.ts';
+import { type FailReport, PREEMPTED } from '../schema/report.ts';
 import type {
   AttemptContext,
   AttemptEvent,
@@ -279,11 +279,19 @@ function healthOf({ lease, outcome }: AttemptContext): AttemptOutput['health'] {
 export const attemptKey = (ref: { task_id: string; attempt: number }): string =>
   `${ref.task_id}#${ref.attempt}`;
 
+/** With which a worker that has to end gives a task back. */
+export const GIVEN_BACK: FailReport = {
+  error: 'given back: its worker has to end',
+  retriable: true,
+  fault: 'worker',
+  reason: PREEMPTED,
+};
+
 function stopFailure({ stopping, lease }: AttemptContext): FailReport {
   if (stopping === 'timed_out') {
     return { error: `timed out after ${lease?.payload.timeout_seconds} s`, retriable: true };
   }
-  if (stopping === 'worker_stopped') return { error: 'worker stopped', retriable: true };
+  if (stopping === 'preempted') return GIVEN_BACK;
   if (stopping === 'superseded') {
     return { error: 'another copy of this worker took its place', retriable: true, fault: 'worker' };
   }

@@ -30,10 +30,10 @@ export interface Failed {
 export type Outcome = { verb: 'complete'; result: TaskResult } | Failed;
 
 /**
- * Who stops an attempt: the server, its deadline, the worker program that has to end, or another copy of it that has
- * taken its place.
+ * Who stops an attempt: the server, its deadline, the worker program that has to end (`preempted`), or another copy of
+ * it that has taken its place.
  */
-export type StopReason = 'cancelled' | 'timed_out' | 'worker_stopped' | 'superseded';
+export type StopReason = 'cancelled' | 'timed_out' | 'preempted' | 'superseded';
 
 /** The server's answer to a report: accepted, or the attempt is not (or no longer) this worker's. */
 export type ReportOutcome = 'accepted' | 'not_ours';

@@ -1,5 +1,12 @@
 import { LIMITS } from '../protocol/limits.ts';
-import type { FailReport, Level, ReportedEvent, TaskReport, TaskResult } from '../schema/report.ts';
+import {
+  type FailReport,
+  type Level,
+  PREEMPTED,
+  type ReportedEvent,
+  type TaskReport,
+  type TaskResult,
+} from '../schema/report.ts';
 import { boundedEvent, boundedFailure, boundedResult } from './limits.ts';
 import { type FoundVariants, readVariants } from './variants.ts';
 
@@ -131,12 +138,13 @@ function ending({ task_id, worker_id, attempt, files }: Extract<TaskReport, { ty
 
 /** Without the members that nobody here knows. */
 export function digestFailure(failure: FailReport): FailReport {
-  const { error, traceback, retriable, fault, missing_path } = boundedFailure(failure);
+  const { error, traceback, retriable, fault, missing_path, reason } = boundedFailure(failure);
   return {
     error,
     ...(traceback === undefined ? {} : { traceback }),
     ...(retriable === undefined ? {} : { retriable }),
     ...(fault === undefined ? {} : { fault }),
     ...(missing_path === undefined ? {} : { missing_path }),
+    ...(reason === PREEMPTED ? { reason } : {}),
   };
 }

@@ -30,6 +30,9 @@ export const EventReport = Type.Object({
 /** Whose fault a failure is: the task's own, of what the submitter named, or of the worker that tried. */
 export const FaultClass = Words(['task', 'input', 'worker']);
 
+/** Why a worker fails a task that has nothing wrong with it: the worker has to end. */
+export const PREEMPTED = 'preempted';
+
 export const FailReport = Type.Object({
   error: Type.String({ description: 'one line that a person can act on; beyond 16 KiB it is cut' }),
   traceback: Type.Optional(Type.String({ description: 'beyond 64 KiB it is cut' })),
@@ -44,6 +47,12 @@ export const FailReport = Type.Object({
   }),
   missing_path: Type.Optional(
     Type.String({ description: 'with the fault worker: a path, as the job names it, that is missing there' }),
+  ),
+  reason: Type.Optional(
+    Type.String({
+      description:
+        '`preempted`: the worker has to end, and gives the task back; it goes to its place in the queue, and no attempt is spent. Any other is passed over',
+    }),
   ),
 });
 

@@ -62,7 +62,7 @@ export const WorkerRegistered = Type.Object(
     accepts: Type.Array(Type.String(), {
       [ABSENT]: [],
       description:
-        'what this server takes beyond what every server does: `report_files`, the small files of a task with the report of its end (`POST /v1/tasks/reports`)',
+        'what this server takes beyond what every server does: `report_files`, the small files of a task with the report of its end (`POST /v1/tasks/reports`), and `preempted`, tasks that are given back',
     }),
   },
   { [NEEDED]: ['worker_id'] },

@@ -5,6 +5,7 @@ import { backoffFrom, isFree, isTriedAgain } from './failure.ts';
 import type {
   AcceptedReport,
   LeaseEnd,
+  RequeueReason,
   ReusedFrom,
   TaskContext,
   TaskEmission,
@@ -67,7 +68,7 @@ const parts = setup({
       return { started_at: event.now, last_report: accepted(event.report, false) };
     }),
     keepReport: assign(({ event }, { requeued }: { requeued: boolean }) => {
-      assertEvent(event, ['COMPLETE', 'FAIL']);
+      assertEvent(event, ['COMPLETE', 'FAIL', 'GIVE_BACK']);
       return { last_report: accepted(event.report, requeued) };
     }),
     keepResult: assign(({ event }) => {
@@ -165,12 +166,7 @@ const parts = setup({
       ...(event.type === 'FAIL' && event.traceback !== undefined ? { traceback: event.traceback } : {}),
     })),
     emitLost: emit({ type: 'task_lost' }),
-    emitRequeued: emit(
-      (_, { reason }: { reason: Extract<TaskEmission, { type: 'task_requeued' }>['reason'] }) => ({
-        type: 'task_requeued',
-        reason,
-      }),
-    ),
+    emitRequeued: emit((_, { reason }: { reason: RequeueReason }) => ({ type: 'task_requeued', reason })),
     emitCancelled: emit({ type: 'task_cancelled' }),
   },
 });
@@ -214,6 +210,17 @@ const takingBack = {
   ],
 } as const;
 
+const givingBack = {
+  target: '#task.queued',
+  actions: [
+    { type: 'keepReport', params: { requeued: true } },
+    ended('reported'),
+    'allowAnother',
+    'release',
+    { type: 'emitRequeued', params: { reason: 'preempted' } },
+  ],
+} as const;
+
 /** A report of an attempt that was to be ended is remembered; its outcome is not. */
 const stopped = {
   target: '#task.cancelled',
@@ -252,6 +259,7 @@ export const taskMachine = parts.createMachine({
         },
         TAKE_BACK: takingBack,
         FAIL: failing,
+        GIVE_BACK: givingBack,
         LEASE_EXPIRED: lapsing,
         CANCEL: { target: 'cancelled', actions: [ended('cancelled'), 'endLease', 'emitCancelled'] },
       },
@@ -266,6 +274,7 @@ export const taskMachine = parts.createMachine({
               actions: [ended('reported'), 'keepResult', 'emitCompleted'],
             },
             FAIL: failing,
+            GIVE_BACK: givingBack,
             TIMEOUT: [
               {
                 guard: 'attemptsRemain',
@@ -283,6 +292,7 @@ export const taskMachine = parts.createMachine({
           on: {
             COMPLETE: stopped,
             FAIL: stopped,
+            GIVE_BACK: stopped,
             // Its worker fell silent and holds nothing any more.
             LEASE_EXPIRED: { target: '#task.cancelled', actions: [ended('expired'), 'release'] },
             TAKE_BACK: { target: '#task.cancelled', actions: [ended('taken_back'), 'release'] },

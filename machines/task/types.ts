@@ -27,7 +27,7 @@ export interface TaskContext extends RankValues {
   not_before: number | null;
   /** How many faults of workers it has met. */
   worker_faults: number;
-  /** How many of its attempts an operator took back. */
+  /** How many of its attempts an operator took back, or their workers gave back. */
   take_backs: number;
   /** Registrations of workers that reported such a fault for it, oldest first; they do not get it again. */
   avoids: string[];
@@ -83,6 +83,8 @@ export type TaskEvent =
       reused_from: ReusedFrom;
     } & RankValues)
   | ({ type: 'FAIL'; now: number; report: TaskReport } & Failure)
+  /** Its worker has to end, and gives it back: to its place, and no attempt is spent. */
+  | { type: 'GIVE_BACK'; report: TaskReport }
   /** The lease expired without a sign of life. */
   | { type: 'LEASE_EXPIRED' }
   /** The server ends an attempt whose worker did not enforce the timeout itself. */
@@ -122,6 +124,9 @@ export type LeaseEnd =
   /** An operator took it from its worker. */
   | 'taken_back';
 
+/** Why a task went back to the queue; `preempted`: its worker had to end, and gave it back. */
+export type RequeueReason = 'failure' | 'lease_lapsed' | 'undelivered' | 'taken_back' | 'preempted' | 'retry';
+
 /** What happened to a task. That its status changed, and from which, whoever runs the machine sees. */
 export type TaskEmission =
   | { type: 'lease_started'; worker_id: string }
@@ -153,5 +158,5 @@ export type TaskEmission =
       traceback?: string;
     }
   | { type: 'task_lost' }
-  | { type: 'task_requeued'; reason: 'failure' | 'lease_lapsed' | 'undelivered' | 'taken_back' | 'retry' }
+  | { type: 'task_requeued'; reason: RequeueReason }
   | { type: 'task_cancelled' };

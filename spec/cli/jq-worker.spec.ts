@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { describe, it } from 'node:test';
@@ -131,6 +131,27 @@ describe('jq-worker', () => {
     await until('its own end', () => existsSync(saved));
     child.kill('SIGTERM');
     assert.equal((await outcome).code, 0);
+  });
+
+  it('gives back what it runs when the time of --grace is over after SIGTERM, and exits with 0', async (t) => {
+    const server = await startTestServer(t);
+    const folder = await temporaryDirectory(t);
+    const [script, begun] = ['slow.sh', 'begun'].map((name) => join(folder, name)) as [string, string];
+    await writeFile(script, `echo $$ > ${begun}.part; mv ${begun}.part ${begun}; exec sleep 3600`);
+    const flags = ['--server', server.url, '--grace', '0.5', '--runner', `slow=sh ${script}`];
+    const { child, outcome, said } = start('jq-worker', ['--state', join(folder, 'state'), ...flags]);
+    const text = jobOf('p.yaml').replace('mljs', 'slow').replace('data/corn', folder);
+    const spec = JSON.parse(text.replace(/\{"kind":"path"[^}]*\}/, '{"kind":"inline_json","inline":[]}'));
+    const { id } = await server.client.call('submitJob', { body: { ...spec, retry: { max_attempts: 1 } } });
+    await until('the task', () => existsSync(begun));
+    const pid = Number(readFileSync(begun, 'utf8'));
+    child.kill('SIGTERM');
+    assert.equal((await outcome).code, 0);
+    assert.throws(() => process.kill(pid, 0), { code: 'ESRCH' });
+    const [task] = await server.client.call('listJobTasks', { params: { id } });
+    assert.deepEqual([task?.status, task?.attempt, task?.max_attempts], ['queued', 1, 2]);
+    assert.match(said.stderr, /gives back what it runs/);
+    assert.match(said.stderr, /task given back/);
   });
 
   it('without its state directory exits with 2', async (t) => {

@@ -250,7 +250,7 @@ export class History {
         if (data.reason === 'undelivered') {
           among('leased');
           task.attempt--;
-        } else if (data.reason === 'taken_back') {
+        } else if (data.reason === 'taken_back' || data.reason === 'preempted') {
           among('leased', 'running');
           this.ended.add(lease);
         } else among('failing', 'lost', 'failed');

@@ -120,6 +120,7 @@ const task: Arbitraries = {
       traceback: fc.option(word, { nil: undefined }),
       report,
     },
+    GIVE_BACK: { report },
     LEASE_EXPIRED: {},
     TIMEOUT: { now: few, error: word },
     GIVE_UP: { error: word },

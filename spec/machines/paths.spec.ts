@@ -170,6 +170,7 @@ describe('every path of a task', () => {
   const isMore = (event: TaskEvent) =>
     event.type === 'RETRY' ||
     event.type === 'TAKE_BACK' ||
+    event.type === 'GIVE_BACK' ||
     (event.type === 'FAIL' && event.fault === 'worker' && event.elsewhere);
 
   it('keeps the rules of attempts, leases and ends, with up to four attempts and a retry by a person', () => {

@@ -88,6 +88,7 @@ export const TASK_EVENTS = {
   'FAIL final': fail(false),
   'FAIL elsewhere': fail(true, { fault: 'worker', elsewhere: true }),
   'FAIL nowhere': fail(true, { fault: 'worker', elsewhere: false }),
+  GIVE_BACK: { type: 'GIVE_BACK', report: report('fail') },
   LEASE_EXPIRED: { type: 'LEASE_EXPIRED' },
   TIMEOUT: { type: 'TIMEOUT', now: 100, error: 'timed out' },
   GIVE_UP: { type: 'GIVE_UP', error: 'nobody has the spectra' },

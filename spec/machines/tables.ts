@@ -51,6 +51,13 @@ export const TASK_TABLE: Table = {
       to: 'queued',
       emits: ['lease_ended', 'task_requeued'],
     },
+    // Its worker has to end, and gives it back.
+    {
+      from: ['leased', 'running.executing'],
+      event: 'GIVE_BACK',
+      to: 'queued',
+      emits: ['lease_ended', 'task_requeued'],
+    },
     // The worker reports success.
     {
       from: 'running.executing',
@@ -109,7 +116,7 @@ export const TASK_TABLE: Table = {
     // However a task ends that was told to stop, it ends cancelled; it is never launched again.
     {
       from: 'running.stopping',
-      event: ['COMPLETE', 'FAIL', 'LEASE_EXPIRED', 'TIMEOUT', 'TAKE_BACK'],
+      event: ['COMPLETE', 'FAIL', 'GIVE_BACK', 'LEASE_EXPIRED', 'TIMEOUT', 'TAKE_BACK'],
       to: 'cancelled',
       emits: ['task_cancelled', 'lease_ended'],
     },

@@ -233,12 +233,12 @@ describe('a task that waits after a failure', () => {
     assert.equal(after(TASK_EVENTS['FAIL elsewhere']), null);
   });
 
-  it('waits no longer for attempts that an operator took back', () => {
+  it('waits no longer for attempts that an operator took back, or their workers gave back', () => {
     const tried = task('queued', taskContext(backoff));
     const lease = () => tried.sendAll(TASK_EVENTS.LEASE, TASK_EVENTS.START);
-    for (let n = 0; n < 3; n++) {
+    for (const event of [TASK_EVENTS.TAKE_BACK, TASK_EVENTS.GIVE_BACK, TASK_EVENTS.GIVE_BACK]) {
       lease();
-      tried.send(TASK_EVENTS.TAKE_BACK);
+      tried.send(event);
       assert.equal(tried.snapshot.context.not_before, null);
     }
     lease();

@@ -29,6 +29,7 @@ export type Act =
       retriable: boolean;
       ill: boolean;
       lacks: boolean;
+      givesBack: boolean;
     }
   | { act: 'progress'; ticket: number; task: string; worker: string }
   | {
@@ -118,7 +119,7 @@ function whoAndWhat(world: World, taskNumber: number, by: number | null) {
 
 function nameReport(
   world: World,
-  { task: n, verb, by, attempt, retriable, ill, lacks }: Report,
+  { task: n, verb, by, attempt, retriable, ill, lacks, givesBack }: Report,
   ticket: number,
 ): Act | null {
   const found = whoAndWhat(world, n, by);
@@ -132,7 +133,7 @@ function nameReport(
   };
   return {
     ...{ act: 'report', ticket, task: task.name, worker, verb },
-    ...{ attempt: attempts[attempt], retriable, ill, lacks: lacks && namesPath(task) },
+    ...{ attempt: attempts[attempt], retriable, ill, lacks: lacks && namesPath(task), givesBack },
   };
 }
 

@@ -58,6 +58,10 @@ const report = fc.record({
   ),
   ill: fc.boolean(),
   lacks: fc.oneof({ weight: 3, arbitrary: fc.constant(false) }, { weight: 1, arbitrary: fc.constant(true) }),
+  givesBack: fc.oneof(
+    { weight: 5, arbitrary: fc.constant(false) },
+    { weight: 1, arbitrary: fc.constant(true) },
+  ),
 });
 
 const progress = fc.record({

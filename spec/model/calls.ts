@@ -104,7 +104,11 @@ function reportBody(act: Extract<Act, { act: 'report' }>): object {
   if (act.verb === 'complete')
     return { status: 'succeeded', metrics: { best_rmse: act.ticket }, demo_version: VERSION };
   if (act.verb === 'start') return {};
-  const { ticket, retriable, ill, lacks } = act;
+  const { ticket, retriable, ill, lacks, givesBack } = act;
   const fault = ill ? 'worker' : 'task';
-  return { error: `failure ${ticket}`, retriable, fault, ...(lacks && { missing_path: MISSING }) };
+  return {
+    ...{ error: `failure ${ticket}`, retriable, fault },
+    ...(lacks && { missing_path: MISSING }),
+    ...(givesBack && { reason: 'preempted' }),
+  };
 }

@@ -31,6 +31,8 @@ export interface Report {
   /** Of a failure: whether it is the worker's own fault, and whether that is a path which is missing there. */
   ill: boolean;
   lacks: boolean;
+  /** The worker has to end. */
+  givesBack: boolean;
 }
 /** Under which session a worker speaks: none, that of its last registration, one before it, or one that never was. */
 export type SessionKind = 'none' | 'newest' | 'older' | 'ahead';

@@ -77,7 +77,7 @@ export class Player extends SideBySide {
     for (const verb of ['start', 'complete'] as const) {
       const ticket = ++this.ticket;
       const report = { act: 'report', ticket, task: name, worker: worker as string, verb, attempt } as const;
-      const act: Act = { ...report, retriable: true, ill: false, lacks: false };
+      const act: Act = { ...report, retriable: true, ill: false, lacks: false, givesBack: false };
       this.acts.set(ticket, act);
       await this.serve(act);
     }

@@ -12,6 +12,7 @@ import {
   isKnownRepetition,
   isTriedElsewhere,
   lookAt,
+  preempt,
   requeue,
   reuse,
   tell,
@@ -99,7 +100,7 @@ const PERFORM: { [A in Act['act']]: (world: World, act: Of<A>) => Answer | null 
     return null;
   },
 
-  report(world, { ticket, task: name, worker, verb, attempt, retriable, ill, lacks }) {
+  report(world, { ticket, task: name, worker, verb, attempt, retriable, ill, lacks, givesBack }) {
     hear(world, worker);
     forget(world, worker, name);
     const task = world.tasks[name] as Task;
@@ -116,7 +117,13 @@ const PERFORM: { [A in Act['act']]: (world: World, act: Of<A>) => Answer | null 
       return task.last.answer;
     }
     if (verb === 'complete' && task.status === 'leased') return refused(409, 'illegal_transition');
-    if (verb === 'fail' && ill && lacks) holderOf(world, worker).lacksUntil = world.now + TIMES.missing;
+    if (verb === 'fail' && givesBack && !task.stopping) {
+      task.last = { ...from, answer: done({ ok: true, requeued: true }) };
+      preempt(world, task);
+      return task.last.answer;
+    }
+    if (verb === 'fail' && ill && lacks && !givesBack)
+      holderOf(world, worker).lacksUntil = world.now + TIMES.missing;
     const isTried = ill ? isTriedElsewhere(world, task, worker) : task.attempt < task.maxAttempts;
     const requeued = verb === 'fail' && !task.stopping && retriable && isTried;
     task.last = { ...from, answer: done(verb === 'fail' ? { ok: true, requeued } : { ok: true }) };
@@ -232,6 +239,7 @@ function addTask(world: World, job: string, i: number, spec: Omit<Of<'submit'>, 
       maxAttempts: attempts,
       worker: null,
       workerFaults: 0,
+      givenBack: 0,
       avoids: [],
       looked: false,
       notBefore: null,

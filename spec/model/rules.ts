@@ -85,7 +85,7 @@ function stopWaiting(task: Task): void {
 /** A task that was asked to waits after a failure, twice as long with each attempt that was spent. */
 function wait(world: World, task: Task): void {
   if (!task.patient) return;
-  const spent = task.attempt - Math.min(5, task.workerFaults);
+  const spent = task.attempt - Math.min(5, task.workerFaults) - task.givenBack;
   const seconds = Math.min(TIMES.longestBackoff, TIMES.backoff * 2 ** Math.max(0, spent - 1));
   task.notBefore = wallOf(world) + seconds;
   task.waitsUntil = world.now + seconds;
@@ -110,6 +110,13 @@ export function failOrRequeue(world: World, task: Task, requeued: boolean, free 
   }
   tell(world, { ...failed, task: task.name, attempt: task.attempt });
   if (!free) wait(world, task);
+  requeue(world, task);
+}
+
+/** Its worker has to end: to its place, and no attempt is spent. */
+export function preempt(world: World, task: Task): void {
+  task.maxAttempts++;
+  task.givenBack++;
   requeue(world, task);
 }
 

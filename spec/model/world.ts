@@ -20,6 +20,8 @@ export interface Task {
   maxAttempts: number;
   /** Faults of workers that it has met, and the registrations that reported them. */
   workerFaults: number;
+  /** How many of its attempts were given back by workers that had to end. */
+  givenBack: number;
   avoids: string[];
   /** It was looked at for a worker that lacks its path, and is not looked at again for any such. */
   looked: boolean;

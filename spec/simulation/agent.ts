@@ -13,7 +13,8 @@ import { WorkerMetrics } from '../../actors/worker/metrics/worker-metrics.ts';
 import type { WorkerContext } from '../../actors/worker/worker-context.ts';
 import { ClusterClient } from '../../gateway/client/client.ts';
 import { activeOf, agentMachine } from '../../machines/agent/agent.ts';
-import type { LinkError, Registration, Result, ToCancel } from '../../machines/agent/types.ts';
+import { ENDLESS } from '../../machines/agent/notice.ts';
+import type { LinkError, Notice, Registration, Result, ToCancel } from '../../machines/agent/types.ts';
 import {
   type AttemptRef,
   attemptKey,
@@ -83,7 +84,12 @@ export class PlayedAgent {
       const active = new ActiveList();
       const logic = agentMachine.provide({ actors: this.#actors(active) });
       const actor = createActor(logic, {
-        input: { slots: this.#options.slots, saved: [...this.#disk.outbox.values()], deliverySeconds: 10 },
+        input: {
+          slots: this.#options.slots,
+          saved: [...this.#disk.outbox.values()],
+          deliverySeconds: 10,
+          ending: ENDLESS,
+        },
         clock: timersOf(this.time),
       });
       actor.subscribe({
@@ -120,6 +126,7 @@ export class PlayedAgent {
     const context = (registered: Registration) => ({ client, active, registered });
     return {
       run: this.#runLogic(),
+      notice: fromPromise<void, Notice>(() => new Promise(() => {})),
       register: fromPromise<Result<Registration>>(({ signal }) =>
         register(client, this.#identity(), this.#declaration(), signal),
       ),

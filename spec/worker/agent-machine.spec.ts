@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { LinkError } from '../../machines/agent/types.ts';
-import type { Outcome } from '../../machines/attempt/attempt.ts';
+import { GIVEN_BACK, type Outcome } from '../../machines/attempt/attempt.ts';
 import { until } from '../support/until.ts';
 import {
   AWAY,
@@ -201,9 +201,43 @@ describe('the worker program', () => {
     agent.actor.send({ type: 'DRAIN' });
     agent.actor.send({ type: 'DRAIN' });
     await agent.stopped();
+    assert.deepEqual(agent.reports, [{ verb: 'fail', failure: GIVEN_BACK }]);
+  });
+
+  it('gives back what still runs when the notice is over that it has', async () => {
+    const agent = await new PlayedAgent({ ending: { noticeSeconds: 30 } }).working();
+    agent.actor.send({ type: 'DRAIN' });
+    assert.deepEqual(agent.inputs.notice, { seconds: 30, at: null });
+    assert.equal(agent.duty, 'draining');
+    await agent.ends('notice');
+    await agent.stopped();
+    assert.deepEqual(agent.reports, [{ verb: 'fail', failure: GIVEN_BACK }]);
+  });
+
+  it('takes nothing more as its own end comes near, and gives back what runs shortly before', async () => {
+    const agent = await new PlayedAgent({ slots: 2, ending: { drainsAt: 100, givesBackAt: 140 } }).working();
+    assert.deepEqual(agent.inputs.notice, { seconds: null, at: 100 });
+    await agent.ends('notice');
+    assert.deepEqual(agent.inputs.withdraw, REGISTERED);
+    await agent.ends('lease', ok([lease('task_2')]));
+    assert.equal(agent.duty, 'draining');
+    assert.deepEqual(agent.inputs.notice, { seconds: null, at: 140 });
+    await agent.ends('notice');
+    await agent.stopped();
     assert.deepEqual(agent.reports, [
-      { verb: 'fail', failure: { error: 'worker stopped', retriable: true } },
+      { verb: 'fail', failure: GIVEN_BACK },
+      { verb: 'fail', failure: GIVEN_BACK },
     ]);
+    assert.equal(agent.count('lease'), 2);
+  });
+
+  it('is told to end while its own end is near already: what runs is not stopped by that', async () => {
+    const agent = await new PlayedAgent({ ending: { drainsAt: 100, givesBackAt: 140 } }).working();
+    agent.actor.send({ type: 'DRAIN' });
+    assert.deepEqual(agent.inputs.notice, { seconds: null, at: 140 });
+    assert.equal(agent.duty, 'draining');
+    await agent.ends('run', 'not_ours');
+    await agent.stopped();
   });
 
   it('leaves results on disk at the third request', async () => {
@@ -255,8 +289,7 @@ describe('a worker that is told to stop while it asks for a task', () => {
     assert.equal(agent.count('withdraw'), 1);
     await agent.ends('lease', ok([lease('task_1')]));
     await agent.stopped();
-    const failure = { error: 'worker stopped', retriable: true };
-    assert.deepEqual(agent.reports, [{ verb: 'fail', failure }]);
+    assert.deepEqual(agent.reports, [{ verb: 'fail', failure: GIVEN_BACK }]);
   });
 
   it('waits for the answer also when it has to stop at once', async () => {

@@ -7,6 +7,7 @@ import { neededMembers, optionalMembers, without } from '../support/modest-views
 import { Program, ROOT } from '../support/program.ts';
 import { temporaryDirectory } from '../support/server.ts';
 import { until } from '../support/until.ts';
+import { pidIn, startTestWorker } from './support.ts';
 
 /** What predicts has a model in the place of a pipeline; these tasks run one. */
 const OPTIONAL = optionalMembers('TaskPayload').filter((member) => member !== 'pipeline');
@@ -37,6 +38,17 @@ done
 echo model > "$out/best_model.txt"
 echo '{"status":"succeeded","metrics":{"best_rmse":1}}' > "$result"
 `;
+
+it('a worker that has to end reports to a server that cannot take tasks back that it was stopped: nobody is at fault', async (t) => {
+  const mark = join(await temporaryDirectory(t), 'pid');
+  const params = { do: 'sleep', mark };
+  const server = await ModestServer.start(t, { leases: [{ ...payload('task_1'), params }] });
+  const worker = await startTestWorker(t, server);
+  await pidIn(mark);
+  worker.cancelRunning();
+  await worker.ended;
+  assert.deepEqual(server.bodiesOf(/\/tasks\/task_1\/fail$/), [{ error: 'worker stopped', retriable: true }]);
+});
 
 it('a worker whose server leaves out optional members runs every task that it can, fails those that it cannot read, and drains', async (t) => {
   const folder = await temporaryDirectory(t);

@@ -1,6 +1,7 @@
 import { createActor, fromCallback, fromPromise, SimulatedClock } from 'xstate';
 import { activeOf, agentMachine } from '../../machines/agent/agent.ts';
-import type { LinkError, LinkEvent } from '../../machines/agent/types.ts';
+import { ENDLESS } from '../../machines/agent/notice.ts';
+import type { Ending, LinkError, LinkEvent } from '../../machines/agent/types.ts';
 import {
   attemptMachine,
   type Lease,
@@ -40,12 +41,20 @@ export class PlayedAgent {
   readonly aborted: string[] = [];
   readonly #ends = new Map<string, { resolve(value: unknown): void; reject(fault: Error): void }>();
 
-  constructor({ slots = 1, saved = [] as { ref: Lease['ref']; outcome: Outcome }[], delivers = true } = {}) {
+  constructor({
+    slots = 1,
+    saved = [] as { ref: Lease['ref']; outcome: Outcome }[],
+    delivers = true,
+    ending = {} as Partial<Ending>,
+  } = {}) {
     const step = (name: string) =>
       fromPromise(({ input, signal }) => {
-        this.begun.push(name);
         this.inputs[name] = input;
-        signal.addEventListener('abort', () => this.aborted.push(name));
+        // That goes on beside everything else.
+        if (name !== 'notice') {
+          this.begun.push(name);
+          signal.addEventListener('abort', () => this.aborted.push(name));
+        }
         return new Promise((resolve, reject) => this.#ends.set(name, { resolve, reject }));
       });
     const at = (value: unknown) => fromPromise(async () => value);
@@ -73,6 +82,7 @@ export class PlayedAgent {
         forgetIdentity: step('forgetIdentity'),
         recover: step('recover'),
         selfTest: step('selfTest'),
+        notice: step('notice'),
         heartbeat: fromCallback(({ sendBack, input }) => {
           this.beats.push(input);
           this.beating = true;
@@ -84,7 +94,7 @@ export class PlayedAgent {
       },
     } as Parameters<typeof agentMachine.provide>[0]);
     this.actor = createActor(logic, {
-      input: { slots, saved, deliverySeconds: 60 },
+      input: { slots, saved, deliverySeconds: 60, ending: { ...ENDLESS, ...ending } },
       clock: this.clock,
     });
     this.actor.start();

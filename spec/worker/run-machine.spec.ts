@@ -4,6 +4,7 @@ import { type Actor, createActor, fromPromise, SimulatedClock } from 'xstate';
 import {
   type AttemptInput,
   attemptMachine,
+  GIVEN_BACK,
   type Lease,
   type Outcome,
 } from '../../machines/attempt/attempt.ts';
@@ -180,7 +181,7 @@ describe('one attempt at a task', () => {
 
   for (const [reason, failure] of [
     ['cancelled', { error: 'cancelled', retriable: false }],
-    ['worker_stopped', { error: 'worker stopped', retriable: true }],
+    ['preempted', GIVEN_BACK],
   ] as const) {
     it(`${reason}: ends the child first, and reports only when nothing runs any more`, async () => {
       const run = await new Run().toChild();
@@ -222,7 +223,7 @@ describe('one attempt at a task', () => {
 
   it('goes on delivering a finished result while the worker stops', async () => {
     const run = await new Run().toUpload();
-    run.actor.send({ type: 'STOP', reason: 'worker_stopped' });
+    run.actor.send({ type: 'STOP', reason: 'preempted' });
     assert.equal(run.state, 'uploading');
     await run.ends('upload', { verdict: 'accepted', artifacts: {} });
     assert.deepEqual(run.reported, DONE);
@@ -261,7 +262,7 @@ describe('one attempt at a task', () => {
 
   it('is deferred only after the child has ended and the outcome is saved', async () => {
     const run = await new Run().toChild();
-    run.actor.send({ type: 'STOP', reason: 'worker_stopped' });
+    run.actor.send({ type: 'STOP', reason: 'preempted' });
     run.actor.send({ type: 'PARK' });
     await run.ends('stopWork');
     assert.equal(run.state, 'saving');

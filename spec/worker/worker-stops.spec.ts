@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
+import type { RunningWorker } from '../../actors/worker/worker.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
 import { until } from '../support/until.ts';
 import { FaultyLine } from './faulty-line.ts';
@@ -116,20 +117,60 @@ describe('a worker that has to stop', () => {
     assert.deepEqual([task.worker_id, task.attempt], [next.workerId, 1]);
   });
 
-  it('cancels what it runs at the second request; the task is queued again', async (t) => {
+  for (const [when, config, tell] of [
+    ['at the second request', {}, (worker: RunningWorker) => worker.drain()],
+    ['when the time is over that it has after the first', { noticeSeconds: 0 }, () => {}],
+  ] as const) {
+    it(`gives back what it runs ${when}, which costs no attempt, though nobody else is there`, async (t) => {
+      const { server, worker } = await serverAndWorker(t, config);
+      const mark = join(await temporaryFolder(t), 'pid');
+      const job = await submit(server, { do: 'stubborn', mark }, { retry: { max_attempts: 1 } });
+      const child = await pidIn(mark);
+      worker.drain();
+      tell(worker);
+      await worker.ended;
+      assert.equal(isAlive(child), false);
+      const { status, attempt, max_attempts, error } = await taskOf(server, job);
+      assert.deepEqual([status, attempt, max_attempts, error], ['queued', 1, 2, null]);
+      const events = await server.client.call('listJobEvents', { params: { id: job } });
+      const [last] = events.filter(({ type }) => type.startsWith('task_')).slice(-1);
+      assert.deepEqual([last?.type, last?.data.reason], ['task_requeued', 'preempted']);
+      assert.match(await logOf(server, job), /\n\[jq-worker\] given back: its worker has to end\n$/);
+    });
+  }
+
+  it('lets what runs finish, however long that takes, unless it is told otherwise', async (t) => {
+    const { server, worker } = await serverAndWorker(t);
+    const folder = await temporaryFolder(t);
+    const [mark, go] = [join(folder, 'mark'), join(folder, 'go')];
+    const job = await submit(server, { do: 'wait', mark, until: go });
+    await until('the child', () => exists(mark));
+    worker.drain();
+    await writeFile(go, '');
+    await worker.ended;
+    assert.equal((await taskOf(server, job)).status, 'succeeded');
+  });
+
+  it('gives back a task whose process was told to end with it, as on a machine that is taken away', async (t) => {
     const { server, worker } = await serverAndWorker(t);
     const mark = join(await temporaryFolder(t), 'pid');
-    const job = await submit(server, { do: 'stubborn', mark });
+    const job = await submit(server, { do: 'sleep', mark }, { retry: { max_attempts: 1 } });
     const child = await pidIn(mark);
-    worker.drain();
+    // Whoever is told first.
+    process.kill(child, 'SIGTERM');
     worker.drain();
     await worker.ended;
-    assert.equal(isAlive(child), false);
-    const task = await taskOf(server, job);
-    assert.deepEqual([task.status, task.attempt], ['queued', 1]);
-    const events = await server.client.call('listJobEvents', { params: { id: job } });
-    const failed = events.find((event) => event.type === 'task_failed');
-    assert.match(`${failed?.message}`, /worker stopped/);
+    const { status, attempt, max_attempts } = await taskOf(server, job);
+    assert.deepEqual([status, attempt, max_attempts], ['queued', 1, 2]);
+  });
+
+  it('takes the end of a process that somebody else told to end for a failure of its task, unless it has to end itself', async (t) => {
+    const { server } = await serverAndWorker(t);
+    const mark = join(await temporaryFolder(t), 'pid');
+    const job = await submit(server, { do: 'sleep', mark }, { retry: { max_attempts: 1 } });
+    process.kill(await pidIn(mark), 'SIGTERM');
+    const { status, error } = await taskIn(server, job);
+    assert.deepEqual([status, error], ['failed', 'the analysis was ended by SIGTERM']);
   });
 
   it('releases its state directory for the next worker', async (t) => {

@@ -1,3 +1,5 @@
+import type { MessageOf } from '../../../gateway/messages.ts';
+import { PREEMPTED } from '../../../machines/schema/report.ts';
 import type { Failure } from '../../../machines/task/task.ts';
 import type { TaskCell, WorkerCell } from '../runtime/actor-cell.ts';
 import { armMissing } from '../runtime/arm-deadlines.ts';
@@ -12,7 +14,8 @@ import { recordFile } from './record-artifact.ts';
 
 /**
  * Failure; the task is queued again while attempts remain and the failure is retriable. A fault of the worker's own
- * costs no attempt, and the task is tried again elsewhere or not at all (docs/semantics.md#faults-and-attempts).
+ * costs no attempt, and the task is tried again elsewhere or not at all; a worker that has to end gives it back
+ * (docs/semantics.md#faults-and-attempts).
  */
 export const failTask: Handler<'fail_task'> = {
   whenStoreFails: 'wait',
@@ -25,6 +28,12 @@ export const failTask: Handler<'fail_task'> = {
     const { task, repeated } = admitReport(turn, message, 'fail');
     if (repeated) return failed(repeated);
     const said = message.failure;
+    const report = reportOf(task, message, 'fail');
+    if (said.reason === PREEMPTED) {
+      const answer = tellReport(turn, task, { type: 'GIVE_BACK', report });
+      keepFiles(turn, task, message);
+      return failed(answer);
+    }
     const { error, traceback, retriable = true, fault = 'task' } = said;
     const missing_path = fault === 'worker' ? said.missing_path : undefined;
     const { row } = task;
@@ -37,13 +46,16 @@ export const failTask: Handler<'fail_task'> = {
       ...{ error, traceback, retriable, fault, missing_path, by },
       elsewhere: fault === 'worker' && canRunSomewhere(turn.core, asked),
     };
-    const report = reportOf(task, message, 'fail');
     const answer = tellReport(turn, task, { type: 'FAIL', now: turn.now, report, ...failure });
-    for (const file of message.files ?? []) recordFile(turn, task, file, turn.core.makeId('art'));
+    keepFiles(turn, task, message);
     if (task.row.status === 'queued' && paths.length > 0) narrow(turn, task, paths);
     return failed(answer);
   },
 };
+
+function keepFiles(turn: Turn, task: TaskCell, { files = [] }: MessageOf<'fail_task'>): void {
+  for (const file of files) recordFile(turn, task, file, turn.core.makeId('art'));
+}
 
 const failed = ({ ok, requeued = false }: { ok: boolean; requeued?: boolean }) => ({ ok, requeued });
 

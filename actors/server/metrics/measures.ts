@@ -40,7 +40,7 @@ export class Measures {
   );
   readonly #requeued = new Tally(
     ['reason'],
-    each(['failure', 'lease_lapsed', 'undelivered', 'taken_back', 'retry']),
+    each(['failure', 'lease_lapsed', 'undelivered', 'taken_back', 'preempted', 'retry']),
   );
   readonly #workers = new Tally(
     ['change'],

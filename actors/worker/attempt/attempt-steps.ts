@@ -7,7 +7,7 @@ import {
   type Outcome,
   type ReportOutcome,
 } from '../../../machines/attempt/attempt.ts';
-import { isNotOurs, report, type Uploaded, uploadFiles } from '../delivery/deliver.ts';
+import { isGivenBack, isNotOurs, report, type Uploaded, uploadFiles } from '../delivery/deliver.ts';
 import { findOutputs, type OutputFile } from '../delivery/outputs.ts';
 import { pack } from '../delivery/pack.ts';
 import { LONG_REPORT } from '../delivery/reports.ts';
@@ -241,11 +241,17 @@ async function deliverReport(
     delivery(shared, ref, signal),
   );
   shared.metrics.ended(outcome, reportOutcome);
-  const why = outcome.verb === 'fail' ? { error: outcome.failure.error } : {};
-  shared
-    .logOf(ref)
-    .info({ ...why, verdict: reportOutcome }, `task ${outcome.verb === 'fail' ? 'failed' : 'succeeded'}`);
+  const { words, ...why } = told(outcome);
+  shared.logOf(ref).info({ ...why, verdict: reportOutcome }, words);
   return reportOutcome;
+}
+
+function told(outcome: Outcome): { words: string; error?: string; reason?: string } {
+  if (outcome.verb === 'complete') return { words: 'task succeeded' };
+  const { error, reason } = outcome.failure;
+  return isGivenBack(outcome.failure)
+    ? { words: 'task given back', ...(reason !== undefined && { reason }) }
+    : { words: 'task failed', error };
 }
 
 async function clean(shared: WorkerContext, ref: AttemptRef): Promise<void> {

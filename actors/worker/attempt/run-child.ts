@@ -1,13 +1,14 @@
-import type { Lease, Outcome } from '../../../machines/attempt/attempt.ts';
+import { GIVEN_BACK, type Lease, type Outcome } from '../../../machines/attempt/attempt.ts';
 import { isPrediction, libraryOf } from '../../../machines/schema/job-types.ts';
 import { outcomeOf } from '../child/ending.ts';
 import { markProcess } from '../child/leftovers.ts';
 import { Output } from '../child/output.ts';
 import { TAG_VARIABLE } from '../child/process-tree.ts';
-import { type Leader, runGroup } from '../child/run-group.ts';
+import { type ChildEnd, type Leader, runGroup } from '../child/run-group.ts';
 import type { Runner } from '../config.ts';
 import { probeDisk } from '../disk.ts';
 import { WorkerError } from '../errors.ts';
+import { sleep } from '../link/backoff.ts';
 import { missingPart } from '../runners/parts.ts';
 import type { WarmRunner } from '../warm/warm-runner.ts';
 import type { Order } from '../warm/wire.ts';
@@ -62,6 +63,9 @@ export async function runChild(shared: WorkerContext, lease: Lease, signal: Abor
       library: { name: library, version: runner.packages[library] },
       ownFault: () => ownFaultOf(shared, directory, library),
     });
+    if (outcome.verb === 'fail' && isEndedFromOutside(end) && (await isToldToEnd(shared, signal))) {
+      return { verb: 'fail', failure: GIVEN_BACK };
+    }
     // Another worker may have a runner that can.
     if (lease.payload.expand && outcome.verb === 'complete' && outcome.result.variants === undefined) {
       throw new WorkerError(`the runner for ${library}.run here lists no variants of a pipeline`);
@@ -73,6 +77,25 @@ export async function runChild(shared: WorkerContext, lease: Lease, signal: Abor
   } finally {
     if (group !== undefined) shared.reaper.release(group);
   }
+}
+
+/** Signals that end whatever belongs to a worker, and how shells tell that these ended what they ran. */
+const ENDING_SIGNALS: ReadonlySet<unknown> = new Set(['SIGTERM', 'SIGINT', 'SIGHUP', 143, 130, 129]);
+
+const isEndedFromOutside = ({ signal, code }: ChildEnd): boolean => ENDING_SIGNALS.has(signal ?? code);
+
+/** For which a signal to all processes may reach the child sooner than this program. */
+const SOONER_MS = 1_000;
+
+/**
+ * Whether this program has to end, too: who ends a machine's processes, as Slurm does, sends the signal to all of them
+ * at once.
+ */
+async function isToldToEnd({ toldToEnd }: WorkerContext, signal: AbortSignal): Promise<boolean> {
+  if (!toldToEnd.signal.aborted) {
+    await sleep(SOONER_MS, AbortSignal.any([toldToEnd.signal, signal])).catch(() => signal.throwIfAborted());
+  }
+  return toldToEnd.signal.aborted;
 }
 
 /** An attempt in a fork of its runner's warm host; null where it has to start cold, as its log says. */

@@ -5,7 +5,7 @@ import type { ClusterClient } from '../../../gateway/client/client.ts';
 import { ResponseError } from '../../../gateway/client/errors.ts';
 import type { AttemptRef, Outcome, ReportOutcome } from '../../../machines/attempt/attempt.ts';
 import { OUTPUT } from '../../../machines/protocol/artifact-roles.ts';
-import type { TaskReport } from '../../../machines/schema/report.ts';
+import { type FailReport, PREEMPTED, type TaskReport } from '../../../machines/schema/report.ts';
 import type { AttemptPaths } from '../attempt/paths.ts';
 import { openPlain } from '../files.ts';
 import { type Persistence, persist } from '../link/persist.ts';
@@ -148,7 +148,7 @@ function send(
     const brought = files.length > 0 && { files };
     const report: TaskReport =
       outcome.verb === 'fail'
-        ? { type: 'fail', ...ref, failure: outcome.failure, ...brought }
+        ? { type: 'fail', ...ref, failure: understood(outcome.failure, context), ...brought }
         : {
             ...{ type: 'complete', ...ref, ...brought },
             result: {
@@ -160,6 +160,13 @@ function send(
   };
   return persist(outcome.verb, step, persistence);
 }
+
+/** To a server of an earlier version a worker's fault that nobody else can make good would end the task. */
+const understood = (failure: FailReport, { reports }: DeliveryContext): FailReport =>
+  isGivenBack(failure) && !reports.takesBack ? { error: 'worker stopped', retriable: true } : failure;
+
+/** Whether there is nothing wrong with the attempt but that its worker has to end. */
+export const isGivenBack = ({ reason }: FailReport): boolean => reason === PREEMPTED;
 
 /** The attempt is another's, over, or unknown: whatever this worker has of it is worth nothing. */
 export function isNotOurs(error: unknown): boolean {

@@ -1,7 +1,7 @@
 import type { ClusterClient } from '../../../gateway/client/client.ts';
 import { InvalidResponseError, ResponseError, unreachable } from '../../../gateway/client/errors.ts';
 import type { Registration } from '../../../machines/agent/types.ts';
-import type { TaskReport } from '../../../machines/schema/report.ts';
+import { PREEMPTED, type TaskReport } from '../../../machines/schema/report.ts';
 import { kindOf } from '../link/link-errors.ts';
 
 /** What a server says at the registration that takes files with reports, and with that reports of many tasks. */
@@ -35,6 +35,7 @@ interface Waiting {
 export class Reports {
   readonly #client: ClusterClient;
   #joins = false;
+  #takesBack = false;
   #waiting: Waiting[] = [];
   /** Requests that are neither answered nor late. */
   #fresh = 0;
@@ -47,6 +48,12 @@ export class Reports {
   /** Takes up what the server says of itself. */
   registered({ accepts }: Pick<Registration, 'accepts'>): void {
     this.#joins = accepts.includes(REPORT_FILES);
+    this.#takesBack = accepts.includes(PREEMPTED);
+  }
+
+  /** Whether a task can be given back; else it counts as failed. */
+  get takesBack(): boolean {
+    return this.#takesBack;
   }
 
   /** Whether the end of an attempt may bring files. */

@@ -1,6 +1,7 @@
 import { Metrics } from '../../../gateway/metrics/metrics.ts';
 import { Tally } from '../../../gateway/metrics/tally.ts';
 import type { Outcome, ReportOutcome } from '../../../machines/attempt/attempt.ts';
+import { PREEMPTED } from '../../../machines/schema/report.ts';
 
 /** What the metrics tell of a worker at the moment. */
 export interface WorkerState {
@@ -32,6 +33,7 @@ export class WorkerMetrics {
       ['failed', 'task'],
       ['failed', 'input'],
       ['failed', 'worker'],
+      ['preempted', ''],
       ['not_ours', ''],
     ],
   );
@@ -40,7 +42,7 @@ export class WorkerMetrics {
   constructor() {
     this.metrics.counter(
       'jq_worker_attempts_total',
-      'Attempts whose end the server has taken, by how and whose fault it was; not_ours: it had given them up',
+      'Attempts whose end the server has taken, by how and whose fault it was; preempted: the worker had to end, and gave them back; not_ours: the server had given them up',
       this.#ended.labels,
       (tell) => this.#ended.tell(tell),
     );
@@ -55,6 +57,7 @@ export class WorkerMetrics {
   ended(outcome: Outcome, verdict: ReportOutcome): void {
     if (verdict === 'not_ours') this.#ended.count('not_ours', '');
     else if (outcome.verb === 'complete') this.#ended.count('succeeded', '');
+    else if (outcome.failure.reason === PREEMPTED) this.#ended.count('preempted', '');
     else this.#ended.count('failed', outcome.failure.fault ?? 'task');
   }
 

@@ -9,6 +9,7 @@ import {
   Holder,
   MaybeHolder,
   Ok,
+  PREEMPTED,
   type ReportedEvent,
   TaskReports,
   TaskReportsReply,
@@ -50,7 +51,7 @@ export const workers = {
     errors: ['not_owner'],
     run: async ({ backend, principal, body }) => {
       const registered = await backend.send({ type: 'register_worker', principal, registration: body });
-      return { ...registered, rights: [...principal.rights], accepts: ['report_files'] };
+      return { ...registered, rights: [...principal.rights], accepts: ['report_files', PREEMPTED] };
     },
   }),
   heartbeat: json({

@@ -32,7 +32,10 @@ const ABOUT: Readonly<Record<string, readonly [means: string, data: string]>> = 
     '`error`, `fault`, `retriable`, `requeued`, `missing_path`, `traceback`',
   ],
   task_lost: ['its lease expired', ''],
-  task_requeued: ['it is queued again', '`reason`'],
+  task_requeued: [
+    'it is queued again',
+    '`reason`: `failure`, `lease_lapsed`, `undelivered`, `taken_back`, `preempted` or `retry`',
+  ],
   task_cancel_requested: ['somebody cancelled this task by itself', '`principal`, `status`'],
   task_requeue_requested: ['somebody has it taken from its worker', '`principal`, `status`'],
   task_cancelled: ['it was cancelled', ''],

@@ -47,6 +47,7 @@ function taskEvents(context: Context, now: number): Examples<TaskEvent> {
       ...{ now, report: { worker_id, attempt, verb: 'fail' }, error: 'no luck', retriable: true },
       ...{ fault: 'task', by: 'registration_x', elsewhere: true },
     },
+    GIVE_BACK: { report: { worker_id, attempt, verb: 'fail' } },
     LEASE_EXPIRED: {},
     TIMEOUT: { now, error: 'it took too long' },
     GIVE_UP: { error: 'no worker is left that could run it' },

@@ -59,7 +59,7 @@ export function deduce(task: Standing, [first, second]: readonly EventView[]): D
         explains: Math.max(followedBy('task_requeued', 'lease_lapsed'), followedBy('task_failed')),
       };
     case 'task_requeued':
-      return requeued(task, data);
+      return requeued(task, data, report('fail'));
     case 'task_cancelled':
       return cancelled(task);
     default:
@@ -93,9 +93,14 @@ function failure(task: Standing, { ts }: EventView, data: Data, explains: number
   };
 }
 
-function requeued({ context }: Standing, { reason, max_attempts }: Data): Deduced | null {
+function requeued(
+  { context }: Standing,
+  { reason, max_attempts }: Data,
+  report: Pick<TaskReport, 'verb'>,
+): Deduced | null {
   if (reason === 'undelivered') return { event: { type: 'UNDELIVERED' }, explains: 1 };
   if (reason === 'taken_back') return { event: { type: 'TAKE_BACK' }, explains: 1 };
+  if (reason === 'preempted') return { event: { type: 'GIVE_BACK', report }, explains: 1 };
   if (reason !== 'retry') return null;
   const extra_attempts = Number(max_attempts) - Number(context.max_attempts);
   return { event: { type: 'RETRY', extra_attempts }, explains: 1 };
@@ -108,7 +113,7 @@ function cancelled({ value }: Standing): Deduced {
   if (running === 'executing') return { event: { type: 'CANCEL' }, explains: 0, silent: true };
   const report = { worker_id: undefined, attempt: undefined, verb: 'complete' };
   return {
-    event: { type: 'COMPLETE, FAIL, LEASE_EXPIRED, TAKE_BACK or TIMEOUT', report },
+    event: { type: 'COMPLETE, FAIL, GIVE_BACK, LEASE_EXPIRED, TAKE_BACK or TIMEOUT', report },
     explains: 1,
     unknown: ['worker_id', 'last_report'],
   };

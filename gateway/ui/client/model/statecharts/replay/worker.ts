@@ -21,7 +21,7 @@ const SENT: Readonly<Record<string, (event: EventView) => MachineEvent>> = {
 
 /** Whether a task ends here to be held by the worker that its event names. */
 function isRelease({ type, task_id, ts, data }: EventView, before: EventView | undefined): boolean {
-  if (type === 'task_requeued') return data.reason === 'undelivered' || data.reason === 'taken_back';
+  if (type === 'task_requeued') return ['undelivered', 'taken_back', 'preempted'].includes(`${data.reason}`);
   // One that was lost and is not tried again is told twice.
   if (type === 'task_failed')
     return !(before?.type === 'task_lost' && before.task_id === task_id && before.ts === ts);
