@@ -27,7 +27,7 @@ process.env.OMP_NUM_THREADS ??= '1';
 const children = new PQueue({ concurrency: 2 });
 
 const root = mkdtempSync(join(tmpdir(), 'jq-nirs4all-'));
-/** Where `JQ_SPEC_RUNNER` is `warm`, tasks are forked from these. */
+/** What tasks are forked from, unless `JQ_SPEC_RUNNER` is `cold`. */
 export const warm = new WarmRunners(mkdtempSync(join(root, 'warm-')));
 after(async () => {
   await warm.close();
@@ -75,7 +75,7 @@ export interface Ended {
   result(): Report;
 }
 
-/** Runs a task as the worker does: the runner's command as a child process, in a folder of the task's own. */
+/** Runs a task as the worker does: the runner as a child process, forked or started, in a folder of the task's own. */
 export function runTask(runner: Nirs4allRunner, { pipeline, dataset, ...rest }: TaskInput): Promise<Ended> {
   const folder = scratch();
   const spec = {
@@ -107,9 +107,9 @@ export async function runSpec(runner: Nirs4allRunner, folder: string, spec: stri
   const results = ['--output-dir', at('output'), '--result-file', at('result.json')];
   const args = [...files, ...results];
   const begin = () =>
-    process.env.JQ_SPEC_RUNNER === 'warm'
-      ? warm.run(runner, args, folder)
-      : run([...runner.command, ...args], '', at('workspace'));
+    process.env.JQ_SPEC_RUNNER === 'cold'
+      ? run([...runner.command, ...args], '', at('workspace'))
+      : warm.run(runner, args, folder);
   const ended = await children.add(begin);
   return { ...ended, folder, result: () => JSON.parse(readFileSync(at('result.json'), 'utf8')) };
 }

@@ -3,13 +3,8 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { it } from 'node:test';
 import { describeWithLibrary } from './python.ts';
+import { GASOLINE, pipelineFile, runTask, scratch, warm, writePipeline } from './support.ts';
 import { WarmRunners } from './warm.ts';
-
-// The specifications of tasks, each forked from a host that has loaded nirs4all.
-process.env.JQ_SPEC_RUNNER = 'warm';
-const { GASOLINE, pipelineFile, runTask, scratch, warm, writePipeline } = await import('./support.ts');
-for (const file of ['./faults.spec.ts', './parity.spec.ts', './kinds.spec.ts', './variants.spec.ts'])
-  await import(file);
 
 describeWithLibrary('a task of nirs4all', (runner) => {
   const good = { pipeline: pipelineFile('scaled-pls'), dataset: GASOLINE };
