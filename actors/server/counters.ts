@@ -1,6 +1,6 @@
 import { JOB_STATUSES, TASK_STATUSES, WORKER_STATUSES } from '../../machines/schema/statuses.ts';
-import type { Connection } from './store/open.ts';
 import type { MinuteRow, TallyRow } from './store/rows.ts';
+import type { Queries } from './store/sql.ts';
 import type { Store } from './store/store.ts';
 import { MINUTES, TALLY } from './store/tables.ts';
 
@@ -45,13 +45,13 @@ export class Counters {
   async recover(store: Store, nowSeconds: number): Promise<void> {
     const [row] = await store.load(TALLY, 'id = 1');
     if (row) Object.assign(this, { jobs: row.jobs, tasks: row.tasks, workers: row.workers });
-    else await this.#count(store.reader as Connection);
+    else await this.#count(store.reader);
     const minute = Math.floor(nowSeconds / 60);
     const [begun] = await store.load(MINUTES, 'minute = ?', minute);
     this.minute = begun ?? emptyMinute(minute);
   }
 
-  async #count(reader: Connection): Promise<void> {
+  async #count(reader: Queries): Promise<void> {
     for (const table of ['jobs', 'tasks', 'workers'] as const) {
       const rows = await reader.all<{ status: string; n: number }[]>(
         `SELECT status, COUNT(*) AS n FROM ${table} GROUP BY status`,

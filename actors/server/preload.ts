@@ -2,6 +2,8 @@ import type { Message } from '../../gateway/messages.ts';
 import { type Handler, keyOf, type Preload, type Preloaded } from './handlers/handler.ts';
 import { HANDLERS } from './handlers/index.ts';
 import { fetchJobPieces } from './jobs/fetch-job-pieces.ts';
+import { differing, sql } from './store/sql.ts';
+import { each, JOIN, member } from './store/sql-words.ts';
 import { ARTIFACTS, TASK_ARTIFACTS } from './store/tables.ts';
 import type { Turn } from './turn/turn.ts';
 
@@ -89,13 +91,19 @@ async function fetchUploads(turn: Turn, tasks: string[]): Promise<Preloaded['upl
  * The models that are as safe to load as what their workers are: those of tasks that went to every worker. What code of a
  * submitter has made is code of that submitter; of a task that is gone nobody knows.
  */
+/** SQL: whether a task asks for code of its submitter, as JSON. */
+const ENTRYPOINT = differing(
+  `r.document -> '$.capabilities.python_entrypoint'`,
+  `(jq_json(r.document) #> '{capabilities,python_entrypoint}')::text`,
+);
+
 async function fetchTrusted(turn: Turn, models: string[]): Promise<Set<string>> {
   if (models.length === 0) return new Set();
   const rows = await turn.core.store.reader.all<{ id: string }[]>(
-    `SELECT a.id FROM json_each(?) w CROSS JOIN artifacts a ON a.id = w.value
-     CROSS JOIN task_artifacts u ON u.task_id = a.task_id AND u.artifact_id = a.id AND u.role = 'model'
-     CROSS JOIN tasks t ON t.id = a.task_id CROSS JOIN requirements r ON r.id = t.requirement_id
-     WHERE r.document -> '$.capabilities.python_entrypoint' IS NOT 'true'`,
+    sql`SELECT a.id FROM ${each('?', 'text', 'w')} ${JOIN} artifacts a ON a.id = w.value
+     ${JOIN} task_artifacts u ON u.task_id = a.task_id AND u.artifact_id = a.id AND u.role = 'model'
+     ${JOIN} tasks t ON t.id = a.task_id ${JOIN} requirements r ON r.id = t.requirement_id
+     WHERE ${ENTRYPOINT} IS DISTINCT FROM 'true'`,
     JSON.stringify([...new Set(models)]),
   );
   return new Set(rows.map(({ id }) => id));
@@ -106,10 +114,10 @@ async function fetchKeys(turn: Turn, wanted: Gathered['keys']): Promise<Preloade
   const rows = await turn.core.store.reader.all<
     { owner: string; key: string; job_id: string; meaning: string | null; request: string | null }[]
   >(
-    `SELECT j.owner, j.idempotency_key AS key, j.id AS job_id, j.meaning,
-            iif(j.meaning IS NULL, (SELECT request FROM job_requests r WHERE r.job_id = j.id), NULL) AS request
-     FROM json_each(?) w
-     JOIN jobs j ON j.owner = json_extract(w.value, '$[0]') AND j.idempotency_key = json_extract(w.value, '$[1]')`,
+    sql`SELECT j.owner, j.idempotency_key AS key, j.id AS job_id, j.meaning,
+            CASE WHEN j.meaning IS NULL THEN (SELECT request FROM job_requests r WHERE r.job_id = j.id) END AS request
+     FROM ${each('?', 'text', 'w')}
+     JOIN jobs j ON j.owner = ${member('w.value', 0)} AND j.idempotency_key = ${member('w.value', 1)}`,
     JSON.stringify(wanted),
   );
   return new Map(rows.map(({ owner, key, ...job }) => [keyOf(owner, key), job]));

@@ -6,7 +6,8 @@ import { beginLease, beginTimeout, deadAt, takesBackAt } from './handlers/livene
 import { inNextTurn } from './jobs/bulk-command.ts';
 import { keyInJob } from './scheduling/lanes.ts';
 import { enqueue } from './scheduling/queueing.ts';
-import { sqlWords } from './store/sql-words.ts';
+import { sql } from './store/sql.ts';
+import { GREATEST, member, sqlWords } from './store/sql-words.ts';
 import { CHOICES, JOBS, PAUSES, REQUIREMENTS, TASKS, WORKERS } from './store/tables.ts';
 import { FOR_GOOD } from './turn/journal.ts';
 import type { Turn } from './turn/turn.ts';
@@ -21,8 +22,9 @@ const PAGE = 50_000;
  */
 export async function recover(turn: Turn): Promise<void> {
   const { core } = turn;
-  for (const row of await core.store.load(REQUIREMENTS, '1 ORDER BY id')) core.queue.requirements.learn(row);
-  for (const row of await core.store.load(PAUSES, '1 ORDER BY at')) core.queue.gates.pause(FOR_GOOD, row);
+  for (const row of await core.store.load(REQUIREMENTS, 'true ORDER BY id'))
+    core.queue.requirements.learn(row);
+  for (const row of await core.store.load(PAUSES, 'true ORDER BY at')) core.queue.gates.pause(FOR_GOOD, row);
   core.queue.gates.settle();
   await recoverWorkers(turn);
   await recoverHeld(turn);
@@ -78,9 +80,9 @@ async function recoverPriority(
   for (let after = 0, full = true; full; ) {
     // One text a page: a million rows of their own would take seconds to become objects.
     const page = await store.reader.get<{ entries: string | null }>(
-      `SELECT group_concat(seq || ',' || requirement_id || ',' || job) AS entries FROM (
+      `SELECT string_agg(seq || ',' || requirement_id || ',' || job, ',') AS entries FROM (
          SELECT seq, requirement_id, ${job} AS job FROM tasks
-         WHERE status = 'queued' AND priority = ? AND seq > ? ORDER BY seq LIMIT ${PAGE})`,
+         WHERE status = 'queued' AND priority = ? AND seq > ? ORDER BY seq LIMIT ${PAGE}) AS page`,
       priority,
       after,
     );
@@ -97,7 +99,7 @@ async function recoverPriority(
 /** Which peers were noted, their events tell; the index of these events is small. */
 async function recoverPeers({ store, peers }: Pick<Core, 'store' | 'peers'>): Promise<void> {
   const noted = await store.reader.all<{ role: string | null; version: string | null }[]>(
-    `SELECT data ->> 'role' AS role, substr(data ->> 'version', 1, 100) AS version FROM events
+    sql`SELECT ${member('data', 'role')} AS role, substr(${member('data', 'version')}, 1, 100) AS version FROM events
      WHERE type = 'version_divergence' ORDER BY id LIMIT 1000`,
   );
   for (const { role, version } of noted) {
@@ -133,15 +135,15 @@ async function recoverBulkCommands(turn: Turn): Promise<void> {
 }
 
 /** SQL: the last number that was given, where rows that had it may be gone. */
-const given = (name: string): string => `ifnull((SELECT last FROM numbers WHERE name = '${name}'), 0)`;
+const given = (name: string): string => `coalesce((SELECT last FROM numbers WHERE name = '${name}'), 0)`;
 
 async function recoverSequences({ store, sequences }: Pick<Core, 'store' | 'sequences'>): Promise<void> {
   const largest = await store.reader.get<Record<'job' | 'task' | 'event' | 'created', number | null>>(
-    `SELECT max(ifnull((SELECT MAX(seq) FROM jobs), 0), ${given('job')}) AS job,
-            max(ifnull((SELECT MAX(seq) FROM tasks), 0), ${given('task')},
-                ifnull((SELECT MAX(last_seq) FROM jobs WHERE last_seq IS NOT NULL), 0)) AS task,
+    sql`SELECT ${GREATEST}(coalesce((SELECT MAX(seq) FROM jobs), 0), ${given('job')}) AS job,
+            ${GREATEST}(coalesce((SELECT MAX(seq) FROM tasks), 0), ${given('task')},
+                coalesce((SELECT MAX(last_seq) FROM jobs WHERE last_seq IS NOT NULL), 0)) AS task,
             (SELECT MAX(id) FROM events) AS event,
-            max(ifnull((SELECT MAX(created_at) FROM jobs), 0), ${given('created')}) AS created`,
+            ${GREATEST}(coalesce((SELECT MAX(created_at) FROM jobs), 0), ${given('created')}) AS created`,
   );
   sequences.job = (largest?.job ?? 0) + 1;
   sequences.task = (largest?.task ?? 0) + 1;

@@ -8,6 +8,7 @@ import { objectPath } from '../../actors/server/blobs/paths.ts';
 import { openStore } from '../../actors/server/check/open-store.ts';
 import { checkRows } from '../../actors/server/check/rows.ts';
 import type { RetentionSettings } from '../../actors/server/retention/settings.ts';
+import { PlainStatements } from '../../actors/server/store/plain-statements.ts';
 import type { LeasedTask } from '../../gateway/messages.ts';
 import { job, TestCluster } from '../support/cluster.ts';
 import type { TestWorker } from '../support/test-worker.ts';
@@ -88,7 +89,7 @@ export async function count(cluster: TestCluster, table: string): Promise<number
 export async function assertRowsFit(cluster: TestCluster): Promise<void> {
   const db = await openStore(join(cluster.stateDir, 'store.sqlite'), true);
   try {
-    assert.deepEqual(await checkRows(db), []);
+    assert.deepEqual(await checkRows(new PlainStatements(db)), []);
   } finally {
     await db.close();
   }

@@ -8,6 +8,7 @@ import { headStatement, jobHeads, queriesOf, referred } from '../../actors/serve
 import { countStatement, waysOf } from '../../actors/server/reads/job-ways.ts';
 import { openReader } from '../../actors/server/store/open.ts';
 import { PreparedStatements } from '../../actors/server/store/prepared-statements.ts';
+import { textOf } from '../../actors/server/store/sql.ts';
 import type { JobQuery } from '../../gateway/backend.ts';
 import type { JobView } from '../../machines/schema/views.ts';
 import { job, TestCluster } from '../support/cluster.ts';
@@ -169,7 +170,8 @@ describe('the list of jobs', () => {
     for (const filter of [...filters, ...refs])
       for (const query of queriesOf({ ...filter, limit: 100 }))
         for (const way of query.ref === undefined ? waysOf(query) : referred(query.ref))
-          for (const { sql, params } of [headStatement(way, query), countStatement(way)]) {
+          for (const { sql: text, params } of [headStatement(way, query), countStatement(way)]) {
+            const sql = textOf(text, 'sqlite');
             const plan = await db.all<{ detail: string }[]>(`EXPLAIN QUERY PLAN ${sql}`, params);
             const details = plan.map(({ detail }) => detail).join('; ');
             assert.doesNotMatch(

@@ -47,7 +47,9 @@ const LOOKS_AT_EACH = /instr\((jobs\.)?name_folded, \?\)/;
 function slowIn(sql: string, plan: readonly string[]): string[] {
   const filters = /\bWHERE\b/.test(sql) && !LOOKS_AT_EACH.test(sql);
   const walks = /\bLIMIT\b/.test(sql) && !filters;
-  const given = [...sql.matchAll(/(\w+) \([^()]*\) AS (?:MATERIALIZED )?\(/g)].map(([, name]) => name);
+  const given = [...sql.matchAll(/(\w+) \([^()]*\) AS (?:MATERIALIZED )?\(|\) AS (\w+)/g)].map(
+    ([, named, last]) => named ?? last,
+  );
   const reads = (step: string) => {
     const [, table] = /^SCAN (\w+)/.exec(step) ?? [];
     return table !== undefined && !given.includes(table) && !/ VIRTUAL TABLE | CONSTANT ROW/.test(step);

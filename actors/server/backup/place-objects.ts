@@ -5,7 +5,7 @@ import { makeDirectory } from '../../shared/make-directory.ts';
 import { FolderObjects } from '../blobs/folder-objects.ts';
 import { objectPath } from '../blobs/paths.ts';
 import { type LostObject, lostObject, type NamedObject, namedObjects, whyLost } from '../check/objects.ts';
-import type { Connection } from '../store/open.ts';
+import type { Queries } from '../store/sql.ts';
 
 /** A folder with objects below it. */
 export interface Source {
@@ -36,7 +36,7 @@ const NO_LINKS = new Set(['EPERM', 'EXDEV', 'EMLINK', 'ENOTSUP', 'EOPNOTSUPP', '
  * @param sources in the order in which they are tried
  */
 export async function placeObjects(
-  db: Connection,
+  db: Queries,
   folder: string,
   sources: readonly Source[],
   onBytes: (done: number) => void,

@@ -10,7 +10,8 @@ import { openStore } from '../check/open-store.ts';
 import { checkPages, type Progress, versionOf } from '../check/pages.ts';
 import { checkRows } from '../check/rows.ts';
 import { isDamage, storeDamaged } from '../store/damage.ts';
-import type { Connection } from '../store/open.ts';
+import { PlainStatements } from '../store/plain-statements.ts';
+import type { Queries } from '../store/sql.ts';
 import { copyStore } from './copy-store.ts';
 import { placeObjects, type Source } from './place-objects.ts';
 import type { BackupReport } from './report.ts';
@@ -52,13 +53,14 @@ export async function withWholeStore<T>(
   directory: string,
   said: (what: string) => StartError,
   onProgress: Progress,
-  work: (db: Connection) => Promise<T>,
+  work: (db: Queries) => Promise<T>,
 ): Promise<T> {
   const db = await openStore(join(directory, STORE), false);
   try {
-    const damaged = (await checkPages(db, (step) => onProgress(`checking ${step}`)))[0];
+    const queries = new PlainStatements(db);
+    const damaged = (await checkPages(queries, (step) => onProgress(`checking ${step}`)))[0];
     if (damaged !== undefined) throw said(damaged);
-    return await work(db);
+    return await work(queries);
   } catch (error) {
     throw isDamage(error) ? said((error as Error).message) : error;
   } finally {
@@ -96,7 +98,7 @@ export function saveObjects({ directory, sources, damaged, onProgress }: Saving)
 
 /** @param objects how many were named, and what became of them */
 export async function describe(
-  db: Connection,
+  db: Queries,
   directory: string,
   rows: BackupReport['rows'],
   objects: BackupReport['objects'] & { lost: LostObject[] },

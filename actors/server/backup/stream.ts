@@ -11,7 +11,7 @@ import { lostObject, namedObjects, sumOfObjects, whyLost } from '../check/object
 import type { Progress } from '../check/pages.ts';
 import { checkRows } from '../check/rows.ts';
 import { storeDamaged } from '../store/damage.ts';
-import type { Connection } from '../store/open.ts';
+import type { Queries } from '../store/sql.ts';
 import { archiveOf, type Entry } from './archive.ts';
 import { ABOUT } from './folder.ts';
 import type { BackupReport } from './report.ts';
@@ -64,7 +64,7 @@ export async function streamBackup(
 
 /** The objects that a store names; those that are damaged are left out, and told. */
 async function* wholeObjects(
-  db: Connection,
+  db: Queries,
   state: string,
   told: BackupReport['objects'],
   onBytes: (done: number) => void,

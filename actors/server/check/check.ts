@@ -3,6 +3,7 @@ import { basename, join } from 'node:path';
 import { StartError } from '../../../machines/protocol/start-error.ts';
 import { FolderObjects } from '../blobs/folder-objects.ts';
 import { isDamage } from '../store/damage.ts';
+import { PlainStatements } from '../store/plain-statements.ts';
 import { awaitingRemoval, checkObjects, findUnnamed, type ObjectsReport } from './objects.ts';
 import { openStore } from './open-store.ts';
 import { checkPages, type Progress, versionOf } from './pages.ts';
@@ -57,15 +58,18 @@ async function look(
   const db = await openStore(path, served);
   try {
     await db.exec('PRAGMA busy_timeout = 5000; BEGIN');
-    store.version = await versionOf(db);
-    report.pages = await checkPages(db, onProgress);
-    report.rows = await checkRows(db, onProgress);
+    const queries = new PlainStatements(db);
+    store.version = await versionOf(queries);
+    report.pages = await checkPages(queries, onProgress);
+    report.rows = await checkRows(queries, onProgress);
     const driver = new FolderObjects(state);
-    report.objects = await checkObjects(db, driver, (done, total) => onProgress('the objects', done, total));
+    report.objects = await checkObjects(queries, driver, (done, total) =>
+      onProgress('the objects', done, total),
+    );
     await db.exec('COMMIT');
     onProgress('objects without an artifact');
-    const waiting = await awaitingRemoval(db);
-    const unnamed = await findUnnamed(db, driver);
+    const waiting = await awaitingRemoval(queries);
+    const unnamed = await findUnnamed(queries, driver);
     report.objects.unnamed = unnamed.filter((path) => !waiting.has(basename(path)));
   } catch (error) {
     if (!isDamage(error)) throw error;

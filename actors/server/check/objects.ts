@@ -1,5 +1,5 @@
 import type { ObjectBytes, ObjectDriver } from '../blobs/driver.ts';
-import type { Connection } from '../store/open.ts';
+import type { Queries } from '../store/sql.ts';
 
 /** An object whose artifacts cannot be downloaded. */
 export interface LostObject {
@@ -41,7 +41,7 @@ const named = (where: string): string =>
  * @param onBytes told how many of how many bytes were read
  */
 export async function checkObjects(
-  db: Connection,
+  db: Queries,
   driver: ObjectDriver,
   onBytes: (done: number, total: number) => void,
 ): Promise<ObjectsReport> {
@@ -64,15 +64,15 @@ export async function checkObjects(
 }
 
 /** How many objects artifacts name, and their bytes. */
-export async function sumOfObjects(db: Connection): Promise<Pick<ObjectsReport, 'named' | 'bytes'>> {
+export async function sumOfObjects(db: Queries): Promise<Pick<ObjectsReport, 'named' | 'bytes'>> {
   const all = await db.get<{ n: number; bytes: number | null }>(
-    `SELECT count(*) AS n, sum(size_bytes) AS bytes FROM (${named('')})`,
+    `SELECT count(*) AS n, sum(size_bytes) AS bytes FROM (${named('')}) AS objects`,
   );
   return { named: all?.n ?? 0, bytes: all?.bytes ?? 0 };
 }
 
 /** Every object that an artifact names, by its hash, a page at a time. */
-export async function* namedObjects(db: Connection): AsyncGenerator<NamedObject[]> {
+export async function* namedObjects(db: Queries): AsyncGenerator<NamedObject[]> {
   for (let after = '', full = true; full; ) {
     const page = await db.all<NamedObject[]>(`${named('WHERE sha256 > ?')} LIMIT ${PAGE}`, after);
     yield page;
@@ -106,7 +106,7 @@ export async function whyLost(
 }
 
 /** What lies among objects and no artifact names, by its paths, in their order. */
-export async function findUnnamed(db: Connection, driver: ObjectDriver): Promise<string[]> {
+export async function findUnnamed(db: Queries, driver: ObjectDriver): Promise<string[]> {
   const unnamed: string[] = [];
   for await (const { path, sha256 } of driver.list()) {
     if (sha256 !== null && (await db.get('SELECT 1 FROM artifacts WHERE sha256 = ?', sha256))) continue;
@@ -116,7 +116,7 @@ export async function findUnnamed(db: Connection, driver: ObjectDriver): Promise
 }
 
 /** The objects that are removed when their day is over; none in a store of an earlier version. */
-export async function awaitingRemoval(db: Connection): Promise<Set<string>> {
+export async function awaitingRemoval(db: Queries): Promise<Set<string>> {
   const rows = await db.all<{ sha256: string }[]>('SELECT sha256 FROM unnamed_objects').catch(() => []);
   return new Set(rows.map(({ sha256 }) => sha256));
 }

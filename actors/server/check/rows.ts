@@ -1,7 +1,7 @@
 import { HELD_STATUSES, TASK_STATUSES } from '../../../machines/schema/statuses.ts';
 import { OLD_EVENT } from '../retention/collapse-events.ts';
-import type { Connection } from '../store/open.ts';
-import { sqlWords } from '../store/sql-words.ts';
+import { differing, type Queries, type Sql, type SqlText, sql } from '../store/sql.ts';
+import { eachMember, ownMember, sqlWords } from '../store/sql-words.ts';
 import type { Progress } from './pages.ts';
 
 /** Rows that do not fit together. */
@@ -19,13 +19,16 @@ const orphans = (table: string, column: string, of: string, key: string, id = 'i
 const counted = (status: string): string =>
   `SELECT j.id AS id FROM jobs j LEFT JOIN
      (SELECT job_id, count(*) AS n FROM tasks WHERE status = '${status}' GROUP BY job_id) t ON t.job_id = j.id
-   WHERE j.num_${status} <> ifnull(t.n, 0)`;
+   WHERE j.num_${status} <> coalesce(t.n, 0)`;
 
-const tallied = (table: string): string =>
-  `SELECT kept.key AS id FROM tally, json_each(tally.${table}) AS kept
+const tallied = (table: string): Sql =>
+  sql`SELECT kept.key AS id FROM tally CROSS JOIN ${differing('', 'LATERAL ')}${eachMember(`tally.${table}`, 'bigint', 'kept')}
    WHERE kept.value <> (SELECT count(*) FROM ${table} WHERE status = kept.key)`;
 
-type Relation = readonly [what: string, sql: string];
+/** Whether something may be deleted, as in all but early stores. */
+const DELETES = differing("SELECT 1 FROM sqlite_master WHERE name = 'deletions'", 'SELECT 1');
+
+type Relation = readonly [what: string, sql: SqlText];
 
 /** Jobs that are deleted, of which tasks or events are still there. */
 const LEAVING = 'NOT IN (SELECT job_id FROM deletions)';
@@ -77,41 +80,43 @@ const DELETING: readonly Relation[] = [
   ['inputs whose artifact is not there', orphans('job_inputs', 'artifact_id', 'artifacts', 'id', 'job_id')],
   [
     'results of a task that is not there',
-    `SELECT id FROM tasks WHERE reused_from IS NOT NULL AND job_id ${LEAVING}
-     AND reused_from ->> 'task_id' NOT IN (SELECT id FROM tasks)`,
+    sql`SELECT id FROM tasks WHERE reused_from IS NOT NULL AND job_id ${LEAVING}
+     AND ${ownMember('reused_from', 'task_id')} NOT IN (SELECT id FROM tasks)`,
   ],
   ['what was shed of a job that is not there', orphans('shed', 'job_id', 'jobs', 'id', 'job_id')],
   ['jobs that are deleted and there', 'SELECT id FROM jobs WHERE id IN (SELECT job_id FROM deletions)'],
 ];
 
 /** Each number was given to an event that is there, or that a row counts which stands for deleted ones. */
-function uncountedEvents(): string {
-  return `SELECT min(id) AS id FROM (SELECT ${OLD_EVENT} FROM events e)
-          HAVING ifnull(max(id) - min(first) + 1, 0) <> ifnull(sum(count + skipped), 0)`;
+function uncountedEvents(): Sql {
+  return sql`SELECT min(id) AS id FROM (SELECT ${OLD_EVENT} FROM events e) AS old
+          HAVING coalesce(max(id) - min(first) + 1, 0) <> coalesce(sum(count + skipped), 0)`;
 }
 
 /** Only a restored store begins its numbers anew, behind all that were ever given. */
 function gapsBetweenEvents(): string {
   const before = 'SELECT max(id) FROM events AS earlier WHERE earlier.id < restored.id';
-  return `SELECT min(id) AS id FROM events HAVING ifnull(max(id) - min(id) + 1, 0) <> count(*) + ifnull(
-            (SELECT sum(id - 1 - ifnull((${before}), id - 1)) FROM events AS restored
+  return `SELECT min(id) AS id FROM events HAVING coalesce(max(id) - min(id) + 1, 0) <> count(*) + coalesce(
+            (SELECT sum(id - 1 - coalesce((${before}), id - 1)) FROM events AS restored
              WHERE type = 'server_restored'), 0)`;
 }
 
 function tasksPerJob(): string {
   return `SELECT j.id AS id FROM jobs j LEFT JOIN
             (SELECT job_id, count(*) AS n FROM tasks GROUP BY job_id) t ON t.job_id = j.id
-          WHERE j.num_tasks <> ifnull(t.n, 0)`;
+          WHERE j.num_tasks <> coalesce(t.n, 0)`;
 }
 
 /** Compares the rows of a store with each other. What an older store does not have is left out. */
-export async function checkRows(db: Connection, onProgress: Progress = () => {}): Promise<RowMismatch[]> {
+export async function checkRows(db: Queries, onProgress: Progress = () => {}): Promise<RowMismatch[]> {
   onProgress('the rows of the store');
   const faults: RowMismatch[] = [];
-  const deletes = await db.get("SELECT 1 FROM sqlite_master WHERE name = 'deletions'");
-  for (const [what, sql] of relations(deletes !== undefined)) {
+  const deletes = await db.get(DELETES);
+  for (const [what, relation] of relations(deletes !== undefined)) {
     const found = await db
-      .get<{ n: number; example: string }>(`SELECT count(*) AS n, min(id) AS example FROM (${sql})`)
+      .get<{ n: number; example: string }>(
+        sql`SELECT count(*) AS n, min(id) AS example FROM (${relation}) AS others`,
+      )
       .catch((error: Error) => {
         if (/no such (table|column)/.test(error.message)) return undefined;
         throw error;

@@ -18,7 +18,7 @@ export async function changePriority(turn: Turn, job: JobCell, priority: number)
   for (const task of directory.tasksOf(id)) task.amend(turn, { priority });
   // One text: a hundred thousand rows of their own would keep others waiting.
   const queued = await store.reader.get<{ entries: string | null }>(
-    "SELECT group_concat(seq || ',' || requirement_id) AS entries FROM tasks WHERE job_id = ? AND status = 'queued'",
+    "SELECT string_agg(seq || ',' || requirement_id, ',') AS entries FROM tasks WHERE job_id = ? AND status = 'queued'",
     id,
   );
   const entries = JSON.parse(`[${queued?.entries ?? ''}]`) as number[];

@@ -1,4 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
+import { sql } from '../store/sql.ts';
+import { amongTexts } from '../store/sql-words.ts';
 import { inSteps } from '../turn/steps.ts';
 import type { Turn } from '../turn/turn.ts';
 import { cutJobPieces, type JobPieces } from './job-pieces.ts';
@@ -61,14 +63,17 @@ export async function fetchJobPieces(
 async function variantsOf(turn: Turn, id: string): Promise<string | undefined> {
   const fresh = turn.variantsOf(id);
   if (fresh !== undefined) return fresh;
-  const sql = 'SELECT variants FROM job_variants WHERE job_id = ?';
-  return (await turn.core.store.reader.get<{ variants: string }>(sql, id))?.variants;
+  const row = await turn.core.store.reader.get<{ variants: string }>(
+    'SELECT variants FROM job_variants WHERE job_id = ?',
+    id,
+  );
+  return row?.variants;
 }
 
 function look({ core }: Turn, ids: readonly string[]): Promise<Found[]> {
   return core.store.reader.all<Found[]>(
-    `SELECT job_id, octet_length(request) AS bytes, iif(octet_length(request) <= ${LARGE}, request, NULL) AS request
-     FROM job_requests WHERE job_id IN (SELECT value FROM json_each(?))`,
+    sql`SELECT job_id, octet_length(request) AS bytes, CASE WHEN octet_length(request) <= ${LARGE} THEN request END AS request
+     FROM job_requests WHERE job_id ${amongTexts()}`,
     JSON.stringify(ids),
   );
 }

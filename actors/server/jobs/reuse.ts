@@ -11,6 +11,8 @@ import type { Core } from '../core.ts';
 import type { JobCell, TaskCell } from '../runtime/actor-cell.ts';
 import { matching } from '../scheduling/eligibility.ts';
 import type { JobRow } from '../store/rows.ts';
+import { sql } from '../store/sql.ts';
+import { each, JOIN, member, membersIn } from '../store/sql-words.ts';
 import type { Turn } from '../turn/turn.ts';
 import { fetchJobPieces } from './fetch-job-pieces.ts';
 import { expectedFingerprint, type JobPieces } from './job-pieces.ts';
@@ -94,9 +96,10 @@ function look({ store }: Core, { owner, reuse }: JobRow, wanted: unknown[]): Pro
           ORDER BY o.owner <> ?1 LIMIT 1)`
       : '?1';
   return store.reader.all<Computed[]>(
-    `SELECT w.value ->> 0 AS place, t.seq, t.id, t.job_id, t.model_artifact_id, octet_length(t.result) AS bytes
-     FROM json_each(?2) w CROSS JOIN computed c ON c.content_key = w.value ->> 1 AND c.version = w.value ->> 2
-     CROSS JOIN tasks t ON t.seq = c.task_seq CROSS JOIN jobs j ON j.id = t.job_id
+    sql`SELECT ${member('w.value', 0, 'bigint')} AS place, t.seq, t.id, t.job_id, t.model_artifact_id, octet_length(t.result) AS bytes
+     FROM ${each('?2', 'text', 'w')}
+     ${JOIN} computed c ON c.content_key = ${member('w.value', 1)} AND c.version = ${member('w.value', 2)}
+     ${JOIN} tasks t ON t.seq = c.task_seq ${JOIN} jobs j ON j.id = t.job_id
      WHERE c.owner = ${whose} ORDER BY w.key`,
     ...[owner, JSON.stringify(wanted)],
   );
@@ -105,12 +108,12 @@ function look({ store }: Core, { owner, reuse }: JobRow, wanted: unknown[]): Pro
 /** By task: all that its last attempt left, and what else its result names. */
 async function filesOf({ store }: Core, found: readonly Computed[]): Promise<Map<string, StoredBytes[]>> {
   const rows = await store.reader.all<(StoredBytes & { task_id: string })[]>(
-    `SELECT t.id AS task_id, u.artifact_id AS id, a.sha256, a.size_bytes FROM json_each(?) w
-     CROSS JOIN tasks t ON t.seq = w.value
-     CROSS JOIN task_artifacts u ON u.task_id = t.id
+    sql`SELECT t.id AS task_id, u.artifact_id AS id, a.sha256, a.size_bytes FROM ${each('?', 'bigint', 'w')}
+     ${JOIN} tasks t ON t.seq = w.value
+     ${JOIN} task_artifacts u ON u.task_id = t.id
      LEFT JOIN artifacts a ON a.id = u.artifact_id
      WHERE (a.id IS NOT NULL OR u.role <> 'logs') AND (u.attempt = t.attempt OR u.artifact_id IN (
-       SELECT n.value FROM json_each(iif(json_valid(t.result), t.result, '{}'), '$.artifacts') n))`,
+       SELECT n.value FROM ${membersIn('t.result', 'artifacts')} n))`,
     JSON.stringify(found.map(({ seq }) => seq)),
   );
   const files = new Map<string, StoredBytes[]>();

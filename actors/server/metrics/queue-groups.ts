@@ -5,6 +5,8 @@ import { isHeld } from '../../../machines/task/task.ts';
 import type { Core } from '../core.ts';
 import type { PauseScope } from '../scheduling/gates.ts';
 import { requirementOf } from '../scheduling/lanes.ts';
+import { sql } from '../store/sql.ts';
+import { amongNumbers } from '../store/sql-words.ts';
 
 /** Requirements that are told apart. */
 const MOST = 20;
@@ -131,7 +133,7 @@ function inWordsOf(groups: Groups, words: ReadonlyMap<number, string>): Map<stri
 /** When queued tasks came there, by their numbers. */
 async function timesOf({ store }: QueueSource, seqs: readonly number[]): Promise<Map<number, number>> {
   const rows = await store.queries.all<{ seq: number; updated_at: number }[]>(
-    `SELECT seq, updated_at FROM tasks WHERE status = 'queued' AND seq IN (SELECT value FROM json_each(?))`,
+    sql`SELECT seq, updated_at FROM tasks WHERE status = 'queued' AND seq ${amongNumbers()}`,
     JSON.stringify(seqs.filter(Number.isFinite)),
   );
   return new Map(rows.map(({ seq, updated_at }) => [seq, updated_at]));

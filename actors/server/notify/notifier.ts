@@ -6,6 +6,8 @@ import { ENDED_STATUSES } from '../../../machines/schema/statuses.ts';
 import type { Clock } from '../../shared/clock.ts';
 import type { Random } from '../../shared/ids.ts';
 import type { NotificationRow } from '../store/rows.ts';
+import { sql } from '../store/sql.ts';
+import { amongNumbers, each, member } from '../store/sql-words.ts';
 import type { Store } from '../store/store.ts';
 import { NOTIFICATIONS } from '../store/tables.ts';
 import type { Turn } from '../turn/turn.ts';
@@ -145,10 +147,11 @@ export class Notifier {
       try {
         await this.#work.alone(async (turn) => {
           turn.further.push(
-            { sql: 'DELETE FROM notifications WHERE id IN (SELECT value FROM json_each(?))', params: [over] },
+            { sql: sql`DELETE FROM notifications WHERE id ${amongNumbers()}`, params: [over] },
             {
-              sql: `UPDATE notifications SET attempts = v.value ->> 'attempts', error = v.value ->> 'error', next_at = v.value ->> 'next_at'
-                FROM json_each(?) AS v WHERE notifications.id = v.value ->> 'id'`,
+              sql: sql`UPDATE notifications SET attempts = ${member('v.value', 'attempts', 'bigint')},
+                  error = ${member('v.value', 'error')}, next_at = ${member('v.value', 'next_at', 'double precision')}
+                FROM ${each('?', 'text', 'v')} WHERE notifications.id = ${member('v.value', 'id', 'bigint')}`,
               params: [waiting],
             },
           );

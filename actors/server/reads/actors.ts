@@ -3,7 +3,7 @@ import type { MachineName } from '../../../machines/charts/names.ts';
 import { ClusterError } from '../../../machines/protocol/errors.ts';
 import { JOB, type RowMapping, TASK, WORKER } from '../runtime/row-mapping.ts';
 import type { Table } from '../store/columns.ts';
-import type { PreparedStatements } from '../store/prepared-statements.ts';
+import { type Queries, sql } from '../store/sql.ts';
 import { JOBS, TASKS, WORKERS } from '../store/tables.ts';
 
 /** Characters of a text that are read: results and errors may be long, and this is for eyes. */
@@ -18,11 +18,7 @@ const KINDS = {
 } as unknown as Readonly<Record<string, { table: Table<object>; mapping: RowMapping<object, never> }>>;
 
 /** A job, task or worker as its machine sees it: what is committed, restored as for its next event. */
-export async function actorState(
-  db: PreparedStatements,
-  machine: MachineName,
-  id: string,
-): Promise<ActorState> {
+export async function actorState(db: Queries, machine: MachineName, id: string): Promise<ActorState> {
   const kind = Object.hasOwn(KINDS, machine) ? KINDS[machine] : undefined;
   if (!kind) throw ClusterError.unknown('actor', id);
   const { table, mapping } = kind;
@@ -30,11 +26,14 @@ export async function actorState(
     const cell = `${table.name}.${column}`;
     return LONG.includes(column) ? cut(cell) : cell;
   });
-  const row = await db.get<{ cells: string }>(`SELECT ${cells} AS cells FROM ${table.name} WHERE id = ?`, id);
+  const row = await db.get<{ cells: string }>(
+    sql`SELECT ${cells} AS cells FROM ${table.name} WHERE id = ?`,
+    id,
+  );
   if (!row) throw ClusterError.unknown(machine, id);
   const { value, context } = mapping.restore(table.decode(row.cells)) as unknown as ActorState;
   return { value, context };
 }
 
 const cut = (cell: string): string =>
-  `iif(length(${cell}) > ${LONGEST_TEXT}, substr(${cell}, 1, ${LONGEST_TEXT}) || '… (' || (length(${cell}) - ${LONGEST_TEXT}) || ' more characters)', ${cell})`;
+  `CASE WHEN length(${cell}) > ${LONGEST_TEXT} THEN substr(${cell}, 1, ${LONGEST_TEXT}) || '… (' || (length(${cell}) - ${LONGEST_TEXT}) || ' more characters)' ELSE ${cell} END`;

@@ -1,30 +1,31 @@
 import { ClusterError } from '../../../machines/protocol/errors.ts';
 import type { ArtifactView } from '../../../machines/schema/views.ts';
-import type { PreparedStatements } from '../store/prepared-statements.ts';
 import type { JobRow } from '../store/rows.ts';
-import { LIMIT } from '../store/sql-words.ts';
+import { type Queries, sql } from '../store/sql.ts';
+import { amongTexts, JOIN, LIMIT, membersIn, ownMember } from '../store/sql-words.ts';
 import { inPages, type RowHead } from './pages.ts';
 
 /** Tasks whose artifacts are looked at together, and artifacts of a page, in its bytes. */
 const TASKS = 100;
 const VIEW_BYTES = 800;
 
-/** SQL: what a task's result names, where it counts. A result that is nested deeper than SQLite reads names nothing. */
-const NAMED = `json_each(iif(t.status = 'succeeded' AND json_valid(t.result), t.result, '{}'), '$.artifacts')`;
+/** SQL: what a task's result names, where it counts. A result that is nested deeper than the store reads names nothing. */
+const NAMED = membersIn('t.result', 'artifacts', "t.status = 'succeeded'");
 
 /**
  * SQL: whose uploads a task lists. One with the result of another has that one's; it has computed once and for all.
  */
-const UPLOADS = `coalesce(t.reused_from ->> 'task_id', t.id)`;
-const ATTEMPT = `iif(t.reused_from IS NULL, t.attempt, (SELECT o.attempt FROM tasks o WHERE o.id = t.reused_from ->> 'task_id'))`;
+const REUSED = ownMember('t.reused_from', 'task_id');
+const UPLOADS = sql`coalesce(${REUSED}, t.id)`;
+const ATTEMPT = sql`CASE WHEN t.reused_from IS NULL THEN t.attempt ELSE (SELECT o.attempt FROM tasks o WHERE o.id = ${REUSED}) END`;
 
 /**
  * What a window of tasks lists, in the order of tasks, roles and ids: what each last attempt uploaded, and of a
  * succeeded task, in the roles that its result names, exactly what it names.
  */
-const WINDOW = `
+const WINDOW = sql`
   WITH listed (seq, task_id, role, artifact_id) AS MATERIALIZED
-         (SELECT t.seq, t.id, u.role, u.artifact_id FROM tasks t CROSS JOIN task_artifacts u
+         (SELECT t.seq, t.id, u.role, u.artifact_id FROM tasks t ${JOIN} task_artifacts u
             ON u.task_id = ${UPLOADS} AND u.attempt = ${ATTEMPT}
           WHERE t.job_id = ? AND t.seq >= ? AND t.seq <= ?
             AND NOT EXISTS (SELECT 1 FROM ${NAMED} n WHERE n.key = u.role)
@@ -56,14 +57,14 @@ interface StoredRow {
 
 /** What is shown of an artifact, also of one whose own time is over. */
 const SHOWN = 'id, sha256, kind, size_bytes, created_at, filename, metadata';
-const STORED = `SELECT ${SHOWN}, NULL AS expired_at FROM artifacts WHERE id IN (SELECT value FROM json_each(?1))
-  UNION ALL SELECT ${SHOWN}, expired_at FROM expired_artifacts WHERE id IN (SELECT value FROM json_each(?1))`;
+const STORED = sql`SELECT ${SHOWN}, NULL AS expired_at FROM artifacts WHERE id ${amongTexts('?1')}
+  UNION ALL SELECT ${SHOWN}, expired_at FROM expired_artifacts WHERE id ${amongTexts('?1')}`;
 
 /**
  * The artifacts of a job (docs/protocol.md#artifacts) as pieces of JSON, in the order of its tasks; the best task's
  * model stands once more, last, as `best_model`.
  */
-export async function* artifactList(db: PreparedStatements, job: JobRow): AsyncGenerator<string> {
+export async function* artifactList(db: Queries, job: JobRow): AsyncGenerator<string> {
   const windows = new TaskWindows(db, job.id);
   const compose = (listed: Listed[]) => viewsOf(db, listed);
   let before = '';
@@ -87,11 +88,7 @@ export async function* artifactList(db: PreparedStatements, job: JobRow): AsyncG
 }
 
 /** The same of one of its tasks. Throws `unknown_id` before the first piece where the job has no such task. */
-export async function* taskArtifacts(
-  db: PreparedStatements,
-  job: JobRow,
-  taskId: string,
-): AsyncGenerator<string> {
+export async function* taskArtifacts(db: Queries, job: JobRow, taskId: string): AsyncGenerator<string> {
   const task = await db.get<{ seq: number; job_id: string }>(
     'SELECT seq, job_id FROM tasks WHERE id = ?',
     taskId,
@@ -113,12 +110,12 @@ export async function* taskArtifacts(
 
 /** Walks through the tasks of a job, so many at a time: no page sorts the artifacts of all of them. */
 class TaskWindows {
-  readonly #db: PreparedStatements;
+  readonly #db: Queries;
   readonly #jobId: string;
   /** The first and the last task of the present window. */
   #window: { first: number; last: number } | null = null;
 
-  constructor(db: PreparedStatements, jobId: string) {
+  constructor(db: Queries, jobId: string) {
     this.#db = db;
     this.#jobId = jobId;
   }
@@ -145,14 +142,14 @@ class TaskWindows {
   async #windowFrom(seq: number): Promise<{ first: number; last: number } | null> {
     const row = await this.#db.get<{ first: number | null; last: number | null }>(
       `SELECT min(seq) AS first, max(seq) AS last FROM
-         (SELECT seq FROM tasks WHERE job_id = ? AND seq >= ? ORDER BY seq LIMIT ${TASKS})`,
+         (SELECT seq FROM tasks WHERE job_id = ? AND seq >= ? ORDER BY seq LIMIT ${TASKS}) AS looked`,
       ...[this.#jobId, seq],
     );
     return row && row.first !== null && row.last !== null ? { first: row.first, last: row.last } : null;
   }
 }
 
-async function viewsOf(db: PreparedStatements, listed: Listed[]): Promise<string> {
+async function viewsOf(db: Queries, listed: Listed[]): Promise<string> {
   const stored = await db.all<StoredRow[]>(STORED, JSON.stringify(listed.map((row) => row.artifact_id)));
   const byId = new Map(stored.map((row) => [row.id, row]));
   const views = listed.flatMap(({ role, task_id, artifact_id }): ArtifactView[] => {

@@ -8,7 +8,8 @@ import type { WorkerCell } from '../runtime/actor-cell.ts';
 import type { Bucket } from '../scheduling/bucket.ts';
 import { requirementOf } from '../scheduling/lanes.ts';
 import { kindOf } from '../scheduling/worker-kind.ts';
-import type { PreparedStatements } from '../store/prepared-statements.ts';
+import { type Queries, sql } from '../store/sql.ts';
+import { amongNumbers } from '../store/sql-words.ts';
 
 /** Groups that are told. */
 const MOST = 100;
@@ -43,7 +44,7 @@ interface Group {
  * How many slots are wanted by what they are to have, and what there is for it. It reads the index of the queue, where
  * tasks that ask the same are one entry, and never the tasks; a turn that goes on may be in it or not.
  */
-export async function demandOf(core: DemandSource, db: PreparedStatements): Promise<DemandView> {
+export async function demandOf(core: DemandSource, db: Queries): Promise<DemandView> {
   const { wanted, held_back } = await wantedNow(core);
   const seconds = await secondsOf(db, wanted.slice(0, MOST_TIMED));
   const groups = grouped(core, wanted, seconds);
@@ -86,13 +87,10 @@ async function wantedNow({ queue }: DemandSource) {
 }
 
 /** How long the first in line of each may take, by its number. */
-async function secondsOf(
-  db: PreparedStatements,
-  wanted: readonly Wanted[],
-): Promise<Map<number, number | null>> {
+async function secondsOf(db: Queries, wanted: readonly Wanted[]): Promise<Map<number, number | null>> {
   const rows = await db.all<{ seq: number; timeout_seconds: number | null; run_times: string | null }[]>(
-    `SELECT tasks.seq AS seq, tasks.timeout_seconds AS timeout_seconds, jobs.run_times AS run_times
-     FROM tasks JOIN jobs ON jobs.id = tasks.job_id WHERE tasks.seq IN (SELECT value FROM json_each(?))`,
+    sql`SELECT tasks.seq AS seq, tasks.timeout_seconds AS timeout_seconds, jobs.run_times AS run_times
+     FROM tasks JOIN jobs ON jobs.id = tasks.job_id WHERE tasks.seq ${amongNumbers()}`,
     JSON.stringify(wanted.map(({ first }) => first)),
   );
   return new Map(

@@ -1,9 +1,8 @@
 import type { EventPage, EventQuery } from '../../../gateway/backend.ts';
 import { LIMITS } from '../../../machines/protocol/limits.ts';
 import type { EventView } from '../../../machines/schema/views.ts';
-import type { Connection } from '../store/open.ts';
-import type { PreparedStatements } from '../store/prepared-statements.ts';
-import { isGap, LIMIT, OFFSET } from '../store/sql-words.ts';
+import { differing, type Queries, sql } from '../store/sql.ts';
+import { inOrder, isGap, JOIN, LIMIT, OFFSET } from '../store/sql-words.ts';
 import { EVENTS } from '../store/tables.ts';
 import { integer, joined, json, object, PICKED, seconds, text } from './json-text.ts';
 import { bytesOf, orPlaceholder, partsOf, quoted, type ValueReaders, withLongValues } from './long-values.ts';
@@ -22,7 +21,7 @@ const EVENT = object([
   ['data', orPlaceholder('e.data', json('e.data'), 'data', 'e.id')],
 ]);
 const BYTES = bytesOf(300, 'message', 'data');
-const LIST = `${PICKED} SELECT ${joined(EVENT, 'e.id')} AS text FROM picked CROSS JOIN events e ON e.id = picked.seq`;
+const LIST = sql`${PICKED} SELECT ${joined(EVENT, 'e.id')} AS text FROM picked ${JOIN} events e ON e.id = picked.seq`;
 
 interface Filter {
   where: string;
@@ -44,14 +43,14 @@ function filterOf({ job_id, task_id, after_id, before_id }: EventQuery): Filter 
 }
 
 /** Events, oldest first, as pieces of JSON. */
-export async function* eventList(db: PreparedStatements, query: EventQuery): AsyncGenerator<string> {
+export async function* eventList(db: Queries, query: EventQuery): AsyncGenerator<string> {
   const after_id = query.before_id === undefined ? query.after_id : await idBeforeLast(db, query);
   yield '[';
   const pages = inPages<RowHead & { id: number }>({
     plan: (last, rows) => {
       const { where, params } = filterOf({ ...query, after_id: last?.id ?? after_id });
-      const sql = `SELECT id, ${BYTES} AS bytes FROM events WHERE ${where} ORDER BY id ${LIMIT}`;
-      return db.all(sql, ...params, rows);
+      const list = sql`SELECT id, ${BYTES} AS bytes FROM events WHERE ${where} ORDER BY id ${LIMIT}`;
+      return db.all(list, ...params, rows);
     },
     compose: async (heads) => {
       const ids = JSON.stringify(heads.map(({ id }) => id));
@@ -67,37 +66,39 @@ export async function* eventList(db: PreparedStatements, query: EventQuery): Asy
 }
 
 /** Behind which id the last `limit` events that a query asks for begin. */
-async function idBeforeLast(db: PreparedStatements, query: EventQuery): Promise<number> {
+async function idBeforeLast(db: Queries, query: EventQuery): Promise<number> {
   const { where, params } = filterOf(query);
   const row = await db.get<{ id: number }>(
-    `SELECT id FROM events WHERE ${where} ORDER BY id DESC LIMIT 1 ${OFFSET}`,
+    sql`SELECT id FROM events WHERE ${where} ORDER BY id DESC LIMIT 1 ${OFFSET}`,
     ...[...params, query.limit - 1],
   );
   return row ? row.id - 1 : query.after_id;
 }
 
 /** A text or document of an event as a stream sends it: a frame is whole, so what is beyond the limits is cut. */
-const MESSAGE = `iif(octet_length(e.message) > ${LIMITS.message},
-  substr(e.message, 1, ${LIMITS.message / 8}) || '… (' || octet_length(e.message) || ' bytes in all)', e.message)`;
+const MESSAGE = `CASE WHEN octet_length(e.message) > ${LIMITS.message}
+  THEN substr(e.message, 1, ${LIMITS.message / 8}) || '… (' || octet_length(e.message) || ' bytes in all)' ELSE e.message END`;
 /** Joined with nothing it is a text: a cast leaves it a document, which the row would have as an object. */
-const DATA = `iif(octet_length(e.data) > ${LIMITS.data + 1024},
-  json_object('left_out', 'data of ' || octet_length(e.data) || ' bytes') || '', e.data)`;
+const LEFT_OUT = `('left_out', 'data of ' || octet_length(e.data) || ' bytes')`;
+const DATA = sql`CASE WHEN octet_length(e.data) > ${LIMITS.data + 1024}
+  THEN ${differing(`json_object${LEFT_OUT} || ''`, `json_build_object${LEFT_OUT}::text`)} ELSE e.data END`;
 
 const FRAME = EVENTS.rowSql((column) =>
   column === 'message' ? MESSAGE : column === 'data' ? DATA : `e.${column}`,
 );
 
 /** The next events behind an id, as many as make a page; for streams, which read on when their client has taken it. */
-export async function eventPage(connection: Connection, query: EventQuery): Promise<EventPage> {
+export async function eventPage(queries: Queries, query: EventQuery): Promise<EventPage> {
   const { where, params } = filterOf(query);
-  const rows = await connection.all<{ cells: string; planned: number }[]>(
-    `WITH head (id, bytes) AS MATERIALIZED
+  const rows = await queries.all<{ cells: string; planned: number }[]>(
+    sql`WITH head (id, bytes) AS MATERIALIZED
             (SELECT id, ${BYTES} FROM events WHERE ${where} ORDER BY id ${LIMIT}),
           page (id, upto, planned) AS MATERIALIZED
             (SELECT id, sum(bytes) OVER (ROWS UNBOUNDED PRECEDING) - bytes, count(*) OVER () FROM head)
      SELECT ${FRAME} AS cells, page.planned
-     FROM page CROSS JOIN events e ON e.id = page.id WHERE page.upto < ${PAGE_BYTES}`,
-    [...params, query.limit],
+     FROM page ${JOIN} events e ON e.id = page.id WHERE page.upto < ${PAGE_BYTES}${inOrder('page.id')}`,
+    ...params,
+    query.limit,
   );
   const planned = rows[0]?.planned ?? 0;
   return {

@@ -1,8 +1,8 @@
 import type { JobQuery } from '../../../gateway/backend.ts';
 import { LIMITS } from '../../../machines/protocol/limits.ts';
 import { readReference } from '../../../machines/protocol/reference.ts';
-import type { PreparedStatements } from '../store/prepared-statements.ts';
-import { LIMIT } from '../store/sql-words.ts';
+import { differing, joinSql, type Queries, type SqlText, sql } from '../store/sql.ts';
+import { amongNumbers, LIMIT } from '../store/sql-words.ts';
 import { type Condition, chosenWay, type OneQuery, restOf, type Way, waysOf } from './job-ways.ts';
 import { bytesOf } from './long-values.ts';
 import type { RowHead } from './pages.ts';
@@ -29,12 +29,12 @@ const BEHIND_ALL = '\u{10ffff}';
 const LOOKED_AT = 20_000;
 
 interface Statement {
-  sql: string;
+  sql: SqlText;
   params: (string | number)[];
 }
 
 /** The newest jobs that pass a filter. */
-export async function jobHeads(db: PreparedStatements, query: JobQuery): Promise<JobHead[]> {
+export async function jobHeads(db: Queries, query: JobQuery): Promise<JobHead[]> {
   // No job has so many.
   if ((query.tags?.length ?? 0) > LIMITS.tags) return [];
   const lists = await Promise.all([
@@ -51,12 +51,12 @@ export async function jobHeads(db: PreparedStatements, query: JobQuery): Promise
 export const queriesOf = ({ types, ...query }: JobQuery): OneQuery[] =>
   types === undefined ? [query] : [...new Set(types)].map((type) => ({ ...query, type }));
 
-async function headsOf(db: PreparedStatements, query: OneQuery): Promise<JobHead[]> {
+async function headsOf(db: Queries, query: OneQuery): Promise<JobHead[]> {
   const ways = query.ref === undefined ? [await chosenWay(db, waysOf(query))] : referred(query.ref);
   const lists = await Promise.all(
     ways.map((way) => {
-      const { sql, params } = headStatement(way, query);
-      return db.all<JobHead[]>(sql, ...params);
+      const heads = headStatement(way, query);
+      return db.all<JobHead[]>(heads.sql, ...heads.params);
     }),
   );
   return lists.flat();
@@ -65,9 +65,12 @@ async function headsOf(db: PreparedStatements, query: OneQuery): Promise<JobHead
 /** What is asked of the store along a way. */
 export function headStatement(way: Way, query: OneQuery): Statement {
   const conditions = [...way.conditions, ...restOf(way, query)];
-  const filter = conditions.map(({ sql }) => sql).join(' AND ');
+  const filter = joinSql(
+    conditions.map((condition) => condition.sql),
+    ' AND ',
+  );
   return {
-    sql: `SELECT jobs.seq, jobs.created_at, ${BYTES} AS bytes FROM ${way.from} WHERE ${filter} ORDER BY ${way.order} ${LIMIT}`,
+    sql: sql`SELECT jobs.seq, jobs.created_at, ${BYTES} AS bytes FROM ${joinSql(way.from, '')} WHERE ${filter} ORDER BY ${way.order} ${LIMIT}`,
     params: [...conditions.flatMap(({ values }) => values), query.limit],
   };
 }
@@ -86,7 +89,7 @@ export function referred(ref: string): Way[] {
 }
 
 const jobsWay = (order: string, condition: Condition): Way => ({
-  ...{ from: 'jobs', order, seq: 'jobs.seq', conditions: [condition], covers: [] },
+  ...{ from: ['jobs'], order, seq: 'jobs.seq', conditions: [condition], covers: [] },
 });
 
 /** The end of an id that a reference may mean, if it may; a whole id is found by its beginning, and no id has other characters. */
@@ -97,15 +100,15 @@ function endsAsked({ ref }: JobQuery): string[] {
 }
 
 /** The ids before one, the latest first, looked through for an end: which jobs have it, and how far that came. */
-const ENDS_SQL = `SELECT min(id) AS reached, json_group_array(seq) FILTER (WHERE substr(id, ?) = ?) AS seqs
-  FROM (SELECT id, seq FROM jobs WHERE id < ? ORDER BY id DESC ${LIMIT})`;
+const ENDS_SQL = sql`SELECT min(id) AS reached, ${differing('json_group_array(seq) FILTER (WHERE substr(id, ?) = ?)', "coalesce(json_agg(seq) FILTER (WHERE right(id, -?::integer) = ?), '[]')")} AS seqs
+  FROM (SELECT id, seq FROM jobs WHERE id < ? ORDER BY id DESC ${LIMIT}) AS looked`;
 
 /**
  * The jobs whose id ends so. No index has the ends: they are random, so that it would cost every submission two pages
  * that are written, for what a person asks now and then. The ids stand together in their own index, and it is read in
  * pieces, between which others have their turn.
  */
-async function byEnd(db: PreparedStatements, ends: string, query: JobQuery): Promise<JobHead[]> {
+async function byEnd(db: Queries, ends: string, query: JobQuery): Promise<JobHead[]> {
   const found: JobHead[] = [];
   let before: string | null = BEHIND_ALL;
   while (before !== null && found.length < query.limit) {
@@ -116,10 +119,10 @@ async function byEnd(db: PreparedStatements, ends: string, query: JobQuery): Pro
     const { reached, seqs } = rows[0] as { reached: string | null; seqs: string };
     before = reached;
     if (seqs === '[]') continue;
-    const picked = { sql: 'jobs.seq IN (SELECT value FROM json_each(?))', values: [seqs] };
+    const picked = { sql: sql`jobs.seq ${amongNumbers()}`, values: [seqs] };
     for (const one of queriesOf(query)) {
-      const { sql, params } = headStatement(jobsWay('jobs.seq DESC', picked), one);
-      found.push(...(await db.all<JobHead[]>(sql, ...params)));
+      const heads = headStatement(jobsWay('jobs.seq DESC', picked), one);
+      found.push(...(await db.all<JobHead[]>(heads.sql, ...heads.params)));
     }
   }
   return found;

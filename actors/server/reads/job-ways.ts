@@ -1,6 +1,6 @@
 import type { JobQuery } from '../../../gateway/backend.ts';
-import type { PreparedStatements } from '../store/prepared-statements.ts';
-import { sqlWords } from '../store/sql-words.ts';
+import { differing, joinSql, type Queries, type SqlText, sql } from '../store/sql.ts';
+import { indexedBy, JOIN, sqlWords, unindexed } from '../store/sql-words.ts';
 
 /* Along which order of the store the jobs of a list are looked for. */
 
@@ -8,7 +8,7 @@ import { sqlWords } from '../store/sql-words.ts';
 export type OneQuery = Omit<JobQuery, 'types'> & { type?: string };
 
 export interface Condition {
-  sql: string;
+  sql: SqlText;
   values: (string | number)[];
 }
 
@@ -17,10 +17,11 @@ type Column = 'owner' | 'type' | 'status' | 'resubmitted_from';
 
 /** An order of the store that has some of the jobs, the newest first; the others are not even looked at. */
 export interface Way {
-  from: string;
-  order: string;
+  /** The table that has the order, and what else is joined to it. */
+  from: readonly SqlText[];
+  order: SqlText;
   /** The number of a job, as it is known before its row is read. */
-  seq: string;
+  seq: SqlText;
   /** What the jobs along it have. */
   conditions: Condition[];
   /** Which filters that is. */
@@ -42,14 +43,14 @@ export function waysOf(query: OneQuery): Way[] {
   const { owner, type, status, tags, name, resubmitted_from } = query;
   const ways: Way[] = [];
   const along = (index: string, given: Partial<Record<Column, string>>) => {
-    const conditions = Object.entries(given).map(([column, value]) => ({
+    const conditions: Condition[] = Object.entries(given).map(([column, value]) => ({
       sql: `jobs.${column} = ?`,
       values: [value],
     }));
     // A partial index is taken only where its own words stand in the statement.
     if (index.endsWith('_ill')) conditions.push({ sql: `jobs.status IN (${sqlWords(ILL)})`, values: [] });
     const covers: Filter[] = [...(Object.keys(given) as Filter[]), 'time'];
-    const from = `jobs INDEXED BY ${index}`;
+    const from = [sql`jobs${indexedBy(index)}`];
     ways.push({
       ...{ from, order: 'jobs.created_at DESC', seq: 'jobs.seq' },
       conditions: [...conditions, created(query)],
@@ -79,8 +80,8 @@ const created = ({ created_from = FIRST, created_before = LAST }: OneQuery): Con
 });
 
 /** The same of a number: jobs are numbered in the order of their creation. */
-const numbered = (seq: string, { created_from = FIRST, created_before = LAST }: OneQuery): Condition => ({
-  sql: `${seq} >= (SELECT first.seq FROM jobs first WHERE first.created_at >= ? ORDER BY first.created_at LIMIT 1)
+const numbered = (seq: SqlText, { created_from = FIRST, created_before = LAST }: OneQuery): Condition => ({
+  sql: sql`${seq} >= (SELECT first.seq FROM jobs first WHERE first.created_at >= ? ORDER BY first.created_at LIMIT 1)
     AND ${seq} <= (SELECT last.seq FROM jobs last WHERE last.created_at < ? ORDER BY last.created_at DESC LIMIT 1)`,
   values: [created_from, created_before],
 });
@@ -88,8 +89,8 @@ const numbered = (seq: string, { created_from = FIRST, created_before = LAST }: 
 /** Of an owner and a type, whichever has fewer jobs with the tag. */
 function byTag(tag: string, query: OneQuery): Way[] {
   const { owner, type } = query;
-  const along = (index: string, given: Partial<Record<'owner' | 'type', string>>): Way => ({
-    from: `job_tags ${index} CROSS JOIN jobs ON jobs.seq = job_tags.seq`,
+  const along = (index: SqlText, given: Partial<Record<'owner' | 'type', string>>): Way => ({
+    from: [sql`job_tags${index}`, sql` ${JOIN} jobs ON jobs.seq = job_tags.seq`],
     order: 'job_tags.seq DESC',
     seq: 'job_tags.seq',
     conditions: [
@@ -100,10 +101,10 @@ function byTag(tag: string, query: OneQuery): Way[] {
     covers: ['time', ...(Object.keys(given) as Filter[])],
     tag,
   });
-  if (owner === undefined && type === undefined) return [along('NOT INDEXED', {})];
+  if (owner === undefined && type === undefined) return [along(differing(' NOT INDEXED', ''), {})];
   return [
-    ...(owner === undefined ? [] : [along('INDEXED BY job_tags_owner', { owner })]),
-    ...(type === undefined ? [] : [along('INDEXED BY job_tags_type', { type })]),
+    ...(owner === undefined ? [] : [along(indexedBy('job_tags_owner'), { owner })]),
+    ...(type === undefined ? [] : [along(indexedBy('job_tags_type'), { type })]),
   ];
 }
 
@@ -111,14 +112,22 @@ function byTag(tag: string, query: OneQuery): Way[] {
 const isIndexed = (name: string): boolean =>
   [...name.toLowerCase()].length >= SHORTEST_INDEXED && !name.includes('\0');
 
+/**
+ * SQLite finds parts of names in a table of its own, made of groups of three characters; PostgreSQL in an index of groups
+ * of three, where it has the extension for that, by a pattern.
+ */
+const NAMES = {
+  from: [differing('job_names', 'jobs'), differing(' CROSS JOIN jobs ON jobs.seq = job_names.rowid', '')],
+  seq: differing('job_names.rowid', 'jobs.seq'),
+  has: differing(
+    `job_names MATCH '"' || replace(?, '"', '""') || '"'`,
+    String.raw`jobs.name_folded LIKE '%' || regexp_replace(?, '([\\%_])', '\\\1', 'g') || '%'`,
+  ),
+};
+
 const byName = (name: string, query: OneQuery): Way => ({
-  from: 'job_names CROSS JOIN jobs ON jobs.seq = job_names.rowid',
-  order: 'job_names.rowid DESC',
-  seq: 'job_names.rowid',
-  conditions: [
-    { sql: 'job_names MATCH ?', values: [`"${name.toLowerCase().replaceAll('"', '""')}"`] },
-    numbered('job_names.rowid', query),
-  ],
+  ...{ from: NAMES.from, order: sql`${NAMES.seq} DESC`, seq: NAMES.seq },
+  conditions: [{ sql: NAMES.has, values: [name.toLowerCase()] }, numbered(NAMES.seq, query)],
   covers: ['time'],
 });
 
@@ -126,36 +135,44 @@ const byName = (name: string, query: OneQuery): Way => ({
  * The way with the fewest jobs, which are counted as far as that costs little. Where all have many, the first: there
  * what is asked for is found soon.
  */
-export async function chosenWay(db: PreparedStatements, ways: readonly Way[]): Promise<Way> {
+export async function chosenWay(db: Queries, ways: readonly Way[]): Promise<Way> {
   if (ways.length === 1) return ways[0] as Way;
   const sizes = await Promise.all(
     ways.map(async (way) => {
-      const { sql, params } = countStatement(way);
-      return (await db.get<{ size: number }>(sql, ...params))?.size ?? 0;
+      const count = countStatement(way);
+      return (await db.get<{ size: number }>(count.sql, ...count.params))?.size ?? 0;
     }),
   );
   return ways[sizes.indexOf(Math.min(...sizes))] as Way;
 }
 
 export function countStatement({ from, conditions }: Way) {
-  const [table = ''] = from.split(' CROSS JOIN ');
+  const [table = ''] = from;
+  const filter = joinSql(
+    conditions.map((condition) => condition.sql),
+    ' AND ',
+  );
   return {
-    sql: `SELECT count(*) AS size FROM (SELECT 1 FROM ${table} WHERE ${conditions.map(({ sql }) => sql).join(' AND ')} LIMIT ${COUNTED})`,
+    sql: sql`SELECT count(*) AS size FROM (SELECT 1 FROM ${table} WHERE ${filter} LIMIT ${COUNTED}) AS counted`,
     params: conditions.flatMap(({ values }) => values),
   };
 }
 
-/** What has to be looked at in each job along a way; `+` keeps SQLite's planner from following it instead. */
+/** What has to be looked at in each job along a way; SQLite does not follow it instead. */
 export function restOf(way: Way, query: OneQuery): Condition[] {
   const { covers, seq } = way;
   const { owner, type, status, tags = [], name } = query;
   const folded = name?.toLowerCase() ?? '';
   const equal = (column: Column, value: string | undefined): Condition[] =>
-    value === undefined || covers.includes(column) ? [] : [{ sql: `+jobs.${column} = ?`, values: [value] }];
+    value === undefined || covers.includes(column)
+      ? []
+      : [{ sql: sql`${unindexed(`jobs.${column}`)} = ?`, values: [value] }];
   const asked = query.created_from !== undefined || query.created_before !== undefined;
   return [
     ...tags.filter((tag) => tag !== way.tag).map((tag) => taggedWith(tag, seq)),
-    ...(folded === '' ? [] : [{ sql: 'instr(jobs.name_folded, ?) > 0', values: [folded] }]),
+    ...(folded === ''
+      ? []
+      : [{ sql: sql`${differing('instr', 'strpos')}(jobs.name_folded, ?) > 0`, values: [folded] }]),
     ...equal('owner', owner),
     ...equal('type', type),
     ...equal('status', status),
@@ -165,11 +182,11 @@ export function restOf(way: Way, query: OneQuery): Condition[] {
 }
 
 const later = ({ created_from = FIRST, created_before = LAST }: OneQuery): Condition => ({
-  sql: '+jobs.created_at >= ? AND +jobs.created_at < ?',
+  sql: sql`${unindexed('jobs.created_at')} >= ? AND ${unindexed('jobs.created_at')} < ?`,
   values: [created_from, created_before],
 });
 
-const taggedWith = (tag: string, seq: string): Condition => ({
-  sql: `EXISTS (SELECT 1 FROM job_tags t WHERE t.tag = ? AND t.seq = ${seq})`,
+const taggedWith = (tag: string, seq: SqlText): Condition => ({
+  sql: sql`EXISTS (SELECT 1 FROM job_tags t WHERE t.tag = ? AND t.seq = ${seq})`,
   values: [tag],
 });

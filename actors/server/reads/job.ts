@@ -1,6 +1,6 @@
 import type { Aggregate } from '../../../machines/schema/views.ts';
-import type { PreparedStatements } from '../store/prepared-statements.ts';
 import type { JobRow } from '../store/rows.ts';
+import type { Queries } from '../store/sql.ts';
 import { jobValueReaders } from './jobs.ts';
 import { placeholderValue, type ValueReaders, withLongValues } from './long-values.ts';
 import { errorsOf, rankingOf, rankingValueReaders, rankWarnings } from './ranking.ts';
@@ -15,7 +15,7 @@ const SHOWN = { ranking: 10_000, errors: 1000 };
 /**
  * A job as clients see it, as pieces of JSON: its row as it is now, then the best of its tasks, then the first errors.
  */
-export async function* jobPieces(db: PreparedStatements, row: JobRow): AsyncGenerator<string> {
+export async function* jobPieces(db: Queries, row: JobRow): AsyncGenerator<string> {
   const { succeeded, failed } = row.counts;
   const ranking = succeeded > 0 ? placeholderValue('ranking', row.seq) : [];
   const errors = failed > 0 ? placeholderValue('errors', row.seq) : {};

@@ -1,6 +1,7 @@
 import type { JobQuery } from '../../../gateway/backend.ts';
-import type { PreparedStatements } from '../store/prepared-statements.ts';
 import type { JobRow } from '../store/rows.ts';
+import { type Queries, sql } from '../store/sql.ts';
+import { JOIN } from '../store/sql-words.ts';
 import { JOBS } from '../store/tables.ts';
 import { type JobHead, jobHeads, LONG_COLUMNS } from './job-heads.ts';
 import { PICKED } from './json-text.ts';
@@ -16,14 +17,14 @@ export const JOB_CELLS = JOBS.rowSql((column) => {
 });
 
 /** What the marks in a job's view stand for. */
-export function jobValueReaders(db: PreparedStatements): ValueReaders {
+export function jobValueReaders(db: Queries): ValueReaders {
   const filler = (value: string) => (seq: string) =>
     quoted(partsOf(db, { table: 'jobs', value, key: 'seq' }, Number(seq)));
   return Object.fromEntries(LONG_COLUMNS.map((column) => [`job_${column}`, filler(column)]));
 }
 
 /** The newest jobs that pass a filter, as pieces of JSON. */
-export async function* jobList(db: PreparedStatements, query: JobQuery): AsyncGenerator<string> {
+export async function* jobList(db: Queries, query: JobQuery): AsyncGenerator<string> {
   const pages = inPages<JobHead>({
     plan: (last, limit) => {
       const created_before = last?.created_at ?? query.created_before;
@@ -33,7 +34,7 @@ export async function* jobList(db: PreparedStatements, query: JobQuery): AsyncGe
     compose: async (heads) => {
       const seqs = JSON.stringify(heads.map(({ seq }) => seq));
       const rows = await db.all<{ cells: string }[]>(
-        `${PICKED} SELECT ${JOB_CELLS} AS cells FROM picked CROSS JOIN jobs ON jobs.seq = picked.seq`,
+        sql`${PICKED} SELECT ${JOB_CELLS} AS cells FROM picked ${JOIN} jobs ON jobs.seq = picked.seq`,
         seqs,
       );
       const jobs = rows.map(({ cells }) => JOBS.decode(cells)).sort((a, b) => b.seq - a.seq);

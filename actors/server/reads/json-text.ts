@@ -1,18 +1,25 @@
+import { differing, joinSql, type Sql, type SqlText, sql } from '../store/sql.ts';
+import { each } from '../store/sql-words.ts';
+
 /**
- * Expressions of SQL that make JSON text of columns, so that pages of lists are composed by SQLite, on its own thread,
+ * Expressions of SQL that make JSON text of columns, so that pages of lists are composed by the store, on its own thread,
  * and reach the socket as text. Values stay exact: results are copied as text, and doubles but for times have a text
  * already.
  */
 
-/** A column of text, or null. */
-export const text = (column: string): string => `json_quote(${column})`;
+/** An expression of text, or null. */
+export const text = (value: SqlText): Sql => sql`${differing('json_quote', 'jq_quote')}(${value})`;
 
 /** A column of whole numbers, or null. */
-export const integer = (column: string): string => `coalesce(${column}, 'null')`;
+export const integer = (column: string): Sql =>
+  differing(`coalesce(${column}, 'null')`, `coalesce(${column}::text, 'null')`);
 
 /** A column of seconds, kept to the microsecond, or null. */
-export const seconds = (column: string): string =>
-  `iif(${column} IS NULL, 'null', rtrim(rtrim(printf('%.6f', ${column}), '0'), '.'))`;
+export const seconds = (column: string): Sql =>
+  differing(
+    `CASE WHEN ${column} IS NULL THEN 'null' ELSE rtrim(rtrim(printf('%.6f', ${column}), '0'), '.') END`,
+    `coalesce(trim_scale(round(${column}::text::numeric, 6))::text, 'null')`,
+  );
 
 /** A column that holds JSON text, or null. */
 export const json = (column: string): string => `coalesce(${column}, 'null')`;
@@ -22,19 +29,21 @@ export const PARAMETER = Symbol('parameter');
 
 /** An object of members whose values are such expressions. */
 export function object(
-  members: readonly (readonly [name: string | typeof PARAMETER, value: string])[],
-): string {
+  members: readonly (readonly [name: string | typeof PARAMETER, value: SqlText])[],
+): Sql {
   const parts = members.map(([name, value], i) => {
     const before = i === 0 ? '{' : ',';
-    if (name === PARAMETER) return `'${before}' || ? || ':' || ${value}`;
-    return `'${before}${JSON.stringify(name)}:' || ${value}`;
+    if (name === PARAMETER) return sql`'${before}' || ? || ':' || ${value}`;
+    return sql`'${before}${JSON.stringify(name)}:' || ${value}`;
   });
-  return `${parts.join(' || ')} || '}'`;
+  return sql`${joinSql(parts, ' || ')} || '}'`;
 }
 
-/** The rows of a page, given as a list of their numbers; the first parameter of the statement. */
-export const PICKED = 'WITH picked (place, seq) AS MATERIALIZED (SELECT key, value FROM json_each(?))';
+/** The rows of a page, given as a list of their numbers, or ids; the first parameter of the statement. */
+export const pickedBy = (type: 'bigint' | 'text'): Sql =>
+  sql`WITH picked (place, seq) AS MATERIALIZED (SELECT key, value FROM ${each('?', type)})`;
+export const PICKED = pickedBy('bigint');
 
 /** All rows' texts as the inside of an array or object, in the given order; the empty text when there are none. */
-export const joined = (expression: string, order: string): string =>
-  `coalesce(group_concat(${expression}, ',' ORDER BY ${order}), '')`;
+export const joined = (expression: SqlText, order: string): Sql =>
+  sql`coalesce(string_agg(${expression}, ',' ORDER BY ${order}), '')`;

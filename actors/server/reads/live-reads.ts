@@ -5,8 +5,8 @@ import type { ClusterStats, Waiting } from '../../../machines/schema/views.ts';
 import { isHeld } from '../../../machines/task/task.ts';
 import type { Core } from '../core.ts';
 import { registrationOf } from '../scheduling/demands.ts';
-import type { PreparedStatements } from '../store/prepared-statements.ts';
 import type { JobRow } from '../store/rows.ts';
+import type { Queries } from '../store/sql.ts';
 import { demandOf } from './demand.ts';
 
 type LiveCore = Pick<Core, 'clock' | 'hearing' | 'settings' | 'directory' | 'queue' | 'counters'>;
@@ -57,7 +57,7 @@ export class LiveReads {
     return this.#core.settings.version;
   }
 
-  demand(db: PreparedStatements): Promise<DemandView> {
+  demand(db: Queries): Promise<DemandView> {
     return demandOf(this.#core, db);
   }
 

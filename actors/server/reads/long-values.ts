@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import type { PreparedStatements } from '../store/prepared-statements.ts';
+import { differing, joinSql, type Queries, type Sql, type SqlText, sql } from '../store/sql.ts';
+import { LEAST } from '../store/sql-words.ts';
 
 /**
  * Long values are no part of the page in which their row stands. The page holds a mark in their place, and they are
@@ -22,16 +23,19 @@ export const placeholderValue = (what: string, key: string | number): string =>
   `${PLACEHOLDER}:${what}:${key}`;
 
 /** SQL: the JSON text of a column, or a mark where it is long. @param column whose length decides */
-export const orPlaceholder = (column: string, jsonText: string, what: string, key: string): string =>
-  `iif(octet_length(${column}) > ${LONG}, '"${PLACEHOLDER}:${what}:' || ${key} || '"', ${jsonText})`;
+export const orPlaceholder = (column: string, jsonText: SqlText, what: string, key: string): Sql =>
+  sql`CASE WHEN octet_length(${column}) > ${LONG} THEN '"${PLACEHOLDER}:${what}:' || ${key} || '"' ELSE ${jsonText} END`;
 
 /** SQL: a column of text itself, or where it is long what becomes a mark when it is written as JSON. */
 export const valueOrPlaceholder = (column: string, what: string, key: string): string =>
-  `iif(octet_length(${column}) > ${LONG}, '${PLACEHOLDER}:${what}:' || ${key}, ${column})`;
+  `CASE WHEN octet_length(${column}) > ${LONG} THEN '${PLACEHOLDER}:${what}:' || ${key} ELSE ${column} END`;
 
 /** SQL: bytes that columns take of a page. */
-export const bytesOf = (fixed: number, ...columns: string[]): string =>
-  [fixed, ...columns.map((column) => `min(coalesce(octet_length(${column}), 0), ${LONG})`)].join(' + ');
+export const bytesOf = (fixed: number, ...columns: string[]): Sql =>
+  joinSql(
+    [`${fixed}`, ...columns.map((column) => sql`${LEAST}(coalesce(octet_length(${column}), 0), ${LONG})`)],
+    ' + ',
+  );
 
 /** What brings a value in pieces, as JSON text, by what it is and whose. */
 export type ValueReaders = Record<string, (key: string) => AsyncIterable<string>>;
@@ -57,26 +61,26 @@ export async function* withLongValues(
 interface Cell {
   table: string;
   /** The column or expression that holds the value. */
-  value: string;
+  value: SqlText;
   /** What its row is found by. */
   key: string;
 }
 
 /** A value in pieces as it stands; nothing when there is no such row. */
 export async function* partsOf(
-  db: PreparedStatements,
+  db: Queries,
   { table, value, key }: Cell,
   id: string | number,
 ): AsyncGenerator<string> {
-  // Cut as bytes: SQLite would count the characters of a text from its beginning for every part.
-  const sql = `SELECT substr(CAST(${value} AS BLOB), ?, ${PART}) AS part FROM ${table} WHERE ${key} = ?`;
+  const cut = sql`SELECT substr(${differing('CAST(', '')}${value}${differing(' AS BLOB)', '')}, ?, ${PART}) AS part FROM ${table} WHERE ${key} = ?`;
   const decoder = new TextDecoder();
   for (let at = 1; ; at += PART) {
-    const row = await db.get<{ part: Uint8Array | null }>(sql, at, id);
+    // SQLite cuts bytes: it would count the characters of a text from its beginning for every part.
+    const row = await db.get<{ part: Uint8Array | string | null }>(cut, at, id);
     const part = row?.part;
     if (!part || part.length === 0) break;
-    yield decoder.decode(part, { stream: true });
-    if (part.length < PART) break;
+    yield typeof part === 'string' ? part : decoder.decode(part, { stream: true });
+    if (typeof part !== 'string' && part.length < PART) break;
   }
   const rest = decoder.decode();
   if (rest !== '') yield rest;

@@ -1,6 +1,6 @@
-import type { PreparedStatements } from '../store/prepared-statements.ts';
 import type { JobRow } from '../store/rows.ts';
-import { LIMIT, OFFSET } from '../store/sql-words.ts';
+import { type Queries, type Sql, type SqlText, sql } from '../store/sql.ts';
+import { LIMIT, OFFSET, ownMember } from '../store/sql-words.ts';
 import { bytesOf } from './long-values.ts';
 import type { RowHead } from './pages.ts';
 
@@ -13,13 +13,13 @@ export interface Ranked extends RowHead {
 /** What stands in an entry beside the long columns, in bytes. Metrics are a part of the result. */
 const BYTES = bytesOf(500, 'result', 'dataset_label', 'pipeline_label');
 /** Of a job that selects, its variants; what refits one of them is known by the selection. */
-const RANKS = "ifnull(payload ->> 'role', 'variant') = 'variant'";
-const OF_JOB = `FROM tasks WHERE job_id = ? AND status = 'succeeded' AND ${RANKS}`;
+const RANKS = sql`coalesce(${ownMember('payload', 'role')}, 'variant') = 'variant'`;
+const OF_JOB = sql`FROM tasks WHERE job_id = ? AND status = 'succeeded' AND ${RANKS}`;
 
 /** What a task has of the metric that its job ranks by, as the indexes of rankings have it. */
-export function rankValueOf({ rank_metric, standings }: JobRow): string {
+export function rankValueOf({ rank_metric, standings }: JobRow): SqlText {
   const place = standings.findIndex(({ metric }) => metric === rank_metric);
-  return place <= 0 ? 'rank_value' : `rank_others ->> ${place - 1}`;
+  return place <= 0 ? 'rank_value' : ownMember('rank_others', place - 1, 'double precision');
 }
 
 /**
@@ -27,18 +27,18 @@ export function rankValueOf({ rank_metric, standings }: JobRow): string {
  * index: first those that have a value, then those that have none.
  */
 export class RankingOrder {
-  readonly #db: PreparedStatements;
+  readonly #db: Queries;
   readonly #job: JobRow;
-  readonly #value: string;
-  readonly #from: string;
+  readonly #value: SqlText;
+  readonly #from: Sql;
 
-  constructor(db: PreparedStatements, job: JobRow) {
+  constructor(db: Queries, job: JobRow) {
     this.#db = db;
     this.#job = job;
     this.#value = rankValueOf(job);
     // The index is one of those that have it.
     const ofSeveral = this.#value === 'rank_value' ? '' : ' AND rank_others IS NOT NULL';
-    this.#from = `SELECT seq, ${this.#value} AS rank_value, ${BYTES} AS bytes ${OF_JOB}${ofSeveral}`;
+    this.#from = sql`SELECT seq, ${this.#value} AS rank_value, ${BYTES} AS bytes ${OF_JOB}${ofSeveral}`;
   }
 
   /** The next `rows` behind one; at the beginning, behind the first `offset`. */
@@ -58,20 +58,20 @@ export class RankingOrder {
         : ['<', 'DESC', Number.POSITIVE_INFINITY];
     const value = last?.rank_value ?? best;
     return this.#db.all(
-      `${this.#from} AND ${this.#value} ${worse}= ? AND (${this.#value} ${worse} ? OR seq > ?)
+      sql`${this.#from} AND ${this.#value} ${worse}= ? AND (${this.#value} ${worse} ? OR seq > ?)
        ORDER BY ${this.#value} ${direction}, seq ${LIMIT} ${OFFSET}`,
       ...[this.#job.id, value, value, last?.seq ?? 0, rows, skip],
     );
   }
 
   #unranked(after: number, rows: number, skip: number): Promise<Ranked[]> {
-    const sql = `${this.#from} AND ${this.#value} IS NULL AND seq > ? ORDER BY seq ${LIMIT} ${OFFSET}`;
-    return this.#db.all(sql, this.#job.id, after, rows, skip);
+    const unranked = sql`${this.#from} AND ${this.#value} IS NULL AND seq > ? ORDER BY seq ${LIMIT} ${OFFSET}`;
+    return this.#db.all(unranked, this.#job.id, after, rows, skip);
   }
 
   async #count(): Promise<number> {
     const row = await this.#db.get<{ n: number }>(
-      `SELECT count(*) AS n ${OF_JOB} AND ${this.#value} IS NOT NULL`,
+      sql`SELECT count(*) AS n ${OF_JOB} AND ${this.#value} IS NOT NULL`,
       this.#job.id,
     );
     return row?.n ?? 0;

@@ -1,6 +1,7 @@
 import { type CsvCell, csvLine } from '../../../machines/results/csv.ts';
-import type { PreparedStatements } from '../store/prepared-statements.ts';
 import type { JobRow } from '../store/rows.ts';
+import { differing, type Queries, sql } from '../store/sql.ts';
+import { JOIN, ownMember } from '../store/sql-words.ts';
 import { PICKED } from './json-text.ts';
 import { fitting } from './pages.ts';
 import { type Ranked, RankingOrder, rankValueOf } from './ranked.ts';
@@ -15,11 +16,16 @@ const ROWS = 500;
  */
 const READABLE = 4 * 1024 * 1024;
 
-const pageOf = (job: JobRow) => `${PICKED}
+/** Of a result that the store reads. */
+const METRICS = differing(
+  `CASE WHEN octet_length(result) <= ${READABLE} AND json_valid(result) THEN result -> 'metrics' END`,
+  `CASE WHEN octet_length(result) <= ${READABLE} THEN jq_row(json_compact(jq_json(result) -> 'metrics')) END`,
+);
+
+const pageOf = (job: JobRow) => sql`${PICKED}
   SELECT picked.place, t.id AS task_id, substr(dataset_label, 1, 4096) AS dataset, coalesce(pipeline_steps, substr(pipeline_label, 1, 4096)) AS pipeline,
-         ${rankValueOf(job)} AS rank_value, reused_from ->> 'task_id' AS reused_from,
-         iif(octet_length(result) <= ${READABLE} AND json_valid(result), result -> 'metrics', NULL) AS metrics
-  FROM picked CROSS JOIN tasks t ON t.seq = picked.seq`;
+         ${rankValueOf(job)} AS rank_value, ${ownMember('reused_from', 'task_id')} AS reused_from, ${METRICS} AS metrics
+  FROM picked ${JOIN} tasks t ON t.seq = picked.seq`;
 
 interface Entry {
   place: number;
@@ -35,11 +41,7 @@ interface Entry {
  * The ranking of a job as a table (RFC 4180), in pieces: a column for each metric of the best entries, and a last one
  * with whatever others an entry has, as JSON.
  */
-export async function* rankingCsv(
-  db: PreparedStatements,
-  job: JobRow,
-  part: RankingPart,
-): AsyncGenerator<string> {
+export async function* rankingCsv(db: Queries, job: JobRow, part: RankingPart): AsyncGenerator<string> {
   const order = new RankingOrder(db, job);
   const select = pageOf(job);
   let columns: string[] | null = null;

@@ -1,16 +1,19 @@
 import { isPrediction } from '../../../machines/schema/job-types.ts';
-import type { PreparedStatements } from '../store/prepared-statements.ts';
 import type { JobRow } from '../store/rows.ts';
-import { LIMIT } from '../store/sql-words.ts';
+import { differing, type Queries, type SqlText, sql } from '../store/sql.ts';
+import { each, inOrder, JOIN, LIMIT, member, ownMember } from '../store/sql-words.ts';
 import { joined, json, object, PARAMETER, PICKED, text } from './json-text.ts';
 import { bytesOf, orPlaceholder, partsOf, quoted, type ValueReaders } from './long-values.ts';
 import { inPages, type RowHead } from './pages.ts';
 import { type Ranked, RankingOrder } from './ranked.ts';
 
-/** A result that is nested deeper than SQLite reads still counts; it only shows no metrics. */
-const METRICS = `coalesce(iif(json_valid(result), result -> 'metrics', NULL), '{}')`;
+/** A result that is nested deeper than the store reads still counts; it only shows no metrics. */
+const METRICS = differing(
+  `coalesce(CASE WHEN json_valid(result) THEN result -> 'metrics' END, '{}')`,
+  `coalesce(jq_row(json_compact(jq_json(result) -> 'metrics')), '{}')`,
+);
 
-const long = (column: string, jsonText: string, what = column) =>
+const long = (column: string, jsonText: SqlText, what = column) =>
   orPlaceholder(column, jsonText, what, 't.seq');
 
 const ENTRY = object([
@@ -23,9 +26,9 @@ const ENTRY = object([
   [PARAMETER, 'picked.value'],
   ['metrics', long('result', METRICS, 'metrics')],
 ]);
-const PAGE = `
-  WITH picked (place, seq, value) AS MATERIALIZED (SELECT key, value ->> 0, value ->> 1 FROM json_each(?))
-  SELECT ${joined(ENTRY, 'picked.place')} AS text FROM picked CROSS JOIN tasks t ON t.seq = picked.seq`;
+const PAGE = sql`
+  WITH picked (place, seq, value) AS MATERIALIZED (SELECT key, ${member('value', 0, 'bigint')}, ${member('value', 1)} FROM ${each('?', 'text')})
+  SELECT ${joined(ENTRY, 'picked.place')} AS text FROM picked ${JOIN} tasks t ON t.seq = picked.seq`;
 
 /** Which part of a ranking. */
 export interface RankingPart {
@@ -34,11 +37,7 @@ export interface RankingPart {
 }
 
 /** The ranking of a job, as pieces of JSON in which marks may stand. */
-export async function* rankingOf(
-  db: PreparedStatements,
-  job: JobRow,
-  part: RankingPart = {},
-): AsyncGenerator<string> {
+export async function* rankingOf(db: Queries, job: JobRow, part: RankingPart = {}): AsyncGenerator<string> {
   const order = new RankingOrder(db, job);
   const metric = JSON.stringify(job.rank_metric);
   yield '[';
@@ -53,16 +52,16 @@ export async function* rankingOf(
   yield ']';
 }
 
-const FAILURE = `${text('id')} || ':' || ${long('error', text("coalesce(error, 'failed')"))}`;
-const FAILURES = `${PICKED} SELECT ${joined(FAILURE, 't.seq')} AS text FROM picked CROSS JOIN tasks t ON t.seq = picked.seq`;
+const FAILURE = sql`${text('id')} || ':' || ${long('error', text("coalesce(error, 'failed')"))}`;
+const FAILURES = sql`${PICKED} SELECT ${joined(FAILURE, 't.seq')} AS text FROM picked ${JOIN} tasks t ON t.seq = picked.seq`;
 
 /** The errors of a job's failed tasks by task id, as pieces of JSON in which marks may stand. */
-export async function* errorsOf(db: PreparedStatements, job: JobRow, limit: number): AsyncGenerator<string> {
+export async function* errorsOf(db: Queries, job: JobRow, limit: number): AsyncGenerator<string> {
   yield '{';
   yield* inPages<RowHead & { seq: number }>({
     plan: (last, rows) =>
       db.all(
-        `SELECT seq, ${bytesOf(100, 'error')} AS bytes FROM tasks
+        sql`SELECT seq, ${bytesOf(100, 'error')} AS bytes FROM tasks
          WHERE job_id = ? AND status = 'failed' AND seq > ? ORDER BY seq ${LIMIT}`,
         ...[job.id, last?.seq ?? 0, rows],
       ),
@@ -76,8 +75,8 @@ export async function* errorsOf(db: PreparedStatements, job: JobRow, limit: numb
 }
 
 /** What the marks in rankings and errors stand for. */
-export function rankingValueReaders(db: PreparedStatements): ValueReaders {
-  const parts = (value: string) => (seq: string) =>
+export function rankingValueReaders(db: Queries): ValueReaders {
+  const parts = (value: SqlText) => (seq: string) =>
     partsOf(db, { table: 'tasks', value, key: 'seq' }, Number(seq));
   const inQuotes = (value: string) => (seq: string) => quoted(parts(value)(seq));
   return {
@@ -97,7 +96,7 @@ const NAMED = 10;
  * Why the ranking of a job says less than one expects, as sentences for people: it has no best task because none
  * reported what it ranks by, or some tasks are left out of it.
  */
-export async function rankWarnings(db: PreparedStatements, job: JobRow): Promise<string[]> {
+export async function rankWarnings(db: Queries, job: JobRow): Promise<string[]> {
   // Predicted without reference values, nothing is measured.
   if (isPrediction(job.type)) return [];
   const succeeded = job.selection
@@ -114,15 +113,25 @@ export async function rankWarnings(db: PreparedStatements, job: JobRow): Promise
   ];
 }
 
+const VALID = differing('AND json_valid(result)', '');
+/** The names of the metrics that are numbers, each once, in the order in which they stand. */
+const NUMBERS = differing(
+  `SELECT DISTINCT substr(m.key, 1, 100) AS name FROM looked, json_each(looked.result, '$.metrics') m
+     WHERE m.type IN ('integer', 'real')`,
+  `SELECT substr(m.key, 1, 100) AS name FROM looked
+       CROSS JOIN jq_members(looked.result, 'metrics') m
+     WHERE m.kind = 'number'
+     GROUP BY name ORDER BY min(ARRAY[looked.seq, m.place])`,
+);
+
 /** What the tasks reported in the place of what their job ranks by. */
-async function missingMetric(db: PreparedStatements, job: JobRow): Promise<string> {
+async function missingMetric(db: Queries, job: JobRow): Promise<string> {
   const found = await db.all<{ name: string }[]>(
-    `WITH looked (result) AS MATERIALIZED
-            (SELECT result FROM tasks WHERE job_id = ? AND status = 'succeeded' AND rank_value IS NULL
-             AND ifnull(payload ->> 'role', 'variant') = 'variant'
-             AND octet_length(result) < ${READABLE} AND json_valid(result) LIMIT ${LOOKED_AT})
-     SELECT DISTINCT substr(m.key, 1, 100) AS name FROM looked, json_each(looked.result, '$.metrics') m
-     WHERE m.type IN ('integer', 'real') LIMIT ${NAMED + 1}`,
+    sql`WITH looked (seq, result) AS MATERIALIZED
+            (SELECT seq, result FROM tasks WHERE job_id = ? AND status = 'succeeded' AND rank_value IS NULL
+             AND coalesce(${ownMember('payload', 'role')}, 'variant') = 'variant'
+             AND octet_length(result) < ${READABLE} ${VALID}${inOrder('seq')} LIMIT ${LOOKED_AT})
+     ${NUMBERS} LIMIT ${NAMED + 1}`,
     job.id,
   );
   const names = found.slice(0, NAMED).map(({ name }) => `'${name}'`);

@@ -2,9 +2,8 @@ import type { Reads } from '../../../gateway/backend.ts';
 import { ClusterError } from '../../../machines/protocol/errors.ts';
 import type { BackupsView, StatsMinute } from '../../../machines/schema/views.ts';
 import type { Clock } from '../../shared/clock.ts';
-import type { Connection } from '../store/open.ts';
-import type { PreparedStatements } from '../store/prepared-statements.ts';
 import type { JobRow, MinuteRow } from '../store/rows.ts';
+import { type Queries, sql } from '../store/sql.ts';
 import { OFFSET } from '../store/sql-words.ts';
 import type { Store } from '../store/store.ts';
 import { ARTIFACTS, JOBS } from '../store/tables.ts';
@@ -20,7 +19,7 @@ import { rankingCsv } from './ranking-csv.ts';
 import { TaskList } from './tasks.ts';
 import { oneWorker, workerList } from './workers.ts';
 
-const ARTIFACT_SQL = `SELECT ${ARTIFACTS.rowSql()} AS cells FROM artifacts`;
+const ARTIFACT_SQL = sql`SELECT ${ARTIFACTS.rowSql()} AS cells FROM artifacts`;
 
 /**
  * The queries behind the GETs: rows from the store, a page at a time, and from memory what is never stored at once.
@@ -32,10 +31,10 @@ export function createReads(
   clock: Clock,
   backups?: (() => BackupsView) | undefined,
 ): Reads {
-  const db = store.queries as PreparedStatements;
+  const db = store.queries;
 
   async function jobRow(id: string): Promise<JobRow> {
-    const row = await db.get<{ cells: string }>(`SELECT ${JOB_CELLS} AS cells FROM jobs WHERE id = ?`, id);
+    const row = await db.get<{ cells: string }>(sql`SELECT ${JOB_CELLS} AS cells FROM jobs WHERE id = ?`, id);
     if (!row) throw ClusterError.unknown('job', id);
     return JOBS.decode(row.cells);
   }
@@ -75,7 +74,7 @@ export function createReads(
     },
 
     async events(query) {
-      const page = await eventPage(store.pages as Connection, query);
+      const page = await eventPage(store.pages, query);
       if (page.events.length === 0 && query.job_id !== undefined)
         await assertExists('jobs', 'job', query.job_id);
       return page;
@@ -83,7 +82,7 @@ export function createReads(
 
     async eventIdBefore(count) {
       const row = await db.get<{ id: number }>(
-        `SELECT id FROM events ORDER BY id DESC LIMIT 1 ${OFFSET}`,
+        sql`SELECT id FROM events ORDER BY id DESC LIMIT 1 ${OFFSET}`,
         count,
       );
       return row?.id ?? 0;
@@ -95,7 +94,7 @@ export function createReads(
     },
 
     async artifact(id) {
-      const row = await db.get<{ cells: string }>(`${ARTIFACT_SQL} WHERE id = ?`, id);
+      const row = await db.get<{ cells: string }>(sql`${ARTIFACT_SQL} WHERE id = ?`, id);
       if (!row) throw await whyNoArtifact(db, id);
       return ARTIFACTS.decode(row.cells);
     },
@@ -125,7 +124,7 @@ export function createReads(
   };
 }
 
-async function whyNoArtifact(db: PreparedStatements, id: string): Promise<ClusterError> {
+async function whyNoArtifact(db: Queries, id: string): Promise<ClusterError> {
   const gone = await db.get<{ expired_at: number }>(
     'SELECT expired_at FROM expired_artifacts WHERE id = ?',
     id,
@@ -136,7 +135,7 @@ async function whyNoArtifact(db: PreparedStatements, id: string): Promise<Cluste
 }
 
 /** The states below `running`: a job whose tasks all wait again is in no memory. */
-async function runningJobs(db: PreparedStatements): Promise<Record<string, number>> {
+async function runningJobs(db: Queries): Promise<Record<string, number>> {
   const rows = await db.all<{ state: string; n: number }[]>(
     "SELECT state, COUNT(*) AS n FROM jobs WHERE status = 'running' AND state IS NOT NULL GROUP BY state",
   );
@@ -144,7 +143,7 @@ async function runningJobs(db: PreparedStatements): Promise<Record<string, numbe
 }
 
 /** Sixty minutes up to the present one; a minute without a commit carries the queue length on. */
-async function lastHour(db: PreparedStatements, present: number): Promise<StatsMinute[]> {
+async function lastHour(db: Queries, present: number): Promise<StatsMinute[]> {
   const first = present - 59;
   const rows = await db.all<MinuteRow[]>(
     'SELECT * FROM stats_minutes WHERE minute >= ? ORDER BY minute',

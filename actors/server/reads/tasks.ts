@@ -3,8 +3,8 @@ import type { TaskQuery } from '../../../gateway/backend.ts';
 import { slices } from '../../../machines/json/slices.ts';
 import { ClusterError } from '../../../machines/protocol/errors.ts';
 import { HELD_STATUSES } from '../../../machines/schema/statuses.ts';
-import type { PreparedStatements } from '../store/prepared-statements.ts';
-import { LIMIT, sqlWords } from '../store/sql-words.ts';
+import { type Queries, type SqlText, sql } from '../store/sql.ts';
+import { each, eachMember, JOIN, LIMIT, member, ownMember, sqlWords } from '../store/sql-words.ts';
 import { integer, joined, json, object, seconds, text } from './json-text.ts';
 import type { LiveReads } from './live-reads.ts';
 import {
@@ -20,7 +20,7 @@ import {
 import { inPages, type RowHead } from './pages.ts';
 import { lackedPlaces, type QueuedTask, waitingTask } from './waiting.ts';
 
-const long = (column: string, jsonText: string) => orPlaceholder(`t.${column}`, jsonText, column, 't.seq');
+const long = (column: string, jsonText: SqlText) => orPlaceholder(`t.${column}`, jsonText, column, 't.seq');
 
 /** What clients see of a task (docs/protocol.md#views-of-jobs-and-tasks). */
 const TASK = object([
@@ -32,13 +32,13 @@ const TASK = object([
   ['worker_id', text('t.worker_id')],
   [
     'lease_expires_at',
-    `iif(t.status IN (${sqlWords(HELD_STATUSES)}), ${seconds('coalesce(lease.at, t.lease_expires_at)')}, 'null')`,
+    sql`CASE WHEN t.status IN (${sqlWords(HELD_STATUSES)}) THEN ${seconds('coalesce(lease.at, t.lease_expires_at)')} ELSE 'null' END`,
   ],
   ['requirements', 'need.document'],
   ['dataset_label', long('dataset_label', text('t.dataset_label'))],
   ['pipeline_label', long('pipeline_label', text('t.pipeline_label'))],
   ['pipeline_steps', text('t.pipeline_steps')],
-  ['role', text(`t.payload ->> 'role'`)],
+  ['role', text(ownMember('t.payload', 'role'))],
   ['created_at', seconds('t.created_at')],
   ['updated_at', seconds('t.updated_at')],
   ['started_at', seconds('t.started_at')],
@@ -46,19 +46,20 @@ const TASK = object([
   ['result', long('result', json('t.result'))],
   ['reused_from', json('t.reused_from')],
   ['error', long('error', text('t.error'))],
-  ['waiting_for', `iif(t.status = 'queued', coalesce(wait.document, '[]'), '[]')`],
+  ['waiting_for', `CASE WHEN t.status = 'queued' THEN coalesce(wait.document, '[]') ELSE '[]' END`],
 ]);
 
 /** What stands in a task's view beside its long columns, in bytes. */
 const BYTES = bytesOf(800, 't.result', 't.error', 't.dataset_label', 't.pipeline_label');
 
-const LIST = `
-  WITH picked (seq, waiting) AS MATERIALIZED (SELECT value ->> 0, value ->> 1 FROM json_each(?)),
-       need (id, document) AS MATERIALIZED (SELECT value ->> 0, value ->> 1 FROM json_each(?)),
-       lease (id, at) AS MATERIALIZED (SELECT key, value FROM json_each(?)),
-       wait (id, document) AS MATERIALIZED (SELECT key, value FROM json_each(?))
+const FIRST = member('value', 0, 'bigint');
+const LIST = sql`
+  WITH picked (seq, waiting) AS MATERIALIZED (SELECT ${FIRST}, ${member('value', 1, 'bigint')} FROM ${each('?', 'text')}),
+       need (id, document) AS MATERIALIZED (SELECT ${FIRST}, ${member('value', 1)} FROM ${each('?', 'text')}),
+       lease (id, at) AS MATERIALIZED (SELECT key, value FROM ${eachMember('?', 'double precision')}),
+       wait (id, document) AS MATERIALIZED (SELECT key, value FROM ${each('?', 'text')})
   SELECT ${joined(TASK, 't.seq')} AS text
-  FROM picked CROSS JOIN tasks t ON t.seq = picked.seq
+  FROM picked ${JOIN} tasks t ON t.seq = picked.seq
   LEFT JOIN need ON need.id = t.requirement_id LEFT JOIN lease ON lease.id = t.id
   LEFT JOIN wait ON wait.id = picked.waiting`;
 
@@ -76,14 +77,14 @@ const SLICE_MS = 10;
  * missing.
  */
 export class TaskList {
-  readonly #db: PreparedStatements;
+  readonly #db: Queries;
   readonly #live: LiveReads;
   readonly #query: TaskQuery;
   /** What tasks of the present page wait for, as JSON texts. */
   #waits: string[] = [];
   #lacked: Awaited<ReturnType<typeof lackedPlaces>> | undefined;
 
-  constructor(db: PreparedStatements, live: LiveReads, query: TaskQuery) {
+  constructor(db: Queries, live: LiveReads, query: TaskQuery) {
     this.#db = db;
     this.#live = live;
     this.#query = query;
@@ -117,8 +118,8 @@ export class TaskList {
   async #plan(after: number, rows: number): Promise<Head[]> {
     const { job_id, status } = this.#query;
     const heads = await this.#db.all<Head[]>(
-      `SELECT t.seq, t.id, t.status, t.requirement_id, t.avoids, t.not_before,
-              t.payload ->> 'pipeline' AS pipeline, t.payload ->> 'dataset' AS dataset, ${BYTES} AS bytes FROM tasks t
+      sql`SELECT t.seq, t.id, t.status, t.requirement_id, t.avoids, t.not_before,
+              ${ownMember('t.payload', 'pipeline', 'bigint')} AS pipeline, ${ownMember('t.payload', 'dataset', 'bigint')} AS dataset, ${BYTES} AS bytes FROM tasks t
        WHERE t.job_id = ? AND t.seq > ?${status === undefined ? '' : ' AND t.status = ?'} ORDER BY t.seq ${LIMIT}`,
       ...[job_id, after, ...(status === undefined ? [] : [status]), rows],
     );

@@ -1,6 +1,6 @@
 import { cutJobPieces } from '../jobs/job-pieces.ts';
 import { placesOf } from '../scheduling/named-paths.ts';
-import type { PreparedStatements } from '../store/prepared-statements.ts';
+import type { Queries } from '../store/sql.ts';
 import { inSteps } from '../turn/steps.ts';
 import type { LiveReads, WaitingTask } from './live-reads.ts';
 
@@ -30,7 +30,7 @@ export function waitingTask(task: QueuedTask, now: number, lacked: Lacked): Wait
 }
 
 /** The pipelines and datasets of a job whose path some worker lacks, by their places. */
-export async function lackedPlaces(db: PreparedStatements, live: LiveReads, jobId: string): Promise<Lacked> {
+export async function lackedPlaces(db: Queries, live: LiveReads, jobId: string): Promise<Lacked> {
   const missing = live.missingPaths();
   const none = { pipelines: new Map(), datasets: new Map() };
   if (missing.size === 0) return none;

@@ -1,10 +1,10 @@
 import { compose, RawJson } from '../../../machines/json/raw.ts';
 import { ClusterError } from '../../../machines/protocol/errors.ts';
 import type { WorkerStatus, WorkerView } from '../../../machines/schema/views.ts';
-import type { PreparedStatements } from '../store/prepared-statements.ts';
 import type { WorkerRow } from '../store/rows.ts';
-import { LIMIT } from '../store/sql-words.ts';
-import { PICKED } from './json-text.ts';
+import { differing, joinSql, type Queries, sql } from '../store/sql.ts';
+import { JOIN, LIMIT } from '../store/sql-words.ts';
+import { pickedBy } from './json-text.ts';
 import type { LiveReads } from './live-reads.ts';
 import { bytesOf, orPlaceholder, partsOf, type ValueReaders, withLongValues } from './long-values.ts';
 import { inPages, type RowHead } from './pages.ts';
@@ -24,19 +24,38 @@ type Found = Omit<WorkerRow, keyof Declared> & Declared & Pick<WorkerView, 'clus
 const BYTES = bytesOf(1000, ...DECLARED.map((column) => `workers.${column}`));
 
 /** The program's own version, as `clusterVersion` finds it. */
-const CLUSTER_VERSION = `coalesce(
-  iif(json_type(version, '$.cluster') = 'text', version ->> '$.cluster', NULL),
-  (SELECT value FROM json_each(version) WHERE type = 'text' AND substr(key, -8) = '_cluster' LIMIT 1))`;
+const CLUSTER_VERSION = differing(
+  `coalesce(
+  CASE WHEN json_type(version, '$.cluster') = 'text' THEN version ->> '$.cluster' END,
+  (SELECT value FROM json_each(version) WHERE type = 'text' AND substr(key, -8) = '_cluster' LIMIT 1))`,
+  `coalesce(
+  CASE WHEN json_typeof(jq_json(version) -> 'cluster') = 'string' THEN jq_json(version) ->> 'cluster' END,
+  (SELECT value #>> '{}' FROM json_each(jq_json(version))
+    WHERE json_typeof(value) = 'string' AND right(key, 8) = '_cluster' LIMIT 1))`,
+);
 
-const COLUMNS = [
-  ...['id', 'name', 'status', 'slots_total', 'slots_used', 'last_seen_at', 'suspended', 'leaving', 'drained'],
-  ...DECLARED.map((column) => `${orPlaceholder(column, column, column, 'id')} AS ${column}`),
-  `${CLUSTER_VERSION} AS cluster_version`,
-].join(', ');
+const COLUMNS = joinSql(
+  [
+    ...[
+      'id',
+      'name',
+      'status',
+      'slots_total',
+      'slots_used',
+      'last_seen_at',
+      'suspended',
+      'leaving',
+      'drained',
+    ],
+    ...DECLARED.map((column) => sql`${orPlaceholder(column, column, column, 'id')} AS ${column}`),
+    sql`${CLUSTER_VERSION} AS cluster_version`,
+  ],
+  ', ',
+);
 
 /** All registered workers, or those in a status, those that registered first in front, as pieces of JSON. */
 export async function* workerList(
-  db: PreparedStatements,
+  db: Queries,
   live: LiveReads,
   status?: WorkerStatus,
 ): AsyncGenerator<string> {
@@ -46,18 +65,14 @@ export async function* workerList(
 }
 
 /** Throws `unknown_id` before the first piece. */
-export async function* oneWorker(
-  db: PreparedStatements,
-  live: LiveReads,
-  id: string,
-): AsyncGenerator<string> {
+export async function* oneWorker(db: Queries, live: LiveReads, id: string): AsyncGenerator<string> {
   if (!(await db.get('SELECT 1 FROM workers WHERE id = ?', id))) throw ClusterError.unknown('worker', id);
   yield* workers(db, live, { id });
 }
 
 /** @param only what a column of those that are asked for is */
 async function* workers(
-  db: PreparedStatements,
+  db: Queries,
   live: LiveReads,
   only: { id?: string; status?: WorkerStatus },
 ): AsyncGenerator<string> {
@@ -67,12 +82,12 @@ async function* workers(
   const pages = inPages<WorkerHead>({
     plan: (last, rows) =>
       db.all(
-        `SELECT id, ${BYTES} AS bytes FROM workers WHERE id > ? ${column === undefined ? '' : `AND ${column} = ?`} ORDER BY id ${LIMIT}`,
+        sql`SELECT id, ${BYTES} AS bytes FROM workers WHERE id > ? ${column === undefined ? '' : `AND ${column} = ?`} ORDER BY id ${LIMIT}`,
         ...[last?.id ?? '', ...(wanted === undefined ? [] : [wanted]), rows],
       ),
     compose: async (heads) => {
       const found = await db.all<Found[]>(
-        `${PICKED} SELECT ${COLUMNS} FROM picked CROSS JOIN workers ON workers.id = picked.seq ORDER BY picked.place`,
+        sql`${pickedBy('text')} SELECT ${COLUMNS} FROM picked ${JOIN} workers ON workers.id = picked.seq ORDER BY picked.place`,
         JSON.stringify(heads.map(({ id }) => id)),
       );
       return found.map((row) => compose(viewOf(row, live))).join(',');

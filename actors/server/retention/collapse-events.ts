@@ -1,4 +1,5 @@
-import { isGap } from '../store/sql-words.ts';
+import { sql } from '../store/sql.ts';
+import { amongNumbers, each, isGap, member, typed } from '../store/sql-words.ts';
 import type { Store } from '../store/store.ts';
 import type { Turn } from '../turn/turn.ts';
 
@@ -20,9 +21,10 @@ const GAP = { level: 'info', type: 'gap' } as const;
 export const IS_GAP = isGap('e.');
 
 /** SQL: an event `e` as an `OldEvent`. */
-export const OLD_EVENT = `e.id, e.ts, iif(${IS_GAP}, e.data ->> 'from', e.id) AS first,
-  iif(${IS_GAP}, e.data ->> 'count', 1) AS count,
-  iif(e.type IN ('gap', 'server_restored') AND e.task_id IS NULL, ifnull(e.data ->> 'skipped', 0), 0) AS skipped`;
+export const OLD_EVENT = sql`e.id, e.ts, CASE WHEN ${IS_GAP} THEN ${member('e.data', 'from', 'bigint')} ELSE e.id END AS first,
+  CASE WHEN ${IS_GAP} THEN ${member('e.data', 'count', 'bigint')} ELSE 1 END AS count,
+  CASE WHEN e.type IN ('gap', 'server_restored') AND e.task_id IS NULL
+    THEN coalesce(${member('e.data', 'skipped', 'bigint')}, 0) ELSE 0 END AS skipped`;
 
 /**
  * Deletes events, and has one row stand for them (docs/semantics.md#deletion): of each job that stays, and one for all
@@ -59,20 +61,22 @@ export async function collapseEvents(
   }
   turn.further.push(
     {
-      sql: 'DELETE FROM events WHERE id IN (SELECT value FROM json_each(?))',
+      sql: sql`DELETE FROM events WHERE id ${amongNumbers()}`,
       params: [JSON.stringify(gone)],
     },
     {
-      sql: `INSERT INTO events (id, job_id, ts, level, type, message, data)
-        SELECT value ->> 0, value ->> 1, value ->> 2, ?, ?, value ->> 3, value -> 4 FROM json_each(?)`,
+      sql: sql`INSERT INTO events (id, job_id, ts, level, type, message, data)
+        SELECT ${member('value', 0, 'bigint')}, ${member('value', 1)}, ${member('value', 2, 'double precision')},
+          ${typed('?', 'text')}, ${typed('?', 'text')}, ${member('value', 3)}, ${member('value', 4)}
+        FROM ${each('?', 'text')}`,
       params: [GAP.level, GAP.type, JSON.stringify(gaps)],
     },
   );
 }
 
 async function gapOf(store: Store, jobId: string | null): Promise<OldEvent | undefined> {
-  return store.reader.get<OldEvent>(
-    `SELECT ${OLD_EVENT} FROM events e WHERE e.job_id IS ? AND ${IS_GAP}`,
-    jobId,
-  );
+  const gap = sql`SELECT ${OLD_EVENT} FROM events e WHERE ${IS_GAP} AND e.job_id`;
+  return jobId === null
+    ? store.reader.get<OldEvent>(sql`${gap} IS NULL`)
+    : store.reader.get<OldEvent>(sql`${gap} = ?`, jobId);
 }

@@ -2,7 +2,18 @@ import { FOREVER } from '../../../machines/job/keep.ts';
 import { ClusterError } from '../../../machines/protocol/errors.ts';
 import { ENDED_STATUSES, hasEnded } from '../../../machines/schema/statuses.ts';
 import type { JobRow } from '../store/rows.ts';
-import { sqlWords } from '../store/sql-words.ts';
+import { differing, type Sql, sql } from '../store/sql.ts';
+import {
+  amongNumbers,
+  amongTexts,
+  each,
+  GREATEST,
+  JOIN,
+  ownMember,
+  sqlWords,
+  typed,
+  unindexed,
+} from '../store/sql-words.ts';
 import type { Store } from '../store/store.ts';
 import type { Turn } from '../turn/turn.ts';
 
@@ -19,12 +30,12 @@ export const HAS_ENDED = `j.status IN (${sqlWords(ENDED_STATUSES)})`;
  * SQL: the other jobs `o` that have results of a job. From each of them the index is searched for the next, so that its
  * tasks are not walked through; with the plus the index of an expression serves a column, too.
  */
-export const usersOf = (id: string): string => {
-  const first = `SELECT min(t.job_id) FROM tasks t
-    WHERE t.reused_from IS NOT NULL AND t.reused_from ->> 'job_id' = +${id}`;
-  return `WITH RECURSIVE users (id) AS (
+export const usersOf = (id: string): Sql => {
+  const first = sql`SELECT min(t.job_id) FROM tasks t
+    WHERE t.reused_from IS NOT NULL AND ${ownMember('t.reused_from', 'job_id')} = ${unindexed(id)}`;
+  return sql`WITH RECURSIVE users (id) AS (
     ${first} UNION ALL SELECT (${first} AND t.job_id > users.id) FROM users WHERE users.id IS NOT NULL
-  ) SELECT o.id FROM users u CROSS JOIN jobs o ON o.id = u.id WHERE o.id <> ${id}`;
+  ) SELECT o.id FROM users u ${JOIN} jobs o ON o.id = u.id WHERE o.id <> ${id}`;
 };
 
 /** @throws ClusterError where a job has to stay (docs/semantics.md#deletion) */
@@ -35,7 +46,7 @@ export async function assertDeletable(store: Store, { id, status, keep }: JobRow
     const way = `take that back with: jqctl keep ${id} --default`;
     throw new ClusterError('job_kept', `job ${id} is kept for ever, and is not deleted; ${way}`);
   }
-  const user = await store.reader.get<{ id: string }>(`${usersOf('?1')} LIMIT 1`, id);
+  const user = await store.reader.get<{ id: string }>(sql`${usersOf('?1')} LIMIT 1`, id);
   if (user)
     throw new ClusterError(
       'job_in_use',
@@ -66,34 +77,39 @@ export function deleteJobs(turn: Turn, jobs: readonly Deleted[], why: Why): void
   }
   const seqs = JSON.stringify(jobs.map(({ seq }) => seq));
   const ids = JSON.stringify(jobs.map(({ id }) => id));
-  const among = 'IN (SELECT value FROM json_each(?))';
   turn.further.push(
     // The index of names has no texts of its own, so that it has to be told what it knows.
     {
-      sql: `INSERT INTO job_names (job_names, rowid, name_folded)
-        SELECT 'delete', seq, name_folded FROM jobs WHERE seq ${among} AND name_folded IS NOT NULL`,
+      sql: differing(
+        `INSERT INTO job_names (job_names, rowid, name_folded)
+        SELECT 'delete', seq, name_folded FROM jobs WHERE seq IN (SELECT value FROM json_each(?)) AND name_folded IS NOT NULL`,
+        '',
+      ),
       params: [seqs],
     },
     {
-      sql: `UPDATE artifacts SET orphaned_at = ? WHERE id IN
-        (SELECT i.artifact_id FROM json_each(?) k CROSS JOIN job_inputs i ON i.job_id = k.value)`,
+      sql: sql`UPDATE artifacts SET orphaned_at = ? WHERE id IN
+        (SELECT i.artifact_id FROM ${each('?', 'text', 'k')} ${JOIN} job_inputs i ON i.job_id = k.value)`,
       params: [turn.now, ids],
     },
     ...['job_inputs', 'job_requests', 'job_variants', 'choices', 'shed'].map((table) => ({
-      sql: `DELETE FROM ${table} WHERE job_id ${among}`,
+      sql: sql`DELETE FROM ${table} WHERE job_id ${amongTexts()}`,
       params: [ids],
     })),
     {
-      sql: `DELETE FROM job_tags WHERE (tag, seq) IN
-        (SELECT t.value, jobs.seq FROM jobs, json_each(jobs.tags) t WHERE jobs.seq ${among})`,
+      sql: sql`DELETE FROM job_tags WHERE (tag, seq) IN
+        (SELECT t.value, jobs.seq FROM jobs CROSS JOIN ${each('jobs.tags', 'text', 't')} WHERE jobs.seq ${amongNumbers()})`,
       params: [seqs],
     },
-    { sql: `DELETE FROM jobs WHERE seq ${among}`, params: [seqs] },
-    { sql: 'INSERT INTO deletions (job_id, at) SELECT value, ? FROM json_each(?)', params: [turn.now, ids] },
+    { sql: sql`DELETE FROM jobs WHERE seq ${amongNumbers()}`, params: [seqs] },
+    {
+      sql: sql`INSERT INTO deletions (job_id, at) SELECT value, ${typed('?', 'double precision')} FROM ${each('?', 'text')}`,
+      params: [turn.now, ids],
+    },
     // Numbers and times are not given again, also where the last of the rows that had them go.
     {
-      sql: `INSERT INTO numbers (name, last) VALUES ('job', ?), ('task', ?), ('created', ?)
-        ON CONFLICT (name) DO UPDATE SET last = max(last, excluded.last)`,
+      sql: sql`INSERT INTO numbers (name, last) VALUES ('job', ?), ('task', ?), ('created', ?)
+        ON CONFLICT (name) DO UPDATE SET last = ${GREATEST}(numbers.last, excluded.last)`,
       params: [sequences.job - 1, sequences.task - 1, sequences.lastCreatedAt],
     },
   );

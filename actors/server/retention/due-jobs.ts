@@ -1,3 +1,5 @@
+import { sql } from '../store/sql.ts';
+import { each, indexedBy, JOIN } from '../store/sql-words.ts';
 import { HAS_ENDED, usersOf } from './delete-jobs.ts';
 import type { What, Work } from './work.ts';
 
@@ -26,9 +28,9 @@ export async function* dueJobs(
   for (let full = true; full; ) {
     const from = places.get(what) ?? { updated_at: 0, seq: 0 };
     const page = await store.queries.all<Looked[]>(
-      `SELECT seq, id, updated_at, num_tasks, keep IS NULL AND NOT EXISTS (
+      sql`SELECT seq, id, updated_at, num_tasks, keep IS NULL AND NOT EXISTS (
          SELECT 1 FROM shed s WHERE s.job_id = j.id AND s.what = ? AND s.at >= j.updated_at) AS due
-       FROM jobs j INDEXED BY jobs_ended WHERE ${HAS_ENDED} AND (updated_at, seq) > (?, ?) AND updated_at < ?
+       FROM jobs j${indexedBy('jobs_ended')} WHERE ${HAS_ENDED} AND (updated_at, seq) > (?, ?) AND updated_at < ?
        ORDER BY updated_at, seq LIMIT ${PAGE}`,
       ...[what, from.updated_at, from.seq, before],
     );
@@ -71,7 +73,7 @@ export async function stillDue(
     `${HAS_ENDED.replaceAll('j.', `${job}.`)} AND ${job}.keep IS NULL AND ${job}.updated_at < ${of}`;
   const keeping = withUsers === 'gone' ? '' : ` AND NOT (${due('o', '?2')})`;
   const rows = await store.reader.all<{ id: string }[]>(
-    `SELECT j.id FROM json_each(?1) k CROSS JOIN jobs j ON j.id = k.value
+    sql`SELECT j.id FROM ${each('?1', 'text', 'k')} ${JOIN} jobs j ON j.id = k.value
      WHERE ${due('j', '?2')} AND NOT EXISTS (${usersOf('j.id')}${keeping}) ORDER BY j.id`,
     ...[JSON.stringify(jobs), before],
   );

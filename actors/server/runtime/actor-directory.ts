@@ -3,7 +3,8 @@ import { ClusterError } from '../../../machines/protocol/errors.ts';
 import { isHeld } from '../../../machines/task/task.ts';
 import type { Span } from '../scheduling/withheld.ts';
 import type { JobRow, TaskRow, WorkerRow } from '../store/rows.ts';
-import { sqlWords } from '../store/sql-words.ts';
+import { sql } from '../store/sql.ts';
+import { each, sqlWords } from '../store/sql-words.ts';
 import type { Store } from '../store/store.ts';
 import { JOBS, TASKS, WORKERS } from '../store/tables.ts';
 import type { Journal } from '../turn/journal.ts';
@@ -199,8 +200,8 @@ export class ActorDirectory {
     }
     // One text: a hundred thousand rows of their own would keep others waiting.
     const found = await this.#store.reader.get<{ seqs: string | null; other: string | null }>(
-      `SELECT group_concat(t.seq) AS seqs, min(CASE WHEN t.seq IS NULL THEN w.value END) AS other
-       FROM json_each(?) w LEFT JOIN tasks t ON t.id = w.value AND t.job_id = ? AND t.status = ?`,
+      sql`SELECT string_agg(t.seq || '', ',') AS seqs, min(CASE WHEN t.seq IS NULL THEN w.value END) AS other
+       FROM ${each('?', 'text', 'w')} LEFT JOIN tasks t ON t.id = w.value AND t.job_id = ? AND t.status = ?`,
       ...[JSON.stringify(elsewhere), jobId, status],
     );
     seqs.push(...(JSON.parse(`[${found?.seqs ?? ''}]`) as number[]));

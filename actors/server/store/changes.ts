@@ -16,10 +16,11 @@ import type {
   VariantsRow,
   WorkerRow,
 } from './rows.ts';
+import type { SqlText } from './sql.ts';
 
-/** A statement of its own, with its parameters. */
+/** A statement of its own, with its parameters. Where its text is empty for a dialect, there is nothing to do. */
 export interface Statement {
-  sql: string;
+  sql: SqlText;
   params: readonly SqlValue[];
 }
 

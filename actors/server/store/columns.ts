@@ -1,4 +1,6 @@
-/** What SQLite stores in a column. */
+import { differing, joinSql, type Sql, type SqlText, sql } from './sql.ts';
+
+/** What the store has in a column. */
 export type SqlValue = string | number | null;
 export type SqlRow = Record<string, SqlValue>;
 
@@ -109,11 +111,11 @@ export interface Table<Row> extends Written<Row> {
   /** Whether a row may be written plainly: nothing rare is in it, or has changed since it was written. */
   isPlain(row: Row, before: Row | null): boolean;
   /**
-   * SQL: a row as one text. The driver makes an object of a row cell by cell, which for a row of forty costs more than
+   * SQL: a row as one text. The driver of SQLite makes an object of a row cell by cell, which for a row of forty costs more than
    * to find it.
    * @param cellOf what stands for a column; the column itself where it is left out
    */
-  rowSql(cellOf?: (column: string) => string): string;
+  rowSql(cellOf?: (column: string) => SqlText): Sql;
   /** @param text as `rowSql` makes it */
   decode(text: string): Row;
 }
@@ -122,7 +124,8 @@ export interface Table<Row> extends Written<Row> {
  * SQL: a double as text from which it is read exactly. SQLite writes fifteen digits of it as JSON, and of some the
  * seventeenth wrong.
  */
-const digits = (cell: string): string => `iif(${cell} IS NULL, NULL, printf('%!.20g', ${cell}))`;
+const digits = (cell: string): Sql =>
+  differing(`CASE WHEN ${cell} IS NULL THEN NULL ELSE printf('%!.20g', ${cell}) END`, cell);
 
 /** Whether a cell is what it was; rows do not change, so that most members are known at a glance. */
 const isSame = <Row>(row: Row, before: Row, member: string | null, cell: (row: Row) => SqlValue): boolean =>
@@ -193,9 +196,9 @@ export function table<C extends Columns, More extends object = object>(
     rowSql(cellOf = (column) => `${name}.${column}`) {
       const cells = names.map((column) => {
         const cell = cellOf(column);
-        return types[column]?.type === 'REAL' ? digits(cell) : cell;
+        return types[column]?.type === 'REAL' && typeof cell === 'string' ? digits(cell) : cell;
       });
-      return `json_array(${cells.join(', ')})`;
+      return sql`${differing('json_array', 'jq_row(json_build_array')}(${joinSql(cells, ', ')})${differing('', '::text)')}`;
     },
     decode(text) {
       const cells = JSON.parse(text) as SqlValue[];

@@ -1,5 +1,6 @@
 import type { Table } from './columns.ts';
 import { type Queries, type SqlText, sql } from './sql.ts';
+import { amongNumbers, amongTexts } from './sql-words.ts';
 
 /* What a store is asked for in the same words, whatever it is. */
 
@@ -25,8 +26,8 @@ export async function loadRowsBy<Row>(
   values: readonly (string | number)[],
 ): Promise<Row[]> {
   if (values.length === 0) return [];
-  const where = `${column} IN (SELECT value FROM json_each(?))`;
-  return loadRows(queries, table, where, [JSON.stringify(values)]);
+  const among = typeof values[0] === 'number' ? amongNumbers() : amongTexts();
+  return loadRows(queries, table, sql`${column} ${among}`, [JSON.stringify(values)]);
 }
 
 export async function hasArtifactOf(queries: Queries, sha256: string): Promise<boolean> {

@@ -2,13 +2,27 @@
 export type Dialect = 'sqlite' | 'postgresql';
 
 /** A statement, or a part of one, as each of them reads it. */
-export type Sql = Readonly<Record<Dialect, string>>;
+export class Sql implements Readonly<Record<Dialect, string>> {
+  readonly sqlite: string;
+  readonly postgresql: string;
+
+  constructor(of: (dialect: Dialect) => string) {
+    this.sqlite = of('sqlite');
+    this.postgresql = of('postgresql');
+  }
+
+  /** In a text of its own it would be of no dialect. */
+  toString(): never {
+    throw new TypeError('SQL of several dialects is put together by the tag sql`…`');
+  }
+}
 
 /** A text by itself is the same for both. */
 export type SqlText = string | Sql;
 
 /** Where two dialects really have different words. */
-export const differing = (sqlite: string, postgresql: string): Sql => ({ sqlite, postgresql });
+export const differing = (sqlite: string, postgresql: string): Sql =>
+  new Sql((dialect) => (dialect === 'sqlite' ? sqlite : postgresql));
 
 export const textOf = (text: SqlText, dialect: Dialect): string =>
   typeof text === 'string' ? text : text[dialect];
@@ -18,16 +32,16 @@ export const textOf = (text: SqlText, dialect: Dialect): string =>
  * nothing else in it is a question mark.
  */
 export function sql(strings: TemplateStringsArray, ...parts: readonly (SqlText | number)[]): Sql {
-  const texts = parts.map((part) => (typeof part === 'number' ? `${part}` : part));
-  const of = (dialect: Dialect) =>
-    String.raw({ raw: strings }, ...texts.map((part) => textOf(part, dialect)));
-  return { sqlite: of('sqlite'), postgresql: of('postgresql') };
+  return new Sql((dialect) =>
+    String.raw(
+      { raw: strings },
+      ...parts.map((part) => (typeof part === 'number' ? part : textOf(part, dialect))),
+    ),
+  );
 }
 
-export const joinSql = (parts: readonly SqlText[], separator: string): Sql => {
-  const of = (dialect: Dialect) => parts.map((part) => textOf(part, dialect)).join(separator);
-  return { sqlite: of('sqlite'), postgresql: of('postgresql') };
-};
+export const joinSql = (parts: readonly SqlText[], separator: string): Sql =>
+  new Sql((dialect) => parts.map((part) => textOf(part, dialect)).join(separator));
 
 /** What is asked for rows. Each statement sees what was committed before it. */
 export interface Queries {

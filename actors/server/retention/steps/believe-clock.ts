@@ -1,3 +1,5 @@
+import { sql } from '../../store/sql.ts';
+import { eachMember } from '../../store/sql-words.ts';
 import type { Store } from '../../store/store.ts';
 import type { Step } from '../work.ts';
 
@@ -32,7 +34,7 @@ export const believeClock: Step = async function* ({ store, clock, alone, time, 
   const next = judge(before, now);
   await alone(async (turn) => {
     turn.further.push({
-      sql: `INSERT INTO numbers (name, last) SELECT key, value FROM json_each(?) WHERE true
+      sql: sql`INSERT INTO numbers (name, last) SELECT key, value FROM ${eachMember('?', 'double precision')} WHERE true
         ON CONFLICT (name) DO UPDATE SET last = excluded.last`,
       params: [JSON.stringify(next)],
     });
@@ -64,7 +66,7 @@ function judge({ believed, doubted_since, doubted_last, doubted_for }: Belief, n
 async function beliefOf({ queries }: Store): Promise<Belief> {
   const number = (name: keyof Belief) => `(SELECT last FROM numbers WHERE name = '${name}')`;
   const found = await queries.get<Belief>(
-    `SELECT ifnull(${number('believed')}, (SELECT ts FROM events ORDER BY id DESC LIMIT 1)) AS believed,
+    `SELECT coalesce(${number('believed')}, (SELECT ts FROM events ORDER BY id DESC LIMIT 1)) AS believed,
             ${number('doubted_since')} AS doubted_since, ${number('doubted_last')} AS doubted_last,
             ${number('doubted_for')} AS doubted_for`,
   );

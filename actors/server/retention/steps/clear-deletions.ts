@@ -1,3 +1,5 @@
+import { differing, type Sql, type SqlText, sql } from '../../store/sql.ts';
+import { amongNumbers, amongTexts, each, JOIN, typed } from '../../store/sql-words.ts';
 import type { Turn } from '../../turn/turn.ts';
 import { collapseEvents, OLD_EVENT, type OldEvent } from '../collapse-events.ts';
 import type { Step } from '../work.ts';
@@ -8,15 +10,17 @@ const EVENTS = 500;
 /** SQL: jobs that are cleared together; those that are done leave, so that no slice passes over them again. */
 const SOME = '(SELECT job_id FROM deletions ORDER BY job_id LIMIT 50)';
 
-const AMONG = 'IN (SELECT value FROM json_each(?))';
 /** SQL: what tasks uploaded, by their ids as JSON. */
-const UPLOADS = `SELECT u.artifact_id FROM json_each(?) k CROSS JOIN task_artifacts u ON u.task_id = k.value`;
+const UPLOADS = sql`SELECT u.artifact_id FROM ${each('?', 'text', 'k')} ${JOIN} task_artifacts u ON u.task_id = k.value`;
 /** SQL: that no job names an artifact as its input. */
 export const UNNAMED = 'NOT EXISTS (SELECT 1 FROM job_inputs i WHERE i.artifact_id = artifacts.id)';
 
-/** SQL: that the bytes of some artifacts may be named by none any more; in the place of `where` stands which. */
-export const unnamedObjects = (where: string): string =>
-  `INSERT INTO unnamed_objects (sha256, since) SELECT sha256, ? FROM artifacts WHERE ${where}
+/**
+ * SQL: that the bytes of some artifacts may be named by none any more; in the place of `where` stands which. PostgreSQL
+ * writes no row twice in one statement.
+ */
+export const unnamedObjects = (where: SqlText): Sql =>
+  sql`INSERT INTO unnamed_objects (sha256, since) SELECT${differing('', ' DISTINCT')} sha256, ${typed('?', 'double precision')} FROM artifacts WHERE ${where}
    ON CONFLICT (sha256) DO UPDATE SET since = excluded.since`;
 
 /** Deletes what is left of jobs that are gone: first their tasks with all that these have, then their events. */
@@ -36,7 +40,7 @@ export const clearDeletions: Step = async function* ({ store, alone, progress })
 async function clearTasks(turn: Turn): Promise<number> {
   const { store, directory } = turn.core;
   const rows = await store.reader.all<{ seq: number; id: string; status: string }[]>(
-    `SELECT t.seq, t.id, t.status FROM ${SOME} d CROSS JOIN tasks t ON t.job_id = d.job_id LIMIT ${TASKS}`,
+    sql`SELECT t.seq, t.id, t.status FROM ${SOME} d ${JOIN} tasks t ON t.job_id = d.job_id LIMIT ${TASKS}`,
   );
   if (rows.length === 0) return 0;
   for (const { id, status } of rows) {
@@ -47,15 +51,15 @@ async function clearTasks(turn: Turn): Promise<number> {
   const seqs = JSON.stringify(rows.map(({ seq }) => seq));
   const ids = JSON.stringify(rows.map(({ id }) => id));
   turn.further.push(
-    { sql: unnamedObjects(`id IN (${UPLOADS}) AND ${UNNAMED}`), params: [turn.now, ids] },
-    { sql: `DELETE FROM artifacts WHERE id IN (${UPLOADS}) AND ${UNNAMED}`, params: [ids] },
-    { sql: `DELETE FROM expired_artifacts WHERE id IN (${UPLOADS})`, params: [ids] },
-    { sql: `DELETE FROM task_artifacts WHERE task_id ${AMONG}`, params: [ids] },
+    { sql: unnamedObjects(sql`id IN (${UPLOADS}) AND ${UNNAMED}`), params: [turn.now, ids] },
+    { sql: sql`DELETE FROM artifacts WHERE id IN (${UPLOADS}) AND ${UNNAMED}`, params: [ids] },
+    { sql: sql`DELETE FROM expired_artifacts WHERE id IN (${UPLOADS})`, params: [ids] },
+    { sql: sql`DELETE FROM task_artifacts WHERE task_id ${amongTexts()}`, params: [ids] },
     {
-      sql: `DELETE FROM computed WHERE content_key IN (SELECT content_key FROM tasks WHERE seq ${AMONG}) AND task_seq ${AMONG}`,
+      sql: sql`DELETE FROM computed WHERE content_key IN (SELECT content_key FROM tasks WHERE seq ${amongNumbers()}) AND task_seq ${amongNumbers()}`,
       params: [seqs, seqs],
     },
-    { sql: `DELETE FROM tasks WHERE seq ${AMONG}`, params: [seqs] },
+    { sql: sql`DELETE FROM tasks WHERE seq ${amongNumbers()}`, params: [seqs] },
   );
   return rows.length;
 }
@@ -63,7 +67,7 @@ async function clearTasks(turn: Turn): Promise<number> {
 /** All but that the job was deleted: that is an event of the server. */
 async function clearEvents(turn: Turn): Promise<number> {
   const old = await turn.core.store.reader.all<OldEvent[]>(
-    `SELECT ${OLD_EVENT} FROM ${SOME} d CROSS JOIN events e ON e.job_id = d.job_id
+    sql`SELECT ${OLD_EVENT} FROM ${SOME} d ${JOIN} events e ON e.job_id = d.job_id
      WHERE NOT (e.type = 'job_deleted' AND e.task_id IS NULL) LIMIT ${EVENTS}`,
   );
   if (old.length > 0) await collapseEvents(turn, new Map([[null, old]]));

@@ -1,4 +1,6 @@
 import type { JobRow } from '../../store/rows.ts';
+import { sql } from '../../store/sql.ts';
+import { amongTexts, each, indexedBy, JOIN } from '../../store/sql-words.ts';
 import type { Turn } from '../../turn/turn.ts';
 import { type Deleted, deleteJobs, HAS_ENDED, usersOf, type Why } from '../delete-jobs.ts';
 import { dueJobs, stillDue } from '../due-jobs.ts';
@@ -31,7 +33,7 @@ export const expireByWish: Step = async function* ({ store, time, alone, progres
   const before = time.believed;
   for (let from = 0, full = true; full; ) {
     const page = await store.queries.all<{ id: string; ends: number }[]>(
-      `SELECT j.id, ${ends} AS ends FROM jobs j INDEXED BY jobs_keep WHERE ${due} AND ${ends} > ? ORDER BY ${ends} LIMIT ${AT_ONCE}`,
+      sql`SELECT j.id, ${ends} AS ends FROM jobs j${indexedBy('jobs_keep')} WHERE ${due} AND ${ends} > ? ORDER BY ${ends} LIMIT ${AT_ONCE}`,
       ...[before, from],
     );
     full = page.length === AT_ONCE;
@@ -40,7 +42,7 @@ export const expireByWish: Step = async function* ({ store, time, alone, progres
     const ids = JSON.stringify(page.map(({ id }) => id));
     await alone(async (turn) => {
       const rows = await store.reader.all<{ id: string }[]>(
-        `SELECT j.id FROM json_each(?) k CROSS JOIN jobs j ON j.id = k.value
+        sql`SELECT j.id FROM ${each('?', 'text', 'k')} ${JOIN} jobs j ON j.id = k.value
          WHERE ${due} AND NOT EXISTS (${usersOf('j.id')})`,
         ...[ids, before],
       );
@@ -61,7 +63,7 @@ export async function deleteThese(
   if (ids.length === 0) return;
   const columns: (keyof JobRow)[] = ['id', 'seq', 'name', 'status', 'num_tasks'];
   const jobs = await turn.core.store.reader.all<Deleted[]>(
-    `SELECT ${columns.join(', ')} FROM jobs WHERE id IN (SELECT value FROM json_each(?)) ORDER BY seq`,
+    sql`SELECT ${columns.join(', ')} FROM jobs WHERE id ${amongTexts()} ORDER BY seq`,
     JSON.stringify(ids),
   );
   deleteJobs(turn, jobs, why);

@@ -1,6 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { namedObjects } from '../../check/objects.ts';
-import type { Connection } from '../../store/open.ts';
+import { sql } from '../../store/sql.ts';
+import { JOIN } from '../../store/sql-words.ts';
 import { dueJobs, stillDue } from '../due-jobs.ts';
 import type { Step, Work } from '../work.ts';
 import { UNNAMED } from './clear-deletions.ts';
@@ -25,7 +26,7 @@ export const limitDisk: Step = async function* (work) {
   if (limit === 0) return;
   const store = await storeBytes(work);
   let used = store;
-  for await (const page of namedObjects(work.store.pages as Connection)) {
+  for await (const page of namedObjects(work.store.pages)) {
     for (const { size_bytes } of page) used += size_bytes;
     await setImmediate();
     yield;
@@ -93,9 +94,9 @@ async function bytesOf({ store }: Work, id: string): Promise<{ artifacts: number
     inputs: number | null;
     tasks: number | null;
   }>(
-    `SELECT (SELECT sum(a.size_bytes) FROM tasks t CROSS JOIN task_artifacts u ON u.task_id = t.id
-               CROSS JOIN artifacts a ON a.id = u.artifact_id WHERE t.job_id = j.id) AS artifacts,
-            (SELECT sum(a.size_bytes) FROM job_inputs i CROSS JOIN artifacts a ON a.id = i.artifact_id
+    sql`SELECT (SELECT sum(a.size_bytes) FROM tasks t ${JOIN} task_artifacts u ON u.task_id = t.id
+               ${JOIN} artifacts a ON a.id = u.artifact_id WHERE t.job_id = j.id) AS artifacts,
+            (SELECT sum(a.size_bytes) FROM job_inputs i ${JOIN} artifacts a ON a.id = i.artifact_id
               WHERE i.job_id = j.id AND NOT EXISTS (SELECT 1 FROM job_inputs o
                 WHERE o.artifact_id = i.artifact_id AND o.job_id <> i.job_id)) AS inputs,
             j.num_tasks AS tasks FROM jobs j WHERE j.id = ?`,

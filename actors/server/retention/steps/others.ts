@@ -1,3 +1,5 @@
+import { sql } from '../../store/sql.ts';
+import { amongTexts, JOIN } from '../../store/sql-words.ts';
 import { collapseEvents, IS_GAP, OLD_EVENT, type OldEvent } from '../collapse-events.ts';
 import { GRACE } from '../settings.ts';
 import type { Step } from '../work.ts';
@@ -9,7 +11,7 @@ import { UNNAMED, unnamedObjects } from './clear-deletions.ts';
 const AT_ONCE = 500;
 /** Minutes of statistics that stay; nobody is shown more than an hour of them. */
 const MINUTES = 1440;
-const AMONG = 'id IN (SELECT value FROM json_each(?))';
+const AMONG = sql`id ${amongTexts()}`;
 
 /** Workers that have been gone for long. One that comes back registers, as it does at a server that was restored. */
 export const forgetWorkers: Step = async function* ({ settings, store, time, alone, progress }) {
@@ -29,7 +31,7 @@ export const forgetWorkers: Step = async function* ({ settings, store, time, alo
         turn.event({ worker_id: id }, { level: 'info', type: 'worker_forgotten', message, data: {} });
       }
       const ids = JSON.stringify(workers.map(({ id }) => id));
-      turn.further.push({ sql: `DELETE FROM workers WHERE ${AMONG}`, params: [ids] });
+      turn.further.push({ sql: sql`DELETE FROM workers WHERE ${AMONG}`, params: [ids] });
       turn.afterCommit(() => progress.deleted({ workers: workers.length }));
     });
     yield;
@@ -58,7 +60,7 @@ export const expireLooseEvents: Step = async function* ({ settings, time, alone,
   for (let more = true; more; ) {
     await alone(async (turn) => {
       const oldest = await turn.core.store.reader.all<OldEvent[]>(
-        `SELECT ${OLD_EVENT} FROM events e
+        sql`SELECT ${OLD_EVENT} FROM events e
          WHERE (e.job_id IS NULL OR (e.type = 'job_deleted' AND e.task_id IS NULL))
            AND NOT ${IS_GAP} ORDER BY e.id LIMIT ${AT_ONCE}`,
       );
@@ -90,8 +92,8 @@ export const expireUploads: Step = async function* ({ settings, store, time, alo
     if (ids !== '[]')
       await alone(async (turn) => {
         turn.further.push(
-          { sql: unnamedObjects(`${AMONG} AND ${never}`), params: [turn.now, ids] },
-          { sql: `DELETE FROM artifacts WHERE ${AMONG} AND ${never}`, params: [ids] },
+          { sql: unnamedObjects(sql`${AMONG} AND ${never}`), params: [turn.now, ids] },
+          { sql: sql`DELETE FROM artifacts WHERE ${AMONG} AND ${never}`, params: [ids] },
         );
         turn.afterCommit(() => progress.deleted({ artifacts: JSON.parse(ids).length }));
       });
@@ -112,20 +114,20 @@ export const expireOrphans: Step = async function* ({ store, time, alone, progre
     await alone(async (turn) => {
       const owned = 'EXISTS (SELECT 1 FROM tasks t WHERE t.id = artifacts.task_id)';
       const left = await store.reader.all<{ id: string }[]>(
-        `SELECT id FROM artifacts WHERE ${AMONG} AND ${UNNAMED} AND NOT ${owned}`,
+        sql`SELECT id FROM artifacts WHERE ${AMONG} AND ${UNNAMED} AND NOT ${owned}`,
         ids,
       );
       const going = JSON.stringify(left.map(({ id }) => id));
       turn.further.push(
         // Its own job may have shed the others long ago: it is looked at again.
         {
-          sql: `DELETE FROM shed WHERE what = 'artifacts' AND job_id IN
-            (SELECT t.job_id FROM artifacts a CROSS JOIN tasks t ON t.id = a.task_id WHERE a.${AMONG})`,
+          sql: sql`DELETE FROM shed WHERE what = 'artifacts' AND job_id IN
+            (SELECT t.job_id FROM artifacts a ${JOIN} tasks t ON t.id = a.task_id WHERE a.${AMONG})`,
           params: [ids],
         },
         { sql: unnamedObjects(AMONG), params: [turn.now, going] },
-        { sql: `DELETE FROM artifacts WHERE ${AMONG}`, params: [going] },
-        { sql: `UPDATE artifacts SET orphaned_at = NULL WHERE ${AMONG}`, params: [ids] },
+        { sql: sql`DELETE FROM artifacts WHERE ${AMONG}`, params: [going] },
+        { sql: sql`UPDATE artifacts SET orphaned_at = NULL WHERE ${AMONG}`, params: [ids] },
       );
       turn.afterCommit(() => progress.deleted({ artifacts: left.length }));
     });

@@ -1,5 +1,7 @@
 import type { Removed } from '../../blobs/blob-store.ts';
 import { mayRemoveObjects } from '../../blobs/reading-lock.ts';
+import { sql } from '../../store/sql.ts';
+import { amongTexts } from '../../store/sql-words.ts';
 import { GRACE } from '../settings.ts';
 import type { Step } from '../work.ts';
 
@@ -38,7 +40,7 @@ export const removeObjects: Step = async function* ({ stateDir, store, blobs, ti
     const settled = hashes.filter((sha256) => !claimed.includes(sha256));
     await alone(async (turn) => {
       turn.further.push({
-        sql: 'DELETE FROM unnamed_objects WHERE sha256 IN (SELECT value FROM json_each(?)) AND since < ?',
+        sql: sql`DELETE FROM unnamed_objects WHERE sha256 ${amongTexts()} AND since < ?`,
         params: [JSON.stringify(settled), before],
       });
     });

@@ -1,3 +1,5 @@
+import { sql } from '../../store/sql.ts';
+import { amongTexts, each, inOrder, JOIN, typed } from '../../store/sql-words.ts';
 import type { Turn } from '../../turn/turn.ts';
 import { collapseEvents, IS_GAP, OLD_EVENT, type OldEvent } from '../collapse-events.ts';
 import { dueJobs, stillDue } from '../due-jobs.ts';
@@ -76,7 +78,9 @@ async function* shed(
 }
 
 const hasShed = (what: What, jobs: readonly string[], now: number) => ({
-  sql: 'INSERT OR REPLACE INTO shed (job_id, what, at) SELECT value, ?, ? FROM json_each(?)',
+  sql: sql`INSERT INTO shed (job_id, what, at)
+    SELECT value, ${typed('?', 'text')}, ${typed('?', 'double precision')} FROM ${each('?', 'text')} WHERE true
+    ON CONFLICT (job_id, what) DO UPDATE SET at = excluded.at`,
   params: [what, now, JSON.stringify(jobs)],
 });
 
@@ -84,8 +88,9 @@ const hasShed = (what: What, jobs: readonly string[], now: number) => ({
  * SQL: the rows of jobs from a place on. `k` are the jobs, in order; so the rows come in order too, each along its index,
  * and nothing is sorted.
  */
-const FROM = `FROM json_each(?1) k CROSS JOIN`;
-const BEHIND = (row: string) => `${row} > iif(k.value = ?2, ?3, 0) AND k.value >= ?2`;
+const FROM = sql`FROM ${each('?1', 'text', 'k')} ${JOIN}`;
+const BEHIND = (row: string) =>
+  sql`${row} > CASE WHEN k.value = ?2 THEN ${typed('?3', 'bigint')} ELSE 0 END AND k.value >= ?2${inOrder(`k.key, ${row}`)}`;
 
 async function shedEvents(
   turn: Turn,
@@ -94,7 +99,7 @@ async function shedEvents(
   which: string,
 ): ReturnType<Slice> {
   const rows = await turn.core.store.reader.all<(OldEvent & { job: string; goes: number })[]>(
-    `SELECT e.job_id AS job, ${OLD_EVENT}, ${which} AS goes
+    sql`SELECT e.job_id AS job, ${OLD_EVENT}, ${which} AS goes
      ${FROM} events e ON e.job_id = k.value AND ${BEHIND('e.id')} LIMIT ${EVENTS}`,
     ...[JSON.stringify(jobs), from.job, from.row],
   );
@@ -110,6 +115,9 @@ async function shedEvents(
   };
 }
 
+/** What stays of an artifact. */
+const KEPT = 'id, sha256, kind, size_bytes, created_at, filename, metadata';
+
 /** Artifacts go but for those that a job names as its inputs. What is left of one says that it was there. */
 async function shedArtifacts(
   turn: Turn,
@@ -119,26 +127,27 @@ async function shedArtifacts(
 ): ReturnType<Slice> {
   const { reader } = turn.core.store;
   const tasks = await reader.all<{ job: string; seq: number; id: string }[]>(
-    `SELECT t.job_id AS job, t.seq, t.id
+    sql`SELECT t.job_id AS job, t.seq, t.id
      ${FROM} tasks t ON t.job_id = k.value AND ${BEHIND('t.seq')} LIMIT ${TASKS}`,
     ...[JSON.stringify(jobs), from.job, from.row],
   );
   const found = await reader.all<{ id: string }[]>(
-    `SELECT artifacts.id FROM json_each(?) k CROSS JOIN task_artifacts u ON u.task_id = k.value ${which}
-     CROSS JOIN artifacts ON artifacts.id = u.artifact_id WHERE ${UNNAMED}`,
+    sql`SELECT artifacts.id FROM ${each('?', 'text', 'k')} ${JOIN} task_artifacts u ON u.task_id = k.value ${which}
+     ${JOIN} artifacts ON artifacts.id = u.artifact_id WHERE ${UNNAMED}`,
     JSON.stringify(tasks.map(({ id }) => id)),
   );
   const ids = JSON.stringify(found.map(({ id }) => id));
-  const among = 'id IN (SELECT value FROM json_each(?))';
+  const among = sql`id ${amongTexts()}`;
   if (found.length > 0)
     turn.further.push(
       { sql: unnamedObjects(among), params: [turn.now, ids] },
       {
-        sql: `INSERT OR REPLACE INTO expired_artifacts
-          SELECT id, sha256, kind, size_bytes, created_at, filename, metadata, ? FROM artifacts WHERE ${among}`,
+        sql: sql`INSERT INTO expired_artifacts (${KEPT}, expired_at)
+          SELECT ${KEPT}, ${typed('?', 'double precision')} FROM artifacts WHERE ${among}
+          ON CONFLICT (id) DO UPDATE SET expired_at = excluded.expired_at`,
         params: [turn.now, ids],
       },
-      { sql: `DELETE FROM artifacts WHERE ${among}`, params: [ids] },
+      { sql: sql`DELETE FROM artifacts WHERE ${among}`, params: [ids] },
     );
   const last = tasks.at(-1);
   return {
