@@ -4,8 +4,9 @@ import { HELD_STATUSES } from '../../machines/schema/statuses.ts';
 import type { Core } from './core.ts';
 import { beginLease, beginTimeout, deadAt, takesBackAt } from './handlers/liveness.ts';
 import { inNextTurn } from './jobs/bulk-command.ts';
+import { recoverPriorities } from './jobs/change-priority.ts';
 import { keyInJob } from './scheduling/lanes.ts';
-import { enqueue } from './scheduling/queueing.ts';
+import { enqueue, priorityOf } from './scheduling/queueing.ts';
 import { sql } from './store/sql.ts';
 import { GREATEST, member, sqlWords } from './store/sql-words.ts';
 import { CHOICES, JOBS, PAUSES, REQUIREMENTS, TASKS, WORKERS } from './store/tables.ts';
@@ -29,6 +30,7 @@ export async function recover(turn: Turn): Promise<void> {
   await recoverWorkers(turn);
   await recoverHeld(turn);
   await recoverQueue(core);
+  await recoverPriorities(turn);
   await recoverSpecial(turn);
   await recoverBulkCommands(turn);
   await recoverSequences(core);
@@ -113,11 +115,10 @@ async function recoverSpecial(turn: Turn): Promise<void> {
   const { store, queue, directory } = turn.core;
   const special = "status = 'queued' AND (avoids IS NOT NULL OR not_before IS NOT NULL) ORDER BY seq";
   const rows = await store.load(TASKS, special);
-  if (queue.share === 'job')
-    await directory.fetchJobs(turn.references, new Set(rows.map(({ job_id }) => job_id)));
+  await directory.fetchJobs(turn.references, new Set(rows.map(({ job_id }) => job_id)));
   for (const row of rows) {
     const key = queue.keyOf(row, directory.jobs.get(row.job_id)?.row);
-    queue.index.remove(FOR_GOOD, key, row.priority, row.seq);
+    queue.index.remove(FOR_GOOD, key, priorityOf(turn, row.job_id), row.seq);
     enqueue(turn, row);
   }
 }

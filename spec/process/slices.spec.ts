@@ -37,7 +37,7 @@ const registered = async (server: ServerProgram): Promise<string> => {
   return (await post<{ worker_id: string }>(server, '/v1/workers/register', body)).worker_id;
 };
 
-type Leased = { task_id: string; attempt: number }[];
+type Leased = { task_id: string; job_id: string; attempt: number }[];
 
 async function leaseAll(server: ServerProgram, worker: string): Promise<Leased> {
   const all: Leased = [];
@@ -111,6 +111,24 @@ describe('a server that is killed between two slices', () => {
       });
     }
   }
+});
+
+test('a server that is killed as it gives a job of very many tasks another priority has given it to all of them', async (t) => {
+  const state = await temporaryDirectory(t);
+  const server = await startServerProgram({ state });
+  await post(server, '/v1/jobs', { ...JOB, pipelines: JOB.pipelines.slice(0, 9) });
+  const { id } = await post<JobView>(server, '/v1/jobs', JOB);
+  await server.terminate();
+  const mortal = await startServerProgram({ state, faults: { dieAfterCommit: 1 } });
+  const change = { method: 'PATCH', body: '{"priority":1}', headers: { 'content-type': 'application/json' } };
+  await assert.rejects(fetch(`${mortal.url}/v1/jobs/${id}`, change), 'the server died before it answered');
+  await mortal.ended;
+
+  const back = await startServerProgram({ state });
+  t.after(() => back.kill());
+  assert.equal((await read(back, id)).priority, 1);
+  const jobs = (await leaseAll(back, await registered(back))).map(({ job_id }) => job_id);
+  assert.deepEqual([jobs.length, new Set(jobs)], [TASKS, new Set([id])]);
 });
 
 /** The tasks that events of a type are about. */

@@ -5,6 +5,8 @@ import { open } from 'sqlite';
 import sqlite3 from 'sqlite3';
 import { job, jobIdOf, TestCluster, withJob } from '../support/cluster.ts';
 import type { TestWorker } from '../support/test-worker.ts';
+import { until } from '../support/until.ts';
+import { hold } from './slices-support.ts';
 
 const wide = (tasks: number, differs: Record<string, unknown> = {}) =>
   job({
@@ -87,6 +89,49 @@ describe('another priority of a job', () => {
     for (let tasks = await worker.lease(1000); tasks.length > 0; tasks = await worker.lease(1000))
       for (const { task_id } of tasks) assert.ok(!seen.has(task_id) && seen.add(task_id));
     assert.equal(seen.size, 3000);
+  });
+
+  it('is one small commit, however many tasks the job has, which reads the same after restarts and changes', async (t) => {
+    const cluster = await TestCluster.start(t);
+    const { id } = await cluster.submit(wide(300));
+    const { id: other } = await cluster.submit(wide(2, { priority: 1 }));
+    let commits = 0;
+    cluster.faults.beforeCommit = async () => void commits++;
+    await cluster.change(id, { priority: 2 });
+    assert.equal(commits, 1);
+    const worker = await cluster.register({ slots_total: 9 });
+    assert.deepEqual(await order(worker, 1), [id]);
+    await cluster.change(id, { priority: 0 });
+    await cluster.restart();
+    assert.deepEqual(await order(worker, 1), [other]);
+    await cluster.change(id, { priority: -1 });
+    await cluster.change(id, { priority: 3 });
+    await cluster.restart();
+    assert.deepEqual(await order(worker, 2), [id, id]);
+    await cluster.change(id, { priority: 0 });
+    assert.deepEqual(await order(worker, 2), [other, id]);
+  });
+
+  it('is followed by a cancellation that finds every task, also where the server ends in the middle of it', async (t) => {
+    const cluster = await TestCluster.start(t, { sliceSize: 2 });
+    const { id } = await cluster.submit(wide(7));
+    await cluster.change(id, { priority: 5 });
+    await cluster.restart();
+    const second = hold(cluster, 1);
+    const asked = cluster.cancel(id);
+    await second.reached;
+    second.fail();
+    await asked;
+    await cluster.restart();
+    cluster.log.length = 0;
+    await until('the end', async () => (await cluster.job(id)).status === 'cancelled');
+    const { id: other } = await cluster.submit(wide(1));
+    const worker = await cluster.register({ slots_total: 9 });
+    assert.deepEqual((await worker.lease(9)).map(jobIdOf), [other]);
+    assert.deepEqual(
+      cluster.log.filter(({ level }) => (level as number) >= 50),
+      [],
+    );
   });
 
   it('in the middle of a cancellation or after the end is refused', async (t) => {

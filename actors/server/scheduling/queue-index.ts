@@ -83,7 +83,7 @@ export class QueueIndex {
 
   add(journal: Journal, key: number, priority: number, seq: number): void {
     journal.onRollback(() => this.remove(FOR_GOOD, key, priority, seq));
-    this.#put(key, priority, seq);
+    this.#put(key, priority, [seq]);
     this.#size++;
   }
 
@@ -95,6 +95,21 @@ export class QueueIndex {
     this.#left(bucket);
   }
 
+  /** Tasks that are in the index under a key take their places among those of another priority, all at once. */
+  move(
+    journal: Journal,
+    key: number,
+    seqs: readonly number[],
+    { from, to }: { from: number; to: number },
+  ): void {
+    if (seqs.length === 0) return;
+    journal.onRollback(() => this.move(FOR_GOOD, key, seqs, { from: to, to: from }));
+    const bucket = this.#byKey.get(placeOf(key, from));
+    for (const seq of seqs) if (!this.#withheld.delete(seq)) bucket?.remove(seq);
+    if (bucket?.isEmpty) this.#drop(bucket);
+    this.#put(key, to, seqs);
+  }
+
   /** Nothing is taken from there until it is released, whatever is added to it. */
   withhold(journal: Journal, span: Span): void {
     this.#withheld.add(span);
@@ -102,7 +117,7 @@ export class QueueIndex {
   }
 
   release(journal: Journal, span: Span): void {
-    for (const [seq, { key, priority }] of this.#withheld.release(span)) this.#put(key, priority, seq);
+    for (const [seq, { key, priority }] of this.#withheld.release(span)) this.#put(key, priority, [seq]);
     journal.onRollback(() => this.withhold(FOR_GOOD, span));
   }
 
@@ -140,11 +155,11 @@ export class QueueIndex {
     for (const term of terms) this.#shelves.get(term)?.arrivals.since(moment, look);
   }
 
-  #put(key: number, priority: number, seq: number): void {
+  #put(key: number, priority: number, seqs: readonly number[]): void {
     const bucket = this.#byKey.get(placeOf(key, priority)) ?? this.#newBucket(key, priority);
     const { head } = bucket;
-    bucket.add(seq);
-    if (head === undefined || seq < head) this.#arrive(bucket);
+    for (const seq of seqs) bucket.add(seq);
+    if (head === undefined || (bucket.first ?? head) < head) this.#arrive(bucket);
   }
 
   #newBucket(key: number, priority: number): Bucket {
@@ -180,7 +195,10 @@ export class QueueIndex {
   /** A task has left a bucket, perhaps its last; without one it was put aside from there, as all others before. */
   #left(bucket: Bucket | undefined): void {
     this.#size--;
-    if (!bucket?.isEmpty) return;
+    if (bucket?.isEmpty) this.#drop(bucket);
+  }
+
+  #drop(bucket: Bucket): void {
     // Views may still hold it.
     bucket.clear();
     this.#rounds.leave(bucket.path.at(-1));

@@ -10,6 +10,9 @@ import { Demands } from './demands.ts';
 const plainKey = ({ core }: Turn, row: Pick<TaskRow, 'requirement_id' | 'job_id'>): number =>
   core.queue.keyOf(row, core.directory.jobs.get(row.job_id)?.row);
 
+/** That of its job: rows of tasks keep the one that they were first queued with. */
+export const priorityOf = ({ core }: Turn, jobId: string): number => core.directory.job(jobId).row.priority;
+
 /** Puts a queued task into the index, from where this very turn may lease it, unless it has to wait. */
 export function enqueue(
   turn: Turn,
@@ -17,16 +20,16 @@ export function enqueue(
     requirement_id,
     job_id,
     avoids,
-    priority,
     seq,
     not_before,
-  }: Pick<TaskRow, 'requirement_id' | 'job_id' | 'avoids' | 'priority' | 'seq' | 'not_before'>,
+  }: Pick<TaskRow, 'requirement_id' | 'job_id' | 'avoids' | 'seq' | 'not_before'>,
 ): void {
   const {
     clock,
     queue: { index, demands, backoffs },
   } = turn.core;
   const requirement = plainKey(turn, { requirement_id, job_id });
+  const priority = priorityOf(turn, job_id);
   const key = demands.enter(turn, seq, { requirement, avoids, paths: [] });
   if (Demands.isDemand(key)) turn.reviewWaiting = true;
   if (not_before !== null && not_before > turn.now) {
@@ -45,11 +48,11 @@ export function enqueue(
  * @returns its wait, when it had to wait
  */
 export function dequeue(turn: Turn, row: TaskRow): Waiter | undefined {
-  const { priority, seq } = row;
+  const { seq } = row;
   const { index, demands, backoffs } = turn.core.queue;
   const key = demands.of(seq)?.id ?? plainKey(turn, row);
   const wait = backoffs.remove(turn, seq);
-  if (!wait) index.remove(turn, key, priority, seq);
+  if (!wait) index.remove(turn, key, priorityOf(turn, row.job_id), seq);
   // After it left the index, so that an undo knows the demand again before the index has to file it.
   demands.leave(turn, seq);
   return wait;
@@ -58,7 +61,7 @@ export function dequeue(turn: Turn, row: TaskRow): Waiter | undefined {
 /** A queued task turned out to name paths that some worker lacks; it stays where it is, under another key. */
 export function narrow(turn: Turn, task: TaskCell, paths: readonly string[]): void {
   const { index, demands, backoffs } = turn.core.queue;
-  const { avoids, priority, seq } = task.row;
+  const { avoids, job_id, seq } = task.row;
   const requirement = plainKey(turn, task.row);
   const known = demands.of(seq)?.paths ?? [];
   const wait = dequeue(turn, task.row);
@@ -67,25 +70,28 @@ export function narrow(turn: Turn, task: TaskCell, paths: readonly string[]): vo
   // By its own time: since it began, the wall clock may have been set.
   if (wait) backoffs.add(turn, { ...wait, key });
   else {
-    index.add(turn, key, priority, seq);
+    index.add(turn, key, priorityOf(turn, job_id), seq);
     turn.hasQueued = true;
   }
 }
 
-/** A queued task takes its place among those of another priority. Whom it may be given to is as before. */
-export function moveToPriority(
-  turn: Turn,
-  row: Pick<TaskRow, 'requirement_id' | 'job_id' | 'priority' | 'seq'>,
-  priority: number,
-): void {
+/** Queued tasks of a job with the same requirement, by their numbers. */
+export interface Alike {
+  job_id: string;
+  requirement_id: number;
+  seqs: number[];
+}
+
+/** Queued tasks take their places among those of another priority. Whom they may be given to is as before. */
+export function moveToPriority(turn: Turn, { seqs, ...of }: Alike, way: { from: number; to: number }): void {
   const { index, demands, backoffs } = turn.core.queue;
-  const { seq } = row;
-  const wait = backoffs.remove(turn, seq);
-  if (wait) {
-    backoffs.add(turn, { ...wait, priority });
-    return;
+  const plain: number[] = [];
+  for (const seq of seqs) {
+    const wait = backoffs.remove(turn, seq);
+    const demand = demands.of(seq);
+    if (wait) backoffs.add(turn, { ...wait, priority: way.to });
+    else if (demand) index.move(turn, demand.id, [seq], way);
+    else plain.push(seq);
   }
-  const key = demands.of(seq)?.id ?? plainKey(turn, row);
-  index.remove(turn, key, row.priority, seq);
-  index.add(turn, key, priority, seq);
+  index.move(turn, plainKey(turn, of), plain, way);
 }
