@@ -173,14 +173,18 @@ const parts = setup({
 
 const ended = <Why extends LeaseEnd>(why: Why) => ({ type: 'emitLeaseEnded', params: { why } }) as const;
 
+/* What has ended is said before the lease of it has: a worker may have nothing more to do from then on, and says so. */
+
 /** An attempt failed, and another follows. */
-const goingBack = [
-  'keepError',
-  { type: 'emitFailed', params: { requeued: true } },
-  'chargeFailure',
-  'release',
-  { type: 'emitRequeued', params: { reason: 'failure' } },
-] as const;
+const goingBack = (why: LeaseEnd) =>
+  [
+    'keepError',
+    { type: 'emitFailed', params: { requeued: true } },
+    'chargeFailure',
+    { type: 'emitRequeued', params: { reason: 'failure' } },
+    ended(why),
+    'release',
+  ] as const;
 
 /** An attempt failed, and none follows. */
 const givingUp = ['keepError', { type: 'emitFailed', params: { requeued: false } }] as const;
@@ -190,23 +194,23 @@ const failing = [
   {
     guard: 'isTriedAgain',
     target: '#task.queued',
-    actions: [{ type: 'keepReport', params: { requeued: true } }, ended('reported'), ...goingBack],
+    actions: [{ type: 'keepReport', params: { requeued: true } }, ...goingBack('reported')],
   },
   {
     target: '#task.failed',
-    actions: [{ type: 'keepReport', params: { requeued: false } }, ended('reported'), ...givingUp],
+    actions: [{ type: 'keepReport', params: { requeued: false } }, ...givingUp, ended('reported')],
   },
 ] as const;
 
-const lapsing = { target: '#task.lost', actions: [ended('expired'), 'emitLost'] } as const;
+const lapsing = { target: '#task.lost', actions: 'emitLost' } as const;
 
 const takingBack = {
   target: '#task.queued',
   actions: [
-    ended('taken_back'),
     'allowAnother',
-    'release',
     { type: 'emitRequeued', params: { reason: 'taken_back' } },
+    ended('taken_back'),
+    'release',
   ],
 } as const;
 
@@ -214,10 +218,10 @@ const givingBack = {
   target: '#task.queued',
   actions: [
     { type: 'keepReport', params: { requeued: true } },
-    ended('reported'),
     'allowAnother',
-    'release',
     { type: 'emitRequeued', params: { reason: 'preempted' } },
+    ended('reported'),
+    'release',
   ],
 } as const;
 
@@ -251,17 +255,17 @@ export const taskMachine = parts.createMachine({
         UNDELIVERED: {
           target: 'queued',
           actions: [
-            ended('undelivered'),
             'takeBackAttempt',
-            'release',
             { type: 'emitRequeued', params: { reason: 'undelivered' } },
+            ended('undelivered'),
+            'release',
           ],
         },
         TAKE_BACK: takingBack,
         FAIL: failing,
         GIVE_BACK: givingBack,
         LEASE_EXPIRED: lapsing,
-        CANCEL: { target: 'cancelled', actions: [ended('cancelled'), 'endLease', 'emitCancelled'] },
+        CANCEL: { target: 'cancelled', actions: ['endLease', 'emitCancelled', ended('cancelled')] },
       },
     },
     running: {
@@ -271,7 +275,7 @@ export const taskMachine = parts.createMachine({
           on: {
             COMPLETE: {
               target: '#task.succeeded',
-              actions: [ended('reported'), 'keepResult', 'emitCompleted'],
+              actions: ['keepResult', 'emitCompleted', ended('reported')],
             },
             FAIL: failing,
             GIVE_BACK: givingBack,
@@ -279,9 +283,9 @@ export const taskMachine = parts.createMachine({
               {
                 guard: 'attemptsRemain',
                 target: '#task.queued',
-                actions: [ended('timed_out'), ...goingBack],
+                actions: goingBack('timed_out'),
               },
-              { target: '#task.failed', actions: [ended('timed_out'), ...givingUp] },
+              { target: '#task.failed', actions: [...givingUp, ended('timed_out')] },
             ],
             LEASE_EXPIRED: lapsing,
             TAKE_BACK: takingBack,
@@ -308,9 +312,16 @@ export const taskMachine = parts.createMachine({
         {
           guard: 'attemptsRemain',
           target: 'queued',
-          actions: ['release', { type: 'emitRequeued', params: { reason: 'lease_lapsed' } }],
+          actions: [
+            { type: 'emitRequeued', params: { reason: 'lease_lapsed' } },
+            ended('expired'),
+            'release',
+          ],
         },
-        { target: 'failed', actions: { type: 'emitFailed', params: { requeued: false } } },
+        {
+          target: 'failed',
+          actions: [{ type: 'emitFailed', params: { requeued: false } }, ended('expired')],
+        },
       ],
     },
     succeeded: { type: 'final' },

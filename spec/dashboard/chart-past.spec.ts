@@ -112,7 +112,7 @@ describe('one actor on the dashboard', requires('chromium'), () => {
       }),
     );
     await copy.getByRole('button', { name: 'Send to the copy' }).click();
-    await copy.getByText('FAIL: running.executing → failed, and says lease_ended, task_failed').waitFor();
+    await copy.getByText('FAIL: running.executing → failed, and says task_failed, lease_ended').waitFor();
     assert.deepEqual(await would(page), ['task.failed']);
     assert.deepEqual(
       await lit(page),

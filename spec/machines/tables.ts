@@ -43,13 +43,13 @@ export const TASK_TABLE: Table = {
     // The worker calls start.
     { from: 'leased', event: 'START', to: 'running.executing', emits: ['task_started'] },
     // The answer of the lease never reached the worker.
-    { from: 'leased', event: 'UNDELIVERED', to: 'queued', emits: ['lease_ended', 'task_requeued'] },
+    { from: 'leased', event: 'UNDELIVERED', to: 'queued', emits: ['task_requeued', 'lease_ended'] },
     // An operator takes it from its worker.
     {
       from: ['leased', 'running.executing'],
       event: 'TAKE_BACK',
       to: 'queued',
-      emits: ['lease_ended', 'task_requeued'],
+      emits: ['task_requeued', 'lease_ended'],
     },
     // Its worker has to end, and gives it back.
     {
@@ -63,7 +63,7 @@ export const TASK_TABLE: Table = {
       from: 'running.executing',
       event: 'COMPLETE',
       to: 'succeeded',
-      emits: ['lease_ended', 'task_completed'],
+      emits: ['task_completed', 'lease_ended'],
     },
     // A failure reported from `leased` counts like one from `running`, and so does a timeout that the worker did
     // not enforce, so that the server does.
@@ -75,23 +75,23 @@ export const TASK_TABLE: Table = {
         ...failure,
         situation: 'attempts remain',
         to: 'queued',
-        emits: ['lease_ended', 'task_failed', 'task_requeued'],
+        emits: ['task_failed', 'task_requeued', 'lease_ended'],
       },
-      { ...failure, situation: 'none remain', to: 'failed', emits: ['lease_ended', 'task_failed'] },
+      { ...failure, situation: 'none remain', to: 'failed', emits: ['task_failed', 'lease_ended'] },
     ]),
     // A worker's own fault costs no attempt, and is tried again only where another worker could run the task.
     {
       from: ['leased', 'running.executing'],
       event: 'FAIL elsewhere',
       to: 'queued',
-      emits: ['lease_ended', 'task_failed', 'task_requeued'],
+      emits: ['task_failed', 'task_requeued', 'lease_ended'],
     },
     // Elsewhere it fails the task, and so does `retriable: false`, whatever attempts remain.
     {
       from: ['leased', 'running.executing'],
       event: ['FAIL nowhere', 'FAIL final'],
       to: 'failed',
-      emits: ['lease_ended', 'task_failed'],
+      emits: ['task_failed', 'lease_ended'],
     },
     { from: 'queued', event: 'GIVE_UP', to: 'failed', emits: ['task_failed'] },
     // The worker fell silent: `lost`, which resolves at once.
@@ -100,18 +100,18 @@ export const TASK_TABLE: Table = {
       event: 'LEASE_EXPIRED',
       situation: 'attempts remain',
       to: 'queued',
-      emits: ['lease_ended', 'task_lost', 'task_requeued'],
+      emits: ['task_lost', 'task_requeued', 'lease_ended'],
     },
     {
       from: ['leased', 'running.executing'],
       event: 'LEASE_EXPIRED',
       situation: 'none remain',
       to: 'failed',
-      emits: ['lease_ended', 'task_lost', 'task_failed'],
+      emits: ['task_lost', 'task_failed', 'lease_ended'],
     },
     // Job cancelled: what no child process works on ends at once, a running task is told to stop.
     { from: 'queued', event: 'CANCEL', to: 'cancelled', emits: ['task_cancelled'] },
-    { from: 'leased', event: 'CANCEL', to: 'cancelled', emits: ['lease_ended', 'task_cancelled'] },
+    { from: 'leased', event: 'CANCEL', to: 'cancelled', emits: ['task_cancelled', 'lease_ended'] },
     { from: 'running.executing', event: 'CANCEL', to: 'running.stopping', emits: ['stop_requested'] },
     // However a task ends that was told to stop, it ends cancelled; it is never launched again.
     {

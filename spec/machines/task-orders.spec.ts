@@ -9,7 +9,7 @@ describe('a task of a cancelled job', () => {
     assert.deepEqual(queued.send(TASK_EVENTS.CANCEL), [{ type: 'task_cancelled' }]);
     assert.deepEqual(queued.snapshot.context, taskContext());
     const leased = held('leased');
-    assert.deepEqual(leased.send(TASK_EVENTS.CANCEL), [ended('cancelled'), { type: 'task_cancelled' }]);
+    assert.deepEqual(leased.send(TASK_EVENTS.CANCEL), [{ type: 'task_cancelled' }, ended('cancelled')]);
     assert.deepEqual(leased.snapshot.context, heldTask({ lease_expires_at: null }));
   });
 

@@ -29,8 +29,8 @@ describe('a task that is leased', () => {
   it('goes back to its place at no cost when the answer never reached the worker', () => {
     const leased = held('leased', { attempt: 2, max_attempts: 2 });
     assert.deepEqual(leased.send(TASK_EVENTS.UNDELIVERED), [
-      ended('undelivered'),
       { type: 'task_requeued', reason: 'undelivered' },
+      ended('undelivered'),
     ]);
     const { attempt, worker_id, lease_expires_at } = leased.snapshot.context;
     assert.deepEqual(
@@ -61,8 +61,8 @@ describe('a task that is completed', () => {
     const emitted = done.send({ ...TASK_EVENTS.COMPLETE, report: report('complete', 2) });
     const told = { rank_value: 0.5, rank_others: [null, 2], model_artifact_id: 'art_1' };
     assert.deepEqual(emitted, [
-      ended('reported'),
       { type: 'task_completed', metrics: '{"best_rmse":0.5}', ...told },
+      ended('reported'),
     ]);
     assert.deepEqual(
       done.snapshot.context,
@@ -88,9 +88,9 @@ for (const { title, state, event, why, reports } of [
     it('is queued again without worker and lease, and keeps the error', () => {
       const failed = held(state);
       assert.deepEqual(failed.send({ ...event, traceback: 'line 7' } as typeof event), [
-        ended(why),
         { ...taskFailed({ error, requeued: true }), ...(reports && { traceback: 'line 7' }) },
         { type: 'task_requeued', reason: 'failure' },
+        ended(why),
       ]);
       const last_report = reports ? accepted(report('fail'), true) : null;
       assert.deepEqual(failed.snapshot.context, taskContext({ attempt: 1, error, last_report }));
@@ -98,7 +98,7 @@ for (const { title, state, event, why, reports } of [
 
     it('ends failed after the last attempt, and keeps the worker that had it', () => {
       const failed = held(state, last);
-      assert.deepEqual(failed.send(event), [ended(why), taskFailed({ error })]);
+      assert.deepEqual(failed.send(event), [taskFailed({ error }), ended(why)]);
       const last_report = reports ? accepted(report('fail')) : null;
       assert.deepEqual(
         failed.snapshot.context,
@@ -114,8 +114,8 @@ for (const state of ['leased', 'running.executing']) {
     it('ends failed at once, whatever attempts are left', () => {
       const failed = held(state);
       assert.deepEqual(failed.send(TASK_EVENTS['FAIL final']), [
-        ended('reported'),
         taskFailed({ retriable: false }),
+        ended('reported'),
       ]);
       assert.equal(failed.state, 'failed');
     });
@@ -125,9 +125,9 @@ for (const state of ['leased', 'running.executing']) {
     it('is lost and queued again in one step', () => {
       const lapsed = held(state, { last_report: accepted(report('start')) });
       assert.deepEqual(lapsed.send(TASK_EVENTS.LEASE_EXPIRED), [
-        ended('expired'),
         { type: 'task_lost' },
         { type: 'task_requeued', reason: 'lease_lapsed' },
+        ended('expired'),
       ]);
       assert.deepEqual(
         lapsed.snapshot.context,
@@ -138,9 +138,9 @@ for (const state of ['leased', 'running.executing']) {
     it('is lost and failed in one step after the last attempt', () => {
       const lapsed = held(state, last);
       assert.deepEqual(lapsed.send(TASK_EVENTS.LEASE_EXPIRED), [
-        ended('expired'),
         { type: 'task_lost' },
         taskFailed({ error: SILENT }),
+        ended('expired'),
       ]);
       assert.deepEqual(lapsed.snapshot.context, heldTask({ ...last, lease_expires_at: null, error: SILENT }));
     });
@@ -151,7 +151,7 @@ for (const state of ['leased', 'running.executing']) {
 
     it('is queued again at no cost: the count of attempts goes on, and one more is allowed', () => {
       const met = held(state, { attempt: 1, max_attempts: 1, backoff_seconds: 30 });
-      const [, failed, requeued] = met.send(ill('a'));
+      const [failed, requeued] = met.send(ill('a'));
       assert.ok(failed?.type === 'task_failed' && failed.fault === 'worker' && failed.requeued);
       assert.equal(requeued?.type, 'task_requeued');
       const { attempt, max_attempts, worker_faults, avoids, not_before } = met.snapshot.context;
@@ -190,7 +190,7 @@ for (const state of ['leased', 'running.executing']) {
         const met = held(state);
         assert.deepEqual(
           met.send(event).map(({ type }) => type),
-          ['lease_ended', 'task_failed'],
+          ['task_failed', 'lease_ended'],
         );
         assert.equal(met.state, 'failed');
         assert.equal(met.snapshot.context.error, 'the spectra are empty');

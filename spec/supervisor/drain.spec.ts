@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import type { LeasedTask } from '../../gateway/messages.ts';
 import { standingOf } from '../../machines/worker/standing.ts';
 import { job, TestCluster } from '../support/cluster.ts';
+import type { TestWorker } from '../support/test-worker.ts';
 import { until } from '../support/until.ts';
 
 const viewOf = async (cluster: TestCluster, id: string) =>
@@ -54,6 +56,27 @@ describe('a worker that an operator drains', () => {
     );
     assert.equal(await standing(cluster, worker.id), 'alive');
   });
+
+  for (const [end, finish] of Object.entries({
+    succeeds: (worker, task) => worker.complete(task),
+    fails: (worker, task) => worker.fail(task, { retriable: false }),
+    'is tried again': (worker, task) => worker.fail(task),
+    'is taken back': (worker, _, cluster) => cluster.drain(worker.id, 0),
+  } satisfies Record<
+    string,
+    (worker: TestWorker, task: LeasedTask, cluster: TestCluster) => Promise<unknown>
+  >))
+    test(`says that it has no task any more behind the event that its last one ${end}`, async (t) => {
+      const cluster = await TestCluster.start(t);
+      const worker = await cluster.register();
+      await cluster.submit();
+      const task = await worker.run();
+      await cluster.drain(worker.id);
+      await finish(worker, task, cluster);
+      const types = await cluster.eventTypes();
+      assert.equal(types.at(-1), 'worker_drained', types.join());
+      assert.match(types.at(-2) ?? '', /^(task|job)_/);
+    });
 
   test('stays drained when it beats, registers, falls silent and comes back, and when the server is started anew', async (t) => {
     const cluster = await TestCluster.start(t);
