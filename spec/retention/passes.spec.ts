@@ -1,8 +1,19 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { holdObjects } from '../../actors/server/blobs/reading-lock.ts';
-import { job } from '../support/cluster.ts';
-import { assertRowsFit, clusterKeeping, count, DAY, done, download, isThere, upload } from './support.ts';
+import type { EventView } from '../../machines/schema/views.ts';
+import { job, type TestCluster } from '../support/cluster.ts';
+import {
+  assertRowsFit,
+  clusterKeeping,
+  count,
+  DAY,
+  done,
+  download,
+  isThere,
+  says,
+  upload,
+} from './support.ts';
 
 const typesOf = (events: { type: string }[]) => events.map(({ type }) => type);
 
@@ -123,6 +134,8 @@ test('events that belong to no job go by their own time, and one row stands for 
   const left = await cluster.seen.events({ after_id: 0, limit: 100 });
   assert.deepEqual(typesOf(left), ['gap']);
   assert.deepEqual(left[0]?.data, { from: 1, to: last, count: last });
+  const backwards = await cluster.seen.events({ after_id: 0, before_id: 3, limit: 100 });
+  assert.deepEqual(backwards, [{ ...left[0], id: 1 }]);
   await cluster.restart();
   await cluster.submit();
   assert.deepEqual((await cluster.seen.events({ after_id: last, limit: 100 }))[0]?.id, last + 1);
@@ -173,4 +186,62 @@ test('beyond --max-disk-gb the oldest go in their order, also while the clock is
   await cluster.pass(DAY / 2);
   await assert.rejects(cluster.job(ids[0] as string), { code: 'unknown_id' });
   assert.equal((await cluster.job(ids[3] as string)).id, ids[3], 'the newest');
+});
+
+describe('who reads events backwards', () => {
+  /** All that is read from an id on, by a client that goes on before the first event that it got. */
+  async function readBackwards(cluster: TestCluster, job_id: string, before: number, limit: number) {
+    const read: EventView[] = [];
+    for (let before_id = before; ; before_id = read[0]?.id ?? 0) {
+      const page = await cluster.seen.events({ job_id, after_id: 0, before_id, limit });
+      if (page.length === 0) return read;
+      assert.ok(page.length <= limit && (page.at(-1)?.id ?? 0) < before_id);
+      read.unshift(...page);
+    }
+  }
+
+  test('from among those that were deleted is told of them at the first of their places, however long the pages are', async (t) => {
+    const { cluster, worker } = await clusterKeeping(t, { keepLogs: 10 * DAY, keepEvents: 20 * DAY });
+    const { id } = await cluster.submit(
+      job({ pipeline: null, pipelines: [1, 2].map((inline) => ({ kind: 'inline_json', inline })) }),
+    );
+    for (let i = 0; i < 2; i++) {
+      const task = await worker.run();
+      await says(cluster, worker, task, 'a line');
+      await worker.complete(task);
+    }
+    const all = await cluster.seen.events({ job_id: id, after_id: 0, limit: 100 });
+    const [first, last] = all.filter(({ type }) => type === 'log').map((event) => event.id) as [
+      number,
+      number,
+    ];
+    const between = all.find(({ type }) => type === 'task_completed')?.id ?? 0;
+    assert.ok(first < between && between < last);
+    const expected = (from: number) =>
+      all.filter((event) => event.id < from).map(({ id: at, type }) => [at, type === 'log' ? 'gap' : type]);
+
+    await cluster.pass(11 * DAY);
+    for (const limit of [1, 2, 3, 100])
+      for (const before of [first + 1, between, between + 1, last]) {
+        const read = await readBackwards(cluster, id, before, limit);
+        assert.deepEqual(
+          read.map((event) => [event.id, event.type]),
+          expected(before),
+          `before ${before}, ${limit} at a time`,
+        );
+        const gap = read.find(({ type }) => type === 'gap');
+        assert.deepEqual(gap?.data, { from: first, to: last, count: 2 });
+      }
+    assert.deepEqual(
+      await readBackwards(cluster, id, first, 100),
+      all.slice(
+        0,
+        all.findIndex((e) => e.id === first),
+      ),
+    );
+
+    await cluster.pass(11 * DAY);
+    const [gap, ...others] = await readBackwards(cluster, id, between, 100);
+    assert.deepEqual([gap?.id, gap?.type, others], [all[0]?.id, 'gap', []]);
+  });
 });

@@ -48,6 +48,15 @@ export async function upload(
   return artifact_id;
 }
 
+/** Reports a line of the log of a task. */
+export async function says(cluster: TestCluster, worker: TestWorker, lease: LeasedTask, message: string) {
+  await cluster.port.send({
+    ...{ type: 'report_events', principal: cluster.principal, task_id: lease.task_id, worker_id: worker.id },
+    ...{ attempt: lease.attempt },
+    events: [{ type: 'log', level: 'info', message, data: '{}' }],
+  } as never);
+}
+
 /** Submits a job and has it done, with a line of log, a model and a log file. */
 export async function done(
   cluster: TestCluster,
@@ -57,11 +66,7 @@ export async function done(
 ) {
   const { id } = await cluster.submit(job(differs));
   const lease = await worker.run();
-  await cluster.port.send({
-    ...{ type: 'report_events', principal: cluster.principal, task_id: lease.task_id, worker_id: worker.id },
-    ...{ attempt: lease.attempt },
-    events: [{ type: 'log', level: 'info', message: 'a line', data: '{}' }],
-  } as never);
+  await says(cluster, worker, lease, 'a line');
   const model = await upload(cluster, bytes, { lease, role: 'model', worker });
   const logs = await upload(cluster, `log of ${bytes}`, { lease, role: 'logs', worker });
   await worker.complete(lease, { metrics: { best_rmse: 0.5 }, artifacts: { model, logs, workspace: null } });

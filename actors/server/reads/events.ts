@@ -2,11 +2,11 @@ import type { EventPage, EventQuery } from '../../../gateway/backend.ts';
 import { LIMITS } from '../../../machines/protocol/limits.ts';
 import type { EventView } from '../../../machines/schema/views.ts';
 import { differing, type Queries, sql } from '../store/sql.ts';
-import { inOrder, isGap, JOIN, LIMIT, OFFSET } from '../store/sql-words.ts';
+import { inOrder, isGap, JOIN, LIMIT, OFFSET, ownMember } from '../store/sql-words.ts';
 import { EVENTS } from '../store/tables.ts';
 import { integer, joined, json, object, PICKED, seconds, text } from './json-text.ts';
 import { bytesOf, orPlaceholder, partsOf, quoted, type ValueReaders, withLongValues } from './long-values.ts';
-import { inPages, PAGE_BYTES, type RowHead } from './pages.ts';
+import { inPages, joinedLists, PAGE_BYTES, type RowHead } from './pages.ts';
 
 /** What clients see of an event (docs/protocol.md#events). */
 const EVENT = object([
@@ -44,33 +44,72 @@ function filterOf({ job_id, task_id, after_id, before_id }: EventQuery): Filter 
 
 /** Events, oldest first, as pieces of JSON. */
 export async function* eventList(db: Queries, query: EventQuery): AsyncGenerator<string> {
-  const after_id = query.before_id === undefined ? query.after_id : await idBeforeLast(db, query);
-  yield '[';
-  const pages = inPages<RowHead & { id: number }>({
-    plan: (last, rows) => {
-      const { where, params } = filterOf({ ...query, after_id: last?.id ?? after_id });
-      const list = sql`SELECT id, ${BYTES} AS bytes FROM events WHERE ${where} ORDER BY id ${LIMIT}`;
-      return db.all(list, ...params, rows);
-    },
-    compose: async (heads) => {
-      const ids = JSON.stringify(heads.map(({ id }) => id));
-      return (await db.get<{ text: string }>(LIST, ids))?.text ?? '';
-    },
-    limit: query.limit,
-  });
   const parts = (value: string) => (id: string) =>
     partsOf(db, { table: 'events', value, key: 'id' }, Number(id));
   const fillers: ValueReaders = { message: (id) => quoted(parts('message')(id)), data: parts('data') };
-  yield* withLongValues(pages, fillers);
+  yield '[';
+  yield* withLongValues(joinedLists(await listsOf(db, query)), fillers);
   yield ']';
+}
+
+/** What a list consists of, one part behind the other. */
+async function listsOf(db: Queries, query: EventQuery): Promise<AsyncIterable<string>[]> {
+  if (query.before_id === undefined) return [eventsOf(db, query)];
+  const after_id = await idBeforeLast(db, query);
+  const gap = await gapAround(db, query);
+  if (gap === undefined || gap.from <= after_id) return [eventsOf(db, { ...query, after_id })];
+  const others = { ...query, after_id: await idBeforeLast(db, { ...query, limit: query.limit - 1 }) };
+  return [
+    eventsOf(db, { ...others, before_id: gap.from }),
+    gap.text(),
+    eventsOf(db, { ...others, after_id: Math.max(others.after_id, gap.from) }),
+  ];
+}
+
+function eventsOf(db: Queries, query: EventQuery): AsyncGenerator<string> {
+  return inPages<RowHead & { id: number }>({
+    plan: (last, rows) => {
+      const { where, params } = filterOf({ ...query, after_id: last?.id ?? query.after_id });
+      const list = sql`SELECT id, ${BYTES} AS bytes FROM events WHERE ${where} ORDER BY id ${LIMIT}`;
+      return db.all(list, ...params, rows);
+    },
+    compose: async (heads) => (await textsOf(db, heads)) ?? '',
+    limit: query.limit,
+  });
+}
+
+const textsOf = async (db: Queries, heads: readonly { id: number }[]) =>
+  (await db.get<{ text: string }>(LIST, JSON.stringify(heads.map(({ id }) => id))))?.text;
+
+/**
+ * What stands for events that were deleted on both sides of an id, before which is read backwards: its own place lies
+ * behind. Of a job, or of all that belong to no job that is there. It is read at the place of the first of these events.
+ */
+async function gapAround(db: Queries, { job_id, before_id = 0 }: EventQuery) {
+  const gaps = sql`SELECT id, ${ownMember('data', 'from', 'bigint')} AS first FROM events WHERE ${isGap()} AND job_id`;
+  type Gap = { id: number; first: number };
+  const gap = await (job_id === undefined
+    ? db.get<Gap>(sql`${gaps} IS NULL`)
+    : db.get<Gap>(sql`${gaps} = ?`, job_id));
+  if (gap === undefined || gap.id < before_id || gap.first >= before_id) return undefined;
+  const { id, first } = gap;
+  return {
+    from: first,
+    async *text() {
+      const text = await textsOf(db, [{ id }]);
+      if (text) yield JSON.stringify({ ...(JSON.parse(text) as EventView), id: first });
+    },
+  };
 }
 
 /** Behind which id the last `limit` events that a query asks for begin. */
 async function idBeforeLast(db: Queries, query: EventQuery): Promise<number> {
+  const { before_id = 0, limit } = query;
+  if (limit === 0) return before_id - 1;
   const { where, params } = filterOf(query);
   const row = await db.get<{ id: number }>(
     sql`SELECT id FROM events WHERE ${where} ORDER BY id DESC LIMIT 1 ${OFFSET}`,
-    ...[...params, query.limit - 1],
+    ...[...params, limit - 1],
   );
   return row ? row.id - 1 : query.after_id;
 }

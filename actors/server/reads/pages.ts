@@ -45,6 +45,19 @@ export async function* inPages<Head extends RowHead>(listing: Listing<Head>): As
   }
 }
 
+/** The members of several lists, one list behind the other, in pieces; each begins as if it were the first. */
+export async function* joinedLists(lists: readonly AsyncIterable<string>[]): AsyncGenerator<string> {
+  let isFirst = true;
+  for (const list of lists) {
+    let before = isFirst ? '' : ',';
+    for await (const piece of list) {
+      yield before + piece;
+      before = '';
+      isFirst = false;
+    }
+  }
+}
+
 /** As many rows as fit into a page, at least one. */
 export function fitting<Head extends RowHead>(heads: readonly Head[], from: number): Head[] {
   let bytes = 0;
