@@ -1,5 +1,6 @@
 import { UsageError } from 'clipanion';
 import {
+  BrokenOffError,
   InvalidResponseError,
   ResponseError,
   UnreachableError,
@@ -13,6 +14,11 @@ import { localError } from './local-error.ts';
 export function explain(error: unknown): CliError {
   if (error instanceof CliError) return error;
   if (error instanceof ResponseError) return refused(error);
+  if (error instanceof BrokenOffError) {
+    return new CliError(EXIT.unreachable, error.message, {
+      hint: 'the line to the server is bad, or the server ended; run the command again',
+    });
+  }
   if (error instanceof UnreachableError) {
     return new CliError(EXIT.unreachable, error.message, {
       hint: 'is the server running there? Start one with: jqctl server; name another with --server or JQ_SERVER',

@@ -1,4 +1,5 @@
 import { Option } from 'clipanion';
+import { artifactBytes } from '../../gateway/client/artifact-bytes.ts';
 import { pipelineName } from '../../machines/ranking/steps.ts';
 import { parseCurves } from '../../machines/results/curve-file.ts';
 import { parsePredictions } from '../../machines/results/predictions.ts';
@@ -69,9 +70,8 @@ export class PlotCommand extends JobCommand {
 
 async function textOf({ client }: Session, file: ArtifactView | undefined): Promise<string | null> {
   if (file === undefined) return null;
-  const { body } = await client.download(file.id);
   const chunks: Buffer[] = [];
-  for await (const chunk of body) chunks.push(chunk as Buffer);
+  for await (const chunk of artifactBytes(client, file.id)) chunks.push(chunk);
   return Buffer.concat(chunks).toString('utf8');
 }
 

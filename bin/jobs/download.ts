@@ -6,8 +6,8 @@ import { Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import PQueue from 'p-queue';
 import { makeDirectory } from '../../actors/shared/make-directory.ts';
+import { artifactBytes } from '../../gateway/client/artifact-bytes.ts';
 import type { ClusterClient } from '../../gateway/client/client.ts';
-import { unreachable } from '../../gateway/client/errors.ts';
 import type { ArtifactView } from '../../machines/schema/views.ts';
 import { CliError, EXIT, usageError } from '../cli/exit.ts';
 import { explain } from '../cli/explain.ts';
@@ -135,7 +135,6 @@ async function appear(target: string, fill: (temporary: string) => Promise<void>
 
 async function fetchVerified(order: Order, artifact: ArtifactView, temporary: string): Promise<void> {
   const { client, signal, onBytes } = order;
-  const { body } = await client.download(artifact.id, { signal });
   const hash = createHash('sha256');
   const meter = new Transform({
     transform(chunk: Buffer, _encoding, done) {
@@ -144,12 +143,8 @@ async function fetchVerified(order: Order, artifact: ArtifactView, temporary: st
       done(null, chunk);
     },
   });
-  try {
-    await pipeline(body, meter, createWriteStream(temporary, { flags: 'wx' }));
-  } catch (error) {
-    if (localError(error) !== undefined) throw error;
-    throw unreachable(client.server, error);
-  }
+  const bytes = artifactBytes(client, artifact.id, { signal });
+  await pipeline(bytes, meter, createWriteStream(temporary, { flags: 'wx' }));
   // A server that tells no hash leaves nothing to compare with.
   if (artifact.sha256 !== '' && hash.digest('hex') !== artifact.sha256.toLowerCase()) {
     throw new CliError(EXIT.unreachable, 'the content does not match its SHA-256; it was thrown away', {

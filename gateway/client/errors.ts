@@ -90,6 +90,18 @@ export class UnreachableError extends AppError {
   readonly code = 'unreachable';
 }
 
+/** A download ended before its last byte, and could not be taken up again. */
+export class BrokenOffError extends UnreachableError {
+  constructor(id: string, bytes: number, cause: unknown) {
+    super(
+      `the download of ${id} broke off after ${bytes} bytes, and could not be taken up (${wordsOf(cause)})`,
+      {
+        cause,
+      },
+    );
+  }
+}
+
 /** Something answers, but its certificate does not say that it is the server that was asked for. */
 export class UntrustedError extends AppError {
   readonly code = 'untrusted';
@@ -123,10 +135,13 @@ export function unreachable(server: string, cause: unknown): UnreachableError | 
     return new UntrustedError(`${server} is not trusted: ${untrusted}${which}`, { cause });
   }
   const isPlain = code === 'EPROTO' || code?.startsWith('ERR_SSL_');
-  const why = isPlain
-    ? 'it speaks no TLS there; did you mean http://?'
-    : cause instanceof Error
-      ? (code ?? cause.message)
-      : String(cause);
+  const why = isPlain ? 'it speaks no TLS there; did you mean http://?' : wordsOf(cause);
   return new UnreachableError(`cannot reach ${server} (${why})`, { cause });
+}
+
+/** What went wrong with a connection, as the system or the transport says it. */
+function wordsOf(cause: unknown): string {
+  if (!(cause instanceof Error)) return String(cause);
+  const { code } = cause as { code?: string };
+  return cause instanceof AppError ? cause.message : (code ?? cause.message);
 }

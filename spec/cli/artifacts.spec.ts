@@ -152,11 +152,13 @@ describe('artifacts --out', () => {
     assert.deepEqual(await files(), ['out/task_1/good'], 'nothing partial is left');
   });
 
-  it('leaves nothing of a download that breaks off: exit code 4', async () => {
-    const { code } = await fetchAll([holding('x'.repeat(1000), {})], [], {
+  it('leaves nothing of a download that breaks off, and says after how many bytes: exit code 4', async () => {
+    const { code, stderr } = await fetchAll([holding('x'.repeat(1000), {})], [], {
       'GET /v1/artifacts/art_1': { body: 'x'.repeat(1000), end: 'cut' },
     });
     assert.equal(code, 4);
+    assert.match(stderr, /the download of art_1 broke off after \d+ bytes, and could not be taken up/);
+    assert.doesNotMatch(stderr, /is the server running/);
     assert.deepEqual(await files(), []);
   });
 

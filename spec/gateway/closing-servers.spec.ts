@@ -1,15 +1,25 @@
 import assert from 'node:assert/strict';
 import { createHash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
+import { createServer as createHttpServer } from 'node:http';
 import { type AddressInfo, createServer } from 'node:net';
-import { describe, it } from 'node:test';
+import { describe, it, type TestContext } from 'node:test';
 import { setTimeout as delay, setImmediate as soon } from 'node:timers/promises';
+import { artifactBytes } from '../../gateway/client/artifact-bytes.ts';
 import { ClusterClient } from '../../gateway/client/client.ts';
-import { UnreachableError } from '../../gateway/client/errors.ts';
+import { BrokenOffError, UnreachableError } from '../../gateway/client/errors.ts';
 import { HttpGetter } from '../../gateway/client/http-get.ts';
 import { closingServer } from '../support/closing-server.ts';
 
 const sha256 = (bytes: Buffer) => createHash('sha256').update(bytes).digest('hex');
+
+interface Breaks {
+  /** Bytes of each answer that breaks off. */
+  piece: number;
+  knowsRanges?: boolean;
+  /** How many answers do. */
+  breaks?: number;
+}
 
 /** Reads at the pace of a slow disk. */
 async function slowly(body: AsyncIterable<Buffer>): Promise<Buffer> {
@@ -65,6 +75,73 @@ describe('a download', () => {
     await assert.rejects(slowly(body as AsyncIterable<Buffer>));
     await client.close();
     server.close();
+  });
+
+  /** A server that sends a piece of these bytes at a time, and then hangs up; the last answers as it is told. */
+  async function breakingServer(
+    t: TestContext,
+    bytes: Buffer,
+    { piece, knowsRanges = true, breaks = 99 }: Breaks,
+  ) {
+    const asked: (string | undefined)[] = [];
+    const server = createHttpServer((request, response) => {
+      const { range } = request.headers;
+      asked.push(range);
+      const from = knowsRanges ? Number(/^bytes=(\d+)-$/.exec(range ?? '')?.[1] ?? 0) : 0;
+      const rest = bytes.subarray(from);
+      response.writeHead(from > 0 ? 206 : 200, { 'content-length': rest.length });
+      if (asked.length > breaks) response.end(rest);
+      else response.write(rest.subarray(0, piece), () => response.destroy());
+    });
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    const client = new ClusterClient({ server: `http://127.0.0.1:${port}` });
+    t.after(async () => {
+      await client.close();
+      server.closeAllConnections();
+      server.close();
+    });
+    return { client, asked, server };
+  }
+
+  for (const knowsRanges of [true, false])
+    it(`that breaks off is taken up behind what has come, from a server that ${knowsRanges ? 'knows' : 'does not know'} ranges`, async (t) => {
+      const bytes = randomBytes(300_000);
+      const { client, asked } = await breakingServer(t, bytes, { piece: 100_000, knowsRanges, breaks: 2 });
+      const got: Buffer[] = [];
+      for await (const chunk of artifactBytes(client, 'art_1')) got.push(chunk);
+      assert.equal(sha256(Buffer.concat(got)), sha256(bytes));
+      assert.deepEqual([asked.length, asked[0]], [3, undefined]);
+      assert.match(asked[1] ?? '', /^bytes=\d+-$/);
+    });
+
+  it('that breaks off again and again says after how many bytes, not that no server is there', async (t) => {
+    const { client, asked } = await breakingServer(t, randomBytes(300_000), { piece: 1000 });
+    let got = 0;
+    const reading = (async () => {
+      for await (const chunk of artifactBytes(client, 'art_1')) got += chunk.length;
+    })();
+    await assert.rejects(reading, (error) => {
+      assert.ok(error instanceof BrokenOffError);
+      assert.match(
+        error.message,
+        new RegExp(`^the download of art_1 broke off after ${got} bytes, and could not be taken up`),
+      );
+      return true;
+    });
+    assert.equal(asked.length, 5);
+    assert.ok(got > 0);
+  });
+
+  it('that never began says that the server is not reached', async (t) => {
+    const { client, server } = await breakingServer(t, Buffer.alloc(10), { piece: 0 });
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+    await assert.rejects(artifactBytes(client, 'art_1').next(), (error) => {
+      assert.ok(error instanceof UnreachableError && !(error instanceof BrokenOffError));
+      return true;
+    });
   });
 
   it('from a server that sends nothing is given up, with an error of the client', async () => {

@@ -56,7 +56,7 @@ export const TASK_TABLE: Table = {
       from: ['leased', 'running.executing'],
       event: 'GIVE_BACK',
       to: 'queued',
-      emits: ['lease_ended', 'task_requeued'],
+      emits: ['task_requeued', 'lease_ended'],
     },
     // The worker reports success.
     {

@@ -7,6 +7,7 @@ import asyncio
 import json
 import os
 import random
+import re
 import sys
 import warnings
 
@@ -255,6 +256,16 @@ def lost_answers():
     assert len(cluster.jobs(1000)) == before + 1, "no second job was made"
     job.cancel()
     assert cluster.api.get_job(job.id)["status"] == "cancelled"
+
+
+def broken_downloads():
+    """The server is asked through something that breaks off every download but the third after 100 bytes."""
+    best = Cluster().run(SNV, (X, Y), lib="mljs").wait().best
+    assert best.model().stat().st_size > 500
+    folder = os.path.join(os.environ["OUT"], "broken")
+    error = raised(jq_cluster.UnreachableError, lambda: best.model(to=folder))
+    assert re.search(r"art_\w+ broke off after 500 of \d+ bytes, and could not be taken up", str(error)), error
+    assert os.listdir(folder) == [], "nothing of it is left"
 
 
 def uploads():

@@ -26,11 +26,11 @@ async function checksWith(t: TestContext, { path: base }: Interpreter, { url }: 
   };
 }
 
-/** Something between client and server that loses answers. */
+/** Something between client and server that loses answers, or breaks them off after some bytes. */
 async function between(
   t: TestContext,
   server: TestServer,
-  loses: (line: string) => boolean,
+  loses: (line: string) => boolean | number,
 ): Promise<{ url: string; lines: string[] }> {
   const lines: string[] = [];
   const proxy = createServer((incoming, outgoing) => {
@@ -39,9 +39,13 @@ async function between(
     lines.push(line);
     const isLost = loses(line);
     const passed = request({ port: server.port, host: '127.0.0.1', method, path, headers }, (answer) => {
-      if (isLost) return void answer.resume().on('end', () => incoming.socket.destroy());
+      if (isLost === true) return void answer.resume().on('end', () => incoming.socket.destroy());
       outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
-      answer.pipe(outgoing);
+      if (isLost === false) return void answer.pipe(outgoing);
+      answer.once('data', (bytes: Buffer) => {
+        answer.destroy();
+        outgoing.write(bytes.subarray(0, isLost), () => incoming.socket.destroy());
+      });
     });
     passed.on('error', () => outgoing.destroy());
     incoming.pipe(passed);
@@ -90,6 +94,19 @@ describe('the client for Python', needsPython, () => {
         await check('lost_answers', { JQ_SERVER: url });
         assert.ok(lost.size >= 3, 'an upload, a submission and a cancellation were lost');
       });
+
+      await t.test(
+        'a download that breaks off is taken up, else it says after how many bytes it broke off',
+        async (t) => {
+          let downloads = 0;
+          const { url } = await between(t, server, (line) => {
+            if (!line.startsWith('GET /v1/artifacts/')) return false;
+            return ++downloads === 3 ? false : 100;
+          });
+          await check('broken_downloads', { JQ_SERVER: url });
+          assert.equal(downloads, 3 + 5);
+        },
+      );
 
       await t.test('what was sent is not sent again', async (t) => {
         const { url, lines } = await between(t, server, () => false);

@@ -55,7 +55,7 @@ export async function downloadArtifact(download: Download): Promise<Downloaded> 
       }
       if (error instanceof BrokenOff && ++broken === BROKEN_TRIES) {
         const why = 'it is damaged on the server, or the line to it is bad';
-        throw new WorkerError(`${error.message}, ${broken} times: ${why}`);
+        throw new WorkerError(`${error.message}, and so did ${broken - 1} tries before: ${why}`);
       }
       throw error;
     }
@@ -97,7 +97,8 @@ async function fetchOnce({ client, artifactId, folder, prefix, persistence }: Do
     body,
     path,
     signal,
-    (cause) => new BrokenOff(`artifact '${artifactId}' broke off`, { cause }),
+    (cause, bytes) =>
+      new BrokenOff(`the download of artifact '${artifactId}' broke off after ${bytes} bytes`, { cause }),
   );
   const said = sha256In(headers);
   if (said !== null && said !== sha256) {

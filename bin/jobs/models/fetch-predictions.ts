@@ -1,5 +1,6 @@
 import { basename, dirname } from 'node:path';
 import { text } from 'node:stream/consumers';
+import { artifactBytes } from '../../../gateway/client/artifact-bytes.ts';
 import type { ArtifactView, TaskView } from '../../../machines/schema/views.ts';
 import type { Session } from '../../cli/client-command.ts';
 import { usageError } from '../../cli/exit.ts';
@@ -26,8 +27,7 @@ export async function findPredictions({ client }: Session, jobId: string): Promi
 
 /** Its text. */
 export async function readArtifact({ client }: Session, { id }: ArtifactView): Promise<string> {
-  const { body } = await client.download(id);
-  return text(body);
+  return text(artifactBytes(client, id));
 }
 
 /** Puts it at a path, whole and verified, or not at all. @throws CliError */

@@ -72,9 +72,14 @@ def _download(api: Api, artifact: ArtifactView, out: BinaryIO) -> None:
                     digest.update(chunk)
                     got += len(chunk)
             break
-        except UnreachableError:
+        except UnreachableError as error:
             if attempt == _TRIES - 1:
-                raise
+                if got == 0:
+                    raise
+                raise UnreachableError(
+                    f"the download of {artifact['id']} broke off after {got} of {artifact['size_bytes']} bytes, "
+                    f"and could not be taken up ({error})"
+                ) from error
             time.sleep(0.2 * 2**attempt)
     if digest.hexdigest() != artifact["sha256"]:
         raise DamagedError(f"the artifact {artifact['id']} arrived damaged; download it again")

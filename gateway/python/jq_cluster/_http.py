@@ -56,16 +56,18 @@ class Download:
 
     def chunks(self) -> Iterator[bytes]:
         """The bytes; raises `UnreachableError` when the connection breaks before the last of them."""
-        try:
-            while True:
+        got = 0
+        while True:
+            try:
                 chunk = self._answer.read(CHUNK)
-                if not chunk:
-                    break
-                yield chunk
-        except (OSError, http.client.HTTPException) as error:
-            raise unreachable(self._server, error) from error
+            except (OSError, http.client.HTTPException) as error:
+                raise _broken_off(got, _words(error)) from error
+            if not chunk:
+                break
+            got += len(chunk)
+            yield chunk
         if self._answer.length:
-            raise UnreachableError(f"{self._server} broke the download off")
+            raise _broken_off(got, "the connection was closed")
 
     def close(self) -> None:
         self._answer.close()
@@ -350,10 +352,17 @@ def unreachable(server: str, error: BaseException) -> ClusterError:
         return UntrustedError(f"{server} is not trusted: {error.verify_message}")
     if isinstance(error, ssl.SSLError):
         return UnreachableError(f"cannot reach {server} (it speaks no TLS there; did you mean http://?)")
+    return UnreachableError(f"cannot reach {server} ({_words(error)})")
+
+
+def _broken_off(got: int, why: str) -> UnreachableError:
+    return UnreachableError(f"the download broke off after {got} bytes ({why})")
+
+
+def _words(error: BaseException) -> str:
     if isinstance(error, socket.timeout):
-        return UnreachableError(f"cannot reach {server} (no byte for {TIMEOUT:.0f} s)")
-    why = error.strerror if isinstance(error, OSError) and error.strerror else str(error) or type(error).__name__
-    return UnreachableError(f"cannot reach {server} ({why})")
+        return f"no byte for {TIMEOUT:.0f} s"
+    return error.strerror if isinstance(error, OSError) and error.strerror else str(error) or type(error).__name__
 
 
 def _address(text: str) -> "tuple[str, str, Optional[int], str]":
