@@ -1,9 +1,19 @@
 import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
 import { describe, it, type TestContext } from 'node:test';
+import pino from 'pino';
+import { EventBus } from '../../actors/server/event-bus.ts';
+import { Notifier } from '../../actors/server/notify/notifier.ts';
 import { signed } from '../../actors/server/notify/sign.ts';
+import { Store } from '../../actors/server/store/store.ts';
+import type { Turn } from '../../actors/server/turn/turn.ts';
+import { systemClock } from '../../actors/shared/clock.ts';
+import type { LiveEvent } from '../../gateway/backend.ts';
+import { nothing } from '../store/row-support.ts';
 import { job, TestCluster } from '../support/cluster.ts';
 import { holdCommits } from '../support/hold-commits.ts';
 import { assertSigned, KEY, startReceiver } from '../support/receiver.ts';
+import { temporaryDirectory } from '../support/server.ts';
 import { until } from '../support/until.ts';
 
 /** A cluster that tells a receiver of the ends of jobs, with a worker. */
@@ -201,6 +211,57 @@ describe('notifications', () => {
       return (await pending()) === 0;
     });
     assert.equal(received.length, 1);
+  });
+
+  it('of a job that ends behind the last look, when nothing more was found, are sent without another end', async (t) => {
+    const receiver = await startReceiver(t);
+    const store = await Store.open(await temporaryDirectory(t));
+    const events = new EventBus();
+    const { queries } = store;
+    /** A job ends, once, while it is asked when to look again. */
+    let ends: (() => Promise<void>) | null = async () => {
+      ends = null;
+      const now = Date.now() / 1000;
+      const told = {
+        id: 1,
+        job_id: 'job_1',
+        body: '{}',
+        created_at: now,
+        attempts: 0,
+        error: null,
+        next_at: now,
+      };
+      await store.commit({ ...nothing(), notifications: [told] });
+      events.publish([{ id: 1, type: 'job_succeeded', task_id: null } as LiveEvent]);
+    };
+    const notifier = new Notifier(
+      {
+        receiver: { url: receiver.url, key: KEY },
+        store: {
+          load: (...asked) => store.load(...asked),
+          queries: {
+            get: async (...asked: Parameters<typeof queries.get>) => {
+              const found = await queries.get(...asked);
+              await ends?.();
+              return found;
+            },
+          } as typeof queries,
+        },
+        ...{ clock: systemClock, random: randomBytes, log: pino({ level: 'silent' }) },
+        alone: async (work) => {
+          const turn = { further: [] };
+          await work(turn as unknown as Turn);
+          await store.commit({ ...nothing(), ...turn });
+        },
+      },
+      events,
+    );
+    t.after(async () => {
+      await notifier.stop();
+      await store.close();
+    });
+    notifier.start();
+    await until('it to be told', () => notifier.counts.delivered === 1);
   });
 
   it('are not kept where nobody is to be told', async (t) => {
