@@ -5,7 +5,7 @@ import pino from 'pino';
 import { EventBus } from '../../actors/server/event-bus.ts';
 import { Notifier } from '../../actors/server/notify/notifier.ts';
 import { signed } from '../../actors/server/notify/sign.ts';
-import { Store } from '../../actors/server/store/store.ts';
+import { SqliteStore } from '../../actors/server/store/sqlite-store.ts';
 import type { Turn } from '../../actors/server/turn/turn.ts';
 import { systemClock } from '../../actors/shared/clock.ts';
 import type { LiveEvent } from '../../gateway/backend.ts';
@@ -215,7 +215,7 @@ describe('notifications', () => {
 
   it('of a job that ends behind the last look, when nothing more was found, are sent without another end', async (t) => {
     const receiver = await startReceiver(t);
-    const store = await Store.open(await temporaryDirectory(t));
+    const store = await SqliteStore.open(await temporaryDirectory(t));
     const events = new EventBus();
     const { queries } = store;
     /** A job ends, once, while it is asked when to look again. */
