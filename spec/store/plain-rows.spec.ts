@@ -12,6 +12,7 @@ const NOTHING_RARE: Record<string, Record<string, unknown>> = {
   job: {
     note: null,
     resubmitted_from: null,
+    moved: null,
     tags: [],
     keep: null,
     error: null,

@@ -14,6 +14,7 @@ export const jobRow: JobRow = {
   status: 'running',
   state: null,
   priority: -3,
+  moved: true,
   created_at: 1764278465.123001,
   updated_at: 1764278466.5,
   keep: '7d',

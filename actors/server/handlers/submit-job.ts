@@ -124,6 +124,7 @@ function newJob({ job, principal }: Submit, turn: Turn): JobRow {
     status: 'queued',
     state: job.reuse !== null && job.contents !== null ? 'reusing' : 'ready',
     priority: settings.priority,
+    moved: null,
     created_at,
     updated_at: created_at,
     keep: job.keep,

@@ -18,7 +18,7 @@ export async function changePriority(turn: Turn, job: JobCell, priority: number)
   const { id, row } = job;
   const queued = await queuedTasks(turn.core, id);
   const from = row.priority;
-  job.amend(turn, { priority });
+  job.amend(turn, { priority, moved: true });
   await inSteps(moving(turn, queued, () => ({ from, to: priority })));
   turn.further.push({ sql: 'UPDATE jobs SET priority = ?, moved = 1 WHERE id = ?', params: [priority, id] });
 }

@@ -38,6 +38,7 @@ const JOB_COLUMNS = {
   /** The state below the status (`ready`, `telling`), if there is one. */
   state: text.orNull,
   priority: integer.fixed,
+  moved: flag.orNull.fixed.rare, // It was given another priority: rows of its tasks may have the earlier.
   created_at: real.fixed,
   updated_at: real,
   /** How long it stays after its end, as its owner wishes. */
