@@ -16,6 +16,7 @@ export type StartErrorCode =
   | 'state_in_use'
   | 'state_unwritable'
   | 'store_too_new'
+  | 'store_too_old'
   | 'store_unreadable'
   | 'log_unwritable'
   | 'runner_unusable'

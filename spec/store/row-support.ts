@@ -1,5 +1,5 @@
 import type { Changes } from '../../actors/server/store/changes.ts';
-import type { JobRow, TaskRow, WorkerRow } from '../../actors/server/store/rows.ts';
+import type { EventRow, JobRow, TaskRow, WorkerRow } from '../../actors/server/store/rows.ts';
 import { LIST_NAMES } from '../../actors/server/store/turn-sql.ts';
 import { noStanding } from '../../machines/ranking/standing.ts';
 
@@ -108,6 +108,79 @@ export const workerRow: WorkerRow = {
   drained: { by: 'olivia', at: 2.5, takes_back_at: null },
 };
 
+export const eventRow: EventRow = {
+  id: 1,
+  job_id: 'job_1',
+  task_id: null,
+  worker_id: 'worker_1',
+  ts: 1764278465.123001,
+  level: 'info',
+  type: 'log',
+  message: 'Größe "x"\n',
+  data: { value: 0.1 + 0.2 },
+};
+
 /** A turn that changed nothing. */
 export const nothing = (): Changes =>
   ({ ...Object.fromEntries(LIST_NAMES.map((name) => [name, []])), further: [] }) as unknown as Changes;
+
+/** A turn with rows of every kind that can be new. */
+export function aTurnOfEverything(): Changes {
+  const plainJob = {
+    ...{ note: null, resubmitted_from: null, tags: [], keep: null, error: null, reuse: null },
+    ...{
+      best_model_artifact_id: null,
+      standings: [{ ...jobRow.standings[0], best_model_artifact_id: null }],
+    },
+  } as Partial<JobRow>;
+  const plainTask: Partial<TaskRow> = {
+    ...{ not_before: null, avoids: [], pipeline_steps: null, timeout_seconds: null, rank_others: [] },
+    ...{ model_artifact_id: null, error: null, content_key: null, reused_from: null },
+  };
+  const otherJob = { seq: 2, id: 'job_2', created_at: 1764278465.25, idempotency_key: null, num_reused: 0 };
+  return {
+    ...nothing(),
+    requirements: [{ id: 1, signature: 's', document: '{"memory_gb": 1.0}', owner: 'ann', type: 'demo.run' }],
+    new_jobs: [jobRow],
+    plain_new_jobs: [{ ...jobRow, ...plainJob, ...otherJob }],
+    job_requests: [{ job_id: 'job_1', request: '{"type": "demo.run", "x": 1.10}' }],
+    job_inputs: [{ job_id: 'job_1', artifact_id: 'art_1' }],
+    variants: [{ job_id: 'job_1', variants: '[1.0, 2]' }],
+    choices: [{ job_id: 'job_1', chosen: null }],
+    new_tasks: [taskRow],
+    plain_new_tasks: [{ ...taskRow, ...plainTask, seq: 8, id: 'task_2' }],
+    computed: [{ content_key: 'key', version: '1.4', owner: 'ann', task_seq: 7 }],
+    registered_workers: [workerRow],
+    pauses: [{ kind: 'type', name: 'demo.run', by: 'olivia', at: 2.5 }],
+    artifacts: [
+      {
+        ...{
+          id: 'art_1',
+          sha256: 'ab',
+          kind: 'model',
+          path: 'objects/ab',
+          size_bytes: 2 ** 40,
+          created_at: 1.5,
+        },
+        ...{ filename: 'm.n4a', metadata: { a: [1, null] }, task_id: 'task_1', orphaned_at: null },
+      },
+    ],
+    task_artifacts: [{ task_id: 'task_1', attempt: 2, role: 'model', artifact_id: 'art_1' }],
+    events: [eventRow],
+    notifications: [
+      {
+        id: 1,
+        job_id: 'job_1',
+        body: '{"type": "job.ended"}',
+        created_at: 1,
+        attempts: 2,
+        error: null,
+        next_at: 3.5,
+      },
+    ],
+    minutes: [
+      { minute: 29_404_641, submitted: 1, started: 2, succeeded: 3, failed: 4, queued: 5, workers_alive: 6 },
+    ],
+    tally: [{ id: 1, jobs: { queued: 1 }, tasks: { queued: 2 }, workers: {} }],
+  };
+}

@@ -3,6 +3,7 @@ import { accessSync, constants, existsSync, statSync } from 'node:fs';
 import { networkInterfaces } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { Cgroups } from '../../actors/worker/child/cgroup.ts';
+import { postgresPrograms } from './postgres.ts';
 import { SmallDisk } from './small-disk.ts';
 
 /** How a specification says that it is left out, and by which the closing summary knows what was missing. */
@@ -69,6 +70,9 @@ const INSTALLED = {
 
 /** What the system is like, whatever is installed. */
 const OF_THE_SYSTEM = {
+  // Debian's programs of it are on no path.
+  postgresql: () =>
+    postgresPrograms() ? null : 'there is no PostgreSQL 15 or newer (Debian: apt-get install postgresql)',
   proc: () => (isFolder('/proc/self') ? null : 'this system has no /proc'),
   'dev full': () => (existsSync('/dev/full') ? null : 'this system has no /dev/full'),
   'file modes': () => (process.platform === 'win32' ? 'Windows has none' : null),

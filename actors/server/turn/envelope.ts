@@ -20,8 +20,9 @@ export type Envelope =
   /** Look at all waiting leases again. */
   | { kind: 'wake' };
 
-/** SQLite's words for a disk that fails: nothing about the statement, so trying again may help. */
-const DISK_FAULTS = new Set([
+/** SQLite's words for a disk that fails: nothing about the statement, so trying again may help; and those of other stores. */
+const STORE_FAULTS = new Set([
+  'STORE_FAULT',
   'SQLITE_FULL',
   'SQLITE_IOERR',
   'SQLITE_BUSY',
@@ -37,7 +38,7 @@ const DISK_FAULTS = new Set([
 /** Whether a fault is the store's as a whole, not one message's. */
 export function isStoreFault(error: unknown): boolean {
   const code = (error as { code?: string } | null)?.code;
-  return typeof code === 'string' && DISK_FAULTS.has(code);
+  return typeof code === 'string' && STORE_FAULTS.has(code);
 }
 
 export const storeUnavailable = (): ClusterError =>

@@ -1,0 +1,138 @@
+import { hostname } from 'node:os';
+import type { Client } from 'pg';
+import { StartError } from '../../../../machines/protocol/start-error.ts';
+import { StoreFault } from '../fault.ts';
+
+/* One session at a time leads: it holds a lock that ends with it, and has an epoch that every commit carries. */
+
+/** Another server has the store: what this one writes is refused for good. */
+export class Superseded extends StoreFault {
+  /** The last turn of the epoch that was lost; null where it is still the present one, or was never there. */
+  readonly lastTurn: number | null;
+
+  constructor(place = '', lastTurn: number | null = null) {
+    super(`another server has taken the store over${place && ` (${place})`}; this one cannot write any more`);
+    this.lastTurn = lastTurn;
+  }
+}
+
+/** The first number of the lock; the second one is that of the schema, so that several may lie in one database. */
+const LOCK = 0x6a71;
+const OF_SCHEMA = "hashtext(coalesce(current_schema(), ''))";
+
+/** Milliseconds between two tries of the lock. */
+const AGAIN_MS = 50;
+
+const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+
+interface Holder {
+  pid: number;
+  place: string | null;
+}
+
+/**
+ * Takes the lock that one server has.
+ * @param patience milliseconds for which the end of another session is waited for: that of a server which was killed
+ *   has to notice it
+ * @param own number of the process of an earlier session of the same server, which is ended where it still has the lock
+ * @throws StartError `state_in_use`
+ */
+export async function takeLock(client: Client, patience: number, own: number | null): Promise<void> {
+  const until = performance.now() + patience;
+  for (;;) {
+    const { rows } = await client.query(`SELECT pg_try_advisory_lock(${LOCK}, ${OF_SCHEMA}) AS taken`);
+    if (rows[0]?.taken === 1) return;
+    const holder = await holderOf(client);
+    if (holder !== null && holder.pid === own)
+      await client.query('SELECT pg_terminate_backend($1)', [holder.pid]);
+    else if (performance.now() >= until) {
+      const who = holder?.place ? ` on ${holder.place}` : '';
+      throw new StartError(
+        'state_in_use',
+        `the store is in use by another server${who}; stop that one, or choose another with --store`,
+      );
+    }
+    await pause(AGAIN_MS);
+  }
+}
+
+async function holderOf(client: Client): Promise<Holder | null> {
+  const { rows } = await client.query<Holder>(
+    `SELECT a.pid, coalesce(host(a.client_addr), 'the same machine') AS place
+     FROM pg_locks l JOIN pg_stat_activity a ON a.pid = l.pid
+     WHERE l.locktype = 'advisory' AND l.granted AND l.objsubid = 2 AND l.classid = ${LOCK}
+       AND l.objid::bigint = (${OF_SCHEMA}::bigint & 4294967295)
+       AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())`,
+  );
+  return rows[0] ?? null;
+}
+
+interface Reign {
+  epoch: number;
+  turn: number;
+  server: string;
+  place: string;
+}
+
+/**
+ * Begins an epoch, after which nobody with an earlier one can write.
+ * @param server what this start of the program is known by
+ * @param before the epoch that it had; null at its start, when whoever had one has lost it
+ * @returns the epoch, and the last turn of the one that it had
+ * @throws Superseded
+ */
+export async function beginEpoch(
+  client: Client,
+  server: string,
+  before: number | null,
+): Promise<{ epoch: number; lastTurn: number | null }> {
+  await client.query('BEGIN');
+  try {
+    // Waits for a turn that is just being written.
+    const reign = await reignOf(client, 'FOR UPDATE');
+    if (before !== null) await assertOwn(client, reign, server, before);
+    const now = Date.now() / 1000;
+    await client.query(
+      'INSERT INTO past_reigns (epoch, turn, since, until, server, place) SELECT epoch, turn, since, $1, server, place FROM reign',
+      [now],
+    );
+    await client.query('UPDATE reign SET epoch = epoch + 1, turn = 0, since = $1, server = $2, place = $3', [
+      now,
+      server,
+      `${hostname()}, process ${process.pid}`,
+    ]);
+    const lastTurn = before === null ? null : await lastTurnOf(client, before);
+    await client.query('COMMIT');
+    return { epoch: reign.epoch + 1, lastTurn };
+  } catch (fault) {
+    await client.query('ROLLBACK').catch(() => {});
+    throw fault;
+  }
+}
+
+/**
+ * Whether nobody else has begun an epoch since.
+ * @throws Superseded
+ */
+export async function assertNotSuperseded(client: Client, server: string, before: number): Promise<void> {
+  await assertOwn(client, await reignOf(client), server, before);
+}
+
+async function assertOwn(client: Client, reign: Reign, server: string, before: number): Promise<void> {
+  if (reign.server !== server) throw new Superseded(reign.place, await lastTurnOf(client, before));
+}
+
+async function reignOf(client: Client, locked = ''): Promise<Reign> {
+  const { rows } = await client.query<Reign>(`SELECT epoch, turn, server, place FROM reign ${locked}`);
+  if (rows[0] === undefined)
+    throw new StoreFault('the store does not say who writes: its table of reigns is empty');
+  return rows[0];
+}
+
+/** Of an epoch that has ended. */
+async function lastTurnOf(client: Client, epoch: number): Promise<number | null> {
+  const { rows } = await client.query<{ turn: number }>('SELECT turn FROM past_reigns WHERE epoch = $1', [
+    epoch,
+  ]);
+  return rows[0]?.turn ?? null;
+}

@@ -1,0 +1,104 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { Client } from 'pg';
+import { StartError } from '../../../../machines/protocol/start-error.ts';
+
+const MIGRATIONS = new URL('./schema/', import.meta.url);
+
+/** The oldest version that is specified, as `server_version_num` says it. */
+const OLDEST = 150_000;
+
+/** PostgreSQL's words for who may not do something. */
+const FORBIDDEN = '42501';
+
+interface Facts {
+  version: number;
+  encoding: string;
+  synchronous: string;
+  fsync: string;
+  standby: number;
+}
+
+/**
+ * Whether a database can be a store: nothing may be acknowledged there before it is on the disk.
+ * @throws StartError `store_unreadable`
+ */
+export async function assertUsable(client: Client, place: string): Promise<void> {
+  const { rows } = await client.query<Facts>(
+    `SELECT current_setting('server_version_num')::bigint AS version, current_setting('server_encoding') AS encoding,
+            current_setting('synchronous_commit') AS synchronous, current_setting('fsync') AS fsync,
+            pg_is_in_recovery() AS standby`,
+  );
+  const facts = rows[0] as Facts;
+  const refuse = (why: string): never => {
+    throw new StartError('store_unreadable', `cannot use ${place} as a store: ${why}`);
+  };
+  if (facts.version < OLDEST)
+    refuse(`it is PostgreSQL ${Math.floor(facts.version / 10_000)}; 15 or newer is needed`);
+  if (facts.encoding !== 'UTF8') refuse(`its encoding is ${facts.encoding}; make a database in UTF8`);
+  if (facts.standby === 1) refuse('it is a standby, which takes no writes; name the primary');
+  if (facts.synchronous === 'off')
+    refuse('synchronous_commit is off: what is acknowledged could be lost; set it to on');
+  if (facts.fsync === 'off') refuse('fsync is off: what is acknowledged could be lost; set it to on');
+}
+
+/** The numbered migrations of this program, in order. */
+async function migrations(): Promise<{ version: number; path: string }[]> {
+  const folder = fileURLToPath(MIGRATIONS);
+  const names = (await readdir(folder)).filter((name) => /^\d{4}-.*\.sql$/.test(name)).sort();
+  return names.map((name) => ({ version: Number(name.slice(0, 4)), path: join(folder, name) }));
+}
+
+/**
+ * Brings the store to this program's version: each migration in a transaction of its own together with its number.
+ * Whoever calls it has the lock of the store.
+ * @returns the version that it had, and the one that it has
+ * @throws StartError `store_too_new`; `store_too_old` where this role may not change it
+ */
+export async function migrate(client: Client, place: string): Promise<{ from: number; to: number }> {
+  const known = await migrations();
+  const to = known.at(-1)?.version ?? 0;
+  const from = await versionOf(client);
+  if (from > to)
+    throw new StartError(
+      'store_too_new',
+      `the store ${place} has version ${from}, newer than this program (${to}); install the newer jq-cluster, or choose another --store`,
+    );
+  try {
+    for (const { version, path } of known.filter((migration) => migration.version > from))
+      await apply(client, version, await readFile(path, 'utf8'));
+  } catch (error) {
+    if ((error as { code?: string }).code !== FORBIDDEN) throw error;
+    throw new StartError(
+      'store_too_old',
+      `the store ${place} has version ${from}, and this role may not bring it to ${to}; run, as one that may: jq-server migrate --store ADDRESS`,
+    );
+  }
+  return { from, to };
+}
+
+async function apply(client: Client, version: number, sql: string): Promise<void> {
+  await client.query('BEGIN');
+  try {
+    await client.query('CREATE TABLE IF NOT EXISTS schema_version (version bigint NOT NULL)');
+    await client.query(sql);
+    await client.query('DELETE FROM schema_version');
+    await client.query('INSERT INTO schema_version VALUES ($1)', [version]);
+    await client.query('COMMIT');
+  } catch (error) {
+    await client.query('ROLLBACK').catch(() => {});
+    throw error;
+  }
+}
+
+/** 0 where there is no store yet. */
+async function versionOf(client: Client): Promise<number> {
+  const { rows } = await client.query<{ there: number }>(
+    // Not one of another schema, which the path may name behind it.
+    "SELECT to_regclass(format('%I.schema_version', current_schema())) IS NOT NULL AS there",
+  );
+  if (rows[0]?.there !== 1) return 0;
+  const found = await client.query<{ version: number }>('SELECT version FROM schema_version');
+  return found.rows[0]?.version ?? 0;
+}

@@ -1,0 +1,208 @@
+import type { Client, Pool } from 'pg';
+import { ClusterError } from '../../../../machines/protocol/errors.ts';
+import { StartError } from '../../../../machines/protocol/start-error.ts';
+import type { Changes } from '../changes.ts';
+import type { Table } from '../columns.ts';
+import { hasArtifactOf, isEmpty, isUnnamed, loadRows, loadRowsBy } from '../rows-by.ts';
+import { fitsOneStatement, partsOf } from '../split-changes.ts';
+import { type Queries, type SqlText, textOf } from '../sql.ts';
+import type { Store, StoreHooks, StoreSize } from '../store.ts';
+import { REQUEST_SQL } from '../turn-sql.ts';
+import { Database } from './connect.ts';
+import { asStoreFault, breaksConnection } from './faults.ts';
+import { Leader, type Session, WRITING } from './leader.ts';
+import { Superseded, takeLock } from './leadership.ts';
+import { assertUsable, migrate } from './migrate.ts';
+import { named } from './placeholders.ts';
+import { PooledQueries, storable } from './pooled-queries.ts';
+import { NOTE_TURN, turnStatement } from './turn-sql.ts';
+
+const READING = { jit: 'off', default_transaction_read_only: 'on' };
+
+/** Sessions that answer GETs, and load rows for turns. */
+const SESSIONS = { answers: 4, pages: 2, loads: 2 };
+
+/** The store in PostgreSQL: one session that leads and writes turns, and pools that read. */
+export class PostgresStore implements Store {
+  readonly place: string;
+  readonly reader: Queries;
+  readonly queries: Queries;
+  readonly pages: Queries;
+  readonly #leader: Leader;
+  readonly #pools: readonly Pool[];
+  readonly #hooks: StoreHooks;
+
+  private constructor(database: Database, leader: Leader, hooks: StoreHooks) {
+    this.place = database.place;
+    this.#leader = leader;
+    this.#hooks = hooks;
+    const pool = (name: keyof typeof SESSIONS) =>
+      database.pool(`jq-server: ${name}`, SESSIONS[name], READING);
+    const [answers, pages, loads] = [pool('answers'), pool('pages'), pool('loads')];
+    this.#pools = [answers, pages, loads];
+    this.queries = new PooledQueries(answers, asUnreadable);
+    this.pages = new PooledQueries(pages, asUnreadable);
+    this.reader = new PooledQueries(loads, asStoreFault);
+  }
+
+  /**
+   * @param address `postgres://…`
+   * @throws StartError when the store cannot be used
+   */
+  static async open(address: string, hooks: StoreHooks = {}): Promise<PostgresStore> {
+    const database = await Database.at(address);
+    const leader = await started(database.place, () =>
+      Leader.begin(database, async (client) => {
+        await assertUsable(client, database.place);
+        await migrate(client, database.place);
+      }),
+    );
+    return new PostgresStore(database, leader, hooks);
+  }
+
+  get isInDoubt(): boolean {
+    return this.#leader.isInDoubt;
+  }
+
+  async commit(changes: Changes): Promise<void> {
+    await this.#hooks.beforeCommit?.();
+    await this.#leader.commit(({ client, epoch }, turn) =>
+      fitsOneStatement(changes)
+        ? write(client, changes, [epoch, turn], 'whole')
+        : writeInParts(client, changes, [epoch, turn]),
+    );
+    await this.#hooks.afterCommit?.();
+  }
+
+  async probe(): Promise<void> {
+    await (this.#hooks.beforeProbe ?? this.#hooks.beforeCommit)?.();
+    await this.#leader.attempt(noteTurn);
+  }
+
+  load<Row>(table: Table<Row>, where: SqlText, ...params: unknown[]): Promise<Row[]> {
+    return loadRows(this.reader, table, where, params);
+  }
+
+  loadBy<Row>(table: Table<Row>, column: string, values: readonly (string | number)[]): Promise<Row[]> {
+    return loadRowsBy(this.reader, table, column, values);
+  }
+
+  names(sha256: string): Promise<boolean> {
+    return hasArtifactOf(this.queries, sha256);
+  }
+
+  letsGo(sha256: string): Promise<boolean> {
+    return isUnnamed(this.queries, sha256);
+  }
+
+  isEmpty(): Promise<boolean> {
+    return isEmpty(this.queries);
+  }
+
+  /** PostgreSQL has checksums, and tools of its own. */
+  checkDuring(meanwhile: Promise<void>): Promise<void> {
+    return meanwhile;
+  }
+
+  /** It lies elsewhere, or at least not in the state directory. */
+  async size(): Promise<StoreSize> {
+    return { pages: 0, free: 0, pageBytes: 0, shrinks: false };
+  }
+
+  async shrink(): Promise<void> {}
+
+  async bytes(): Promise<Record<string, number>> {
+    const sql = 'SELECT pg_database_size(current_database()) AS bytes';
+    return { database: (await this.queries.get<{ bytes: number }>(sql))?.bytes ?? 0 };
+  }
+
+  adviceOn(fault: unknown): string | null {
+    return fault instanceof Superseded ? 'stop it, or start it again once the other one has ended' : null;
+  }
+
+  endDoubt(): void {
+    this.#leader.end();
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.#pools.map((pool) => pool.end()));
+    await this.#leader.close();
+  }
+}
+
+type Numbers = readonly [epoch: number, turn: number];
+
+async function noteTurn({ client, epoch }: Session, turn: number): Promise<void> {
+  const { rows } = await client.query({ ...NOTE_TURN, values: [epoch, turn] });
+  if (rows.length !== 1) throw new Superseded();
+}
+
+/** One statement, which is a transaction by itself unless there is one. */
+async function write(
+  client: Client,
+  changes: Changes,
+  numbers: Numbers,
+  part: 'whole' | 'part',
+): Promise<void> {
+  const { statement, documents } = turnStatement(changes, part);
+  const { rows } = await client.query<{ epochs: number }>({
+    ...statement,
+    values: [...numbers, ...documents],
+  });
+  if (rows[0]?.epochs !== 1) throw new Superseded();
+}
+
+/** Between two parts the event loop serves others. */
+async function writeInParts(client: Client, changes: Changes, [epoch, turn]: Numbers): Promise<void> {
+  await client.query('BEGIN');
+  try {
+    await noteTurn({ client, epoch }, turn);
+    for (const { job_id, request } of changes.job_requests)
+      await client.query({ ...named(REQUEST_SQL), values: [job_id, storable(request)] });
+    for (const part of partsOf({ ...changes, job_requests: [] }))
+      await write(client, part, [epoch, turn], 'part');
+    for (const { sql, params } of changes.further) {
+      const text = textOf(sql, 'postgresql');
+      if (text !== '') await client.query({ ...named(text), values: params.map(storable) });
+    }
+    await client.query('COMMIT');
+  } catch (error) {
+    if (!breaksConnection(error)) await client.query('ROLLBACK').catch(() => {});
+    throw error;
+  }
+}
+
+/** What a GET is told while the database does not answer. */
+const asUnreadable = (fault: unknown): unknown =>
+  breaksConnection(fault)
+    ? new ClusterError('store_unavailable', 'the store cannot be read at the moment; try again')
+    : fault;
+
+/**
+ * Brings the store to this program's version, with no server on it.
+ * @throws StartError
+ */
+export async function migratePostgres(address: string): Promise<{ place: string; from: number; to: number }> {
+  const database = await Database.at(address);
+  const { place } = database;
+  return started(place, async () => {
+    const client = await database.connect('jq-server: migrate', WRITING);
+    try {
+      await takeLock(client, 0, null);
+      await assertUsable(client, place);
+      return { place, ...(await migrate(client, place)) };
+    } finally {
+      await client.end();
+    }
+  });
+}
+
+/** What fails at the start, in words. */
+async function started<T>(place: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof StartError) throw error;
+    throw new StartError('store_unreadable', `cannot use the store ${place} (${(error as Error).message})`);
+  }
+}
