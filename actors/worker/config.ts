@@ -70,6 +70,8 @@ export interface WorkerConfig {
   leaseWaitSeconds?: number | undefined;
   /** Seconds that a stopping worker still tries to deliver its last results. Default 10. */
   deliverySeconds?: number | undefined;
+  /** Seconds after which it ends, should it have nothing to do. Absent: never. */
+  idleExitSeconds?: number | undefined;
   /** Bytes of output that the log file of a task takes at most. Default 64 MiB. */
   maxLogBytes?: number | undefined;
   zipLimits?: ZipLimits | undefined;
@@ -84,7 +86,11 @@ export interface WorkerConfig {
 export type Settings = ReturnType<typeof settingsOf>;
 
 export function settingsOf(config: WorkerConfig) {
-  const ending: Ending = { ...ENDLESS, noticeSeconds: config.noticeSeconds ?? null };
+  const ending: Ending = {
+    ...ENDLESS,
+    noticeSeconds: config.noticeSeconds ?? null,
+    idleSeconds: config.idleExitSeconds ?? null,
+  };
   return {
     ...config,
     labels: config.labels ?? {},

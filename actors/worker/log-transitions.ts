@@ -25,6 +25,7 @@ export function logTransitions(agent: AgentActor, log: Logger, server: string): 
       log.warn('this program stood still for a while; it asks the server before it reports');
     }
     if (noticeOf(now) !== noticeOf(before)) logNotice(now, log);
+    if (isOver(now) && !isOver(before)) log.info('there was nothing to do for long enough; it ends');
     const keys = new Set(Object.keys(context.runs));
     for (const key of keys) if (!before?.context.runs[key]) log.info({ run: key }, 'task taken');
     for (const key of Object.keys(before?.context.runs ?? {})) {
@@ -52,6 +53,8 @@ function noticeOf(snapshot: Snapshot | undefined): string | undefined {
   const value = snapshot?.value;
   return typeof value === 'object' ? value.active?.notice : undefined;
 }
+const isOver = (snapshot: Snapshot | undefined): boolean =>
+  typeof snapshot?.value === 'object' && snapshot.value.active?.leisure === 'over';
 
 function linkOf(snapshot: Snapshot | undefined): string | undefined {
   const value = snapshot?.value;

@@ -126,6 +126,14 @@ export const COMMANDS = {
     category: 'Cluster',
     description: 'show jobs and tasks by status, and the workers alive',
   },
+  fleet: {
+    category: 'Cluster',
+    description: 'keep workers coming and going with what waits, by Slurm or on this machine',
+  },
+  'fleet status': {
+    category: 'Cluster',
+    description: 'show what a fleet has, what it would ask for, and why',
+  },
   doctor: {
     category: 'Cluster',
     description: 'look for what is wrong with the cluster, and say what to do',

@@ -33,6 +33,8 @@ const CLASSES: Record<CommandName, () => Promise<CommandClass>> = {
   'queue pause': async () => (await import('./queue.ts')).QueuePauseCommand,
   'queue resume': async () => (await import('./queue.ts')).QueueResumeCommand,
   stats: async () => (await import('./stats.ts')).StatsCommand,
+  fleet: async () => (await import('./fleet.ts')).FleetCommand,
+  'fleet status': async () => (await import('./fleet.ts')).FleetStatusCommand,
   doctor: async () => (await import('./doctor.ts')).DoctorCommand,
   tokens: async () => (await import('./tokens.ts')).TokensCommand,
   events: async () => (await import('./events.ts')).EventsCommand,

@@ -93,6 +93,10 @@ export class WorkerCommand extends BaseCommand {
     '--grace',
     value('SECONDS', 'what runs may finish for so long after SIGTERM; then it is given back (no limit)'),
   );
+  idleExit = Option.String(
+    '--idle-exit',
+    value('SECONDS', 'end after so long without anything to do (never)'),
+  );
   metricsPort = Option.String(
     '--metrics-port',
     value('[ADDRESS:]PORT', 'serve /metrics there, without a credential, on 127.0.0.1 unless told otherwise'),
@@ -137,6 +141,10 @@ export class WorkerCommand extends BaseCommand {
           ? undefined
           : number('--cancel-grace', this.cancelGrace, { max: 86_400 }),
       noticeSeconds: this.grace === undefined ? undefined : number('--grace', this.grace, { max: 86_400 }),
+      idleExitSeconds:
+        this.idleExit === undefined
+          ? undefined
+          : number('--idle-exit', this.idleExit, { above: true, max: 2_000_000 }),
       metricsAt: metricsAddress(this.metricsPort),
       logLevel: logLevel(this.logLevel),
       logFile: this.logFile,

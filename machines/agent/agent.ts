@@ -1,15 +1,16 @@
 import { matchesState, type StateValue } from 'xstate';
 import type { ActiveTask } from '../schema/worker.ts';
 import { duty } from './duty.ts';
+import { leisure } from './leisure.ts';
 import { link } from './link.ts';
 import { notice } from './notice.ts';
 import { agent, healthToNote } from './setup.ts';
 import type { AgentContext } from './types.ts';
 
 /**
- * The worker program. Three things go on at once: the link to the server (registering, connected, away), the duty
- * (serving, draining, stopping), and the notice of its end. Only an agent that is both connected and serving asks for
- * leases.
+ * The worker program. Four things go on at once: the link to the server (registering, connected, away), the duty
+ * (serving, draining, stopping), the notice of its end, and whether there is anything to do. Only an agent that is both
+ * connected and serving asks for leases.
  */
 export const agentMachine = agent.createMachine({
   id: 'agent',
@@ -55,7 +56,7 @@ export const agentMachine = agent.createMachine({
           actions: { type: 'forgetRun', params: ({ event }) => event.actorId },
         },
       },
-      states: { link, duty, notice },
+      states: { link, duty, notice, leisure },
     },
     stopped: { type: 'final' },
   },

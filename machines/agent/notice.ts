@@ -2,7 +2,7 @@ import { agent } from './setup.ts';
 import type { Ending } from './types.ts';
 
 /** Of a program that ends only when it is told to, and then has all the time that it needs. */
-export const ENDLESS: Ending = { noticeSeconds: null, drainsAt: null, givesBackAt: null };
+export const ENDLESS: Ending = { noticeSeconds: null, drainsAt: null, givesBackAt: null, idleSeconds: null };
 
 /**
  * Whether the program knows that it has to end: it was told to, or its time is nearly over. What runs may finish until

@@ -37,6 +37,7 @@ export const agent = setup({
     isWell: (_, wrong: string | null) => wrong === null,
     mayLease: ({ context }) => freeSlots(context) > 0,
     isIdle: ({ context }) => Object.keys(context.runs).length === 0,
+    endsWhenIdle: ({ context }) => context.ending.idleSeconds !== null,
     isOk: (_, answer: Result<unknown>) => answer.ok,
     isUnknownWorker: (_, answer: Result<unknown>) => !answer.ok && answer.linkError.kind === 'unknown_worker',
     /** Not by an answer that is about an earlier registration of this very program. */
@@ -146,6 +147,7 @@ export const agent = setup({
   },
   delays: {
     deliveryTime: ({ context }) => context.deliverySeconds * 1000,
+    idleTime: ({ context }) => (context.ending.idleSeconds ?? 0) * 1000,
     /** For a server that answers an open lease request at once; then the request is broken off. */
     withdrawalTime: 5_000,
   },

@@ -70,6 +70,8 @@ export interface Ending {
   drainsAt: number | null;
   /** When it gives back what still runs; seconds since the epoch. */
   givesBackAt: number | null;
+  /** Seconds after which it ends, should it have nothing to do. */
+  idleSeconds: number | null;
 }
 
 /** A time to wait for: after so many seconds, or at a moment in seconds since the epoch, whichever comes first. */

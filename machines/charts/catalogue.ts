@@ -1,6 +1,7 @@
 import type { AnyStateMachine } from 'xstate';
 import { agentMachine } from '../agent/agent.ts';
 import { attemptMachine } from '../attempt/attempt.ts';
+import { templateMachine } from '../fleet/template.ts';
 import { hostMachine } from '../host.ts';
 import { jobMachine } from '../job/job.ts';
 import { notificationMachine } from '../notification.ts';
@@ -24,5 +25,9 @@ export const MACHINES: Readonly<Record<MachineName, { machine: AnyStateMachine; 
   notification: {
     machine: notificationMachine,
     what: 'that a job has ended, on its way to the receiver of notifications',
+  },
+  template: {
+    machine: templateMachine,
+    what: 'a template of a fleet: whether it asks for allocations, or pauses after failures',
   },
 };

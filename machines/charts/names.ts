@@ -8,5 +8,6 @@ export const MACHINE_NAMES = [
   'run',
   'host',
   'notification',
+  'template',
 ] as const;
 export type MachineName = (typeof MACHINE_NAMES)[number];

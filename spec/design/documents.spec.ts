@@ -153,10 +153,10 @@ describe('the documents', () => {
     assert.deepEqual(alone, [], 'files that none before them imports, and that import none of these');
   });
 
-  test('begin with a README of at most 200 lines, and have a glossary of at most 30 words', () => {
+  test('begin with a README of at most 200 lines, and have a glossary of at most 36 words', () => {
     assert.ok(read('README.md').split('\n').length <= 201);
     const [, , ...words] = read('docs/glossary.md').match(/^\|.*\|$/gm) ?? [];
-    assert.ok(words.length > 10 && words.length <= 30, `${words.length} words`);
+    assert.ok(words.length > 10 && words.length <= 36, `${words.length} words`);
   });
 
   test('mark in the list of decisions those that have been replaced', () => {

@@ -1,0 +1,204 @@
+import type { Logger } from 'pino';
+import { type Actor, createActor } from 'xstate';
+import type { ClusterClient } from '../../gateway/client/client.ts';
+import type { Fleet, Template } from '../../machines/fleet/file.ts';
+import { type Brought, profileOf } from '../../machines/fleet/offer.ts';
+import {
+  type Allocation,
+  type OwnWorker,
+  type Plan,
+  planOf,
+  type TemplateFacts,
+  type TemplatePlan,
+} from '../../machines/fleet/plan.ts';
+import { NEW_TEMPLATE, type TemplateContext, templateMachine } from '../../machines/fleet/template.ts';
+import type { Clock } from '../shared/clock.ts';
+import { EngineError } from './engine.ts';
+import { type Engines, lookAround, type Seen } from './look.ts';
+import { Notes } from './notes.ts';
+
+export interface FleetParts {
+  fleet: Fleet;
+  client: ClusterClient;
+  engines: Engines;
+  /** What every worker brings. */
+  brought: Brought;
+  clock: Pick<Clock, 'now'>;
+  log: Logger;
+}
+
+/** What a round found, and what came of it. */
+export interface Round {
+  plan: Plan;
+  /** Engines that could not be looked at, and why. */
+  blind: ReadonlyMap<string, string>;
+}
+
+/** Keeps the allocations of a fleet, a round at a time: looks, decides, asks. */
+export class FleetKeeper {
+  readonly #parts: FleetParts;
+  readonly #notes: Notes;
+  readonly #actors = new Map<string, Actor<typeof templateMachine>>();
+  /** Allocations that had a worker to which nothing was given yet, of those that were there at the last look. */
+  #unused = new Map<string, { template: string; name: string }>();
+  #said = new Map<string, string>();
+
+  private constructor(parts: FleetParts, noted: ReadonlyMap<string, TemplateContext>) {
+    this.#parts = parts;
+    this.#notes = new Notes(parts.fleet.state);
+    for (const { name } of parts.fleet.templates) {
+      const input = noted.get(name) ?? NEW_TEMPLATE;
+      this.#actors.set(name, createActor(templateMachine, { input }).start());
+    }
+  }
+
+  /** Pauses go on that an earlier program noted. */
+  static async open(parts: FleetParts): Promise<FleetKeeper> {
+    return new FleetKeeper(parts, await new Notes(parts.fleet.state).read());
+  }
+
+  /**
+   * What would be done now, without doing it.
+   * @throws the client's errors
+   */
+  async look(): Promise<Round> {
+    const seen = await this.#lookAround();
+    return { plan: this.#plan(seen), blind: seen.blind };
+  }
+
+  /**
+   * Looks, decides and does it.
+   * @throws the client's errors, when the server cannot be asked: then nothing is changed
+   */
+  async round(): Promise<Round> {
+    const seen = await this.#lookAround();
+    this.#tell(seen);
+    this.#noteUnused(seen, this.#plan(seen));
+    const plan = this.#plan(seen);
+    for (const decided of plan.templates) await this.#act(decided);
+    await this.#notes.write([...this.#actors].map(([name, actor]) => [name, actor.getSnapshot().context]));
+    return { plan, blind: seen.blind };
+  }
+
+  /** Gives up what waits, and has the workers end that run. @returns how many allocations are there still */
+  async end(): Promise<number> {
+    const { fleet, engines } = this.#parts;
+    const all: Allocation[] = [];
+    for (const [engine, templates] of byEngine(fleet.templates)) {
+      const { allocations } = await engines[engine].look(templates);
+      await engines[engine].withdraw(allocations.filter(({ state }) => state === 'waiting'));
+      await engines[engine].drain(allocations.filter((each) => this.#isToDrain(each)));
+      all.push(...allocations);
+    }
+    return all.length;
+  }
+
+  readonly #drained = new Set<string>();
+
+  /** A second signal would break off what a worker runs. */
+  #isToDrain({ id, state }: Allocation): boolean {
+    if (state !== 'running' || this.#drained.has(id)) return false;
+    this.#drained.add(id);
+    return true;
+  }
+
+  #lookAround(): Promise<Seen> {
+    const { client, fleet, engines } = this.#parts;
+    return lookAround(client, fleet, engines);
+  }
+
+  #tell({ workers, failures, blind }: Seen): void {
+    const now = this.#parts.clock.now();
+    for (const [name, actor] of this.#actors) {
+      const works = workers.some(({ template, slots_used }) => template === name && slots_used > 0);
+      actor.send({ type: 'LOOKED', now, works });
+    }
+    for (const { template, why } of failures) this.#fail(template, why);
+    for (const [engine, why] of blind) this.#say(engine, `${engine} cannot be looked at: ${why}`);
+  }
+
+  #fail(template: string, why: string): void {
+    this.#actors.get(template)?.send({ type: 'FAILED', now: this.#parts.clock.now(), why });
+    this.#parts.log.warn({ template, why }, 'an allocation failed');
+  }
+
+  #plan({ demand, allocations, workers, blind }: Seen): Plan {
+    const { fleet, clock, brought } = this.#parts;
+    const seeing = fleet.templates.filter(({ engine }) => !blind.has(engine));
+    const templates = seeing.map((template): TemplateFacts => {
+      const { value, context } = (
+        this.#actors.get(template.name) as Actor<typeof templateMachine>
+      ).getSnapshot();
+      const state = value === 'paused' || value === 'trying' ? value : 'ready';
+      return { template, profile: profileOf(template, brought), context, state };
+    });
+    return planOf({ now: clock.now(), demand, templates, allocations, workers });
+  }
+
+  /** A worker that left without ever having had a task, though there is something for it: once may be, twice is not. */
+  #noteUnused({ allocations, workers, blind }: Seen, plan: Plan): void {
+    const now = this.#parts.clock.now();
+    const there = new Set(allocations.map(({ id }) => id));
+    for (const [id, { template, name }] of this.#unused) {
+      const decided = plan.templates.find((each) => each.name === template);
+      if (there.has(id) || !decided || decided.wanted <= decided.coming) continue;
+      const why = `${name} came and was given nothing, though ${decided.wanted} slots are wanted that it should serve`;
+      this.#actors.get(template)?.send({ type: 'UNUSED', now, why });
+    }
+    const unused = new Map<string, { template: string; name: string }>();
+    for (const allocation of allocations) {
+      const worker = workers.find((each) => isOf(allocation, each));
+      const isNew = !this.#seen.has(allocation.id);
+      if (worker && worker.slots_used === 0 && (isNew || this.#unused.has(allocation.id)))
+        unused.set(allocation.id, { template: allocation.template, name: nameOf(this.#parts.fleet, worker) });
+      if (worker) this.#seen.add(allocation.id);
+    }
+    this.#unused = unused;
+    if (blind.size === 0) for (const id of this.#seen) if (!there.has(id)) this.#seen.delete(id);
+  }
+
+  /** Allocations whose worker was seen. */
+  readonly #seen = new Set<string>();
+
+  async #act(decided: TemplatePlan): Promise<void> {
+    const { fleet, engines, clock, log } = this.#parts;
+    const { name, ask, standing, withdraw, wanted, coming, surplus } = decided;
+    const template = fleet.templates.find((each) => each.name === name) as Template;
+    const actor = this.#actors.get(name) as Actor<typeof templateMachine>;
+    actor.send({ type: 'DECIDED', now: clock.now(), asks: ask.length > 0, surplus });
+    this.#say(name, decided.why);
+    try {
+      if (ask.length > 0) {
+        await engines[template.engine].ask(template, { places: ask, standing });
+        log.info({ template: name, places: ask, wanted, coming }, 'asks for allocations');
+      }
+      if (withdraw.length > 0) {
+        await engines[template.engine].withdraw(withdraw);
+        log.info({ template: name, places: withdraw.map(({ place }) => place) }, 'gives up allocations');
+      }
+    } catch (error) {
+      if (!(error instanceof EngineError)) throw error;
+      this.#fail(name, error.message);
+    }
+  }
+
+  /** Says something once, until there is something else to say. */
+  #say(about: string, what: string): void {
+    const text = what.replace(/\d+ s/, 's');
+    if (this.#said.get(about) === text) return;
+    this.#said.set(about, text);
+    this.#parts.log.info({ template: about }, what);
+  }
+}
+
+const isOf = (allocation: Allocation, worker: OwnWorker): boolean =>
+  allocation.template === worker.template && allocation.place === worker.place;
+
+const nameOf = ({ name }: Fleet, { template, place }: OwnWorker): string => `${name}.${template}.${place}`;
+
+function byEngine(templates: readonly Template[]): Map<Template['engine'], Template[]> {
+  const sorted = new Map<Template['engine'], Template[]>();
+  for (const template of templates)
+    sorted.set(template.engine, [...(sorted.get(template.engine) ?? []), template]);
+  return sorted;
+}
