@@ -55,6 +55,8 @@ export interface Messages {
     };
     out: Submitted;
   };
+  /** Refuses what `submit_job` would refuse of what the job names, and changes nothing. */
+  check_job: { in: { job: JobDigest; allow_code?: boolean | undefined }; out: Done };
   cancel_job: { in: { principal: Principal; job_id: string }; out: { job_id: string } };
   /** Without `task_ids`: all failed tasks of the job. */
   retry_job: {

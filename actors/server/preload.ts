@@ -87,22 +87,24 @@ async function fetchUploads(turn: Turn, tasks: string[]): Promise<Preloaded['upl
   return found;
 }
 
-/**
- * The models that are as safe to load as what their workers are: those of tasks that went to every worker. What code of a
- * submitter has made is code of that submitter; of a task that is gone nobody knows.
- */
 /** SQL: whether a task asks for code of its submitter, as JSON. */
 const ENTRYPOINT = differing(
   `r.document -> '$.capabilities.python_entrypoint'`,
   `(jq_json(r.document) #> '{capabilities,python_entrypoint}')::text`,
 );
 
+/**
+ * The models that are as safe to load as what their workers are: those of tasks that went to every worker, also where
+ * somebody has downloaded one and uploaded the very bytes again. What code of a submitter has made is code of that
+ * submitter; of a task that is gone nobody knows.
+ */
 async function fetchTrusted(turn: Turn, models: string[]): Promise<Set<string>> {
   if (models.length === 0) return new Set();
   const rows = await turn.core.store.reader.all<{ id: string }[]>(
-    sql`SELECT a.id FROM ${each('?', 'text', 'w')} ${JOIN} artifacts a ON a.id = w.value
-     ${JOIN} task_artifacts u ON u.task_id = a.task_id AND u.artifact_id = a.id AND u.role = 'model'
-     ${JOIN} tasks t ON t.id = a.task_id ${JOIN} requirements r ON r.id = t.requirement_id
+    sql`SELECT DISTINCT a.id FROM ${each('?', 'text', 'w')} ${JOIN} artifacts a ON a.id = w.value
+     ${JOIN} artifacts m ON m.sha256 = a.sha256
+     ${JOIN} task_artifacts u ON u.task_id = m.task_id AND u.artifact_id = m.id AND u.role = 'model'
+     ${JOIN} tasks t ON t.id = m.task_id ${JOIN} requirements r ON r.id = t.requirement_id
      WHERE ${ENTRYPOINT} IS DISTINCT FROM 'true'`,
     JSON.stringify([...new Set(models)]),
   );

@@ -9,7 +9,10 @@ export function withoutToken(env: NodeJS.ProcessEnv = process.env): NodeJS.Proce
   return Object.fromEntries(Object.entries(env).filter(([name]) => !SECRET.has(name.toUpperCase())));
 }
 
-/** The same for the processes of a task. Python shall not hold its lines back. */
+/**
+ * The same for the processes of a task, with the Node.js of this program, by which runners in other languages have tables
+ * read. Python shall not hold its lines back.
+ */
 export function childEnvironment(): NodeJS.ProcessEnv {
-  return { PYTHONUNBUFFERED: '1', ...withoutToken() };
+  return { PYTHONUNBUFFERED: '1', ...withoutToken(), JQ_NODE: process.execPath };
 }

@@ -1,8 +1,8 @@
 import { Option } from 'clipanion';
 import { readAs } from '../../gateway/client/replies.ts';
 import { compose, elements, members, RawJson } from '../../machines/json/raw.ts';
-import { pipelineName } from '../../machines/ranking/steps.ts';
-import { ArtifactView, type TaskView } from '../../machines/schema/views.ts';
+import { pipelineName, rankedName } from '../../machines/ranking/steps.ts';
+import { ArtifactView } from '../../machines/schema/views.ts';
 import type { Session } from '../cli/client-command.ts';
 import { EXIT, usageError } from '../cli/exit.ts';
 import { integer } from '../cli/flags.ts';
@@ -10,7 +10,7 @@ import { JobCommand } from '../cli/job-command.ts';
 import { jobUsage, value } from '../cli/usage.ts';
 import { type Download, planDownloads } from '../jobs/download.ts';
 import { allTasks, arrived, fetchDownloads, jobWithRanking } from '../jobs/fetch-downloads.ts';
-import { tasksNamed } from '../jobs/find/find-task.ts';
+import { taskFound } from '../jobs/find/find-task.ts';
 import { INDEX_FILE, writeIndex } from '../jobs/index-file.ts';
 import { taskFolders } from '../jobs/task-folders.ts';
 import { bytes, counted } from '../terminal/format.ts';
@@ -52,8 +52,10 @@ export class ArtifactsCommand extends JobCommand {
       throw usageError('--top and --task are two: take one');
     const limit = this.top === undefined ? undefined : integer('--top', this.top, { min: 1, max: 1000 });
     const jobId = await this.jobId(session);
-    const [task_id] = this.task === undefined ? [] : await tasksNamed(client, jobId, [this.task]);
-    const tasks = limit === undefined ? [task_id] : await bestTasks(client, jobId, limit);
+    const found = this.task === undefined ? null : await taskFound(client, jobId, this.task);
+    const task_id = found?.id;
+    const best = limit === undefined ? null : await bestTasks(client, jobId, limit);
+    const tasks = best === null ? [task_id] : [...best.keys()];
     const listed = (await Promise.all(tasks.map((of) => this.#listed(client, jobId, of)))).flat();
     const texts = listed.map(({ text }) => text);
     const artifacts = listed.map(({ artifact }) => artifact);
@@ -64,7 +66,7 @@ export class ArtifactsCommand extends JobCommand {
     if (this.out !== undefined) return this.#download(session, jobId, texts, artifacts);
     if (output.json) await output.print(`[${texts.join(',')}]`);
     else if (artifacts.length > 0)
-      await output.print(listOf(artifacts, await allTasks(client, jobId), output));
+      await output.print(listOf(artifacts, best ?? (await namesOf(client, jobId, found)), output));
     return EXIT.done;
   }
 
@@ -119,22 +121,35 @@ function documentOf(texts: string[], downloads: Download[]): string {
   return compose(entries);
 }
 
-/** The best tasks of a job, the best first. */
-async function bestTasks(client: Session['client'], id: string, limit: number): Promise<string[]> {
-  const entries = await client.call('getJobRanking', { params: { id }, query: { limit } });
-  return entries.map(({ task_id }) => task_id);
+/** What tasks are called: where one was named, nobody else has to be asked for. */
+async function namesOf(
+  client: Session['client'],
+  jobId: string,
+  found: { id: string; name: string | null } | null,
+): Promise<Map<string, string>> {
+  if (found?.name) return new Map([[found.id, found.name]]);
+  const tasks = await allTasks(client, jobId);
+  return new Map(tasks.map((task) => [task.id, `${pipelineName(task)} on ${task.dataset_label}`]));
 }
 
-function listOf(artifacts: ArtifactView[], all: readonly TaskView[], output: Session['output']): string {
-  const tasks = new Map(all.map((task) => [task.id, task]));
+/** The best tasks of a job by their ids, the best first, and what they are called. */
+async function bestTasks(client: Session['client'], id: string, limit: number): Promise<Map<string, string>> {
+  const entries = await client.call('getJobRanking', { params: { id }, query: { limit } });
+  return new Map(entries.map((entry) => [entry.task_id, rankedName(entry)]));
+}
+
+function listOf(
+  artifacts: ArtifactView[],
+  names: ReadonlyMap<string, string>,
+  output: Session['output'],
+): string {
   const rows = artifacts.map(({ role, filename, size_bytes, id: artifactId, task_id }) => {
-    const task = task_id === null ? undefined : tasks.get(task_id);
     return [
       plain(role),
       plain(filename ?? '-'),
       bytes(size_bytes),
       plain(artifactId),
-      plain(task ? `${pipelineName(task)} on ${task.dataset_label}` : '-'),
+      plain((task_id === null ? undefined : names.get(task_id)) ?? '-'),
       plain(task_id ?? '-'),
     ];
   });

@@ -1,11 +1,8 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { Option } from 'clipanion';
 import { ClientCommand, type Session } from '../cli/client-command.ts';
 import { EXIT, usageError } from '../cli/exit.ts';
 import { clientUsage, value } from '../cli/usage.ts';
-import { downloadModel } from '../jobs/models/download-model.ts';
+import { saidOf } from '../jobs/models/download-model.ts';
 import { fileAt, findModel } from '../jobs/models/find-model.ts';
 import { readModelFile } from '../jobs/models/model-file.ts';
 import type { Said } from '../jobs/models/said.ts';
@@ -41,13 +38,7 @@ export class ModelShowCommand extends ClientCommand {
     const found = await findModel(client, this.model, this.task);
     const id = found.kind === 'artifact' ? found.id : found.kind === 'job' ? found.bestModel : null;
     if (id === null) throw usageError(`${this.model} has no best model`, 'name one of its tasks with --task');
-    const folder = await mkdtemp(join(tmpdir(), 'jqctl-'));
-    try {
-      const path = await downloadModel(client, id, folder);
-      return await show(output, id, await readModelFile(path, id));
-    } finally {
-      await rm(folder, { recursive: true, force: true });
-    }
+    return show(output, id, await saidOf(client, id));
   }
 }
 

@@ -1,6 +1,6 @@
 import { Option } from 'clipanion';
 import { artifactBytes } from '../../gateway/client/artifact-bytes.ts';
-import { pipelineName } from '../../machines/ranking/steps.ts';
+import { rankedName } from '../../machines/ranking/steps.ts';
 import { parseCurves } from '../../machines/results/curve-file.ts';
 import { parsePredictions } from '../../machines/results/predictions.ts';
 import type { ArtifactView } from '../../machines/schema/views.ts';
@@ -8,8 +8,7 @@ import type { Session } from '../cli/client-command.ts';
 import { EXIT, usageError } from '../cli/exit.ts';
 import { JobCommand } from '../cli/job-command.ts';
 import { jobUsage, value } from '../cli/usage.ts';
-import { allTasks } from '../jobs/fetch-downloads.ts';
-import { tasksNamed } from '../jobs/find/find-task.ts';
+import { taskFound } from '../jobs/find/find-task.ts';
 import { plain } from '../terminal/plain.ts';
 import { curveReport, predictedReport } from '../terminal/prediction-report.ts';
 
@@ -31,10 +30,8 @@ export class PlotCommand extends JobCommand {
   protected async act(session: Session): Promise<number> {
     const { client, output } = session;
     const id = await this.jobId(session);
-    const task_id =
-      this.task === undefined
-        ? (await client.call('getJob', { params: { id } })).aggregate.best_task_id
-        : (await tasksNamed(client, id, [this.task]))[0];
+    const found = this.task === undefined ? null : await taskFound(client, id, this.task);
+    const task_id = found?.id ?? (await client.call('getJob', { params: { id } })).aggregate.best_task_id;
     if (!task_id) throw usageError(`${id} has no best task yet`, 'name another one with --task');
     const files = await client.call('listJobArtifacts', { params: { id }, query: { task_id } });
     const read = (role: string) =>
@@ -51,7 +48,7 @@ export class PlotCommand extends JobCommand {
       output.note(`${plain(task_id)} left nothing to draw`);
     else {
       const parts = [
-        `${output.colours.bold(await this.#named(session, id, task_id))}  ${plain(task_id)}`,
+        `${output.colours.bold(await named(session, id, task_id, found))}  ${plain(task_id)}`,
         ...(predicted.length > 0 ? [predictedReport(predicted, output)] : []),
         ...drawn.map((curve) => curveReport(curve, output)),
       ];
@@ -59,13 +56,18 @@ export class PlotCommand extends JobCommand {
     }
     return EXIT.done;
   }
+}
 
-  /** The task that is drawn, in words. */
-  async #named({ client }: Session, id: string, task_id: string): Promise<string> {
-    const task = (await allTasks(client, id)).find((one) => one.id === task_id);
-    const which = this.task === undefined ? 'the best task' : 'task';
-    return task ? `${which}: ${plain(pipelineName(task))} on ${plain(task.dataset_label)}` : which;
-  }
+/** The task that is drawn, in words. */
+async function named(
+  { client }: Session,
+  id: string,
+  task_id: string,
+  found: { name: string | null } | null,
+): Promise<string> {
+  if (found !== null) return found.name === null ? 'task' : `task: ${plain(found.name)}`;
+  const [best] = await client.call('getJobRanking', { params: { id }, query: { limit: 1 } });
+  return best?.task_id === task_id ? `the best task: ${plain(rankedName(best))}` : 'the best task';
 }
 
 async function textOf({ client }: Session, file: ArtifactView | undefined): Promise<string | null> {

@@ -15,6 +15,7 @@ import { findPredictions, readArtifact, saveArtifact } from '../jobs/models/fetc
 import { fileAt, findModel, libraryFor } from '../jobs/models/find-model.ts';
 import { predictHere } from '../jobs/models/predict-here.ts';
 import { predictionSpec } from '../jobs/models/predict-job.ts';
+import { tellOfWorkers } from '../jobs/submit/check-predictions.ts';
 import { jobFromText } from '../jobs/submit/job-file.ts';
 import { finish, submit } from '../jobs/submit/send-job.ts';
 import type { Output } from '../terminal/output.ts';
@@ -77,6 +78,7 @@ export class PredictCommand extends waiting(ClientCommand) {
     if (library === undefined)
       throw usageError('--lib is missing: nothing tells the library of this model', 'such as --lib mljs');
     const params = { ...rawParams(this.params), ...(this.interpolate && { interpolate: true }) };
+    await tellOfWorkers(session.client, `${library}.predict`, session.output);
     const text = predictionSpec({
       library,
       model,

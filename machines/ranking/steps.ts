@@ -19,6 +19,13 @@ export function pipelineName(task: {
   return task.role === 'expansion' ? `variants of ${name}` : name;
 }
 
+/** The same of a row of a ranking, with its dataset. */
+export const rankedName = (row: {
+  pipeline: string;
+  pipeline_steps?: string | null;
+  dataset: string;
+}): string => `${row.pipeline_steps ?? row.pipeline} on ${row.dataset}`;
+
 /** Characters that a description may have, and what is looked at of a pipeline that may be very large. */
 const LONGEST = 80;
 const MOST = { steps: 30, members: 8, depth: 4, text: 40 };

@@ -28,6 +28,12 @@ export const modeOf = (entries: readonly Placed[], metric: string): 'min' | 'max
     metric,
   );
 
+const wordsFor = (task: TaskView): string => `${pipelineName(task)} on ${task.dataset_label}`;
+
+/** What failed. */
+export const failedNames = (tasks: readonly TaskView[]): string[] =>
+  tasks.filter(({ status }) => status === 'failed').map(wordsFor);
+
 /** Seconds for which the last attempts at tasks ran, the longest first. */
 export function runTimes(tasks: readonly TaskView[]): { name: string; seconds: number; failed: boolean }[] {
   return tasks
@@ -35,8 +41,9 @@ export function runTimes(tasks: readonly TaskView[]): { name: string; seconds: n
       const { status, started_at, updated_at } = task;
       const isOver = (status === 'succeeded' && !task.reused_from) || status === 'failed';
       if (!isOver || started_at === null) return [];
-      const name = `${pipelineName(task)} on ${task.dataset_label}`;
-      return [{ name, seconds: Math.max(0, updated_at - started_at), failed: status === 'failed' }];
+      return [
+        { name: wordsFor(task), seconds: Math.max(0, updated_at - started_at), failed: status === 'failed' },
+      ];
     })
     .sort((a, b) => b.seconds - a.seconds);
 }

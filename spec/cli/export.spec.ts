@@ -110,6 +110,8 @@ describe('an exported job', () => {
     assert.notEqual(id, job.id);
     const request = await server.client.callText('getJobRequest', { params: { id } });
     assert.match(request, /"alpha":1\.0,"n":12345678901234567890/);
+    const { resubmitted_from } = await server.client.call('getJob', { params: { id } });
+    assert.equal(resubmitted_from, job.id, 'it says where it comes from');
     const { elsewhere, downloads } = await inputsOf(server.client, request);
     assert.deepEqual(elsewhere, ['pipeline /lab/p.yaml (path)']);
     assert.equal(

@@ -208,8 +208,9 @@ describe('jqctl predict', () => {
     const byFile = await ctl('predict', model, GASOLINE, '--wait');
     assert.match(byFile.stdout, /^60 reference values: rmse/m);
     const refused = await ctl('predict', 'sweep', at('short.csv'), '--wait');
-    assert.equal(refused.code, 1);
-    assert.match(refused.stdout, /400 columns\), those of the model on 900 to 1700 nm \(401 columns\)/);
+    assert.deepEqual([refused.code, refused.stdout], [2, '']);
+    assert.match(refused.stderr, /400 columns\), those of the model on 900 to 1700 nm \(401 columns\)/);
+    assert.match(refused.stderr, /nothing was uploaded/);
 
     const [best] = JSON.parse((await ctl('artifacts', 'sweep', '--role', 'best_model', '--json')).stdout);
     const shown = await ctl('model', 'show', 'sweep');

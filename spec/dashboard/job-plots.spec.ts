@@ -38,11 +38,15 @@ describe('the pictures of a job on the dashboard', requires('chromium'), () => {
     for (const [key, expected] of [
       ['Home', '1. pls on corn: best_rmse 1'],
       ['ArrowRight', '2. snv on corn: best_rmse 3'],
-      ['End', '1 task failed; see Errors'],
+      ['End', 'snv on rye failed; see Errors'],
     ] as const) {
       await page.keyboard.press(key);
       assert.equal(await words.textContent(), expected);
     }
+    const names = page.getByRole('region', { name: 'Metric by pipeline' }).locator('.plot-tick');
+    const written = await names.allTextContents();
+    for (const name of ['pls on corn', 'snv on corn', 'pls on rye', 'snv on rye'])
+      assert.ok(written.includes(name), `${name} is written beside its point`);
   });
 
   it('show how long the tasks ran, and save the numbers as CSV', async (t) => {

@@ -132,7 +132,7 @@ describe('the jobs on the dashboard', requires('chromium'), () => {
     await shows(page, 'one');
     await page.getByRole('button', { name: 'Details of one' }).click();
     await page.locator('.note', { hasText: 'lines' }).waitFor();
-    await page.locator('.tag', { hasText: 'corn' }).click();
+    await page.locator('.panel .tag', { hasText: 'corn' }).click();
     await until('the tag', () => search(page).get('tag') === 'corn');
     await rowOf(page, two).waitFor();
     assert.equal(await page.getByLabel('Tag').inputValue(), 'corn');

@@ -63,6 +63,8 @@ export interface Report {
     engine: string | null;
     best: Record<string, unknown>;
     model_file: string | null;
+    validation: string | null;
+    target: string | null;
     warnings: string[];
   };
 }

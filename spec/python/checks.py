@@ -121,8 +121,11 @@ def predicting():
     by_file = cluster.predict(job.best.model(), Dataset(X[18:])).wait()
     assert [row["prediction"] for row in by_file.predictions()] == [row["prediction"] for row in rows]
     other = Dataset([row[1:] for row in X[18:]], axis=[900.5 + k for k in range(11)])
-    refused = str(raised(jq_cluster.JobFailedError, lambda: job.predict(other)))
+    before = len(cluster.jobs(limit=100))
+    refused = str(raised(jq_cluster.InputError, lambda: job.predict(other)))
     assert "900.5 to 910.5" in refused and "900 to 911" in refused, refused
+    assert "11 columns" in str(raised(jq_cluster.InputError, lambda: job.predict(Dataset([row[1:] for row in X[18:]]))))
+    assert len(cluster.jobs(limit=100)) == before, "what does not fit is told before it is sent"
     within = Dataset([[row[0], *row[1:]] for row in X[18:]], axis=[900 + k * 1.0 for k in range(12)])
     assert len(job.predict(within, interpolate=True)) == 6
     assert "no reference values" in str(raised(jq_cluster.InputError, lambda: cluster.run(SNV, Dataset(X))))

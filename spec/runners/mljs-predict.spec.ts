@@ -3,6 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
+import { axisOf } from '../../actors/worker/runners/mljs/data/axis-match.ts';
 import { readDataset } from '../../actors/worker/runners/mljs/dataset.ts';
 import { score } from '../../actors/worker/runners/mljs/metrics.ts';
 import { loadModel } from '../../actors/worker/runners/mljs/model.ts';
@@ -292,5 +293,21 @@ describe('what a model says of itself', () => {
     const path = join(scratch(), 'cut.json');
     writeFileSync(path, JSON.stringify({ ...whole, coefficients: whole.coefficients.slice(1) }));
     refusesInput(() => predictDataset({ ...NO_HINTS, model: path, dataset: GASOLINE }), /is not complete$/);
+  });
+});
+
+describe('columns that are only numbered', () => {
+  it('are no axis: by V1, X1 or plain numbers from below 100; others are', () => {
+    const named = (name: (i: number) => string, first = 1) => axisOf([0, 1, 2].map((i) => name(first + i)));
+    for (const axis of [
+      named((i) => `V${i}`, 400),
+      named((i) => `X${i}`),
+      named(String, 0),
+      named((i) => `column ${i}`),
+    ])
+      assert.equal(axis, null);
+    assert.deepEqual(named(String, 400)?.values, [400, 401, 402]);
+    assert.deepEqual(named((i) => `${i} cm-1`)?.unit, 'cm-1');
+    assert.deepEqual(named((i) => `X${i}`, 900)?.values, [900, 901, 902]);
   });
 });

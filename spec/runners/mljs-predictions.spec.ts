@@ -101,7 +101,7 @@ describe('what mljs.run predicted of held-out samples', () => {
     const count = MOST_PREDICTIONS + 3;
     const y = new Array<number>(count).fill(1);
     const test = { source: 'test_x.csv', x: [], y, names: y.map(String) };
-    const dataset: Dataset = { train: test, test, columns: null, target: null, warnings: [] };
+    const dataset: Dataset = { train: test, test, columns: null, target: null, classes: [], warnings: [] };
     const { text, leftOut } = predictionsCsv({ dataset, validated: null, tested: y });
     assert.equal(leftOut, 3);
     assert.equal(text.split('\n').length, 1 + MOST_PREDICTIONS + 1);

@@ -187,9 +187,14 @@ describe('a table is refused, naming the place', () => {
   ];
   for (const [title, x, message] of faults) it(title, () => refuses(pair(x, text(column(), ';')), message));
 
+  it('may be called as nirs4all calls its files', () => {
+    const named = folder({ 'Xcal.csv': text(headed()), 'Y_cal.csv': text(column()) });
+    assert.deepEqual(isPlain(named), []);
+  });
+
   it('that is missing, with what is there instead', () => {
-    const there = folder({ 'Xcal.csv': text(headed()), 'Ycal.csv': text(column()) });
-    refuses(there, /^data file not found: .*train_x\.csv; the folder has Xcal\.csv, Ycal\.csv$/);
+    const there = folder({ 'Xs.csv': text(headed()), 'Ys.csv': text(column()) });
+    refuses(there, /^data file not found: .*train_x\.csv; the folder has Xs\.csv, Ys\.csv$/);
     refuses(datasetOf({}), /^data file not found: .*train_x\.csv; the folder is empty$/);
     refuses(
       folder({ 'train_x.csv': '', 'train_x.txt': '', 'train_y.csv': '' }),

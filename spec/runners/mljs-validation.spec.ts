@@ -145,7 +145,9 @@ describe('the validation that a pipeline gets', () => {
     const pipeline = [{ pls: { components: [1, 2] } }, folds];
     const plain = runHere({ pipeline, dataset: alone });
     const { metrics, extra, counts } = runHere({ pipeline, dataset: withTest });
-    assert.deepEqual(metrics, plain.metrics);
+    const { test_rmse, test_r2, test_mae, ...others } = metrics;
+    assert.deepEqual(others, plain.metrics);
+    assert.deepEqual({ rmse: test_rmse, r2: test_r2, mae: test_mae }, extra.test, 'by which a job may rank');
     assert.equal(extra.validation, 'k_fold');
     assert.equal(plain.extra.test, null);
     assert.equal((extra.test as { rmse: number }).rmse, testRmse(extra.best_components as number));

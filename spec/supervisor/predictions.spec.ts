@@ -240,6 +240,18 @@ describe('a model that was uploaded', () => {
     }
   });
 
+  test('is taken by all where a job of this server has made the very bytes, of a pipeline', async (t) => {
+    const { cluster, worker } = await trained(t);
+    const made = async (bytes: string, differs = {}) => {
+      await done(cluster, worker, differs, bytes);
+      return text('demo.predict', await upload(cluster, bytes));
+    };
+    const id = await submitText(cluster, await made('a model'));
+    assert.equal((await cluster.onlyTask(id)).requirements.capabilities, undefined);
+    const code = { pipeline: { kind: 'python_entrypoint', entrypoint: 'lab:build' } };
+    await refuses(submitText(cluster, await made('of code', code)), 'python_jobs_disabled', /made by code/);
+  });
+
   test('is plain data of mljs, and taken by all', async (t) => {
     const { cluster } = await trained(t);
     const model = await upload(cluster, '{}');
@@ -255,6 +267,27 @@ describe('a model that was uploaded', () => {
       /\/model\/artifact_id no artifact with id 'art_none'/,
     );
     assert.equal(await isThere(cluster, hashOf('none')), false);
+  });
+});
+
+describe('a specification that is only checked', () => {
+  test('is refused in the words in which it would be if it were submitted, and leaves nothing', async (t) => {
+    const { cluster, id, model } = await trained(t);
+    const check = (type: string, of: unknown) => {
+      const asked = JSON.stringify(predicting(of, { type }));
+      const checked = validator(JobSpec)(JSON.parse(asked));
+      assert.ok(checked.ok);
+      return cluster.port.send({ type: 'check_job', job: digestJob(checked.value, asked) });
+    };
+    const uploaded = { kind: 'artifact', artifact_id: await upload(cluster, 'a pickle') };
+    const jobs = JSON.parse(await textOf(cluster.port.reads.jobs({ limit: 10 }))).length;
+    await refuses(check('demo.predict', uploaded), 'python_jobs_disabled', /code to whoever loads it/);
+    await refuses(check('demo.predict', bestOf('job_x')), 'invalid_body', /no job with id 'job_x'/);
+    const none = { kind: 'artifact', artifact_id: 'art_none' };
+    await refuses(check('demo.predict', none), 'invalid_body', /no artifact with id 'art_none'/);
+    assert.deepEqual(await check('demo.predict', bestOf(id)), { ok: true });
+    assert.deepEqual(await check('demo.predict', { kind: 'artifact', artifact_id: model }), { ok: true });
+    assert.equal(JSON.parse(await textOf(cluster.port.reads.jobs({ limit: 10 }))).length, jobs);
   });
 });
 

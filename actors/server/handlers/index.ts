@@ -1,6 +1,7 @@
 import type { MessageType } from '../../../gateway/messages.ts';
 import { cancelJob } from './cancel-job.ts';
 import { changeJob } from './change-job.ts';
+import { checkJob } from './check-job.ts';
 import { completeTask } from './complete-task.ts';
 import { deleteJob } from './delete-job.ts';
 import { drainWorker, removeWorker, resumeWorker } from './drain-worker.ts';
@@ -21,6 +22,7 @@ import { submitJob } from './submit-job.ts';
 /** One small file a kind of message; this table holds no logic. */
 export const HANDLERS: { readonly [T in MessageType]: Handler<T> } = {
   submit_job: submitJob,
+  check_job: checkJob,
   cancel_job: cancelJob,
   retry_job: retryJob,
   pause_queue: pauseQueue,

@@ -21,16 +21,14 @@ import type { JobCell } from '../runtime/actor-cell.ts';
 import type { JobRow } from '../store/rows.ts';
 import { inSteps } from '../turn/steps.ts';
 import type { Turn } from '../turn/turn.ts';
-import { type Handler, keyOf, type Preloaded, WAITING } from './handler.ts';
+import { type Handler, keyOf, type Preload, type Preloaded, WAITING } from './handler.ts';
 
 type Submit = MessageOf<'submit_job'>;
 
 /** Persists a job with all its tasks; the same idempotency key with a body that means the same gives the same job. */
 export const submitJob: Handler<'submit_job'> = {
   preload: ({ job, principal }) => ({
-    artifacts: job.artifacts.ids,
-    ...(job.model?.kind === 'best_model' && { bestModelsOf: [job.model.job_id] }),
-    ...(job.model?.kind === 'artifact' && { models: [job.model.artifact_id] }),
+    ...namedBy(job),
     ...(job.idempotency_key === null ? {} : { key: { owner: principal.name, key: job.idempotency_key } }),
   }),
   handle(message, { turn, preloaded, answer }) {
@@ -39,6 +37,13 @@ export const submitJob: Handler<'submit_job'> = {
     return whenReused(submitted, turn, answer);
   },
 };
+
+/** What of the store decides whether a job is taken. */
+export const namedBy = ({ artifacts, model }: JobDigest): Preload => ({
+  artifacts: artifacts.ids,
+  ...(model?.kind === 'best_model' && { bestModelsOf: [model.job_id] }),
+  ...(model?.kind === 'artifact' && { models: [model.artifact_id] }),
+});
 
 /** What is known before is looked up before anybody is answered. */
 async function whenReused(
@@ -217,7 +222,7 @@ function keepNumbers(
 }
 
 /** @throws ClusterError `invalid_body`, naming each reference that leads nowhere */
-function assertArtifacts({ artifacts: { ids, paths } }: JobDigest, preloaded: Preloaded): void {
+export function assertArtifacts({ artifacts: { ids, paths } }: JobDigest, preloaded: Preloaded): void {
   const faults: ValidationIssue[] = [];
   for (const [i, id] of ids.entries()) {
     if (!preloaded.artifacts.has(id))

@@ -13,6 +13,8 @@ export interface AboutModel {
   columns: number | null;
   /** What it predicts. */
   targets: { name: string | null; unit: string | null }[];
+  /** Such as `regression`; not said where the library knows nothing else. */
+  task_type?: string | null;
   training: {
     samples: number | null;
     /** SHA-256 of what `sha256sum` writes of the files of the dataset, sorted by their names. */

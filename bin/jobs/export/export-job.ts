@@ -71,7 +71,7 @@ export async function exportJob(session: Session, jobId: string, folder: string)
   const paths = here.flatMap(({ path, artifact_id }) =>
     path.startsWith(`${INPUTS}/`) && artifact_id !== null ? [[artifact_id, path] as const] : [],
   );
-  await written.text('job.json', jobFileOf(asNow(request, job), new Map(paths)));
+  await written.text('job.json', asNow(jobFileOf(request, new Map(paths)), job));
   const known = { job, tasks, request, elsewhere, files: [...written.files, ...here] };
   const best = await bestFiles(folder, job, here);
   const of = { server: client.server, at: Date.now() / 1000, version: PACKAGE_VERSION };
@@ -81,11 +81,12 @@ export async function exportJob(session: Session, jobId: string, folder: string)
   return { job, downloads, files, elsewhere };
 }
 
-/** The specification with what the job is called by now, and what is said of it. */
-function asNow(request: string, { name, note = null, tags = [] }: JobView): string {
+/** The specification with what the job is called by now, what is said of it, and which job it is. */
+function asNow(request: string, { id, name, note = null, tags = [] }: JobView): string {
   return withMembers(
     request,
     new Map([
+      ['resubmitted_from', JSON.stringify(id)],
       ['name', name === null ? null : JSON.stringify(name)],
       ['note', note === null ? null : JSON.stringify(note)],
       ['tags', tags.length === 0 ? null : JSON.stringify(tags)],

@@ -58,3 +58,16 @@ export async function tasksNamed(
   const tasks = await client.call('listJobTasks', { params: { id: jobId } });
   return texts.map((text) => taskNamed(text, tasks, jobId));
 }
+
+/** One task that a person named, and what it is called; null where the tasks of the job had not to be asked for. */
+export async function taskFound(
+  client: ClusterClient,
+  jobId: string,
+  text: string,
+): Promise<{ id: string; name: string | null }> {
+  if (WHOLE_ID.test(text)) return { id: text, name: null };
+  const tasks = await client.call('listJobTasks', { params: { id: jobId } });
+  const id = taskNamed(text, tasks, jobId);
+  const task = tasks.find((one) => one.id === id);
+  return { id, name: task ? `${pipelineName(task)} on ${task.dataset_label}` : null };
+}

@@ -1,12 +1,21 @@
 import { createWriteStream } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { artifactBytes } from '../../../gateway/client/artifact-bytes.ts';
 import type { ClusterClient } from '../../../gateway/client/client.ts';
+import { readModelFile } from './model-file.ts';
+import type { Said } from './said.ts';
 
-/** Fetches an artifact into a folder; the path of the file. @throws as `artifactBytes` */
-export async function downloadModel(client: ClusterClient, id: string, folder: string): Promise<string> {
-  const path = join(folder, 'model');
-  await pipeline(artifactBytes(client, id), createWriteStream(path));
-  return path;
+/** What the model of an artifact says of itself. @throws as `artifactBytes` and `readModelFile` */
+export async function saidOf(client: ClusterClient, id: string): Promise<Said> {
+  const folder = await mkdtemp(join(tmpdir(), 'jqctl-'));
+  try {
+    const path = join(folder, 'model');
+    await pipeline(artifactBytes(client, id), createWriteStream(path));
+    return await readModelFile(path, id);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
 }

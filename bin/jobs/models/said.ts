@@ -18,6 +18,7 @@ const MEMBERS = Object.entries({
   axis: orNull(Type.Object({ values: Type.Array(Type.Number(), { minItems: 1 }), unit: Text })),
   columns: Count,
   targets: Type.Array(Type.Object({ name: Text, unit: Text })),
+  task_type: Text,
   training: Type.Object({ samples: Count, sha256: Text }),
   task: orNull(Type.Object({ job_id: Type.String(), task_id: Type.String(), attempt: Type.Integer() })),
   metrics: Type.Record(Type.String(), Type.Union([Type.Number(), Type.Null()])),

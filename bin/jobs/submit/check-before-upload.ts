@@ -1,14 +1,17 @@
 import { extname } from 'node:path';
+import type { ClusterClient } from '../../../gateway/client/client.ts';
 import { DEFAULT_TYPE, isPrediction, libraryOf } from '../../../machines/schema/job-types.ts';
 import { CliError } from '../../cli/exit.ts';
 import { datasetLine } from '../../terminal/dataset-report.ts';
 import type { Output } from '../../terminal/output.ts';
 import { plain } from '../../terminal/plain.ts';
 import { findChecker } from './check-inputs.ts';
+import { checkPredictions } from './check-predictions.ts';
 import type { JobFile } from './job-file.ts';
 import { localRef, locate, type Piece, references } from './local-refs.ts';
 
 interface CheckOptions {
+  client: ClusterClient;
   /** Whether every path that exists here is uploaded, not only the marked ones. */
   all: boolean;
   folders: readonly string[];
@@ -22,16 +25,16 @@ interface CheckOptions {
  */
 export async function checkBeforeUpload(file: JobFile, look: CheckOptions): Promise<void> {
   const type = file.spec.type ?? DEFAULT_TYPE;
-  // What is only to be predicted need not be what one could learn from.
-  if (isPrediction(type)) return;
   const library = libraryOf(type);
   const pieces = references(file.text);
   const [pipelines, datasets] = [new Set<string>(), new Set<string>()];
   for (const piece of pieces) {
     const path = await uploadedPath(piece, look);
     if (path === null || extname(path) === '.zip') continue;
-    (piece.role === 'pipeline' ? pipelines : datasets).add(path);
+    if (piece.role !== 'model') (piece.role === 'pipeline' ? pipelines : datasets).add(path);
   }
+  // What is only to be predicted need not be what one could learn from.
+  if (isPrediction(type)) return checkPredictions(file, pieces, datasets, look);
   const check = datasets.size === 0 ? null : await findChecker(library);
   if (!check) return;
   const inputs = [...[...pipelines].map((path) => ({ path })), ...pieces.flatMap(inlinePipeline)];

@@ -79,7 +79,7 @@ export async function finish(
 async function uploaded({ client, output }: Session, file: JobFile, all: boolean): Promise<string> {
   const { text, folder } = file;
   const folders = ['.', ...(folder === undefined ? [] : [folder])];
-  await checkBeforeUpload(file, { all, folders, output });
+  await checkBeforeUpload(file, { client, all, folders, output });
   return withDeadline(undefined, async (deadline) => {
     try {
       return await uploadLocalFiles(text, { client, output, signal: deadline.signal, all, folders });

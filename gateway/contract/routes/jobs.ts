@@ -82,10 +82,11 @@ export const jobs = {
     yaml: true,
     body: JobSpec,
     reply: JobCheck,
-    errors: ['python_jobs_disabled', 'too_many_tasks'],
+    errors: ['python_jobs_disabled', 'job_not_ended', 'too_many_tasks'],
     digest: digestJob,
-    run: ({ body, facts, principal }) => {
+    run: async ({ backend, body, facts, principal }) => {
       admit(body, facts, principal);
+      await backend.send({ type: 'check_job', job: body, allow_code: facts.allowPythonJobs });
       const expands = body.settings.selects?.expands ?? false;
       return { num_tasks: expands ? 1 : numTasks(body.matrix), expands, warnings: body.warnings };
     },

@@ -10,6 +10,7 @@ import re
 import zipfile
 from typing import Any, Callable, Dict, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
+from ._axis import PLACE
 from ._errors import InputError
 from ._http import dumps
 from ._find import hint
@@ -22,11 +23,6 @@ UploadZip = Callable[[Callable[[zipfile.ZipFile], None], str], str]
 Upload = Callable[[str, str], str]
 
 _TABLE = re.compile(r"\.(csv|tsv|txt)$", re.IGNORECASE)
-#: A column that is a place on the axis of a spectrum, such as `900`, `900 nm` or `X900`.
-_PLACE = re.compile(
-    r"(?:wavelength|wavenumber|wl|wn|nm|x|v|w)?[\s_.]*[+-]?\d+(?:[.,]\d+)?[\s_.]*(nm|µm|μm|um|cm-1|cm\^-1|cm⁻¹|1/cm)?$",
-    re.IGNORECASE,
-)
 _ARRAYS = ("train_x", "train_y", "test_x", "test_y")
 #: The same for every entry, so that equal data makes equal bytes, which are sent and kept once.
 _MODIFIED = (1980, 1, 2, 0, 0, 0)
@@ -48,11 +44,13 @@ class Purpose(NamedTuple):
     measured: bool = True
     #: What the model that is to predict them calls its reference value; None where it does not say.
     target: Callable[[], Optional[str]] = lambda: None
+    #: Raises `InputError` where spectra with these columns do not go with that model.
+    fits: Callable[[List[str]], None] = lambda header: None
 
     @property
     def takes_names(self) -> bool:
-        """Whether the library reads a column that names the samples; nirs4all would take it for a wavelength."""
-        return self.library == "mljs"
+        """Whether a column that names the samples is read as such, as by the runners that come with the worker."""
+        return self.library in ("mljs", "nirs4all")
 
 
 class Dataset:
@@ -178,6 +176,7 @@ def dataset_ref(
     dataset = _in_memory(given, purpose)
     if purpose.measured and not dataset.measured:
         raise InputError("the dataset has no reference values to learn from: give (X, y)")
+    purpose.fits(dataset._tables["train_x"].header)
     label = name or dataset.name or "arrays"
     return {"kind": "artifact", "artifact_id": upload_zip(dataset.writing(purpose.takes_names), f"{label}.zip"), "name": label}
 
@@ -249,7 +248,7 @@ def _columns(given: Any) -> Optional[List[Any]]:
 
 
 def _is_place(column: Any) -> bool:
-    return _PLACE.match(str(column).strip()) is not None
+    return PLACE.match(str(column).strip()) is not None
 
 
 def _sorted(frame: Any) -> Tuple[List[Any], List[Any]]:

@@ -8,6 +8,7 @@ import zipfile
 from pathlib import Path
 from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Protocol, Union
 
+from ._axis import assert_fits
 from ._datasets import Dataset, Purpose
 from ._errors import ClusterError, InputError
 from ._http import PathName
@@ -30,13 +31,28 @@ class Model(NamedTuple):
     #: Fetches its file; None where nobody knows where that is.
     file: Optional[Callable[[], Path]] = None
 
-    def target(self) -> Optional[str]:
-        """What it calls its reference value, as its file says it; None where it does not."""
+    def about(self) -> Dict[str, Any]:
+        """What its file says of itself; nothing where it cannot be had: it is refused where it is asked to predict."""
         try:
-            return None if self.file is None else target_in(self.file())
+            return {} if self.file is None else about_in(self.file())
         except (ClusterError, OSError, ValueError, zipfile.BadZipFile):
-            # A model that cannot be had is refused where it is asked to predict.
-            return None
+            return {}
+
+    def purpose(self, library: str, interpolate: bool) -> Purpose:
+        """What datasets are for that it is to predict. Its file is read once, and only where that matters."""
+        known: List[Dict[str, Any]] = []
+
+        def about() -> Dict[str, Any]:
+            if not known:
+                known.append(self.about())
+            return known[0]
+
+        return Purpose(
+            library,
+            measured=False,
+            target=lambda: target_of(about()),
+            fits=lambda header: assert_fits(about(), header, interpolate),
+        )
 
 
 class HasModel(Protocol):
@@ -51,14 +67,19 @@ def best_of(job: JobView, file: Callable[[], Path]) -> Model:
     return Model({"kind": "best_model", "job_id": job["id"]}, library_of(job), label, file)
 
 
-def target_in(path: Path) -> Optional[str]:
-    """The only target of a model file that says what it is: JSON of mljs, or a bundle of nirs4all."""
+def about_in(path: Path) -> Dict[str, Any]:
+    """What a model file says of itself: JSON of mljs, or a bundle of nirs4all."""
     if zipfile.is_zipfile(path):
         with zipfile.ZipFile(path) as bundle:
             found = json.loads(bundle.read("jq-cluster.json")) if "jq-cluster.json" in bundle.namelist() else {}
     else:
         found = json.loads(path.read_bytes()).get("about") or {}
-    targets = found.get("targets") or []
+    return found if isinstance(found, dict) else {}
+
+
+def target_of(about: Mapping[str, Any]) -> Optional[str]:
+    """The only target of a model that says it."""
+    targets = about.get("targets") or []
     return targets[0].get("name") if len(targets) == 1 else None
 
 
@@ -72,7 +93,8 @@ def predicting(
     """Submits a job that predicts."""
     found = model_of(session, model)
     library = lib or found.library or "nirs4all"
-    refs = session.datasets(datasets, Purpose(library, measured=False, target=found.target))
+    interpolate = bool((rest.get("params") or {}).get("interpolate"))
+    refs = session.datasets(datasets, found.purpose(library, interpolate))
     return _submit(session, found, library, refs, rest)
 
 
@@ -80,7 +102,7 @@ def predicting_samples(session: Session, model: Model, X: Any, y: Any, interpola
     """Submits a job that predicts samples with a model of a library that is known."""
     library = model.library or "nirs4all"
     given = X if y is None and not isinstance(X, (list, tuple)) else Dataset(X, y)
-    ref = session.dataset(given, Purpose(library, measured=False, target=model.target))
+    ref = session.dataset(given, model.purpose(library, interpolate))
     return _submit(session, model, library, [ref], {"params": {"interpolate": True} if interpolate else None})
 
 

@@ -1,5 +1,6 @@
 import { type DatasetReport, SHOWN_SPECTRA, spread } from '../dataset-report.ts';
-import { axisPlace } from './data/axis.ts';
+import { areNumbered } from './data/axis.ts';
+import { axisOf } from './data/axis-match.ts';
 import { type DatasetHints, readDataset } from './dataset.ts';
 import { type Pipeline, parsePipeline, readPipeline } from './pipeline.ts';
 import { planValidation } from './run.ts';
@@ -26,18 +27,28 @@ export function checkDataset(
   const dataset = readDataset(path, hints);
   for (const pipeline of pipelines) planValidation(pipeline, dataset);
   const { train, test, columns, target, warnings } = dataset;
-  const places = (columns ?? []).map(axisPlace);
-  const [first, last] = [places[0], places.at(-1)];
+  const axis = axisOf(columns);
   return {
     library: 'mljs',
     samples: train.y.length,
     test_samples: test?.y.length ?? 0,
     variables: (train.x[0] as number[]).length,
-    axis: first && last ? { from: first.value, to: last.value, unit: first.unit } : null,
+    axis: axis && {
+      from: axis.values[0] as number,
+      to: axis.values.at(-1) as number,
+      unit: axis.unit,
+    },
     targets: [{ name: target, ...rangeOf(train.y) }],
-    warnings,
+    warnings: [...warnings, ...aboutColumns(train.source, columns)],
     spectra: spread(train.x, SHOWN_SPECTRA),
   };
+}
+
+function aboutColumns(source: string, columns: readonly string[] | null): string[] {
+  if (columns === null || !areNumbered(columns)) return [];
+  return [
+    `${source}: its columns are only numbered (${columns[0]} to ${columns.at(-1)}) and say no wavelengths; what is to be predicted later is then held against the model by the number of columns alone`,
+  ];
 }
 
 function rangeOf(values: readonly number[]): { min: number; max: number; mean: number } {

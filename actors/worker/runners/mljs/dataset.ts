@@ -2,9 +2,10 @@ import { basename } from 'node:path';
 import { InputError } from '../../errors.ts';
 import { axisPlace, isMonotone } from './data/axis.ts';
 import { type Columns, columnsOf, numbersOf, numbersWithGaps, sharedIds } from './data/columns.ts';
-import { findTables, type TableFiles } from './data/files.ts';
+import { type DatasetFiles, findTables, type TableFiles } from './data/files.ts';
 import { type Grid, readGrid } from './data/grid.ts';
 import { joinRows, type Pair, type Sorted } from './data/join.ts';
+import { isMissing } from './data/numbers.ts';
 import { refuseLeadingAxis, refuseOneRow } from './data/shape.ts';
 import { asTable, type Table } from './data/table.ts';
 import { chooseTarget } from './data/target.ts';
@@ -30,6 +31,8 @@ export interface Dataset {
   columns: string[] | null;
   /** Name of the reference value, or null. */
   target: string | null;
+  /** Where reference values are words: those, and each value is the place of its word. */
+  classes: string[];
   /** What was left out or looks odd, a sentence each. */
   warnings: string[];
 }
@@ -40,6 +43,8 @@ export interface DatasetHints {
   target: string | null;
   /** Whether the files of spectra begin with a header. */
   header: boolean | null;
+  /** Whether reference values may be words. */
+  words?: boolean;
 }
 
 /** One set of samples with the names of its columns. */
@@ -55,7 +60,11 @@ interface NamedSamples {
  * @throws InputError naming file and place if one is missing, unreadable, ambiguous or does not fit the others
  */
 export function readDataset(path: string, hints: DatasetHints = { target: null, header: null }): Dataset {
-  const files = findTables(path);
+  return readTables(findTables(path), hints);
+}
+
+/** The same of files that are known. */
+export function readTables(files: DatasetFiles, hints: DatasetHints): Dataset {
   const warnings: string[] = [];
   const reader = new SetReader(hints, (text) => warnings.push(text));
   const train = reader.read(files.train);
@@ -72,6 +81,7 @@ export function readDataset(path: string, hints: DatasetHints = { target: null, 
     test: test?.samples ?? null,
     columns: train.columns,
     target: train.target,
+    classes: reader.classes,
     warnings,
   };
 }
@@ -80,6 +90,8 @@ export function readDataset(path: string, hints: DatasetHints = { target: null, 
 export class SetReader {
   readonly #hints: DatasetHints;
   readonly #warn: (text: string) => void;
+  /** Those that stood for reference values. */
+  readonly classes: string[] = [];
 
   constructor(hints: DatasetHints, warn: (text: string) => void) {
     this.#hints = hints;
@@ -98,7 +110,7 @@ export class SetReader {
     const shared = sharedIds(spectra, reference, this.#hints.target);
     const [x, y] = [sorted(spectra, shared), sorted(reference, shared)];
     const spectrum = this.spectrumOf(x);
-    const candidates = [...y.columns.axis, ...y.columns.numbers].sort((a, b) => a - b);
+    const candidates = this.#candidates(y, [...y.columns.axis, ...y.columns.numbers]);
     const target = chooseTarget(y.table, candidates, this.#hints.target);
     const pairs = joinRows(x, y, this.#warn);
     const nameOf = (pair: Pair) => {
@@ -116,17 +128,37 @@ export class SetReader {
 
   #readBoth(path: string): NamedSamples {
     const { table, columns } = sorted(asTable(this.gridOf(path), this.#hints.header));
-    const { axis, numbers, ids } = columns;
+    const { axis, ids } = columns;
     if (table.header === null || axis.length === 0) {
       const what = table.header ? 'no columns named by wavelengths' : 'no header';
       throw new InputError(
         `${table.source} has ${what}: one table needs them to tell spectra from reference values`,
       );
     }
-    const target = chooseTarget(table, numbers, this.#hints.target);
+    const candidates = this.#candidates({ table, columns }, columns.numbers);
+    const target = chooseTarget(table, candidates, this.#hints.target);
     const pairs = table.lines.map((line, i) => ({ x: i, y: i, line }));
     const nameOf = (pair: Pair) => ids?.values[pair.x] ?? String(pair.x + 1);
     return this.#samples(table, axis, table, target, pairs, nameOf);
+  }
+
+  /** Columns that may hold the reference values: words only where that is wished, and no numbers may be meant. */
+  #candidates({ table, columns: { words } }: Sorted, numbers: readonly number[]): number[] {
+    const { target } = this.#hints;
+    const isNamed = words.some((j) => table.header?.[j]?.toLowerCase() === target?.toLowerCase());
+    const wordsToo = this.#hints.words === true && (numbers.length === 0 || isNamed);
+    return [...numbers, ...(wordsToo ? words : [])].sort((a, b) => a - b);
+  }
+
+  /** Numbers, or the places of words among the classes; NaN for gaps. */
+  #valuesOf(table: Table, target: number): number[] {
+    if (!table.isText[target] || this.#hints.words !== true) return numbersWithGaps(table, target);
+    return table.cells.map((row) => {
+      const word = row[target] as string;
+      if (isMissing(word)) return Number.NaN;
+      if (!this.classes.includes(word)) this.classes.push(word);
+      return this.classes.indexOf(word);
+    });
   }
 
   /** A bare 0 or 1, which pandas writes above a column without a name, is a header where the counts say so. */
@@ -167,7 +199,7 @@ export class SetReader {
     nameOf: (pair: Pair) => string,
   ): NamedSamples {
     const rows = numbersOf(table, spectrum);
-    const reference = numbersWithGaps(values, target);
+    const reference = this.#valuesOf(values, target);
     const x: number[][] = [];
     const y: number[] = [];
     const names: string[] = [];

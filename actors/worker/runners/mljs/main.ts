@@ -5,6 +5,7 @@ import { parseArgs } from 'node:util';
 import { InputError, WorkerError } from '../../errors.ts';
 import { expandPipeline } from './expand.ts';
 import { writeJson } from './files.ts';
+import { handOver, parseOrder } from './hand-over.ts';
 import type { RunHooks } from './run.ts';
 import { isPrediction, parsePrediction, parseTask, readTaskFile } from './task.ts';
 import { packageVersion } from './versions.ts';
@@ -56,6 +57,10 @@ async function main(): Promise<void> {
   if (process.argv[2] === '--version') {
     await load();
     process.stdout.write(`${packageVersion(import.meta.url)}\n`);
+    return;
+  }
+  if (process.argv[2] === '--hand-over') {
+    process.stdout.write(`${JSON.stringify(handOver(parseOrder(process.argv[3] ?? '')))}\n`);
     return;
   }
   const { taskFile, outputDir, resultFile } = readArguments();

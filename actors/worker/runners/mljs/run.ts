@@ -44,6 +44,10 @@ export interface RunResult {
     cv_rmse?: number;
     cv_r2?: number | null;
     cv_mae?: number;
+    /** Of the test rows, where there are some, by the model that was fitted on all training rows. */
+    test_rmse?: number;
+    test_r2?: number | null;
+    test_mae?: number;
     /** Of the model. */
     components: number;
   };
@@ -97,6 +101,7 @@ export function runTask(task: Task, outputDir: string, version: string, hooks: R
     best_mae: best.mae,
     best_accuracy: null,
     ...(chosen && { cv_rmse: chosen.rmse, cv_r2: chosen.r2, cv_mae: chosen.mae }),
+    ...(tested && { test_rmse: tested.rmse, test_r2: tested.r2, test_mae: tested.mae }),
     components,
   };
   if (model) hooks.progress(SHARE_OF_FOLDS, `fitted ${components} components on all training rows`);

@@ -126,13 +126,13 @@ function madeBy(content: Mapping): MadeBy | null {
   return isSaid ? { job_id, task_id, attempt } : null;
 }
 
-function targetOf(value: unknown): string | null {
+export function targetOf(value: unknown): string | null {
   if (value === null || typeof value === 'string') return value;
   if (typeof value === 'number') return String(value);
   throw new InputError(`params.target must be the name of a column, got ${show(value)}`);
 }
 
-function flagOf(name: string, value: unknown): boolean | null {
+export function flagOf(name: string, value: unknown): boolean | null {
   if (value === null || typeof value === 'boolean') return value;
   throw new InputError(`params.${name} must be true or false, got ${show(value)}`);
 }

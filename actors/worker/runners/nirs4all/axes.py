@@ -12,9 +12,9 @@ class Refused(Exception):
 
 
 def axis_of(names):
-    """The axis that the names of columns say; None where one of them says none."""
+    """The axis that the names of columns say; None where one of them says none, or they only number the columns."""
     places = [misreadings.place_of(name) for name in names or []]
-    if not places or None in places:
+    if not places or None in places or misreadings.are_numbered(names):
         return None
     units = [unit for unit in map(misreadings.unit_of, names) if unit]
     return {"values": places, "unit": plain_unit(units[0]) if units else None}

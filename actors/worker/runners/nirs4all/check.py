@@ -1,4 +1,4 @@
-"""Looks at a dataset as nirs4all reads it, without any run: `check.py PATH` prints one line of JSON.
+"""Looks at a dataset as a run reads it, without any run: `check.py PATH PARAMS` prints one line of JSON.
 
 The line is the report of dataset-report.ts. What the readers refuse ends with exit code 2 and `Error: ` on stderr.
 """
@@ -25,7 +25,16 @@ def axis_of(dataset):
     places = [misreadings.place_of(name) for name in headers]
     # Where nothing says the unit, nirs4all takes wavenumbers, which is no news to tell.
     unit = misreadings.unit_of(headers[0]) if headers else None
-    return {"from": places[0], "to": places[-1], "unit": unit} if places and None not in places else None
+    is_axis = places and None not in places and not misreadings.are_numbered(headers)
+    return {"from": places[0], "to": places[-1], "unit": unit} if is_axis else None
+
+
+def about_columns(dataset):
+    headers = dataset.headers(0) or []
+    if not misreadings.are_numbered(headers):
+        return []
+    return [f"the columns of the spectra are only numbered ({headers[0]} to {headers[-1]}) and say no wavelengths; what is to be "
+            "predicted later is then held against the model by the number of columns alone"]
 
 
 def targets_of(values, names):
@@ -38,14 +47,13 @@ def targets_of(values, names):
     ]
 
 
-def report(path):
+def report(path, params):
     runner.load_library()
     from nirs4all.data.config import DatasetConfigs
 
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        argument = runner.dataset_argument({"path": path})
-        looked = runner.looked_at(argument)
+        argument, looked = runner.read_dataset({"path": path}, params)
         configs = DatasetConfigs(argument)
         dataset = next(iter(configs.iter_datasets()))
         train = dataset.x({"partition": "train"}, layout="2d")
@@ -59,7 +67,7 @@ def report(path):
             "variables": spectra.shape[1],
             "axis": axis_of(dataset),
             "targets": targets_of(dataset.y({"partition": "train"}), looked.targets),
-            "warnings": looked.warnings + sorted({runner.message_of(entry.message) for entry in caught if of_interest(entry)}),
+            "warnings": looked.warnings + about_columns(dataset) + sorted({runner.message_of(entry.message) for entry in caught if of_interest(entry)}),
             "spectra": [numbers(row) for row in spectra[::step]],
         }
 
@@ -68,11 +76,11 @@ def of_interest(entry):
     return not issubclass(entry.category, (DeprecationWarning, PendingDeprecationWarning, FutureWarning))
 
 
-def main(path):
+def main(path, params):
     # What the library prints is not the answer.
     answer, sys.stdout = sys.stdout, runner.Overheard(sys.stderr)
     try:
-        found = report(path)
+        found = report(path, params)
     except Exception as error:
         message = runner.with_cause(runner.message_of(error), sys.stdout.warnings)
         print(f"Error: {runner.with_looks(message, error, Path(path))}", file=sys.stderr)
@@ -82,4 +90,4 @@ def main(path):
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1]))
+    sys.exit(main(sys.argv[1], json.loads(sys.argv[2])))

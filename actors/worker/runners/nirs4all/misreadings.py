@@ -1,8 +1,8 @@
-"""Finds what nirs4all's readers take without a word though it cannot be meant, and tells it before the run.
+"""Finds what nirs4all's readers would take without a word though it cannot be meant.
 
 nirs4all takes the first row for the header whatever it holds, every column of a file of spectra for a wavelength,
 every column of a file of reference values for a target, and rows by their order. The rules of what cannot be meant
-are those of the runner of `mljs.run`.
+are those of the runner of `mljs.run`, which then reads such tables (handover.py).
 """
 
 import csv
@@ -19,6 +19,8 @@ ID_NAME = re.compile(r"(#|ids?|index|no\.?|nr\.?|row|row ?names?|samples?|name|c
 USUAL = {"delimiter": ";", "decimal_separator": ".", "has_header": True, "encoding": "utf-8", "skiprows": 0}
 
 
+# From here on whole numbers in steps of one may be wavelengths; below, they count.
+LEAST_COUNTED_PLACE = 100
 # In a description, what says of which samples and columns a dataset is made.
 PART = re.compile(r"(train|test)_[xy](_filter)?")
 # What stands where nothing was measured, as readers of CSV take it.
@@ -57,6 +59,18 @@ class Table:
     def has_gaps(self):
         return not all(GAPS.isdisjoint(row) for row in self.rows)
 
+    def is_plain(self, spectra):
+        """Whether nirs4all takes each cell for what it is: rows as long as the header, no gaps, and numbers in spectra."""
+        if self.header is None or any(len(row) != len(self.header) for row in self.rows) or self.has_gaps():
+            return False
+        try:
+            for row in self.rows if spectra else ():
+                for cell in row:
+                    float(cell.replace(self.mark, ".") if self.mark != "." else cell)
+        except ValueError:
+            return False
+        return True
+
     def tells_rows_apart(self, place):
         """Whether a column numbers or names the samples: by its name, or because it counts the rows."""
         cells = self.column(place)
@@ -78,6 +92,17 @@ def text_of(path, encoding):
         with open(path, encoding="latin-1", newline="") as file:
             text = file.read()
     return text.removeprefix("\ufeff").splitlines()
+
+
+def are_numbered(names):
+    """Whether names of columns only number them, as `V1`, `V2` … of R do: numbers without a unit that count."""
+    places = [place_of(name) for name in names]
+    if len(names) < 2 or None in places or any(unit_of(name) for name in names):
+        return False
+    if all(re.fullmatch(r"v[\s_.]*\d+", name.strip(), re.IGNORECASE) for name in names):
+        return True
+    first = places[0]
+    return first == int(first) and abs(first) < LEAST_COUNTED_PLACE and places == [first + i for i in range(len(places))]
 
 
 def place_of(name):
@@ -163,7 +188,9 @@ def same_axis(train, test):
 class Looked:
     """What is there to say of a dataset that can be meant."""
 
-    def __init__(self, warnings, tables, whole):
+    def __init__(self, warnings, tables, whole, names=None):
+        # Of all samples, those for training first; None where they are only numbered.
+        self.names = names
         # By partition and kind, such as `train_x`; whether they are all that the dataset is made of.
         self.tables = tables
         self.whole = whole
@@ -176,27 +203,82 @@ class Looked:
         self.columns = spectra.header if spectra else None
         self.samples = len(spectra.rows) if spectra else None
 
+    def is_plain(self):
+        """Whether nirs4all reads these tables as they are meant."""
+        rows = {key: len(table.rows) for key, table in self.tables.items()}
+        pairs = [(rows[key], rows.get(f"{key[:-1]}y")) for key in rows if key.endswith("_x")]
+        return all(x == y for x, y in pairs) and all(
+            table.is_plain(spectra=key.endswith("_x")) for key, table in self.tables.items())
+
 
 def look_at(argument):
     """Looks at a dataset as nirs4all takes it. Only its CSV files are looked at.
 
     Raises Misread where what nirs4all would read cannot be meant.
     """
-    from nirs4all.data.config_parser import parse_config
-
-    config = parse_config(argument)[0] or {}
-    tables, warnings = {}, []
-    for key, look in (("train_x", look_at_spectra), ("test_x", look_at_spectra),
-                      ("train_y", look_at_values), ("test_y", look_at_values)):
-        path = config.get(key)
-        if not isinstance(path, str) or Path(path).suffix.lower() != ".csv" or not Path(path).is_file():
-            continue
-        table = Table(path, params_of(config, key))
-        warnings += look(table) or []
-        tables[key] = table
+    config = config_of(argument)
+    tables, warnings = tables_in(config), []
+    for key, table in tables.items():
+        warnings += (look_at_spectra if key.endswith("_x") else look_at_values)(table) or []
     if "train_x" in tables and "test_x" in tables:
         same_axis(tables["train_x"], tables["test_x"])
-    return Looked(warnings, tables, whole=set(tables) == {key for key in config if PART.fullmatch(key) and config[key]})
+    return Looked(warnings, tables, is_whole(config, tables))
+
+
+def known(argument, warnings, names):
+    """The same of tables that were written here, in which nothing is to be found."""
+    config = config_of(argument)
+    tables = tables_in(config)
+    return Looked(warnings, tables, is_whole(config, tables), names)
+
+
+def files_in(argument, path):
+    """What of a folder the other reader is to take: its files as nirs4all has found them, or the path where it has found none.
+
+    None where only nirs4all understands what is there: several sources, metadata, folds, archives.
+    """
+    config = config_of(argument, missing={})
+    parts = {key: config[key] for key in config if PART.fullmatch(key) and config[key]}
+    if not is_simple(config):
+        return None
+    sets = {part: {key[-1]: file for key, file in parts.items() if key.startswith(part)} for part in ("train", "test")}
+    if set(sets["train"]) != {"x", "y"}:
+        return str(path)
+    # Test samples without reference values are nirs4all's to judge.
+    return None if len(sets["test"]) == 1 else {"train": sets["train"], "test": sets["test"] or None}
+
+
+def is_simple(config):
+    """Whether a folder holds no more than tables of spectra and of reference values."""
+    more = any(config.get(key) for key in ("train_group", "test_group", "folds"))
+    return not more and all(isinstance(file, str) and Path(file).suffix.lower() == ".csv"
+                            for key, file in config.items() if PART.fullmatch(key) and file)
+
+
+def config_of(argument, missing=None):
+    """What nirs4all finds; `missing`, where that is given, in place of the error that there is nothing."""
+    from nirs4all.data.config_parser import parse_config
+
+    try:
+        return parse_config(argument)[0] or {}
+    except ValueError:
+        if missing is None:
+            raise
+        return missing
+
+
+def tables_in(config):
+    tables = {}
+    for key in ("train_x", "test_x", "train_y", "test_y"):
+        path = config.get(key)
+        if isinstance(path, str) and Path(path).suffix.lower() == ".csv" and Path(path).is_file():
+            tables[key] = Table(path, params_of(config, key))
+    return tables
+
+
+def is_whole(config, tables):
+    """Whether the tables are all that a dataset is made of."""
+    return set(tables) == {key for key in config if PART.fullmatch(key) and config[key]}
 
 
 def params_of(config, key):

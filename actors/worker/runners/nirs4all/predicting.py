@@ -16,24 +16,41 @@ PARTITIONS = ("train", "test")
 
 
 class NewSpectra:
-    """The samples of a dataset in nirs4all's order, those for training first, as one table."""
+    """Samples that are to be predicted, as one table: `y` has a row for each, NaN where it is not known, or is None."""
 
-    def __init__(self, argument):
+    def __init__(self, source, x, y, axis, names=None):
+        self.source = source
+        self.x = x
+        self.y = y
+        self.axis = axis
+        self.names = names or [None] * len(x)
+
+    @classmethod
+    def read(cls, argument):
+        """In nirs4all's order, those for training first, as nirs4all reads them."""
         import numpy
         from nirs4all.data.config import DatasetConfigs
 
         dataset = next(iter(DatasetConfigs(argument).iter_datasets()))
         if dataset.n_sources > 1:
             raise axes.Refused(f"the dataset has {dataset.n_sources} sources of spectra; only one can be predicted with")
-        self.name = dataset.name
         parts = [(spectra, values_of(dataset, part, len(spectra)))
                  for part in PARTITIONS if len(spectra := dataset.x({"partition": part}, layout="2d"))]
         if not parts:
             raise axes.Refused("the dataset has no spectra")
-        self.x = numpy.vstack([spectra for spectra, _ in parts])
-        self.y = numpy.vstack([values for _, values in parts]) if all(values is not None for _, values in parts) else None
+        x = numpy.vstack([spectra for spectra, _ in parts])
+        y = numpy.vstack([values for _, values in parts]) if all(values is not None for _, values in parts) else None
         headers = dataset.headers(0)
-        self.axis = axes.axis_of(headers if headers and len(headers) == self.x.shape[1] else None)
+        return cls(dataset.name, x, y, axes.axis_of(headers if headers and len(headers) == x.shape[1] else None))
+
+    @classmethod
+    def handed(cls, read):
+        """As handover.py has had it read; nirs4all keeps floats of 32 bits."""
+        import numpy
+
+        y = numpy.array([numpy.nan if value is None else value for value in read["y"]], dtype="float32").reshape(-1, 1)
+        known = None if numpy.isnan(y).all() else y
+        return cls(read["source"], numpy.array(read["x"], dtype="float32"), known, read["axis"], read["names"])
 
 
 def values_of(dataset, partition, rows):
@@ -58,22 +75,28 @@ def text_of(path, most):
         return "\n".join(member.read(most).decode("latin-1") for member in members)
 
 
-def predict(nirs4all, path, dataset, params, say):
-    """Returns the predictions with what belongs to them, as a `Predicted`. `say` is told what a person should know."""
+def predict(nirs4all, path, known, new, params, say):
+    """Returns the predictions with what belongs to them, as a `Predicted`. `say` is told what a person should know.
+
+    `known` is what the model says of itself, `new` a list of NewSpectra.
+    """
+    import numpy
+
     options = dict(params)
     interpolate = options.pop("interpolate", None) or False
     if not isinstance(interpolate, bool):
         raise axes.Refused(f"params.interpolate must be true or false, not {interpolate!r}")
-    known = about.read_about(path)
-    new = NewSpectra(dataset)
-    alignment = axes.align(about.places_of(known), new.axis, new.x, new.name, interpolate)
-    if alignment.warning:
-        say(alignment.warning)
+    places = about.places_of(known)
+    alignments = [axes.align(places, one.axis, one.x, one.source, interpolate) for one in new]
+    for alignment in alignments:
+        if alignment.warning:
+            say(alignment.warning)
     made_by = known.get("version")
     if made_by and made_by != nirs4all.__version__:
         say(f"the model was made by nirs4all {made_by}, and this is {nirs4all.__version__}")
-    result = nirs4all.predict(model=str(path), data=data_for(path, alignment.spectra), **options)
-    return Predicted(known, new, alignment, result.y_pred)
+    spectra = numpy.vstack([alignment.spectra for alignment in alignments])
+    result = nirs4all.predict(model=str(path), data=data_for(path, spectra), **options)
+    return Predicted(known, new, alignments, result.y_pred)
 
 
 def data_for(path, spectra):
@@ -88,16 +111,20 @@ def data_for(path, spectra):
 
 
 class Predicted:
-    def __init__(self, known, new, alignment, values):
+    def __init__(self, known, new, alignments, values):
         import numpy
 
         self.about = known
-        self.alignment = alignment
-        self.source = new.name
-        self.values = numpy.asarray(values).reshape(len(new.x), -1)
-        self.y = new.y if new.y is not None and new.y.shape == self.values.shape else None
+        self.axes = [{"source": one.source, "how": alignment.how} for one, alignment in zip(new, alignments)]
+        self.names = [name for one in new for name in one.names]
+        self.values = numpy.asarray(values).reshape(len(self.names), -1)
+        measured = [one.y for one in new if one.y is not None]
+        width = self.values.shape[1]
         # What is there and cannot be compared: reference values of other targets than the model's.
-        self.unlike = new.y is not None and self.y is None
+        self.unlike = any(y.shape[1] != width for y in measured)
+        unknown = [numpy.full((len(one.x), width), numpy.nan) for one in new]
+        parts = [gap if one.y is None else one.y for one, gap in zip(new, unknown)]
+        self.y = None if self.unlike or not measured else numpy.vstack(parts)
         names = [target.get("name") for target in known.get("targets") or [] if isinstance(target, dict)]
         count = self.values.shape[1]
         numbered = [str(number) for number in range(1, count + 1)] if count > 1 else [""]
@@ -126,7 +153,7 @@ class Predicted:
         """Returns how many rows had no room."""
         measured = self.is_measured()
         rows = [
-            (number, "predicted", "", predictions.shortest(self.y[number - 1][place]) if measured[number - 1] else "",
+            (self.names[number - 1] or number, "predicted", "", predictions.shortest(self.y[number - 1][place]) if measured[number - 1] else "",
              predictions.shortest(self.values[number - 1][place]), target)
             for place, target in enumerate(self.targets)
             for number in range(1, len(self.values) + 1)

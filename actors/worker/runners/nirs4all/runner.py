@@ -5,6 +5,7 @@ Only the standard library is needed to start; nirs4all is imported once the task
 
 import argparse
 import atexit
+import csv
 import difflib
 import errno
 import hashlib
@@ -24,6 +25,7 @@ from pathlib import Path
 
 import about
 import axes
+import handover
 import misreadings
 import predicting
 import predictions
@@ -223,12 +225,64 @@ def dataset_argument(reference):
     return str(path) if csv == USUAL_CSV else {"folder": str(path), "global_params": csv}
 
 
+def read_dataset(reference, params):
+    """The dataset as `nirs4all.run` takes it, and what there is to know of it.
+
+    Tables that nirs4all would misread or refuse are read by the rules of the runner of mljs, and written anew for it;
+    what `params` say for those is taken out of them.
+    """
+    path = existing_path(reference, "dataset")
+    hints = {name: params.pop(name) for name in handover.HINTS if params.get(name) is not None}
+    argument = dataset_argument(reference)
+    files = None
+    if tables_at(path) and not is_described(path):
+        files = misreadings.files_in(argument, path) if path.is_dir() else str(path)
+    if files is None and hints:
+        raise InputFault(f"params.{' and params.'.join(hints)} can be said of one table, or of one of spectra and one of "
+                         "reference values, alone")
+    try:
+        if files is None or not (hints or isinstance(files, str)):
+            looked = misreadings.look_at(argument)
+            if files is None or looked.is_plain():
+                return argument, looked
+    except misreadings.Misread as misread:
+        if files is None:
+            raise InputFault(str(misread)) from misread
+    except (OSError, UnicodeError, csv.Error):
+        if files is None:
+            raise
+    argument, names, warnings = handed_over(handover.to_learn, files, hints, path.stem if path.is_file() else path.name)
+    return argument, misreadings.known(argument, warnings, names)
+
+
+def handed_over(read, *order):
+    try:
+        return read(*order)
+    except handover.Refused as refused:
+        raise InputFault(str(refused)) from refused
+    except handover.Unreadable as unreadable:
+        raise Unavailable(str(unreadable)) from unreadable
+
+
 def looked_at(dataset):
     """What nirs4all makes of a dataset; what cannot be meant is refused."""
     try:
         return misreadings.look_at(dataset)
     except misreadings.Misread as misread:
         raise InputFault(str(misread)) from misread
+
+
+def tables_at(path):
+    """The tables that a dataset consists of."""
+    files = [path] if path.is_file() else [file for file in path.iterdir() if not is_leftover(file.name)]
+    return [file for file in files if file.suffix.lower() in TABLES]
+
+
+def is_described(path):
+    """Whether a file says what the dataset is made of."""
+    if path.is_file():
+        return path.suffix.lower() in (".yaml", ".yml", ".json")
+    return any((path / f"nirs4all{ending}").is_file() for ending in (".yaml", ".yml", ".json"))
 
 
 def without_leftovers(folder):
@@ -330,7 +384,7 @@ def metrics_of(result):
     names = ("best_score", "best_rmse", "best_r2", "best_accuracy", "cv_best_score", "final_score")
     metrics = {name: getattr(result, name, None) for name in names}
     metrics["best_mae"] = best["mae"] if best.get("mae") is not None else tested.get("mae")
-    for prefix, scores in (("best", tested), ("cv", validated)):
+    for prefix, scores in (("best", tested), ("cv", validated), ("test", tested)):
         for name, value in scores.items():
             # A name with a colon is that of one target of several, or repeats the plain one.
             if ":" not in name:
@@ -372,11 +426,11 @@ def tell_about(nirs4all, result, model, dataset, looked, task, output_dir):
     about.write_about(model, plain({**known, "metrics": metrics_of(result)}), output_dir)
 
 
-def save_predictions(result, output_dir, warnings):
+def save_predictions(result, looked, output_dir, warnings):
     """Keeps what was predicted of held-out samples; where that cannot be read of the result, a warning."""
     draft = output_dir / "predictions.csv.tmp"
     try:
-        left_out = predictions.write_predictions(result, draft)
+        left_out = predictions.write_predictions(result, draft, looked.names, looked.targets)
         os.replace(draft, output_dir / "predictions.csv")
         reason = f"{left_out} predictions beyond the first are not in predictions.csv" if left_out else None
     except OSError:
@@ -431,32 +485,53 @@ def teller(warnings):
     return say
 
 
-def prediction_argument(reference):
+def new_spectra(reference, params, model):
+    """What is to be predicted, and warnings. Tables are read by the rules of the runner of mljs, which also finds the
+    reference values of one target in them."""
+    path = existing_path(reference, "dataset")
+    hints = {name: params.pop(name) for name in handover.HINTS if params.get(name) is not None}
+    targets = model.get("targets") or []
+    if tables_at(path) and not is_described(path) and len(targets) <= 1 and is_of_numbers(model):
+        argument = dataset_argument(reference)
+        if path.is_file() or misreadings.is_simple(misreadings.config_of(argument, missing={})):
+            name = targets[0].get("name") if targets else None
+            sets, warnings = handed_over(handover.to_predict, path, hints, name)
+            return [predicting.NewSpectra.handed(one) for one in sets], warnings
+    if hints:
+        raise InputFault(f"params.{' and params.'.join(hints)} can be said of tables for a model of one number alone")
+    argument = prediction_argument(reference, path)
+    looked = looked_at(argument)
+    return [predicting.NewSpectra.read(argument)], looked.warnings
+
+
+def is_of_numbers(model):
+    return model.get("task_type") in (None, "regression")
+
+
+def prediction_argument(reference, path):
     """As `dataset_argument`; a folder may also hold one table of any name, as one that was uploaded by itself does."""
-    path = Path(reference["path"])
-    if path.is_dir():
-        tables = [file for file in path.iterdir() if file.suffix.lower() in TABLES and not is_leftover(file.name)]
-        described = any((path / f"nirs4all{ending}").is_file() for ending in (".yaml", ".yml", ".json"))
-        if len(tables) == 1 and not described:
-            return {"test_x": str(tables[0]), "name": path.name, "global_params": csv_format(path)}
+    tables = tables_at(path) if path.is_dir() else []
+    if len(tables) == 1 and not is_described(path):
+        return {"test_x": str(tables[0]), "name": path.name, "global_params": csv_format(path)}
     return dataset_argument(reference)
 
 
 def predict_task(arguments, task, warnings, started):
     """Predicts with a model instead of making one."""
     try:
-        model = predicting.bundle_at(Path(task["model"]["path"]))
-        dataset = prediction_argument(task["dataset"])
+        path = predicting.bundle_at(Path(task["model"]["path"]))
+        model = about.read_about(path)
         progress(0.02, "loading nirs4all")
         nirs4all = load_library()
+        say = teller(warnings)
+        new, found = new_spectra(task["dataset"], task["params"], model)
         unknown = predicting.unknown_options(nirs4all, task["params"])
         if unknown:
             raise InputFault(f"nirs4all.predict has no option {few(unknown)}")
-        say = teller(warnings)
-        for warning in looked_at(dataset).warnings:
+        for warning in found:
             say(warning)
         progress(0.1, "predicting")
-        predicted = predicting.predict(nirs4all, model, dataset, task["params"], say)
+        predicted = predicting.predict(nirs4all, path, model, new, task["params"], say)
     except axes.Refused as refused:
         raise InputFault(str(refused)) from refused
     if predicted.unlike:
@@ -466,16 +541,15 @@ def predict_task(arguments, task, warnings, started):
     os.replace(draft, arguments.output_dir / "predictions.csv")
     if left_out:
         say(f"{left_out} predictions beyond the first are not in predictions.csv")
-    known = predicted.about
     write_json(arguments.result_file, {
         "status": "succeeded",
         "nirs4all_version": nirs4all.__version__,
-        "metrics": predicted.metrics(known.get("task_type") or "regression"),
+        "metrics": predicted.metrics(model.get("task_type") or "regression"),
         "counts": {"num_predictions": len(predicted.values), "num_measured": int(predicted.is_measured().sum())},
         "extra": {
-            "model": {"version": known.get("version"), "task": known.get("task")},
+            "model": {"version": model.get("version"), "task": model.get("task")},
             "target": ", ".join(name for name in predicted.targets if name) or None,
-            "axes": [{"source": predicted.source, "how": predicted.alignment.how}],
+            "axes": predicted.axes,
             "warnings": warnings[:20],
         },
         "duration_seconds": round(time.monotonic() - started, 3),
@@ -492,12 +566,12 @@ def run_task(arguments, warnings):
     if task.get("model"):
         predict_task(arguments, task, warnings, started)
         return
-    dataset = dataset_argument(task["dataset"])
+    existing_path(task["dataset"], "dataset")
     progress(0.02, "loading nirs4all")
     pipeline, built_fingerprint = pipeline_argument(task["pipeline"])
     nirs4all = load_library()
     say = teller(warnings)
-    looked = looked_at(dataset)
+    dataset, looked = read_dataset(task["dataset"], task["params"])
     for warning in looked.warnings:
         say(warning)
 
@@ -510,7 +584,7 @@ def run_task(arguments, warnings):
     workspace = str(arguments.workspace / "nirs4all")
     result = nirs4all.run(pipeline, dataset, workspace_path=workspace, **options)
 
-    save_predictions(result, arguments.output_dir, warnings)
+    save_predictions(result, looked, arguments.output_dir, warnings)
     model_file = None
     if task.get("outputs", {}).get("export_best_model", True):
         progress(0.95, "exporting the best model")
@@ -534,6 +608,8 @@ def run_task(arguments, warnings):
         "extra": {
             "engine": getattr(result, "execution_engine", None),
             "best": {name: result.best.get(name) for name in shown},
+            "validation": predictions.validation_of(result),
+            "target": ", ".join(looked.targets) or None,
             "model_file": model_file,
             "warnings": warnings[:20],
         },

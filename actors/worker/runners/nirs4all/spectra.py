@@ -46,7 +46,8 @@ def kept_of(looked):
     if any(len(row) != width or None in row for row in kept):
         return None
     columns = looked.columns if looked.columns and len(looked.columns) == width else None
-    return Kept(kept, partitions, [str(place + 1) for place in wanted], total, columns)
+    names = looked.names or [str(place + 1) for place in range(total)]
+    return Kept(kept, partitions, [names[place] for place in wanted], total, columns)
 
 
 def parts_of(looked):

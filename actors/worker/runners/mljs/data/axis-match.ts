@@ -1,5 +1,5 @@
 import { InputError } from '../../../errors.ts';
-import { axisPlace, isMonotone } from './axis.ts';
+import { areNumbered, axisPlace, isMonotone } from './axis.ts';
 
 /** Where the columns of spectra lie. */
 export interface Axis {
@@ -25,10 +25,10 @@ export interface Alignment {
 /** Places that differ by less than this share of a step are the same: programs round them. */
 const ROUNDING = 1e-3;
 
-/** The axis that the names of columns say; null where one of them says none. */
+/** The axis that the names of columns say; null where one of them says none, or they only number the columns. */
 export function axisOf(columns: readonly string[] | null): Axis | null {
   const places = (columns ?? []).map(axisPlace);
-  if (places.length === 0 || places.includes(null)) return null;
+  if (places.length === 0 || places.includes(null) || areNumbered(columns ?? [])) return null;
   const unit = places.find((place) => place?.unit)?.unit ?? null;
   return { values: places.map((place) => place?.value as number), unit: unit && plainUnit(unit) };
 }

@@ -15,6 +15,25 @@ export function axisPlace(name: string): AxisPlace | null {
   return { value: Number((found[1] as string).replace(',', '.')), unit: found[2] ?? null };
 }
 
+/** From here on whole numbers in steps of one may be wavelengths; below, they count. */
+const LEAST_COUNTED_PLACE = 100;
+
+/**
+ * Whether the names of columns only number them, as `V1`, `V2` … of R, or 0, 1, 2 … of a frame: numbers without a unit
+ * that count, and no wavelengths.
+ */
+export function areNumbered(names: readonly string[]): boolean {
+  const places = names.map(axisPlace);
+  if (names.length < 2 || places.some((place) => place === null || place.unit !== null)) return false;
+  if (names.every((name) => /^v[\s_.]*\d+$/i.test(name.trim()))) return true;
+  const [first, ...others] = places.map((place) => place?.value as number) as [number, ...number[]];
+  return (
+    Number.isInteger(first) &&
+    Math.abs(first) < LEAST_COUNTED_PLACE &&
+    others.every((value, i) => value === first + i + 1)
+  );
+}
+
 /** Whether values only rise or only fall; equal neighbours are let through unless `strictly`. */
 export function isMonotone(values: readonly number[], strictly = true): boolean {
   const sign = Math.sign((values.at(-1) as number) - (values[0] as number));

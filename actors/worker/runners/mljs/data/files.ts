@@ -12,11 +12,13 @@ export interface DatasetFiles {
 }
 export type TableFiles = { x: string; y: string } | { both: string };
 
-const IS_TABLE = /\.(csv|tsv|txt)$/i;
+export const IS_TABLE = /\.(csv|tsv|txt)$/i;
+/** What files of training and of test samples are called, `train_x` as well as `Xtrain`, `X_cal` or `calX`. */
+export const SETS = { train: ['train', 'cal'], test: ['test', 'val'] } as const;
 
 /**
  * Finds the tables of a dataset folder: `train_x` and `train_y`, or `train`, or the only table that there is; beside
- * them `test_x` and `test_y`, or `test`. A path to a file is one table.
+ * them `test_x` and `test_y`, or `test`; all of them also as nirs4all names them. A path to a file is one table.
  *
  * @throws InputError that names what is there instead
  */
@@ -25,14 +27,16 @@ export function findTables(path: string): DatasetFiles {
   if (!statSync(path).isDirectory()) return { train: { both: path }, test: null };
   const names = readdirSync(path).filter((name) => !isLeftover(name));
   const tables = names.filter((name) => IS_TABLE.test(name)).sort();
-  const named = (stem: string) => {
-    const found = tables.filter((name) => name.replace(IS_TABLE, '').toLowerCase() === stem);
+  const named = (...stems: string[]) => {
+    const found = tables.filter((name) => stems.includes(stemOf(name)));
     if (found.length > 1)
       throw new InputError(`${path} has both ${found[0]} and ${found[1]}; keep one of them`);
     return found[0] === undefined ? null : join(path, found[0]);
   };
-  const pick = (set: string): TableFiles | null => {
-    const [x, y, both] = [named(`${set}_x`), named(`${set}_y`), named(set)];
+  const part = (set: keyof typeof SETS, xy: string) =>
+    named(...SETS[set].flatMap((word) => [word + xy, xy + word])) ?? (set === 'train' ? named(xy) : null);
+  const pick = (set: keyof typeof SETS): TableFiles | null => {
+    const [x, y, both] = [part(set, 'x'), part(set, 'y'), named(...SETS[set])];
     if (x && y) return { x, y };
     if (x || y) {
       const [there, missing] = x ? [x, `${set}_y`] : [y as string, `${set}_x`];
@@ -48,6 +52,13 @@ export function findTables(path: string): DatasetFiles {
   if (!train) throw new InputError(`data file not found: ${join(path, 'train_x.csv')}${listing(names)}`);
   return { train, test };
 }
+
+/** The name of a table without its ending, and without what stands between its words. */
+const stemOf = (name: string): string =>
+  name
+    .replace(IS_TABLE, '')
+    .toLowerCase()
+    .replaceAll(/[_\- ]/g, '');
 
 function listing(names: readonly string[]): string {
   return names.length === 0 ? '; the folder is empty' : `; the folder has ${few([...names].sort())}`;

@@ -9,6 +9,7 @@ import { dateTime, duration, measured } from '../../text/format.ts';
 import { useDashboard } from '../context.ts';
 import { JobActions } from '../jobs/actions.tsx';
 import { JobLink } from '../jobs/link.tsx';
+import { Tags } from '../jobs/tags.tsx';
 import { Artifact } from '../parts/artifact.tsx';
 import { Id } from '../parts/copy.tsx';
 import { Ago, Elapsed, Remaining } from '../parts/time.tsx';
@@ -115,26 +116,6 @@ export function JobFacts({ job, bestModel, again }: Props) {
       )}
       <JobWarnings job={job} />
     </>
-  );
-}
-
-/** Each leads to the jobs that have it, too. */
-function Tags({ of: tags }: { of: readonly string[] }) {
-  const { address } = useDashboard();
-  return (
-    <span class="tags">
-      {tags.map((tag) => (
-        <button
-          key={tag}
-          type="button"
-          class="tag"
-          title="Jobs with this tag"
-          onClick={() => address.go({ tag, before: '', trail: [] })}
-        >
-          <bdi>{tag}</bdi>
-        </button>
-      ))}
-    </span>
   );
 }
 

@@ -1,7 +1,14 @@
 import { useMemo } from 'preact/hooks';
 import { aligned, rankMetricOf } from '../../../../../machines/ranking/table.ts';
 import { axisFor } from '../../../../../machines/results/axis.ts';
-import { matrixOf, modeOf, type Placed, placed, runTimes } from '../../../../../machines/results/overview.ts';
+import {
+  failedNames,
+  matrixOf,
+  modeOf,
+  type Placed,
+  placed,
+  runTimes,
+} from '../../../../../machines/results/overview.ts';
 import type { JobView, TaskView } from '../../../../../machines/schema/views.ts';
 import type { JobDetail } from '../../model/job-detail.ts';
 import { counted, duration, measured } from '../../text/format.ts';
@@ -17,13 +24,14 @@ export function Overview({ job, detail }: { job: JobView; detail: JobDetail }) {
   const tasks = detail.measured.value;
   const metric = rankMetricOf(job.aggregate);
   const entries = useMemo(() => placed(job.aggregate), [job]);
+  const failed = useMemo(() => failedNames(tasks ?? []), [tasks]);
   if (!tasks) return <p class="empty">Loading…</p>;
   const { num_succeeded, num_failed } = job.aggregate;
   if (num_succeeded + num_failed === 0) return <p class="empty">No task has ended yet.</p>;
   return (
     <>
       <div class="plots-row">
-        <ByPipeline entries={entries} metric={metric} failed={job.aggregate.num_failed} />
+        <ByPipeline entries={entries} metric={metric} failed={failed} failures={num_failed} />
         <RunTimes tasks={tasks} all={job.aggregate.num_tasks} />
       </div>
       <HeatMap entries={entries} metric={metric} />
@@ -31,41 +39,57 @@ export function Overview({ job, detail }: { job: JobView; detail: JobDetail }) {
   );
 }
 
-function ByPipeline({
-  entries,
-  metric,
-  failed,
-}: {
+/** Marks with names; of more tasks every second, third and so on has one. */
+const NAMES = 20;
+const LONGEST_NAME = 23;
+
+interface ByPipelineProps {
   entries: readonly Placed[];
   metric: string;
-  failed: number;
-}) {
-  const y = axisFor(entries.map(({ value }) => value));
+  /** Names of tasks, as far as they are known, of so many. */
+  failed: readonly string[];
+  failures: number;
+}
+
+/** The best on top, each with its name; what failed at the foot, where there is no number to place it by. */
+function ByPipeline({ entries, metric, failed, failures }: ByPipelineProps) {
+  const x = axisFor(entries.map(({ value }) => value));
+  const several = new Set(entries.map(({ dataset }) => dataset)).size > 1;
+  const count = entries.length + failures;
   const series = useMemo((): Series[] => {
     const points = entries.map(({ pipeline, dataset, value }, i) => ({
-      ...{ x: i + 1, y: value },
+      ...{ x: value, y: i + 1 },
       words: `${i + 1}. ${pipeline} on ${dataset}: ${metric} ${measured(value)}`,
     }));
-    const marks = Array.from({ length: failed }, (_, i) => ({
-      ...{ x: entries.length + i + 1, y: y.from },
-      words: `${counted(failed, 'task')} failed; see Errors`,
+    const marks = Array.from({ length: failures }, (_, i) => ({
+      ...{ x: x.from, y: entries.length + i + 1 },
+      words: `${failed[i] ?? 'a task'} failed; see Errors`,
     }));
     return [
       { name: metric, colour: 'var(--running)', points },
-      ...(failed > 0 ? [{ name: FAILED, colour: 'var(--failed)', points: marks }] : []),
+      ...(failures > 0 ? [{ name: FAILED, colour: 'var(--failed)', points: marks }] : []),
     ];
-  }, [entries, failed]);
-  if (entries.length + failed === 0) return null;
-  const count = entries.length + failed;
+  }, [entries, failed, failures]);
+  if (count === 0) return null;
+  const every = Math.ceil(count / NAMES);
+  const ticks = Array.from({ length: Math.ceil(count / every) }, (_, i) => i * every + 1);
+  const nameAt = (place: number) => {
+    const entry = entries[place - 1];
+    const name = entry && (several ? `${entry.pipeline} on ${entry.dataset}` : entry.pipeline);
+    const text = name ?? failed[place - entries.length - 1] ?? FAILED;
+    return text.length > LONGEST_NAME ? `${text.slice(0, LONGEST_NAME - 1)}…` : text;
+  };
   return (
     <section class="plots" aria-label="Metric by pipeline">
       <Plot
-        summary={`${metric} of ${counted(entries.length, 'task')}, ${modeOf(entries, metric) === 'min' ? 'smallest' : 'largest'} first; ${failed} failed.`}
+        summary={`${metric} of ${counted(entries.length, 'task')}, ${modeOf(entries, metric) === 'min' ? 'smallest' : 'largest'} first; ${failures} failed.`}
         name={`${metric}-by-pipeline`}
-        xLabel="place"
-        yLabel={metric}
-        x={axisFor([1, count], Math.min(8, count))}
-        y={y}
+        xLabel={metric}
+        yLabel="place"
+        x={x}
+        y={{ from: count + 0.5, to: 0.5, ticks }}
+        yTick={nameAt}
+        along="y"
         series={series}
       />
     </section>

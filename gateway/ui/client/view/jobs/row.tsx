@@ -9,6 +9,7 @@ import { JobStanding } from '../parts/status.tsx';
 import { TaskBar } from '../parts/task-bar.tsx';
 import { Ago } from '../parts/time.tsx';
 import { JobActions } from './actions.tsx';
+import { Tags } from './tags.tsx';
 
 interface Column {
   key: string;
@@ -103,6 +104,7 @@ export function JobRow({ job, open, behind = false }: { job: JobView; open: bool
             </span>
           )}
         </button>
+        {job.tags && job.tags.length > 0 && <Tags of={job.tags} />}
       </th>
       <td class="of-id">
         <Id id={job.id} what="job" />

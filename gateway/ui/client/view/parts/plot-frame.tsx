@@ -17,10 +17,13 @@ export interface PlotLabels {
   y: Axis;
   /** What stands at a mark of x, where that is no number. */
   xTick?: (tick: number) => string;
+  /** The same of y: names, for which there is room on the left. */
+  yTick?: (tick: number) => string;
 }
 
 const [WIDTH, HEIGHT] = [460, 320];
-const AT = { left: 58, right: WIDTH - 12, top: 10, bottom: HEIGHT - 42 };
+const AT = { right: WIDTH - 12, top: 10, bottom: HEIGHT - 42 };
+const leftOf = ({ yTick }: Pick<PlotLabels, 'yTick'>) => (yTick ? 168 : 58);
 /** How near the pointer has to be, in units of the picture. */
 export const NEAR = 14;
 
@@ -30,8 +33,8 @@ export interface Scale {
   toY(value: number): number;
 }
 
-export const scaleOf = ({ x, y }: { x: Axis; y: Axis }): Scale => ({
-  toX: (value) => AT.left + ((value - x.from) / (x.to - x.from)) * (AT.right - AT.left),
+export const scaleOf = ({ x, y, ...labels }: Pick<PlotLabels, 'x' | 'y' | 'yTick'>): Scale => ({
+  toX: (value) => leftOf(labels) + ((value - x.from) / (x.to - x.from)) * (AT.right - leftOf(labels)),
   toY: (value) => AT.bottom - ((value - y.from) / (y.to - y.from)) * (AT.bottom - AT.top),
 });
 
@@ -58,14 +61,15 @@ interface Props extends PlotLabels {
 export function PlotFrame(props: Props) {
   const { summary, name, xLabel, yLabel, x, y, steps, onStep, onPoint, onChoose, csv, keys, children } =
     props;
-  const { xTick = String } = props;
+  const { xTick = String, yTick = String } = props;
   const picture = useRef<SVGSVGElement>(null);
-  const { toX, toY } = scaleOf({ x, y });
+  const { toX, toY } = scaleOf(props);
+  const left = leftOf(props);
   const last = steps.count - 1;
   const point = (event: MouseEvent) => {
-    const { left, top, width } = (event.currentTarget as Element).getBoundingClientRect();
+    const { left: edge, top, width } = (event.currentTarget as Element).getBoundingClientRect();
     const scale = WIDTH / width;
-    onPoint({ x: (event.clientX - left) * scale, y: (event.clientY - top) * scale });
+    onPoint({ x: (event.clientX - edge) * scale, y: (event.clientY - top) * scale });
   };
   const onKeyDown = (event: KeyboardEvent) => {
     const { place } = steps;
@@ -110,13 +114,13 @@ export function PlotFrame(props: Props) {
           ))}
           {y.ticks.map((tick) => (
             <g key={tick}>
-              <line class="plot-grid" x1={AT.left} x2={AT.right} y1={toY(tick)} y2={toY(tick)} />
-              <text class="plot-tick" x={AT.left - 5} y={toY(tick) + 3.5} text-anchor="end">
-                {tick}
+              <line class="plot-grid" x1={left} x2={AT.right} y1={toY(tick)} y2={toY(tick)} />
+              <text class="plot-tick" x={left - 5} y={toY(tick) + 3.5} text-anchor="end">
+                {yTick(tick)}
               </text>
             </g>
           ))}
-          <text class="plot-label" x={(AT.left + AT.right) / 2} y={HEIGHT - 8} text-anchor="middle">
+          <text class="plot-label" x={(left + AT.right) / 2} y={HEIGHT - 8} text-anchor="middle">
             {xLabel}
           </text>
           <text

@@ -22,6 +22,8 @@ interface Props<One extends Point> extends PlotLabels {
   series: readonly Series<One>[];
   /** From one corner of the plot to another, such as the line on which predicted equals measured. */
   line?: readonly [from: { x: number; y: number }, to: { x: number; y: number }];
+  /** By what one goes through the points with the arrow keys. */
+  along?: 'x' | 'y';
   /** Stands out. */
   marked?: Point | undefined;
   /** A click on a point, or Enter where the arrow keys are. */
@@ -29,11 +31,12 @@ interface Props<One extends Point> extends PlotLabels {
 }
 
 /** Points, and lines between them, on two axes. */
-export function Plot<One extends Point>({ series, line, marked, onChoose, ...labels }: Props<One>) {
+export function Plot<One extends Point>(props: Props<One>) {
+  const { series, line, along = 'x', marked, onChoose, ...labels } = props;
   const pointed = useSignal<One | null>(null);
   const { toX, toY } = scaleOf(labels);
   const all = useMemo(() => series.flatMap(({ points }) => points), [series]);
-  const ordered = useMemo(() => [...all].sort((a, b) => a.x - b.x), [all]);
+  const ordered = useMemo(() => [...all].sort((a, b) => a[along] - b[along]), [all]);
   const place = pointed.value === null ? -1 : ordered.indexOf(pointed.value);
   const point = ordered[place] ?? null;
   const at = (one: Point) => `${toX(one.x).toFixed(1)} ${toY(one.y).toFixed(1)}`;
