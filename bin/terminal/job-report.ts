@@ -65,7 +65,9 @@ const partLabels = ({ first, failed }: KnownTasks): Map<string, string> =>
 function heading({ job, again }: KnownJob, output: Output): string {
   const { bold } = output.colours;
   const { aggregate: sum } = job;
-  const reason = job.status === 'failed' ? job.error : null;
+  // The error of its only task stands below.
+  const isSaid = sum.num_tasks === 1 && Object.values(sum.errors).includes(job.error ?? '');
+  const reason = job.status === 'failed' && !isSaid ? job.error : null;
   const rows: [string, string][] = [
     ['job', `${bold(plain(job.id))}${job.name === null ? '' : `  ${plain(job.name)}`}`],
     // While it goes on, or where others succeeded, the reason of one task says nothing of the job.

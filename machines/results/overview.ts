@@ -31,8 +31,10 @@ export const modeOf = (entries: readonly Placed[], metric: string): 'min' | 'max
 const wordsFor = (task: TaskView): string => `${pipelineName(task)} on ${task.dataset_label}`;
 
 /** What failed. */
-export const failedNames = (tasks: readonly TaskView[]): string[] =>
-  tasks.filter(({ status }) => status === 'failed').map(wordsFor);
+export const failedTasks = (tasks: readonly TaskView[]): { pipeline: string; dataset: string }[] =>
+  tasks
+    .filter(({ status }) => status === 'failed')
+    .map((task) => ({ pipeline: pipelineName(task), dataset: task.dataset_label }));
 
 /** Seconds for which the last attempts at tasks ran, the longest first. */
 export function runTimes(tasks: readonly TaskView[]): { name: string; seconds: number; failed: boolean }[] {

@@ -183,6 +183,10 @@ describe('the status of a job that goes on', () => {
     assert.match(running, /1 task failed\n +no such dataset\n +a +task_/);
     await worker.fail(second, 'no such dataset');
     assert.match((await ctl(['status', id])).stdout, /^status +failed: .*no such dataset/m);
+    const alone = (await ctl(['submit', '-'], jobOf('a.yaml'))).stdout.trim();
+    await worker.fail(await worker.take(), 'no such dataset');
+    const told = (await ctl(['status', alone])).stdout;
+    assert.equal(told.split('no such dataset').length, 2, `of the only task it is told once: ${told}`);
   });
 });
 

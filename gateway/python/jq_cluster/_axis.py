@@ -26,10 +26,13 @@ def assert_fits(about: Mapping[str, Any], header: Sequence[str], interpolate: bo
     columns, axis = about.get("columns"), about.get("axis") or {}
     wanted, found = axis.get("values"), places_of(header)
     if isinstance(wanted, list) and wanted and found:
-        if not interpolate and not _are_same(sorted(wanted), sorted(found)):
-            raise InputError(
-                f"the spectra lie on {_span(found)}, those of the model on {_span(wanted)}; interpolate=True interpolates them"
-            )
+        if _are_same(sorted(wanted), sorted(found)):
+            return
+        both = f"the spectra lie on {_span(found)}, those of the model on {_span(wanted)}"
+        if min(wanted) < min(found) or max(wanted) > max(found):
+            raise InputError(f"{both}; they cannot be interpolated beyond their ends")
+        if not interpolate:
+            raise InputError(f"{both}; interpolate=True interpolates them")
     elif isinstance(columns, int) and columns != len(header):
         known = f" ({_span(wanted)})" if isinstance(wanted, list) and wanted else ""
         raise InputError(f"the spectra have {len(header)} columns, and those of the model had {columns}{known}")

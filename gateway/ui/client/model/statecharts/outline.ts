@@ -29,9 +29,15 @@ export interface Outline {
   lines: ReadonlyMap<string, string[]>;
 }
 
-/** Whether a state has others in it and may be closed; the machine itself may not. */
-export const isCollapsible = (chart: Chart, { id, parent }: ChartState): boolean =>
-  parent !== null && childrenOf(chart, id).length > 0;
+/** A nested state with fewer in it is hardly smaller when it is closed, and each that may be doubles the layouts of its chart. */
+const LEAST_INSIDE = 4;
+
+/** Whether a state has others in it and may be closed: those right in the machine, and below them the large ones. */
+export function isCollapsible(chart: Chart, { id, parent }: ChartState): boolean {
+  if (parent === null) return false;
+  const inside = chart.states.filter((inner) => isAround(id, inner.id)).length;
+  return inside >= LEAST_INSIDE || (inside > 0 && parent === chart.states[0]?.id);
+}
 
 /** The closed states that are drawn: those that are in no other closed one, in the order of the chart. */
 export function drawnClosed(chart: Chart, collapsed: readonly string[]): string[] {

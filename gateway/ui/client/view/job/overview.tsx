@@ -2,7 +2,7 @@ import { useMemo } from 'preact/hooks';
 import { aligned, rankMetricOf } from '../../../../../machines/ranking/table.ts';
 import { axisFor } from '../../../../../machines/results/axis.ts';
 import {
-  failedNames,
+  failedTasks,
   matrixOf,
   modeOf,
   type Placed,
@@ -24,7 +24,7 @@ export function Overview({ job, detail }: { job: JobView; detail: JobDetail }) {
   const tasks = detail.measured.value;
   const metric = rankMetricOf(job.aggregate);
   const entries = useMemo(() => placed(job.aggregate), [job]);
-  const failed = useMemo(() => failedNames(tasks ?? []), [tasks]);
+  const failed = useMemo(() => failedTasks(tasks ?? []), [tasks]);
   if (!tasks) return <p class="empty">Loading…</p>;
   const { num_succeeded, num_failed } = job.aggregate;
   if (num_succeeded + num_failed === 0) return <p class="empty">No task has ended yet.</p>;
@@ -46,15 +46,18 @@ const LONGEST_NAME = 23;
 interface ByPipelineProps {
   entries: readonly Placed[];
   metric: string;
-  /** Names of tasks, as far as they are known, of so many. */
-  failed: readonly string[];
+  /** As far as they are known, of so many. */
+  failed: readonly Pick<Placed, 'pipeline' | 'dataset'>[];
   failures: number;
 }
+
+const nameOf = (of: Pick<Placed, 'pipeline' | 'dataset'> | undefined, several: boolean): string =>
+  of ? `${of.pipeline}${several ? ` on ${of.dataset}` : ''}` : 'a task';
 
 /** The best on top, each with its name; what failed at the foot, where there is no number to place it by. */
 function ByPipeline({ entries, metric, failed, failures }: ByPipelineProps) {
   const x = axisFor(entries.map(({ value }) => value));
-  const several = new Set(entries.map(({ dataset }) => dataset)).size > 1;
+  const several = new Set([...entries, ...failed].map(({ dataset }) => dataset)).size > 1;
   const count = entries.length + failures;
   const series = useMemo((): Series[] => {
     const points = entries.map(({ pipeline, dataset, value }, i) => ({
@@ -63,7 +66,7 @@ function ByPipeline({ entries, metric, failed, failures }: ByPipelineProps) {
     }));
     const marks = Array.from({ length: failures }, (_, i) => ({
       ...{ x: x.from, y: entries.length + i + 1 },
-      words: `${failed[i] ?? 'a task'} failed; see Errors`,
+      words: `${nameOf(failed[i], true)} failed; see Errors`,
     }));
     return [
       { name: metric, colour: 'var(--running)', points },
@@ -74,9 +77,7 @@ function ByPipeline({ entries, metric, failed, failures }: ByPipelineProps) {
   const every = Math.ceil(count / NAMES);
   const ticks = Array.from({ length: Math.ceil(count / every) }, (_, i) => i * every + 1);
   const nameAt = (place: number) => {
-    const entry = entries[place - 1];
-    const name = entry && (several ? `${entry.pipeline} on ${entry.dataset}` : entry.pipeline);
-    const text = name ?? failed[place - entries.length - 1] ?? FAILED;
+    const text = nameOf(entries[place - 1] ?? failed[place - entries.length - 1], several);
     return text.length > LONGEST_NAME ? `${text.slice(0, LONGEST_NAME - 1)}…` : text;
   };
   return (
