@@ -29,14 +29,23 @@ async function commandsFor(name: ProgramName, argv: readonly string[]): Promise<
     { BackupProgram },
     { RestoreProgram },
     { CompactProgram },
+    { CopyObjectsProgram },
   ] = await Promise.all([
     import('./commands/server.ts'),
     import('./commands/check-state.ts'),
     import('./commands/backup.ts'),
     import('./commands/restore.ts'),
     import('./commands/compact.ts'),
+    import('./commands/copy-objects.ts'),
   ]);
-  return [ServerProgram, CheckStateProgram, BackupProgram, RestoreProgram, CompactProgram];
+  return [
+    ServerProgram,
+    CheckStateProgram,
+    BackupProgram,
+    RestoreProgram,
+    CompactProgram,
+    CopyObjectsProgram,
+  ];
 }
 
 /** Runs one command line and gives its exit code; never throws and never ends the process. */

@@ -10,7 +10,8 @@ import { HearingClock } from '../shared/hearing-clock.ts';
 import { idMaker, pooledRandom, type Random } from '../shared/ids.ts';
 import { acquireLock } from '../shared/lock.ts';
 import { BlobStore } from './blobs/blob-store.ts';
-import { FolderObjects } from './blobs/folder-objects.ts';
+import { openObjects } from './blobs/open-objects.ts';
+import type { S3Location } from './blobs/s3/location.ts';
 import { type Core, DEFAULT_SETTINGS, type DeadlineKey, type SupervisorSettings } from './core.ts';
 import { Counters } from './counters.ts';
 import { logEvents } from './event-log.ts';
@@ -42,6 +43,8 @@ import { Supervisor } from './supervisor.ts';
 export interface BackendOptions {
   /** Holds `store.sqlite`, `objects/` and the lock; made when missing. */
   stateDir: string;
+  /** Where objects lie; in the state directory where it is left out. */
+  objects?: S3Location | undefined;
   log: Logger;
   /** Bytes an artifact may have at most. */
   maxArtifactBytes: number;
@@ -95,7 +98,10 @@ export async function startBackend(options: BackendOptions): Promise<RunningBack
     const reserveBytes = options.reserveBytes ?? DEFAULT_RESERVE;
     const blobs = new BlobStore({
       stateDir: options.stateDir,
-      driver: new FolderObjects(options.stateDir),
+      driver: await openObjects({
+        ...{ store: opened, stateDir: options.stateDir, place: options.objects, log: options.log },
+        now: () => (options.clock ?? systemClock).now(),
+      }),
       maxBytes: options.maxArtifactBytes,
       reserveBytes,
       log: options.log,

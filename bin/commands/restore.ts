@@ -28,6 +28,11 @@ export class RestoreProgram extends BaseCommand {
   from = Option.String('--from', value('PATH', 'backup, or folder of backups; - reads an archive'));
   state = Option.String('--state', value('DIR', 'state directory to be made'));
 
+  takeObjects = Option.Boolean('--take-objects', false, {
+    description:
+      'objects in S3 belong to the restored store from now on: the server that had them is gone for good',
+  });
+
   protected override async run(output: Output): Promise<number> {
     if (!this.from) throw usageError('--from: name the backup, the folder of backups, or - for an archive');
     if (!this.state) throw usageError('--state: name the state directory that is to be made');
@@ -43,6 +48,7 @@ export class RestoreProgram extends BaseCommand {
     const restored = await restore({
       from: isArchive ? (stdin as Readable) : this.from,
       state: this.state,
+      takesObjects: this.takeObjects,
       onProgress: (step, done, total) => line.show(step, done, total),
     }).finally(() => line.end());
     await output.print(

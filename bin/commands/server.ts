@@ -1,4 +1,5 @@
 import { Command, Option } from 'clipanion';
+import { s3Location } from '../../actors/server/blobs/s3/location.ts';
 import { SHARES } from '../../actors/server/scheduling/rounds.ts';
 import { TRANSPORT_CHOICES } from '../../gateway/transport/choose.ts';
 import { SERVICE_NAME } from '../../gateway/version.ts';
@@ -41,6 +42,10 @@ export class ServerCommand extends BaseCommand {
   host = Option.String('--host', '127.0.0.1', value('ADDRESS', 'address to listen on (127.0.0.1)'));
   port = Option.String('--port', '8765', value('PORT', 'port to listen on; 0 takes a free one (8765)'));
   state = Option.String('--state', './cluster-state', value('DIR', 'state directory (./cluster-state)'));
+  objects = Option.String(
+    '--objects',
+    value('PLACE', 'where artifacts lie: s3://BUCKET[/PREFIX][?path-style] (in the state directory)'),
+  );
   transport = Option.String(
     '--transport',
     'auto',
@@ -259,6 +264,7 @@ export class ServerCommand extends BaseCommand {
       transport: word('--transport', this.transport, TRANSPORT_CHOICES),
       tls: this.#tls(),
       state: this.state,
+      objects: this.objects === undefined ? undefined : s3Location(this.objects),
       ...this.#credential(),
       principals: this.principals,
       authFile: this.authFile,

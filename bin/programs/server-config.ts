@@ -1,3 +1,4 @@
+import type { S3Location } from '../../actors/server/blobs/s3/location.ts';
 import type { RetentionSettings } from '../../actors/server/retention/settings.ts';
 import type { Share } from '../../actors/server/scheduling/rounds.ts';
 import type { StoreHooks } from '../../actors/server/store/store.ts';
@@ -16,6 +17,8 @@ export interface ServerConfig extends LogConfig {
   /** Files of its certificate and key; absent: plain HTTP. */
   tls?: TlsFiles | undefined;
   state: string;
+  /** Where objects lie; absent: in the state directory. */
+  objects?: S3Location | undefined;
   token?: string | undefined;
   tokenFile?: string | undefined;
   principals: readonly string[];

@@ -104,6 +104,7 @@ function openCluster(
 ): Promise<RunningBackend> {
   return startBackend({
     stateDir: config.state,
+    objects: config.objects,
     log,
     maxArtifactBytes: config.maxArtifactBytes,
     reserveBytes: config.reserveBytes,

@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 import { relative, sep } from 'node:path';
 import { ROOT } from './places.js';
 
-/** Loaded from their packages: native code, and the bundler itself. */
-const OUTSIDE = ['sqlite3', 'uWebSockets.js', 'esbuild'];
+/** Loaded from their packages: native code, the bundler itself, and what is only loaded where somebody asks for it. */
+const OUTSIDE = ['sqlite3', 'uWebSockets.js', 'esbuild', '@aws-sdk/*'];
 
 /**
  * How the programs are bundled, for the bundler; what is added says what and where to. The folder of the bundle lies two

@@ -8,14 +8,14 @@ import { few, lostLines, rowLines } from './state-report.ts';
 /** What was saved or brought back, for people. @param where the backup, as it is named */
 export function backupReport(where: string, report: BackupReport, { green, red }: Colours): string {
   const { store, objects, rows } = report;
-  const { named, linked, copied, copied_bytes } = objects;
+  const { named, linked, copied, copied_bytes, elsewhere } = objects;
   const shown = report.made_at === null ? '' : `, as of ${dateTime(report.made_at)}`;
   const kept = linked > 0 ? `, ${linked} of them as before` : '';
   const lines = [
     `backup   ${plain(where)}${shown}`,
     `store    ${bytes(store.bytes)}, version ${store.version}`,
     ...few(rowLines(rows)),
-    `objects  ${counted(named, 'object')}, ${bytes(objects.bytes)}${kept}; ${copied} copied, ${bytes(copied_bytes)}`,
+    `objects  ${counted(named, 'object')}, ${bytes(objects.bytes)}${kept}; ${elsewhere === undefined ? `${copied} copied, ${bytes(copied_bytes)}` : `they lie in ${plain(elsewhere)} and are no part of it`}`,
     ...few(lostLines(objects.lost)),
     `in       ${duration(report.seconds)}: ${isWhole(report) ? green('whole') : red('not whole')}`,
   ];

@@ -54,6 +54,10 @@ export const ERRORS: Readonly<Record<ErrorCode, { status: number; when: string }
   internal: { status: 500, when: 'a fault of the server itself; it is in the log' },
   store_damaged: { status: 500, when: 'pages of the store are damaged; the log says what its owner can do' },
   store_unavailable: { status: 503, when: 'the store cannot commit; nothing was accepted' },
+  objects_unavailable: {
+    status: 503,
+    when: 'the object store (--objects) cannot be used just now, so that artifacts are neither taken nor given; all else goes on',
+  },
   draining: { status: 503, when: 'the server is shutting down' },
   overloaded: { status: 503, when: 'more is under way than the server can hold; nothing was accepted' },
   no_room: { status: 507, when: 'there is no room for the artifact' },

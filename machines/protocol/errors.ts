@@ -39,6 +39,7 @@ export const ERROR_CODES = [
   'internal',
   'store_damaged',
   'store_unavailable',
+  'objects_unavailable',
   'draining',
   'overloaded',
   'no_room',

@@ -18,6 +18,8 @@ export type StartErrorCode =
   | 'store_too_new'
   | 'store_too_old'
   | 'store_unreadable'
+  | 'objects_refused'
+  | 'objects_unusable'
   | 'log_unwritable'
   | 'runner_unusable'
   | 'input_unusable'

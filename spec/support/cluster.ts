@@ -1,6 +1,7 @@
 import type { TestContext } from 'node:test';
 import { pino } from 'pino';
 import { type RunningBackend, startBackend } from '../../actors/server/backend.ts';
+import type { S3Location } from '../../actors/server/blobs/s3/location.ts';
 import type { SupervisorSettings } from '../../actors/server/core.ts';
 import type { Receiver } from '../../actors/server/notify/post.ts';
 import type { RetentionSettings } from '../../actors/server/retention/settings.ts';
@@ -47,6 +48,8 @@ export class TestCluster {
   /** How long things stay; counts from the next start on. */
   retention: Partial<RetentionSettings> = {};
   #cluster: RunningBackend | null = null;
+  /** Where objects lie; counts from the next start on. */
+  objects: S3Location | undefined;
   /** Who is told of the ends of jobs; counts from the next start on. */
   notify: Receiver | undefined;
   /** What is logged. */
@@ -68,6 +71,7 @@ export class TestCluster {
   async start(): Promise<void> {
     this.#cluster = await startBackend({
       stateDir: this.stateDir,
+      objects: this.objects,
       log: pino({ level: 'info' }, { write: (line) => this.log.push(JSON.parse(line)) }),
       maxArtifactBytes: 1024 * 1024,
       settings: this.#settings,

@@ -4,6 +4,7 @@ const KEPT = [
   'TMPDIR',
   'CHROMIUM_PATH',
   'JQ_TEST_PYTHON',
+  'JQ_TEST_S3',
   'LD_LIBRARY_PATH',
   // Without these, Windows starts hardly a program.
   ...['SystemRoot', 'ComSpec', 'PATHEXT', 'TEMP', 'TMP', 'LOCALAPPDATA'],

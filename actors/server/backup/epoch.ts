@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { open } from 'sqlite';
 import sqlite3 from 'sqlite3';
 import { HELD_STATUSES } from '../../../machines/schema/statuses.ts';
@@ -20,6 +21,7 @@ const NEW_IDS = '(SELECT key, value FROM json_each(?)) AS new';
  *
  * - Its workers have other ids, which nobody knows. So no worker that registered before can report anything, and what
  *   they held is queued again once its lease expires, which costs no attempt.
+ * - It has another id where its objects lie in a bucket, which still belongs to the store that it was saved from.
  * - Nobody is notified of what ended before the moment that it shows: that was done by who was there.
  * - Its events go on at the present time in microseconds, far behind all that were ever given, and the first of them
  *   says so, and how many numbers were never given before it.
@@ -41,6 +43,9 @@ export async function beginEpoch(path: string, clock: Clock, { made_at }: Origin
     // A store of a version before 23 has none.
     if (await db.get("SELECT 1 FROM sqlite_master WHERE name = 'notifications'"))
       await db.run('DELETE FROM notifications');
+    // Another store, whose the objects in a bucket are only once somebody says so.
+    if (await db.get("SELECT 1 FROM sqlite_master WHERE name = 'object_home'"))
+      await db.run('UPDATE object_home SET id = ?', randomUUID());
     await db.run(
       `INSERT INTO events (id, ts, level, type, message, data)
        SELECT first, ?, ?, ?, ?, json_object('made_at', ?, 'skipped', ifnull(first - last - 1, 0))

@@ -17,6 +17,8 @@ export interface BackupReport {
     linked: number;
     copied: number;
     copied_bytes: number;
+    /** Where they lie that are no part of the backup; absent where they are. */
+    elsewhere?: string;
     /** Whole nowhere, so that their artifacts cannot be downloaded. */
     lost: LostObject[];
   };

@@ -5,7 +5,10 @@ import { StartError } from '../../../machines/protocol/start-error.ts';
 import { type Clock, systemClock } from '../../shared/clock.ts';
 import { acquireLock } from '../../shared/lock.ts';
 import { syncFolder } from '../blobs/durable.ts';
+import { objectHome } from '../blobs/home.ts';
 import { hasNoRoom } from '../blobs/no-room.ts';
+import { takeOver } from '../blobs/s3/open-home.ts';
+import { openStore } from '../check/open-store.ts';
 import type { Progress } from '../check/pages.ts';
 import { unpack } from './archive.ts';
 import { beginEpoch } from './epoch.ts';
@@ -18,6 +21,8 @@ export interface RestoreOptions {
   from: string | Readable;
   /** Not there yet, or empty. */
   state: string;
+  /** Whether objects in a bucket belong to the restored store from now on, and no longer to that which was saved. */
+  takesObjects?: boolean;
   clock?: Clock;
   onProgress?: Progress;
 }
@@ -35,7 +40,7 @@ const LOCK = 'lock.sqlite';
  * @throws StartError in words that say what to do
  */
 export async function restore(options: RestoreOptions): Promise<Restored> {
-  const { from, state, clock = systemClock, onProgress = () => {} } = options;
+  const { from, state, takesObjects = false, clock = systemClock, onProgress = () => {} } = options;
   const target = resolve(state);
   await assertEmpty(target, state);
   const source = typeof from === 'string' ? await backupAt(from) : from;
@@ -49,6 +54,7 @@ export async function restore(options: RestoreOptions): Promise<Restored> {
   try {
     const { made_at, ...saved } = await bring(source, stage, onProgress);
     await beginEpoch(join(stage, STORE), clock, { made_at });
+    if (takesObjects) await takeObjects(stage);
     await rm(join(stage, ABOUT), { force: true });
     await syncFolder(stage);
     // Windows moves no folder with an open file in it.
@@ -110,6 +116,12 @@ async function bring(
     onProgress,
   });
   return { ...saved, made_at: about?.made_at ?? null };
+}
+
+async function takeObjects(stage: string): Promise<void> {
+  const db = await openStore(join(stage, STORE), false);
+  const home = await objectHome(db).finally(() => db.close());
+  if (home) await takeOver(home);
 }
 
 /** An empty directory in the place makes way; one that a file system is mounted on cannot. */

@@ -5,9 +5,12 @@ import { StartError } from '../../../machines/protocol/start-error.ts';
 import { makeDirectory } from '../../shared/make-directory.ts';
 import { syncFolder } from '../blobs/durable.ts';
 import { FolderObjects } from '../blobs/folder-objects.ts';
+import { type ObjectHome, objectHome } from '../blobs/home.ts';
+import { openHome } from '../blobs/s3/open-home.ts';
 import { findUnnamed, type LostObject, sumOfObjects } from '../check/objects.ts';
 import { openStore } from '../check/open-store.ts';
 import { checkPages, type Progress, versionOf } from '../check/pages.ts';
+import { missingIn } from '../check/presence.ts';
 import { checkRows } from '../check/rows.ts';
 import { isDamage, storeDamaged } from '../store/damage.ts';
 import { PlainStatements } from '../store/plain-statements.ts';
@@ -85,15 +88,24 @@ export function saveObjects({ directory, sources, damaged, onProgress }: Saving)
   return withWholeStore(directory, damaged, onProgress, async (db) => {
     const rows = await checkRows(db, (step) => onProgress(`checking ${step}`));
     const all = await sumOfObjects(db);
-    const placed = await placeObjects(db, directory, sources, (done) =>
-      onProgress('copying and checking the objects', done, all.bytes),
-    );
+    const home = await objectHome(db);
+    const placed = home
+      ? await lookFor(db, home, (done) => onProgress('looking for the objects', done, all.bytes))
+      : await placeObjects(db, directory, sources, (done) =>
+          onProgress('copying and checking the objects', done, all.bytes),
+        );
     onProgress('having the disk keep it');
     // What an attempt that was broken off has brought, for a store that named more.
     for (const path of await findUnnamed(db, new FolderObjects(directory))) await rm(join(directory, path));
     await syncFolders(directory);
     return describe(db, directory, rows, { ...all, ...placed });
   });
+}
+
+/** Objects that lie in a bucket are no part of a backup: it is looked whether they are there (docs/decisions/0031-objects-in-s3.md). */
+export async function lookFor(db: Queries, home: ObjectHome, onBytes: (done: number) => void) {
+  const lost = await missingIn(await openHome(home), db, onBytes);
+  return { linked: 0, copied: 0, copied_bytes: 0, lost, elsewhere: home.url };
 }
 
 /** @param objects how many were named, and what became of them */
@@ -104,11 +116,14 @@ export async function describe(
   objects: BackupReport['objects'] & { lost: LostObject[] },
 ): Promise<Saved> {
   const { size } = await stat(join(directory, STORE));
-  const { named, bytes, linked, copied, copied_bytes, lost } = objects;
+  const { named, bytes, linked, copied, copied_bytes, lost, elsewhere } = objects;
   return {
     version: PACKAGE_VERSION,
     store: { version: await versionOf(db), bytes: size },
-    objects: { named, bytes, linked, copied, copied_bytes, lost },
+    objects: {
+      ...{ named, bytes, linked, copied, copied_bytes, lost },
+      ...(elsewhere !== undefined && { elsewhere }),
+    },
     rows,
   };
 }

@@ -62,7 +62,7 @@ export class BackupSchedule {
       last: last && {
         made_at: last.made_at ?? 0,
         seconds: last.seconds,
-        bytes: last.store.bytes + last.objects.bytes,
+        bytes: last.store.bytes + (last.objects.elsewhere === undefined ? last.objects.bytes : 0),
         copied_bytes: last.store.bytes + last.objects.copied_bytes,
         whole: isWhole(last),
       },

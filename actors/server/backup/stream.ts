@@ -5,6 +5,7 @@ import { Readable, type Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { systemClock } from '../../shared/clock.ts';
 import { FolderObjects } from '../blobs/folder-objects.ts';
+import { objectHome } from '../blobs/home.ts';
 import { objectPath } from '../blobs/paths.ts';
 import { holdObjects } from '../blobs/reading-lock.ts';
 import { lostObject, namedObjects, sumOfObjects, whyLost } from '../check/objects.ts';
@@ -15,7 +16,7 @@ import type { Queries } from '../store/sql.ts';
 import { archiveOf, type Entry } from './archive.ts';
 import { ABOUT } from './folder.ts';
 import type { BackupReport } from './report.ts';
-import { assertStore, describe, STORE, saveStore, withWholeStore } from './save.ts';
+import { assertStore, describe, lookFor, STORE, saveStore, withWholeStore } from './save.ts';
 
 /**
  * Makes a backup as one tar archive, for another program to take: store, objects, and last what is said of it. The copy
@@ -39,7 +40,10 @@ export async function streamBackup(
     return await withWholeStore(directory, damaged, onProgress, async (db) => {
       const rows = await checkRows(db, (step) => onProgress(`checking ${step}`));
       const all = await sumOfObjects(db);
-      const objects = { ...all, linked: 0, copied: 0, copied_bytes: 0, lost: [] };
+      const home = await objectHome(db);
+      const objects = home
+        ? { ...all, ...(await lookFor(db, home, () => {})) }
+        : { ...all, linked: 0, copied: 0, copied_bytes: 0, lost: [] };
       const report: BackupReport = {
         made_at,
         ...(await describe(db, directory, rows, objects)),
@@ -47,9 +51,10 @@ export async function streamBackup(
       };
       async function* entries(): AsyncGenerator<Entry> {
         yield { name: STORE, path: join(directory, STORE) };
-        yield* wholeObjects(db, state, report.objects, (done) =>
-          onProgress('checking and sending the objects', done, all.bytes),
-        );
+        if (home === undefined)
+          yield* wholeObjects(db, state, report.objects, (done) =>
+            onProgress('checking and sending the objects', done, all.bytes),
+          );
         report.seconds = systemClock.monotonic() - began;
         yield { name: ABOUT, text: `${JSON.stringify(report)}\n` };
       }

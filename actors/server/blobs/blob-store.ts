@@ -123,6 +123,11 @@ export class BlobStore implements Blobs {
     return removed;
   }
 
+  /** The objects that lie there for so long that nobody is about to have them named; a page at a time. */
+  leftovers(): AsyncIterable<string[]> {
+    return this.#driver.leftovers();
+  }
+
   read(bytes: StoredBytes, start: number, end: number): Readable {
     const source = this.#driver.read(bytes.sha256, start, end);
     const isWhole = start === 0 && end === bytes.size_bytes - 1;

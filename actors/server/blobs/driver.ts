@@ -51,6 +51,8 @@ export interface ObjectDriver {
   /** Whether these bytes lie in their place, whole. */
   holds(sha256: string, bytes: Uint8Array): Promise<boolean>;
 
+  /** Whether bytes lie there that are these, as far as the place can tell without giving them. */
+  isWhole(bytes: ObjectBytes): Promise<boolean>;
   /** How many bytes lie there; null where nothing does. */
   size(sha256: string): Promise<number | null>;
   /** Bytes `start` to `end`, both included. */

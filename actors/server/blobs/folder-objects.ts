@@ -55,6 +55,10 @@ export class FolderObjects implements ObjectDriver {
     return bytes.byteLength === 0 || (await readFile(this.#path(sha256))).equals(bytes);
   }
 
+  async isWhole({ sha256, size_bytes }: ObjectBytes): Promise<boolean> {
+    return (await this.size(sha256)) === size_bytes && (await this.hash(sha256)) === sha256;
+  }
+
   async size(sha256: string): Promise<number | null> {
     return (await stat(this.#path(sha256)).catch(notThere))?.size ?? null;
   }

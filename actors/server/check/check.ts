@@ -2,6 +2,8 @@ import { access, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { StartError } from '../../../machines/protocol/start-error.ts';
 import { FolderObjects } from '../blobs/folder-objects.ts';
+import { objectHome } from '../blobs/home.ts';
+import { openHome } from '../blobs/s3/open-home.ts';
 import { isDamage } from '../store/damage.ts';
 import { PlainStatements } from '../store/plain-statements.ts';
 import { awaitingRemoval, checkObjects, findUnnamed, type ObjectsReport } from './objects.ts';
@@ -62,7 +64,8 @@ async function look(
     store.version = await versionOf(queries);
     report.pages = await checkPages(queries, onProgress);
     report.rows = await checkRows(queries, onProgress);
-    const driver = new FolderObjects(state);
+    const home = await objectHome(queries);
+    const driver = home ? await openHome(home) : new FolderObjects(state);
     report.objects = await checkObjects(queries, driver, (done, total) =>
       onProgress('the objects', done, total),
     );

@@ -1,3 +1,5 @@
+import PQueue from 'p-queue';
+import { StartError } from '../../../machines/protocol/start-error.ts';
 import type { ObjectBytes, ObjectDriver } from '../blobs/driver.ts';
 import type { Queries } from '../store/sql.ts';
 
@@ -29,6 +31,8 @@ export interface NamedObject {
   n: number;
 }
 
+/** Objects that are read at the same time: as many as Node.js has threads for files. */
+const AT_ONCE = 4;
 /** Rows read at a time. */
 const PAGE = 1000;
 
@@ -47,19 +51,21 @@ export async function checkObjects(
 ): Promise<ObjectsReport> {
   const all = await sumOfObjects(db);
   const lost: LostObject[] = [];
+  const queue = new PQueue({ concurrency: AT_ONCE });
   let done = 0;
-  for await (const page of namedObjects(db)) {
-    for (const object of page) {
-      let read = 0;
-      const why = await whyLost(driver, object, (bytes) => {
-        read += bytes;
-        onBytes(done + read, all.bytes);
-      });
-      done += object.size_bytes;
+  const look = async (object: NamedObject) => {
+    let left = object.size_bytes;
+    const why = await whyLost(driver, object, (bytes) => {
+      done += bytes;
+      left -= bytes;
       onBytes(done, all.bytes);
-      if (why !== null) lost.push(lostObject(object, why));
-    }
-  }
+    });
+    done += left;
+    onBytes(done, all.bytes);
+    if (why !== null) lost.push(lostObject(object, why));
+  };
+  for await (const page of namedObjects(db)) await queue.addAll(page.map((object) => () => look(object)));
+  lost.sort((a, b) => (a.sha256 < b.sha256 ? -1 : 1));
   return { ...all, lost, unnamed: [] };
 }
 
@@ -101,6 +107,8 @@ export async function whyLost(
     if (size !== size_bytes) return `damaged: ${size} bytes instead of ${size_bytes}`;
     return (await driver.hash(sha256, onBytes)) === sha256 ? null : 'damaged: its bytes have another hash';
   } catch (error) {
+    // Of the place, and not of this object.
+    if (error instanceof StartError) throw error;
     return `cannot be read (${(error as NodeJS.ErrnoException).code ?? error})`;
   }
 }

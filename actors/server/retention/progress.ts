@@ -23,6 +23,9 @@ export class Progress {
   /** When it was last said that they come near the limit, on the monotonic clock; null while they do not. */
   warnedAt: number | null = null;
 
+  /** When it was last looked for bytes that nobody names, on the monotonic clock; null before the first time. */
+  leftoversAt: number | null = null;
+
   deleted(counts: Partial<Record<Kind, number>>): void {
     for (const [kind, count] of Object.entries(counts)) this.counts[kind as Kind] += count;
   }

@@ -13,6 +13,7 @@ import {
   expireUploads,
   forgetWorkers,
 } from './steps/others.ts';
+import { removeLeftovers } from './steps/remove-leftovers.ts';
 import { removeObjects } from './steps/remove-objects.ts';
 import { shedJobArtifacts, shedJobEvents, shedLogs } from './steps/shed.ts';
 import { shrink } from './steps/shrink.ts';
@@ -41,6 +42,7 @@ const PASS: readonly Step[] = [
     expireLooseEvents,
     clearDeletions,
     removeObjects,
+    removeLeftovers,
     shrink,
   ],
 ];

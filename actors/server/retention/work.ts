@@ -16,7 +16,7 @@ export type Places = Map<What, { updated_at: number; seq: number }>;
 export interface Work {
   readonly settings: RetentionSettings;
   readonly store: Store;
-  readonly blobs: Pick<BlobStore, 'remove'>;
+  readonly blobs: Pick<BlobStore, 'remove' | 'leftovers'>;
   readonly stateDir: string;
   /** The time by which is judged how old something is, in seconds since the epoch: it lags where the clock is doubted. */
   readonly time: { believed: number };

@@ -42,7 +42,7 @@ export function fitsOneStatement(changes: Changes): boolean {
 
 /** The same changes in parts that a statement may take each, made one after the other as they are asked for. */
 export function* partsOf(changes: Changes): Generator<Changes> {
-  let part = empty();
+  let part = noChanges();
   let rows = 0;
   let characters = 0;
   for (const name of LIST_NAMES) {
@@ -53,7 +53,7 @@ export function* partsOf(changes: Changes): Generator<Changes> {
       characters += heavy ? heavy(row as never) : 0;
       if (rows < MOST.rows && characters < MOST.characters) continue;
       yield part;
-      part = empty();
+      part = noChanges();
       rows = 0;
       characters = 0;
     }
@@ -61,7 +61,7 @@ export function* partsOf(changes: Changes): Generator<Changes> {
   if (rows > 0) yield part;
 }
 
-const empty = (): Changes => ({
+export const noChanges = (): Changes => ({
   ...(Object.fromEntries(LIST_NAMES.map((name) => [name, []])) as unknown as Changes),
   further: [],
 });
