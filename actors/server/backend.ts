@@ -201,7 +201,7 @@ function assemble(
     log: options.log,
     makeId: idMaker(clock, options.random),
     directory: new ActorDirectory(store),
-    queue: new WorkQueue(options.settings),
+    queue: new WorkQueue(options.settings, clock),
     deadlines: new Deadlines(hearing, due),
     waits: new Deadlines(clock, due),
     longPolls: new LongPolls(clock),

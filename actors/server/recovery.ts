@@ -5,8 +5,8 @@ import type { Core } from './core.ts';
 import { beginLease, beginTimeout, deadAt, takesBackAt } from './handlers/liveness.ts';
 import { inNextTurn } from './jobs/bulk-command.ts';
 import { recoverPriorities } from './jobs/change-priority.ts';
-import { keyInJob } from './scheduling/lanes.ts';
 import { enqueue, priorityOf } from './scheduling/queueing.ts';
+import { type KeyOfQueued, keysOfQueued, recoverTimes } from './scheduling/recover-keys.ts';
 import { sql } from './store/sql.ts';
 import { GREATEST, member, sqlWords } from './store/sql-words.ts';
 import { CHOICES, JOBS, PAUSES, REQUIREMENTS, TASKS, WORKERS } from './store/tables.ts';
@@ -65,10 +65,12 @@ async function recoverHeld(turn: Turn): Promise<void> {
 /** Each priority in one scan over an index that covers it, in pages so that memory stays flat. */
 async function recoverQueue(core: Pick<Core, 'store' | 'queue'>): Promise<void> {
   const { reader } = core.store;
+  await recoverTimes(core);
+  const keyOf = await keysOfQueued(core);
   const next = "SELECT MAX(priority) AS priority FROM tasks WHERE status = 'queued'";
   let found = await reader.get<{ priority: number | null }>(next);
   while (found && found.priority !== null) {
-    await recoverPriority(core, found.priority);
+    await recoverPriority(core, found.priority, keyOf);
     found = await reader.get<{ priority: number | null }>(`${next} AND priority < ?`, found.priority);
   }
 }
@@ -76,25 +78,23 @@ async function recoverQueue(core: Pick<Core, 'store' | 'queue'>): Promise<void> 
 async function recoverPriority(
   { store, queue }: Pick<Core, 'store' | 'queue'>,
   priority: number,
+  keyOf: KeyOfQueued,
 ): Promise<void> {
-  // Of jobs that take turns each has a place of its own in the queue.
-  const job = queue.share === 'job' ? '(SELECT jobs.seq FROM jobs WHERE jobs.id = tasks.job_id)' : '0';
   for (let after = 0, full = true; full; ) {
     // One text a page: a million rows of their own would take seconds to become objects.
     const page = await store.reader.get<{ entries: string | null }>(
-      `SELECT string_agg(seq || ',' || requirement_id || ',' || job, ',') AS entries FROM (
-         SELECT seq, requirement_id, ${job} AS job FROM tasks
+      `SELECT string_agg(seq || ',' || requirement_id, ',') AS entries FROM (
+         SELECT seq, requirement_id FROM tasks
          WHERE status = 'queued' AND priority = ? AND seq > ? ORDER BY seq LIMIT ${PAGE}) AS page`,
       priority,
       after,
     );
     const entries = JSON.parse(`[${page?.entries ?? ''}]`) as number[];
-    for (let i = 0; i < entries.length; i += 3) {
+    for (let i = 0; i < entries.length; i += 2) {
       after = entries[i] as number;
-      const key = keyInJob(entries[i + 1] as number, entries[i + 2] as number);
-      queue.index.add(FOR_GOOD, key, priority, after);
+      queue.index.add(FOR_GOOD, keyOf(after, entries[i + 1] as number), priority, after);
     }
-    full = entries.length === 3 * PAGE;
+    full = entries.length === 2 * PAGE;
   }
 }
 
@@ -117,7 +117,7 @@ async function recoverSpecial(turn: Turn): Promise<void> {
   const rows = await store.load(TASKS, special);
   await directory.fetchJobs(turn.references, new Set(rows.map(({ job_id }) => job_id)));
   for (const row of rows) {
-    const key = queue.keyOf(row, directory.jobs.get(row.job_id)?.row);
+    const key = queue.keyOf(row, directory.job(row.job_id).row);
     queue.index.remove(FOR_GOOD, key, priorityOf(turn, row.job_id), row.seq);
     enqueue(turn, row);
   }

@@ -66,6 +66,10 @@ export interface WorkerConfig {
    * takes.
    */
   noticeSeconds?: number | undefined;
+  /** When the machine is taken away; seconds since the epoch. Default: never. */
+  endsAt?: number | undefined;
+  /** Seconds before that in which it takes no more tasks. Default 60. */
+  drainSeconds?: number | undefined;
   /** Seconds that a lease request waits for work. Default 20. */
   leaseWaitSeconds?: number | undefined;
   /** Seconds that a stopping worker still tries to deliver its last results. Default 10. */
@@ -85,12 +89,23 @@ export interface WorkerConfig {
 /** The configuration with its defaults filled in. */
 export type Settings = ReturnType<typeof settingsOf>;
 
+/**
+ * Seconds before its end in which a worker gives back what still runs: the processes are told to end and are killed, logs
+ * are kept, and the server hears of it.
+ */
+const OWN_SECONDS = 20;
+
 export function settingsOf(config: WorkerConfig) {
+  const { endsAt, drainSeconds = 60 } = config;
   const ending: Ending = {
     ...ENDLESS,
     noticeSeconds: config.noticeSeconds ?? null,
     idleSeconds: config.idleExitSeconds ?? null,
   };
+  if (endsAt !== undefined) {
+    ending.drainsAt = endsAt - drainSeconds;
+    ending.givesBackAt = endsAt - Math.min(drainSeconds, OWN_SECONDS);
+  }
   return {
     ...config,
     labels: config.labels ?? {},

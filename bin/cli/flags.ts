@@ -50,6 +50,23 @@ export function integer(name: string, text: string, { min = 0, max = Infinity }:
 export const priorityOf = (text: string): number => integer('--priority', text, { min: -1e9, max: 1e9 });
 
 /**
+ * A time to come: RFC 3339, without a zone where this machine is, or seconds since the epoch.
+ * @returns seconds since the epoch
+ * @throws CliError for anything else
+ */
+export function time(name: string, text: string): number {
+  const written = text.trim();
+  if (/^[0-9]{9,11}([.][0-9]+)?$/.test(written)) return Number(written);
+  const ms = /^[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}/.test(written)
+    ? Date.parse(written)
+    : Number.NaN;
+  if (!Number.isNaN(ms)) return ms / 1000;
+  throw usageError(
+    `${name}: '${text}' is not a time, such as 2026-11-29T18:00:00Z, nor seconds since the epoch`,
+  );
+}
+
+/**
  * A moment: so long ago, as `7d`, or a date or time of RFC 3339, a date being its first moment where this machine is.
  * @returns seconds since the epoch
  * @throws CliError for anything else

@@ -2,7 +2,7 @@ import { Command, Option } from 'clipanion';
 import { BaseCommand } from '../cli/base.ts';
 import { caOf, caWords } from '../cli/ca.ts';
 import { usageError } from '../cli/exit.ts';
-import { integer, number, pairs, serverAddress } from '../cli/flags.ts';
+import { integer, number, pairs, serverAddress, time } from '../cli/flags.ts';
 import { LOG_LEVELS, logLevel } from '../cli/log-level.ts';
 import { announce, serveUntilSignal } from '../cli/serve.ts';
 import { tokenFileWarning, tokenFileWords, tokenOf } from '../cli/token.ts';
@@ -35,6 +35,10 @@ export class WorkerCommand extends BaseCommand {
 
       SIGTERM and Ctrl-C drain: no new task, running ones finish, exit code 0. A second one, or the time of \`--grace\`,
       gives them back: they are queued again, and that costs no attempt.
+
+      With \`--ends-at\` it is given no task that it could not finish by then. In its last \`--drain-seconds\` it takes nothing
+      more, in its last 20 s it gives back what still runs, and it ends with exit code 0. In an allocation of Slurm it
+      knows the end by itself, and \`--grace\` is 10 s there.
       \`--json\` prints a line for each event of the program, the first being \`started\`, and
       \`registered\` should the server have been away then.
     `,
@@ -97,6 +101,14 @@ export class WorkerCommand extends BaseCommand {
     '--idle-exit',
     value('SECONDS', 'end after so long without anything to do (never)'),
   );
+  endsAt = Option.String(
+    '--ends-at',
+    value('TIME', 'when this machine is taken away, RFC 3339 or seconds since the epoch (as Slurm says)'),
+  );
+  drainSeconds = Option.String(
+    '--drain-seconds',
+    value('SECONDS', 'so long before that it takes no more tasks (60)'),
+  );
   metricsPort = Option.String(
     '--metrics-port',
     value('[ADDRESS:]PORT', 'serve /metrics there, without a credential, on 127.0.0.1 unless told otherwise'),
@@ -145,6 +157,11 @@ export class WorkerCommand extends BaseCommand {
         this.idleExit === undefined
           ? undefined
           : number('--idle-exit', this.idleExit, { above: true, max: 2_000_000 }),
+      endsAt: this.endsAt === undefined ? undefined : time('--ends-at', this.endsAt),
+      drainSeconds:
+        this.drainSeconds === undefined
+          ? undefined
+          : number('--drain-seconds', this.drainSeconds, { max: 86_400 }),
       metricsAt: metricsAddress(this.metricsPort),
       logLevel: logLevel(this.logLevel),
       logFile: this.logFile,

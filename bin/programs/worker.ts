@@ -1,6 +1,7 @@
 import { setPrivateUmask } from '../../actors/shared/file-modes.ts';
 import type { WorkerConfig as AgentConfig } from '../../actors/worker/config.ts';
 import { type RunningWorker as RunningAgent, startWorkerProgram } from '../../actors/worker/worker.ts';
+import { allocationOf } from './allocation.ts';
 import { type LogConfig, openLog } from './log.ts';
 import { findRunners, type RunnerChoice } from './runners.ts';
 import { checkNamed } from './worker-checks.ts';
@@ -27,9 +28,14 @@ export async function startWorker(config: WorkerConfig): Promise<RunningWorker> 
   const { log, reopen, close } = await openLog('jq-worker', config);
   try {
     const { runners } = config;
+    const allocation = await allocationOf(process.env, log);
+    const lent = {
+      endsAt: config.endsAt ?? allocation?.endsAt ?? undefined,
+      noticeSeconds: config.noticeSeconds ?? allocation?.noticeSeconds,
+    };
     const found = runners ? { runners } : await findRunners(config, log);
     await checkNamed({ ...config, ...found }, log);
-    const worker = await startWorkerProgram({ ...config, python: undefined, ...found, log });
+    const worker = await startWorkerProgram({ ...config, ...lent, python: undefined, ...found, log });
     worker.ended.then(close, close);
     return Object.assign(worker, { reopenLog: reopen });
   } catch (error) {

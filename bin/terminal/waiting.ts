@@ -53,7 +53,7 @@ function reasonOf(waiting: TaskView['waiting_for'], workersAlive: number): strin
     .join('; ');
   if (busy) return `every worker that fits is busy${some === '' ? '' : ` (${some})`}`;
   const isAbout = ({ requirement }: { requirement: string }) =>
-    /^(worker_fault|suspended|draining|drained|paused|owner_limit|path=)/s.test(requirement);
+    /^(worker_fault|ends_too_early|suspended|draining|drained|paused|owner_limit|path=)/s.test(requirement);
   if (lacks.some(isAbout)) return `no worker can take it now (${some})`;
   return `no worker has all that is asked for (${some})`;
 }
@@ -64,6 +64,12 @@ function wordsFor(requirement: string): Words {
     return {
       none: 'every worker reported a fault of its own for it',
       some: (lacking) => `${lacking} avoided after a fault of its own`,
+    };
+  }
+  if (requirement === 'ends_too_early') {
+    return {
+      none: 'every worker ends before it would be done (start one with more time)',
+      some: (lacking) => `${lacking} with too little time left`,
     };
   }
   if (requirement === 'suspended') {

@@ -1,4 +1,5 @@
 import type { JobStatus } from '../schema/views.ts';
+import { medianOf, type RunningMedian, withNumber } from './median.ts';
 import type { Selection } from './selection.ts';
 import type { TaskCounts } from './types.ts';
 
@@ -8,6 +9,8 @@ export interface RunTimes {
   count: number;
   mean: number;
   squares: number;
+  /** Their median; absent in jobs that ran under an earlier version. */
+  median?: RunningMedian;
   /** Of the attempts that run now: the sum of their starts, each counted from the submission of the job. */
   since: number;
 }
@@ -16,9 +19,21 @@ const NONE: RunTimes = { count: 0, mean: 0, squares: 0, since: 0 };
 
 /** An attempt ended with which its task did. */
 export function withRunTime(times: RunTimes | null, seconds: number): RunTimes {
-  const { count, mean, squares, since } = times ?? NONE;
+  const { count, mean, squares, since, median } = times ?? NONE;
   const next = mean + (seconds - mean) / (count + 1);
-  return { count: count + 1, mean: next, squares: squares + (seconds - mean) * (seconds - next), since };
+  return {
+    count: count + 1,
+    mean: next,
+    squares: squares + (seconds - mean) * (seconds - next),
+    since,
+    median: withNumber(median, seconds),
+  };
+}
+
+/** How long one more attempt at a task of the job is expected to take, in seconds: the median; null while none has ended. */
+export function expectedSeconds(times: RunTimes | null): number | null {
+  if (times === null || times.count === 0) return null;
+  return times.median ? medianOf(times.median) : times.mean;
 }
 
 /** An attempt began so long after the submission of the job; negative: one that did so is over. */

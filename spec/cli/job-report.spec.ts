@@ -56,6 +56,7 @@ describe('why a task waits, in words', () => {
   it('says what a worker reported of itself, or of the task', () => {
     for (const [waiting, words] of [
       [[lacks('worker_fault', 3)], 'every worker reported a fault of its own for it'],
+      [[lacks('ends_too_early', 3)], 'every worker ends before it would be done (start one with more time)'],
       [[lacks('suspended', 3)], 'every worker is suspended (jqctl workers says why)'],
       [[lacks('path=/data/x', 3)], 'no worker has the path /data/x'],
       [

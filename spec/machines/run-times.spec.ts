@@ -1,7 +1,13 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { remainingWords } from '../../machines/job/remaining.ts';
-import { estimateOf, type RunTimes, withRunTime, withStart } from '../../machines/job/run-times.ts';
+import {
+  estimateOf,
+  expectedSeconds,
+  type RunTimes,
+  withRunTime,
+  withStart,
+} from '../../machines/job/run-times.ts';
 import { newSelection } from '../../machines/job/selection.ts';
 import { jobContext } from './samples.ts';
 
@@ -138,5 +144,39 @@ describe('how long a job will still take', () => {
     assert.equal(words(150), 'about 10 s left (0 s to 50 s)');
     assert.equal(words(170), 'less than 30 s left');
     assert.equal(words(200), 'takes longer than expected');
+  });
+});
+
+describe('how long one more task of a job is expected to take', () => {
+  it('is the median of those that ended, whatever one of them took; not known before the first', () => {
+    assert.equal(expectedSeconds(null), null);
+    assert.equal(expectedSeconds(withStart(null, 3)), null);
+    assert.equal(expectedSeconds(timesOf([8])), 8);
+    assert.equal(expectedSeconds(timesOf([8, 2])), 5);
+    assert.equal(expectedSeconds(timesOf([900, 2, 8, 3, 1])), 3);
+    assert.equal(expectedSeconds(withStart(timesOf([8]), 3)), 8, 'one that begins says nothing');
+  });
+
+  it('is near the true median of thousands, in the room of a few numbers, whatever their order', () => {
+    const next = random(7);
+    const spread: number[] = Array.from({ length: 5000 }, () => Math.exp(8 * next()));
+    const rising = [...spread].sort((a, b) => a - b);
+    const median = rising[2500] as number;
+    // The worst that there is for it: each is longer, or shorter, than all before. The times span three orders of magnitude.
+    for (const [list, off] of [
+      [spread, 1.3],
+      [rising, 2.5],
+      [[...rising].reverse(), 2.5],
+    ] as const) {
+      const times = timesOf(list);
+      const found = expectedSeconds(times) ?? 0;
+      assert.ok(found < median * off && found > median / off, `${found}, and not ${median}`);
+      assert.ok(JSON.stringify(times).length < 250);
+    }
+    assert.equal(expectedSeconds(timesOf(Array.from({ length: 1000 }, () => 4))), 4);
+  });
+
+  it('is the mean in a job that ran under a version that knew no more', () => {
+    assert.equal(expectedSeconds({ count: 2, mean: 6, squares: 1, since: 0 }), 6);
   });
 });

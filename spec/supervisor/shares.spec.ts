@@ -107,7 +107,7 @@ class Played {
 
   #keyOf({ owner, type, job }: Queued): number {
     const { id } = this.queue.requirements.number(FOR_GOOD, {}, { owner, type });
-    return this.queue.keyOf({ requirement_id: id }, { seq: job });
+    return this.queue.keyOf({ requirement_id: id, timeout_seconds: null }, ofJob(job));
   }
 
   #add(task: Queued): void {
@@ -202,6 +202,8 @@ describe('what is served next', () => {
   }
 });
 
+const ofJob = (seq: number) => ({ seq, num_tasks: 1, selection: null });
+
 /** Looks at what is queued while tasks end and others are taken, with so many jobs that wait. */
 function looksAt(share: Share, jobs: number, act: (queue: WorkQueue, take: () => void) => void): number {
   let looks = 0;
@@ -214,7 +216,7 @@ function looksAt(share: Share, jobs: number, act: (queue: WorkQueue, take: () =>
       { min_memory_gb: job },
       { owner: 'ann', type: 'demo.run' },
     );
-    queue.index.add(FOR_GOOD, queue.keyOf({ requirement_id: id }, { seq: job }), 0, job);
+    queue.index.add(FOR_GOOD, queue.keyOf({ requirement_id: id, timeout_seconds: null }, ofJob(job)), 0, job);
   }
   const worker = new WorkerCell(workerRow('worker_0', { capabilities: { memory_gb: jobs } }), true);
   const take = () => assert.ok(queue.take(FOR_GOOD, queue.profiles.viewsOf(worker)));

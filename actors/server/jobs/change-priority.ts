@@ -52,22 +52,20 @@ function* moving(turn: Turn, groups: Stored[], way: (group: Stored) => { from: n
 async function queuedTasks({ store }: Pick<Core, 'store'>, job_id: string): Promise<Stored[]> {
   // One text: a hundred thousand rows of their own would keep others waiting.
   const found = await store.reader.get<{ entries: string | null }>(
-    `SELECT string_agg(seq || ',' || requirement_id || ',' || priority, ',') AS entries
+    `SELECT string_agg(seq || ',' || requirement_id || ',' || priority || ',' || coalesce(CAST(timeout_seconds AS TEXT), 'null'), ',') AS entries
      FROM tasks WHERE job_id = ? AND status = 'queued'`,
     job_id,
   );
-  const entries = JSON.parse(`[${found?.entries ?? ''}]`) as number[];
+  const entries = JSON.parse(`[${found?.entries ?? ''}]`) as (number | null)[];
   const groups = new Map<string, Stored>();
   let group: Stored | undefined;
-  for (let i = 0; i < entries.length; i += 3) {
-    const [seq, requirement_id, priority] = [entries[i], entries[i + 1], entries[i + 2]] as [
-      number,
-      number,
-      number,
-    ];
+  for (let i = 0; i < entries.length; i += 4) {
+    const [seq, requirement_id, priority] = entries.slice(i, i + 3) as [number, number, number];
+    const timeout_seconds = entries[i + 3] ?? null;
     if (group?.requirement_id !== requirement_id || group.priority !== priority) {
       const name = `${requirement_id} ${priority}`;
-      group = groups.get(name) ?? { job_id, requirement_id, priority, seqs: [] };
+      // The time limit is that of the job.
+      group = groups.get(name) ?? { job_id, requirement_id, timeout_seconds, priority, seqs: [] };
       groups.set(name, group);
     }
     group.seqs.push(seq);

@@ -1,20 +1,16 @@
 import { setImmediate } from 'node:timers/promises';
-import type { RunTimes } from '../../../machines/job/run-times.ts';
 import { inWords } from '../../../machines/matching/matching.ts';
 import type { DemandGroup, DemandView } from '../../../machines/schema/demand.ts';
 import type { Requirements } from '../../../machines/schema/job.ts';
 import type { Core } from '../core.ts';
 import type { WorkerCell } from '../runtime/actor-cell.ts';
 import type { Bucket } from '../scheduling/bucket.ts';
+import { hasTimeFor, isEnding } from '../scheduling/ends.ts';
 import { requirementOf } from '../scheduling/lanes.ts';
 import { kindOf } from '../scheduling/worker-kind.ts';
-import { type Queries, sql } from '../store/sql.ts';
-import { amongNumbers } from '../store/sql-words.ts';
 
 /** Groups that are told. */
 const MOST = 100;
-/** Entries of the index of which it is asked how long their tasks take, those that are served first. */
-const MOST_TIMED = 2_000;
 /** Types of jobs that a group tells. */
 const MOST_TYPES = 10;
 /** Characters of a requirement in words. */
@@ -22,7 +18,7 @@ const LONGEST = 1_000;
 /** Entries of the index, or tasks that are held, that are looked at without a break. */
 const AT_ONCE = 5_000;
 
-export type DemandSource = Pick<Core, 'queue' | 'directory'>;
+export type DemandSource = Pick<Core, 'queue' | 'directory' | 'clock'>;
 
 type Queued = Pick<Bucket, 'key' | 'size' | 'first' | 'priority'>;
 
@@ -30,7 +26,8 @@ type Queued = Pick<Bucket, 'key' | 'size' | 'first' | 'priority'>;
 interface Wanted {
   requirement: number;
   slots: number;
-  first: number;
+  /** That each is expected to take; null where that is not known. */
+  seconds: number | null;
 }
 
 interface Group {
@@ -44,10 +41,9 @@ interface Group {
  * How many slots are wanted by what they are to have, and what there is for it. It reads the index of the queue, where
  * tasks that ask the same are one entry, and never the tasks; a turn that goes on may be in it or not.
  */
-export async function demandOf(core: DemandSource, db: Queries): Promise<DemandView> {
+export async function demandOf(core: DemandSource): Promise<DemandView> {
   const { wanted, held_back } = await wantedNow(core);
-  const seconds = await secondsOf(db, wanted.slice(0, MOST_TIMED));
-  const groups = grouped(core, wanted, seconds);
+  const groups = grouped(core, wanted);
   const told = groups.slice(0, MOST);
   const held = await heldBy(core);
   const kinds = workersByKind(core);
@@ -71,7 +67,7 @@ async function wantedNow({ queue }: DemandSource) {
   const held_back = { paused: 0, owner_limit: 0, backoff: queue.backoffs.size };
   const left = new Map<string, number>();
   const wanted: Wanted[] = [];
-  for (const { key, size, first } of entries) {
+  for (const { key, size } of entries) {
     const lane = queue.laneOf(key);
     if (queue.gates.isPausedFor(lane)) {
       held_back.paused += size;
@@ -81,38 +77,16 @@ async function wantedNow({ queue }: DemandSource) {
     const slots = Math.min(size, room);
     left.set(lane.owner, room - slots);
     held_back.owner_limit += size - slots;
-    if (slots > 0) wanted.push({ requirement: requirementOf(queue.plainKey(key)), slots, first: first ?? 0 });
+    const seconds = queue.secondsOf(key);
+    if (slots > 0) wanted.push({ requirement: requirementOf(queue.plainKey(key)), slots, seconds });
   }
   return { wanted, held_back };
 }
 
-/** How long the first in line of each may take, by its number. */
-async function secondsOf(db: Queries, wanted: readonly Wanted[]): Promise<Map<number, number | null>> {
-  const rows = await db.all<{ seq: number; timeout_seconds: number | null; run_times: string | null }[]>(
-    sql`SELECT tasks.seq AS seq, tasks.timeout_seconds AS timeout_seconds, jobs.run_times AS run_times
-     FROM tasks JOIN jobs ON jobs.id = tasks.job_id WHERE tasks.seq ${amongNumbers()}`,
-    JSON.stringify(wanted.map(({ first }) => first)),
-  );
-  return new Map(
-    rows.map(({ seq, timeout_seconds, run_times }) => [seq, timeout_seconds ?? meanOf(run_times)]),
-  );
-}
-
-function meanOf(runTimes: string | null): number | null {
-  if (runTimes === null) return null;
-  const { count, mean } = JSON.parse(runTimes) as RunTimes;
-  return count > 0 ? mean : null;
-}
-
 /** Whoever asks it: a requirement has a number for each owner and type. */
-function grouped(
-  { queue: { requirements } }: DemandSource,
-  wanted: readonly Wanted[],
-  times: ReadonlyMap<number, number | null>,
-): Group[] {
+function grouped({ queue: { requirements } }: DemandSource, wanted: readonly Wanted[]): Group[] {
   const groups = new Map<string, Group>();
-  for (const { requirement, slots, first } of wanted) {
-    const seconds = times.get(first) ?? null;
+  for (const { requirement, slots, seconds } of wanted) {
     const key = `${seconds} ${requirements.signature(requirement)}`;
     const group = groups.get(key) ?? { ids: new Set(), slots: 0, seconds };
     groups.set(key, group);
@@ -136,7 +110,7 @@ async function heldBy({ directory, queue }: DemandSource): Promise<Map<string, n
   return held;
 }
 
-/** Workers that declared the same. */
+/** Workers that declared the same; of those that have an end, each by itself. */
 interface Kind {
   /** One of them. */
   worker: WorkerCell;
@@ -146,14 +120,14 @@ interface Kind {
 }
 
 /** Those that are given tasks. */
-function workersByKind({ directory }: DemandSource): Kind[] {
+function workersByKind({ directory, clock }: DemandSource): Kind[] {
   const kinds = new Map<string, Kind>();
   for (const worker of directory.workers.values()) {
     const { committed } = worker;
     if (committed?.status !== 'alive') continue;
     const { suspended, leaving, drained, slots_total, slots_used } = committed;
     if (suspended !== null || leaving !== null || drained !== null) continue;
-    const name = kindOf(committed);
+    const name = isEnding(committed, clock) ? worker.id : kindOf(committed);
     const kind = kinds.get(name) ?? { worker, workers: 0, total: 0, free: 0 };
     kinds.set(name, kind);
     kind.workers++;
@@ -164,14 +138,16 @@ function workersByKind({ directory }: DemandSource): Kind[] {
 }
 
 function describe(
-  { queue }: DemandSource,
+  { queue, clock }: DemandSource,
   { ids, slots, seconds }: Group,
   held: ReadonlyMap<string, number>,
   kinds: readonly Kind[],
 ): DemandGroup {
   const [id = 0] = ids;
   const { requirements, profiles } = queue;
-  const able = kinds.filter(({ worker }) => profiles.isMetBy(id, worker));
+  const able = kinds.filter(
+    ({ worker }) => profiles.isMetBy(id, worker) && hasTimeFor(worker.row, seconds, clock),
+  );
   const sum = (of: (kind: Kind) => number) => able.reduce((total, kind) => total + of(kind), 0);
   const types = new Set([...ids].map((each) => requirements.laneOf(each).type));
   return {

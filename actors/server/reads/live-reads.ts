@@ -5,8 +5,8 @@ import type { ClusterStats, Waiting } from '../../../machines/schema/views.ts';
 import { isHeld } from '../../../machines/task/task.ts';
 import type { Core } from '../core.ts';
 import { registrationOf } from '../scheduling/demands.ts';
+import { hasTimeFor } from '../scheduling/ends.ts';
 import type { JobRow } from '../store/rows.ts';
-import type { Queries } from '../store/sql.ts';
 import { demandOf } from './demand.ts';
 
 type LiveCore = Pick<Core, 'clock' | 'hearing' | 'settings' | 'directory' | 'queue' | 'counters'>;
@@ -57,8 +57,8 @@ export class LiveReads {
     return this.#core.settings.version;
   }
 
-  demand(db: Queries): Promise<DemandView> {
-    return demandOf(this.#core, db);
+  demand(): Promise<DemandView> {
+    return demandOf(this.#core);
   }
 
   stats(): ClusterStats {
@@ -104,10 +104,11 @@ export class LiveReads {
    * Why a queued task waits (docs/protocol.md#views-of-jobs-and-tasks): what keeps live workers from it, and how many
    * each. Beside what it requires that may be `backoff` (it waits after a failure), `worker_fault` (it avoids workers
    * that reported a fault of their own for it), `path=…` (it is missing there), `suspended` (the worker asks for no
-   * tasks at present), `paused`, `paused.type=…`, `paused.owner=…` and `owner_limit` (nobody is given it), `draining` (it was told to end), `drained` (by an operator), and `slots` where all that are left are full.
+   * tasks at present), `ends_too_early` (it has not the time that the task is expected to take), `paused`, `paused.type=…`, `paused.owner=…` and `owner_limit` (nobody is given it), `draining` (it was told to end), `drained` (by an operator), and `slots` where all that are left are full.
    */
-  waitingFor({ requirement, avoids, paths, backoff }: WaitingTask): Waiting[] {
-    const { gates, requirements } = this.#core.queue;
+  waitingFor({ requirement, avoids, paths, backoff, seconds }: WaitingTask): Waiting[] {
+    const { clock, queue } = this.#core;
+    const { gates, requirements } = queue;
     const shut = gates.whyWaits(requirements.laneOf(requirement));
     const missing = new Map<string, number>();
     if (shut !== null) missing.set(shut, this.#core.counters.workers.alive ?? 0);
@@ -121,6 +122,7 @@ export class LiveReads {
         if (backoff) reasons.push('backoff');
         if (avoids.includes(registrationOf(worker))) reasons.push('worker_fault');
         for (const path of paths) if (settledSoft.missingPaths.has(path)) reasons.push(`path=${path}`);
+        if (!hasTimeFor(worker, seconds, clock)) reasons.push('ends_too_early');
         if (worker.suspended !== null) reasons.push('suspended');
         if (worker.leaving !== null) reasons.push('draining');
         if (worker.drained !== null) reasons.push('drained');
@@ -144,6 +146,8 @@ export interface WaitingTask {
   paths: readonly string[];
   /** Whether it must not be leased yet. */
   backoff: boolean;
+  /** How long it is expected to take; null where that is not known. */
+  seconds: number | null;
 }
 
 const prefixed = (machine: string, counts: Record<string, number>): Record<string, number> =>

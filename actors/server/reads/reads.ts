@@ -107,7 +107,7 @@ export function createReads(
       return lastHour(db, Math.floor(clock.now() / 60));
     },
 
-    demand: () => live.demand(db),
+    demand: () => live.demand(),
 
     workers: (status) => workerList(db, live, status),
 

@@ -18,7 +18,7 @@ import {
   withLongValues,
 } from './long-values.ts';
 import { inPages, type RowHead } from './pages.ts';
-import { lackedPlaces, type QueuedTask, waitingTask } from './waiting.ts';
+import { lackedPlaces, type QueuedTask, secondsIn, waitingTask } from './waiting.ts';
 
 const long = (column: string, jsonText: SqlText) => orPlaceholder(`t.${column}`, jsonText, column, 't.seq');
 
@@ -82,7 +82,8 @@ export class TaskList {
   readonly #query: TaskQuery;
   /** What tasks of the present page wait for, as JSON texts. */
   #waits: string[] = [];
-  #lacked: Awaited<ReturnType<typeof lackedPlaces>> | undefined;
+  /** What the job as a whole says of what its tasks wait for. */
+  #ofJob: { lacked: Awaited<ReturnType<typeof lackedPlaces>>; seconds: number | null } | undefined;
 
   constructor(db: Queries, live: LiveReads, query: TaskQuery) {
     this.#db = db;
@@ -118,7 +119,7 @@ export class TaskList {
   async #plan(after: number, rows: number): Promise<Head[]> {
     const { job_id, status } = this.#query;
     const heads = await this.#db.all<Head[]>(
-      sql`SELECT t.seq, t.id, t.status, t.requirement_id, t.avoids, t.not_before,
+      sql`SELECT t.seq, t.id, t.status, t.requirement_id, t.avoids, t.not_before, t.timeout_seconds,
               ${ownMember('t.payload', 'pipeline', 'bigint')} AS pipeline, ${ownMember('t.payload', 'dataset', 'bigint')} AS dataset, ${BYTES} AS bytes FROM tasks t
        WHERE t.job_id = ? AND t.seq > ?${status === undefined ? '' : ' AND t.status = ?'} ORDER BY t.seq ${LIMIT}`,
       ...[job_id, after, ...(status === undefined ? [] : [status]), rows],
@@ -154,8 +155,11 @@ export class TaskList {
         places.push(undefined);
         continue;
       }
-      this.#lacked ??= await lackedPlaces(this.#db, this.#live, this.#query.job_id);
-      const task = waitingTask(head, this.#live.now, this.#lacked);
+      this.#ofJob ??= {
+        lacked: await lackedPlaces(this.#db, this.#live, this.#query.job_id),
+        seconds: await secondsIn(this.#db, this.#query.job_id),
+      };
+      const task = waitingTask(head, this.#live.now, this.#ofJob);
       const key = JSON.stringify(task);
       const place = known.get(key) ?? this.#waits.push(JSON.stringify(this.#live.waitingFor(task))) - 1;
       known.set(key, place);

@@ -5,6 +5,9 @@ import type { Withheld } from './withheld.ts';
 /** Unused numbers that a bucket may hold, beside as many as it uses. */
 const SPARE = 1000;
 
+/** Of most buckets, of which there may be one for each job; nothing is added to it. */
+const NONE = new Set<number>();
+
 /** The queued tasks of one key and one priority: their sequence numbers, in the order they are served. */
 export class Bucket {
   /** A requirement, or a demand. */
@@ -19,7 +22,7 @@ export class Bucket {
   /** Smallest first, those that are gone included. */
   #seqs = new FlatQueue<number>();
   /** Numbers that were removed from the middle, where a heap cannot let go of them. */
-  readonly #gone = new Set<number>();
+  #gone: Set<number> = NONE;
   readonly #withheld: Withheld;
 
   constructor(
@@ -69,9 +72,9 @@ export class Bucket {
 
   /** Takes out a number that it has, wherever it stands; false when it was taken out before. */
   remove(seq: number): boolean {
-    const gone = this.#gone;
-    if (gone.has(seq)) return false;
-    gone.add(seq);
+    if (this.#gone.has(seq)) return false;
+    if (this.#gone === NONE) this.#gone = new Set();
+    const gone = this.#gone.add(seq);
     if (gone.size > SPARE && gone.size * 2 > this.#seqs.length) this.#tidy();
     return true;
   }
@@ -84,7 +87,7 @@ export class Bucket {
   /** Lets go of everything. */
   clear(): void {
     this.#seqs = new FlatQueue<number>();
-    this.#gone.clear();
+    this.#gone = NONE;
   }
 
   /** Lets go of the numbers that are gone. */
@@ -93,6 +96,6 @@ export class Bucket {
     for (const seq of this.#seqs.ids.slice(0, this.#seqs.length))
       if (!this.#gone.has(seq)) kept.push(seq, seq);
     this.#seqs = kept;
-    this.#gone.clear();
+    this.#gone = NONE;
   }
 }

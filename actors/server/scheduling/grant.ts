@@ -4,6 +4,7 @@ import { fetchJobPieces } from '../jobs/fetch-job-pieces.ts';
 import type { JobPieces } from '../jobs/job-pieces.ts';
 import type { TaskCell, WorkerCell } from '../runtime/actor-cell.ts';
 import type { Turn } from '../turn/turn.ts';
+import { hasTimeFor } from './ends.ts';
 import { type Share, Shares, sizeOf } from './hand-outs.ts';
 import type { WaitingLease } from './long-polls.ts';
 import { pathsOf } from './named-paths.ts';
@@ -139,7 +140,7 @@ async function pick(turn: Turn, leases: WaitingLease[], ahead: number): Promise<
       since = performance.now();
     }
     const worker = core.directory.workers.get(waiting.worker_id);
-    if (!worker || !isGiven(worker)) continue;
+    if (!worker || !isGiven(worker) || !hasTimeFor(worker.row, null, core.clock)) continue;
     const free = worker.row.slots_total - worker.row.slots_used - (taken.get(worker.id) ?? 0);
     const wanted = Math.min(free, waiting.max_tasks);
     const looked = wanted > 0 && worker.missingPaths.size > 0 ? wanted + ahead : wanted;

@@ -35,10 +35,13 @@ export class Line {
   /** How many groups it stands within. */
   readonly #depth: number;
   readonly #group: Group | null;
+  /** Whether a bucket may be in front; one that may not is left out of it for good. */
+  readonly #admits: (bucket: Bucket) => boolean;
   /** Under which it stands in the line that it is a part of; other entries of it there are unused. */
   #rank: number | undefined;
 
-  constructor(depth = 0, group: Group | null = null) {
+  constructor(admits: (bucket: Bucket) => boolean, depth = 0, group: Group | null = null) {
+    this.#admits = admits;
     this.#depth = depth;
     this.#group = group;
   }
@@ -55,7 +58,7 @@ export class Line {
       this.#order.push(bucket, head);
       return;
     }
-    const line = this.#lines.get(group) ?? new Line(this.#depth + 1, group);
+    const line = this.#lines.get(group) ?? new Line(this.#admits, this.#depth + 1, group);
     this.#lines.set(group, line);
     line.push(bucket, head);
     this.#list(line, turnOf(bucket, this.#depth) ?? head);
@@ -69,8 +72,10 @@ export class Line {
       const stands = order.peekValue() as number;
       const bucket = first instanceof Line ? first.#frontAt(stands) : first;
       const rank = bucket && rankOf(bucket, this.#depth);
-      if (rank !== undefined && rank === stands) return bucket;
+      const isInPlace = bucket !== undefined && rank === stands;
+      if (isInPlace && (first instanceof Line || this.#admits(bucket))) return bucket;
       order.pop();
+      if (isInPlace) continue;
       if (first instanceof Line) this.#moved(first, stands, rank);
       else if (rank !== undefined) order.push(first, rank);
     }

@@ -1,10 +1,13 @@
 import { LRUCache } from 'lru-cache';
 import { Declared, termsDeclared, type WorkerProfile } from '../../../machines/matching/matching.ts';
+import { type Clock, systemClock } from '../../shared/clock.ts';
 import type { WorkerCell } from '../runtime/actor-cell.ts';
 import { Demands, isKeptFrom, type KeptFrom, registrationOf } from './demands.ts';
+import { hasTimeFor, isEnding } from './ends.ts';
+import { JobTimes } from './job-times.ts';
 import { requirementOf } from './lanes.ts';
-import type { QueueIndex } from './queue-index.ts';
-import { QueueView } from './queue-view.ts';
+import type { QueueIndex, View } from './queue-index.ts';
+import { QueueView, type TimeLeft } from './queue-view.ts';
 import type { RequirementBook } from './requirements.ts';
 import type { Filing } from './shelf.ts';
 import { kindOf } from './worker-kind.ts';
@@ -31,7 +34,25 @@ interface Profile {
   readonly terms: readonly string[];
   /** What is queued under a requirement alone and all of them may run. */
   readonly view: QueueView;
+  /** The same for who has so much time left. */
+  viewWithin(timeLeft: TimeLeft): QueueView;
 }
+
+/** What of what its kind may run one worker has the time for. */
+interface EndingView {
+  readonly view: QueueView;
+  readonly declared: WorkerCell['row']['version'];
+}
+
+/** How long what is under a key takes. */
+type Timing = Pick<TimeLeft, 'times' | 'jobOf'> & { clock: Clock; secondsOf(key: number): number | null };
+
+const UNKNOWN: Timing = {
+  times: new JobTimes(),
+  clock: systemClock,
+  jobOf: () => 0,
+  secondsOf: () => null,
+};
 
 /** What of the demands one worker may run, as it declared itself and with the paths that it lacks. */
 interface OwnView {
@@ -48,13 +69,17 @@ interface OwnView {
 export class Profiles {
   readonly #requirements: RequirementBook;
   readonly #demands: Demands;
+  readonly #timing: Timing;
   #looks = 0;
   readonly #kinds = new LRUCache<string, Profile>({ max: MOST_KINDS, maxSize: MOST_BYTES });
   readonly #own = new WeakMap<WorkerCell, OwnView>();
+  /** By worker, of those for which what is next takes too long. */
+  readonly #ending = new LRUCache<string, EndingView>({ max: MOST_KINDS });
 
-  constructor(requirements: RequirementBook, demands: Demands) {
+  constructor(requirements: RequirementBook, demands: Demands, timing = UNKNOWN) {
     this.#requirements = requirements;
     this.#demands = demands;
+    this.#timing = timing;
   }
 
   /** Where tasks under this key are filed. */
@@ -81,12 +106,40 @@ export class Profiles {
   }
 
   /** What of the queue a worker may run. */
-  viewsOf(worker: WorkerCell): QueueView[] {
+  viewsOf(worker: WorkerCell): View[] {
     if (++this.#looks % LOOKS === 0) this.#trim();
     const { view } = this.#profileOf(worker.row);
-    if (this.#demands.size > 0) return [view, this.#ownViewOf(worker)];
-    this.#own.delete(worker);
-    return [view];
+    const timeLeft = this.#timeLeftOf(worker);
+    const views: View[] = [timeLeft ? this.#inTime(worker, timeLeft) : view];
+    if (this.#demands.size > 0) views.push(this.#ownViewOf(worker, timeLeft));
+    else this.#own.delete(worker);
+    return views;
+  }
+
+  /** Null for a worker without an end. */
+  #timeLeftOf({ row }: WorkerCell): TimeLeft | null {
+    const { times, clock, jobOf, secondsOf } = this.#timing;
+    if (!isEnding(row, clock)) return null;
+    return { times, jobOf, suffices: (key) => hasTimeFor(row, secondsOf(key), clock) };
+  }
+
+  /**
+   * What all of its kind may run, as long as the worker has the time for what is next; else it looks for itself, past
+   * what takes too long.
+   */
+  #inTime(worker: WorkerCell, timeLeft: TimeLeft): View {
+    const profile = this.#profileOf(worker.row);
+    return {
+      next: (index) => {
+        const bucket = profile.view.next(index);
+        if (bucket === undefined || timeLeft.suffices(bucket.key)) return bucket;
+        const known = this.#ending.get(worker.id);
+        if (known?.declared === worker.row.version) return known.view.next(index);
+        const view = profile.viewWithin(timeLeft);
+        this.#ending.set(worker.id, { view, declared: worker.row.version });
+        return view.next(index);
+      },
+    };
   }
 
   #trim(): void {
@@ -94,6 +147,10 @@ export class Profiles {
     for (const { view } of this.#kinds.values()) {
       held += view.held;
       // Most recently used first.
+      if (held > MOST_HELD) view.forget();
+    }
+    for (const { view } of this.#ending.values()) {
+      held += view.held;
       if (held > MOST_HELD) view.forget();
     }
   }
@@ -108,14 +165,15 @@ export class Profiles {
     const passes = (key: number) =>
       !Demands.isDemand(key) && declared.meets(this.#requirements.asked(requirementOf(key)));
     const seeker = { pointIn: (range: string) => declared.pointIn(range), isKept: () => false };
-    const profile = { declared, terms, view: new QueueView(['', ...terms], passes, seeker) };
+    const viewWithin = (timeLeft: TimeLeft | null) => new QueueView(['', ...terms], passes, seeker, timeLeft);
+    const profile = { declared, terms, view: viewWithin(null), viewWithin };
     const size = OVERHEAD + 2 * JSON.stringify(of).length;
     this.#kinds.set(kind, profile, { size });
     return profile;
   }
 
   /** A new one whenever it registered anew or lacks other paths than before. */
-  #ownViewOf(worker: WorkerCell): QueueView {
+  #ownViewOf(worker: WorkerCell, timeLeft: TimeLeft | null): QueueView {
     const { row, missingPaths } = worker;
     const own = this.#own.get(worker);
     if (own?.declared === row.version && own.missingPaths === missingPaths) return own.view;
@@ -131,7 +189,7 @@ export class Profiles {
       if (demand === undefined || seeker.isKept(demand)) return false;
       return profile.declared.meets(this.#requirements.asked(requirementOf(demand.requirement)));
     };
-    const view = new QueueView(terms, passes, seeker);
+    const view = new QueueView(terms, passes, seeker, timeLeft);
     this.#own.set(worker, { view, declared: row.version, missingPaths });
     return view;
   }

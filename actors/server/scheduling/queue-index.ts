@@ -10,7 +10,7 @@ import { type Filing, type Seeker, Shelf } from './shelf.ts';
 import { type Span, Withheld } from './withheld.ts';
 
 /** What one who looks for work sees of the index. */
-interface View {
+export interface View {
   /** The bucket whose task is served next; undefined when there is none for it. */
   next(index: QueueIndex): Bucket | undefined;
 }

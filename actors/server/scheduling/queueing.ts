@@ -7,8 +7,10 @@ import type { Waiter } from './backoffs.ts';
 import { Demands } from './demands.ts';
 
 /** What a task is queued under where it asks nothing beyond its requirement. */
-const plainKey = ({ core }: Turn, row: Pick<TaskRow, 'requirement_id' | 'job_id'>): number =>
-  core.queue.keyOf(row, core.directory.jobs.get(row.job_id)?.row);
+const plainKey = (
+  { core: { queue, directory } }: Turn,
+  row: Pick<TaskRow, 'requirement_id' | 'timeout_seconds' | 'job_id'>,
+): number => queue.keyOf(row, directory.job(row.job_id).row);
 
 /** That of its job: rows of tasks keep the one that they were first queued with. */
 export const priorityOf = ({ core }: Turn, jobId: string): number => core.directory.job(jobId).row.priority;
@@ -16,20 +18,14 @@ export const priorityOf = ({ core }: Turn, jobId: string): number => core.direct
 /** Puts a queued task into the index, from where this very turn may lease it, unless it has to wait. */
 export function enqueue(
   turn: Turn,
-  {
-    requirement_id,
-    job_id,
-    avoids,
-    seq,
-    not_before,
-  }: Pick<TaskRow, 'requirement_id' | 'job_id' | 'avoids' | 'seq' | 'not_before'>,
+  task: Pick<TaskRow, 'requirement_id' | 'timeout_seconds' | 'job_id' | 'avoids' | 'seq' | 'not_before'>,
 ): void {
-  const {
-    clock,
-    queue: { index, demands, backoffs },
-  } = turn.core;
-  const requirement = plainKey(turn, { requirement_id, job_id });
-  const priority = priorityOf(turn, job_id);
+  const { avoids, seq, not_before } = task;
+  const { clock, directory, queue } = turn.core;
+  const { index, demands, backoffs } = queue;
+  queue.timeJob(turn, directory.job(task.job_id).row, task);
+  const requirement = plainKey(turn, task);
+  const priority = priorityOf(turn, task.job_id);
   const key = demands.enter(turn, seq, { requirement, avoids, paths: [] });
   if (Demands.isDemand(key)) turn.reviewWaiting = true;
   if (not_before !== null && not_before > turn.now) {
@@ -79,6 +75,7 @@ export function narrow(turn: Turn, task: TaskCell, paths: readonly string[]): vo
 export interface Alike {
   job_id: string;
   requirement_id: number;
+  timeout_seconds: number | null;
   seqs: number[];
 }
 

@@ -1,13 +1,24 @@
+import { expectedSeconds } from '../../../machines/job/run-times.ts';
+import { type Clock, systemClock } from '../../shared/clock.ts';
 import type { JobRow, TaskRow } from '../store/rows.ts';
 import type { Journal } from '../turn/journal.ts';
 import { Backoffs } from './backoffs.ts';
 import { Demands } from './demands.ts';
 import { Gates } from './gates.ts';
-import { jobOf, keyInJob, type Lane, requirementOf } from './lanes.ts';
+import { JobTimes } from './job-times.ts';
+import { jobOf, keyInClass, keyInJob, type Lane, requirementOf, timeClassOf } from './lanes.ts';
 import { Profiles } from './profiles.ts';
 import { QueueIndex } from './queue-index.ts';
 import { RequirementBook } from './requirements.ts';
 import type { Share } from './rounds.ts';
+import { classSeconds, timeClass } from './time-class.ts';
+
+/** What of a job decides where its tasks are queued; none of it changes while one of them is. */
+export type QueuedJob = Pick<JobRow, 'seq' | 'num_tasks'> & { selection: unknown };
+
+/** Whether one task of it may tell how long the others take. */
+export const hasSeveral = ({ num_tasks, selection }: Omit<QueuedJob, 'seq'>): boolean =>
+  num_tasks > 1 || selection !== null;
 
 type Place = Pick<TaskRow, 'priority' | 'seq'> & { key: number };
 
@@ -24,16 +35,23 @@ export class WorkQueue {
   readonly requirements = new RequirementBook();
   /** What some tasks ask beyond that. */
   readonly demands = new Demands();
+  /** How long tasks take, of jobs that have shown it. */
+  readonly times = new JobTimes();
   /** What workers may run of it. */
-  readonly profiles = new Profiles(this.requirements, this.demands);
+  readonly profiles: Profiles;
   readonly index: QueueIndex;
   /** Of what nothing is leased at present. */
   readonly gates: Gates;
   /** Tasks that wait after a failure before they are in the index. */
   readonly backoffs = new Backoffs();
 
-  constructor({ share = 'fifo', maxRunningPerOwner = null }: Sharing = {}) {
+  constructor({ share = 'fifo', maxRunningPerOwner = null }: Sharing = {}, clock: Clock = systemClock) {
     this.share = share;
+    this.profiles = new Profiles(this.requirements, this.demands, {
+      ...{ times: this.times, clock },
+      jobOf: (key) => jobOf(this.plainKey(key)),
+      secondsOf: (key) => this.secondsOf(key),
+    });
     this.gates = new Gates(maxRunningPerOwner, (scope) => this.index.openings.open(scope));
     this.index = new QueueIndex((key) => this.profiles.filingOf(key), {
       share,
@@ -52,9 +70,34 @@ export class WorkQueue {
     return this.requirements.laneOf(requirementOf(this.plainKey(key)));
   }
 
-  /** Under which a task is queued that asks nothing beyond its requirement. @param job its job, where jobs take turns */
-  keyOf({ requirement_id }: Pick<TaskRow, 'requirement_id'>, job: Pick<JobRow, 'seq'> | undefined): number {
-    return this.share === 'job' ? keyInJob(requirement_id, job?.seq ?? 0) : requirement_id;
+  /**
+   * Under which a task is queued that asks nothing beyond its requirement: beside those that take as long, as far as that
+   * is known or will be. It stays the same for as long as the task is queued.
+   */
+  keyOf(
+    { requirement_id, timeout_seconds }: Pick<TaskRow, 'requirement_id' | 'timeout_seconds'>,
+    job: QueuedJob,
+  ): number {
+    if (this.share === 'job') return keyInJob(requirement_id, job.seq);
+    if (timeout_seconds !== null) return keyInClass(requirement_id, timeClass(timeout_seconds));
+    return hasSeveral(job) ? keyInJob(requirement_id, job.seq) : requirement_id;
+  }
+
+  /** How long a task under a key is expected to take at most, in seconds; null where that is not known. */
+  secondsOf(key: number): number | null {
+    const plain = this.plainKey(key);
+    const limit = timeClassOf(plain);
+    return limit > 0 ? classSeconds(limit) : this.times.of(jobOf(plain));
+  }
+
+  /** Takes up how long the tasks of a job take, as far as it is known by now. */
+  timeJob(
+    journal: Journal,
+    { seq, run_times }: Pick<JobRow, 'seq' | 'run_times'>,
+    { timeout_seconds }: Pick<TaskRow, 'timeout_seconds'>,
+  ): void {
+    const seconds = timeout_seconds ?? expectedSeconds(run_times);
+    if (seconds !== null) this.times.set(journal, seq, seconds);
   }
 
   /** Takes what is next for one who has these views; its owner has one task more under way. */

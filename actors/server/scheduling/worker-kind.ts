@@ -13,7 +13,8 @@ export function kindOf(profile: WorkerProfile): string {
   return kind;
 }
 
-function describe({ labels, capabilities, version }: WorkerProfile): string {
+/** Its end is each worker's own. */
+function describe({ labels, capabilities: { ends_at: _, ...capabilities }, version }: WorkerProfile): string {
   const sorted = (map: object = {}) => Object.entries(map).sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0));
   const text = JSON.stringify([
     sorted(labels),

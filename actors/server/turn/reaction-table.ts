@@ -15,8 +15,9 @@ import {
 import { measureQueue, measureRun } from '../metrics/measure.ts';
 import { notificationOf } from '../notify/notification-of.ts';
 import type { JobCell, TaskCell, WorkerCell } from '../runtime/actor-cell.ts';
+import { isEnding } from '../scheduling/ends.ts';
 import { dequeue, enqueue } from '../scheduling/queueing.ts';
-import type { TaskRow } from '../store/rows.ts';
+import type { JobRow, TaskRow } from '../store/rows.ts';
 import {
   describeJobEvent,
   describeTaskEvent,
@@ -59,7 +60,7 @@ export const REACTIONS: ReactionTable<Turn> = {
     variant_selected: [recordJobEvent, orderRefit],
     selection_failed: [recordJobEvent],
     refit_queued: [recordJobEvent],
-    moved: [count('jobs')],
+    moved: [count('jobs'), forgetTimes],
   },
   worker: {
     polling_ended: [releaseWaitingLeases],
@@ -108,6 +109,24 @@ function keepRunTime(turn: Turn, { row }: TaskCell, _: unknown, { started_at }: 
   if (!hasEnded(row.status) || started_at === null || row.payload.role === 'expansion') return;
   const job = turn.core.directory.job(row.job_id);
   job.amend(turn, { run_times: withRunTime(job.row.run_times, Math.max(0, turn.now - started_at)) });
+  timeJob(turn, job, row);
+}
+
+/** Where less time turns out to suffice, it may for a worker that waits. */
+function timeJob(turn: Turn, job: JobCell, row: TaskRow): void {
+  const { queue, longPolls, directory, clock } = turn.core;
+  const before = queue.times.moment;
+  queue.timeJob(turn, job.row, row);
+  if (queue.times.moment === before || queue.index.size === 0) return;
+  for (const { worker_id } of longPolls.leases()) {
+    const worker = directory.workers.get(worker_id);
+    if (worker && isEnding(worker.row, clock)) turn.wokenWorkers.add(worker_id);
+  }
+}
+
+/** Nothing of it is queued any more. */
+function forgetTimes(turn: Turn, { row }: JobCell, { to }: Moved): void {
+  if (hasEnded(to as JobRow['status'])) turn.core.queue.times.forget(turn, row.seq);
 }
 
 function recordJobEvent(turn: Turn, { id, row }: JobCell, said: JobEmission): void {

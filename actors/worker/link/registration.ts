@@ -15,7 +15,8 @@ export type Declaration = Omit<Static<typeof WorkerRegistration>, 'worker_id'>;
 
 /** What the worker says of itself, and the server matches tasks against (docs/protocol.md#workers-and-leases). */
 export async function declarationOf(settings: Settings): Promise<Declaration> {
-  const { datasets, labels, memoryGb, gpus, name, slots, runners, python, allowPython, catalog } = settings;
+  const { ending, datasets, labels, memoryGb, gpus, name, slots, runners, python, allowPython, catalog } =
+    settings;
   const declared = [
     ...Object.keys(datasets).map((dataset) => `${DATASET_LABEL}${dataset}`),
     ...runners.flatMap(({ library, predicts }) => (predicts ? [`${PREDICT_LABEL}${library}`] : [])),
@@ -30,6 +31,7 @@ export async function declarationOf(settings: Settings): Promise<Declaration> {
       python_entrypoint: allowPython,
       catalog: catalog !== undefined,
       libraries: runners.map((runner) => runner.library),
+      ...(ending.givesBackAt !== null && { ends_at: ending.givesBackAt }),
     },
     slots_total: slots,
     version: {

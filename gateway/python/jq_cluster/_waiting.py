@@ -16,6 +16,10 @@ _PAUSE = 3.0
 
 #: What is said where no worker fits, and of those who do not.
 _WORDS: Dict[str, Tuple[str, str]] = {
+    "ends_too_early": (
+        "every worker ends before it would be done (start one with more time)",
+        "with too little time left",
+    ),
     "worker_fault": ("every worker reported a fault of its own for it", "avoided after a fault of its own"),
     "suspended": ("every worker is suspended (jqctl workers says why)", "suspended"),
     "draining": ("every worker was told to end (start another one with: jq-worker)", "told to end"),
@@ -25,7 +29,7 @@ _WORDS: Dict[str, Tuple[str, str]] = {
         "without --allow-python",
     ),
 }
-_ABOUT_WORKERS = re.compile(r"(worker_fault|suspended|draining|drained|paused|owner_limit|path=)")
+_ABOUT_WORKERS = re.compile(r"(worker_fault|ends_too_early|suspended|draining|drained|paused|owner_limit|path=)")
 
 
 class Reasons:

@@ -38,6 +38,8 @@ export function reasonInWords(reason: string, workers: number): string | undefin
   if (reason === 'slots') return `All slots of ${counted(workers, 'matching worker')} are taken.`;
   if (reason === 'backoff') return 'Failed, and is tried again later.';
   if (reason === 'worker_fault') return `Avoids ${live} after a fault of its own.`;
+  if (reason === 'ends_too_early')
+    return `${counted(workers, 'matching worker')} with too little time left for it.`;
   if (reason === 'suspended') return `${counted(workers, 'matching worker')} asking for no tasks at present.`;
   if (reason === 'draining') return `${counted(workers, 'matching worker')} about to end.`;
   const paused = /^paused(?:\.(type|owner)=(.*))?$/s.exec(reason);
