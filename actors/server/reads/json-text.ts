@@ -1,4 +1,4 @@
-import { differing, joinSql, type Sql, type SqlText, sql } from '../store/sql.ts';
+import { differing, joinSql, Sql, type SqlText, sql } from '../store/sql.ts';
 import { each } from '../store/sql-words.ts';
 
 /**
@@ -24,16 +24,11 @@ export const seconds = (column: string): Sql =>
 /** A column that holds JSON text, or null. */
 export const json = (column: string): string => `coalesce(${column}, 'null')`;
 
-/** Stands for a member's name that is a parameter of the query, as JSON text. */
-export const PARAMETER = Symbol('parameter');
-
-/** An object of members whose values are such expressions. */
-export function object(
-  members: readonly (readonly [name: string | typeof PARAMETER, value: SqlText])[],
-): Sql {
+/** An object of members whose values are such expressions; a name may be one, too, or a parameter that is JSON text. */
+export function object(members: readonly (readonly [name: string | Sql, value: SqlText])[]): Sql {
   const parts = members.map(([name, value], i) => {
     const before = i === 0 ? '{' : ',';
-    if (name === PARAMETER) return sql`'${before}' || ? || ':' || ${value}`;
+    if (name instanceof Sql) return sql`'${before}' || ${name} || ':' || ${value}`;
     return sql`'${before}${JSON.stringify(name)}:' || ${value}`;
   });
   return sql`${joinSql(parts, ' || ')} || '}'`;

@@ -1,9 +1,9 @@
 import { isPrediction } from '../../../machines/schema/job-types.ts';
 import type { JobRow } from '../store/rows.ts';
-import { differing, type Queries, type SqlText, sql } from '../store/sql.ts';
+import { differing, type Queries, type Sql, type SqlText, sql } from '../store/sql.ts';
 import { each, inOrder, JOIN, LIMIT, member, ownMember } from '../store/sql-words.ts';
-import { joined, json, object, PARAMETER, PICKED, text } from './json-text.ts';
-import { bytesOf, orPlaceholder, partsOf, quoted, type ValueReaders } from './long-values.ts';
+import { joined, json, object, PICKED, text } from './json-text.ts';
+import { bytesOf, orPlaceholder, partsOf, placeholder, quoted, type ValueReaders } from './long-values.ts';
 import { inPages, type RowHead } from './pages.ts';
 import { type Ranked, RankingOrder } from './ranked.ts';
 
@@ -16,19 +16,23 @@ const METRICS = differing(
 const long = (column: string, jsonText: SqlText, what = column) =>
   orPlaceholder(column, jsonText, what, 't.seq');
 
-const ENTRY = object([
-  ['task_id', text('id')],
-  ['dataset', long('dataset_label', text('dataset_label'))],
-  ['pipeline', long('pipeline_label', text('pipeline_label'))],
-  ['pipeline_steps', text('pipeline_steps')],
-  ['reused_from', json('reused_from')],
-  // Under the name of the job's rank metric. Its text is made here: SQLite writes some doubles as their neighbours.
-  [PARAMETER, 'picked.value'],
-  ['metrics', long('result', METRICS, 'metrics')],
-]);
+/** @param metric by which the job ranks @param value its text: SQLite writes some doubles as their neighbours */
+const entryOf = (metric: Sql, value: string) =>
+  object([
+    ['task_id', text('id')],
+    ['dataset', long('dataset_label', text('dataset_label'))],
+    ['pipeline', long('pipeline_label', text('pipeline_label'))],
+    ['pipeline_steps', text('pipeline_steps')],
+    ['reused_from', json('reused_from')],
+    [metric, value],
+    ['metrics', long('result', METRICS, 'metrics')],
+  ]);
+/** Of the best task of a job, a mark in the place of its value. */
+export const BEST_ENTRY = sql`(SELECT ${entryOf(text('jobs.rank_metric'), `'${placeholder('best_metric', 'job')}'`)}
+  FROM tasks t WHERE t.id = jobs.best_task_id)`;
 const PAGE = sql`
   WITH picked (place, seq, value) AS MATERIALIZED (SELECT key, ${member('value', 0, 'bigint')}, ${member('value', 1)} FROM ${each('?', 'text')})
-  SELECT ${joined(ENTRY, 'picked.place')} AS text FROM picked ${JOIN} tasks t ON t.seq = picked.seq`;
+  SELECT ${joined(entryOf(sql`?`, 'picked.value'), 'picked.place')} AS text FROM picked ${JOIN} tasks t ON t.seq = picked.seq`;
 
 /** Which part of a ranking. */
 export interface RankingPart {

@@ -19,6 +19,7 @@ import { rankingCsv } from './ranking-csv.ts';
 import { TaskList } from './tasks.ts';
 import { oneWorker, workerList } from './workers.ts';
 
+const JOB_SQL = sql`SELECT ${JOB_CELLS} AS cells FROM jobs WHERE id = ?`;
 const ARTIFACT_SQL = sql`SELECT ${ARTIFACTS.rowSql()} AS cells FROM artifacts`;
 
 /**
@@ -34,7 +35,7 @@ export function createReads(
   const db = store.queries;
 
   async function jobRow(id: string): Promise<JobRow> {
-    const row = await db.get<{ cells: string }>(sql`SELECT ${JOB_CELLS} AS cells FROM jobs WHERE id = ?`, id);
+    const row = await db.get<{ cells: string }>(JOB_SQL, id);
     if (!row) throw ClusterError.unknown('job', id);
     return JOBS.decode(row.cells);
   }
@@ -46,9 +47,7 @@ export function createReads(
   return {
     jobs: (query) => jobList(db, query),
 
-    async *job(id) {
-      yield* jobPieces(db, await jobRow(id));
-    },
+    job: (id) => jobPieces(db, id),
 
     async *jobRequest(id) {
       const cell = { table: 'job_requests', value: 'request', key: 'job_id' };
