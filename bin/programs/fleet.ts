@@ -22,7 +22,8 @@ export interface FleetConfig {
   log: Logger;
 }
 
-const WORKER = [process.execPath, fileURLToPath(new URL('../jq-worker', import.meta.url))];
+/** How `jq-worker` of this installation is started. */
+export const WORKER = [process.execPath, fileURLToPath(new URL('../jq-worker', import.meta.url))];
 
 /** What keeps a fleet, without keeping it yet. */
 export function openFleet({ fleet, client, workerFlags, log }: FleetConfig): Promise<FleetKeeper> {

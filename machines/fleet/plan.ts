@@ -199,7 +199,10 @@ class Draft {
       return `one at a time until a worker of it works, since: ${context.reason}`;
     if (this.isFull) return `it may have no more than ${template.max} allocations`;
     if (this.wanted === 0) return 'nothing waits that it could run';
-    return this.asked === 0 ? 'what is there will serve what waits' : 'for what waits';
+    if (this.asked > 0) return 'for what waits';
+    const reasons = new Set(this.own.flatMap(({ reason }) => reason ?? []));
+    const waits = reasons.size === 0 ? '' : ` (${[...reasons].join(', ')})`;
+    return `what is there will serve what waits${waits}`;
   }
 }
 

@@ -61,6 +61,10 @@ const INSTALLED = {
     chromiumPath()
       ? null
       : 'there is none on the path (Debian: apt-get install chromium), nor in CHROMIUM_PATH',
+  slurm: () =>
+    ['munged', 'slurmctld', 'slurmd', 'sbatch'].every((name) => onPath(name))
+      ? null
+      : 'its daemons are not on the path (Debian: apt-get install slurm-wlm munge)',
   'small disk': () => {
     const disk = SmallDisk.mount(1);
     disk?.unmount();
