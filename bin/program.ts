@@ -30,6 +30,7 @@ async function commandsFor(name: ProgramName, argv: readonly string[]): Promise<
     { RestoreProgram },
     { CompactProgram },
     { CopyObjectsProgram },
+    { MigrateProgram },
   ] = await Promise.all([
     import('./commands/server.ts'),
     import('./commands/check-state.ts'),
@@ -37,6 +38,7 @@ async function commandsFor(name: ProgramName, argv: readonly string[]): Promise<
     import('./commands/restore.ts'),
     import('./commands/compact.ts'),
     import('./commands/copy-objects.ts'),
+    import('./commands/migrate.ts'),
   ]);
   return [
     ServerProgram,
@@ -45,6 +47,7 @@ async function commandsFor(name: ProgramName, argv: readonly string[]): Promise<
     RestoreProgram,
     CompactProgram,
     CopyObjectsProgram,
+    MigrateProgram,
   ];
 }
 

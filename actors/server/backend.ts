@@ -36,15 +36,17 @@ import { LongPolls } from './scheduling/long-polls.ts';
 import { WorkQueue } from './scheduling/work-queue.ts';
 import { hasObjects } from './store/check-pages.ts';
 import { isDamage, storeDamaged } from './store/damage.ts';
-import { SqliteStore } from './store/sqlite-store.ts';
+import { openStore } from './store/open-store.ts';
 import type { Store, StoreHooks } from './store/store.ts';
 import { Supervisor } from './supervisor.ts';
 
 export interface BackendOptions {
-  /** Holds `store.sqlite`, `objects/` and the lock; made when missing. */
+  /** Holds the store, unless that is elsewhere, `objects/` and the lock; made when missing. */
   stateDir: string;
   /** Where objects lie; in the state directory where it is left out. */
   objects?: S3Location | undefined;
+  /** Where the store is, if not in the state directory: `postgres://…`. */
+  store?: string | undefined;
   log: Logger;
   /** Bytes an artifact may have at most. */
   maxArtifactBytes: number;
@@ -92,9 +94,9 @@ export async function startBackend(options: BackendOptions): Promise<RunningBack
   let store: Store | undefined;
   try {
     await restrictAccess(options.stateDir, options.log);
-    const opened = await SqliteStore.open(options.stateDir, options.hooks);
+    const opened = await openStore(options.stateDir, options.store, options.hooks);
     store = opened;
-    if (await opened.isEmpty()) await warnOfOrphans(options);
+    if (await opened.isEmpty()) await warnOfOrphans(options, opened);
     const reserveBytes = options.reserveBytes ?? DEFAULT_RESERVE;
     const blobs = new BlobStore({
       stateDir: options.stateDir,
@@ -169,11 +171,11 @@ export async function startBackend(options: BackendOptions): Promise<RunningBack
 }
 
 /** A store that was lost, or another directory than was meant, is noticed here if anywhere. */
-async function warnOfOrphans({ stateDir, log }: BackendOptions): Promise<void> {
+async function warnOfOrphans({ stateDir, log }: BackendOptions, { place }: Store): Promise<void> {
   if (!(await hasObjects(join(stateDir, 'objects')))) return;
   log.warn(
     { state: stateDir },
-    `${stateDir} holds the bytes of artifacts, and a store without jobs and artifacts: it starts afresh; if its store was lost, stop this server and restore ${join(stateDir, 'store.sqlite')} from a copy`,
+    `${stateDir} holds the bytes of artifacts, and a store without jobs and artifacts: it starts afresh; if its store was lost, stop this server and restore ${place} from a copy`,
   );
 }
 

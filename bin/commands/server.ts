@@ -9,6 +9,7 @@ import { integer, lasting, lastingOrNever, number, word } from '../cli/flags.ts'
 import { LOG_LEVELS, logLevel } from '../cli/log-level.ts';
 import { notifyTarget } from '../cli/notify.ts';
 import { announce, serveUntilSignal } from '../cli/serve.ts';
+import { storeAddress, storeWords } from '../cli/store.ts';
 import { tokenFileWords, tokenSource } from '../cli/token.ts';
 import { programUsage, value } from '../cli/usage.ts';
 import { outliveLostOutput } from '../terminal/lost-output.ts';
@@ -46,6 +47,7 @@ export class ServerCommand extends BaseCommand {
     '--objects',
     value('PLACE', 'where artifacts lie: s3://BUCKET[/PREFIX][?path-style] (in the state directory)'),
   );
+  store = Option.String('--store', storeWords);
   transport = Option.String(
     '--transport',
     'auto',
@@ -253,6 +255,11 @@ export class ServerCommand extends BaseCommand {
       Math.ceil(number(name, text, { max: 1_000_000_000 }) * MIB);
     const leaseTtl = seconds('--lease-ttl', this.leaseTtl);
     const heartbeatInterval = seconds('--heartbeat-interval', this.heartbeat);
+    const store = storeAddress(this.store, this.state);
+    if (store !== undefined && this.backupTo !== undefined)
+      throw usageError(
+        '--backup-to: it makes backups of a store in the state directory; one in PostgreSQL has tools of its own',
+      );
     if (heartbeatInterval >= leaseTtl) {
       throw usageError(
         '--heartbeat-interval: must be shorter than --lease-ttl, or leases of healthy workers lapse',
@@ -265,6 +272,7 @@ export class ServerCommand extends BaseCommand {
       tls: this.#tls(),
       state: this.state,
       objects: this.objects === undefined ? undefined : s3Location(this.objects),
+      store,
       ...this.#credential(),
       principals: this.principals,
       authFile: this.authFile,

@@ -105,6 +105,7 @@ function openCluster(
   return startBackend({
     stateDir: config.state,
     objects: config.objects,
+    store: config.store,
     log,
     maxArtifactBytes: config.maxArtifactBytes,
     reserveBytes: config.reserveBytes,

@@ -10,6 +10,7 @@ import { copyOfEmptyState } from '../support/empty-state.ts';
 import { inTime } from '../support/in-time.ts';
 import { SILENT } from '../support/silent.ts';
 import { StepClock } from '../support/step-clock.ts';
+import { storeOf } from '../support/test-store.ts';
 import type { WireAnswer, WireCall } from '../support/wire.ts';
 import { type Line, type LineKind, openLine } from './line.ts';
 import { TIMES } from './operations.ts';
@@ -60,6 +61,7 @@ export class System {
   async open(): Promise<void> {
     this.#cluster = await startBackend({
       stateDir: this.#folder,
+      store: storeOf(this.#folder),
       log: SILENT,
       maxArtifactBytes: 1024 * 1024,
       settings: {

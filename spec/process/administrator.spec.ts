@@ -19,8 +19,9 @@ import { type MadeBackup, makeBackup } from '../../actors/server/backup/backup.t
 import { mayRemoveObjects } from '../../actors/server/blobs/reading-lock.ts';
 import { acquireLock } from '../../actors/shared/lock.ts';
 import { run } from '../cli/cli-support.ts';
-import { asSomebodyWithoutPower, NOBODY, requiresRoot } from '../support/as-nobody.ts';
+import { asSomebodyWithoutPower, requiresRoot } from '../support/as-nobody.ts';
 import { TestCluster } from '../support/cluster.ts';
+import { NOBODY } from '../support/nobody.ts';
 import { Program, ROOT } from '../support/program.ts';
 import { temporaryDirectory } from '../support/server.ts';
 import { until } from '../support/until.ts';

@@ -7,6 +7,7 @@ import type { Backend, Pieces, Reads } from '../../gateway/backend.ts';
 import { inTime } from '../support/in-time.ts';
 import type { Seeded } from '../support/seeded.ts';
 import type { StepClock } from '../support/step-clock.ts';
+import { storeOf } from '../support/test-store.ts';
 import { Wire, type WireAnswer, type WireCall, type WireRequest } from '../support/wire.ts';
 
 /** What the disk does, in simulated seconds. */
@@ -134,7 +135,7 @@ export class Life {
   }
 
   async start(options: Parameters<typeof startBackend>[0]): Promise<void> {
-    this.#cluster = await startBackend(options);
+    this.#cluster = await startBackend({ ...options, store: storeOf(options.stateDir) });
     this.#watchReads(this.port.reads);
     this.#wire = new Wire(this.port);
   }

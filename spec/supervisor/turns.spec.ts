@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import { setImmediate as tick } from 'node:timers/promises';
-import { SqliteStore } from '../../actors/server/store/sqlite-store.ts';
+import { openStore } from '../../actors/server/store/open-store.ts';
 import { TASKS } from '../../actors/server/store/tables.ts';
 import type { LeasedTask } from '../../gateway/messages.ts';
 import { atWork, job, TestCluster, withJob, withWorker } from '../support/cluster.ts';
 import { holdCommits } from '../support/hold-commits.ts';
+import { storeOf } from '../support/test-store.ts';
 
 /** Lets the supervisor take what has been sent. */
 async function taken(): Promise<void> {
@@ -243,7 +244,7 @@ test('a lease that heartbeats renewed is written with the next commit, as it is 
   await cluster.clock.advance(20);
   await worker.heartbeat();
   await cluster.submit();
-  const store = await SqliteStore.open(cluster.stateDir);
+  const store = await openStore(cluster.stateDir, storeOf(cluster.stateDir));
   const [row] = await store.load(TASKS, 'id = ?', task.task_id);
   await store.close();
   assert.equal(row?.lease_expires_at, cluster.clock.now() + 60);

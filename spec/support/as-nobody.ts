@@ -1,7 +1,5 @@
+import { NOBODY } from './nobody.ts';
 import { lacking, type Needing } from './requires.ts';
-
-/** A user who owns nothing and may do little. */
-export const NOBODY = 65_534;
 
 /** Root may write everywhere, so for a while the process acts as nobody. */
 export async function asSomebodyWithoutPower(action: () => Promise<void>): Promise<void> {

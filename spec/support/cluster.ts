@@ -17,6 +17,7 @@ import type { WorkerRegistration } from '../../machines/schema/worker.ts';
 import { digestJob } from '../../machines/submission/job-digest.ts';
 import { SimulatedClock } from './clock.ts';
 import { temporaryDirectory } from './server.ts';
+import { storeOf } from './test-store.ts';
 import { TestWorker } from './test-worker.ts';
 import { until } from './until.ts';
 import { seen } from './views.ts';
@@ -72,6 +73,7 @@ export class TestCluster {
     this.#cluster = await startBackend({
       stateDir: this.stateDir,
       objects: this.objects,
+      store: storeOf(this.stateDir),
       log: pino({ level: 'info' }, { write: (line) => this.log.push(JSON.parse(line)) }),
       maxArtifactBytes: 1024 * 1024,
       settings: this.#settings,

@@ -5,6 +5,7 @@ const KEPT = [
   'CHROMIUM_PATH',
   'JQ_TEST_PYTHON',
   'JQ_TEST_S3',
+  'JQ_TEST_STORE',
   'LD_LIBRARY_PATH',
   // Without these, Windows starts hardly a program.
   ...['SystemRoot', 'ComSpec', 'PATHEXT', 'TEMP', 'TMP', 'LOCALAPPDATA'],

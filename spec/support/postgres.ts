@@ -7,7 +7,7 @@ import type { AddressInfo } from 'node:net';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { NOBODY } from './as-nobody.ts';
+import { NOBODY } from './nobody.ts';
 
 /** The oldest PostgreSQL that a store may be in. */
 const OLDEST = 15;

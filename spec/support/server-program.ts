@@ -1,6 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import type { ServerConfig } from '../../bin/programs/server-config.ts';
 import { Program, ROOT } from './program.ts';
+import { storeOf } from './test-store.ts';
 import { TRANSPORT } from './transport.ts';
 
 const LAUNCHER = fileURLToPath(new URL('./server-launcher.ts', import.meta.url));
@@ -68,6 +69,7 @@ function programCommand(options: ServerProgramOptions): string[] {
     '--port': options.port ?? 0,
     '--transport': TRANSPORT,
     '--state': options.state,
+    '--store': storeOf(options.state),
     '--lease-ttl': leaseTtl,
     '--heartbeat-interval': heartbeatInterval,
     '--worker-dead-after': workerDeadAfter,
@@ -88,6 +90,7 @@ function launcherCommand(options: ServerProgramOptions, faults: LaunchFaults): s
     port: options.port ?? 0,
     transport: TRANSPORT,
     state: options.state,
+    store: storeOf(options.state),
     principals: [],
     corsOrigins: [],
     allowPythonJobs: false,

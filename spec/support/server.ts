@@ -5,6 +5,7 @@ import type { TestContext } from 'node:test';
 import { type RunningServer, startServer } from '../../bin/programs/server.ts';
 import type { ServerConfig } from '../../bin/programs/server-config.ts';
 import { ClusterClient } from '../../gateway/client/client.ts';
+import { storeOf } from './test-store.ts';
 import { TRANSPORT } from './transport.ts';
 
 export interface TestServer extends RunningServer {
@@ -28,11 +29,13 @@ export async function startTestServer(
   t: TestContext,
   options: Partial<ServerConfig> = {},
 ): Promise<TestServer> {
+  const state = options.state ?? (await temporaryDirectory(t));
   const config: ServerConfig = {
     host: '127.0.0.1',
     port: 0,
     transport: TRANSPORT,
-    state: options.state ?? (await temporaryDirectory(t)),
+    state,
+    store: storeOf(state),
     principals: [],
     corsOrigins: [],
     allowPythonJobs: false,

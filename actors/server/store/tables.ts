@@ -229,7 +229,6 @@ export const WORKERS = table('workers', ['id'], {
 /** What changes of a worker from moment to moment; the rest only when it registers. */
 export const WORKER_STATES = table('workers', ['id'], WORKER_COLUMNS);
 
-/** Of those that are deleted. */
 export const WORKER_KEYS = table('workers', ['id'], { id: text });
 
 export const ARTIFACTS = table('artifacts', ['id'], {

@@ -38,7 +38,6 @@ export class Database {
 
   /** @throws StartError `store_unreadable` for what is no address */
   static async at(text: string): Promise<Database> {
-    // Loaded only here: nobody else needs the driver.
     const { default: pg } = await import('pg');
     try {
       return new Database(withTls(text), pg as unknown as typeof import('pg'));

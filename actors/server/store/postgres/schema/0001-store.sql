@@ -1,5 +1,5 @@
 -- What a job, a task and a worker are, each row enough to restore its actor. Tables, columns and indexes are those of the
--- store in SQLite, whose migrations say what they are for. Documents of JSON are text: their digits, order and white space
+-- store in SQLite (version 27), whose migrations say what they are for. Documents of JSON are text: their digits, order and white space
 -- stay. Texts are ordered by their bytes, as there.
 
 -- Who writes: each session of a server that leads has an epoch of its own, and every commit carries its number, and that of
@@ -36,6 +36,7 @@ CREATE TABLE jobs (
   status text COLLATE "C" NOT NULL,
   state text COLLATE "C",
   priority bigint NOT NULL,
+  moved bigint,
   created_at double precision NOT NULL,
   updated_at double precision NOT NULL,
   keep text COLLATE "C",
@@ -76,6 +77,7 @@ CREATE INDEX jobs_status_created ON jobs (status, created_at DESC);
 CREATE UNIQUE INDEX jobs_idempotency ON jobs (owner, idempotency_key) WHERE idempotency_key IS NOT NULL;
 CREATE INDEX jobs_name ON jobs (name_folded) WHERE name_folded IS NOT NULL;
 CREATE INDEX jobs_owner ON jobs (owner, created_at DESC);
+CREATE INDEX jobs_moved ON jobs (seq) WHERE moved IS NOT NULL;
 CREATE INDEX jobs_telling ON jobs (seq) WHERE state IN ('requeuing', 'telling', 'reusing');
 CREATE INDEX jobs_last_seq ON jobs (last_seq) WHERE last_seq IS NOT NULL;
 CREATE INDEX jobs_ended ON jobs (updated_at, seq) WHERE status IN ('succeeded', 'failed', 'cancelled');
