@@ -140,3 +140,22 @@ test('a store of an earlier version knows the one metric that its jobs rank by',
   const after = await cluster.job(goesOn.id);
   assert.deepEqual([after.aggregate.rank_metric, after.aggregate.best_metric], ['best_r2', 0.25]);
 });
+
+describe('the view of a job', () => {
+  const doubles: Metrics[] = [{ best_rmse: 0.1 + 0.2 }, { best_rmse: 5e-324 }, { best_rmse: -1.7e308 }];
+  for (const [title, results, differs] of [
+    ...doubles.map((metrics) => [`of one task that reports ${metrics.best_rmse}`, [metrics], {}] as const),
+    ['of one task, by the second of its metrics', [{ cv_rmse: 0.25 }], LIST],
+    ['of one task that reports another metric', [{ loss: 1 }], {}],
+    ['of one task whose labels and metrics need quotes', [{ 'best "é"': 2 }], { rank_metric: 'best "é"' }],
+    ['of two tasks', [{ best_rmse: 2 }, { best_rmse: 1 }], {}],
+  ] as [string, Metrics[], Record<string, unknown>][])
+    test(`${title} has the same ranking as its ranking by itself, to the letter`, async (t) => {
+      const cluster = await TestCluster.start(t);
+      const id = await reported(cluster, differs, ...results);
+      const ranking = await textOf(cluster.port.reads.ranking({ job_id: id, csv: false }));
+      const view = await textOf(cluster.port.reads.job(id));
+      assert.ok(view.includes(`"ranking":${ranking},`), `${ranking}\n${view}`);
+      assert.equal(JSON.parse(ranking).length, results.length);
+    });
+});
