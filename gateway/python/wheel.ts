@@ -4,6 +4,7 @@ import type { Route } from '../contract/route.ts';
 import { API_VERSION, PACKAGE_VERSION } from '../version.ts';
 import { archiveOf } from './archive.ts';
 import { routesModule } from './routes-module.ts';
+import { wordsModule } from './words-module.ts';
 
 /** The hand-made part of the package; it is read where it lies, also in what npm packs. */
 const SOURCES = new URL('./jq_cluster/', import.meta.url);
@@ -44,8 +45,11 @@ export async function pythonClient(table: readonly (readonly [string, Route])[])
 async function moduleFiles(table: readonly (readonly [string, Route])[]): Promise<Map<string, Buffer>> {
   const names = (await readdir(SOURCES)).filter((name) => /\.(py|typed)$/.test(name));
   const contents = names.map(async (name) => [name, await readFile(new URL(name, SOURCES))] as const);
-  const made = ['_routes.py', text(routesModule(table))] as const;
-  const all = [...(await Promise.all(contents)), made].sort(([a], [b]) => (a < b ? -1 : 1));
+  const made = [
+    ['_routes.py', text(routesModule(table))],
+    ['_words.py', text(wordsModule())],
+  ] as const;
+  const all = [...(await Promise.all(contents)), ...made].sort(([a], [b]) => (a < b ? -1 : 1));
   return new Map(all.map(([name, bytes]) => [`${PACKAGE}/${name}`, bytes]));
 }
 

@@ -1,5 +1,6 @@
 import { elements, members } from '../json/raw.ts';
 import { describePipelines } from '../ranking/steps.ts';
+import { libraryOf } from '../schema/job-types.ts';
 import type { ComparedJob } from './compare.ts';
 
 /** Something that is not the same in all of several jobs. */
@@ -42,15 +43,13 @@ export function differencesOf(
   const steps = stepsOfAll(jobs.map(({ request }) => request));
   const told = jobs.map((job) => toldBy(job, contents, steps));
   const lists = [...new Set(told.flatMap(({ named }) => Object.keys(named)))];
+  const areForeign = new Set(jobs.map(({ job }) => libraryOf(job.type))).size > 1;
   return [
     ...unlike(told.map(({ leaves }) => leaves)).filter(({ what }) => what !== LIBRARY),
-    ...lists.flatMap((list) =>
-      differencesIn(
-        list,
-        told.map(({ named }) => named[list] ?? new Map()),
-        contents,
-      ),
-    ),
+    ...lists.flatMap((list) => {
+      const named = told.map((one) => one.named[list] ?? new Map<string, string>());
+      return areForeign && list === 'pipeline' ? asWords(named) : differencesIn(list, named, contents);
+    }),
     ...unlike(told.map(({ leaves }) => leaves)).filter(({ what }) => what === LIBRARY),
   ];
 }
@@ -93,6 +92,20 @@ function unlike(maps: readonly ReadonlyMap<string, string>[]): Difference[] {
   return names
     .map((what) => ({ what, values: maps.map((map) => map.get(what) ?? null) }))
     .filter(({ values }) => new Set(values).size > 1);
+}
+
+/** Pipelines of several libraries have no members in common, so that each is told by its steps. */
+function asWords(jobs: readonly ReadonlyMap<string, string>[]): Difference[] {
+  const names = [...new Set(jobs.flatMap((named) => [...named.keys()]))];
+  return names.map((name) => ({
+    what: `pipeline ${name}`,
+    values: jobs.map((named) => {
+      const text = named.get(name);
+      if (text === undefined) return null;
+      const [steps] = describePipelines([{ ...JSON.parse(text), name: undefined }]);
+      return steps ?? shortened(text);
+    }),
+  }));
 }
 
 /** Between the pipelines of jobs, or their datasets, each by what it is called. */

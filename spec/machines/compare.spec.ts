@@ -153,6 +153,26 @@ describe('what differs between specifications', () => {
     assert.deepEqual(diff(twice(1, 2), twice(3, 2)), { 'pipeline snv › inline.steps[0]': ['1', '3'] });
   });
 
+  it('is told by the steps of pipelines where they are of several libraries', () => {
+    const of = (type: string, steps: string) => {
+      const job = compared(
+        [],
+        `{"type":"${type}","pipeline":{"kind":"inline_json","name":"snv","inline":${steps}}}`,
+      );
+      return { ...job, job: { ...job.job, type } };
+    };
+    const model =
+      '{"model":{"class":"sklearn.cross_decomposition.PLSRegression","params":{"n_components":3}}}';
+    const found = differencesOf([
+      of('mljs.run', '["snv",{"pls":{"components":3}}]'),
+      of('nirs4all.run', `[{"class":"nirs4all.operators.transforms.StandardNormalVariate"},${model}]`),
+    ]);
+    assert.deepEqual(found.find(({ what }) => what === 'pipeline snv')?.values, [
+      'snv » pls(components=3)',
+      'StandardNormalVariate » PLSRegression(n_components=3)',
+    ]);
+  });
+
   it('is told as it was written, member by member', () => {
     assert.deepEqual(
       diff('{"params":{"a":1.0,"b":[1,2],"c":1}}', '{"params":{"a":1,"b":[1,3],"d":null,"c":1}}'),

@@ -4,32 +4,16 @@ from __future__ import annotations
 
 import re
 import time
-from typing import Dict, List, Sequence, Tuple
+from typing import Dict, List, Sequence
 
 from ._errors import ClusterError
 from ._routes import Api, JobView, TaskView, Waiting
 from ._show import elapsed
+from ._words import SENTENCES, WORDS, Words
 
 _PAGE = 1000
 #: Seconds: a task that can run is leased within milliseconds; whoever waits this long wants to know why.
 _PAUSE = 3.0
-
-#: What is said where no worker fits, and of those who do not.
-_WORDS: Dict[str, Tuple[str, str]] = {
-    "ends_too_early": (
-        "every worker ends before it would be done (start one with more time)",
-        "with too little time left",
-    ),
-    "worker_fault": ("every worker reported a fault of its own for it", "avoided after a fault of its own"),
-    "suspended": ("every worker is suspended (jqctl workers says why)", "suspended"),
-    "draining": ("every worker was told to end (start another one with: jq-worker)", "told to end"),
-    "drained": ("every worker is drained (jqctl workers resume WORKER)", "drained"),
-    "capabilities.python_entrypoint": (
-        "no worker runs python_entrypoint pipelines (start one with --allow-python)",
-        "without --allow-python",
-    ),
-}
-_ABOUT_WORKERS = re.compile(r"(worker_fault|ends_too_early|suspended|draining|drained|paused|owner_limit|path=)")
 
 
 class Reasons:
@@ -63,7 +47,7 @@ def reasons(api: Api, job_id: str) -> List[str]:
 
 def _lines(tasks: Sequence[TaskView], alive: int) -> List[str]:
     if alive == 0:
-        return [f"{_waits(len(tasks))}: no worker is alive; start one with: jq-worker"]
+        return [f"{_waits(len(tasks))}: {SENTENCES['no_worker']}"]
     found: Dict[str, int] = {}
     for task in tasks:
         reason = _reason(task["waiting_for"], alive)
@@ -81,51 +65,26 @@ def _reason(waiting: Sequence[Waiting], alive: int) -> str:
     if not waiting:
         return ""
     if any(one["requirement"] == "backoff" for one in waiting):
-        return "it failed, and is tried again later (retry.backoff_seconds)"
-    lacks = [one for one in waiting if one["requirement"] != "slots"]
-    none = [_words(one["requirement"])[0] for one in lacks if one["workers_missing"] >= alive]
+        return SENTENCES["backoff"]
+    lacks = [(_words(one["requirement"]), one["workers_missing"]) for one in waiting if one["requirement"] != "slots"]
+    none = [words.none for words, missing in lacks if missing >= alive]
     # What nobody has keeps the task, whatever else some lack.
     if none:
         return "; ".join(none)
     workers = f"{alive} worker{'' if alive == 1 else 's'}"
-    some = "; ".join(f"{one['workers_missing']} of {workers} {_words(one['requirement'])[1]}" for one in lacks)
+    some = "; ".join(words.none if words.some is None else f"{missing} of {workers} {words.some}" for words, missing in lacks)
     if len(lacks) < len(waiting):
-        return f"every worker that fits is busy{f' ({some})' if some else ''}"
-    about = any(_ABOUT_WORKERS.match(one["requirement"]) for one in lacks)
-    return f"{'no worker can take it now' if about else 'no worker has all that is asked for'} ({some})"
+        return f"{SENTENCES['busy']}{f' ({some})' if some else ''}"
+    about = any(words.about for words, _ in lacks)
+    return f"{SENTENCES['blocked' if about else 'unmet']} ({some})"
 
 
-def _words(requirement: str) -> Tuple[str, str]:
-    if requirement in _WORDS:
-        return _WORDS[requirement]
-    paused = re.match(r"paused(?:\.(type|owner)=(.*))?$", requirement, re.DOTALL)
-    if paused:
-        what = f"{'the queue' if paused[1] is None else f'{paused[1]} {paused[2]}'} is paused (jqctl queue)"
-        return what, f"kept from it: {what}"
-    if requirement == "owner_limit":
-        words = "its owner has as many tasks under way as allowed (--max-running-per-owner)"
-        return words, f"kept from it: {words}"
-    what, how = _lacking(requirement)
-    return f"no worker has {what}{how}", f"without {what}"
-
-
-def _lacking(requirement: str) -> Tuple[str, str]:
-    """What is lacking, and how a worker gets it."""
-    if requirement.startswith("path="):
-        return f"the path {requirement[5:]}", ""
-    dataset = re.match(r"labels\.dataset\.(.*)=true$", requirement, re.DOTALL)
-    if dataset:
-        return f"the dataset {dataset[1]}", f" (start one with --dataset {dataset[1]}=PATH)"
-    if requirement == "capabilities.catalog":
-        return "a catalog of datasets", " (start one with --catalog FILE|URL)"
-    kind, _, what = requirement.partition(".")
-    if kind == "labels":
-        return f"the label {what}", ""
-    if kind in ("packages", "capabilities"):
-        return what, " (start one with --python INTERPRETER)" if what == "nirs4all" else ""
-    name, _, amount = requirement.partition("=")
-    if name == "min_memory_gb":
-        return f"{amount} GiB of memory", ""
-    if name == "min_gpu_count":
-        return f"{amount} GPU{'' if amount == '1' else 's'}", ""
-    return requirement, ""
+def _words(requirement: str) -> Words:
+    """The words for a requirement, with what it names in their places."""
+    for words in WORDS:
+        found = re.fullmatch(words.pattern, requirement, re.DOTALL)
+        if found:
+            named = ["", *(group or "" for group in found.groups())]
+            none, some = (text and re.sub(r"\{(\d)\}", lambda at: named[int(at[1])], text) for text in (words.none, words.some))
+            return words._replace(none=none or "", some=some)
+    raise ValueError(requirement)
