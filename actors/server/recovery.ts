@@ -25,7 +25,8 @@ export async function recover(turn: Turn): Promise<void> {
   const { core } = turn;
   for (const row of await core.store.load(REQUIREMENTS, 'true ORDER BY id'))
     core.queue.requirements.learn(row);
-  for (const row of await core.store.load(PAUSES, 'true ORDER BY at')) core.queue.gates.pause(FOR_GOOD, row);
+  for (const row of await core.store.load(PAUSES, 'true ORDER BY at, kind, name'))
+    core.queue.gates.pause(FOR_GOOD, row);
   core.queue.gates.settle();
   await recoverWorkers(turn);
   await recoverHeld(turn);
@@ -42,7 +43,10 @@ export async function recover(turn: Turn): Promise<void> {
 
 async function recoverWorkers(turn: Turn): Promise<void> {
   const { store, directory } = turn.core;
-  for (const row of await store.load(WORKERS, "status = 'alive' OR slots_used > 0 ORDER BY registered_at")) {
+  for (const row of await store.load(
+    WORKERS,
+    "status = 'alive' OR slots_used > 0 ORDER BY registered_at, id",
+  )) {
     const worker = directory.addWorker(turn.references, row, true);
     if (row.status === 'alive') worker.update(turn, { deadAt: deadAt(turn) });
     worker.update(turn, { takesBackAt: takesBackAt(turn, row.drained) });

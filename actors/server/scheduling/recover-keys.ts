@@ -21,7 +21,7 @@ export async function keysOfQueued({ store, queue }: Parts): Promise<KeyOfQueued
   const isAsked = queue.share === 'job' ? '1 = 1' : 'several = 1 OR seconds IS NOT NULL';
   // One text: very many rows of their own would take seconds to become objects.
   const stored = await store.reader.get<{ entries: string | null }>(
-    `SELECT string_agg(seq || ',' || several || ',' || first || ',' || last || ',' || coalesce(seconds, 'null'), ',') AS entries
+    `SELECT string_agg(seq || ',' || several || ',' || first || ',' || last || ',' || coalesce(seconds, 'null'), ',' ORDER BY seq) AS entries
      FROM (SELECT seq, CASE WHEN num_tasks > 1 OR selection IS NOT NULL THEN 1 ELSE 0 END AS several,
              (SELECT MIN(t.seq) FROM tasks t WHERE t.job_id = jobs.id) AS first,
              coalesce(last_seq, (SELECT MAX(t.seq) FROM tasks t WHERE t.job_id = jobs.id)) AS last,
