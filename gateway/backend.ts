@@ -166,6 +166,12 @@ export interface Blobs {
   /** @throws ClusterError `artifact_lost` when the bytes are not there, or not as many as they were */
   assertWhole(bytes: StoredBytes): Promise<void>;
   /**
+   * An address at which somebody else gives the bytes, whole or in ranges, to whoever has it, for some minutes; null where
+   * nobody does.
+   * @param disposition what its answers say in `Content-Disposition`
+   */
+  addressOf(bytes: StoredBytes, disposition: string): Promise<string | null>;
+  /**
    * Bytes `start` to `end`, both included. When that is all of them they are verified on the way: the stream fails
    * before its last piece with `artifact_lost` when they are damaged, and so does whoever asks next.
    */

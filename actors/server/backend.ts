@@ -45,6 +45,8 @@ export interface BackendOptions {
   stateDir: string;
   /** Where objects lie; in the state directory where it is left out. */
   objects?: S3Location | undefined;
+  /** Whether clients that ask for it fetch them from there. */
+  presign?: boolean | undefined;
   /** Where the store is, if not in the state directory: `postgres://…`. */
   store?: string | undefined;
   log: Logger;
@@ -102,6 +104,7 @@ export async function startBackend(options: BackendOptions): Promise<RunningBack
       stateDir: options.stateDir,
       driver: await openObjects({
         ...{ store: opened, stateDir: options.stateDir, place: options.objects, log: options.log },
+        presigns: options.presign ?? false,
         now: () => (options.clock ?? systemClock).now(),
       }),
       maxBytes: options.maxArtifactBytes,

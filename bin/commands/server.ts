@@ -47,6 +47,10 @@ export class ServerCommand extends BaseCommand {
     '--objects',
     value('PLACE', 'where artifacts lie: s3://BUCKET[/PREFIX][?path-style] (in the state directory)'),
   );
+  presign = Option.Boolean('--presign', false, {
+    description:
+      'let jqctl and workers fetch artifacts from S3 themselves, by addresses that are good for minutes',
+  });
   store = Option.String('--store', storeWords);
   transport = Option.String(
     '--transport',
@@ -215,6 +219,12 @@ export class ServerCommand extends BaseCommand {
     });
   }
 
+  #objects() {
+    if (this.objects !== undefined) return { objects: s3Location(this.objects), presign: this.presign };
+    if (this.presign) throw usageError('--presign: it is of no use without --objects s3://…');
+    return {};
+  }
+
   #backups(to: string) {
     if (to.trim() === '') throw usageError('--backup-to: the folder has no name');
     const every = lasting('--backup-every', this.backupEvery);
@@ -271,7 +281,7 @@ export class ServerCommand extends BaseCommand {
       transport: word('--transport', this.transport, TRANSPORT_CHOICES),
       tls: this.#tls(),
       state: this.state,
-      objects: this.objects === undefined ? undefined : s3Location(this.objects),
+      ...this.#objects(),
       store,
       ...this.#credential(),
       principals: this.principals,

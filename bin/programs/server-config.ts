@@ -19,6 +19,8 @@ export interface ServerConfig extends LogConfig {
   state: string;
   /** Where objects lie; absent: in the state directory. */
   objects?: S3Location | undefined;
+  /** Whether clients that ask for it fetch artifacts from there. */
+  presign?: boolean | undefined;
   /** Where the store is, if not in the state directory: `postgres://…`. */
   store?: string | undefined;
   token?: string | undefined;

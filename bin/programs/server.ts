@@ -105,6 +105,7 @@ function openCluster(
   return startBackend({
     stateDir: config.state,
     objects: config.objects,
+    presign: config.presign,
     store: config.store,
     log,
     maxArtifactBytes: config.maxArtifactBytes,

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { type FileHandle, open } from 'node:fs/promises';
-import type { IncomingHttpHeaders } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { basename } from 'node:path';
 import { Readable } from 'node:stream';
 import { text as textOf } from 'node:stream/consumers';
@@ -10,7 +10,7 @@ import type { JsonRoute, UploadRoute } from '../contract/route.ts';
 import { type RouteName, type Routes, routes } from '../contract/routes.ts';
 import { API_VERSION, PACKAGE_VERSION } from '../version.ts';
 import { ResponseError, unreachable } from './errors.ts';
-import { HttpGetter } from './http-get.ts';
+import { type Get, HttpGetter } from './http-get.ts';
 import { type ReplyOf, replyOf } from './replies.ts';
 
 /** Milliseconds without a byte of an answer. */
@@ -67,6 +67,13 @@ type UploadInput<K extends UploadName> = RequestTarget & {
   onProgress?: (sentBytes: number, totalBytes: number) => void;
 };
 
+/** An answer whose content is still on its way. */
+interface Downloading {
+  status: number;
+  headers: Record<string, string | string[] | undefined>;
+  body: Readable;
+}
+
 /**
  * The typed client, from the route table. Errors: `ResponseError` when the server refused, `UnreachableError` when no
  * answer came, `UntrustedError` when it is another server for all that its certificate says, `InvalidResponseError` when it lacks what is needed. It never retries by itself.
@@ -79,6 +86,8 @@ export class ClusterClient {
   readonly #options: ClientOptions;
   readonly #dispatcher: Dispatcher;
   readonly #getter: HttpGetter;
+  /** For addresses that the server names: others vouch for them, and they are told no credential. */
+  readonly #web = new HttpGetter({ keepAlive: true });
 
   constructor(options: ClientOptions) {
     this.server = options.server.replace(/\/+$/, '');
@@ -162,23 +171,45 @@ export class ClusterClient {
   }
 
   /** Opens the content of an artifact; the caller reads or destroys the stream. */
-  async download(
-    id: string,
-    input: { range?: string; signal?: AbortSignal } = {},
-  ): Promise<{
-    status: number;
-    headers: Record<string, string | string[] | undefined>;
-    body: Readable;
-  }> {
+  async download(id: string, input: { range?: string; signal?: AbortSignal } = {}): Promise<Downloading> {
     const url = new URL(`${this.server}/v1/artifacts/${encodeURIComponent(id)}`);
-    const headers = { ...this.headers(), ...(input.range && { range: input.range }) };
+    const range = input.range ? { range: input.range } : {};
     const silenceMs = this.#options.timeoutMs ?? TIMEOUT_MS;
-    const get = { headers, signal: input.signal, silenceMs };
-    const body = await this.#withTransportErrors(() => this.#getter.get(url, get));
+    const ask = (more: Record<string, string>) => {
+      const headers = { ...this.headers(), ...range, ...more };
+      return this.#withTransportErrors(() =>
+        this.#getter.get(url, { headers, signal: input.signal, silenceMs }),
+      );
+    };
+    let body = await ask({ prefer: 'redirect' });
+    if (body.statusCode === 307) {
+      const elsewhere = await this.#elsewhere(body, { headers: range, signal: input.signal, silenceMs });
+      if (elsewhere) return elsewhere;
+      body = await ask({});
+    }
     const status = body.statusCode ?? 0;
     if (status >= 400)
       throw await this.#responseError(`GET ${url.pathname}`, status, body.headers, () => textOf(body));
     return { status, headers: body.headers, body };
+  }
+
+  /**
+   * What the object store gives at the address that the server names, under the headers of the server: its `ETag` is the
+   * SHA-256. Null where it gives nothing: not every machine reaches it, and the server has the bytes as well.
+   */
+  async #elsewhere(sent: IncomingMessage, get: Get): Promise<Downloading | null> {
+    sent.resume();
+    const { location, etag, 'content-disposition': disposition } = sent.headers;
+    if (location === undefined || !URL.canParse(location)) return null;
+    const body = await this.#web.get(new URL(location), get).catch((error) => {
+      if (get.signal?.aborted) throw error;
+      return null;
+    });
+    const status = body?.statusCode ?? 0;
+    if (body && (status === 200 || status === 206))
+      return { status, headers: { ...body.headers, etag, 'content-disposition': disposition }, body };
+    body?.destroy();
+    return null;
   }
 
   /** The headers that a download of an artifact would have. */
@@ -194,6 +225,7 @@ export class ClusterClient {
   /** Ends idle connections; requests under way fail. */
   async close(): Promise<void> {
     this.#getter.close();
+    this.#web.close();
     await this.#dispatcher.destroy();
   }
 

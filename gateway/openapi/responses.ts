@@ -88,6 +88,11 @@ function downloads(): Record<string, Json> {
     200: { description: 'The whole content', headers: DOWNLOAD_HEADERS, content },
     206: { description: 'The range asked for', headers: { ...DOWNLOAD_HEADERS, ...range }, content },
     304: { description: 'The client has this content already (If-None-Match)', headers: DOWNLOAD_HEADERS },
+    307: {
+      description:
+        'For `Prefer: redirect`, where the server knows an address at which the object store gives the content',
+      headers: { ...DOWNLOAD_HEADERS, Location: text('good for some minutes, and as good as a credential') },
+    },
   };
 }
 

@@ -128,6 +128,10 @@ export class BlobStore implements Blobs {
     return this.#driver.leftovers();
   }
 
+  addressOf({ sha256 }: StoredBytes, disposition: string): Promise<string | null> {
+    return this.#driver.addressOf(sha256, disposition);
+  }
+
   read(bytes: StoredBytes, start: number, end: number): Readable {
     const source = this.#driver.read(bytes.sha256, start, end);
     const isWhole = start === 0 && end === bytes.size_bytes - 1;

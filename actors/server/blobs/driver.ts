@@ -57,6 +57,8 @@ export interface ObjectDriver {
   size(sha256: string): Promise<number | null>;
   /** Bytes `start` to `end`, both included. */
   read(sha256: string, start: number, end: number): Readable;
+  /** An address at which somebody else gives the bytes; null where nobody does (`Blobs.addressOf`). */
+  addressOf(sha256: string, disposition: string): Promise<string | null>;
   /** What a fault of `read` says of the bytes; null where it says nothing of them. */
   lossOf(error: unknown): 'missing' | 'damaged' | null;
   /**

@@ -67,6 +67,10 @@ export class FolderObjects implements ObjectDriver {
     return createReadStream(this.#path(sha256), { start, end, highWaterMark: CHUNK });
   }
 
+  async addressOf(): Promise<null> {
+    return null;
+  }
+
   lossOf(error: unknown): 'missing' | 'damaged' | null {
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'ENOENT') return 'missing';

@@ -13,6 +13,8 @@ interface Opening {
   stateDir: string;
   /** Where objects are to lie; undefined for the folder of the state directory. */
   place: S3Location | undefined;
+  /** Whether clients that ask for it are sent there. */
+  presigns: boolean;
   log: Logger;
   /** Seconds since the epoch. */
   now(): number;
@@ -23,7 +25,14 @@ interface Opening {
  * its artifacts.
  * @throws StartError
  */
-export async function openObjects({ store, stateDir, place, log, now }: Opening): Promise<ObjectDriver> {
+export async function openObjects({
+  store,
+  stateDir,
+  place,
+  presigns,
+  log,
+  now,
+}: Opening): Promise<ObjectDriver> {
   const home = await objectHome(store.queries);
   const id = (await storeId(store.queries)) ?? randomUUID();
   if (place === undefined) {
@@ -40,13 +49,13 @@ export async function openObjects({ store, stateDir, place, log, now }: Opening)
       `the objects of this store lie in ${stateDir}: bring them to ${place.url} first, with: jq-server copy-objects`,
     );
   if (home?.url !== place.url) await store.commit({ ...noChanges(), further: homeStatements(id, place.url) });
-  return s3Objects(place, { id, isNew, log, now });
+  return s3Objects(place, { id, isNew, presigns, log, now });
 }
 
 /** Loaded only here: who has objects in a folder needs nothing of it. */
 export async function s3Objects(
   place: S3Location,
-  options: { id: string; isNew: boolean; log: Logger; now(): number },
+  options: { id: string; isNew: boolean; presigns: boolean; log: Logger; now(): number },
 ): Promise<ObjectDriver> {
   const { Bucket } = await import('./s3/bucket.ts');
   const { S3Objects } = await import('./s3/s3-objects.ts');

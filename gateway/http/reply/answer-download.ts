@@ -25,6 +25,15 @@ export async function answerDownload(
   if (matchesAny(asked['if-none-match'], etag)) return void exchange.answer(304, headers);
 
   await service.backend.blobs.assertWhole(artifact);
+  if (method === 'GET' && prefersRedirect(asked.prefer)) {
+    const address = await service.backend.blobs.addressOf(artifact, dispositionOf(artifact));
+    if (address !== null)
+      return void exchange.answer(
+        307,
+        [...headers.filter(([name]) => name !== 'Cache-Control'), ...redirection(address)],
+        '',
+      );
+  }
   const size = artifact.size_bytes;
   // A range is only good for the bytes that the client began with; HEAD knows no ranges.
   const ranged = method === 'GET' && (asked['if-range'] ?? etag).trim() === etag;
@@ -45,10 +54,23 @@ export async function answerDownload(
   });
 }
 
+/** Whether a client says that it may be sent elsewhere (RFC 7240). */
+const prefersRedirect = (prefer: string | undefined): boolean =>
+  prefer?.split(',').some((preference) => preference.trim().toLowerCase() === 'redirect') ?? false;
+
+/** The address is as good as a credential. */
+const redirection = (address: string): Header[] => [
+  ['Location', address],
+  ['Preference-Applied', 'redirect'],
+  ['Cache-Control', 'no-store'],
+];
+
+const dispositionOf = ({ filename, id }: StoredArtifact): string => attachment(filename ?? id);
+
 function headersFor(artifact: StoredArtifact, etag: string): Header[] {
   return [
     ['Content-Type', 'application/octet-stream'],
-    ['Content-Disposition', attachment(artifact.filename ?? artifact.id)],
+    ['Content-Disposition', dispositionOf(artifact)],
     ['ETag', etag],
     ['Accept-Ranges', 'bytes'],
     ['Cache-Control', 'private, no-cache'],

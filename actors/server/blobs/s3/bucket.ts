@@ -22,6 +22,8 @@ const PARTS_AT_ONCE = 2;
 
 /** Milliseconds until a connection must be there, and that one which carries something may be silent. */
 const PATIENCE = { connectionTimeout: 3_000, socketTimeout: 20_000 };
+/** Seconds for which an address is good; what has begun by then goes on. */
+const PRESIGNED = 900;
 /** How often something is tried before it counts as failed; the SDK waits in between. */
 const ATTEMPTS = 3;
 
@@ -75,7 +77,7 @@ export class Bucket {
       if ((error as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw error;
       throw new StartError(
         'objects_unusable',
-        'objects in S3 need the package @aws-sdk/client-s3: install with --include=optional',
+        'objects in S3 need the packages of the AWS SDK: install with --include=optional',
       );
     }
   }
@@ -92,6 +94,16 @@ export class Bucket {
   async get(key: string, start: number, end: number, abortSignal: AbortSignal): Promise<Readable> {
     const command = new this.sdk.GetObjectCommand({ ...this.#at(key), Range: `bytes=${start}-${end}` });
     return (await this.client.send(command, { abortSignal })).Body as Readable;
+  }
+
+  /** An address that gives whoever has it what is under a key, for `PRESIGNED` seconds. */
+  async presigned(key: string, disposition: string): Promise<string> {
+    const { getSignedUrl } = await import('@aws-sdk/s3-request-presigner');
+    const command = new this.sdk.GetObjectCommand({
+      ...{ ...this.#at(key), ResponseContentDisposition: disposition },
+      ResponseContentType: 'application/octet-stream',
+    });
+    return getSignedUrl(this.client, command, { expiresIn: PRESIGNED });
   }
 
   /** A small text; null where there is none. */

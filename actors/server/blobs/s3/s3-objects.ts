@@ -21,6 +21,8 @@ export interface S3Options {
   isAnybodys?: boolean;
   /** Whether a program is of no use without it: then it has to be reached at the start, too. */
   isNeeded?: boolean;
+  /** Whether clients that ask for it are sent there. */
+  presigns?: boolean;
   log: Pick<Logger, 'warn' | 'error'>;
   /** Seconds since the epoch. */
   now(): number;
@@ -146,6 +148,11 @@ export class S3Objects implements ObjectDriver {
         await delay(Math.min(LONGEST_WAIT_MS, 50 * 2 ** failures), undefined, { signal: over });
       }
     }
+  }
+
+  async addressOf(sha256: string, disposition: string): Promise<string | null> {
+    if (!this.#options.presigns) return null;
+    return this.#ask(() => this.#bucket.presigned(objectPath(sha256), disposition));
   }
 
   lossOf(error: unknown): 'missing' | 'damaged' | null {
