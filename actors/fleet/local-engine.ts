@@ -49,7 +49,7 @@ export class LocalEngine implements Engine {
   async withdraw(): Promise<void> {}
 
   async drain(allocations: readonly Allocation[]): Promise<void> {
-    for (const { id } of allocations) if (Number(id) > 0) system.signal(Number(id), 'SIGTERM');
+    for (const { id } of allocations) if (Number(id) > 0) system.signal(Number(id), 'SIGQUIT');
   }
 
   async #startAt(folder: string, template: Template, place: number, isStanding: boolean): Promise<void> {
@@ -67,6 +67,8 @@ export class LocalEngine implements Engine {
         [
           ...first,
           ...['--name', workerName(fleet.name, template.name, place), '--state', state],
+          // Where Slurm gives an allocation, the worker asks it.
+          ...(ends_at === null ? [] : ['--ends-at', String(Math.round(ends_at))]),
           ...workerArguments(this.#start, template, isStanding),
         ],
         { detached: true, stdio: ['ignore', output, output] },

@@ -76,7 +76,7 @@ export class SlurmEngine implements Engine {
 
   async drain(allocations: readonly Allocation[]): Promise<void> {
     if (allocations.length > 0)
-      await slurm('scancel', ['--signal=TERM', '--batch', ...allocations.map(({ id }) => id)]);
+      await slurm('scancel', ['--signal=QUIT', '--batch', ...allocations.map(({ id }) => id)]);
   }
 
   async #submit(template: Template, places: readonly number[], isStanding: boolean): Promise<void> {

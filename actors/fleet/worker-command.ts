@@ -26,12 +26,13 @@ export const folderOf = ({ state }: Fleet, { name }: Template): string => join(s
 
 /** What a worker of a place is started with. @param isStanding whether it stays without work */
 export function workerArguments({ flags }: WorkerStart, template: Template, isStanding: boolean): string[] {
-  const { slots, memory_gb, gpus, labels, idle, worker } = template;
+  const { slots, memory_gb, gpus, labels, idle, walltime, ending, worker } = template;
   return [
     ...flags,
     ...['--slots', String(slots), '--gpus', String(gpus)],
     ...(memory_gb === null ? [] : ['--memory-gb', String(memory_gb)]),
     ...Object.entries(labels).flatMap(([key, value]) => ['--labels', `${key}=${value}`]),
+    ...(walltime === null ? [] : ['--drain-seconds', String(ending)]),
     ...(isStanding ? [] : ['--idle-exit', String(idle)]),
     ...worker,
   ];

@@ -25,6 +25,8 @@ export interface RunningWorker {
   readonly ended: Promise<void>;
   /** First call: no new task, running ones finish. Second: they are given back. Third: nothing is waited for. */
   drain(): void;
+  /** Takes no new task; running ones finish, whatever `--grace` says. */
+  retire(): void;
   /** Drains, if it does not yet, and resolves when all has ended. */
   stop(): Promise<void>;
   /** Gives back what runs, delivers what it can, and ends. */
@@ -140,6 +142,10 @@ function handleOf(
     agent.send({ type: 'DRAIN' });
   };
   return {
+    retire() {
+      ending = true;
+      agent.send({ type: 'RETIRE' });
+    },
     get workerId() {
       return agent.getSnapshot().context.registered?.worker_id ?? null;
     },

@@ -14,6 +14,8 @@ export interface Running {
   cancelMs?: number;
   /** At SIGHUP; where it is absent, and on Windows, that signal is like SIGTERM. */
   reload?(): Promise<void>;
+  /** At SIGQUIT: it finishes what it runs, however long that takes. Absent: that signal is like SIGTERM. */
+  retire?(): void;
   /** At SIGUSR2: who rotates logs has moved the file away. */
   reopenLog?(): void;
   /** Resolves or rejects should the program end by itself. */
@@ -64,9 +66,15 @@ export async function serveUntilSignal(
     if (running.reload === undefined || platform === 'win32') onSignal(signal);
     else running.reload().catch((error: Error) => output.warn(`SIGHUP: ${error.message}`));
   };
+  const onQuit = (signal: NodeJS.Signals) => {
+    if (running.retire === undefined || running.ended === undefined) return onSignal(signal);
+    announce(output, { event: 'retiring' }, `${signal}: ends when it has finished what it runs`);
+    running.retire();
+  };
   const onRotated = () => running.reopenLog?.();
   process.on('SIGTERM', onSignal);
   process.on('SIGINT', onSignal);
+  process.on('SIGQUIT', onQuit);
   process.on('SIGHUP', onHangup);
   // Without a listener it would end the process.
   if (platform !== 'win32') process.on('SIGUSR2', onRotated);
@@ -77,6 +85,7 @@ export async function serveUntilSignal(
   } finally {
     process.off('SIGTERM', onSignal);
     process.off('SIGINT', onSignal);
+    process.off('SIGQUIT', onQuit);
     process.off('SIGHUP', onHangup);
     process.off('SIGUSR2', onRotated);
   }

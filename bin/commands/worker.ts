@@ -39,6 +39,7 @@ export class WorkerCommand extends BaseCommand {
       With \`--ends-at\` it is given no task that it could not finish by then. In its last \`--drain-seconds\` it takes nothing
       more, in its last 20 s it gives back what still runs, and it ends with exit code 0. In an allocation of Slurm it
       knows the end by itself, and \`--grace\` is 10 s there.
+      SIGQUIT drains, too, and leaves what runs all its time, whatever \`--grace\` says.
       \`--json\` prints a line for each event of the program, the first being \`started\`, and
       \`registered\` should the server have been away then.
     `,

@@ -24,8 +24,11 @@ export async function allocationOf(
   env: Readonly<Record<string, string | undefined>>,
   log: Logger,
 ): Promise<Allocation | null> {
-  const { SLURM_JOB_ID: id, SLURM_JOB_END_TIME: end } = env;
-  if (!id) return null;
+  const { SLURM_JOB_ID: job, SLURM_JOB_END_TIME: end } = env;
+  const { SLURM_ARRAY_JOB_ID: array, SLURM_ARRAY_TASK_ID: element } = env;
+  if (!job) return null;
+  // The last element of an array has the number of the whole.
+  const id = array && element ? `${array}_${element}` : job;
   const endsAt = /^[0-9]+$/.test(end ?? '') ? Number(end) : await endInQueue(id, env, log);
   log.info({ job: id, ends_at: endsAt }, 'this worker runs in an allocation of Slurm');
   return { endsAt, noticeSeconds: SLURM_NOTICE_SECONDS };

@@ -26,6 +26,7 @@ export const agentMachine = agent.createMachine({
     selfTests: 0,
     suspended: null,
     woken: false,
+    retiring: false,
   }),
   output: ({ context }) => ({ failure: context.failure }),
   initial: 'active',
@@ -34,6 +35,7 @@ export const agentMachine = agent.createMachine({
       type: 'parallel',
       on: {
         CANCEL: { actions: { type: 'cancelRuns', params: ({ event }) => event.tasks } },
+        RETIRE: { actions: ['noteRetiring', 'endCalmly'] },
         WOKE: { actions: 'noteWoken' },
         SAVED: {
           actions: [

@@ -1,3 +1,4 @@
+import { not } from 'xstate';
 import { agent } from './setup.ts';
 import type { Ending } from './types.ts';
 
@@ -17,7 +18,7 @@ export const notice = agent.createStateConfig({
         input: ({ context: { ending } }) => ({ seconds: null, at: ending.drainsAt }),
         onDone: { target: 'given', actions: 'endCalmly' },
       },
-      on: { DRAIN: 'given', STOP: 'over' },
+      on: { DRAIN: { guard: not('isRetiring'), target: 'given' }, STOP: 'over' },
     },
     given: {
       invoke: {

@@ -37,6 +37,7 @@ export const agent = setup({
     isWell: (_, wrong: string | null) => wrong === null,
     mayLease: ({ context }) => freeSlots(context) > 0,
     isIdle: ({ context }) => Object.keys(context.runs).length === 0,
+    isRetiring: ({ context }) => context.retiring,
     endsWhenIdle: ({ context }) => context.ending.idleSeconds !== null,
     isOk: (_, answer: Result<unknown>) => answer.ok,
     isUnknownWorker: (_, answer: Result<unknown>) => !answer.ok && answer.linkError.kind === 'unknown_worker',
@@ -134,6 +135,7 @@ export const agent = setup({
         runs: Object.fromEntries(runs.map(([key, run]) => [key, { ...run, stopping: true }])),
       });
     }),
+    noteRetiring: assign({ retiring: true }),
     endCalmly: raise({ type: 'DRAIN' }),
     giveBack: raise({ type: 'STOP' }),
     stopRuns: enqueueActions(({ context, enqueue }) => {

@@ -98,6 +98,8 @@ export interface AgentContext extends AgentInput {
   suspended: string | null;
   /** It has slept, and not been heard by the server since. */
   woken: boolean;
+  /** It was told to end, without a notice. */
+  retiring: boolean;
 }
 
 export type LinkEvent =
@@ -111,6 +113,8 @@ export type AgentEvent =
   | { type: 'DRAIN' }
   /** Gives running tasks back at once. */
   | { type: 'STOP' }
+  /** No new lease; what runs has all the time that it needs, as long as the program's own end allows. */
+  | { type: 'RETIRE' }
   /** The program stood still for a while, with its machine or by itself: its leases may have expired. */
   | { type: 'WOKE' }
   | AttemptSaved

@@ -85,10 +85,13 @@ describe('a fleet of processes of this machine', () => {
   });
 
   it('lets its workers finish at its end, and then is gone; with --keep they go on', async (t) => {
-    const { server, left, letGo, keep } = await scene(t, { idle: '1h' });
+    const { server, left, letGo, keep } = await scene(t, { idle: '1h', walltime: '1h' });
     await submit(server, 1);
     const first = keep('--keep');
     await runs(server, 1);
+    const [worker] = await server.client.call('listWorkers');
+    const ends = Number(worker?.capabilities.ends_at) - Date.now() / 1000;
+    assert.ok(ends > 3300 && ends < 3600, `it knows its end, in ${ends} s`);
     await first.terminate();
     assert.ok(left().length > 0);
     const second = keep();

@@ -24,7 +24,7 @@ export async function slurmScene(t: TestContext, slurm: Record<string, unknown> 
   await writeFile(runner, RUNNER, { mode: 0o755 });
   const name = `lab${Math.random().toString(36).slice(2, 8)}`;
   const cpu = { name: 'cpu', engine: 'slurm', max: 2, memory_gb: 0.4, walltime: '10min', idle: '3s' };
-  const worker = ['--runner', `slow@1.0=sh ${runner}`, '--grace', '2'];
+  const worker = ['--runner', `slow@1.0=sh ${runner}`, '--grace', '0'];
   const templates = [{ ...cpu, packages: { slow: '1.0' }, worker, slurm, ...template }];
   const read = readFleet({ name, state: join(state, 'lab'), templates });
   assert.ok('fleet' in read, JSON.stringify(read));
@@ -55,6 +55,7 @@ export async function slurmScene(t: TestContext, slurm: Record<string, unknown> 
     ...{ server, state, fleet, round, rounds, name: `jq.${name}.cpu.` },
     letGo: () => writeFile(`${runner}.go`, ''),
     have: async (count: number) => (await tasksBy()).succeeded === count,
+    end: () => keeper.end(),
     plan: async () => (await keeper.look()).plan.templates[0],
     restart: async () => {
       keeper = await open();

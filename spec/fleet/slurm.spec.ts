@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
 import { requires } from '../support/requires.ts';
+import { until } from '../support/until.ts';
 import { SlurmCluster } from './slurm-cluster.ts';
 import { slurmScene } from './slurm-scene.ts';
 
@@ -18,6 +19,12 @@ describe('a fleet in Slurm', requires('slurm'), () => {
     const { server, name, letGo, rounds, runs, submit, succeed } = await slurmScene(t);
     await submit(4);
     await runs(2);
+    const ends = (await server.client.call('listWorkers')).map(({ capabilities }) => capabilities.ends_at);
+    const soon = Date.now() / 1000 + 600;
+    assert.ok(
+      ends.every((at) => Number(at) > soon - 120 && Number(at) < soon),
+      `they know their ends: ${ends}`,
+    );
     await letGo();
     await succeed(4);
     await rounds('nothing to be left', isEmpty);
@@ -81,6 +88,26 @@ describe('a fleet in Slurm', requires('slurm'), () => {
     await letGo();
     await succeed(1);
     await rounds('nothing to be left', isEmpty);
+  });
+
+  it('leaves nothing behind at its end: what has not started is given up, what runs is finished', async (t) => {
+    const { server, end, letGo, plan, rounds, runs, submit, have } = await slurmScene(t, {}, { max: 3 });
+    const { id } = await submit(3);
+    await runs(2);
+    await rounds('the third to wait', async () => (await plan())?.waiting === 1);
+    assert.equal(await end(), 3);
+    await until('its workers to be told', async () => {
+      const workers = await server.client.call('listWorkers');
+      return workers.every(({ leaving }) => leaving === 'draining');
+    });
+    await letGo();
+    await until('nothing to be left', async () => (await end()) === 0, 60);
+    assert.equal(await have(2), true);
+    const events = await server.client.call('listJobEvents', { params: { id } });
+    assert.deepEqual(
+      events.filter(({ type }) => type === 'task_requeued'),
+      [],
+    );
   });
 
   it('asks for another where a node dies with its worker, whose task is run again', async (t) => {

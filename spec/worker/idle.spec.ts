@@ -4,6 +4,25 @@ import { lease, ok, PlayedAgent } from './played-agent.ts';
 
 const idle = () => new PlayedAgent({ ending: { idleSeconds: 60 } });
 
+describe('a worker that is told to retire', () => {
+  it('takes nothing more and finishes what it runs, also where a notice is set', async () => {
+    const agent = await new PlayedAgent({ ending: { noticeSeconds: 10 } }).working();
+    agent.actor.send({ type: 'RETIRE' });
+    assert.equal(agent.duty, 'draining');
+    agent.clock.increment(3_600_000);
+    assert.equal(agent.duty, 'draining');
+    await agent.ends('run', 'not_ours');
+    await agent.stopped();
+  });
+
+  it('gives back what it runs when it is told to end thereafter', async () => {
+    const agent = await new PlayedAgent({ ending: { noticeSeconds: 10 } }).working();
+    agent.actor.send({ type: 'RETIRE' });
+    agent.actor.send({ type: 'DRAIN' });
+    assert.match(agent.duty, /stopping/);
+  });
+});
+
 describe('a worker that is told to end when it has nothing to do', () => {
   it('drains after so long, and hears out the request that is under way', async () => {
     const agent = await idle().connected();
