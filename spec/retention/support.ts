@@ -5,12 +5,11 @@ import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import type { TestContext } from 'node:test';
 import { objectPath } from '../../actors/server/blobs/paths.ts';
-import { openStore } from '../../actors/server/check/open-store.ts';
 import { checkRows } from '../../actors/server/check/rows.ts';
 import type { RetentionSettings } from '../../actors/server/retention/settings.ts';
-import { PlainStatements } from '../../actors/server/store/plain-statements.ts';
 import type { LeasedTask } from '../../gateway/messages.ts';
 import { job, TestCluster } from '../support/cluster.ts';
+import { lookInto } from '../support/test-store.ts';
 import type { TestWorker } from '../support/test-worker.ts';
 
 export const DAY = 86_400;
@@ -82,22 +81,13 @@ export const isThere = (cluster: TestCluster, sha256: string): Promise<boolean> 
 
 /** How many rows a table has. */
 export async function count(cluster: TestCluster, table: string): Promise<number> {
-  const db = await openStore(join(cluster.stateDir, 'store.sqlite'), true);
-  try {
-    return (await db.get<{ n: number }>(`SELECT count(*) AS n FROM ${table}`))?.n ?? -1;
-  } finally {
-    await db.close();
-  }
+  const sql = `SELECT count(*) AS n FROM ${table}`;
+  return lookInto(cluster.stateDir, async (store) => (await store.get<{ n: number }>(sql))?.n ?? -1);
 }
 
 /** The rows of the store fit together, as `jq-server check` has it. */
 export async function assertRowsFit(cluster: TestCluster): Promise<void> {
-  const db = await openStore(join(cluster.stateDir, 'store.sqlite'), true);
-  try {
-    assert.deepEqual(await checkRows(new PlainStatements(db)), []);
-  } finally {
-    await db.close();
-  }
+  assert.deepEqual(await lookInto(cluster.stateDir, (store) => checkRows(store)), []);
 }
 
 /** The bytes of an artifact as a download gives them. */
