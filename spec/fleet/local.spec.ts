@@ -43,10 +43,10 @@ async function scene(t: TestContext, template: Record<string, unknown> = {}) {
   };
 }
 
-const submit = (server: TestServer, count: number) =>
+const submit = (server: TestServer, count: number, type = 'slow.run') =>
   server.client.call('submitJob', {
     body: {
-      type: 'slow.run',
+      type,
       pipelines: Array.from({ length: count }, (_, i) => ({ kind: 'inline_json' as const, inline: { i } })),
       dataset: { kind: 'worker_local', path: ROOT },
     },
@@ -65,6 +65,11 @@ describe('a fleet of processes of this machine', () => {
     assert.match(
       await status(),
       /nobody keeps fleet lab[\s\S]*cpu +local +0 +0 +2 +3 +2 +it may have no more/,
+    );
+    await submit(server, 1, 'other.run');
+    assert.match(
+      await status(),
+      /nobody serves 1 slot with packages\.other:\n {2}cpu does not have packages\.other$/m,
     );
     const first = keep();
     await runs(server, 2);
