@@ -4,10 +4,12 @@ import { standingOf } from '../../machines/worker/standing.ts';
 import { ClientCommand, type Session } from '../cli/client-command.ts';
 import { EXIT } from '../cli/exit.ts';
 import { clientUsage } from '../cli/usage.ts';
-import { ago, clock } from '../terminal/format.ts';
+import { ago, clock, dateTime } from '../terminal/format.ts';
 import { plain } from '../terminal/plain.ts';
 import { workerState } from '../terminal/status-style.ts';
 import { table } from '../terminal/table.ts';
+
+const HALF_A_DAY = 43_200;
 
 export class WorkersCommand extends ClientCommand {
   static override paths = [['workers']];
@@ -17,7 +19,8 @@ export class WorkersCommand extends ClientCommand {
       versions, under \`version\` that of the worker program; one that differs from the server's is marked with
       \`!\`. A worker that is \`suspended\` lives but asks for no tasks at present; why stands below. One that is
       \`draining\` was told to end and finishes what it has; then it is \`stopped\`. One that an operator drains is
-      \`draining\`, then \`drained\`. A \`dead\` one fell silent.
+      \`draining\`, then \`drained\`. A \`dead\` one fell silent. Under \`ends\` stands until when a worker can run tasks, where
+      one says so.
       \`--json\` has all packages of a worker.
     `,
     examples: [['List the workers', 'jqctl workers']],
@@ -35,10 +38,12 @@ export class WorkersCommand extends ClientCommand {
 
 function listOf(workers: WorkerView[], output: Session['output']): string {
   const now = Date.now() / 1000;
+  const haveEnds = workers.some((worker) => endOf(worker, now) !== '-');
   const rows = workers.map((worker) => [
     plain(worker.name ?? '-'),
     workerState(worker, output.colours),
     `${worker.slots_used}/${worker.slots_total}`,
+    ...(haveEnds ? [endOf(worker, now)] : []),
     // Below each other where the room is scarce, since their versions are what people look for.
     librariesOf(worker)
       .map(plain)
@@ -52,6 +57,7 @@ function listOf(workers: WorkerView[], output: Session['output']): string {
     { title: 'name', flexible: true },
     { title: 'status' },
     { title: 'slots', align: 'right' as const },
+    ...(haveEnds ? [{ title: 'ends', align: 'right' as const }] : []),
     { title: 'runs', flexible: 'last' as const },
     { title: 'labels', flexible: true, optional: true },
     { title: 'version', flexible: true, optional: true },
@@ -59,6 +65,12 @@ function listOf(workers: WorkerView[], output: Session['output']): string {
     { title: 'worker', ids: true, flexible: true },
   ];
   return [table(columns, rows, output), ...withheld(workers)].join('\n');
+}
+
+/** Until when it can run tasks, where it says so. */
+function endOf({ status, capabilities: { ends_at } }: WorkerView, now: number): string {
+  if (status !== 'alive' || typeof ends_at !== 'number') return '-';
+  return Math.abs(ends_at - now) < HALF_A_DAY ? clock(ends_at) : dateTime(ends_at);
 }
 
 /** Why workers ask for no tasks, or are given none, a line each. */

@@ -144,3 +144,22 @@ describe('the status of a worker', () => {
     assert.ok(!stdout.includes('\u001b'));
   });
 });
+
+it('the list of workers says until when they can run tasks, where one of them has an end', async (t) => {
+  const list = async (...workers: object[]) => {
+    const server = await fakeServer({ 'GET /v1/workers': { body: workers } });
+    t.after(() => server.stop());
+    return (await run(['workers', '--server', server.url])).stdout.split('\n');
+  };
+  const ends_at = Math.floor(Date.now() / 1000) + 3600;
+  const endless = aWorker('endless', { status: 'alive' });
+  const [title, ending, other] = await list(
+    aWorker('lent', { status: 'alive', capabilities: { ends_at } }),
+    endless,
+  );
+  assert.match(title ?? '', /slots +ends/);
+  const time = new Date(ends_at * 1000).toTimeString().slice(0, 5);
+  assert.ok(ending?.includes(time), ending);
+  assert.match(other ?? '', /0\/1 +- /);
+  assert.doesNotMatch((await list(endless))[0] ?? '', /ends/);
+});
