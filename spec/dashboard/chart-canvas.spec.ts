@@ -189,7 +189,7 @@ describe('the picture of a statechart', requires('chromium'), () => {
     await page.getByRole('img', { name: 'Statechart of the task' }).waitFor();
     const details = page.getByRole('region', { name: 'Guards and actions' });
     await details.getByText('isTriedAgain').waitFor();
-    assert.match((await details.textContent()) ?? '', /keepReport, emitLeaseEnded, keepError, emitFailed/);
+    assert.match((await details.textContent()) ?? '', /keepReport, keepError, emitFailed, chargeFailure/);
     await field.fill('no such thing');
     await page.getByText('Nothing of that name.').waitFor();
   });
