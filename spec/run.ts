@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { cleanEnvironment } from './support/environment.ts';
 import { readOutcomes, summarise } from './support/outcome.ts';
-import { postgresCluster } from './support/postgres.ts';
+import { startTestStore } from './support/test-store.ts';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const REPORTER = new URL('./support/outcome-reporter.mjs', import.meta.url).href;
@@ -48,12 +48,7 @@ function everySpecification(): string[] {
 }
 
 /** Runs the files with the runner of Node, to whose own lines nothing is added. */
-function runFiles(
-  files: string[],
-  home: string,
-  outcomes: string,
-  store: string | undefined,
-): Promise<number> {
+function runFiles(files: string[], home: string, outcomes: string): Promise<number> {
   const reporters = [
     ...['--test-reporter', process.stdout.isTTY ? 'spec' : 'tap', '--test-reporter-destination', 'stdout'],
     ...['--test-reporter', REPORTER, '--test-reporter-destination', outcomes],
@@ -69,7 +64,7 @@ function runFiles(
   ];
   const child = spawn(process.execPath, argv, {
     cwd: ROOT,
-    env: cleanEnvironment({ ...process.env, JQ_TEST_STORE: store }, home),
+    env: cleanEnvironment(process.env, home),
     stdio: ['ignore', 'inherit', 'inherit'],
   });
   // Ctrl-C reaches the child by the terminal; this program waits for its end.
@@ -90,9 +85,9 @@ try {
   const list = join(folder, 'outcomes');
   // Node does not begin it where there is no such file to run.
   writeFileSync(list, '');
-  const store = process.env.JQ_TEST_STORE === 'postgresql' ? await postgresCluster() : null;
+  const store = await startTestStore();
   const home = mkdtempSync(join(folder, 'home-'));
-  const code = await runFiles(files, home, list, await store?.database()).finally(() => store?.stop());
+  const code = await runFiles(files, home, list).finally(() => store?.stop());
   const { lines, unexpected } = summarise(readOutcomes(readFileSync(list, 'utf8')), all);
   const mark = process.stdout.isTTY ? 'ℹ' : '#';
   for (const line of lines) console.log(`${mark} ${line}`);

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Database, open } from 'sqlite';
-import sqlite3 from 'sqlite3';
+import type { Queries } from '../../actors/server/store/sql.ts';
 import { type Happening, History } from '../history/history.ts';
 import { compareCounts, type JobRow, Rows, type TaskRow } from '../history/rows.ts';
+import { lookInto, SNAPSHOT, storeOf } from '../support/test-store.ts';
 import { type AckOf, type Ledger, only } from './ledger.ts';
 
 type Row = Record<string, string | number | null>;
@@ -33,16 +33,11 @@ export class Comparison {
   /** @returns what is wrong, a line each; nothing when all is well */
   async make(): Promise<string[]> {
     const acks = this.#ledger.read();
-    const db = await open({
-      filename: join(this.#state, 'store.sqlite'),
-      driver: sqlite3.Database,
-      mode: sqlite3.OPEN_READONLY,
-    });
-    try {
-      await db.exec('PRAGMA busy_timeout = 5000; BEGIN');
+    return lookInto(this.#state, async (db) => {
+      await db.all(SNAPSHOT);
       const view = await Snapshot.of(db, this.#state, this.#ledger);
       return [
-        ...(await structure(db)),
+        ...(await this.#structure(db)),
         ...(await this.#events(db)),
         ...view.jobs(only(acks, 'job')),
         ...view.cancels(only(acks, 'cancel')),
@@ -53,13 +48,18 @@ export class Comparison {
         ...view.results(),
         ...view.artifacts(only(acks, 'artifact')),
       ];
-    } finally {
-      await db.close();
-    }
+    });
+  }
+
+  /** Rules that hold for every store, whoever asked for what. PostgreSQL looks after its pages by itself. */
+  async #structure(db: Queries): Promise<string[]> {
+    const own = storeOf(this.#state) === undefined ? await pages(db) : [];
+    const mute = await db.all<Row[]>('SELECT id FROM jobs WHERE id NOT IN (SELECT job_id FROM job_requests)');
+    return [...own, ...mute.map(({ id }) => `job ${id} has no request`)];
   }
 
   /** Each event follows from those before it, and the rows are what the events say. */
-  async #events(db: Database): Promise<string[]> {
+  async #events(db: Queries): Promise<string[]> {
     try {
       const events = await db.all<(Happening & { data: string })[]>(EVENTS, this.#history.lastId);
       this.#history.take(events.map((event) => ({ ...event, data: JSON.parse(event.data) })));
@@ -78,10 +78,10 @@ export class Comparison {
 const EVENTS = 'SELECT id, type, job_id, task_id, worker_id, data FROM events WHERE id > ? ORDER BY id';
 const JOB = `SELECT id, status, num_queued + num_leased AS queued, num_running AS running, num_succeeded AS succeeded,
   num_failed AS failed, num_cancelled AS cancelled FROM jobs WHERE id = ?`;
-const TASKS = `SELECT id, status, attempt, worker_id AS worker, lease_expires_at AS leaseEnds, result,
-  reused_from AS reusedFrom FROM tasks WHERE job_id = ? ORDER BY seq`;
+const TASKS = `SELECT id, status, attempt, worker_id AS worker, lease_expires_at AS "leaseEnds", result,
+  reused_from AS "reusedFrom" FROM tasks WHERE job_id = ? ORDER BY seq`;
 
-async function jobRow(db: Database, id: string): Promise<JobRow> {
+async function jobRow(db: Queries, id: string): Promise<JobRow> {
   const { status, ...counts } = (await db.get<JobRow['counts'] & { status: string }>(JOB, id)) ?? {
     ...{ status: 'missing', queued: 0, running: 0, succeeded: 0, failed: 0, cancelled: 0 },
   };
@@ -90,14 +90,9 @@ async function jobRow(db: Database, id: string): Promise<JobRow> {
 
 const says = (wrong: boolean, words: string): string[] => (wrong ? [words] : []);
 
-/** Rules that hold for every store, whoever asked for what. */
-async function structure(db: Database): Promise<string[]> {
+async function pages(db: Queries): Promise<string[]> {
   const [check] = await db.all<Row[]>('PRAGMA integrity_check');
-  const mute = await db.all<Row[]>('SELECT id FROM jobs WHERE id NOT IN (SELECT job_id FROM job_requests)');
-  return [
-    ...says(check?.integrity_check !== 'ok', `integrity_check: ${JSON.stringify(check)}`),
-    ...mute.map(({ id }) => `job ${id} has no request`),
-  ];
+  return says(check?.integrity_check !== 'ok', `integrity_check: ${JSON.stringify(check)}`);
 }
 
 /** The rows of the store by their ids, beside the ledger of those who asked. */
@@ -121,7 +116,7 @@ class Snapshot {
     this.#notes = new Map((rows.notes ?? []).map(({ message, n }) => [message as string, n as number]));
   }
 
-  static async of(db: Database, state: string, ledger: Ledger): Promise<Snapshot> {
+  static async of(db: Queries, state: string, ledger: Ledger): Promise<Snapshot> {
     const queries = {
       jobs: 'SELECT j.id, j.name, j.status, r.request FROM jobs j JOIN job_requests r ON r.job_id = j.id',
       tasks:
@@ -242,18 +237,11 @@ function blobFaults(path: string, { id, size_bytes, sha256 }: Row): string[] {
 
 /** Blobs that no artifact names. Only meaningful while nobody uploads. */
 export async function strayBlobs(state: string): Promise<string[]> {
-  const db = await open({
-    filename: join(state, 'store.sqlite'),
-    driver: sqlite3.Database,
-    mode: sqlite3.OPEN_READONLY,
-  });
-  try {
+  return lookInto(state, async (db) => {
     const named = new Set((await db.all<Row[]>('SELECT path FROM artifacts')).map(({ path }) => path));
     return readdirSync(join(state, 'objects'), { recursive: true, withFileTypes: true })
       .filter((entry) => entry.isFile())
       .map((entry) => join(entry.parentPath, entry.name).slice(state.length + 1))
       .filter((path) => !named.has(path));
-  } finally {
-    await db.close();
-  }
+  });
 }

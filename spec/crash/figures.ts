@@ -35,8 +35,7 @@ export function sectionOf(figures: LoopFigures): string {
 | objects whose bytes rotted or were gone after a crash, found out and mended | ${sum(lives.map((life) => life.spoilt))} |
 | servers killed between two slices of a job of 1,000 tasks that they cancelled or retried | ${sum(lives.map((life) => life.halfWay))} |
 | tasks that refitted what a job selected | ${sum(lives.map((life) => life.refits))} |
-| migrations killed | ${sum(migrations.map(({ killed }) => killed))} |
-| requests acknowledged | ${sum(Object.values(acknowledged))} (${listed(acknowledged)}) |
+${migrations.length > 0 ? `| migrations killed | ${sum(migrations.map(({ killed }) => killed))} |\n` : ''}| requests acknowledged | ${sum(Object.values(acknowledged))} (${listed(acknowledged)}) |
 | requests that a crash left without an answer, or found no server | ${sum(lives.map((life) => life.unanswered))} |
 | acknowledged and missing, doubled, or otherwise wrong | ${faultsOf(figures).length} |`;
 }

@@ -1,10 +1,9 @@
-import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { type Database, open } from 'sqlite';
-import sqlite3 from 'sqlite3';
 import { DEFAULT_SETTINGS } from '../../actors/server/core.ts';
+import type { Queries } from '../../actors/server/store/sql.ts';
 import type { Program } from '../support/program.ts';
 import type { Seeded } from '../support/seeded.ts';
+import { lookInto } from '../support/test-store.ts';
 import { until } from '../support/until.ts';
 import type { Line } from './line.ts';
 
@@ -43,12 +42,7 @@ export class Slices {
   /** Kills a server between two slices, and resolves when it is dead. */
   async strike(server: Program, chance: Seeded, label: string): Promise<void> {
     const act = chance.pick(['cancel', 'retry'] as const);
-    const db = await open({
-      filename: join(this.#state, 'store.sqlite'),
-      driver: sqlite3.Database,
-      mode: sqlite3.OPEN_READONLY,
-    });
-    try {
+    await lookInto(this.#state, async (db) => {
       for (let n = 0; n < TRIES; n++) {
         const job = await this.#submit(`${label}-${n}`);
         if (act === 'retry') await this.#failAll();
@@ -58,10 +52,8 @@ export class Slices {
         }
         await this.#end(job);
       }
-    } finally {
-      await db.close();
-    }
-    throw new Error(`none of ${TRIES} jobs was met half-way`);
+      throw new Error(`none of ${TRIES} jobs was met half-way`);
+    });
   }
 
   /** With the server that follows: what was begun comes to its end, each task told once. @returns what is wrong */
@@ -114,7 +106,7 @@ export class Slices {
   }
 
   /** Kills the server when a part of the tasks has been told. False when it was too quick, and lives. */
-  async #killMeanwhile(db: Database, server: Program, act: Act, { id }: Large): Promise<boolean> {
+  async #killMeanwhile(db: Queries, server: Program, act: Act, { id }: Large): Promise<boolean> {
     const { client } = this.#line;
     let isOver = false;
     const asked = client
@@ -124,7 +116,8 @@ export class Slices {
         isOver = true;
       });
     const told = async (): Promise<number> =>
-      (await db.get(`SELECT ${COUNTER[act]} AS told FROM jobs WHERE id = ?`, id)).told;
+      (await db.get<{ told: number }>(`SELECT ${COUNTER[act]} AS told FROM jobs WHERE id = ?`, id))?.told ??
+      0;
     const isHalfWay = (count: number) => count > 0 && count < TASKS;
     while (!isOver && !isHalfWay(await told())) await delay(0);
     if (isOver) return false;

@@ -4,6 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Program } from '../support/program.ts';
 import type { Seeded } from '../support/seeded.ts';
 import type { LaunchFaults } from '../support/server-program.ts';
+import { lookInto, storeOf } from '../support/test-store.ts';
 import type { Line } from './line.ts';
 import { flood, upload } from './load.ts';
 import type { Slices } from './slices.ts';
@@ -60,9 +61,9 @@ export async function strike(aim: Aim, target: Target): Promise<void> {
       // An upload begins, its mark is made, it is moved to its place, and once it is recorded the mark goes.
       return atChange('uploads', chance.whole(2, 5), target, sendFiles, 'rename');
     case 'checkpoint':
-      return atChange('store.sqlite', chance.whole(1, 40), target, (going) =>
-        flood(target.line, `${target.label}-flood`, going),
-      );
+      return storeOf(target.state) === undefined
+        ? atChange('store.sqlite', chance.whole(1, 40), target, writeMuch)
+        : atCheckpoint(target, writeMuch);
     case 'slices':
       return target.slices.strike(server, chance, `${target.label}-slices`);
     case 'start-up':
@@ -71,9 +72,25 @@ export async function strike(aim: Aim, target: Target): Promise<void> {
       await server.kill();
   }
 
+  function writeMuch(going: () => boolean): Promise<void> {
+    return flood(target.line, `${target.label}-flood`, going);
+  }
+
   async function sendFiles(going: () => boolean): Promise<void> {
     while (going()) await upload(target.line, join(target.scratch, `${target.label}-file`), 1_500_000);
   }
+}
+
+/** Kills while PostgreSQL writes its log into its tables, and `busy` writes more. */
+async function atCheckpoint(
+  { server, state, chance }: Target,
+  busy: (going: () => boolean) => Promise<void>,
+): Promise<void> {
+  const going = busy(() => !server.over);
+  const written = lookInto(state, (db) => db.all('CHECKPOINT'));
+  await delay(chance.whole(0, 100));
+  await server.kill();
+  await Promise.all([going, written]);
 }
 
 /** Kills when something below the state directory has changed some times, while `busy` makes it change. */

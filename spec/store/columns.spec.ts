@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { describe, test } from 'node:test';
+import { test } from 'node:test';
 import type { Store } from '../../actors/server/store/store.ts';
 import { LISTS } from '../../actors/server/store/turn-sql.ts';
 import { type Driver, drivers } from './drivers.ts';
@@ -43,13 +43,13 @@ const describedBy: Record<Driver['name'], (store: Store, table: string) => Promi
 };
 
 for (const driver of drivers) {
-  describe(
+  test(
     `the columns that the program defines and those of ${driver.name} are the same`,
     driver.needing,
-    () => {
+    async (t) => {
+      const store = await (await driver.place(t)).open();
       for (const { name, columns, types, key } of tables.values()) {
-        test(`${name}: ${columns.length} columns, found by ${key.join(', ')}`, async (t) => {
-          const store = await (await driver.place(t)).open();
+        await t.test(`${name}: ${columns.length} columns, found by ${key.join(', ')}`, async () => {
           const declared = await describedBy[driver.name](store, name);
           const isWhole = columns.length === declared.length;
           // Some lists write a few of the columns of a table that another writes whole.

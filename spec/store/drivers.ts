@@ -20,6 +20,8 @@ export interface Driver {
   readonly name: 'sqlite' | 'postgresql';
   readonly needing: Needing;
   place(t: TestContext): Promise<Place>;
+  /** What `--store` says for a new store; undefined: nothing, it lies in the state directory. */
+  store(): Promise<string | undefined>;
 }
 
 /** Opens a store by its address. */
@@ -83,10 +85,12 @@ export const drivers: readonly Driver[] = [
     name: 'sqlite',
     needing: { skip: false },
     place: async (t) => placeAt(t, await temporaryDirectory(t)),
+    store: async () => undefined,
   },
   {
     name: 'postgresql',
     needing: requires('postgresql'),
     place: async (t) => placeAt(t, await emptyDatabase()),
+    store: emptyDatabase,
   },
 ];

@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import { open } from 'sqlite';
-import sqlite3 from 'sqlite3';
 import { openReader } from '../../actors/server/store/open.ts';
+import { LIMITS } from '../../machines/protocol/limits.ts';
 import { csvCell, csvLine, readCsv, textOfCell } from '../../machines/results/csv.ts';
 import { job, TestCluster } from '../support/cluster.ts';
 import { startTestServer, temporaryDirectory } from '../support/server.ts';
 import { textOf } from '../support/views.ts';
+import { drivers, openAt } from './drivers.ts';
+import { nothing } from './row-support.ts';
 
 /** With what has two bytes, a pair of surrogates, and what JSON escapes, so that no cut is at a character by chance. */
 const LONG = 'é🜁"\n\u0001\\a'.repeat(60_000);
@@ -25,61 +26,78 @@ async function finished(cluster: TestCluster, count: number): Promise<string> {
   return id;
 }
 
-describe('rows from before the limits', () => {
-  test('are served complete, each value as it was stored', async (t) => {
-    const cluster = await TestCluster.start(t);
-    const id = await finished(cluster, 4);
-    await cluster.stop();
-    const db = await open({ filename: join(cluster.stateDir, 'store.sqlite'), driver: sqlite3.Database });
-    const result = { status: 'succeeded', metrics: { best_rmse: 1, note: LONG }, extra: { LONG } };
-    await db.run("UPDATE tasks SET result = ? WHERE status = 'succeeded'", JSON.stringify(result));
-    await db.run("UPDATE tasks SET error = ?, pipeline_label = ? WHERE status = 'failed'", LONG, LONG);
-    await db.run('UPDATE jobs SET type = ?', LONG);
-    await db.run('UPDATE workers SET labels = ?', JSON.stringify({ LONG }));
-    await db.run('UPDATE job_requests SET request = ?', JSON.stringify({ LONG }));
-    await db.run('UPDATE events SET message = ?, data = ?', LONG, JSON.stringify({ LONG }));
-    await db.close();
-    await cluster.start();
-    const { reads } = cluster.port;
-    const view = await cluster.job(id);
-    assert.equal(view.type, LONG);
-    assert.deepEqual(Object.values(view.aggregate.errors), [LONG, LONG]);
-    assert.deepEqual(view.aggregate.ranking[0]?.metrics, result.metrics);
-    const tasks = await cluster.tasks(id);
-    assert.deepEqual(tasks[0]?.result, result);
-    assert.deepEqual([tasks[1]?.error, tasks[1]?.pipeline_label], [LONG, LONG]);
-    assert.equal((await cluster.seen.jobs({ limit: 5 }))[0]?.type, LONG);
-    assert.deepEqual((await cluster.seen.workers())[0]?.labels, { LONG });
-    assert.deepEqual(JSON.parse(await textOf(reads.jobRequest(id))), { LONG });
-    const events = await cluster.seen.events({ after_id: 0, limit: 100 });
-    assert.ok(
-      events.length > 10 && events.every((event) => event.message === LONG && event.data.LONG === LONG),
-    );
-    // A frame is whole, so that a stream gets them cut.
-    const page = await reads.events({ after_id: 0, limit: 100 });
-    assert.ok(page.events.every((event) => JSON.stringify(event).length < 400_000));
-  });
+/** PostgreSQL takes no text that long into an index, and has no row from before the limit of types. */
+const TYPE = { sqlite: LONG, postgresql: 'é'.repeat(LIMITS.type) };
 
-  for (const [what, error] of [
-    ['that stand in their rows', 'short'],
-    ['of which some are left out of their rows', LONG],
-  ] as const) {
-    test(`come in pieces of bounded size, many values ${what}`, async (t) => {
-      const cluster = await TestCluster.start(t);
-      const id = await finished(cluster, 120);
+/** Changes rows of a cluster that has stopped, each statement with the values of its parameters. */
+async function change(cluster: TestCluster, ...statements: [sql: string, ...params: string[]][]) {
+  const store = await openAt(cluster.store ?? cluster.stateDir);
+  await store.commit({ ...nothing(), further: statements.map(([sql, ...params]) => ({ sql, params })) });
+  await store.close();
+}
+
+for (const driver of drivers) {
+  describe(`rows from before the limits in ${driver.name}`, driver.needing, () => {
+    test('are served complete, each value as it was stored', async (t) => {
+      const cluster = await TestCluster.start(t, {}, await driver.store());
+      const type = TYPE[driver.name];
+      const id = await finished(cluster, 4);
       await cluster.stop();
-      const db = await open({ filename: join(cluster.stateDir, 'store.sqlite'), driver: sqlite3.Database });
-      const result = JSON.stringify({ LONG: LONG.slice(0, 24_000) });
-      await db.run("UPDATE tasks SET result = ? WHERE status = 'succeeded'", result);
-      await db.run("UPDATE tasks SET error = ? WHERE status = 'failed'", error);
-      await db.close();
+      const result = { status: 'succeeded', metrics: { best_rmse: 1, note: LONG }, extra: { LONG } };
+      await change(
+        cluster,
+        ["UPDATE tasks SET result = ? WHERE status = 'succeeded'", JSON.stringify(result)],
+        ["UPDATE tasks SET error = ?, pipeline_label = ? WHERE status = 'failed'", LONG, LONG],
+        ['UPDATE jobs SET type = ?', type],
+        ['UPDATE workers SET labels = ?', JSON.stringify({ LONG })],
+        ['UPDATE job_requests SET request = ?', JSON.stringify({ LONG })],
+        ['UPDATE events SET message = ?, data = ?', LONG, JSON.stringify({ LONG })],
+      );
       await cluster.start();
-      for await (const piece of cluster.port.reads.tasks({ job_id: id })) {
-        assert.ok(piece.length < 1_600_000, `a piece of ${piece.length} characters`);
-      }
+      const { reads } = cluster.port;
+      const view = await cluster.job(id);
+      assert.equal(view.type, type);
+      assert.deepEqual(Object.values(view.aggregate.errors), [LONG, LONG]);
+      assert.deepEqual(view.aggregate.ranking[0]?.metrics, result.metrics);
+      const tasks = await cluster.tasks(id);
+      assert.deepEqual(tasks[0]?.result, result);
+      assert.deepEqual([tasks[1]?.error, tasks[1]?.pipeline_label], [LONG, LONG]);
+      assert.equal((await cluster.seen.jobs({ limit: 5 }))[0]?.type, type);
+      assert.deepEqual((await cluster.seen.workers())[0]?.labels, { LONG });
+      assert.deepEqual(JSON.parse(await textOf(reads.jobRequest(id))), { LONG });
+      const events = await cluster.seen.events({ after_id: 0, limit: 100 });
+      assert.ok(
+        events.length > 10 && events.every((event) => event.message === LONG && event.data.LONG === LONG),
+      );
+      // A frame is whole, so that a stream gets them cut.
+      const page = await reads.events({ after_id: 0, limit: 100 });
+      assert.ok(page.events.every((event) => JSON.stringify(event).length < 400_000));
     });
-  }
 
+    for (const [what, error] of [
+      ['that stand in their rows', 'short'],
+      ['of which some are left out of their rows', LONG],
+    ] as const) {
+      test(`come in pieces of bounded size, many values ${what}`, async (t) => {
+        const cluster = await TestCluster.start(t, {}, await driver.store());
+        const id = await finished(cluster, 120);
+        await cluster.stop();
+        const result = JSON.stringify({ LONG: LONG.slice(0, 24_000) });
+        await change(
+          cluster,
+          ["UPDATE tasks SET result = ? WHERE status = 'succeeded'", result],
+          ["UPDATE tasks SET error = ? WHERE status = 'failed'", error],
+        );
+        await cluster.start();
+        for await (const piece of cluster.port.reads.tasks({ job_id: id })) {
+          assert.ok(piece.length < 1_600_000, `a piece of ${piece.length} characters`);
+        }
+      });
+    }
+  });
+}
+
+describe('rows from before the limits', () => {
   test('that no text can hold fail their query, not the process', async (t) => {
     const cluster = await TestCluster.start(t);
     const db = await openReader(join(cluster.stateDir, 'store.sqlite'));

@@ -2,9 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Changes } from '../../actors/server/store/changes.ts';
 import type { Table } from '../../actors/server/store/columns.ts';
-import { SqliteStore } from '../../actors/server/store/sqlite-store.ts';
 import { JOBS, TASKS, WORKERS } from '../../actors/server/store/tables.ts';
-import { temporaryDirectory } from '../support/server.ts';
+import { drivers } from './drivers.ts';
 import { jobRow, nothing, taskRow, workerRow } from './row-support.ts';
 
 /** What a row needs so that nothing rare is in it. */
@@ -80,23 +79,29 @@ for (const [name, table, sample] of kinds) {
   const next = NEXT[name] as (typeof NEXT)[string];
 
   describe(`a ${name} is written plainly where nothing rare is in it or has changed`, () => {
-    for (const [title, row] of [
+    const rows = [
       ['a row with nothing rare', { ...sample, ...NOTHING_RARE[name] }],
       ['a row with what is rare', sample],
-    ] as const) {
-      test(`${title} reads back as it was given, also after a change`, async (t) => {
-        const store = await SqliteStore.open(await temporaryDirectory(t));
-        t.after(() => store.close());
-        const isPlain = table.isPlain(row as never, null);
-        assert.equal(isPlain, row !== sample);
-        const whole = (name === 'worker' ? 'registered_workers' : `new_${name}s`) as keyof Changes;
-        await store.commit({ ...nothing(), [isPlain ? lists.fresh : whole]: [row] });
-        assert.deepEqual(await store.load(table, 'true'), [row]);
-        const changed = { ...row, ...next.usual };
-        assert.ok(table.isPlain(changed as never, row as never));
-        await store.commit({ ...nothing(), [lists.changed]: [changed] });
-        assert.deepEqual(await store.load(table, 'true'), [changed]);
-      });
+    ] as const;
+    for (const [driver, [title, row]] of drivers.flatMap((driver) =>
+      rows.map((row) => [driver, row] as const),
+    )) {
+      test(
+        `${title} reads back from ${driver.name} as it was given, also after a change`,
+        driver.needing,
+        async (t) => {
+          const store = await (await driver.place(t)).open();
+          const isPlain = table.isPlain(row as never, null);
+          assert.equal(isPlain, row !== sample);
+          const whole = (name === 'worker' ? 'registered_workers' : `new_${name}s`) as keyof Changes;
+          await store.commit({ ...nothing(), [isPlain ? lists.fresh : whole]: [row] });
+          assert.deepEqual(await store.load(table, 'true'), [row]);
+          const changed = { ...row, ...next.usual };
+          assert.ok(table.isPlain(changed as never, row as never));
+          await store.commit({ ...nothing(), [lists.changed]: [changed] });
+          assert.deepEqual(await store.load(table, 'true'), [changed]);
+        },
+      );
     }
 
     for (const change of next.rare) {

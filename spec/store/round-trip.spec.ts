@@ -6,11 +6,10 @@ import { JOB, type RowMapping, TASK, WORKER } from '../../actors/server/runtime/
 import type { Changes } from '../../actors/server/store/changes.ts';
 import type { Table } from '../../actors/server/store/columns.ts';
 import type { JobRow, TaskRow } from '../../actors/server/store/rows.ts';
-import { SqliteStore } from '../../actors/server/store/sqlite-store.ts';
 import { JOBS, TASKS, WORKERS } from '../../actors/server/store/tables.ts';
 import { noStanding, rankedBy } from '../../machines/ranking/standing.ts';
 import { ODD_DOUBLES } from '../support/doubles.ts';
-import { temporaryDirectory } from '../support/server.ts';
+import { drivers } from './drivers.ts';
 import { jobRow, nothing, taskRow, workerRow } from './row-support.ts';
 
 /** Every state an actor can rest in: atomic, final, or the compound ones' children. */
@@ -92,101 +91,118 @@ const kinds: [
   ],
 ] as never;
 
-for (const [name, kind, table, sample, lists] of kinds) {
-  describe(`the snapshot of a ${name} survives its way through a row of the store`, () => {
-    for (const resting of restingStates(kind.stage.machine)) {
-      const row = {
-        ...sample,
-        status: resting.status,
-        ...('state' in sample ? { state: resting.state } : {}),
-      };
-      const title = resting.state ? `${resting.status}.${resting.state}` : resting.status;
+for (const [driver, [name, kind, table, sample, lists]] of drivers.flatMap((driver) =>
+  kinds.map((kind) => [driver, kind] as const),
+)) {
+  describe(
+    `the snapshot of a ${name} survives its way through a row of ${driver.name}`,
+    driver.needing,
+    () => {
+      for (const resting of restingStates(kind.stage.machine)) {
+        const row = {
+          ...sample,
+          status: resting.status,
+          ...('state' in sample ? { state: resting.state } : {}),
+        };
+        const title = resting.state ? `${resting.status}.${resting.state}` : resting.status;
 
-      test(`in state ${title}`, async (t) => {
-        const store = await SqliteStore.open(await temporaryDirectory(t));
-        t.after(() => store.close());
-        await store.commit({ ...nothing(), [lists.fresh]: [row] });
-        const [stored] = await store.load(table, 'id = ?', sample.id);
-        for (const [key, value] of Object.entries(row)) assert.deepEqual(stored?.[key as never], value, key);
+        test(`in state ${title}`, async (t) => {
+          const store = await (await driver.place(t)).open();
+          await store.commit({ ...nothing(), [lists.fresh]: [row] });
+          const [stored] = await store.load(table, 'id = ?', sample.id);
+          for (const [key, value] of Object.entries(row))
+            assert.deepEqual(stored?.[key as never], value, key);
 
-        // And when the row was there before, in another state and with nothing in what may change.
-        const bare = { ...row, ...CHANGING[name], status: 'other' };
-        await store.commit({ ...nothing(), [lists.changed]: [bare] });
-        assert.notDeepEqual(
-          await store.load(table, 'id = ?', sample.id),
-          [stored],
-          'the change was not written',
-        );
-        await store.commit({ ...nothing(), [lists.changed]: [row] });
-        assert.deepEqual(await store.load(table, 'id = ?', sample.id), [stored]);
+          // And when the row was there before, in another state and with nothing in what may change.
+          const bare = { ...row, ...CHANGING[name], status: 'other' };
+          await store.commit({ ...nothing(), [lists.changed]: [bare] });
+          assert.notDeepEqual(
+            await store.load(table, 'id = ?', sample.id),
+            [stored],
+            'the change was not written',
+          );
+          await store.commit({ ...nothing(), [lists.changed]: [row] });
+          assert.deepEqual(await store.load(table, 'id = ?', sample.id), [stored]);
 
-        // An actor restored from the stored row is in that state, and says the same of itself.
-        const actor = createActor(kind.stage.machine, { snapshot: kind.restore(stored as never) as never });
-        const snapshot = actor.getSnapshot();
-        assert.deepEqual(
-          kind.fold(stored as never, snapshot as never, (stored as unknown as TaskRow).updated_at),
-          stored,
-        );
-        const persisted = actor.getPersistedSnapshot() as unknown as { value: unknown; context: unknown };
-        const again = createActor(kind.stage.machine, { snapshot: persisted as never }).getSnapshot();
-        assert.deepEqual([again.value, again.context], [snapshot.value, snapshot.context]);
-      });
-    }
-  });
+          // An actor restored from the stored row is in that state, and says the same of itself.
+          const actor = createActor(kind.stage.machine, { snapshot: kind.restore(stored as never) as never });
+          const snapshot = actor.getSnapshot();
+          assert.deepEqual(
+            kind.fold(stored as never, snapshot as never, (stored as unknown as TaskRow).updated_at),
+            stored,
+          );
+          const persisted = actor.getPersistedSnapshot() as unknown as { value: unknown; context: unknown };
+          const again = createActor(kind.stage.machine, { snapshot: persisted as never }).getSnapshot();
+          assert.deepEqual([again.value, again.context], [snapshot.value, snapshot.context]);
+        });
+      }
+    },
+  );
 }
 
-test('every double and every text comes back from the store as the same', async (t) => {
-  const store = await SqliteStore.open(await temporaryDirectory(t));
-  t.after(() => store.close());
-  const drawn = fc.sample(fc.double({ noNaN: true, noDefaultInfinity: true }), { numRuns: 3000, seed: 5 });
-  const texts = ['', '\u0000 "\\\n\u2028', '{"a": [1.0]}', 'null', '1e3', '\u{1F600}'];
-  const jobs = [...ODD_DOUBLES, ...drawn].map((best_metric, seq) => {
-    const standings = [{ ...noStanding({ metric: 'best_rmse', mode: 'min' }), best_metric, reported: 1 }];
-    const own = { id: `job_${seq}`, seq, created_at: seq + 0.000001, idempotency_key: null };
-    return {
-      ...jobRow,
-      standings,
-      ...rankedBy(standings),
-      error: texts[seq % texts.length] as string,
-      ...own,
-    };
-  });
-  await store.commit({ ...nothing(), new_jobs: jobs });
-  const stored = await store.load(JOBS, 'true ORDER BY seq');
-  for (const [seq, { best_metric, created_at, error }] of stored.entries()) {
-    const written = jobs[seq] as JobRow;
-    // SQLite keeps whole numbers as such, so that zero has no sign.
-    assert.equal(best_metric, (written.best_metric as number) + 0);
-    assert.deepEqual([created_at, error], [written.created_at, written.error]);
-  }
-  assert.equal(stored.length, jobs.length);
-});
+for (const driver of drivers) {
+  test(
+    `every double and every text comes back from ${driver.name} as the same`,
+    driver.needing,
+    async (t) => {
+      const store = await (await driver.place(t)).open();
+      const drawn = fc.sample(fc.double({ noNaN: true, noDefaultInfinity: true }), {
+        numRuns: 3000,
+        seed: 5,
+      });
+      const texts = ['', '\u0000 "\\\n\u2028', '{"a": [1.0]}', 'null', '1e3', '\u{1F600}'];
+      const jobs = [...ODD_DOUBLES, ...drawn].map((best_metric, seq) => {
+        const standings = [{ ...noStanding({ metric: 'best_rmse', mode: 'min' }), best_metric, reported: 1 }];
+        const own = { id: `job_${seq}`, seq, created_at: seq + 0.000001, idempotency_key: null };
+        return {
+          ...jobRow,
+          standings,
+          ...rankedBy(standings),
+          error: texts[seq % texts.length] as string,
+          ...own,
+        };
+      });
+      await store.commit({ ...nothing(), new_jobs: jobs });
+      const stored = await store.load(JOBS, 'true ORDER BY seq');
+      for (const [seq, { best_metric, created_at, error }] of stored.entries()) {
+        const written = jobs[seq] as JobRow;
+        // A zero has no sign in JSON, and in SQLite, which keeps whole numbers as such.
+        assert.equal(best_metric, (written.best_metric as number) + 0);
+        assert.deepEqual([created_at, error], [written.created_at, written.error]);
+      }
+      assert.equal(stored.length, jobs.length);
+    },
+  );
 
-test('a job that ranks by one metric stores its standing only where its other columns do not give it', async (t) => {
-  const store = await SqliteStore.open(await temporaryDirectory(t));
-  t.after(() => store.close());
-  const one = noStanding({ metric: 'best_rmse', mode: 'min' });
-  const best = { best_metric: 0.25, best_task_id: 'task_9', best_model_artifact_id: null };
-  const counts = { ...jobRow.counts, succeeded: 3 };
-  const jobs = [
-    { standings: [one], counts },
-    { standings: [{ ...one, ...best, reported: 3 }], counts },
-    // One of its tasks succeeded without a value.
-    { standings: [{ ...one, ...best, reported: 2 }], counts },
-    { standings: [one, noStanding({ metric: 'cv_rmse', mode: 'min' })], counts },
-  ].map((change, seq) => {
-    const own = { id: `job_${seq}`, seq, created_at: seq, idempotency_key: null };
-    return { ...jobRow, ...change, ...rankedBy(change.standings), ...own };
-  });
-  await store.commit({ ...nothing(), new_jobs: jobs });
-  const stored = await store.load(JOBS, 'true ORDER BY seq');
-  assert.deepEqual(
-    stored.map(({ standings }) => standings),
-    jobs.map(({ standings }) => standings),
+  test(
+    `a job that ranks by one metric stores its standing in ${driver.name} only where its other columns do not give it`,
+    driver.needing,
+    async (t) => {
+      const store = await (await driver.place(t)).open();
+      const one = noStanding({ metric: 'best_rmse', mode: 'min' });
+      const best = { best_metric: 0.25, best_task_id: 'task_9', best_model_artifact_id: null };
+      const counts = { ...jobRow.counts, succeeded: 3 };
+      const jobs = [
+        { standings: [one], counts },
+        { standings: [{ ...one, ...best, reported: 3 }], counts },
+        // One of its tasks succeeded without a value.
+        { standings: [{ ...one, ...best, reported: 2 }], counts },
+        { standings: [one, noStanding({ metric: 'cv_rmse', mode: 'min' })], counts },
+      ].map((change, seq) => {
+        const own = { id: `job_${seq}`, seq, created_at: seq, idempotency_key: null };
+        return { ...jobRow, ...change, ...rankedBy(change.standings), ...own };
+      });
+      await store.commit({ ...nothing(), new_jobs: jobs });
+      const stored = await store.load(JOBS, 'true ORDER BY seq');
+      assert.deepEqual(
+        stored.map(({ standings }) => standings),
+        jobs.map(({ standings }) => standings),
+      );
+      const told = await store.reader.all<{ own: number }[]>('SELECT standings IS NOT NULL AS own FROM jobs');
+      assert.deepEqual(
+        told.map(({ own }) => own),
+        [0, 0, 1, 1],
+      );
+    },
   );
-  const told = await store.reader.all<{ own: number }[]>('SELECT standings IS NOT NULL AS own FROM jobs');
-  assert.deepEqual(
-    told.map(({ own }) => own),
-    [0, 0, 1, 1],
-  );
-});
+}

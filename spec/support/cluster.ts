@@ -45,6 +45,8 @@ export class TestCluster {
   /** Seconds of the clock in which nobody could be heard. */
   missed = 0;
   readonly stateDir: string;
+  /** The address of its store; undefined: it lies in the state directory. */
+  readonly store: string | undefined;
   readonly #settings: Partial<SupervisorSettings>;
   /** How long things stay; counts from the next start on. */
   retention: Partial<RetentionSettings> = {};
@@ -57,13 +59,20 @@ export class TestCluster {
   readonly log: { level: number; msg: string }[] = [];
   principal: Principal = ANONYMOUS;
 
-  private constructor(stateDir: string, settings: Partial<SupervisorSettings>) {
+  private constructor(stateDir: string, settings: Partial<SupervisorSettings>, store: string | undefined) {
     this.stateDir = stateDir;
+    this.store = store;
     this.#settings = settings;
   }
 
-  static async start(t: TestContext, settings: Partial<SupervisorSettings> = {}): Promise<TestCluster> {
-    const cluster = new TestCluster(await temporaryDirectory(t), settings);
+  /** @param store the address of its store, where the specification says which one */
+  static async start(
+    t: TestContext,
+    settings: Partial<SupervisorSettings> = {},
+    store?: string,
+  ): Promise<TestCluster> {
+    const stateDir = await temporaryDirectory(t);
+    const cluster = new TestCluster(stateDir, settings, store ?? storeOf(stateDir));
     await cluster.start();
     t.after(() => cluster.stop());
     return cluster;
@@ -73,7 +82,7 @@ export class TestCluster {
     this.#cluster = await startBackend({
       stateDir: this.stateDir,
       objects: this.objects,
-      store: storeOf(this.stateDir),
+      store: this.store,
       log: pino({ level: 'info' }, { write: (line) => this.log.push(JSON.parse(line)) }),
       maxArtifactBytes: 1024 * 1024,
       settings: this.#settings,
