@@ -145,7 +145,10 @@ export function assemble(
   const open = options.metricsOpen ? (['metrics'] as const) : [];
   const router = new Router(compileEndpoints(limits, open), basePath);
   return new Dispatcher({
-    admission: new AdmissionControl({ router, handshake, origins, auth, limits, basePath }),
+    admission: new AdmissionControl({
+      ...{ router, handshake, origins, auth, limits, basePath },
+      refuses: options.refuses,
+    }),
     handshake,
     origins,
     auth,

@@ -34,6 +34,7 @@ import { JournaledPeers } from './runtime/journaled-peers.ts';
 import { HandOuts } from './scheduling/hand-outs.ts';
 import { LongPolls } from './scheduling/long-polls.ts';
 import { WorkQueue } from './scheduling/work-queue.ts';
+import type { Candidate } from './store/candidate.ts';
 import { hasObjects } from './store/check-pages.ts';
 import { isDamage, storeDamaged } from './store/damage.ts';
 import { openStore } from './store/open-store.ts';
@@ -49,7 +50,11 @@ export interface BackendOptions {
   presign?: boolean | undefined;
   /** Where the store is, if not in the state directory: `postgres://…`. */
   store?: string | undefined;
+  /** How this server comes to the store, where others may want it as well; a store in use is refused where it is left out. */
+  candidate?: Candidate | undefined;
   log: Logger;
+  /** Where it is told what is measured; a place of its own where it is left out. */
+  metrics?: Metrics | undefined;
   /** Bytes an artifact may have at most. */
   maxArtifactBytes: number;
   /** Bytes of the disk that artifacts leave free. Default 256 MiB. */
@@ -96,7 +101,7 @@ export async function startBackend(options: BackendOptions): Promise<RunningBack
   let store: Store | undefined;
   try {
     await restrictAccess(options.stateDir, options.log);
-    const opened = await openStore(options.stateDir, options.store, options.hooks);
+    const opened = await openStore(options.stateDir, options.store, options.hooks, options.candidate);
     store = opened;
     if (await opened.isEmpty()) await warnOfOrphans(options, opened);
     const reserveBytes = options.reserveBytes ?? DEFAULT_RESERVE;
@@ -114,7 +119,7 @@ export async function startBackend(options: BackendOptions): Promise<RunningBack
       isLeaving: (sha256) => opened.letsGo(sha256),
     });
     await blobs.start();
-    const metrics = new Metrics();
+    const metrics = options.metrics ?? new Metrics();
     const { supervisor, core } = assemble(store, blobs, metrics, options);
     await opened.checkDuring(supervisor.start()).catch(async (fault) => {
       await supervisor.stop();

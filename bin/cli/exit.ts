@@ -14,6 +14,8 @@ export const EXIT = {
   internal: 70,
   /** The output cannot be written (EX_IOERR). */
   output: 74,
+  /** Another server has taken the store over (EX_TEMPFAIL): started again, it stands by. */
+  superseded: 75,
   /** Ended by Ctrl-C: 128 + SIGINT. */
   interrupted: 130,
 } as const;

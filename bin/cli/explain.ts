@@ -7,6 +7,7 @@ import {
   UntrustedError,
 } from '../../gateway/client/errors.ts';
 import { StartError } from '../../machines/protocol/start-error.ts';
+import { SupersededError } from '../../machines/protocol/superseded-error.ts';
 import { CliError, EXIT } from './exit.ts';
 import { localError } from './local-error.ts';
 
@@ -37,6 +38,7 @@ export function explain(error: unknown): CliError {
   if (error instanceof StartError || error instanceof UsageError) {
     return new CliError(EXIT.usage, error.message);
   }
+  if (error instanceof SupersededError) return new CliError(EXIT.superseded, error.message);
   const local = localError(error);
   if (local !== undefined) return new CliError(EXIT.usage, local);
   const defect = error instanceof Error ? error : new Error(String(error));

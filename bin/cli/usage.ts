@@ -28,6 +28,10 @@ export const PROGRAM_EXIT_CODES: typeof EXIT_CODES = [
   [EXIT.usage, 'wrong usage, or it cannot start; the message says what to do'],
   [EXIT.unauthorised, 'not authorised (worker)'],
   [EXIT.unreachable, 'the certificate of the server is not trusted (worker)'],
+  [
+    EXIT.superseded,
+    'another server on the same database has taken over (server); started again, it stands by',
+  ],
   [EXIT.interrupted, 'ended at once by Ctrl-C (143 by SIGTERM)'],
 ];
 

@@ -211,6 +211,14 @@ export class ServerCommand extends BaseCommand {
     return serveUntilSignal(server, output, () => {
       const sentence = `${options.serviceName} listens on ${server.url} (dashboard: ${server.url}/ui)`;
       announce(output, { event: 'listening', url: server.url }, sentence);
+      if (server.others !== null) {
+        announce(output, { event: 'standing_by' }, `stands by: ${server.others}`);
+        server.leads.then(
+          () => announce(output, { event: 'leading' }, 'leads now'),
+          // Its end says why.
+          () => {},
+        );
+      }
       if (server.open && !isLoopback(options.host)) {
         output.warn(
           'no credential is set: everybody who reaches this server has all rights; see --principal',

@@ -1,6 +1,7 @@
+import { hostname } from 'node:os';
 import type { Logger } from 'pino';
-import { type RunningBackend, startBackend } from '../../actors/server/backend.ts';
 import { BackupSchedule } from '../../actors/server/backup/schedule.ts';
+import { Contender } from '../../actors/server/contender.ts';
 import type { Receiver } from '../../actors/server/notify/post.ts';
 import { systemClock } from '../../actors/shared/clock.ts';
 import { setPrivateUmask } from '../../actors/shared/file-modes.ts';
@@ -20,8 +21,14 @@ export interface RunningServer {
   readonly port: number;
   /** Whether no credential is configured: everybody has all rights. */
   readonly open: boolean;
-  /** The supervisor's state. */
+  /** The supervisor's state, or where it stands beside other servers on the same store. */
   readonly state: string;
+  /** Who leads instead, for people; null where this one does. */
+  readonly others: string | null;
+  /** Resolves once it leads. */
+  readonly leads: Promise<void>;
+  /** Rejects should it end by itself: it cannot take over, or another one has. */
+  readonly ended: Promise<void>;
   /** Null when no message waits and nothing is being written or deleted; else resolves when that is so. */
   readonly idle: Promise<void> | null;
   /** Reads the files of credentials, of the certificate and of the secret, again. */
@@ -33,7 +40,8 @@ export interface RunningServer {
 }
 
 /**
- * Puts a server together: the cluster on its state directory, and the gateway in front of it.
+ * Puts a server together: the cluster on its state directory, and the gateway in front of it. Where another server has
+ * the store, it listens and stands by.
  * @throws StartError, in words that say what to do
  */
 export async function startServer(config: ServerConfig): Promise<RunningServer> {
@@ -48,7 +56,11 @@ export async function startServer(config: ServerConfig): Promise<RunningServer> 
     await cluster.stop();
     throw fault;
   });
-  announce(config, log, gateway, auth.open);
+  cluster.listensAt(addressOf(config.host, gateway.url));
+  announce(config, log, gateway, {
+    open: auth.open,
+    isAlone: cluster.others !== null && config.objects === undefined,
+  });
   await schedule?.start();
   const uses = new TokenUses(config.state, auth, log);
   const renewable: Renewable[] = [
@@ -68,12 +80,28 @@ export async function startServer(config: ServerConfig): Promise<RunningServer> 
     log.info('stopped');
     close();
   };
+  const stopOnce = () => {
+    stopped ??= stop();
+    return stopped;
+  };
+  // Streams and requests that wait are ended as at any other end; their clients find the one that leads.
+  const ended = cluster.ended.catch(async (fault: unknown) => {
+    if (stopped === null) log.error(`ends: ${(fault as Error).message}`);
+    await stopOnce();
+    throw fault;
+  });
+  ended.catch(() => {});
   return {
     url: gateway.url,
     port: gateway.port,
     open: auth.open,
+    ended,
+    leads: cluster.leads,
     get state() {
       return cluster.state;
+    },
+    get others() {
+      return cluster.others;
     },
     get idle() {
       return cluster.idle;
@@ -82,10 +110,7 @@ export async function startServer(config: ServerConfig): Promise<RunningServer> 
       await renewAll(renewable, log).finally(() => warnOfReaders(config, log));
     },
     reopenLog: reopen,
-    stop() {
-      stopped ??= stop();
-      return stopped;
-    },
+    stop: stopOnce,
   };
 }
 
@@ -101,8 +126,8 @@ function openCluster(
   log: Logger,
   schedule: BackupSchedule | undefined,
   notify: Receiver | undefined,
-): Promise<RunningBackend> {
-  return startBackend({
+): Promise<Contender> {
+  return Contender.begin({
     stateDir: config.state,
     objects: config.objects,
     presign: config.presign,
@@ -128,11 +153,12 @@ function openCluster(
 function openGateway(
   config: ServerConfig,
   log: Logger,
-  { backend }: RunningBackend,
+  cluster: Contender,
   auth: Credentials,
 ): Promise<Gateway> {
   return startGateway({
-    backend,
+    backend: cluster.backend,
+    refuses: () => cluster.refusal,
     host: config.host,
     port: config.port,
     transport: config.transport,
@@ -151,10 +177,27 @@ function openGateway(
   });
 }
 
-function announce({ host, state }: ServerConfig, log: Logger, gateway: Gateway, open: boolean): void {
+/** What other machines can use, where it listens to all of them. */
+function addressOf(host: string, url: string): string {
+  const address = new URL(url);
+  if (host === '0.0.0.0' || host === '::') address.hostname = hostname();
+  return address.href.replace(/\/$/, '');
+}
+
+/** Bytes in a folder are where the server is that took them. */
+const ALONE =
+  'this server stands by, and has artifacts in its own state directory: after a take-over those of the other one are missing; see --objects';
+
+function announce(
+  { host, state }: ServerConfig,
+  log: Logger,
+  gateway: Gateway,
+  { open, isAlone }: { open: boolean; isAlone: boolean },
+): void {
   const { name, why } = gateway.transport;
   log.info({ transport: name }, `transport ${name}: ${why}`);
   log.info({ url: gateway.url, state, open }, 'listening');
+  if (isAlone) log.warn(ALONE);
   if (!open || isLoopback(host)) return;
   log.warn(
     'no credential is configured and the server is reachable from the network: everybody has all rights',

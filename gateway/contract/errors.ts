@@ -58,6 +58,10 @@ export const ERRORS: Readonly<Record<ErrorCode, { status: number; when: string }
     status: 503,
     when: 'the object store (--objects) cannot be used just now, so that artifacts are neither taken nor given; all else goes on',
   },
+  standing_by: {
+    status: 503,
+    when: 'another server on the same database leads, or this one is just taking over; nothing was accepted. The sentence says who leads, where that is known',
+  },
   draining: { status: 503, when: 'the server is shutting down' },
   overloaded: { status: 503, when: 'more is under way than the server can hold; nothing was accepted' },
   no_room: { status: 507, when: 'there is no room for the artifact' },

@@ -18,7 +18,7 @@ const POLICY_VIOLATION = 1008;
 
 /** The open streams of a gateway. */
 export class StreamSockets {
-  readonly #hub: EventHub;
+  #hub: EventHub | undefined;
   readonly #backend: Backend;
   readonly #log: Logger;
   readonly #auth: Credentials;
@@ -28,7 +28,6 @@ export class StreamSockets {
   #stopped = false;
 
   constructor(backend: Backend, auth: Credentials, log: Logger, limits: FeedLimits = FEED_LIMITS) {
-    this.#hub = new EventHub(backend.events);
     this.#backend = backend;
     this.#auth = auth;
     this.#log = log;
@@ -82,7 +81,7 @@ export class StreamSockets {
       this.#metrics.ended(stream.topic.of, GOING_AWAY);
       closeGoingAway(stream);
     }
-    this.#hub.stop();
+    this.#hub?.stop();
   }
 
   /** The socket of a stream, which is counted, and whose end is logged when the server has a reason for it. */
@@ -107,6 +106,8 @@ export class StreamSockets {
       topic.feed.attach(socket, (frames) => this.#metrics.dropped('inspection', frames));
       return topic.feed;
     }
+    // Made with the first stream: before, there may be no events yet, as where another server leads.
+    this.#hub ??= new EventHub(this.#backend.events);
     const feed = new EventFeed({
       socket,
       hub: this.#hub,

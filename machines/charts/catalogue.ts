@@ -5,6 +5,7 @@ import { templateMachine } from '../fleet/template.ts';
 import { hostMachine } from '../host.ts';
 import { jobMachine } from '../job/job.ts';
 import { notificationMachine } from '../notification.ts';
+import { reignMachine } from '../reign.ts';
 import { supervisorMachine } from '../supervisor.ts';
 import { taskMachine } from '../task/task.ts';
 import { workerMachine } from '../worker/worker.ts';
@@ -29,5 +30,9 @@ export const MACHINES: Readonly<Record<MachineName, { machine: AnyStateMachine; 
   template: {
     machine: templateMachine,
     what: 'a template of a fleet: whether it asks for allocations, or pauses after failures',
+  },
+  reign: {
+    machine: reignMachine,
+    what: 'a server beside others on one database: who leads, and who stands by',
   },
 };

@@ -9,5 +9,6 @@ export const MACHINE_NAMES = [
   'host',
   'notification',
   'template',
+  'reign',
 ] as const;
 export type MachineName = (typeof MACHINE_NAMES)[number];

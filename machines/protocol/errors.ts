@@ -40,6 +40,7 @@ export const ERROR_CODES = [
   'store_damaged',
   'store_unavailable',
   'objects_unavailable',
+  'standing_by',
   'draining',
   'overloaded',
   'no_room',

@@ -52,7 +52,7 @@ describe('the statecharts on the dashboard', requires('chromium'), () => {
     await page.getByRole('img', { name: 'Statechart of the task' }).waitFor();
     assert.equal(new URL(page.url()).search, '?view=statecharts&machine=task');
     await page.keyboard.press('End');
-    await page.getByRole('img', { name: 'Statechart of the template' }).waitFor();
+    await page.getByRole('img', { name: 'Statechart of the reign' }).waitFor();
     await page.goBack();
     await page.getByRole('img', { name: 'Statechart of the task' }).waitFor();
     await page.getByRole('link', { name: 'Workers' }).click();

@@ -32,6 +32,8 @@ export interface ServerProgramOptions {
   state: string;
   /** 0 takes a free one. */
   port?: number;
+  /** Where the store is; otherwise where those of all specifications are. */
+  store?: string;
   leaseTtl?: number;
   heartbeatInterval?: number;
   workerDeadAfter?: number;
@@ -69,7 +71,7 @@ function programCommand(options: ServerProgramOptions): string[] {
     '--port': options.port ?? 0,
     '--transport': TRANSPORT,
     '--state': options.state,
-    '--store': storeOf(options.state),
+    '--store': options.store ?? storeOf(options.state),
     '--lease-ttl': leaseTtl,
     '--heartbeat-interval': heartbeatInterval,
     '--worker-dead-after': workerDeadAfter,
@@ -90,7 +92,7 @@ function launcherCommand(options: ServerProgramOptions, faults: LaunchFaults): s
     port: options.port ?? 0,
     transport: TRANSPORT,
     state: options.state,
-    store: storeOf(options.state),
+    store: options.store ?? storeOf(options.state),
     principals: [],
     corsOrigins: [],
     allowPythonJobs: false,

@@ -64,6 +64,11 @@ export async function startTestServer(
     url: server.url,
     port: server.port,
     open: server.open,
+    ended: server.ended,
+    leads: server.leads,
+    get others() {
+      return server.others;
+    },
     get state() {
       return server.state;
     },

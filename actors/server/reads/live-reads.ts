@@ -84,6 +84,8 @@ export class LiveReads {
   stateCounts(machine: MachineName): Record<string, number> {
     const { counters, directory } = this.#core;
     if (machine === 'job') return jobCounts(counters.jobs, directory.jobs.values());
+    // It is asked of none but the one that leads.
+    if (machine === 'reign') return { 'reign.leading': 1 };
     if (machine === 'supervisor') return { [`supervisor.${this.#supervisorState()}`]: 1 };
     if (machine !== 'task' && machine !== 'worker') return {};
     const cells = machine === 'task' ? directory.tasks.values() : directory.workers.values();

@@ -23,9 +23,10 @@ export const health = {
   healthz: json({
     method: 'get',
     path: '/healthz',
-    summary: 'Liveness',
+    summary: 'Liveness, also while another server leads',
     right: null,
     tag: 'health',
+    whoeverLeads: true,
     reply: Type.Object({ ok: Type.Boolean() }),
     run: () => ({ ok: true }),
   }),

@@ -17,7 +17,8 @@ export class Refusal extends ClusterError {
 export function headersOf(error: ClusterError): readonly Header[] {
   if (error instanceof Refusal && error.headers.length > 0) return error.headers;
   if (error.code === 'unauthenticated') return [['WWW-Authenticate', 'Bearer']];
-  if (error.code === 'store_unavailable' || error.code === 'overloaded') return [['Retry-After', '1']];
+  if (error.code === 'store_unavailable' || error.code === 'overloaded' || error.code === 'standing_by')
+    return [['Retry-After', '1']];
   if (error.code === 'draining' || error.code === 'objects_unavailable') return [['Retry-After', '5']];
   return [];
 }

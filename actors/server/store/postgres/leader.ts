@@ -1,9 +1,14 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
 import type { Client } from 'pg';
+import type { Candidate } from '../candidate.ts';
 import { StoreFault } from '../fault.ts';
 import type { Database } from './connect.ts';
 import { asStoreFault, breaksConnection } from './faults.ts';
-import { assertNotSuperseded, beginEpoch, Superseded, takeLock } from './leadership.ts';
+import { assertNotSuperseded, beginEpoch, Superseded, TURNS, takeLock } from './leadership.ts';
+import { noteLeader, Presence } from './presence.ts';
+import { destroy, untilSilent } from './sessions.ts';
+import { standBy } from './stand-by.ts';
 
 /** Where a turn is written: nothing else goes through this session meanwhile. */
 export interface Session {
@@ -32,8 +37,6 @@ export const WRITING = {
 
 /** Milliseconds for which a server that starts waits for the end of another one. */
 const PATIENCE_MS = 3000;
-/** Milliseconds until a commit that is not answered is looked for on another connection. */
-const SILENCE_MS = 30_000;
 /** Milliseconds between two tries to connect, the first and the longest. */
 const RETRY_MS = { first: 50, longest: 1000 };
 
@@ -43,7 +46,9 @@ const RETRY_MS = { first: 50, longest: 1000 };
  */
 export class Leader {
   readonly #database: Database;
+  readonly #candidate: Candidate | undefined;
   readonly #server = randomUUID();
+  #presence: Presence | null = null;
   #session: Leading | null = null;
   /** Of the last session that there was. */
   #before: { epoch: number; pid: number } | null = null;
@@ -51,17 +56,30 @@ export class Leader {
   #isInDoubt = false;
   #isEnding = false;
 
-  private constructor(database: Database) {
+  private constructor(database: Database, candidate: Candidate | undefined) {
     this.#database = database;
+    this.#candidate = candidate;
   }
 
   /**
    * @param prepare what is done with the store before its epoch begins, when nobody else has it
+   * @param candidate who waits for the store while another server has it; where it is left out, nobody does
    * @throws StartError `state_in_use`
    */
-  static async begin(database: Database, prepare: (client: Client) => Promise<void>): Promise<Leader> {
-    const leader = new Leader(database);
-    await leader.#connect(prepare);
+  static async begin(
+    database: Database,
+    prepare: (client: Client) => Promise<void>,
+    candidate?: Candidate,
+  ): Promise<Leader> {
+    const leader = new Leader(database, candidate);
+    const client = candidate ? await leader.#stoodBy(candidate) : await leader.#locked();
+    await leader.#lead(client, prepare);
+    leader.#presence = new Presence(
+      database,
+      leader.#server,
+      () => candidate?.address ?? null,
+      (other) => leader.#noticeEnd(new Superseded(other)),
+    );
     return leader;
   }
 
@@ -78,9 +96,9 @@ export class Leader {
     const session = await this.#present();
     const turn = ++session.turn;
     try {
-      await this.#untilSilent(session.client, write(session, turn));
+      await untilSilent(session.client, write(session, turn));
     } catch (fault) {
-      if (fault instanceof Superseded) this.#superseded = fault;
+      this.#noticeEnd(fault);
       if (!breaksConnection(fault)) throw asStoreFault(fault);
       this.#lose();
       if (!(await this.#hasHappened(turn))) throw asStoreFault(fault);
@@ -94,9 +112,9 @@ export class Leader {
   async attempt(work: (session: Session, turn: number) => Promise<void>): Promise<void> {
     const session = await this.#present();
     try {
-      await this.#untilSilent(session.client, work(session, session.turn));
+      await untilSilent(session.client, work(session, session.turn));
     } catch (fault) {
-      if (fault instanceof Superseded) this.#superseded = fault;
+      this.#noticeEnd(fault);
       if (breaksConnection(fault)) this.#lose();
       throw asStoreFault(fault);
     }
@@ -111,6 +129,7 @@ export class Leader {
     this.end();
     const session = this.#session;
     this.#session = null;
+    await this.#presence?.stop();
     await session?.client.end().catch(() => {});
   }
 
@@ -118,9 +137,9 @@ export class Leader {
     if (this.#superseded) throw this.#superseded;
     if (this.#session === null) {
       try {
-        await this.#connect(async () => {});
+        await this.#connect();
       } catch (fault) {
-        if (fault instanceof Superseded) this.#superseded = fault;
+        this.#noticeEnd(fault);
         throw asUnreachable(fault);
       }
     }
@@ -128,15 +147,57 @@ export class Leader {
   }
 
   /** @returns the last turn of the epoch before */
-  async #connect(prepare: (client: Client) => Promise<void>): Promise<number | null> {
-    const client = await this.#database.connect('jq-server: turns', WRITING);
+  async #connect(): Promise<number | null> {
+    return this.#lead(await this.#locked(), async () => {});
+  }
+
+  /** A session that has the lock. */
+  async #locked(): Promise<Client> {
+    const client = await this.#database.connect(TURNS, WRITING);
     try {
       const before = this.#before;
       if (before !== null) await assertNotSuperseded(client, this.#server, before.epoch);
       await takeLock(client, PATIENCE_MS, before?.pid ?? null);
+      return client;
+    } catch (fault) {
+      client.end().catch(() => {});
+      throw fault;
+    }
+  }
+
+  /** The same, once nobody else has it. A database that goes away meanwhile is waited for. */
+  async #stoodBy(candidate: Candidate): Promise<Client> {
+    for (let hasStoodBy = false; ; ) {
+      let client: Client | null = null;
+      try {
+        client = await this.#database.connect(TURNS, WRITING);
+        await standBy(client, {
+          givesUp: candidate.givesUp,
+          leaderSeen: (leader) => {
+            hasStoodBy = true;
+            candidate.leaderSeen(leader);
+          },
+        });
+        candidate.storeTaken();
+        return client;
+      } catch (fault) {
+        if (client) destroy(client);
+        if (candidate.givesUp.aborted || !hasStoodBy || !breaksConnection(fault)) throw fault;
+      }
+      await pause(RETRY_MS.longest, undefined, { signal: candidate.givesUp });
+    }
+  }
+
+  /** Begins an epoch, through a session that has the lock. */
+  async #lead(client: Client, prepare: (client: Client) => Promise<void>): Promise<number | null> {
+    try {
+      const note = () => noteLeader(client, this.#server, this.#candidate?.address ?? null);
+      // Before the store is prepared, and after: until then there may be no place for it.
+      await note();
       await prepare(client);
+      await note();
       const { rows } = await client.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
-      const { epoch, lastTurn } = await beginEpoch(client, this.#server, before?.epoch ?? null);
+      const { epoch, lastTurn } = await beginEpoch(client, this.#server, this.#before?.epoch ?? null);
       const session = { client, epoch, turn: 0, pid: (rows[0] as { pid: number }).pid };
       this.#session = session;
       this.#before = session;
@@ -148,6 +209,13 @@ export class Leader {
       client.end().catch(() => {});
       throw fault;
     }
+  }
+
+  /** Whoever has been superseded stays so. */
+  #noticeEnd(fault: unknown): void {
+    if (!(fault instanceof Superseded) || this.#superseded) return;
+    this.#superseded = fault;
+    this.#candidate?.epochOver(fault.leader);
   }
 
   #lose(): void {
@@ -163,36 +231,21 @@ export class Leader {
     try {
       for (let wait = RETRY_MS.first; !this.#isEnding; wait = Math.min(2 * wait, RETRY_MS.longest)) {
         try {
-          return (await this.#connect(async () => {})) === turn;
+          return (await this.#connect()) === turn;
         } catch (fault) {
           if (fault instanceof Superseded) {
-            this.#superseded = fault;
+            this.#noticeEnd(fault);
             return fault.lastTurn === turn;
           }
         }
-        await new Promise((resolve) => setTimeout(resolve, wait));
+        await pause(wait);
       }
       throw new StoreFault('the server ended before it was known whether the last turn was written');
     } finally {
       this.#isInDoubt = false;
     }
   }
-
-  /** A connection that says nothing for long is taken for broken. */
-  async #untilSilent<T>(client: Client, work: Promise<T>): Promise<T> {
-    const timer = setTimeout(() => destroy(client), SILENCE_MS);
-    try {
-      return await work;
-    } finally {
-      clearTimeout(timer);
-    }
-  }
 }
 
 const asUnreachable = (fault: unknown): unknown =>
   fault instanceof StoreFault ? fault : new StoreFault((fault as Error).message, { cause: fault });
-
-/** Ends a connection at once, whatever is under way; who waits for an answer is told so. */
-function destroy(client: Client): void {
-  (client as unknown as { connection: { stream: { destroy(): void } } }).connection.stream.destroy();
-}

@@ -1,6 +1,8 @@
 import { hostname } from 'node:os';
+import { setTimeout as pause } from 'node:timers/promises';
 import type { Client } from 'pg';
 import { StartError } from '../../../../machines/protocol/start-error.ts';
+import type { Leader } from '../../../../machines/reign.ts';
 import { StoreFault } from '../fault.ts';
 
 /* One session at a time leads: it holds a lock that ends with it, and has an epoch that every commit carries. */
@@ -9,9 +11,13 @@ import { StoreFault } from '../fault.ts';
 export class Superseded extends StoreFault {
   /** The last turn of the epoch that was lost; null where it is still the present one, or was never there. */
   readonly lastTurn: number | null;
+  /** Who has it now; null where that is not known. */
+  readonly leader: Leader | null;
 
-  constructor(place = '', lastTurn: number | null = null) {
-    super(`another server has taken the store over${place && ` (${place})`}; this one cannot write any more`);
+  constructor(leader: Leader | null = null, lastTurn: number | null = null) {
+    const who = leader && ` (${leader.place})`;
+    super(`another server has taken the store over${who ?? ''}; this one cannot write any more`);
+    this.leader = leader;
     this.lastTurn = lastTurn;
   }
 }
@@ -20,15 +26,23 @@ export class Superseded extends StoreFault {
 const LOCK = 0x6a71;
 const OF_SCHEMA = "hashtext(coalesce(current_schema(), ''))";
 
+/** This server, for people. */
+export const PLACE = `${hostname()}, process ${process.pid}`;
+
 /** Milliseconds between two tries of the lock. */
 const AGAIN_MS = 50;
 
-const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
-
-interface Holder {
+/** Who has the lock. */
+export interface Holder {
   pid: number;
+  /** The machine that it asks from. */
   place: string | null;
+  /** The name of its session. */
+  session: string;
 }
+
+/** What the session is called that has the lock of a server, and writes its turns. */
+export const TURNS = 'jq-server: turns';
 
 /**
  * Takes the lock that one server has.
@@ -40,11 +54,9 @@ interface Holder {
 export async function takeLock(client: Client, patience: number, own: number | null): Promise<void> {
   const until = performance.now() + patience;
   for (;;) {
-    const { rows } = await client.query(`SELECT pg_try_advisory_lock(${LOCK}, ${OF_SCHEMA}) AS taken`);
-    if (rows[0]?.taken === 1) return;
+    if (await tryLock(client)) return;
     const holder = await holderOf(client);
-    if (holder !== null && holder.pid === own)
-      await client.query('SELECT pg_terminate_backend($1)', [holder.pid]);
+    if (holder !== null && holder.pid === own) await endSession(client, holder);
     else if (performance.now() >= until) {
       const who = holder?.place ? ` on ${holder.place}` : '';
       throw new StartError(
@@ -56,9 +68,20 @@ export async function takeLock(client: Client, patience: number, own: number | n
   }
 }
 
-async function holderOf(client: Client): Promise<Holder | null> {
+/** Takes the lock if nobody has it. */
+export async function tryLock(client: Client): Promise<boolean> {
+  const { rows } = await client.query(`SELECT pg_try_advisory_lock(${LOCK}, ${OF_SCHEMA}) AS taken`);
+  return rows[0]?.taken === 1;
+}
+
+/** Ends another session, and with it all that it has not committed. */
+export async function endSession(client: Client, { pid }: Pick<Holder, 'pid'>): Promise<void> {
+  await client.query('SELECT pg_terminate_backend($1)', [pid]);
+}
+
+export async function holderOf(client: Client): Promise<Holder | null> {
   const { rows } = await client.query<Holder>(
-    `SELECT a.pid, coalesce(host(a.client_addr), 'the same machine') AS place
+    `SELECT a.pid, coalesce(host(a.client_addr), 'the same machine') AS place, a.application_name AS session
      FROM pg_locks l JOIN pg_stat_activity a ON a.pid = l.pid
      WHERE l.locktype = 'advisory' AND l.granted AND l.objsubid = 2 AND l.classid = ${LOCK}
        AND l.objid::bigint = (${OF_SCHEMA}::bigint & 4294967295)
@@ -99,7 +122,7 @@ export async function beginEpoch(
     await client.query('UPDATE reign SET epoch = epoch + 1, turn = 0, since = $1, server = $2, place = $3', [
       now,
       server,
-      `${hostname()}, process ${process.pid}`,
+      PLACE,
     ]);
     const lastTurn = before === null ? null : await lastTurnOf(client, before);
     await client.query('COMMIT');
@@ -119,7 +142,8 @@ export async function assertNotSuperseded(client: Client, server: string, before
 }
 
 async function assertOwn(client: Client, reign: Reign, server: string, before: number): Promise<void> {
-  if (reign.server !== server) throw new Superseded(reign.place, await lastTurnOf(client, before));
+  if (reign.server !== server)
+    throw new Superseded({ place: reign.place, address: null }, await lastTurnOf(client, before));
 }
 
 async function reignOf(client: Client, locked = ''): Promise<Reign> {

@@ -1,6 +1,7 @@
 import type { Client, Pool } from 'pg';
 import { ClusterError } from '../../../../machines/protocol/errors.ts';
 import { StartError } from '../../../../machines/protocol/start-error.ts';
+import type { Candidate } from '../candidate.ts';
 import type { Changes } from '../changes.ts';
 import type { Table } from '../columns.ts';
 import { hasArtifactOf, isEmpty, isUnnamed, loadRows, loadRowsBy } from '../rows-by.ts';
@@ -47,16 +48,16 @@ export class PostgresStore implements Store {
 
   /**
    * @param address `postgres://…`
+   * @param candidate who waits for the store while another server has it; where it is left out, that is refused
    * @throws StartError when the store cannot be used
    */
-  static async open(address: string, hooks: StoreHooks = {}): Promise<PostgresStore> {
+  static async open(address: string, hooks: StoreHooks = {}, candidate?: Candidate): Promise<PostgresStore> {
     const database = await Database.at(address);
-    const leader = await started(database.place, () =>
-      Leader.begin(database, async (client) => {
-        await assertUsable(client, database.place);
-        await migrate(client, database.place);
-      }),
-    );
+    const prepare = async (client: Client) => {
+      await assertUsable(client, database.place);
+      await migrate(client, database.place);
+    };
+    const leader = await started(database.place, () => Leader.begin(database, prepare, candidate));
     return new PostgresStore(database, leader, hooks);
   }
 
@@ -116,8 +117,8 @@ export class PostgresStore implements Store {
     return { database: (await this.queries.get<{ bytes: number }>(sql))?.bytes ?? 0 };
   }
 
-  adviceOn(fault: unknown): string | null {
-    return fault instanceof Superseded ? 'stop it, or start it again once the other one has ended' : null;
+  adviceOn(): string | null {
+    return null;
   }
 
   endDoubt(): void {

@@ -1,0 +1,18 @@
+import type { Leader } from '../../../machines/reign.ts';
+
+/**
+ * A server that wants a store which another one may have. Where nobody wants it as one, a store that is in use is
+ * refused.
+ */
+export interface Candidate {
+  /** Another one has the store; told again as long as that is so. */
+  leaderSeen(leader: Leader): void;
+  /** The store is this one's, and nothing has been done with it yet. */
+  storeTaken(): void;
+  /** Another one has it now: this one cannot write any more. */
+  epochOver(leader: Leader | null): void;
+  /** Where clients reach it; null until it listens. */
+  readonly address: string | null;
+  /** It does not wait for the store any longer. */
+  readonly givesUp: AbortSignal;
+}

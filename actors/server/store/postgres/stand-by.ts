@@ -1,0 +1,76 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Client } from 'pg';
+import type { Candidate } from '../candidate.ts';
+import { endSession, type Holder, holderOf, TURNS, tryLock } from './leadership.ts';
+import { type Beat, beatOf } from './presence.ts';
+import { untilSilent } from './sessions.ts';
+
+/* A server that waits for the store until it is its own. */
+
+/** Milliseconds for which a server that starts waits for the end of one that was just stopped, before it stands by. */
+const PATIENCE_MS = 1000;
+/** Milliseconds between two looks, while it is patient and afterwards. */
+const LOOK_MS = { patient: 50, later: 500 };
+/**
+ * Milliseconds for which a server that leads may say nothing, before its session is ended. One that was killed loses its
+ * session, and the lock with it, at once; this is for one that is stopped, or cut off.
+ */
+const LEASE_MS = 8000;
+
+/** What is seen of the other one. */
+interface Rival {
+  holder: Holder;
+  beat: Beat | null;
+}
+
+/** Takes the lock, however long that takes. Rejects when the connection breaks, or the candidate gives up. */
+export async function standBy(
+  client: Client,
+  candidate: Pick<Candidate, 'leaderSeen' | 'givesUp'>,
+): Promise<void> {
+  const silence = new Silence();
+  const patientUntil = performance.now() + PATIENCE_MS;
+  for (;;) {
+    candidate.givesUp.throwIfAborted();
+    if (await untilSilent(client, tryLock(client))) return;
+    const isPatient = performance.now() < patientUntil;
+    const rival = isPatient ? null : await untilSilent(client, rivalOf(client));
+    if (rival !== null) {
+      candidate.leaderSeen(leaderIn(rival));
+      if (silence.isOver(rival)) await untilSilent(client, endSession(client, rival.holder));
+    }
+    const wait = isPatient ? LOOK_MS.patient : LOOK_MS.later;
+    await pause(wait, undefined, { signal: candidate.givesUp });
+  }
+}
+
+async function rivalOf(client: Client): Promise<Rival | null> {
+  const holder = await holderOf(client);
+  return holder && { holder, beat: await beatOf(client) };
+}
+
+function leaderIn({ holder, beat }: Rival) {
+  const isNoted = beat !== null && beat.place !== '' && holder.session === TURNS;
+  return isNoted
+    ? { place: beat.place, address: beat.address }
+    : { place: holder.place ?? 'elsewhere', address: null };
+}
+
+/** For how long a server that leads has not counted on. */
+class Silence {
+  #seen = '';
+  #lookedAt = 0;
+  #silentMs = 0;
+
+  /** Who migrates the store says nothing, and is left in peace; so is a program that knows of no counting. */
+  isOver({ holder, beat }: Rival): boolean {
+    const seen = `${holder.pid} ${beat?.beat}`;
+    const now = performance.now();
+    // Where this server, or the database, stood still, that is not held against the other one.
+    this.#silentMs =
+      seen === this.#seen ? this.#silentMs + Math.min(now - this.#lookedAt, 2 * LOOK_MS.later) : 0;
+    this.#seen = seen;
+    this.#lookedAt = now;
+    return beat !== null && holder.session === TURNS && this.#silentMs >= LEASE_MS;
+  }
+}
