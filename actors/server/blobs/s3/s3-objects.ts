@@ -30,7 +30,7 @@ export interface S3Options {
 
 /** Seconds after which something that nobody names is left over: no upload takes so long. */
 const OLD = 86_400;
-/** Seconds for which nothing is asked after the store could not be reached, so that nobody waits for it in vain. */
+/** Seconds for which nothing is asked after the store failed, so that nobody waits for it in vain. */
 const PAUSE = 2;
 /** How often bytes that break off are gone on with before something has come again, and the longest wait in between. */
 const RESUMES = 5;
@@ -49,7 +49,8 @@ export class S3Objects implements ObjectDriver {
   /** Those that were put aside by this process. */
   readonly #aside = new Set<string>();
   #isConfirmed = false;
-  #pausedUntil = 0;
+  /** What failed last, and until when that is the answer to everybody. */
+  #pause: { until: number; why: unknown } = { until: 0, why: null };
 
   constructor(options: S3Options) {
     this.#options = options;
@@ -247,14 +248,13 @@ export class S3Objects implements ObjectDriver {
 
   /** Asks the service, once it is known that the objects there are this store's. @throws ClusterError or StartError */
   async #ask<T>(work: () => Promise<T>): Promise<T> {
-    const now = performance.now() / 1000;
-    if (now < this.#pausedUntil) throw this.#fault(new Error('it could not be reached a moment ago'));
+    if (performance.now() / 1000 < this.#pause.until) throw this.#fault(this.#pause.why);
     try {
       await this.#confirm();
       return await work();
     } catch (error) {
       if (this.lossOf(error) !== null || (error as Error).name === 'AbortError') throw error;
-      this.#pausedUntil = performance.now() / 1000 + PAUSE;
+      this.#pause = { until: performance.now() / 1000 + PAUSE, why: error };
       this.#options.log.error({ why: wordsOf(error) }, 'the object store did not do what it was asked');
       throw this.#fault(error);
     }
