@@ -111,6 +111,16 @@ describe('a bucket that is hard to reach', requiresS3(), () => {
     assert.equal(proxy.seen.length, began, 'nobody asks it again at once');
   });
 
+  test('is left alone for a moment after a fault, of which everybody is told meanwhile', async (t) => {
+    const { put, proxy } = await begin(t);
+    proxy.fault = (asked) => (isPut(asked) ? { status: 403, code: 'AccessDenied' } : undefined);
+    const why = { code: 'objects_unavailable', message: /AccessDenied/ };
+    await assert.rejects(put(SMALL), why);
+    const asked = proxy.seen.length;
+    await assert.rejects(put(IN_PARTS), why);
+    assert.equal(proxy.seen.length, asked);
+  });
+
   test('that knows no conditions has equal bytes once all the same, and damaged ones replaced', async (t) => {
     const { put, proxy, read, place } = await begin(t);
     let refused = 0;
