@@ -17,7 +17,7 @@ export interface Session {
 export abstract class ClientCommand extends BaseCommand {
   server = Option.String(
     '--server',
-    value('URL', 'address of the server (JQ_SERVER, else http://127.0.0.1:8765)'),
+    value('URL', 'address of the server (JQ_SERVER, else http://127.0.0.1:8765), or several with commas'),
   );
   token = Option.String('--token', value('TOKEN', 'credential (better in JQ_TOKEN: others see arguments)'));
   tokenFile = Option.String('--token-file', tokenFileWords);

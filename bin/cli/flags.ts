@@ -7,10 +7,17 @@ import { usageError } from './exit.ts';
 type Env = Record<string, string | undefined>;
 const DEFAULT_SERVER = 'http://127.0.0.1:8765';
 
-/** Flag, else environment, else default (docs/analysts.md#which-server); an empty variable counts as absent. */
+/**
+ * Flag, else environment, else default (docs/analysts.md#which-server); an empty variable counts as absent. Several are
+ * separated by commas.
+ */
 export function serverAddress(flag: string | undefined, env: Env): string {
-  const text = (flag ?? (env.JQ_SERVER || DEFAULT_SERVER)).trim();
   const source = flag === undefined && env.JQ_SERVER ? 'JQ_SERVER' : '--server';
+  const texts = (flag ?? (env.JQ_SERVER || DEFAULT_SERVER)).split(',');
+  return texts.map((text) => oneAddress(text.trim(), source)).join(',');
+}
+
+function oneAddress(text: string, source: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url?.protocol !== 'http:' && url?.protocol !== 'https:') {
     const guess = /^[\w.-]+(:\d+)?$/.test(text)

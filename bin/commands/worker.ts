@@ -54,7 +54,7 @@ export class WorkerCommand extends BaseCommand {
     ],
   });
 
-  server = Option.String('--server', value('URL', 'address of the server'));
+  server = Option.String('--server', value('URL', 'address of the server, or several with commas'));
   token = Option.String('--token', value('TOKEN', 'credential (better in JQ_TOKEN)'));
   tokenFile = Option.String('--token-file', tokenFileWords);
   ca = Option.String('--ca', caWords);

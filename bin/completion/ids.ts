@@ -19,13 +19,13 @@ const MOST = 100;
  */
 export async function idLines(kind: string, line: string, env: Env): Promise<string> {
   const words = line.split(/\s+/).map((word) => word.replace(/^(['"])(.*)\1$/, '$2'));
-  const server = option(words, '--server') || env.JQ_SERVER || 'http://127.0.0.1:8765';
+  const servers = (option(words, '--server') || env.JQ_SERVER || 'http://127.0.0.1:8765').split(',');
   try {
     const token = tokenFor(words, env);
     const signal = AbortSignal.timeout(TIMEOUT_MS);
     const ca = option(words, '--ca') || env.JQ_CA;
     const how = { token, signal, ...(ca ? { ca: readFileSync(ca) } : {}) };
-    const ask = (path: string) => read(new URL(server.replace(/\/+$/, '') + path), how);
+    const ask = (path: string) => readFrom(servers, path, how);
     const rows = await ROWS[kind as IdKind](ask, words);
     // Ids are put into command lines: one that is more than an id is left out.
     const safe = rows.filter(([id]) => /^[\w.-]+$/.test(id));
@@ -117,6 +117,12 @@ interface How {
   ca?: Buffer;
 }
 
+/** What the first server says that can say something. */
+function readFrom([server = '', ...others]: string[], path: string, how: How): Promise<Listed[]> {
+  const reading = read(new URL(server.trim().replace(/\/+$/, '') + path), how);
+  return others.length === 0 ? reading : reading.catch(() => readFrom(others, path, how));
+}
+
 function read(url: URL, { token, ...how }: How): Promise<Record<string, unknown>[]> {
   return new Promise((resolve, reject) => {
     const headers = token === undefined ? {} : { authorization: `Bearer ${token}` };
@@ -129,6 +135,7 @@ function read(url: URL, { token, ...how }: How): Promise<Record<string, unknown>
       });
       answer.on('error', reject);
       answer.on('end', () => {
+        if (answer.statusCode !== 200) return reject(new Error(`answered ${answer.statusCode}`));
         try {
           resolve(JSON.parse(text) as Record<string, unknown>[]);
         } catch (error) {

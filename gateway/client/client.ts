@@ -9,9 +9,11 @@ import { Agent, type Dispatcher } from 'undici';
 import type { JsonRoute, UploadRoute } from '../contract/route.ts';
 import { type RouteName, type Routes, routes } from '../contract/routes.ts';
 import { API_VERSION, PACKAGE_VERSION } from '../version.ts';
-import { ResponseError, unreachable } from './errors.ts';
+import { isElsewhere, ResponseError, unreachable, wasNotAccepted } from './errors.ts';
+import { filenameParameter, sendable } from './form-data.ts';
 import { type Get, HttpGetter } from './http-get.ts';
 import { type ReplyOf, replyOf } from './replies.ts';
+import { type Address, Servers } from './servers.ts';
 
 /** Milliseconds without a byte of an answer. */
 const TIMEOUT_MS = 30_000;
@@ -19,7 +21,10 @@ const TIMEOUT_MS = 30_000;
 const READ_BYTES = 256 * 1024;
 
 export interface ClientOptions {
-  /** Base address, such as `http://127.0.0.1:8765` or, behind a proxy, `https://lab.example/jq`. */
+  /**
+   * Base address, such as `http://127.0.0.1:8765` or, behind a proxy, `https://lab.example/jq`; of servers that stand by
+   * for each other several, separated by commas.
+   */
   server: string;
   token?: string | undefined;
   /** Certificates in PEM, the only ones that vouch for the server; default: those that Node.js knows. */
@@ -76,13 +81,12 @@ interface Downloading {
 
 /**
  * The typed client, from the route table. Errors: `ResponseError` when the server refused, `UnreachableError` when no
- * answer came, `UntrustedError` when it is another server for all that its certificate says, `InvalidResponseError` when it lacks what is needed. It never retries by itself.
+ * answer came, `UntrustedError` when it is another server for all that its certificate says, `InvalidResponseError` when it lacks what is needed.
+ * It never asks the same server twice by itself. Of several it asks the next where one cannot be reached or stands by, if that can do nothing
+ * twice.
  */
 export class ClusterClient {
-  readonly server: string;
-  readonly #origin: string;
-  /** The path below which the server is reached; empty for none. */
-  readonly #basePath: string;
+  readonly #servers: Servers;
   readonly #options: ClientOptions;
   readonly #dispatcher: Dispatcher;
   readonly #getter: HttpGetter;
@@ -90,10 +94,7 @@ export class ClusterClient {
   readonly #web = new HttpGetter({ keepAlive: true });
 
   constructor(options: ClientOptions) {
-    this.server = options.server.replace(/\/+$/, '');
-    const { origin, pathname } = new URL(this.server);
-    this.#origin = origin;
-    this.#basePath = pathname.replace(/\/+$/, '');
+    this.#servers = new Servers(options.server);
     this.#options = options;
     this.#dispatcher =
       options.dispatcher ??
@@ -103,6 +104,19 @@ export class ClusterClient {
         connect: { timeout: 5_000, ...(options.ca !== undefined && { ca: options.ca }) },
       });
     this.#getter = new HttpGetter({ keepAlive: true, ca: options.ca });
+  }
+
+  /** The address that is asked at present. */
+  get server(): string {
+    return this.#servers.present.url;
+  }
+
+  /**
+   * Asks the next server from now on, should this one still be asked.
+   * @param fault what came of it
+   */
+  leave(server: string, fault: unknown): void {
+    if (isElsewhere(fault)) this.#servers.leave({ url: server });
   }
 
   /** Calls a JSON endpoint by its name in the route table. */
@@ -171,8 +185,19 @@ export class ClusterClient {
   }
 
   /** Opens the content of an artifact; the caller reads or destroys the stream. */
-  async download(id: string, input: { range?: string; signal?: AbortSignal } = {}): Promise<Downloading> {
-    const url = new URL(`${this.server}/v1/artifacts/${encodeURIComponent(id)}`);
+  download(id: string, input: { range?: string; signal?: AbortSignal } = {}): Promise<Downloading> {
+    return this.#anywhere(
+      () => true,
+      (address) => this.#downloadFrom(address, id, input),
+    );
+  }
+
+  async #downloadFrom(
+    server: Address,
+    id: string,
+    input: { range?: string; signal?: AbortSignal },
+  ): Promise<Downloading> {
+    const url = new URL(`${server.url}/v1/artifacts/${encodeURIComponent(id)}`);
     const range = input.range ? { range: input.range } : {};
     const silenceMs = this.#options.timeoutMs ?? TIMEOUT_MS;
     const ask = (more: Record<string, string>) => {
@@ -240,7 +265,37 @@ export class ClusterClient {
     return query.size > 0 ? `${path}?${query}` : path;
   }
 
-  async #send(
+  /** A server that cannot be reached, or stands by, is left for the next one, which is asked at once where that is safe. */
+  async #anywhere<T>(isSafe: (fault: unknown) => boolean, ask: (server: Address) => Promise<T>): Promise<T> {
+    for (let left = this.#servers.count; ; left--) {
+      const server = this.#servers.present;
+      try {
+        return await ask(server);
+      } catch (fault) {
+        this.leave(server.url, fault);
+        if (left <= 1 || !isElsewhere(fault) || !isSafe(fault)) throw fault;
+      }
+    }
+  }
+
+  #send(
+    method: string,
+    path: string,
+    target: RequestTarget,
+    headers: Record<string, string>,
+    body: string | Readable | undefined,
+  ): Promise<Dispatcher.ResponseData> {
+    // What is read while it is sent is gone; the caller knows how to begin anew.
+    const isWhole = !(body instanceof Readable);
+    const isRead = method === 'get' || method === 'head';
+    return this.#anywhere(
+      (fault) => isWhole && (isRead || wasNotAccepted(fault)),
+      (server) => this.#sendTo(server, method, path, target, headers, body),
+    );
+  }
+
+  async #sendTo(
+    server: Address,
     method: string,
     path: string,
     target: RequestTarget,
@@ -250,8 +305,8 @@ export class ClusterClient {
     const timeout = target.timeoutMs ?? this.#options.timeoutMs ?? TIMEOUT_MS;
     const answer = await this.#withTransportErrors(() =>
       this.#dispatcher.request({
-        origin: this.#origin,
-        path: this.#basePath + path,
+        origin: server.origin,
+        path: server.basePath + path,
         method: method.toUpperCase() as Dispatcher.HttpMethod,
         headers: { ...this.headers(), ...headers },
         body: body ?? null,
@@ -319,21 +374,4 @@ export class ClusterClient {
       throw unreachable(this.server, error);
     }
   }
-}
-
-/**
- * A file name as the head of a part can carry it: a part whose name holds a line break is passed over by multipart
- * parsers, and half a surrogate pair has no UTF-8 form.
- */
-const sendable = (filename: string): string => filename.replace(/[\p{Cc}\p{Cs}]/gu, '_');
-
-/**
- * The name of a part as form data has it (RFC 7578, 4.2): in quotation marks, as UTF-8. What that cannot say to every
- * parser is said a second time in the extended form, which that document does not want and everybody reads.
- */
-function filenameParameter(filename: string): string {
-  const plain = `filename="${filename.replaceAll('"', '%22')}"`;
-  return /^[\x20-\x7e]*$/.test(filename) && !/["%\\]/.test(filename)
-    ? plain
-    : `${plain}; filename*=UTF-8''${encodeURIComponent(filename)}`;
 }

@@ -139,6 +139,28 @@ export function unreachable(server: string, cause: unknown): UnreachableError | 
   return new UnreachableError(`cannot reach ${server} (${why})`, { cause });
 }
 
+/** Whether another server of the same cluster may do better: this one is away, about to end, or does not lead. */
+export const isElsewhere = (fault: unknown): boolean =>
+  fault instanceof UnreachableError ||
+  (fault instanceof ResponseError && (fault.code === 'standing_by' || fault.code === 'draining'));
+
+/** Faults of a connection that never stood. */
+const NEVER_STOOD = new Set([
+  'ECONNREFUSED',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'UND_ERR_CONNECT_TIMEOUT',
+]);
+
+/** Whether a request that failed has surely done nothing, so that it may be sent to another server. */
+export function wasNotAccepted(fault: unknown): boolean {
+  if (fault instanceof ResponseError) return fault.code === 'standing_by';
+  const { cause } = fault as { cause?: { code?: string } };
+  return cause?.code !== undefined && NEVER_STOOD.has(cause.code);
+}
+
 /** What went wrong with a connection, as the system or the transport says it. */
 function wordsOf(cause: unknown): string {
   if (!(cause instanceof Error)) return String(cause);

@@ -34,17 +34,19 @@ export async function* reconnecting<T>(
   let failures = 0;
   while (!signal?.aborted) {
     const since = performance.now();
+    const { server } = client;
     try {
       for await (const frame of connect()) {
         failures = 0;
         yield frame;
       }
       if (signal?.aborted) return;
-      throw unreachable(client.server, 'the stream ended');
+      throw unreachable(server, 'the stream ended');
     } catch (error) {
       if (signal?.aborted) return;
       if (error instanceof UntrustedError) throw error;
       if (error instanceof ResponseError && !error.transient) throw error;
+      client.leave(server, error);
       // A connection that held for a while without a frame was no failure.
       if (performance.now() - since > HELD_MS) failures = 0;
       failures++;

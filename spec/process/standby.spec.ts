@@ -1,14 +1,19 @@
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import { ClusterClient } from '../../gateway/client/client.ts';
+import { jobText } from '../crash/load.ts';
+import { startWorkerProgram } from '../crash/worker-program.ts';
 import { emptyDatabase } from '../store/drivers.ts';
 import { job } from '../support/cluster.ts';
+import { Program, ROOT } from '../support/program.ts';
 import { requires } from '../support/requires.ts';
 import { temporaryDirectory } from '../support/server.ts';
 import { startServerProgram } from '../support/server-program.ts';
+import { until } from '../support/until.ts';
 
 async function startBeside(t: TestContext, store: string) {
-  const server = await startServerProgram({ state: await temporaryDirectory(t), store });
+  // What a worker does not hear of is soon given to another one.
+  const server = await startServerProgram({ state: await temporaryDirectory(t), store, leaseTtl: 30 });
   const client = new ClusterClient({ server: server.url });
   t.after(async () => {
     await client.close();
@@ -23,6 +28,18 @@ async function names(client: ClusterClient): Promise<(string | null)[]> {
 
 const submit = (client: ClusterClient, name: string) =>
   client.call('submitJob', { body: job({ name }) as never });
+
+/** The events that `jqctl events --follow` has printed. */
+const idsIn = ({ stdout }: Program) =>
+  stdout
+    .split('\n')
+    .filter(Boolean)
+    .map((line) => (JSON.parse(line) as { id: number }).id);
+
+async function ended(client: ClusterClient, id: string): Promise<boolean> {
+  const { status } = await client.call('getJob', { params: { id } });
+  return status === 'succeeded';
+}
 
 describe('of two servers on one database', requires('postgresql'), () => {
   test('the one that was stopped for long awakes to hear that the other leads, writes nothing, and ends', async (t) => {
@@ -50,5 +67,40 @@ describe('of two servers on one database', requires('postgresql'), () => {
     // Started again, it stands by.
     const again = await startBeside(t, store);
     await again.server.announced('standing_by');
+  });
+
+  test('the second leads when the first is killed: worker, client and stream that know both go on', async (t) => {
+    const store = await emptyDatabase();
+    const first = await startBeside(t, store);
+    const second = await startBeside(t, store);
+    const both = `${first.server.url},${second.server.url}`;
+    const client = new ClusterClient({ server: both });
+    const worker = startWorkerProgram(both, await temporaryDirectory(t));
+    const flags = ['events', '--follow', '--after-id', '0', '--json', '--server', both];
+    const follower = new Program(process.execPath, [`${ROOT}bin/jqctl`, ...flags]);
+    t.after(async () => {
+      await client.close();
+      await worker.kill();
+      await follower.kill();
+    });
+    const run = async (name: string) => {
+      const { id } = await client.call('submitJob', { text: jobText(name, 2) });
+      await until(`${name} to succeed`, () => ended(client, id), 60);
+    };
+    await run('before');
+    await until('events to be followed', () => idsIn(follower).length > 0);
+    await first.server.kill();
+    await second.server.announced('leading');
+    await run('after');
+    const events = await client.call('listEvents', { query: { limit: 1000 } });
+    const ids = events.map(({ id }) => id);
+    await until('the last event to be followed', () => idsIn(follower).length >= ids.length);
+    assert.deepEqual(idsIn(follower), ids);
+    const workers = await client.call('listWorkers');
+    assert.deepEqual(
+      workers.map(({ status }) => status),
+      ['alive'],
+      'the worker is the one that it was',
+    );
   });
 });

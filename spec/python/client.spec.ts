@@ -7,6 +7,7 @@ import { Authority } from '../support/certificates.ts';
 import { ROOT } from '../support/program.ts';
 import { requires } from '../support/requires.ts';
 import { startTestServer, type TestServer, temporaryDirectory } from '../support/server.ts';
+import { leads, serverThat, standsBy } from '../support/server-that.ts';
 import { environment, type Interpreter, needsPython, PYTHONS, pip, python } from './python.ts';
 import { startWorker } from './worker.ts';
 
@@ -113,6 +114,13 @@ describe('the client for Python', needsPython, () => {
         await check('uploads', { JQ_SERVER: url });
         const of = (line: string) => lines.filter((one) => one === line).length;
         assert.deepEqual([of('POST /v1/jobs'), of('POST /v1/artifacts')], [3, 3]);
+      });
+
+      await t.test('of several servers it finds the one that leads', async (t) => {
+        const [gone, standby] = [await serverThat(t, leads), await serverThat(t, standsBy)];
+        gone.stop();
+        await check('uploads', { JQ_SERVER: `${gone.url},${standby.url},${server.url}` });
+        assert.equal(standby.asked.length, 1);
       });
 
       await t.test('the credential is given, or that of JQ_TOKEN', async (t) => {

@@ -25,7 +25,8 @@ class Cluster:
     """A server of jobs.
 
     `url`, `token` and `ca` (certificates in PEM that alone vouch for a server of https) are those of the environment
-    variables JQ_SERVER, JQ_TOKEN and JQ_CA where they are left out, as they are for `jqctl`. May be used by several
+    variables JQ_SERVER, JQ_TOKEN and JQ_CA where they are left out, as they are for `jqctl`. Servers that stand by for
+    each other are named in one `url`, separated by commas. May be used by several
     threads at the same time.
     """
 

@@ -47,12 +47,11 @@ class Reply(NamedTuple):
 class Download:
     """An answer that is read while it comes. Close it, or use it in a `with` statement."""
 
-    def __init__(self, answer: http.client.HTTPResponse, connection: http.client.HTTPConnection, server: str) -> None:
+    def __init__(self, answer: http.client.HTTPResponse, connection: http.client.HTTPConnection) -> None:
         self.status = answer.status
         self.headers = _lower(answer)
         self._answer = answer
         self._connection = connection
-        self._server = server
 
     def chunks(self) -> Iterator[bytes]:
         """The bytes; raises `UnreachableError` when the connection breaks before the last of them."""
@@ -80,8 +79,16 @@ class Download:
         self.close()
 
 
+class _Server(NamedTuple):
+    url: str
+    host: str
+    port: Optional[int]
+    base: str
+
+
 class _Connection(NamedTuple):
     http: http.client.HTTPConnection
+    server: _Server
     since: float
 
 
@@ -89,12 +96,18 @@ class Transport:
     """Sends the requests of a client. May be used by several threads at the same time."""
 
     def __init__(self, server: str, token: Optional[str], ca: Optional[PathName]) -> None:
-        self.server, self._host, self._port, self._base = _address(server)
+        # Of servers that stand by for each other, the first is the one that answered last.
+        self._servers = [_address(one) for one in server.split(",")]
         self._token = _token(token)
-        self._tls = _context(ca) if self.server.startswith("https:") else None
+        self._tls = _context(ca) if any(one.url.startswith("https:") for one in self._servers) else None
         self._idle: List[_Connection] = []
         self._lock = threading.Lock()
         self._met = False
+
+    @property
+    def server(self) -> str:
+        """The address that is asked at present."""
+        return self._servers[0].url
 
     # What the methods of `Api` call.
 
@@ -174,7 +187,7 @@ class Transport:
         def open_one() -> Download:
             connection = self._connect()
             answer = self._answer(connection, method, target, headers, None)
-            download = Download(answer, connection, self.server)
+            download = Download(answer, connection.http)
             if answer.status >= 400:
                 with download:
                     self._assert_done(answer, lambda: answer.read(CHUNK))
@@ -209,13 +222,15 @@ class Transport:
     def _target(self, path: str, params: Mapping[str, str], query: Mapping[str, object]) -> str:
         filled = re.sub(r"\{(\w+)\}", lambda found: quote(params[found[1]], safe=""), path)
         given = {key: _in_query(value) for key, value in query.items() if value is not None}
-        return self._base + filled + (f"?{urlencode(given)}" if given else "")
+        return filled + (f"?{urlencode(given)}" if given else "")
 
     def _repeated(self, send: Callable[[], Done], repeats: bool) -> Done:
         """What was lost is sent again for a while, where it may be; so is what a busy server asks for again."""
         began = time.monotonic()
         pause = 0.2
+        others = len(self._servers) - 1
         while True:
+            server = self._servers[0]
             try:
                 done = send()
                 self._met = True
@@ -227,10 +242,20 @@ class Transport:
                 if not again or time.monotonic() - began > PATIENCE:
                     raise
                 wait = error.retry_after if error.retry_after is not None else pause
+                elsewhere = error.code in ("standing_by", "draining")
+                if elsewhere:
+                    self._leave(server)
             except UnreachableError:
-                if not repeats or not self._met or time.monotonic() - began > PATIENCE:
+                self._leave(server)
+                elsewhere = True
+                is_over = not self._met or time.monotonic() - began > PATIENCE
+                if not repeats or (is_over and not others):
                     raise
                 wait = pause
+            if elsewhere and others:
+                others -= 1
+                continue
+            others = len(self._servers) - 1
             time.sleep(min(wait, 10.0) * (0.75 + random.random() / 2))
             pause = min(pause * 2, 5.0)
 
@@ -245,13 +270,13 @@ class Transport:
                 answer = self._answer(connection, method, target, headers, body)
                 content = answer.read()
             except (OSError, http.client.HTTPException, UnreachableError) as error:
-                connection.close()
+                connection.http.close()
                 # The server closed the idle connection just as the request went out; a new one will do.
                 if used is not None:
                     continue
-                raise error if isinstance(error, ClusterError) else unreachable(self.server, error) from error
+                raise error if isinstance(error, ClusterError) else unreachable(connection.server.url, error) from error
             if answer.will_close:
-                connection.close()
+                connection.http.close()
             else:
                 self._give_back(connection)
             self._assert_done(answer, lambda: content)
@@ -259,7 +284,7 @@ class Transport:
 
     def _answer(
         self,
-        connection: http.client.HTTPConnection,
+        connection: _Connection,
         method: str,
         target: str,
         headers: Mapping[str, str],
@@ -267,14 +292,15 @@ class Transport:
     ) -> http.client.HTTPResponse:
         try:
             try:
-                connection.request(method, target, body, {**self._headers(), **headers})
+                path = connection.server.base + target
+                connection.http.request(method, path, body, {**self._headers(), **headers})
             except (BrokenPipeError, ConnectionResetError):
                 # Who refuses a body before its end answers, and hangs up.
                 pass
-            return connection.getresponse()
+            return connection.http.getresponse()
         except (OSError, http.client.HTTPException) as error:
-            connection.close()
-            raise unreachable(self.server, error) from error
+            connection.http.close()
+            raise unreachable(connection.server.url, error) from error
 
     def _assert_done(self, answer: http.client.HTTPResponse, read: Callable[[], bytes]) -> None:
         if answer.status < 400:
@@ -298,23 +324,33 @@ class Transport:
             headers["Authorization"] = f"Bearer {self._token}"
         return headers
 
-    def _connect(self) -> http.client.HTTPConnection:
-        if self._tls is None:
-            return http.client.HTTPConnection(self._host, self._port, timeout=TIMEOUT)
-        return http.client.HTTPSConnection(self._host, self._port, timeout=TIMEOUT, context=self._tls)
+    def _connect(self) -> _Connection:
+        server = self._servers[0]
+        made: http.client.HTTPConnection
+        if server.url.startswith("https:"):
+            made = http.client.HTTPSConnection(server.host, server.port, timeout=TIMEOUT, context=self._tls)
+        else:
+            made = http.client.HTTPConnection(server.host, server.port, timeout=TIMEOUT)
+        return _Connection(made, server, time.monotonic())
 
-    def _take(self) -> Optional[http.client.HTTPConnection]:
+    def _leave(self, server: _Server) -> None:
+        """Asks the next one from now on, unless another thread does so already."""
+        with self._lock:
+            if self._servers[0] == server:
+                self._servers = self._servers[1:] + self._servers[:1]
+
+    def _take(self) -> Optional[_Connection]:
         with self._lock:
             while self._idle:
-                connection, since = self._idle.pop()
-                if time.monotonic() - since < IDLE:
+                connection = self._idle.pop()
+                if connection.server == self._servers[0] and time.monotonic() - connection.since < IDLE:
                     return connection
-                connection.close()
+                connection.http.close()
         return None
 
-    def _give_back(self, connection: http.client.HTTPConnection) -> None:
+    def _give_back(self, connection: _Connection) -> None:
         with self._lock:
-            self._idle.append(_Connection(connection, time.monotonic()))
+            self._idle.append(connection._replace(since=time.monotonic()))
             superfluous = self._idle[:-KEPT]
             del self._idle[:-KEPT]
         for old in superfluous:
@@ -365,7 +401,7 @@ def _words(error: BaseException) -> str:
     return error.strerror if isinstance(error, OSError) and error.strerror else str(error) or type(error).__name__
 
 
-def _address(text: str) -> "tuple[str, str, Optional[int], str]":
+def _address(text: str) -> _Server:
     parts = urlsplit(text.strip())
     guess = f"; did you mean http://{text}?" if re.fullmatch(r"[\w.-]+(:\d+)?", text) else ""
     if parts.scheme not in ("http", "https") or not parts.hostname:
@@ -373,7 +409,7 @@ def _address(text: str) -> "tuple[str, str, Optional[int], str]":
     if parts.query or parts.fragment or parts.username or parts.password:
         raise InputError(f"'{text}' must be scheme, host, port and path alone")
     base = parts.path.rstrip("/")
-    return f"{parts.scheme}://{parts.netloc}{base}", parts.hostname, parts.port, base
+    return _Server(f"{parts.scheme}://{parts.netloc}{base}", parts.hostname, parts.port, base)
 
 
 def _token(token: Optional[str]) -> Optional[str]:
