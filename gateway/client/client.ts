@@ -1,7 +1,4 @@
-import { randomBytes } from 'node:crypto';
-import { type FileHandle, open } from 'node:fs/promises';
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
-import { basename } from 'node:path';
 import { Readable } from 'node:stream';
 import { text as textOf } from 'node:stream/consumers';
 import type { Static, TObject, TSchema } from 'typebox';
@@ -10,15 +7,13 @@ import type { JsonRoute, UploadRoute } from '../contract/route.ts';
 import { type RouteName, type Routes, routes } from '../contract/routes.ts';
 import { API_VERSION, PACKAGE_VERSION } from '../version.ts';
 import { isElsewhere, ResponseError, unreachable, wasNotAccepted } from './errors.ts';
-import { filenameParameter, sendable } from './form-data.ts';
+import { FilePart, type SentFile } from './form-data.ts';
 import { type Get, HttpGetter } from './http-get.ts';
 import { type ReplyOf, replyOf } from './replies.ts';
 import { type Address, Servers } from './servers.ts';
 
 /** Milliseconds without a byte of an answer. */
 const TIMEOUT_MS = 30_000;
-/** Of a file that is uploaded, at once. */
-const READ_BYTES = 256 * 1024;
 
 export interface ClientOptions {
   /**
@@ -63,14 +58,7 @@ type CallInput<K extends RouteName> = RequestTarget & {
   text?: string;
   contentType?: string;
 };
-type UploadInput<K extends UploadName> = RequestTarget & {
-  query?: QueryOf<Routes[K]>;
-  file: string;
-  /** How to open it, for files that are not opened like any other; called once for each upload. */
-  open?: () => Promise<FileHandle>;
-  filename?: string;
-  onProgress?: (sentBytes: number, totalBytes: number) => void;
-};
+type UploadInput<K extends UploadName> = RequestTarget & SentFile & { query?: QueryOf<Routes[K]> };
 
 /** An answer whose content is still on its way. */
 interface Downloading {
@@ -143,44 +131,16 @@ export class ClusterClient {
   /** Streams a file as the part `file` of a multipart body; constant memory. */
   async upload<K extends UploadName>(name: K, input: UploadInput<K>): Promise<ReplyOf<Routes[K]>> {
     const route = routes[name] as unknown as UploadRoute;
-    const boundary = `jq-${randomBytes(16).toString('hex')}`;
-    const filename = filenameParameter(sendable(input.filename ?? basename(input.file)));
-    const head = Buffer.from(
-      `--${boundary}\r\nContent-Disposition: form-data; name="file"; ${filename}\r\n` +
-        'Content-Type: application/octet-stream\r\n\r\n',
-    );
-    const tail = Buffer.from(`\r\n--${boundary}--\r\n`);
-    const file = await (input.open?.() ?? open(input.file));
-    let localFault: unknown;
+    const part = await FilePart.open(input);
     try {
-      const total = (await file.stat()).size;
-      async function* body() {
-        yield head;
-        let sent = 0;
-        for (;;) {
-          const { bytesRead, buffer } = await file.read(Buffer.allocUnsafe(READ_BYTES)).catch((error) => {
-            localFault = error;
-            throw error;
-          });
-          if (bytesRead === 0) break;
-          yield buffer.subarray(0, bytesRead);
-          sent += bytesRead;
-          input.onProgress?.(sent, total);
-        }
-        yield tail;
-      }
-      const headers = {
-        'content-type': `multipart/form-data; boundary=${boundary}`,
-        'content-length': String(head.length + total + tail.length),
-      };
-      const path = this.#path(route.path, input);
-      const answer = await this.#send('post', path, input, headers, Readable.from(body()));
+      const body = Readable.from(part.body(input.onProgress));
+      const answer = await this.#send('post', this.#path(route.path, input), input, part.headers, body);
       return replyOf(name, await this.#withTransportErrors(() => answer.body.text()));
     } catch (error) {
       // A file that cannot be read is no matter of the connection, which would be tried again.
-      throw localFault ?? error;
+      throw part.fault ?? error;
     } finally {
-      await file.close();
+      await part.close();
     }
   }
 
