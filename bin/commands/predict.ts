@@ -89,8 +89,9 @@ export class PredictCommand extends waiting(ClientCommand) {
     });
     const sent = await submit(session, jobFromText(text, 'the job'), { upload: true });
     if (!wait) return finish(session, sent, { wait: undefined });
-    // What is wanted is what was predicted: how the job went is told beside it.
-    const exit = await watchJob(session, sent.job, wait);
+    // What is wanted is what was predicted: where that goes to stdout, how the job went is told beside it.
+    const told = this.out === '-' ? { ...session, output: session.output.beside() } : session;
+    const exit = await watchJob(told, sent.job, wait);
     if (exit === EXIT.done) await this.#conclude(session, sent.job.id);
     return exit;
   }

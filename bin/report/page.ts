@@ -1,5 +1,5 @@
 import { indented } from '../../machines/json/indented.ts';
-import { grouped } from '../../machines/ranking/failures.ts';
+import { grouped, runnerWarnings } from '../../machines/ranking/failures.ts';
 import { selectionLines } from '../../machines/ranking/selected.ts';
 import { pipelineName } from '../../machines/ranking/steps.ts';
 import { aligned, metricIn, rankMetricOf, shownMetrics } from '../../machines/ranking/table.ts';
@@ -12,6 +12,7 @@ import { hasEnded } from '../../machines/schema/statuses.ts';
 import type { JobView, TaskView } from '../../machines/schema/views.ts';
 import type { Indexed } from '../jobs/index-file.ts';
 import { bestOf, bytes, counted, dateTime, duration } from '../terminal/format.ts';
+import { jobWords } from '../terminal/status-style.ts';
 import { type Html, html } from './html.ts';
 import { curveSection, predictedSection } from './results.ts';
 import { STYLE } from './style.ts';
@@ -34,7 +35,7 @@ export interface Reported {
 }
 
 /** Rows and metrics of the ranking that a reader wants in a page; the table beside it has all. */
-const SHOWN = { ranking: 50, metrics: 8, failures: 20, files: 400 };
+const SHOWN = { ranking: 50, metrics: 8, failures: 20, files: 400, warnings: 50 };
 
 /** All that is known of a job as one page that needs nothing but itself; files are linked to where they lie. */
 export function reportPage(of: Reported): string {
@@ -54,7 +55,7 @@ export function reportPage(of: Reported): string {
 <main>
 <h1><bdi>${title}</bdi></h1>
 ${facts(of)}
-${warnings(job)}
+${warnings(of)}
 ${ranking(job)}
 ${best(of)}
 ${failures(of)}
@@ -80,7 +81,7 @@ function facts({ job, tasks }: Reported): Html {
   const counts = done.flatMap(([word, n]) => (n > 0 ? [`${n} ${word}`] : [])).join(', ');
   const rows: [string, string][] = [
     ['job', job.id],
-    ['status', job.status],
+    ['status', jobWords(job)],
     ['type', job.type],
     ...aboutOf(job),
     ['submitted', `${dateTime(created_at)}${job.owner === null ? '' : ` by ${job.owner}`}`],
@@ -109,10 +110,19 @@ const aboutOf = ({ tags = [], note = null }: JobView): [string, string][] => [
   ...(note === null ? [] : [['note', note] as [string, string]]),
 ];
 
-const warnings = ({ warnings: list }: JobView): Html | null =>
-  list.length === 0
-    ? null
-    : html`<ul class="warnings">${list.map((text) => html`<li><bdi>${text}</bdi></li>`)}</ul>`;
+/** Of the job, and what runners warned of, such as samples that were left out. */
+function warnings({ job, tasks }: Reported): Html | null {
+  const told = runnerWarnings(tasks);
+  const of = told.map(({ text, members }) => `${text} (${counted(members.length, 'task')})`);
+  const more = of.length - SHOWN.warnings;
+  const list = [
+    ...job.warnings,
+    ...of.slice(0, SHOWN.warnings),
+    ...(more > 0 ? [`and ${more} more; view.json has all of them`] : []),
+  ];
+  if (list.length === 0) return null;
+  return html`<ul class="warnings">${list.map((text) => html`<li><bdi>${text}</bdi></li>`)}</ul>`;
+}
 
 function ranking({ aggregate }: JobView): Html | null {
   if (aggregate.ranking.length === 0) return null;
@@ -139,9 +149,12 @@ ${columns.map((column) => html`<td class="n">${column[i]}</td>`)}</tr>`,
 ${more > 0 && html`<p>and ${more} more, in <a href="ranking.csv">ranking.csv</a></p>`}`;
 }
 
-function best({ predictions, curves }: Reported): Html | null {
+function best({ job, tasks, predictions, curves }: Reported): Html | null {
   if (!predictions?.length && !curves?.length) return null;
+  const { best_task_id } = job.aggregate;
+  const drawn = tasks.find(({ id }) => id === best_task_id);
   return html`<h2>The best</h2>
+${drawn && html`<p><bdi>${pipelineName(drawn)} on ${drawn.dataset_label}</bdi></p>`}
 ${predictions?.length ? predictedSection(predictions) : null}
 ${curves?.length ? curveSection(curves) : null}`;
 }

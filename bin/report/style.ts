@@ -8,7 +8,7 @@ body { margin: 0; font: 14px/1.5 system-ui, sans-serif; color: var(--text); back
 main { max-width: 1000px; margin: 0 auto; padding: 20px 16px 60px; }
 h1 { font-size: 24px; overflow-wrap: anywhere; } h2 { margin: 28px 0 8px; font-size: 17px; }
 dl { display: grid; grid-template-columns: max-content 1fr; gap: 2px 16px; margin: 0; }
-dt { color: var(--muted); } dd { margin: 0; overflow-wrap: anywhere; }
+dt { color: var(--muted); } dd { margin: 0; overflow-wrap: anywhere; white-space: pre-line; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
 th, td { padding: 3px 12px 3px 0; border-bottom: 1px solid var(--line); text-align: left; font-weight: normal; vertical-align: top; }
 thead th { color: var(--muted); } .n { text-align: right; white-space: nowrap; }

@@ -1,6 +1,6 @@
 import { keptWords } from '../../machines/job/keep.ts';
 import { remainingWords } from '../../machines/job/remaining.ts';
-import { grouped } from '../../machines/ranking/failures.ts';
+import { runnerWarnings } from '../../machines/ranking/failures.ts';
 import { selectionLines } from '../../machines/ranking/selected.ts';
 import { pipelineName } from '../../machines/ranking/steps.ts';
 import { hasEnded } from '../../machines/schema/statuses.ts';
@@ -128,11 +128,7 @@ function countsOf({ aggregate: sum }: JobView): string {
 
 /** What runners warned of, such as samples that were left out. */
 function taskWarnings({ first }: KnownTasks): string[] {
-  const said = first.flatMap(({ id, result }) => {
-    const { warnings } = (result?.extra ?? {}) as { warnings?: unknown };
-    return Array.isArray(warnings) ? warnings.map((text) => [String(text), id] as const) : [];
-  });
-  const groups = grouped(said);
+  const groups = runnerWarnings(first);
   const lines = groups
     .slice(0, SHOWN)
     .map(({ text, members }) => `${text} (${counted(members.length, 'task')})`);

@@ -30,8 +30,10 @@ export class Output {
   readonly animated: boolean;
   readonly stderr: Writable;
   readonly #stdout: Writable;
+  readonly #context: BaseContext;
 
   constructor(context: BaseContext, json: boolean) {
+    this.#context = context;
     const { stdout, stderr, env } = context;
     this.json = json;
     this.colours = pc.createColors(isColourful(stdout, env));
@@ -40,6 +42,11 @@ export class Output {
     this.animated = !json && isTerminal(stderr, env);
     this.stderr = stderr;
     this.#stdout = stdout;
+  }
+
+  /** The same where stdout is kept for something else: what it prints goes to stderr. */
+  beside(): Output {
+    return new Output({ ...this.#context, stdout: this.stderr }, this.json);
   }
 
   /** Writes a line, or several, to stdout; resolves once the reader keeps up. */

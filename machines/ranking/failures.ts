@@ -1,3 +1,5 @@
+import type { TaskView } from '../schema/views.ts';
+
 /** Texts that say the same, and what each was said of. */
 export interface Group<Member> {
   text: string;
@@ -19,3 +21,12 @@ export function grouped<Member>(entries: Iterable<readonly [text: string, member
   }
   return [...groups.values()].sort((a, b) => b.members.length - a.members.length);
 }
+
+/** What runners warned of in their results, each with the ids of the tasks. */
+export const runnerWarnings = (tasks: readonly TaskView[]): Group<string>[] =>
+  grouped(
+    tasks.flatMap(({ id, result }) => {
+      const { warnings } = (result?.extra ?? {}) as { warnings?: unknown };
+      return Array.isArray(warnings) ? warnings.map((text) => [String(text), id] as const) : [];
+    }),
+  );

@@ -21,6 +21,8 @@ const PREDICTIONS = `sample,partition,fold,y,prediction,target
 `;
 const NAME = 'corn <script>alert(1)</script>';
 
+const LEFT_OUT = 'y.csv: 1 sample without a <reference> value left out';
+
 /** A job of two pipelines, one of which failed, with an uploaded dataset and all that a task leaves; and who exports it. */
 async function ended(t: TestContext) {
   const { server, ctl } = await scene(t);
@@ -39,7 +41,9 @@ async function ended(t: TestContext) {
   const task = await hand.run();
   await hand.upload(task, box, 'model', 'best_model.json', '{"model":1}');
   await hand.upload(task, box, 'predictions', 'predictions.csv', PREDICTIONS);
-  await hand.complete(task, { metrics: { best_rmse: 0.5 }, ...{ demo_version: '1.0' } });
+  await hand.complete(task, {
+    ...{ metrics: { best_rmse: 0.5 }, extra: { warnings: [LEFT_OUT] }, demo_version: '1.0' },
+  });
   await hand.fail(await hand.run(), 'no <such> file');
   const folder = join(box, 'out');
   const outcome = await ctl('export', job.id, '--to', folder);
@@ -89,6 +93,17 @@ describe('an exported job', () => {
       [['demo', '1.0', 'hand']],
     );
     assert.ok((await read('report.html')).includes(job.id));
+  });
+
+  it('has a report that says how the job ended, what was warned of, and which task is drawn', async (t) => {
+    const { read } = await ended(t);
+    const report = await read('report.html');
+    assert.match(report, /<dt>status<\/dt><dd><bdi>succeeded, 1 failed</);
+    assert.match(
+      report,
+      /class="warnings">.*y\.csv: 1 sample without a &lt;reference&gt; value left out \(1 task\)/,
+    );
+    assert.match(report, /<h2>The best<\/h2>\s*<p><bdi>snv &amp; pls on corn</);
   });
 
   it('has an index that says what each file is, of which task, and its rank', async (t) => {

@@ -200,11 +200,25 @@ describe('jqctl predict', () => {
     assert.match(job, /type +mljs\.predict$/m);
     assert.match(job, /^job +job_\w+ +new\.csv by best of sweep$/m);
 
+    const archive = join(folder, 'archive');
+    assert.equal((await ctl('export', '--last', '--to', archive)).code, 0);
+    const elsewhere = await startTestServer(t);
+    const imported = await run(['import', archive], { env: { JQ_SERVER: elsewhere.url } });
+    assert.equal(imported.code, 0, imported.stderr);
+    const id = imported.stdout.trim();
+    const taken = JSON.parse(await elsewhere.client.callText('getJobRequest', { params: { id } }));
+    assert.deepEqual(
+      [taken.model.kind, taken.model.name, taken.model.job_id],
+      ['artifact', 'best of sweep', undefined],
+      'the model comes from the folder: the job that made it is not known there',
+    );
+
     const ofTask = await ctl('predict', '--last', at('new.csv'), '--wait');
     assert.equal(ofTask.code, 2, 'the last job predicts');
     assert.match(ofTask.stderr, /predicts and has made no model/);
     const byTask = await ctl('predict', 'sweep', at('new.csv'), '--task', 'pls', '--out', '-');
-    assert.ok(byTask.stdout.endsWith(local.stdout), byTask.stderr);
+    assert.equal(byTask.stdout, local.stdout, 'standard output has the predictions and nothing else');
+    assert.match(byTask.stderr, /^status +succeeded$/m, 'how the job went is told beside it');
     const byFile = await ctl('predict', model, GASOLINE, '--wait');
     assert.match(byFile.stdout, /^60 reference values: rmse/m);
     const refused = await ctl('predict', 'sweep', at('short.csv'), '--wait');

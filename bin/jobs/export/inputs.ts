@@ -82,6 +82,8 @@ export function jobFileOf(request: string, paths: ReadonlyMap<string, string>): 
       [...members(piece.text)].map(([key, text]) => [key, new RawJson(text)]),
     );
     for (const [member, id] of named) changed.set(member, `file:${paths.get(id)}`);
+    // The job that made a model is not known elsewhere; the model itself is in the folder.
+    if (changed.delete('job_id')) changed.set('kind', 'artifact');
     return compose(Object.fromEntries(changed));
   });
 }
