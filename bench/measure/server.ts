@@ -38,15 +38,19 @@ process.once('exit', () => {
   for (const child of running) child.kill('SIGKILL');
 });
 
-/** What a workload says of its server: seconds after which leases expire and workers count as dead, and what speaks HTTP. */
+/**
+ * What a workload says of its server: seconds after which leases expire and workers count as dead, what speaks HTTP, and
+ * the address of its store, which else lies in the state directory.
+ */
 export interface Settings {
   leaseTtl: number;
   workerDeadAfter: number;
   transport: 'auto' | 'uws' | 'node';
+  store: string | undefined;
 }
 
 /** Times so long that no figure depends on heartbeats. */
-const USUAL: Settings = { leaseTtl: 7200, workerDeadAfter: 7200, transport: 'auto' };
+const USUAL: Settings = { leaseTtl: 7200, workerDeadAfter: 7200, transport: 'auto', store: undefined };
 
 /**
  * A real `bin/jq-server` on a state directory.
@@ -58,7 +62,7 @@ export async function startServer(
   settings: Partial<Settings> = {},
 ): Promise<MeasuredServer> {
   const argv = ['--port', '0', '--state', state, '--json', '--log-level', 'warn'];
-  const { leaseTtl, workerDeadAfter, transport } = { ...USUAL, ...settings };
+  const { leaseTtl, workerDeadAfter, transport, store } = { ...USUAL, ...settings };
   argv.push(
     '--lease-ttl',
     `${leaseTtl}`,
@@ -67,6 +71,7 @@ export async function startServer(
     '--transport',
     transport,
   );
+  if (store !== undefined) argv.push('--store', store);
   // It must be shorter than both.
   if (Math.min(leaseTtl, workerDeadAfter) < USUAL.leaseTtl) argv.push('--heartbeat-interval', '1');
   const options = profile ? ['--cpu-prof', `--cpu-prof-dir=${profile}`] : [];

@@ -18,6 +18,7 @@ import { restart } from './restart.ts';
 import { soak } from './soak.ts';
 import { stall } from './stall.ts';
 import { startUp } from './start-up.ts';
+import { stores } from './stores.ts';
 import { submit } from './submit.ts';
 import { sweep } from './sweep.ts';
 import { transports } from './transports.ts';
@@ -31,6 +32,7 @@ export const WORKLOADS: readonly Workload[] = [
   batchLifecycle,
   matrix,
   transports,
+  stores,
   latency,
   cancel,
   stall,

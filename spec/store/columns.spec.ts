@@ -32,7 +32,8 @@ const describedBy: Record<Driver['name'], (store: Store, table: string) => Promi
       `SELECT c.column_name::text AS name, c.data_type::text AS type, c.is_nullable = 'YES' AS nullable,
          EXISTS (SELECT 1 FROM pg_index i JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = ANY (i.indkey)
            WHERE i.indrelid = c.table_name::regclass AND i.indisprimary AND a.attname = c.column_name) AS key
-       FROM information_schema.columns c WHERE c.table_schema = current_schema() AND c.table_name = ?`,
+       FROM information_schema.columns c WHERE c.table_schema = current_schema() AND c.table_name = ?
+         AND c.is_generated = 'NEVER'`,
       table,
     );
     return rows.map(({ name, type, nullable, key }) => ({
@@ -81,7 +82,7 @@ const ALL: Record<Driver['name'], string> = {
   sqlite: `SELECT m.name AS relation, c.name AS member FROM sqlite_master m JOIN pragma_table_info(m.name) c
     WHERE m.type = 'table' AND m.name NOT GLOB 'sqlite_*' AND m.name NOT GLOB 'job_names*' ORDER BY 1, 2`,
   postgresql: `SELECT table_name::text AS relation, column_name::text AS member FROM information_schema.columns
-    WHERE table_schema = current_schema() AND table_name NOT IN ('reign', 'past_reigns', 'schema_version') ORDER BY 1, 2`,
+    WHERE table_schema = current_schema() AND is_generated = 'NEVER' AND table_name NOT IN ('reign', 'past_reigns', 'leader', 'schema_version') ORDER BY 1, 2`,
 };
 
 test(

@@ -60,18 +60,21 @@ export interface PostgresCluster {
   stop(): Promise<void>;
 }
 
-/** Starts one; PostgreSQL does not run as root, who lends it to nobody. */
+/**
+ * Starts one; PostgreSQL does not run as root, who lends it to nobody.
+ * @param folder where its files go: in memory, if there is room
+ */
 export async function postgresCluster(
   settings: Readonly<Record<string, string>> = {},
+  folder = placeOfFiles(),
 ): Promise<PostgresCluster> {
   const programs = postgresPrograms();
   if (programs === undefined) throw new Error('there is no PostgreSQL');
-  const directory = await mkdtemp(join(placeOfFiles(), 'jq-postgres-'));
+  const directory = await mkdtemp(join(folder, 'jq-postgres-'));
   if (process.getuid?.() === 0) await chown(directory, NOBODY, NOBODY);
   const data = join(directory, 'data');
   const run = (program: string, ...args: string[]) => runAs(join(programs, program), args, directory);
-  const form = ['-U', 'jq', '-A', 'trust', '-E', 'UTF8', '--locale=C', '--wal-segsize=1'];
-  await run('initdb', '-D', data, ...form, '--no-sync');
+  await run('initdb', '-D', data, '-U', 'jq', '-A', 'trust', '-E', 'UTF8', '--locale=C', '--no-sync');
   const port = await freePort();
   const all = {
     listen_addresses: '127.0.0.1',

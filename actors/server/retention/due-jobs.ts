@@ -1,4 +1,4 @@
-import { sql } from '../store/sql.ts';
+import { differing, sql } from '../store/sql.ts';
 import { each, indexedBy, JOIN } from '../store/sql-words.ts';
 import { HAS_ENDED, usersOf } from './delete-jobs.ts';
 import type { What, Work } from './work.ts';
@@ -6,6 +6,9 @@ import type { What, Work } from './work.ts';
 /** Jobs that are looked at together, and tasks of those that are dealt with together. */
 const PAGE = 500;
 const GROUP = { jobs: 50, tasks: 100 };
+
+/** SQL: when a job that has ended did, as the index has it. */
+const ENDED_AT = differing('updated_at', 'ended_at');
 
 interface Looked {
   seq: number;
@@ -30,8 +33,8 @@ export async function* dueJobs(
     const page = await store.queries.all<Looked[]>(
       sql`SELECT seq, id, updated_at, num_tasks, keep IS NULL AND NOT EXISTS (
          SELECT 1 FROM shed s WHERE s.job_id = j.id AND s.what = ? AND s.at >= j.updated_at) AS due
-       FROM jobs j${indexedBy('jobs_ended')} WHERE ${HAS_ENDED} AND (updated_at, seq) > (?, ?) AND updated_at < ?
-       ORDER BY updated_at, seq LIMIT ${PAGE}`,
+       FROM jobs j${indexedBy('jobs_ended')} WHERE ${HAS_ENDED} AND (${ENDED_AT}, seq) > (?, ?) AND ${ENDED_AT} < ?
+       ORDER BY ${ENDED_AT}, seq LIMIT ${PAGE}`,
       ...[what, from.updated_at, from.seq, before],
     );
     full = page.length === PAGE;

@@ -1,5 +1,5 @@
 import type { JobRow } from '../../store/rows.ts';
-import { sql } from '../../store/sql.ts';
+import { differing, sql } from '../../store/sql.ts';
 import { amongTexts, each, indexedBy, JOIN } from '../../store/sql-words.ts';
 import type { Turn } from '../../turn/turn.ts';
 import { type Deleted, deleteJobs, HAS_ENDED, usersOf, type Why } from '../delete-jobs.ts';
@@ -26,14 +26,16 @@ export const expireJobs: Step = async function* (work) {
   }
 };
 
+/** SQL: until when a job that has ended is kept by its own wish, as the index has it. */
+const ENDS = differing('j.updated_at + j.keep_seconds', 'j.kept_until');
+
 /** Jobs go whose own time is over, which their owners wished. */
 export const expireByWish: Step = async function* ({ store, time, alone, progress }) {
-  const ends = 'j.updated_at + j.keep_seconds';
-  const due = `j.keep_seconds IS NOT NULL AND ${HAS_ENDED} AND ${ends} < ?`;
+  const due = sql`j.keep_seconds IS NOT NULL AND ${HAS_ENDED} AND ${ENDS} < ?`;
   const before = time.believed;
   for (let from = 0, full = true; full; ) {
     const page = await store.queries.all<{ id: string; ends: number }[]>(
-      sql`SELECT j.id, ${ends} AS ends FROM jobs j${indexedBy('jobs_keep')} WHERE ${due} AND ${ends} > ? ORDER BY ${ends} LIMIT ${AT_ONCE}`,
+      sql`SELECT j.id, ${ENDS} AS ends FROM jobs j${indexedBy('jobs_keep')} WHERE ${due} AND ${ENDS} > ? ORDER BY ${ENDS} LIMIT ${AT_ONCE}`,
       ...[before, from],
     );
     full = page.length === AT_ONCE;

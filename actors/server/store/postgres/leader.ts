@@ -22,10 +22,15 @@ interface Leading extends Session {
   turn: number;
 }
 
-/** Writes along the index, with the plan that was made at first; one who goes away is noticed by the database. */
+/**
+ * Writes along the index, with the plan that was made at first, however few rows there were then; one who goes away is noticed by
+ * the database.
+ */
 export const WRITING = {
   jit: 'off',
   enable_seqscan: 'off',
+  enable_hashjoin: 'off',
+  enable_mergejoin: 'off',
   plan_cache_mode: 'force_generic_plan',
   statement_timeout: '0',
   idle_in_transaction_session_timeout: '0',
