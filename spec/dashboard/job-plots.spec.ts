@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { describe, it, type TestContext } from 'node:test';
+import type { Page } from 'playwright-core';
 import { requires } from '../support/requires.ts';
 import { startTestServer } from '../support/server.ts';
 import { seriousFaults } from './axe.ts';
@@ -8,6 +9,14 @@ import { browserForTests, type Visit } from './browser.ts';
 import { Hand, pipelines, submit } from './hands.ts';
 
 const shared = (name: string) => ({ kind: 'shared_path' as const, path: `/data/${name}`, name });
+
+/** What a button of the page saves. */
+async function savedBy(page: Page, button: string): Promise<{ name: string; text: string }> {
+  const coming = page.waitForEvent('download');
+  await page.getByRole('button', { name: button }).click();
+  const download = await coming;
+  return { name: download.suggestedFilename(), text: await readFile(await download.path(), 'utf8') };
+}
 
 describe('the pictures of a job on the dashboard', requires('chromium'), () => {
   const open = browserForTests();
@@ -49,12 +58,58 @@ describe('the pictures of a job on the dashboard', requires('chromium'), () => {
       assert.ok(written.includes(name), `${name} is written beside its point`);
   });
 
+  it('have what failed beside the scale, as crosses, and without a number in the table that is saved', async (t) => {
+    const { page, id } = await matrix(t);
+    const region = page.getByRole('region', { name: 'Metric by pipeline' });
+    const box = async (selector: string) => (await region.locator(selector).boundingBox()) ?? { x: 0 };
+    const [crosses, edge] = [await box('.plot-crosses'), await box('.plot-line')];
+    assert.ok(crosses.x > edge.x, 'the cross stands behind the end of the scale');
+    assert.equal(await region.locator('.plot-tick', { hasText: /^failed$/ }).count(), 1);
+    assert.equal(await region.locator('.plot-keys .cross').innerText(), 'failed');
+    const saved = await savedBy(page, 'Save the numbers of best_rmse-by-pipeline as CSV');
+    assert.equal(saved.name, 'matrix-best_rmse-by-pipeline.csv', id);
+    assert.deepEqual(saved.text.trimEnd().split('\r\n'), [
+      'place,pipeline,dataset,status,best_rmse',
+      ...['1,pls,corn,succeeded,1', '2,snv,corn,succeeded,3', '3,pls,rye,succeeded,100'],
+      ',snv,rye,failed,',
+    ]);
+  });
+
+  it('name each of two dozen tasks, by what tells them apart', async (t) => {
+    const server = await startTestServer(t);
+    const steps = Array.from({ length: 24 }, (_, i) => [
+      { savitzky_golay: { window: 11, polynomial: 2, derivative: 1 } },
+      { pls: { components: i + 1 } },
+    ]);
+    const inline = steps.map((pipeline) => ({ kind: 'inline_json', inline: pipeline }));
+    const spec = { type: 'demo.run', pipelines: inline, dataset: shared('corn') };
+    const { id } = await server.client.call('submitJob', { text: JSON.stringify(spec) });
+    const hand = await Hand.register(server.client);
+    for (let i = 1; i <= 24; i++) await hand.finish({ best_rmse: i });
+    const page = await open(server.url, { path: `/ui?job=${id}&tab=plots` });
+    await page.getByRole('slider', { name: /^best_rmse of 24 tasks/ }).waitFor();
+    const region = page.getByRole('region', { name: 'Metric by pipeline' });
+    const written = new Set(await region.locator('.plot-tick').allTextContents());
+    for (let i = 1; i <= 24; i++) assert.ok(written.has(`… » pls(components=${i})`), `${i} is named`);
+    await region.getByText('pipeline, the best on top').waitFor();
+  });
+
+  it('are saved in light colours also where the page is dark', async (t) => {
+    const grounds = [];
+    for (const colorScheme of ['light', 'dark'] as const) {
+      const { page } = await matrix(t, { colorScheme });
+      const { text } = await savedBy(page, 'Save the picture best_rmse-by-pipeline as SVG');
+      grounds.push(text.replaceAll(/^.*?<rect/gs, '<rect'));
+    }
+    assert.match(grounds[0] ?? '', /^<rect [^>]*fill="rgb\(255, 255, 255\)"/);
+    assert.equal(grounds[1], grounds[0]);
+  });
+
   it('show how long the tasks ran, and save the numbers as CSV', async (t) => {
     const { page } = await matrix(t);
     await page.getByRole('slider', { name: 'Run times of 4 tasks, the longest first.' }).waitFor();
-    const coming = page.waitForEvent('download');
-    await page.getByRole('button', { name: 'Save the numbers of run-times as CSV' }).click();
-    const lines = (await readFile(await (await coming).path(), 'utf8')).trimEnd().split('\r\n');
+    const { text } = await savedBy(page, 'Save the numbers of run-times as CSV');
+    const lines = text.trimEnd().split('\r\n');
     assert.equal(lines[0], 'series,"tasks, the longest first",seconds,words');
     assert.equal(lines.length, 5);
     assert.match(lines.join('\n'), /^failed,\d,[\d.]+,snv on rye: /m);

@@ -91,12 +91,28 @@ describe('what a task predicted, on the dashboard', requires('chromium'), () => 
     const coming = page.waitForEvent('download');
     await page.getByRole('button', { name: 'Save the picture predicted-starch as SVG' }).click();
     const download = await coming;
-    assert.equal(download.suggestedFilename(), 'predicted-starch.svg');
+    assert.match(download.suggestedFilename(), /^job_\w+-pls-on-corn-predicted-starch\.svg$/);
     const svg = await readFile(await download.path(), 'utf8');
     assert.match(svg, /^<svg [^>]*xmlns="http:\/\/www\.w3\.org\/2000\/svg"/);
     assert.doesNotMatch(svg, /class=|var\(/);
     assert.match(svg, /measured starch/);
     assert.match(svg, /stroke="rgb\(/);
+  });
+
+  it('saves the numbers with the sample, its partition and its fold', async (t) => {
+    const page = await left(t, { predictions: PREDICTIONS }, 'ranking');
+    const coming = page.waitForEvent('download');
+    await page.getByRole('button', { name: 'Save the numbers of predicted-starch as CSV' }).click();
+    const download = await coming;
+    assert.match(download.suggestedFilename(), /^job_\w+-pls-on-corn-predicted-starch\.csv$/);
+    assert.deepEqual((await readFile(await download.path(), 'utf8')).trimEnd().split('\r\n'), [
+      'sample,partition,fold,target,measured,predicted,residual',
+      '"rye, 1",validation,1,starch,10,11,1',
+      '"rye ""2""",validation,2,starch,20,19,-1',
+      '3,validation,2,starch,30,31,1',
+      '4,test,,starch,40,38,-2',
+      '5,test,,starch,50,50,0',
+    ]);
   });
 
   it('draws 5,000 predictions, and each of several targets by itself', async (t) => {

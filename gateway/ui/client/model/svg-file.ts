@@ -10,8 +10,22 @@ const STYLES = [
   'font-family',
 ];
 
-/** A picture of the page as a file that looks the same elsewhere, on a ground of its own. */
+/**
+ * A picture of the page as a file that looks the same elsewhere, on a ground of its own: in light colours, also where the
+ * page is dark, because it goes into documents.
+ */
 export function svgFile(picture: SVGSVGElement): Blob {
+  const place = picture.closest<HTMLElement>('.plots') ?? document.body;
+  const before = place.style.colorScheme;
+  place.style.colorScheme = 'light';
+  try {
+    return fileOf(picture, getComputedStyle(place).backgroundColor);
+  } finally {
+    place.style.colorScheme = before;
+  }
+}
+
+function fileOf(picture: SVGSVGElement, colour: string): Blob {
   const copy = picture.cloneNode(true) as SVGSVGElement;
   const [shown, copied] = [picture, copy].map((one) => [one, ...one.querySelectorAll('*')]);
   for (const [i, element] of (shown ?? []).entries()) {
@@ -24,7 +38,6 @@ export function svgFile(picture: SVGSVGElement): Blob {
   copy.removeAttribute('aria-hidden');
   copy.setAttribute('xmlns', 'http://www.w3.org/2000/svg');
   const ground = document.createElementNS('http://www.w3.org/2000/svg', 'rect');
-  const colour = getComputedStyle(picture.closest('.plots') ?? document.body).backgroundColor;
   for (const [name, value] of [
     ['width', '100%'],
     ['height', '100%'],

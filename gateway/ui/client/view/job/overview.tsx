@@ -9,14 +9,16 @@ import {
   placed,
   runTimes,
 } from '../../../../../machines/results/overview.ts';
+import { shortNames } from '../../../../../machines/results/short-names.ts';
 import type { JobView, TaskView } from '../../../../../machines/schema/views.ts';
 import type { JobDetail } from '../../model/job-detail.ts';
 import { counted, duration, measured } from '../../text/format.ts';
 import { useMore } from '../parts/more.tsx';
-import { Plot, type Series } from '../parts/plot.tsx';
+import { Plot, type Point, type Series } from '../parts/plot.tsx';
+import { heightFor } from '../parts/plot-frame.tsx';
 import { Scroller } from '../parts/scroller.tsx';
 
-/** Tasks that ended without a number are marked at the foot of the picture. */
+/** Tasks that ended without a number are marked beside the scale, by a cross. */
 const FAILED = 'failed';
 
 /** The results of a job as pictures: its metric by pipeline, how long they ran, and pipelines by datasets. */
@@ -39,9 +41,11 @@ export function Overview({ job, detail }: { job: JobView; detail: JobDetail }) {
   );
 }
 
-/** Marks with names; of more tasks every second, third and so on has one. */
-const NAMES = 20;
-const LONGEST_NAME = 23;
+/** Marks with names; of more tasks every second, third and so on has one, which is said. */
+const NAMES = 60;
+const LONGEST_NAME = 25;
+
+type PointOfTask = Point & { pipeline: string | null; dataset: string | null };
 
 interface ByPipelineProps {
   entries: readonly Placed[];
@@ -54,45 +58,64 @@ interface ByPipelineProps {
 const nameOf = (of: Pick<Placed, 'pipeline' | 'dataset'> | undefined, several: boolean): string =>
   of ? `${of.pipeline}${several ? ` on ${of.dataset}` : ''}` : 'a task';
 
-/** The best on top, each with its name; what failed at the foot, where there is no number to place it by. */
+/** The best on top, each with its name; what failed at the foot and beside the scale, by which it has no place. */
 function ByPipeline({ entries, metric, failed, failures }: ByPipelineProps) {
   const x = axisFor(entries.map(({ value }) => value));
   const several = new Set([...entries, ...failed].map(({ dataset }) => dataset)).size > 1;
   const count = entries.length + failures;
-  const series = useMemo((): Series[] => {
+  const series = useMemo((): Series<PointOfTask>[] => {
     const points = entries.map(({ pipeline, dataset, value }, i) => ({
-      ...{ x: value, y: i + 1 },
+      ...{ x: value, y: i + 1, pipeline, dataset },
       words: `${i + 1}. ${pipeline} on ${dataset}: ${metric} ${measured(value)}`,
     }));
     const marks = Array.from({ length: failures }, (_, i) => ({
-      ...{ x: x.from, y: entries.length + i + 1 },
+      ...{ x: null, y: entries.length + i + 1 },
+      ...{ pipeline: failed[i]?.pipeline ?? null, dataset: failed[i]?.dataset ?? null },
       words: `${nameOf(failed[i], true)} failed; see Errors`,
     }));
     return [
       { name: metric, colour: 'var(--running)', points },
-      ...(failures > 0 ? [{ name: FAILED, colour: 'var(--failed)', points: marks }] : []),
+      ...(failures > 0 ? [{ name: FAILED, colour: 'var(--failed)', points: marks, crosses: true }] : []),
     ];
   }, [entries, failed, failures]);
+  const names = useMemo(
+    () =>
+      shortNames(
+        Array.from({ length: count }, (_, i) => nameOf(entries[i] ?? failed[i - entries.length], several)),
+        LONGEST_NAME,
+      ),
+    [entries, failed, count],
+  );
   if (count === 0) return null;
   const every = Math.ceil(count / NAMES);
   const ticks = Array.from({ length: Math.ceil(count / every) }, (_, i) => i * every + 1);
-  const nameAt = (place: number) => {
-    const text = nameOf(entries[place - 1] ?? failed[place - entries.length - 1], several);
-    return text.length > LONGEST_NAME ? `${text.slice(0, LONGEST_NAME - 1)}…` : text;
-  };
   return (
     <section class="plots" aria-label="Metric by pipeline">
-      <Plot
+      <Plot<PointOfTask>
         summary={`${metric} of ${counted(entries.length, 'task')}, ${modeOf(entries, metric) === 'min' ? 'smallest' : 'largest'} first; ${failures} failed.`}
         name={`${metric}-by-pipeline`}
         xLabel={metric}
-        yLabel="place"
+        yLabel={`pipeline${several ? ' and dataset' : ''}, the best on top`}
         x={x}
         y={{ from: count + 0.5, to: 0.5, ticks }}
-        yTick={nameAt}
+        yTick={(place) => names[place - 1] ?? ''}
+        apart={failures > 0 ? FAILED : undefined}
+        height={heightFor(ticks.length)}
         along="y"
         series={series}
+        table={{
+          head: ['place', 'pipeline', 'dataset', 'status', metric],
+          row: ({ x, y, pipeline, dataset }) => [
+            ...[x === null ? null : y, pipeline, dataset],
+            ...[x === null ? FAILED : 'succeeded', x],
+          ],
+        }}
       />
+      {every > 1 && (
+        <p class="muted">
+          Of {counted(count, 'task')} one in {every} is named here; the pointer and the arrow keys name each.
+        </p>
+      )}
     </section>
   );
 }
@@ -107,7 +130,9 @@ function RunTimes({ tasks, all }: { tasks: readonly TaskView[]; all: number }) {
     const failed = points(true);
     return [
       { name: 'succeeded', colour: 'var(--succeeded)', points: points(false) },
-      ...(failed.length > 0 ? [{ name: FAILED, colour: 'var(--failed)', points: failed }] : []),
+      ...(failed.length > 0
+        ? [{ name: FAILED, colour: 'var(--failed)', points: failed, crosses: true }]
+        : []),
     ];
   }, [times]);
   if (times.length === 0) return null;

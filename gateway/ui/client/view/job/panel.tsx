@@ -5,6 +5,7 @@ import type { Tab } from '../../model/address.ts';
 import type { JobDetail } from '../../model/job-detail.ts';
 import { count } from '../../text/format.ts';
 import { useDashboard } from '../context.ts';
+import { NamedAfter } from '../parts/file-name.tsx';
 import { LoadFault } from '../parts/section.tsx';
 import { type TabItem, Tabs } from '../parts/tabs.tsx';
 import { Errors } from './errors.tsx';
@@ -37,7 +38,9 @@ export function JobPanel({ detail }: { detail: JobDetail }) {
             chosen={tab}
             onChoose={(next) => address.go({ tab: next }, 'replace')}
           >
-            <Chosen tab={tab} job={job} detail={detail} />
+            <NamedAfter name={job.name ?? job.id}>
+              <Chosen tab={tab} job={job} detail={detail} />
+            </NamedAfter>
           </Tabs>
         </>
       )}

@@ -4,6 +4,7 @@ import { axisFor } from '../../../../../machines/results/axis.ts';
 import { figuresOf, type Prediction } from '../../../../../machines/results/predictions.ts';
 import { counted, measured } from '../../text/format.ts';
 import { Choices } from '../parts/choices.tsx';
+import { filePart } from '../parts/file-name.tsx';
 import { Plot, type Point, type Series } from '../parts/plot.tsx';
 import type { ChosenSample } from './spectra.tsx';
 
@@ -113,7 +114,7 @@ function Picture({ of, target, kind, summary, chosen }: PictureProps) {
     <Plot<PointOfOne>
       key={kind}
       summary={`${isResidual ? 'Predicted less measured' : 'Predicted against measured'} ${what}. ${summary}.`}
-      name={`${kind}-${what.replaceAll(/[^\p{L}\p{N}]+/gu, '-')}`}
+      name={`${kind}-${filePart(what)}`}
       xLabel={`measured ${what}`}
       yLabel={isResidual ? 'predicted less measured' : `predicted ${what}`}
       x={x}
@@ -130,6 +131,13 @@ function Picture({ of, target, kind, summary, chosen }: PictureProps) {
             ]
       }
       series={series}
+      table={{
+        head: ['sample', 'partition', 'fold', 'target', 'measured', 'predicted', 'residual'],
+        row: ({ one }) => [
+          ...[one.sample, one.partition, one.fold, one.target],
+          ...[one.y, one.prediction, one.prediction - one.y],
+        ],
+      }}
       marked={series.flatMap(({ points }) => points).find(({ one }) => one === chosen?.value)}
       onChoose={
         chosen &&

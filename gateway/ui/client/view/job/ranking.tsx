@@ -11,6 +11,7 @@ import type { JobView, RankingEntry } from '../../../../../machines/schema/views
 import type { JobDetail } from '../../model/job-detail.ts';
 import { tail } from '../../text/format.ts';
 import { Id } from '../parts/copy.tsx';
+import { NamedAfter } from '../parts/file-name.tsx';
 import { Icon } from '../parts/icon.tsx';
 import { useMore } from '../parts/more.tsx';
 import { Scroller } from '../parts/scroller.tsx';
@@ -151,7 +152,9 @@ function RankingRow({ entry, jobId, rank, numbers, open, onToggle }: RowProps) {
       {open && (
         <tr class="panel-row">
           <td colSpan={numbers.length + 4}>
-            <TaskOutcome task={{ id: entry.task_id, job_id: jobId, status: 'succeeded' }} />
+            <NamedAfter name={`${name} on ${entry.dataset}`}>
+              <TaskOutcome task={{ id: entry.task_id, job_id: jobId, status: 'succeeded' }} />
+            </NamedAfter>
           </td>
         </tr>
       )}

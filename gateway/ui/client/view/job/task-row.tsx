@@ -6,6 +6,7 @@ import { plainLog } from '../../text/log-text.ts';
 import { warningsOf } from '../../text/task-warnings.ts';
 import { useDashboard } from '../context.ts';
 import { Id } from '../parts/copy.tsx';
+import { NamedAfter } from '../parts/file-name.tsx';
 import { Icon } from '../parts/icon.tsx';
 import { Status } from '../parts/status.tsx';
 import { Ago } from '../parts/time.tsx';
@@ -160,7 +161,9 @@ function TaskPanel({ task, artifacts }: { task: TaskView; artifacts: readonly Ar
       </div>
       <Warnings list={warningsOf(task).map((text) => ({ text }))} />
       {task.error !== null && <pre class="frame task-error">{task.error}</pre>}
-      <TaskPlots artifacts={artifacts} />
+      <NamedAfter name={`${pipelineName(task)} on ${task.dataset_label}`}>
+        <TaskPlots artifacts={artifacts} />
+      </NamedAfter>
       <TaskLog key={task.id} task={task} artifacts={artifacts} />
     </div>
   );

@@ -1,10 +1,11 @@
 import { useSignal } from '@preact/signals';
 import { useMemo } from 'preact/hooks';
-import { csvLine } from '../../../../../machines/results/csv.ts';
+import { type CsvCell, csvLine } from '../../../../../machines/results/csv.ts';
 import { NEAR, PlotFrame, PlotKeys, type PlotLabels, scaleOf } from './plot-frame.tsx';
 
 export interface Point {
-  x: number;
+  /** Null for what has none: it is drawn beside the scale. */
+  x: number | null;
   y: number;
   /** What it is, for whoever points at it. */
   words: string;
@@ -16,12 +17,16 @@ export interface Series<One extends Point = Point> {
   colour: string;
   points: readonly One[];
   joined?: boolean;
+  /** Drawn as crosses instead of dots, so that not the colour alone tells them apart. */
+  crosses?: boolean;
 }
 
 interface Props<One extends Point> extends PlotLabels {
   series: readonly Series<One>[];
   /** From one corner of the plot to another, such as the line on which predicted equals measured. */
   line?: readonly [from: { x: number; y: number }, to: { x: number; y: number }];
+  /** The saved table, where it is more than what is drawn. */
+  table?: { head: readonly string[]; row(point: One): readonly CsvCell[] };
   /** By what one goes through the points with the arrow keys. */
   along?: 'x' | 'y';
   /** Stands out. */
@@ -30,13 +35,16 @@ interface Props<One extends Point> extends PlotLabels {
   onChoose?: ((point: One) => void) | undefined;
 }
 
+/** From its middle. */
+const CROSS = 'm-3.5 -3.5l7 7m0 -7l-7 7';
+
 /** Points, and lines between them, on two axes. */
 export function Plot<One extends Point>(props: Props<One>) {
-  const { series, line, along = 'x', marked, onChoose, ...labels } = props;
+  const { series, line, table, along = 'x', marked, onChoose, ...labels } = props;
   const pointed = useSignal<One | null>(null);
   const { toX, toY } = scaleOf(labels);
   const all = useMemo(() => series.flatMap(({ points }) => points), [series]);
-  const ordered = useMemo(() => [...all].sort((a, b) => a[along] - b[along]), [all]);
+  const ordered = useMemo(() => [...all].sort((a, b) => (a[along] ?? 0) - (b[along] ?? 0)), [all]);
   const place = pointed.value === null ? -1 : ordered.indexOf(pointed.value);
   const point = ordered[place] ?? null;
   const at = (one: Point) => `${toX(one.x).toFixed(1)} ${toY(one.y).toFixed(1)}`;
@@ -62,9 +70,9 @@ export function Plot<One extends Point>(props: Props<One>) {
       }}
       onChoose={onChoose && (() => pointed.value && onChoose(pointed.value))}
       csv={() => [
-        csvLine(['series', labels.xLabel, labels.yLabel, 'words']),
+        csvLine(table?.head ?? ['series', labels.xLabel, labels.yLabel, 'words']),
         ...series.flatMap(({ name, points }) =>
-          points.map((one) => csvLine([name, one.x, one.y, one.words])),
+          points.map((one) => csvLine(table?.row(one) ?? [name, one.x, one.y, one.words])),
         ),
       ]}
       keys={series.length > 1 && <PlotKeys of={series} />}
@@ -78,7 +86,7 @@ export function Plot<One extends Point>(props: Props<One>) {
           y2={toY(line[1].y)}
         />
       )}
-      {series.map(({ name, colour, points, joined }) => (
+      {series.map(({ name, colour, points, joined, crosses }) => (
         <g key={name} style={{ stroke: colour }}>
           {joined && (
             <path
@@ -87,7 +95,10 @@ export function Plot<One extends Point>(props: Props<One>) {
             />
           )}
           {/* One path for all of them: lines without a length, of which only the round ends are seen. */}
-          <path class="plot-dots" d={points.map((one) => `M${at(one)}h0`).join('')} />
+          <path
+            class={crosses ? 'plot-crosses' : 'plot-dots'}
+            d={points.map((one) => `M${at(one)}${crosses ? CROSS : 'h0'}`).join('')}
+          />
         </g>
       ))}
       {marked && <circle class="plot-marked" cx={toX(marked.x)} cy={toY(marked.y)} r={7} />}
