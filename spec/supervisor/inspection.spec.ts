@@ -66,10 +66,10 @@ describe('a watcher of all actors', () => {
       'job running.computing',
       'supervisor → task COMPLETE',
       'task succeeded',
-      'task → worker TASK_RELEASED',
-      'worker alive.idle',
       'task → job TASK_SUCCEEDED',
       'job succeeded',
+      'task → worker TASK_RELEASED',
+      'worker alive.idle',
     ]);
     const last = messages.filter(({ sessionId }) => sessionId.startsWith('task')).at(-1);
     assert.equal(last?.type === '@xstate.snapshot' && last.snapshot.status, 'done');
