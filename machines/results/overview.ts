@@ -2,6 +2,7 @@ import { rankModeIn } from '../ranking/standing.ts';
 import { pipelineName } from '../ranking/steps.ts';
 import { metricIn, rankMetricOf } from '../ranking/table.ts';
 import type { Aggregate, RankingEntry, TaskView } from '../schema/views.ts';
+import { groupBy } from './group.ts';
 
 /** A task that succeeded, by how good it is. */
 export interface Placed {
@@ -53,18 +54,21 @@ export function runTimes(tasks: readonly TaskView[]): { name: string; seconds: n
 /** A pipeline on each dataset. */
 export interface MatrixRow {
   pipeline: string;
-  cells: ({ value: number; share: number } | null)[];
+  /** Null where it was not run, or has not ended. */
+  cells: ({ value: number; share: number } | 'failed' | null)[];
 }
 
 /**
  * Pipelines by datasets, the best value of each; `share` says how good it is among those on the same dataset, from 0 for
  * the worst to 1 for the best: what is large on one dataset may be small on another.
+ * @param failed tasks; what has no value but one of them is marked, and pipelines that failed everywhere come last
  */
 export function matrixOf(
   entries: readonly Placed[],
   metric: string,
+  failed: readonly Pick<Placed, 'pipeline' | 'dataset'>[] = [],
 ): { datasets: string[]; rows: MatrixRow[] } {
-  const datasets = [...new Set(entries.map(({ dataset }) => dataset))];
+  const datasets = [...new Set([...entries, ...failed].map(({ dataset }) => dataset))];
   const mode = modeOf(entries, metric);
   const best = new Map<string, Map<string, number>>();
   // The best come first.
@@ -73,6 +77,8 @@ export function matrixOf(
     if (!row.has(dataset)) row.set(dataset, value);
     best.set(pipeline, row);
   }
+  const lost = groupBy(failed, ({ pipeline }) => pipeline);
+  for (const pipeline of lost.keys()) if (!best.has(pipeline)) best.set(pipeline, new Map());
   const ranges = datasets.map((dataset) => {
     const values = [...best.values()].flatMap((row) => row.get(dataset) ?? []);
     const [least, most] = [Math.min(...values), Math.max(...values)];
@@ -83,7 +89,8 @@ export function matrixOf(
     cells: datasets.map((dataset, i) => {
       const value = row.get(dataset);
       const range = ranges[i];
-      if (value === undefined || !range) return null;
+      if (value === undefined || !range)
+        return lost.get(pipeline)?.some((one) => one.dataset === dataset) ? 'failed' : null;
       const width = range.best - range.worst;
       return { value, share: width === 0 ? 1 : Math.abs((value - range.worst) / width) };
     }),

@@ -11,12 +11,12 @@ export function shortNames(names: readonly string[], most: number): string[] {
   const begin = commonStart(parts);
   const cuts = [
     (name: string) => `${name.slice(0, most - 1)}…`,
-    (name: string) => `…${name.slice(1 - most)}`,
     (name: string) => `${name.slice(0, Math.floor(most / 2))}…${name.slice(1 - Math.ceil(most / 2))}`,
     (name: string) => {
       const from = `…${name.slice(begin)}`;
       return from.length > most ? `${from.slice(0, most - 1)}…` : from;
     },
+    (name: string) => `…${name.slice(1 - most)}`,
   ].map((cut) => parts.map((name) => (name.length > most ? cut(name) : name)));
   const different = cuts.map((cut) => new Set(cut).size);
   return cuts[different.indexOf(Math.max(...different))] as string[];

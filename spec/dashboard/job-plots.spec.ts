@@ -65,7 +65,7 @@ describe('the pictures of a job on the dashboard', requires('chromium'), () => {
     const [crosses, edge] = [await box('.plot-crosses'), await box('.plot-line')];
     assert.ok(crosses.x > edge.x, 'the cross stands behind the end of the scale');
     assert.equal(await region.locator('.plot-tick', { hasText: /^failed$/ }).count(), 1);
-    assert.equal(await region.locator('.plot-keys .cross').innerText(), 'failed');
+    assert.equal(await region.locator('.plot-keys .cross').textContent(), 'failed');
     const saved = await savedBy(page, 'Save the numbers of best_rmse-by-pipeline as CSV');
     assert.equal(saved.name, 'matrix-best_rmse-by-pipeline.csv', id);
     assert.deepEqual(saved.text.trimEnd().split('\r\n'), [
@@ -121,10 +121,33 @@ describe('the pictures of a job on the dashboard', requires('chromium'), () => {
     const rows = await table.locator('tbody tr').all();
     assert.deepEqual(await Promise.all(rows.map((row) => row.locator('th, td').allInnerTexts())), [
       ['pls', '1', '100'],
-      ['snv', '3', '–'],
+      ['snv', '3', '× failed'],
     ]);
     const heat = (row: number) => rows[row]?.locator('td').first().getAttribute('style');
     assert.deepEqual([await heat(0), await heat(1)], ['--heat: 45%;', '--heat: 0%;']);
+  });
+
+  it('save pipelines by datasets as a picture and as a table, with those that failed everywhere', async (t) => {
+    const server = await startTestServer(t);
+    const { dataset: _, ...rest } = { dataset: undefined, ...pipelines('<pls>', 'snv', 'broken') };
+    const spec = { type: 'demo.run', name: 'matrix', ...rest, datasets: [shared('corn'), shared('rye')] };
+    const { id } = await server.client.call('submitJob', { text: JSON.stringify(spec) });
+    const hand = await Hand.register(server.client);
+    for (const best_rmse of [1, 100, 3]) await hand.finish({ best_rmse });
+    for (let i = 0; i < 3; i++) await hand.fail(await hand.run(), 'broken');
+    const page = await open(server.url, { path: `/ui?job=${id}&tab=plots`, colorScheme: 'dark' });
+    await page.getByRole('region', { name: 'best_rmse of pipelines by datasets' }).waitFor();
+    const table = await savedBy(page, 'Save the numbers of pipelines by datasets as CSV');
+    assert.deepEqual(table, {
+      name: 'matrix-best_rmse-by-dataset.csv',
+      text: 'pipeline,corn,rye\r\n<pls>,1,100\r\nsnv,3,failed\r\nbroken,failed,failed\r\n',
+    });
+    const picture = await savedBy(page, 'Save the picture of pipelines by datasets as SVG');
+    assert.equal(picture.name, 'matrix-best_rmse-by-dataset.svg');
+    const written = [...picture.text.matchAll(/<text [^>]*>([^<]*)</g)].map(([, words]) => words);
+    for (const words of ['corn', 'rye', '&lt;pls&gt;', '100', '× failed', 'broken'])
+      assert.ok(written.includes(words), `${words} is in the picture`);
+    assert.match(picture.text, /<rect width="100%" height="100%" fill="#fff"\/>/);
   });
 
   it('are not there before a task has ended', async (t) => {

@@ -1,9 +1,8 @@
 import { useMemo } from 'preact/hooks';
-import { aligned, rankMetricOf } from '../../../../../machines/ranking/table.ts';
+import { rankMetricOf } from '../../../../../machines/ranking/table.ts';
 import { axisFor } from '../../../../../machines/results/axis.ts';
 import {
   failedTasks,
-  matrixOf,
   modeOf,
   type Placed,
   placed,
@@ -13,10 +12,9 @@ import { shortNames } from '../../../../../machines/results/short-names.ts';
 import type { JobView, TaskView } from '../../../../../machines/schema/views.ts';
 import type { JobDetail } from '../../model/job-detail.ts';
 import { counted, duration, measured } from '../../text/format.ts';
-import { useMore } from '../parts/more.tsx';
 import { Plot, type Point, type Series } from '../parts/plot.tsx';
 import { heightFor } from '../parts/plot-frame.tsx';
-import { Scroller } from '../parts/scroller.tsx';
+import { HeatMap } from './heat-map.tsx';
 
 /** Tasks that ended without a number are marked beside the scale, by a cross. */
 const FAILED = 'failed';
@@ -36,14 +34,14 @@ export function Overview({ job, detail }: { job: JobView; detail: JobDetail }) {
         <ByPipeline entries={entries} metric={metric} failed={failed} failures={num_failed} />
         <RunTimes tasks={tasks} all={job.aggregate.num_tasks} />
       </div>
-      <HeatMap entries={entries} metric={metric} />
+      <HeatMap entries={entries} metric={metric} failed={failed} />
     </>
   );
 }
 
 /** Marks with names; of more tasks every second, third and so on has one, which is said. */
 const NAMES = 60;
-const LONGEST_NAME = 25;
+const LONGEST_NAME = 24;
 
 type PointOfTask = Point & { pipeline: string | null; dataset: string | null };
 
@@ -152,59 +150,5 @@ function RunTimes({ tasks, all }: { tasks: readonly TaskView[]; all: number }) {
         series={series}
       />
     </section>
-  );
-}
-
-/** Of the colour that stands for the best, percent. */
-const STRONGEST = 45;
-
-function HeatMap({ entries, metric }: { entries: readonly Placed[]; metric: string }) {
-  const { datasets, rows } = useMemo(() => matrixOf(entries, metric), [entries, metric]);
-  const { shown, more } = useMore(rows.length);
-  if (datasets.length < 2 || rows.length < 2) return null;
-  const columns = datasets.map((_, i) =>
-    aligned(
-      rows.slice(0, shown).map(({ cells }) => cells[i]?.value ?? null),
-      '–',
-    ),
-  );
-  return (
-    <>
-      <Scroller label={`${metric} of pipelines by datasets`} class="table-frame">
-        <table class="inner heat">
-          <caption>{metric}: the stronger the colour, the better on its dataset</caption>
-          <thead>
-            <tr>
-              <th scope="col">Pipeline</th>
-              {datasets.map((dataset) => (
-                <th key={dataset} scope="col" class="right">
-                  <bdi>{dataset}</bdi>
-                </th>
-              ))}
-            </tr>
-          </thead>
-          <tbody>
-            {rows.slice(0, shown).map(({ pipeline, cells }, row) => (
-              <tr key={pipeline}>
-                <th scope="row">
-                  <bdi>{pipeline}</bdi>
-                </th>
-                {cells.map((cell, i) => (
-                  <td
-                    key={datasets[i]}
-                    class={cell?.share === 1 ? 'right leading' : 'right'}
-                    style={{ '--heat': `${Math.round((cell?.share ?? 0) * STRONGEST)}%` }}
-                    title={cell ? String(cell.value) : undefined}
-                  >
-                    {columns[i]?.[row]}
-                  </td>
-                ))}
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </Scroller>
-      {more}
-    </>
   );
 }

@@ -33,7 +33,7 @@ const APART = 56;
 const [TOP, FOOT] = [10, 42];
 /** High enough for so many rows whose names can be read. */
 export const heightFor = (rows: number): number => Math.max(HEIGHT, TOP + FOOT + rows * 15);
-const leftOf = ({ yTick }: Bounds) => (yTick ? 168 : 58);
+const leftOf = ({ yTick }: Bounds) => (yTick ? 186 : 58);
 const rightOf = ({ apart }: Bounds) => WIDTH - 12 - (apart === undefined ? 0 : APART);
 const bottomOf = ({ height = HEIGHT }: Bounds) => height - FOOT;
 /** How near the pointer has to be, in units of the picture. */
