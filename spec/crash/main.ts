@@ -1,5 +1,6 @@
 // `npm run crash -- --rounds N --seed S`: the long form. Figures go into spec/REPORT.md, after each life anew.
-// With JQ_TEST_STORE=postgresql the servers have their stores there.
+// With JQ_TEST_STORE=postgresql the servers have their stores there; with `--servers 3` beside it so many share one, and take over
+// from each other.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,27 +10,34 @@ import { startTestStore } from '../support/test-store.ts';
 import { faultsOf, sectionOf } from './figures.ts';
 import { Life, type LifeFigures } from './life.ts';
 import { type MigrationFigures, migrateKilled, VERSIONS } from './migration.ts';
+import { reignSectionOf } from './reign-figures.ts';
+import { type ReignFigures, Reigns } from './reigns.ts';
 
 /** Rounds after which a new state directory is begun, so that the comparisons stay quick. */
 const ROUNDS_OF_A_LIFE = 21;
 
 const { values } = parseArgs({
-  options: { rounds: { type: 'string', default: '210' }, seed: { type: 'string', default: '1' } },
+  options: {
+    rounds: { type: 'string', default: '210' },
+    seed: { type: 'string', default: '1' },
+    servers: { type: 'string', default: '1' },
+  },
 });
 const rounds = Number(values.rounds);
 const seed = Number(values.seed);
-if (!Number.isInteger(rounds) || rounds < 1 || !Number.isInteger(seed)) {
-  throw new Error('--rounds and --seed are whole numbers');
+const servers = Number(values.servers);
+if (![rounds, seed, servers].every(Number.isInteger) || rounds < 1 || servers < 1) {
+  throw new Error('--rounds, --seed and --servers are whole numbers');
 }
 
 const root = mkdtempSync(join(tmpdir(), 'jq-crash-'));
 const began = performance.now();
 const lives: LifeFigures[] = [];
 const migrations: MigrationFigures[] = [];
+const reigns: ReignFigures[] = [];
 const figures = () => ({ seed, seconds: (performance.now() - began) / 1000, lives, migrations });
 
-const store = await startTestStore();
-try {
+async function manyLives(store: object | null): Promise<void> {
   // Each migration of PostgreSQL is a transaction of the database itself.
   for (const version of store ? [] : [0, ...VERSIONS.slice(0, -1)]) {
     migrations.push(await migrateKilled(join(root, `version-${version}`), version));
@@ -43,11 +51,24 @@ try {
     if (found.faults.length === 0) rmSync(folder, { recursive: true });
     writeSection(store ? 'Crash loops on PostgreSQL' : 'Crash loops', sectionOf(figures()));
   }
+}
+
+async function manyReigns(): Promise<void> {
+  const found = await new Reigns({ folder: mkdtempSync(join(root, 'reigns-')), seed, rounds, servers }).run();
+  reigns.push(found);
+  console.log(JSON.stringify(found));
+  const run = { seed, servers, seconds: (performance.now() - began) / 1000 };
+  writeSection('Take-overs on PostgreSQL', reignSectionOf(found, run));
+}
+
+const store = await startTestStore();
+try {
+  await (servers > 1 ? manyReigns() : manyLives(store));
 } finally {
   await store?.stop();
 }
 
-const faults = faultsOf(figures());
+const faults = [...faultsOf(figures()), ...reigns.flatMap((found) => found.faults)];
 if (faults.length > 0) {
   console.error(`${faults.join('\n')}\nThe state directories are in ${root}`);
   process.exitCode = 1;

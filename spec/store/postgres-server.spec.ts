@@ -40,6 +40,12 @@ describe('a store in PostgreSQL belongs to one server', requires('postgresql'), 
     await assert.rejects(store.probe(), { message: /another server/ });
     assert.equal(await count(), 2);
     await second.commit(turnOf(1, 4));
+    const nobodys = 'a'.repeat(64);
+    assert.deepEqual(
+      [await second.names(nobodys), await store.names(nobodys)],
+      [false, true],
+      'it does not even say that bytes may be removed',
+    );
   });
 
   test('one that another has followed finds out what became of its last turn', async (t) => {

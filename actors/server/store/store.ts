@@ -52,7 +52,7 @@ export interface Store {
   load<Row>(table: Table<Row>, where: SqlText, ...params: unknown[]): Promise<Row[]>;
   /** The rows whose column has one of the values. */
   loadBy<Row>(table: Table<Row>, column: string, values: readonly (string | number)[]): Promise<Row[]>;
-  /** Whether an artifact has this hash. */
+  /** Whether an artifact has this hash, or may have it by another server, which has the store now. */
   names(sha256: string): Promise<boolean>;
   /** Whether bytes are removed by retention when their day is over, and by nobody else. */
   letsGo(sha256: string): Promise<boolean>;

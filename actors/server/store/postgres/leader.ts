@@ -3,6 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Client } from 'pg';
 import type { Candidate } from '../candidate.ts';
 import { StoreFault } from '../fault.ts';
+import type { Queries } from '../sql.ts';
 import type { Database } from './connect.ts';
 import { asStoreFault, breaksConnection } from './faults.ts';
 import { assertNotSuperseded, beginEpoch, Superseded, TURNS, takeLock } from './leadership.ts';
@@ -90,6 +91,12 @@ export class Leader {
 
   get isInDoubt(): boolean {
     return this.#isInDoubt;
+  }
+
+  /** Whether no other server has begun an epoch. One may do so while the answer is on its way. */
+  async leads(queries: Queries): Promise<boolean> {
+    const reign = await queries.get<{ server: string }>('SELECT server FROM reign');
+    return this.#superseded === null && reign?.server === this.#server;
   }
 
   /**
