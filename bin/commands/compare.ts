@@ -1,5 +1,6 @@
 import { Option } from 'clipanion';
 import type { ClusterClient } from '../../gateway/client/client.ts';
+import { filenameOf } from '../../gateway/client/filename.ts';
 import { compose } from '../../machines/json/raw.ts';
 import {
   bestOfJob,
@@ -9,7 +10,7 @@ import {
   comparedJob,
   sideBySide,
 } from '../../machines/results/compare.ts';
-import { artifactsIn, differencesOf } from '../../machines/results/spec-diff.ts';
+import { artifactsIn, type Content, differencesOf } from '../../machines/results/spec-diff.ts';
 import { ClientCommand, type Session } from '../cli/client-command.ts';
 import { EXIT, usageError } from '../cli/exit.ts';
 import { word } from '../cli/flags.ts';
@@ -87,14 +88,18 @@ async function compared(client: ClusterClient, id: string): Promise<ComparedJob>
   return comparedJob(job, request, tasks);
 }
 
-/** SHA-256 of what the jobs name; what cannot be told is told apart by its id. */
-async function contentsOf(client: ClusterClient, jobs: readonly ComparedJob[]): Promise<Map<string, string>> {
+/** What the files are that the jobs name; what cannot be told is told apart by its id. */
+async function contentsOf(
+  client: ClusterClient,
+  jobs: readonly ComparedJob[],
+): Promise<Map<string, Content>> {
   const ids = [...new Set(jobs.flatMap(({ request }) => artifactsIn(request)))].slice(0, LOOKED_AT.artifacts);
   const found = await Promise.all(
-    ids.map(async (id): Promise<[string, string][]> => {
+    ids.map(async (id): Promise<[string, Content][]> => {
       const headers = await client.artifactHeaders(id).catch(() => null);
       const etag = headers?.etag?.replaceAll('"', '');
-      return etag ? [[id, etag]] : [];
+      const filename = filenameOf(headers?.['content-disposition'] ?? null);
+      return etag ? [[id, { sha256: etag, filename }]] : [];
     }),
   );
   return new Map(found.flat());

@@ -6,6 +6,7 @@ import {
   type ComparedJob,
   type ComparedRow,
   letter,
+  winnerOf,
 } from '../../machines/results/compare.ts';
 import type { Difference } from '../../machines/results/spec-diff.ts';
 import { dateTime } from './format.ts';
@@ -87,7 +88,7 @@ function rankings(
     '-',
   );
   const lines = shown.map(({ pipeline, dataset, values }, row) => {
-    const best = isAlike && mode ? bestOf(values, mode) : null;
+    const best = winnerOf(rows[row] as ComparedRow, { mode, isAlike });
     const cells = values.map((value, job) => {
       const text = numbers[row * jobs + job] as string;
       return value !== null && value === best ? bold(text) : text;

@@ -36,17 +36,18 @@ const BETWEEN = ' » ';
  * A short description of the steps of each inline pipeline that has no name, such as `snv » pls(components=5)`; null
  * for all others, which their label tells apart. Where one is too long, the steps that all of them have are left out
  * of all, so that what differs is seen.
+ * @param longest characters of a description
  */
-export function describePipelines(pipelines: readonly Reference[]): (string | null)[] {
+export function describePipelines(pipelines: readonly Reference[], longest = LONGEST): (string | null)[] {
   const steps = pipelines.map(({ kind, name, inline }) =>
     kind === 'inline_json' && !name ? stepsOf(inline) : null,
   );
   const texts = steps.map((list) => list?.join(BETWEEN) ?? '');
-  const isShort = texts.every((text) => text.length <= LONGEST);
+  const isShort = texts.every((text) => text.length <= longest);
   const common = isShort ? NONE : stepsOfAll(steps.filter((list) => list !== null));
   return texts.map((text, i) => {
     if (text === '') return null;
-    return cut(common.size > 0 ? without(common, steps[i] as string[]) : text, LONGEST);
+    return cut(common.size > 0 ? without(common, steps[i] as string[]) : text, longest);
   });
 }
 

@@ -169,6 +169,12 @@ export function bestOf(values: readonly (number | null)[], mode: 'min' | 'max'):
   );
 }
 
+/** The best of a row; null where fewer than two are set against each other: one alone is better than none. */
+export const winnerOf = ({ values }: ComparedRow, { mode, isAlike }: Winning): number | null =>
+  isAlike && mode && values.filter((value) => value !== null).length > 1 ? bestOf(values, mode) : null;
+
+type Winning = Pick<ChosenMetric, 'mode' | 'isAlike'>;
+
 const betterBy = (mode: 'min' | 'max') => (a: number, b: number) => (mode === 'min' ? a < b : a > b);
 
 /** The best of a job by a metric, which need not be the one by which it ranks. */

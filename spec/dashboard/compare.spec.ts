@@ -43,6 +43,8 @@ describe('compared jobs on the dashboard', requires('chromium'), () => {
       ['snv', 'corn', '0.5000', '0.7500'],
     ];
     assert.deepEqual(await cells(page, 'Rankings side by side'), shown);
+    const heads = page.getByRole('region', { name: 'Rankings side by side' }).locator('thead th');
+    assert.deepEqual(await heads.allInnerTexts(), ['Pipeline', 'Dataset', 'A old', 'B fresh']);
     assert.deepEqual(await page.locator('.differences dt').allInnerTexts(), ['params.alpha']);
     assert.deepEqual(await page.locator('.differences dd').allInnerTexts(), ['A\n1', 'B\n2']);
     await page.getByRole('slider', { name: /^The best best_rmse of 2 jobs/ }).focus();

@@ -128,6 +128,16 @@ describe('the dashboard on a phone', requires('chromium'), () => {
     await page.getByText('40 %').waitFor();
   });
 
+  it('has an open job that is not on the page of the list in its whole width, with all of its tabs', async (t) => {
+    const { server, job } = await fullServer(t);
+    const path = `/ui?status=failed&job=${job.id}&tab=ranking`;
+    const page = await open(server.url, { ...PHONE, path });
+    const caption = await page.getByText('Not on this page of the list').boundingBox();
+    assert.ok(caption && caption.height < 40, `it is ${caption?.height} high`);
+    await page.locator('.ranking tbody tr').first().waitFor();
+    assert.deepEqual(await tooWide(page), []);
+  });
+
   it('has targets that a thumb can hit', async (t) => {
     const { server, job } = await fullServer(t);
     const page = await open(server.url, { ...PHONE, path: `/ui?job=${job.id}&tab=tasks` });

@@ -6,6 +6,7 @@ import {
   chooseMetric,
   commonMetrics,
   sideBySide,
+  winnerOf,
 } from '../../machines/results/compare.ts';
 import { artifactsIn, differencesOf } from '../../machines/results/spec-diff.ts';
 import type { RankingEntry } from '../../machines/schema/views.ts';
@@ -74,6 +75,18 @@ describe('rankings side by side', () => {
       [0.5, 0.9, 0.8],
     );
     assert.deepEqual(sideBySide(jobs, 'best_rmse')[0]?.values, [0.5, 0.9, 0.8]);
+  });
+});
+
+describe('the best of a row', () => {
+  const row = (...values: (number | null)[]) => ({ pipeline: 'pls', dataset: 'corn', values });
+  const winner = (isAlike: boolean, ...values: (number | null)[]) =>
+    winnerOf(row(...values), { mode: 'min', isAlike });
+
+  it('is one of several that were measured alike, and not what stands there alone', () => {
+    assert.equal(winner(true, 2, null, 1), 1);
+    assert.equal(winner(true, null, 1), null);
+    assert.equal(winner(false, 2, 1), null);
   });
 });
 
@@ -200,7 +213,7 @@ describe('what differs between specifications', () => {
       'pipeline snv › inline.steps[0].w': ['15', '11'],
     });
     assert.deepEqual(diff(`{"pipeline":${pls}}`, `{"pipelines":[${pls},${snv}]}`), {
-      'pipeline snv': [null, snv],
+      'pipeline snv': [null, 'w(15)'],
     });
     const data = (path: string) => `{"dataset":{"kind":"shared_path","name":"corn","path":"${path}"}}`;
     assert.deepEqual(diff(data('/a'), data('/b')), { 'dataset corn › path': ['"/a"', '"/b"'] });
@@ -213,14 +226,72 @@ describe('what differs between specifications', () => {
       differencesOf(
         jobs,
         new Map([
-          ['art_1', 'f'.repeat(64)],
-          ['art_2', 'f'.repeat(64)],
+          ['art_1', { sha256: 'f'.repeat(64), filename: 'corn.zip' }],
+          ['art_2', { sha256: 'f'.repeat(64), filename: 'again.zip' }],
         ]),
       ),
       [],
     );
     assert.deepEqual(differencesOf(jobs)[0]?.values, ['"art_1"', '"art_2"']);
     assert.deepEqual(artifactsIn(`${data('art_1')} {"bundle_artifact_id": "art_3"}`), ['art_1', 'art_3']);
+  });
+
+  it('has data by the names and hashes of their files', () => {
+    const data = (name: string, id: string) =>
+      `{"dataset":{"kind":"artifact","name":"${name}","artifact_id":"${id}","interpolate":true}}`;
+    const contents = new Map([
+      ['art_1', { sha256: 'a'.repeat(64), filename: 'corn.zip' }],
+      ['art_2', { sha256: 'b'.repeat(64), filename: null }],
+    ]);
+    const told = (...requests: string[]) =>
+      differencesOf(
+        requests.map((request) => compared([], request)),
+        contents,
+      );
+    assert.deepEqual(told(data('corn', 'art_1'), data('corn', 'art_2')), [
+      {
+        what: 'dataset corn › artifact_id',
+        values: ['corn.zip (sha256 aaaaaaaaaaaa)', 'sha256 bbbbbbbbbbbb'],
+      },
+    ]);
+    assert.deepEqual(told(data('corn', 'art_1'), '{}'), [
+      { what: 'dataset corn', values: ['artifact corn.zip (sha256 aaaaaaaaaaaa) interpolate=true', null] },
+    ]);
+  });
+
+  it('is never behind a cut: pipelines that only some have are told by all of their steps', () => {
+    const model = (n: number) =>
+      `{"model":{"class":"sklearn.cross_decomposition.PLSRegression","params":{"n_components":${n}}}}`;
+    const folds =
+      '{"class":"sklearn.model_selection.RepeatedKFold","params":{"n_splits":5,"random_state":7}}';
+    const of = (name: string, n: number) => inline(name, `["snv",${folds},${folds},${model(n)}]`);
+    const told = diff(
+      `{"pipelines":[${of('pls4', 4)},${inline('msc', '["msc"]')}]}`,
+      `{"pipelines":[${of('pls6', 6)},${inline('msc', '["msc"]')}]}`,
+    );
+    for (const [name, place, n] of [
+      ['pls4', 0, 4],
+      ['pls6', 1, 6],
+    ] as const)
+      assert.match(
+        told[`pipeline ${name}`]?.[place] ?? '',
+        new RegExp(`^snv » RepeatedKFold.*» PLSRegression\\(n_components=${n}\\)$`),
+      );
+  });
+
+  it('is as it is written where the words for it would be the same', () => {
+    const many = (last: number) =>
+      `[{"step":{${'abcdefghi'
+        .split('')
+        .map((key) => `"${key}":${key === 'i' ? last : 0}`)
+        .join()}}}]`;
+    const of = (type: string, last: number) => {
+      const job = compared([], `{"type":"${type}","pipeline":${inline('a', many(last))}}`);
+      return { ...job, job: { ...job.job, type } };
+    };
+    const [, found] = differencesOf([of('mljs.run', 1), of('nirs4all.run', 2)]);
+    assert.match(found?.values[0] ?? '', /"i":1/);
+    assert.match(found?.values[1] ?? '', /"i":2/);
   });
 
   it('has the versions of the library that computed the results', () => {

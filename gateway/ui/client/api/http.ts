@@ -1,4 +1,6 @@
+import type { Content } from '../../../../machines/results/spec-diff.ts';
 import { ResponseError, UnreachableError } from '../../../client/errors.ts';
+import { filenameOf } from '../../../client/filename.ts';
 
 /** Milliseconds until a request without an answer is given up. */
 const TIMEOUT_MS = 30_000;
@@ -39,8 +41,8 @@ export class Api {
     return this.#whole(this.url(path), 'POST', signal, read, body);
   }
 
-  /** What tells the content of a file; null where there is none. */
-  async etag(path: string, signal?: AbortSignal): Promise<string | null> {
+  /** What tells the content of a file, and what it is called; null where there is none. */
+  async contentOf(path: string, signal?: AbortSignal): Promise<Content | null> {
     const answer = await this.#send(this.url(path), {
       method: 'HEAD',
       ...(signal ? { signal } : {}),
@@ -48,7 +50,9 @@ export class Api {
       if (error instanceof ResponseError) return null;
       throw error;
     });
-    return answer?.headers.get('ETag')?.replaceAll('"', '') ?? null;
+    const sha256 = answer?.headers.get('ETag')?.replaceAll('"', '');
+    const filename = filenameOf(answer?.headers.get('Content-Disposition') ?? null);
+    return sha256 ? { sha256, filename } : null;
   }
 
   /** An answer whose body the caller reads, for as long as that takes. */

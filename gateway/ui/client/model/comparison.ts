@@ -1,6 +1,6 @@
 import { signal } from '@preact/signals';
 import { type ComparedJob, comparedJob } from '../../../../machines/results/compare.ts';
-import { artifactsIn } from '../../../../machines/results/spec-diff.ts';
+import { artifactsIn, type Content } from '../../../../machines/results/spec-diff.ts';
 import type { JobView, TaskView } from '../../../../machines/schema/views.ts';
 import type { Api } from '../api/http.ts';
 import { wordsOf } from '../api/words-of.ts';
@@ -22,8 +22,8 @@ export const idsIn = (text: string): string[] => [
 /** Several jobs, as they are read to be compared. */
 export class Comparison {
   readonly jobs = signal<readonly ComparedJob[] | null>(null);
-  /** SHA-256 by artifact. */
-  readonly contents = signal<ReadonlyMap<string, string>>(new Map());
+  /** By artifact. */
+  readonly contents = signal<ReadonlyMap<string, Content>>(new Map());
   readonly fault = signal<string | null>(null);
   readonly #api: Api;
   readonly #ids: readonly string[];
@@ -60,13 +60,16 @@ export class Comparison {
     return comparedJob(job, request, tasks);
   }
 
-  async #contentsOf(jobs: readonly ComparedJob[]): Promise<Map<string, string>> {
+  async #contentsOf(jobs: readonly ComparedJob[]): Promise<Map<string, Content>> {
     const ids = [...new Set(jobs.flatMap(({ request }) => artifactsIn(request)))];
     const found = await Promise.all(
-      ids.slice(0, LOOKED_AT.artifacts).map(async (id): Promise<[string, string][]> => {
+      ids.slice(0, LOOKED_AT.artifacts).map(async (id): Promise<[string, Content][]> => {
         // Of one that is gone its id has to do.
-        const etag = await this.#api.etag(`v1/artifacts/${encodeURIComponent(id)}`, this.#leaving.signal);
-        return etag === null ? [] : [[id, etag]];
+        const content = await this.#api.contentOf(
+          `v1/artifacts/${encodeURIComponent(id)}`,
+          this.#leaving.signal,
+        );
+        return content === null ? [] : [[id, content]];
       }),
     );
     return new Map(found.flat());

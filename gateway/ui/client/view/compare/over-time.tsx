@@ -26,25 +26,24 @@ export function BestOverTime({ jobs, choice }: { jobs: readonly ComparedJob[]; c
   );
   return (
     <div class="compare-jobs">
-      <Scroller label="Compared jobs in the order of their submission" class="table-frame">
+      <Scroller label="Compared jobs" class="table-frame">
         <table class="inner">
           <thead>
             <tr>
               <th scope="col">Job</th>
               <th scope="col">Name</th>
-              <th scope="col">Status</th>
-              <th scope="col">Submitted</th>
               {metric !== undefined && (
                 <th scope="col" class="right">
                   Best
                 </th>
               )}
+              <th scope="col">Status</th>
+              <th scope="col">Submitted</th>
               <th scope="col">Library</th>
             </tr>
           </thead>
           <tbody>
-            {order.map((place) => {
-              const { job, versions } = jobs[place] as ComparedJob;
+            {jobs.map(({ job, versions }, place) => {
               const best = bests[place] ?? null;
               return (
                 <tr key={job.id}>
@@ -54,10 +53,6 @@ export function BestOverTime({ jobs, choice }: { jobs: readonly ComparedJob[]; c
                   <td>
                     <bdi>{job.name ?? '–'}</bdi>
                   </td>
-                  <td>
-                    <JobStanding of={job} />
-                  </td>
-                  <td>{dateTime(job.created_at)}</td>
                   {metric !== undefined && (
                     <td
                       class={best !== null && best === top ? 'right leading' : 'right'}
@@ -66,6 +61,10 @@ export function BestOverTime({ jobs, choice }: { jobs: readonly ComparedJob[]; c
                       {written[place]}
                     </td>
                   )}
+                  <td>
+                    <JobStanding of={job} />
+                  </td>
+                  <td>{dateTime(job.created_at)}</td>
                   <td>
                     <bdi>{versions.join(', ') || '–'}</bdi>
                   </td>

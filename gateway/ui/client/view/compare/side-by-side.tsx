@@ -1,10 +1,11 @@
 import { aligned } from '../../../../../machines/ranking/table.ts';
 import {
-  bestOf,
   type ComparedJob,
   type ComparedRow,
   letter,
+  winnerOf,
 } from '../../../../../machines/results/compare.ts';
+import { titleOf } from '../../dashboard.ts';
 import { useMore } from '../parts/more.tsx';
 import { Scroller } from '../parts/scroller.tsx';
 
@@ -29,7 +30,7 @@ export function SideBySide({ jobs, rows, metric, mode, isAlike }: Props) {
   return (
     <>
       <h3>Rankings by {metric}</h3>
-      <Scroller label="Rankings side by side" class="table-frame">
+      <Scroller label="Rankings side by side" class="table-frame side-by-side">
         <table class="inner">
           <thead>
             <tr>
@@ -37,14 +38,14 @@ export function SideBySide({ jobs, rows, metric, mode, isAlike }: Props) {
               <th scope="col">Dataset</th>
               {jobs.map(({ job }, i) => (
                 <th key={job.id} scope="col" class="right" title={job.name ?? job.id}>
-                  {letter(i)}
+                  {letter(i)} <bdi class="compare-name">{titleOf(job)}</bdi>
                 </th>
               ))}
             </tr>
           </thead>
           <tbody>
             {seen.map(({ pipeline, dataset, values }, row) => {
-              const best = isAlike && mode ? bestOf(values, mode) : null;
+              const best = winnerOf(rows[row] as ComparedRow, { mode, isAlike });
               return (
                 <tr key={`${pipeline} ${dataset}`}>
                   <th scope="row">
