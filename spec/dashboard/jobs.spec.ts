@@ -128,8 +128,11 @@ describe('the jobs on the dashboard', requires('chromium'), () => {
     await page.getByRole('button', { name: 'Clear' }).click();
     await shows(page, 'three', 'two', 'one');
 
+    const counts = page.getByRole('group', { name: 'Filter jobs by status' }).locator('.count');
+    await counts.first().waitFor();
     await page.getByLabel('Tag').fill('corn, a paper');
     await shows(page, 'one');
+    assert.equal(await counts.count(), 0, 'numbers of all jobs are none of those that are left');
     await page.getByRole('button', { name: 'Details of one' }).click();
     await page.locator('.note', { hasText: 'lines' }).waitFor();
     await page.locator('.panel .tag', { hasText: 'corn' }).click();

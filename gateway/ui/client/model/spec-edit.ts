@@ -7,6 +7,9 @@ import { ResponseError } from '../../../client/errors.ts';
 import type { Api } from '../api/http.ts';
 import { wordsOf } from '../api/words-of.ts';
 
+/** Characters of a line in which a step of a pipeline stays whole. */
+const WIDTH = 90;
+
 /** Milliseconds without a key stroke after which the server is asked. */
 const TYPING_MS = 250;
 
@@ -69,5 +72,5 @@ export function textToEdit(request: string, jobId: string): string {
   const { idempotency_key: _, ...kept } = Object.fromEntries(
     [...members(request)].map(([key, text]) => [key, new RawJson(text)] as const),
   );
-  return indented(compose({ ...kept, resubmitted_from: jobId }));
+  return indented(compose({ ...kept, resubmitted_from: jobId }), WIDTH);
 }

@@ -1,4 +1,5 @@
 import { useEffect, useRef } from 'preact/hooks';
+import { filtersSet } from '../../model/job-filters.ts';
 import { JOB_STATUSES } from '../../model/status.ts';
 import { useDashboard } from '../context.ts';
 import { Choices } from '../parts/choices.tsx';
@@ -10,8 +11,11 @@ export const FIRST_PAGE = { before: '', trail: [] as string[] };
 
 export function StatusFilter() {
   const { address, cluster } = useDashboard();
-  const chosen = address.place.value.status;
-  const counts = cluster.stats.value?.jobs_by_status;
+  const place = address.place.value;
+  const chosen = place.status;
+  // They are known of all jobs, and would be wrong of those that another filter leaves.
+  const isNarrowed = place.name !== '' || filtersSet(place) > 0;
+  const counts = isNarrowed ? undefined : cluster.stats.value?.jobs_by_status;
   const total = counts && Object.values(counts).reduce((sum, n) => sum + n, 0);
   return (
     <Choices
