@@ -29,6 +29,7 @@ async function commandsFor(name: ProgramName, argv: readonly string[]): Promise<
     { BackupProgram },
     { RestoreProgram },
     { CompactProgram },
+    { CopyProgram },
     { CopyObjectsProgram },
     { MigrateProgram },
   ] = await Promise.all([
@@ -37,6 +38,7 @@ async function commandsFor(name: ProgramName, argv: readonly string[]): Promise<
     import('./commands/backup.ts'),
     import('./commands/restore.ts'),
     import('./commands/compact.ts'),
+    import('./commands/copy.ts'),
     import('./commands/copy-objects.ts'),
     import('./commands/migrate.ts'),
   ]);
@@ -46,6 +48,7 @@ async function commandsFor(name: ProgramName, argv: readonly string[]): Promise<
     BackupProgram,
     RestoreProgram,
     CompactProgram,
+    CopyProgram,
     CopyObjectsProgram,
     MigrateProgram,
   ];

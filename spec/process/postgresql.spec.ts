@@ -56,6 +56,24 @@ describe('jq-server --store postgres://…', requires('postgresql'), () => {
     assert.match(second.text, /the store is in use by another server on 127\.0\.0\.1; stop that one/);
   });
 
+  test('takes over what a server had in its state directory, by `jq-server copy`', async (t) => {
+    const [state, store] = [await temporaryDirectory(t), await cluster.database()];
+    const first = await started(t, '--state', state);
+    const { id } = await first.client.call('submitJob', { body: job() as never });
+    const early = await said('copy', '--from', `sqlite:${state}`, '--to', store);
+    assert.equal(early.code, 2);
+    assert.match(early.text, /in use/);
+    await first.server.terminate();
+    const copied = await said('copy', '--from', `sqlite:${state}`, '--to', store);
+    assert.match(
+      copied.text,
+      /jq_\w+ has the \d+ rows of .*store\.sqlite, \d+ of them copied now; all are the same$/m,
+    );
+    assert.equal(copied.code, 0);
+    const second = await started(t, '--state', state, '--store', store);
+    assert.equal((await second.client.call('getJob', { params: { id } })).id, id);
+  });
+
   test('is migrated beforehand by `jq-server migrate`, which says from where to where', async () => {
     const store = await cluster.database();
     const [first, second] = [
@@ -80,10 +98,13 @@ describe('jq-server --store', () => {
       ['--store', 'postgres://db/jq', '--backup-to', 'b'],
       /--backup-to: .* one in PostgreSQL has tools of its own/,
     ],
+    [['copy', '--from', 'x', '--to', 'postgres://db/jq'], /--from: neither postgres:\/\/… nor sqlite:DIR/],
     [['migrate', '--store', 'sqlite:.'], /--store: postgres:\/\/… is wanted/],
   ] as const) {
     test(`${args.join(' ')} is refused in words that say why`, async (t) => {
-      const state = args[0] === 'migrate' ? [] : ['--state', await temporaryDirectory(t), '--port', '0'];
+      const state = ['migrate', 'copy'].includes(args[0])
+        ? []
+        : ['--state', await temporaryDirectory(t), '--port', '0'];
       const { code, text } = await said(...args, ...state);
       assert.equal(code, 2);
       assert.match(text, words);

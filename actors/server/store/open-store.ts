@@ -2,6 +2,7 @@ import type { Candidate } from './candidate.ts';
 import { isPostgresAddress } from './postgres/connect.ts';
 import { SqliteStore } from './sqlite-store.ts';
 import type { Store, StoreHooks } from './store.ts';
+import { asWhole } from './unfinished.ts';
 
 /**
  * Opens the store of a server.
@@ -16,11 +17,11 @@ export async function openStore(
   candidate?: Candidate | undefined,
 ): Promise<Store> {
   if (address === undefined || !isPostgresAddress(address)) {
-    const store = await SqliteStore.open(stateDir, hooks);
+    const store = await asWhole(await SqliteStore.open(stateDir, hooks));
     candidate?.storeTaken();
     return store;
   }
   // Loaded only here: nobody else needs the driver.
   const { PostgresStore } = await import('./postgres/postgres-store.ts');
-  return PostgresStore.open(address, hooks, candidate);
+  return asWhole(await PostgresStore.open(address, hooks, candidate));
 }
