@@ -87,7 +87,9 @@ export function moment(name: string, text: string): number {
     ? Date.parse(isDate ? `${written}T00:00` : written)
     : Number.NaN;
   if (!Number.isNaN(at)) return at / 1000;
-  throw usageError(`${name}: '${text}' is neither a time ago, such as 7d, nor a date, such as 2026-11-29`);
+  throw usageError(
+    `${name}: '${text}' is neither a time ago, such as 30min, 12h or 7d, nor a date, such as 2026-11-29`,
+  );
 }
 
 /** A length of time, such as `30min` or `24h`, in seconds. @throws CliError for anything else, or for none */

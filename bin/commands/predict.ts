@@ -13,6 +13,7 @@ import { lastJob } from '../jobs/find/find-job.ts';
 import { watchJob } from '../jobs/follow/watch.ts';
 import { findPredictions, readArtifact, saveArtifact } from '../jobs/models/fetch-predictions.ts';
 import { fileAt, findModel, libraryFor } from '../jobs/models/find-model.ts';
+import { readModelFile } from '../jobs/models/model-file.ts';
 import { predictHere } from '../jobs/models/predict-here.ts';
 import { predictionSpec } from '../jobs/models/predict-job.ts';
 import { tellOfWorkers } from '../jobs/submit/check-predictions.ts';
@@ -20,7 +21,7 @@ import { jobFromText } from '../jobs/submit/job-file.ts';
 import { finish, submit } from '../jobs/submit/send-job.ts';
 import type { Output } from '../terminal/output.ts';
 import { plain } from '../terminal/plain.ts';
-import { predictionsReport } from '../terminal/predictions-report.ts';
+import { measuredLine, predictionsReport } from '../terminal/predictions-report.ts';
 
 export class PredictCommand extends waiting(ClientCommand) {
   static override paths = [['predict']];
@@ -77,6 +78,7 @@ export class PredictCommand extends waiting(ClientCommand) {
     const library = this.lib ?? libraryFor(model);
     if (library === undefined)
       throw usageError('--lib is missing: nothing tells the library of this model', 'such as --lib mljs');
+    if (model.kind === 'file') await assertOf(library, model.path);
     const params = { ...rawParams(this.params), ...(this.interpolate && { interpolate: true }) };
     await tellOfWorkers(session.client, `${library}.predict`, session.output);
     const text = predictionSpec({
@@ -159,6 +161,8 @@ export class PredictCommand extends waiting(ClientCommand) {
     for (const warning of found.warnings) output.warn(plain(warning));
     if (this.out !== undefined && this.out !== '-') {
       await write(this.out, found.csv);
+      const measured = measuredLine(readPredictions(found.csv), found.metrics);
+      if (measured !== '') output.note(measured);
       output.note(`predictions are in ${plain(this.out)}`);
     }
     if (output.json) await output.print(documentOf(found));
@@ -176,6 +180,16 @@ export class PredictCommand extends waiting(ClientCommand) {
     if (this.task !== undefined) return '--task';
     return this.lib !== undefined && this.lib !== 'mljs' ? `--lib ${this.lib}` : undefined;
   }
+}
+
+/** What a file says of itself is believed; one that says nothing may be of any library. */
+async function assertOf(library: string, path: string): Promise<void> {
+  const said = await readModelFile(path).catch(() => null);
+  if (said === null || said.library === library) return;
+  throw usageError(
+    `${path} is a model of ${said.library}, and ${library} cannot predict with it`,
+    'leave --lib out',
+  );
 }
 
 function documentOf({ model, csv, metrics, axes, warnings }: Prediction): string {

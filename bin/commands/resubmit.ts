@@ -11,7 +11,7 @@ import { sending } from '../cli/waiting-command.ts';
 import { taskPages } from '../jobs/follow/task-pages.ts';
 import { editedJob } from '../jobs/submit/edit-job.ts';
 import { jobFromText } from '../jobs/submit/job-file.ts';
-import { linkedTo, ONLY, type Only, STATUSES_OF, specsOf, withoutKey } from '../jobs/submit/resubmission.ts';
+import { asNow, ONLY, type Only, STATUSES_OF, specsOf, withoutKey } from '../jobs/submit/resubmission.ts';
 import { sendJob, sendJobs } from '../jobs/submit/send-job.ts';
 import { counted } from '../terminal/format.ts';
 import { plain } from '../terminal/plain.ts';
@@ -20,7 +20,8 @@ export class ResubmitCommand extends sending(JobCommand) {
   static override paths = [['resubmit']];
   static override usage = jobUsage('resubmit', {
     details: `
-      Takes the specification as it was submitted, without its idempotency key. With \`--only\` the new job has
+      Takes the specification as it was submitted, without its idempotency key; name, note and tags are those that the
+      job has now. With \`--only\` the new job has
       those tasks alone that failed, were cancelled, or have not succeeded (\`unfinished\`); where they are not
       every pipeline on every dataset, there is a new job for each set of datasets. With \`--upload\`, paths that
       exist on this machine are uploaded, as by \`jqctl submit\`; what was uploaded before is used again.
@@ -53,7 +54,8 @@ export class ResubmitCommand extends sending(JobCommand) {
       session.output.note(`the tasks are no full matrix: ${counted(texts.length, 'job')}, by their datasets`);
     }
     const what = `the specification of ${plain(jobId)}`;
-    const linked = texts.map((text) => linkedTo(jobId, text));
+    const job = await session.client.call('getJob', { params: { id: jobId } });
+    const linked = texts.map((text) => asNow(text, job));
     const files = linked.map((text) => jobFromText(text, what));
     if (!this.edit) return sendJobs(session, files, options);
     const edited = await editedJob(session, this.context, linked[0] as string, what);

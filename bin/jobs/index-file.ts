@@ -72,7 +72,9 @@ function* cellsOf(files: readonly Indexed[], { job, tasks }: KnownResults) {
   const places = new Map(
     ranking.map((entry, i) => [entry.task_id, { rank: i + 1, value: metricIn(entry, metric) }]),
   );
-  for (const { path, what, task_id, artifact_id, bytes, sha256 } of files) {
+  for (const { path, what, artifact_id, bytes, sha256, ...file } of files) {
+    // The best model is kept of the job, and made by the best of its tasks.
+    const task_id = what === 'best_model' ? job.aggregate.best_task_id : file.task_id;
     const task = task_id === null ? undefined : byId.get(task_id);
     const place = task_id === null ? undefined : places.get(task_id);
     const ranked = place && place.value !== null ? [place.rank, metric, place.value] : [null, null, null];

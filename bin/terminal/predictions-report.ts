@@ -19,17 +19,21 @@ interface Reported {
 export function predictionsReport({ rows, metrics }: Reported, output: Output): string {
   const { dim } = output.colours;
   const more = rows.length - SHOWN;
-  const known = USUAL.filter((name) => typeof metrics[name] === 'number');
-  const measured = rows.filter(({ y }) => y !== '').length;
   return [
     tableOf(rows.slice(0, SHOWN), output),
     more > 0 ? dim(`  and ${more} more; --out FILE has all of them`) : '',
-    known.length === 0
-      ? ''
-      : `${counted(measured, 'reference value')}: ${known.map((name) => `${name} ${metric(metrics[name])}`).join(', ')}`,
+    measuredLine(rows, metrics),
   ]
     .filter((line) => line !== '')
     .join('\n');
+}
+
+/** How good they are; empty where there are no reference values. */
+export function measuredLine(rows: Reported['rows'], metrics: Reported['metrics']): string {
+  const known = USUAL.filter((name) => typeof metrics[name] === 'number');
+  const measured = rows.filter(({ y }) => y !== '').length;
+  if (known.length === 0) return '';
+  return `${counted(measured, 'reference value')}: ${known.map((name) => `${name} ${metric(metrics[name])}`).join(', ')}`;
 }
 
 function tableOf(rows: readonly PredictionRow[], output: Output): string {

@@ -6,13 +6,14 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, it, type TestContext } from 'node:test';
 import { planDownloads } from '../../bin/jobs/download.ts';
 import { safeFileName } from '../../bin/jobs/filenames.ts';
+import { writeIndex } from '../../bin/jobs/index-file.ts';
 import { readCsv } from '../../machines/results/csv.ts';
-import type { ArtifactView } from '../../machines/schema/views.ts';
+import type { ArtifactView, JobView } from '../../machines/schema/views.ts';
 import { Hand, pipelines, submit as submitJob } from '../dashboard/hands.ts';
 import { temporaryDirectory } from '../support/server.ts';
 import { until } from '../support/until.ts';
 import { run, start } from './cli-support.ts';
-import { type Answer, anArtifact, fakeServer } from './fake-server.ts';
+import { type Answer, aJob, anArtifact, aTask, fakeServer } from './fake-server.ts';
 import { scene } from './scene.ts';
 
 const sha = (text: string) => createHash('sha256').update(text).digest('hex');
@@ -231,6 +232,19 @@ describe('artifacts of a job of several tasks', () => {
     const listed = JSON.parse((await ctl('--top', '1', '--json')).stdout);
     assert.equal(listed.length, 1);
     assert.match((await ctl('--top', '1', '--task', 'snv')).stderr, /--top and --task are two/);
+  });
+
+  it('have the best model in the index with its task and rank, though it is kept of the job', async (t) => {
+    const box = await temporaryDirectory(t);
+    const tasks = [aTask({ id: 'task_1', pipeline_label: 'snv' })];
+    const entry = { task_id: 'task_1', pipeline: 'snv', dataset: 'gasoline', metrics: { best_rmse: 0.5 } };
+    const job = aJob({}, { best_task_id: 'task_1', ranking: [entry] as JobView['aggregate']['ranking'] });
+    const file = { path: 'best_model.json', what: 'best_model', task_id: null, artifact_id: 'art_1' };
+    await writeIndex(box, [{ ...file, bytes: 2, sha256: '' }], { job, tasks });
+    const [line] = readCsv(await readFile(join(box, 'index.csv'), 'utf8')).slice(1);
+    assert.deepEqual(line?.slice(1, 8), [
+      ...['best_model', '1', 'best_rmse', '0.5', 'snv', 'gasoline', 'task_1'],
+    ]);
   });
 
   it('are listed with the pipeline and the dataset of their task', async (t) => {

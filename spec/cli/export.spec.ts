@@ -151,6 +151,8 @@ describe('an exported job', () => {
       /has no index\.csv: it is no export, or one that was not finished/,
     );
     assert.match((await ctl('import', join(folder, 'nowhere'))).stderr, /there is no folder/);
+    const archive = await ctl('import', join(folder, 'job.json'));
+    assert.match(archive.stderr, /job\.json is a file\n.*unpack the archive/);
     assert.equal(await jobs(), before);
   });
 

@@ -73,10 +73,13 @@ describe('jqctl predict --local', () => {
   });
 
   it('measures where there are reference values', async (t) => {
-    const { model } = await bench(t);
+    const { at, model } = await bench(t);
     const { stdout } = await run(['predict', '--local', model, GASOLINE]);
     assert.match(stdout, /^sample +target +predicted +measured$/m);
-    assert.match(stdout, /^60 reference values: rmse 0\.\d+, r2 0\.\d+, bias [-\d.e]+, mae 0\.\d+$/m);
+    const line = /^60 reference values: rmse 0\.\d+, r2 0\.\d+, bias [-\d.e]+, mae 0\.\d+$/m;
+    assert.match(stdout, line);
+    const saved = await run(['predict', '--local', model, GASOLINE, '--out', at('p.csv')]);
+    assert.match(saved.stderr, line, 'also where the predictions are written elsewhere');
   });
 
   it('refuses in one sentence what cannot be predicted, or not here', async (t) => {
@@ -221,6 +224,10 @@ describe('jqctl predict', () => {
     assert.match(byTask.stderr, /^status +succeeded$/m, 'how the job went is told beside it');
     const byFile = await ctl('predict', model, GASOLINE, '--wait');
     assert.match(byFile.stdout, /^60 reference values: rmse/m);
+    const other = await ctl('predict', model, at('new.csv'), '--lib', 'nirs4all');
+    assert.deepEqual([other.code, other.stdout], [2, '']);
+    assert.match(other.stderr, /is a model of mljs, and nirs4all cannot predict with it/);
+    assert.doesNotMatch(other.stderr, /uploaded/);
     const refused = await ctl('predict', 'sweep', at('short.csv'), '--wait');
     assert.deepEqual([refused.code, refused.stdout], [2, '']);
     assert.match(refused.stderr, /400 columns\), those of the model on 900 to 1700 nm \(401 columns\)/);

@@ -86,6 +86,20 @@ describe('jqctl resubmit', () => {
     assert.deepEqual(await tasksOf(fresh), ['a x', 'a y', 'b x', 'b y']);
   });
 
+  it('is called as the old one is by now, with its tags and note of now', async (t) => {
+    const { server, ctl, id } = await ended(t);
+    await ctl('set', id, '--name', 'new', '--tag', 'corn', '--note', 'with the new lamp');
+    const fresh = (await ctl('resubmit', id)).stdout.trim();
+    await ctl('set', id, '--untag', 'corn', '--note', '', '--name', '');
+    const bare = (await ctl('resubmit', id, '--only', 'failed')).stdout.trim();
+    const said = async (job: string) => {
+      const { name, tags, note = null } = await server.client.call('getJob', { params: { id: job } });
+      return [name, tags, note];
+    };
+    assert.deepEqual(await said(fresh), ['new', ['corn'], 'with the new lamp']);
+    assert.deepEqual(await said(bare), [null, [], null]);
+  });
+
   it('links the new job and the old one, both ways', async (t) => {
     const { server, ctl, id } = await ended(t);
     const fresh = (await ctl('resubmit', id)).stdout.trim();
@@ -136,6 +150,13 @@ describe('jqctl resubmit', () => {
       const failed = await edited({ ...env, EDITOR: 'false' }, id);
       assert.match(failed.stderr, /the editor 'false' ended with 1; nothing is submitted/);
       assert.equal((await server.client.call('listJobs', {})).length, before);
+    });
+
+    it('needs a terminal for the editor that everybody has', async (t) => {
+      const { env, id } = await ended(t);
+      const { code, stderr } = await edited({ ...env, EDITOR: '', VISUAL: '' }, id);
+      assert.equal(code, 2);
+      assert.match(stderr, /--edit needs a terminal\n.*EDITOR/);
     });
 
     it('submits nothing where nothing was changed, and takes no part of the tasks', async (t) => {

@@ -118,6 +118,17 @@ describeWithLibrary('what nirs4all would misread without a word', (runner) => {
     assert.deepEqual([extra.validation, extra.target], ['k_fold', 'octane']);
   });
 
+  it('samples that are called the same are told by a check and by a run', async () => {
+    const named = SPECTRA.map((row, i) => [i === 0 ? 'sample' : i < 4 ? 'G046' : `S${i}`, ...row]);
+    const dataset = folder(text(named), text(VALUES));
+    const told = /train_x\.csv: samples of the same name, .*: "G046" \(3 rows\)/;
+    const { code, stderr } = await check(dataset);
+    assert.equal(code, 0, stderr);
+    assert.match(stderr, told);
+    const task = await runTask(runner, { pipeline: pipelineFile('scaled-pls'), dataset });
+    assert.match(task.result().extra.warnings.join(), told);
+  });
+
   it('several reference values are predicted together, with a warning', async () => {
     const both = beside(VALUES, 'noise', (row) => String((row * 7) % 5));
     const { code, stdout, stderr } = await check(folder(text(SPECTRA), text(both)));

@@ -2,15 +2,14 @@ import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { copyFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { text } from 'node:stream/consumers';
 import { it } from 'node:test';
 import { parse } from 'csv-parse/sync';
-import yauzl from 'yauzl';
 import { describeWithLibrary } from './python.ts';
 import {
   callPredictDirectly,
   type Ended,
   GASOLINE,
+  memberOf,
   runPrediction,
   runTask,
   scratch,
@@ -48,19 +47,6 @@ function datasetOf(files: Record<string, string>): string {
   const folder = scratch();
   for (const [name, content] of Object.entries(files)) writeFileSync(join(folder, name), content);
   return folder;
-}
-
-async function memberOf(path: string, name: string): Promise<Record<string, unknown>> {
-  const bundle = await yauzl.openPromise(path);
-  try {
-    for await (const entry of bundle.eachEntry()) {
-      if (entry.fileName !== name) continue;
-      return JSON.parse(await text(await bundle.openReadStreamPromise(entry)));
-    }
-  } finally {
-    bundle.close();
-  }
-  throw new Error(`${path} has no ${name}`);
 }
 
 describeWithLibrary('nirs4all.predict', (runner) => {
@@ -116,6 +102,10 @@ describeWithLibrary('nirs4all.predict', (runner) => {
     for (const name of Object.keys(files)) copyFileSync(join(GASOLINE, name), join(folder, name));
     const { metrics } = (await succeeded(folder)).result();
     const run = task.result().metrics;
+    const rows = predictedBy(task).filter(({ partition }) => partition === 'test');
+    const bias =
+      rows.reduce((sum, { y, prediction }) => sum + Number(prediction) - Number(y), 0) / rows.length;
+    assert.ok(Math.abs(Number(metrics.bias) - bias) < 1e-5, `${metrics.bias} and ${bias}`);
     for (const name of ['rmse', 'r2', 'mae']) {
       assert.ok(Math.abs(Number(metrics[name]) - Number(run[`best_${name}`])) < 1e-12, name);
     }

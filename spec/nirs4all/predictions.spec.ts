@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { it } from 'node:test';
 import { parse } from 'csv-parse/sync';
 import { describeWithLibrary } from './python.ts';
-import { type Ended, GASOLINE, GASOLINE_COMMA, runTask, writePipeline } from './support.ts';
+import { type Ended, GASOLINE, GASOLINE_COMMA, memberOf, runTask, writePipeline } from './support.ts';
 
 type Row = Record<'sample' | 'partition' | 'fold' | 'y' | 'prediction' | 'target', string>;
 
@@ -63,6 +63,23 @@ describeWithLibrary('what nirs4all.run predicted of held-out samples', (runner) 
       );
     });
   }
+
+  it('goes with the number of components of the model that was selected', async () => {
+    const range = { _range_: [1, 4, 1], param: 'n_components', model: pls(1).model.class };
+    const outputs = { export_best_model: true, keep_task_workspace: false };
+    const [searched, bare] = await Promise.all(
+      [[transform('StandardNormalVariate'), FOLDS, range], [pls(3)]].map((pipeline) =>
+        runTask(runner, { pipeline: writePipeline(pipeline), dataset: GASOLINE, outputs }),
+      ),
+    );
+    assert.ok(searched?.code === 0 && bare?.code === 0, searched?.stderr);
+    assert.equal(bare.result().metrics.components, 3, 'also without steps before it');
+    const best = String(searched.result().metrics.components);
+    const model = join(searched.folder, 'output/best_model.n4a');
+    const { model: words } = await memberOf(model, 'jq-cluster.json');
+    assert.match(String(words), new RegExp(`n_components=${best}\\b`));
+    assert.match(best, /^[1-4]$/);
+  });
 
   it('is of the folds alone without a refit, and of the test samples alone without folds', async () => {
     const [explored, tested] = await Promise.all([

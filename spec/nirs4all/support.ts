@@ -7,6 +7,7 @@ import { text } from 'node:stream/consumers';
 import { after } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import PQueue from 'p-queue';
+import yauzl from 'yauzl';
 import type { Nirs4allRunner } from '../../actors/worker/runners/nirs4all/index.ts';
 import { WarmRunners } from './warm.ts';
 
@@ -159,4 +160,18 @@ async function run([program, ...args]: readonly string[], input: string, cwd: st
   child.stdin.end(input);
   const [stdout, stderr, code] = await Promise.all([text(child.stdout), text(child.stderr), ended]);
   return { code, stdout, stderr };
+}
+
+/** A member of a bundle, which is JSON. */
+export async function memberOf(path: string, name: string): Promise<Record<string, unknown>> {
+  const bundle = await yauzl.openPromise(path);
+  try {
+    for await (const entry of bundle.eachEntry()) {
+      if (entry.fileName !== name) continue;
+      return JSON.parse(await text(await bundle.openReadStreamPromise(entry)));
+    }
+  } finally {
+    bundle.close();
+  }
+  throw new Error(`${path} has no ${name}`);
 }

@@ -4,6 +4,7 @@ Run with the name of a check; JQ_SERVER says where the server is. Nothing is nee
 """
 
 import asyncio
+import datetime
 import json
 import os
 import random
@@ -14,6 +15,8 @@ import warnings
 import jq_cluster
 from jq_cluster import AsyncCluster, Cluster, Dataset
 
+# All other warnings are errors here.
+warnings.filterwarnings("default", category=jq_cluster.DataWarning)
 EXAMPLES = os.environ["EXAMPLES"]
 DRAWN = random.Random(7)
 X = [[DRAWN.random() + k / 10 for k in range(12)] for _ in range(24)]
@@ -227,6 +230,94 @@ def tasks_by_name():
     assert len(cluster.jobs(1000)) == before, "nothing was submitted"
 
 
+def told(action):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        action()
+    return caught
+
+
+def warnings_of_data():
+    cluster = Cluster()
+    gap = [None, *Y[1:]]
+    axis = range(900, 912)
+    job = cluster.run({"one": PLS, "two": SNV}, Dataset(X, gap, axis=axis, target="protein"), lib="mljs")
+    caught = told(job.wait)
+    assert [one.category for one in caught] == [jq_cluster.DataWarning], caught
+    text = str(caught[0].message)
+    assert "1 sample without a reference value" in text and text.endswith("(2 tasks)"), text
+    assert caught[0].filename == __file__, "as of the line that waited"
+    assert job.warnings == [text] and f"warning: {text}" in job._repr_html_().replace("&quot;", '"'), job._repr_html_()
+    assert told(job.wait) == [], "once"
+    backwards = Dataset([row[::-1] for row in X], axis=axis[::-1])
+    order = told(lambda: job.predict(backwards))
+    assert len(order) == 1 and "another order" in str(order[0].message) and order[0].filename == __file__, order
+    assert "taken for the same" in str(told(lambda: job.predict(X))[0].message)
+    assert "were interpolated" in str(told(lambda: job.predict(Dataset([[row[0], *row] for row in X], axis=[899.5, *axis]), interpolate=True))[0].message)
+    assert "another order" in asyncio.run(told_by_asyncio(backwards, job))
+    assert "without a reference value" in job.task("one").warnings[0]
+
+
+async def told_by_asyncio(dataset, job):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        async with AsyncCluster() as cluster:
+            await (await cluster.predict(job, dataset)).wait()
+    assert caught[0].filename == __file__, caught[0].filename
+    return str(caught[0].message)
+
+
+def axes():
+    cluster = Cluster()
+    named = lambda unit, places: [f"{place} {unit}" for place in places]
+    job = cluster.run(SNV, Dataset(X, Y, axis=named("nm", range(900, 912)), target="protein"), lib="mljs").wait()
+    before = len(cluster.jobs(1000))
+    refused = lambda axis: str(raised(jq_cluster.InputError, lambda: job.predict(Dataset(X, axis=axis))))
+    unlike = refused(named("cm-1", range(900, 912)))
+    assert "900 to 911 cm-1, 12 columns" in unlike and "900 to 911 nm" in unlike and "another unit are not converted" in unlike, unlike
+    assert "another unit are not converted" in refused(named("µm", [0.9 + k / 1000 for k in range(12)]))
+    assert "901 to 912 nm, 12 columns" in refused(named("nm", range(901, 913)))
+    assert len(cluster.jobs(1000)) == before, "nothing was submitted"
+
+
+def words_of_jobs():
+    cluster = Cluster()
+    job = cluster.run(PLS, (X, Y), lib="nobody", name="first", tags=["old"])
+    assert job.set(name="second", note="with the new lamp", tags=["corn", "paper"], priority=3, keep="7d") is job
+    again = cluster.job("second")
+    assert (again.view["note"], again.view["tags"], again.view["priority"], again.view["keep"]) == ("with the new lamp", ["corn", "paper"], 3, "7d")
+    copied = again.resubmit()
+    assert (copied.name, copied.view["note"], copied.view["tags"]) == ("second", "with the new lamp", ["corn", "paper"]), "as it is called now"
+    assert again.resubmit(name="third", tags=None).cancel().view["tags"] == []
+    assert again.set(note=None, tags=None).view["tags"] == [] and again.view["note"] is None and again.name == "second"
+    assert "a list: ['corn']" in str(raised(jq_cluster.InputError, lambda: again.set(tags="corn")))
+    assert "name what is to be changed" in str(raised(jq_cluster.InputError, again.set))
+    assert raised(jq_cluster.ResponseError, lambda: again.set(keep="long")).status == 422
+    for one in (again, copied):
+        one.cancel()
+
+
+def moments():
+    cluster = Cluster()
+    job = cluster.run(PLS, (X, Y), lib="nobody", name="of today").cancel()
+    now = datetime.datetime.now(datetime.timezone.utc)
+    found = lambda **query: job.id in [one.id for one in cluster.jobs(1000, **query)]
+    for since in ("7d", "30 min", datetime.timedelta(hours=1), now - datetime.timedelta(minutes=9), datetime.date(2020, 1, 1), "2020-01-01",
+                  "2020-01-01T10:00:00Z", job.view["created_at"] - 1):
+        assert found(since=since) and not found(until=since), since
+    assert not found(since=now + datetime.timedelta(hours=1)) and found(until=now + datetime.timedelta(hours=1))
+    assert "since: 'last week' is no moment" in str(raised(jq_cluster.InputError, lambda: cluster.jobs(since="last week")))
+
+
+def libraries_of_models():
+    cluster = Cluster()
+    model = cluster.run(PLS, (X, Y), lib="mljs").wait().best.model()
+    before = len(cluster.jobs(1000))
+    assert "best_model.json is a model of mljs, and nirs4all cannot" in str(
+        raised(jq_cluster.InputError, lambda: cluster.predict(model, Dataset(X), lib="nirs4all")))
+    assert len(cluster.jobs(1000)) == before, "nothing was submitted"
+
+
 def names_of_predictions():
     cluster = Cluster()
     job = cluster.run(PLS, (X, Y), lib="mljs", name="gas-mljs").wait()
@@ -328,7 +419,7 @@ def cards():
     assert 'aria-valuenow="2"' in html and 'aria-valuemax="2"' in html and "1 failed" in html and "best_rmse" in html
     assert f'href="{job.url}"' in html
     shown = []
-    job._keep_showing(type("Panel", (), {"show": lambda _, content: shown.append(content)})())
+    job._keep_showing(type("Panel", (), {"show": lambda _, content, text: shown.append(content)})())
     assert shown == [html], "who waits may have seen the end first; the card that follows shows it all the same"
     assert repr(job).startswith(f"<Job {job.id}") and "1 of 2 tasks succeeded" in repr(job)
 

@@ -72,6 +72,12 @@ const PLAIN = {
   finding: 'jobs are found by id, a part of it, and name',
   tasks_by_name: 'tasks are found as they are printed, and what may be several is refused with those',
   names_of_predictions: 'jobs that predict are called by their data and their model',
+  warnings_of_data:
+    'what was left out of the data or put right is told once, where it was asked for, and by the card',
+  axes: 'spectra in another unit are refused before they are sent, with both units',
+  words_of_jobs: 'name, note, tags, priority and keeping are changed, and go with what is submitted again',
+  moments: 'jobs are found since a date, a time, and so long ago',
+  libraries_of_models: 'a model file of another library is refused before it is sent',
   reasons: 'who waits is told why tasks do not run',
   other_threads: 'the same is there for asyncio, where who gives up waiting leaves the job as it is',
   cards: 'a notebook is shown a card in which names are text',

@@ -35,6 +35,17 @@ async function ran(t: TestContext, notebook = NOTEBOOK): Promise<{ outputs: Outp
   return { outputs: JSON.parse(said.stdout) as Output[], page };
 }
 
+const cellOf = (id: string, lines: string[]) => ({
+  ...{ cell_type: 'code', execution_count: null, id, metadata: {}, outputs: [] },
+  source: lines.join('\n'),
+});
+
+async function notebookOf(t: TestContext, cells: ReturnType<typeof cellOf>[]): Promise<string> {
+  const path = join(await temporaryDirectory(t), 'cells.ipynb');
+  await writeFile(path, JSON.stringify({ cells, metadata: {}, nbformat: 4, nbformat_minor: 5 }));
+  return path;
+}
+
 const needsNotebooks = needsModules('notebooks', 'nbclient', 'nbconvert', 'ipykernel', 'pandas', 'nirs4all');
 
 describe('the notebook of the examples', needsNotebooks, () => {
@@ -53,20 +64,31 @@ describe('the notebook of the examples', needsNotebooks, () => {
     for (const card of cards) assert.match(card, />succeeded</, 'and it does so until the end');
   });
 
+  it('leaves a card as the job ended where the last cell waits without showing that', async (t) => {
+    const cells = [
+      [
+        'from jq_cluster import Cluster',
+        `job = Cluster().run(["snv", {"pls": {"components": 2}}], ${JSON.stringify(join(ROOT, 'examples/gasoline'))}, lib="mljs")`,
+        // The card looks again only after a while, as it does at a job that takes long.
+        'job.pauses = lambda timeout=None: iter([0.01, 600])',
+        'job',
+      ],
+      ['del job.pauses', 'job.wait(progress=False).status'],
+    ].map((lines, i) => cellOf(`cell${i}`, lines));
+    const { outputs } = await ran(t, await notebookOf(t, cells));
+    const [card] = outputs.filter((output) => output['text/html']?.includes('progressbar'));
+    assert.match(card?.['text/html'] ?? '', />succeeded</);
+    assert.match(card?.['text/plain'] ?? '', /^<Job job_\w+: succeeded, 1 of 1 tasks succeeded>$/);
+  });
+
   it('has one card where a cell ends with waiting', async (t) => {
     const lines = [
       'from jq_cluster import Cluster',
       'steps = ["snv", {"pls": {"components": 2}}]',
       `Cluster().run(steps, ${JSON.stringify(join(ROOT, 'examples/gasoline'))}, lib="mljs").wait()`,
     ];
-    const cell = { cell_type: 'code', execution_count: null, id: 'one', metadata: {}, outputs: [] };
-    const notebook = join(await temporaryDirectory(t), 'waiting.ipynb');
-    const cells = [
-      { ...cell, source: lines.join('\n') },
-      { ...cell, id: 'two', source: 'Cluster().jobs(1)[0]' },
-    ];
-    await writeFile(notebook, JSON.stringify({ cells, metadata: {}, nbformat: 4, nbformat_minor: 5 }));
-    const { outputs } = await ran(t, notebook);
+    const cells = [cellOf('one', lines), cellOf('two', ['Cluster().jobs(1)[0]'])];
+    const { outputs } = await ran(t, await notebookOf(t, cells));
     const cards = outputs.filter((output) => output['text/html']?.includes('progressbar'));
     assert.equal(cards.length, 2, 'that of the wait, and that of the other cell');
     for (const card of cards) assert.match(card['text/html'] ?? '', />succeeded</);

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { readDataset } from '../../actors/worker/runners/mljs/dataset.ts';
+import { readNewSamples } from '../../actors/worker/runners/mljs/new-samples.ts';
 import { datasetOf, runHere } from './mljs-support.ts';
 import {
   type Bytes,
@@ -214,6 +215,15 @@ describe('what is legal and yet rarely meant is a warning', () => {
     const dead = X.map((row) => row.map((value, j) => (j === 6 ? 0 : value)));
     const { warnings } = readDataset(pair(text(headed(WAVELENGTHS, dead))));
     assert.deepEqual(warnings, ['train_x.csv: the same in every sample: 912']);
+  });
+  it('of samples that are called the same', () => {
+    const names = Y.map((_, i) => (i < 3 ? 'G046' : i < 5 ? 'G047' : `S${i}`));
+    const warning =
+      'train_x.csv: samples of the same name, which results do not tell apart: "G046" (3 rows), "G047" (2 rows)';
+    const x = text(before('sample', names, headed()));
+    assert.ok(isPlain(pair(x)).includes(warning));
+    const { warnings } = readNewSamples(folder({ 'new.csv': x }), { target: null, header: null }, null);
+    assert.deepEqual(warnings, [warning.replace('train_x', 'new')]);
   });
   it('and is in the result and in the log of the task', () => {
     const dataset = pair(text(before('', counter(0), headed())));

@@ -20,7 +20,7 @@ import { arrived, fetchDownloads } from '../fetch-downloads.ts';
 import { history } from '../follow/follow.ts';
 import { taskPages } from '../follow/task-pages.ts';
 import { INDEX_FILE, type Indexed, writeIndex } from '../index-file.ts';
-import { withMembers } from '../submit/resubmission.ts';
+import { asNow } from '../submit/resubmission.ts';
 import { taskFolders } from '../task-folders.ts';
 import { INPUTS, inputsOf, jobFileOf } from './inputs.ts';
 import { versionsCsv } from './versions.ts';
@@ -79,19 +79,6 @@ export async function exportJob(session: Session, jobId: string, folder: string)
   const files = [...written.files, ...here];
   await writeIndex(folder, files, { job, tasks });
   return { job, downloads, files, elsewhere };
-}
-
-/** The specification with what the job is called by now, what is said of it, and which job it is. */
-function asNow(request: string, { id, name, note = null, tags = [] }: JobView): string {
-  return withMembers(
-    request,
-    new Map([
-      ['resubmitted_from', JSON.stringify(id)],
-      ['name', name === null ? null : JSON.stringify(name)],
-      ['note', note === null ? null : JSON.stringify(note)],
-      ['tags', tags.length === 0 ? null : JSON.stringify(tags)],
-    ]),
-  );
 }
 
 async function makeFolder(folder: string): Promise<void> {

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { readFile, realpath } from 'node:fs/promises';
+import { readFile, realpath, stat } from 'node:fs/promises';
 import { join, resolve, sep } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { compose, members, RawJson } from '../../../machines/json/raw.ts';
@@ -20,6 +20,8 @@ export async function importedJob(folder: string): Promise<JobFile> {
   const root = await realpath(folder).catch(() => {
     throw usageError(`there is no folder ${folder}`);
   });
+  if (!(await stat(root)).isDirectory())
+    throw usageError(`${folder} is a file`, 'unpack the archive, and name the folder that was in it');
   const verified = await verify(root);
   const text = await readFile(join(root, 'job.json'), 'utf8');
   return jobFromText(withFullPaths(text, root, verified), join(folder, 'job.json'));

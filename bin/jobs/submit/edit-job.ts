@@ -24,11 +24,12 @@ export async function editedJob(
   text: string,
   what: string,
 ): Promise<JobFile | null> {
+  const editor = editorOf(env);
   const folder = await mkdtemp(join(tmpdir(), 'jqctl-edit-'));
   const path = join(folder, 'job.json');
   const before = jobFromText(text, what);
   await writeFile(path, `${indented(text)}\n`, { mode: 0o600 });
-  await openEditor(path, env);
+  await openEditor(path, editor);
   const after = await readJobFile(path, Readable.from([]), {}).catch((error: unknown) => {
     if (!(error instanceof CliError)) throw error;
     const { message, exit, details } = error;
@@ -50,9 +51,18 @@ function tasksOf(spec: JobSpec): string {
   return counted(pipelines * datasets, 'task');
 }
 
+/** What somebody chose may need no terminal; what everybody has does. */
+function editorOf(env: BaseContext['env']): string {
+  const chosen = env.VISUAL || env.EDITOR;
+  if (chosen) return chosen;
+  if (process.platform === 'win32') return 'notepad';
+  if (!process.stdin.isTTY || !process.stdout.isTTY)
+    throw usageError('--edit needs a terminal', 'or an editor of your own in EDITOR');
+  return 'vi';
+}
+
 /** Waits until the editor has been closed; it may have arguments, as in `code --wait`. */
-async function openEditor(path: string, env: BaseContext['env']): Promise<void> {
-  const editor = env.VISUAL || env.EDITOR || (process.platform === 'win32' ? 'notepad' : 'vi');
+async function openEditor(path: string, editor: string): Promise<void> {
   const code = await new Promise<number | null>((resolve, reject) => {
     // By a shell, as everybody else does: it may have arguments.
     const child =

@@ -1,6 +1,6 @@
 import { compose, elements, members, RawJson } from '../../../machines/json/raw.ts';
 import { TASK_STATUSES } from '../../../machines/schema/statuses.ts';
-import type { TaskStatus } from '../../../machines/schema/views.ts';
+import type { JobView, TaskStatus } from '../../../machines/schema/views.ts';
 
 export const ONLY = ['failed', 'cancelled', 'unfinished'] as const;
 export type Only = (typeof ONLY)[number];
@@ -26,9 +26,18 @@ export function withoutKey(request: string): string {
   );
 }
 
-/** The same specification as a submission of that job anew. */
-export const linkedTo = (jobId: string, text: string): string =>
-  withMembers(text, new Map([['resubmitted_from', JSON.stringify(jobId)]]));
+/** The specification of a job with what that is called by now, what is said of it, and which job it is. */
+export function asNow(request: string, { id, name, note = null, tags = [] }: JobView): string {
+  return withMembers(
+    request,
+    new Map([
+      ['resubmitted_from', JSON.stringify(id)],
+      ['name', name === null ? null : JSON.stringify(name)],
+      ['note', note === null ? null : JSON.stringify(note)],
+      ['tags', tags.length === 0 ? null : JSON.stringify(tags)],
+    ]),
+  );
+}
 
 /**
  * The specifications of those tasks of a job that are chosen, as few as there can be: a specification has every

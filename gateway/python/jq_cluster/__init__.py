@@ -27,6 +27,7 @@ from ._files import DamagedError
 from ._job import Job
 from ._routes import Api
 from ._task import Task
+from ._telling import DataWarning
 from ._version import __version__
 
 __all__ = [
@@ -36,6 +37,7 @@ __all__ = [
     "Cluster",
     "ClusterError",
     "DamagedError",
+    "DataWarning",
     "Dataset",
     "InputError",
     "InvalidResponseError",

@@ -36,7 +36,12 @@ class AsyncJob:
         for pause in self.job.pauses(timeout):
             await asyncio.sleep(pause)
             await self.refresh()
-        await asyncio.to_thread(self.job._concluded)
+        try:
+            await asyncio.to_thread(self.job._conclude)
+        finally:
+            await self.warnings()
+            # Of which nothing has to be asked any more.
+            self.job._tell()
         return self
 
     async def ranking(self) -> Any:
@@ -70,6 +75,13 @@ class AsyncJob:
     async def retry(self, tasks: Optional[Sequence[Union[str, Task]]] = None) -> "AsyncJob":
         await asyncio.to_thread(self.job.retry, tasks)
         return self
+
+    async def set(self, **changes: Any) -> "AsyncJob":
+        await asyncio.to_thread(lambda: self.job.set(**changes))
+        return self
+
+    async def warnings(self) -> List[str]:
+        return await asyncio.to_thread(lambda: self.job.warnings)
 
     async def resubmit(self, **changes: Any) -> "AsyncJob":
         return AsyncJob(await asyncio.to_thread(lambda: self.job.resubmit(**changes)))

@@ -21,20 +21,23 @@ _ROUNDING = 1e-3
 def assert_fits(about: Mapping[str, Any], header: Sequence[str], interpolate: bool) -> None:
     """Raises `InputError` where a model that says so of itself would refuse spectra with these columns.
 
-    What is left to doubt, such as another unit, is the runner's to judge.
+    What is left to doubt is the runner's to judge.
     """
     columns, axis = about.get("columns"), about.get("axis") or {}
     wanted, found = axis.get("values"), places_of(header)
     if isinstance(wanted, list) and wanted and found:
+        units = (axis.get("unit"), unit_of(header))
+        both = f"the spectra lie on {_span(found, units[1])}, those of the model on {_span(wanted, units[0])}"
+        if None not in units and units[0] != units[1]:
+            raise InputError(f"{both}; spectra of another unit are not converted")
         if _are_same(sorted(wanted), sorted(found)):
             return
-        both = f"the spectra lie on {_span(found)}, those of the model on {_span(wanted)}"
         if min(wanted) < min(found) or max(wanted) > max(found):
             raise InputError(f"{both}; they cannot be interpolated beyond their ends")
         if not interpolate:
             raise InputError(f"{both}; interpolate=True interpolates them")
     elif isinstance(columns, int) and columns != len(header):
-        known = f" ({_span(wanted)})" if isinstance(wanted, list) and wanted else ""
+        known = f" ({_span(wanted, axis.get('unit'))})" if isinstance(wanted, list) and wanted else ""
         raise InputError(f"the spectra have {len(header)} columns, and those of the model had {columns}{known}")
 
 
@@ -55,5 +58,13 @@ def _are_same(wanted: Sequence[float], found: Sequence[float]) -> bool:
     return len(wanted) == len(found) and all(abs(a - b) <= step * _ROUNDING for a, b in zip(wanted, found))
 
 
-def _span(places: Sequence[float]) -> str:
-    return f"{places[0]:.15g} to {places[-1]:.15g}, {len(places)} columns"
+def unit_of(header: Sequence[str]) -> Optional[str]:
+    """The unit that the names of columns say, as models have it: `nm`, `µm` or `cm-1`."""
+    units = [one[2].lower() for one in (PLACE.match(name.strip()) for name in header) if one and one[2]]
+    if not units:
+        return None
+    return "nm" if units[0] == "nm" else "cm-1" if "cm" in units[0] else "µm"
+
+
+def _span(places: Sequence[float], unit: Optional[str]) -> str:
+    return f"{places[0]:.15g} to {places[-1]:.15g}{f' {unit}' if unit else ''}, {len(places)} columns"

@@ -16,6 +16,7 @@ from ._routes import ClusterStats, DemandView, WorkerView
 from ._session import Session
 from ._show import ENDED
 from ._task import Task
+from ._times import Moment, moment
 
 DEFAULT_SERVER = "http://127.0.0.1:8765"
 DEFAULT_LIBRARY = "nirs4all"
@@ -116,9 +117,15 @@ class Cluster:
         """
         return Job(self._session, job_named(self.api, ref))
 
-    def jobs(self, limit: int = 20, **query: Any) -> List[Job]:
-        """The newest jobs, newest first; `query` may hold `status`, `name` (a part of it), `owner` and so on."""
+    def jobs(self, limit: int = 20, *, since: Optional[Moment] = None, until: Optional[Moment] = None, **query: Any) -> List[Job]:
+        """The newest jobs, newest first, submitted `since` and `until`: a date, a time, or how long ago, such as `7d`.
+
+        `query` may hold `status`, `name` (a part of it), `owner`, `tag`, `type`, `library` and so on.
+        """
         assert_taken(query, self.api.list_jobs, "jobs()")
+        for name, given in (("since", since), ("until", until)):
+            if given is not None:
+                query[name] = moment(given, name)
         return [Job(self._session, view) for view in self.api.list_jobs(limit=limit, **query)]
 
     def workers(self) -> List[WorkerView]:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import threading
 import time
-from typing import Any, Dict, Iterator, List, Optional, Sequence, Union
+from typing import Any, Dict, Iterator, List, Optional, Sequence, Tuple, Union
 
-from ._errors import ClusterError, JobCancelledError, JobFailedError
-from ._http import dumps
+from ._errors import ClusterError, InputError, JobCancelledError, JobFailedError
+from ._http import JsonText, dumps
 from ._json import members
 from ._find import task_named
 from ._predict import Model, best_of, predicting_samples
@@ -16,11 +16,13 @@ from ._session import Session
 from ._show import ENDED, Bar, Panel, card, cell_of_notebook, in_notebook
 from ._tables import frame, ranking_rows
 from ._task import Task
+from ._telling import DataWarning, tell
 from ._waiting import Reasons, reasons
 
 _PAGE = 1000
 #: Seconds between two looks at a job, at first and at last.
 FIRST_PAUSE, LAST_PAUSE = 0.2, 2.0
+_AS_IS: Any = object()
 
 
 class Job:
@@ -30,6 +32,13 @@ class Job:
         self._session = session
         self._api = session.api
         self._live: Optional[threading.Thread] = None
+        #: The card that followed it, or does so.
+        self._panel: Optional[Panel] = None
+        #: Held from a look at the job until what it gave is shown, so that nothing earlier is shown after it.
+        self._looking = threading.RLock()
+        self._known: Tuple[Any, List[str]] = (None, [])
+        # What came with it was told when it was submitted.
+        self._told = set(view["warnings"])
         self._best: Optional[Task] = None
         self._reasons = Reasons(session.api)
         #: The cell of a notebook that has shown it already.
@@ -62,9 +71,12 @@ class Job:
 
     def refresh(self) -> "Job":
         """Looks at the job again; counts and the best, without its ranking and errors."""
-        found = self._api.list_jobs(ref=self.id, limit=1)
-        # Servers that know no `ref` give the newest of all jobs.
-        self.view = found[0] if found and found[0]["id"] == self.id else self._api.get_job(self.id)
+        with self._looking:
+            found = self._api.list_jobs(ref=self.id, limit=1)
+            # Servers that know no `ref` give the newest of all jobs.
+            self.view = found[0] if found and found[0]["id"] == self.id else self._api.get_job(self.id)
+            if self.done:
+                self._show_end()
         return self
 
     def wait(self, timeout: Optional[float] = None, *, progress: bool = True) -> "Job":
@@ -81,7 +93,11 @@ class Job:
                 shown.show()
         finally:
             shown.close()
-        return self._concluded()
+        try:
+            self._conclude()
+        finally:
+            self._tell()
+        return self
 
     def pauses(self, timeout: Optional[float] = None) -> Iterator[float]:
         """Seconds to sleep before each look, until the job has ended. Raises `TimeoutError` after `timeout` seconds."""
@@ -104,15 +120,50 @@ class Job:
         """Why its queued tasks do not run, a line for all that wait for the same; empty where nothing keeps them."""
         return [] if self.done else reasons(self._api, self.id)
 
-    def _concluded(self) -> "Job":
-        self.view = self._api.get_job(self.id)
+    @property
+    def warnings(self) -> List[str]:
+        """What the server, and the libraries in their results, say of the data, such as samples that were left out.
+
+        What was said of several tasks stands once, with their number. Of very many tasks, the first thousand are looked at.
+        """
+        counts = self.view["aggregate"]
+        state = (counts["num_succeeded"], self.view["updated_at"])
+        if counts["num_succeeded"] == 0:
+            return list(self.view["warnings"])
+        if self._known[0] != state:
+            said: Dict[str, int] = {}
+            for task in self._api.list_job_tasks(self.id, status="succeeded", limit=_PAGE):
+                for text in dict.fromkeys(Task(self._session, task).warnings):
+                    said[text] = said.get(text, 0) + 1
+            several = counts["num_tasks"] > 1
+            of = [f"{text} ({count} task{'' if count == 1 else 's'})" if several else text for text, count in said.items()]
+            self._known = (state, of)
+        return [*self.view["warnings"], *self._known[1]]
+
+    def _tell(self) -> None:
+        """Warns of what was not told before."""
+        new = [text for text in self.warnings if text not in self._told]
+        self._told.update(new)
+        tell(new, DataWarning)
+
+    def _show_end(self) -> None:
+        if self._panel is not None:
+            self._show_on(self._panel)
+
+    def _show_on(self, panel: Panel) -> None:
+        panel.show(self._repr_html_(), repr(self))
+
+    def _conclude(self) -> None:
+        with self._looking:
+            self.view = self._api.get_job(self.id)
+            # A notebook may end before the card that follows the job has looked again.
+            self._show_end()
         errors = list(self.view["aggregate"]["errors"].values())
         if self.status == "failed":
             why = self.view["error"] or (errors[0] if errors else "no task succeeded")
             raise JobFailedError(f"{self.id} failed: {why}", self.id)
         if self.status == "cancelled":
             raise JobCancelledError(f"{self.id} was cancelled", self.id)
-        return self
 
     @property
     def ranking(self) -> Any:
@@ -205,17 +256,43 @@ class Job:
         self.view = self._api.retry_job(self.id, {} if ids is None else {"task_ids": ids})
         return self
 
+    def set(
+        self,
+        *,
+        name: Optional[str] = _AS_IS,
+        note: Optional[str] = _AS_IS,
+        tags: Optional[Sequence[str]] = _AS_IS,
+        priority: int = _AS_IS,
+        keep: Optional[str] = _AS_IS,
+    ) -> "Job":
+        """Changes what is said of it, as `jqctl set` does; None takes away, and what is left out stays.
+
+        `tags` are all that it is to have. `keep` is `forever`, or how long after its end, such as `7d`.
+        """
+        if isinstance(tags, str):
+            raise InputError(f"tags are a list: [{tags!r}]")
+        given = {"name": name, "note": note, "tags": tags, "priority": priority, "keep": keep}
+        changes = {key: value for key, value in given.items() if value is not _AS_IS}
+        if not changes:
+            raise InputError("name what is to be changed: name, note, tags, priority or keep")
+        if tags is not _AS_IS and tags is not None:
+            changes["tags"] = list(tags)
+        self.view = self._api.change_job(self.id, JsonText(dumps(changes)))
+        return self
+
     def resubmit(self, **changes: Any) -> "Job":
         """Submits its specification as a new job, which names this one; numbers stay as they were written.
 
-        `changes` are members that are to be others; None removes one.
+        Name, note and tags are those that it has now. `changes` are members that are to be others; None removes one.
         """
+        now = self._api.get_job(self.id)
         request = self._session.transport.text("GET", "/v1/jobs/{id}/request", {"id": self.id}, {})
         parts: Dict[str, str] = {key: text for key, text in members(request).items() if key != "idempotency_key"}
         for one, other in (("pipeline", "pipelines"), ("dataset", "datasets")):
             if one in changes or other in changes:
                 parts.pop(one, None)
                 parts.pop(other, None)
+        parts.update({"name": dumps(now["name"]), "note": dumps(now.get("note")), "tags": dumps(now.get("tags") or None)})
         parts["resubmitted_from"] = dumps(self.id)
         parts.update({key: dumps(value) for key, value in changes.items()})
         kept = {key: text for key, text in parts.items() if text != "null"}
@@ -232,7 +309,8 @@ class Job:
 
     def _repr_html_(self) -> str:
         rows = self._rows(5) if self.view["aggregate"]["num_succeeded"] > 0 else []
-        return card(self.view, self.url, rows, "\n".join(self._reasons.of(self.view)))
+        told = [f"warning: {text}" for text in (self.warnings if self.done else self.view["warnings"])]
+        return card(self.view, self.url, rows, "\n".join([*self._reasons.of(self.view), *told]))
 
     def _ipython_display_(self) -> None:
         """Shows a card that goes on changing until the job has ended."""
@@ -242,8 +320,11 @@ class Job:
         if self._shown_in == cell_of_notebook():
             # It waited in this very cell, and was shown there.
             return
-        panel = Panel(self._repr_html_())
-        if not self.done and self._live is None:
+        with self._looking:
+            panel = Panel(self._repr_html_(), repr(self))
+            if self.done or self._live is not None:
+                return
+            self._panel = panel
             self._live = threading.Thread(target=self._keep_showing, args=(panel,), daemon=True)
             self._live.start()
 
@@ -251,12 +332,15 @@ class Job:
         try:
             for pause in self.pauses():
                 time.sleep(pause)
-                self.refresh()
-                panel.show(self._repr_html_())
+                with self._looking:
+                    self.refresh()
+                    if not self.done:
+                        self._show_on(panel)
             # Who waits for the job may have been the first to see its end.
-            panel.show(self._repr_html_())
+            with self._looking:
+                self._show_on(panel)
         except ClusterError as error:
-            panel.show(card(self.view, self.url, [], f"no longer followed: {error}"))
+            panel.show(card(self.view, self.url, [], f"no longer followed: {error}"), repr(self))
         finally:
             self._live = None
 
@@ -269,14 +353,14 @@ class _Shown:
         if wanted and in_notebook():
             job._shown_in = cell_of_notebook()
         # A card that already follows the job is not shown twice.
-        self._panel = Panel(job._repr_html_()) if wanted and in_notebook() and job._live is None else None
+        self._panel = Panel(job._repr_html_(), repr(job)) if wanted and in_notebook() and job._live is None else None
         self._bar = Bar() if wanted and not in_notebook() else None
         if self._bar:
             self._bar.show(job.view, job._reasons.of(job.view))
 
     def show(self) -> None:
         if self._panel:
-            self._panel.show(self._job._repr_html_())
+            self._job._show_on(self._panel)
         if self._bar:
             self._bar.show(self._job.view, self._job._reasons.of(self._job.view))
 

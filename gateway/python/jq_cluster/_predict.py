@@ -91,7 +91,7 @@ def predicting(
     rest: Mapping[str, Any],
 ) -> JobView:
     """Submits a job that predicts."""
-    found = model_of(session, model)
+    found = model_of(session, model, lib)
     library = lib or found.library or "nirs4all"
     interpolate = bool((rest.get("params") or {}).get("interpolate"))
     refs = session.datasets(datasets, found.purpose(library, interpolate))
@@ -120,7 +120,8 @@ def _called(dataset: Mapping[str, Any]) -> str:
     return "X" if name == "arrays" else name
 
 
-def model_of(session: Session, model: Union[HasModel, PathName, Mapping[str, Any]]) -> Model:
+def model_of(session: Session, model: Union[HasModel, PathName, Mapping[str, Any]], lib: Optional[str]) -> Model:
+    """Raises `InputError` where there is none, and for a file of another library than `lib`."""
     if isinstance(model, Mapping):
         return Model(dict(model), None, model.get("name"))
     if not isinstance(model, (str, os.PathLike)):
@@ -130,9 +131,27 @@ def model_of(session: Session, model: Union[HasModel, PathName, Mapping[str, Any
     path = os.path.expanduser(os.fspath(model))
     if not is_here(path):
         raise InputError(f"there is no model {os.path.abspath(path)}; the best of a job is cluster.job({os.fspath(model)!r})")
+    library = _library_in(Path(path))
+    if lib is not None and library not in (lib, None):
+        raise InputError(f"{os.path.basename(path)} is a model of {library}, and {lib} cannot predict with it")
     uploaded = session.upload(path, os.path.basename(path))
     ref = {"kind": "artifact", "artifact_id": uploaded, "name": stem(path)}
-    return Model(ref, "mljs" if path.endswith(".json") else None, stem(path), lambda: Path(path))
+    by_ending = {".json": "mljs", ".n4a": "nirs4all"}.get(os.path.splitext(path)[1].lower())
+    return Model(ref, library or by_ending, stem(path), lambda: Path(path))
+
+
+def _library_in(path: Path) -> Optional[str]:
+    """The library that a model file says it is of."""
+    try:
+        if zipfile.is_zipfile(path):
+            with zipfile.ZipFile(path) as bundle:
+                manifest = json.loads(bundle.read("manifest.json")) if "manifest.json" in bundle.namelist() else {}
+            if "nirs4all_version" in manifest:
+                return "nirs4all"
+        found = about_in(path).get("library")
+    except (OSError, ValueError, zipfile.BadZipFile, AttributeError):
+        return None
+    return found if isinstance(found, str) else None
 
 
 def library_of(job: JobView) -> str:

@@ -6,7 +6,6 @@ import hashlib
 import tempfile
 import threading
 import uuid
-import warnings
 import zipfile
 from pathlib import Path
 from typing import Any, Callable, Dict, List, Mapping, Tuple
@@ -15,6 +14,7 @@ from ._datasets import Purpose, dataset_ref, dataset_refs
 from ._http import CHUNK, JsonText, Transport, dumps
 from ._pipelines import pipeline_ref, pipeline_refs
 from ._routes import Api, JobView
+from ._telling import tell
 
 
 class Session:
@@ -49,8 +49,7 @@ class Session:
         key = parts.get("idempotency_key") or dumps(f"python-{uuid.uuid4().hex}")
         text = ",".join(f"{dumps(name)}:{value}" for name, value in {**parts, "idempotency_key": key}.items())
         view = self.api.submit_job(JsonText(f"{{{text}}}"))
-        for warning in view["warnings"]:
-            warnings.warn(warning, stacklevel=4)
+        tell(view["warnings"], UserWarning)
         return view
 
     def upload(self, path: str, filename: str) -> str:

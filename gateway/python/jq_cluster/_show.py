@@ -36,14 +36,18 @@ def cell_of_notebook() -> int:
 
 
 class Panel:
-    """Something in a notebook's output that can be changed."""
+    """Something in a notebook's output that can be changed: HTML, and a text where that cannot be shown."""
 
-    def __init__(self, content: str) -> None:
-        self._display: Any = importlib.import_module("IPython.display")
-        self._handle: Any = self._display.display(self._display.HTML(content), display_id=True)
+    def __init__(self, content: str, text: str) -> None:
+        display: Any = importlib.import_module("IPython.display").display
+        self._handle: Any = display(_bundle(content, text), raw=True, display_id=True)
 
-    def show(self, content: str) -> None:
-        self._handle.update(self._display.HTML(content))
+    def show(self, content: str, text: str) -> None:
+        self._handle.update(_bundle(content, text), raw=True)
+
+
+def _bundle(content: str, text: str) -> Dict[str, str]:
+    return {"text/html": content, "text/plain": text}
 
 
 class Bar:

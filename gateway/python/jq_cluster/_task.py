@@ -51,6 +51,12 @@ class Task:
     def error(self) -> Optional[str]:
         return self.view["error"]
 
+    @property
+    def warnings(self) -> List[str]:
+        """What its library said of the data, such as samples that were left out."""
+        told: Any = ((self.view["result"] or {}).get("extra") or {}).get("warnings")
+        return [str(text) for text in told] if isinstance(told, list) else []
+
     def artifacts(self) -> List[ArtifactView]:
         return self._api.list_job_artifacts(self.view["job_id"], task_id=self.id)
 
@@ -106,7 +112,8 @@ class Task:
         Raises `ClusterError` where it has none."""
         found = [artifact for artifact in self.artifacts() if artifact["role"] == role]
         if not found:
-            raise ClusterError(f"the task {self.id} ({self.pipeline}) is {self.status} and has no {role}")
+            why = "" if self.status == "succeeded" else f", for it is {self.status}"
+            raise ClusterError(f"the task {self.id} ({self.pipeline}) has no {role}{why}")
         return found[-1]
 
     def __repr__(self) -> str:

@@ -5,6 +5,7 @@ import { type Columns, columnsOf, numbersOf, numbersWithGaps, sharedIds } from '
 import { type DatasetFiles, findTables, type TableFiles } from './data/files.ts';
 import { type Grid, readGrid } from './data/grid.ts';
 import { joinRows, type Pair, type Sorted } from './data/join.ts';
+import { tellSameNames } from './data/names.ts';
 import { isMissing } from './data/numbers.ts';
 import { refuseLeadingAxis, refuseOneRow } from './data/shape.ts';
 import { asTable, type Table } from './data/table.ts';
@@ -220,6 +221,7 @@ export class SetReader {
     if (y.length === 0) throw new InputError(`${values.source}: no sample has a reference value`);
     const columns = table.header ? spectrum.map((j) => table.header?.[j] as string) : null;
     this.#lookAt(table.source, x, columns);
+    tellSameNames(table.source, names, this.#warn);
     return {
       samples: { source: table.source, x, y, names },
       columns,

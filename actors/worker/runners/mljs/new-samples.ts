@@ -1,5 +1,6 @@
 import { numbersOf, numbersWithGaps, sharedIds } from './data/columns.ts';
 import { joinRows } from './data/join.ts';
+import { tellSameNames } from './data/names.ts';
 import { findNewTables, type NewFiles } from './data/new-files.ts';
 import { refuseOneRow } from './data/shape.ts';
 import { asTable, type Table } from './data/table.ts';
@@ -113,7 +114,9 @@ class NewSetReader {
   ): NewSamples {
     const x = numbersOf(table, spectrum);
     const columns = table.header ? spectrum.map((j) => table.header?.[j] as string) : null;
-    return { source: table.source, x, y, names: x.map((_, i) => names[i] ?? null), columns };
+    const known = x.map((_, i) => names[i] ?? null);
+    tellSameNames(table.source, known, this.#warn);
+    return { source: table.source, x, y, names: known, columns };
   }
 }
 

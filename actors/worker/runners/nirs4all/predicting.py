@@ -147,7 +147,11 @@ class Predicted:
         y, predicted = self.y[measured], self.values[measured]
         if y.shape[1] == 1:
             y, predicted = y[:, 0], predicted[:, 0]
-        return eval_multi(y, predicted, task_type)
+        metrics = eval_multi(y, predicted, task_type)
+        if task_type == "regression":
+            # Not among those; as nirs4all.core.metrics has it by name.
+            metrics["bias"] = float((predicted - y).mean())
+        return metrics
 
     def write(self, path):
         """Returns how many rows had no room."""
@@ -194,8 +198,21 @@ def words_of(step):
     return " ".join(repr(step).split())[:200]
 
 
+def settings_of(model):
+    """The number of components of a model that has one, such as PLS, as a metric."""
+    exported = exported_in(model)
+    *_, (_, last) = getattr(exported, "steps", None) or [(None, exported)]
+    count = getattr(last, "n_components", None)
+    return {"components": count} if isinstance(count, int) else {}
+
+
 def estimators_in(model):
     """The steps of a model that is a pipeline of scikit-learn, the model itself last; of others none."""
+    return getattr(exported_in(model), "steps", None) or []
+
+
+def exported_in(model):
+    """What was exported, as an object, where it is the only one of its bundle and can be loaded; else None."""
     import io
 
     import joblib
@@ -204,11 +221,11 @@ def estimators_in(model):
         with zipfile.ZipFile(model) as bundle:
             members = [name for name in bundle.namelist() if name.startswith("artifacts/") and name.endswith(".joblib")]
             if len(members) != 1:
-                return []
+                return None
             exported = joblib.load(io.BytesIO(bundle.read(members[0])))
     except Exception:
-        return []
-    return getattr(getattr(exported, "estimator", exported), "steps", None) or []
+        return None
+    return getattr(exported, "estimator", exported)
 
 
 def places_in(argument, looked):

@@ -418,12 +418,12 @@ def export_model(result, scratch, output_dir, warnings):
     return None
 
 
-def tell_about(nirs4all, result, model, dataset, looked, task, output_dir):
+def tell_about(nirs4all, result, model, metrics, dataset, looked, task, output_dir):
     """Has the model say what it is and what it was made of."""
     path = Path(task["dataset"]["path"])
     known = predicting.about_model(nirs4all, result, model, predicting.places_in(dataset, looked), task.get("task"),
                                    about.data_hash(path, is_leftover))
-    about.write_about(model, plain({**known, "metrics": metrics_of(result)}), output_dir)
+    about.write_about(model, plain({**known, "metrics": metrics}), output_dir)
 
 
 def save_predictions(result, looked, output_dir, warnings):
@@ -585,14 +585,15 @@ def run_task(arguments, warnings):
     result = nirs4all.run(pipeline, dataset, workspace_path=workspace, **options)
 
     save_predictions(result, looked, arguments.output_dir, warnings)
-    model_file = None
+    metrics, model_file = metrics_of(result), None
     if task.get("outputs", {}).get("export_best_model", True):
         progress(0.95, "exporting the best model")
         model_file = export_model(result, arguments.workspace / "export", arguments.output_dir, warnings)
         if model_file:
             model = arguments.output_dir / model_file
+            metrics.update(predicting.settings_of(model))
             try:
-                tell_about(nirs4all, result, model, dataset, looked, task, arguments.output_dir)
+                tell_about(nirs4all, result, model, metrics, dataset, looked, task, arguments.output_dir)
             except OSError:
                 raise
             except Exception as error:
@@ -603,7 +604,7 @@ def run_task(arguments, warnings):
         "status": "succeeded",
         "nirs4all_version": nirs4all.__version__,
         **({"pipeline_fingerprint": built_fingerprint} if built_fingerprint else {}),
-        "metrics": metrics_of(result),
+        "metrics": metrics,
         "counts": {"num_predictions": result.num_predictions, "num_models": len(result.get_models())},
         "extra": {
             "engine": getattr(result, "execution_engine", None),
