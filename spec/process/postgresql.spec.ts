@@ -48,14 +48,6 @@ describe('jq-server --store postgres://…', requires('postgresql'), () => {
     );
   });
 
-  test('has the database for itself: another server is told where the first one is, and ends with 2', async (t) => {
-    const store = await cluster.database();
-    await started(t, '--state', await temporaryDirectory(t), '--store', store);
-    const second = await said('--port', '0', '--state', await temporaryDirectory(t), '--store', store);
-    assert.equal(second.code, 2);
-    assert.match(second.text, /the store is in use by another server on 127\.0\.0\.1; stop that one/);
-  });
-
   test('takes over what a server had in its state directory, by `jq-server copy`', async (t) => {
     const [state, store] = [await temporaryDirectory(t), await cluster.database()];
     const first = await started(t, '--state', state);
