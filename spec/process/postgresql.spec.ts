@@ -66,6 +66,14 @@ describe('jq-server --store postgres://…', requires('postgresql'), () => {
     assert.equal((await second.client.call('getJob', { params: { id } })).id, id);
   });
 
+  test('has the database for itself: who would migrate it is told where the server is, and ends with 2', async (t) => {
+    const store = await cluster.database();
+    await started(t, '--state', await temporaryDirectory(t), '--store', store);
+    const other = await said('migrate', '--store', store);
+    assert.equal(other.code, 2);
+    assert.match(other.text, /the store is in use by another server on 127\.0\.0\.1; stop that one/);
+  });
+
   test('is migrated beforehand by `jq-server migrate`, which says from where to where', async () => {
     const store = await cluster.database();
     const [first, second] = [
