@@ -55,7 +55,10 @@ describe('jqctl jobs', () => {
       for (const flag of ['--since', '--until']) {
         const { code, stderr } = await run(['jobs', flag, text]);
         assert.equal(code, 2);
-        assert.match(stderr, new RegExp(`${flag}: '${text}' is neither a time ago, such as 30min, 12h or 7d, nor a date`));
+        assert.match(
+          stderr,
+          new RegExp(`${flag}: '${text}' is neither a time ago, such as 30min, 12h or 7d, nor a date`),
+        );
       }
   });
 });
