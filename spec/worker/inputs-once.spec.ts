@@ -137,9 +137,11 @@ describe('an artifact that many tasks name', () => {
   it('is fetched for each task where nothing may be kept, or where the server does not give its hash', async (t) => {
     const { server, line, id } = await withDataset(t);
     const none = await startTestWorker(t, line, { cacheGb: 0 });
-    for (let n = 0; n < 2; n++) await several(server, 1, artifact(id));
-    assert.equal(line.count(id), 2);
-    await until('it to be gone', async () => (await keptIn(join(none.state, 'cache'))).length === 0);
+    for (const times of [1, 2]) {
+      await several(server, 1, artifact(id));
+      assert.equal(line.count(id), times);
+      await until('it to be gone', async () => (await keptIn(join(none.state, 'cache'))).length === 0);
+    }
     await none.stop();
 
     line.meet = (request, answer, outgoing) => {
