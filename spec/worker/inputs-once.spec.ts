@@ -139,7 +139,8 @@ describe('an artifact that many tasks name', () => {
     const none = await startTestWorker(t, line, { cacheGb: 0 });
     for (const times of [1, 2]) {
       await several(server, 1, artifact(id));
-      assert.equal(line.count(id), times);
+      // It may be removed before the task that it was fetched for has it, and is fetched once more then.
+      assert.ok(line.count(id) >= times, `${line.count(id)} of ${times}`);
       await until('it to be gone', async () => (await keptIn(join(none.state, 'cache'))).length === 0);
     }
     await none.stop();
@@ -150,9 +151,10 @@ describe('an artifact that many tasks name', () => {
       return request.startsWith('HEAD ');
     };
     const modest = await startTestWorker(t, line);
+    const before = line.count(id);
     for (const task of await several(server, 2, artifact(id)))
       assert.equal(basename(specOf(task).dataset.path), 'corn');
-    assert.equal(line.count(id), 4);
+    assert.equal(line.count(id), before + 2);
     assert.deepEqual(await keptIn(join(modest.state, 'cache')), []);
   });
 
