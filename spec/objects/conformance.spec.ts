@@ -5,7 +5,8 @@ import { buffer } from 'node:stream/consumers';
 import { describe, type TestContext, test } from 'node:test';
 import { objectPath } from '../../actors/server/blobs/paths.ts';
 import { whyLost } from '../../actors/server/check/objects.ts';
-import { kinds, openBlobs } from './places.ts';
+import { openBlobs } from '../store/blob-support.ts';
+import { kinds } from './places.ts';
 
 const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex');
 const pathOf = (bytes: Uint8Array) => objectPath(sha256(bytes));

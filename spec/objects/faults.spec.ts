@@ -6,8 +6,9 @@ import pino from 'pino';
 import { objectPath } from '../../actors/server/blobs/paths.ts';
 import { Bucket } from '../../actors/server/blobs/s3/bucket.ts';
 import { S3Objects } from '../../actors/server/blobs/s3/s3-objects.ts';
+import { openBlobs } from '../store/blob-support.ts';
 import { until } from '../support/until.ts';
-import { newPrefix, openBlobs, s3Kind, service } from './places.ts';
+import { newPrefix, s3Kind, service } from './places.ts';
 import { CREDENTIALS, requiresS3, startSwift } from './services.ts';
 
 const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex');

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import type { BlobStore } from '../../actors/server/blobs/blob-store.ts';
 import { DiskSpace } from '../../actors/server/blobs/disk-space.ts';
-import { open } from './blob-support.ts';
+import { filesBelow, openState } from './blob-support.ts';
 
 describe('the room for artifacts', () => {
   const MIB = 1024 * 1024;
@@ -13,14 +13,15 @@ describe('the room for artifacts', () => {
   /** A disk of so many bytes, of which a store takes what it writes and others take `used`. */
   async function disk(t: TestContext, size: number, reserveBytes: number) {
     const others = { used: 0, looks: 0 };
-    const opened = await open(t, 1024 * MIB, {
+    const opened = await openState(t, {
+      maxBytes: 1024 * MIB,
       reserveBytes,
       free: async () => {
         others.looks++;
         // Where uploads come from before where they go to, and by inode: one that moves meanwhile counts, and once.
         const written = new Map<number, number>();
         for (const folder of ['uploads', '.']) {
-          for (const { parentPath, name } of await opened.files(folder)) {
+          for (const { parentPath, name } of await filesBelow(join(opened.state, folder))) {
             const entry = await stat(join(parentPath, name)).catch(() => null);
             if (entry) written.set(entry.ino, entry.size);
           }
@@ -53,7 +54,7 @@ describe('the room for artifacts', () => {
       const send = (bytes: number) => upload(it, bytes, declared ? bytes : 0);
       assert.equal(await send(1.5 * MIB), 'kept');
       assert.equal(await send(MIB), 'no_room');
-      assert.deepEqual(await it.files('uploads'), []);
+      assert.deepEqual(await it.uploads(), []);
       assert.equal(await send(MIB / 4), 'kept');
     }
   });

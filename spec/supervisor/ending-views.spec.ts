@@ -5,20 +5,10 @@ import { WorkerCell } from '../../actors/server/runtime/actor-cell.ts';
 import { Bucket } from '../../actors/server/scheduling/bucket.ts';
 import { classSeconds, TIME_CLASSES, timeClass } from '../../actors/server/scheduling/time-class.ts';
 import { WorkQueue } from '../../actors/server/scheduling/work-queue.ts';
-import { FOR_GOOD, type Journal } from '../../actors/server/turn/journal.ts';
+import { FOR_GOOD } from '../../actors/server/turn/journal.ts';
 import { SimulatedClock } from '../support/clock.ts';
 import { workerRow } from '../support/rows.ts';
-
-/** A turn that can be undone. */
-class Undo implements Journal {
-  readonly #steps: (() => void)[] = [];
-  onRollback(undo: () => void): void {
-    this.#steps.push(undo);
-  }
-  rollback(): void {
-    for (const undo of this.#steps.reverse()) undo();
-  }
-}
+import { Undo } from './undo.ts';
 
 interface Queued {
   seq: number;

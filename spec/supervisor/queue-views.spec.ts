@@ -12,17 +12,7 @@ import { FOR_GOOD, type Journal } from '../../actors/server/turn/journal.ts';
 import { unmet, type WorkerProfile } from '../../machines/matching/matching.ts';
 import type { Requirements } from '../../machines/schema/job.ts';
 import { AT_ONCE, lack, workerRow } from '../support/rows.ts';
-
-/** A turn that can be undone. */
-class Undo implements Journal {
-  readonly #steps: (() => void)[] = [];
-  onRollback(undo: () => void): void {
-    this.#steps.push(undo);
-  }
-  rollback(): void {
-    for (const undo of this.#steps.reverse()) undo();
-  }
-}
+import { Undo } from './undo.ts';
 
 interface Queued {
   seq: number;

@@ -7,19 +7,9 @@ import type { Lane } from '../../actors/server/scheduling/lanes.ts';
 import { QueueView } from '../../actors/server/scheduling/queue-view.ts';
 import { SHARES, type Share } from '../../actors/server/scheduling/rounds.ts';
 import { WorkQueue } from '../../actors/server/scheduling/work-queue.ts';
-import { FOR_GOOD, type Journal } from '../../actors/server/turn/journal.ts';
+import { FOR_GOOD } from '../../actors/server/turn/journal.ts';
 import { workerRow } from '../support/rows.ts';
-
-/** A turn that can be undone. */
-class Undo implements Journal {
-  readonly #steps: (() => void)[] = [];
-  onRollback(undo: () => void): void {
-    this.#steps.push(undo);
-  }
-  rollback(): void {
-    for (const undo of this.#steps.reverse()) undo();
-  }
-}
+import { Undo } from './undo.ts';
 
 interface Queued extends Lane {
   seq: number;
