@@ -60,6 +60,16 @@ type CallInput<K extends RouteName> = RequestTarget & {
 };
 type UploadInput<K extends UploadName> = RequestTarget & SentFile & { query?: QueryOf<Routes[K]> };
 
+/** What is asked of whichever server answers. */
+interface Asked {
+  method: string;
+  /** Below the address of the server, with the query. */
+  path: string;
+  target?: RequestTarget;
+  headers?: Record<string, string>;
+  body?: string | Readable | undefined;
+}
+
 /** An answer whose content is still on its way. */
 interface Downloading {
   status: number;
@@ -118,13 +128,16 @@ export class ClusterClient {
     const text = input.text ?? (input.body === undefined ? undefined : JSON.stringify(input.body));
     const headers: Record<string, string> =
       text === undefined ? {} : { 'content-type': input.contentType ?? 'application/json' };
-    const answer = await this.#send(route.method, this.#path(route.path, input), input, headers, text);
+    const answer = await this.#send({
+      ...{ method: route.method, path: this.#path(route.path, input) },
+      ...{ target: input, headers, body: text },
+    });
     return this.#withTransportErrors(() => answer.body.text());
   }
 
   /** What the server tells Prometheus. */
   async metrics(): Promise<string> {
-    const answer = await this.#send(routes.metrics.method, routes.metrics.path, {}, {}, undefined);
+    const answer = await this.#send({ method: routes.metrics.method, path: routes.metrics.path });
     return this.#withTransportErrors(() => answer.body.text());
   }
 
@@ -134,7 +147,10 @@ export class ClusterClient {
     const part = await FilePart.open(input);
     try {
       const body = Readable.from(part.body(input.onProgress));
-      const answer = await this.#send('post', this.#path(route.path, input), input, part.headers, body);
+      const answer = await this.#send({
+        ...{ method: 'post', path: this.#path(route.path, input) },
+        ...{ target: input, headers: part.headers, body },
+      });
       return replyOf(name, await this.#withTransportErrors(() => answer.body.text()));
     } catch (error) {
       // A file that cannot be read is no matter of the connection, which would be tried again.
@@ -202,7 +218,11 @@ export class ClusterClient {
     id: string,
     target: Omit<RequestTarget, 'params'> = {},
   ): Promise<IncomingHttpHeaders> {
-    const answer = await this.#send('head', `/v1/artifacts/${encodeURIComponent(id)}`, target, {}, undefined);
+    const answer = await this.#send({
+      method: 'head',
+      path: `/v1/artifacts/${encodeURIComponent(id)}`,
+      target,
+    });
     await this.#withTransportErrors(() => answer.body.dump());
     return answer.headers;
   }
@@ -238,29 +258,19 @@ export class ClusterClient {
     }
   }
 
-  #send(
-    method: string,
-    path: string,
-    target: RequestTarget,
-    headers: Record<string, string>,
-    body: string | Readable | undefined,
-  ): Promise<Dispatcher.ResponseData> {
+  #send(asked: Asked): Promise<Dispatcher.ResponseData> {
     // What is read while it is sent is gone; the caller knows how to begin anew.
-    const isWhole = !(body instanceof Readable);
-    const isRead = method === 'get' || method === 'head';
+    const isWhole = !(asked.body instanceof Readable);
+    const isRead = asked.method === 'get' || asked.method === 'head';
     return this.#anywhere(
       (fault) => isWhole && (isRead || wasNotAccepted(fault)),
-      (server) => this.#sendTo(server, method, path, target, headers, body),
+      (server) => this.#sendTo(server, asked),
     );
   }
 
   async #sendTo(
     server: Address,
-    method: string,
-    path: string,
-    target: RequestTarget,
-    headers: Record<string, string>,
-    body: string | Readable | undefined,
+    { method, path, target = {}, headers, body }: Asked,
   ): Promise<Dispatcher.ResponseData> {
     const timeout = target.timeoutMs ?? this.#options.timeoutMs ?? TIMEOUT_MS;
     const answer = await this.#withTransportErrors(() =>
