@@ -1,10 +1,11 @@
 import type { Aggregate, RankingEntry } from '../schema/views.ts';
 import { rankModeIn } from './standing.ts';
 
-/** Metrics that people look for beside the one that ranks, in this order. */
+/** Metrics that people look for beside the one that ranks, in this order; those of a prediction have no prefix. */
 const WANTED = [
   ...['rmse', 'r2', 'mae', 'accuracy'].flatMap((name) => [`best_${name}`, `cv_${name}`]),
   ...['best_score', 'cv_best_score', 'components'],
+  ...['rmse', 'r2', 'mae', 'bias'],
 ];
 const OWN = new Set(['task_id', 'dataset', 'pipeline', 'pipeline_steps', 'metrics']);
 

@@ -96,6 +96,11 @@ describe('the metrics of a ranking', () => {
     assert.deepEqual(shownMetrics(entries, 'best_rmse', 2), ['best_rmse', 'cv_rmse']);
   });
 
+  it('of a prediction begin with those that the handbook names, however many its library reports', () => {
+    const reported = { rmse: 1, mse: 2, mae: 3, r2: 4, mape: 5, max_error: 6, bias: 7, sep: 8 };
+    assert.deepEqual(shownMetrics([entry('a', reported)], 'rmse', 5), ['rmse', 'r2', 'mae', 'bias', 'mse']);
+  });
+
   it('are not repeated where one says the same as another in every row', () => {
     const same = (value: number) => ({
       best_rmse: value,

@@ -147,11 +147,7 @@ class Predicted:
         y, predicted = self.y[measured], self.values[measured]
         if y.shape[1] == 1:
             y, predicted = y[:, 0], predicted[:, 0]
-        metrics = eval_multi(y, predicted, task_type)
-        if task_type == "regression":
-            # Not among those; as nirs4all.core.metrics has it by name.
-            metrics["bias"] = float((predicted - y).mean())
-        return metrics
+        return eval_multi(y, predicted, task_type)
 
     def write(self, path):
         """Returns how many rows had no room."""
