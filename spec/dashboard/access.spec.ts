@@ -41,7 +41,7 @@ describe('access to the dashboard', requires('chromium'), () => {
     await page.getByText('secret', { exact: true }).waitFor();
     assert.ok(!page.url().includes('sam-token'), 'the token is not in the address');
 
-    await page.getByRole('button', { name: 'sam' }).click();
+    await page.getByRole('button', { name: 'sam', exact: true }).click();
     const dialog = page.getByRole('dialog', { name: 'Access' });
     await dialog.getByText('cancel, read, submit').waitFor();
     await dialog.getByRole('button', { name: 'Forget token' }).click();
@@ -56,7 +56,7 @@ describe('access to the dashboard', requires('chromium'), () => {
     const page = await open(server.url, { token: 'mistyped', expected: UNAUTHORISED });
     await page.getByRole('heading', { name: 'The server does not know this token' }).waitFor();
     await useToken(page, 'vic-token');
-    await page.getByRole('button', { name: 'vic' }).waitFor();
+    await page.getByRole('button', { name: 'vic', exact: true }).waitFor();
     await page.locator('#jobs').waitFor();
   });
 
@@ -100,7 +100,7 @@ describe('access to the dashboard', requires('chromium'), () => {
     const tab = await page.context().newPage();
     await tab.goto(`${server.url}/ui`);
     await useToken(tab, 'vic-token');
-    await page.getByRole('button', { name: 'vic' }).waitFor();
+    await page.getByRole('button', { name: 'vic', exact: true }).waitFor();
   });
 
   it('hides the actions that the token has no right to', async (t) => {

@@ -130,7 +130,7 @@ describe('the jobs on the dashboard', requires('chromium'), () => {
 
     const counts = page.getByRole('group', { name: 'Filter jobs by status' }).locator('.count');
     await counts.first().waitFor();
-    await page.getByLabel('Tag').fill('corn, a paper');
+    await page.getByLabel('Tag', { exact: true }).fill('corn, a paper');
     await shows(page, 'one');
     assert.equal(await counts.count(), 0, 'numbers of all jobs are none of those that are left');
     await page.getByRole('button', { name: 'Details of one' }).click();
@@ -138,7 +138,7 @@ describe('the jobs on the dashboard', requires('chromium'), () => {
     await page.locator('.panel .tag', { hasText: 'corn' }).click();
     await until('the tag', () => search(page).get('tag') === 'corn');
     await rowOf(page, two).waitFor();
-    assert.equal(await page.getByLabel('Tag').inputValue(), 'corn');
+    assert.equal(await page.getByLabel('Tag', { exact: true }).inputValue(), 'corn');
     await page.goBack();
     await until('the tags of before', () => search(page).get('tag') === 'corn, a paper');
 

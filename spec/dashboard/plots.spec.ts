@@ -81,7 +81,7 @@ describe('what a task predicted, on the dashboard', requires('chromium'), () => 
       page,
       /^rmse of cross-validation by components, for 3 values\. Chosen: components 2: rmse 0\.4000\./,
     ).waitFor();
-    await page.getByRole('button', { name: 'r2' }).click();
+    await page.getByRole('button', { name: 'r2', exact: true }).click();
     await plot(page, /^r2 of cross-validation by components, for 2 values/).waitFor();
     await page.getByText('chosen: components 2: r2 0.9000').waitFor();
   });
