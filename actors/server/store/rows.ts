@@ -5,7 +5,7 @@ import type * as tables from './tables.ts';
 
 type Row<T> = T extends Table<infer Of> ? Of : never;
 
-export type { JobRow } from './tables.ts';
+export type { JobRow } from './job-table.ts';
 export type TaskRow = Row<typeof tables.TASKS>;
 export type WorkerRow = Row<typeof tables.WORKERS>;
 export type ArtifactRow = Row<typeof tables.ARTIFACTS>;
