@@ -38,7 +38,7 @@ export interface Gateway {
   renewTls(): Promise<void>;
   /**
    * Takes no new connections, closes streams with 1001, lets requests under way finish (at most `drainMs`) and
-   * closes what is left. Idempotent. The supervisor should be drained before, so that parked requests end.
+   * closes what is left. Idempotent. The supervisor should be drained before, so that waiting requests end.
    */
   stop(): Promise<void>;
 }

@@ -86,7 +86,7 @@ export class Supervisor implements InspectionSource {
     this.#actor.tell({ type: 'RECOVERED' });
     this.#goOn(turn);
     // Some queued tasks may have no worker left that could run them; wake, so that they are failed.
-    if (this.#core.queue.demands.size > 0) this.#mailbox.enqueue({ kind: 'wake' });
+    if (this.#core.queue.exclusions.size > 0) this.#mailbox.enqueue({ kind: 'wake' });
   }
 
   /** Stops granting leases, answers who waits, commits what is in the mailbox. Idempotent. */

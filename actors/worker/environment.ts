@@ -11,7 +11,7 @@ export function withoutToken(env: NodeJS.ProcessEnv = process.env): NodeJS.Proce
 
 /**
  * The same for the processes of a task, with the Node.js of this program, by which runners in other languages have tables
- * read. Python shall not hold its lines back.
+ * read. Python must not hold its lines back.
  */
 export function childEnvironment(): NodeJS.ProcessEnv {
   return { PYTHONUNBUFFERED: '1', ...withoutToken(), JQ_NODE: process.execPath };

@@ -1,5 +1,5 @@
 import { WorkerCell } from '../../actors/server/runtime/actor-cell.ts';
-import { Demands, registrationOf } from '../../actors/server/scheduling/demands.ts';
+import { Exclusions, registrationOf } from '../../actors/server/scheduling/exclusions.ts';
 import { Profiles } from '../../actors/server/scheduling/profiles.ts';
 import { QueueIndex } from '../../actors/server/scheduling/queue-index.ts';
 import { RequirementBook } from '../../actors/server/scheduling/requirements.ts';
@@ -35,9 +35,9 @@ const KINDS: Record<string, { what: string; make: (i: number) => Requirements }>
 
 /** A queue of so many requirements, and workers that register with a declaration of their own each. */
 class Filled {
-  readonly #demands = new Demands();
+  readonly #exclusions = new Exclusions();
   readonly #book = new RequirementBook();
-  readonly #profiles = new Profiles(this.#book, this.#demands);
+  readonly #profiles = new Profiles(this.#book, this.#exclusions);
   readonly #index = new QueueIndex((key) => this.#profiles.filingOf(key));
   readonly workers: WorkerCell[];
 
@@ -47,7 +47,7 @@ class Filled {
     const { make } = KINDS[kind] as (typeof KINDS)[string];
     for (let seq = 1; seq <= count; seq++) {
       const requirement = this.#book.number(FOR_GOOD, make(seq)).id;
-      const key = this.#demands.enter(FOR_GOOD, seq, { requirement, avoids, paths: [] });
+      const key = this.#exclusions.enter(FOR_GOOD, seq, { requirement, avoids, paths: [] });
       this.#index.add(FOR_GOOD, key, 0, seq);
     }
   }

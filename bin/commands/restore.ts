@@ -14,7 +14,7 @@ export class RestoreProgram extends BaseCommand {
     category: 'Backups',
     description: 'make a state directory of a backup',
     details: `
-      Copies a backup into a directory that is not there yet or empty, verifies all of it, and begins a new epoch:
+      Copies a backup into a directory that is not there yet or empty, verifies all of it, and begins a new timeline:
       workers that registered before have to register again, and can report nothing of what they did before. \`--from\`
       names a backup, a folder of backups, of which the newest is taken, or a copy of a state directory; \`-\` reads a
       tar archive from stdin. A store that is damaged is refused; objects that are damaged are told.

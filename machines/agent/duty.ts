@@ -165,11 +165,11 @@ export const duty = agent.createStateConfig({
       initial: 'delivering',
       states: {
         delivering: {
-          always: { guard: not('isConnected'), target: 'parking' },
-          after: { deliveryTime: 'parking' },
-          on: { DRAIN: 'parking' },
+          always: { guard: not('isConnected'), target: 'deferring' },
+          after: { deliveryTime: 'deferring' },
+          on: { DRAIN: 'deferring' },
         },
-        parking: { entry: 'parkRuns' },
+        deferring: { entry: 'deferRuns' },
       },
     },
   },

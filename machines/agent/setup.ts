@@ -143,8 +143,8 @@ export const agent = setup({
         enqueue.sendTo(key, { type: 'STOP', reason: 'preempted' });
       }
     }),
-    parkRuns: enqueueActions(({ context, enqueue }) => {
-      for (const key of Object.keys(context.runs)) enqueue.sendTo(key, { type: 'PARK' });
+    deferRuns: enqueueActions(({ context, enqueue }) => {
+      for (const key of Object.keys(context.runs)) enqueue.sendTo(key, { type: 'DEFER' });
     }),
   },
   delays: {

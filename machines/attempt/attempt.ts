@@ -47,7 +47,7 @@ export const attemptMachine = setup({
   actors: {} as AttemptActors,
   guards: {
     isSettled: ({ context }) => context.outcome !== null,
-    isParking: ({ context }) => context.deferring,
+    isDeferred: ({ context }) => context.deferring,
     isReady: (_, failure: Failed | null) => failure === null,
     hasFailed: (_, answer: ReportOutcome | Failed) => typeof answer === 'object',
     isNotOurs: (_, verdict: ReportOutcome | Failed) => verdict === 'not_ours',
@@ -57,7 +57,7 @@ export const attemptMachine = setup({
   },
   actions: {
     noteStop: assign({ stopping: (_, reason: StopReason) => reason }),
-    notePark: assign({ deferring: true }),
+    noteDeferred: assign({ deferring: true }),
     settle: assign({ outcome: (_, outcome: Outcome) => outcome }),
     settleAsFailed: assign({
       outcome: (_, failure: FailReport): Outcome => ({ verb: 'fail', failure }),
@@ -93,7 +93,7 @@ export const attemptMachine = setup({
   }),
   output: ({ context }) => ({ ref: context.ref, ended: context.ended, health: healthOf(context) }),
   initial: 'entering',
-  on: { PARK: { actions: 'notePark' } },
+  on: { DEFER: { actions: 'noteDeferred' } },
   states: {
     entering: {
       always: [{ guard: 'isSettled', target: 'uploading' }, { target: 'starting' }],
@@ -196,7 +196,7 @@ export const attemptMachine = setup({
     },
     delivering: {
       entry: 'tellSaved',
-      always: [{ guard: 'isParking', target: 'parked' }, { target: 'uploading' }],
+      always: [{ guard: 'isDeferred', target: 'deferred' }, { target: 'uploading' }],
     },
     uploading: {
       invoke: {
@@ -221,7 +221,7 @@ export const attemptMachine = setup({
           target: 'reporting',
           actions: [{ type: 'noteStop', params: ({ event }) => event.reason }, 'settleAsStopped'],
         },
-        PARK: 'parked',
+        DEFER: 'deferred',
       },
     },
     reporting: {
@@ -240,9 +240,9 @@ export const attemptMachine = setup({
           },
           { target: 'cleaning' },
         ],
-        onError: 'parked',
+        onError: 'deferred',
       },
-      on: { PARK: 'parked' },
+      on: { DEFER: 'deferred' },
     },
     cleaning: {
       invoke: {
@@ -252,7 +252,7 @@ export const attemptMachine = setup({
         onError: 'ended',
       },
     },
-    parked: { type: 'final', entry: { type: 'noteEnd', params: 'parked' } },
+    deferred: { type: 'final', entry: { type: 'noteEnd', params: 'deferred' } },
     ended: { type: 'final' },
   },
 });

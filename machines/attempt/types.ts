@@ -58,11 +58,11 @@ export interface AttemptContext {
 export type AttemptEvent =
   | { type: 'STOP'; reason: StopReason }
   /** Deliver nothing any more; what is saved waits for the next process of this worker. */
-  | { type: 'PARK' };
+  | { type: 'DEFER' };
 
 export interface AttemptOutput {
   ref: AttemptRef;
-  ended: 'reported' | 'not_ours' | 'parked';
+  ended: 'reported' | 'not_ours' | 'deferred';
   /** What the attempt says of this worker's health: that all works, which fault it has, or nothing. */
   health: { well: true } | { well: false; why: string } | null;
 }

@@ -213,10 +213,10 @@ describe('stopping', () => {
     const gateway = await gatewayFor();
     let release: (reply: unknown) => void = () => {};
     gateway.cluster.onSend = () => new Promise((resolve) => (release = resolve));
-    const [parked, idle] = [await RawConnection.open(gateway.port), await RawConnection.open(gateway.port)];
+    const [waiting, idle] = [await RawConnection.open(gateway.port), await RawConnection.open(gateway.port)];
     idle.head('GET /healthz');
     await idle.answer();
-    parked.head('POST /v1/workers/worker_1/heartbeat', { 'Content-Length': '0' });
+    waiting.head('POST /v1/workers/worker_1/heartbeat', { 'Content-Length': '0' });
     await until('the request', () => gateway.cluster.sent.length === 1);
     const stopped = gateway.stop();
     idle.head('GET /healthz');

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import { WorkerCell } from '../../actors/server/runtime/actor-cell.ts';
-import { Demands, registrationOf } from '../../actors/server/scheduling/demands.ts';
+import { Exclusions, registrationOf } from '../../actors/server/scheduling/exclusions.ts';
 import { NOTHING_MISSING } from '../../actors/server/scheduling/missing-paths.ts';
 import { Profiles } from '../../actors/server/scheduling/profiles.ts';
 import { QueueIndex } from '../../actors/server/scheduling/queue-index.ts';
@@ -81,8 +81,8 @@ const acts = fc.oneof(
 /** The queue as the supervisor keeps it, and beside it a plain list in which each task is tried. */
 class Played {
   readonly #book = new RequirementBook();
-  readonly #demands = new Demands();
-  readonly #profiles = new Profiles(this.#book, this.#demands);
+  readonly #exclusions = new Exclusions();
+  readonly #profiles = new Profiles(this.#book, this.#exclusions);
   readonly #index = new QueueIndex((key) => this.#profiles.filingOf(key));
   readonly #workers: WorkerCell[];
   #list: Queued[] = [];
@@ -111,7 +111,7 @@ class Played {
     const taken = this.#index.take(undo, this.#profiles.viewsOf(this.#worker(i)));
     assert.equal(taken?.seq, expected?.seq);
     if (!taken || !expected) return false;
-    this.#demands.leave(undo, taken.seq);
+    this.#exclusions.leave(undo, taken.seq);
     if (undone) undo.rollback();
     else this.#forget(expected);
     return true;
@@ -122,7 +122,7 @@ class Played {
     if (!task) return;
     const undo = new Undo();
     this.#index.remove(undo, this.#keyOf(task), task.priority, task.seq);
-    this.#demands.leave(undo, task.seq);
+    this.#exclusions.leave(undo, task.seq);
     if (undone) undo.rollback();
     else this.#forget(task);
   }
@@ -156,12 +156,12 @@ class Played {
   }
 
   #keyOf(task: Queued): number {
-    return this.#demands.of(task.seq)?.id ?? this.#book.number(FOR_GOOD, task.requirements).id;
+    return this.#exclusions.of(task.seq)?.id ?? this.#book.number(FOR_GOOD, task.requirements).id;
   }
 
   #add(journal: Journal, task: Queued): void {
     const requirement = this.#book.number(journal, task.requirements).id;
-    const key = this.#demands.enter(journal, task.seq, { ...task, requirement });
+    const key = this.#exclusions.enter(journal, task.seq, { ...task, requirement });
     this.#index.add(journal, key, task.priority, task.seq);
     this.#list.push(task);
   }
@@ -231,7 +231,7 @@ class Looked extends RequirementBook {
 }
 
 /** The same of what a task asks beyond that. */
-class LookedDemands extends Demands {
+class LookedExclusions extends Exclusions {
   looks = 0;
   override get(id: number) {
     this.looks++;
@@ -242,10 +242,10 @@ class LookedDemands extends Demands {
 /** The queue as the supervisor keeps it. */
 function supervised() {
   const book = new Looked();
-  const demands = new LookedDemands();
-  const profiles = new Profiles(book, demands);
+  const exclusions = new LookedExclusions();
+  const profiles = new Profiles(book, exclusions);
   const index = new QueueIndex((key) => profiles.filingOf(key));
-  return { book, demands, profiles, index };
+  return { book, exclusions, profiles, index };
 }
 
 describe('the cost of a lease that finds nothing', () => {
@@ -310,18 +310,18 @@ describe('the cost of a lease that finds nothing', () => {
   }
 
   test('does not grow with the number of tasks that avoid the worker or name a path that it lacks', () => {
-    const { book, index, profiles, demands } = supervised();
+    const { book, index, profiles, exclusions } = supervised();
     const worker = new WorkerCell(workerRow('worker_0', kind), true);
     lack(worker, '/x');
     for (let i = 1; i <= MANY; i++) {
       const requirement = book.number(FOR_GOOD, { min_memory_gb: i / MANY }).id;
       const keptFrom =
         i % 2 > 0 ? { avoids: [registrationOf(worker.row)], paths: [] } : { avoids: [], paths: ['/x'] };
-      index.add(FOR_GOOD, demands.enter(FOR_GOOD, i, { requirement, ...keptFrom }), 0, i);
+      index.add(FOR_GOOD, exclusions.enter(FOR_GOOD, i, { requirement, ...keptFrom }), 0, i);
     }
-    demands.looks = 0;
+    exclusions.looks = 0;
     assert.equal(index.take(FOR_GOOD, profiles.viewsOf(worker)), null);
-    assert.ok(demands.looks < MANY / 100, `${demands.looks} were looked at`);
+    assert.ok(exclusions.looks < MANY / 100, `${exclusions.looks} were looked at`);
   });
 
   test('includes no memory for tasks that have left: a view holds about as much as is queued', () => {

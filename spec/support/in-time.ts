@@ -8,7 +8,7 @@ import { clearTimeout, setTimeout } from 'node:timers';
 export async function inTime<T>(what: string, promise: Promise<T>, seconds = 30): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const tooLate = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`waited ${seconds} s in vain for ${what}`)), seconds * 1000);
+    timer = setTimeout(() => reject(new Error(`waited ${seconds} s for ${what}`)), seconds * 1000);
   });
   try {
     return await Promise.race([promise, tooLate]);

@@ -255,19 +255,19 @@ describe('one attempt at a task', () => {
 
   it('is deferred when its result cannot be delivered: that stays on disk', async () => {
     const run = await new Run().toUpload();
-    run.actor.send({ type: 'PARK' });
-    assert.equal(run.actor.getSnapshot().output?.ended, 'parked');
+    run.actor.send({ type: 'DEFER' });
+    assert.equal(run.actor.getSnapshot().output?.ended, 'deferred');
     assert.ok(!run.begun.includes('clean'));
   });
 
   it('is deferred only after the child has ended and the outcome is saved', async () => {
     const run = await new Run().toChild();
     run.actor.send({ type: 'STOP', reason: 'preempted' });
-    run.actor.send({ type: 'PARK' });
+    run.actor.send({ type: 'DEFER' });
     await run.ends('stopWork');
     assert.equal(run.state, 'saving');
     await run.ends('save');
-    assert.equal(run.actor.getSnapshot().output?.ended, 'parked');
+    assert.equal(run.actor.getSnapshot().output?.ended, 'deferred');
   });
 
   it('begins a saved result with its delivery', async () => {

@@ -11,10 +11,10 @@ import { takeOver } from '../blobs/s3/open-home.ts';
 import { openStore } from '../check/open-store.ts';
 import type { Progress } from '../check/pages.ts';
 import { unpack } from './archive.ts';
-import { beginEpoch } from './epoch.ts';
 import { ABOUT, aboutBackup, backupsIn } from './folder.ts';
 import type { BackupReport } from './report.ts';
 import { assertStore, STORE, saveObjects, saveStore } from './save.ts';
+import { beginTimeline } from './timeline.ts';
 
 export interface RestoreOptions {
   /** A backup, a folder of backups (of which the newest is taken), a copy of a state directory, or an archive. */
@@ -35,7 +35,7 @@ export interface Restored extends BackupReport {
 const LOCK = 'lock.sqlite';
 
 /**
- * Makes a state directory of a backup. It is made beside where it will be, verified, and begins a new epoch before it
+ * Makes a state directory of a backup. It is made beside where it will be, verified, and begins a new timeline before it
  * has its name.
  * @throws StartError in words that say what to do
  */
@@ -53,7 +53,7 @@ export async function restore(options: RestoreOptions): Promise<Restored> {
   });
   try {
     const { made_at, ...saved } = await bring(source, stage, onProgress);
-    await beginEpoch(join(stage, STORE), clock, { made_at });
+    await beginTimeline(join(stage, STORE), clock, { made_at });
     if (takesObjects) await takeObjects(stage);
     await rm(join(stage, ABOUT), { force: true });
     await syncFolder(stage);

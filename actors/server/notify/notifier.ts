@@ -138,7 +138,7 @@ export class Notifier {
     return { row: { ...row, ...context }, state: value === 'sending' ? 'waiting' : value };
   }
 
-  /** As long as it cannot be written nothing else is sent, lest the receiver gets the same again and again. */
+  /** As long as it cannot be written nothing else is sent: the receiver would get the same again and again. */
   async #write(tried: readonly Tried[]): Promise<void> {
     const isOver = ({ state }: Tried) => state !== 'waiting';
     const over = JSON.stringify(tried.filter(isOver).map(({ row }) => row.id));

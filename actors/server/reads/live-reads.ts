@@ -4,8 +4,8 @@ import type { DemandView } from '../../../machines/schema/demand.ts';
 import type { ClusterStats, Waiting } from '../../../machines/schema/views.ts';
 import { isHeld } from '../../../machines/task/task.ts';
 import type { Core } from '../core.ts';
-import { registrationOf } from '../scheduling/demands.ts';
 import { hasTimeFor } from '../scheduling/ends.ts';
+import { registrationOf } from '../scheduling/exclusions.ts';
 import type { JobRow } from '../store/rows.ts';
 import { demandOf } from './demand.ts';
 

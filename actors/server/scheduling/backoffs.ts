@@ -6,7 +6,7 @@ export interface Waiter {
   seq: number;
   /** Second of the monotonic clock, on which it goes on while nobody can be heard. */
   at: number;
-  /** What it is queued under from then on: a requirement, or a demand. */
+  /** What it is queued under from then on: a requirement, or an exclusion. */
   key: number;
   priority: number;
 }

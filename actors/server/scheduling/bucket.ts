@@ -10,7 +10,7 @@ const NONE = new Set<number>();
 
 /** The queued tasks of one key and one priority: their sequence numbers, in the order they are served. */
 export class Bucket {
-  /** A requirement, or a demand. */
+  /** A requirement, or an exclusion. */
   readonly key: number;
   readonly priority: number;
   /** What a worker must have at least, to be of interest. */

@@ -1,9 +1,9 @@
 import type { Core } from '../core.ts';
 import type { WorkerCell } from '../runtime/actor-cell.ts';
-import { type Demand, isKeptFrom, registrationOf } from './demands.ts';
+import { type Exclusion, isKeptFrom, registrationOf } from './exclusions.ts';
 
 type Parts = Pick<Core, 'directory' | 'queue'>;
-type Asked = Pick<Demand, 'requirement' | 'avoids' | 'paths'>;
+type Asked = Pick<Exclusion, 'requirement' | 'avoids' | 'paths'>;
 
 /** The workers that live and meet the requirement, whether they are free or not. */
 export function* matching(core: Parts, requirement: number): Iterable<WorkerCell> {

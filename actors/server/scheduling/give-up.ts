@@ -1,7 +1,7 @@
 import { cancelAhead } from '../jobs/bulk-command.ts';
 import type { Turn } from '../turn/turn.ts';
-import type { Demand } from './demands.ts';
 import { whyHopeless } from './eligibility.ts';
+import type { Exclusion } from './exclusions.ts';
 
 /** Tasks that fail in one turn: what more there are must not keep the others waiting. */
 const SLICE = 250;
@@ -15,11 +15,11 @@ export async function giveUp(turn: Turn): Promise<boolean> {
   const { core } = turn;
   if (!turn.reviewWaiting) return false;
   turn.reviewWaiting = false;
-  const doomed: [seq: number, demand: Demand][] = [];
-  for (const demand of core.queue.demands.all()) {
+  const doomed: [seq: number, exclusion: Exclusion][] = [];
+  for (const exclusion of core.queue.exclusions.all()) {
     if (doomed.length >= SLICE) break;
-    if (whyHopeless(core, demand, '') === undefined) continue;
-    for (const seq of demand.tasks) if (doomed.push([seq, demand]) >= SLICE) break;
+    if (whyHopeless(core, exclusion, '') === undefined) continue;
+    for (const seq of exclusion.tasks) if (doomed.push([seq, exclusion]) >= SLICE) break;
   }
   if (doomed.length === 0) return false;
   const tasks = await core.directory.fetchQueued(
@@ -28,10 +28,10 @@ export async function giveUp(turn: Turn): Promise<boolean> {
   );
   await core.directory.fetchJobs(turn.references, new Set([...tasks.values()].map(({ row }) => row.job_id)));
   let ended = 0;
-  for (const [seq, demand] of doomed) {
+  for (const [seq, exclusion] of doomed) {
     const task = tasks.get(seq);
     if (task?.row.status !== 'queued') continue;
-    const error = whyHopeless(core, demand, task.row.error);
+    const error = whyHopeless(core, exclusion, task.row.error);
     if (error === undefined) continue;
     // What is being cancelled ends cancelled.
     if (cancelAhead(turn, task) || turn.tellTask(task, { type: 'GIVE_UP', error })) ended++;

@@ -27,7 +27,7 @@ interface Pick {
   waiting: WaitingLease;
   worker: WorkerCell;
   seq: number;
-  /** What it is queued under: a requirement, or a demand. */
+  /** What it is queued under: a requirement, or an exclusion. */
   key: number;
   priority: number;
 }
@@ -103,7 +103,7 @@ async function grantRound(turn: Turn, ahead: number): Promise<{ narrowed: number
       worker.row.slots_used < worker.row.slots_total &&
       shares.add(waiting, task, sizeOf(pieces, task.row.payload))
     ) {
-      core.queue.demands.leave(turn, seq);
+      core.queue.exclusions.leave(turn, seq);
       leaseTo(turn, task, waiting);
     } else if (core.queue.putBack(turn, { key, priority, seq })) leftOut = true;
   }

@@ -22,7 +22,7 @@ export const keyInJob = (requirement: number, job: number): number =>
 /** Under which tasks are queued that may take as long: their requirement and the class of that time in one number. */
 export const keyInClass = (requirement: number, timeClass: number): number => requirement + timeClass * WIDTH;
 
-/** The requirement of a key that is no demand. */
+/** The requirement of a key that is no exclusion. */
 export const requirementOf = (key: number): number => key % WIDTH;
 
 /** The number of the job that stands in a key; 0 where none does. */

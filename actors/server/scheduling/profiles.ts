@@ -2,8 +2,8 @@ import { LRUCache } from 'lru-cache';
 import { Declared, termsDeclared, type WorkerProfile } from '../../../machines/matching/matching.ts';
 import { type Clock, systemClock } from '../../shared/clock.ts';
 import type { WorkerCell } from '../runtime/actor-cell.ts';
-import { Demands, isKeptFrom, type KeptFrom, registrationOf } from './demands.ts';
 import { hasTimeFor, isEnding } from './ends.ts';
+import { Exclusions, isKeptFrom, type KeptFrom, registrationOf } from './exclusions.ts';
 import { JobTimes } from './job-times.ts';
 import { requirementOf } from './lanes.ts';
 import type { QueueIndex, View } from './queue-index.ts';
@@ -23,8 +23,8 @@ const MOST_HELD = 4_000_000;
 /** Views are trimmed every so many look-ups. */
 const LOOKS = 1000;
 
-/** Demands are filed apart from what is only required: only some have a view of them. */
-const DEMAND = 'demand ';
+/** Exclusions are filed apart from what is only required: only some have a view of them. */
+const EXCLUSION = 'exclusion ';
 
 const NOTHING_ASKED: Filing = { terms: [], ranges: [] };
 
@@ -54,7 +54,7 @@ const UNKNOWN: Timing = {
   secondsOf: () => null,
 };
 
-/** What of the demands one worker may run, as it declared itself and with the paths that it lacks. */
+/** What of the exclusions one worker may run, as it declared itself and with the paths that it lacks. */
 interface OwnView {
   readonly view: QueueView;
   readonly declared: WorkerCell['row']['version'];
@@ -63,12 +63,12 @@ interface OwnView {
 
 /**
  * What the workers may run of what is queued. Those that declared the same share one view of what is required; where a
- * task avoids a worker, or names a path that it lacks, that is the worker's own view of the demands. All of it can be
+ * task avoids a worker, or names a path that it lacks, that is the worker's own view of the exclusions. All of it can be
  * found anew at any time: it is forgotten where it takes too much room.
  */
 export class Profiles {
   readonly #requirements: RequirementBook;
-  readonly #demands: Demands;
+  readonly #exclusions: Exclusions;
   readonly #timing: Timing;
   #looks = 0;
   readonly #kinds = new LRUCache<string, Profile>({ max: MOST_KINDS, maxSize: MOST_BYTES });
@@ -76,19 +76,19 @@ export class Profiles {
   /** By worker, of those for which what is next takes too long. */
   readonly #ending = new LRUCache<string, EndingView>({ max: MOST_KINDS });
 
-  constructor(requirements: RequirementBook, demands: Demands, timing = UNKNOWN) {
+  constructor(requirements: RequirementBook, exclusions: Exclusions, timing = UNKNOWN) {
     this.#requirements = requirements;
-    this.#demands = demands;
+    this.#exclusions = exclusions;
     this.#timing = timing;
   }
 
   /** Where tasks under this key are filed. */
   filingOf(key: number): Filing {
-    if (!Demands.isDemand(key)) return this.#requirements.filing(requirementOf(key));
-    const keptFrom = this.#demands.get(key);
+    if (!Exclusions.isExclusion(key)) return this.#requirements.filing(requirementOf(key));
+    const keptFrom = this.#exclusions.get(key);
     const asked = keptFrom ? this.#requirements.filing(requirementOf(keptFrom.requirement)) : NOTHING_ASKED;
     const terms = asked.terms.length > 0 ? asked.terms : [''];
-    return { ...asked, terms: terms.map((term) => DEMAND + term), keptFrom };
+    return { ...asked, terms: terms.map((term) => EXCLUSION + term), keptFrom };
   }
 
   isMetBy(requirement: number, worker: WorkerCell): boolean {
@@ -111,7 +111,7 @@ export class Profiles {
     const { view } = this.#profileOf(worker.row);
     const timeLeft = this.#timeLeftOf(worker);
     const views: View[] = [timeLeft ? this.#inTime(worker, timeLeft) : view];
-    if (this.#demands.size > 0) views.push(this.#ownViewOf(worker, timeLeft));
+    if (this.#exclusions.size > 0) views.push(this.#ownViewOf(worker, timeLeft));
     else this.#own.delete(worker);
     return views;
   }
@@ -163,7 +163,7 @@ export class Profiles {
     const declared = new Declared(of);
     const terms = termsDeclared(of);
     const passes = (key: number) =>
-      !Demands.isDemand(key) && declared.meets(this.#requirements.asked(requirementOf(key)));
+      !Exclusions.isExclusion(key) && declared.meets(this.#requirements.asked(requirementOf(key)));
     const seeker = { pointIn: (range: string) => declared.pointIn(range), isKept: () => false };
     const viewWithin = (timeLeft: TimeLeft | null) => new QueueView(['', ...terms], passes, seeker, timeLeft);
     const profile = { declared, terms, view: viewWithin(null), viewWithin };
@@ -178,16 +178,16 @@ export class Profiles {
     const own = this.#own.get(worker);
     if (own?.declared === row.version && own.missingPaths === missingPaths) return own.view;
     const profile = this.#profileOf(row);
-    const terms = ['', ...profile.terms].map((term) => DEMAND + term);
+    const terms = ['', ...profile.terms].map((term) => EXCLUSION + term);
     const registration = registrationOf(worker.row);
     const seeker = {
       pointIn: (of: string) => profile.declared.pointIn(of),
       isKept: (from: KeptFrom) => isKeptFrom(from, worker, registration),
     };
     const passes = (key: number) => {
-      const demand = this.#demands.get(key);
-      if (demand === undefined || seeker.isKept(demand)) return false;
-      return profile.declared.meets(this.#requirements.asked(requirementOf(demand.requirement)));
+      const exclusion = this.#exclusions.get(key);
+      if (exclusion === undefined || seeker.isKept(exclusion)) return false;
+      return profile.declared.meets(this.#requirements.asked(requirementOf(exclusion.requirement)));
     };
     const view = new QueueView(terms, passes, seeker, timeLeft);
     this.#own.set(worker, { view, declared: row.version, missingPaths });

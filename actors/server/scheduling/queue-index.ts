@@ -16,7 +16,7 @@ export interface View {
 }
 
 /**
- * The queued tasks, by what they ask (a requirement, or a demand) and priority, in the order they are served. It holds
+ * The queued tasks, by what they ask (a requirement, or an exclusion) and priority, in the order they are served. It holds
  * sequence numbers only. Each bucket is filed under one term that a worker must have; who looks for work keeps a view,
  * which looks where there may be something for it, later at what has arrived there since, and at nothing twice.
  */

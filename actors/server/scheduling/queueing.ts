@@ -4,7 +4,7 @@ import { armBackoffs } from '../runtime/arm-deadlines.ts';
 import type { TaskRow } from '../store/rows.ts';
 import type { Turn } from '../turn/turn.ts';
 import type { Waiter } from './backoffs.ts';
-import { Demands } from './demands.ts';
+import { Exclusions } from './exclusions.ts';
 
 /** What a task is queued under where it asks nothing beyond its requirement. */
 const plainKey = (
@@ -22,12 +22,12 @@ export function enqueue(
 ): void {
   const { avoids, seq, not_before } = task;
   const { clock, directory, queue } = turn.core;
-  const { index, demands, backoffs } = queue;
+  const { index, exclusions, backoffs } = queue;
   queue.timeJob(turn, directory.job(task.job_id).row, task);
   const requirement = plainKey(turn, task);
   const priority = priorityOf(turn, task.job_id);
-  const key = demands.enter(turn, seq, { requirement, avoids, paths: [] });
-  if (Demands.isDemand(key)) turn.reviewWaiting = true;
+  const key = exclusions.enter(turn, seq, { requirement, avoids, paths: [] });
+  if (Exclusions.isExclusion(key)) turn.reviewWaiting = true;
   if (not_before !== null && not_before > turn.now) {
     // Should the wall clock have been set back meanwhile, it waits no longer than any.
     const left = Math.min(LONGEST_BACKOFF, not_before - turn.now);
@@ -45,23 +45,23 @@ export function enqueue(
  */
 export function dequeue(turn: Turn, row: TaskRow): Waiter | undefined {
   const { seq } = row;
-  const { index, demands, backoffs } = turn.core.queue;
-  const key = demands.of(seq)?.id ?? plainKey(turn, row);
+  const { index, exclusions, backoffs } = turn.core.queue;
+  const key = exclusions.of(seq)?.id ?? plainKey(turn, row);
   const wait = backoffs.remove(turn, seq);
   if (!wait) index.remove(turn, key, priorityOf(turn, row.job_id), seq);
-  // After it left the index, so that an undo knows the demand again before the index has to file it.
-  demands.leave(turn, seq);
+  // After it left the index, so that an undo knows the exclusion again before the index has to file it.
+  exclusions.leave(turn, seq);
   return wait;
 }
 
 /** A queued task turned out to name paths that some worker lacks; it stays where it is, under another key. */
 export function narrow(turn: Turn, task: TaskCell, paths: readonly string[]): void {
-  const { index, demands, backoffs } = turn.core.queue;
+  const { index, exclusions, backoffs } = turn.core.queue;
   const { avoids, job_id, seq } = task.row;
   const requirement = plainKey(turn, task.row);
-  const known = demands.of(seq)?.paths ?? [];
+  const known = exclusions.of(seq)?.paths ?? [];
   const wait = dequeue(turn, task.row);
-  const key = demands.enter(turn, seq, { requirement, avoids, paths: [...new Set([...known, ...paths])] });
+  const key = exclusions.enter(turn, seq, { requirement, avoids, paths: [...new Set([...known, ...paths])] });
   turn.reviewWaiting = true;
   // By its own time: since it began, the wall clock may have been set.
   if (wait) backoffs.add(turn, { ...wait, key });
@@ -81,13 +81,13 @@ export interface Alike {
 
 /** Queued tasks take their places among those of another priority. Whom they may be given to is as before. */
 export function moveToPriority(turn: Turn, { seqs, ...of }: Alike, way: { from: number; to: number }): void {
-  const { index, demands, backoffs } = turn.core.queue;
+  const { index, exclusions, backoffs } = turn.core.queue;
   const plain: number[] = [];
   for (const seq of seqs) {
     const wait = backoffs.remove(turn, seq);
-    const demand = demands.of(seq);
+    const exclusion = exclusions.of(seq);
     if (wait) backoffs.add(turn, { ...wait, priority: way.to });
-    else if (demand) index.move(turn, demand.id, [seq], way);
+    else if (exclusion) index.move(turn, exclusion.id, [seq], way);
     else plain.push(seq);
   }
   index.move(turn, plainKey(turn, of), plain, way);

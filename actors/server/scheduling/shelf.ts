@@ -2,7 +2,7 @@ import type { AskedRange } from '../../../machines/matching/matching.ts';
 import type { Point } from '../../../machines/matching/ranges.ts';
 import { Arrivals } from './arrivals.ts';
 import type { Bucket } from './bucket.ts';
-import type { KeptFrom } from './demands.ts';
+import type { KeptFrom } from './exclusions.ts';
 import type { Lane } from './lanes.ts';
 import { RangeIndex } from './range-index.ts';
 

@@ -3,7 +3,7 @@ import { type Clock, systemClock } from '../../shared/clock.ts';
 import type { JobRow, TaskRow } from '../store/rows.ts';
 import type { Journal } from '../turn/journal.ts';
 import { Backoffs } from './backoffs.ts';
-import { Demands } from './demands.ts';
+import { Exclusions } from './exclusions.ts';
 import { Gates } from './gates.ts';
 import { JobTimes } from './job-times.ts';
 import { jobOf, keyInClass, keyInJob, type Lane, requirementOf, timeClassOf } from './lanes.ts';
@@ -34,7 +34,7 @@ export class WorkQueue {
   readonly share: Share;
   readonly requirements = new RequirementBook();
   /** What some tasks ask beyond that. */
-  readonly demands = new Demands();
+  readonly exclusions = new Exclusions();
   /** How long tasks take, of jobs that have shown it. */
   readonly times = new JobTimes();
   /** What workers may run of it. */
@@ -47,7 +47,7 @@ export class WorkQueue {
 
   constructor({ share = 'fifo', maxRunningPerOwner = null }: Sharing = {}, clock: Clock = systemClock) {
     this.share = share;
-    this.profiles = new Profiles(this.requirements, this.demands, {
+    this.profiles = new Profiles(this.requirements, this.exclusions, {
       ...{ times: this.times, clock },
       jobOf: (key) => jobOf(this.plainKey(key)),
       secondsOf: (key) => this.secondsOf(key),
@@ -62,7 +62,7 @@ export class WorkQueue {
 
   /** A key without what is asked beyond a requirement. */
   plainKey(key: number): number {
-    return (Demands.isDemand(key) ? this.demands.get(key)?.requirement : key) ?? 0;
+    return (Exclusions.isExclusion(key) ? this.exclusions.get(key)?.requirement : key) ?? 0;
   }
 
   /** Whose the tasks under a key are. */

@@ -111,7 +111,7 @@ export class AttemptDirectory {
     await this.closeLog();
   }
 
-  /** The end is known to the server: no later worker program shall report another one. */
+  /** The end is known to the server: no later worker program may report another one. */
   settle(): void {
     rmSync(this.paths.attempt, { force: true });
   }

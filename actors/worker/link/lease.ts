@@ -35,7 +35,7 @@ export class LeaseRequests {
   }
 
   /**
-   * Asks for as many tasks as there are free slots, in one request: one parked request a worker is enough, since
+   * Asks for as many tasks as there are free slots, in one request: one waiting request a worker is enough, since
    * the server fills several slots in one turn, and with one there is no second that could grab too much.
    */
   async ask(registered: Registration, free: number, signal: AbortSignal): Promise<Result<Lease[]>> {

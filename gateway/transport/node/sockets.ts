@@ -7,7 +7,7 @@ import { type Header, STREAM_LIMITS, type StreamHandlers } from '../transport.ts
 const ROUND = (STREAM_LIMITS.idleSeconds * 1000) / 2;
 /** Milliseconds for a client to take the close frame, and all that waits before it. */
 const CLOSE_TIMEOUT = 15_000;
-/** Bytes beyond which pings are not answered: whoever reads nothing shall not fill the memory with pongs. */
+/** Bytes beyond which pings are not answered: whoever reads nothing must not fill the memory with pongs. */
 const MAX_WAITING_PONGS = 64 * 1024;
 
 const OPTIONS = {

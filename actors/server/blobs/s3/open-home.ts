@@ -31,7 +31,7 @@ async function open(
   });
 }
 
-/** They are this store's from now on, whosever they were. */
+/** Makes the objects this store's, whichever store's they were. */
 export async function takeOver({ id, url }: ObjectHome): Promise<void> {
   await new Owner(await Bucket.open(s3Location(url)), id).write(false);
 }

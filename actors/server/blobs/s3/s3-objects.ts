@@ -30,7 +30,7 @@ export interface S3Options {
 
 /** Seconds after which something that nobody names is left over: no upload takes so long. */
 const OLD = 86_400;
-/** Seconds for which nothing is asked after the store failed, so that nobody waits for it in vain. */
+/** Seconds for which nothing is asked after the store failed, so that nobody waits for an answer that does not come. */
 const PAUSE = 2;
 /** How often bytes that break off are gone on with before something has come again, and the longest wait in between. */
 const RESUMES = 5;

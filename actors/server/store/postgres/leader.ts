@@ -6,7 +6,7 @@ import { StoreFault } from '../fault.ts';
 import type { Queries } from '../sql.ts';
 import type { Database } from './connect.ts';
 import { asStoreFault, breaksConnection } from './faults.ts';
-import { assertNotSuperseded, beginEpoch, Superseded, TURNS, takeLock } from './leadership.ts';
+import { assertNotSuperseded, beginEpoch, EpochOver, TURNS, takeLock } from './leadership.ts';
 import { noteLeader, Presence } from './presence.ts';
 import { destroy, untilSilent } from './sessions.ts';
 import { standBy } from './stand-by.ts';
@@ -58,7 +58,7 @@ export class Leader {
   #session: Leading | null = null;
   /** Of the last session that there was. */
   #before: { epoch: number; pid: number } | null = null;
-  #superseded: Superseded | null = null;
+  #superseded: EpochOver | null = null;
   #isInDoubt = false;
   #isEnding = false;
 
@@ -84,7 +84,7 @@ export class Leader {
       database,
       leader.#server,
       () => candidate?.address ?? null,
-      (other) => leader.#noticeEnd(new Superseded(other)),
+      (other) => leader.#noticeEnd(new EpochOver(other)),
     );
     return leader;
   }
@@ -225,7 +225,7 @@ export class Leader {
 
   /** Whoever has been superseded stays so. */
   #noticeEnd(fault: unknown): void {
-    if (!(fault instanceof Superseded) || this.#superseded) return;
+    if (!(fault instanceof EpochOver) || this.#superseded) return;
     this.#superseded = fault;
     this.#candidate?.epochOver(fault.leader);
   }
@@ -245,7 +245,7 @@ export class Leader {
         try {
           return (await this.#connect()) === turn;
         } catch (fault) {
-          if (fault instanceof Superseded) {
+          if (fault instanceof EpochOver) {
             this.#noticeEnd(fault);
             return fault.lastTurn === turn;
           }

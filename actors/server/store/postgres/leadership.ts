@@ -8,7 +8,7 @@ import { StoreFault } from '../fault.ts';
 /* One session at a time leads: it holds a lock that ends with it, and has an epoch that every commit carries. */
 
 /** Another server has the store: what this one writes is refused for good. */
-export class Superseded extends StoreFault {
+export class EpochOver extends StoreFault {
   /** The last turn of the epoch that was lost; null where it is still the present one, or was never there. */
   readonly lastTurn: number | null;
   /** Who has it now; null where that is not known. */
@@ -90,7 +90,7 @@ export async function holderOf(client: Client): Promise<Holder | null> {
   return rows[0] ?? null;
 }
 
-interface Reign {
+interface ReignRow {
   epoch: number;
   turn: number;
   server: string;
@@ -102,7 +102,7 @@ interface Reign {
  * @param server what this start of the program is known by
  * @param before the epoch that it had; null at its start, when whoever had one has lost it
  * @returns the epoch, and the last turn of the one that it had
- * @throws Superseded
+ * @throws EpochOver
  */
 export async function beginEpoch(
   client: Client,
@@ -135,19 +135,19 @@ export async function beginEpoch(
 
 /**
  * Whether nobody else has begun an epoch since.
- * @throws Superseded
+ * @throws EpochOver
  */
 export async function assertNotSuperseded(client: Client, server: string, before: number): Promise<void> {
   await assertOwn(client, await reignOf(client), server, before);
 }
 
-async function assertOwn(client: Client, reign: Reign, server: string, before: number): Promise<void> {
+async function assertOwn(client: Client, reign: ReignRow, server: string, before: number): Promise<void> {
   if (reign.server !== server)
-    throw new Superseded({ place: reign.place, address: null }, await lastTurnOf(client, before));
+    throw new EpochOver({ place: reign.place, address: null }, await lastTurnOf(client, before));
 }
 
-async function reignOf(client: Client, locked = ''): Promise<Reign> {
-  const { rows } = await client.query<Reign>(`SELECT epoch, turn, server, place FROM reign ${locked}`);
+async function reignOf(client: Client, locked = ''): Promise<ReignRow> {
+  const { rows } = await client.query<ReignRow>(`SELECT epoch, turn, server, place FROM reign ${locked}`);
   if (rows[0] === undefined)
     throw new StoreFault('the store does not say who writes: its table of reigns is empty');
   return rows[0];

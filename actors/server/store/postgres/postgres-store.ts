@@ -12,7 +12,7 @@ import { REQUEST_SQL } from '../turn-sql.ts';
 import { Database } from './connect.ts';
 import { asStoreFault, breaksConnection } from './faults.ts';
 import { Leader, type Session, WRITING } from './leader.ts';
-import { Superseded, takeLock } from './leadership.ts';
+import { EpochOver, takeLock } from './leadership.ts';
 import { assertUsable, migrate } from './migrate.ts';
 import { named } from './placeholders.ts';
 import { PooledQueries, storable } from './pooled-queries.ts';
@@ -136,7 +136,7 @@ type Numbers = readonly [epoch: number, turn: number];
 
 async function noteTurn({ client, epoch }: Session, turn: number): Promise<void> {
   const { rows } = await client.query({ ...NOTE_TURN, values: [epoch, turn] });
-  if (rows.length !== 1) throw new Superseded();
+  if (rows.length !== 1) throw new EpochOver();
 }
 
 /** One statement, which is a transaction by itself unless there is one. */
@@ -151,7 +151,7 @@ async function write(
     ...statement,
     values: [...numbers, ...documents],
   });
-  if (rows[0]?.epochs !== 1) throw new Superseded();
+  if (rows[0]?.epochs !== 1) throw new EpochOver();
 }
 
 /** Between two parts the event loop serves others. */

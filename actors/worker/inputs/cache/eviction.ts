@@ -13,7 +13,7 @@ interface EvictionOptions {
 const OVERHEAD_BYTES = 16 * 1024;
 /** However small they are: each is looked at, and has a lock. */
 const MOST_ENTRIES = 10_000;
-/** So many remain when there were too many, lest all are looked at for each that comes. */
+/** So many remain when there were too many: otherwise all would be looked at for each that comes. */
 const FEWER_ENTRIES = 9_000;
 
 /** Keeps a cache within its limits: the least recently used entries that nobody uses go first. */

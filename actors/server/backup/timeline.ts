@@ -12,7 +12,7 @@ interface Origin {
   made_at: number | null;
 }
 
-/** The event that an epoch begins with. */
+/** The event that a timeline begins with. */
 const FIRST = { type: 'server_restored', level: 'warning' } as const;
 const NEW_IDS = '(SELECT key, value FROM json_each(?)) AS new';
 
@@ -26,7 +26,7 @@ const NEW_IDS = '(SELECT key, value FROM json_each(?)) AS new';
  * - Its events go on at the present time in microseconds, far behind all that were ever given, and the first of them
  *   says so, and how many numbers were never given before it.
  */
-export async function beginEpoch(path: string, clock: Clock, { made_at }: Origin): Promise<void> {
+export async function beginTimeline(path: string, clock: Clock, { made_at }: Origin): Promise<void> {
   const db = await open({ filename: path, driver: sqlite3.Database, mode: sqlite3.OPEN_READWRITE });
   try {
     const makeId = idMaker(clock);

@@ -13,7 +13,7 @@ export interface KeptFrom {
 }
 
 /** What a queued task asks beyond its requirement. */
-export interface Demand extends KeptFrom {
+export interface Exclusion extends KeptFrom {
   readonly key: string;
   /** Below zero, so that it is never the number of a requirement alone. */
   readonly id: number;
@@ -27,7 +27,7 @@ export const registrationOf = ({ id, session }: Readonly<WorkerRow>): string => 
 
 /** Whether a task avoids a worker that its requirement fits, or names a path that the worker lacks. */
 export const isKeptFrom = (
-  { avoids, paths }: Pick<Demand, 'avoids' | 'paths'>,
+  { avoids, paths }: Pick<Exclusion, 'avoids' | 'paths'>,
   { missingPaths }: WorkerCell,
   registration: string,
 ): boolean => avoids.includes(registration) || paths.some((path) => missingPaths.has(path));
@@ -36,32 +36,32 @@ export const isKeptFrom = (
  * The tasks that not every worker gets whom their requirement fits. What they ask is a part of the key under which
  * they are queued, so that a lease passes them by as a whole and never one by one.
  */
-export class Demands {
-  readonly #byId = new Map<number, Demand>();
-  readonly #byKey = new Map<string, Demand>();
-  readonly #byTask = new Map<number, Demand>();
+export class Exclusions {
+  readonly #byId = new Map<number, Exclusion>();
+  readonly #byKey = new Map<string, Exclusion>();
+  readonly #byTask = new Map<number, Exclusion>();
   #next = -1;
 
   get size(): number {
     return this.#byId.size;
   }
 
-  /** Every demand of a task that is queued. */
-  all(): Iterable<Demand> {
+  /** Every exclusion of a task that is queued. */
+  all(): Iterable<Exclusion> {
     return this.#byId.values();
   }
 
-  /** Whether a key of the queue is a demand, not a requirement alone. */
-  static isDemand(key: number): boolean {
+  /** Whether a key of the queue is an exclusion, not a requirement alone. */
+  static isExclusion(key: number): boolean {
     return key < 0;
   }
 
-  get(id: number): Demand | undefined {
+  get(id: number): Exclusion | undefined {
     return this.#byId.get(id);
   }
 
   /** What a task asks beyond its requirement; undefined for nearly all. */
-  of(seq: number): Demand | undefined {
+  of(seq: number): Exclusion | undefined {
     return this.#byTask.get(seq);
   }
 
@@ -69,42 +69,42 @@ export class Demands {
   enter(
     journal: Journal,
     seq: number,
-    { requirement, avoids, paths }: Pick<Demand, 'requirement' | 'avoids' | 'paths'>,
+    { requirement, avoids, paths }: Pick<Exclusion, 'requirement' | 'avoids' | 'paths'>,
   ): number {
     if (avoids.length === 0 && paths.length === 0) return requirement;
     const name = JSON.stringify([[...avoids].sort(), [...paths].sort()]);
     const key = `${requirement} ${name}`;
-    const demand = this.#byKey.get(key) ?? {
+    const exclusion = this.#byKey.get(key) ?? {
       ...{ key, id: this.#next--, requirement, name, avoids, paths },
       tasks: new Set<number>(),
     };
-    this.#enter(seq, demand);
+    this.#enter(seq, exclusion);
     journal.onRollback(() => this.#leave(seq));
-    return demand.id;
+    return exclusion.id;
   }
 
   /** The task is no longer queued, or asks something else. */
   leave(journal: Journal, seq: number): void {
-    const demand = this.#leave(seq);
-    if (demand) journal.onRollback(() => this.#enter(seq, demand));
+    const exclusion = this.#leave(seq);
+    if (exclusion) journal.onRollback(() => this.#enter(seq, exclusion));
   }
 
-  #enter(seq: number, demand: Demand): void {
-    demand.tasks.add(seq);
-    this.#byId.set(demand.id, demand);
-    if (!this.#byKey.has(demand.key)) this.#byKey.set(demand.key, demand);
-    this.#byTask.set(seq, demand);
+  #enter(seq: number, exclusion: Exclusion): void {
+    exclusion.tasks.add(seq);
+    this.#byId.set(exclusion.id, exclusion);
+    if (!this.#byKey.has(exclusion.key)) this.#byKey.set(exclusion.key, exclusion);
+    this.#byTask.set(seq, exclusion);
   }
 
-  #leave(seq: number): Demand | undefined {
-    const demand = this.#byTask.get(seq);
-    if (!demand) return undefined;
+  #leave(seq: number): Exclusion | undefined {
+    const exclusion = this.#byTask.get(seq);
+    if (!exclusion) return undefined;
     this.#byTask.delete(seq);
-    demand.tasks.delete(seq);
-    if (demand.tasks.size > 0) return demand;
+    exclusion.tasks.delete(seq);
+    if (exclusion.tasks.size > 0) return exclusion;
     // Should a rollback bring it back, it has its number again; under its key there may be another by then.
-    this.#byId.delete(demand.id);
-    if (this.#byKey.get(demand.key) === demand) this.#byKey.delete(demand.key);
-    return demand;
+    this.#byId.delete(exclusion.id);
+    if (this.#byKey.get(exclusion.key) === exclusion) this.#byKey.delete(exclusion.key);
+    return exclusion;
   }
 }
