@@ -57,6 +57,17 @@ describe('the design', () => {
     assert.deepEqual(others, ['machines/protocol/app-error.ts']);
   });
 
+  test('all that turns share is held by the turn, the supervisor, its outages and the start; others name what they take', () => {
+    const holding = sources.filter((file) =>
+      /[:,] Core\b(?!\[)/.test(read(file).replace(/^import .*$/gm, '')),
+    );
+    const server = ['backend', 'outage', 'supervisor', 'turn/turn'];
+    assert.deepEqual(
+      holding.sort(),
+      server.map((name) => `actors/server/${name}.ts`),
+    );
+  });
+
   test('machines are pure: no files, no sockets, no processes, no clock, no randomness', () => {
     const impure =
       /node:(fs|net|http|https|child_process|timers|os|worker_threads)|Date\.now|Math\.random|performance\.now|setTimeout|setInterval|randomUUID|randomBytes/;

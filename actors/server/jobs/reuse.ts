@@ -74,7 +74,10 @@ export async function answersFor(
 }
 
 /** The version of the library that a task would meet, by the number of its requirements. One that leaves takes none. */
-function versionsFor(core: Core, library: string): (requirement: number) => string | null {
+function versionsFor(
+  core: Pick<Core, 'directory' | 'queue'>,
+  library: string,
+): (requirement: number) => string | null {
   const known = new Map<number, string | null>();
   return (requirement) => {
     const found = known.get(requirement);
@@ -89,7 +92,11 @@ function versionsFor(core: Core, library: string): (requirement: number) => stri
 }
 
 /** In the order of the places; of several owners' the own one. */
-function look({ store }: Core, { owner, reuse }: JobRow, wanted: unknown[]): Promise<Computed[]> {
+function look(
+  { store }: Pick<Core, 'store'>,
+  { owner, reuse }: JobRow,
+  wanted: unknown[],
+): Promise<Computed[]> {
   const whose =
     reuse === 'any'
       ? `(SELECT o.owner FROM computed o WHERE o.content_key = c.content_key AND o.version = c.version
@@ -106,7 +113,10 @@ function look({ store }: Core, { owner, reuse }: JobRow, wanted: unknown[]): Pro
 }
 
 /** By task: all that its last attempt left, and what else its result names. */
-async function filesOf({ store }: Core, found: readonly Computed[]): Promise<Map<string, StoredBytes[]>> {
+async function filesOf(
+  { store }: Pick<Core, 'store'>,
+  found: readonly Computed[],
+): Promise<Map<string, StoredBytes[]>> {
   const rows = await store.reader.all<(StoredBytes & { task_id: string })[]>(
     sql`SELECT t.id AS task_id, u.artifact_id AS id, a.sha256, a.size_bytes FROM ${each('?', 'bigint', 'w')}
      ${JOIN} tasks t ON t.seq = w.value
@@ -124,7 +134,7 @@ async function filesOf({ store }: Core, found: readonly Computed[]): Promise<Map
 /** Of larger files it is only looked whether they are there, in their full length. */
 const isRead = ({ size_bytes }: StoredBytes): boolean => size_bytes > 0 && size_bytes <= MOST_READ;
 
-async function isWhole({ blobs, log }: Core, file: StoredBytes): Promise<boolean> {
+async function isWhole({ blobs, log }: Pick<Core, 'blobs' | 'log'>, file: StoredBytes): Promise<boolean> {
   // Its own time is over.
   if (file.sha256 === null) return false;
   try {
@@ -139,7 +149,7 @@ async function isWhole({ blobs, log }: Core, file: StoredBytes): Promise<boolean
 }
 
 async function eventOf(
-  core: Core,
+  core: Pick<Core, 'store' | 'blobs' | 'log'>,
   job: JobRow,
   { seq, id, job_id, model_artifact_id }: Computed,
   files: readonly StoredBytes[],
