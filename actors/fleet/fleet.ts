@@ -5,7 +5,6 @@ import type { Fleet, Template } from '../../machines/fleet/file.ts';
 import { type Brought, profileOf } from '../../machines/fleet/offer.ts';
 import {
   type Allocation,
-  type OwnWorker,
   type Plan,
   planOf,
   type TemplateFacts,
@@ -16,6 +15,8 @@ import type { Clock } from '../shared/clock.ts';
 import { EngineError } from './engine.ts';
 import { type Engines, lookAround, type Seen } from './look.ts';
 import { Notes } from './notes.ts';
+import { UnusedWorkers } from './unused.ts';
+import { workerName } from './worker-command.ts';
 
 export interface FleetParts {
   fleet: Fleet;
@@ -39,9 +40,10 @@ export class FleetKeeper {
   readonly #parts: FleetParts;
   readonly #notes: Notes;
   readonly #actors = new Map<string, Actor<typeof templateMachine>>();
-  /** Allocations that had a worker to which nothing was given yet, of those that were there at the last look. */
-  #unused = new Map<string, { template: string; name: string }>();
-  #said = new Map<string, string>();
+  readonly #unused = new UnusedWorkers();
+  readonly #said = new Map<string, string>();
+  /** Ids of allocations whose workers were told to end. */
+  readonly #drained = new Set<string>();
 
   private constructor(parts: FleetParts, noted: ReadonlyMap<string, TemplateContext>) {
     this.#parts = parts;
@@ -93,8 +95,6 @@ export class FleetKeeper {
     return all.length;
   }
 
-  readonly #drained = new Set<string>();
-
   /** A second signal would break off what a worker runs. */
   #isToDrain({ id, state }: Allocation): boolean {
     if (state !== 'running' || this.#drained.has(id)) return false;
@@ -136,29 +136,16 @@ export class FleetKeeper {
   }
 
   /** A worker that left without ever having had a task, though there is something for it: once may be, twice is not. */
-  #noteUnused({ allocations, workers, blind }: Seen, plan: Plan): void {
-    const now = this.#parts.clock.now();
-    const there = new Set(allocations.map(({ id }) => id));
-    for (const [id, { template, name }] of this.#unused) {
+  #noteUnused(seen: Seen, plan: Plan): void {
+    const { fleet, clock } = this.#parts;
+    for (const { template, place } of this.#unused.goneIn(seen)) {
       const decided = plan.templates.find((each) => each.name === template);
-      if (there.has(id) || !decided || decided.wanted <= decided.coming) continue;
+      if (!decided || decided.wanted <= decided.coming) continue;
+      const name = workerName(fleet.name, template, place);
       const why = `${name} came and was given nothing, though ${decided.wanted} slots are wanted that it should serve`;
-      this.#actors.get(template)?.send({ type: 'UNUSED', now, why });
+      this.#actors.get(template)?.send({ type: 'UNUSED', now: clock.now(), why });
     }
-    const unused = new Map<string, { template: string; name: string }>();
-    for (const allocation of allocations) {
-      const worker = workers.find((each) => isOf(allocation, each));
-      const isNew = !this.#seen.has(allocation.id);
-      if (worker && worker.slots_used === 0 && (isNew || this.#unused.has(allocation.id)))
-        unused.set(allocation.id, { template: allocation.template, name: nameOf(this.#parts.fleet, worker) });
-      if (worker) this.#seen.add(allocation.id);
-    }
-    this.#unused = unused;
-    if (blind.size === 0) for (const id of this.#seen) if (!there.has(id)) this.#seen.delete(id);
   }
-
-  /** Allocations whose worker was seen. */
-  readonly #seen = new Set<string>();
 
   async #act(decided: TemplatePlan): Promise<void> {
     const { fleet, engines, clock, log } = this.#parts;
@@ -190,11 +177,6 @@ export class FleetKeeper {
     this.#parts.log.info({ template: about }, what);
   }
 }
-
-const isOf = (allocation: Allocation, worker: OwnWorker): boolean =>
-  allocation.template === worker.template && allocation.place === worker.place;
-
-const nameOf = ({ name }: Fleet, { template, place }: OwnWorker): string => `${name}.${template}.${place}`;
 
 function byEngine(templates: readonly Template[]): Map<Template['engine'], Template[]> {
   const sorted = new Map<Template['engine'], Template[]>();

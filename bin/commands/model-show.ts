@@ -2,10 +2,10 @@ import { Option } from 'clipanion';
 import { ClientCommand, type Session } from '../cli/client-command.ts';
 import { EXIT, usageError } from '../cli/exit.ts';
 import { clientUsage, value } from '../cli/usage.ts';
-import { saidOf } from '../jobs/models/download-model.ts';
+import { factsOfArtifact } from '../jobs/models/download-model.ts';
 import { fileAt, findModel } from '../jobs/models/find-model.ts';
+import type { ModelFacts } from '../jobs/models/model-facts.ts';
 import { readModelFile } from '../jobs/models/model-file.ts';
-import type { Said } from '../jobs/models/said.ts';
 import { modelReport } from '../terminal/model-report.ts';
 import type { Output } from '../terminal/output.ts';
 
@@ -38,11 +38,11 @@ export class ModelShowCommand extends ClientCommand {
     const found = await findModel(client, this.model, this.task);
     const id = found.kind === 'artifact' ? found.id : found.kind === 'job' ? found.bestModel : null;
     if (id === null) throw usageError(`${this.model} has no best model`, 'name one of its tasks with --task');
-    return show(output, id, await saidOf(client, id));
+    return show(output, id, await factsOfArtifact(client, id));
   }
 }
 
-async function show(output: Output, name: string, said: Said): Promise<number> {
-  await output.print(output.json ? JSON.stringify(said) : modelReport(name, said, output.colours));
+async function show(output: Output, name: string, facts: ModelFacts): Promise<number> {
+  await output.print(output.json ? JSON.stringify(facts) : modelReport(name, facts, output.colours));
   return EXIT.done;
 }

@@ -184,10 +184,10 @@ export class PredictCommand extends waiting(ClientCommand) {
 
 /** What a file says of itself is believed; one that says nothing may be of any library. */
 async function assertOf(library: string, path: string): Promise<void> {
-  const said = await readModelFile(path).catch(() => null);
-  if (said === null || said.library === library) return;
+  const facts = await readModelFile(path).catch(() => null);
+  if (facts === null || facts.library === library) return;
   throw usageError(
-    `${path} is a model of ${said.library}, and ${library} cannot predict with it`,
+    `${path} is a model of ${facts.library}, and ${library} cannot predict with it`,
     'leave --lib out',
   );
 }

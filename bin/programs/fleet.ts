@@ -50,11 +50,11 @@ export async function startFleet(
     const ending = new AbortController();
     const wait = (signal?: AbortSignal) =>
       delay(fleet.interval * 1000, undefined, signal === undefined ? {} : { signal }).catch(() => {});
-    const isServerThere = new Once(log);
-    await roundOf(keeper, isServerThere, true);
+    const outage = new Outage(log);
+    await roundOf(keeper, outage, true);
     const rounds = async () => {
       for (await wait(ending.signal); !ending.signal.aborted; await wait(ending.signal))
-        await roundOf(keeper, isServerThere, false);
+        await roundOf(keeper, outage, false);
     };
     const ended = rounds().then(async () => {
       if (keeps) log.info('its allocations go on');
@@ -87,23 +87,23 @@ export async function isKept({ state }: Fleet): Promise<boolean> {
 }
 
 /** A server that is away changes nothing; one that refuses a program at its start has it end. */
-async function roundOf(keeper: FleetKeeper, once: Once, isFirst: boolean): Promise<Round | null> {
+async function roundOf(keeper: FleetKeeper, outage: Outage, isFirst: boolean): Promise<Round | null> {
   try {
     const round = await keeper.round();
-    once.isWell();
+    outage.answered();
     return round;
   } catch (error) {
     const isAway = error instanceof UnreachableError || error instanceof InvalidResponseError;
     const isRefused = error instanceof ResponseError;
     if (!isAway && !isRefused) throw error;
     if (isFirst && isRefused && error.status < 500) throw error;
-    once.isIll(error.message);
+    outage.failed(error.message);
     return null;
   }
 }
 
 /** Says once that the server is away, and that it is back. */
-class Once {
+class Outage {
   readonly #log: Logger;
   #said = false;
 
@@ -111,12 +111,12 @@ class Once {
     this.#log = log;
   }
 
-  isWell(): void {
+  answered(): void {
     if (this.#said) this.#log.info('the server answers again');
     this.#said = false;
   }
 
-  isIll(why: string): void {
+  failed(why: string): void {
     if (!this.#said) this.#log.warn(`nothing is changed while the server cannot be asked: ${why}`);
     this.#said = true;
   }

@@ -1,4 +1,4 @@
-import type { Said } from '../jobs/models/said.ts';
+import type { ModelFacts } from '../jobs/models/model-facts.ts';
 import { counted, metric } from './format.ts';
 import type { Colours } from './output.ts';
 import { plain } from './plain.ts';
@@ -7,24 +7,24 @@ import { plain } from './plain.ts';
 const USUAL = ['best_rmse', 'best_r2', 'cv_rmse', 'cv_r2', 'best_accuracy'];
 
 /** What a model says of itself, for people. */
-export function modelReport(name: string, said: Said, { bold, dim }: Colours): string {
-  const { library, version, model, preprocessing, targets, training, task } = said;
-  const facts: [string, string | null | undefined][] = [
+export function modelReport(name: string, facts: ModelFacts, { bold, dim }: Colours): string {
+  const { library, version, model, preprocessing, targets, training, task } = facts;
+  const lines: [string, string | null | undefined][] = [
     ['library', `${library}${version ? ` ${version}` : ''}`],
     ['model', model],
     ['before it', preprocessing && (preprocessing.length === 0 ? 'nothing' : preprocessing.join(', then '))],
-    ['spectra', spectraOf(said)],
+    ['spectra', spectraOf(facts)],
     ['predicts', targets?.map(({ name, unit }) => targetIn(name, unit)).join(', ')],
     ['made of', training && trainingIn(training)],
     ['data', training?.sha256 && `sha256 ${training.sha256}`],
     ['made by', task && `task ${task.task_id} of job ${task.job_id}, attempt ${task.attempt}`],
-    ['metrics', metricsOf(said)],
+    ['metrics', metricsOf(facts)],
   ];
-  const lines = facts.flatMap(([what, words]) => (words ? [`  ${dim(what.padEnd(10))}${plain(words)}`] : []));
-  return [bold(plain(name)), ...lines].join('\n');
+  const told = lines.flatMap(([what, words]) => (words ? [`  ${dim(what.padEnd(10))}${plain(words)}`] : []));
+  return [bold(plain(name)), ...told].join('\n');
 }
 
-function spectraOf({ axis, columns }: Said): string | null {
+function spectraOf({ axis, columns }: ModelFacts): string | null {
   const count = columns == null ? null : counted(columns, 'column');
   if (!axis) return count && `${count}, without wavelengths`;
   const unit = axis.unit ? ` ${axis.unit}` : '';
@@ -37,10 +37,10 @@ function targetIn(name: string | null, unit: string | null): string {
   return unit === null || name.includes(unit) ? name : `${name} (${unit})`;
 }
 
-const trainingIn = ({ samples }: NonNullable<Said['training']>): string | null =>
+const trainingIn = ({ samples }: NonNullable<ModelFacts['training']>): string | null =>
   samples === null ? null : counted(samples, 'sample');
 
-const metricsOf = ({ metrics = {} }: Said): string =>
+const metricsOf = ({ metrics = {} }: ModelFacts): string =>
   USUAL.flatMap((name) =>
     typeof metrics[name] === 'number' ? [`${name} ${metric(metrics[name])}`] : [],
   ).join(', ');

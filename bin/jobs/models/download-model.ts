@@ -5,11 +5,11 @@ import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { artifactBytes } from '../../../gateway/client/artifact-bytes.ts';
 import type { ClusterClient } from '../../../gateway/client/client.ts';
+import type { ModelFacts } from './model-facts.ts';
 import { readModelFile } from './model-file.ts';
-import type { Said } from './said.ts';
 
 /** What the model of an artifact says of itself. @throws as `artifactBytes` and `readModelFile` */
-export async function saidOf(client: ClusterClient, id: string): Promise<Said> {
+export async function factsOfArtifact(client: ClusterClient, id: string): Promise<ModelFacts> {
   const folder = await mkdtemp(join(tmpdir(), 'jqctl-'));
   try {
     const path = join(folder, 'model');

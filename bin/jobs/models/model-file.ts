@@ -6,7 +6,7 @@ import { ABOUT_MEMBER, unitIn } from '../../../actors/worker/runners/about-model
 import { axisOf } from '../../../actors/worker/runners/mljs/data/axis-match.ts';
 import { CliError, EXIT, usageError } from '../../cli/exit.ts';
 import { localError } from '../../cli/local-error.ts';
-import { type Said, saidIn } from './said.ts';
+import { factsIn, type ModelFacts } from './model-facts.ts';
 
 /** What of a model file is read at most, in bytes. */
 const MOST_BYTES = 256 * 1024 * 1024;
@@ -15,15 +15,10 @@ const MOST_BYTES = 256 * 1024 * 1024;
  * What a model file says of itself: one of mljs, or a bundle of nirs4all, also of versions that said less.
  * @throws CliError where the file cannot be read, or is no model that says what it is
  */
-export async function readModelFile(path: string, name = path): Promise<Said> {
+export async function readModelFile(path: string, name = path): Promise<ModelFacts> {
   try {
-    const { size } = await stat(path);
-    const said = (await isZip(path))
-      ? await inBundle(path)
-      : size <= MOST_BYTES
-        ? inJson(await readFile(path, 'utf8'))
-        : null;
-    if (said !== null) return said;
+    const facts = (await isZip(path)) ? await inBundle(path) : await inJson(path);
+    if (facts !== null) return facts;
   } catch (error) {
     if (error instanceof CliError) throw error;
     throw usageError(`cannot read ${localError(error) ?? `${name}: ${(error as Error).message}`}`);
@@ -39,12 +34,12 @@ async function isZip(path: string): Promise<boolean> {
   return bundle !== null;
 }
 
-async function inBundle(path: string): Promise<Said | null> {
+async function inBundle(path: string): Promise<ModelFacts | null> {
   const bundle = await openPromise(path, { lazyEntries: true });
   try {
     const found = await membersOf(bundle, [ABOUT_MEMBER, 'manifest.json']);
-    const said = saidIn(objectIn(found.get(ABOUT_MEMBER)));
-    if (said !== null) return said;
+    const facts = factsIn(objectIn(found.get(ABOUT_MEMBER)));
+    if (facts !== null) return facts;
     const manifest = objectIn(found.get('manifest.json'));
     if (typeof manifest?.nirs4all_version !== 'string') return null;
     return { library: 'nirs4all', version: manifest.nirs4all_version };
@@ -63,11 +58,13 @@ async function membersOf(bundle: ZipFile, names: readonly string[]): Promise<Map
 }
 
 /** Those of mljs from before `about` say the same under other names. */
-function inJson(content: string): Said | null {
-  const model = objectIn(content);
+async function inJson(path: string): Promise<ModelFacts | null> {
+  const { size } = await stat(path);
+  if (size > MOST_BYTES) return null;
+  const model = objectIn(await readFile(path, 'utf8'));
   if (model?.format !== 'mljs.run model') return null;
-  const said = saidIn(objectIn(JSON.stringify(model.about ?? null)));
-  if (said !== null) return said;
+  const facts = factsIn(objectIn(JSON.stringify(model.about ?? null)));
+  if (facts !== null) return facts;
   const names = Array.isArray(model.wavelengths) ? model.wavelengths.map(String) : null;
   const target = typeof model.target === 'string' ? model.target : null;
   return {

@@ -19,7 +19,7 @@ import {
 } from '../../../actors/worker/runners/nirs4all/index.ts';
 import { usageError } from '../../cli/exit.ts';
 import { localError } from '../../cli/local-error.ts';
-import type { Said } from '../models/said.ts';
+import type { ModelFacts } from '../models/model-facts.ts';
 import { isTable } from './local-refs.ts';
 
 /** Inputs of a job that lie on this machine. */
@@ -33,7 +33,7 @@ export interface Inputs {
 /** Spectra on this machine, and what the model that is to predict them says of itself. */
 export interface NewInputs {
   dataset: string;
-  model: Said;
+  model: ModelFacts;
   params: Readonly<Record<string, unknown>>;
 }
 

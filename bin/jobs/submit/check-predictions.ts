@@ -6,9 +6,9 @@ import { CliError } from '../../cli/exit.ts';
 import { counted } from '../../terminal/format.ts';
 import type { Output } from '../../terminal/output.ts';
 import { plain } from '../../terminal/plain.ts';
-import { saidOf } from '../models/download-model.ts';
+import { factsOfArtifact } from '../models/download-model.ts';
+import type { ModelFacts } from '../models/model-facts.ts';
 import { readModelFile } from '../models/model-file.ts';
-import type { Said } from '../models/said.ts';
 import { checkNewSamples } from './check-inputs.ts';
 import type { JobFile } from './job-file.ts';
 import { localRef, locate, type Piece } from './local-refs.ts';
@@ -33,11 +33,11 @@ export async function checkPredictions(
   const paths = [...datasets].filter((path) => extname(path) !== '.zip');
   const model = file.spec.model;
   if (paths.length === 0 || !model) return;
-  const said = await saidBy(model, pieces, look);
-  if (said === null) return;
+  const facts = await factsOf(model, pieces, look);
+  if (facts === null) return;
   for (const path of paths) {
     try {
-      const found = checkNewSamples({ dataset: path, model: said, params: file.spec.params ?? {} });
+      const found = checkNewSamples({ dataset: path, model: facts, params: file.spec.params ?? {} });
       if (found === null) continue;
       look.output.note(`${plain(path)}: ${counted(found.samples, 'sample')} to predict`);
     } catch (error) {
@@ -48,18 +48,18 @@ export async function checkPredictions(
 }
 
 /** What the model says of itself; null where it says nothing, or is not to be had: the server has the word then. */
-async function saidBy(
+async function factsOf(
   model: ModelRef,
   pieces: readonly Piece[],
   { client, folders }: Look,
-): Promise<Said | null> {
+): Promise<ModelFacts | null> {
   try {
     const piece = pieces.find(({ role }) => role === 'model');
     const local = piece && localRef(piece);
     const path = local ? await locate(local, folders) : null;
     if (path !== null) return await readModelFile(path);
     const id = model.kind === 'artifact' ? model.artifact_id : await bestOf(client, model.job_id);
-    return id === null ? null : await saidOf(client, id);
+    return id === null ? null : await factsOfArtifact(client, id);
   } catch {
     return null;
   }

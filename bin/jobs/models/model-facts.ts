@@ -3,7 +3,7 @@ import { Compile } from 'typebox/compile';
 import type { AboutModel } from '../../../actors/worker/runners/about-model.ts';
 
 /** What a file says of the model that is in it; members that it does not say are null or left out. */
-export type Said = Partial<AboutModel> & Pick<AboutModel, 'library'>;
+export type ModelFacts = Partial<AboutModel> & Pick<AboutModel, 'library'>;
 
 const Text = Type.Union([Type.String(), Type.Null()]);
 const Count = Type.Union([Type.Integer(), Type.Null()]);
@@ -27,7 +27,7 @@ const MEMBERS = Object.entries({
 );
 
 /** What a file says, whoever wrote it: a member of another shape is one that it does not say. Null without a library. */
-export function saidIn(about: Record<string, unknown> | null): Said | null {
+export function factsIn(about: Record<string, unknown> | null): ModelFacts | null {
   if (typeof about?.library !== 'string') return null;
   const fitting = MEMBERS.filter(([name, check]) => check.Check(about[name]));
   return { library: about.library, ...Object.fromEntries(fitting.map(([name]) => [name, about[name]])) };
