@@ -85,6 +85,22 @@ describe('the documents', () => {
     assert.ok(named.length > 10, `${named.length} names were found`);
   });
 
+  test('say of a file only names that stand in it: `name` of [words](file.ts), or in it', () => {
+    const said = documents.flatMap((document) =>
+      [...read(document).matchAll(/`(\w+)`[ \n]+(?:of|in)[ \n]+\[[^\]]+\]\(([\w./-]+\.[jt]sx?)\)/g)].map(
+        ([text, name, path]) => ({
+          document,
+          text,
+          name,
+          path: normalize(join(dirname(document), path ?? '')),
+        }),
+      ),
+    );
+    const wrong = said.filter(({ name, path }) => !new RegExp(`\\b${name}\\b`).test(read(path)));
+    assert.deepEqual(wrong, []);
+    assert.ok(said.length > 5, `${said.length} names were found`);
+  });
+
   test('are cited by the code under headings that they have', () => {
     const cited = sources.flatMap((source) =>
       [...read(source).matchAll(/\b(docs\/[\w/-]+\.md)(?:#([\w-]+))?/g)].map((match) => ({ source, match })),
@@ -153,10 +169,10 @@ describe('the documents', () => {
     assert.deepEqual(alone, [], 'files that none before them imports, and that import none of these');
   });
 
-  test('begin with a README of at most 200 lines, and have a glossary of at most 36 words', () => {
+  test('begin with a README of at most 200 lines, and have a glossary of at most 30 words', () => {
     assert.ok(read('README.md').split('\n').length <= 201);
     const [, , ...words] = read('docs/glossary.md').match(/^\|.*\|$/gm) ?? [];
-    assert.ok(words.length > 10 && words.length <= 36, `${words.length} words`);
+    assert.ok(words.length > 10 && words.length <= 30, `${words.length} words`);
   });
 
   test('mark in the list of decisions those that have been replaced', () => {
