@@ -1,6 +1,7 @@
 /**
- * The transition tables of jobs and tasks (docs/semantics.md#jobs, docs/semantics.md#tasks) with what its rules imply,
- * as data; that of jobs is in `job-table.ts`. Whatever a table does not list is refused. `transitions.spec.ts` walks every pair of state and event.
+ * The transition tables (docs/semantics.md#jobs, docs/semantics.md#tasks) with what their rules imply, as text; that of
+ * jobs is in `job-table.ts`. Whatever a table does not list is refused. `transitions.spec.ts` walks every pair of state
+ * and event.
  */
 
 /**
@@ -8,13 +9,14 @@
  * event's plain name stands for all of its variants (`FAIL` for `FAIL retriable` and `FAIL final`).
  */
 export interface Move {
-  from: string | string[];
-  event: string | string[];
-  /** Only in these situations; absent: in all of the table's. */
-  situation?: string | string[];
-  to: string;
+  from: string[];
+  event: string[];
+  /** Only in these situations; none: in all of the table's. */
+  situation: string[];
+  /** Null: it stays where it is. */
+  to: string | null;
   /** What is emitted, in order. */
-  emits?: string[];
+  emits: string[];
 }
 
 export interface Table {
@@ -27,6 +29,16 @@ export interface Table {
   moves: Move[];
 }
 
+/** Reads lines of `from | event | situation | to | emits`, with `/` between several, `=` for where it is, `#` before words. */
+export function movesIn(text: string): Move[] {
+  const lines = text.split('\n').filter((line) => line.trim() !== '' && !line.trim().startsWith('#'));
+  return lines.map((line) => {
+    const cells = line.split('|').map((cell) => cell.split(' / ').flatMap((word) => word.trim() || []));
+    const [from = [], event = [], situation = [], [to = ''] = [], emits = []] = cells;
+    return { from, event, situation, to: to === '=' ? null : to, emits };
+  });
+}
+
 /**
  * Attempts remain: a lease may follow. None remain: this was the last allowed attempt.
  * A task of a job that is being cancelled is `running.stopping`.
@@ -35,94 +47,42 @@ export const TASK_TABLE: Table = {
   states: ['queued', 'leased', 'running.executing', 'running.stopping', 'succeeded', 'failed', 'cancelled'],
   passing: ['lost'],
   final: ['succeeded', 'cancelled'],
-  moves: [
-    // A worker claims the next eligible task.
-    { from: 'queued', event: 'LEASE', to: 'leased', emits: ['lease_started', 'task_leased'] },
-    // An equal task succeeded before; what was tried once is computed.
-    { from: 'queued', event: 'REUSED', situation: 'never tried', to: 'succeeded', emits: ['task_reused'] },
-    // The worker calls start.
-    { from: 'leased', event: 'START', to: 'running.executing', emits: ['task_started'] },
-    // The answer of the lease never reached the worker.
-    { from: 'leased', event: 'UNDELIVERED', to: 'queued', emits: ['task_requeued', 'lease_ended'] },
-    // An operator takes it from its worker.
-    {
-      from: ['leased', 'running.executing'],
-      event: 'TAKE_BACK',
-      to: 'queued',
-      emits: ['task_requeued', 'lease_ended'],
-    },
-    // Its worker has to end, and gives it back.
-    {
-      from: ['leased', 'running.executing'],
-      event: 'GIVE_BACK',
-      to: 'queued',
-      emits: ['task_requeued', 'lease_ended'],
-    },
-    // The worker reports success.
-    {
-      from: 'running.executing',
-      event: 'COMPLETE',
-      to: 'succeeded',
-      emits: ['task_completed', 'lease_ended'],
-    },
-    // A failure reported from `leased` counts like one from `running`, and so does a timeout that the worker did
-    // not enforce, so that the server does.
-    ...[
-      { from: ['leased', 'running.executing'], event: 'FAIL retriable' },
-      { from: 'running.executing', event: 'TIMEOUT' },
-    ].flatMap((failure) => [
-      {
-        ...failure,
-        situation: 'attempts remain',
-        to: 'queued',
-        emits: ['task_failed', 'task_requeued', 'lease_ended'],
-      },
-      { ...failure, situation: 'none remain', to: 'failed', emits: ['task_failed', 'lease_ended'] },
-    ]),
-    // A worker's own fault costs no attempt, and is tried again only where another worker could run the task.
-    {
-      from: ['leased', 'running.executing'],
-      event: 'FAIL elsewhere',
-      to: 'queued',
-      emits: ['task_failed', 'task_requeued', 'lease_ended'],
-    },
-    // Elsewhere it fails the task, and so does `retriable: false`, whatever attempts remain.
-    {
-      from: ['leased', 'running.executing'],
-      event: ['FAIL nowhere', 'FAIL final'],
-      to: 'failed',
-      emits: ['task_failed', 'lease_ended'],
-    },
-    { from: 'queued', event: 'GIVE_UP', to: 'failed', emits: ['task_failed'] },
-    // The worker fell silent: `lost`, which resolves at once.
-    {
-      from: ['leased', 'running.executing'],
-      event: 'LEASE_EXPIRED',
-      situation: 'attempts remain',
-      to: 'queued',
-      emits: ['task_lost', 'task_requeued', 'lease_ended'],
-    },
-    {
-      from: ['leased', 'running.executing'],
-      event: 'LEASE_EXPIRED',
-      situation: 'none remain',
-      to: 'failed',
-      emits: ['task_lost', 'task_failed', 'lease_ended'],
-    },
-    // Job cancelled: what no child process works on ends at once, a running task is told to stop.
-    { from: 'queued', event: 'CANCEL', to: 'cancelled', emits: ['task_cancelled'] },
-    { from: 'leased', event: 'CANCEL', to: 'cancelled', emits: ['task_cancelled', 'lease_ended'] },
-    { from: 'running.executing', event: 'CANCEL', to: 'running.stopping', emits: ['stop_requested'] },
-    // However a task ends that was told to stop, it ends cancelled; it is never launched again.
-    {
-      from: 'running.stopping',
-      event: ['COMPLETE', 'FAIL', 'GIVE_BACK', 'LEASE_EXPIRED', 'TIMEOUT', 'TAKE_BACK'],
-      to: 'cancelled',
-      emits: ['task_cancelled', 'lease_ended'],
-    },
-    // Manual retry of the job.
-    { from: 'failed', event: 'RETRY', to: 'queued', emits: ['task_requeued'] },
-  ],
+  moves: movesIn(`
+    # A worker claims the next eligible task.
+    queued                     | LEASE          |                 | leased            | lease_started / task_leased
+    # An equal task succeeded before; what was tried once is computed.
+    queued                     | REUSED         | never tried     | succeeded         | task_reused
+    # The worker calls start.
+    leased                     | START          |                 | running.executing | task_started
+    # The answer of the lease never reached the worker.
+    leased                     | UNDELIVERED    |                 | queued            | task_requeued / lease_ended
+    # An operator takes it from its worker; or its worker has to end, and gives it back.
+    leased / running.executing | TAKE_BACK / GIVE_BACK |          | queued            | task_requeued / lease_ended
+    # The worker reports success.
+    running.executing          | COMPLETE       |                 | succeeded         | task_completed / lease_ended
+    # A failure reported from \`leased\` counts like one from \`running\`, and so does a timeout that the worker did
+    # not enforce, so that the server does.
+    leased / running.executing | FAIL retriable | attempts remain | queued            | task_failed / task_requeued / lease_ended
+    leased / running.executing | FAIL retriable | none remain     | failed            | task_failed / lease_ended
+    running.executing          | TIMEOUT        | attempts remain | queued            | task_failed / task_requeued / lease_ended
+    running.executing          | TIMEOUT        | none remain     | failed            | task_failed / lease_ended
+    # A worker's own fault costs no attempt, and is tried again only where another worker could run the task.
+    leased / running.executing | FAIL elsewhere |                 | queued            | task_failed / task_requeued / lease_ended
+    # Elsewhere it fails the task, and so does \`retriable: false\`, whatever attempts remain.
+    leased / running.executing | FAIL nowhere / FAIL final |      | failed            | task_failed / lease_ended
+    queued                     | GIVE_UP        |                 | failed            | task_failed
+    # The worker fell silent: \`lost\`, which resolves at once.
+    leased / running.executing | LEASE_EXPIRED  | attempts remain | queued            | task_lost / task_requeued / lease_ended
+    leased / running.executing | LEASE_EXPIRED  | none remain     | failed            | task_lost / task_failed / lease_ended
+    # Job cancelled: what no child process works on ends at once, a running task is told to stop.
+    queued                     | CANCEL         |                 | cancelled         | task_cancelled
+    leased                     | CANCEL         |                 | cancelled         | task_cancelled / lease_ended
+    running.executing          | CANCEL         |                 | running.stopping  | stop_requested
+    # However a task ends that was told to stop, it ends cancelled; it is never launched again.
+    running.stopping           | COMPLETE / FAIL / GIVE_BACK / LEASE_EXPIRED / TIMEOUT / TAKE_BACK | | cancelled | task_cancelled / lease_ended
+    # Manual retry of the job.
+    failed                     | RETRY          |                 | queued            | task_requeued
+  `),
 };
 
 /**
@@ -136,178 +96,50 @@ export const WORKER_TABLE: Table = {
   ],
   passing: [],
   final: ['removed'],
-  moves: [
-    { from: 'alive.idle', event: 'TASK_TAKEN', to: 'alive.busy' },
-    { from: 'alive.busy', event: 'TASK_TAKEN', to: 'alive.full' },
-    { from: 'alive.busy', event: 'TASK_RELEASED', to: 'alive.idle' },
-    { from: 'alive.full', event: 'TASK_RELEASED', to: 'alive.busy' },
-    // Tasks end while their worker is dead; its slots are counted all the same.
-    {
-      from: 'dead',
-      event: 'TASK_RELEASED',
-      situation: ['one taken', 'both taken', 'both taken, drained'],
-      to: 'dead',
-    },
-    {
-      from: 'dead',
-      event: 'TASK_RELEASED',
-      situation: 'one taken, drained',
-      to: 'dead',
-      emits: ['worker_drained'],
-    },
-    // One that is drained takes no task, and says so when it has none.
-    {
-      from: 'alive.draining',
-      event: 'TASK_RELEASED',
-      situation: 'both taken, drained',
-      to: 'alive.draining',
-    },
-    {
-      from: 'alive.draining',
-      event: 'TASK_RELEASED',
-      situation: 'one taken, drained',
-      to: 'alive.drained',
-      emits: ['worker_drained'],
-    },
-    // Death takes no task: the lapse of its lease does.
-    {
-      from: ['alive.idle', 'alive.busy', 'alive.full', 'alive.draining', 'alive.drained'],
-      event: 'HEARTBEAT_MISSED',
-      to: 'dead',
-      emits: ['worker_dead'],
-    },
-    // It says that it asks for no tasks at present; or it was told to end, and finishes what it has.
-    ...['alive.idle', 'alive.busy', 'alive.full', 'alive.draining', 'alive.drained'].flatMap((alive) => [
-      { from: alive, event: 'SUSPEND', to: alive, emits: ['worker_suspended', 'polling_ended'] },
-      { from: alive, event: 'DRAIN', to: alive, emits: ['worker_draining', 'polling_ended'] },
-    ]),
-    // Then it says that it has ended.
-    {
-      from: ['alive.idle', 'alive.busy', 'alive.full', 'alive.draining', 'alive.drained'],
-      event: 'STOP',
-      to: 'dead',
-      emits: ['worker_stopped', 'polling_ended'],
-    },
-    // An operator drains it, also while it is not there, and once more with another order.
-    {
-      from: ['alive.idle', 'alive.drained'],
-      event: 'DRAIN_ORDERED',
-      to: 'alive.drained',
-      emits: ['worker_drain_ordered', 'worker_drained'],
-    },
-    {
-      from: ['alive.busy', 'alive.full', 'alive.draining'],
-      event: 'DRAIN_ORDERED',
-      to: 'alive.draining',
-      emits: ['worker_drain_ordered'],
-    },
-    {
-      from: 'dead',
-      event: 'DRAIN_ORDERED',
-      situation: ['none taken', 'none taken, drained'],
-      to: 'dead',
-      emits: ['worker_drain_ordered', 'worker_drained'],
-    },
-    {
-      from: 'dead',
-      event: 'DRAIN_ORDERED',
-      situation: ['one taken', 'both taken', 'one taken, drained', 'both taken, drained'],
-      to: 'dead',
-      emits: ['worker_drain_ordered'],
-    },
-    { from: 'alive.drained', event: 'DRAIN_LIFTED', to: 'alive.idle', emits: ['worker_drain_lifted'] },
-    {
-      from: 'alive.draining',
-      event: 'DRAIN_LIFTED',
-      situation: 'one taken, drained',
-      to: 'alive.busy',
-      emits: ['worker_drain_lifted'],
-    },
-    {
-      from: 'alive.draining',
-      event: 'DRAIN_LIFTED',
-      situation: 'both taken, drained',
-      to: 'alive.full',
-      emits: ['worker_drain_lifted'],
-    },
-    {
-      from: 'dead',
-      event: 'DRAIN_LIFTED',
-      situation: ['none taken, drained', 'one taken, drained', 'both taken, drained'],
-      to: 'dead',
-      emits: ['worker_drain_lifted'],
-    },
-    // What has gone and has nothing is forgotten.
-    {
-      from: 'dead',
-      event: 'REMOVE',
-      situation: ['none taken', 'none taken, drained'],
-      to: 'removed',
-      emits: ['worker_removed', 'polling_ended'],
-    },
-    // Any sign of life brings it back, to where it stood.
-    { from: 'dead', event: 'HEARTBEAT', situation: 'none taken', to: 'alive.idle', emits: ['worker_alive'] },
-    { from: 'dead', event: 'HEARTBEAT', situation: 'one taken', to: 'alive.busy', emits: ['worker_alive'] },
-    { from: 'dead', event: 'HEARTBEAT', situation: 'both taken', to: 'alive.full', emits: ['worker_alive'] },
-    {
-      from: 'dead',
-      event: 'HEARTBEAT',
-      situation: 'none taken, drained',
-      to: 'alive.drained',
-      emits: ['worker_alive'],
-    },
-    {
-      from: 'dead',
-      event: 'HEARTBEAT',
-      situation: ['one taken, drained', 'both taken, drained'],
-      to: 'alive.draining',
-      emits: ['worker_alive'],
-    },
-    // A registration takes an id up again, alive or dead, with the slots that it declares; a drain outlasts it.
-    {
-      from: ['alive.idle', 'dead'],
-      event: 'REGISTER',
-      situation: 'none taken',
-      to: 'alive.idle',
-      emits: ['worker_registered'],
-    },
-    {
-      from: ['alive.busy', 'dead'],
-      event: 'REGISTER two slots',
-      situation: 'one taken',
-      to: 'alive.busy',
-      emits: ['worker_registered'],
-    },
-    {
-      from: ['alive.busy', 'dead'],
-      event: 'REGISTER one slot',
-      situation: 'one taken',
-      to: 'alive.full',
-      emits: ['worker_registered'],
-    },
-    {
-      from: ['alive.drained', 'dead'],
-      event: 'REGISTER',
-      situation: 'none taken, drained',
-      to: 'alive.drained',
-      emits: ['worker_registered'],
-    },
-    {
-      from: ['alive.draining', 'dead'],
-      event: 'REGISTER',
-      situation: ['one taken, drained', 'both taken, drained'],
-      to: 'alive.draining',
-      emits: ['worker_registered'],
-    },
-    // With fewer slots than tasks it stays full until enough of them have ended.
-    {
-      from: ['alive.full', 'dead'],
-      event: 'REGISTER',
-      situation: 'both taken',
-      to: 'alive.full',
-      emits: ['worker_registered'],
-    },
-  ],
+  moves: movesIn(`
+    alive.idle     | TASK_TAKEN    |                              | alive.busy     |
+    alive.busy     | TASK_TAKEN    |                              | alive.full     |
+    alive.busy     | TASK_RELEASED |                              | alive.idle     |
+    alive.full     | TASK_RELEASED |                              | alive.busy     |
+    # Tasks end while their worker is dead; its slots are counted all the same.
+    dead           | TASK_RELEASED | one taken / both taken / both taken, drained | = |
+    dead           | TASK_RELEASED | one taken, drained           | =              | worker_drained
+    # One that is drained takes no task, and says so when it has none.
+    alive.draining | TASK_RELEASED | both taken, drained          | =              |
+    alive.draining | TASK_RELEASED | one taken, drained           | alive.drained  | worker_drained
+    # Death takes no task: the lapse of its lease does.
+    alive.idle / alive.busy / alive.full / alive.draining / alive.drained | HEARTBEAT_MISSED | | dead | worker_dead
+    # It says that it asks for no tasks at present; or it was told to end, and finishes what it has.
+    alive.idle / alive.busy / alive.full / alive.draining / alive.drained | SUSPEND | | = | worker_suspended / polling_ended
+    alive.idle / alive.busy / alive.full / alive.draining / alive.drained | DRAIN   | | = | worker_draining / polling_ended
+    # Then it says that it has ended.
+    alive.idle / alive.busy / alive.full / alive.draining / alive.drained | STOP | | dead | worker_stopped / polling_ended
+    # An operator drains it, also while it is not there, and once more with another order.
+    alive.idle / alive.drained | DRAIN_ORDERED |                  | alive.drained  | worker_drain_ordered / worker_drained
+    alive.busy / alive.full / alive.draining | DRAIN_ORDERED |    | alive.draining | worker_drain_ordered
+    dead           | DRAIN_ORDERED | none taken / none taken, drained | =          | worker_drain_ordered / worker_drained
+    dead           | DRAIN_ORDERED | one taken / both taken / one taken, drained / both taken, drained | = | worker_drain_ordered
+    alive.drained  | DRAIN_LIFTED  |                              | alive.idle     | worker_drain_lifted
+    alive.draining | DRAIN_LIFTED  | one taken, drained           | alive.busy     | worker_drain_lifted
+    alive.draining | DRAIN_LIFTED  | both taken, drained          | alive.full     | worker_drain_lifted
+    dead           | DRAIN_LIFTED  | none taken, drained / one taken, drained / both taken, drained | = | worker_drain_lifted
+    # What has gone and has nothing is forgotten.
+    dead           | REMOVE        | none taken / none taken, drained | removed    | worker_removed / polling_ended
+    # Any sign of life brings it back, to where it stood.
+    dead           | HEARTBEAT     | none taken                   | alive.idle     | worker_alive
+    dead           | HEARTBEAT     | one taken                    | alive.busy     | worker_alive
+    dead           | HEARTBEAT     | both taken                   | alive.full     | worker_alive
+    dead           | HEARTBEAT     | none taken, drained          | alive.drained  | worker_alive
+    dead           | HEARTBEAT     | one taken, drained / both taken, drained | alive.draining | worker_alive
+    # A registration takes an id up again, alive or dead, with the slots that it declares; a drain outlasts it.
+    alive.idle / dead     | REGISTER           | none taken          | alive.idle    | worker_registered
+    alive.busy / dead     | REGISTER two slots | one taken           | alive.busy    | worker_registered
+    alive.busy / dead     | REGISTER one slot  | one taken           | alive.full    | worker_registered
+    alive.drained / dead  | REGISTER           | none taken, drained | alive.drained | worker_registered
+    alive.draining / dead | REGISTER | one taken, drained / both taken, drained | alive.draining | worker_registered
+    # With fewer slots than tasks it stays full until enough of them have ended.
+    alive.full / dead     | REGISTER           | both taken          | alive.full    | worker_registered
+  `),
 };
 
 /** `recovering → serving ⇄ degraded → draining → stopped`. */
@@ -315,16 +147,15 @@ export const SUPERVISOR_TABLE: Table = {
   states: ['recovering', 'serving', 'degraded', 'draining', 'stopped'],
   passing: [],
   final: ['stopped'],
-  moves: [
-    { from: 'recovering', event: 'RECOVERED', to: 'serving' },
-    // Told to stop before it served anybody: there is nothing to drain.
-    { from: 'recovering', event: 'DRAIN', to: 'stopped' },
-    { from: 'serving', event: 'COMMIT_FAILED', to: 'degraded' },
-    { from: 'degraded', event: 'COMMIT_FAILED', to: 'degraded' },
-    { from: 'degraded', event: 'COMMITTED', to: 'serving' },
-    { from: ['serving', 'degraded'], event: 'DRAIN', to: 'draining' },
-    // What is in flight is committed, or not, while it drains.
-    { from: 'draining', event: ['COMMITTED', 'COMMIT_FAILED'], to: 'draining' },
-    { from: 'draining', event: 'DRAINED', to: 'stopped' },
-  ],
+  moves: movesIn(`
+    recovering         | RECOVERED     | | serving  |
+    # Told to stop before it served anybody: there is nothing to drain.
+    recovering         | DRAIN         | | stopped  |
+    serving / degraded | COMMIT_FAILED | | degraded |
+    degraded           | COMMITTED     | | serving  |
+    serving / degraded | DRAIN         | | draining |
+    # What is in flight is committed, or not, while it drains.
+    draining           | COMMITTED / COMMIT_FAILED | | = |
+    draining           | DRAINED       | | stopped  |
+  `),
 };
