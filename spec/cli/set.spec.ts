@@ -3,14 +3,9 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import type { JobView } from '../../machines/schema/views.ts';
+import { JOB } from '../support/job.ts';
 import { startTestServer, temporaryDirectory } from '../support/server.ts';
 import { run } from './cli-support.ts';
-
-const JOB = {
-  type: 'demo.run',
-  pipeline: { kind: 'inline_json', inline: {} },
-  dataset: { kind: 'shared_path', path: '/d' },
-} as const;
 
 async function withServer(t: TestContext) {
   const server = await startTestServer(t);

@@ -4,6 +4,7 @@ import { describe, it, type TestContext } from 'node:test';
 import { pino } from 'pino';
 import { FleetKeeper } from '../../actors/fleet/fleet.ts';
 import { type Fleet, readFleet } from '../../machines/fleet/file.ts';
+import { pipelines } from '../support/job.ts';
 import { startTestServer, temporaryDirectory } from '../support/server.ts';
 import { PlayedEngine } from './played-engine.ts';
 
@@ -31,7 +32,7 @@ async function scene(t: TestContext, template: Record<string, unknown> = {}) {
     server.client.call('submitJob', {
       body: {
         type: 'mljs.run',
-        pipelines: Array.from({ length: count }, (_, i) => ({ kind: 'inline_json' as const, inline: { i } })),
+        pipelines: pipelines(count),
         dataset: { kind: 'shared_path', path: '/d' },
         ...more,
       },

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
+import { pipelines } from '../support/job.ts';
 import { Program, processesWith, ROOT } from '../support/program.ts';
 import { startTestServer, type TestServer, temporaryDirectory } from '../support/server.ts';
 import { until } from '../support/until.ts';
@@ -47,7 +48,7 @@ const submit = (server: TestServer, count: number, type = 'slow.run') =>
   server.client.call('submitJob', {
     body: {
       type,
-      pipelines: Array.from({ length: count }, (_, i) => ({ kind: 'inline_json' as const, inline: { i } })),
+      pipelines: pipelines(count),
       dataset: { kind: 'worker_local', path: ROOT },
     },
   });

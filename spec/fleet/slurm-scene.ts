@@ -5,6 +5,7 @@ import type { TestContext } from 'node:test';
 import { pino } from 'pino';
 import { openFleet } from '../../bin/programs/fleet.ts';
 import { readFleet } from '../../machines/fleet/file.ts';
+import { pipelines } from '../support/job.ts';
 import { processesWith } from '../support/program.ts';
 import { startTestServer, temporaryDirectory } from '../support/server.ts';
 import { until } from '../support/until.ts';
@@ -68,10 +69,7 @@ export async function slurmScene(t: TestContext, slurm: Record<string, unknown> 
       server.client.call('submitJob', {
         body: {
           type: 'slow.run',
-          pipelines: Array.from({ length: count }, (_, i) => ({
-            kind: 'inline_json' as const,
-            inline: { i },
-          })),
+          pipelines: pipelines(count),
           dataset: { kind: 'worker_local', path: state },
           retry: { max_attempts },
         },

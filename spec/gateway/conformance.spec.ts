@@ -7,17 +7,13 @@ import { type RouteName, routeList } from '../../gateway/contract/routes.ts';
 import { openApi } from '../../gateway/openapi/openapi.ts';
 import { RIGHTS } from '../../machines/protocol/rights.ts';
 import { validator } from '../../machines/schema/validate.ts';
+import { JOB } from '../support/job.ts';
 import { startTestServer, type TestServer, temporaryDirectory } from '../support/server.ts';
 import { type Ask, ask, bearer, multipart, type RawAnswer } from './support.ts';
 
 /** The statuses and bodies that each route answered in these tests, by its name. */
 const seen = new Map<RouteName, Set<number>>();
 
-const JOB = {
-  type: 'demo.run',
-  pipeline: { kind: 'inline_json', inline: { steps: [] } },
-  dataset: { kind: 'catalog', catalog_id: 'wheat' },
-};
 const FILE = multipart([{ disposition: 'name="file"; filename="model.bin"', content: 'model' }]);
 
 /** A request that a route accepts, but for its id. */

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
+import { JOB } from '../support/job.ts';
 import { startTestServer } from '../support/server.ts';
 import { idsUpTo } from './feed-support.ts';
 
@@ -7,13 +8,7 @@ import { idsUpTo } from './feed-support.ts';
 async function withTenEvents(t: TestContext) {
   const server = await startTestServer(t);
   for (let i = 0; i < 10; i++) {
-    await server.client.call('submitJob', {
-      body: {
-        type: 'demo.run',
-        pipeline: { kind: 'inline_json', inline: { steps: [] } },
-        dataset: { kind: 'catalog', catalog_id: 'wheat' },
-      },
-    });
+    await server.client.call('submitJob', { body: JOB });
   }
   return async (query: { after_id?: number; before_id?: number; limit?: number }) =>
     (await server.client.call('listEvents', { query })).map(({ id }) => id);

@@ -7,6 +7,7 @@ import { inspectionFrames } from '../../gateway/client/inspection-stream.ts';
 import { InspectionFeed } from '../../gateway/streams/inspection-feed.ts';
 import { InspectionMessage } from '../../machines/schema/inspection.ts';
 import { validator } from '../../machines/schema/validate.ts';
+import { JOB } from '../support/job.ts';
 import { startTestServer } from '../support/server.ts';
 import { until } from '../support/until.ts';
 import { StreamClient, UPGRADE } from './stream-client.ts';
@@ -266,13 +267,7 @@ async function playOneJob(submitter: ClusterClient, executor: ClusterClient) {
   const { worker_id } = await executor.call('registerWorker', {
     body: { version: { packages: { demo: '1.0' } } },
   });
-  await submitter.call('submitJob', {
-    body: {
-      type: 'demo.run',
-      pipeline: { kind: 'inline_json', inline: { steps: [] } },
-      dataset: { kind: 'catalog', catalog_id: 'wheat' },
-    },
-  });
+  await submitter.call('submitJob', { body: JOB });
   const { task } = await executor.call('lease', { params: { id: worker_id }, body: { wait_s: 20 } });
   assert.ok(task);
   const aim = { params: { id: task.task_id }, query: { worker_id, attempt: task.attempt } };

@@ -5,13 +5,10 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { test } from 'node:test';
 import { ResponseError } from '../../gateway/client/errors.ts';
+import { sweep } from '../support/job.ts';
 import { startTestServer } from '../support/server.ts';
 
-const JOB = {
-  type: 'demo.run',
-  pipelines: ['a', 'b', 'c'].map((name) => ({ kind: 'inline_json', inline: { name } })),
-  dataset: { kind: 'shared_path', path: '/data' },
-};
+const JOB = sweep(3);
 
 async function threeLeased(t: Parameters<typeof startTestServer>[0]) {
   const server = await startTestServer(t);

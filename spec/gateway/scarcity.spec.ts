@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { BodyBudget } from '../../gateway/http/request/body-budget.ts';
 import { deferred } from '../support/deferred.ts';
+import { JOB } from '../support/job.ts';
 import { until } from '../support/until.ts';
 import { failing } from '../support/views.ts';
 import { ask, gatewayFor, RawConnection, recordingLog } from './support.ts';
@@ -11,11 +12,7 @@ const KIB = 1024;
 const FREE = 16 * KIB;
 
 const jobOf = (bytes: number) =>
-  JSON.stringify({
-    type: 'demo.run',
-    pipeline: { kind: 'inline_json', inline: 'x'.repeat(bytes) },
-    dataset: { kind: 'catalog', catalog_id: 'wheat' },
-  });
+  JSON.stringify({ ...JOB, pipeline: { kind: 'inline_json', inline: 'x'.repeat(bytes) } });
 
 describe('the memory that bodies may take together', () => {
   it('is counted from the first byte to the answer, and then released', () => {

@@ -8,6 +8,7 @@ import type { BackupReport } from '../../actors/server/backup/report.ts';
 import { objectPath } from '../../actors/server/blobs/paths.ts';
 import { ClusterClient } from '../../gateway/client/client.ts';
 import { type Outcome, run } from '../cli/cli-support.ts';
+import { sweep } from '../support/job.ts';
 import { temporaryDirectory } from '../support/server.ts';
 import { type ServerProgramOptions, startServerProgram } from '../support/server-program.ts';
 
@@ -75,9 +76,7 @@ export async function serve(t: TestContext, root: string, options: ServerProgram
     server,
     client,
     submit: async (tasks = 1): Promise<string> => {
-      const pipelines = Array.from({ length: tasks }, (_, i) => ({ kind: 'inline_json', inline: { i } }));
-      const dataset = { kind: 'shared_path', path: root };
-      const text = JSON.stringify({ type: 'demo.run', pipelines, dataset });
+      const text = JSON.stringify(sweep(tasks, { dataset: { kind: 'shared_path', path: root } }));
       return (await client.call('submitJob', { text })).id;
     },
     upload: async (bytes = randomBytes(1000)) => {

@@ -1,13 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
+import { JOB } from '../support/job.ts';
 import { temporaryDirectory } from '../support/server.ts';
 import { type ServerProgramOptions, startServerProgram } from '../support/server-program.ts';
-
-const JOB = {
-  type: 'demo.run',
-  pipeline: { kind: 'inline_json', inline: {} },
-  dataset: { kind: 'shared_path', path: '/d' },
-};
 
 /** A server process with limits, and what it answers: the status, and the code of a refusal. */
 async function limited(t: TestContext, limits: Partial<ServerProgramOptions>) {

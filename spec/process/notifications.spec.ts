@@ -6,18 +6,13 @@ import { describe, it, type TestContext } from 'node:test';
 import { signed } from '../../actors/server/notify/sign.ts';
 import { ClusterClient } from '../../gateway/client/client.ts';
 import { run } from '../cli/cli-support.ts';
+import { JOB } from '../support/job.ts';
 import { Program, ROOT } from '../support/program.ts';
 import { assertSigned, KEY, SECRET, startReceiver } from '../support/receiver.ts';
 import { requires } from '../support/requires.ts';
 import { temporaryDirectory } from '../support/server.ts';
 import { until } from '../support/until.ts';
 import { made, places, restored } from './backup-support.ts';
-
-const JOB = {
-  type: 'demo.run',
-  pipeline: { kind: 'inline_json', inline: {} },
-  dataset: { kind: 'shared_path', path: '/d' },
-} as const;
 
 /** A file that holds a secret, for its user alone. */
 async function fileWith(t: TestContext, text: string): Promise<string> {

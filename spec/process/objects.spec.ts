@@ -4,14 +4,9 @@ import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { objectPath } from '../../actors/server/blobs/paths.ts';
+import { JOB } from '../support/job.ts';
 import { temporaryDirectory } from '../support/server.ts';
 import { type ServerProgramOptions, startServerProgram } from '../support/server-program.ts';
-
-const JOB = {
-  type: 'demo.run',
-  pipeline: { kind: 'inline_json', inline: {} },
-  dataset: { kind: 'shared_path', path: '/d' },
-};
 
 /** A server process and what a client does with it. */
 async function serve(t: TestContext, options: ServerProgramOptions) {

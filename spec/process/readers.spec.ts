@@ -1,18 +1,14 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import { system } from '../../actors/worker/child/system.ts';
+import { JOB } from '../support/job.ts';
 import { processesWith } from '../support/program.ts';
 import { temporaryDirectory } from '../support/server.ts';
 import { startServerProgram } from '../support/server-program.ts';
 import { until } from '../support/until.ts';
 
 /** A job of more than 64 KiB, which is read in another process. */
-const LARGE = JSON.stringify({
-  type: 'demo.run',
-  pipeline: { kind: 'inline_json', inline: {} },
-  dataset: { kind: 'shared_path', path: '/d' },
-  params: { text: 'x'.repeat(100_000) },
-});
+const LARGE = JSON.stringify({ ...JOB, params: { text: 'x'.repeat(100_000) } });
 
 const readersOf = ({ pid }: { pid: number }) =>
   processesWith('parsing/child.').filter((reader) => system.rowOf(reader)?.parent === pid);

@@ -4,14 +4,9 @@ import { describe, type TestContext, test } from 'node:test';
 import WebSocket from 'ws';
 import { ClusterClient } from '../../gateway/client/client.ts';
 import { start } from '../cli/cli-support.ts';
+import { JOB } from '../support/job.ts';
 import { temporaryDirectory } from '../support/server.ts';
 import { until } from '../support/until.ts';
-
-const JOB = {
-  type: 'demo.run',
-  pipeline: { kind: 'inline_json', inline: {} },
-  dataset: { kind: 'shared_path', path: '/d' },
-} as const;
 
 /** A server process on a state directory, and a client of it. */
 async function serve(t: TestContext, state: string) {

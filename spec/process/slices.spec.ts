@@ -7,6 +7,7 @@ import { after, before, describe, test } from 'node:test';
 import { promisify } from 'node:util';
 import { DEFAULT_SETTINGS } from '../../actors/server/core.ts';
 import type { JobView } from '../../machines/schema/views.ts';
+import { sweep } from '../support/job.ts';
 import { ROOT } from '../support/program.ts';
 import { temporaryDirectory } from '../support/server.ts';
 import { type ServerProgram, startServerProgram } from '../support/server-program.ts';
@@ -15,12 +16,7 @@ import { until } from '../support/until.ts';
 /** Three slices. */
 const TASKS = 2 * DEFAULT_SETTINGS.sliceSize + 100;
 
-const JOB = {
-  type: 'demo.run',
-  pipelines: Array.from({ length: TASKS }, (_, inline) => ({ kind: 'inline_json', inline })),
-  dataset: { kind: 'shared_path', path: '/d' },
-  retry: { max_attempts: 1 },
-};
+const JOB = sweep(TASKS, { retry: { max_attempts: 1 } });
 
 async function post<Answer>({ url }: ServerProgram, path: string, body: object = {}): Promise<Answer> {
   const headers = { 'content-type': 'application/json' };

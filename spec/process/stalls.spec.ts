@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { ClusterClient } from '../../gateway/client/client.ts';
+import { JOB } from '../support/job.ts';
 import { temporaryDirectory } from '../support/server.ts';
 import { type LaunchFaults, type ServerProgram, startServerProgram } from '../support/server-program.ts';
 import { until } from '../support/until.ts';
@@ -10,12 +11,6 @@ import { until } from '../support/until.ts';
 const TTL = 3;
 const LONGER = TTL + 1;
 const BEAT_MS = 250;
-
-const JOB = {
-  type: 'demo.run',
-  pipeline: { kind: 'inline_json', inline: {} },
-  dataset: { kind: 'shared_path', path: '/d' },
-} as const;
 
 /** A server with a worker that runs a task, and says so four times a second without waiting for answers. */
 class Scene {

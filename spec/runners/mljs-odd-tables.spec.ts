@@ -27,6 +27,10 @@ const turned = (rows: readonly (readonly Cell[])[]): Cell[][] =>
   (rows[0] as Cell[]).map((_, j) => rows.map((row) => row[j] as Cell));
 const THOUSANDS = Y.map((value) => `1.0${Math.round(value)}`);
 
+/** Reference values, each written in some way. */
+const octane = (written: (value: number, i: number) => Cell): string =>
+  text(column('octane', Y.map(written)));
+
 const read = (x: Bytes, y: Bytes, hints: Partial<DatasetHints> = {}): Dataset =>
   readDataset(pair(x, y), { ...NO_HINTS, ...hints });
 
@@ -88,6 +92,9 @@ describe('a table that is not what it seems is refused, with how to correct it',
   const x = text(headed());
   const square = X.slice(0, 7);
   const few = text(column('octane', Y.slice(0, 7)));
+  /** With units below the names. */
+  const UNITS = text([['octane'], ['RON'], ...Y.map((v) => [v])]);
+  const ABSORBANCE = text([WAVELENGTHS.map(String), WAVELENGTHS.map(() => 'AU'), ...X]);
   const cases: [string, string | Buffer, string, RegExp][] = [
     [
       'a wavelength per row, as instruments export series',
@@ -120,24 +127,9 @@ describe('a table that is not what it seems is refused, with how to correct it',
       text([IDS, Y]),
       /train_y.csv: the reference values stand in one row/,
     ],
-    [
-      'units below the wavelengths',
-      text([WAVELENGTHS.map(String), WAVELENGTHS.map(() => 'AU'), ...X]),
-      y,
-      /train_x.csv:2: "AU" stands below the header/,
-    ],
-    [
-      'units below the names of both files',
-      text([WAVELENGTHS.map(String), WAVELENGTHS.map(() => 'AU'), ...X]),
-      text([['octane'], ['RON'], ...Y.map((v) => [v])]),
-      /:2: "AU" stands below the header/,
-    ],
-    [
-      'units below the reference values',
-      x,
-      text([['octane'], ['RON'], ...Y.map((v) => [v])]),
-      /train_y.csv:2: "RON" stands below the header/,
-    ],
+    ['units below the wavelengths', ABSORBANCE, y, /train_x.csv:2: "AU" stands below the header/],
+    ['units below the names of both files', ABSORBANCE, UNITS, /:2: "AU" stands below the header/],
+    ['units below the reference values', x, UNITS, /train_y.csv:2: "RON" stands below the header/],
     [
       'a title above the table',
       `Messung vom 3.3.\n${x}`,
@@ -154,34 +146,19 @@ describe('a table that is not what it seems is refused, with how to correct it',
     [
       'marks for thousands',
       x,
-      text(
-        column(
-          'octane',
-          THOUSANDS.map((v) => `${v},5`),
-        ),
-      ),
+      octane((v) => `1.0${Math.round(v)},5`),
       /such as "1.0\d\d,5", which has a mark for thousands/,
     ],
     [
       'narrow blanks for thousands',
       x,
-      text(
-        column(
-          'octane',
-          Y.map((v) => `1\u202f0${Math.round(v)},5`),
-        ),
-      ),
+      octane((v) => `1\u202f0${Math.round(v)},5`),
       /which has a mark for thousands/,
     ],
     [
       'marks for thousands between quotes',
       x,
-      text(
-        column(
-          'octane',
-          Y.map((v) => `"1,0${Math.round(v)}.5"`),
-        ),
-      ),
+      octane((v) => `"1,0${Math.round(v)}.5"`),
       /which has a mark for thousands/,
     ],
     [
@@ -210,25 +187,10 @@ describe('a table that is not what it seems is refused, with how to correct it',
     [
       'a limit of detection',
       x,
-      text(
-        column(
-          'octane',
-          Y.map((v, i) => (i === 3 ? '<0.5' : v)),
-        ),
-      ),
+      octane((v, i) => (i === 3 ? '<0.5' : v)),
       /train_y.csv:5: .*"<0.5"; write a number, or leave the cell empty/,
     ],
-    [
-      'per cent',
-      x,
-      text(
-        column(
-          'octane',
-          Y.map((v) => `${v} %`),
-        ),
-      ),
-      /no column of reference values: .*such as "\d.* %"/,
-    ],
+    ['per cent', x, octane((v) => `${v} %`), /no column of reference values: .*such as "\d.* %"/],
     [
       'a workbook',
       Buffer.from('PK\u0003\u0004\u0014\u0000binary', 'latin1'),
@@ -276,12 +238,7 @@ describe('a table that only looks odd is read', () => {
   it('with a warning: what can be thousands, in quotes or beside decimal commas', () => {
     const quoted = read(
       text(headed()),
-      text(
-        column(
-          'octane',
-          Y.map((v) => `"1,0${Math.round(v)}"`),
-        ),
-      ),
+      octane((v) => `"1,0${Math.round(v)}"`),
     );
     const beside = read(text(headed(), ';', ','), text(column('octane', THOUSANDS)));
     for (const { train, warnings } of [quoted, beside]) {

@@ -6,6 +6,7 @@ import WebSocket from 'ws';
 import { Credentials } from '../../gateway/auth/credentials.ts';
 import { type Ask, ask, bearer, gatewayFor, RawConnection } from '../gateway/support.ts';
 import { deferred } from '../support/deferred.ts';
+import { JOB } from '../support/job.ts';
 import { startTestServer, type TestServer, temporaryDirectory } from '../support/server.ts';
 import { until } from '../support/until.ts';
 
@@ -57,16 +58,10 @@ async function assertLive(server: TestServer, stream: Stream): Promise<void> {
   assert.equal(stream.closed, undefined, 'the stream stays open');
 }
 
-const job = {
-  type: 'demo.run',
-  pipeline: { kind: 'inline_json', inline: {} },
-  dataset: { kind: 'catalog', catalog_id: 'x' },
-};
-
 describe('a token that is revoked in the auth file', () => {
   it('has every stream of its credential closed with 1008, and no other', async (t) => {
     const { server, give } = await serverOf(t, KEPT, TEMP);
-    const { id } = await server.clientWith(KEPT.token).call('submitJob', { text: JSON.stringify(job) });
+    const { id } = await server.clientWith(KEPT.token).call('submitJob', { text: JSON.stringify(JOB) });
     const paths = ['/v1/events/stream', `/v1/jobs/${id}/events/stream`, '/v1/inspect'];
     const gone: Stream[] = [];
     for (const path of paths) gone.push(await open(t, server, path, TEMP.token));
@@ -103,7 +98,7 @@ describe('a token that is revoked in the auth file', () => {
       assert.match(answer.body, /revoked/);
     }
     const kept = server.clientWith(KEPT.token);
-    const { id } = await kept.call('submitJob', { text: JSON.stringify(job) });
+    const { id } = await kept.call('submitJob', { text: JSON.stringify(JOB) });
     const [task] = await kept.call('listJobTasks', { params: { id } });
     assert.deepEqual([task?.status, task?.attempt], ['queued', 0], 'nobody was given the task');
   });
@@ -115,9 +110,9 @@ describe('a token that is revoked in the auth file', () => {
     const { worker_id } = await temp.call('registerWorker', {
       body: { version: { packages: { demo: '1.0' } } },
     });
-    const { id } = await kept.call('submitJob', { text: JSON.stringify(job) });
+    const { id } = await kept.call('submitJob', { text: JSON.stringify(JOB) });
     const held = [
-      ['/v1/jobs', JSON.stringify(job)],
+      ['/v1/jobs', JSON.stringify(JOB)],
       [`/v1/workers/${worker_id}/lease`, '{"max_tasks":1}'],
     ] as const;
     const connections = [];

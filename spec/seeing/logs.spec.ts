@@ -7,6 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { ServerConfig } from '../../bin/programs/server-config.ts';
 import { start } from '../cli/cli-support.ts';
 import { bearer } from '../gateway/support.ts';
+import { JOB } from '../support/job.ts';
 import { startTestServer, temporaryDirectory } from '../support/server.ts';
 import { until } from '../support/until.ts';
 
@@ -30,16 +31,9 @@ async function logged(t: TestContext, options: Partial<ServerConfig> = {}) {
   return { server, logFile, lines: () => linesOf(logFile) };
 }
 
-const JOB = {
-  type: 'demo.run',
-  pipeline: { kind: 'inline_json', inline: {} },
-  dataset: { kind: 'shared_path', path: '/d' },
-} as const;
-
 /** A job of so many tasks. */
 const wide = (tasks: number) => ({
-  type: 'demo.run',
-  pipeline: JOB.pipeline,
+  ...{ type: JOB.type, pipeline: JOB.pipeline },
   datasets: Array.from({ length: tasks }, () => JOB.dataset),
   retry: { max_attempts: 1 },
 });

@@ -5,15 +5,11 @@ import WebSocket from 'ws';
 import { serverMetrics } from '../design/documents/metrics.ts';
 import { bearer } from '../gateway/support.ts';
 import { scrape, seriesOf } from '../support/exposition.ts';
+import { JOB } from '../support/job.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
 import { until } from '../support/until.ts';
 
-const job = (more: object = {}) => ({
-  type: 'demo.run',
-  pipeline: { kind: 'inline_json' as const, inline: {} },
-  dataset: { kind: 'shared_path' as const, path: '/d' },
-  ...more,
-});
+const job = (more: object = {}) => ({ ...JOB, ...more });
 
 /** A worker that speaks the protocol by hand. */
 async function playedWorker({ client }: TestServer, packages: Record<string, string> = { demo: '1' }) {

@@ -13,9 +13,7 @@ import type { JobQuery } from '../../gateway/backend.ts';
 import type { JobView } from '../../machines/schema/views.ts';
 import { job, TestCluster } from '../support/cluster.ts';
 import { ODD_DOUBLES } from '../support/doubles.ts';
-
-const inline = (n: number) =>
-  Array.from({ length: n }, (_, i) => ({ kind: 'inline_json', inline: { step: i } }));
+import { sweep } from '../support/job.ts';
 
 interface Ranked {
   best_rmse: number;
@@ -44,7 +42,7 @@ describe('lists that the store composes hold exactly what was reported', () => {
     ];
     const drawn = fc.sample(fc.double({ noNaN: true, noDefaultInfinity: true }), { numRuns: 60, seed: 7 });
     const values = [...edges, ...drawn];
-    const { id } = await cluster.submit(job({ pipeline: undefined, pipelines: inline(values.length) }));
+    const { id } = await cluster.submit(sweep(values.length));
     await finish(
       cluster,
       values.map((best_rmse) => ({ best_rmse })),

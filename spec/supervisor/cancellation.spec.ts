@@ -1,16 +1,15 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { atWork, job, TestCluster, withWorker } from '../support/cluster.ts';
+import { atWork, TestCluster, withWorker } from '../support/cluster.ts';
+import { sweep } from '../support/job.ts';
 
-const three = () =>
-  job({ pipeline: null, pipelines: [1, 2, 3].map((n) => ({ kind: 'inline_json', inline: n })) });
 const statuses = async (cluster: TestCluster, id: string) =>
   (await cluster.tasks(id)).map((task) => task.status).sort();
 
 describe('cancelling a job', () => {
   test('a queued job is cancelled at once, with all its tasks, and none is ever leased', async (t) => {
     const cluster = await TestCluster.start(t);
-    const submitted = await cluster.submit(three());
+    const submitted = await cluster.submit(sweep(3));
     await cluster.cancel(submitted.id);
     const view = await cluster.job(submitted.id);
     assert.deepEqual(
@@ -24,7 +23,7 @@ describe('cancelling a job', () => {
 
   test('a worker that waits gets the next task behind those of a cancelled job at once', async (t) => {
     const cluster = await TestCluster.start(t);
-    const cancelled = await cluster.submit(three());
+    const cancelled = await cluster.submit(sweep(3));
     const next = await cluster.submit();
     await cluster.cancel(cancelled.id);
     const worker = await cluster.register({ slots_total: 1 });
@@ -34,7 +33,7 @@ describe('cancelling a job', () => {
 
   test('queued and leased tasks are cancelled at once, a running one when its worker has stopped it', async (t) => {
     const cluster = await TestCluster.start(t);
-    const submitted = await cluster.submit(three());
+    const submitted = await cluster.submit(sweep(3));
     const worker = await cluster.register({ slots_total: 2 });
     const running = await worker.run();
     const leased = await worker.leaseOne();

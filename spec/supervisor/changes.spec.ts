@@ -4,16 +4,11 @@ import { describe, it } from 'node:test';
 import { open } from 'sqlite';
 import sqlite3 from 'sqlite3';
 import { job, jobIdOf, TestCluster, withJob } from '../support/cluster.ts';
+import { sweep } from '../support/job.ts';
 import type { TestWorker } from '../support/test-worker.ts';
 import { until } from '../support/until.ts';
 import { hold } from './slices-support.ts';
 
-const wide = (tasks: number, differs: Record<string, unknown> = {}) =>
-  job({
-    pipeline: undefined,
-    pipelines: Array.from({ length: tasks }, (_, i) => ({ kind: 'inline_json', inline: { i } })),
-    ...differs,
-  });
 const ANN = { name: 'ann', rights: ['submit', 'read', 'cancel'] } as const;
 const BOB = { name: 'bob', rights: ['submit', 'read', 'cancel'] } as const;
 const ADMIN = { name: 'root', rights: ['submit', 'read', 'cancel', 'admin'] } as const;
@@ -30,9 +25,9 @@ describe('another priority of a job', () => {
     for (const restarts of [false, true])
       it(`counts for all its tasks that wait, ${restarts ? 'after a restart' : 'at once'}, with --share ${share}`, async (t) => {
         const cluster = await TestCluster.start(t, { share });
-        const { id: first } = await cluster.submit(wide(2));
-        const { id: second } = await cluster.submit(wide(2));
-        const { id: third } = await cluster.submit(wide(2, { priority: 7 }));
+        const { id: first } = await cluster.submit(sweep(2));
+        const { id: second } = await cluster.submit(sweep(2));
+        const { id: third } = await cluster.submit(sweep(2, { priority: 7 }));
         await cluster.change(second, { priority: 5 });
         await cluster.change(third, { priority: -5 });
         if (restarts) await cluster.restart();
@@ -44,7 +39,7 @@ describe('another priority of a job', () => {
   it('counts for tasks that come back: from a worker, after a wait, and by a retry', async (t) => {
     const { cluster, id, worker } = await withJob(
       t,
-      wide(2, { retry: { max_attempts: 2, backoff_seconds: 60 } }),
+      sweep(2, { retry: { max_attempts: 2, backoff_seconds: 60 } }),
       {
         leaseTtl: 600,
       },
@@ -53,22 +48,22 @@ describe('another priority of a job', () => {
     const held = await worker.run();
     await more.fail(await more.run());
     await cluster.change(id, { priority: 5 });
-    const { id: other } = await cluster.submit(wide(2, { priority: 1 }));
+    const { id: other } = await cluster.submit(sweep(2, { priority: 1 }));
     await cluster.requeueTask(held.task_id);
     await cluster.clock.advance(61);
     assert.deepEqual(await order(more, 4), [id, id, other, other]);
 
-    const { id: failing } = await cluster.submit(wide(2, { retry: { max_attempts: 1 } }));
+    const { id: failing } = await cluster.submit(sweep(2, { retry: { max_attempts: 1 } }));
     await more.fail(await more.run(), { retriable: false });
     await cluster.change(failing, { priority: 9 });
     await more.fail(await more.run(), { retriable: false });
-    const { id: last } = await cluster.submit(wide(1, { priority: 8 }));
+    const { id: last } = await cluster.submit(sweep(1, { priority: 8 }));
     await cluster.retry(failing);
     assert.deepEqual(await order(more, 3), [failing, failing, last]);
   });
 
   it('moves tasks that avoid a worker, and one that waits is taken by nobody', async (t) => {
-    const { cluster, id, worker } = await withJob(t, wide(1));
+    const { cluster, id, worker } = await withJob(t, sweep(1));
     const other = await cluster.register();
     await worker.fail(await worker.run(), { fault: 'worker' });
     await cluster.change(id, { priority: 5 });
@@ -80,8 +75,8 @@ describe('another priority of a job', () => {
 
   it('leaves each of very many tasks once in the queue', async (t) => {
     const cluster = await TestCluster.start(t);
-    const { id } = await cluster.submit(wide(3000));
-    const { id: other } = await cluster.submit(wide(1, { priority: 1 }));
+    const { id } = await cluster.submit(sweep(3000));
+    const { id: other } = await cluster.submit(sweep(1, { priority: 1 }));
     const worker = await cluster.register({ slots_total: 4000 });
     assert.equal(jobIdOf(await worker.leaseOne()), other);
     for (const priority of [2, -2, 2]) await cluster.change(id, { priority });
@@ -93,8 +88,8 @@ describe('another priority of a job', () => {
 
   it('is one small commit, however many tasks the job has, which reads the same after restarts and changes', async (t) => {
     const cluster = await TestCluster.start(t);
-    const { id } = await cluster.submit(wide(300));
-    const { id: other } = await cluster.submit(wide(2, { priority: 1 }));
+    const { id } = await cluster.submit(sweep(300));
+    const { id: other } = await cluster.submit(sweep(2, { priority: 1 }));
     let commits = 0;
     cluster.faults.beforeCommit = async () => void commits++;
     await cluster.change(id, { priority: 2 });
@@ -114,7 +109,7 @@ describe('another priority of a job', () => {
 
   it('is followed by a cancellation that finds every task, also where the server ends in the middle of it', async (t) => {
     const cluster = await TestCluster.start(t, { sliceSize: 2 });
-    const { id } = await cluster.submit(wide(7));
+    const { id } = await cluster.submit(sweep(7));
     await cluster.change(id, { priority: 5 });
     await cluster.restart();
     const second = hold(cluster, 1);
@@ -125,7 +120,7 @@ describe('another priority of a job', () => {
     await cluster.restart();
     cluster.log.length = 0;
     await until('the end', async () => (await cluster.job(id)).status === 'cancelled');
-    const { id: other } = await cluster.submit(wide(1));
+    const { id: other } = await cluster.submit(sweep(1));
     const worker = await cluster.register({ slots_total: 9 });
     assert.deepEqual((await worker.lease(9)).map(jobIdOf), [other]);
     assert.deepEqual(
@@ -135,7 +130,7 @@ describe('another priority of a job', () => {
   });
 
   it('in the middle of a cancellation or after the end is refused', async (t) => {
-    const { cluster, id, worker } = await withJob(t, wide(2));
+    const { cluster, id, worker } = await withJob(t, sweep(2));
     await worker.run();
     await cluster.cancel(id);
     await assert.rejects(cluster.change(id, { priority: 1 }), { code: 'illegal_transition' });
@@ -147,8 +142,8 @@ describe('another priority of a job', () => {
 
   it('that cannot be committed leaves the queue as it was', async (t) => {
     const cluster = await TestCluster.start(t);
-    const { id: first } = await cluster.submit(wide(2));
-    const { id: second } = await cluster.submit(wide(2));
+    const { id: first } = await cluster.submit(sweep(2));
+    const { id: second } = await cluster.submit(sweep(2));
     cluster.fillDisk();
     await assert.rejects(cluster.change(second, { priority: 5 }), { code: 'store_unavailable' });
     await cluster.servesAgain();
@@ -159,10 +154,10 @@ describe('another priority of a job', () => {
   it('is that of tasks that a job has later', async (t) => {
     const cluster = await TestCluster.start(t);
     const worker = await cluster.register({ slots_total: 9 });
-    const { id } = await cluster.submit(wide(1, { select: { by: 'cv_rmse' } }));
+    const { id } = await cluster.submit(sweep(1, { select: { by: 'cv_rmse' } }));
     const variant = await worker.run();
     await cluster.change(id, { priority: 5 });
-    const { id: other } = await cluster.submit(wide(1, { priority: 1 }));
+    const { id: other } = await cluster.submit(sweep(1, { priority: 1 }));
     await worker.complete(variant, { metrics: { cv_rmse: 1 } });
     assert.deepEqual(await order(worker, 2), [id, other]);
   });

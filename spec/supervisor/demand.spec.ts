@@ -2,14 +2,10 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { RIGHTS } from '../../machines/protocol/rights.ts';
 import { job, TestCluster } from '../support/cluster.ts';
+import { sweep } from '../support/job.ts';
 import { textOf } from '../support/views.ts';
-import { pipelines } from './selection-support.ts';
 
 const principal = (name: string) => ({ name, rights: RIGHTS });
-
-/** A job with so many tasks. */
-const sweep = (count: number, differs: Record<string, unknown> = {}) =>
-  job({ pipeline: undefined, pipelines: pipelines(count), ...differs });
 
 const demandOf = (cluster: TestCluster) => cluster.port.reads.demand();
 

@@ -1,14 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { job, jobIdOf, TestCluster } from '../support/cluster.ts';
+import { sweep } from '../support/job.ts';
 import type { TestWorker } from '../support/test-worker.ts';
-
-const sweep = (count: number, differs = {}) =>
-  job({
-    pipelines: Array.from({ length: count }, (_, i) => ({ kind: 'inline_json', inline: { steps: [i] } })),
-    pipeline: undefined,
-    ...differs,
-  });
 
 /** A worker that can run tasks for so many seconds more. */
 const ending = (cluster: TestCluster, seconds: number, differs = {}) =>

@@ -107,7 +107,7 @@ describe('waiting for work', () => {
   test('a request for work whose wait is over is answered with nothing', async (t) => {
     const { cluster, worker } = await withWorker(t);
     const waiting = worker.lease(1, 20);
-    await until('the lease is parked', async () => {
+    await until('the lease waits', async () => {
       await cluster.clock.advance(21);
       return Promise.race([
         waiting.then(() => true),

@@ -1,12 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { job, TestCluster } from '../support/cluster.ts';
-import { cv, datasets, pipelines, selecting } from './selection-support.ts';
+import { sweep } from '../support/job.ts';
+import { cv, datasets, selecting } from './selection-support.ts';
 
 const refused = (code: string) => (error: { code?: string }) => error.code === code;
-
-/** A job with a task for each of some pipelines. */
-const several = (count: number) => job({ pipeline: undefined, pipelines: pipelines(count) });
 
 const statuses = async (cluster: TestCluster, id: string) =>
   (await cluster.tasks(id)).map(({ status }) => status);
@@ -14,7 +12,7 @@ const statuses = async (cluster: TestCluster, id: string) =>
 describe('one task that is cancelled', () => {
   test('is cancelled at once where it waits, and the job goes on and ends with the others', async (t) => {
     const cluster = await TestCluster.start(t);
-    const { id } = await cluster.submit(several(3));
+    const { id } = await cluster.submit(sweep(3));
     const [first, second] = await cluster.tasks(id);
     assert.deepEqual(await cluster.cancelTask(first?.id as string), {
       task_id: first?.id,
@@ -34,7 +32,7 @@ describe('one task that is cancelled', () => {
 
   test('is told to its worker where it runs, and ends cancelled whatever that reports', async (t) => {
     const cluster = await TestCluster.start(t);
-    const { id } = await cluster.submit(several(2));
+    const { id } = await cluster.submit(sweep(2));
     const worker = await cluster.register({ slots_total: 2 });
     const [leased, running] = await worker.lease(2);
     assert.ok(leased && running);
@@ -52,7 +50,7 @@ describe('one task that is cancelled', () => {
 
   test('leaves a job that failed without it failed, and its failed tasks can be retried', async (t) => {
     const cluster = await TestCluster.start(t);
-    const { id } = await cluster.submit({ ...several(2), retry: { max_attempts: 1 } });
+    const { id } = await cluster.submit({ ...sweep(2), retry: { max_attempts: 1 } });
     const worker = await cluster.register();
     const task = await worker.run();
     await worker.fail(task);

@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
-import { job, TestCluster } from '../support/cluster.ts';
+import { TestCluster } from '../support/cluster.ts';
+import { sweep } from '../support/job.ts';
 import type { TestWorker } from '../support/test-worker.ts';
-
-const three = () => job({ pipelines: ['a', 'b', 'c'].map((inline) => ({ kind: 'inline_json', inline })) });
 
 /** A job of three tasks, of which the first succeeded and the others failed, each in its only attempt. */
 async function partlyFailed(t: TestContext) {
@@ -17,7 +16,7 @@ async function withThreeSlots(t: TestContext) {
 }
 
 async function someFail(cluster: TestCluster, worker: TestWorker) {
-  const { id } = await cluster.submit({ ...three(), pipeline: null, retry: { max_attempts: 1 } });
+  const { id } = await cluster.submit(sweep(3, { retry: { max_attempts: 1 } }));
   const first = await worker.run();
   await worker.complete(first, { metrics: { best_rmse: 0.5 } });
   const failed = [await worker.run(), await worker.run()];
@@ -106,7 +105,7 @@ describe('retrying some tasks of a job', () => {
 
   test('works for a job that failed, which fails again while nothing succeeds', async (t) => {
     const { cluster, worker } = await withThreeSlots(t);
-    const { id } = await cluster.submit({ ...three(), pipeline: null, retry: { max_attempts: 1 } });
+    const { id } = await cluster.submit(sweep(3, { retry: { max_attempts: 1 } }));
     const tasks = [await worker.run(), await worker.run(), await worker.run()];
     for (const task of tasks) await worker.fail(task);
     await cluster.retry(id, [(tasks[1] as (typeof tasks)[0]).task_id]);

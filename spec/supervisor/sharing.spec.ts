@@ -3,15 +3,12 @@ import { describe, test } from 'node:test';
 import { RIGHTS } from '../../machines/protocol/rights.ts';
 import { job, TestCluster } from '../support/cluster.ts';
 import { holdCommits } from '../support/hold-commits.ts';
+import { sweep } from '../support/job.ts';
 import type { TestWorker } from '../support/test-worker.ts';
-import { cv, pipelines, selecting } from './selection-support.ts';
+import { cv, selecting } from './selection-support.ts';
 
 const principal = (name: string) => ({ name, rights: RIGHTS });
 const refused = (code: string) => (error: { code?: string }) => error.code === code;
-
-/** A job with so many tasks. */
-const sweep = (count: number, differs: Record<string, unknown> = {}) =>
-  job({ pipeline: undefined, pipelines: pipelines(count), ...differs });
 
 /** Whose tasks a worker is given, one after the other, each completed before the next. */
 async function served(cluster: TestCluster, worker: TestWorker, count: number): Promise<string[]> {

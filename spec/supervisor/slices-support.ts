@@ -2,20 +2,16 @@ import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import type { SupervisorSettings } from '../../actors/server/core.ts';
 import type { JobView } from '../../machines/schema/views.ts';
-import { job, TestCluster } from '../support/cluster.ts';
+import { TestCluster } from '../support/cluster.ts';
 import { deferred } from '../support/deferred.ts';
+import { sweep } from '../support/job.ts';
 
 export const MANY = 7;
 
 export const SLICE = 2;
 
 export const many = (differs: Record<string, unknown> = {}) =>
-  job({
-    pipeline: null,
-    pipelines: Array.from({ length: MANY }, (_, inline) => ({ kind: 'inline_json', inline })),
-    retry: { max_attempts: 1 },
-    ...differs,
-  });
+  sweep(MANY, { retry: { max_attempts: 1 }, ...differs });
 
 export const start = (t: TestContext, settings: Partial<SupervisorSettings> = {}) =>
   TestCluster.start(t, { sliceSize: SLICE, ...settings });

@@ -6,6 +6,7 @@ import { TASKS } from '../../actors/server/store/tables.ts';
 import type { LeasedTask } from '../../gateway/messages.ts';
 import { atWork, job, TestCluster, withJob, withWorker } from '../support/cluster.ts';
 import { holdCommits } from '../support/hold-commits.ts';
+import { sweep } from '../support/job.ts';
 import { storeOf } from '../support/test-store.ts';
 
 /** Lets the supervisor take what has been sent. */
@@ -61,11 +62,10 @@ describe('messages that arrive while a turn is being written', () => {
 
   test('keep what they need in memory although that turn releases it', async (t) => {
     const cluster = await TestCluster.start(t);
-    const many = Array.from({ length: 3000 }, (_, i) => ({ kind: 'inline_json', inline: { i } }));
     await cluster.submit();
     const worker = await cluster.register();
     const task = await worker.run();
-    const large = await cluster.submit(job({ pipeline: undefined, pipelines: many }));
+    const large = await cluster.submit(sweep(3000));
     const hold = holdCommits(cluster, 'afterCommit');
     const completed = worker.complete(task);
     await hold.first;

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { job, jobIdOf, TestCluster } from '../support/cluster.ts';
+import { sweep } from '../support/job.ts';
 import type { TestWorker } from '../support/test-worker.ts';
 import { until } from '../support/until.ts';
 
@@ -11,12 +12,7 @@ const LACKS = {
   missing_path: '/data/x',
 } as const;
 
-const manyTasks = (count: number, path = '/data/x') =>
-  job({
-    pipelines: Array.from({ length: count }, (_, i) => ({ kind: 'inline_json', inline: { steps: [i] } })),
-    pipeline: undefined,
-    dataset: { kind: 'shared_path', path },
-  });
+const manyTasks = (count: number) => sweep(count, { dataset: { kind: 'shared_path', path: '/data/x' } });
 
 const failOn = async (worker: TestWorker, failure = {}) =>
   worker.fail(await worker.run(), { ...ILL, ...failure });

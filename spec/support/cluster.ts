@@ -16,6 +16,7 @@ import type { JobView, TaskView } from '../../machines/schema/views.ts';
 import type { WorkerRegistration } from '../../machines/schema/worker.ts';
 import { digestJob } from '../../machines/submission/job-digest.ts';
 import { SimulatedClock } from './clock.ts';
+import { JOB } from './job.ts';
 import { temporaryDirectory } from './server.ts';
 import { storeOf } from './test-store.ts';
 import { TestWorker } from './test-worker.ts';
@@ -29,9 +30,7 @@ const checkJob = validator(JobSpec);
 
 /** The smallest valid job; give what differs. */
 export const job = (differs: Record<string, unknown> = {}): Record<string, unknown> => ({
-  type: 'demo.run',
-  pipeline: { kind: 'inline_json', inline: { steps: [] } },
-  dataset: { kind: 'shared_path', path: '/data/x' },
+  ...{ ...JOB, dataset: { kind: 'shared_path', path: '/data/x' } },
   ...differs,
 });
 

@@ -6,10 +6,11 @@ import { UntrustedError, unreachable } from '../../gateway/client/errors.ts';
 import { chooseTransport } from '../../gateway/transport/choose.ts';
 import { run, start } from '../cli/cli-support.ts';
 import { Authority, install } from '../support/certificates.ts';
+import { JOB } from '../support/job.ts';
 import { requires } from '../support/requires.ts';
 import { startTestServer, temporaryDirectory } from '../support/server.ts';
 import { until } from '../support/until.ts';
-import { JOB, secure } from './tls-support.ts';
+import { secure } from './tls-support.ts';
 
 const { transport: auto } = await chooseTransport('auto');
 

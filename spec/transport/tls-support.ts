@@ -7,13 +7,6 @@ import type { TransportChoice } from '../../gateway/transport/choose.ts';
 import { Authority, install } from '../support/certificates.ts';
 import { startTestServer, temporaryDirectory } from '../support/server.ts';
 
-/** The smallest job. */
-export const JOB = {
-  type: 'demo.run',
-  pipeline: { kind: 'inline_json', inline: {} },
-  dataset: { kind: 'catalog', catalog_id: 'x' },
-};
-
 /** The common name of what a server shows a new connection. */
 export async function shownBy(port: number, ca: Buffer): Promise<string> {
   const socket = connect({ port, host: '127.0.0.1', ca });

@@ -14,10 +14,11 @@ import { run } from '../cli/cli-support.ts';
 import { Hand } from '../dashboard/hands.ts';
 import { rot } from '../process/backup-support.ts';
 import { Authority, install } from '../support/certificates.ts';
+import { JOB } from '../support/job.ts';
 import { requires } from '../support/requires.ts';
 import { type TestServer, temporaryDirectory } from '../support/server.ts';
 import { until } from '../support/until.ts';
-import { JOB, secure, shownBy } from './tls-support.ts';
+import { secure, shownBy } from './tls-support.ts';
 
 const { transport: auto } = await chooseTransport('auto');
 /** The sockets that listen on a port, by which the kernel tells them apart. */
