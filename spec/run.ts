@@ -3,9 +3,10 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { batchesOf, moduleOf } from './support/batches.ts';
 import { cleanEnvironment } from './support/environment.ts';
 import { readOutcomes, summarise } from './support/outcome.ts';
 import { startTestStore } from './support/test-store.ts';
@@ -13,7 +14,7 @@ import { startTestStore } from './support/test-store.ts';
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const REPORTER = new URL('./support/outcome-reporter.mjs', import.meta.url).href;
 
-/** Minutes that no file takes, however busy the machine: one that hangs is ended, and fails. */
+/** Minutes that no file takes, nor several that share a process, however busy the machine: what hangs is ended, and fails. */
 const LONGEST = 10;
 
 const USAGE = `npm test [-- [--all] [FILE…]]
@@ -45,6 +46,16 @@ function everySpecification(): string[] {
     .flatMap(({ name }) => readdirSync(join(spec, name)).map((file) => `spec/${name}/${file}`))
     .filter((file) => file.endsWith('.spec.ts'))
     .sort();
+}
+
+/** What the runner of Node is to run, each in a process of its own. */
+function modulesFor(files: readonly string[], folder: string): string[] {
+  return batchesOf(files.map((file) => resolve(ROOT, file))).map((batch, i) => {
+    if (batch.length === 1) return relative(ROOT, batch[0] as string);
+    const path = join(folder, `batch-${i}.mjs`);
+    writeFileSync(path, moduleOf(batch));
+    return path;
+  });
 }
 
 /** Runs the files with the runner of Node, to whose own lines nothing is added. */
@@ -87,7 +98,7 @@ try {
   writeFileSync(list, '');
   const store = await startTestStore();
   const home = mkdtempSync(join(folder, 'home-'));
-  const code = await runFiles(files, home, list).finally(() => store?.stop());
+  const code = await runFiles(modulesFor(files, folder), home, list).finally(() => store?.stop());
   const { lines, unexpected } = summarise(readOutcomes(readFileSync(list, 'utf8')), all);
   const mark = process.stdout.isTTY ? 'ℹ' : '#';
   for (const line of lines) console.log(`${mark} ${line}`);
