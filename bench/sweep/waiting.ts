@@ -11,17 +11,17 @@ import { submitOne } from '../workloads/checks.ts';
 import { inlinePipelines } from '../workloads/noops.ts';
 
 const PROGRAM = fileURLToPath(new URL('waits.py', import.meta.url));
-const SLOTS = 8;
 const LOOK_MS = 20;
 const PATIENCE_MS = 300_000;
 
 /** Tasks that have loaded the library and wait, warm and cold: their memory, and how long a cancel takes. */
 export async function waiting(bench: Bench, python: string, env: NodeJS.ProcessEnv): Promise<Reading[]> {
-  const warm = await held(bench, python, env, ['--serve']);
-  const cold = await held(bench, python, env, []);
+  const slots = bench.pick(8, 8, 2);
+  const warm = await held(bench, python, env, slots, ['--serve']);
+  const cold = await held(bench, python, env, slots, []);
   const memory = (way: string, bytes: number, targets = {}): Reading => ({
     id: `sweep.slots.${way}`,
-    what: `${SLOTS} slots that have loaded the library, ${way}: memory of the worker and its processes`,
+    what: `${slots} slots that have loaded the library, ${way}: memory of the worker and its processes`,
     unit: 'MiB',
     value: bytes / 2 ** 20,
     ...targets,
@@ -42,14 +42,14 @@ export async function waiting(bench: Bench, python: string, env: NodeJS.ProcessE
   ];
 }
 
-async function held(bench: Bench, python: string, env: NodeJS.ProcessEnv, serve: string[]) {
+async function held(bench: Bench, python: string, env: NodeJS.ProcessEnv, slots: number, serve: string[]) {
   const server = await bench.server();
   const at = bench.directory();
   const runner = ['waits=', python, ' ', PROGRAM, ...serve.map((word) => ` ${word}`)].join('');
   const worker = await startWorker(server.url, bench.directory(), {
     argv: ['--runner', runner],
     env: { ...env, JQ_BENCH_WAITING: at },
-    slots: SLOTS,
+    slots,
   });
   const seen = new Set<string>();
   /** Starts so many tasks; their processes, once they wait, and what cancels them. */
@@ -77,11 +77,11 @@ async function held(bench: Bench, python: string, env: NodeJS.ProcessEnv, serve:
   try {
     // What it learns of the first is loaded before the others come.
     await (await start(1))();
-    const cancel = await start(SLOTS);
+    const cancel = await start(slots);
     const bytes = proportionalBytes(treeOf(worker.pid));
     await cancel();
     const cancelMs: number[] = [];
-    for (let i = 0; i < bench.pick(5, 3, 2); i++) cancelMs.push(await (await start(1))());
+    for (let i = 0; i < bench.pick(5, 3, 1); i++) cancelMs.push(await (await start(1))());
     return { bytes, cancelMs };
   } finally {
     await worker.kill();

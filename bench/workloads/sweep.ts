@@ -39,7 +39,7 @@ const leftOut = (what: string, why: string) => process.stderr.write(`sweep: ${wh
 /** The sweep in each way. @throws Error when one gives other numbers than the for-loop */
 async function table(bench: Bench): Promise<Reading[]> {
   const job = {
-    pipelines: pipelines().slice(0, bench.pick(24, 8, 2)),
+    pipelines: pipelines().slice(0, bench.pick(24, 8, 1)),
     datasets: [{ kind: 'shared_path', path: SPECTRA }],
     params: { random_state: 42, verbose: 0, save_artifacts: false },
     outputs: { export_best_model: false },

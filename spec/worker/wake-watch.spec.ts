@@ -127,7 +127,9 @@ describe('a worker that is stopped for longer than its lease, and goes on', () =
   });
 });
 
-describe('a worker that is stopped together with its task, for longer than the task may take', () => {
+describe('a worker that is stopped together with its task, for longer than the task may take', {
+  concurrency: true,
+}, () => {
   /** A task of so many seconds that was stopped with its worker for one more. */
   async function stopped(t: TestContext, seconds: number) {
     const server = await startTestServer(t);
