@@ -1,52 +1,16 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { checkRows } from '../../actors/server/check/rows.ts';
-import { tablesOf } from '../../actors/server/copy/copied-tables.ts';
 import { copyStore } from '../../actors/server/copy/copy-store.ts';
 import { mark } from '../../actors/server/store/unfinished.ts';
-import { job, TestCluster } from '../support/cluster.ts';
+import { TestCluster } from '../support/cluster.ts';
 import { requires } from '../support/requires.ts';
 import { temporaryDirectory } from '../support/server.ts';
+import { busyStore, rowsOf } from './copy-support.ts';
 import { drivers, emptyDatabase, openAt } from './drivers.ts';
 import { nothing } from './row-support.ts';
 
 const quiet = () => {};
-
-/** All rows of a store, by their tables. */
-async function rowsOf(place: string): Promise<Record<string, unknown>> {
-  const store = await openAt(place);
-  try {
-    const rows: Record<string, unknown> = {};
-    for (const { name, columns, key } of await tablesOf(store.reader))
-      rows[name] = await store.reader.all(
-        `SELECT ${[...columns].sort().join(', ')} FROM ${name} ORDER BY ${key.join(', ')}`,
-      );
-    return rows;
-  } finally {
-    await store.close();
-  }
-}
-
-/** A store in the middle of its work, with every kind of value in it. */
-async function busyStore(t: Parameters<typeof TestCluster.start>[0]) {
-  const cluster = await TestCluster.start(t);
-  const pipelines = Array.from({ length: 150 }, (_, i) => ({
-    kind: 'inline_json',
-    inline: { i, text: 'ü\0"\\' },
-  }));
-  const { id } = await cluster.submit(
-    job({ pipeline: undefined, pipelines, name: 'Größe\0 "x"', tags: ['a', 'b'] }),
-  );
-  await cluster.submit(job({ idempotency_key: 'k', priority: 3 }));
-  const worker = await cluster.register({ slots_total: 4, labels: { site: 'ü' } });
-  for (const [i, task] of (await worker.lease(4)).entries()) {
-    await worker.start(task);
-    if (i === 1) await worker.fail(task, { error: 'no\0\n', retriable: true });
-    if (i === 2) await worker.complete(task, { metrics: { best_rmse: 0.1 + 0.2, r2: 5e-324 } });
-  }
-  await cluster.stop();
-  return { cluster, id };
-}
 
 test(
   'a store in the middle of its work is copied into PostgreSQL and back, row by row, and goes on there',
