@@ -125,15 +125,22 @@ const UNTRUSTED: Readonly<Record<string, string>> = {
   ERR_TLS_CERT_ALTNAME_INVALID: 'its certificate is for another name',
 };
 
+/** Why a certificate does not vouch for who was asked; undefined where a fault says nothing of one. */
+export function whyUntrusted(fault: unknown): string | undefined {
+  const { code, cert } = (fault instanceof Error ? fault : {}) as {
+    code?: string;
+    cert?: { subjectaltname?: string };
+  };
+  const why = code === undefined ? undefined : UNTRUSTED[code];
+  const names = code === 'ERR_TLS_CERT_ALTNAME_INVALID' ? cert?.subjectaltname : undefined;
+  return why !== undefined && names ? `${why} (it names ${names})` : why;
+}
+
 /** @param cause what the system or the transport says of it */
 export function unreachable(server: string, cause: unknown): UnreachableError | UntrustedError {
   const { code } = (cause instanceof Error ? cause : {}) as { code?: string };
-  const untrusted = code === undefined ? undefined : UNTRUSTED[code];
-  if (untrusted !== undefined) {
-    const names = (cause as { cert?: { subjectaltname?: string } }).cert?.subjectaltname;
-    const which = code === 'ERR_TLS_CERT_ALTNAME_INVALID' && names ? ` (it names ${names})` : '';
-    return new UntrustedError(`${server} is not trusted: ${untrusted}${which}`, { cause });
-  }
+  const untrusted = whyUntrusted(cause);
+  if (untrusted !== undefined) return new UntrustedError(`${server} is not trusted: ${untrusted}`, { cause });
   const isPlain = code === 'EPROTO' || code?.startsWith('ERR_SSL_');
   const why = isPlain ? 'it speaks no TLS there; did you mean http://?' : wordsOf(cause);
   return new UnreachableError(`cannot reach ${server} (${why})`, { cause });

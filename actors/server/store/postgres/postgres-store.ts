@@ -1,4 +1,5 @@
 import type { Client, Pool } from 'pg';
+import { whyUntrusted } from '../../../../gateway/client/errors.ts';
 import { ClusterError } from '../../../../machines/protocol/errors.ts';
 import { StartError } from '../../../../machines/protocol/start-error.ts';
 import type { Candidate } from '../candidate.ts';
@@ -205,6 +206,13 @@ async function started<T>(place: string, work: () => Promise<T>): Promise<T> {
     return await work();
   } catch (error) {
     if (error instanceof StartError) throw error;
-    throw new StartError('store_unreadable', `cannot use the store ${place} (${(error as Error).message})`);
+    throw new StartError('store_unreadable', `cannot use the store ${place} (${wordsOf(error)})`);
   }
+}
+
+/** Of a certificate, with what is set where it should have been good. */
+function wordsOf(fault: unknown): string {
+  const why = whyUntrusted(fault);
+  if (why === undefined) return (fault as Error).message;
+  return `${why}; PGSSLROOTCERT or sslrootcert names the file of who vouches for it, PGSSLMODE or sslmode says how strict that is`;
 }
