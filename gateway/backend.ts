@@ -2,6 +2,7 @@ import type { Readable } from 'node:stream';
 import type { MachineName } from '../machines/charts/names.ts';
 import type { RawJson } from '../machines/json/raw.ts';
 import type { DemandView } from '../machines/schema/demand.ts';
+import type { DirectPut } from '../machines/schema/direct-upload.ts';
 import type {
   ClusterStats,
   EventView,
@@ -163,6 +164,12 @@ export interface Blobs {
    * @throws ClusterError `no_room`
    */
   create(expected?: number): Promise<BlobWriter>;
+  /**
+   * How bytes that somebody has become an artifact without the server: those that lie where they belong, whole, are his as
+   * if he had brought them now; of others it says how they come there. Null where it has to be through `create`.
+   * @throws ClusterError `artifact_too_large`, `objects_unavailable`
+   */
+  direct(bytes: Pick<StoredBytes, 'sha256' | 'size_bytes'>): Promise<PlacedBytes | DirectPut | null>;
   /** @throws ClusterError `artifact_lost` when the bytes are not there, or not as many as they were */
   assertWhole(bytes: StoredBytes): Promise<void>;
   /**

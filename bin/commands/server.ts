@@ -49,7 +49,7 @@ export class ServerCommand extends BaseCommand {
   );
   presign = Option.Boolean('--presign', false, {
     description:
-      'let jqctl and workers fetch artifacts from S3 themselves, by addresses that are good for minutes',
+      'let jqctl and workers fetch artifacts from S3, and bring them, by addresses that are good for minutes',
   });
   store = Option.String('--store', storeWords);
   transport = Option.String(

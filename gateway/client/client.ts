@@ -1,14 +1,18 @@
-import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import type { IncomingHttpHeaders } from 'node:http';
 import { Readable } from 'node:stream';
 import { text as textOf } from 'node:stream/consumers';
 import type { Static, TObject, TSchema } from 'typebox';
 import { Agent, type Dispatcher } from 'undici';
+import type { DirectUpload } from '../../machines/schema/direct-upload.ts';
+import type { ArtifactUploaded } from '../../machines/schema/views.ts';
 import type { JsonRoute, UploadRoute } from '../contract/route.ts';
 import { type RouteName, type Routes, routes } from '../contract/routes.ts';
 import { API_VERSION, PACKAGE_VERSION } from '../version.ts';
+import { DirectUploads } from './direct-upload.ts';
 import { isElsewhere, ResponseError, unreachable, wasNotAccepted } from './errors.ts';
 import { FilePart, type SentFile } from './form-data.ts';
-import { type Get, HttpGetter } from './http-get.ts';
+import { HttpGetter } from './http-get.ts';
+import { type Downloading, ObjectStore } from './object-store.ts';
 import { type ReplyOf, replyOf } from './replies.ts';
 import { type Address, Servers } from './servers.ts';
 
@@ -46,6 +50,12 @@ export type UploadName = {
   [K in RouteName]: Routes[K] extends UploadRoute<infer _Q, infer _R> ? K : never;
 }[RouteName];
 
+/** How the same comes to be without its bytes going through the server. */
+const DIRECT = {
+  uploadArtifact: 'uploadArtifactDirectly',
+  uploadTaskArtifact: 'uploadTaskArtifactDirectly',
+} as const satisfies Record<UploadName, JsonName>;
+
 interface RequestTarget {
   params?: Record<string, string>;
   signal?: AbortSignal;
@@ -70,13 +80,6 @@ interface Asked {
   body?: string | Readable | undefined;
 }
 
-/** An answer whose content is still on its way. */
-interface Downloading {
-  status: number;
-  headers: Record<string, string | string[] | undefined>;
-  body: Readable;
-}
-
 /**
  * The typed client, from the route table. Errors: `ResponseError` when the server refused, `UnreachableError` when no
  * answer came, `UntrustedError` when it is another server for all that its certificate says, `InvalidResponseError` when it lacks what is needed.
@@ -88,8 +91,8 @@ export class ClusterClient {
   readonly #options: ClientOptions;
   readonly #dispatcher: Dispatcher;
   readonly #getter: HttpGetter;
-  /** For addresses that the server names: others vouch for them, and they are told no credential. */
-  readonly #web = new HttpGetter({ keepAlive: true });
+  readonly #objects = new ObjectStore();
+  readonly #direct = new DirectUploads(this.#objects);
 
   constructor(options: ClientOptions) {
     this.#servers = new Servers(options.server);
@@ -141,8 +144,16 @@ export class ClusterClient {
     return this.#withTransportErrors(() => answer.body.text());
   }
 
-  /** Streams a file as the part `file` of a multipart body; constant memory. */
-  async upload<K extends UploadName>(name: K, input: UploadInput<K>): Promise<ReplyOf<Routes[K]>> {
+  /** Sends a file, past the server where that is possible, else as the part `file` of a multipart body; constant memory. */
+  async upload<K extends UploadName>(name: K, input: UploadInput<K>): Promise<ArtifactUploaded> {
+    const { params = {}, query = {}, signal } = input;
+    // Their inputs are alike but for what the compiler cannot know of a name.
+    const direct = DIRECT[name] as 'uploadTaskArtifactDirectly';
+    const ask = (body: DirectUpload) => this.call(direct, { params, query, body, ...(signal && { signal }) });
+    return (await this.#direct.send(input, ask)) ?? this.#uploadThrough(name, input);
+  }
+
+  async #uploadThrough<K extends UploadName>(name: K, input: UploadInput<K>): Promise<ArtifactUploaded> {
     const route = routes[name] as unknown as UploadRoute;
     const part = await FilePart.open(input);
     try {
@@ -184,7 +195,7 @@ export class ClusterClient {
     };
     let body = await ask({ prefer: 'redirect' });
     if (body.statusCode === 307) {
-      const elsewhere = await this.#elsewhere(body, { headers: range, signal: input.signal, silenceMs });
+      const elsewhere = await this.#objects.get(body, { headers: range, signal: input.signal, silenceMs });
       if (elsewhere) return elsewhere;
       body = await ask({});
     }
@@ -192,25 +203,6 @@ export class ClusterClient {
     if (status >= 400)
       throw await this.#responseError(`GET ${url.pathname}`, status, body.headers, () => textOf(body));
     return { status, headers: body.headers, body };
-  }
-
-  /**
-   * What the object store gives at the address that the server names, under the headers of the server: its `ETag` is the
-   * SHA-256. Null where it gives nothing: not every machine reaches it, and the server has the bytes as well.
-   */
-  async #elsewhere(sent: IncomingMessage, get: Get): Promise<Downloading | null> {
-    sent.resume();
-    const { location, etag, 'content-disposition': disposition } = sent.headers;
-    if (location === undefined || !URL.canParse(location)) return null;
-    const body = await this.#web.get(new URL(location), get).catch((error) => {
-      if (get.signal?.aborted) throw error;
-      return null;
-    });
-    const status = body?.statusCode ?? 0;
-    if (body && (status === 200 || status === 206))
-      return { status, headers: { ...body.headers, etag, 'content-disposition': disposition }, body };
-    body?.destroy();
-    return null;
   }
 
   /** The headers that a download of an artifact would have. */
@@ -230,7 +222,7 @@ export class ClusterClient {
   /** Ends idle connections; requests under way fail. */
   async close(): Promise<void> {
     this.#getter.close();
-    this.#web.close();
+    this.#objects.close();
     await this.#dispatcher.destroy();
   }
 

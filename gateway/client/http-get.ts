@@ -1,7 +1,7 @@
 import { Agent, type ClientRequest, type IncomingMessage, request } from 'node:http';
 import { Agent as SecureAgent, request as secureRequest } from 'node:https';
 import type { Socket } from 'node:net';
-import { addAbortSignal } from 'node:stream';
+import { addAbortSignal, type Readable } from 'node:stream';
 
 const CONNECT_MS = 5_000;
 /** Shorter than servers keep idle connections, so that a request seldom meets one that is being closed. */
@@ -47,20 +47,46 @@ export class HttpGetter {
     }
   }
 
+  /**
+   * Sends what is read while it is sent, over a connection of its own: under one that was idle, it could be closed.
+   * @returns the status of the answer. Rejects when none comes
+   */
+  async put(url: URL, body: Readable, put: Get): Promise<number> {
+    const sent = this.#send(url, put, { method: 'PUT', agent: false });
+    body.on('error', (fault) => sent.destroy(fault));
+    try {
+      const answer = await answerOf(sent, put, body);
+      answer.resume();
+      return answer.statusCode ?? 0;
+    } finally {
+      body.destroy();
+      // Who answers before it has all wants no more.
+      if (!sent.writableFinished) sent.destroy();
+    }
+  }
+
   /** Ends its connections; downloads under way fail. Idempotent. */
   close(): void {
     for (const agent of Object.values(this.#agents)) agent.destroy();
   }
 
-  #send(url: URL, { headers = {}, signal, silenceMs }: Get): ClientRequest {
+  #send(
+    url: URL,
+    { headers = {}, signal, silenceMs }: Get,
+    how: { method?: 'PUT'; agent?: false } = {},
+  ): ClientRequest {
     const secure = url.protocol === 'https:';
     const agent = this.#agents[secure ? 'https:' : 'http:'];
-    const options = { agent, headers, timeout: silenceMs, ...(signal && { signal }) };
+    const options = { agent, headers, timeout: silenceMs, ...(signal && { signal }), ...how };
     return (secure ? secureRequest : request)(url, options);
   }
 }
 
-function answerOf(sent: ClientRequest, { signal, silenceMs }: Get): Promise<IncomingMessage> {
+function answerOf(
+  sent: ClientRequest,
+  { signal, silenceMs }: Get,
+  body?: Readable,
+): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
     let answer: IncomingMessage | undefined;
     sent.once('socket', (socket) => watchConnecting(sent, socket));
@@ -81,7 +107,8 @@ function answerOf(sent: ClientRequest, { signal, silenceMs }: Get): Promise<Inco
       if (signal) addAbortSignal(signal, response);
       resolve(response);
     });
-    sent.end();
+    if (body) body.pipe(sent);
+    else sent.end();
   });
 }
 

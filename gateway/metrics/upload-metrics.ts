@@ -13,7 +13,7 @@ export class UploadMetrics {
     metrics.gauge('jq_uploads_in_flight', 'Uploads under way', [], (tell) => tell(this.#open));
     metrics.counter(
       'jq_uploads_total',
-      'Uploads of artifacts by how they ended; small files of tasks travel with reports and are not among them',
+      'Uploads of artifacts by how they ended; small files of tasks, which travel with reports, and what goes past the server are not among them',
       ['end'],
       (tell) => {
         for (const [end, count] of Object.entries(this.#ended)) tell(count, { end });

@@ -1,4 +1,5 @@
 import * as demand from '../../machines/schema/demand.ts';
+import * as directUpload from '../../machines/schema/direct-upload.ts';
 import * as inspection from '../../machines/schema/inspection.ts';
 import * as job from '../../machines/schema/job.ts';
 import * as lease from '../../machines/schema/lease.ts';
@@ -29,6 +30,7 @@ export class Components {
       ...lease,
       ...inspection,
       ...demand,
+      ...directUpload,
     })) {
       const text = isSchema(schema) ? JSON.stringify(schema) : undefined;
       if (text !== undefined && !this.#names.has(text)) this.#names.set(text, name);

@@ -132,6 +132,10 @@ export class FakeBlobs {
     return null;
   }
 
+  async direct(): Promise<null> {
+    return null;
+  }
+
   read({ sha256 }: { sha256: string }, start: number, end: number): Readable {
     const bytes = this.stored.get(sha256)?.subarray(start, end + 1) ?? Buffer.alloc(0);
     const reader = Readable.from(slices(bytes), { objectMode: false, highWaterMark: 64 * 1024 });

@@ -5,11 +5,12 @@ import { Readable } from 'node:stream';
 import type { Logger } from 'pino';
 import type { Blobs, BlobWriter, PlacedBytes, StoredBytes } from '../../../gateway/backend.ts';
 import { ClusterError } from '../../../machines/protocol/errors.ts';
+import type { DirectPut } from '../../../machines/schema/direct-upload.ts';
 import { Claims } from './claims.ts';
 import { DiskSpace, freeBytes } from './disk-space.ts';
-import type { ObjectDriver } from './driver.ts';
+import type { ObjectBytes, ObjectDriver } from './driver.ts';
 import { isHash } from './paths.ts';
-import { toClusterError, Upload } from './upload.ts';
+import { assertSize, toClusterError, Upload } from './upload.ts';
 import { CHUNK, DamagedBytesError, verified } from './verify.ts';
 
 export interface BlobOptions {
@@ -93,6 +94,15 @@ export class BlobStore implements Blobs {
       throw error;
     }
     return { sha256, size_bytes, release: () => upload.abort() };
+  }
+
+  async direct(bytes: ObjectBytes): Promise<PlacedBytes | DirectPut | null> {
+    assertSize(bytes.size_bytes, this.#options.maxBytes);
+    const put = await this.#driver.directPut(bytes);
+    if (put === null) return null;
+    const { sha256 } = bytes;
+    if (!(await this.#claims.adopt(sha256, () => this.#driver.isWhole(bytes), true))) return put;
+    return { ...bytes, release: () => this.#claims.release(sha256, false) };
   }
 
   async assertWhole(bytes: StoredBytes): Promise<void> {

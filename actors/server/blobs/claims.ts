@@ -45,11 +45,16 @@ export class Claims {
   /**
    * Claims bytes that lie in their place already, until `release`.
    * @param holds whether what lies there is whole
+   * @param mayBeNew whether it is not known if an artifact names them, so that they go as those that were placed
    * @returns whether it is, and claimed
    */
-  adopt(sha256: string, holds: () => Promise<boolean>): Promise<boolean> {
+  adopt(sha256: string, holds: () => Promise<boolean>, mayBeNew = false): Promise<boolean> {
     return this.alone(sha256, async () => {
       if (!(await holds())) return false;
+      if (mayBeNew) {
+        this.#marked.add(sha256);
+        await this.#driver.mark(sha256);
+      }
       this.#counts.set(sha256, (this.#counts.get(sha256) ?? 0) + 1);
       return true;
     });

@@ -1,5 +1,6 @@
 import type { FileHandle } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
+import type { DirectPut } from '../../../machines/schema/direct-upload.ts';
 
 /** Bytes by what they are. */
 export interface ObjectBytes {
@@ -59,6 +60,8 @@ export interface ObjectDriver {
   read(sha256: string, start: number, end: number): Readable;
   /** An address at which somebody else gives the bytes; null where nobody does (`Blobs.addressOf`). */
   addressOf(sha256: string, disposition: string): Promise<string | null>;
+  /** How somebody else brings bytes to their place; null where nobody does, or not these (`Blobs.direct`). */
+  directPut(bytes: ObjectBytes): Promise<DirectPut | null>;
   /** What a fault of `read` says of the bytes; null where it says nothing of them. */
   lossOf(error: unknown): 'missing' | 'damaged' | null;
   /**

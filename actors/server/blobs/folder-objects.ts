@@ -71,6 +71,10 @@ export class FolderObjects implements ObjectDriver {
     return null;
   }
 
+  async directPut(): Promise<null> {
+    return null;
+  }
+
   lossOf(error: unknown): 'missing' | 'damaged' | null {
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'ENOENT') return 'missing';

@@ -19,6 +19,12 @@ export function toClusterError(error: unknown): unknown {
   return error;
 }
 
+/** @throws ClusterError `artifact_too_large` */
+export function assertSize(bytes: number, maxBytes: number): void {
+  if (bytes > maxBytes)
+    throw new ClusterError('artifact_too_large', `an artifact may have at most ${maxBytes} bytes`);
+}
+
 interface Parts {
   path: string;
   file: FileHandle;
@@ -44,9 +50,7 @@ export class Upload implements BlobWriter {
   async write(chunk: Uint8Array): Promise<void> {
     const { maxBytes, space, file } = this.#parts;
     this.#size += chunk.byteLength;
-    if (this.#size > maxBytes) {
-      throw new ClusterError('artifact_too_large', `an artifact may have at most ${maxBytes} bytes`);
-    }
+    assertSize(this.#size, maxBytes);
     await space.need(chunk.byteLength);
     this.#hash.update(chunk);
     try {

@@ -1,5 +1,6 @@
 import { Type } from 'typebox';
 import { DemandView } from '../../../machines/schema/demand.ts';
+import { DirectUpload, DirectUploadReply } from '../../../machines/schema/direct-upload.ts';
 import {
   ArtifactUploaded,
   ClusterStats,
@@ -8,6 +9,10 @@ import {
   WorkerView,
 } from '../../../machines/schema/views.ts';
 import { download, json, StreamedReply, upload } from '../route.ts';
+import { uploadDirectly } from './direct-upload.ts';
+
+/** Of an input. */
+const Kind = Type.Object({ kind: Type.Optional(Type.String({ default: 'input', maxLength: 100 })) });
 
 export const cluster = {
   getStats: json({
@@ -62,10 +67,25 @@ export const cluster = {
     summary: 'Upload an input artifact',
     right: 'submit',
     tag: 'artifacts',
-    query: Type.Object({ kind: Type.Optional(Type.String({ default: 'input', maxLength: 100 })) }),
+    query: Kind,
     reply: ArtifactUploaded,
     run: ({ backend, principal, query }, blob) =>
       backend.send({ type: 'record_artifact', principal, ...blob, kind: query.kind ?? 'input' }),
+  }),
+  uploadArtifactDirectly: json({
+    method: 'post',
+    path: '/v1/artifacts/direct',
+    summary: 'Upload an input artifact to the object store, past the server',
+    right: 'submit',
+    tag: 'artifacts',
+    query: Kind,
+    body: DirectUpload,
+    reply: DirectUploadReply,
+    errors: ['artifact_too_large', 'objects_unavailable'],
+    run: ({ backend, principal, query, body }) =>
+      uploadDirectly(backend, body, (blob) =>
+        backend.send({ type: 'record_artifact', principal, ...blob, kind: query.kind ?? 'input' }),
+      ),
   }),
   downloadArtifact: download({
     method: 'get',

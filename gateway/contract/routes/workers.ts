@@ -1,6 +1,7 @@
-import { Type } from 'typebox';
+import { type Static, Type } from 'typebox';
 import { OUTPUT } from '../../../machines/protocol/artifact-roles.ts';
 import { digestEvent, digestFailure, digestReport, digestResult } from '../../../machines/report/digest.ts';
+import { DirectUpload, DirectUploadReply } from '../../../machines/schema/direct-upload.ts';
 import { LeaseReply } from '../../../machines/schema/lease.ts';
 import {
   EventReport,
@@ -24,7 +25,9 @@ import {
   WorkerRegistration,
 } from '../../../machines/schema/worker.ts';
 import { activeTasks, digestHeartbeat } from '../../../machines/worker/active-list.ts';
-import { json, upload } from '../route.ts';
+import type { MessageOf } from '../../messages.ts';
+import { type Call, json, type UploadedBlob, upload } from '../route.ts';
+import { uploadDirectly } from './direct-upload.ts';
 import { leasedIn, leaseReply } from './lease-answer.ts';
 import { sendReports } from './reports.ts';
 
@@ -38,6 +41,13 @@ const REPORT_ERRORS = [
   'not_holder',
   'stale_attempt',
 ] as const;
+
+/** What an output is, and who has it. */
+const Output = Type.Object({
+  role: Type.Optional(Type.String({ minLength: 1, maxLength: 100, default: OUTPUT })),
+  kind: Type.Optional(Type.String({ minLength: 1, maxLength: 100, default: 'blob' })),
+  ...MaybeHolder.properties,
+});
 
 export const workers = {
   registerWorker: json({
@@ -138,27 +148,26 @@ export const workers = {
     summary: 'Upload an output of a task',
     right: 'execute',
     tag: 'tasks',
-    query: Type.Object({
-      role: Type.Optional(Type.String({ minLength: 1, maxLength: 100, default: OUTPUT })),
-      kind: Type.Optional(Type.String({ minLength: 1, maxLength: 100, default: 'blob' })),
-      ...MaybeHolder.properties,
-    }),
+    query: Output,
     reply: ArtifactUploaded,
     errors: REPORT_ERRORS,
     admit: ({ backend, params }) => backend.reads.assertTask(params.id as string),
-    run: ({ backend, principal, params, query }, blob) =>
-      backend.send({
-        type: 'record_artifact',
-        principal,
-        ...blob,
-        kind: query.kind ?? 'blob',
-        task: {
-          task_id: params.id as string,
-          role: query.role ?? OUTPUT,
-          worker_id: query.worker_id,
-          attempt: query.attempt,
-        },
-      }),
+    run: (call, blob) => call.backend.send(recordOutput(call, blob)),
+  }),
+  uploadTaskArtifactDirectly: json({
+    method: 'post',
+    path: '/v1/tasks/{id}/artifacts/direct',
+    summary: 'Upload an output of a task to the object store, past the server',
+    right: 'execute',
+    tag: 'tasks',
+    query: Output,
+    body: DirectUpload,
+    reply: DirectUploadReply,
+    errors: [...REPORT_ERRORS, 'artifact_too_large', 'objects_unavailable'],
+    run: async (call) => {
+      await call.backend.reads.assertTask(call.params.id as string);
+      return uploadDirectly(call.backend, call.body, (blob) => call.backend.send(recordOutput(call, blob)));
+    },
   }),
   completeTask: json({
     method: 'post',
@@ -206,6 +215,20 @@ export const workers = {
     run: async ({ backend, principal, body }) => ({ results: await sendReports(backend, principal, body) }),
   }),
 };
+
+/** The bytes are in the blob store. */
+const recordOutput = (
+  { principal, params, query }: Pick<Call<Static<typeof Output>, unknown>, 'principal' | 'params' | 'query'>,
+  blob: UploadedBlob,
+): MessageOf<'record_artifact'> => ({
+  ...{ type: 'record_artifact', principal, ...blob, kind: query.kind ?? 'blob' },
+  task: {
+    task_id: params.id as string,
+    role: query.role ?? OUTPUT,
+    worker_id: query.worker_id,
+    attempt: query.attempt,
+  },
+});
 
 /** Only who waits has to hear that the client went away: to make a signal costs more than most requests. */
 const waiting = (call: { readonly signal: AbortSignal }, wait_s: number) =>

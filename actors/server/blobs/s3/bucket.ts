@@ -3,6 +3,7 @@ import type { Readable } from 'node:stream';
 import type * as Sdk from '@aws-sdk/client-s3';
 import PQueue from 'p-queue';
 import { StartError } from '../../../../machines/protocol/start-error.ts';
+import type { DirectPut } from '../../../../machines/schema/direct-upload.ts';
 import type { ObjectBytes } from '../driver.ts';
 import { isConflict, isMissing, isThere, isUnknown } from './faults.ts';
 import type { S3Location } from './location.ts';
@@ -106,6 +107,27 @@ export class Bucket {
     return getSignedUrl(this.client, command, { expiresIn: PRESIGNED });
   }
 
+  /**
+   * A request by which whoever has it writes these bytes under a key, for `PRESIGNED` seconds. Others it cannot write where the service
+   * compares the checksum, which is signed, as are the length and what the object says that it is.
+   */
+  async presignedPut(key: string, bytes: ObjectBytes): Promise<DirectPut> {
+    const { getSignedUrl } = await import('@aws-sdk/s3-request-presigner');
+    const command = new this.sdk.PutObjectCommand({
+      ...{ ...this.#at(key), ...described(bytes.sha256), ContentLength: bytes.size_bytes },
+    });
+    const headers = {
+      'x-amz-checksum-sha256': checksumOf(bytes.sha256),
+      [`x-amz-meta-${HASH}`]: bytes.sha256,
+    };
+    const url = await getSignedUrl(this.client, command, {
+      expiresIn: PRESIGNED,
+      // Not every service looks for them in the address.
+      unhoistableHeaders: new Set(Object.keys(headers)),
+    });
+    return { url, headers };
+  }
+
   /** A small text; null where there is none. */
   async text(key: string): Promise<string | null> {
     const found = await this.client
@@ -143,8 +165,7 @@ export class Bucket {
     const command = new this.sdk.PutObjectCommand({
       ...this.#at(key),
       Body: await readFile(path),
-      ChecksumSHA256: Buffer.from(sha256, 'hex').toString('base64'),
-      Metadata: { [HASH]: sha256 },
+      ...described(sha256),
       ...condition,
     });
     await this.client.send(command);
@@ -230,6 +251,14 @@ export class Bucket {
 }
 
 type Condition = { IfNoneMatch?: '*' };
+
+const checksumOf = (sha256: string): string => Buffer.from(sha256, 'hex').toString('base64');
+
+/** The service compares the one, and keeps the other. */
+const described = (sha256: string) => ({
+  ChecksumSHA256: checksumOf(sha256),
+  Metadata: { [HASH]: sha256 },
+});
 
 /** For a fault that only says that there is nothing. */
 const nothing = (isIt: (error: unknown) => boolean) => (error: unknown) => {

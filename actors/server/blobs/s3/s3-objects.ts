@@ -4,10 +4,12 @@ import { Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { StartError } from '../../../../machines/protocol/start-error.ts';
+import type { DirectPut } from '../../../../machines/schema/direct-upload.ts';
 import type { Listed, ObjectBytes, ObjectDriver, SetAside } from '../driver.ts';
 import { damagedPath, isHash, objectPath } from '../paths.ts';
 import { CHUNK } from '../verify.ts';
 import type { Bucket } from './bucket.ts';
+import { comparesChecksums } from './compares-checksums.ts';
 import { isBehind, isMissing, isWrong, unavailable, wordsOf } from './faults.ts';
 import { Owner } from './owner.ts';
 
@@ -30,6 +32,8 @@ export interface S3Options {
 
 /** Seconds after which something that nobody names is left over: no upload takes so long. */
 const OLD = 86_400;
+/** Bytes that a service takes in one request: only of what comes so its checksum is the SHA-256 of the whole. */
+const MOST_AT_ONCE = 5 * 1024 ** 3;
 /** Seconds for which nothing is asked after the store failed, so that nobody waits for an answer that does not come. */
 const PAUSE = 2;
 /** How often bytes that break off are gone on with before something has come again, and the longest wait in between. */
@@ -49,6 +53,8 @@ export class S3Objects implements ObjectDriver {
   /** Those that were put aside by this process. */
   readonly #aside = new Set<string>();
   #isConfirmed = false;
+  /** Whether the service refuses what has another checksum than it was told; undefined: it was not tried yet. */
+  #compares: boolean | undefined;
   /** What failed last, and until when that is the answer to everybody. */
   #pause: { until: number; why: unknown } = { until: 0, why: null };
 
@@ -154,6 +160,27 @@ export class S3Objects implements ObjectDriver {
   async addressOf(sha256: string, disposition: string): Promise<string | null> {
     if (!this.#options.presigns) return null;
     return this.#ask(() => this.#bucket.presigned(objectPath(sha256), disposition));
+  }
+
+  /**
+   * They come under their own name at once: the service takes no others there. Of one that does not compare what comes, each
+   * upload would have to be read by the server, and so it may as well come through it.
+   */
+  async directPut(bytes: ObjectBytes): Promise<DirectPut | null> {
+    if (!this.#options.presigns || bytes.size_bytes > MOST_AT_ONCE) return null;
+    return this.#ask(async () => {
+      this.#compares ??= await this.#triesToCompare();
+      return this.#compares ? this.#bucket.presignedPut(objectPath(bytes.sha256), bytes) : null;
+    });
+  }
+
+  async #triesToCompare(): Promise<boolean> {
+    const compares = await comparesChecksums(this.#bucket);
+    if (!compares)
+      this.#options.log.warn(
+        `--presign: ${this.#bucket.location.url} takes no uploads by signed addresses, or also bytes that have another SHA-256 than was signed; uploads come through the server`,
+      );
+    return compares;
   }
 
   lossOf(error: unknown): 'missing' | 'damaged' | null {
