@@ -130,12 +130,17 @@ function comparable(answer: unknown, asked: string): unknown {
   const rows = answer.map((row: Row) => {
     if (row === null || typeof row !== 'object') return row;
     if ('part' in row) return null;
-    const { bytes: _, cells, '?column?': unnamed, ...rest } = row;
+    const { bytes: _, cells, list, '?column?': unnamed, ...rest } = row;
+    if (typeof list === 'string') return withoutBytes(list);
     if (unnamed !== undefined) return { 1: unnamed };
     return typeof cells === 'string' ? { ...rest, cells: doublesOf(JSON.parse(cells)) } : rest;
   });
   return isOrdered ? rows : rows.sort((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1));
 }
+
+/** Small rows in one text. */
+const withoutBytes = (list: string): unknown[] =>
+  (JSON.parse(`[${list}]`) as Row[]).map(({ bytes: _, ...row }) => row);
 
 /** A statement without what stands in brackets. */
 function withoutParts(statement: string): string {

@@ -4,7 +4,7 @@ import type { EventView } from '../../../machines/schema/views.ts';
 import { differing, type Queries, sql } from '../store/sql.ts';
 import { inOrder, isGap, JOIN, LIMIT, OFFSET, ownMember } from '../store/sql-words.ts';
 import { EVENTS } from '../store/tables.ts';
-import { integer, joined, json, object, PICKED, seconds, text } from './json-text.ts';
+import { integer, joined, json, object, PICKED, seconds, smallRows, text } from './json-text.ts';
 import { bytesOf, orPlaceholder, partsOf, quoted, type ValueReaders, withLongValues } from './long-values.ts';
 import { inPages, joinedLists, PAGE_BYTES, type RowHead } from './pages.ts';
 
@@ -21,6 +21,10 @@ const EVENT = object([
   ['data', orPlaceholder('e.data', json('e.data'), 'data', 'e.id')],
 ]);
 const BYTES = bytesOf(300, 'message', 'data');
+const HEAD = object([
+  ['id', integer('id')],
+  ['bytes', sql`(${BYTES})`],
+]);
 const LIST = sql`${PICKED} SELECT ${joined(EVENT, 'e.id')} AS text FROM picked ${JOIN} events e ON e.id = picked.seq`;
 
 interface Filter {
@@ -70,8 +74,7 @@ function eventsOf(db: Queries, query: EventQuery): AsyncGenerator<string> {
   return inPages<RowHead & { id: number }>({
     plan: (last, rows) => {
       const { where, params } = filterOf({ ...query, after_id: last?.id ?? query.after_id });
-      const list = sql`SELECT id, ${BYTES} AS bytes FROM events WHERE ${where} ORDER BY id ${LIMIT}`;
-      return db.all(list, ...params, rows);
+      return smallRows(db, HEAD, sql`FROM events WHERE ${where} ORDER BY id ${LIMIT}`, [...params, rows]);
     },
     compose: async (heads) => (await textsOf(db, heads)) ?? '',
     limit: query.limit,

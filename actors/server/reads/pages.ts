@@ -29,9 +29,19 @@ export async function* inPages<Head extends RowHead>(listing: Listing<Head>): As
   const { plan, compose, limit = Number.POSITIVE_INFINITY } = listing;
   let before = '';
   let left = limit;
-  for (let last: Head | null = null; left > 0; ) {
+  const ahead = (last: Head | null) => {
     const rows = Math.min(PAGE_ROWS, left);
-    const heads = await plan(last, rows);
+    const planned = rows === 0 ? Promise.resolve([]) : plan(last, rows);
+    // Who needs no more does not hear of it.
+    planned.catch(() => {});
+    left -= rows;
+    return { rows, planned };
+  };
+  for (let next = ahead(null); ; ) {
+    const heads = await next.planned;
+    const isLast = heads.length < next.rows || left === 0;
+    // While this page is composed and sent, the store looks for the next one.
+    if (!isLast) next = ahead(heads.at(-1) as Head);
     for (let from = 0; from < heads.length; ) {
       const page = fitting(heads, from);
       const text = await compose(page);
@@ -39,9 +49,7 @@ export async function* inPages<Head extends RowHead>(listing: Listing<Head>): As
       if (text !== '') before = ',';
       from += page.length;
     }
-    if (heads.length < rows) return;
-    left -= heads.length;
-    last = heads.at(-1) as Head;
+    if (isLast) return;
   }
 }
 

@@ -1,6 +1,7 @@
 import type { JobRow } from '../store/rows.ts';
 import { type Queries, type Sql, type SqlText, sql } from '../store/sql.ts';
 import { LIMIT, OFFSET, ownMember } from '../store/sql-words.ts';
+import { double, integer, object, smallRows } from './json-text.ts';
 import { bytesOf } from './long-values.ts';
 import type { RowHead } from './pages.ts';
 
@@ -14,7 +15,7 @@ export interface Ranked extends RowHead {
 const BYTES = bytesOf(500, 'result', 'dataset_label', 'pipeline_label');
 /** Of a job that selects, its variants; what refits one of them is known by the selection. */
 const RANKS = sql`coalesce(${ownMember('payload', 'role')}, 'variant') = 'variant'`;
-const OF_JOB = sql`FROM tasks WHERE job_id = ? AND status = 'succeeded' AND ${RANKS}`;
+const OF_JOB = "FROM tasks WHERE job_id = ? AND status = 'succeeded'";
 
 /** What a task has of the metric that its job ranks by, as the indexes of rankings have it. */
 export function rankValueOf({ rank_metric, standings }: JobRow): SqlText {
@@ -30,15 +31,21 @@ export class RankingOrder {
   readonly #db: Queries;
   readonly #job: JobRow;
   readonly #value: SqlText;
-  readonly #from: Sql;
+  readonly #cells: Sql;
+  readonly #from: SqlText;
 
   constructor(db: Queries, job: JobRow) {
     this.#db = db;
     this.#job = job;
     this.#value = rankValueOf(job);
+    this.#cells = object([
+      ['seq', integer('seq')],
+      ['rank_value', double(this.#value)],
+      ['bytes', sql`(${BYTES})`],
+    ]);
     // The index is one of those that have it.
     const ofSeveral = this.#value === 'rank_value' ? '' : ' AND rank_others IS NOT NULL';
-    this.#from = sql`SELECT seq, ${this.#value} AS rank_value, ${BYTES} AS bytes ${OF_JOB}${ofSeveral}`;
+    this.#from = sql`${OF_JOB}${job.selection ? sql` AND ${RANKS}` : ''}${ofSeveral}`;
   }
 
   /** The next `rows` behind one; at the beginning, behind the first `offset`. */
@@ -57,21 +64,26 @@ export class RankingOrder {
         ? ['>', 'ASC', Number.NEGATIVE_INFINITY]
         : ['<', 'DESC', Number.POSITIVE_INFINITY];
     const value = last?.rank_value ?? best;
-    return this.#db.all(
-      sql`${this.#from} AND ${this.#value} ${worse}= ? AND (${this.#value} ${worse} ? OR seq > ?)
-       ORDER BY ${this.#value} ${direction}, seq ${LIMIT} ${OFFSET}`,
-      ...[this.#job.id, value, value, last?.seq ?? 0, rows, skip],
+    return this.#rows(
+      sql`${this.#value} ${worse}= ? AND (${this.#value} ${worse} ? OR seq > ?)
+        ORDER BY ${this.#value} ${direction}, seq ${LIMIT} ${OFFSET}`,
+      [value, value, last?.seq ?? 0, rows, skip],
     );
   }
 
   #unranked(after: number, rows: number, skip: number): Promise<Ranked[]> {
-    const unranked = sql`${this.#from} AND ${this.#value} IS NULL AND seq > ? ORDER BY seq ${LIMIT} ${OFFSET}`;
-    return this.#db.all(unranked, this.#job.id, after, rows, skip);
+    return this.#rows(sql`${this.#value} IS NULL AND seq > ? ORDER BY seq ${LIMIT} ${OFFSET}`, [
+      ...[after, rows, skip],
+    ]);
+  }
+
+  #rows(condition: Sql, params: unknown[]): Promise<Ranked[]> {
+    return smallRows(this.#db, this.#cells, sql`${this.#from} AND ${condition}`, [this.#job.id, ...params]);
   }
 
   async #count(): Promise<number> {
     const row = await this.#db.get<{ n: number }>(
-      sql`SELECT count(*) AS n ${OF_JOB} AND ${this.#value} IS NOT NULL`,
+      sql`SELECT count(*) AS n ${this.#from} AND ${this.#value} IS NOT NULL`,
       this.#job.id,
     );
     return row?.n ?? 0;

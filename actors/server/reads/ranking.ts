@@ -2,7 +2,7 @@ import { isPrediction } from '../../../machines/schema/job-types.ts';
 import type { JobRow } from '../store/rows.ts';
 import { differing, type Queries, type Sql, type SqlText, sql } from '../store/sql.ts';
 import { each, inOrder, JOIN, LIMIT, member, ownMember } from '../store/sql-words.ts';
-import { joined, json, object, PICKED, text } from './json-text.ts';
+import { integer, joined, json, object, PICKED, smallRows, text } from './json-text.ts';
 import { bytesOf, orPlaceholder, partsOf, placeholder, quoted, type ValueReaders } from './long-values.ts';
 import { inPages, type RowHead } from './pages.ts';
 import { type Ranked, RankingOrder } from './ranked.ts';
@@ -56,6 +56,10 @@ export async function* rankingOf(db: Queries, job: JobRow, part: RankingPart = {
   yield ']';
 }
 
+const FAILED = object([
+  ['seq', integer('seq')],
+  ['bytes', sql`(${bytesOf(100, 'error')})`],
+]);
 const FAILURE = sql`${text('id')} || ':' || ${long('error', text("coalesce(error, 'failed')"))}`;
 const FAILURES = sql`${PICKED} SELECT ${joined(FAILURE, 't.seq')} AS text FROM picked ${JOIN} tasks t ON t.seq = picked.seq`;
 
@@ -64,10 +68,11 @@ export async function* errorsOf(db: Queries, job: JobRow, limit: number): AsyncG
   yield '{';
   yield* inPages<RowHead & { seq: number }>({
     plan: (last, rows) =>
-      db.all(
-        sql`SELECT seq, ${bytesOf(100, 'error')} AS bytes FROM tasks
-         WHERE job_id = ? AND status = 'failed' AND seq > ? ORDER BY seq ${LIMIT}`,
-        ...[job.id, last?.seq ?? 0, rows],
+      smallRows(
+        db,
+        FAILED,
+        sql`FROM tasks WHERE job_id = ? AND status = 'failed' AND seq > ? ORDER BY seq ${LIMIT}`,
+        [job.id, last?.seq ?? 0, rows],
       ),
     compose: async (heads) => {
       const seqs = JSON.stringify(heads.map(({ seq }) => seq));

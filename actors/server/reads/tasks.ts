@@ -5,7 +5,7 @@ import { ClusterError } from '../../../machines/protocol/errors.ts';
 import { HELD_STATUSES } from '../../../machines/schema/statuses.ts';
 import { type Queries, type SqlText, sql } from '../store/sql.ts';
 import { each, eachMember, JOIN, LIMIT, member, ownMember, sqlWords } from '../store/sql-words.ts';
-import { integer, joined, json, object, seconds, text } from './json-text.ts';
+import { double, integer, joined, json, object, seconds, smallRows, text } from './json-text.ts';
 import type { LiveReads } from './live-reads.ts';
 import {
   bytesOf,
@@ -68,6 +68,20 @@ interface Head extends RowHead, QueuedTask {
   id: string;
   status: string;
 }
+/** What only counts while a task waits. */
+const ifQueued = (value: SqlText) => sql`coalesce(CASE WHEN t.status = 'queued' THEN ${value} END, 'null')`;
+const HEAD = object([
+  ['seq', integer('t.seq')],
+  ['id', text('t.id')],
+  ['status', text('t.status')],
+  ['requirement_id', integer('t.requirement_id')],
+  ['avoids', ifQueued(text('t.avoids'))],
+  ['not_before', ifQueued(double('t.not_before'))],
+  ['timeout_seconds', ifQueued(double('t.timeout_seconds'))],
+  ['pipeline', ifQueued(ownMember('t.payload', 'pipeline'))],
+  ['dataset', ifQueued(ownMember('t.payload', 'dataset'))],
+  ['bytes', sql`(${BYTES})`],
+]);
 
 /** Milliseconds for which other requests wait while it is looked up who is missing. */
 const SLICE_MS = 10;
@@ -118,11 +132,11 @@ export class TaskList {
 
   async #plan(after: number, rows: number): Promise<Head[]> {
     const { job_id, status } = this.#query;
-    const heads = await this.#db.all<Head[]>(
-      sql`SELECT t.seq, t.id, t.status, t.requirement_id, t.avoids, t.not_before, t.timeout_seconds,
-              ${ownMember('t.payload', 'pipeline', 'bigint')} AS pipeline, ${ownMember('t.payload', 'dataset', 'bigint')} AS dataset, ${BYTES} AS bytes FROM tasks t
-       WHERE t.job_id = ? AND t.seq > ?${status === undefined ? '' : ' AND t.status = ?'} ORDER BY t.seq ${LIMIT}`,
-      ...[job_id, after, ...(status === undefined ? [] : [status]), rows],
+    const heads = await smallRows<Head>(
+      this.#db,
+      HEAD,
+      sql`FROM tasks t WHERE t.job_id = ? AND t.seq > ?${status === undefined ? '' : ' AND t.status = ?'} ORDER BY t.seq ${LIMIT}`,
+      [job_id, after, ...(status === undefined ? [] : [status]), rows],
     );
     for (const head of heads) {
       // Twice: who is missing is told in the words of what is required.

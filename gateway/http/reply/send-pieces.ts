@@ -36,12 +36,15 @@ async function sendAll(
   reader: AsyncIterator<string>,
 ): Promise<boolean> {
   try {
-    for (let text = first, last = false; ; ) {
-      await body.write(Buffer.from(text));
+    for (let piece = { text: first, last: false }; ; ) {
+      // Read while the client takes what was read before.
+      const next = piece.last ? undefined : gather(reader);
+      next?.catch(() => {});
+      await body.write(Buffer.from(piece.text));
       // All of it may have been read by then.
-      if (exchange.aborted) return last;
-      if (last) break;
-      ({ text, last } = await gather(reader));
+      if (exchange.aborted) return piece.last;
+      if (!next) break;
+      piece = await next;
       if (exchange.aborted) return false;
     }
     void body.end();
