@@ -1,4 +1,5 @@
-import { postgresCluster, postgresPrograms } from '../../spec/support/postgres.ts';
+import { postgresCluster } from '../../spec/support/postgres.ts';
+import { postgresPrograms } from '../../spec/support/postgres-programs.ts';
 import type { Bench } from '../bench.ts';
 import { runLoad } from '../load/process.ts';
 import type { Usage } from '../measure/server.ts';

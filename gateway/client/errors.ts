@@ -146,10 +146,12 @@ export function unreachable(server: string, cause: unknown): UnreachableError | 
   return new UnreachableError(`cannot reach ${server} (${why})`, { cause });
 }
 
-/** Whether another server of the same cluster may do better: this one is away, about to end, or does not lead. */
+/** What a server says that does not lead, is about to end, or is cut off from a store that others may reach. */
+const ELSEWHERE = new Set(['standing_by', 'draining', 'store_unavailable']);
+
+/** Whether another server of the same cluster may do better. */
 export const isElsewhere = (fault: unknown): boolean =>
-  fault instanceof UnreachableError ||
-  (fault instanceof ResponseError && (fault.code === 'standing_by' || fault.code === 'draining'));
+  fault instanceof UnreachableError || (fault instanceof ResponseError && ELSEWHERE.has(fault.code));
 
 /** Faults of a connection that never stood. */
 const NEVER_STOOD = new Set([

@@ -17,12 +17,15 @@ type Row = Record<string, string | number | null>;
 export class Comparison {
   readonly #state: string;
   readonly #ledger: Ledger;
+  readonly #store: string | undefined;
   readonly #history = new History();
   readonly #rows = new Rows(this.#history);
 
-  constructor(state: string, ledger: Ledger) {
+  /** @param store where the rows are, in PostgreSQL; undefined: in that directory */
+  constructor(state: string, ledger: Ledger, store = storeOf(state)) {
     this.#state = state;
     this.#ledger = ledger;
+    this.#store = store;
   }
 
   /** How many tasks refitted what a job selected. */
@@ -33,7 +36,7 @@ export class Comparison {
   /** @returns what is wrong, a line each; nothing when all is well */
   async make(): Promise<string[]> {
     const acks = this.#ledger.read();
-    return lookInto(this.#state, async (db) => {
+    const look = async (db: Queries) => {
       await db.all(SNAPSHOT);
       const view = await Snapshot.of(db, this.#state, this.#ledger);
       return [
@@ -48,12 +51,13 @@ export class Comparison {
         ...view.results(),
         ...view.artifacts(only(acks, 'artifact')),
       ];
-    });
+    };
+    return lookInto(this.#state, look, this.#store);
   }
 
   /** Rules that hold for every store, whoever asked for what. PostgreSQL looks after its pages by itself. */
   async #structure(db: Queries): Promise<string[]> {
-    const own = storeOf(this.#state) === undefined ? await pages(db) : [];
+    const own = this.#store === undefined ? await pages(db) : [];
     const mute = await db.all<Row[]>('SELECT id FROM jobs WHERE id NOT IN (SELECT job_id FROM job_requests)');
     return [...own, ...mute.map(({ id }) => `job ${id} has no request`)];
   }

@@ -11,9 +11,10 @@ export class Line {
   #staffed = true;
   #given = false;
 
-  constructor(url: string, ledger: Ledger) {
+  /** @param timeoutMs how long an answer is waited for */
+  constructor(url: string, ledger: Ledger, timeoutMs = 60_000) {
     this.ledger = ledger;
-    this.client = new ClusterClient({ server: url, timeoutMs: 60_000 });
+    this.client = new ClusterClient({ server: url, timeoutMs });
   }
 
   get open(): boolean {

@@ -22,8 +22,11 @@ export function jobText(name: string, tasks: number, padding = 0): string {
   return `{"type":"tick.run","name":"${name}","pipelines":${JSON.stringify(pipelines)},"dataset":${JSON.stringify(dataset)},"params":${params},${tasks === 3 ? '"select":{"by":"best_rmse"},' : ''}"retry":{"max_attempts":10}}`;
 }
 
-/** Submits jobs, one after another; one in two under a key, and then again until it is answered. */
-export async function submitter(line: Line, chance: Seeded, label: string): Promise<void> {
+/**
+ * Submits jobs, one after another; one in two under a key, and then again until it is answered.
+ * @param pause milliseconds between two, at most
+ */
+export async function submitter(line: Line, chance: Seeded, label: string, pause = 30): Promise<void> {
   for (let n = 0; line.open; n++) {
     const name = `${label}-${n}`;
     const keyed = chance.chance(0.5);
@@ -34,7 +37,7 @@ export async function submitter(line: Line, chance: Seeded, label: string): Prom
     const job = await (keyed ? line.persist(submit) : line.once(submit));
     if (job) line.ledger.add({ what: 'job', name, id: job.id, text });
     // The queue stays short, so that all kinds of requests are under way at any time.
-    await delay(chance.whole(0, 30));
+    await delay(chance.whole(0, pause));
   }
 }
 
@@ -80,11 +83,11 @@ async function retry(line: Line, job: string): Promise<void> {
   }
 }
 
-/** Uploads input artifacts of all sizes, one after another. */
-export async function uploader(line: Line, chance: Seeded, folder: string): Promise<void> {
+/** Uploads input artifacts of all sizes, one after another. @param pause milliseconds between two, at most */
+export async function uploader(line: Line, chance: Seeded, folder: string, pause = 40): Promise<void> {
   for (let n = 0; line.open; n++) {
     await upload(line, join(folder, `input-${n}`), chance.whole(1, 600_000));
-    await delay(chance.whole(0, 40));
+    await delay(chance.whole(0, pause));
   }
 }
 

@@ -1,20 +1,24 @@
 // `npm run crash -- --rounds N --seed S`: the long form. Figures go into spec/REPORT.md, after each life anew.
-// With JQ_TEST_STORE=postgresql the servers have their stores there; with `--servers 3` beside it so many share one, and take over
-// from each other.
+// With JQ_TEST_STORE=postgresql the servers have their stores there. With `--servers 3` so many share one, and take over from each other:
+// it is in a PostgreSQL with a replica.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { PostgresPair } from '../support/postgres-pair.ts';
 import { writeSection } from '../support/report.ts';
 import { startTestStore } from '../support/test-store.ts';
+import { blowOf } from './blows.ts';
 import { faultsOf, sectionOf } from './figures.ts';
 import { Life, type LifeFigures } from './life.ts';
 import { type MigrationFigures, migrateKilled, VERSIONS } from './migration.ts';
 import { reignSectionOf } from './reign-figures.ts';
-import { type ReignFigures, Reigns } from './reigns.ts';
+import { type ReignFigures, Reigns, type ReignsOptions } from './reigns.ts';
 
 /** Rounds after which a new state directory is begun, so that the comparisons stay quick. */
 const ROUNDS_OF_A_LIFE = 21;
+/** The same of a database that several servers have. */
+const ROUNDS_OF_REIGNS = 40;
 
 const { values } = parseArgs({
   options: {
@@ -54,19 +58,47 @@ async function manyLives(store: object | null): Promise<void> {
 }
 
 async function manyReigns(): Promise<void> {
-  const found = await new Reigns({ folder: mkdtempSync(join(root, 'reigns-')), seed, rounds, servers }).run();
-  reigns.push(found);
-  console.log(JSON.stringify(found));
-  const run = { seed, servers, seconds: (performance.now() - began) / 1000 };
-  writeSection('Take-overs on PostgreSQL', reignSectionOf(found, run));
+  const pair = await PostgresPair.start();
+  try {
+    for (let done = 0; done < rounds; ) {
+      const folder = mkdtempSync(join(root, 'reigns-'));
+      const last = Math.min(done + ROUNDS_OF_REIGNS, rounds);
+      const found = await oneLife({ folder, seed: seed + reigns.length, servers, pair }, done, last);
+      done = last;
+      reigns.push(found);
+      console.log(JSON.stringify(found));
+      if (found.faults.length === 0) rmSync(folder, { recursive: true });
+      const run = { seed, rounds: done, servers, seconds: (performance.now() - began) / 1000 };
+      writeSection('Take-overs on PostgreSQL', reignSectionOf(reigns, run));
+    }
+  } finally {
+    await pair.stop();
+  }
 }
 
-const store = await startTestStore();
-try {
-  await (servers > 1 ? manyReigns() : manyLives(store));
-} finally {
-  await store?.stop();
+async function oneLife(options: ReignsOptions, from: number, to: number): Promise<ReignFigures> {
+  const life = await Reigns.begin(options);
+  try {
+    for (let round = from; round < to; round++) {
+      const faults = await life.round(blowOf(round));
+      console.log(`round ${round}: ${blowOf(round)}`, ...faults);
+    }
+    return await life.end();
+  } finally {
+    await life.close();
+  }
 }
+
+async function ofOneStore(): Promise<void> {
+  const store = await startTestStore();
+  try {
+    await manyLives(store);
+  } finally {
+    await store?.stop();
+  }
+}
+
+await (servers > 1 ? manyReigns() : ofOneStore());
 
 const faults = [...faultsOf(figures()), ...reigns.flatMap((found) => found.faults)];
 if (faults.length > 0) {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import { ClusterClient } from '../../gateway/client/client.ts';
 import { ResponseError, UnreachableError } from '../../gateway/client/errors.ts';
-import { type Answer, json, leads, serverThat, standsBy } from '../support/server-that.ts';
+import { type Answer, cutOff, json, leads, serverThat, standsBy } from '../support/server-that.ts';
 
 const hangsUp: Answer = (request) => request.socket.destroy();
 
@@ -56,6 +56,16 @@ describe('a client that knows several servers', () => {
     assert.equal(second.asked.length, 1, 'it may have been done');
     await cancel(client);
     assert.equal(second.asked.length, 2, 'what follows goes to the other one');
+  });
+
+  test('goes on with the next where the first cannot reach its store: at once with what only reads', async (t) => {
+    const [first, second] = [await serverThat(t, cutOff), await serverThat(t, leads)];
+    await clientOf(t, first, second).callText('getJob', ID);
+    assert.deepEqual([first.asked.length, second.asked.length], [1, 1]);
+    const client = clientOf(t, first, second);
+    await assert.rejects(cancel(client), { code: 'store_unavailable' });
+    await cancel(client);
+    assert.deepEqual([first.asked.length, second.asked.length], [2, 2]);
   });
 
   test('takes what the first one refuses for good as the answer', async (t) => {

@@ -22,6 +22,11 @@ describe('the reign of a server', () => {
     ['stands by as long as another one leads', [SEEN, SEEN], ['standing_by', OTHER.place]],
     ['does not lead before the store is its own', [SEEN, RECOVERED], ['standing_by', OTHER.place]],
     ['takes over before it leads', [SEEN, TAKEN], ['taking_over', OTHER.place]],
+    [
+      'stands by again where another one has the store after all',
+      [SEEN, TAKEN, SEEN],
+      ['standing_by', OTHER.place],
+    ],
     ['begins without anybody before it, too', [TAKEN, RECOVERED], ['leading', null]],
     ['may be over before it has begun', [TAKEN, OVER], ['superseded', OTHER.place]],
     ['never comes back', [TAKEN, RECOVERED, OVER, TAKEN, RECOVERED], ['superseded', OTHER.place]],

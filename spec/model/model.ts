@@ -1,6 +1,8 @@
+// `npm run model -- --runs M --seed N`: the long form. With JQ_TEST_STORE=postgresql the servers have their stores there.
 import { parseArgs } from 'node:util';
 import { machineLine, writeSection } from '../support/report.ts';
 import { spread } from '../support/spread.ts';
+import { startTestStore } from '../support/test-store.ts';
 import type { LineKind } from './line.ts';
 import type { ModelOutcome, ModelRun, Played } from './property.ts';
 
@@ -69,6 +71,7 @@ const row = (name: string, { sequences, took, played }: Total): string =>
     Math.round(took),
   ].join(' | ')} |`;
 
+const store = await startTestStore();
 if (values.path !== undefined || values.line !== undefined) {
   await play((values.line ?? 'wire') as LineKind, values.path === undefined ? runs : 1);
 } else {
@@ -76,11 +79,12 @@ if (values.path !== undefined || values.line !== undefined) {
   const http = process.exitCode ? null : await play('http', Math.ceil(runs / 10));
   if (http !== null && !process.exitCode) report(wire, http);
 }
+await store?.stop();
 
 function report(wire: Total, http: Total): void {
   const limit = values.seconds === undefined ? '' : ` --seconds ${values.seconds}`;
   writeSection(
-    'Model-based tests',
+    store ? 'Model-based tests on PostgreSQL' : 'Model-based tests',
     `${machineLine()} \`npm run model -- --runs ${runs} --seed ${seed}${limit}\`; state directories in memory where the
 machine has such a place. Every answer, event and status was as the reference predicted: 0 differences, 0 losses.
 

@@ -9,8 +9,8 @@ import type { EventView } from '../../machines/schema/views.ts';
 import { copyOfEmptyState } from '../support/empty-state.ts';
 import { inTime } from '../support/in-time.ts';
 import { SILENT } from '../support/silent.ts';
+import { type SpareStore, spareStore } from '../support/spare-stores.ts';
 import { StepClock } from '../support/step-clock.ts';
-import { storeOf } from '../support/test-store.ts';
 import type { WireAnswer, WireCall } from '../support/wire.ts';
 import { type Line, type LineKind, openLine } from './line.ts';
 import { TIMES } from './operations.ts';
@@ -28,13 +28,14 @@ interface Outstanding {
 export const storeFault = (code: string) =>
   Object.assign(new Error(`${code}: as the test wants it`), { code });
 
-/** The real thing: gateway, supervisor and SQLite file on simulated time. */
+/** The real thing: gateway, supervisor and store on simulated time. */
 export class System {
   readonly clock = new StepClock();
   readonly faults: StoreHooks = {};
   readonly outstanding = new Map<number, Outstanding>();
   readonly kind: LineKind;
   readonly #folder: string;
+  readonly #store: SpareStore;
   #cluster: RunningBackend | null = null;
   #line: Line | null = null;
   readonly #tape = new Tape();
@@ -43,8 +44,9 @@ export class System {
 
   readonly #tamper: Tamper;
 
-  private constructor(folder: string, kind: LineKind, tamper: Tamper) {
+  private constructor(folder: string, store: SpareStore, kind: LineKind, tamper: Tamper) {
     this.#folder = folder;
+    this.#store = store;
     this.kind = kind;
     this.#tamper = tamper;
   }
@@ -52,8 +54,9 @@ export class System {
   /** @param base where the state directories are made; in memory, an fsync costs nothing */
   static async start(base: string, kind: LineKind, tamper: Tamper = (message) => message): Promise<System> {
     const folder = mkdtempSync(join(base, 'jq-model-'));
-    await copyOfEmptyState(base, folder);
-    const system = new System(folder, kind, tamper);
+    const store = await spareStore();
+    if (store.address === undefined) await copyOfEmptyState(base, folder);
+    const system = new System(folder, store, kind, tamper);
     await system.open();
     return system;
   }
@@ -61,7 +64,7 @@ export class System {
   async open(): Promise<void> {
     this.#cluster = await startBackend({
       stateDir: this.#folder,
-      store: storeOf(this.#folder),
+      store: this.#store.address,
       log: SILENT,
       maxArtifactBytes: 1024 * 1024,
       settings: {
@@ -96,6 +99,7 @@ export class System {
     for (const { call } of this.outstanding.values()) call.hangUp();
     await this.#cluster?.stop();
     await this.#line?.close();
+    this.#store.giveBack();
     rmSync(this.#folder, { recursive: true, force: true });
   }
 

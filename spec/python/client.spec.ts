@@ -7,7 +7,7 @@ import { Authority } from '../support/certificates.ts';
 import { ROOT } from '../support/program.ts';
 import { requires } from '../support/requires.ts';
 import { startTestServer, type TestServer, temporaryDirectory } from '../support/server.ts';
-import { leads, serverThat, standsBy } from '../support/server-that.ts';
+import { cutOff, leads, serverThat, standsBy } from '../support/server-that.ts';
 import { environment, type Interpreter, needsPython, PYTHONS, pip, python } from './python.ts';
 import { startWorker } from './worker.ts';
 
@@ -123,10 +123,15 @@ describe('the client for Python', needsPython, () => {
       });
 
       await t.test('of several servers it finds the one that leads', async (t) => {
-        const [gone, standby] = [await serverThat(t, leads), await serverThat(t, standsBy)];
+        const gone = await serverThat(t, leads);
         gone.stop();
-        await check('uploads', { JQ_SERVER: `${gone.url},${standby.url},${server.url}` });
-        assert.equal(standby.asked.length, 1);
+        const others = [await serverThat(t, standsBy), await serverThat(t, cutOff)];
+        const urls = [gone, ...others, server].map(({ url }) => url);
+        await check('uploads', { JQ_SERVER: urls.join(',') });
+        assert.deepEqual(
+          others.map(({ asked }) => asked.length),
+          [1, 1],
+        );
       });
 
       await t.test('the credential is given, or that of JQ_TOKEN', async (t) => {

@@ -18,6 +18,8 @@ export interface ChaosCounts {
   copies: number;
   illnesses: number;
   jumps: number;
+  /** Servers from which another one took the store, while they believed that they led. */
+  usurpations: number;
 }
 
 interface ChaosParts {
@@ -27,9 +29,10 @@ interface ChaosParts {
   agents: readonly PlayedAgent[];
   lines: readonly PlayedLine[];
   /**
-   * What goes wrong: everything; or only that the server, or all, stand still; or only that workers are ill or copied.
+   * What goes wrong: everything; or only that the server, or all, stand still; or only that workers are ill or copied; or only
+   * that servers take the store from each other, beside lines that break.
    */
-  faults: 'all' | 'stalls' | 'workers';
+  faults: 'all' | 'stalls' | 'workers' | 'leaders';
   /** By how much everything is slower than with a heartbeat of ten seconds. */
   slowness: number;
   /** Does something that takes real time, before the next step. */
@@ -48,7 +51,7 @@ export class Chaos {
   readonly counts: ChaosCounts = {
     ...{ crashes: 0, restarts: 0, fullDisks: 0, slowDisks: 0, partitions: 0 },
     ...{ storms: 0, freezes: 0, standstills: 0, suspensions: 0, workerCrashes: 0 },
-    ...{ copies: 0, illnesses: 0, jumps: 0 },
+    ...{ copies: 0, illnesses: 0, jumps: 0, usurpations: 0 },
   };
   readonly #parts: ChaosParts;
   #over = false;
@@ -77,6 +80,11 @@ export class Chaos {
       () => this.#crashWorker(),
       () => this.#jump(),
     ];
+    const ofLeaders = [() => this.#usurp(), () => this.#usurp()];
+    // Where only one process can have the store, what a seed does is what it always did.
+    if (parts.server.canBeUsurped) this.#kinds.push(...ofLeaders);
+    if (parts.faults === 'leaders')
+      this.#kinds = [...ofLeaders, ...stalls.slice(0, 1), () => this.#breakLine()];
     if (parts.faults === 'stalls') this.#kinds = stalls;
     if (parts.faults === 'workers') this.#kinds = ofWorkers;
   }
@@ -102,6 +110,7 @@ export class Chaos {
       agent.ill = null;
       if (!agent.isRunning) agent.start();
     }
+    soon(() => server.retire());
     soon(() => this.#bringServerUp());
   }
 
@@ -201,6 +210,16 @@ export class Chaos {
       server.thaw();
       for (const { time } of stalled) time.thaw();
     });
+  }
+
+  /** The server is cut off from its store, or stopped for a while: another one leads, and it does not know. */
+  #usurp(): void {
+    const { server, soon, chance, note } = this.#parts;
+    if (!server.canBeUsurped) return;
+    this.counts.usurpations++;
+    if (chance.chance(0.5)) this.#stall('standstills');
+    note('another server takes over');
+    soon(() => server.usurp());
   }
 
   #crashWorker(): void {

@@ -7,7 +7,6 @@ import type { Backend, Pieces, Reads } from '../../gateway/backend.ts';
 import { inTime } from '../support/in-time.ts';
 import type { Seeded } from '../support/seeded.ts';
 import type { StepClock } from '../support/step-clock.ts';
-import { storeOf } from '../support/test-store.ts';
 import { Wire, type WireAnswer, type WireCall, type WireRequest } from '../support/wire.ts';
 
 /** What the disk does, in simulated seconds. */
@@ -23,6 +22,8 @@ export interface ServerCounts {
   failedCommits: number;
   crashes: number;
   restarts: number;
+  /** Processes that heard that another one had taken the store. */
+  superseded: number;
 }
 
 /** Seconds, unlike any other time that the server waits, so that it is known which timer tries the store. */
@@ -53,6 +54,7 @@ export class Life {
   /** Whether anything has come to the server since it was at rest. */
   #touched = true;
   #ending: 'crash' | 'calmly' | null = null;
+  #isSuperseded = false;
   /** Tells that the commit under way is durable. */
   #written: () => void = () => {};
   /** Tells that a commit waits for simulated time: until then, nothing else is handled. */
@@ -80,6 +82,8 @@ export class Life {
       beforeCommit: async () => {
         await this.#hold(chance.between(0, this.#disk().commit));
         fail();
+        // Nothing is written any more, and so nothing waited for.
+        if (this.#isSuperseded) return;
         this.#goesOn(
           new Promise<void>((resolve) => {
             this.#written = resolve;
@@ -101,6 +105,12 @@ export class Life {
       // What arrived meanwhile is handed over when the server thaws, a moment before it has been read.
       afterRounds: (rounds, callback) => (rounds === 1 ? callback() : this.clock.timer(0.001, callback)),
     });
+  }
+
+  /** Another process has the store, which refuses whatever this one still has under way. */
+  set isSuperseded(isSuperseded: true) {
+    this.#isSuperseded = isSuperseded;
+    this.#written();
   }
 
   freeze(): void {
@@ -135,7 +145,7 @@ export class Life {
   }
 
   async start(options: Parameters<typeof startBackend>[0]): Promise<void> {
-    this.#cluster = await startBackend({ ...options, store: storeOf(options.stateDir) });
+    this.#cluster = await startBackend(options);
     this.#watchReads(this.port.reads);
     this.#wire = new Wire(this.port);
   }

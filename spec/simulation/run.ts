@@ -23,7 +23,7 @@ export interface SimulationOptions {
   /** Where the state directory is made. */
   base: string;
   /** What goes wrong; all where it is left out. */
-  faults?: 'all' | 'stalls' | 'workers';
+  faults?: 'all' | 'stalls' | 'workers' | 'leaders';
   /** Whether jobs of several tasks select the best of them. */
   selects?: boolean;
   /** Called with each line of the trace. */
@@ -55,6 +55,8 @@ export interface Simulated {
   refits: number;
   commits: number;
   failedCommits: number;
+  /** Servers that heard that another one had taken the store. */
+  overthrown: number;
   network: NetworkCounts;
   chaos: ChaosCounts;
 }
@@ -210,9 +212,9 @@ class Simulation {
     this.#steps++;
     this.#clock.moveTo(this.#clock.nextAt);
     for (let action = this.#soon.shift(); action; action = this.#soon.shift()) {
-      const wasDown = !this.#server.isUp;
+      const { reigns } = this.#server;
       await action();
-      if (wasDown && this.#server.isUp) await this.#catchUp();
+      if (this.#server.reigns !== reigns) await this.#catchUp();
     }
     const worked = await this.#server.rest();
     if (this.#fault) throw this.#fault;
@@ -290,6 +292,7 @@ class Simulation {
       refits: this.#history.refits,
       commits: this.#server.counts.commits,
       failedCommits: this.#server.counts.failedCommits,
+      overthrown: this.#server.counts.superseded,
       network: this.#network.counts,
       chaos: this.#chaos.counts,
     };

@@ -1,6 +1,8 @@
+// `npm run simulate -- --runs M --seed N`: the long form. With JQ_TEST_STORE=postgresql the servers have their stores there.
 import { parseArgs } from 'node:util';
 import { machineLine, writeSection } from '../support/report.ts';
 import { spread } from '../support/spread.ts';
+import { startTestStore } from '../support/test-store.ts';
 import type { Simulated } from './run.ts';
 import type { SimulationOutcome, SimulationShare } from './share.ts';
 
@@ -38,6 +40,7 @@ const total: Record<string, unknown> = {};
 const startedAt = Date.now();
 let done = 0;
 const module = new URL('./share.ts', import.meta.url);
+const store = await startTestStore();
 for await (const { share, outcome } of spread<SimulationShare, SimulationOutcome>(module, shares())) {
   const { seed } = share;
   if ('failure' in outcome) {
@@ -53,6 +56,7 @@ for await (const { share, outcome } of spread<SimulationShare, SimulationOutcome
     `seed ${seed}: ${(run.seconds / 3600).toFixed(1)} h in ${took.toFixed(1)} s, ${run.jobs} jobs, ${run.acknowledged} acknowledged, ${run.steps} steps, ${run.trace.slice(0, 12)}\n`,
   );
 }
+await store?.stop();
 const took = Math.round((Date.now() - startedAt) / 1000);
 if (runs > 1 && !process.exitCode) report(total as unknown as Simulated, took);
 
@@ -72,6 +76,9 @@ function report({ network, chaos, ...sum }: Simulated, seconds: number): void {
     'Full disks, slow disks': `${chaos.fullDisks}, ${chaos.slowDisks}`,
     'Partitions, storms': `${chaos.partitions}, ${chaos.storms}`,
     'Standstills of the server, of everything': `${chaos.standstills}, ${chaos.suspensions}`,
+    ...(store && {
+      'Servers from which another one took the store, heard of it': `${chaos.usurpations}, ${sum.overthrown}`,
+    }),
     'Worker freezes, crashes': `${chaos.freezes}, ${chaos.workerCrashes}`,
     'Illnesses of workers, times that one was suspended': `${chaos.illnesses}, ${sum.suspended}`,
     'Copies of state directories, programs superseded': `${chaos.copies}, ${sum.superseded}`,
@@ -81,7 +88,7 @@ function report({ network, chaos, ...sum }: Simulated, seconds: number): void {
     'Losses, broken promises': 0,
   });
   writeSection(
-    'Deterministic simulation',
+    store ? 'Simulation on PostgreSQL' : 'Deterministic simulation',
     `${machineLine()} \`npm run simulate -- --seed ${first} --runs ${done} --hours ${hours}\`; state directories in memory
 where the machine has such a place.
 

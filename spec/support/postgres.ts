@@ -1,35 +1,13 @@
-import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { readdirSync, statfsSync } from 'node:fs';
-import { chown, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { statfsSync } from 'node:fs';
+import { chown, mkdtemp, rm } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { NOBODY } from './nobody.ts';
-
-/** The oldest PostgreSQL that a store may be in. */
-const OLDEST = 15;
-/** Where Debian has the programs of each version; they are on no path. */
-const DEBIAN = '/usr/lib/postgresql';
-
-/** The folder of the programs of the newest PostgreSQL that is here; undefined where there is none. */
-export function postgresPrograms(): string | undefined {
-  const versions = readdirOf(DEBIAN)
-    .map(Number)
-    .filter((version) => version >= OLDEST);
-  const newest = Math.max(...versions);
-  return versions.length > 0 ? join(DEBIAN, `${newest}`, 'bin') : undefined;
-}
-
-function readdirOf(folder: string): string[] {
-  try {
-    return readdirSync(folder);
-  } catch {
-    return [];
-  }
-}
+import { PostgresNode } from './postgres-node.ts';
 
 /** Where Linux keeps files in memory, and bytes that have to be free there. */
 const MEMORY = { folder: '/dev/shm', bytes: 4 * 2 ** 30 };
@@ -48,6 +26,13 @@ function placeOfFiles(): string {
   return tmpdir();
 }
 
+/** A folder for the files of one or several, in memory if there is room. */
+export async function folderOfFiles(folder = placeOfFiles()): Promise<string> {
+  const directory = await mkdtemp(join(folder, 'jq-postgres-'));
+  if (process.getuid?.() === 0) await chown(directory, NOBODY, NOBODY);
+  return directory;
+}
+
 /** A PostgreSQL of its own, with as many databases as are asked for. */
 export interface PostgresCluster {
   /** The address of a new database, as `--store` takes it. */
@@ -60,73 +45,32 @@ export interface PostgresCluster {
   stop(): Promise<void>;
 }
 
-/**
- * Starts one; PostgreSQL does not run as root, who lends it to nobody.
- * @param folder where its files go: in memory, if there is room
- */
+/** @param folder where its files go: in memory, if there is room */
 export async function postgresCluster(
   settings: Readonly<Record<string, string>> = {},
-  folder = placeOfFiles(),
+  folder?: string,
 ): Promise<PostgresCluster> {
-  const programs = postgresPrograms();
-  if (programs === undefined) throw new Error('there is no PostgreSQL');
-  const directory = await mkdtemp(join(folder, 'jq-postgres-'));
-  if (process.getuid?.() === 0) await chown(directory, NOBODY, NOBODY);
-  const data = join(directory, 'data');
-  const run = (program: string, ...args: string[]) => runAs(join(programs, program), args, directory);
-  await run('initdb', '-D', data, '-U', 'jq', '-A', 'trust', '-E', 'UTF8', '--locale=C', '--no-sync');
-  const port = await freePort();
-  const all = {
-    listen_addresses: '127.0.0.1',
-    unix_socket_directories: directory,
-    shared_buffers: '32MB',
-    ...settings,
-  };
-  const options = Object.entries(all).map(([name, value]) => `-c ${name}='${value}'`);
-  const log = join(directory, 'log');
-  await run('pg_ctl', '-D', data, '-w', '-l', log, '-o', `-p ${port} ${options.join(' ')}`, 'start').catch(
-    async (fault: Error) => {
-      throw new Error(`${fault.message}: ${await readFile(log, 'utf8').catch(() => 'no log')}`);
-    },
-  );
-  const query = (url: string, sql: string) =>
-    run('psql', '-X', '-q', '-At', '-v', 'ON_ERROR_STOP=1', '-d', url, '-c', sql);
+  const directory = await folderOfFiles(folder);
+  const node = new PostgresNode({ directory, name: 'data', port: await freePort(), settings });
+  await node.make();
+  await node.start();
   return {
     directory,
-    port,
-    query,
-    async database() {
-      const name = `jq_${randomBytes(6).toString('hex')}`;
-      await run('createdb', '-h', directory, '-p', `${port}`, '-U', 'jq', name);
-      return `postgres://jq@127.0.0.1:${port}/${name}`;
-    },
+    port: node.port,
+    query: (url, sql) => node.query(url, sql),
+    database: () => newDatabase(node),
     async stop() {
-      await run('pg_ctl', '-D', data, '-m', 'immediate', '-w', 'stop');
+      await node.stop();
       await rm(directory, { recursive: true, force: true });
     },
   };
 }
 
-/** What a program prints. Its output goes nowhere where others are left behind by it, which would hold a pipe open. */
-async function runAs(program: string, args: readonly string[], cwd: string): Promise<string> {
-  const identity = process.getuid?.() === 0 ? { uid: NOBODY, gid: NOBODY } : {};
-  const leaves = program.endsWith('pg_ctl');
-  const child = spawn(program, args, {
-    ...identity,
-    cwd,
-    stdio: ['ignore', leaves ? 'ignore' : 'pipe', leaves ? 'ignore' : 'pipe'],
-  });
-  let told = '';
-  let complained = '';
-  child.stdout?.on('data', (chunk) => {
-    told += chunk;
-  });
-  child.stderr?.on('data', (chunk) => {
-    complained += chunk;
-  });
-  const [code] = (await once(child, 'close')) as [number | null];
-  if (code !== 0) throw new Error(`${program} ended with ${code}: ${complained}`);
-  return told;
+/** The address of a new database. */
+export async function newDatabase(node: PostgresNode): Promise<string> {
+  const name = `jq_${randomBytes(6).toString('hex')}`;
+  await node.createDatabase(name);
+  return `postgres://jq@127.0.0.1:${node.port}/${name}`;
 }
 
 async function freePort(): Promise<number> {

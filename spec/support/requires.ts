@@ -3,7 +3,7 @@ import { accessSync, constants, existsSync, statSync } from 'node:fs';
 import { networkInterfaces } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { Cgroups } from '../../actors/worker/child/cgroup.ts';
-import { postgresPrograms } from './postgres.ts';
+import { postgresPrograms } from './postgres-programs.ts';
 import { SmallDisk } from './small-disk.ts';
 
 /** How a specification says that it is left out, and by which the closing summary knows what was missing. */

@@ -25,3 +25,4 @@ export const json = (status: number, body: unknown) => (_: IncomingMessage, resp
 
 export const leads = json(200, { ok: true });
 export const standsBy = json(503, { detail: 'this server stands by', code: 'standing_by' });
+export const cutOff = json(503, { detail: 'the store cannot commit', code: 'store_unavailable' });

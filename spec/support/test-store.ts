@@ -6,7 +6,8 @@ import { PlainStatements } from '../../actors/server/store/plain-statements.ts';
 import { Database } from '../../actors/server/store/postgres/connect.ts';
 import { PooledQueries } from '../../actors/server/store/postgres/pooled-queries.ts';
 import { differing, type Queries } from '../../actors/server/store/sql.ts';
-import { type PostgresCluster, postgresCluster, postgresPrograms } from './postgres.ts';
+import { type PostgresCluster, postgresCluster } from './postgres.ts';
+import { postgresPrograms } from './postgres-programs.ts';
 
 /**
  * For `JQ_TEST_STORE=postgresql npm test`, and the same of the crash loops: the servers of specifications have their
@@ -18,6 +19,17 @@ export async function startTestStore(): Promise<PostgresCluster | null> {
   const cluster = await postgresCluster();
   process.env.JQ_TEST_STORE = await cluster.database();
   return cluster;
+}
+
+/** The same for the specifications of a file, whatever the run has. @returns its end */
+export async function usePostgres(): Promise<() => Promise<void>> {
+  if (process.env.JQ_TEST_STORE !== undefined) return async () => {};
+  process.env.JQ_TEST_STORE = 'postgresql';
+  const cluster = await startTestStore();
+  return async () => {
+    delete process.env.JQ_TEST_STORE;
+    await cluster?.stop();
+  };
 }
 
 /** Where the server of a state directory has its store, for `--store`; undefined: in that directory. */
@@ -37,9 +49,15 @@ export function storeOf(stateDir: string): string | undefined {
 /** Begins to see the store as it is now, and as nothing else until the look is over. */
 export const SNAPSHOT = differing('BEGIN', 'BEGIN ISOLATION LEVEL REPEATABLE READ');
 
-/** Looks into the store of a state directory, beside its server or without one, through one connection. */
-export async function lookInto<T>(stateDir: string, look: (queries: Queries) => Promise<T>): Promise<T> {
-  const address = storeOf(stateDir);
+/**
+ * Looks into the store of a state directory, beside its server or without one, through one connection.
+ * @param address where it is, in PostgreSQL; undefined: in that directory
+ */
+export async function lookInto<T>(
+  stateDir: string,
+  look: (queries: Queries) => Promise<T>,
+  address = storeOf(stateDir),
+): Promise<T> {
   if (address === undefined) {
     const db = await openStore(join(stateDir, 'store.sqlite'), true);
     await db.exec('PRAGMA busy_timeout = 5000');

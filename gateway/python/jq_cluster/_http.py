@@ -30,6 +30,9 @@ CHUNK = 256 * 1024
 IDLE = 4.0
 KEPT = 8
 
+#: What a server says that does not lead, is about to end, or is cut off from a store that others may reach.
+ELSEWHERE = ("standing_by", "draining", "store_unavailable")
+
 #: What may be sent twice without doing anything twice.
 _REPEATABLE = {"/v1/jobs/{id}/cancel", "/v1/artifacts"}
 
@@ -242,7 +245,7 @@ class Transport:
                 if not again or time.monotonic() - began > PATIENCE:
                     raise
                 wait = error.retry_after if error.retry_after is not None else pause
-                elsewhere = error.code in ("standing_by", "draining")
+                elsewhere = error.code in ELSEWHERE
                 if elsewhere:
                     self._leave(server)
             except UnreachableError:

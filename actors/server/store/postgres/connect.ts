@@ -1,6 +1,11 @@
 import type { Client, ClientConfig, Pool } from 'pg';
 import { StartError } from '../../../../machines/protocol/start-error.ts';
+import { addressesIn } from './hosts.ts';
+import { destroy } from './sessions.ts';
 import { valueTypes } from './values.ts';
+
+/** Told when a session stands, or why it does not. */
+type Connected = ((error: Error) => void) | ((error: null, client: Client) => void);
 
 /** What a session is set to, whatever the database says. */
 type Settings = Readonly<Record<string, string>>;
@@ -21,26 +26,31 @@ export const isPostgresAddress = (text: string): boolean => /^postgres(ql)?:\/\/
 
 /**
  * A database as its address names it. What the address leaves out is taken from the environment (`PGHOST`, `PGUSER`,
- * `PGPASSWORD` …) and from `.pgpass`, as in libpq.
+ * `PGPASSWORD` …) and from `.pgpass`, as in libpq. Where it names several hosts, all sessions are on the one that takes writes.
  */
 export class Database {
-  readonly #address: string;
-  /** Host and name of the database, for people. */
+  /** Hosts and name of the database, for people. */
   readonly place: string;
+  readonly #addresses: readonly URL[];
   readonly #pg: typeof import('pg');
+  /** Which of the hosts is asked first: the one that took writes last. */
+  #at = 0;
+  /** What is open, and on which host. */
+  readonly #sessionsAt = new Map<Client, number>();
 
-  private constructor(address: string, pg: typeof import('pg')) {
-    this.#address = address;
+  private constructor(addresses: readonly URL[], pg: typeof import('pg')) {
+    this.#addresses = addresses;
     this.#pg = pg;
-    const { host, port, database } = new pg.Client(this.#config(''));
-    this.place = `postgres://${host.startsWith('/') ? encodeURIComponent(host) : host}:${port}/${database}`;
+    const clients = addresses.map((_, at) => new pg.Client(this.#config(at, '')));
+    const hosts = clients.map(({ host, port }) => `${hostInWords(host)}:${port}`);
+    this.place = `postgres://${hosts.join(',')}/${clients[0]?.database}`;
   }
 
   /** @throws StartError `store_unreadable` for what is no address */
   static async at(text: string): Promise<Database> {
     const { default: pg } = await import('pg');
     try {
-      return new Database(withTls(text), pg as unknown as typeof import('pg'));
+      return new Database(addressesIn(text).map(withTls), pg as unknown as typeof import('pg'));
     } catch (error) {
       throw new StartError(
         'store_unreadable',
@@ -49,29 +59,84 @@ export class Database {
     }
   }
 
-  /** One session. Its end by itself is found out by who uses it. */
+  /** One session, on the first host that takes writes. Its end by itself is found out by who uses it. */
   async connect(name: string, settings: Settings): Promise<Client> {
-    const client = new this.#pg.Client(this.#config(name, settings));
-    client.on('error', () => {});
-    try {
-      await client.connect();
-      return client;
-    } catch (error) {
-      client.end().catch(() => {});
-      throw error;
+    const OneSession = this.#sessions(name, settings);
+    const faults: Error[] = [];
+    while (faults.length < this.#addresses.length) {
+      const client = new OneSession();
+      try {
+        await client.connect();
+        return client;
+      } catch (error) {
+        faults.push(error as Error);
+      }
     }
+    if (faults.length === 1) throw faults[0];
+    const words = faults.map(({ message }) => message);
+    throw new Error(`none of ${faults.length} hosts takes writes: ${words.join('; ')}`, { cause: faults });
   }
 
   /** Sessions that are made as they are needed, and again where they broke. */
   pool(name: string, max: number, settings: Settings): Pool {
-    const pool = new this.#pg.Pool({ ...this.#config(name, settings), max, idleTimeoutMillis: 60_000 });
+    const Client = this.#sessions(name, settings);
+    const pool = new this.#pg.Pool({
+      ...{ Client, max, idleTimeoutMillis: 60_000, connectionTimeoutMillis: CONNECT_MS },
+    });
     pool.on('error', () => {});
-    pool.on('connect', (client) => client.on('error', () => {}));
     return pool;
   }
 
-  #config(name: string, settings: Settings = {}): ClientConfig {
-    const address = new URL(this.#address);
+  /** Sessions on the host that is asked first when they are made. */
+  #sessions(name: string, settings: Settings) {
+    const database = this;
+    return class extends this.#pg.Client {
+      readonly at = database.#at;
+
+      constructor() {
+        super(database.#config(database.#at, name, settings));
+        this.on('error', () => {});
+      }
+
+      override connect(): Promise<Client>;
+      override connect(callback: Connected): void;
+      override connect(callback?: Connected): Promise<Client> | undefined {
+        const done = this.#open();
+        if (callback === undefined) return done;
+        done.then(() => (callback as () => void)(), callback as (error: Error) => void);
+        return undefined;
+      }
+
+      async #open(): Promise<Client> {
+        try {
+          await super.connect();
+          await assertWritable(this);
+        } catch (error) {
+          this.end().catch(() => {});
+          database.#leave(this.at);
+          throw error;
+        }
+        database.#stay(this, this.at);
+        return this;
+      }
+    };
+  }
+
+  /** All sessions are on this host from now on: others see, at best, what was there once. */
+  #stay(session: Client, at: number): void {
+    this.#at = at;
+    for (const [other, where] of this.#sessionsAt) if (where !== at) destroy(other);
+    this.#sessionsAt.set(session, at);
+    session.once('end', () => this.#sessionsAt.delete(session));
+  }
+
+  /** The next host is asked first from now on, unless that is so already. */
+  #leave(at: number): void {
+    if (this.#at === at) this.#at = (at + 1) % this.#addresses.length;
+  }
+
+  #config(at: number, name: string, settings: Settings = {}): ClientConfig {
+    const address = new URL(this.#addresses[at] as URL);
     const own = address.searchParams.get('options') ?? process.env.PGOPTIONS ?? '';
     const options = Object.entries(settings).map(([setting, value]) => `-c ${setting}=${value}`);
     address.searchParams.set('options', [own, ...options].join(' ').trim());
@@ -85,14 +150,27 @@ export class Database {
   }
 }
 
+function hostInWords(host: string): string {
+  if (host.startsWith('/')) return encodeURIComponent(host);
+  return host.includes(':') ? `[${host}]` : host;
+}
+
 /** What `sslmode` says has the meaning that libpq gives it. */
-function withTls(text: string): string {
-  const address = new URL(text);
+function withTls(address: URL): URL {
   const { searchParams } = address;
   for (const [variable, parameter] of Object.entries(TLS_VARIABLES)) {
     const value = process.env[variable];
     if (value && !searchParams.has(parameter)) searchParams.set(parameter, value);
   }
   if (searchParams.has('sslmode')) searchParams.set('uselibpqcompat', 'true');
-  return address.href;
+  return address;
+}
+
+/**
+ * A standby takes no writes, and what it shows may be older than what was answered. It may become one that does, so it is
+ * a fault of the connection.
+ */
+async function assertWritable(client: Client): Promise<void> {
+  const { rows } = await client.query<{ standby: number }>('SELECT pg_is_in_recovery() AS standby');
+  if (rows[0]?.standby === 1) throw new Error('it is a standby, which takes no writes');
 }

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Client } from 'pg';
+import { StartError } from '../../../../machines/protocol/start-error.ts';
 import type { Candidate } from '../candidate.ts';
 import { StoreFault } from '../fault.ts';
 import type { Queries } from '../sql.ts';
@@ -8,7 +9,7 @@ import type { Database } from './connect.ts';
 import { asStoreFault, breaksConnection } from './faults.ts';
 import { assertNotSuperseded, beginEpoch, EpochOver, TURNS, takeLock } from './leadership.ts';
 import { noteLeader, Presence } from './presence.ts';
-import { destroy, untilSilent } from './sessions.ts';
+import { destroy, untilSilent, unwarned } from './sessions.ts';
 import { standBy } from './stand-by.ts';
 
 /** Where a turn is written: nothing else goes through this session meanwhile. */
@@ -78,8 +79,8 @@ export class Leader {
     candidate?: Candidate,
   ): Promise<Leader> {
     const leader = new Leader(database, candidate);
-    const client = candidate ? await leader.#stoodBy(candidate) : await leader.#locked();
-    await leader.#lead(client, prepare);
+    if (candidate) await leader.#leadInTurn(candidate, prepare);
+    else await leader.#lead(await leader.#locked(), prepare);
     leader.#presence = new Presence(
       database,
       leader.#server,
@@ -108,7 +109,10 @@ export class Leader {
     const session = await this.#present();
     const turn = ++session.turn;
     try {
-      await untilSilent(session.client, write(session, turn));
+      await untilSilent(
+        session.client,
+        unwarned(session.client, () => write(session, turn)),
+      );
     } catch (fault) {
       this.#noticeEnd(fault);
       if (!breaksConnection(fault)) throw asStoreFault(fault);
@@ -177,8 +181,8 @@ export class Leader {
     }
   }
 
-  /** The same, once nobody else has it. A database that goes away meanwhile is waited for. */
-  async #stoodBy(candidate: Candidate): Promise<Client> {
+  /** Leads once nobody else has the lock. A database that goes away meanwhile is waited for, until the epoch has begun. */
+  async #leadInTurn(candidate: Candidate, prepare: (client: Client) => Promise<void>): Promise<void> {
     for (let hasStoodBy = false; ; ) {
       let client: Client | null = null;
       try {
@@ -191,10 +195,12 @@ export class Leader {
           },
         });
         candidate.storeTaken();
-        return client;
+        await this.#lead(client, prepare);
+        return;
       } catch (fault) {
         if (client) destroy(client);
-        if (candidate.givesUp.aborted || !hasStoodBy || !breaksConnection(fault)) throw fault;
+        const isPassing = breaksConnection(fault) && !(fault instanceof StartError);
+        if (candidate.givesUp.aborted || !hasStoodBy || !isPassing) throw fault;
       }
       await pause(RETRY_MS.longest, undefined, { signal: candidate.givesUp });
     }
@@ -209,7 +215,8 @@ export class Leader {
       await prepare(client);
       await note();
       const { rows } = await client.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
-      const { epoch, lastTurn } = await beginEpoch(client, this.#server, this.#before?.epoch ?? null);
+      const before = this.#before?.epoch ?? null;
+      const { epoch, lastTurn } = await unwarned(client, () => beginEpoch(client, this.#server, before));
       const session = { client, epoch, turn: 0, pid: (rows[0] as { pid: number }).pid };
       this.#session = session;
       this.#before = session;

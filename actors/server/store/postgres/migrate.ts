@@ -17,7 +17,6 @@ interface Facts {
   encoding: string;
   synchronous: string;
   fsync: string;
-  standby: number;
 }
 
 /**
@@ -27,8 +26,7 @@ interface Facts {
 export async function assertUsable(client: Client, place: string): Promise<void> {
   const { rows } = await client.query<Facts>(
     `SELECT current_setting('server_version_num')::bigint AS version, current_setting('server_encoding') AS encoding,
-            current_setting('synchronous_commit') AS synchronous, current_setting('fsync') AS fsync,
-            pg_is_in_recovery() AS standby`,
+            current_setting('synchronous_commit') AS synchronous, current_setting('fsync') AS fsync`,
   );
   const facts = rows[0] as Facts;
   const refuse = (why: string): never => {
@@ -37,7 +35,6 @@ export async function assertUsable(client: Client, place: string): Promise<void>
   if (facts.version < OLDEST)
     refuse(`it is PostgreSQL ${Math.floor(facts.version / 10_000)}; 15 or newer is needed`);
   if (facts.encoding !== 'UTF8') refuse(`its encoding is ${facts.encoding}; make a database in UTF8`);
-  if (facts.standby === 1) refuse('it is a standby, which takes no writes; name the primary');
   if (facts.synchronous === 'off')
     refuse('synchronous_commit is off: what is acknowledged could be lost; set it to on');
   if (facts.fsync === 'off') refuse('fsync is off: what is acknowledged could be lost; set it to on');

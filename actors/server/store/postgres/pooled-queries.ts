@@ -4,8 +4,8 @@ import { breaksConnection } from './faults.ts';
 import { named } from './placeholders.ts';
 import { toStored } from './texts.ts';
 
-/** Tries of a read: a session that lay idle may have ended meanwhile, as where the database was started anew. */
-const TRIES = 3;
+/** Tries of a read: sessions that lay idle may have ended meanwhile, as where the database was started anew or is another one now. */
+const TRIES = 5;
 
 /** Reads through the sessions of a pool, in each of which statements are prepared once. */
 export class PooledQueries implements Queries {

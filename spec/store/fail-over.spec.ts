@@ -1,0 +1,96 @@
+import assert from 'node:assert/strict';
+import { after, describe, test } from 'node:test';
+import { Database } from '../../actors/server/store/postgres/connect.ts';
+import { EVENTS } from '../../actors/server/store/tables.ts';
+import { PostgresPair } from '../support/postgres-pair.ts';
+import { requires } from '../support/requires.ts';
+import { until } from '../support/until.ts';
+import { openAt, storeAt } from './drivers.ts';
+import { aside, settled, turnOf } from './postgres-support.ts';
+
+let started: Promise<PostgresPair> | null = null;
+
+function pairOfThisFile(): Promise<PostgresPair> {
+  started ??= PostgresPair.start();
+  return started;
+}
+
+after(async () => {
+  await (await started?.catch(() => null))?.stop();
+});
+
+const addressOf = (ports: readonly number[], name: string, more = '') =>
+  `postgres://jq@${ports.map((port) => `127.0.0.1:${port}`).join(',')}/${name}${more}`;
+
+describe('an address of PostgreSQL that names several hosts', () => {
+  test('is read as libpq reads it, each host with a port of its own', async () => {
+    const { place } = await Database.at(
+      'postgres://jq:s3cret@a:5433,b,[::1]:5434/lab?target_session_attrs=primary',
+    );
+    assert.equal(place, 'postgres://a:5433,b:5432,[::1]:5434/lab');
+  });
+
+  test('is refused where it asks for a host that takes no writes', async () => {
+    const reads = 'postgres://jq@a,b/lab?target_session_attrs=prefer-standby';
+    await assert.rejects(Database.at(reads), {
+      code: 'store_unreadable',
+      message: /target_session_attrs is prefer-standby; a store is written/,
+    });
+  });
+});
+
+describe('a store in a primary of PostgreSQL with a replica', requires('postgresql'), () => {
+  test('is opened on the one that takes writes, whichever is named first', async (t) => {
+    const pair = await pairOfThisFile();
+    const name = await pair.database();
+    const [primary, replica] = pair.ports;
+    const store = await storeAt(t, addressOf([replica, primary], name, '?target_session_attrs=read-write'));
+    await store.commit(turnOf(2));
+    assert.equal((await store.load(EVENTS, 'true')).length, 2);
+    await assert.rejects(openAt(addressOf([replica], name)), {
+      code: 'store_unreadable',
+      message: /it is a standby, which takes no writes/,
+    });
+  });
+
+  test('has no turn written that the replica does not have, whoever has the wait for it ended', async (t) => {
+    const pair = await pairOfThisFile();
+    const address = addressOf(pair.ports, await pair.database());
+    const store = await storeAt(t, address);
+    const other = await aside(t, address);
+    const waiting = async () => {
+      const { rows } = await other.query<{ pid: number }>(
+        "SELECT pid FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND application_name = 'jq-server: turns' AND datname = current_database()",
+      );
+      return rows[0]?.pid;
+    };
+    const goOn = pair.holdReplica();
+    let outcome: string | null = null;
+    const commit = settled(store.commit(turnOf(1))).then((said) => {
+      outcome = said;
+    });
+    try {
+      const first = await until('the turn to wait for the replica', waiting);
+      await other.query('SELECT pg_cancel_backend($1)', [first]);
+      const next = async () => outcome !== null || ((await waiting()) ?? first) !== first;
+      await until('the next session to wait for it', next);
+      assert.equal(outcome, null);
+    } finally {
+      goOn();
+    }
+    await commit;
+    assert.equal(outcome, 'written');
+    assert.equal((await store.load(EVENTS, 'true')).length, 1);
+  });
+
+  test('goes on in the replica once that is promoted, with every turn that was written', async (t) => {
+    const pair = await pairOfThisFile();
+    const store = await storeAt(t, addressOf(pair.ports, await pair.database()));
+    await store.commit(turnOf(3));
+    assert.equal((await store.load(EVENTS, 'true')).length, 3);
+    await pair.failOver();
+    await until('the next turn', async () => (await settled(store.commit(turnOf(1, 4)))) === 'written');
+    const ids = (await store.load(EVENTS, 'true ORDER BY id')).map(({ id }) => id);
+    assert.deepEqual(ids, [1, 2, 3, 4]);
+  });
+});
