@@ -51,11 +51,15 @@ export const agentMachine = agent.createMachine({
               params: ({ context, event }) => healthToNote(context, event.actorId, event.output),
             },
             { type: 'forgetRun', params: ({ event }) => event.actorId },
+            { type: 'dropRun', params: ({ event }) => event.actorId },
           ],
         },
         'xstate.error.actor.*': {
           guard: { type: 'isRun', params: ({ event }) => event.actorId },
-          actions: { type: 'forgetRun', params: ({ event }) => event.actorId },
+          actions: [
+            { type: 'forgetRun', params: ({ event }) => event.actorId },
+            { type: 'dropRun', params: ({ event }) => event.actorId },
+          ],
         },
       },
       states: { link, duty, notice, leisure },

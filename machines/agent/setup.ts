@@ -1,4 +1,4 @@
-import { assign, enqueueActions, raise, setup, stateIn } from 'xstate';
+import { assign, enqueueActions, raise, setup, stateIn, stopChild } from 'xstate';
 import { type AttemptOutput, type AttemptRef, attemptKey, type Lease } from '../attempt/attempt.ts';
 import type {
   AgentActors,
@@ -100,6 +100,8 @@ export const agent = setup({
         return runs;
       },
     }),
+    /** What has ended would else be held, with its lease, as long as this program runs, and be copied at each step. */
+    dropRun: stopChild((_, key: string) => key),
     cancelRuns: enqueueActions(({ context, enqueue }, tasks: ToCancel[]) => {
       const named = (ref: AttemptRef) =>
         tasks.some((t) => t.task_id === ref.task_id && (t.attempt ?? ref.attempt) === ref.attempt);

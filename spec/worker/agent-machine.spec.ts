@@ -44,6 +44,15 @@ describe('the worker program', () => {
     assert.deepEqual(agent.active, []);
   });
 
+  it('holds nothing of a task that has ended', async () => {
+    const agent = await new PlayedAgent().working();
+    const held = () => Object.keys(agent.actor.getSnapshot().children).filter((id) => id.startsWith('task_'));
+    assert.deepEqual(held(), ['task_1#1']);
+    await agent.ends('run', 'not_ours');
+    await until('its end', () => agent.active.length === 0);
+    assert.deepEqual(held(), []);
+  });
+
   it('asks for one next task while an outcome is being delivered, and not for more', async () => {
     const agent = await new PlayedAgent({ delivers: false }).connected();
     for (const [i, id] of ['task_1', 'task_2'].entries()) {
