@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { text } from 'node:stream/consumers';
 import { describe, it, type TestContext } from 'node:test';
+import { Outbox } from '../../actors/worker/delivery/outbox.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
 import { until } from '../support/until.ts';
 import { FaultyLine, type Line } from './faulty-line.ts';
@@ -73,5 +74,32 @@ describe('an upload whose connection breaks', () => {
     const { model } = (task.result?.artifacts ?? {}) as Record<string, string>;
     assert.match(`${model}`, /^art_/);
     assert.deepEqual(await modelsOf(server, job), [BYTES]);
+  });
+});
+
+describe('the files of a task', () => {
+  it('are uploaded beside each other, each once', async (t) => {
+    const server = await startTestServer(t);
+    const proxy = await FaultyLine.start(t, server.port);
+    const held = new Set<Line>();
+    proxy.fate = (line, from) => {
+      if (from === 'worker' || !line.request.includes('/artifacts?role=output')) return 'pass';
+      held.add(line);
+      return 'hold';
+    };
+    const names = ['a.bin', 'b.bin', 'c.bin'];
+    const script = `cd "$6"; for name in ${names.join(' ')}; do head -c ${BYTES} /dev/zero > $name; done; echo '{}' > "$8"`;
+    const command = ['/bin/sh', '-c', script, 'runner'];
+    const { state } = await startTestWorker(t, proxy, {
+      runners: [{ library: 'demo', command, packages: { demo: '1.0' } }],
+    });
+    const job = await submit(server, {});
+    await until('all of them to wait for an answer', () => held.size === names.length);
+    proxy.release();
+    assert.equal((await taskIn(server, job)).status, 'succeeded');
+    const artifacts = await server.client.call('listJobArtifacts', { params: { id: job } });
+    const outputs = artifacts.filter(({ role }) => role === 'output').map(({ filename }) => filename);
+    assert.deepEqual(outputs.sort(), names);
+    await until('nothing to be left', async () => (await new Outbox(state).load()).entries.length === 0);
   });
 });

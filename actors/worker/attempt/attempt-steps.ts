@@ -109,14 +109,18 @@ async function runOnInputs(shared: WorkerContext, lease: Lease, signal: AbortSig
   return { verb: 'fail', failure: { error, retriable: true, fault: 'task' } };
 }
 
-/** Time in which this program stood still does not count, for then its machine slept, and the task with it. */
+/**
+ * Time in which this program stood still does not count, for then its machine slept, and the task with it.
+ * @param seconds null: it never resolves
+ */
 async function untilDeadline(
   { wake }: WorkerContext,
   seconds: number | null,
   signal: AbortSignal,
 ): Promise<void> {
+  if (seconds === null) return new Promise(() => {});
   const awake = () => performance.now() - wake.stoodStill();
-  const end = awake() + (seconds ?? Number.POSITIVE_INFINITY) * 1000;
+  const end = awake() + seconds * 1000;
   for (let left = end - awake(); left > 0; left = end - awake()) {
     await sleep(Math.min(left, LONGEST_SLEEP_MS), signal);
   }
@@ -178,10 +182,11 @@ async function upload(shared: WorkerContext, ref: AttemptRef, signal: AbortSigna
   directory.entry ??= await shared.outbox.find(ref);
   const { entry } = directory;
   if (!entry) return { verdict: 'accepted', artifacts: {} };
+  const remembered = together(() => remember(shared, entry));
   const callbacks = {
     uploaded: () => {
       shared.metrics.uploaded('stored');
-      return remember(shared, entry);
+      return remembered();
     },
     leftOut: (role: string, why: string) => {
       shared.metrics.uploaded('left_out');
@@ -210,6 +215,19 @@ const delivery = (shared: WorkerContext, ref: AttemptRef, signal: AbortSignal) =
   reports: shared.reports,
   persistence: { ...shared.persistence(ref, signal), patient: true },
 });
+
+/** Never two at a time: who asks while one is under way shares the next, which then has what each has done. */
+function together(save: () => Promise<void>): () => Promise<void> {
+  let last = Promise.resolve();
+  let next: Promise<void> | null = null;
+  return () => {
+    next ??= last = last.then(() => {
+      next = null;
+      return save();
+    });
+    return next;
+  };
+}
 
 /** So that a later process need not upload it again; a full disk costs no more than that. */
 async function remember(

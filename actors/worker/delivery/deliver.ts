@@ -28,8 +28,9 @@ export interface Uploaded {
 }
 
 /**
- * Uploads the files of an attempt that are not on the server yet. Repeated while the server is away. A file
- * that the server will never take is left out; the result goes without it.
+ * Uploads the files of an attempt that are not on the server yet, beside each other as far as the queue lets them, so that the
+ * server can commit them together. Repeated while the server is away. A file that the server will never take is left out;
+ * the result goes without it.
  * @param callbacks.uploaded called after each file, with its artifact id set
  * @param callbacks.leftOut called for each file that does not go
  */
@@ -41,22 +42,26 @@ export async function uploadFiles(
   callbacks: { uploaded(): Promise<void>; leftOut(role: string, why: string): void },
 ): Promise<Uploaded> {
   const withReport = travelling(entry, context);
-  for (const file of entry.files.filter((f) => f.artifact_id === undefined && !withReport.includes(f))) {
+  const { log, signal } = context.persistence;
+  let isOurs = true as boolean;
+  const deliver = async (file: OutboxFile) => {
     try {
       await restore(file, paths);
-      file.artifact_id = await queue.add(() => uploadFile(entry.ref, file, paths, context), {
-        signal: context.persistence.signal,
-      });
+      file.artifact_id = await queue.add(() => uploadFile(entry.ref, file, paths, context), { signal });
       await callbacks.uploaded();
     } catch (error) {
-      const { log, signal } = context.persistence;
-      signal.throwIfAborted();
-      if (isNotOurs(error)) return { verdict: 'not_ours', artifacts: {} };
+      if (signal.aborted) return;
+      isOurs &&= !isNotOurs(error);
+      if (!isOurs) return;
       const why = (error as Error).message;
       log.error({ role: file.role, why }, 'a file cannot be uploaded; left out');
       callbacks.leftOut(file.role === OUTPUT ? `output ${file.filename}` : file.role, why);
     }
-  }
+  };
+  const missing = entry.files.filter((f) => f.artifact_id === undefined && !withReport.includes(f));
+  await Promise.all(missing.map(deliver));
+  signal.throwIfAborted();
+  if (!isOurs) return { verdict: 'not_ours', artifacts: {} };
   // Outputs are many under one role, which a result does not name.
   const named = entry.files.filter(({ role }) => role !== OUTPUT);
   const ids = named.flatMap((f) => (f.artifact_id === undefined ? [] : [[f.role, f.artifact_id]]));
