@@ -96,6 +96,7 @@ export class WorkerContext {
       state: this.settings.state,
       ref,
       tag: this.reaper.newTag(),
+      cgroups: this.reaper.cgroups,
       maxLogBytes: this.settings.maxLogBytes,
       sendEvents: eventSender(this.reports, ref),
     });

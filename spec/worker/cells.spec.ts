@@ -3,11 +3,11 @@ import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { Cgroups, groupFolder, ownGroup, processesIn } from '../../actors/worker/child/cgroup.ts';
-import { endMarked, markProcess } from '../../actors/worker/child/leftovers.ts';
+import { AttemptNote, endMarked, readNote } from '../../actors/worker/child/leftovers.ts';
 import { killTree } from '../../actors/worker/child/process-tree.ts';
 import { Reaper } from '../../actors/worker/child/reaper.ts';
 import { runGroup } from '../../actors/worker/child/run-group.ts';
@@ -113,8 +113,8 @@ describe(
     it('is found and ended by the next worker program when worker and reaper were killed', async (t) => {
       const cells = openCells(t);
       const { pid, tag } = await leftOver(t, cells);
-      const note = join(await temporaryFolder(t), 'process.json');
-      markProcess(note, tag, cells);
+      const note = join(await temporaryFolder(t), 'attempt.json');
+      new AttemptNote(note, {}, tag, cells).close();
       assert.equal(await endMarked(note), true);
       assert.equal(isAlive(pid), false);
       assert.equal(existsSync(cells.folder), false);
@@ -131,9 +131,9 @@ describe('the note of a task', () => {
     const stranger = spawn('sleep', ['1000'], { stdio: 'ignore' });
     atEnd(t, () => stranger.kill('SIGKILL'));
     await writeFile(join(folder, tag, 'cgroup.procs'), `${stranger.pid}\n`);
-    const note = join(folder, 'process.json');
-    markProcess(note, tag, null);
-    const noted = JSON.parse(await readFile(note, 'utf8'));
+    const note = join(folder, 'attempt.json');
+    new AttemptNote(note, {}, tag, null).close();
+    const noted = await readNote(folder, note);
     await writeFile(note, JSON.stringify({ ...noted, cell: join(folder, tag) }));
     assert.equal(await endMarked(note), false);
     assert.ok(isAlive(stranger.pid as number));
@@ -153,6 +153,20 @@ describe('the control group of a task', requires('control group'), () => {
       children.map(({ pid }) => [pid]),
     );
     assert.equal(ownGroup(), home);
+  });
+
+  it('is entered once another process was moved to where the worker is, for which the kernel makes itself ready', async (t) => {
+    const cells = openCells(t);
+    await cells.ready();
+    const companion = cells.startIn('elsewhere', () => spawn('sleep', ['1000'], { stdio: 'ignore' }));
+    atEnd(t, () => companion.kill('SIGKILL') && once(companion, 'exit'));
+    cells.companion = companion.pid;
+    // Not again where somebody was moved a moment ago.
+    await until('it to be moved', async () => {
+      await Promise.all([cells.ready(), cells.ready()]);
+      return processesIn(cells.path('elsewhere')).length === 0;
+    });
+    assert.ok(processesIn(ownGroup() ?? '').includes(companion.pid as number));
   });
 
   it('leaves the worker in its own group when nothing could be started', (t) => {

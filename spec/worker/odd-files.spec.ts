@@ -149,7 +149,7 @@ describe('a directory that a task filled with pipes before its worker was killed
     );
     assert.ok(piped && logged);
     for (const { root } of [piped, logged]) await mkdir(root, { recursive: true });
-    for (const path of [piped.attempt, piped.process, piped.log, logged.process, logged.log]) {
+    for (const path of [piped.attempt, piped.log, logged.log]) {
       execFileSync('mkfifo', [path]);
     }
     await writeFile(logged.attempt, '{"task_id":"task_2","attempt":1,"worker_id":"worker_1"}');
@@ -162,6 +162,6 @@ describe('a directory that a task filled with pipes before its worker was killed
     );
     assert.deepEqual(await readdir(join(state, 'tasks')), ['task_2']);
     assert.equal(await exists(piped.root), false);
-    assert.equal(await endMarked(logged.process), false);
+    assert.equal(await endMarked(logged.attempt), false);
   });
 });

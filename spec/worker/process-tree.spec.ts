@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { readFile, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { appendFile, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
-import { endMarked, markProcess } from '../../actors/worker/child/leftovers.ts';
+import { AttemptNote, endMarked, readNote } from '../../actors/worker/child/leftovers.ts';
 import { procfs, statOf } from '../../actors/worker/child/proc.ts';
 import {
   killTree,
@@ -128,11 +128,17 @@ for (const [processes, needs] of systems) {
 }
 
 describe('a process of a task that an earlier worker program left running', () => {
+  function noteIn(t: TestContext, file: string, { tag }: Tree): AttemptNote {
+    const note = new AttemptNote(file, {}, tag, null);
+    atEnd(t, () => note.close());
+    return note;
+  }
+
   /** Processes that nobody supervises, noted in a file. */
   async function leftOver(t: TestContext, script: string) {
     const tree = await start(t, script);
-    const file = join(await temporaryFolder(t), 'process.json');
-    markProcess(file, tree.tag, null, tree.leader);
+    const file = join(await temporaryFolder(t), 'attempt.json');
+    noteIn(t, file, tree).leader(tree.leader);
     return { tree, file };
   }
 
@@ -154,15 +160,39 @@ describe('a process of a task that an earlier worker program left running', () =
 
   it('is killed where the crash came between the start of the child and the note of its id', async (t) => {
     const { tree, file } = await leftOver(t, SLEEP);
-    markProcess(file, tree.tag, null);
+    await rm(file);
+    noteIn(t, file, tree);
     assert.equal(await endMarked(file), true);
     assert.equal(isAlive(tree.leader), false);
   });
 
+  it('is killed where the disk had no room for the whole note of its id', async (t) => {
+    const { tree, file } = await leftOver(t, SLEEP);
+    await rm(file);
+    noteIn(t, file, tree);
+    await appendFile(file, '{"pid":');
+    assert.equal(await endMarked(file), true);
+    assert.equal(isAlive(tree.leader), false);
+  });
+
+  it('is named by a note that was opened before it came to life, whatever it has put in its place', async (t) => {
+    const tree = await start(t, SLEEP);
+    const file = join(await temporaryFolder(t), 'attempt.json');
+    const note = noteIn(t, file, tree);
+    await rename(file, `${file}.aside`);
+    await writeFile(file, 'its own');
+    note.leader(tree.leader);
+    assert.equal(await readFile(file, 'utf8'), 'its own');
+    assert.equal((await readNote(dirname(file), `${file}.aside`)).pid, tree.leader);
+  });
+
   it('is left alone when its process id belongs to another process by now', async (t) => {
     const { tree, file } = await leftOver(t, SLEEP);
-    const noted = JSON.parse(await readFile(file, 'utf8'));
-    await writeFile(file, JSON.stringify({ ...noted, mark: 'another', started: noted.started - 1 }));
+    const noted = await readNote(dirname(file), file);
+    await writeFile(
+      file,
+      JSON.stringify({ ...noted, mark: 'another', started: (noted.started as number) - 1 }),
+    );
     assert.equal(await endMarked(file), false);
     await writeFile(file, JSON.stringify({ ...noted, boot: 'another' }));
     assert.equal(await endMarked(file), false);

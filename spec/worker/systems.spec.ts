@@ -6,7 +6,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { procfs } from '../../actors/worker/child/proc.ts';
+import { givenSince, procfs } from '../../actors/worker/child/proc.ts';
 import { killTree, membersOf, signalTree, TAG_VARIABLE } from '../../actors/worker/child/process-tree.ts';
 import { psProcesses } from '../../actors/worker/child/ps.ts';
 import { Reaper } from '../../actors/worker/child/reaper.ts';
@@ -144,6 +144,26 @@ describe('the reaper where there is no /proc', requires('ps'), () => {
     await until('it to be killed', () => !isAlive(ours));
     const [code] = await once(guard, 'exit');
     assert.deepEqual([code, isAlive(others)], [0, true]);
+  });
+});
+
+describe('the ids that may have been given to other processes since an earlier look', () => {
+  const among = (earlier: [number, number] | null, now: [number, number] | null) => {
+    const look = (known: [number, number] | null) => known && { last: known[0], at: known[1] };
+    return [1, 299, 300, 301, 900, 999].filter(givenSince(look(earlier), look(now), 1000));
+  };
+
+  it('are those between what was given last then and now, also where all were given and the first came again', () => {
+    assert.deepEqual(among([300, 0], [900, 5]), [301, 900]);
+    assert.deepEqual(among([900, 0], [300, 5]), [1, 299, 300, 999]);
+    assert.deepEqual(among([300, 0], [300, 5]), []);
+  });
+
+  it('are all where the system may have gone round once, or does not tell', () => {
+    const all = [1, 299, 300, 301, 900, 999];
+    assert.deepEqual(among([300, 0], [900, 10]), all);
+    assert.deepEqual(among(null, [900, 5]), all);
+    assert.deepEqual(among([300, 0], null), all);
   });
 });
 

@@ -6,6 +6,7 @@ import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { readNote } from '../../actors/worker/child/leftovers.ts';
 import { processTable } from '../../actors/worker/child/proc.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
 import { until } from '../support/until.ts';
@@ -37,6 +38,8 @@ async function working(t: TestContext, server: TestServer, max_attempts = 3): Pr
   const script = `(setsid sleep 1000 >/dev/null 2>&1 & tell daemon); while [ ! -e ${go} ]; do sleep 0.02; done`;
   const job = await submit(server, { do: 'shell', mark, script }, { retry: { max_attempts } });
   const daemon = await pidIn(join(mark, 'daemon'));
+  // Its program notes it a moment after it has come to life.
+  await until('a note of the child', async () => (await marked(state))[0] !== undefined);
   const [child] = await marked(state);
   return {
     state,
@@ -55,10 +58,9 @@ async function working(t: TestContext, server: TestServer, max_attempts = 3): Pr
 /** The leaders that the notes in a state directory name. */
 async function marked(state: string): Promise<number[]> {
   const files = await readdir(join(state, 'tasks'), { recursive: true });
-  const notes = files.filter((file) => file.endsWith('process.json'));
-  return Promise.all(
-    notes.map(async (file) => JSON.parse(await readFile(join(state, 'tasks', file), 'utf8')).pid as number),
-  );
+  const notes = files.filter((file) => file.endsWith('attempt.json'));
+  const read = notes.map((file) => readNote(state, join(state, 'tasks', file)));
+  return (await Promise.all(read)).map(({ pid }) => pid as number);
 }
 
 /** The guard that a worker program has started. */

@@ -1,24 +1,24 @@
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, rmSync } from 'node:fs';
 import { rm, rmdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { AttemptRef } from '../../../machines/attempt/attempt.ts';
 import type { ReportedEvent } from '../../../machines/schema/report.ts';
+import type { Cgroups } from '../child/cgroup.ts';
 import { TaskEvents } from '../child/events.ts';
+import { AttemptNote } from '../child/leftovers.ts';
 import { LogFile } from '../child/log-file.ts';
-import { bootId } from '../child/proc.ts';
 import type { OutboxEntry } from '../delivery/outbox.ts';
 import { removeFew } from '../files.ts';
 import type { Held } from '../inputs/cache/cache.ts';
 import type { Fingerprints } from '../inputs/pipeline.ts';
 import { type AttemptPaths, attemptPaths } from './paths.ts';
 
-const BOOT = bootId();
-
 interface AttemptDirectoryOptions {
   state: string;
   ref: AttemptRef;
   /** Tags its processes; see `TAG_VARIABLE`. */
   tag: string;
+  cgroups: Cgroups | null;
   maxLogBytes: number;
   sendEvents(events: ReportedEvent[]): Promise<unknown>;
 }
@@ -36,13 +36,16 @@ export class AttemptDirectory {
   /** Whether the attempt was stopped before its own end. */
   stopped = false;
   #log: LogFile | null = null;
+  #note: AttemptNote | null = null;
+  readonly #cgroups: Cgroups | null;
   readonly #maxLogBytes: number;
   #work: Promise<unknown> = Promise.resolve();
   #held: { what: string; held: Held }[] = [];
 
-  constructor({ state, ref, tag, maxLogBytes, sendEvents }: AttemptDirectoryOptions) {
+  constructor({ state, ref, tag, cgroups, maxLogBytes, sendEvents }: AttemptDirectoryOptions) {
     this.ref = ref;
     this.tag = tag;
+    this.#cgroups = cgroups;
     this.paths = attemptPaths(state, ref);
     this.events = new TaskEvents(sendEvents);
     this.#maxLogBytes = maxLogBytes;
@@ -59,13 +62,18 @@ export class AttemptDirectory {
       await rm(root, { recursive: true, force: true });
       mkdirSync(root);
     }
-    writeFileSync(attempt, JSON.stringify({ ...this.ref, boot: BOOT }));
+    this.#note = new AttemptNote(attempt, this.ref, this.tag, this.#cgroups);
     this.#log = new LogFile(this.paths.log, this.#maxLogBytes);
   }
 
   get log(): LogFile {
     if (!this.#log) throw new Error('the directory of the attempt is not open');
     return this.#log;
+  }
+
+  /** Its child has come to life. */
+  leads(pid: number): void {
+    this.#note?.leader(pid);
   }
 
   /** A line of the worker's own in the log, where there is one. */
@@ -107,6 +115,7 @@ export class AttemptDirectory {
   /** Lets go of what would keep the process alive; the directory stays. */
   async leave(): Promise<void> {
     this.events.drop();
+    this.#note?.close();
     await this.release();
     await this.closeLog();
   }

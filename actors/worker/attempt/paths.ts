@@ -8,16 +8,20 @@ export interface AttemptPaths {
   base: string;
   /** Everything below it goes with the attempt. */
   root: string;
-  /** Which attempt it is, while nothing of its end is known, for the worker program that comes after a crash. */
+  /**
+   * Which attempt it is, and which processes run it, while nothing of its end is known, for the worker program that comes
+   * after a crash.
+   */
   attempt: string;
+  /** Made where there is something to put into it. */
   inputs: string;
+  /** An inline pipeline, which needs no folder. */
+  pipeline: string;
   workspace: string;
   output: string;
   spec: string;
   result: string;
   log: string;
-  /** Which processes run it, for the worker program that comes after a crash. */
-  process: string;
   /** Its pipes, while a warm host makes it, and what that learns of it at its end. */
   stdout: string;
   stderr: string;
@@ -39,12 +43,12 @@ export function attemptPaths(state: string, ref: Pick<AttemptRef, 'task_id' | 'a
     root,
     attempt: inRoot('attempt.json'),
     inputs: inRoot('inputs'),
+    pipeline: inRoot('pipeline.json'),
     workspace: inRoot('workspace'),
     output: inRoot('output'),
     spec: inRoot('spec.json'),
     result: inRoot('result.json'),
     log: inRoot('run.log'),
-    process: inRoot('process.json'),
     stdout: inRoot('stdout'),
     stderr: inRoot('stderr'),
     learned: inRoot('learned.json'),

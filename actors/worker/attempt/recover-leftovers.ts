@@ -3,15 +3,13 @@ import { mkdir, readdir, rm, rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { validator } from '../../../machines/schema/validate.ts';
-import { endMarked } from '../child/leftovers.ts';
-import { bootId } from '../child/proc.ts';
+import { endMarked, readNote } from '../child/leftovers.ts';
+import { system } from '../child/system.ts';
 import { AttemptRef, type OutboxEntry } from '../delivery/outbox.ts';
-import { openPlain, readPlain } from '../files.ts';
+import { openPlain } from '../files.ts';
 import { type AttemptPaths, attemptPaths, tasksFolder } from './paths.ts';
 
 const check = validator(AttemptRef);
-
-const MAX_NOTE_BYTES = 64 * 1024;
 
 const INTERRUPTED = 'the worker program that ran this was killed, or its machine went down';
 
@@ -34,7 +32,7 @@ export async function recoverLeftovers(
     const attempts = await readdir(join(folder, task)).catch(() => []);
     for (const attempt of attempts) {
       const root = join(folder, task, attempt);
-      if (await endMarked(join(root, 'process.json'), folder))
+      if (await endMarked(join(root, 'attempt.json'), folder))
         log.warn({ task, attempt }, 'ended a left-over task');
       if (keep.has(root)) continue;
       const entry = await interruptedIn(state, root);
@@ -57,7 +55,7 @@ export async function dropLeftovers(state: string, saved: readonly OutboxEntry[]
     for (const attempt of await readdir(join(folder, task)).catch(() => [])) {
       const root = join(folder, task, attempt);
       if (!keep.has(root)) await rm(root, { recursive: true, force: true });
-      else await rm(join(root, 'process.json'), { recursive: true, force: true });
+      else await rm(join(root, 'attempt.json'), { recursive: true, force: true });
     }
     await rmdir(join(folder, task)).catch(() => {});
   }
@@ -75,15 +73,12 @@ async function interruptedIn(state: string, root: string): Promise<OutboxEntry |
 }
 
 async function readRef(base: string, file: string): Promise<AttemptRef | null> {
-  try {
-    const note = JSON.parse(await readPlain(base, file, MAX_NOTE_BYTES)) as { boot?: unknown };
-    // After a restart of the machine, or on a copy of its disk, this is no news: the lease has lapsed, or is another's.
-    if (note.boot !== undefined && note.boot !== bootId()) return null;
-    const checked = check(note);
-    return checked.ok ? checked.value : null;
-  } catch {
-    return null;
-  }
+  const note = await readNote(base, file);
+  // After a restart of the machine, or on a copy of its disk, this is no news: the lease has lapsed, or is another's.
+  if (note.boot !== undefined && note.boot !== system.boot()) return null;
+  const { task_id, attempt, worker_id } = note;
+  const checked = check({ task_id, attempt, worker_id });
+  return checked.ok ? checked.value : null;
 }
 
 /** Leaves the log alone in the directory, with a line that says how it came to its end. */

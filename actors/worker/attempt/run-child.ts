@@ -1,7 +1,6 @@
 import { GIVEN_BACK, type Lease, type Outcome } from '../../../machines/attempt/attempt.ts';
 import { isPrediction, libraryOf } from '../../../machines/schema/job-types.ts';
 import { outcomeOf } from '../child/ending.ts';
-import { markProcess } from '../child/leftovers.ts';
 import { Output } from '../child/output.ts';
 import { TAG_VARIABLE } from '../child/process-tree.ts';
 import { type ChildEnd, type Leader, runGroup } from '../child/run-group.ts';
@@ -32,7 +31,6 @@ export async function runChild(shared: WorkerContext, lease: Lease, signal: Abor
       ...['--task-file', paths.spec, '--workspace', paths.workspace],
       ...['--output-dir', paths.output, '--result-file', paths.result],
     ];
-    markProcess(paths.process, tag, cgroups);
     const end = await runGroup({
       command: command as string,
       args: [...args, ...options],
@@ -46,7 +44,7 @@ export async function runChild(shared: WorkerContext, lease: Lease, signal: Abor
       onSpawn: (pid) => {
         group = pid;
         shared.reaper.watch(pid);
-        markProcess(paths.process, tag, cgroups, pid);
+        directory.leads(pid);
       },
       stdout: (stream) => output.stdout(stream),
       stderr: (stream) => output.stderr(stream),

@@ -1,9 +1,12 @@
 import { mkdirSync, readdirSync, readFileSync, rmdirSync, statfsSync, writeFileSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 
 /** `CGROUP2_SUPER_MAGIC` of Linux. */
 const CGROUP2_MAGIC = 0x63677270;
 const PROCESSES = 'cgroup.procs';
+/** Milliseconds for which the kernel is surely ready to move another process without waiting. */
+const READY_MS = 3;
 
 /**
  * A control group of version 2 for each task, where this process may make some below its own: whatever a process in
@@ -13,9 +16,15 @@ const PROCESSES = 'cgroup.procs';
 export class Cgroups {
   /** The folder of all of them; whoever kills what is below ends all tasks. */
   readonly folder: string;
+  /** A process that lives in this program's own control group as long as it does; see `ready`. */
+  companion: number | undefined;
+  readonly #own: string;
+  #movedAt = Number.NEGATIVE_INFINITY;
+  #moving: Promise<void> | null = null;
 
-  private constructor(folder: string) {
+  private constructor(folder: string, own: string) {
     this.folder = folder;
+    this.#own = own;
   }
 
   /**
@@ -31,7 +40,7 @@ export class Cgroups {
       mkdirSync(folder);
       enter(folder);
       enter(own);
-      return new Cgroups(folder);
+      return new Cgroups(folder, own);
     } catch {
       removeCgroup(folder);
       return null;
@@ -40,6 +49,23 @@ export class Cgroups {
 
   path(name: string): string {
     return join(this.folder, name);
+  }
+
+  /**
+   * To be awaited before `startIn`. Before the kernel moves a process it waits until every processor has changed what it
+   * runs, for 10 ms and more, unless one was moved a moment ago. So another thread does that first, by moving the companion to
+   * where it is, while this one goes on with other tasks.
+   */
+  async ready(): Promise<void> {
+    const { companion } = this;
+    if (companion === undefined || performance.now() - this.#movedAt < READY_MS) return;
+    this.#moving ??= writeFile(join(this.#own, PROCESSES), `${companion}`)
+      .catch(() => {})
+      .finally(() => {
+        this.#moving = null;
+        this.#movedAt = performance.now();
+      });
+    await this.#moving;
   }
 
   /**
@@ -60,6 +86,7 @@ export class Cgroups {
     } finally {
       try {
         if (home !== null) enter(home);
+        this.#movedAt = performance.now();
       } catch {
         // It stays there, and is in the next task's cgroup when it has to be: nobody kills whole cgroups while it
         // lives.
@@ -137,17 +164,21 @@ export function processesIn(cell: string): number[] {
   }
 }
 
-/** Removes a cgroup that has nobody in it, nor anything below it. */
-export function removeEmptyCgroup(cell: string): void {
+/** Removes a cgroup that has nobody in it, nor anything below it; whether it has. */
+export function removeEmptyCgroup(cell: string): boolean {
   try {
     rmdirSync(cell);
+    return true;
   } catch {
     // It is gone, or somebody lives there.
+    return false;
   }
 }
 
 /** Removes a cgroup with what is below it. One in which something runs stays; so does what is no cgroup. */
 export function removeCgroup(cell: string): void {
+  // As a rule there is nothing below, and to look costs more.
+  if (removeEmptyCgroup(cell)) return;
   for (const below of foldersIn(cell)) removeCgroup(below);
   removeEmptyCgroup(cell);
 }

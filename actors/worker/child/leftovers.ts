@@ -1,4 +1,4 @@
-import { renameSync, rmSync, writeFileSync } from 'node:fs';
+import { closeSync, openSync, writeSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import { readPlain } from '../files.ts';
 import { type Cgroups, isCgroup, removeCgroup, removeEmptyCgroup } from './cgroup.ts';
@@ -19,29 +19,55 @@ interface ProcessMark {
 }
 
 /**
- * Notes which processes run a task, for the worker program that comes after a crash; once before its child is
- * started, and once after it with the child's id. Synchronous, so that no moment is left in which a crash
+ * A note in the directory of an attempt of whose it is and which processes run it, for the worker program that comes
+ * after a crash. It is there before anything is started, and synchronous, so that no moment is left in which a crash
  * would leave unknown processes.
  */
-export function markProcess(file: string, mark: string, cells: Cgroups | null, pid?: number): void {
-  const started = pid === undefined ? undefined : system.rowOf(pid)?.started;
-  const noted: ProcessMark = {
-    mark,
-    boot: system.boot(),
-    ...(cells && { cell: cells.path(mark) }),
-    ...(started !== undefined && { pid, started }),
-  };
-  // A file of its own that takes the place of whatever is there: a pipe would be waited for, a link followed.
-  const draft = `${file}.draft`;
-  const write = () => writeFileSync(draft, JSON.stringify(noted), { flag: 'wx' });
-  try {
-    write();
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
-    rmSync(draft, { recursive: true, force: true });
-    write();
+export class AttemptNote {
+  #file: number | null;
+
+  /**
+   * @param path of a file that is not there yet
+   * @param about what else is to be known of the attempt
+   * @param mark tags its processes; see `TAG_VARIABLE`
+   * @throws the system's error
+   */
+  constructor(path: string, about: object, mark: string, cells: Cgroups | null) {
+    this.#file = openSync(path, 'wx');
+    this.#say({ ...about, mark, boot: system.boot(), ...(cells && { cell: cells.path(mark) }) });
   }
-  renameSync(draft, file);
+
+  /** The child has come to life. Whatever it puts in the place of the file, this goes to the one that was opened before. */
+  leader(pid: number): void {
+    const started = system.rowOf(pid)?.started;
+    if (started !== undefined) this.#say({ pid, started });
+  }
+
+  close(): void {
+    if (this.#file !== null) closeSync(this.#file);
+    this.#file = null;
+  }
+
+  /** A line in one go, so that no half of one is left by a program that is killed. */
+  #say(what: object): void {
+    if (this.#file !== null) writeSync(this.#file, `${JSON.stringify(what)}\n`);
+  }
+}
+
+/**
+ * All that such a note says.
+ * @param base what no link below is followed of; see `openPlain`
+ * @returns nothing of one that cannot be read
+ */
+export async function readNote(base: string, path: string): Promise<Readonly<Record<string, unknown>>> {
+  const text = await readPlain(base, path, MAX_NOTE_BYTES).catch(() => '');
+  const note = {};
+  try {
+    for (const line of text.split('\n')) Object.assign(note, JSON.parse(line));
+  } catch {
+    // Behind the last line there is nothing, or a piece of one for which the disk had no room.
+  }
+  return note;
 }
 
 /**
@@ -67,18 +93,12 @@ export async function endMarked(file: string, base = dirname(file)): Promise<boo
 }
 
 async function readMark(base: string, file: string): Promise<ProcessMark | undefined> {
-  try {
-    const noted = JSON.parse(await readPlain(base, file, MAX_NOTE_BYTES)) as Record<string, unknown>;
-    const { mark, boot, pid, started } = noted;
-    if (typeof mark !== 'string' || mark === '' || typeof boot !== 'string') return undefined;
-    const folder = noted.cell;
-    const isOwn = typeof folder === 'string' && basename(folder) === mark && isCgroup(folder);
-    const cell = isOwn ? { cell: folder } : {};
-    if (pid === undefined) return { mark, boot, ...cell };
-    // A process id of 1 or less would mean whole groups, or everything.
-    const whole = Number.isInteger(pid) && (pid as number) > 1 && Number.isInteger(started);
-    return whole ? { mark, boot, ...cell, pid: pid as number, started: started as number } : undefined;
-  } catch {
-    return undefined;
-  }
+  const { mark, boot, cell: folder, pid, started } = await readNote(base, file);
+  if (typeof mark !== 'string' || mark === '' || typeof boot !== 'string') return undefined;
+  const isOwn = typeof folder === 'string' && basename(folder) === mark && isCgroup(folder);
+  const cell = isOwn ? { cell: folder } : {};
+  if (pid === undefined) return { mark, boot, ...cell };
+  // A process id of 1 or less would mean whole groups, or everything.
+  const whole = Number.isInteger(pid) && (pid as number) > 1 && Number.isInteger(started);
+  return whole ? { mark, boot, ...cell, pid: pid as number, started: started as number } : undefined;
 }

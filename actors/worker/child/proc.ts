@@ -42,26 +42,73 @@ export function statOf(pid: number): ProcessRow | undefined {
  */
 const known = new Map<string, { inode: number; started: number }>();
 
+/** The id that the system had given last at a moment of the monotonic clock, in milliseconds. */
+interface Look {
+  last: number;
+  at: number;
+}
+
+/** When all processes were looked at last; null where the system does not tell what it gives. */
+let looked: Look | null = null;
+/** More ids than any machine gives in a millisecond. */
+const MOST_A_MS = 100;
+/** How many it gives before it begins again. */
+let ids: number | undefined;
+
 /** @param since what is known to have started before is left out */
 export function processTable(since = 0): ProcessRow[] {
   const rows: ProcessRow[] = [];
   const seen = new Set<string>();
+  const earlier = looked;
+  ids ??= numberIn('/proc/sys/kernel/pid_max') ?? 0;
+  let before = look();
+  looked = before;
   // To read them takes a while. What was started meanwhile, perhaps by one that has ended meanwhile, counts, too.
   for (let fresh = idsBeside(seen), round = 0; fresh.length > 0 && round < MOST_LISTINGS; round++) {
+    const isGivenAnew = givenSince(round === 0 ? earlier : null, look(), ids);
     for (const id of fresh) {
       seen.add(id);
+      const wasThere = known.get(id);
+      if (wasThere !== undefined && wasThere.started < since) {
+        if (!isGivenAnew(Number(id)) || wasThere.inode === inodeOf(id)) continue;
+      }
       const inode = inodeOf(id);
-      const before = known.get(id);
-      if (inode !== undefined && before?.inode === inode && before.started < since) continue;
       const row = statOf(Number(id));
       if (row) rows.push(row);
       // Only where it is the same process that both were read of.
       if (row && inode !== undefined && inode === inodeOf(id)) known.set(id, { inode, started: row.started });
     }
-    fresh = idsBeside(seen);
+    const after = look();
+    fresh = after !== null && after.last === before?.last ? [] : idsBeside(seen);
+    before = after;
   }
   for (const id of known.keys()) if (!seen.has(id)) known.delete(id);
   return rows;
+}
+
+/**
+ * Which ids may have been given to other processes between two looks: the system gives them in their order, and begins
+ * again when it has given all.
+ * @param ids how many there are
+ */
+export function givenSince(earlier: Look | null, now: Look | null, ids: number): (id: number) => boolean {
+  if (earlier === null || now === null || (now.at - earlier.at) * MOST_A_MS >= ids) return () => true;
+  const [from, to] = [earlier.last, now.last];
+  return to >= from ? (id) => id > from && id <= to : (id) => id > from || id <= to;
+}
+
+function look(): Look | null {
+  const at = performance.now();
+  const last = numberIn('/proc/sys/kernel/ns_last_pid');
+  return last === null ? null : { last, at };
+}
+
+function numberIn(file: string): number | null {
+  try {
+    return Number(readFileSync(file, 'latin1'));
+  } catch {
+    return null;
+  }
 }
 
 function inodeOf(id: string): number | undefined {

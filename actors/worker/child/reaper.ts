@@ -59,9 +59,11 @@ export class Reaper {
       stdio: ['pipe', 'ignore', 'ignore'],
     });
     this.#process = reaper;
+    if (this.cgroups) this.cgroups.companion = reaper.pid;
     const over = (why: unknown) => {
       if (this.#process !== reaper) return;
       this.#process = null;
+      if (this.cgroups) this.cgroups.companion = undefined;
       if (!this.#stopped)
         this.#log.warn({ why }, 'the guard over the tasks has ended; the next task starts one');
     };

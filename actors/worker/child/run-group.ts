@@ -1,6 +1,5 @@
 import { spawn } from 'node:child_process';
 import type { Readable } from 'node:stream';
-import { setTimeout as delay } from 'node:timers/promises';
 import { type Cgroups, removeCgroup } from './cgroup.ts';
 import { killTree, type ProcessTree, signalTree, TAG_VARIABLE } from './process-tree.ts';
 import { system } from './system.ts';
@@ -93,11 +92,13 @@ export async function runGroup(options: ChildOptions): Promise<ChildEnd> {
     clearTimeout(killer);
     if (cell !== undefined) removeCgroup(cell);
     signal.removeEventListener('abort', terminate);
-    const enough = new AbortController();
+    let waiting: NodeJS.Timeout | undefined;
     // A process that cannot be killed may hold the pipes open for ever.
-    const waited = delay(options.drainMs ?? DRAIN_MS, undefined, { signal: enough.signal });
-    await Promise.race([leader.closed, waited.catch(() => {})]);
-    enough.abort();
+    const waited = new Promise<void>((resolve) => {
+      waiting = setTimeout(resolve, options.drainMs ?? DRAIN_MS);
+    });
+    await Promise.race([leader.closed, waited]);
+    clearTimeout(waiting);
     leader.stdout.destroy();
     leader.stderr.destroy();
   }
@@ -105,6 +106,7 @@ export async function runGroup(options: ChildOptions): Promise<ChildEnd> {
 
 /** Starts the program. Rejects when that cannot be. */
 async function start({ command, args, cwd, env, tag, cgroups, signal }: ChildOptions): Promise<Leader> {
+  await cgroups?.ready();
   signal.throwIfAborted();
   const begin = () =>
     spawn(command, args, {

@@ -1,5 +1,5 @@
 import { mkdirSync } from 'node:fs';
-import { mkdir, readdir, rename, rm } from 'node:fs/promises';
+import { mkdir, readdir, rename, rm, unlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { type Static, Type } from 'typebox';
 import { KNOWN_ROLES, OUTPUT } from '../../../machines/protocol/artifact-roles.ts';
@@ -64,7 +64,10 @@ export class Outbox {
   }
 
   async remove(ref: OutboxEntry['ref']): Promise<void> {
-    await rm(this.#file(ref), { force: true });
+    // In another thread, since to unname what was made durable a moment ago may wait for the disk.
+    await unlink(this.#file(ref)).catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== 'ENOENT') throw error;
+    });
   }
 
   async find(ref: OutboxEntry['ref']): Promise<OutboxEntry | null> {

@@ -5,7 +5,7 @@ import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { ZipFile } from 'yazl';
 import type { AttemptPaths } from '../attempt/paths.ts';
-import { openPlain } from '../files.ts';
+import { openPlain, readFew } from '../files.ts';
 import { syncPath } from './durable.ts';
 import type { OutboxFile } from './outbox.ts';
 import type { OutputFile } from './outputs.ts';
@@ -65,18 +65,11 @@ export async function pack(
 
 /** Reads a file of at most so many bytes; a larger one is made to survive a crash of the machine. */
 async function readOrSync(base: string, path: string, most: number): Promise<Buffer | null> {
+  const bytes = readFew(base, path, most);
+  if (bytes) return bytes;
   const file = await openPlain(base, path);
-  try {
-    if ((await file.stat()).size <= most) {
-      const { buffer, bytesRead } = await file.read(Buffer.allocUnsafe(most + 1), 0, most + 1, 0);
-      // Otherwise it has grown since.
-      if (bytesRead <= most) return buffer.subarray(0, bytesRead);
-    }
-    await file.sync();
-    return null;
-  } finally {
-    await file.close();
-  }
+  await file.sync().finally(() => file.close());
+  return null;
 }
 
 /**

@@ -15,11 +15,11 @@ import { type Fingerprints, placePipeline } from './pipeline.ts';
  * @throws InputError for what the job names wrongly
  */
 export async function materialize(context: InputContext, paths: AttemptPaths): Promise<Fingerprints> {
-  for (const folder of [paths.inputs, paths.workspace, paths.output]) mkdirSync(folder, { recursive: true });
+  for (const folder of [paths.workspace, paths.output]) mkdirSync(folder, { recursive: true });
   const { outputs, expand, model, ...task } = context.lease.payload;
   // Whoever only looks for the variants of a pipeline needs no data.
   const [source, dataset] = await together(
-    model === undefined ? placePipeline(context) : placeModel(context),
+    model === undefined ? placePipeline(context, paths.pipeline) : placeModel(context),
     expand ? Promise.resolve(null) : placeDataset(context),
   );
   const { params, inner_n_jobs } = splitParams(at(context.lease.text, 'params') ?? '{}');

@@ -14,8 +14,8 @@ import { InputError, WorkerError } from '../errors.ts';
 export async function existingPath(path: string, what: string, needs: 'file' | 'any'): Promise<string> {
   const absolute = resolve(path);
   try {
-    const found = await stat(absolute);
-    if (needs === 'file' && !found.isFile()) throw new InputError(`${what} is not a file: ${path}`);
+    const isWrong = needs === 'file' && !(await stat(absolute)).isFile();
+    if (isWrong) throw new InputError(`${what} is not a file: ${path}`);
     await access(absolute, constants.R_OK);
     return absolute;
   } catch (error) {

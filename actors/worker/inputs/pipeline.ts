@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
-import { createReadStream, mkdirSync } from 'node:fs';
-import { join } from 'node:path';
+import { createReadStream } from 'node:fs';
 import { jsonFingerprint } from '../../../machines/json/canonical.ts';
 import { at } from '../../../machines/json/raw.ts';
 import { PipelineRef } from '../../../machines/schema/job.ts';
@@ -33,8 +32,11 @@ export interface PlacedPipeline {
 
 const check = validator(PipelineRef);
 
-/** @throws InputError */
-export async function placePipeline(context: InputContext): Promise<PlacedPipeline> {
+/**
+ * @param inline where one is written that the job itself holds
+ * @throws InputError
+ */
+export async function placePipeline(context: InputContext, inline: string): Promise<PlacedPipeline> {
   const checked = check(context.lease.payload.pipeline);
   if (!checked.ok) {
     const fault = checked.faults[0];
@@ -56,17 +58,15 @@ export async function placePipeline(context: InputContext): Promise<PlacedPipeli
       return { local: { mode: 'path', path }, fingerprints: { fixed: `sha256:${sha256}` } };
     }
     case 'inline_json':
-      return placeInline(context);
+      return placeInline(context, inline);
     case 'python_entrypoint':
       return placeEntrypoint(context, ref);
   }
 }
 
 /** The text as the client wrote it: no number is rewritten. */
-async function placeInline({ lease, folder }: InputContext): Promise<PlacedPipeline> {
+async function placeInline({ lease }: InputContext, path: string): Promise<PlacedPipeline> {
   const text = at(lease.text, 'pipeline', 'inline') ?? 'null';
-  const path = join(folder, 'pipeline.json');
-  mkdirSync(folder, { recursive: true });
   await writeText(path, text);
   return { local: { mode: 'path', path }, fingerprints: { fixed: jsonFingerprint(text) } };
 }
